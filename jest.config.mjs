@@ -1,0 +1,33 @@
+/** Two kinds of test: `unit` needs nothing but Node; `integration` needs Postgres, Kubernetes binaries or PyTorch (see `npm run setup`). */
+const shared = {
+  rootDir: '.',
+  roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/tools', '<rootDir>/migrations'],
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts', '.tsx'],
+  modulePathIgnorePatterns: ['/dist/', '/.nx/'],
+  // The workspaces are symlinks in node_modules: transform them, and nothing else there.
+  transformIgnorePatterns: ['/node_modules/(?!@coxswain/)'],
+  transform: {
+    '^.+\\.tsx?$': [
+      '@swc/jest',
+      {
+        jsc: {
+          target: 'es2023',
+          keepClassNames: true,
+          parser: { syntax: 'typescript', tsx: false, decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+        },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+};
+
+export default {
+  workerIdleMemoryLimit: '1GB',
+  projects: [
+    { ...shared, displayName: 'unit', testMatch: ['**/*.spec.ts'] },
+    { ...shared, displayName: 'integration', testMatch: ['**/*.itest.ts'] },
+  ],
+};

@@ -1,0 +1,47 @@
+import { ParallelLayout } from '@coxswain/layout';
+import { z } from 'zod';
+import type { ObjectMeta } from './metadata.ts';
+import type { API_GROUP_VERSION } from './names.ts';
+
+const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** A saved state that may be restored. Written once by the operator after the launcher of rank 0 verified the manifest; never edited. */
+export const CheckpointResourceSpec = z
+  .strictObject({
+    jobName: z.string().max(63),
+    jobUid: z.string().max(64),
+    epoch: counter.describe('Attempt that saved it.'),
+    step: counter,
+    claimName: z.string().max(63),
+    path: z.string().max(1024).describe('Directory inside the claim.'),
+    layout: ParallelLayout.describe('Layout it was saved at; the reference engine loads it at any other.'),
+    format: z.string().max(64).describe('On-disk format, e.g. torch_dcp.'),
+    bytes: counter,
+    files: counter,
+    manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
+  })
+  .meta({
+    id: 'CheckpointResourceSpec',
+    'x-kubernetes-validations': [
+      { rule: 'self == oldSelf', message: 'a checkpoint describes what is on disk and cannot change' },
+    ],
+  });
+export type CheckpointResourceSpec = z.infer<typeof CheckpointResourceSpec>;
+
+export const CheckpointResourceStatus = z
+  .object({
+    state: z
+      .enum(['Complete', 'Damaged'])
+      .describe('Complete: the manifest verified when it was saved. Damaged: a restore found it unreadable.'),
+    message: z.string().max(4096).optional(),
+  })
+  .meta({ id: 'CheckpointResourceStatus' });
+export type CheckpointResourceStatus = z.infer<typeof CheckpointResourceStatus>;
+
+export interface Checkpoint {
+  readonly apiVersion: typeof API_GROUP_VERSION;
+  readonly kind: 'Checkpoint';
+  readonly metadata: ObjectMeta;
+  readonly spec: CheckpointResourceSpec;
+  readonly status?: CheckpointResourceStatus;
+}

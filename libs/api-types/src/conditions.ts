@@ -1,0 +1,86 @@
+import { z } from 'zod';
+
+/**
+ * Conditions of a TrainingJob: the declared vocabulary. A reason names a fact, is stable and is read by machines; a message is one
+ * sentence for people, free of times and of unordered sets.
+ *
+ * | Type      | True means                                                        | False means                                       |
+ * |-----------|-------------------------------------------------------------------|---------------------------------------------------|
+ * | Accepted  | The spec can be run as it stands                                  | A person must change it; the reason says why      |
+ * | Placed    | The current epoch has a placement                                 | No nodes are assigned; the reason says what it waits for |
+ * | Running   | Every rank of the current epoch has been started                  | The gang is not (yet, or any more) up             |
+ * | Suspended | Nothing runs because `spec.suspend` asks for it                   | Not suspended                                     |
+ * | Complete  | The job finished its work; terminal                               | never written                                     |
+ * | Failed    | The job ended without finishing (budget spent, cancelled, ...); terminal | never written                              |
+ */
+export const CONDITION_TYPES = ['Accepted', 'Placed', 'Running', 'Suspended', 'Complete', 'Failed'] as const;
+export type ConditionType = (typeof CONDITION_TYPES)[number];
+
+/** Reasons by condition type, each with its meaning. */
+export const CONDITION_REASONS = {
+  Accepted: {
+    SpecValid: 'The layout fits the model and the engine can be started with it.',
+    LayoutInvalid: 'The layout breaks a rule; the message names field, values and the nearest legal value.',
+    EngineRefused: 'The engine cannot run this combination; the message names what and the alternative.',
+  },
+  Placed: {
+    GangPlaced: 'Every rank has a node; the Placement object of the epoch records it.',
+    WaitingForCapacity: 'Too few free GPUs; the message says how many are needed and free.',
+    TopologyUnsatisfiable:
+      'Enough GPUs exist, but no set of nodes keeps each tensor group in an NVLink domain and each data group in an island.',
+    WaitingForRestartDelay: 'The previous attempt failed; the next epoch starts after the delay.',
+    WaitingForPreviousEpoch: 'Pods of the previous epoch are still going away.',
+    Suspended: 'Nothing is placed while the job is suspended.',
+    Finished: 'The job is finished; its nodes are free.',
+  },
+  Running: {
+    GangRunning: 'Every rank of the epoch has started.',
+    PodsCreating: 'The gang is being created behind its scheduling gate.',
+    PodsStarting: 'The gates are lifted; containers are starting.',
+    ImageUnavailable: 'A container waits for its image; the message names image and node.',
+    PodStuck: 'A container cannot be created; the message names the reason that the node gives.',
+    Stopping: 'The gang was asked to save and stop.',
+    NotStarted: 'No gang is up.',
+    Finished: 'The job is finished.',
+  },
+  Suspended: {
+    SuspendRequested: 'spec.suspend is true and the gang is gone.',
+    Stopping: 'spec.suspend is true; the gang is saving and stopping.',
+    NotSuspended: 'spec.suspend is false.',
+  },
+  Complete: { AllRanksSucceeded: 'Every rank exited with 0.' },
+  Failed: {
+    RestartsExhausted:
+      'A failure occurred after the restart budget was spent; the message holds rank, node, exit code and last lines.',
+    DoNotRestart: 'The engine exited with 93: a restart would fail the same way.',
+    Cancelled: 'spec.cancel was set.',
+    NameConflict: 'A pod of the gang’s name exists and is not ours.',
+  },
+} as const satisfies Record<ConditionType, Record<string, string>>;
+
+export type ReasonOf<T extends ConditionType> = Extract<keyof (typeof CONDITION_REASONS)[T], string>;
+
+export const Condition = z
+  .object({
+    type: z.string().max(64),
+    status: z.enum(['True', 'False', 'Unknown']),
+    reason: z.string().min(1).max(128),
+    message: z.string().max(32_768),
+    observedGeneration: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+    lastTransitionTime: z.string().meta({ format: 'date-time' }).describe('When status changed last.'),
+  })
+  .meta({ id: 'Condition' });
+export type Condition = z.infer<typeof Condition>;
+
+/** The condition of that type, if it was ever written. */
+export function findCondition(
+  conditions: readonly Condition[] | undefined,
+  type: ConditionType,
+): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+/** Whether the condition of that type is True. */
+export function isTrue(conditions: readonly Condition[] | undefined, type: ConditionType): boolean {
+  return findCondition(conditions, type)?.status === 'True';
+}

@@ -1,0 +1,26 @@
+/**
+ * How a launcher ends. The structured cause in the termination message decides first; the exit code decides when the message is missing.
+ * An engine's own exit code is passed on; a signal n becomes 128 + n as in every shell.
+ */
+export const EXIT_CODES = {
+  finished: { code: 0, meaning: 'Every local rank finished its work.', restart: 'none' },
+  engineFailed: { code: 1, meaning: 'A rank failed (any code that is not listed here).', restart: 'charged' },
+  launcherFailed: {
+    code: 70,
+    meaning: 'The launcher itself failed, e.g. it could not start a rank.',
+    restart: 'charged',
+  },
+  rendezvousPortLost: { code: 71, meaning: 'The rendezvous port was taken by another process.', restart: 'free' },
+  checkpointUnreadable: { code: 72, meaning: 'The checkpoint to resume from did not verify.', restart: 'free' },
+  fenced: { code: 73, meaning: 'The operator refused this epoch: a later one exists.', restart: 'none' },
+  stopped: { code: 75, meaning: 'Saved and stopped because SIGTERM asked for it.', restart: 'free' },
+  doNotRestart: { code: 93, meaning: 'A restart would fail the same way (bad flags, missing data).', restart: 'never' },
+} as const satisfies Record<string, { code: number; meaning: string; restart: 'none' | 'charged' | 'free' | 'never' }>;
+
+export type ExitKind = keyof typeof EXIT_CODES;
+
+/** What an exit code says; unknown codes are failures of the engine. */
+export function exitKindOf(code: number): ExitKind {
+  for (const kind of Object.keys(EXIT_CODES) as ExitKind[]) if (EXIT_CODES[kind].code === code) return kind;
+  return 'engineFailed';
+}

@@ -1,0 +1,85 @@
+export {
+  ANNOTATIONS,
+  API_GROUP,
+  API_GROUP_VERSION,
+  API_VERSION,
+  CONTAINERS,
+  FINALIZER,
+  GPU_RESOURCE,
+  LABELS,
+  MINIMUM_KUBERNETES_MINOR,
+  NODE_LABELS,
+  POD_ENV,
+  POD_PATHS,
+  REPORT_TOKEN_AUDIENCE,
+  SCHEDULING_GATE,
+} from './names.ts';
+export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isTrue } from './conditions.ts';
+export type { ConditionType, ReasonOf } from './conditions.ts';
+export type { ObjectMeta, OwnerReference } from './metadata.ts';
+export {
+  ATTEMPT_OUTCOMES,
+  ATTEMPT_REASONS,
+  Attempt,
+  CheckpointSpec,
+  DataSpec,
+  EngineSpec,
+  JOB_STATES,
+  JobState,
+  MAX_ATTEMPTS_IN_STATUS,
+  ModelShape,
+  ObjectName,
+  ResourcesSpec,
+  RestartPolicy,
+  TrainingJobSpec,
+  TrainingJobStatus,
+  TrainingSpec,
+} from './training-job.ts';
+export type { AttemptReason, TrainingJob, TrainingJobSpecInput } from './training-job.ts';
+export { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
+export type { Checkpoint } from './checkpoint.ts';
+export { PlacementSpec, ranksOfPod } from './placement.ts';
+export type { Placement } from './placement.ts';
+export { EXIT_CODES, exitKindOf } from './exit-codes.ts';
+export type { ExitKind } from './exit-codes.ts';
+export {
+  LauncherMessage,
+  MAX_REPORT_BYTES,
+  MAX_TERMINATION_MESSAGE_BYTES,
+  OperatorMessage,
+  REFUSALS,
+  REPORT_PATH,
+  SERIES_PATH,
+  SeriesFrame,
+  TerminationCause,
+} from './report-protocol.ts';
+export type { RankTiming, SavedCheckpoint } from './report-protocol.ts';
+export {
+  ApiToken,
+  ApiTokenCreate,
+  ApiTokenCreated,
+  ApiTokenList,
+  CheckpointList,
+  CheckpointRecord,
+  Job,
+  JobCreate,
+  JobEvent,
+  JobEventList,
+  JobList,
+  JobResume,
+  LayoutCreate,
+  LayoutList,
+  Problem,
+  Project,
+  ProjectCreate,
+  ProjectList,
+  RankMap,
+  RankPlace,
+  SeriesGap,
+  StepList,
+  StepPoint,
+  StoredLayout,
+  TOKEN_ROLES,
+  WhoAmI,
+} from './rest.ts';
+export type { JobCreateInput } from './rest.ts';

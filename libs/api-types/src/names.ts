@@ -1,0 +1,86 @@
+/** Names that several programs must spell alike: API group, labels, annotations, finalizer, paths and environment of a pod. */
+
+export const API_GROUP = 'training.coxswain.dev';
+export const API_VERSION = 'v1alpha1';
+export const API_GROUP_VERSION = `${API_GROUP}/${API_VERSION}` as const;
+
+/** Lowest Kubernetes minor version that API and operator accept at start (CEL rules with messageExpression and ratcheting validation). */
+export const MINIMUM_KUBERNETES_MINOR = 31;
+
+export const FINALIZER = `${API_GROUP}/gang` as const;
+export const SCHEDULING_GATE = `${API_GROUP}/gang` as const;
+/** Default resource that a pod requests, one per rank. */
+export const GPU_RESOURCE = 'nvidia.com/gpu';
+
+export const LABELS = {
+  jobUid: `${API_GROUP}/job-uid`,
+  jobName: `${API_GROUP}/job-name`,
+  epoch: `${API_GROUP}/epoch`,
+  podIndex: `${API_GROUP}/pod-index`,
+  /** Set by the API on a TrainingJob it created: the row's id. A job without it was made with kubectl. */
+  jobId: `${API_GROUP}/job-id`,
+} as const;
+
+export const ANNOTATIONS = {
+  /** Ranks of a pod as `first-last`, for people who read `kubectl describe pod`. */
+  ranks: `${API_GROUP}/ranks`,
+  /** SHA-256 of the resource's spec that the API applied last; guards against applying an older row. */
+  rowVersion: `${API_GROUP}/row-version`,
+  /** On the leader's Lease: base URL of its report endpoint. */
+  reportUrl: `${API_GROUP}/report-url`,
+} as const;
+
+/** Node labels that describe the fabric in our own dialect; other dialects are read later (`libs/fabric`). */
+export const NODE_LABELS = {
+  nvlinkDomain: 'fabric.coxswain.dev/nvlink-domain',
+  nicType: 'fabric.coxswain.dev/nic-type',
+  nicIsland: 'fabric.coxswain.dev/nic-island',
+  nicSpeedGbps: 'fabric.coxswain.dev/nic-speed-gbps',
+} as const;
+
+/** Where things are inside a training container. */
+export const POD_PATHS = {
+  /** emptyDir that the init container copies the launcher into. */
+  launcherDirectory: '/coxswain/bin',
+  launcher: '/coxswain/bin/coxswain-launcher',
+  checkpoints: '/coxswain/checkpoints',
+  data: '/coxswain/data',
+  tokenDirectory: '/var/run/secrets/coxswain',
+  token: '/var/run/secrets/coxswain/token',
+  terminationMessage: '/dev/termination-log',
+} as const;
+
+/** Audience of the projected token that a launcher presents to the operator. */
+export const REPORT_TOKEN_AUDIENCE = 'coxswain-operator';
+
+/** Container names of a gang's pod. */
+export const CONTAINERS = { install: 'install-launcher', trainer: 'trainer' } as const;
+
+/** Environment that the operator writes into a pod and the launcher reads. Users may not set a name that starts with COXSWAIN_. */
+export const POD_ENV = {
+  jobName: 'COXSWAIN_JOB_NAME',
+  jobUid: 'COXSWAIN_JOB_UID',
+  namespace: 'COXSWAIN_NAMESPACE',
+  podName: 'COXSWAIN_POD_NAME',
+  podUid: 'COXSWAIN_POD_UID',
+  podIp: 'COXSWAIN_POD_IP',
+  nodeName: 'COXSWAIN_NODE_NAME',
+  podIndex: 'COXSWAIN_POD_INDEX',
+  epoch: 'COXSWAIN_EPOCH',
+  /** Global rank of the pod's first process; its others follow. */
+  firstRank: 'COXSWAIN_FIRST_RANK',
+  localWorldSize: 'COXSWAIN_LOCAL_WORLD_SIZE',
+  worldSize: 'COXSWAIN_WORLD_SIZE',
+  /** Comma-separated base URLs (https://host:port) of every operator replica or of the Service in front of them. */
+  reportUrls: 'COXSWAIN_REPORT_URLS',
+  /** PEM of the CA that signed the report endpoint's certificate. */
+  reportCa: 'COXSWAIN_REPORT_CA',
+  tokenFile: 'COXSWAIN_TOKEN_FILE',
+  /** Directory that belongs to this epoch alone; absent when the job keeps no checkpoints. */
+  saveDirectory: 'COXSWAIN_SAVE_DIR',
+  /** Directory of the checkpoint to resume from; absent means from scratch. */
+  resumeFrom: 'COXSWAIN_RESUME_FROM',
+  resumeManifestSha256: 'COXSWAIN_RESUME_MANIFEST_SHA256',
+  /** Seconds between SIGTERM and SIGKILL, so that the launcher knows how long a save may take. */
+  gracePeriodSeconds: 'COXSWAIN_GRACE_PERIOD_SECONDS',
+} as const;

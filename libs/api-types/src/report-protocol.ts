@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
+
+/**
+ * What launcher and operator say to each other over one WebSocket (path {@link REPORT_PATH}, TLS, `Authorization: Bearer <pod-bound token>`).
+ *
+ * Identity (token → pod UID, through TokenReview) is checked once per connection. Every launcher message repeats pod UID, epoch and
+ * rendezvous address, so that a new leader needs no memory. Frames are JSON, at most {@link MAX_REPORT_BYTES}; a malformed frame is
+ * counted and dropped, never answered with a crash.
+ */
+export const REPORT_PATH = '/v1/report';
+/** NDJSON stream of {@link SeriesFrame}s for the API, on the same port. `?bootId=…&after=N` resumes. */
+export const SERIES_PATH = '/v1/series';
+export const MAX_REPORT_BYTES = 262_144;
+/** A pod's termination message is cut at 4096 bytes by the kubelet; the cause must fit. */
+export const MAX_TERMINATION_MESSAGE_BYTES = 4096;
+
+const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const finite = z.number().min(-1e30).max(1e30);
+const durationMs = z.number().min(0).max(1e12);
+const rank = z.int().min(0).max(32_767);
+
+const SavedCheckpoint = z.strictObject({
+  step: counter,
+  /** Name of the directory below the epoch's save directory. */
+  directory: z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(/^[A-Za-z0-9._-]+$/),
+  format: z.string().max(64),
+  bytes: counter,
+  files: counter,
+  manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type SavedCheckpoint = z.infer<typeof SavedCheckpoint>;
+
+/** Why a launcher ended: the last message and the termination message hold the same object. */
+export const TerminationCause = z.strictObject({
+  version: z.literal(1),
+  kind: z.enum(Object.keys(EXIT_CODES) as [ExitKind, ...ExitKind[]]),
+  epoch: counter,
+  node: z.string().max(253),
+  rank: rank.optional(),
+  exitCode: z.int().min(0).max(255).optional(),
+  signal: z.string().max(16).optional(),
+  message: z.string().max(1024),
+  lastLines: z.array(z.string().max(512)).max(20),
+  lastStep: counter.optional(),
+  /** Saved checkpoints whose report was not acknowledged; newest last. */
+  unreportedCheckpoints: z.array(SavedCheckpoint).max(4),
+});
+export type TerminationCause = z.infer<typeof TerminationCause>;
+
+const RankTiming = z.strictObject({
+  rank,
+  stepTimeMs: durationMs,
+  timingsMs: z.record(z.string().max(32), durationMs),
+});
+export type RankTiming = z.infer<typeof RankTiming>;
+
+const envelope = {
+  podUid: z.string().max(64),
+  epoch: counter,
+  /** Counts up from 1 per launcher process; the operator acknowledges each. */
+  sequence: counter,
+  /** host:port of rank 0's rendezvous once its launcher has chosen it; null elsewhere and before. */
+  rendezvous: z.string().max(255).nullable(),
+};
+
+export const LauncherMessage = z.discriminatedUnion('kind', [
+  z.strictObject({
+    ...envelope,
+    kind: z.literal('hello'),
+    jobUid: z.string().max(64),
+    bootId: z.string().max(64),
+    podIndex: counter,
+    launcherVersion: z.string().max(32),
+  }),
+  z.strictObject({
+    ...envelope,
+    kind: z.literal('heartbeat'),
+    ranks: z.array(z.strictObject({ rank, alive: z.boolean(), step: counter.nullable() })).max(16),
+  }),
+  z.strictObject({
+    ...envelope,
+    kind: z.literal('step'),
+    step: counter,
+    loss: finite.nullable(),
+    tokens: counter.nullable().describe('Tokens of the whole step over all ranks; null where a rank does not know.'),
+    learningRate: finite.nullable(),
+    gradNorm: finite.nullable(),
+    ranks: z.array(RankTiming).max(16),
+  }),
+  z.strictObject({ ...envelope, kind: z.literal('resumed'), step: counter }),
+  z.strictObject({ ...envelope, kind: z.literal('checkpointStarted'), step: counter }),
+  z.strictObject({ ...envelope, kind: z.literal('checkpointSaved'), checkpoint: SavedCheckpoint }),
+  z.strictObject({ ...envelope, kind: z.literal('ended'), cause: TerminationCause }),
+]);
+export type LauncherMessage = z.infer<typeof LauncherMessage>;
+
+export const REFUSALS = ['notLeader', 'staleEpoch', 'unknownPod', 'unauthenticated', 'malformed', 'notReady'] as const;
+
+export const OperatorMessage = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('welcome'), leaderEpoch: counter }),
+  /** Address of rank 0, repeated on every (re)connection once known. */
+  z.strictObject({ kind: z.literal('rendezvous'), address: z.string().max(255) }),
+  z.strictObject({ kind: z.literal('ack'), sequence: counter }),
+  /** The connection closes after it. notLeader: try `leaderUrl`, else the next address. staleEpoch: exit with `fenced`. Others: back off. */
+  z.strictObject({
+    kind: z.literal('refused'),
+    code: z.enum(REFUSALS),
+    message: z.string().max(1024),
+    leaderUrl: z.string().max(255).optional(),
+  }),
+]);
+export type OperatorMessage = z.infer<typeof OperatorMessage>;
+
+/**
+ * What the operator streams to the API: best effort, bounded buffer. `sequence` is dense per `bootId`; a jump means frames were dropped
+ * and the API records a gap.
+ */
+export const SeriesFrame = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('step'),
+    bootId: z.string().max(64),
+    sequence: counter,
+    at: z.string(),
+    jobUid: z.string(),
+    namespace: z.string(),
+    jobName: z.string(),
+    epoch: counter,
+    step: counter,
+    loss: finite.nullable(),
+    tokens: counter.nullable(),
+    stepTimeMs: durationMs,
+    learningRate: finite.nullable(),
+    gradNorm: finite.nullable(),
+    ranks: z.array(RankTiming).max(16),
+  }),
+  z.strictObject({ kind: z.literal('keepalive'), bootId: z.string().max(64), sequence: counter, at: z.string() }),
+]);
+export type SeriesFrame = z.infer<typeof SeriesFrame>;

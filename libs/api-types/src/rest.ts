@@ -1,0 +1,251 @@
+import { ParallelLayout } from '@coxswain/layout';
+import { z } from 'zod';
+import { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
+import { Condition } from './conditions.ts';
+import { Attempt, JobState, ObjectName, TrainingJobSpec } from './training-job.ts';
+
+/**
+ * Requests and answers of the REST API, shared by API, dashboard, CLI and the generated GraphQL schema.
+ *
+ * ```
+ * GET    /v1/whoami                                             WhoAmI
+ * POST   /v1/projects            ProjectCreate                → Project           (admin)
+ * GET    /v1/projects                                         → ProjectList
+ * GET    /v1/projects/{project}                               → Project
+ * POST   /v1/projects/{project}/tokens   ApiTokenCreate       → ApiTokenCreated   (secret shown once)
+ * GET    /v1/projects/{project}/tokens                        → ApiTokenList
+ * DELETE /v1/projects/{project}/tokens/{tokenId}
+ * POST   /v1/projects/{project}/jobs     JobCreate            → Job               (Idempotency-Key optional, 201; replay gives the same answer)
+ * GET    /v1/projects/{project}/jobs?pageSize&pageToken&state → JobList
+ * GET    /v1/projects/{project}/jobs/{jobId}                  → Job               (ETag)
+ * DELETE /v1/projects/{project}/jobs/{jobId}                    202
+ * POST   /v1/projects/{project}/jobs/{jobId}/suspend          → Job
+ * POST   /v1/projects/{project}/jobs/{jobId}/resume  JobResume → Job
+ * POST   /v1/projects/{project}/jobs/{jobId}/cancel           → Job
+ * GET    …/jobs/{jobId}/events?after=                         → JobEventList
+ * GET    …/jobs/{jobId}/events/stream                           text/event-stream; Last-Event-ID; events `event`, `job`, `step`
+ * GET    …/jobs/{jobId}/steps?epoch&fromStep&limit            → StepList          (loss curve: newest epoch wins per step)
+ * GET    …/jobs/{jobId}/ranks                                 → RankMap           (rank → node, NVLink domain, island, last step time)
+ * GET    …/jobs/{jobId}/checkpoints                           → CheckpointList
+ * GET    …/jobs/{jobId}/logs?rank&tailLines&follow              text/plain
+ * GET    /v1/projects/{project}/layouts  · POST (validate and store) · GET …/{layoutId}
+ * GET    /healthz /readyz /metrics /openapi.json  ·  POST /graphql  ·  GET / (dashboard)
+ * ```
+ */
+const timestamp = z.string().meta({ format: 'date-time' });
+const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const page = { nextPageToken: z.string().optional().describe('Absent on the last page.') };
+
+export const Project = z
+  .object({ name: ObjectName, namespaces: z.array(ObjectName), createdAt: timestamp })
+  .meta({ id: 'Project' });
+export type Project = z.infer<typeof Project>;
+export const ProjectCreate = z
+  .strictObject({
+    name: ObjectName,
+    namespaces: z
+      .array(ObjectName)
+      .min(1)
+      .max(100)
+      .describe('Namespaces the project owns; a namespace belongs to one project.'),
+  })
+  .meta({ id: 'ProjectCreate' });
+export type ProjectCreate = z.infer<typeof ProjectCreate>;
+export const ProjectList = z.object({ items: z.array(Project) }).meta({ id: 'ProjectList' });
+export type ProjectList = z.infer<typeof ProjectList>;
+
+export const TOKEN_ROLES = ['viewer', 'operator', 'admin'] as const;
+export const ApiTokenCreate = z
+  .strictObject({
+    name: z.string().min(1).max(100),
+    role: z.enum(TOKEN_ROLES).default('operator'),
+    expiresAt: timestamp.optional(),
+  })
+  .meta({ id: 'ApiTokenCreate' });
+export type ApiTokenCreate = z.infer<typeof ApiTokenCreate>;
+export const ApiToken = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    role: z.enum(TOKEN_ROLES),
+    prefix: z.string(),
+    createdAt: timestamp,
+    expiresAt: timestamp.nullable(),
+    lastUsedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'ApiToken' });
+export type ApiToken = z.infer<typeof ApiToken>;
+export const ApiTokenCreated = ApiToken.extend({
+  token: z.string().describe('Shown once; only a hash is stored.'),
+}).meta({ id: 'ApiTokenCreated' });
+export type ApiTokenCreated = z.infer<typeof ApiTokenCreated>;
+export const ApiTokenList = z.object({ items: z.array(ApiToken) }).meta({ id: 'ApiTokenList' });
+export type ApiTokenList = z.infer<typeof ApiTokenList>;
+export const WhoAmI = z
+  .object({
+    name: z.string(),
+    role: z.enum(['viewer', 'operator', 'admin', 'clusterAdmin']),
+    project: z.string().nullable().describe('null: every project.'),
+  })
+  .meta({ id: 'WhoAmI' });
+export type WhoAmI = z.infer<typeof WhoAmI>;
+
+export const JobCreate = z
+  .strictObject({
+    name: ObjectName,
+    namespace: ObjectName.optional().describe('Default: the first namespace of the project.'),
+    spec: TrainingJobSpec,
+  })
+  .meta({ id: 'JobCreate' });
+export type JobCreate = z.infer<typeof JobCreate>;
+export type JobCreateInput = z.input<typeof JobCreate>;
+
+export const JobResume = z
+  .strictObject({
+    layout: ParallelLayout.optional().describe(
+      'Resume on this layout instead; the newest checkpoint is resharded on load.',
+    ),
+  })
+  .meta({ id: 'JobResume' });
+export type JobResume = z.infer<typeof JobResume>;
+
+export const Job = z
+  .object({
+    id: z.uuid(),
+    project: z.string().nullable().describe('null: the namespace belongs to no project; administrators only.'),
+    cluster: z.string(),
+    namespace: z.string(),
+    name: z.string(),
+    uid: z.string().nullable().describe('UID of the TrainingJob; null until it exists in the cluster.'),
+    spec: TrainingJobSpec,
+    state: JobState.or(z.enum(['Submitting', 'Refused', 'Deleting', 'Deleted'])).describe(
+      'State of the resource; Submitting: not yet in the cluster. Refused: the cluster refused it, see summary.',
+    ),
+    summary: z.string(),
+    epoch: counter,
+    restarts: z.object({ total: counter, charged: counter }),
+    progress: z
+      .object({
+        step: counter,
+        totalSteps: counter.nullable(),
+        loss: z.number().nullable(),
+        tokensPerSecond: z.number().nullable(),
+        etaSeconds: counter.nullable(),
+        reportedAt: timestamp,
+      })
+      .nullable(),
+    checkpoint: z.object({ name: z.string(), step: counter }).nullable(),
+    attempts: z.array(Attempt).describe('Oldest first; the whole history.'),
+    conditions: z.array(Condition),
+    version: counter.describe('Counts up with each change of the row; the ETag.'),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    finishedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Job' });
+export type Job = z.infer<typeof Job>;
+export const JobList = z.object({ items: z.array(Job), ...page }).meta({ id: 'JobList' });
+export type JobList = z.infer<typeof JobList>;
+
+/** What happened to a job, in plain words. `id` orders events of a job and is the SSE event id. */
+export const JobEvent = z
+  .object({
+    id: counter,
+    type: z.string().describe('Stable word, e.g. Placed, Started, CheckpointSaved, RankFailed, Restarting, Completed.'),
+    severity: z.enum(['info', 'warning', 'error']),
+    epoch: counter.nullable(),
+    message: z.string(),
+    at: timestamp,
+  })
+  .meta({ id: 'JobEvent' });
+export type JobEvent = z.infer<typeof JobEvent>;
+export const JobEventList = z.object({ items: z.array(JobEvent) }).meta({ id: 'JobEventList' });
+export type JobEventList = z.infer<typeof JobEventList>;
+
+export const StepPoint = z
+  .object({
+    epoch: counter,
+    step: counter,
+    loss: z.number().nullable(),
+    tokens: counter.nullable(),
+    tokensPerSecond: z.number().nullable(),
+    stepTimeMs: z.number(),
+    gradNorm: z.number().nullable(),
+    at: timestamp,
+  })
+  .meta({ id: 'StepPoint' });
+export type StepPoint = z.infer<typeof StepPoint>;
+export const SeriesGap = z
+  .object({ at: timestamp, missedFrames: counter.nullable().describe('null: unknown, the stream began anew.') })
+  .meta({ id: 'SeriesGap' });
+export type SeriesGap = z.infer<typeof SeriesGap>;
+export const StepList = z.object({ items: z.array(StepPoint), gaps: z.array(SeriesGap) }).meta({ id: 'StepList' });
+export type StepList = z.infer<typeof StepList>;
+
+export const RankPlace = z
+  .object({
+    rank: counter,
+    podIndex: counter,
+    pod: z.string(),
+    node: z.string(),
+    tensorIndex: counter,
+    dataIndex: counter,
+    pipelineIndex: counter,
+    nvlinkDomain: z.string().nullable(),
+    island: z.string().nullable(),
+    nicType: z.string().nullable(),
+    lastStep: counter.nullable(),
+    stepTimeMs: z.number().nullable(),
+  })
+  .meta({ id: 'RankPlace' });
+export type RankPlace = z.infer<typeof RankPlace>;
+export const RankMap = z.object({ epoch: counter, items: z.array(RankPlace) }).meta({ id: 'RankMap' });
+export type RankMap = z.infer<typeof RankMap>;
+
+export const CheckpointRecord = z
+  .object({
+    name: z.string(),
+    uid: z.string(),
+    namespace: z.string(),
+    jobId: z.uuid().nullable(),
+    ...CheckpointResourceSpec.shape,
+    state: CheckpointResourceStatus.shape.state,
+    message: z.string().nullable(),
+    createdAt: timestamp,
+    deletedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'CheckpointRecord' });
+export type CheckpointRecord = z.infer<typeof CheckpointRecord>;
+export const CheckpointList = z.object({ items: z.array(CheckpointRecord) }).meta({ id: 'CheckpointList' });
+export type CheckpointList = z.infer<typeof CheckpointList>;
+
+export const StoredLayout = z
+  .object({
+    id: z.uuid(),
+    name: z.string().nullable(),
+    layout: ParallelLayout,
+    worldSize: counter,
+    createdAt: timestamp,
+  })
+  .meta({ id: 'StoredLayout' });
+export type StoredLayout = z.infer<typeof StoredLayout>;
+export const LayoutCreate = z
+  .strictObject({ name: z.string().min(1).max(100).optional(), layout: ParallelLayout })
+  .meta({ id: 'LayoutCreate' });
+export type LayoutCreate = z.infer<typeof LayoutCreate>;
+export const LayoutList = z.object({ items: z.array(StoredLayout) }).meta({ id: 'LayoutList' });
+export type LayoutList = z.infer<typeof LayoutList>;
+
+/** RFC 9457 problem details; `code` is a DomainErrorCode. */
+export const Problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    code: z.string(),
+    detail: z.string(),
+    instance: z.string().optional(),
+    errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
+  })
+  .meta({ id: 'Problem' });
+export type Problem = z.infer<typeof Problem>;

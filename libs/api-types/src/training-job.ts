@@ -1,0 +1,371 @@
+import { ParallelLayout } from '@coxswain/layout';
+import { z } from 'zod';
+import { Condition } from './conditions.ts';
+import type { ObjectMeta } from './metadata.ts';
+import type { API_GROUP_VERSION } from './names.ts';
+
+/** Kubernetes reads `x-kubernetes-validations` (CEL); zod carries it into the generated schema as metadata. */
+interface CelRule {
+  readonly rule: string;
+  readonly message?: string;
+  readonly messageExpression?: string;
+  readonly fieldPath?: string;
+}
+const cel = (...rules: readonly CelRule[]): { 'x-kubernetes-validations': readonly CelRule[] } => ({
+  'x-kubernetes-validations': rules,
+});
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+/** Name of an object in a namespace: an RFC 1123 label, at most 63 characters. */
+export const ObjectName = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(DNS_LABEL, 'must be lower-case letters, digits and "-", and start and end with a letter or digit');
+/** A relative path without `..`, so that it stays inside its claim. */
+const RelativePath = z
+  .string()
+  .max(512)
+  .regex(/^(?!\/)(?!.*(^|\/)\.\.(\/|$)).*$/, 'must be relative and must not contain ".."')
+  .meta({
+    pattern: undefined,
+    ...cel({
+      rule: "!self.startsWith('/') && !self.split('/').exists(part, part == '..')",
+      message: 'must be a relative path without ".."',
+    }),
+  });
+
+const EnvVar = z.strictObject({
+  name: z
+    .string()
+    .max(128)
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a C identifier')
+    .meta(
+      cel({
+        rule: "!self.startsWith('COXSWAIN_')",
+        message: 'names that start with COXSWAIN_ are written by the operator',
+      }),
+    )
+    .refine((name) => !name.startsWith('COXSWAIN_'), 'names that start with COXSWAIN_ are written by the operator'),
+  value: z.string().max(4096),
+});
+
+export const EngineSpec = z
+  .strictObject({
+    name: z
+      .enum(['reference', 'command'])
+      .describe(
+        'reference: the PyTorch GPT of this project, started from model, training and data. command: any program, started as given once per rank.',
+      ),
+    image: z.string().min(1).max(512).describe('Container image; it needs glibc, and no Node.js.'),
+    command: z
+      .array(z.string().max(4096))
+      .min(1)
+      .max(64)
+      .optional()
+      .describe('Program of one rank. Required for engine command.'),
+    args: z.array(z.string().max(4096)).max(256).optional().describe('Appended to what the engine adapter renders.'),
+    env: z.array(EnvVar).max(100).optional(),
+  })
+  .meta({
+    id: 'EngineSpec',
+    ...cel({
+      rule: "self.name != 'command' || has(self.command)",
+      message: 'command is required when name is "command"',
+      fieldPath: '.command',
+    }),
+  })
+  .refine((engine) => engine.name !== 'command' || engine.command !== undefined, {
+    path: ['command'],
+    message: 'is required when engine.name is "command"',
+  });
+export type EngineSpec = z.infer<typeof EngineSpec>;
+
+export const ModelShape = z
+  .strictObject({
+    layers: z.int().min(1).max(1024),
+    hiddenSize: z.int().min(1).max(1_048_576),
+    attentionHeads: z.int().min(1).max(4096),
+    sequenceLength: z.int().min(1).max(16_777_216).describe('Tokens per sample.'),
+  })
+  .meta({
+    id: 'ModelShape',
+    ...cel({
+      rule: 'self.hiddenSize % self.attentionHeads == 0',
+      messageExpression:
+        "'attentionHeads ' + string(self.attentionHeads) + ' does not divide hiddenSize ' + string(self.hiddenSize)",
+      fieldPath: '.attentionHeads',
+    }),
+  })
+  .refine((model) => model.hiddenSize % model.attentionHeads === 0, {
+    path: ['attentionHeads'],
+    error: (issue) => {
+      const model = issue.input as { attentionHeads: number; hiddenSize: number };
+      return `attentionHeads ${model.attentionHeads} does not divide hiddenSize ${model.hiddenSize}`;
+    },
+  });
+export type ModelShape = z.infer<typeof ModelShape>;
+
+export const TrainingSpec = z
+  .strictObject({
+    steps: z.int().min(1).max(1_000_000_000),
+    globalBatchSize: z.int().min(1).max(1_048_576).describe('Samples per step over all data-parallel ranks.'),
+    microBatchSize: z.int().min(1).max(65_536).default(1).describe('Samples per forward pass of one rank.'),
+    learningRate: z.number().positive().max(10).default(0.001),
+    minLearningRate: z.number().min(0).max(10).default(0.0001),
+    warmupSteps: z.int().min(0).max(1_000_000).default(0),
+    weightDecay: z.number().min(0).max(10).default(0.1),
+    seed: z.int().min(0).max(2_147_483_647).default(1234),
+    precision: z.enum(['fp32', 'bf16']).default('bf16'),
+  })
+  .meta({ id: 'TrainingSpec' });
+export type TrainingSpec = z.infer<typeof TrainingSpec>;
+
+export const DataSpec = z
+  .strictObject({
+    claimName: ObjectName.describe('PersistentVolumeClaim in the namespace of the job; mounted read-only.'),
+    path: RelativePath.describe('File or directory inside the claim.'),
+  })
+  .meta({ id: 'DataSpec' });
+export type DataSpec = z.infer<typeof DataSpec>;
+
+export const CheckpointSpec = z
+  .strictObject({
+    claimName: ObjectName.describe('PersistentVolumeClaim that every node can mount.'),
+    path: RelativePath.default('').describe(
+      'Directory inside the claim; each epoch saves into a directory of its own below it.',
+    ),
+    everySteps: z.int().min(1).max(1_000_000_000).default(100),
+  })
+  .meta({ id: 'CheckpointSpec' });
+export type CheckpointSpec = z.infer<typeof CheckpointSpec>;
+
+export const ResourcesSpec = z
+  .strictObject({
+    gpusPerNode: z
+      .int()
+      .min(1)
+      .max(16)
+      .optional()
+      .describe('Ranks per pod; default: as many as the nodes have GPUs, at most the world size.'),
+    cpuPerGpu: z
+      .string()
+      .max(32)
+      .regex(/^[0-9]+(\.[0-9]+)?m?$/, 'must be a Kubernetes CPU quantity such as 500m or 4')
+      .optional(),
+    memoryPerGpu: z
+      .string()
+      .max(32)
+      .regex(/^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$/, 'must be a Kubernetes memory quantity such as 16Gi')
+      .optional(),
+  })
+  .meta({ id: 'ResourcesSpec' });
+export type ResourcesSpec = z.infer<typeof ResourcesSpec>;
+
+export const RestartPolicy = z
+  .strictObject({
+    maxRestarts: z
+      .int()
+      .min(0)
+      .max(1000)
+      .default(3)
+      .describe('Failures that may be answered with a new epoch; lost nodes and lost port races are not charged.'),
+    delaySeconds: z
+      .int()
+      .min(0)
+      .max(3600)
+      .default(5)
+      .describe('Pause before the first restart; doubles with each charged restart up to 300 s.'),
+  })
+  .meta({ id: 'RestartPolicy' });
+export type RestartPolicy = z.infer<typeof RestartPolicy>;
+
+const dividesRule = (options: { field: string; whole: string; wholeName: string }): CelRule => ({
+  rule: `!has(self.model) || self.model.${options.whole} % self.layout.${options.field} == 0`,
+  messageExpression: `'layout.${options.field} ' + string(self.layout.${options.field}) + ' does not divide model.${options.wholeName} ' + string(self.model.${options.whole})`,
+  fieldPath: `.layout.${options.field}`,
+});
+
+const immutable = (field: string, optional = false): CelRule => ({
+  rule: optional
+    ? `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`
+    : `self.${field} == oldSelf.${field}`,
+  message: `${field} cannot change; make another job instead`,
+  fieldPath: `.${field}`,
+});
+
+/** What a user asks for. The layout's rules that need the model are checked by `layoutViolations` (API, operator) and by CEL (API server). */
+export const TrainingJobSpec = z
+  .strictObject({
+    engine: EngineSpec,
+    model: ModelShape.optional().describe('Required by engine reference.'),
+    training: TrainingSpec.optional().describe('Required by engine reference.'),
+    data: DataSpec.optional(),
+    layout: ParallelLayout,
+    resources: ResourcesSpec.default({}),
+    checkpoint: CheckpointSpec.optional().describe('Absent: nothing is saved and a restart begins from scratch.'),
+    restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5 }),
+    terminationGracePeriodSeconds: z
+      .int()
+      .min(1)
+      .max(3600)
+      .default(60)
+      .describe('Time to save after SIGTERM before SIGKILL.'),
+    suspend: z.boolean().default(false).describe('true: save, stop and hold; layout may change meanwhile. false: run.'),
+    cancel: z.boolean().default(false).describe('true: stop for good. One-way.'),
+  })
+  .meta({
+    id: 'TrainingJobSpec',
+    ...cel(
+      {
+        rule: "self.engine.name != 'reference' || (has(self.model) && has(self.training) && has(self.data))",
+        message: 'engine "reference" needs model, training and data',
+      },
+      dividesRule({ field: 'tensorParallelDegree', whole: 'attentionHeads', wholeName: 'attentionHeads' }),
+      dividesRule({ field: 'pipelineParallelDegree', whole: 'layers', wholeName: 'layers' }),
+      {
+        rule: '!has(self.training) || self.training.globalBatchSize % (self.layout.dataParallelDegree * self.training.microBatchSize) == 0',
+        messageExpression:
+          "'layout.dataParallelDegree ' + string(self.layout.dataParallelDegree) + ' times training.microBatchSize ' + string(self.training.microBatchSize) + ' does not divide training.globalBatchSize ' + string(self.training.globalBatchSize)",
+        fieldPath: '.layout.dataParallelDegree',
+      },
+      {
+        rule: 'self.layout.tensorParallelDegree * self.layout.pipelineParallelDegree * self.layout.dataParallelDegree <= 32768',
+        message: 'the product of the degrees is the number of GPUs; at most 32768 are supported',
+        fieldPath: '.layout',
+      },
+      {
+        rule: 'oldSelf.suspend || self.layout == oldSelf.layout',
+        message: 'layout may change only while the job is suspended; set suspend to true first',
+        fieldPath: '.layout',
+      },
+      {
+        rule: '!oldSelf.cancel || self.cancel',
+        message: 'a cancelled job cannot be revived; make another job instead',
+        fieldPath: '.cancel',
+      },
+      immutable('engine'),
+      immutable('model', true),
+      immutable('training', true),
+      immutable('data', true),
+      immutable('checkpoint', true),
+      immutable('resources'),
+    ),
+  });
+export type TrainingJobSpec = z.infer<typeof TrainingJobSpec>;
+/** As a user may write it: everything with a default may be left out. */
+export type TrainingJobSpecInput = z.input<typeof TrainingJobSpec>;
+
+/** How an attempt ended. */
+export const ATTEMPT_OUTCOMES = ['Succeeded', 'Failed', 'Suspended', 'Cancelled'] as const;
+
+/** Reasons of a failed attempt; `charged` ones count against `restartPolicy.maxRestarts`. */
+export const ATTEMPT_REASONS = {
+  EngineFailed: { charged: true, meaning: 'A rank exited with an error or was killed.' },
+  DoNotRestart: { charged: true, meaning: 'A rank exited with 93.' },
+  LauncherFailed: { charged: true, meaning: 'A launcher ended without saying why.' },
+  PodLost: { charged: true, meaning: 'A pod was deleted by somebody else after the gang had started.' },
+  NodeLost: { charged: false, meaning: 'A node of the gang is gone or not ready.' },
+  Evicted: { charged: false, meaning: 'A pod was evicted, preempted or drained.' },
+  RendezvousPortLost: { charged: false, meaning: 'Another process took the rendezvous port first.' },
+  CheckpointUnreadable: {
+    charged: false,
+    meaning: 'The checkpoint to resume from did not verify; it is not used again.',
+  },
+  SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
+  CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
+} as const satisfies Record<string, { charged: boolean; meaning: string }>;
+export type AttemptReason = keyof typeof ATTEMPT_REASONS;
+
+const timestamp = z.string().meta({ format: 'date-time' });
+const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/**
+ * One launch of the gang. `stage` only moves forward: Creating (pods are being made behind their gate) → Released (written before the
+ * first gate is lifted) → Stopping (written before the first pod is deleted, with outcome and reason) → Ended (every pod is terminal or gone).
+ */
+export const Attempt = z
+  .object({
+    epoch: counter,
+    stage: z.enum(['Creating', 'Released', 'Stopping', 'Ended']),
+    placement: z.string().max(253).describe('Name of the Placement object of this epoch.'),
+    layout: ParallelLayout,
+    resumedFrom: z
+      .object({ checkpoint: z.string().max(253), step: counter })
+      .optional()
+      .describe('Absent: from scratch.'),
+    startedAt: timestamp,
+    releasedAt: timestamp.optional(),
+    runningAt: timestamp.optional().describe('When every pod was running.'),
+    endedAt: timestamp.optional(),
+    outcome: z.enum(ATTEMPT_OUTCOMES).optional(),
+    reason: z.enum(Object.keys(ATTEMPT_REASONS) as [AttemptReason, ...AttemptReason[]]).optional(),
+    message: z
+      .string()
+      .max(8192)
+      .optional()
+      .describe('For a failure: rank, node, exit code and the last lines of its log.'),
+    charged: z.boolean().optional(),
+    lastStep: counter.optional(),
+  })
+  .meta({ id: 'Attempt' });
+export type Attempt = z.infer<typeof Attempt>;
+/** Attempts kept in status; older ones are in the database. */
+export const MAX_ATTEMPTS_IN_STATUS = 20;
+
+/** What a job is doing, derived from its conditions for columns and lists. */
+export const JOB_STATES = [
+  'Queued',
+  'Starting',
+  'Running',
+  'Restarting',
+  'Suspending',
+  'Suspended',
+  'Stopping',
+  'Complete',
+  'Failed',
+  'Cancelled',
+] as const;
+export const JobState = z.enum(JOB_STATES);
+export type JobState = z.infer<typeof JobState>;
+
+export const TrainingJobStatus = z
+  .object({
+    observedGeneration: counter.optional(),
+    state: JobState.optional(),
+    summary: z.string().max(1024).optional().describe('One sentence: what the job does now, or why it waits.'),
+    epoch: counter.default(0).describe('Number of the current attempt; 0 before the first.'),
+    restarts: z.object({ total: counter, charged: counter }).default({ total: 0, charged: 0 }),
+    notBefore: timestamp.optional().describe('The next epoch does not start before this time.'),
+    progress: z
+      .object({
+        step: counter,
+        totalSteps: counter.optional(),
+        loss: z.number().optional(),
+        tokensPerSecond: z.number().optional(),
+        etaSeconds: counter.optional(),
+        reportedAt: timestamp,
+      })
+      .optional()
+      .describe('Written at most every 15 s.'),
+    checkpoint: z
+      .object({ name: z.string().max(253), step: counter })
+      .optional()
+      .describe('Newest complete checkpoint; its step never falls.'),
+    attempts: z.array(Attempt).max(MAX_ATTEMPTS_IN_STATUS).optional().describe('Oldest first.'),
+    conditions: z
+      .array(Condition)
+      .max(16)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] }),
+  })
+  .meta({ id: 'TrainingJobStatus' });
+export type TrainingJobStatus = z.infer<typeof TrainingJobStatus>;
+
+export interface TrainingJob {
+  readonly apiVersion: typeof API_GROUP_VERSION;
+  readonly kind: 'TrainingJob';
+  readonly metadata: ObjectMeta;
+  readonly spec: TrainingJobSpec;
+  readonly status?: TrainingJobStatus;
+}

@@ -1,0 +1,6 @@
+import type { ParallelLayout } from '../parallel-layout.ts';
+
+/** A layout of one rank unless told otherwise. */
+export function aLayout(overrides: Partial<ParallelLayout> = {}): ParallelLayout {
+  return { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 1, ...overrides };
+}
