@@ -27,3 +27,4 @@ export {
   type ProcessSpec,
 } from './processes.ts';
 export { GiveUp, waitFor, type WaitOptions } from './wait.ts';
+export { startPostgres, type Postgres, type PostgresOptions } from './postgres.ts';
