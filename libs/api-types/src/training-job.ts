@@ -93,7 +93,7 @@ export const ModelShape = z
     ...cel({
       rule: 'self.hiddenSize % self.attentionHeads == 0',
       messageExpression:
-        "'attentionHeads ' + string(self.attentionHeads) + ' does not divide hiddenSize ' + string(self.hiddenSize)",
+        "'attentionHeads %d does not divide hiddenSize %d'.format([self.attentionHeads, self.hiddenSize])",
       fieldPath: '.attentionHeads',
     }),
   })
@@ -182,7 +182,7 @@ export type RestartPolicy = z.infer<typeof RestartPolicy>;
 
 const dividesRule = (options: { field: string; whole: string; wholeName: string }): CelRule => ({
   rule: `!has(self.model) || self.model.${options.whole} % self.layout.${options.field} == 0`,
-  messageExpression: `'layout.${options.field} ' + string(self.layout.${options.field}) + ' does not divide model.${options.wholeName} ' + string(self.model.${options.whole})`,
+  messageExpression: `'layout.${options.field} %d does not divide model.${options.wholeName} %d'.format([self.layout.${options.field}, self.model.${options.whole}])`,
   fieldPath: `.layout.${options.field}`,
 });
 
@@ -226,7 +226,7 @@ export const TrainingJobSpec = z
       {
         rule: '!has(self.training) || self.training.globalBatchSize % (self.layout.dataParallelDegree * self.training.microBatchSize) == 0',
         messageExpression:
-          "'layout.dataParallelDegree ' + string(self.layout.dataParallelDegree) + ' times training.microBatchSize ' + string(self.training.microBatchSize) + ' does not divide training.globalBatchSize ' + string(self.training.globalBatchSize)",
+          "'layout.dataParallelDegree %d times training.microBatchSize %d does not divide training.globalBatchSize %d'.format([self.layout.dataParallelDegree, self.training.microBatchSize, self.training.globalBatchSize])",
         fieldPath: '.layout.dataParallelDegree',
       },
       {

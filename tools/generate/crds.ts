@@ -1,0 +1,189 @@
+import {
+  API_GROUP,
+  API_VERSION,
+  CheckpointResourceSpec,
+  CheckpointResourceStatus,
+  PlacementSpec,
+  TrainingJobSpec,
+  TrainingJobStatus,
+} from '@coxswain/api-types';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+
+/** A node of an OpenAPI v3 schema, as the API server wants it in a CustomResourceDefinition. */
+type Schema = { [key: string]: unknown };
+
+interface PrinterColumn {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'number' | 'date';
+  readonly jsonPath: string;
+  readonly priority?: number;
+  readonly description?: string;
+}
+
+interface ResourceDefinition {
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortNames: readonly string[];
+  readonly description: string;
+  readonly spec: z.ZodType;
+  readonly status?: z.ZodType;
+  readonly columns: readonly PrinterColumn[];
+}
+
+const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+
+const RESOURCES: readonly ResourceDefinition[] = [
+  {
+    kind: 'TrainingJob',
+    plural: 'trainingjobs',
+    shortNames: ['tjob'],
+    description: 'TrainingJob asks for a model to be trained: model, data, engine, layout and policies.',
+    spec: TrainingJobSpec,
+    status: TrainingJobStatus,
+    columns: [
+      { name: 'State', type: 'string', jsonPath: '.status.state' },
+      { name: 'Epoch', type: 'integer', jsonPath: '.status.epoch', description: 'Number of the current attempt.' },
+      { name: 'Step', type: 'integer', jsonPath: '.status.progress.step' },
+      { name: 'Loss', type: 'number', jsonPath: '.status.progress.loss' },
+      {
+        name: 'Checkpoint',
+        type: 'integer',
+        jsonPath: '.status.checkpoint.step',
+        description: 'Step of the newest complete checkpoint.',
+      },
+      AGE,
+      { name: 'Summary', type: 'string', jsonPath: '.status.summary', priority: 1 },
+    ],
+  },
+  {
+    kind: 'Checkpoint',
+    plural: 'checkpoints',
+    shortNames: ['tckpt'],
+    description: 'Checkpoint is a saved state of a training job that may be restored.',
+    spec: CheckpointResourceSpec,
+    status: CheckpointResourceStatus,
+    columns: [
+      { name: 'Job', type: 'string', jsonPath: '.spec.jobName' },
+      { name: 'Step', type: 'integer', jsonPath: '.spec.step' },
+      { name: 'Epoch', type: 'integer', jsonPath: '.spec.epoch' },
+      { name: 'State', type: 'string', jsonPath: '.status.state' },
+      { name: 'Bytes', type: 'integer', jsonPath: '.spec.bytes' },
+      AGE,
+    ],
+  },
+  {
+    kind: 'Placement',
+    plural: 'placements',
+    shortNames: ['tplace'],
+    description: 'Placement records which node each pod of one epoch goes to; written before any pod exists.',
+    spec: PlacementSpec,
+    columns: [
+      { name: 'Job', type: 'string', jsonPath: '.spec.jobName' },
+      { name: 'Epoch', type: 'integer', jsonPath: '.spec.epoch' },
+      { name: 'Ranks', type: 'integer', jsonPath: '.spec.worldSize' },
+      AGE,
+    ],
+  },
+];
+
+/** File name → YAML of every CustomResourceDefinition, generated from the zod declarations. */
+export function generateCrds(): ReadonlyMap<string, string> {
+  return new Map(
+    RESOURCES.map((resource) => [`charts/coxswain/crds/${resource.plural}.${API_GROUP}.yaml`, toYaml(resource)]),
+  );
+}
+
+function toYaml(resource: ResourceDefinition): string {
+  const definition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${resource.plural}.${API_GROUP}` },
+    spec: {
+      group: API_GROUP,
+      scope: 'Namespaced',
+      names: {
+        kind: resource.kind,
+        listKind: `${resource.kind}List`,
+        plural: resource.plural,
+        singular: resource.kind.toLowerCase(),
+        shortNames: resource.shortNames,
+        categories: ['coxswain'],
+      },
+      versions: [
+        {
+          name: API_VERSION,
+          served: true,
+          storage: true,
+          ...(resource.status === undefined ? {} : { subresources: { status: {} } }),
+          additionalPrinterColumns: resource.columns,
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              description: resource.description,
+              required: ['spec'],
+              properties: {
+                apiVersion: { type: 'string' },
+                kind: { type: 'string' },
+                // The label carries the name, and a label's value ends at 63 characters.
+                metadata: {
+                  type: 'object',
+                  ...(resource.kind === 'TrainingJob'
+                    ? { properties: { name: { type: 'string', maxLength: 63 } } }
+                    : {}),
+                },
+                spec: toStructuralSchema(resource.spec),
+                ...(resource.status === undefined ? {} : { status: toStructuralSchema(resource.status) }),
+              },
+            },
+          },
+        },
+      ],
+    },
+  };
+  return `# Generated by \`npm run generate\` from libs/api-types. Do not edit.\n${stringify(definition, { lineWidth: 0, aliasDuplicateObjects: false })}`;
+}
+
+/** zod → a structural schema: references inlined, and without what the API server refuses. */
+function toStructuralSchema(schema: z.ZodType): Schema {
+  const generated = z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }) as Schema;
+  const definitions = (generated['$defs'] ??
+    generated['definitions'] ??
+    (generated['components'] as Schema | undefined)?.['schemas'] ??
+    {}) as Record<string, Schema>;
+  return structural(generated, definitions) as Schema;
+}
+
+function structural(node: unknown, definitions: Readonly<Record<string, Schema>>): unknown {
+  if (Array.isArray(node)) return node.map((item) => structural(item, definitions));
+  if (typeof node !== 'object' || node === null) return node;
+  const schema = node as Schema;
+  const reference = schema['$ref'];
+  if (typeof reference === 'string') {
+    const target = definitions[reference.slice(reference.lastIndexOf('/') + 1)];
+    if (target === undefined) throw new Error(`unresolved reference ${reference}`);
+    const { $ref: _resolved, ...siblings } = schema;
+    return structural({ ...target, ...siblings }, definitions);
+  }
+  // zod writes a reference with siblings as `allOf` of one: a structural schema wants its fields in place.
+  const [only, ...others] = Array.isArray(schema['allOf']) ? (schema['allOf'] as Schema[]) : [];
+  if (only !== undefined && others.length === 0) {
+    const { allOf: _single, ...siblings } = schema;
+    return { ...(structural(only, definitions) as Schema), ...(structural(siblings, definitions) as Schema) };
+  }
+  const kept: Schema = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (['$schema', '$defs', 'definitions', 'components', 'id'].includes(key) && !isSchemaOfProperty(schema, key))
+      continue;
+    if (key === 'additionalProperties' && value === false) continue; // illegal in a structural schema; strict clients check unknown fields
+    if (key === 'propertyNames') continue; // not part of OpenAPI v3
+    if (key === 'pattern' && typeof value === 'string' && /\(\?[=!<]/.test(value)) continue; // RE2 has no look-around; a CEL rule says the same
+    kept[key] = key === 'default' || key === 'enum' || key.startsWith('x-') ? value : structural(value, definitions);
+  }
+  return kept;
+}
+
+/** Inside `properties` a key is a field's name, not a keyword. */
+function isSchemaOfProperty(parent: Schema, key: string): boolean {
+  return typeof parent[key] === 'object' && parent['type'] === undefined && !key.startsWith('$');
+}

@@ -1,0 +1,49 @@
+/** `npm run generate`: writes everything that is generated from the zod declarations; `--check` only says what has drifted. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { generateCrds } from './crds.ts';
+import { generateReference } from './reference.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+
+export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
+  const files = new Map([...generateCrds(), ...generateReference()]);
+  if (existsSync(resolve(import.meta.dirname, 'graphql.ts'))) {
+    const module: string = './graphql.ts';
+    const { generateGraphqlSchema } = (await import(module)) as { generateGraphqlSchema: () => string };
+    files.set('apps/api/src/graphql/schema.generated.graphql', generateGraphqlSchema());
+  }
+  return files;
+}
+
+/** Paths whose committed content differs from what would be generated now. */
+export async function driftedFiles(): Promise<readonly string[]> {
+  const drifted: string[] = [];
+  for (const [path, content] of await generatedFiles()) {
+    const absolute = resolve(root, path);
+    if (!existsSync(absolute) || readFileSync(absolute, 'utf8') !== content) drifted.push(path);
+  }
+  return drifted;
+}
+
+if (import.meta.main) {
+  const drifted = await driftedFiles();
+  if (process.argv.includes('--check')) {
+    if (drifted.length > 0) {
+      console.error(
+        `Generated files are out of date: ${drifted.join(', ')}. Run \`npm run generate\` and commit the result.`,
+      );
+      process.exit(1);
+    }
+    console.log('Generated files are up to date.');
+  } else {
+    const files = await generatedFiles();
+    for (const path of drifted) {
+      const absolute = resolve(root, path);
+      mkdirSync(dirname(absolute), { recursive: true });
+      writeFileSync(absolute, files.get(path) ?? '');
+      console.log(`wrote ${path}`);
+    }
+    if (drifted.length === 0) console.log('Nothing to write.');
+  }
+}
