@@ -1,0 +1,153 @@
+import importX from 'eslint-plugin-import-x';
+import tseslint from 'typescript-eslint';
+
+/** Libraries by layer. Core is pure; adapters do I/O and hold no rule; apps wire and are imported by nobody. */
+export const CORE = ['units', 'domain-error', 'layout', 'api-types', 'fabric', 'engines', 'checkpoint', 'lifecycle'];
+export const ADAPTERS = ['kube', 'persistence', 'telemetry', 'test-harness'];
+const APPS = ['api', 'operator', 'launcher', 'dashboard', 'cli'];
+
+const packages = (names) => names.flatMap((name) => [`@coxswain/${name}`, `@coxswain/${name}/*`]);
+const APPS_ARE_PROGRAMS = { group: packages(APPS), message: 'An app is a program: move what you need into a library.' };
+const INNER_FILES = {
+  group: ['@coxswain/*/src/*', '**/libs/*/src/**', '**/apps/*/src/**'],
+  message: 'Import a library by its name, not its inner files.',
+};
+
+const tests = ['**/*.spec.ts', '**/*.itest.ts', '**/testing/**', '**/bench/**'];
+
+export default tseslint.config(
+  { ignores: ['**/dist/**', '**/node_modules/**', '.nx/**', '**/*.generated.*', 'coverage/**', '.coxswain/**'] },
+  {
+    files: ['**/*.ts', '**/*.tsx', '**/*.mjs'],
+    extends: [...tseslint.configs.recommended],
+    plugins: { 'import-x': importX },
+    settings: {
+      'import-x/extensions': ['.ts', '.tsx'],
+      'import-x/parsers': { '@typescript-eslint/parser': ['.ts', '.tsx'] },
+    },
+    rules: {
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/consistent-type-imports': [
+        'error',
+        { fixStyle: 'inline-type-imports', disallowTypeAnnotations: false },
+      ],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
+      'import-x/no-self-import': 'error',
+      'import-x/no-cycle': 'error',
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'ExportAllDeclaration', message: 'List what a module exports: `export *` hides its surface.' },
+        {
+          selector:
+            "CallExpression[callee.object.name='jest'][callee.property.name=/^(mock|unstable_mockModule|doMock)$/]",
+          message: 'Inject the dependency instead of mocking a module.',
+        },
+        {
+          selector:
+            'CallExpression[callee.object.name=/^(it|test|describe)$/][callee.property.name=/^(skip|only|todo)$/]',
+          message: 'A skipped test counts as green; fix or delete it.',
+        },
+      ],
+      'no-restricted-imports': ['error', { patterns: [APPS_ARE_PROGRAMS, INNER_FILES] }],
+      'max-params': ['error', 4],
+      eqeqeq: 'error',
+    },
+  },
+  {
+    files: ['apps/**/*.ts', 'apps/**/*.tsx', 'libs/**/*.ts'],
+    ignores: tests,
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { attributes: false } }],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+    },
+  },
+  {
+    files: CORE.map((name) => `libs/${name}/src/**/*.ts`),
+    ignores: ['**/*.spec.ts', '**/*.itest.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            APPS_ARE_PROGRAMS,
+            INNER_FILES,
+            { group: packages(ADAPTERS), message: 'Core knows no adapter: take what you need as an argument.' },
+            { group: ['node:*'], message: 'The core does no I/O.' },
+            {
+              group: [
+                '@nestjs/*',
+                'typeorm',
+                'bullmq',
+                'pg',
+                '@kubernetes/*',
+                'undici',
+                'ws',
+                'pino',
+                'fastify',
+                'yaml',
+                'react',
+              ],
+              message: 'The core depends on zod alone.',
+            },
+          ],
+        },
+      ],
+      'no-restricted-properties': [
+        'error',
+        { object: 'Date', property: 'now', message: 'Take `now: Date` as an argument.' },
+        { object: 'Math', property: 'random', message: 'Take a seeded generator as an argument.' },
+        { object: 'process', property: 'env', message: 'Only an app reads its environment.' },
+      ],
+      'no-restricted-globals': [
+        'error',
+        ...['process', 'setTimeout', 'setInterval', 'fetch', 'console'].map((name) => ({
+          name,
+          message: 'The core neither reads nor waits.',
+        })),
+      ],
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'ExportAllDeclaration', message: 'List what a module exports.' },
+        { selector: ':function[async=true]', message: 'The core does not wait.' },
+        {
+          selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+          message: 'Take `now: Date` as an argument.',
+        },
+      ],
+    },
+  },
+  {
+    files: ['libs/persistence/**/*.ts', 'apps/api/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'ExportAllDeclaration', message: 'List what a module exports.' },
+        {
+          selector: "CallExpression[callee.property.name='save'][callee.object.name=/epositor|manager/i]",
+          message: 'TypeORM’s save() of a stale entity wins silently: write a compare-and-set update.',
+        },
+      ],
+    },
+  },
+  {
+    files: ['apps/dashboard/src/**/*.ts', 'apps/dashboard/src/**/*.tsx'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            APPS_ARE_PROGRAMS,
+            INNER_FILES,
+            { group: [...packages(ADAPTERS), 'node:*'], message: 'The dashboard runs in a browser.' },
+          ],
+        },
+      ],
+    },
+  },
+);

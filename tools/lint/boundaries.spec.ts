@@ -1,0 +1,104 @@
+import { ESLint } from 'eslint';
+import { resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+const eslint = new ESLint({ cwd: root });
+
+/** Rules that fire when `code` stands in an existing file of the repository. */
+async function violations(filePath: string, code: string): Promise<readonly string[]> {
+  const [result] = await eslint.lintText(code, { filePath: resolve(root, filePath) });
+  return (result?.messages ?? []).map((message) => message.ruleId ?? message.message);
+}
+
+describe('the import boundaries', () => {
+  it.each([
+    [
+      'core may not do I/O',
+      'libs/layout/src/index.ts',
+      "import { readFileSync } from 'node:fs';\nexport const x = readFileSync;",
+      'no-restricted-imports',
+    ],
+    [
+      'core may not import an adapter',
+      'libs/layout/src/index.ts',
+      "import { x } from '@coxswain/kube';\nexport const y = x;",
+      'no-restricted-imports',
+    ],
+    [
+      'core may not import a framework',
+      'libs/lifecycle/src/index.ts',
+      "import { x } from '@nestjs/common';\nexport const y = x;",
+      'no-restricted-imports',
+    ],
+    [
+      'core may not read the clock',
+      'libs/fabric/src/index.ts',
+      'export const now = (): number => Date.now();',
+      'no-restricted-properties',
+    ],
+    [
+      'core may not make a date of its own',
+      'libs/fabric/src/index.ts',
+      'export const now = (): Date => new Date();',
+      'no-restricted-syntax',
+    ],
+    [
+      'core may not draw random numbers',
+      'libs/fabric/src/index.ts',
+      'export const draw = (): number => Math.random();',
+      'no-restricted-properties',
+    ],
+    [
+      'core may not read the environment',
+      'libs/engines/src/index.ts',
+      'export const home = process.env.HOME;',
+      'no-restricted-properties',
+    ],
+    [
+      'core may not wait',
+      'libs/checkpoint/src/index.ts',
+      'export async function wait(): Promise<void> {}',
+      'no-restricted-syntax',
+    ],
+    [
+      'nobody imports an app',
+      'libs/kube/src/index.ts',
+      "import { x } from '@coxswain/operator';\nexport const y = x;",
+      'no-restricted-imports',
+    ],
+    [
+      'an app does not import an app',
+      'apps/operator/src/main.ts',
+      "import { x } from '@coxswain/api';\nexport const y = x;",
+      'no-restricted-imports',
+    ],
+    [
+      'nobody imports inner files',
+      'libs/kube/src/index.ts',
+      "import { x } from '@coxswain/layout/src/rank-map.ts';\nexport const y = x;",
+      'no-restricted-imports',
+    ],
+    [
+      'modules do not import in a circle',
+      'libs/api-types/src/exit-codes.ts',
+      "import { REPORT_PATH } from './report-protocol.ts';\nexport const EXIT_CODES = { path: REPORT_PATH };",
+      'import-x/no-cycle',
+    ],
+    [
+      'a module lists what it exports',
+      'libs/kube/src/index.ts',
+      "export * from './client.ts';",
+      'no-restricted-syntax',
+    ],
+  ])(
+    '%s',
+    async (_sentence, file, code, want) => {
+      expect(await violations(file, code)).toContain(want);
+    },
+    60_000,
+  );
+
+  it('an ordinary core module passes', async () => {
+    expect(await violations('libs/layout/src/index.ts', 'export const one = 1;\n')).toEqual([]);
+  }, 60_000);
+});
