@@ -1,1 +1,4 @@
-export {};
+export { createLogger, LOG_LEVELS } from './logger.ts';
+export type { Logger, LogLevel } from './logger.ts';
+export { createMetrics } from './metrics.ts';
+export type { Metrics, MetricSpec } from './metrics.ts';

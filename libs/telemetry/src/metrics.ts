@@ -1,0 +1,47 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** What a program counts, and the text that Prometheus scrapes. Label values must come from small closed sets. */
+export interface Metrics {
+  readonly registry: Registry;
+  counter(spec: MetricSpec): Counter;
+  gauge(spec: MetricSpec & { readonly collect?: () => number }): Gauge;
+  histogram(spec: MetricSpec & { readonly buckets: readonly number[] }): Histogram;
+  /** The exposition text, and its content type. */
+  expose(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+/** Name (with unit as suffix), meaning and label names of a metric. */
+export interface MetricSpec {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+}
+
+/** A registry of its own, so that several programs may live in one test process; process metrics are included when asked. */
+export function createMetrics(options: { readonly processMetrics?: boolean } = {}): Metrics {
+  const registry = new Registry();
+  if (options.processMetrics === true) collectDefaultMetrics({ register: registry });
+  const shared = (spec: MetricSpec): { name: string; help: string; labelNames: string[]; registers: Registry[] } => ({
+    name: spec.name,
+    help: spec.help,
+    labelNames: [...(spec.labelNames ?? [])],
+    registers: [registry],
+  });
+  return {
+    registry,
+    counter: (spec) => new Counter(shared(spec)),
+    gauge: ({ collect, ...spec }) =>
+      new Gauge({
+        ...shared(spec),
+        ...(collect === undefined
+          ? {}
+          : {
+              collect(): void {
+                this.set(collect());
+              },
+            }),
+      }),
+    histogram: (spec) => new Histogram({ ...shared(spec), buckets: [...spec.buckets] }),
+    expose: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  };
+}
