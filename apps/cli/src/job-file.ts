@@ -1,0 +1,56 @@
+import { API_GROUP_VERSION, JobCreate } from '@coxswain/api-types';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { CliError } from './cli-error.ts';
+
+/**
+ * A job from a YAML or JSON file (`-` is standard input): either the TrainingJob manifest that `kubectl apply` takes, or the body of
+ * `POST …/jobs`. Fields are checked here with the API's own schema, so that mistakes are named before anything is sent.
+ */
+export function readJobFile(path: string, overrides: { readonly name?: string }): JobCreate {
+  let text: string;
+  try {
+    text = readFileSync(path === '-' ? 0 : path, 'utf8');
+  } catch (error) {
+    throw new CliError(`Cannot read ${path}: ${(error as Error).message}`);
+  }
+  return parseJob(text, { source: path, ...overrides });
+}
+
+export function parseJob(text: string, options: { readonly source: string; readonly name?: string }): JobCreate {
+  let document: unknown;
+  try {
+    document = parse(text);
+  } catch (error) {
+    throw new CliError(`${options.source} is neither YAML nor JSON: ${(error as Error).message}`);
+  }
+  const parsed = JobCreate.safeParse({
+    ...toBody(document, options.source),
+    ...(options.name === undefined ? {} : { name: options.name }),
+  });
+  if (parsed.success) return parsed.data;
+  throw new CliError(`${options.source} is not a valid job:\n${z.prettifyError(parsed.error)}`);
+}
+
+function toBody(document: unknown, source: string): object {
+  if (typeof document !== 'object' || document === null)
+    throw new CliError(`${source} holds no job: expected a TrainingJob manifest or {name, spec}.`);
+  if (!('kind' in document)) return document;
+  const { apiVersion, kind, metadata, spec } = document as {
+    apiVersion?: unknown;
+    kind: unknown;
+    metadata?: { name?: unknown; namespace?: unknown };
+    spec?: unknown;
+  };
+  if (kind !== 'TrainingJob' || apiVersion !== API_GROUP_VERSION) {
+    throw new CliError(
+      `${source} is a ${String(apiVersion)} ${String(kind)}; expected ${API_GROUP_VERSION} TrainingJob.`,
+    );
+  }
+  return {
+    name: metadata?.name,
+    ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
+    spec,
+  };
+}
