@@ -20,11 +20,13 @@ export type ConditionType = (typeof CONDITION_TYPES)[number];
 export const CONDITION_REASONS = {
   Accepted: {
     SpecValid: 'The layout fits the model and the engine can be started with it.',
+    SpecInvalid: 'The spec cannot be read by this version of the operator; the message names field and rule.',
     LayoutInvalid: 'The layout breaks a rule; the message names field, values and the nearest legal value.',
     EngineRefused: 'The engine cannot run this combination; the message names what and the alternative.',
   },
   Placed: {
     GangPlaced: 'Every rank has a node; the Placement object of the epoch records it.',
+    Placing: 'Nodes are free; the placement is being recorded.',
     WaitingForCapacity: 'Too few free GPUs; the message says how many are needed and free.',
     TopologyUnsatisfiable:
       'Enough GPUs exist, but no set of nodes keeps each tensor group in an NVLink domain and each data group in an island.',

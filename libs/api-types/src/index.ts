@@ -14,6 +14,7 @@ export {
   REPORT_TOKEN_AUDIENCE,
   SCHEDULING_GATE,
 } from './names.ts';
+export { jobPrefix } from './child-names.ts';
 export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isTrue } from './conditions.ts';
 export type { ConditionType, ReasonOf } from './conditions.ts';
 export type { ObjectMeta, OwnerReference } from './metadata.ts';

@@ -267,6 +267,7 @@ export const ATTEMPT_REASONS = {
   PodLost: { charged: true, meaning: 'A pod was deleted by somebody else after the gang had started.' },
   NodeLost: { charged: false, meaning: 'A node of the gang is gone or not ready.' },
   Evicted: { charged: false, meaning: 'A pod was evicted, preempted or drained.' },
+  NotScheduled: { charged: false, meaning: 'The nodes of the placement did not take every pod in time.' },
   RendezvousPortLost: { charged: false, meaning: 'Another process took the rendezvous port first.' },
   CheckpointUnreadable: {
     charged: false,
@@ -297,7 +298,10 @@ export const Attempt = z
     startedAt: timestamp,
     releasedAt: timestamp.optional(),
     runningAt: timestamp.optional().describe('When every pod was running.'),
-    endedAt: timestamp.optional(),
+    stoppingAt: timestamp
+      .optional()
+      .describe('When its end was recorded: a failure seen, a suspend or cancel answered.'),
+    endedAt: timestamp.optional().describe('When every pod was terminal, gone or fenced.'),
     outcome: z.enum(ATTEMPT_OUTCOMES).optional(),
     reason: z.enum(Object.keys(ATTEMPT_REASONS) as [AttemptReason, ...AttemptReason[]]).optional(),
     message: z
@@ -306,6 +310,10 @@ export const Attempt = z
       .optional()
       .describe('For a failure: rank, node, exit code and the last lines of its log.'),
     charged: z.boolean().optional(),
+    answer: z
+      .enum(['Restart', 'GiveUp'])
+      .optional()
+      .describe('For a failure: whether a next epoch answers it. Decided once, with the budget of that moment.'),
     lastStep: counter.optional(),
   })
   .meta({ id: 'Attempt' });
