@@ -1,1 +1,2 @@
-export {};
+export { renderRank } from './render-rank.ts';
+export type { RankContext, RenderedRank } from './render-rank.ts';

@@ -1,1 +1,4 @@
-export {};
+export type { Fabric, FabricCapacity, FabricNode, NodeFacts } from './fabric.ts';
+export { fabricFromNodes } from './from-nodes.ts';
+export { placeGang } from './placement.ts';
+export type { GangRequest, PlacementOutcome } from './placement.ts';

@@ -1,0 +1,33 @@
+import type { Checkpoint } from '@coxswain/api-types';
+
+/**
+ * The checkpoint to resume from: of this job (by UID), complete, not damaged, not being deleted; the highest step, and of equal steps the
+ * one of the highest epoch. What is on disk but not in a Checkpoint object is never considered.
+ */
+export function newestRestorable(
+  checkpoints: readonly Checkpoint[],
+  options: { readonly jobUid: string },
+): Checkpoint | undefined {
+  let newest: Checkpoint | undefined;
+  for (const checkpoint of checkpoints) {
+    if (!isRestorable(checkpoint, options.jobUid)) continue;
+    if (newest === undefined || isNewer(checkpoint, newest)) newest = checkpoint;
+  }
+  return newest;
+}
+
+function isRestorable(checkpoint: Checkpoint, jobUid: string): boolean {
+  const { metadata, spec, status } = checkpoint;
+  return (
+    spec.jobUid === jobUid &&
+    Number.isSafeInteger(spec.step) &&
+    Number.isSafeInteger(spec.epoch) &&
+    status?.state === 'Complete' &&
+    metadata.deletionTimestamp === undefined
+  );
+}
+
+function isNewer(one: Checkpoint, other: Checkpoint): boolean {
+  if (one.spec.step !== other.spec.step) return one.spec.step > other.spec.step;
+  return one.spec.epoch > other.spec.epoch;
+}

@@ -1,0 +1,95 @@
+import type { TrainingJobSpec } from '@coxswain/api-types';
+
+/** Paths as the engine sees them inside its container; absent where the job has no such thing. */
+export interface RankContext {
+  /** Directory that belongs to this epoch alone. */
+  readonly saveDirectory?: string;
+  /** Directory of the checkpoint to resume from; absent: from scratch. */
+  readonly resumeFrom?: string;
+  readonly dataPath?: string;
+}
+
+/** The command of one rank, the same for every rank: a rank learns who it is from the environment that its launcher adds. */
+export type RenderedRank =
+  | { readonly kind: 'rendered'; readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
+  | { readonly kind: 'refused'; readonly reason: string; readonly alternative: string };
+
+/** Command and environment of one rank, or why this engine cannot run the spec. A flag that an engine lacks is refused, never dropped. */
+export function renderRank(spec: TrainingJobSpec, context: RankContext): RenderedRank {
+  return adapters[spec.engine.name](spec, context);
+}
+
+const adapters: Readonly<
+  Record<TrainingJobSpec['engine']['name'], (spec: TrainingJobSpec, context: RankContext) => RenderedRank>
+> = { reference: renderReference, command: renderCommand };
+
+/** `command`: the program as given. It reads directories from the COXSWAIN_ variables of its pod. */
+function renderCommand(spec: TrainingJobSpec): RenderedRank {
+  const { command, args } = spec.engine;
+  if (command === undefined) {
+    return refused('engine.name "command" needs engine.command', 'set engine.command to the program of one rank');
+  }
+  return { kind: 'rendered', command: [...command, ...(args ?? [])], env: userEnvironment(spec) };
+}
+
+/** `reference`: the PyTorch GPT of this project (`engines/reference`). */
+function renderReference(spec: TrainingJobSpec, context: RankContext): RenderedRank {
+  const { model, training, layout } = spec;
+  if (spec.engine.command !== undefined) {
+    return refused(
+      'engine "reference" starts its own program and would ignore engine.command',
+      'remove engine.command, or set engine.name to "command"',
+    );
+  }
+  if (model === undefined || training === undefined) {
+    const missing = [model === undefined ? 'model' : [], training === undefined ? 'training' : []].flat();
+    return refused(`engine "reference" needs ${missing.join(' and ')}`, `set ${missing.join(' and ')}`);
+  }
+  if (context.dataPath === undefined) {
+    return refused('engine "reference" needs data', 'set data.claimName and data.path');
+  }
+  if (context.resumeFrom !== undefined && context.saveDirectory === undefined) {
+    return refused('a checkpoint can be resumed only by a job that keeps checkpoints', 'set checkpoint.claimName');
+  }
+  const flags: readonly (readonly [string, string | number | undefined])[] = [
+    ['--layers', model.layers],
+    ['--hidden-size', model.hiddenSize],
+    ['--attention-heads', model.attentionHeads],
+    ['--sequence-length', model.sequenceLength],
+    ['--tensor-parallel', layout.tensorParallelDegree],
+    ['--pipeline-parallel', layout.pipelineParallelDegree],
+    ['--data-parallel', layout.dataParallelDegree],
+    ['--global-batch-size', training.globalBatchSize],
+    ['--micro-batch-size', training.microBatchSize],
+    ['--steps', training.steps],
+    ['--learning-rate', training.learningRate],
+    ['--min-learning-rate', training.minLearningRate],
+    ['--warmup-steps', training.warmupSteps],
+    ['--weight-decay', training.weightDecay],
+    ['--seed', training.seed],
+    ['--precision', training.precision],
+    ['--data', context.dataPath],
+    ['--save-dir', context.saveDirectory],
+    ['--save-every', context.saveDirectory === undefined ? undefined : spec.checkpoint?.everySteps],
+    ['--resume-from', context.resumeFrom],
+  ];
+  return {
+    kind: 'rendered',
+    command: [
+      'python3',
+      '-m',
+      'coxswain_reference.train',
+      ...flags.flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)])),
+      ...(spec.engine.args ?? []),
+    ],
+    env: userEnvironment(spec),
+  };
+}
+
+function userEnvironment(spec: TrainingJobSpec): Readonly<Record<string, string>> {
+  return Object.fromEntries((spec.engine.env ?? []).map(({ name, value }) => [name, value]));
+}
+
+function refused(reason: string, alternative: string): RenderedRank {
+  return { kind: 'refused', reason, alternative };
+}

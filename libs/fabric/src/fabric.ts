@@ -1,0 +1,38 @@
+/** The graph of a cluster as placement sees it: nodes with GPUs, the NVLink domain and the NIC island each belongs to. */
+
+/** What an adapter reads from a Kubernetes Node. */
+export interface NodeFacts {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Allocatable GPUs. */
+  readonly gpuCapacity: number;
+  /** Not cordoned, and without a taint that a gang's pod does not tolerate. */
+  readonly schedulable: boolean;
+  readonly ready: boolean;
+}
+
+/** A node that has GPUs. Names of domains and islands carry the producer of the label, so that two producers never name the same one. */
+export interface FabricNode {
+  readonly name: string;
+  readonly gpus: number;
+  /** GPUs of one domain reach each other over NVLink. Unlabelled: the node is a domain of its own. */
+  readonly nvlinkDomain: string;
+  /** Nodes of one island reach each other over the same NIC fabric. All unlabelled nodes form one island. */
+  readonly island: string;
+  /** infiniband, roce, ethernet, or what else the label says. */
+  readonly nicType?: string;
+  readonly nicSpeedGbps?: number;
+  /** Ready and schedulable. An unusable node counts for what the cluster could hold, not for what is free. */
+  readonly usable: boolean;
+}
+
+/** Nodes sorted by name. */
+export interface Fabric {
+  readonly nodes: readonly FabricNode[];
+}
+
+/** A fabric and how many of each node's GPUs are taken, by bound pods and by recorded placements. A node without an entry is free. */
+export interface FabricCapacity {
+  readonly fabric: Fabric;
+  readonly usedGpus: ReadonlyMap<string, number>;
+}

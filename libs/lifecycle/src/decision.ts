@@ -1,0 +1,45 @@
+import type { CheckpointResourceSpec, PlacementSpec, TrainingJobStatus } from '@coxswain/api-types';
+import type { DerivedJobEvent } from './job-events.ts';
+
+/**
+ * What is to be done about a job. The contract with the performer, which makes intent precede effect across crashes:
+ *
+ * 1. If `status` differs from what the API server holds (`sameStatus`), write it (with the resourceVersion that was observed), then
+ *    announce `events` (best effort) and come back with what the server answered. No action is performed in this pass.
+ * 2. Otherwise perform `actions` in order. Each is idempotent and justified by the recorded status alone.
+ * 3. Come back when something is observed to change, and after `requeueAfterMs` at the latest if it is set.
+ */
+export interface Decision {
+  readonly status: TrainingJobStatus;
+  readonly actions: readonly Action[];
+  /** What the change of status means in plain words, for Kubernetes Events; empty when status does not change. */
+  readonly events: readonly DerivedJobEvent[];
+  readonly requeueAfterMs?: number;
+}
+
+/** A pod by name and UID, so that nothing of the same name and another UID is ever touched. */
+export interface PodReference {
+  readonly name: string;
+  readonly uid: string;
+}
+
+export type Action =
+  | { readonly kind: 'addFinalizer' }
+  | { readonly kind: 'removeFinalizer' }
+  /** Create with POST. AlreadyExists: read it live and look again; the recorded one is continued. */
+  | { readonly kind: 'createPlacement'; readonly name: string; readonly spec: PlacementSpec }
+  | { readonly kind: 'deletePlacements'; readonly placements: readonly PodReference[] }
+  /** Create the gated pod of `podIndex`. AlreadyExists: read it live and show it among `pods` (ours or not). */
+  | { readonly kind: 'createPod'; readonly name: string; readonly podIndex: number; readonly placement: PlacementSpec }
+  /** Read these names live; show what exists among `pods`, and the absent ones in `confirmedMissing`. */
+  | { readonly kind: 'confirmMissingPods'; readonly names: readonly string[] }
+  | { readonly kind: 'liftGates'; readonly pods: readonly PodReference[] }
+  | { readonly kind: 'deletePods'; readonly pods: readonly PodReference[]; readonly gracePeriodSeconds: number }
+  | {
+      readonly kind: 'markCheckpointDamaged';
+      readonly name: string;
+      readonly uid: string;
+      readonly message: string;
+    }
+  /** A checkpoint that a launcher saved and could not report. AlreadyExists is success. */
+  | { readonly kind: 'createCheckpoint'; readonly name: string; readonly spec: CheckpointResourceSpec };

@@ -1,0 +1,78 @@
+import type { Checkpoint, Placement, TerminationCause, TrainingJob } from '@coxswain/api-types';
+import type { FabricCapacity } from '@coxswain/fabric';
+
+/** One look at everything that concerns a job. Nothing here is an event; a later look replaces an earlier one. */
+export interface Observed {
+  /** As the API server holds it. Missing or nonsensical fields are treated as absent, never as an error. */
+  readonly job: TrainingJob;
+  /**
+   * Every pod that carries the job's UID label, of any epoch, and every pod that bears one of the gang's names without being ours
+   * (found when a create answers AlreadyExists).
+   */
+  readonly pods: readonly ObservedPod[];
+  /** Placement objects that carry the job's UID. */
+  readonly placements: readonly Placement[];
+  /** Checkpoint objects that carry the job's UID. */
+  readonly checkpoints: readonly Checkpoint[];
+  /** Free and taken GPUs, without this job's own terminal pods. Called at most once, and only when a gang is to be placed. */
+  readonly capacity: () => FabricCapacity;
+  /** State of the nodes of this job's placements; a node without an entry counts as ready. */
+  readonly nodeStates: ReadonlyMap<string, NodeState>;
+  /** Pod names that a live read (not a cache) found absent: the answer to action confirmMissingPods. */
+  readonly confirmedMissing?: ReadonlySet<string>;
+  /** Newest report of the gang's steps that the operator holds in memory, if any. */
+  readonly progress?: ObservedProgress;
+}
+
+/** gone: the Node object does not exist. */
+export type NodeState = 'ready' | 'notReady' | 'gone';
+
+export interface ObservedPod {
+  readonly name: string;
+  readonly uid: string;
+  /** From the labels; both 0 for a pod that is not ours. */
+  readonly epoch: number;
+  readonly podIndex: number;
+  /** Absent until the scheduler bound it. */
+  readonly nodeName?: string;
+  /** Still carries our scheduling gate. */
+  readonly gated: boolean;
+  readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
+  /** metadata.deletionTimestamp: set once a delete was accepted (time of the request plus grace). */
+  readonly deletionTimestamp?: string;
+  /** The trainer container is running (its launcher has started). */
+  readonly running: boolean;
+  /** Its controller owner is this job, by UID. */
+  readonly ours: boolean;
+  /** Why a container (init or trainer) does not start: state.waiting of the first one that has a reason other than PodInitializing or ContainerCreating. */
+  readonly containerWaiting?: { readonly reason: string; readonly message: string; readonly image: string };
+  /** state.terminated of the trainer, or of an init container that failed. */
+  readonly exit?: ObservedExit;
+  /** Reason of condition DisruptionTarget when True: EvictionByEvictionAPI, PreemptionByScheduler, DeletionByTaintManager, TerminationByKubelet, ... */
+  readonly disruption?: string;
+  /** status.reason, e.g. Evicted, NodeLost, OutOfcpu. */
+  readonly statusReason?: string;
+  /** Message of condition PodScheduled when False and the pod is not gated. */
+  readonly schedulingMessage?: string;
+}
+
+export interface ObservedExit {
+  readonly exitCode: number;
+  readonly signal?: number;
+  /** The container runtime's word: Completed, Error, OOMKilled, ContainerStatusUnknown, ... */
+  readonly reason: string;
+  /** RFC 3339; Kubernetes rounds it to seconds. */
+  readonly finishedAt?: string;
+  /** The launcher's termination message, where it parsed. */
+  readonly cause?: TerminationCause;
+}
+
+/** Steps and speed as the launchers reported them. */
+export interface ObservedProgress {
+  /** Epoch that reported it; ignored unless it is the current one. */
+  readonly epoch: number;
+  readonly step: number;
+  readonly loss?: number;
+  readonly tokensPerSecond?: number;
+  readonly etaSeconds?: number;
+}
