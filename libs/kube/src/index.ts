@@ -1,0 +1,73 @@
+export type { BackoffBounds } from './backoff.ts';
+export { backoffMs } from './backoff.ts';
+export { createKubeClient, createKubeClientOver } from './client.ts';
+export type {
+  ApplyOptions,
+  CallOptions,
+  ClientLimits,
+  CreateOptions,
+  DeleteOptions,
+  KubeClient,
+  KubeClientOptions,
+  KubeStream,
+  KubeVersion,
+  ListOptions,
+  PatchOptions,
+  StreamOptions,
+} from './client.ts';
+export type { Clock } from './clock.ts';
+export { sleep, systemClock } from './clock.ts';
+export type { CredentialSource, Credentials, KubeconfigChoice } from './credentials.ts';
+export { fileCredentials, fixedCredentials } from './credentials.ts';
+export {
+  KubeApiError,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isGone,
+  isInvalid,
+  isNotFound,
+  isOutcomeUnknown,
+  isRetryable,
+  retryAfterMsOf,
+} from './errors.ts';
+export type { KubeApiErrorFacts, UnansweredReason } from './errors.ts';
+export { EventRecorder } from './events.ts';
+export type { EventRecorderOptions, RecordedEvent } from './events.ts';
+export { Expectations } from './expectations.ts';
+export type { ExpectationsOptions } from './expectations.ts';
+export { InformerGroup } from './informer-group.ts';
+export type { GroupMember } from './informer-group.ts';
+export { controllerOf, keyOf, splitKey } from './kube-object.ts';
+export type { KubeList, KubeObject, ObjectMeta, OwnerReference } from './kube-object.ts';
+export { LeaderLease, NotLeadingError } from './leader-lease.ts';
+export type { CurrentLeader, LeaderLeaseOptions, LeaseRun } from './leader-lease.ts';
+export { noMetrics } from './metrics.ts';
+export type { KubeCounter, KubeMeasurement, KubeMetrics } from './metrics.ts';
+export { toMicroTime } from './micro-time.ts';
+export { resourcePath } from './paths.ts';
+export type { ResourceAddress } from './paths.ts';
+export { Reflector } from './reflector.ts';
+export type {
+  ReflectorFailure,
+  ReflectorHealth,
+  ReflectorOptions,
+  ReflectorProblem,
+  ReflectorTuning,
+} from './reflector.ts';
+export { compareResourceVersions, newerResourceVersion } from './resource-version.ts';
+export { ObjectStore } from './store.ts';
+export type { IndexFunction, StoreChange, StoreProblem } from './store.ts';
+export type { KubeTransport, PoolOptions, TransportAnswer, TransportRequest } from './transport.ts';
+export { undiciTransport } from './transport.ts';
+export { WorkQueue } from './work-queue.ts';
+export type {
+  QueuePriority,
+  QueueStats,
+  Reconcile,
+  ReconcileContext,
+  ReconcileFailure,
+  ReconcileResult,
+  RunOptions,
+  WorkQueueOptions,
+} from './work-queue.ts';

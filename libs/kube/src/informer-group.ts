@@ -1,0 +1,51 @@
+import type { Clock } from './clock.ts';
+import { sleep, systemClock } from './clock.ts';
+import type { ReflectorHealth } from './reflector.ts';
+
+/** The part of a reflector that a group needs. */
+export interface GroupMember {
+  readonly collectionPath: string;
+  run(signal: AbortSignal): Promise<void>;
+  hasSynced(): boolean;
+  health(): ReflectorHealth;
+}
+
+/** Several reflectors that start together and are waited for together. */
+export class InformerGroup {
+  readonly #members: readonly GroupMember[];
+  readonly #clock: Clock;
+
+  constructor(members: readonly GroupMember[], clock: Clock = systemClock) {
+    this.#members = members;
+    this.#clock = clock;
+  }
+
+  /** Runs all until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.run(signal)));
+  }
+
+  /** Whether each has had a complete list: no reconcile before that. */
+  hasSynced(): boolean {
+    return this.#members.every((member) => member.hasSynced());
+  }
+
+  /** Collections without a complete list so far, to say what a start waits for. */
+  unsynced(): readonly string[] {
+    return this.#members.filter((member) => !member.hasSynced()).map((member) => member.collectionPath);
+  }
+
+  /** The longest present outage of any member, in ms: readiness is false when it exceeds its bound. */
+  longestOutageMs(): number {
+    return Math.max(0, ...this.#members.map((member) => member.health().outageMs));
+  }
+
+  /** Resolves when all have synced, or with false when `signal` aborts first. */
+  async waitForSync(signal: AbortSignal): Promise<boolean> {
+    while (!this.hasSynced()) {
+      if (signal.aborted) return false;
+      await sleep(this.#clock, 20, signal);
+    }
+    return true;
+  }
+}

@@ -1,0 +1,369 @@
+import type { KubeClient } from './client.ts';
+import type { Clock } from './clock.ts';
+import { sleep } from './clock.ts';
+import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
+import type { KubeObject, ObjectMeta } from './kube-object.ts';
+import { toMicroTime } from './micro-time.ts';
+import { resourcePath } from './paths.ts';
+
+/*
+ * One leader at a time, by a coordination.k8s.io Lease, and no trust in anybody's wall clock.
+ *
+ *      leader's own clock      |start of renewal|------ renewDeadline ------>| stops writing
+ *      any follower's clock            |sees the renewal|------------ leaseDuration ------------>| may take over
+ *
+ * A follower sees a renewal after the leader began it, so the leader stops `leaseDuration - renewDeadline` before anybody can take
+ * over, provided that the two monotonic clocks run at rates that differ by less than leaseDuration : renewDeadline.
+ * A process that is stopped (SIGSTOP, a long garbage collection) and wakes up is not told: hence `assertLeading()` before each write,
+ * which looks at the clock and ends the term itself. Between that look and the server there is still a gap, which only the server can
+ * close: stamp writes with the epoch or give them a resourceVersion precondition.
+ *
+ * The epoch is `leaseTransitions`, one more at each acquisition, whoever acquires. Every write to the Lease carries the resourceVersion
+ * it is based on, so of two candidates one gets a conflict.
+ */
+
+/** What `assertLeading` throws: the caller must not write, and its process should end. */
+export class NotLeadingError extends Error {
+  override readonly name = 'NotLeadingError';
+}
+
+/** Who leads, as followers tell others. */
+export interface CurrentLeader {
+  readonly identity: string;
+  readonly epoch: number;
+  /** The annotations of the Lease, where a leader publishes for instance its report address. */
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** What a lease needs. Durations as in client-go: 15, 10 and 2 s. */
+export interface LeaderLeaseOptions {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'patch'>;
+  readonly namespace: string;
+  readonly name: string;
+  /** Must be unique per process start, for instance pod name and a random part: an equal one is treated as somebody else's. */
+  readonly identity: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly leaseDurationMs?: number;
+  readonly renewDeadlineMs?: number;
+  readonly retryPeriodMs?: number;
+  readonly clock: Clock;
+  /** [0, 1). */
+  readonly random: () => number;
+  /** An epoch must be above what is stamped on objects already, even when somebody has deleted the Lease. */
+  readonly epochFloor?: () => number;
+  /** Requests that failed; the lease goes on trying. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** What to do with leadership. */
+export interface LeaseRun {
+  /** Ends the candidacy: leading work is told to stop, may finish while the lease is still renewed, then the lease is released. */
+  readonly signal: AbortSignal;
+  /** Called once. `signal` aborts when leadership ends; the promise settles when the work has stopped. A rejection ends the term. */
+  readonly onStartedLeading: (epoch: number, signal: AbortSignal) => Promise<void> | void;
+  /** Called once after leadership ended, if it began. */
+  readonly onStoppedLeading?: (why: 'released' | 'lost') => void;
+}
+
+/** A candidate for, or holder of, a Lease. */
+export class LeaderLease {
+  readonly #options: LeaderLeaseOptions;
+  readonly #path: string;
+  readonly #leaseDurationMs: number;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+  #observed: { readonly lease: Lease; readonly atMs: number } | undefined;
+  #term: Term | undefined;
+  #ran = false;
+
+  constructor(options: LeaderLeaseOptions) {
+    this.#options = options;
+    this.#leaseDurationMs = options.leaseDurationMs ?? 15_000;
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000;
+    this.#retryPeriodMs = options.retryPeriodMs ?? 2_000;
+    if (!(this.#leaseDurationMs > this.#renewDeadlineMs && this.#renewDeadlineMs > this.#retryPeriodMs)) {
+      throw new Error(
+        `leaseDurationMs ${this.#leaseDurationMs} > renewDeadlineMs ${this.#renewDeadlineMs} > retryPeriodMs ${this.#retryPeriodMs} does not hold: raise the left one or lower the right one`,
+      );
+    }
+    const { namespace, name } = options;
+    this.#path = resourcePath({ group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace, name });
+  }
+
+  /** Whether this process may write now. It turns false by itself, in time, when renewals stop or the process was stopped. */
+  isLeader(): boolean {
+    const term = this.#term;
+    if (term === undefined || term.ended.signal.aborted) return false;
+    if (this.#nowMs() < term.validUntilMs) return true;
+    this.#endTerm(term, 'the lease was not renewed in time');
+    return false;
+  }
+
+  /** The epoch of the present term; throws NotLeadingError when there is none. Call it right before every write. */
+  assertLeading(): number {
+    const term = this.#term;
+    if (term !== undefined && this.isLeader()) return term.epoch;
+    throw new NotLeadingError(
+      `${this.#options.identity} does not hold the lease ${this.#options.name} (any more): it must not write`,
+    );
+  }
+
+  /** The leader as last observed, while its lease has not run out by our own clock; for followers to point at. */
+  currentLeader(): CurrentLeader | undefined {
+    if (this.#observed === undefined) return undefined;
+    const { lease } = this.#observed;
+    const identity = lease.spec?.holderIdentity ?? '';
+    if (identity === '' || this.#hasRunOut(this.#observed)) return undefined;
+    return { identity, epoch: lease.spec?.leaseTransitions ?? 0, annotations: lease.metadata.annotations ?? {} };
+  }
+
+  /**
+   * Waits for leadership, leads, and resolves when it is over: `released` after `signal`, `lost` when the lease could not be renewed or
+   * was taken (the process should then exit). Rejects when the leading work rejects, after the release. Once per object.
+   */
+  async run(run: LeaseRun): Promise<'released' | 'lost'> {
+    if (this.#ran) throw new Error(`the lease ${this.#options.name} has been run before: make a new one per term`);
+    this.#ran = true;
+    const term = await this.#acquire(run.signal);
+    if (term === undefined) return 'released';
+    const work = this.#lead(term, run);
+    await this.#renewUntil(term, work);
+    const why = term.ended.signal.aborted ? 'lost' : 'released';
+    if (why === 'released') await this.#release(term);
+    term.ended.abort(new NotLeadingError('the term is over'));
+    run.onStoppedLeading?.(why);
+    if (work.failure !== undefined) throw work.failure.error;
+    return why;
+  }
+
+  async #acquire(signal: AbortSignal): Promise<Term | undefined> {
+    while (!signal.aborted) {
+      const term = await this.#tryAcquire(signal).catch((error: unknown) => {
+        if (!signal.aborted) this.#report(error);
+        return undefined;
+      });
+      if (term !== undefined) {
+        if (!signal.aborted) return term;
+        await this.#release(term);
+        return undefined;
+      }
+      // Candidates that wait for the same lease should not ask in step.
+      await sleep(this.#options.clock, this.#retryPeriodMs * (1 + this.#options.random() / 5), signal);
+    }
+    return undefined;
+  }
+
+  async #tryAcquire(signal: AbortSignal): Promise<Term | undefined> {
+    const lease = await this.#read(signal);
+    // Also when somebody deleted the lease: its last holder does not know before its next renewal.
+    const holder = this.#observed?.lease.spec?.holderIdentity ?? '';
+    if (holder !== '' && this.#observed !== undefined && !this.#hasRunOut(this.#observed)) return undefined;
+    return this.#write(lease);
+  }
+
+  /** Takes the lease over from what was read; undefined when somebody was faster. Not abortable: an answer must not be thrown away. */
+  async #write(current: Lease | undefined): Promise<Term | undefined> {
+    const epoch =
+      1 +
+      Math.max(
+        current?.spec?.leaseTransitions ?? 0,
+        this.#observed?.lease.spec?.leaseTransitions ?? 0,
+        this.#options.epochFloor?.() ?? 0,
+      );
+    const startedAtMs = this.#nowMs();
+    const now = toMicroTime(this.#options.clock.now());
+    const spec = { ...this.#specAt(now), acquireTime: now, leaseTransitions: epoch };
+    try {
+      const lease = current === undefined ? await this.#create(spec) : await this.#patch(current, spec);
+      return this.#begin(lease, { epoch, startedAtMs });
+    } catch (error) {
+      if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) return undefined;
+      // The answer may have been lost after the write was done. Reading tells; if it was, the term began when the request did.
+      const lease = await this.#read(undefined).catch(() => undefined);
+      const isOurs = lease?.spec?.holderIdentity === this.#options.identity && lease.spec.leaseTransitions === epoch;
+      if (lease !== undefined && isOurs) return this.#begin(lease, { epoch, startedAtMs });
+      throw error;
+    }
+  }
+
+  #begin(lease: Lease, started: { readonly epoch: number; readonly startedAtMs: number }): Term {
+    this.#observe(lease);
+    const term: Term = {
+      epoch: started.epoch,
+      lease,
+      validUntilMs: started.startedAtMs + this.#renewDeadlineMs,
+      ended: new AbortController(),
+    };
+    this.#term = term;
+    return term;
+  }
+
+  #lead(term: Term, run: LeaseRun): Work {
+    const stop = new AbortController();
+    const onStop = (): void => stop.abort(run.signal.reason);
+    run.signal.addEventListener('abort', onStop, { once: true });
+    if (run.signal.aborted) onStop();
+    const signal = AbortSignal.any([stop.signal, term.ended.signal]);
+    const work: Work = { done: Promise.resolve(), stopped: new AbortController(), failure: undefined };
+    const call = async (): Promise<void> => {
+      try {
+        await run.onStartedLeading(term.epoch, signal);
+        // Work that returns at once has started others: leadership lasts until it is ended from outside.
+        await aborted(signal);
+      } catch (error) {
+        work.failure = { error };
+      } finally {
+        run.signal.removeEventListener('abort', onStop);
+        work.stopped.abort();
+      }
+    };
+    work.done = call();
+    return work;
+  }
+
+  /** Renews every retry period until the work has stopped or the term has ended. */
+  async #renewUntil(term: Term, work: Work): Promise<void> {
+    const over = AbortSignal.any([work.stopped.signal, term.ended.signal]);
+    for (;;) {
+      const leftMs = term.validUntilMs - this.#nowMs();
+      await sleep(this.#options.clock, Math.min(this.#retryPeriodMs, Math.max(0, leftMs)), over);
+      if (over.aborted || !this.isLeader()) return;
+      await this.#withinTerm(term, this.#renew(term));
+      if (over.aborted || !this.isLeader()) return;
+    }
+  }
+
+  /** Waits for a renewal, but not beyond the end of the term: work must be told in time. */
+  async #withinTerm(term: Term, renewal: Promise<void>): Promise<void> {
+    const settled = new AbortController();
+    const reported = renewal.catch((error: unknown) => this.#report(error)).finally(() => settled.abort());
+    await Promise.race([reported, sleep(this.#options.clock, term.validUntilMs - this.#nowMs(), settled.signal)]);
+  }
+
+  async #renew(term: Term): Promise<void> {
+    const startedAtMs = this.#nowMs();
+    try {
+      term.lease = await this.#patch(term.lease, this.#specAt(toMicroTime(this.#options.clock.now())));
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+      // Either our own earlier write whose answer was lost, or somebody's annotation, or somebody else's lease.
+      const lease = await this.#read(undefined);
+      const isOurs =
+        lease?.spec?.holderIdentity === this.#options.identity &&
+        lease.spec.leaseTransitions === term.epoch &&
+        lease.metadata.uid === term.lease.metadata.uid;
+      if (!isOurs) return this.#endTerm(term, 'the lease has another holder');
+      term.lease = await this.#patch(lease, this.#specAt(toMicroTime(this.#options.clock.now())));
+    }
+    this.#observe(term.lease);
+    // An answer that took too long does not revive a term that isLeader() has denied in the meantime.
+    if (!term.ended.signal.aborted) term.validUntilMs = startedAtMs + this.#renewDeadlineMs;
+  }
+
+  async #release(term: Term): Promise<void> {
+    const now = toMicroTime(this.#options.clock.now());
+    const spec = { holderIdentity: '', leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
+    this.#term = undefined;
+    await this.#patch(term.lease, spec).then(
+      (lease) => this.#observe(lease),
+      (error: unknown) => this.#report(error),
+    );
+  }
+
+  #endTerm(term: Term, why: string): void {
+    if (!term.ended.signal.aborted) term.ended.abort(new NotLeadingError(why));
+  }
+
+  async #read(signal: AbortSignal | undefined): Promise<Lease | undefined> {
+    try {
+      const options = { ...this.#callOptions(), ...(signal === undefined ? {} : { signal }) };
+      const lease = await this.#options.client.get<Lease>(this.#path, options);
+      this.#observe(lease);
+      return lease;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #create(spec: LeaseSpec): Promise<Lease> {
+    const { client, namespace, name, annotations } = this.#options;
+    const metadata = { name, namespace, ...(annotations === undefined ? {} : { annotations }) };
+    const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+    return client.create<Lease>(this.#path.slice(0, this.#path.lastIndexOf('/')), body, this.#callOptions());
+  }
+
+  #patch(base: Lease, spec: LeaseSpec): Promise<Lease> {
+    const { client, annotations } = this.#options;
+    const { uid, resourceVersion } = base.metadata;
+    const metadata = { uid, resourceVersion, ...(annotations === undefined ? {} : { annotations }) };
+    return client.patch<Lease>(this.#path, { metadata, spec }, { type: 'merge', ...this.#callOptions() });
+  }
+
+  #specAt(now: string): LeaseSpec {
+    return {
+      holderIdentity: this.#options.identity,
+      leaseDurationSeconds: Math.max(1, Math.ceil(this.#leaseDurationMs / 1000)),
+      renewTime: now,
+    };
+  }
+
+  /** Remembers a lease, and since when it has been what it is: any change counts as a sign of life of its holder. */
+  #observe(lease: Lease): void {
+    const known = this.#observed?.lease.metadata;
+    if (known?.uid === lease.metadata.uid && known?.resourceVersion === lease.metadata.resourceVersion) return;
+    this.#observed = { lease, atMs: this.#nowMs() };
+  }
+
+  #hasRunOut(observed: { readonly lease: Lease; readonly atMs: number }): boolean {
+    const statedMs = (observed.lease.spec?.leaseDurationSeconds ?? 0) * 1000;
+    return this.#nowMs() >= observed.atMs + Math.max(statedMs, this.#leaseDurationMs);
+  }
+
+  #callOptions(): { readonly timeoutMs: number; readonly unthrottled: true } {
+    return { timeoutMs: Math.max(500, this.#renewDeadlineMs / 2), unthrottled: true };
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.monotonicMs();
+  }
+
+  #report(error: unknown): void {
+    try {
+      this.#options.onError?.(error);
+    } catch {
+      // Whoever listens must not end the term.
+    }
+  }
+}
+
+interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+}
+
+interface Lease extends KubeObject {
+  readonly metadata: ObjectMeta;
+  readonly spec?: LeaseSpec;
+}
+
+interface Term {
+  readonly epoch: number;
+  lease: Lease;
+  validUntilMs: number;
+  readonly ended: AbortController;
+}
+
+interface Work {
+  done: Promise<void>;
+  readonly stopped: AbortController;
+  failure: { readonly error: unknown } | undefined;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,0 +1,447 @@
+import type { BackoffBounds } from './backoff.ts';
+import { backoffMs } from './backoff.ts';
+import type { KubeClient } from './client.ts';
+import type { Clock } from './clock.ts';
+import { sleep } from './clock.ts';
+import { KubeApiError, isGone, parseStatus, retryAfterMsOf } from './errors.ts';
+import type { KubeObject } from './kube-object.ts';
+import { keyOf } from './kube-object.ts';
+import type { KubeMetrics } from './metrics.ts';
+import { noMetrics } from './metrics.ts';
+import { compareResourceVersions, newerResourceVersion } from './resource-version.ts';
+import type { ObjectStore } from './store.ts';
+import type { WatchLine } from './watch-lines.ts';
+import { OversizedLine, isIdentified, linesOf, parseWatchLine } from './watch-lines.ts';
+
+/*
+ * How a reflector keeps a store equal to a collection.
+ *
+ *   list (pages, newest state) ──► store.replace ──► watch from the list's version ──► store.upsert / remove
+ *     ▲                                                │ ends by its own timeout, is reset, falls silent, is refused:
+ *     │                                                │ watch again from the last version seen
+ *     └──── 410, or a line that cannot be trusted ◄────┘
+ *
+ * Two versions matter. The *position* is where the next watch starts: it moves only with events in order and with bookmarks, so
+ * nothing between two watches is skipped. The *floor* is the newest version ever seen, here or by a predecessor
+ * (`notOlderThan`): a list below it comes from a server that has fallen behind and is refused, however well formed.
+ *
+ * A watch delivers in order. An event at or below the position is therefore a repetition (the store knows that UID at least as
+ * new: ignored) or proof of disorder (a deleted object coming back, an unknown one): then only a list tells the truth.
+ */
+
+/** Why a round of list-and-watch ended early; also the `cause` label of `reflector_failures_total`. */
+export type ReflectorFailure =
+  | 'request'
+  | 'gone'
+  | 'error-event'
+  | 'alien-line'
+  | 'torn-line'
+  | 'silence'
+  | 'disorder'
+  | 'stale-list'
+  | 'poison-object'
+  | 'trim'
+  | 'short-watch';
+
+/** A failure as reported: the reflector has dealt with it and goes on. */
+export interface ReflectorProblem {
+  readonly collectionPath: string;
+  readonly failure: ReflectorFailure;
+  readonly error: unknown;
+}
+
+/** What a reflector needs. */
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly client: Pick<KubeClient, 'list' | 'requestStream'>;
+  readonly collectionPath: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly store: ObjectStore<T>;
+  /** Makes an object smaller before it is kept; managedFields are gone already. Must keep metadata. May change its argument. */
+  readonly trim?: (object: T) => T;
+  /** Objects per page of a list. Default 500. */
+  readonly pageSize?: number;
+  readonly clock: Clock;
+  /** [0, 1). */
+  readonly random: () => number;
+  readonly onError?: (problem: ReflectorProblem) => void;
+  readonly metrics?: KubeMetrics;
+  /** A list older than this resourceVersion is refused: the newest version an earlier process is known to have seen. */
+  readonly notOlderThan?: () => string | undefined;
+  readonly tuning?: Partial<ReflectorTuning>;
+}
+
+/** Times and sizes; the defaults suit production, tests shorten them. */
+export interface ReflectorTuning {
+  /**
+   * Between failed tries. The ceiling is 8 s although 30 s is customary: one try per 8 s and collection burdens no server, and a healed
+   * connection is in use again within 10 s. A server that wants more says so with Retry-After.
+   */
+  readonly backoff: BackoffBounds;
+  /** A watch ends itself after a random time between these, so that watches spread over replicas. */
+  readonly watchTimeoutMs: BackoffBounds;
+  /** A watch without a byte for so long is cut: bookmarks come about once a minute. Catches connections that died without a word. */
+  readonly idleTimeoutMs: number;
+  /** Time limit of one page of a list, and of a watch's answer head. */
+  readonly requestTimeoutMs: number;
+  readonly maxLineBytes: number;
+}
+
+/** What a health check asks. */
+export interface ReflectorHealth {
+  readonly synced: boolean;
+  /** Milliseconds since the last byte of a list or watch; Infinity before the first. */
+  readonly lastEventAgeMs: number;
+  /** For how long no list or watch has been up; 0 while one is. */
+  readonly outageMs: number;
+}
+
+/** Keeps an ObjectStore equal to a collection of the API, for as long as `run` goes; no failure ends it. */
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #tuning: ReflectorTuning;
+  readonly #metrics: KubeMetrics;
+  #synced = false;
+  #position: string | undefined;
+  #floor: string | undefined;
+  #lastEventAtMs: number | undefined;
+  #outageSinceMs: number | undefined;
+  #failures = 0;
+  #running = false;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#tuning = { ...DEFAULT_TUNING, ...options.tuning };
+    this.#metrics = options.metrics ?? noMetrics;
+  }
+
+  /** The store has held a complete list. It stays true afterwards: an old picture is still a picture, `health` tells its age. */
+  hasSynced(): boolean {
+    return this.#synced;
+  }
+
+  /** Milliseconds since the last sign of life (list page, event or bookmark); Infinity before the first. */
+  lastEventAgeMs(): number {
+    return this.#lastEventAtMs === undefined ? Infinity : this.#options.clock.monotonicMs() - this.#lastEventAtMs;
+  }
+
+  /** The three figures of a readiness check. */
+  health(): ReflectorHealth {
+    const outageMs = this.#outageSinceMs === undefined ? 0 : this.#options.clock.monotonicMs() - this.#outageSinceMs;
+    return { synced: this.#synced, lastEventAgeMs: this.lastEventAgeMs(), outageMs };
+  }
+
+  /** The collection that is reflected. */
+  get collectionPath(): string {
+    return this.#options.collectionPath;
+  }
+
+  /** Lists and watches until `signal` aborts; resolves then, and never rejects. Once per reflector. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#running) throw new Error(`the reflector of ${this.collectionPath} runs already`);
+    this.#running = true;
+    this.#outageSinceMs = this.#options.clock.monotonicMs();
+    while (!signal.aborted) {
+      let next: Next;
+      try {
+        next = await (this.#position === undefined ? this.#list(signal) : this.#watch(this.#position, signal));
+      } catch (error) {
+        next = this.#afterError(error);
+      }
+      if (signal.aborted) return;
+      if (next.relist) this.#position = undefined;
+      if (next.failure === undefined) continue;
+      await this.#failed(next, signal);
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<Next> {
+    const startedAtMs = this.#options.clock.monotonicMs();
+    const listed = await this.#listPages(signal);
+    const floor = newerResourceVersion(this.#floor, this.#options.notOlderThan?.());
+    if (isOlder(listed.resourceVersion, floor)) {
+      const message = `a list of ${this.collectionPath} as of ${listed.resourceVersion} is older than ${floor}, which was seen before`;
+      return { relist: true, failure: 'stale-list', error: new Error(message) };
+    }
+    this.#options.store.replace(listed.objects, listed.resourceVersion);
+    this.#position = listed.resourceVersion;
+    this.#floor = newerResourceVersion(floor, listed.resourceVersion);
+    this.#synced = true;
+    this.#metrics.count('reflector_lists_total', this.#labels());
+    this.#metrics.observe('reflector_list_ms', this.#options.clock.monotonicMs() - startedAtMs, this.#labels());
+    return { relist: false };
+  }
+
+  /** All pages. When the continue token expires between pages the list starts over; after the second time in one piece. */
+  async #listPages(signal: AbortSignal): Promise<{ objects: readonly T[]; resourceVersion: string }> {
+    const { client, collectionPath, labelSelector, fieldSelector, pageSize = 500 } = this.#options;
+    let objects: T[] = [];
+    let token: string | undefined;
+    let expired = 0;
+    for (;;) {
+      const page = await client
+        .list<T>(collectionPath, {
+          ...(labelSelector === undefined ? {} : { labelSelector }),
+          ...(fieldSelector === undefined ? {} : { fieldSelector }),
+          ...(expired < 2 ? { limit: pageSize } : {}),
+          ...(token === undefined ? {} : { continue: token }),
+          signal,
+          timeoutMs: this.#tuning.requestTimeoutMs,
+        })
+        .catch((error: unknown) => {
+          if (token === undefined || !isGone(error)) throw error;
+          return undefined;
+        });
+      if (page === undefined) {
+        expired += 1;
+        token = undefined;
+        objects = [];
+        this.#report('gone', new Error(`the list of ${collectionPath} was compacted away between two pages`));
+        continue;
+      }
+      this.#alive();
+      for (const item of page.items) {
+        const kept = this.#ingest(item);
+        if (kept !== undefined) objects.push(kept);
+      }
+      token = page.metadata.continue;
+      if (token === undefined || token === '') return { objects, resourceVersion: page.metadata.resourceVersion };
+    }
+  }
+
+  async #watch(position: string, signal: AbortSignal): Promise<Next> {
+    const { client, collectionPath, labelSelector, fieldSelector, clock, random } = this.#options;
+    const { minMs, maxMs } = this.#tuning.watchTimeoutMs;
+    const cut = new AbortController();
+    const idle = this.#idleCut(cut);
+    const onStop = (): void => cut.abort(signal.reason);
+    signal.addEventListener('abort', onStop, { once: true });
+    const startedAtMs = clock.monotonicMs();
+    let events = 0;
+    let tornBytes = 0;
+    try {
+      const stream = await client.requestStream(collectionPath, {
+        query: {
+          watch: true,
+          allowWatchBookmarks: true,
+          resourceVersion: position,
+          timeoutSeconds: Math.max(1, Math.round((minMs + random() * (maxMs - minMs)) / 1000)),
+          labelSelector,
+          fieldSelector,
+        },
+        signal: cut.signal,
+        timeoutMs: this.#tuning.requestTimeoutMs,
+      });
+      this.#metrics.count('reflector_watches_total', this.#labels());
+      this.#outageSinceMs = undefined;
+      this.#alive();
+      idle.restart();
+      const lines = linesOf(idle.through(stream.body), {
+        maxLineBytes: this.#tuning.maxLineBytes,
+        onTail: (bytes) => (tornBytes = bytes),
+      });
+      for await (const line of lines) {
+        if (signal.aborted) return { relist: false };
+        this.#alive();
+        events += 1;
+        const next = this.#perform(parseWatchLine<T>(line));
+        if (next !== undefined) return next;
+      }
+    } catch (error) {
+      if (idle.fired()) return { relist: false, failure: 'silence', error };
+      if (error instanceof OversizedLine) return { relist: true, failure: 'alien-line', error };
+      throw error;
+    } finally {
+      idle.cancel();
+      signal.removeEventListener('abort', onStop);
+      cut.abort();
+      // Only a watch that held for a while ends a series of failures: one that breaks at once, every time, must not make a hot loop.
+      if (this.#outageSinceMs === undefined && clock.monotonicMs() - startedAtMs >= STEADY_WATCH_MS) this.#failures = 0;
+    }
+    if (tornBytes > 0) {
+      // The cut-off event was not taken over, so the next watch from the same position brings it again, whole.
+      const error = new Error(`a watch of ${collectionPath} ended inside a line, after ${tornBytes} bytes of it`);
+      return { relist: false, failure: 'torn-line', error };
+    }
+    const livedMs = clock.monotonicMs() - startedAtMs;
+    if (events === 0 && livedMs < SHORT_WATCH_MS) {
+      const error = new Error(
+        `a watch of ${collectionPath} was closed after ${Math.round(livedMs)} ms without an event`,
+      );
+      return { relist: false, failure: 'short-watch', error };
+    }
+    return { relist: false };
+  }
+
+  /** Takes one line over into the store; an answer means that this watch is over. */
+  #perform(line: WatchLine<T>): Next | undefined {
+    switch (line.kind) {
+      case 'bookmark':
+        this.#metrics.count('reflector_events_total', this.#labels({ type: 'BOOKMARK' }));
+        if (!isOlder(line.resourceVersion, this.#position)) this.#advanceTo(line.resourceVersion);
+        return undefined;
+      case 'event':
+        this.#metrics.count('reflector_events_total', this.#labels({ type: line.type }));
+        return this.#performEvent(line.type, line.object);
+      case 'error': {
+        const error = errorOfEvent(line.status);
+        const relist = isGone(error);
+        return { relist, failure: relist ? 'gone' : 'error-event', error };
+      }
+      case 'alien':
+        return { relist: true, failure: 'alien-line', error: new Error(`a watch line is ${line.why}`) };
+    }
+  }
+
+  #performEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', raw: T): Next | undefined {
+    const version = raw.metadata.resourceVersion ?? '';
+    const order = compareResourceVersions(version, this.#position);
+    if (order !== undefined && order <= 0) return this.#repetition(type, raw);
+    const object = this.#ingest(raw);
+    if (object === undefined) return undefined;
+    if (type === 'DELETED') this.#options.store.remove(object);
+    else this.#options.store.upsert(object);
+    this.#advanceTo(version);
+    return undefined;
+  }
+
+  /** An event at or below the position: harmless when it tells nothing new, otherwise the order is broken. */
+  #repetition(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): Next | undefined {
+    const known = this.#options.store.get(keyOf(object));
+    const order = compareResourceVersions(object.metadata.resourceVersion, known?.metadata.resourceVersion);
+    const isKnown = order !== undefined && order <= 0;
+    if (type === 'DELETED' ? known === undefined || isKnown : isKnown) return undefined;
+    const message = `a watch of ${this.collectionPath} sent ${object.metadata.resourceVersion} after ${this.#position}`;
+    return { relist: true, failure: 'disorder', error: new Error(message) };
+  }
+
+  #advanceTo(version: string): void {
+    this.#position = version;
+    this.#floor = newerResourceVersion(this.#floor, version);
+    this.#options.store.advanceTo(version);
+  }
+
+  /** What is kept of an object from the wire: nothing when it cannot be identified, the whole when it cannot be trimmed. */
+  #ingest(raw: T): T | undefined {
+    if (!isIdentified(raw)) {
+      this.#report(
+        'poison-object',
+        new Error(`${this.collectionPath} holds an object without name, uid or resourceVersion`),
+      );
+      return undefined;
+    }
+    const { managedFields: _dropped, ...metadata } = raw.metadata;
+    const object: T = { ...raw, metadata };
+    if (this.#options.trim === undefined) return object;
+    try {
+      return this.#options.trim(object);
+    } catch (error) {
+      this.#report('trim', error);
+      return object;
+    }
+  }
+
+  #afterError(error: unknown): Next {
+    if (isGone(error)) return { relist: true, failure: 'gone', error };
+    return { relist: false, failure: 'request', error };
+  }
+
+  async #failed(next: Next, signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    this.#outageSinceMs ??= clock.monotonicMs();
+    this.#failures += 1;
+    if (next.failure !== undefined) this.#report(next.failure, next.error);
+    // The first relist is at once: what was missed should not be missed for longer. Only one that keeps failing waits.
+    if (next.relist && next.failure !== 'stale-list' && this.#failures === 1) return;
+    const retryAfterMs = retryAfterMsOf(next.error);
+    await sleep(clock, backoffMs(this.#tuning.backoff, { failures: this.#failures, retryAfterMs }, random), signal);
+  }
+
+  #report(failure: ReflectorFailure, error: unknown): void {
+    this.#metrics.count('reflector_failures_total', this.#labels({ cause: failure }));
+    try {
+      this.#options.onError?.({ collectionPath: this.collectionPath, failure, error });
+    } catch {
+      // Whoever listens must not stop the reflector; the count above remains.
+    }
+  }
+
+  #alive(): void {
+    this.#lastEventAtMs = this.#options.clock.monotonicMs();
+  }
+
+  #labels(more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+    return { collection: this.collectionPath, ...more };
+  }
+
+  #idleCut(cut: AbortController): IdleCut {
+    const { clock } = this.#options;
+    const limitMs = this.#tuning.idleTimeoutMs;
+    let fired = false;
+    let cancel = (): void => undefined;
+    const restart = (): void => {
+      cancel();
+      cancel = clock.setTimer(limitMs, () => {
+        fired = true;
+        cut.abort(new DOMException(`no byte for ${limitMs} ms`, 'TimeoutError'));
+      });
+    };
+    return {
+      restart,
+      cancel: () => cancel(),
+      fired: () => fired,
+      async *through(body) {
+        for await (const chunk of body) {
+          restart();
+          yield chunk;
+        }
+      },
+    };
+  }
+}
+
+const DEFAULT_TUNING: ReflectorTuning = {
+  backoff: { minMs: 800, maxMs: 8_000 },
+  watchTimeoutMs: { minMs: 300_000, maxMs: 600_000 },
+  idleTimeoutMs: 100_000,
+  requestTimeoutMs: 30_000,
+  maxLineBytes: 16 * 1024 * 1024,
+};
+
+/** A watch that ends sooner, without an event, was not served: trying again at once would be a loop. */
+const SHORT_WATCH_MS = 1_000;
+
+/** A watch that held for so long was a healthy one. */
+const STEADY_WATCH_MS = 2_000;
+
+/** What comes after a step: a list or a watch, after a pause when something failed. */
+interface Next {
+  readonly relist: boolean;
+  readonly failure?: ReflectorFailure;
+  readonly error?: unknown;
+}
+
+interface IdleCut {
+  restart(): void;
+  cancel(): void;
+  fired(): boolean;
+  through(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
+}
+
+function isOlder(version: string, floor: string | undefined): boolean {
+  const order = compareResourceVersions(version, floor);
+  return order !== undefined && order < 0;
+}
+
+/** The Status inside an ERROR event as the error it stands for. */
+function errorOfEvent(status: unknown): KubeApiError {
+  const facts = parseStatus(status);
+  const code = facts?.code ?? (facts?.reason === 'Expired' || facts?.reason === 'Gone' ? 410 : 500);
+  const seconds = (facts?.details as { readonly retryAfterSeconds?: unknown } | undefined)?.retryAfterSeconds;
+  return new KubeApiError({
+    status: code,
+    reason: facts?.reason ?? 'Unknown',
+    message: `the watch sent an error: ${facts?.message ?? 'without a message'}`,
+    ...(typeof seconds === 'number' && seconds >= 0 ? { retryAfterMs: Math.min(seconds, 120) * 1000 } : {}),
+  });
+}

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+
+import { Agent, request } from 'undici';
+
+import type { CredentialSource, Credentials } from './credentials.ts';
+import { KubeApiError } from './errors.ts';
+
+/** One HTTP request, relative to the apiserver. */
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Path with query string. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+  /** `api`: the bounded pool. `stream`: a connection of its own for as long as it lasts, which also suits calls that must not queue. */
+  readonly pool: 'api' | 'stream';
+}
+
+/** An answer whose head has arrived. */
+export interface TransportAnswer {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** Carries requests: undici in programs, a script in tests. Rejects with a KubeApiError of status 0 when there is no answer. */
+export interface KubeTransport {
+  send(request: TransportRequest): Promise<TransportAnswer>;
+  /** After a 401: read the credentials anew before the next request. */
+  refreshCredentials(): void;
+  close(): Promise<void>;
+}
+
+/** How many connections the bounded pool may hold, and how long one may take to open. */
+export interface PoolOptions {
+  readonly connections: number;
+  readonly connectTimeoutMs: number;
+}
+
+/**
+ * undici with keep-alive pools. Pools are keyed by the content of CA, certificate and key, so renewed credentials get new connections
+ * while requests under way finish on the old ones.
+ */
+export function undiciTransport(credentials: CredentialSource, pool: PoolOptions): KubeTransport {
+  let agents: Agents | undefined;
+
+  const agentsFor = (found: Credentials): Agents => {
+    const identity = identityOf(found);
+    if (agents?.identity === identity) return agents;
+    const retired = agents;
+    agents = makeAgents(identity, found, pool);
+    // close() waits for what is under way; a watch there ends by its own timeout.
+    if (retired !== undefined) void closeAgents(retired);
+    return agents;
+  };
+
+  return {
+    send: async (what) => {
+      const found = await credentials.current();
+      const { api, stream } = agentsFor(found);
+      try {
+        const answer = await request(found.server + what.path, {
+          method: what.method,
+          headers: { ...what.headers, ...found.headers },
+          body: what.body ?? null,
+          signal: what.signal,
+          dispatcher: what.pool === 'api' ? api : stream,
+        });
+        return { status: answer.statusCode, headers: flatten(answer.headers), body: answer.body };
+      } catch (cause) {
+        throw unanswered(what, cause);
+      }
+    },
+    refreshCredentials: () => credentials.invalidate(),
+    close: async () => {
+      const open = agents;
+      agents = undefined;
+      if (open !== undefined) await Promise.all([open.api.destroy(), open.stream.destroy()]);
+    },
+  };
+}
+
+/** The KubeApiError of a request that got no (complete) answer. */
+export function unanswered(what: Pick<TransportRequest, 'method' | 'path'>, cause: unknown): KubeApiError {
+  if (cause instanceof KubeApiError) return cause;
+  const name = cause instanceof Error ? cause.name : '';
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const reason =
+    name === 'TimeoutError' || /Timeout/.test(name)
+      ? 'Timeout'
+      : name === 'AbortError'
+        ? 'Aborted'
+        : 'ConnectionFailed';
+  return new KubeApiError({
+    status: 0,
+    reason,
+    message: `${what.method} ${what.path.split('?')[0] ?? what.path} got no answer (${reason}): ${text}`,
+    cause,
+  });
+}
+
+interface Agents {
+  readonly identity: string;
+  readonly api: Agent;
+  readonly stream: Agent;
+}
+
+function makeAgents(identity: string, found: Credentials, pool: PoolOptions): Agents {
+  const connect = {
+    timeout: pool.connectTimeoutMs,
+    rejectUnauthorized: !found.skipTlsVerify,
+    keepAlive: true,
+    keepAliveInitialDelay: 15_000,
+    ...(found.ca === undefined ? {} : { ca: found.ca }),
+    ...(found.cert === undefined ? {} : { cert: found.cert }),
+    ...(found.key === undefined ? {} : { key: found.key }),
+    ...(found.servername === undefined ? {} : { servername: found.servername }),
+  };
+  // HTTP/1.1 on purpose: aborting a request then drops its connection, so a half-open one is never met twice.
+  const shared = { connect, allowH2: false, pipelining: 1 };
+  return {
+    identity,
+    // Time limits are the caller's signal: one clock decides, not three.
+    api: new Agent({ ...shared, connections: pool.connections, headersTimeout: 0, bodyTimeout: 0 }),
+    stream: new Agent({ ...shared, headersTimeout: 0, bodyTimeout: 0 }),
+  };
+}
+
+function closeAgents(retired: Agents): Promise<unknown> {
+  return Promise.allSettled([retired.api.close(), retired.stream.close()]);
+}
+
+function identityOf(found: Credentials): string {
+  const hash = createHash('sha256');
+  for (const part of [found.server, found.ca, found.cert, found.key, found.servername, String(found.skipTlsVerify)]) {
+    hash.update(part ?? '').update('\0');
+  }
+  return hash.digest('hex');
+}
+
+function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string | undefined> {
+  const flat: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(headers)) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  return flat;
+}

@@ -1,0 +1,88 @@
+import type { KubeObject } from './kube-object.ts';
+
+/** What one line of a watch turned out to be. */
+export type WatchLine<T extends KubeObject> =
+  | { readonly kind: 'event'; readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+  | { readonly kind: 'bookmark'; readonly resourceVersion: string }
+  | { readonly kind: 'error'; readonly status: unknown }
+  /** Nothing that a watch of this kind can send: the stream cannot be trusted any further. */
+  | { readonly kind: 'alien'; readonly why: string };
+
+/**
+ * The complete lines of a byte stream. Text that is left without its newline when the stream ends is handed to `onTail`; a line longer
+ * than `maxLineBytes` ends the iteration with an error, so that a stream without newlines cannot fill the memory.
+ */
+export async function* linesOf(
+  body: AsyncIterable<Uint8Array>,
+  options: { readonly maxLineBytes: number; readonly onTail: (bytes: number) => void },
+): AsyncGenerator<string> {
+  // Bytes, not text: a chunk may end inside a character.
+  let pending: Uint8Array[] = [];
+  let pendingBytes = 0;
+  for await (const chunk of body) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE, start); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      pending.push(chunk.subarray(start, end));
+      const line = Buffer.concat(pending).toString('utf8');
+      pending = [];
+      pendingBytes = 0;
+      start = end + 1;
+      if (line.trim() !== '') yield line;
+    }
+    if (start < chunk.length) {
+      pending.push(chunk.subarray(start));
+      pendingBytes += chunk.length - start;
+      if (pendingBytes > options.maxLineBytes) {
+        throw new OversizedLine(`a watch line exceeds ${options.maxLineBytes} bytes without an end`);
+      }
+    }
+  }
+  if (pendingBytes > 0) options.onTail(pendingBytes);
+}
+
+/** A line that would not end. */
+export class OversizedLine extends Error {
+  override readonly name = 'OversizedLine';
+}
+
+/** Judges one line. It never throws. */
+export function parseWatchLine<T extends KubeObject>(line: string): WatchLine<T> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return { kind: 'alien', why: 'not JSON' };
+  }
+  if (typeof value !== 'object' || value === null) return { kind: 'alien', why: 'not an object' };
+  const { type, object } = value as { readonly type?: unknown; readonly object?: unknown };
+  if (type === 'ERROR') return { kind: 'error', status: object };
+  const metadata = (object as { readonly metadata?: Readonly<Record<string, unknown>> | null } | null | undefined)
+    ?.metadata;
+  if (type === 'BOOKMARK') {
+    const version = metadata?.['resourceVersion'];
+    return typeof version === 'string' && version !== ''
+      ? { kind: 'bookmark', resourceVersion: version }
+      : { kind: 'alien', why: 'a bookmark without resourceVersion' };
+  }
+  if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED')
+    return { kind: 'alien', why: 'an unknown event type' };
+  if (!isIdentified(object)) return { kind: 'alien', why: 'an event whose object lacks name, uid or resourceVersion' };
+  return { kind: 'event', type, object: object as T };
+}
+
+/** Whether a value from the wire has the metadata without which it cannot be kept. */
+export function isIdentified(object: unknown): object is KubeObject {
+  if (typeof object !== 'object' || object === null) return false;
+  const { metadata } = object as { readonly metadata?: unknown };
+  if (typeof metadata !== 'object' || metadata === null) return false;
+  const { name, uid, resourceVersion, namespace } = metadata as Readonly<Record<string, unknown>>;
+  return (
+    isText(name) && isText(uid) && isText(resourceVersion) && (namespace === undefined || typeof namespace === 'string')
+  );
+}
+
+const NEWLINE = 0x0a;
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

@@ -1,0 +1,435 @@
+import type { BackoffBounds } from './backoff.ts';
+import { backoffMs } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import { DueHeap } from './due-heap.ts';
+import { isConflict, isRetryable, retryAfterMsOf } from './errors.ts';
+import type { KubeMetrics } from './metrics.ts';
+import { noMetrics } from './metrics.ts';
+import { TokenBucket } from './token-bucket.ts';
+
+/*
+ * A key is in exactly one of these states:
+ *
+ *   idle ──add──► ready ──a worker is free──► running ──ok──► idle
+ *                   ▲                            │ add while running: dirty, ready again as soon as it ends
+ *                   └──────── due ◄── waiting ◄──┘ requeueAfterMs, or an error: backoff
+ *
+ * `add` on a waiting key makes it ready at once, but a failing key never sooner than its shortest backoff. A key whose reconcile has
+ * thrown `quarantineAfter` times in a row is quarantined: it waits for `quarantineMs`, and only a person's edit ('user') brings it
+ * forward, at most once per second.
+ * Errors that say nothing about the key (the server is away or busy, a conflict) back off but never quarantine, so that an outage does
+ * not leave every key waiting for minutes after it.
+ */
+
+/** Who wants the work: a person's edit, a change in the cluster, a periodic look. Earlier ones go first, the last is never starved. */
+export type QueuePriority = 'user' | 'normal' | 'resync';
+
+/** What a reconcile asks for when it did not throw. */
+export interface ReconcileResult {
+  /** Look at this key again after so long, if nothing else makes it look earlier. 0 means at once, behind the others. */
+  readonly requeueAfterMs?: number;
+}
+
+/** What a reconcile is told. */
+export interface ReconcileContext {
+  /** Aborts when the queue stops and its drain time is over, or when this call has run out of time. */
+  readonly signal: AbortSignal;
+  /** Failures of this key in a row before this call. */
+  readonly failures: number;
+  readonly priority: QueuePriority;
+}
+
+/** Brings the world closer to what one key wants. Throwing means "try again later". */
+export type Reconcile = (key: string, context: ReconcileContext) => Promise<ReconcileResult | void>;
+
+/** A reconcile that threw. */
+export interface ReconcileFailure {
+  readonly key: string;
+  readonly error: unknown;
+  /** Failures in a row, this one included. */
+  readonly failures: number;
+  readonly quarantined: boolean;
+  readonly retryInMs: number;
+}
+
+/** What a queue needs; the numbers have defaults. */
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  /** [0, 1). */
+  readonly random: () => number;
+  /** For logs and metrics. */
+  readonly name?: string;
+  readonly onError?: (failure: ReconcileFailure) => void;
+  readonly metrics?: KubeMetrics;
+  /** Between failed tries of one key. Default 500 ms .. 60 s. */
+  readonly backoff?: BackoffBounds;
+  /** Ceiling for failures that are not the key's fault. Default 10 s. */
+  readonly transientMaxMs?: number;
+  /** Rate of `addRateLimited` over all keys. Default 50/s with a burst of 300. */
+  readonly rate?: { readonly perSecond: number; readonly burst: number };
+  /** Default 5 failures in a row. */
+  readonly quarantineAfter?: number;
+  /** Default 5 min. */
+  readonly quarantineMs?: number;
+  /** A reconcile that takes longer loses its worker (never its key) and counts as failed. Default 2 min. */
+  readonly reconcileTimeoutMs?: number;
+  /** Whether an error says nothing about the key. Default: the server is away or busy, or a conflict. */
+  readonly isTransient?: (error: unknown) => boolean;
+}
+
+/** How to run. */
+export interface RunOptions {
+  readonly workers: number;
+  readonly reconcile: Reconcile;
+  /** Stops taking keys; calls under way may finish for `drainMs` (default 25 s), then their signal aborts. */
+  readonly signal: AbortSignal;
+  readonly drainMs?: number;
+}
+
+/** Figures of one moment. */
+export interface QueueStats {
+  readonly ready: number;
+  readonly waiting: number;
+  readonly running: number;
+  readonly failing: number;
+  readonly quarantined: number;
+}
+
+/** Keys that need a reconcile: each at most once, one worker per key, with backoff, priorities and quarantine. */
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #clock: Clock;
+  readonly #metrics: KubeMetrics;
+  readonly #bucket: TokenBucket;
+  readonly #ready: Readonly<Record<QueuePriority, Map<string, number>>> = {
+    user: new Map(),
+    normal: new Map(),
+    resync: new Map(),
+  };
+  readonly #waiting = new DueHeap();
+  readonly #waitingPriority = new Map<string, QueuePriority>();
+  readonly #running = new Set<string>();
+  readonly #dirty = new Map<string, QueuePriority>();
+  readonly #failing = new Map<string, Failing>();
+  #run: ActiveRun | undefined;
+  #busyWorkers = 0;
+  #picks = 0;
+  #cancelTimer = (): void => undefined;
+  #timerAtMs = Infinity;
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#metrics = options.metrics ?? noMetrics;
+    const { perSecond, burst } = options.rate ?? { perSecond: 50, burst: 300 };
+    this.#bucket = new TokenBucket({ ratePerSecond: perSecond, burst, clock: options.clock });
+  }
+
+  /** Wants a reconcile of `key` as soon as a worker is free. Adding again before it starts changes nothing but a higher priority. */
+  add(key: string, priority: QueuePriority = 'normal'): void {
+    this.#metrics.count('queue_adds_total', this.#labels({ priority }));
+    if (this.#running.has(key)) {
+      this.#dirty.set(key, higher(this.#dirty.get(key), priority));
+      return;
+    }
+    const failing = this.#failing.get(key);
+    if (failing !== undefined && this.#waiting.dueAtMs(key) !== undefined) {
+      if (failing.quarantined && priority !== 'user') return;
+      // A failing key is often woken by its own writes: news may shorten its backoff, not abolish it.
+      const gapMs = failing.quarantined ? QUARANTINE_PROBE_MS : this.#backoffBounds().minMs;
+      const mayRunAtMs = failing.lastRunAtMs + gapMs;
+      if (mayRunAtMs > this.#clock.monotonicMs()) return this.#waitUntil(key, mayRunAtMs, priority);
+    }
+    this.#stopWaiting(key);
+    this.#makeReady(key, priority);
+  }
+
+  /** Wants a reconcile after `delayMs`; the earliest of several wishes counts. */
+  addAfter(key: string, delayMs: number, priority: QueuePriority = 'normal'): void {
+    if (delayMs <= 0) return this.add(key, priority);
+    this.#waitUntil(key, this.#clock.monotonicMs() + delayMs, priority);
+  }
+
+  /** Wants a reconcile after the key's own backoff and the queue's rate, whichever is later; counts as one failure of the key. */
+  addRateLimited(key: string, priority: QueuePriority = 'normal'): void {
+    const failing = this.#countFailure(key, false);
+    const delayMs = backoffMs(this.#backoffBounds(), { failures: failing.failures }, this.#options.random);
+    this.addAfter(key, Math.max(delayMs, this.#bucket.take()), priority);
+  }
+
+  /** Forgets the failures of a key and lifts its quarantine; a waiting retry stays. */
+  forget(key: string): void {
+    this.#failing.delete(key);
+  }
+
+  /** Failures of a key in a row. */
+  failuresOf(key: string): number {
+    return this.#failing.get(key)?.failures ?? 0;
+  }
+
+  /** Figures for health and metrics. */
+  stats(): QueueStats {
+    const { user, normal, resync } = this.#ready;
+    return {
+      ready: user.size + normal.size + resync.size,
+      waiting: this.#waiting.size,
+      running: this.#running.size,
+      failing: this.#failing.size,
+      quarantined: [...this.#failing.values()].filter((failing) => failing.quarantined).length,
+    };
+  }
+
+  /**
+   * Works until `signal` aborts and what was under way has ended or run out of time. Resolves with the keys whose reconcile did not end.
+   * Keys added before the start are kept and worked on.
+   */
+  run(options: RunOptions): Promise<{ readonly abandoned: readonly string[] }> {
+    if (this.#run !== undefined) throw new Error(`the queue ${this.#options.name ?? ''} runs already`);
+    return new Promise((resolve) => {
+      const hardStop = new AbortController();
+      const run: ActiveRun = { ...options, hardStop, stopping: false, finish: () => undefined };
+      const finish = (): void => {
+        cancelDrain();
+        this.#run = undefined;
+        this.#cancelTimer();
+        this.#timerAtMs = Infinity;
+        resolve({ abandoned: [...this.#running] });
+      };
+      let cancelDrain = (): void => undefined;
+      run.finish = finish;
+      const stop = (): void => {
+        run.stopping = true;
+        if (this.#running.size === 0) return finish();
+        cancelDrain = this.#clock.setTimer(options.drainMs ?? DRAIN_MS, () => {
+          hardStop.abort(new DOMException('the queue is stopping and its drain time is over', 'AbortError'));
+          finish();
+        });
+      };
+      this.#run = run;
+      if (options.signal.aborted) return stop();
+      options.signal.addEventListener('abort', stop, { once: true });
+      this.#arm();
+      this.#pump();
+    });
+  }
+
+  #makeReady(key: string, priority: QueuePriority): void {
+    const current = PRIORITIES.find((level) => this.#ready[level].has(key));
+    if (current !== undefined && rank(current) <= rank(priority)) return;
+    const sinceMs = current === undefined ? this.#clock.monotonicMs() : this.#ready[current].get(key);
+    if (current !== undefined) this.#ready[current].delete(key);
+    this.#ready[priority].set(key, sinceMs ?? this.#clock.monotonicMs());
+    this.#pump();
+  }
+
+  #waitUntil(key: string, dueAtMs: number, priority: QueuePriority): void {
+    if (PRIORITIES.some((level) => this.#ready[level].has(key))) return;
+    const known = this.#waiting.dueAtMs(key);
+    this.#waitingPriority.set(key, higher(this.#waitingPriority.get(key), priority));
+    if (known !== undefined && known <= dueAtMs) return;
+    this.#waiting.set(key, dueAtMs);
+    this.#arm();
+  }
+
+  #stopWaiting(key: string): void {
+    this.#waiting.delete(key);
+    this.#waitingPriority.delete(key);
+  }
+
+  /** One timer, for the earliest key. */
+  #arm(): void {
+    const earliestMs = this.#waiting.earliestMs();
+    if (this.#run === undefined || this.#run.stopping || earliestMs === undefined || earliestMs >= this.#timerAtMs)
+      return;
+    this.#cancelTimer();
+    this.#timerAtMs = earliestMs;
+    this.#cancelTimer = this.#clock.setTimer(earliestMs - this.#clock.monotonicMs(), () => {
+      this.#timerAtMs = Infinity;
+      this.#takeDue();
+      this.#arm();
+    });
+  }
+
+  #takeDue(): void {
+    for (const key of this.#waiting.takeDue(this.#clock.monotonicMs())) {
+      const priority = this.#waitingPriority.get(key) ?? 'normal';
+      this.#waitingPriority.delete(key);
+      if (this.#running.has(key)) this.#dirty.set(key, higher(this.#dirty.get(key), priority));
+      else this.#makeReady(key, priority);
+    }
+  }
+
+  #pump(): void {
+    const run = this.#run;
+    while (run !== undefined && !run.stopping && this.#busyWorkers < run.workers) {
+      const picked = this.#pick();
+      if (picked === undefined) return;
+      void this.#work(run, picked);
+    }
+  }
+
+  /** The first of the highest priority; every tenth pick takes the lowest instead, so that nobody starves. */
+  #pick(): Picked | undefined {
+    const order = this.#picks % 10 === 9 ? PRIORITIES.toReversed() : PRIORITIES;
+    for (const priority of order) {
+      const first = this.#ready[priority].entries().next().value;
+      if (first === undefined) continue;
+      this.#picks += 1;
+      const [key, sinceMs] = first;
+      this.#ready[priority].delete(key);
+      this.#metrics.observe('queue_wait_ms', this.#clock.monotonicMs() - sinceMs, this.#labels({ priority }));
+      return { key, priority };
+    }
+    return undefined;
+  }
+
+  async #work(run: ActiveRun, picked: Picked): Promise<void> {
+    const { key, priority } = picked;
+    this.#running.add(key);
+    this.#busyWorkers += 1;
+    const startedAtMs = this.#clock.monotonicMs();
+    const limit = this.#limitTime(run);
+    const call = callSafely(run.reconcile, key, { signal: limit.signal, failures: this.failuresOf(key), priority });
+    const outcome = await Promise.race([call, limit.expired]);
+    limit.cancel();
+    this.#busyWorkers -= 1;
+    this.#metrics.observe('queue_reconcile_ms', this.#clock.monotonicMs() - startedAtMs, this.#labels());
+    if (outcome.kind === 'expired') {
+      // The worker is free again; the key stays locked until the call really ends, for two at once would be worse than none.
+      this.#pump();
+      await call;
+      this.#settle(picked, { kind: 'failed', error: outcome.error });
+    } else this.#settle(picked, outcome);
+    if (run.stopping && this.#running.size === 0 && this.#run === run) run.finish();
+    this.#pump();
+  }
+
+  #settle({ key, priority }: Picked, outcome: Outcome): void {
+    this.#running.delete(key);
+    this.#metrics.count('queue_reconciles_total', this.#labels({ outcome: outcome.kind }));
+    const dirty = this.#dirty.get(key);
+    this.#dirty.delete(key);
+    if (outcome.kind === 'failed') return this.#afterFailure(key, { error: outcome.error, dirty, priority });
+    this.#failing.delete(key);
+    if (dirty !== undefined) return this.add(key, dirty);
+    const { requeueAfterMs } = outcome.result;
+    if (requeueAfterMs !== undefined) this.addAfter(key, requeueAfterMs, 'normal');
+  }
+
+  #afterFailure(
+    key: string,
+    failed: { error: unknown; dirty: QueuePriority | undefined; priority: QueuePriority },
+  ): void {
+    const isTransient = this.#options.isTransient ?? ((error: unknown) => isRetryable(error) || isConflict(error));
+    const transient = isTransient(failed.error);
+    const failing = this.#countFailure(key, !transient);
+    const bounds = this.#backoffBounds();
+    const maxMs = transient ? Math.min(bounds.maxMs, this.#options.transientMaxMs ?? 10_000) : bounds.maxMs;
+    const tries = { failures: failing.failures, retryAfterMs: retryAfterMsOf(failed.error) };
+    const delayMs = failing.quarantined
+      ? (this.#options.quarantineMs ?? QUARANTINE_MS) * (1 + this.#options.random() / 10)
+      : backoffMs({ minMs: bounds.minMs, maxMs }, tries, this.#options.random);
+    const retryInMs = Math.max(delayMs, this.#bucket.take());
+    this.#waitUntil(key, this.#clock.monotonicMs() + retryInMs, higher(failed.dirty, failed.priority));
+    if (failed.dirty === 'user') this.add(key, 'user');
+    try {
+      this.#options.onError?.({
+        key,
+        error: failed.error,
+        failures: failing.failures,
+        quarantined: failing.quarantined,
+        retryInMs,
+      });
+    } catch {
+      // Whoever listens must not stop the queue.
+    }
+  }
+
+  #countFailure(key: string, isOwnFault: boolean): Failing {
+    const before = this.#failing.get(key);
+    const ownFaults = (before?.ownFaults ?? 0) + (isOwnFault ? 1 : 0);
+    const quarantined = ownFaults >= (this.#options.quarantineAfter ?? QUARANTINE_AFTER);
+    if (quarantined && before?.quarantined !== true) this.#metrics.count('queue_quarantined_total', this.#labels());
+    const failing = {
+      failures: (before?.failures ?? 0) + 1,
+      ownFaults,
+      quarantined,
+      lastRunAtMs: this.#clock.monotonicMs(),
+    };
+    this.#failing.set(key, failing);
+    return failing;
+  }
+
+  #limitTime(run: ActiveRun): { signal: AbortSignal; expired: Promise<Expired>; cancel: () => void } {
+    const timeoutMs = this.#options.reconcileTimeoutMs ?? RECONCILE_TIMEOUT_MS;
+    const timeout = new AbortController();
+    let cancel = (): void => undefined;
+    const expired = new Promise<Expired>((resolve) => {
+      cancel = this.#clock.setTimer(timeoutMs, () => {
+        const error = new DOMException(`the reconcile took longer than ${timeoutMs} ms`, 'TimeoutError');
+        timeout.abort(error);
+        resolve({ kind: 'expired', error });
+      });
+    });
+    return { signal: AbortSignal.any([timeout.signal, run.hardStop.signal]), expired, cancel };
+  }
+
+  #backoffBounds(): BackoffBounds {
+    return this.#options.backoff ?? DEFAULT_BACKOFF;
+  }
+
+  #labels(more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+    return { queue: this.#options.name ?? 'default', ...more };
+  }
+}
+
+const PRIORITIES: readonly QueuePriority[] = ['user', 'normal', 'resync'];
+const DEFAULT_BACKOFF: BackoffBounds = { minMs: 500, maxMs: 60_000 };
+const QUARANTINE_AFTER = 5;
+const QUARANTINE_MS = 300_000;
+const QUARANTINE_PROBE_MS = 1_000;
+const RECONCILE_TIMEOUT_MS = 120_000;
+const DRAIN_MS = 25_000;
+
+interface Failing {
+  readonly failures: number;
+  readonly ownFaults: number;
+  readonly quarantined: boolean;
+  readonly lastRunAtMs: number;
+}
+
+interface Picked {
+  readonly key: string;
+  readonly priority: QueuePriority;
+}
+
+type Outcome =
+  { readonly kind: 'done'; readonly result: ReconcileResult } | { readonly kind: 'failed'; readonly error: unknown };
+
+interface Expired {
+  readonly kind: 'expired';
+  readonly error: unknown;
+}
+
+interface ActiveRun extends RunOptions {
+  readonly hardStop: AbortController;
+  stopping: boolean;
+  finish: () => void;
+}
+
+/** A reconcile that throws before its first await fails like any other. */
+async function callSafely(reconcile: Reconcile, key: string, context: ReconcileContext): Promise<Outcome> {
+  try {
+    return { kind: 'done', result: (await reconcile(key, context)) ?? {} };
+  } catch (error) {
+    return { kind: 'failed', error };
+  }
+}
+
+function rank(priority: QueuePriority): number {
+  return PRIORITIES.indexOf(priority);
+}
+
+function higher(a: QueuePriority | undefined, b: QueuePriority): QueuePriority {
+  return a !== undefined && rank(a) < rank(b) ? a : b;
+}
