@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -22,6 +23,8 @@ export type BinaryName = keyof typeof BINARY_VERSIONS;
 /** All names, in the order in which they are prepared. */
 export const BINARY_NAMES = Object.keys(BINARY_VERSIONS) as readonly BinaryName[];
 
+const GO_MODULES = join(import.meta.dirname, '../../../tools/go');
+
 const VERSION_ARGS: Partial<Record<BinaryName, readonly string[]>> = {
   helm: ['version', '--short'],
   kubectl: ['version', '--client'],
@@ -37,7 +40,7 @@ const found = new Map<BinaryName, Promise<string | undefined>>();
 
 /** The path of `name`: from `KUBEBUILDER_ASSETS`, PATH (each only at the right version) or the cache. */
 export async function findBinary(name: BinaryName): Promise<string> {
-  const path = await lookUp(name);
+  const path = await lookUpBinary(name);
   if (path === undefined) {
     throw new Error(`${name} ${BINARY_VERSIONS[name]} is not here yet; run "npm run setup" once`);
   }
@@ -45,7 +48,7 @@ export async function findBinary(name: BinaryName): Promise<string> {
 }
 
 /** Like {@link findBinary}, without an error when it has yet to be made. */
-export async function lookUp(name: BinaryName): Promise<string | undefined> {
+export async function lookUpBinary(name: BinaryName): Promise<string | undefined> {
   const known = found.get(name) ?? search(name);
   found.set(name, known);
   const path = await known;
@@ -67,9 +70,23 @@ async function search(name: BinaryName): Promise<string | undefined> {
   return existsSync(cached) ? cached : undefined;
 }
 
-/** Where set-up puts `name`. */
+/** Where set-up puts `name`. Another version, or other modules to build it from, is another place. */
 export function cachedBinary(name: BinaryName): string {
-  return join(cacheDirectory(), 'bin', `${name}-${BINARY_VERSIONS[name]}`, name);
+  return join(cacheDirectory(), 'bin', `${name}-${BINARY_VERSIONS[name]}-${moduleHash(goModuleOf(name))}`, name);
+}
+
+/** The folder of the pinned Go module that `name` can be built from. */
+export function goModuleOf(name: BinaryName): string {
+  const module = name === 'etcd' || name === 'helm' || name === 'kwok' ? name : 'kubernetes';
+  return join(GO_MODULES, module);
+}
+
+function moduleHash(folder: string): string {
+  const hash = createHash('sha256');
+  for (const file of ['go.mod', 'go.sum']) {
+    hash.update(readFileSync(join(folder, file)));
+  }
+  return hash.digest('hex').slice(0, 12);
 }
 
 /** Whether the program at `path` says that it is the version wanted here. */

@@ -1,5 +1,14 @@
 export { AdminClient, type AdminAccess, type AdminAnswer, type AdminRequest } from './admin-client.ts';
-export { BINARY_NAMES, BINARY_VERSIONS, cacheDirectory, findBinary, type BinaryName } from './binaries.ts';
+export {
+  BINARY_NAMES,
+  BINARY_VERSIONS,
+  cacheDirectory,
+  cachedBinary,
+  findBinary,
+  goModuleOf,
+  lookUpBinary,
+  type BinaryName,
+} from './binaries.ts';
 export {
   createAuthority,
   loadAuthority,
@@ -17,10 +26,12 @@ export {
 } from './control-plane.ts';
 export { createRunDirectory, type RunDirectory } from './directories.ts';
 export { kubeconfig, type KubeconfigUser } from './kubeconfig.ts';
+export { withLock, type LockOptions } from './lock.ts';
 export { freePort, freePorts } from './ports.ts';
 export {
   describeExit,
   lastLines,
+  onPath,
   startProcess,
   type ProcessExit,
   type ProcessHandle,
@@ -28,3 +39,11 @@ export {
 } from './processes.ts';
 export { GiveUp, waitFor, type WaitOptions } from './wait.ts';
 export { startPostgres, type Postgres, type PostgresOptions } from './postgres.ts';
+export { findChromium, type Chromium } from './chromium.ts';
+export {
+  COMPLETE,
+  ENGINE_REQUIREMENTS,
+  enginePythonDirectory,
+  findEnginePython,
+  lookUpEnginePython,
+} from './engine-python.ts';

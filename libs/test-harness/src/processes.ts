@@ -194,8 +194,9 @@ export function onPath(command: string): string | undefined {
   return folders.map((folder) => join(folder, command)).find((path) => existsSync(path));
 }
 
+/** Any Python 3 will do for the supervisor; the system's own starts faster than a version manager's wrapper. */
 function pythonPath(): string {
-  const path = onPath('python3');
+  const path = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : onPath('python3');
   if (path === undefined) {
     throw new Error('python3 is not on PATH; install Python 3.11 or later (Debian, Ubuntu: apt install python3)');
   }

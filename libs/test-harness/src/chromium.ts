@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process';
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { createBrotliDecompress } from 'node:zlib';
+import { cacheDirectory } from './binaries.ts';
+import { withLock } from './lock.ts';
+import { onPath } from './processes.ts';
+
+/** How to start a browser without a screen; the fields are those of Playwright's `chromium.launch`. */
+export interface Chromium {
+  readonly executablePath: string;
+  readonly args: readonly string[];
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Tests load only pages of their own; a container rarely allows the sandbox's namespaces, and /dev/shm is small there. */
+const ARGS = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--font-render-hinting=none'];
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const PACKAGE = '@sparticuz/chromium';
+const ARCHIVES = ['fonts.tar.br', 'al2023.tar.br', 'swiftshader.tar.br'];
+
+/**
+ * A browser that is known to start here: `CHROMIUM_PATH`, one on PATH, or the one of the npm package, unpacked into the
+ * cache together with the shared libraries that a bare system lacks. Rejects with what to do when none starts.
+ */
+export async function findChromium(): Promise<Chromium> {
+  const chosen = process.env['CHROMIUM_PATH'];
+  if (chosen !== undefined && chosen !== '') {
+    return started({ executablePath: chosen, args: ARGS, env: environment() });
+  }
+  for (const path of NAMES.map(onPath)) {
+    if (path !== undefined && (await whyNotStarting({ executablePath: path, args: ARGS, env: environment() })) === '') {
+      return { executablePath: path, args: ARGS, env: environment() };
+    }
+  }
+  return started(await packagedChromium());
+}
+
+async function packagedChromium(): Promise<Chromium> {
+  if (process.arch !== 'x64') {
+    throw new Error(
+      `the npm package ${PACKAGE} has a browser for x86-64 only; install Chromium (Debian, Ubuntu: apt install chromium) or set CHROMIUM_PATH`,
+    );
+  }
+  const entry = createRequire(import.meta.url).resolve(PACKAGE);
+  const root = dirname(dirname(entry));
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  const directory = join(cacheDirectory(), `chromium-${version}`);
+  if (!existsSync(directory)) {
+    await withLock('chromium', () => unpack(join(root, 'bin'), directory));
+  }
+  const env = environment();
+  return {
+    executablePath: join(directory, 'chromium'),
+    args: ARGS,
+    env: {
+      ...env,
+      // Behind the system's own, which fit the system better.
+      LD_LIBRARY_PATH: [env['LD_LIBRARY_PATH'], join(directory, 'lib')].filter(Boolean).join(':'),
+      FONTCONFIG_PATH: directory,
+    },
+  };
+}
+
+async function unpack(from: string, directory: string): Promise<void> {
+  if (existsSync(directory)) {
+    return; // Whoever had the lock before us has done it.
+  }
+  mkdirSync(dirname(directory), { recursive: true });
+  const unfinished = mkdtempSync(`${directory}-unfinished-`);
+  await inflate(join(from, 'chromium.br'), join(unfinished, 'chromium'));
+  for (const archive of ARCHIVES) {
+    const tar = join(unfinished, 'archive.tar');
+    await inflate(join(from, archive), tar);
+    await promisify(execFile)('tar', ['-xf', tar, '-C', unfinished, '--no-same-owner']);
+  }
+  renameSync(unfinished, directory);
+}
+
+async function inflate(from: string, to: string): Promise<void> {
+  await pipeline(createReadStream(from), createBrotliDecompress(), createWriteStream(to, { mode: 0o755 }));
+}
+
+async function started(browser: Chromium): Promise<Chromium> {
+  const why = await whyNotStarting(browser);
+  if (why !== '') {
+    throw new Error(
+      `no browser starts here: ${browser.executablePath}: ${why}; install Chromium (Debian, Ubuntu: apt install chromium) or set CHROMIUM_PATH`,
+    );
+  }
+  return browser;
+}
+
+/** The browser's first words of complaint; empty when it prints a page. */
+async function whyNotStarting(browser: Chromium): Promise<string> {
+  const args = [...browser.args, '--headless', '--dump-dom', 'data:text/html,<p>it works</p>'];
+  try {
+    const { stdout, stderr } = await promisify(execFile)(browser.executablePath, args, {
+      env: browser.env,
+      timeout: 60_000,
+    });
+    return stdout.includes('it works') ? '' : stderr.trim().slice(0, 300) || 'it printed no page';
+  } catch (error) {
+    return error instanceof Error ? error.message.replace(/^Command failed: .*\n/, '').slice(0, 300) : String(error);
+  }
+}
+
+function environment(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

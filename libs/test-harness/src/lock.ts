@@ -1,0 +1,57 @@
+import { connect, createServer, type Socket } from 'node:net';
+
+/** How a lock is waited for. */
+export interface LockOptions {
+  /** Called once when somebody else has it, with the owner's process id. */
+  readonly onWait?: (ownerPid: string) => void;
+}
+
+/**
+ * Runs `action` while this process alone, of this user on this machine, has the lock `name`.
+ *
+ * The lock is an abstract Unix socket: the kernel gives it back when its owner ends, however it ends, so there is
+ * neither a stale file nor a process id to misjudge. Those who wait hold a connection and learn of the end at once.
+ */
+export async function withLock<T>(name: string, action: () => Promise<T>, options: LockOptions = {}): Promise<T> {
+  const path = `\0coxswain-${process.getuid?.() ?? 0}-${name}`;
+  let release = await tryTake(path);
+  for (let told = false; release === undefined; told = true) {
+    await ownerGone(path, told ? undefined : options.onWait);
+    release = await tryTake(path);
+  }
+  try {
+    return await action();
+  } finally {
+    release();
+  }
+}
+
+function tryTake(path: string): Promise<(() => void) | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<(() => void) | undefined>();
+  const visitors = new Set<Socket>();
+  const server = createServer((visitor) => {
+    visitors.add(visitor);
+    visitor.on('error', () => undefined);
+    visitor.on('close', () => visitors.delete(visitor));
+    visitor.write(String(process.pid));
+  });
+  server.once('error', (error: NodeJS.ErrnoException) =>
+    error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
+  );
+  server.listen({ path }, () =>
+    resolve(() => {
+      server.close();
+      visitors.forEach((visitor) => visitor.destroy());
+    }),
+  );
+  return promise;
+}
+
+function ownerGone(path: string, onWait: LockOptions['onWait']): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const visit = connect({ path });
+  visit.once('data', (pid) => onWait?.(pid.toString()));
+  visit.on('error', () => resolve()); // It was released between our two calls.
+  visit.on('close', () => resolve());
+  return promise;
+}

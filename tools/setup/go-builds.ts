@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { BINARY_VERSIONS, goModuleOf, type BinaryName } from '@coxswain/test-harness';
+import { runCommand } from './run-command.ts';
+
+/** Programs that one run of the Go compiler makes together, because they share most of their packages. */
+export interface GoBuild {
+  readonly name: string;
+  readonly binaries: readonly BinaryName[];
+  /** Seen on two cores with an empty Go cache. */
+  readonly minutes: number;
+}
+
+const PACKAGES: Record<BinaryName, string> = {
+  etcd: 'go.etcd.io/etcd/server/v3',
+  'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
+  'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
+  'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+  kubectl: 'k8s.io/kubernetes/cmd/kubectl',
+  helm: 'helm.sh/helm/v4/cmd/helm',
+  kwok: 'sigs.k8s.io/kwok/cmd/kwok',
+};
+
+/** What the first Go with automatic toolchains was; it fetches the version that a module asks for. */
+const LOWEST_GO = [1, 21] as const;
+
+/** All builds, the long one first. */
+export const GO_BUILDS: readonly GoBuild[] = [
+  {
+    name: 'Kubernetes',
+    binaries: ['kube-apiserver', 'kube-scheduler', 'kube-controller-manager', 'kubectl'],
+    minutes: 6,
+  },
+  { name: 'etcd', binaries: ['etcd'], minutes: 0.5 },
+  { name: 'helm', binaries: ['helm'], minutes: 1.5 },
+  { name: 'kwok', binaries: ['kwok'], minutes: 1 },
+];
+
+/** Why Go cannot be used here, as a sentence; undefined when it can. */
+export async function whyNoGo(): Promise<string | undefined> {
+  try {
+    const { stdout } = await promisify(execFile)('go', ['version']);
+    const [, major = '0', minor = '0'] = /go(\d+)\.(\d+)/.exec(stdout) ?? [];
+    const enough = Number(major) > LOWEST_GO[0] || Number(minor) >= LOWEST_GO[1];
+    return enough ? undefined : `the Go on PATH is ${major}.${minor}; ${LOWEST_GO.join('.')} or later is needed`;
+  } catch {
+    return 'there is no Go on PATH';
+  }
+}
+
+/** Builds programs of one pinned module (tools/go) into `directory`, under their own names. */
+export async function goBuild(build: GoBuild, wanted: readonly BinaryName[], directory: string): Promise<void> {
+  const [first] = wanted;
+  if (first === undefined) {
+    return;
+  }
+  // With one package, `-o` names the file: some packages are not called like their program.
+  const output = wanted.length === 1 ? `${directory}/${first}` : `${directory}/`;
+  const flags = ['-trimpath', '-buildvcs=false', '-ldflags', linkerFlags(first), '-o', output];
+  await runCommand({
+    name: `go build ${build.name}`,
+    command: 'go',
+    args: ['build', ...flags, ...wanted.map((name) => PACKAGES[name])],
+    cwd: goModuleOf(first),
+    env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly', GOWORK: 'off' },
+  });
+}
+
+/** Without its version Kubernetes calls itself 0.0.0, and clients misjudge what it can do. */
+function linkerFlags(name: BinaryName): string {
+  const version = BINARY_VERSIONS[name];
+  const [major = '', minor = ''] = version.split('.');
+  const kubernetes = 'k8s.io/component-base/version';
+  const set: Record<string, string> =
+    name === 'helm'
+      ? { 'helm.sh/helm/v4/internal/version.version': `v${version}` }
+      : name === 'etcd' || name === 'kwok'
+        ? {}
+        : {
+            [`${kubernetes}.gitVersion`]: `v${version}`,
+            [`${kubernetes}.gitMajor`]: major,
+            [`${kubernetes}.gitMinor`]: minor,
+          };
+  return ['-s', '-w', ...Object.entries(set).map(([variable, value]) => `-X ${variable}=${value}`)].join(' ');
+}

@@ -1,0 +1,46 @@
+import { parseArgs } from 'node:util';
+import { ensureSetup, PART_MEANINGS, SETUP_PARTS, type SetupPart } from './ensure-setup.ts';
+import { progressOn, secondsSince } from './progress.ts';
+
+const HELP = `npm run setup [-- part ...]
+
+Prepares everything that the quickstart and the tests need, and keeps it in
+\${XDG_CACHE_HOME:-~/.cache}/coxswain. What is there already costs nothing. Parts, all unless named:
+
+${SETUP_PARTS.map((part) => `  ${part.padEnd(10)}${PART_MEANINGS[part]}`).join('\n')}
+
+Kubernetes programs are taken from KUBEBUILDER_ASSETS or PATH at the right version, else from the official downloads,
+else built from the Go modules pinned in tools/go.
+`;
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { help: { type: 'boolean', short: 'h' } },
+  });
+  if (values.help === true) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const progress = progressOn(process.stderr);
+  const started = performance.now();
+  progress.say('Setting up');
+  const only = positionals.map(partNamed);
+  await ensureSetup({ progress, ...(only.length === 0 ? {} : { only }) });
+  progress.say(`Everything is ready (${secondsSince(started)})`);
+}
+
+function partNamed(name: string): SetupPart {
+  const part = SETUP_PARTS.find((known) => known === name);
+  if (part === undefined) {
+    throw new Error(`there is no part "${name}"; the parts are ${SETUP_PARTS.join(', ')}`);
+  }
+  return part;
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
