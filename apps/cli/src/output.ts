@@ -77,7 +77,7 @@ export function jobDetails(job: Job, now: Date): string {
 }
 
 /** `step 120 of 400, loss 2.3120, 51,200 tokens/s, 2 min 3 s left`. */
-export function progressLine(progress: NonNullable<Job['progress']>): string {
+export function progressLine(progress: Omit<NonNullable<Job['progress']>, 'reportedAt'>): string {
   const parts = [`step ${progress.step}${progress.totalSteps === null ? '' : ` of ${progress.totalSteps}`}`];
   if (progress.loss !== null) parts.push(`loss ${progress.loss.toFixed(4)}`);
   if (progress.tokensPerSecond !== null)

@@ -1,0 +1,37 @@
+import { ApiClient } from '@coxswain/api-client';
+import type { Job } from '@coxswain/api-types';
+import { CliError } from './cli-error.ts';
+import type { Settings } from './settings.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** How a command finds its job: the project that was named or that the token belongs to, and a job in it by name or id. */
+export interface ProjectJobs {
+  readonly api: ApiClient;
+  readonly project: string;
+  /** Throws a {@link CliError} when there is no such job. */
+  find(
+    nameOrId: string,
+  ): Promise<{ readonly job: Job; readonly at: { readonly project: string; readonly id: string } }>;
+}
+
+export async function openProject(settings: Settings): Promise<ProjectJobs> {
+  const api = new ApiClient(settings);
+  const project = settings.project ?? (await api.whoAmI()).project;
+  if (project === null)
+    throw new CliError('This token may use every project: name one with --project or COXSWAIN_PROJECT.');
+  return {
+    api,
+    project,
+    find: async (nameOrId) => {
+      const job = await findJob(api, project, nameOrId);
+      return { job, at: { project, id: job.id } };
+    },
+  };
+}
+
+async function findJob(api: ApiClient, project: string, nameOrId: string): Promise<Job> {
+  if (UUID.test(nameOrId)) return api.job({ project, id: nameOrId });
+  for await (const job of api.jobs(project)) if (job.name === nameOrId && job.state !== 'Deleted') return job;
+  throw new CliError(`No job named "${nameOrId}" in project ${project}. \`coxswain list\` shows those there are.`);
+}

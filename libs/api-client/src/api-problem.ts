@@ -1,0 +1,47 @@
+import { Problem } from '@coxswain/api-types';
+
+/** The API refused a request: its status, its code, and a message with every field it names. */
+export class ApiProblem extends Error {
+  readonly status: number;
+  /** A DomainErrorCode, or `UNKNOWN` when the answer was no problem document. */
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.name = 'ApiProblem';
+    this.status = status;
+    this.code = code;
+  }
+
+  static async from(response: Response): Promise<ApiProblem> {
+    const text = await response.text();
+    const problem = Problem.safeParse(parseJson(text));
+    if (!problem.success)
+      return new ApiProblem(
+        response.status,
+        'UNKNOWN',
+        `The server answered ${response.status}: ${text.slice(0, 500)}`,
+      );
+    const { code, detail, errors = [] } = problem.data;
+    const fields = errors.map((error) => `  ${error.pointer === '' ? '(body)' : error.pointer}: ${error.detail}`);
+    return new ApiProblem(response.status, code, [`${detail} (${code})`, ...fields].join('\n'));
+  }
+}
+
+/** No answer came: wrong address, or the API is down. */
+export class ApiUnreachable extends Error {
+  constructor(server: string, cause: unknown) {
+    const inner =
+      cause instanceof Error ? ((cause as Error & { cause?: Error }).cause?.message ?? cause.message) : String(cause);
+    super(`Cannot reach ${server}: ${inner}. Is the API running, and is the address right?`, { cause });
+    this.name = 'ApiUnreachable';
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
