@@ -47,3 +47,11 @@ export {
   findEnginePython,
   lookUpEnginePython,
 } from './engine-python.ts';
+export {
+  setLostNodes,
+  startLocalNodes,
+  type LocalNodes,
+  type LocalNodesOptions,
+  type LostNodes,
+} from './local-nodes/local-nodes.ts';
+export { listPodProcesses, type PodProcess } from './local-nodes/pod-processes.ts';
