@@ -1,0 +1,36 @@
+"""How a rank of this engine ends: its exit codes, and the errors that carry them."""
+
+from __future__ import annotations
+
+EXIT_FINISHED = 0
+EXIT_TRACEBACK = 1
+EXIT_ADDRESS_TAKEN = 71
+EXIT_CHECKPOINT_REFUSED = 72
+EXIT_STOPPED = 75
+EXIT_WRONG_REQUEST = 93
+EXIT_TERMINATED = 143
+"""128 + SIGTERM: ended at once by a second SIGTERM, nothing saved."""
+
+
+class EngineError(Exception):
+    """An end with a reason that one sentence explains; it is printed without a traceback."""
+
+    exit_code = EXIT_TRACEBACK
+
+
+class WrongRequest(EngineError):
+    """The settings cannot work however often they are tried. The sentence names field, value and rule."""
+
+    exit_code = EXIT_WRONG_REQUEST
+
+
+class AddressTaken(EngineError):
+    """Another process listens on MASTER_PORT; a new port would help."""
+
+    exit_code = EXIT_ADDRESS_TAKEN
+
+
+class CheckpointRefused(EngineError):
+    """The checkpoint to resume from is incomplete, damaged or of another model."""
+
+    exit_code = EXIT_CHECKPOINT_REFUSED

@@ -1,0 +1,52 @@
+"""Failures made on purpose, so that tests can see what the gang and its launcher do about them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from coxswain_reference.errors import WrongRequest
+
+KINDS = ('exit', 'traceback', 'sigkill', 'hang')
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong on which rank at the beginning of which step; `epoch` None means in every epoch."""
+
+    rank: int
+    step: int
+    kind: str
+    code: int = 1
+    epoch: int | None = None
+
+    def happens(self, *, rank: int, step: int, epoch: int | None) -> bool:
+        return (self.rank, self.step) == (rank, step) and self.epoch in (None, epoch)
+
+    def perform(self) -> None:
+        """Does not return, except by raising for `traceback`."""
+        if self.kind == 'exit':
+            os._exit(self.code)
+        if self.kind == 'sigkill':
+            os.kill(os.getpid(), signal.SIGKILL)
+        while self.kind == 'hang':
+            time.sleep(3600)
+        raise RuntimeError(f'fault injected at step {self.step} on rank {self.rank}')
+
+
+def fault_from_environment(environment: Mapping[str, str]) -> Fault | None:
+    """The fault that COXSWAIN_FAULT describes, e.g. `{"rank":1,"step":7,"kind":"exit","code":1}`."""
+    text = environment.get('COXSWAIN_FAULT')
+    if not text:
+        return None
+    try:
+        fault = Fault(**json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise WrongRequest(f'COXSWAIN_FAULT {text!r} is not a fault: {error}.') from error
+    if fault.kind not in KINDS:
+        raise WrongRequest(f'COXSWAIN_FAULT kind {fault.kind!r} is unknown; it is one of {", ".join(KINDS)}.')
+    return fault

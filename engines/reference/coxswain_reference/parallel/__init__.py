@@ -1,0 +1,1 @@
+"""The three ways in which the work is divided among ranks."""

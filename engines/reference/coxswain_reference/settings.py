@@ -1,0 +1,261 @@
+"""What was this rank asked to do? Flags and rank environment, parsed once, checked against each other, frozen.
+
+Nothing here imports PyTorch, so that a wrong request is refused before the seconds that its import takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from coxswain_reference.errors import WrongRequest
+from coxswain_reference.layout import Layout
+
+BYTE_VOCABULARY = 256
+MLP_EXPANSION = 4
+
+
+@dataclass(frozen=True)
+class ModelShape:
+    """What must be equal between a checkpoint and the run that resumes from it."""
+
+    layers: int
+    hidden_size: int
+    attention_heads: int
+    sequence_length: int
+    vocabulary_size: int = BYTE_VOCABULARY
+
+    @property
+    def head_size(self) -> int:
+        return self.hidden_size // self.attention_heads
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the model is trained. Batch sizes count samples; the global batch is what one optimizer step sees."""
+
+    global_batch_size: int
+    micro_batch_size: int
+    steps: int
+    learning_rate: float
+    min_learning_rate: float
+    warmup_steps: int
+    weight_decay: float
+    seed: int
+    precision: str
+
+    def micro_batches(self, data_parallel_degree: int) -> int:
+        """Micro-batches per step and data-parallel rank."""
+        return self.global_batch_size // (self.micro_batch_size * data_parallel_degree)
+
+
+@dataclass(frozen=True)
+class Process:
+    """This process among the others, as the launcher told it."""
+
+    rank: int
+    world_size: int
+    local_rank: int
+    epoch: int | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that one rank needs to know. `save_every` 0 saves at the end only."""
+
+    process: Process
+    layout: Layout
+    model: ModelShape
+    training: Training
+    data: Path
+    save_dir: Path
+    save_every: int
+    resume_from: Path | None
+    step_delay_ms: float
+
+
+def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
+    """Settings that hold together, or WrongRequest with one sentence that names field, value and rule."""
+    flags = _parser().parse_args(arguments)
+    process = _process(environment)
+    settings = Settings(
+        process=process,
+        layout=Layout(
+            rank=process.rank,
+            tensor_parallel_degree=flags.tensor_parallel,
+            pipeline_parallel_degree=flags.pipeline_parallel,
+            data_parallel_degree=flags.data_parallel,
+        ),
+        model=ModelShape(flags.layers, flags.hidden_size, flags.attention_heads, flags.sequence_length),
+        training=Training(
+            global_batch_size=flags.global_batch_size,
+            micro_batch_size=flags.micro_batch_size,
+            steps=flags.steps,
+            learning_rate=flags.learning_rate,
+            min_learning_rate=flags.min_learning_rate,
+            warmup_steps=flags.warmup_steps,
+            weight_decay=flags.weight_decay,
+            seed=flags.seed,
+            precision=flags.precision,
+        ),
+        data=flags.data,
+        save_dir=flags.save_dir,
+        save_every=flags.save_every,
+        resume_from=flags.resume_from,
+        step_delay_ms=flags.step_delay_ms,
+    )
+    _check(settings)
+    return settings
+
+
+def _check(settings: Settings) -> None:
+    for rule in (_check_layout, _check_model, _check_training, _check_data):
+        rule(settings)
+
+
+def _check_layout(settings: Settings) -> None:
+    layout, model, training = settings.layout, settings.model, settings.training
+    tensor, pipeline, data = (
+        layout.tensor_parallel_degree,
+        layout.pipeline_parallel_degree,
+        layout.data_parallel_degree,
+    )
+    if layout.world_size != settings.process.world_size:
+        raise WrongRequest(
+            f'--tensor-parallel {tensor} x --pipeline-parallel {pipeline} x --data-parallel {data} = '
+            f'{layout.world_size} is not WORLD_SIZE {settings.process.world_size}; they must be equal.'
+        )
+    if model.attention_heads % tensor:
+        raise WrongRequest(f'--tensor-parallel {tensor} does not divide --attention-heads {model.attention_heads}.')
+    if model.layers % pipeline:
+        raise WrongRequest(f'--pipeline-parallel {pipeline} does not divide --layers {model.layers}.')
+    if training.global_batch_size % (training.micro_batch_size * data):
+        raise WrongRequest(
+            f'--micro-batch-size {training.micro_batch_size} x --data-parallel {data} = '
+            f'{training.micro_batch_size * data} does not divide --global-batch-size {training.global_batch_size}.'
+        )
+
+
+def _check_model(settings: Settings) -> None:
+    model = settings.model
+    if model.hidden_size % model.attention_heads:
+        raise WrongRequest(f'--attention-heads {model.attention_heads} does not divide --hidden-size {model.hidden_size}.')
+    if model.head_size % 2:
+        raise WrongRequest(
+            f'--hidden-size {model.hidden_size} / --attention-heads {model.attention_heads} = {model.head_size} is odd; '
+            'rotary positions need an even head size.'
+        )
+
+
+def _check_training(settings: Settings) -> None:
+    training = settings.training
+    if training.min_learning_rate > training.learning_rate:
+        raise WrongRequest(
+            f'--min-learning-rate {training.min_learning_rate} is above --learning-rate {training.learning_rate}; '
+            'it must not exceed it.'
+        )
+    if training.warmup_steps > training.steps:
+        raise WrongRequest(
+            f'--warmup-steps {training.warmup_steps} is above --steps {training.steps}; it must not exceed it.'
+        )
+
+
+def _check_data(settings: Settings) -> None:
+    needed = settings.model.sequence_length + 1
+    try:
+        size = settings.data.stat().st_size
+    except OSError as error:
+        raise WrongRequest(f'--data {settings.data} cannot be read: {error.strerror}; it must be a text file.') from error
+    if not settings.data.is_file():
+        raise WrongRequest(f'--data {settings.data} is not a file; it must be a text file.')
+    if size < needed:
+        raise WrongRequest(
+            f'--data {settings.data} has {size} bytes; --sequence-length {settings.model.sequence_length} '
+            f'needs at least {needed}.'
+        )
+
+
+def _process(environment: Mapping[str, str]) -> Process:
+    for name in ('MASTER_ADDR', 'MASTER_PORT'):
+        if not environment.get(name):
+            raise WrongRequest(f'{name} is not set; a launcher sets it for every rank.')
+    rank, world_size = _whole(environment, 'RANK'), _whole(environment, 'WORLD_SIZE')
+    if rank >= world_size:
+        raise WrongRequest(f'RANK {rank} is not below WORLD_SIZE {world_size}; ranks count from 0.')
+    local_rank = _whole(environment, 'LOCAL_RANK') if environment.get('LOCAL_RANK') else 0
+    epoch = environment.get('COXSWAIN_EPOCH', '')
+    return Process(rank, world_size, local_rank, int(epoch) if epoch.isdigit() else None)
+
+
+def _whole(environment: Mapping[str, str], name: str) -> int:
+    text = environment.get(name, '')
+    if not text.isdigit():
+        raise WrongRequest(f'{name} {text!r} is not a whole number; a launcher sets it for every rank.')
+    return int(text)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise WrongRequest(f'{message}.')
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog='python -m coxswain_reference.train', description=__doc__, allow_abbrev=False)
+    add = parser.add_argument
+    add('--layers', type=_positive, default=4)
+    add('--hidden-size', type=_positive, default=128)
+    add('--attention-heads', type=_positive, default=4)
+    add('--sequence-length', type=_positive, default=128)
+    add('--tensor-parallel', type=_positive, default=1, help='degree of tensor parallelism')
+    add('--pipeline-parallel', type=_positive, default=1, help='pipeline stages')
+    add('--data-parallel', type=_positive, default=1, help='degree of data parallelism')
+    add('--global-batch-size', type=_positive, default=16, help='samples per optimizer step, over all ranks')
+    add('--micro-batch-size', type=_positive, default=4, help='samples per forward pass of one rank')
+    add('--steps', type=_positive, default=200, help='optimizer steps of the whole training, those resumed included')
+    add('--learning-rate', type=_rate, default=1e-3)
+    add('--min-learning-rate', type=_rate, default=1e-4)
+    add('--warmup-steps', type=_not_negative, default=10)
+    add('--weight-decay', type=_rate, default=0.1)
+    add('--seed', type=_not_negative, default=1)
+    add('--precision', choices=('fp32', 'bf16'), default='fp32')
+    add('--data', type=Path, required=True, help='the text to train on; its bytes are the tokens')
+    add('--save-dir', type=Path, required=True, help='a directory for checkpoints that belongs to this run alone')
+    add('--save-every', type=_not_negative, default=0, help='steps between checkpoints; 0: at the end only')
+    add('--resume-from', type=Path, default=None, help='a checkpoint directory; absent: from scratch')
+    add('--step-delay-ms', type=_rate, default=0.0, help='for tests: sleep after each step')
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = _integer(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f'{text} is below 1, the least allowed')
+    return value
+
+
+def _not_negative(text: str) -> int:
+    value = _integer(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f'{text} is negative; 0 is the least allowed')
+    return value
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number') from None
+
+
+def _rate(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number') from None
+    if not math.isfinite(value) or value < 0:
+        raise argparse.ArgumentTypeError(f'{text} must be finite and not negative')
+    return value
