@@ -1,7 +1,64 @@
-import type { Fabric, NodeFacts } from './fabric.ts';
+import { NODE_LABELS } from '@coxswain/api-types';
+import type { Fabric, FabricNode, NodeFacts } from './fabric.ts';
 
-/** The fabric that the nodes' labels describe. */
+/**
+ * Labels that name an NVLink domain, most trusted first: our own (an administrator wrote it), NVIDIA's device plugin
+ * (`<cluster UUID>.<clique>`), topograph in its two dialects, AWS, CoreWeave. A node is described by the first one it carries. Values of
+ * different producers are never equal: everything but our own label is spelled `<label>=<value>`.
+ */
+const NVLINK_DOMAIN_LABELS = [
+  NODE_LABELS.nvlinkDomain,
+  'nvidia.com/gpu.clique',
+  'accelerator.topograph.run/domain',
+  'network.topology.nvidia.com/accelerator',
+  'topology.k8s.aws/ultraserver-id',
+  'ds.coreweave.com/nvlink.domain',
+] as const;
+
+/** Labels whose value names the farthest switch tier below which everything shares a NIC fabric, most trusted first. */
+const ISLAND_LABELS = [
+  NODE_LABELS.nicIsland,
+  'network.topology.nvidia.com/core',
+  'network.topology.nvidia.com/datacenter',
+  'topology.k8s.aws/network-node-layer-1',
+  'oci.oraclecloud.com/host.network_block_id',
+  'cloud.google.com/gce-topology-block',
+] as const;
+
+/** Name of the island that holds every node without an island label. */
+export const UNLABELLED_ISLAND = 'unlabelled';
+
+/** The fabric that the nodes' labels describe. Nodes without GPUs are left out; of two nodes of one name the later one counts. */
 export function fabricFromNodes(nodes: readonly NodeFacts[]): Fabric {
-  void nodes;
-  return { nodes: [] };
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  return {
+    nodes: [...byName.values()]
+      .filter((node) => Number.isSafeInteger(node.gpuCapacity) && node.gpuCapacity > 0)
+      .map(toFabricNode)
+      .sort((left, right) => (left.name < right.name ? -1 : 1)),
+  };
+}
+
+function toFabricNode(node: NodeFacts): FabricNode {
+  const nicType = node.labels[NODE_LABELS.nicType];
+  const nicSpeedGbps = Number(node.labels[NODE_LABELS.nicSpeedGbps]);
+  return {
+    name: node.name,
+    gpus: node.gpuCapacity,
+    // A label's value cannot contain a colon, so no label can claim another node's own domain.
+    nvlinkDomain: firstNamed(node.labels, NVLINK_DOMAIN_LABELS) ?? `node:${node.name}`,
+    island: firstNamed(node.labels, ISLAND_LABELS) ?? UNLABELLED_ISLAND,
+    ...(nicType === undefined || nicType === '' ? {} : { nicType }),
+    ...(nicSpeedGbps > 0 && Number.isFinite(nicSpeedGbps) ? { nicSpeedGbps } : {}),
+    usable: node.ready && node.schedulable,
+  };
+}
+
+function firstNamed(labels: NodeFacts['labels'], keys: readonly [string, ...string[]]): string | undefined {
+  const [ours] = keys;
+  for (const key of keys) {
+    const value = labels[key];
+    if (value !== undefined && value !== '') return key === ours ? value : `${key}=${value}`;
+  }
+  return undefined;
 }

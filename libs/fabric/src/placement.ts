@@ -1,5 +1,9 @@
-import type { ParallelLayout } from '@coxswain/layout';
-import type { FabricCapacity } from './fabric.ts';
+import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import type { Fabric, FabricCapacity, FabricNode } from './fabric.ts';
+import { type GangShape, gangShape } from './gang-shape.ts';
+import { islandsFor } from './islands.ts';
+import { pack } from './pack.ts';
+import { unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
 /** A gang to be placed. */
 export interface GangRequest {
@@ -9,17 +13,81 @@ export interface GangRequest {
 }
 
 /**
- * waiting: an empty cluster would hold it; unsatisfiable: not even an empty one would. Messages name counts and what to change.
- * Pod `i` goes to `nodes[i]` and holds the ranks `[i * ranksPerPod, (i + 1) * ranksPerPod)`, the last one perhaps fewer.
+ * waiting: an empty cluster would hold it, or the cluster is too small as yet. unsatisfiable: GPUs enough, but no set of nodes keeps the
+ * groups together even if all were free. Messages name counts and what to change.
+ *
+ * Pod `i` goes to `nodes[i]`, every pod to a node of its own, and holds the ranks `[i * ranksPerPod, (i + 1) * ranksPerPod)`, the last one
+ * perhaps fewer.
  */
 export type PlacementOutcome =
   | { readonly kind: 'placed'; readonly nodes: readonly string[]; readonly ranksPerPod: number }
   | { readonly kind: 'waiting'; readonly message: string }
   | { readonly kind: 'unsatisfiable'; readonly message: string };
 
-/** Nodes for every rank of the gang. Deterministic, whatever the order of the fabric's nodes. */
+/** What a Placement object can record (`PlacementSpec.ranksPerPod`). */
+const MAX_RANKS_PER_POD = 16;
+
+/**
+ * Nodes for every rank of the gang: each tensor group inside one NVLink domain, all ranks of a pipeline stage inside one island; stages may
+ * cross islands. Deterministic, whatever the order of the fabric's nodes; about n log n in nodes.
+ */
 export function placeGang(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
-  void request;
-  void capacity;
-  return { kind: 'waiting', message: '' };
+  const { fabric } = capacity;
+  const shapes = ranksPerPodChoices(request, fabric).map((ranksPerPod) => gangShape(request.layout, ranksPerPod));
+  const free = (node: FabricNode): number => freeGpus(node, capacity);
+  for (const shape of shapes) {
+    const nodes = pack(shape, islandsFor(shape, fabric.nodes, free));
+    if (nodes !== undefined) return { kind: 'placed', nodes, ranksPerPod: shape.ranksPerPod };
+  }
+  const wouldFit = shapes.find((shape) => fitsEmpty(shape, fabric));
+  if (wouldFit !== undefined) {
+    return { kind: 'waiting', message: waitingMessage(wouldFit, fabric.nodes, free) };
+  }
+  const total = fabric.nodes.reduce((sum, node) => sum + node.gpus, 0);
+  const needed = worldSize(request.layout);
+  if (total < needed) {
+    return { kind: 'waiting', message: `Needs ${needed} GPUs; the cluster has ${total} in all.` };
+  }
+  return { kind: 'unsatisfiable', message: unsatisfiableMessage(request, fabric) };
+}
+
+/** GPUs of a node that a gang may take now; 0 for a node that takes no pods. */
+function freeGpus(node: FabricNode, capacity: FabricCapacity): number {
+  return node.usable ? Math.max(0, node.gpus - (capacity.usedGpus.get(node.name) ?? 0)) : 0;
+}
+
+function fitsEmpty(shape: GangShape, fabric: Fabric): boolean {
+  return (
+    pack(
+      shape,
+      islandsFor(shape, fabric.nodes, (node) => node.gpus),
+    ) !== undefined
+  );
+}
+
+/**
+ * Ranks per pod to try, in order: what was asked for; else for each size of node (largest first) the whole node, then the most that
+ * neither cuts a tensor group unevenly, then the most that does not cut a pipeline stage either.
+ */
+function ranksPerPodChoices(request: GangRequest, fabric: Fabric): readonly number[] {
+  const ranks = worldSize(request.layout);
+  if (request.gpusPerNode !== undefined) return [Math.min(request.gpusPerNode, ranks)];
+  const tensorGroup = request.layout.tensorParallelDegree;
+  const stage = tensorGroup * request.layout.dataParallelDegree;
+  const keepsTensorGroups = (ways: number): boolean => ways % tensorGroup === 0 || tensorGroup % ways === 0;
+  const sizes = [...new Set(fabric.nodes.map((node) => Math.min(node.gpus, ranks, MAX_RANKS_PER_POD)))];
+  const choices = sizes
+    .sort((left, right) => right - left)
+    .flatMap((size) => [
+      size,
+      largestUpTo(size, keepsTensorGroups),
+      largestUpTo(size, (ways) => keepsTensorGroups(ways) && stage % ways === 0),
+    ]);
+  return [...new Set(choices)];
+}
+
+/** The largest number from `limit` down to 1 that fits; 1 always does here, as it divides everything. */
+function largestUpTo(limit: number, fits: (ways: number) => boolean): number {
+  for (let ways = limit; ways > 1; ways--) if (fits(ways)) return ways;
+  return 1;
 }

@@ -1,0 +1,53 @@
+import { type ParallelLayout, worldSize } from '@coxswain/layout';
+
+/**
+ * A gang as rows of pods. Ranks count tensor index fastest, then data, then pipeline, and pod `i` holds ranks `[i * r, (i + 1) * r)`. So
+ *
+ * - a *block* is the shortest run of pods that begins and ends at the boundary of a tensor group: lcm(r, tp) / r pods. All of a block must
+ *   share an NVLink domain, because neighbours in it share a tensor group.
+ * - a *row* is the shortest run of pods that begins and ends at the boundary of a pipeline stage: lcm(r, tp * dp) / r pods, a whole number
+ *   of blocks. All of a row must share an island.
+ *
+ * The gang is `rows` whole rows and a *rest*: `restBlocks` whole blocks and `restPods` further pods, the last of which may hold fewer ranks.
+ */
+export interface GangShape {
+  readonly layout: ParallelLayout;
+  readonly worldSize: number;
+  readonly ranksPerPod: number;
+  readonly pods: number;
+  readonly podsPerBlock: number;
+  readonly blocksPerRow: number;
+  readonly rows: number;
+  readonly restBlocks: number;
+  readonly restPods: number;
+  /** Ranks of the very last pod. */
+  readonly lastPodRanks: number;
+}
+
+export function gangShape(layout: ParallelLayout, ranksPerPod: number): GangShape {
+  const ranks = worldSize(layout);
+  const tensorGroup = layout.tensorParallelDegree;
+  const stage = tensorGroup * layout.dataParallelDegree;
+  const pods = Math.ceil(ranks / ranksPerPod);
+  const fullPods = Math.floor(ranks / ranksPerPod);
+  const podsPerBlock = tensorGroup / greatestCommonDivisor(ranksPerPod, tensorGroup);
+  const podsPerRow = stage / greatestCommonDivisor(ranksPerPod, stage);
+  const rows = Math.floor(fullPods / podsPerRow);
+  const restBlocks = Math.floor((fullPods - rows * podsPerRow) / podsPerBlock);
+  return {
+    layout,
+    worldSize: ranks,
+    ranksPerPod,
+    pods,
+    podsPerBlock,
+    blocksPerRow: podsPerRow / podsPerBlock,
+    rows,
+    restBlocks,
+    restPods: pods - rows * podsPerRow - restBlocks * podsPerBlock,
+    lastPodRanks: ranks - (pods - 1) * ranksPerPod,
+  };
+}
+
+function greatestCommonDivisor(one: number, other: number): number {
+  return other === 0 ? one : greatestCommonDivisor(other, one % other);
+}

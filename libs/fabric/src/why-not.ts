@@ -1,0 +1,78 @@
+import { formatLayout } from '@coxswain/layout';
+import type { Fabric, FabricNode } from './fabric.ts';
+import type { GangShape } from './gang-shape.ts';
+import type { GangRequest } from './placement.ts';
+
+/** Why a gang that an empty cluster would hold cannot start now: what it needs, what is free, and what keeps the free ones apart. */
+export function waitingMessage(
+  shape: GangShape,
+  nodes: readonly FabricNode[],
+  freeGpus: (node: FabricNode) => number,
+): string {
+  const ableNodes = nodes.filter((node) => freeGpus(node) >= shape.ranksPerPod).length;
+  const free = nodes.reduce((sum, node) => sum + freeGpus(node), 0);
+  const total = nodes.reduce((sum, node) => sum + node.gpus, 0);
+  const needs = `Needs ${count(shape.worldSize, 'GPU')} as ${count(shape.pods, 'node')} with ${shape.ranksPerPod} free each; `;
+  const has = `${free} of ${total} GPUs are free, on ${count(ableNodes, 'node')} with ${shape.ranksPerPod} or more`;
+  if (ableNodes < shape.pods) return `${needs}${has}.`;
+  return `${needs}${has}, but not together: tensor groups need one NVLink domain and data groups one island.`;
+}
+
+/** Why not even an empty cluster holds the gang, and what to change. The first broken rule is named. */
+export function unsatisfiableMessage(request: GangRequest, fabric: Fabric): string {
+  const { layout, gpusPerNode } = request;
+  const largestNode = largestOf(fabric.nodes, (node) => node.name);
+  if (gpusPerNode !== undefined && gpusPerNode > largestNode.gpus) {
+    return (
+      `resources.gpusPerNode ${gpusPerNode} exceeds every node; the largest, ${largestNode.name}, has ` +
+      `${count(largestNode.gpus, 'GPU')}. Set resources.gpusPerNode to at most ${largestNode.gpus}.`
+    );
+  }
+  const usable = fabric.nodes.map((node) => ({ ...node, gpus: Math.min(node.gpus, gpusPerNode ?? node.gpus) }));
+  const domain = largestOf(usable, (node) => `${node.nvlinkDomain}\n${node.island}`, nvlinkDomainOf);
+  const tensorGroup = layout.tensorParallelDegree;
+  const perNode = gpusPerNode === undefined ? '' : ` at ${gpusPerNode} per node`;
+  if (domain.gpus < tensorGroup) {
+    return (
+      `A tensor group needs ${count(tensorGroup, 'GPU')} in one NVLink domain; the largest, ${domain.name}, has ` +
+      `${domain.gpus}${perNode}. Lower layout.tensorParallelDegree to at most ${domain.gpus}.`
+    );
+  }
+  const island = largestOf(usable, (node) => node.island);
+  const stage = tensorGroup * layout.dataParallelDegree;
+  if (island.gpus < stage) {
+    return (
+      `The data groups of a pipeline stage need ${count(stage, 'GPU')} in one island; the largest, ${island.name}, has ` +
+      `${island.gpus}${perNode}. Lower layout.dataParallelDegree to at most ${Math.floor(island.gpus / tensorGroup)}, ` +
+      'or raise layout.pipelineParallelDegree in its place.'
+    );
+  }
+  return (
+    `No set of nodes keeps each tensor group of ${formatLayout(layout)} in one NVLink domain and each data group in one ` +
+    `island${perNode}; the largest domain, ${domain.name}, has ${count(domain.gpus, 'GPU')} and the largest island, ` +
+    `${island.name}, ${island.gpus}. Choose degrees that divide these, or another resources.gpusPerNode.`
+  );
+}
+
+function nvlinkDomainOf(key: string): string {
+  return key.slice(0, key.indexOf('\n'));
+}
+
+/** The group with most GPUs; of equal ones the first by name. `fabric` is never empty here. */
+function largestOf(
+  nodes: readonly FabricNode[],
+  keyOf: (node: FabricNode) => string,
+  nameOf: (key: string) => string = (key) => key,
+): { readonly name: string; readonly gpus: number } {
+  const gpusByKey = new Map<string, number>();
+  for (const node of nodes) gpusByKey.set(keyOf(node), (gpusByKey.get(keyOf(node)) ?? 0) + node.gpus);
+  let largest = { key: '', gpus: 0 };
+  for (const [key, gpus] of gpusByKey) {
+    if (gpus > largest.gpus || (gpus === largest.gpus && key < largest.key)) largest = { key, gpus };
+  }
+  return { name: nameOf(largest.key), gpus: largest.gpus };
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
