@@ -1,0 +1,42 @@
+import type { ReactNode } from 'react';
+import { Link, Route, Switch } from 'wouter';
+import { JobPage } from './pages/job-page.tsx';
+import { JobsPage } from './pages/jobs-page.tsx';
+import { SignInPage } from './pages/sign-in-page.tsx';
+import { useSessionState } from './session.tsx';
+
+export function App(): ReactNode {
+  const { session, busy } = useSessionState();
+  if (busy) return <p className="waiting">Signing in…</p>;
+  if (session === undefined) return <SignInPage />;
+  return (
+    <>
+      <header className="bar">
+        <Link href="/" className="brand">
+          <img src="/favicon.svg" alt="" width="24" height="24" /> Coxswain
+        </Link>
+        <span className="who">
+          {session.me.name} · {session.me.role}
+          <button type="button" className="quiet" onClick={session.signOut}>
+            Sign out
+          </button>
+        </span>
+      </header>
+      <main>
+        <Switch>
+          <Route path="/">
+            <JobsPage />
+          </Route>
+          <Route path="/projects/:project/jobs/:id">
+            {({ project, id }) => <JobPage key={id} project={project} id={id} />}
+          </Route>
+          <Route>
+            <p className="empty">
+              There is nothing at this address. <Link href="/">All jobs</Link>
+            </p>
+          </Route>
+        </Switch>
+      </main>
+    </>
+  );
+}
