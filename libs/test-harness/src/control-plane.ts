@@ -80,6 +80,12 @@ export interface ControlPlane {
    * that is rewritten well before the token expires, for as long as the plane runs: the part of a kubelet.
    */
   kubeconfigFor(access: ServiceAccountAccess): Promise<string>;
+  /** The path of a file with a token of a service account for an audience of its own, renewed like the one above. */
+  tokenFileFor(access: {
+    readonly namespace: string;
+    readonly serviceAccount: string;
+    readonly audience: string;
+  }): Promise<string>;
   /** The path of a kubeconfig that speaks as a user with a client certificate. */
   kubeconfigForUser(access: UserAccess): Promise<string>;
   /** A certificate signed by the cluster's authority. */
@@ -177,21 +183,39 @@ class LocalControlPlane implements ControlPlane {
   }
 
   async kubeconfigFor(access: ServiceAccountAccess): Promise<string> {
-    const { namespace, serviceAccount } = access;
+    const tokenFile = await this.#keepToken(access);
+    const path = tokenFile.replace(/\.token$/, '.kubeconfig');
+    writeFileSync(path, kubeconfig(access.apiserverUrl ?? this.url, this.caPem, { tokenFile }), { mode: 0o600 });
+    return path;
+  }
+
+  tokenFileFor(access: {
+    readonly namespace: string;
+    readonly serviceAccount: string;
+    readonly audience: string;
+  }): Promise<string> {
+    return this.#keepToken(access);
+  }
+
+  async #keepToken(access: ServiceAccountAccess & { readonly audience?: string }): Promise<string> {
+    const { namespace, serviceAccount, audience } = access;
     await this.#ensure(`/api/v1/namespaces`, { kind: 'Namespace', name: namespace });
     await this.#ensure(`/api/v1/namespaces/${namespace}/serviceaccounts`, {
       kind: 'ServiceAccount',
       name: serviceAccount,
     });
     mkdirSync(this.#file('access'), { recursive: true });
-    const base = join(this.#file('access'), `${namespace}-${serviceAccount}-${this.#renewals.length}`);
-    const tokenFile = `${base}.token`;
+    const path = join(this.#file('access'), `${namespace}-${serviceAccount}-${this.#renewals.length}.token`);
     const lifetimeSeconds = access.tokenLifetimeSeconds ?? 3600;
     this.#renewals.push(
-      await keepTokenFresh(this.admin, { namespace, serviceAccount, path: tokenFile, lifetimeSeconds }),
+      await keepTokenFresh(this.admin, {
+        namespace,
+        serviceAccount,
+        path,
+        lifetimeSeconds,
+        ...(audience === undefined ? {} : { audience }),
+      }),
     );
-    const path = `${base}.kubeconfig`;
-    writeFileSync(path, kubeconfig(access.apiserverUrl ?? this.url, this.caPem, { tokenFile }), { mode: 0o600 });
     return path;
   }
 

@@ -8,6 +8,8 @@ export interface TokenFile {
   readonly path: string;
   /** How long each token is valid; the apiserver refuses less than 600. */
   readonly lifetimeSeconds: number;
+  /** Who the token is for; the apiserver unless given. */
+  readonly audience?: string;
 }
 
 const RETRY_MS = 5_000;
@@ -17,7 +19,7 @@ const RETRY_MS = 5_000;
  * does for a projected volume (sooner than the kubelet's 80 %, so that an apiserver that is away for a while costs nothing).
  * Returns the function that ends this.
  */
-export async function keepTokenFresh(admin: AdminClient, file: TokenFile): Promise<() => void> {
+export async function keepTokenFresh(admin: Pick<AdminClient, 'json'>, file: TokenFile): Promise<() => void> {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
@@ -41,14 +43,17 @@ export async function keepTokenFresh(admin: AdminClient, file: TokenFile): Promi
   };
 }
 
-async function writeToken(admin: AdminClient, file: TokenFile): Promise<void> {
+async function writeToken(admin: Pick<AdminClient, 'json'>, file: TokenFile): Promise<void> {
   const answer = await admin.json<{ status: { token: string } }>({
     method: 'POST',
     path: `/api/v1/namespaces/${file.namespace}/serviceaccounts/${file.serviceAccount}/token`,
     body: {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenRequest',
-      spec: { expirationSeconds: file.lifetimeSeconds },
+      spec: {
+        expirationSeconds: file.lifetimeSeconds,
+        ...(file.audience === undefined ? {} : { audiences: [file.audience] }),
+      },
     },
   });
   const unfinished = `${file.path}.new`;
