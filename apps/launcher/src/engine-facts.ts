@@ -1,0 +1,62 @@
+import { z } from 'zod';
+
+/**
+ * What an engine's hook tells its launcher, one JSON object per line on the descriptor that COXSWAIN_REPORT_FD names.
+ * The engine is not trusted: a line that does not fit is counted and ignored, numbers are bounded, lines have a longest length.
+ */
+export const MAX_FACT_BYTES = 65_536;
+
+const step = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const number = z.number().min(-1e30).max(1e30).nullable().default(null);
+const durationMs = z.number().min(0).max(1e12);
+
+export const EngineFact = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('started') }),
+  z.object({
+    kind: z.literal('step'),
+    step,
+    loss: number,
+    tokens: step.nullable().default(null),
+    stepTimeMs: durationMs,
+    timingsMs: z
+      .record(z.string().max(32), durationMs)
+      .default({})
+      .refine((timings) => Object.keys(timings).length <= 32),
+    learningRate: number,
+    gradNorm: number,
+  }),
+  z.object({ kind: z.literal('resumed'), step }),
+  z.object({ kind: z.literal('checkpointStarted'), step }),
+  z.object({
+    kind: z.literal('checkpointSaved'),
+    step,
+    directory: z
+      .string()
+      .min(1)
+      .max(255)
+      .regex(/^[A-Za-z0-9._-]+$/)
+      .refine((name) => name !== '.' && name !== '..'),
+    bytes: step,
+    files: step,
+    manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
+  }),
+  z.object({ kind: z.literal('finished'), step }),
+  z.object({ kind: z.literal('stopped'), step }),
+  /** The hook's queue was full: so many facts are missing. */
+  z.object({ kind: z.literal('reportsDropped'), count: step }),
+]);
+export type EngineFact = z.infer<typeof EngineFact>;
+export type StepFact = Extract<EngineFact, { kind: 'step' }>;
+export type SavedFact = Extract<EngineFact, { kind: 'checkpointSaved' }>;
+
+/** The fact in a line, or undefined for garbage. The rank is known from the pipe, whatever the line claims. */
+export function parseFact(line: string): EngineFact | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  const parsed = EngineFact.safeParse(json);
+  return parsed.success ? parsed.data : undefined;
+}

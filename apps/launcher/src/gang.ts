@@ -1,0 +1,231 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { EXIT_CODES } from '@coxswain/api-types';
+import type { Readable } from 'node:stream';
+import { MAX_FACT_BYTES, parseFact, type EngineFact } from './engine-facts.ts';
+import { LineSplitter } from './line-splitter.ts';
+import { LogRelay, LogTail, type LogSink } from './log-relay.ts';
+import { Guard, killStrays, signalGroup } from './processes.ts';
+import type { RendezvousAddress } from './rendezvous.ts';
+import { LAUNCHER_ENV, type Settings } from './settings.ts';
+import { failedVerdict, isFailure, orderlyVerdict, type RankExit, type Verdict } from './verdict.ts';
+
+/** Time between SIGTERM and SIGKILL for ranks whose gang is lost: they are not asked to save. */
+const ABORT_MS = 1_000;
+/** How long the last output of a rank may take to arrive once the rank is gone. */
+const LAST_OUTPUT_MS = 500;
+const REPORT_FD = 3;
+
+export interface GangOptions {
+  readonly settings: Settings;
+  readonly bootId: string;
+  /** Program of one rank and its arguments. */
+  readonly command: readonly [string, ...string[]];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdout: LogSink;
+  readonly stderr: LogSink;
+  readonly onFact: (rank: number, fact: EngineFact) => void;
+}
+
+interface Rank {
+  readonly rank: number;
+  readonly child: ChildProcess;
+  readonly tail: LogTail;
+  /** The process is gone and all its output was read. */
+  readonly closed: Promise<void>;
+  exit: RankExit | undefined;
+}
+
+/**
+ * The ranks of this pod: one process each, in a session of its own, so that a rank and what it started can be signalled together.
+ * When one fails the others are ended; they would wait for it for ever.
+ */
+export class Gang {
+  readonly #options: GangOptions;
+  readonly #guard = new Guard();
+  readonly #verdict = Promise.withResolvers<Verdict>();
+  #ranks: readonly Rank[] = [];
+  /** What decides, once something has: later exits are consequences. */
+  #decided: Verdict | undefined;
+  #isStopAsked = false;
+  #graceTimer: NodeJS.Timeout | undefined;
+  #abortTimer: NodeJS.Timeout | undefined;
+  #garbageFacts = 0;
+
+  constructor(options: GangOptions) {
+    this.#options = options;
+  }
+
+  /** How it ended; settles once, when no process is left. */
+  get ended(): Promise<Verdict> {
+    return this.#verdict.promise;
+  }
+
+  /** Lines on the ranks' report descriptors that were no facts. */
+  get garbageFacts(): number {
+    return this.#garbageFacts;
+  }
+
+  /** Global rank and whether its process runs. */
+  get alive(): readonly { readonly rank: number; readonly alive: boolean }[] {
+    return this.#ranks.map(({ rank, exit }) => ({ rank, alive: exit === undefined }));
+  }
+
+  lastLinesOf(rank: number): readonly string[] {
+    return this.#ranks.find((one) => one.rank === rank)?.tail.read() ?? [];
+  }
+
+  /** Starts every rank. */
+  start(address: RendezvousAddress): void {
+    const { localWorldSize } = this.#options.settings;
+    this.#ranks = Array.from({ length: localWorldSize }, (_, localRank) => this.#startRank(localRank, address));
+    for (const rank of this.#ranks) rank.child.once('exit', (code, signal) => this.#onExit(rank, toExit(code, signal)));
+  }
+
+  /** Asks every rank to save and stop; kills what is left after `graceMs`. */
+  requestStop(graceMs: number): void {
+    this.#isStopAsked = true;
+    for (const { child, exit } of this.#ranks) if (exit === undefined) child.kill('SIGTERM');
+    this.#startGrace(graceMs);
+  }
+
+  /** Ends every rank at once; `why` is the verdict unless there is one already. */
+  kill(why: Verdict): void {
+    this.#decided ??= why;
+    this.#signalGroups('SIGKILL');
+    this.#settleWhenAllEnded();
+  }
+
+  #startRank(localRank: number, address: RendezvousAddress): Rank {
+    const { command, environment, settings, bootId, stdout, stderr } = this.#options;
+    const rank = settings.firstRank + localRank;
+    const [program, ...args] = command;
+    const child = spawn(program, args, {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      env: {
+        ...environment,
+        RANK: String(rank),
+        WORLD_SIZE: String(settings.worldSize),
+        LOCAL_RANK: String(localRank),
+        LOCAL_WORLD_SIZE: String(settings.localWorldSize),
+        GROUP_RANK: String(settings.podIndex),
+        MASTER_ADDR: address.host,
+        MASTER_PORT: String(address.port),
+        [LAUNCHER_ENV.reportFd]: String(REPORT_FD),
+        [LAUNCHER_ENV.bootId]: bootId,
+      },
+    });
+    const tail = new LogTail();
+    const closed = new Promise<void>((resolve) => {
+      child.once('close', resolve);
+      child.once('error', (error) => {
+        this.kill(notStarted(rank, program, error));
+        resolve();
+      });
+    });
+    relay(child.stdout, new LogRelay(rank, stdout, tail));
+    relay(child.stderr, new LogRelay(rank, stderr, tail));
+    this.#readFacts(rank, child.stdio[REPORT_FD] as Readable);
+    if (child.pid !== undefined) this.#guard.watch(child.pid);
+    return { rank, child, tail, closed, exit: undefined };
+  }
+
+  #readFacts(rank: number, stream: Readable): void {
+    const splitter = new LineSplitter(MAX_FACT_BYTES);
+    stream.on('error', () => undefined);
+    stream.on('data', (chunk: Buffer) => {
+      for (const line of splitter.push(chunk)) {
+        const fact = line.cutBytes > 0 ? undefined : parseFact(line.bytes.toString('utf8'));
+        if (fact === undefined) this.#garbageFacts += 1;
+        else this.#options.onFact(rank, fact);
+      }
+    });
+  }
+
+  #onExit(rank: Rank, exit: RankExit): void {
+    rank.exit = exit;
+    if (isFailure(exit) && this.#decided === undefined) {
+      this.#decided = this.#failure(rank.rank, exit);
+      this.#abort();
+    } else if (exit.kind === 'code' && exit.code === EXIT_CODES.stopped.code) {
+      // The gang agreed to stop at one step, so the others are about to end as well.
+      this.#startGrace(this.#options.settings.gracePeriodMs);
+    }
+    // What a rank started and left behind ends with it.
+    if (rank.child.pid !== undefined && this.#decided === undefined) signalGroup(rank.child.pid, 'SIGKILL');
+    this.#settleWhenAllEnded();
+  }
+
+  /** Ranks that SIGTERM ended after they were asked to stop did not fail; they only saved nothing. */
+  #failure(rank: number, exit: RankExit): Verdict {
+    const verdict = failedVerdict(rank, exit, this.#options.settings.nodeName);
+    if (!this.#isStopAsked || verdict.exitCode !== 128 + 15) return verdict;
+    return { ...verdict, kind: 'stopped', message: `${verdict.message} when it was asked to stop, and saved nothing` };
+  }
+
+  #abort(): void {
+    this.#signalGroups('SIGTERM');
+    this.#abortTimer = setTimeout(() => this.#signalGroups('SIGKILL'), ABORT_MS);
+  }
+
+  #startGrace(graceMs: number): void {
+    this.#graceTimer ??= setTimeout(() => {
+      const late = this.#ranks.find(({ exit }) => exit === undefined);
+      this.kill({
+        kind: 'stopped',
+        exitCode: 128 + 9,
+        ...(late === undefined ? {} : { rank: late.rank }),
+        signal: 'SIGKILL',
+        message: `rank ${late?.rank ?? 0} on node ${this.#options.settings.nodeName} did not stop within ${Math.round(graceMs / 1000)} s and was killed`,
+      });
+    }, graceMs);
+  }
+
+  #signalGroups(signal: NodeJS.Signals): void {
+    for (const { child } of this.#ranks) if (child.pid !== undefined) signalGroup(child.pid, signal);
+  }
+
+  #settleWhenAllEnded(): void {
+    if (this.#ranks.some(({ child, exit }) => child.pid !== undefined && exit === undefined)) return;
+    void this.#settle();
+  }
+
+  async #settle(): Promise<void> {
+    clearTimeout(this.#graceTimer);
+    clearTimeout(this.#abortTimer);
+    const exits = this.#ranks.flatMap(({ exit }) => exit ?? []);
+    const verdict = this.#decided ?? orderlyVerdict(exits);
+    this.#signalGroups('SIGKILL');
+    killStrays(this.#options.bootId);
+    this.#guard.dismiss();
+    await within(LAST_OUTPUT_MS, Promise.all(this.#ranks.map(({ closed }) => closed)));
+    this.#verdict.resolve(verdict);
+  }
+}
+
+function toExit(code: number | null, signal: NodeJS.Signals | null): RankExit {
+  return signal === null ? { kind: 'code', code: code ?? 1 } : { kind: 'signal', signal };
+}
+
+function notStarted(rank: number, program: string, error: Error): Verdict {
+  const { code } = EXIT_CODES.launcherFailed;
+  return {
+    kind: 'launcherFailed',
+    exitCode: code,
+    rank,
+    message: `rank ${rank} could not be started: ${program}: ${error.message}`,
+  };
+}
+
+function relay(stream: Readable | null, to: LogRelay): void {
+  stream?.on('error', () => undefined);
+  stream?.on('data', (chunk: Buffer) => to.push(chunk));
+  stream?.on('end', () => to.end());
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,122 @@
+import type { Writable } from 'node:stream';
+import { LineSplitter, type Line } from './line-splitter.ts';
+
+/** Longest line that is passed on; the rest of a longer one is cut. Container runtimes split lines at 16 KiB. */
+export const MAX_LOG_LINE_BYTES = 65_536;
+/** How much may wait for a slow reader of the container's log before lines are dropped. */
+export const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+
+/** Lines per rank that are kept to explain an end. */
+const TAIL_LINES = 20;
+/** Enough for 512 characters of UTF-8. */
+const TAIL_LINE_BYTES = 2048;
+
+const NEWLINE = Buffer.from('\n');
+
+/**
+ * Writes whole lines to one of the container's own streams and never makes anybody wait: what nobody reads in time is dropped,
+ * and a line says how much.
+ */
+export class LogSink {
+  readonly #stream: Writable;
+  #droppedLines = 0;
+  #droppedBytes = 0;
+  #isGone = false;
+
+  constructor(stream: Writable) {
+    this.#stream = stream;
+    // A reader that went away must not end the training.
+    stream.on('error', () => {
+      this.#isGone = true;
+    });
+  }
+
+  /** Writes `bytes`, which hold `lines` whole lines. */
+  write(bytes: Buffer, lines: number): void {
+    if (this.#isGone) return;
+    if (this.#stream.writableLength + bytes.length > MAX_WAITING_BYTES) {
+      this.#droppedLines += lines;
+      this.#droppedBytes += bytes.length;
+      return;
+    }
+    this.#tellDropped();
+    this.#stream.write(bytes);
+  }
+
+  /** One sentence of the launcher's own. */
+  say(sentence: string): void {
+    this.write(Buffer.from(`[launcher] ${sentence}\n`), 1);
+  }
+
+  /** Waits until everything is written, or until `deadlineMs` have passed. */
+  async drain(deadlineMs: number): Promise<void> {
+    if (this.#isGone) return;
+    this.#tellDropped();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, deadlineMs);
+      this.#stream.write('', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #tellDropped(): void {
+    if (this.#droppedLines === 0) return;
+    const what = `${this.#droppedLines} lines (${this.#droppedBytes} bytes)`;
+    this.#droppedLines = 0;
+    this.#droppedBytes = 0;
+    this.#stream.write(`[launcher] ${what} of output were dropped because nobody read them in time.\n`);
+  }
+}
+
+/** The last lines that a rank wrote on either stream, oldest first. */
+export class LogTail {
+  #lines: Buffer[] = [];
+
+  push(lines: readonly Line[]): void {
+    for (const line of lines.slice(-TAIL_LINES)) {
+      if (line.bytes.length > 0) this.#lines.push(Buffer.from(line.bytes.subarray(0, TAIL_LINE_BYTES)));
+    }
+    this.#lines = this.#lines.slice(-TAIL_LINES);
+  }
+
+  /** As text; bytes that are no UTF-8 become U+FFFD. */
+  read(): readonly string[] {
+    return this.#lines.map((line) => line.toString('utf8'));
+  }
+}
+
+/** Passes one stream of a rank on to a sink, line by line, each with the rank in front. */
+export class LogRelay {
+  readonly #splitter = new LineSplitter(MAX_LOG_LINE_BYTES);
+  readonly #prefix: Buffer;
+  readonly #sink: LogSink;
+  readonly #tail: LogTail;
+
+  constructor(rank: number, sink: LogSink, tail: LogTail) {
+    this.#prefix = Buffer.from(`[rank ${rank}] `);
+    this.#sink = sink;
+    this.#tail = tail;
+  }
+
+  push(chunk: Buffer): void {
+    this.#pass(this.#splitter.push(chunk));
+  }
+
+  end(): void {
+    const last = this.#splitter.end();
+    if (last !== undefined) this.#pass([last]);
+  }
+
+  #pass(lines: readonly Line[]): void {
+    if (lines.length === 0) return;
+    this.#tail.push(lines);
+    const parts = lines.flatMap((line) => [this.#prefix, line.bytes, ...marker(line), NEWLINE]);
+    this.#sink.write(Buffer.concat(parts), lines.length);
+  }
+}
+
+function marker(line: Line): readonly Buffer[] {
+  return line.cutBytes === 0 ? [] : [Buffer.from(` [cut: ${line.cutBytes} more bytes]`)];
+}

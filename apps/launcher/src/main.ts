@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { EXIT_CODES } from '@coxswain/api-types';
+import { install } from './install.ts';
+import { run } from './run.ts';
+import { parseSettings } from './settings.ts';
+import { fitCause, writeTerminationMessage } from './termination.ts';
+import { LAUNCHER_VERSION } from './version.ts';
+
+const NAME = 'coxswain-launcher';
+const HELP = `${NAME} ${LAUNCHER_VERSION}: the first process of a training container.
+
+  ${NAME} run -- <program> [arguments]   start one process of the engine per GPU, watch and report
+  ${NAME} install --to <directory>       copy this program into a directory, as ${NAME}
+  ${NAME} install <file>                 copy this program to a path
+  ${NAME} version                        print the version
+  ${NAME} --help                         print this
+
+"run" takes everything from COXSWAIN_* variables that the operator writes into the pod. It ends with:
+${Object.values(EXIT_CODES)
+  .map(({ code, meaning }) => `  ${String(code).padStart(3)}  ${meaning}`)
+  .join('\n')}
+Any other code is the failing rank's own; a rank ended by signal n gives 128 + n.
+`;
+const WRONG_USE = 64;
+
+/** Runs one subcommand and gives the exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  const [subcommand, ...rest] = args;
+  switch (subcommand) {
+    case 'run':
+      return await runRanks(rest);
+    case 'install':
+      return await installSelf(rest);
+    case 'version':
+    case '--version':
+      process.stdout.write(`${LAUNCHER_VERSION}\n`);
+      return 0;
+    case 'help':
+    case '--help':
+    case '-h':
+      process.stdout.write(HELP);
+      return 0;
+    default:
+      process.stderr.write(
+        `${NAME}: ${subcommand === undefined ? 'name a subcommand' : `${subcommand} is no subcommand`}.\n\n${HELP}`,
+      );
+      return WRONG_USE;
+  }
+}
+
+async function runRanks([separator, program, ...args]: readonly string[]): Promise<number> {
+  if (separator !== '--' || program === undefined) {
+    process.stderr.write(`${NAME}: name the engine's program after two dashes: ${NAME} run -- python3 train.py\n`);
+    return EXIT_CODES.launcherFailed.code;
+  }
+  const parsed = parseSettings(process.env);
+  if (parsed.kind === 'refused') return refuse(parsed.sentence);
+  return await run({ settings: parsed.settings, command: [program, ...args], environment: process.env });
+}
+
+async function installSelf(args: readonly string[]): Promise<number> {
+  const [first, directory] = args;
+  const target =
+    first === '--to' && directory !== undefined ? join(directory, NAME) : args.length === 1 ? first : undefined;
+  if (target === undefined || target.startsWith('-')) {
+    process.stderr.write(`${NAME}: say where to: ${NAME} install --to <directory>\n`);
+    return WRONG_USE;
+  }
+  await install(process.execPath, target);
+  return 0;
+}
+
+/** The pod cannot be understood, so there is nobody to report to: the sentence goes to the log and the termination message. */
+function refuse(sentence: string): number {
+  process.stderr.write(`[launcher] ${sentence}\n`);
+  const { COXSWAIN_TERMINATION_LOG, COXSWAIN_NODE_NAME } = process.env;
+  const cause = fitCause({
+    version: 1,
+    kind: 'launcherFailed',
+    epoch: 0,
+    node: (COXSWAIN_NODE_NAME ?? '').slice(0, 253),
+    exitCode: EXIT_CODES.launcherFailed.code,
+    message: sentence,
+    lastLines: [],
+    unreportedCheckpoints: [],
+  });
+  if (COXSWAIN_TERMINATION_LOG !== undefined) writeTerminationMessage(COXSWAIN_TERMINATION_LOG, cause);
+  return EXIT_CODES.launcherFailed.code;
+}
+
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    process.stderr.write(`[launcher] ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exit(EXIT_CODES.launcherFailed.code);
+  },
+);

@@ -1,0 +1,101 @@
+import type { LauncherMessage, SavedCheckpoint } from '@coxswain/api-types';
+
+type WithoutEnvelope<M> = M extends unknown ? Omit<M, 'podUid' | 'epoch' | 'sequence' | 'rendezvous'> : never;
+/** A message without what every message repeats. */
+export type Draft = WithoutEnvelope<LauncherMessage>;
+
+/** Steps that wait for an operator that is away; a minute of them at the highest rate. */
+export const MAX_WAITING_STEPS = 300;
+const MAX_IMPORTANT = 256;
+
+interface Item {
+  readonly draft: Draft;
+  /** Told until it is acknowledged; the others are sent once or not at all. */
+  readonly isImportant: boolean;
+  /** Sequence of the latest sending on the present connection. */
+  sentAs: number | undefined;
+}
+
+/**
+ * What is still to be told to the operator, in order. Saved checkpoints, resumes and the end are kept until they are acknowledged
+ * and told again on every new connection; of heartbeats only the newest waits; of steps the oldest are shed when too many wait.
+ *
+ * A sequence number is given when a message is sent, so numbers never go back on a connection. What was told twice because an
+ * acknowledgement was lost is recognised by what it says (a checkpoint's directory), not by its number.
+ */
+export class Outbox {
+  #items: Item[] = [];
+  #shedSteps = 0;
+
+  /** Steps that were never told, since the start. */
+  get shedSteps(): number {
+    return this.#shedSteps;
+  }
+
+  /** Whether everything important was acknowledged. */
+  get isSettled(): boolean {
+    return !this.#items.some((item) => item.isImportant);
+  }
+
+  /** Saved checkpoints whose report was not acknowledged, oldest first. */
+  get unreportedCheckpoints(): readonly SavedCheckpoint[] {
+    return this.#items.flatMap(({ draft }) => (draft.kind === 'checkpointSaved' ? [draft.checkpoint] : []));
+  }
+
+  add(draft: Draft): void {
+    switch (draft.kind) {
+      case 'hello':
+        throw new Error('hello belongs to a connection, not to the outbox');
+      case 'heartbeat':
+        this.#items = this.#items.filter((item) => item.draft.kind !== 'heartbeat');
+        this.#append(draft, false);
+        return;
+      case 'step':
+        this.#append(draft, false);
+        this.#shed('step', MAX_WAITING_STEPS);
+        return;
+      case 'checkpointStarted':
+        this.#append(draft, false);
+        this.#shed('checkpointStarted', MAX_IMPORTANT);
+        return;
+      case 'resumed':
+      case 'checkpointSaved':
+      case 'ended':
+        this.#append(draft, true);
+        // An engine that claims a checkpoint a millisecond must not fill the memory; the newest matter most.
+        this.#shed('checkpointSaved', MAX_IMPORTANT);
+        return;
+    }
+  }
+
+  /** A new connection is there: everything important is to be told again. */
+  reconnected(): void {
+    for (const item of this.#items) item.sentAs = undefined;
+  }
+
+  /** The next message to send as `sequence`, or undefined when nothing waits. */
+  take(sequence: number): Draft | undefined {
+    const item = this.#items.find(({ sentAs }) => sentAs === undefined);
+    if (item === undefined) return undefined;
+    item.sentAs = sequence;
+    if (!item.isImportant) this.#items = this.#items.filter((other) => other !== item);
+    return item.draft;
+  }
+
+  acknowledge(sequence: number): void {
+    this.#items = this.#items.filter((item) => item.sentAs !== sequence);
+  }
+
+  #append(draft: Draft, isImportant: boolean): void {
+    this.#items.push({ draft, isImportant, sentAs: undefined });
+  }
+
+  #shed(kind: Draft['kind'], most: number): void {
+    if (this.#items.filter((item) => item.draft.kind === kind).length <= most) return;
+    this.#items.splice(
+      this.#items.findIndex((item) => item.draft.kind === kind),
+      1,
+    );
+    if (kind === 'step') this.#shedSteps += 1;
+  }
+}

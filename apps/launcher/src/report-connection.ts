@@ -1,0 +1,258 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { MAX_REPORT_BYTES, OperatorMessage, REPORT_PATH, type LauncherMessage } from '@coxswain/api-types';
+import WebSocket from 'ws';
+import type { Draft, Outbox } from './outbox.ts';
+import { isHttpsBase } from './settings.ts';
+
+const HANDSHAKE_MS = 5_000;
+const PING_MS = 10_000;
+const SILENCE_MS = 25_000;
+const FIRST_BACKOFF_MS = 200;
+const LONGEST_BACKOFF_MS = 5_000;
+/** Above this the kernel and the socket have enough to do; more waits in the outbox, where it can be shed. */
+const MAX_IN_FLIGHT_BYTES = 262_144;
+
+export interface ReportConnectionOptions {
+  readonly urls: readonly string[];
+  /** PEM of the authority that signed the endpoint's certificate; the system's own when absent. */
+  readonly ca: string | undefined;
+  readonly tokenFile: string;
+  readonly outbox: Outbox;
+  /** First message of every connection. */
+  readonly hello: Draft;
+  readonly envelope: () => Pick<LauncherMessage, 'podUid' | 'epoch' | 'rendezvous'>;
+  readonly onWelcome: () => void;
+  readonly onRendezvous: (address: string) => void;
+  readonly onStaleEpoch: (message: string) => void;
+  readonly say: (sentence: string) => void;
+  /** In [0, 1): spreads the launchers of a gang over time. */
+  readonly random: () => number;
+}
+
+type SessionEnd =
+  /** Ended by us. */
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'leaderElsewhere'; readonly url: string }
+  | { readonly kind: 'lost'; readonly why: string; readonly wasWelcome: boolean };
+
+/**
+ * Keeps one WebSocket to the leading operator for as long as the launcher lives. Losing it is normal: the training goes on, what
+ * matters waits in the outbox, and the next address is tried after a pause that doubles from 0.2 s to 5 s.
+ */
+export class ReportConnection {
+  readonly #options: ReportConnectionOptions;
+  readonly #closing = new AbortController();
+  #socket: WebSocket | undefined;
+  #isWelcome = false;
+  #sequence = 0;
+  #lastComplaint = '';
+  #loop: Promise<void> = Promise.resolve();
+  #onSettled: (() => void) | undefined;
+
+  constructor(options: ReportConnectionOptions) {
+    this.#options = options;
+  }
+
+  get isWelcome(): boolean {
+    return this.#isWelcome;
+  }
+
+  start(): void {
+    this.#loop = this.#keepConnected();
+  }
+
+  /** Sends what waits in the outbox, if there is a connection that takes it. */
+  pump(): void {
+    const { outbox } = this.#options;
+    while (this.#isWelcome && this.#socket !== undefined && this.#socket.bufferedAmount < MAX_IN_FLIGHT_BYTES) {
+      const draft = outbox.take(this.#sequence + 1);
+      if (draft === undefined) return;
+      this.#send(this.#socket, draft);
+    }
+  }
+
+  /** Waits until everything important is acknowledged; false when `deadlineMs` passed first. */
+  async settle(deadlineMs: number): Promise<boolean> {
+    if (this.#options.outbox.isSettled) return true;
+    return await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), deadlineMs);
+      this.#onSettled = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#socket?.terminate();
+    await this.#loop;
+  }
+
+  async #keepConnected(): Promise<void> {
+    const { urls } = this.#options;
+    let backoffMs = FIRST_BACKOFF_MS;
+    let next = Math.floor(this.#options.random() * urls.length);
+    let leader: string | undefined;
+    while (!this.#closing.signal.aborted) {
+      const url = leader ?? urls[next++ % urls.length] ?? '';
+      const cameFromFollower = leader !== undefined;
+      leader = undefined;
+      const end = await this.#session(url);
+      if (end.kind === 'closed') return;
+      if (end.kind === 'leaderElsewhere' && !cameFromFollower) {
+        leader = end.url;
+        continue;
+      }
+      const why = end.kind === 'lost' ? end.why : `${url} and the leader that it named refer to each other`;
+      this.#complain(`The operator cannot be reached: ${why}. The training goes on; trying again.`);
+      if (end.kind === 'lost' && end.wasWelcome) backoffMs = FIRST_BACKOFF_MS;
+      await this.#pause(backoffMs * (0.5 + this.#options.random()));
+      backoffMs = Math.min(LONGEST_BACKOFF_MS, backoffMs * 2);
+    }
+  }
+
+  async #session(url: string): Promise<SessionEnd> {
+    const { tokenFile, ca } = this.#options;
+    let token: string;
+    try {
+      // Read for every connection: the kubelet renews it.
+      token = (await readFile(tokenFile, 'utf8')).trim();
+    } catch (error) {
+      return { kind: 'lost', why: `the token file ${tokenFile} cannot be read (${text(error)})`, wasWelcome: false };
+    }
+    if (this.#closing.signal.aborted) return { kind: 'closed' };
+    let socket: WebSocket;
+    try {
+      socket = new WebSocket(toWebSocketUrl(url), {
+        headers: { authorization: `Bearer ${token}` },
+        handshakeTimeout: HANDSHAKE_MS,
+        maxPayload: MAX_REPORT_BYTES,
+        perMessageDeflate: false,
+        ...(ca === undefined ? {} : { ca }),
+      });
+    } catch (error) {
+      return { kind: 'lost', why: text(error), wasWelcome: false };
+    }
+    this.#socket = socket;
+    try {
+      return await this.#converse(socket, url);
+    } finally {
+      this.#isWelcome = false;
+      this.#socket = undefined;
+      socket.terminate();
+    }
+  }
+
+  #converse(socket: WebSocket, url: string): Promise<SessionEnd> {
+    return new Promise((resolve) => {
+      let wasWelcome = false;
+      let lastHeardMs = performance.now();
+      let why = `${url} closed the connection`;
+      const watch = setInterval(() => {
+        if (performance.now() - lastHeardMs > SILENCE_MS) {
+          why = `${url} has been silent for ${SILENCE_MS / 1000} s`;
+          socket.terminate();
+        } else if (socket.readyState === WebSocket.OPEN) {
+          socket.ping();
+        }
+      }, PING_MS);
+      const end = (result: SessionEnd): void => {
+        clearInterval(watch);
+        resolve(result);
+      };
+      socket.on('open', () => this.#send(socket, this.#options.hello));
+      socket.on('pong', () => {
+        lastHeardMs = performance.now();
+      });
+      socket.on('error', (error) => {
+        why = `${url}: ${text(error)}`;
+      });
+      socket.on('close', () => {
+        end(this.#closing.signal.aborted ? { kind: 'closed' } : { kind: 'lost', why, wasWelcome });
+      });
+      socket.on('message', (data, isBinary) => {
+        lastHeardMs = performance.now();
+        const message = isBinary ? undefined : parse(String(data));
+        if (message?.kind === 'welcome') wasWelcome = true;
+        if (message?.kind === 'refused') end(this.#refused(message, { url, wasWelcome }));
+        else if (message !== undefined) this.#receive(message);
+      });
+    });
+  }
+
+  #receive(message: Exclude<OperatorMessage, { kind: 'refused' }>): void {
+    switch (message.kind) {
+      case 'welcome':
+        this.#isWelcome = true;
+        if (this.#lastComplaint !== '') this.#options.say('The operator listens again.');
+        this.#lastComplaint = '';
+        this.#options.outbox.reconnected();
+        this.#options.onWelcome();
+        this.pump();
+        return;
+      case 'rendezvous':
+        this.#options.onRendezvous(message.address);
+        return;
+      case 'ack':
+        this.#options.outbox.acknowledge(message.sequence);
+        if (this.#options.outbox.isSettled) this.#onSettled?.();
+        return;
+    }
+  }
+
+  #refused(
+    refusal: Extract<OperatorMessage, { kind: 'refused' }>,
+    session: { readonly url: string; readonly wasWelcome: boolean },
+  ): SessionEnd {
+    const { code, leaderUrl, message } = refusal;
+    if (code === 'staleEpoch') {
+      this.#closing.abort();
+      this.#options.onStaleEpoch(message);
+      return { kind: 'closed' };
+    }
+    // Only to where a certificate of the same authority answers, but never in clear text.
+    if (code === 'notLeader' && leaderUrl !== undefined && isHttpsBase(leaderUrl)) {
+      return { kind: 'leaderElsewhere', url: leaderUrl.replace(/\/+$/, '') };
+    }
+    return { kind: 'lost', why: `${session.url} refused (${code}): ${message}`, wasWelcome: session.wasWelcome };
+  }
+
+  #send(socket: WebSocket, draft: Draft): void {
+    this.#sequence += 1;
+    const message = { ...this.#options.envelope(), ...draft, sequence: this.#sequence };
+    socket.send(JSON.stringify(message), () => this.pump());
+  }
+
+  /** The same reason is told once, however often it happens in a row. */
+  #complain(sentence: string): void {
+    if (sentence === this.#lastComplaint) return;
+    this.#lastComplaint = sentence;
+    this.#options.say(sentence);
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+  }
+}
+
+function toWebSocketUrl(base: string): string {
+  const url = new URL(REPORT_PATH, base);
+  url.protocol = 'wss:';
+  return url.href;
+}
+
+/** A frame that does not fit the contract is ignored: a newer operator may say more than this launcher understands. */
+function parse(frame: string): OperatorMessage | undefined {
+  try {
+    const parsed = OperatorMessage.safeParse(JSON.parse(frame));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function text(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}

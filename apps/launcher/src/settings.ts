@@ -1,0 +1,164 @@
+import { POD_ENV, POD_PATHS } from '@coxswain/api-types';
+import { z } from 'zod';
+
+/** Variables that only the launcher and what it starts know; the operator does not write them into pods. */
+export const LAUNCHER_ENV = {
+  /** Number of the descriptor on which a rank writes its facts as JSON lines (`engine-facts.ts`). */
+  reportFd: 'COXSWAIN_REPORT_FD',
+  /** Marks every process that this launcher started, directly or not, so that none is overlooked at the end. */
+  bootId: 'COXSWAIN_BOOT_ID',
+  /** Path of the termination message where it is not the kubelet's default. */
+  terminationLog: 'COXSWAIN_TERMINATION_LOG',
+} as const;
+
+/** Most processes of one pod: as many ranks as one report may hold. */
+const MAX_LOCAL_RANKS = 16;
+const DEFAULT_GRACE_SECONDS = 30;
+
+const text = z.string().min(1, 'is empty').max(1024);
+const integer = (low: number, high: number) =>
+  z
+    .string()
+    .regex(/^\d{1,10}$/, 'is not a whole number')
+    .transform(Number)
+    .pipe(z.int().min(low).max(high));
+
+const Environment = z
+  .object({
+    [POD_ENV.jobName]: text,
+    [POD_ENV.jobUid]: text,
+    [POD_ENV.namespace]: text,
+    [POD_ENV.podName]: text,
+    [POD_ENV.podUid]: text,
+    [POD_ENV.podIp]: text,
+    [POD_ENV.nodeName]: text,
+    [POD_ENV.podIndex]: integer(0, 32_767),
+    [POD_ENV.epoch]: integer(0, 2 ** 31),
+    [POD_ENV.firstRank]: integer(0, 32_767),
+    [POD_ENV.localWorldSize]: integer(1, MAX_LOCAL_RANKS),
+    [POD_ENV.worldSize]: integer(1, 32_768),
+    [POD_ENV.reportUrls]: z.string().default('').transform(toUrls),
+    [POD_ENV.reportCa]: z.string().optional(),
+    [POD_ENV.tokenFile]: text.default(POD_PATHS.token),
+    [POD_ENV.saveDirectory]: text.optional(),
+    [POD_ENV.resumeFrom]: text.optional(),
+    [POD_ENV.resumeManifestSha256]: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'is not a SHA-256 in lower-case hexadecimal')
+      .optional(),
+    [POD_ENV.gracePeriodSeconds]: integer(0, 86_400).default(DEFAULT_GRACE_SECONDS),
+    [LAUNCHER_ENV.terminationLog]: text.default(POD_PATHS.terminationMessage),
+  })
+  .superRefine((env, context) => {
+    const complain = (name: string, message: string): void => {
+      context.addIssue({ code: 'custom', path: [name], message });
+    };
+    const world = env[POD_ENV.worldSize];
+    if (env[POD_ENV.firstRank] + env[POD_ENV.localWorldSize] > world) {
+      complain(POD_ENV.worldSize, `is ${world}, but this pod's ranks reach beyond it`);
+    }
+    if (env[POD_ENV.localWorldSize] < world && env[POD_ENV.reportUrls].length === 0) {
+      complain(POD_ENV.reportUrls, 'is missing, and a gang of several pods meets only through the operator');
+    }
+    if (env[POD_ENV.resumeFrom] !== undefined && env[POD_ENV.resumeManifestSha256] === undefined) {
+      complain(POD_ENV.resumeManifestSha256, `is missing, and ${POD_ENV.resumeFrom} is not trusted without it`);
+    }
+  });
+
+/** Everything the launcher knows of its pod; durations in ms. Read once, at the start. */
+export interface Settings {
+  readonly jobName: string;
+  readonly jobUid: string;
+  readonly namespace: string;
+  readonly podName: string;
+  readonly podUid: string;
+  readonly podIp: string;
+  readonly nodeName: string;
+  readonly podIndex: number;
+  readonly epoch: number;
+  readonly firstRank: number;
+  readonly localWorldSize: number;
+  readonly worldSize: number;
+  /** Base URLs of the operator's report endpoint; empty when nobody listens (a gang of one pod, by hand). */
+  readonly reportUrls: readonly string[];
+  readonly reportCa: string | undefined;
+  readonly tokenFile: string;
+  readonly saveDirectory: string | undefined;
+  readonly resume: { readonly directory: string; readonly manifestSha256: string } | undefined;
+  readonly gracePeriodMs: number;
+  readonly terminationLog: string;
+}
+
+export type ParsedSettings =
+  { readonly kind: 'settings'; readonly settings: Settings } | { readonly kind: 'refused'; readonly sentence: string };
+
+/** Reads the pod's environment, or says in one sentence what is wrong with it. */
+export function parseSettings(environment: Readonly<Record<string, string | undefined>>): ParsedSettings {
+  const parsed = Environment.safeParse(environment);
+  if (!parsed.success) return { kind: 'refused', sentence: toSentence(parsed.error, environment) };
+  const env = parsed.data;
+  const directory = env[POD_ENV.resumeFrom];
+  const manifestSha256 = env[POD_ENV.resumeManifestSha256];
+  return {
+    kind: 'settings',
+    settings: {
+      jobName: env[POD_ENV.jobName],
+      jobUid: env[POD_ENV.jobUid],
+      namespace: env[POD_ENV.namespace],
+      podName: env[POD_ENV.podName],
+      podUid: env[POD_ENV.podUid],
+      podIp: env[POD_ENV.podIp],
+      nodeName: env[POD_ENV.nodeName],
+      podIndex: env[POD_ENV.podIndex],
+      epoch: env[POD_ENV.epoch],
+      firstRank: env[POD_ENV.firstRank],
+      localWorldSize: env[POD_ENV.localWorldSize],
+      worldSize: env[POD_ENV.worldSize],
+      reportUrls: env[POD_ENV.reportUrls],
+      reportCa: env[POD_ENV.reportCa],
+      tokenFile: env[POD_ENV.tokenFile],
+      saveDirectory: env[POD_ENV.saveDirectory],
+      resume: directory === undefined || manifestSha256 === undefined ? undefined : { directory, manifestSha256 },
+      gracePeriodMs: env[POD_ENV.gracePeriodSeconds] * 1000,
+      terminationLog: env[LAUNCHER_ENV.terminationLog],
+    },
+  };
+}
+
+/** Whether all ranks of the gang are in this pod, which then needs nobody to meet. */
+export function isWholeGang(settings: Settings): boolean {
+  return settings.localWorldSize === settings.worldSize;
+}
+
+function toUrls(value: string, context: z.RefinementCtx): readonly string[] {
+  const urls = value
+    .split(',')
+    .map((url) => url.trim().replace(/\/+$/, ''))
+    .filter((url) => url !== '');
+  for (const url of urls) {
+    if (!isHttpsBase(url))
+      context.addIssue({ code: 'custom', message: `holds ${url}, which is not https://host:port` });
+  }
+  return urls;
+}
+
+/** Whether `url` is a base URL that a token may be sent to. */
+export function isHttpsBase(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, pathname, search, hash, username } = new URL(url);
+  return protocol === 'https:' && pathname === '/' && search === '' && hash === '' && username === '';
+}
+
+function toSentence(error: z.ZodError, environment: Readonly<Record<string, string | undefined>>): string {
+  const problems = error.issues.map((issue) => {
+    const name = String(issue.path[0] ?? 'the environment');
+    const value = environment[name];
+    if (value === undefined && issue.code === 'invalid_type') return `${name} is missing`;
+    const isOurs = /^(is|holds) /.test(issue.message);
+    return isOurs ? `${name} ${issue.message}` : `${name} is ${JSON.stringify(value)}: ${issue.message}`;
+  });
+  return (
+    `The launcher cannot start: ${problems.join('; ')}. ` +
+    'The operator writes these variables into every pod of a gang; start the launcher through a TrainingJob.'
+  );
+}

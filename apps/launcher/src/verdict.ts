@@ -1,0 +1,52 @@
+import { EXIT_CODES, exitKindOf, type ExitKind } from '@coxswain/api-types';
+import { constants } from 'node:os';
+
+/** How one rank's process ended. */
+export type RankExit =
+  { readonly kind: 'code'; readonly code: number } | { readonly kind: 'signal'; readonly signal: NodeJS.Signals };
+
+/** How a launcher ends, before it is put into words of the contract. */
+export interface Verdict {
+  readonly kind: ExitKind;
+  /** Of the launcher. */
+  readonly exitCode: number;
+  readonly rank?: number;
+  readonly signal?: NodeJS.Signals;
+  /** One sentence. */
+  readonly message: string;
+}
+
+/** Kinds that only a launcher may claim: an engine that exits with their code has simply failed. */
+const LAUNCHERS_OWN: readonly ExitKind[] = ['launcherFailed', 'fenced'];
+
+/** The code that a shell would give: 128 + n for signal n. */
+export function codeOf(exit: RankExit): number {
+  return exit.kind === 'code' ? exit.code : 128 + constants.signals[exit.signal];
+}
+
+/** Whether a gang must end because this rank did. A rank that finished or stopped in good order leaves the others their time. */
+export function isFailure(exit: RankExit): boolean {
+  return exit.kind === 'signal' || (exit.code !== EXIT_CODES.finished.code && exit.code !== EXIT_CODES.stopped.code);
+}
+
+/** The verdict on a rank that failed. */
+export function failedVerdict(rank: number, exit: RankExit, node: string): Verdict {
+  const exitCode = codeOf(exit);
+  const kind = exitKindOf(exitCode);
+  const how = exit.kind === 'signal' ? `was ended by ${exit.signal}` : `exited with ${exit.code}`;
+  return {
+    kind: LAUNCHERS_OWN.includes(kind) ? 'engineFailed' : kind,
+    exitCode,
+    rank,
+    ...(exit.kind === 'signal' ? { signal: exit.signal } : {}),
+    message: `rank ${rank} on node ${node} ${how}`,
+  };
+}
+
+/** The verdict on ranks that all ended in good order: stopped when one of them did. */
+export function orderlyVerdict(exits: readonly RankExit[]): Verdict {
+  const hasStopped = exits.some((exit) => codeOf(exit) === EXIT_CODES.stopped.code);
+  const kind = hasStopped ? 'stopped' : 'finished';
+  const message = hasStopped ? 'the ranks stopped as they were asked to' : 'every rank finished';
+  return { kind, exitCode: EXIT_CODES[kind].code, message };
+}
