@@ -3,12 +3,11 @@
  * are; the file needs glibc and libstdc++, which every image with PyTorch has.
  */
 import { execFile, spawnSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { inject } from 'postject';
 
 const run = promisify(execFile);
 const HERE = dirname(fileURLToPath(import.meta.url));
@@ -32,7 +31,7 @@ try {
   await copyFile(process.execPath, partial);
   await chmod(partial, 0o755);
   strip(partial);
-  await inject(partial, RESOURCE, await readFile(blob), { sentinelFuse: SENTINEL });
+  await inject(partial, blob);
   await rename(partial, TARGET);
 } finally {
   for (const file of [partial, bundle, blob, config]) await rm(file, { force: true });
@@ -70,6 +69,12 @@ function seaConfig(main: string, output: string): object {
     execArgvExtension: 'none',
     execArgv: ['--max-semi-space-size=2'],
   };
+}
+
+/** As a process of its own: the library prints a warning per section name that the stripped file no longer holds. */
+async function inject(file: string, resource: string): Promise<void> {
+  const postject = fileURLToPath(import.meta.resolve('postject/dist/cli.js'));
+  await run(process.execPath, [postject, file, RESOURCE, resource, '--sentinel-fuse', SENTINEL]);
 }
 
 /** Symbols are a fifth of the file. Only before the injection: stripping moves the injected section, and the program crashes. */

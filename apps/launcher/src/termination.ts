@@ -7,7 +7,6 @@ const MAX_MESSAGE_CHARACTERS = 1024;
 const MAX_UNREPORTED = 4;
 
 /** Sequences that colour a terminal, and control characters, which have no business in a resource's status. */
-// eslint-disable-next-line no-control-regex -- removing control characters is the purpose
 const CONTROL = /\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /**
