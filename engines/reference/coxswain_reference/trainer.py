@@ -90,9 +90,10 @@ class Trainer:
         return self._report_end()
 
     def _step(self) -> StepResult:
-        began = time.perf_counter()
         step = self._progress.step + 1
         self._fail_on_purpose(step)
+        began = time.perf_counter()
+        self._timer.take_ms()  # what was counted between the steps belongs to none
         with self._timer.phase('data'):
             micro_batches = self._micro_batches()
         training = self._settings.training

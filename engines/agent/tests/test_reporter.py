@@ -1,0 +1,101 @@
+"""The hook tells facts in order, never blocks, and drops steps rather than facts that are told once."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import pytest
+from coxswain_agent import Reporter, StepTimer
+
+
+def a_step(reporter: Reporter, step: int, **other: object) -> None:
+    reporter.step(**({'step': step, 'rank': 0, 'step_time_ms': 1.0, 'tokens': 8, 'loss': 2.5} | other))  # type: ignore[arg-type]
+
+
+def read_all(descriptor: int) -> list[dict[str, object]]:
+    with os.fdopen(descriptor) as lines:
+        return [json.loads(line) for line in lines]
+
+
+def test_facts_arrive_in_order_one_json_object_a_line() -> None:
+    reading, writing = os.pipe()
+    reporter = Reporter.from_environment({'COXSWAIN_REPORT_FD': str(writing)})
+    reporter.started()
+    reporter.resumed(4)
+    a_step(reporter, 5, timings_ms={'forward': 0.5})
+    reporter.checkpoint_started(5)
+    reporter.checkpoint_saved(step=5, directory='step-00000005', size_bytes=10, files=2, manifest_sha256='ab')
+    reporter.stopped(5)
+    reporter.finished(5)
+    reporter.close()
+    assert read_all(reading) == [
+        {'kind': 'started'},
+        {'kind': 'resumed', 'step': 4},
+        {
+            'kind': 'step', 'step': 5, 'loss': 2.5, 'tokens': 8, 'stepTimeMs': 1.0, 'rank': 0,
+            'timingsMs': {'forward': 0.5}, 'learningRate': None, 'gradNorm': None,
+        },
+        {'kind': 'checkpointStarted', 'step': 5},
+        {'kind': 'checkpointSaved', 'step': 5, 'directory': 'step-00000005', 'bytes': 10, 'files': 2, 'manifestSha256': 'ab'},
+        {'kind': 'stopped', 'step': 5},
+        {'kind': 'finished', 'step': 5},
+    ]  # fmt: skip
+
+
+def test_a_reader_that_does_not_read_never_blocks_the_training_and_loses_steps_only() -> None:
+    reading, writing = os.pipe()
+    reporter = Reporter(writing, capacity=50)
+    began = time.monotonic()
+    reporter.checkpoint_saved(step=0, directory='d', size_bytes=1, files=1, manifest_sha256='ab')
+    for step in range(1, 5001):
+        a_step(reporter, step)
+    reporter.finished(5000)
+    assert time.monotonic() - began < 5
+    assert reporter.dropped > 3000
+    reporter.close(timeout_seconds=0)
+    seen = read_all(reading)
+    kinds = [fact['kind'] for fact in seen]
+    told_once = [kind for kind in kinds if kind not in ('step', 'reportsDropped')]
+    assert told_once == ['checkpointSaved', 'finished'] and kinds[-1] == 'finished'
+    told = sum(fact['count'] for fact in seen if fact['kind'] == 'reportsDropped')  # type: ignore[misc]
+    assert told == reporter.dropped
+    assert kinds.count('step') + told == 5000
+
+
+@pytest.mark.parametrize('value', ['', 'nine', '-1', '987654'])
+def test_without_a_usable_pipe_the_reporter_is_silent(value: str) -> None:
+    reporter = Reporter.from_environment({'COXSWAIN_REPORT_FD': value})
+    a_step(reporter, 1)
+    assert reporter.wait_until_written(1.0)
+    reporter.close()
+
+
+def test_a_closed_pipe_ends_the_reports_and_not_the_training() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    reporter = Reporter(writing)
+    for step in range(100):
+        a_step(reporter, step)
+    assert reporter.wait_until_written(5.0)
+    a_step(reporter, 101)
+    reporter.close()
+
+
+def test_a_loss_that_is_no_number_is_told_as_null() -> None:
+    reading, writing = os.pipe()
+    reporter = Reporter(writing)
+    a_step(reporter, 1, loss=float('nan'), grad_norm=float('inf'))
+    reporter.close()
+    (fact,) = read_all(reading)
+    assert (fact['loss'], fact['gradNorm']) == (None, None)
+
+
+def test_a_phase_inside_another_pauses_it() -> None:
+    times = iter([0.0, 1.0, 5.0, 7.0])
+    timer = StepTimer(('forward', 'communication'), clock=lambda: next(times))
+    with timer.phase('forward'), timer.phase('communication'):
+        pass
+    assert timer.take_ms() == {'forward': 3000.0, 'communication': 4000.0}
+    assert timer.take_ms() == {'forward': 0.0, 'communication': 0.0}

@@ -1,0 +1,123 @@
+"""The rules that need no process: settings, rank order, cuts, sample order, learning rate."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+from coxswain_reference.data import ByteSamples, permuted, samples_of
+from coxswain_reference.errors import WrongRequest
+from coxswain_reference.layout import Layout
+from coxswain_reference.schedule import learning_rate
+from coxswain_reference.settings import read_settings
+from coxswain_reference.shards import Cut, padded_length, row_part, row_ranges, tensor_box, without_padding
+
+RANK = {'RANK': '0', 'WORLD_SIZE': '1', 'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': '1'}
+
+
+def arguments(text: Path, flags: dict[str, object]) -> list[str]:
+    given = {'data': text, 'save-dir': 'unused'} | {name.replace('_', '-'): value for name, value in flags.items()}
+    return [part for name, value in given.items() for part in (f'--{name}', str(value))]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / 'text'
+    path.write_bytes(b'x' * 1000)
+    return path
+
+
+@pytest.mark.parametrize(
+    ('flags', 'environment', 'want'),
+    [
+        ({'tensor_parallel': 3}, {'WORLD_SIZE': '3'}, '--tensor-parallel 3 does not divide --attention-heads 4.'),
+        ({'pipeline_parallel': 3}, {'WORLD_SIZE': '3'}, '--pipeline-parallel 3 does not divide --layers 4.'),
+        ({'data_parallel': 3}, {'WORLD_SIZE': '3'}, '= 12 does not divide --global-batch-size 16.'),
+        ({'tensor_parallel': 2}, {}, '= 2 is not WORLD_SIZE 1; they must be equal.'),
+        ({'attention_heads': 3}, {}, '--attention-heads 3 does not divide --hidden-size 128.'),
+        ({'hidden_size': 12}, {}, '--hidden-size 12 / --attention-heads 4 = 3 is odd'),
+        ({'min_learning_rate': 1}, {}, '--min-learning-rate 1.0 is above --learning-rate 0.001'),
+        ({'steps': 5}, {}, '--warmup-steps 10 is above --steps 5'),
+        ({'layers': 0}, {}, 'argument --layers: 0 is below 1, the least allowed.'),
+        ({'layers': 'four'}, {}, "argument --layers: 'four' is not a whole number."),
+        ({'learning_rate': 'nan'}, {}, 'argument --learning-rate: nan must be finite and not negative.'),
+        ({'precision': 'fp8'}, {}, "argument --precision: invalid choice: 'fp8'"),
+        ({'sequence_length': 1000}, {}, 'has 1000 bytes; --sequence-length 1000 needs at least 1001.'),
+        ({'colour': 'red'}, {}, 'unrecognized arguments: --colour red.'),
+        ({'data': '/nowhere/text'}, {}, '--data /nowhere/text cannot be read: No such file or directory'),
+        ({'data': '/'}, {}, '--data / is not a file'),
+        ({}, {'RANK': '1'}, 'RANK 1 is not below WORLD_SIZE 1'),
+        ({}, {'RANK': 'first'}, "RANK 'first' is not a whole number"),
+        ({}, {'MASTER_PORT': ''}, 'MASTER_PORT is not set'),
+    ],
+)
+def test_a_wrong_request_is_refused_in_one_sentence(
+    flags: dict[str, object], environment: dict[str, str], want: str, data: Path
+) -> None:
+    with pytest.raises(WrongRequest) as refusal:
+        read_settings(arguments(data, flags), RANK | environment)
+    assert want in str(refusal.value)
+    assert '\n' not in str(refusal.value)
+
+
+def test_ranks_are_ordered_tensor_then_data_then_pipeline() -> None:
+    layouts = [Layout(rank, 2, 2, 2) for rank in range(8)]
+    assert [layout.tensor_group for layout in layouts[::2]] == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert [layouts[rank].data_group for rank in (0, 1, 4, 5)] == [[0, 2], [1, 3], [4, 6], [5, 7]]
+    assert [layouts[rank].pipeline_group for rank in range(4)] == [[0, 4], [1, 5], [2, 6], [3, 7]]
+    assert list(layouts[5].layers_of_stage(6)) == [3, 4, 5]
+
+
+@pytest.mark.parametrize('cut', [Cut((7,)), Cut((12, 5), axis=0), Cut((5, 12), axis=1), Cut((256, 2), axis=0)])
+@pytest.mark.parametrize(('tensor', 'data'), list(product((1, 2, 3), (1, 2, 5))))
+def test_the_shards_of_all_ranks_cover_a_tensor_exactly_once(cut: Cut, tensor: int, data: int) -> None:
+    if cut.shape[0] == 256:
+        cut = Cut(cut.shape, cut.axis, padded_length(256, tensor))
+    covered = []
+    for rank in range(tensor if cut.axis is not None else 1):
+        box = tensor_box(cut, rank, tensor)
+        for begin, end in row_ranges(box.sizes[0], data):
+            part = without_padding(row_part(box, begin, end), cut)
+            ranges = [range(o, o + s) for o, s in zip(part.offsets, part.sizes, strict=True)]
+            covered += list(product(*ranges))
+    assert sorted(covered) == list(product(*(range(size) for size in cut.shape)))
+
+
+@pytest.mark.parametrize('length', [1, 2, 3, 16, 100, 1000])
+def test_each_pass_over_the_text_visits_every_window_once(length: int) -> None:
+    assert sorted(permuted(n, length, 'key') for n in range(length)) == list(range(length))
+    if length >= 16:
+        assert [permuted(n, length, 'key') for n in range(length)] != [permuted(n, length, 'other') for n in range(length)]
+
+
+def test_a_step_trains_on_the_same_samples_at_every_data_parallel_degree() -> None:
+    def step(degree: int) -> list[int]:
+        return [
+            sample
+            for micro_batch, rank in product(range(12 // (2 * degree)), range(degree))
+            for sample in samples_of(
+                first_sample=36,
+                micro_batch=micro_batch,
+                micro_batch_size=2,
+                data_rank=rank,
+                data_parallel_degree=degree,
+            )
+        ]
+
+    assert step(1) == step(2) == step(3) == list(range(36, 48))
+
+
+def test_targets_are_the_bytes_after_the_tokens(tmp_path: Path) -> None:
+    path = tmp_path / 'text'
+    path.write_bytes(bytes(range(101)))
+    samples = ByteSamples(path, 10, seed=1)
+    tokens, targets = samples.batch(list(range(samples.windows)))
+    assert samples.windows == 10
+    assert (targets == tokens + 1).all()
+    assert sorted(tokens[:, 0].tolist()) == list(range(0, 100, 10))
+
+
+@pytest.mark.parametrize(('step', 'want'), [(1, 0.25), (2, 0.5), (4, 1.0), (8, 0.55), (12, 0.1), (13, 0.1)])
+def test_the_learning_rate_warms_up_and_then_follows_half_a_cosine(step: int, want: float) -> None:
+    assert learning_rate(step, peak=1.0, minimum=0.1, warmup_steps=4, steps=12) == pytest.approx(want)
