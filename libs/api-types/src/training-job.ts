@@ -273,6 +273,7 @@ export const ATTEMPT_REASONS = {
     charged: false,
     meaning: 'The checkpoint to resume from did not verify; it is not used again.',
   },
+  NameConflict: { charged: false, meaning: 'A pod of the gang’s name exists and is not ours.' },
   SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
   CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
 } as const satisfies Record<string, { charged: boolean; meaning: string }>;

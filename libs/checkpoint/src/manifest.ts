@@ -1,4 +1,3 @@
-import { ModelShape, TrainingSpec } from '@coxswain/api-types';
 import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 
@@ -26,8 +25,10 @@ export const CheckpointManifest = z
     step: counter,
     tokensSeen: counter,
     layout: ParallelLayout.describe('Layout it was saved at.'),
-    model: ModelShape,
-    training: TrainingSpec.partial().loose(),
+    model: z
+      .looseObject({ layers: counter, hiddenSize: counter, attentionHeads: counter, sequenceLength: counter })
+      .describe('Shape it belongs to, with what else the engine needs to know of it.'),
+    training: z.record(z.string(), z.unknown()).describe('Settings it was trained with, as the engine names them.'),
     files: z.array(ManifestFile).min(1).max(1_000_000),
   })
   .meta({ id: 'CheckpointManifest' });

@@ -1,2 +1,2 @@
-export { renderRank } from './render-rank.ts';
+export { engineRefusal, renderRank } from './render-rank.ts';
 export type { RankContext, RenderedRank } from './render-rank.ts';

@@ -19,6 +19,17 @@ export function renderRank(spec: TrainingJobSpec, context: RankContext): Rendere
   return adapters[spec.engine.name](spec, context);
 }
 
+/** Why the engine cannot run the spec at all, whatever the epoch; undefined when it can. */
+export function engineRefusal(
+  spec: TrainingJobSpec,
+): { readonly reason: string; readonly alternative: string } | undefined {
+  const rendered = renderRank(spec, {
+    ...(spec.checkpoint === undefined ? {} : { saveDirectory: spec.checkpoint.path }),
+    ...(spec.data === undefined ? {} : { dataPath: spec.data.path }),
+  });
+  return rendered.kind === 'refused' ? rendered : undefined;
+}
+
 const adapters: Readonly<
   Record<TrainingJobSpec['engine']['name'], (spec: TrainingJobSpec, context: RankContext) => RenderedRank>
 > = { reference: renderReference, command: renderCommand };
@@ -48,8 +59,8 @@ function renderReference(spec: TrainingJobSpec, context: RankContext): RenderedR
   if (context.dataPath === undefined) {
     return refused('engine "reference" needs data', 'set data.claimName and data.path');
   }
-  if (context.resumeFrom !== undefined && context.saveDirectory === undefined) {
-    return refused('a checkpoint can be resumed only by a job that keeps checkpoints', 'set checkpoint.claimName');
+  if (context.saveDirectory === undefined) {
+    return refused('engine "reference" saves its final state and needs checkpoint', 'set checkpoint.claimName');
   }
   const flags: readonly (readonly [string, string | number | undefined])[] = [
     ['--layers', model.layers],
@@ -70,7 +81,7 @@ function renderReference(spec: TrainingJobSpec, context: RankContext): RenderedR
     ['--precision', training.precision],
     ['--data', context.dataPath],
     ['--save-dir', context.saveDirectory],
-    ['--save-every', context.saveDirectory === undefined ? undefined : spec.checkpoint?.everySteps],
+    ['--save-every', spec.checkpoint?.everySteps],
     ['--resume-from', context.resumeFrom],
   ];
   return {

@@ -1,4 +1,17 @@
-import type { Checkpoint, JobEvent, Placement, TrainingJob } from '@coxswain/api-types';
+import {
+  type Attempt,
+  type Checkpoint,
+  findCondition,
+  type JobEvent,
+  type Placement,
+  type PlacementSpec,
+  ranksOfPod,
+  type TrainingJob,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
+import { formatLayout, worldSize } from '@coxswain/layout';
+import { factsOf, type Facts, placementOf, podCount } from './facts.ts';
+import { type Ledger, recordedConditions, recordedLedger } from './recorded-status.ts';
 
 /** Words of a job's history, in the order in which a smooth life shows them. */
 export const JOB_EVENT_TYPES = [
@@ -36,6 +49,177 @@ export interface JobResources {
 
 /** Every event that the current resources tell of, oldest first. Nothing depends on having seen each change. */
 export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
-  void resources;
+  const facts = factsOf({ ...resources, pods: [], nodeStates: new Map(), capacity: emptyCapacity });
+  const ledger = recordedLedger(resources.job);
+  const events = [
+    ...submission(facts),
+    ...ledger.attempts.flatMap((attempt, index) => attemptEvents(attempt, ledger.attempts[index - 1], facts)),
+    ...waiting(ledger, facts),
+    ...facts.checkpoints.flatMap(checkpointEvents),
+    ...ending(ledger, facts),
+  ];
+  // Stable: of two events of the same moment the one that is told first above came first.
+  return events.toSorted((left, right) => compareTimes(left.at, right.at));
+}
+
+/** Events that `earlier` does not tell of yet. */
+export function eventsSince(
+  earlier: TrainingJobStatus | undefined,
+  resources: JobResources,
+): readonly DerivedJobEvent[] {
+  const { status: _, ...job } = resources.job;
+  const before = jobEvents({ ...resources, job: earlier === undefined ? job : { ...job, status: earlier } });
+  const known = new Set(before.map((event) => event.key));
+  const isFirst = earlier === undefined;
+  return jobEvents(resources).filter((event) => !known.has(event.key) || (isFirst && event.type === 'Submitted'));
+}
+
+function emptyCapacity(): { fabric: { nodes: [] }; usedGpus: Map<string, number> } {
+  return { fabric: { nodes: [] }, usedGpus: new Map() };
+}
+
+function submission(facts: Facts): readonly DerivedJobEvent[] {
+  const { name, creationTimestamp } = facts.job.metadata;
+  if (creationTimestamp === undefined) return [];
+  const asks =
+    facts.spec === undefined
+      ? ''
+      : ` It asks for ${count(worldSize(facts.spec.layout), 'GPU')} (${formatLayout(facts.spec.layout)}).`;
+  return [event('Submitted', { at: creationTimestamp, message: `Job ${name} was submitted.${asks}` })];
+}
+
+function attemptEvents(attempt: Attempt, earlier: Attempt | undefined, facts: Facts): readonly DerivedJobEvent[] {
+  const { epoch, resumedFrom, startedAt, releasedAt, runningAt } = attempt;
+  const placement = placementOf(facts, epoch)?.spec;
+  const from =
+    resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step} (checkpoint ${resumedFrom.checkpoint})`;
+  const gang = `${count(worldSize(attempt.layout), 'rank')} (${formatLayout(attempt.layout)})`;
+  return [
+    ...(earlier?.outcome === 'Suspended'
+      ? [event('Resuming', { epoch, at: startedAt, message: `The suspended job goes on in epoch ${epoch}, ${from}.` })]
+      : []),
+    event('Placed', {
+      epoch,
+      at: startedAt,
+      message: `Epoch ${epoch} is placed: ${placement === undefined ? gang : describePlacement(placement)}.`,
+    }),
+    ...(releasedAt === undefined
+      ? []
+      : [
+          event('Started', {
+            epoch,
+            at: releasedAt,
+            message: `All pods of epoch ${epoch} exist; they start together, ${from}.`,
+          }),
+        ]),
+    ...(runningAt === undefined
+      ? []
+      : [event('Running', { epoch, at: runningAt, message: `Epoch ${epoch} runs with ${gang}.` })]),
+    ...(runningAt === undefined || resumedFrom === undefined
+      ? []
+      : [event('Resumed', { epoch, at: runningAt, message: `Training goes on ${from}.` })]),
+    ...endEvents(attempt),
+  ];
+}
+
+function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
+  const { epoch, stoppingAt, endedAt, outcome, answer, charged } = attempt;
+  const message = attempt.message ?? 'The reason was not recorded.';
+  if (outcome === 'Failed' && stoppingAt !== undefined) {
+    const failed = event('RankFailed', {
+      epoch,
+      at: stoppingAt,
+      severity: answer === 'GiveUp' ? 'error' : 'warning',
+      message: `${attempt.reason ?? 'Failed'}: ${message}`,
+    });
+    if (answer !== 'Restart') return [failed];
+    const cost = charged === true ? 'this counts against its restarts' : 'this does not count against its restarts';
+    const sentence = `The gang of epoch ${epoch} is removed and started anew as epoch ${epoch + 1}; ${cost}.`;
+    return [failed, event('Restarting', { epoch, at: stoppingAt, severity: 'warning', message: sentence })];
+  }
+  if (outcome === 'Suspended' && endedAt !== undefined) {
+    return [
+      event('Suspended', { epoch, at: endedAt, message: `Epoch ${epoch} was stopped because the job was suspended.` }),
+    ];
+  }
   return [];
+}
+
+/** Why the next epoch has not been placed, once per epoch and reason. */
+function waiting(ledger: Ledger, facts: Facts): readonly DerivedJobEvent[] {
+  const placed = findCondition(recordedConditions(facts.job), 'Placed');
+  if (placed?.reason !== 'WaitingForCapacity' && placed?.reason !== 'TopologyUnsatisfiable') return [];
+  const accepted = findCondition(recordedConditions(facts.job), 'Accepted');
+  const message = accepted?.status === 'False' ? accepted.message : placed.message;
+  const epoch = ledger.epoch + 1;
+  const severity = placed.reason === 'WaitingForCapacity' ? 'info' : 'warning';
+  const told = event('Waiting', { epoch, at: placed.lastTransitionTime, severity, message });
+  return [{ ...told, key: `${told.key}/${placed.reason}` }];
+}
+
+function checkpointEvents(checkpoint: Checkpoint): readonly DerivedJobEvent[] {
+  const { name, creationTimestamp } = checkpoint.metadata;
+  const { step, epoch, bytes } = checkpoint.spec;
+  if (creationTimestamp === undefined) return [];
+  const saved = event('CheckpointSaved', {
+    epoch,
+    at: creationTimestamp,
+    message: `Checkpoint ${name} of step ${step} is saved and verified (${bytes} bytes).`,
+  });
+  const damaged = event('CheckpointDamaged', {
+    epoch,
+    at: creationTimestamp,
+    severity: 'warning',
+    message: `Checkpoint ${name} of step ${step} is damaged and will not be used: ${checkpoint.status?.message ?? ''}`,
+  });
+  const told = checkpoint.status?.state === 'Damaged' ? [saved, damaged] : [saved];
+  return told.map((one) => ({ ...one, key: `checkpoint/${name}/${one.type}` }));
+}
+
+function ending(ledger: Ledger, facts: Facts): readonly DerivedJobEvent[] {
+  const { terminal } = ledger;
+  if (terminal === undefined) return [];
+  const at = findCondition(recordedConditions(facts.job), terminal.type)?.lastTransitionTime ?? '';
+  const epoch = ledger.epoch === 0 ? null : ledger.epoch;
+  const { message } = terminal;
+  if (terminal.type === 'Complete') return [{ ...event('Completed', { epoch, at, message }), key: 'Completed' }];
+  if (terminal.reason === 'Cancelled') {
+    return [{ ...event('Cancelled', { epoch, at, severity: 'warning', message }), key: 'Cancelled' }];
+  }
+  return [{ ...event('Failed', { epoch, at, severity: 'error', message }), key: 'Failed' }];
+}
+
+function event(
+  type: JobEventType,
+  about: {
+    readonly at: string;
+    readonly message: string;
+    readonly epoch?: number | null;
+    readonly severity?: JobEvent['severity'];
+  },
+): DerivedJobEvent {
+  const { at, message, epoch = null, severity = 'info' } = about;
+  return { key: epoch === null ? type : `e${epoch}/${type}`, type, severity, epoch, message, at };
+}
+
+const SHOWN_NODES = 8;
+
+/** `ranks 0-1 on node-a, ranks 2-3 on node-b`; beyond eight nodes the first ones and a count. */
+function describePlacement(placement: PlacementSpec): string {
+  const pods = podCount(placement);
+  const shown = Array.from({ length: Math.min(pods, SHOWN_NODES) }, (_, podIndex) => {
+    const ranks = ranksOfPod(placement, podIndex);
+    const [first, last] = [ranks[0] ?? 0, ranks.at(-1) ?? 0];
+    return `${first === last ? `rank ${first}` : `ranks ${first}-${last}`} on ${placement.nodes[podIndex] ?? 'unknown'}`;
+  });
+  return pods > SHOWN_NODES ? `${shown.join(', ')} and ${pods - SHOWN_NODES} more nodes` : shown.join(', ');
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+function compareTimes(left: string, right: string): number {
+  const [leftMs, rightMs] = [Date.parse(left), Date.parse(right)];
+  return Number.isNaN(leftMs) || Number.isNaN(rightMs) ? 0 : leftMs - rightMs;
 }

@@ -1,0 +1,176 @@
+import type { Attempt } from '@coxswain/api-types';
+import type { Action, PodReference } from './decision.ts';
+import { type Facts, isLive, isTerminal, placementOf } from './facts.ts';
+import { exitKind, missingIndices, missingPodNames, podsOf } from './failure.ts';
+import { podName } from './names.ts';
+import { type NextEpoch, unreadableCheckpoints } from './next-epoch.ts';
+import type { ObservedPod } from './observed.ts';
+import { type Ledger, liveAttempt } from './recorded-status.ts';
+import { unreportedCheckpoints } from './unreported-checkpoints.ts';
+
+/** What the actions are derived from: the ledger as it will be recorded, never more than that. */
+export interface Situation {
+  readonly ledger: Ledger;
+  readonly facts: Facts;
+  readonly next: NextEpoch;
+  readonly now: Date;
+}
+
+type ActStep = (situation: Situation) => readonly Action[];
+
+/** What may be done, in the order in which it is done. Every step is idempotent. */
+const ACT_STEPS: readonly ActStep[] = [
+  keepFinalizer,
+  deleteStrayPods,
+  stopGang,
+  confirmMissingPods,
+  createGang,
+  liftGates,
+  reportCheckpoints,
+  markDamagedCheckpoints,
+  placeNextEpoch,
+  tidyUp,
+  releaseFinalizer,
+];
+
+export function act(situation: Situation): readonly Action[] {
+  return ACT_STEPS.flatMap((step) => step(situation));
+}
+
+/** Nothing is made before the finalizer stands, so that a deleted job always gets the chance to clean up. */
+function keepFinalizer({ ledger, facts }: Situation): readonly Action[] {
+  const isNeeded = !facts.hasFinalizer && !facts.deleting && ledger.terminal === undefined;
+  return isNeeded ? [{ kind: 'addFinalizer' }] : [];
+}
+
+/** A failed gang is not asked to save, and neither is a pod that should not be there. */
+const AT_ONCE_SECONDS = 1;
+
+/** Live pods that belong to no attempt under way: of an earlier epoch, or of a job that is finished. */
+function deleteStrayPods({ ledger, facts, now }: Situation): readonly Action[] {
+  const epoch = liveAttempt(ledger)?.epoch;
+  const strays = facts.pods.filter((pod) => pod.epoch !== epoch && isLive(facts, pod, now));
+  return deletePods(strays, AT_ONCE_SECONDS, now);
+}
+
+function stopGang({ ledger, facts, now }: Situation): readonly Action[] {
+  const attempt = liveAttempt(ledger);
+  if (attempt?.stage !== 'Stopping') return [];
+  const live = podsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod, now));
+  return deletePods(live, stopSeconds(facts, attempt), now);
+}
+
+/** A whole gang is asked to save. One that has lost a rank cannot: the ranks agree on the step to save, and one would be waited for in vain. */
+function stopSeconds(facts: Facts, attempt: Attempt): number {
+  if (attempt.outcome === 'Failed' && attempt.reason !== 'Evicted') return AT_ONCE_SECONDS;
+  const isWhole = podsOf(facts, attempt.epoch)
+    .filter(isTerminal)
+    .every((pod) => ['stopped', 'finished'].includes(exitKind(pod, attempt.epoch) ?? ''));
+  return isWhole ? facts.gracePeriodSeconds : AT_ONCE_SECONDS;
+}
+
+/** Also shortens a longer delete that is under way: deletionTimestamp is the end of the grace that was asked for. */
+function deletePods(pods: readonly ObservedPod[], gracePeriodSeconds: number, now: Date): readonly Action[] {
+  const shortensFromMs = now.getTime() + 2_000;
+  const targets = pods.filter(
+    (pod) =>
+      pod.deletionTimestamp === undefined ||
+      (gracePeriodSeconds === AT_ONCE_SECONDS && Date.parse(pod.deletionTimestamp) > shortensFromMs),
+  );
+  return targets.length === 0 ? [] : [{ kind: 'deletePods', pods: targets.map(toReference), gracePeriodSeconds }];
+}
+
+/** Absence in a cache proves nothing. While pods of a stopping gang are still seen there is no hurry to ask. */
+function confirmMissingPods({ ledger, facts, now }: Situation): readonly Action[] {
+  const attempt = liveAttempt(ledger);
+  if (attempt === undefined || attempt.stage === 'Creating') return [];
+  if (attempt.stage === 'Stopping' && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod, now))) return [];
+  const names = missingPodNames(facts, attempt).filter(
+    (name) => !facts.confirmedMissing.has(name) && !facts.foreignPodNames.has(name),
+  );
+  return names.length === 0 ? [] : [{ kind: 'confirmMissingPods', names }];
+}
+
+function createGang({ ledger, facts, now }: Situation): readonly Action[] {
+  const attempt = liveAttempt(ledger);
+  if (attempt?.stage !== 'Creating' || !facts.hasFinalizer) return [];
+  const placement = placementOf(facts, attempt.epoch);
+  const isAlone = !facts.pods.some((pod) => pod.epoch !== attempt.epoch && isLive(facts, pod, now));
+  if (placement === undefined || !isAlone) return [];
+  return missingIndices(facts, attempt).map((podIndex) => ({
+    kind: 'createPod',
+    name: podName(facts.job.metadata, { epoch: attempt.epoch, podIndex }),
+    podIndex,
+    placement: placement.spec,
+  }));
+}
+
+function liftGates({ ledger, facts }: Situation): readonly Action[] {
+  const attempt = liveAttempt(ledger);
+  if (attempt?.stage !== 'Released') return [];
+  const gated = podsOf(facts, attempt.epoch).filter((pod) => pod.gated && pod.deletionTimestamp === undefined);
+  return gated.length === 0 ? [] : [{ kind: 'liftGates', pods: gated.map(toReference) }];
+}
+
+function reportCheckpoints({ facts }: Situation): readonly Action[] {
+  if (facts.deleting) return [];
+  return unreportedCheckpoints(facts).map((checkpoint) => ({ kind: 'createCheckpoint', ...checkpoint }));
+}
+
+function markDamagedCheckpoints({ ledger, facts }: Situation): readonly Action[] {
+  const unreadable = new Set(unreadableCheckpoints(ledger));
+  return facts.checkpoints
+    .filter(({ metadata, status }) => unreadable.has(metadata.name) && status?.state !== 'Damaged')
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .map(({ metadata: { name, uid } }) => {
+      const attempt = ledger.attempts.findLast(
+        (one) => one.resumedFrom?.checkpoint === name && one.reason === 'CheckpointUnreadable',
+      );
+      const message = `Epoch ${attempt?.epoch ?? 0} could not load it: ${attempt?.message ?? 'it did not verify'}`;
+      return { kind: 'markCheckpointDamaged', name, uid, message: message.slice(0, 4096) };
+    });
+}
+
+function placeNextEpoch({ facts, next }: Situation): readonly Action[] {
+  return next.kind === 'placing' && facts.hasFinalizer
+    ? [{ kind: 'createPlacement', name: next.name, spec: next.spec }]
+    : [];
+}
+
+/**
+ * Ended pods of the current and the previous epoch stay, for their logs; earlier ones go. A Placement goes when its attempt has left the
+ * status.
+ */
+function tidyUp({ ledger, facts }: Situation): readonly Action[] {
+  if (facts.deleting) return [];
+  const pods = facts.pods.filter(
+    (pod) => isTerminal(pod) && pod.epoch < ledger.epoch - 1 && pod.deletionTimestamp === undefined,
+  );
+  const oldest = ledger.attempts[0]?.epoch ?? 0;
+  const placements = facts.placements.filter(
+    ({ spec, metadata }) => spec.epoch < Math.min(oldest, ledger.epoch) && metadata.deletionTimestamp === undefined,
+  );
+  return [
+    ...(pods.length === 0
+      ? []
+      : [{ kind: 'deletePods' as const, pods: pods.map(toReference), gracePeriodSeconds: AT_ONCE_SECONDS }]),
+    ...(placements.length === 0
+      ? []
+      : [
+          {
+            kind: 'deletePlacements' as const,
+            placements: placements.map(({ metadata: { name, uid } }) => ({ name, uid })),
+          },
+        ]),
+  ];
+}
+
+/** The last thing done for a job that is being deleted; its owner references do the rest. */
+function releaseFinalizer({ ledger, facts, now }: Situation): readonly Action[] {
+  if (!facts.deleting || !facts.hasFinalizer || liveAttempt(ledger) !== undefined) return [];
+  return facts.pods.some((pod) => isLive(facts, pod, now)) ? [] : [{ kind: 'removeFinalizer' }];
+}
+
+function toReference({ name, uid }: ObservedPod): PodReference {
+  return { name, uid };
+}

@@ -1,0 +1,243 @@
+import {
+  type Attempt,
+  type Condition,
+  CONDITION_TYPES,
+  type ConditionType,
+  findCondition,
+  type JobState,
+  type ReasonOf,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
+import { formatLayout, worldSize } from '@coxswain/layout';
+import { type Facts, placementOf, podCount } from './facts.ts';
+import { podsOf } from './failure.ts';
+import { acceptance, type NextEpoch } from './next-epoch.ts';
+import type { ObservedPod } from './observed.ts';
+import { type Ledger, liveAttempt, recordedConditions } from './recorded-status.ts';
+
+/** The status that says what the ledger holds: conditions, state and one sentence are derived from it, never the other way round. */
+export function describe(
+  ledger: Ledger,
+  { facts, next, now }: { readonly facts: Facts; readonly next: NextEpoch; readonly now: Date },
+): TrainingJobStatus {
+  const claims = claimsOf(ledger, facts, next);
+  const conditions = conditionsOf(claims, facts, now);
+  const state = stateOf(ledger, facts);
+  return {
+    observedGeneration: facts.generation,
+    state,
+    summary: firstLine(summaryOf({ ledger, facts, claims, state })),
+    epoch: ledger.epoch,
+    restarts: ledger.restarts,
+    ...(ledger.notBefore === undefined ? {} : { notBefore: ledger.notBefore }),
+    ...(ledger.progress === undefined ? {} : { progress: ledger.progress }),
+    ...(ledger.checkpoint === undefined ? {} : { checkpoint: ledger.checkpoint }),
+    ...(ledger.attempts.length === 0 ? {} : { attempts: [...ledger.attempts] }),
+    conditions,
+  };
+}
+
+/** What a condition says, without the bookkeeping. */
+type Claim<T extends ConditionType = ConditionType> = {
+  readonly [K in T]: { readonly holds: boolean; readonly reason: ReasonOf<K>; readonly message: string };
+}[T];
+
+type Claims = { readonly [K in ConditionType]: Claim<K> | undefined };
+
+function claimsOf(ledger: Ledger, facts: Facts, next: NextEpoch): Claims {
+  const { terminal } = ledger;
+  return {
+    Accepted: acceptedClaim(facts),
+    Placed: placedClaim(ledger, facts, next),
+    Running: runningClaim(ledger, facts),
+    Suspended: suspendedClaim(ledger, facts),
+    Complete:
+      terminal?.type === 'Complete' ? { holds: true, reason: terminal.reason, message: terminal.message } : undefined,
+    Failed:
+      terminal?.type === 'Failed' ? { holds: true, reason: terminal.reason, message: terminal.message } : undefined,
+  };
+}
+
+function acceptedClaim(facts: Facts): Claim<'Accepted'> {
+  const accepted = acceptance(facts);
+  if (accepted.kind === 'refused') return { holds: false, reason: accepted.reason, message: accepted.message };
+  return {
+    holds: true,
+    reason: 'SpecValid',
+    message: `The layout ${formatLayout(accepted.spec.layout)} fits the model.`,
+  };
+}
+
+function placedClaim(ledger: Ledger, facts: Facts, next: NextEpoch): Claim<'Placed'> {
+  if (ledger.terminal !== undefined) {
+    return { holds: false, reason: 'Finished', message: 'The job is finished; its nodes are free.' };
+  }
+  const attempt = liveAttempt(ledger);
+  if (attempt !== undefined) {
+    const message = `Epoch ${attempt.epoch}: ${gangSize(attempt, facts)}.`;
+    return { holds: true, reason: 'GangPlaced', message };
+  }
+  if (facts.suspend) {
+    return { holds: false, reason: 'Suspended', message: 'Nothing is placed while the job is suspended.' };
+  }
+  switch (next.kind) {
+    case 'notNeeded':
+    case 'refused':
+      return { holds: false, reason: 'WaitingForCapacity', message: 'Nothing is placed before the spec is accepted.' };
+    case 'afterPreviousEpoch':
+      return { holds: false, reason: 'WaitingForPreviousEpoch', message: next.message };
+    case 'delayed':
+      return {
+        holds: false,
+        reason: 'WaitingForRestartDelay',
+        message: `Epoch ${ledger.epoch + 1} starts after the delay.`,
+      };
+    case 'waiting':
+      return { holds: false, reason: 'WaitingForCapacity', message: next.message };
+    case 'unsatisfiable':
+      return { holds: false, reason: 'TopologyUnsatisfiable', message: next.message };
+    case 'placing':
+      return { holds: false, reason: 'Placing', message: `Epoch ${ledger.epoch + 1} is being placed.` };
+  }
+}
+
+const IMAGE_PROBLEM = /^(ErrImage|ImagePull|ImageInspect|InvalidImage|RegistryUnavailable|SignatureValidation)/;
+
+function runningClaim(ledger: Ledger, facts: Facts): Claim<'Running'> {
+  if (ledger.terminal !== undefined) return { holds: false, reason: 'Finished', message: 'The job is finished.' };
+  const attempt = liveAttempt(ledger);
+  if (attempt === undefined) return { holds: false, reason: 'NotStarted', message: 'No gang is up.' };
+  const { epoch } = attempt;
+  if (attempt.stage === 'Stopping') {
+    return { holds: false, reason: 'Stopping', message: `The gang of epoch ${epoch} is stopping.` };
+  }
+  if (attempt.stage === 'Creating') {
+    return { holds: false, reason: 'PodsCreating', message: `The pods of epoch ${epoch} are being created.` };
+  }
+  if (attempt.runningAt !== undefined) {
+    return { holds: true, reason: 'GangRunning', message: `Every rank of epoch ${epoch} has started.` };
+  }
+  const stuck = firstStuckPod(facts, epoch);
+  if (stuck === undefined) {
+    return { holds: false, reason: 'PodsStarting', message: `The containers of epoch ${epoch} are starting.` };
+  }
+  const { pod, waiting } = stuck;
+  const node = pod.nodeName ?? 'unknown';
+  if (IMAGE_PROBLEM.test(waiting.reason)) {
+    // The kubelet's own text alternates between two reasons; ours stays, so that it is written once.
+    return {
+      holds: false,
+      reason: 'ImageUnavailable',
+      message: `Image ${waiting.image} cannot be had on node ${node}.`,
+    };
+  }
+  const message = `Pod ${pod.name} cannot start on node ${node}: ${waiting.reason}: ${waiting.message}`;
+  return { holds: false, reason: 'PodStuck', message: message.slice(0, 1024) };
+}
+
+function firstStuckPod(
+  facts: Facts,
+  epoch: number,
+): { readonly pod: ObservedPod; readonly waiting: NonNullable<ObservedPod['containerWaiting']> } | undefined {
+  const stuck = podsOf(facts, epoch).flatMap((pod) =>
+    pod.containerWaiting === undefined ? [] : [{ pod, waiting: pod.containerWaiting }],
+  );
+  return stuck.toSorted((left, right) => left.pod.podIndex - right.pod.podIndex)[0];
+}
+
+function suspendedClaim(ledger: Ledger, facts: Facts): Claim<'Suspended'> {
+  if (!facts.suspend || ledger.terminal !== undefined) {
+    return { holds: false, reason: 'NotSuspended', message: 'The job is not suspended.' };
+  }
+  if (liveAttempt(ledger) !== undefined) {
+    return { holds: false, reason: 'Stopping', message: 'The gang is saving and stopping, as spec.suspend asks.' };
+  }
+  return { holds: true, reason: 'SuspendRequested', message: 'Nothing runs, as spec.suspend asks.' };
+}
+
+/** Types that are absent until they are true. */
+function conditionsOf(claims: Claims, facts: Facts, now: Date): Condition[] {
+  const recorded = recordedConditions(facts.job);
+  return CONDITION_TYPES.flatMap((type): readonly Condition[] => {
+    const claim = claims[type];
+    if (claim === undefined) return [];
+    const status = claim.holds ? 'True' : 'False';
+    const before = findCondition(recorded, type);
+    const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now.toISOString();
+    const { reason, message } = claim;
+    return [{ type, status, reason, message, observedGeneration: facts.generation, lastTransitionTime }];
+  });
+}
+
+function stateOf(ledger: Ledger, facts: Facts): JobState {
+  const { terminal } = ledger;
+  if (terminal?.type === 'Complete') return 'Complete';
+  if (terminal !== undefined) return terminal.reason === 'Cancelled' ? 'Cancelled' : 'Failed';
+  const attempt = liveAttempt(ledger);
+  if (facts.deleting || (facts.cancel && attempt !== undefined)) return 'Stopping';
+  if (attempt === undefined) {
+    if (facts.suspend) return 'Suspended';
+    return ledger.attempts.at(-1)?.outcome === 'Failed' ? 'Restarting' : 'Queued';
+  }
+  if (attempt.stage === 'Stopping') return stoppingState(attempt, facts);
+  return attempt.runningAt === undefined ? 'Starting' : 'Running';
+}
+
+function stoppingState(attempt: Attempt, facts: Facts): JobState {
+  if (facts.suspend || attempt.outcome === 'Suspended') return 'Suspending';
+  return attempt.outcome === 'Failed' && attempt.answer === 'Restart' ? 'Restarting' : 'Stopping';
+}
+
+function summaryOf(situation: {
+  readonly ledger: Ledger;
+  readonly facts: Facts;
+  readonly claims: Claims;
+  readonly state: JobState;
+}): string {
+  const { ledger, facts, claims, state } = situation;
+  const attempt = liveAttempt(ledger);
+  const failure = firstLine(ledger.attempts.at(-1)?.message ?? '');
+  switch (state) {
+    case 'Complete':
+    case 'Failed':
+    case 'Cancelled':
+      return ledger.terminal?.message ?? '';
+    case 'Running':
+      return attempt === undefined ? '' : `Trains in epoch ${attempt.epoch} on ${gangSize(attempt, facts)}.`;
+    case 'Starting':
+      return claims.Running?.message ?? '';
+    case 'Suspending':
+      return 'Saves and stops, as spec.suspend asks.';
+    case 'Suspended':
+      return resumePoint(ledger, 'Suspended; set spec.suspend to false to go on');
+    case 'Stopping':
+      return facts.deleting ? 'Stops, because it is being deleted.' : 'Stops for good.';
+    case 'Restarting':
+      return attempt === undefined
+        ? `${claims.Placed?.message ?? ''} Before: ${failure}`
+        : `The gang of epoch ${attempt.epoch} failed and is being removed: ${failure}`;
+    case 'Queued':
+      return claims.Accepted?.holds === false ? claims.Accepted.message : (claims.Placed?.message ?? '');
+  }
+}
+
+function resumePoint(ledger: Ledger, sentence: string): string {
+  return ledger.checkpoint === undefined ? `${sentence}.` : `${sentence} from step ${ledger.checkpoint.step}.`;
+}
+
+/** `4 GPUs of 2 nodes, tp2 x dp2` */
+function gangSize(attempt: Attempt, facts: Facts): string {
+  const gpus = worldSize(attempt.layout);
+  const placement = placementOf(facts, attempt.epoch);
+  const layout = formatLayout(attempt.layout);
+  const gpuWords = `${gpus} GPU${gpus === 1 ? '' : 's'}`;
+  if (placement === undefined) return `${gpuWords}, ${layout}`;
+  const nodes = podCount(placement.spec);
+  return `${gpuWords} of ${nodes} node${nodes === 1 ? '' : 's'}, ${layout}`;
+}
+
+const MAX_SUMMARY_CHARACTERS = 1024;
+
+function firstLine(text: string): string {
+  return (text.split('\n', 1)[0] ?? '').slice(0, MAX_SUMMARY_CHARACTERS);
+}

@@ -1,0 +1,120 @@
+import { FINALIZER, type Placement, type PlacementSpec, TrainingJobSpec } from '@coxswain/api-types';
+import type { Checkpoint, TrainingJob } from '@coxswain/api-types';
+import type { NodeState, Observed, ObservedPod } from './observed.ts';
+
+/**
+ * How long after a pod's deletion should have finished (its deletionTimestamp) it is given up when its node does not answer. By then it
+ * is fenced: reports of its epoch are refused and its save directory belongs to that epoch alone.
+ */
+export const FENCE_AFTER_MS = 30_000;
+
+/** What the rules ask of an observation, with nonsense taken out. */
+export interface Facts {
+  readonly job: TrainingJob;
+  readonly generation: number;
+  readonly deleting: boolean;
+  readonly hasFinalizer: boolean;
+  /** undefined: it cannot be read; see `specProblem`. */
+  readonly spec: TrainingJobSpec | undefined;
+  readonly specProblem: string | undefined;
+  readonly suspend: boolean;
+  readonly cancel: boolean;
+  readonly gracePeriodSeconds: number;
+  readonly restartPolicy: { readonly maxRestarts: number; readonly delaySeconds: number };
+  /** Ours, whatever the epoch. */
+  readonly pods: readonly ObservedPod[];
+  /** Names of pods that are not ours. */
+  readonly foreignPodNames: ReadonlySet<string>;
+  readonly placements: readonly Placement[];
+  readonly checkpoints: readonly Checkpoint[];
+  readonly confirmedMissing: ReadonlySet<string>;
+  readonly observed: Observed;
+}
+
+export function factsOf(observed: Observed): Facts {
+  const { job } = observed;
+  const { spec, specProblem } = readSpec(job);
+  const { uid } = job.metadata;
+  return {
+    job,
+    generation: isCount(job.metadata.generation) ? job.metadata.generation : 0,
+    deleting: job.metadata.deletionTimestamp !== undefined,
+    hasFinalizer: job.metadata.finalizers?.includes(FINALIZER) ?? false,
+    spec,
+    specProblem,
+    // What stops a job is read even from a spec that cannot be run.
+    suspend: rawField(job, 'suspend') === true,
+    cancel: rawField(job, 'cancel') === true,
+    gracePeriodSeconds: spec?.terminationGracePeriodSeconds ?? 60,
+    restartPolicy: spec?.restartPolicy ?? { maxRestarts: 0, delaySeconds: 5 },
+    pods: observed.pods.filter((pod) => pod.ours && isCount(pod.epoch) && isCount(pod.podIndex)),
+    foreignPodNames: new Set(observed.pods.filter((pod) => !pod.ours).map((pod) => pod.name)),
+    placements: observed.placements.filter((placement) => placement.spec?.jobUid === uid && isUsable(placement.spec)),
+    checkpoints: observed.checkpoints.filter((checkpoint) => checkpoint.spec?.jobUid === uid),
+    confirmedMissing: observed.confirmedMissing ?? new Set(),
+    observed,
+  };
+}
+
+/** The placement of that epoch. */
+export function placementOf(facts: Facts, epoch: number): Placement | undefined {
+  return facts.placements.find((placement) => placement.spec.epoch === epoch);
+}
+
+/** Pods that a placement asks for. */
+export function podCount(placement: PlacementSpec): number {
+  return Math.min(placement.nodes.length, Math.ceil(placement.worldSize / placement.ranksPerPod));
+}
+
+/** Whether the pod's containers have all ended. */
+export function isTerminal(pod: ObservedPod): boolean {
+  return pod.phase === 'Succeeded' || pod.phase === 'Failed';
+}
+
+export function nodeStateOf(facts: Facts, nodeName: string | undefined): NodeState {
+  return nodeName === undefined ? 'ready' : (facts.observed.nodeStates.get(nodeName) ?? 'ready');
+}
+
+/** When a pod whose node does not answer is given up; undefined where the node answers or no delete was asked yet. */
+export function fencedAt(facts: Facts, pod: ObservedPod): number | undefined {
+  if (nodeStateOf(facts, pod.nodeName) === 'ready' || pod.deletionTimestamp === undefined) return undefined;
+  const dueMs = Date.parse(pod.deletionTimestamp);
+  // An unreadable time must not hold a job for ever: the delete was accepted, so it lies in the past.
+  return Number.isNaN(dueMs) ? 0 : dueMs + FENCE_AFTER_MS;
+}
+
+/** Whether the pod may still compute or write: not terminal, and not fenced. */
+export function isLive(facts: Facts, pod: ObservedPod, now: Date): boolean {
+  if (isTerminal(pod)) return false;
+  const at = fencedAt(facts, pod);
+  return at === undefined || now.getTime() < at;
+}
+
+function readSpec(job: TrainingJob): Pick<Facts, 'spec' | 'specProblem'> {
+  const result = TrainingJobSpec.safeParse(job.spec);
+  if (result.success) return { spec: result.data, specProblem: undefined };
+  const [issue] = result.error.issues;
+  const field = ['spec', ...(issue?.path ?? [])].join('.');
+  return { spec: undefined, specProblem: `${field}: ${issue?.message ?? 'cannot be read'}` };
+}
+
+function rawField(job: TrainingJob, field: 'suspend' | 'cancel'): unknown {
+  const spec: unknown = job.spec;
+  return typeof spec === 'object' && spec !== null ? Reflect.get(spec, field) : undefined;
+}
+
+function isUsable(spec: PlacementSpec): boolean {
+  return (
+    isCount(spec.epoch) &&
+    Array.isArray(spec.nodes) &&
+    spec.nodes.length > 0 &&
+    isCount(spec.worldSize) &&
+    isCount(spec.ranksPerPod) &&
+    spec.ranksPerPod > 0 &&
+    typeof spec.layout === 'object'
+  );
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}

@@ -1,0 +1,133 @@
+import type { Checkpoint, PlacementSpec, TrainingJobSpec } from '@coxswain/api-types';
+import { newestRestorable } from '@coxswain/checkpoint';
+import { engineRefusal } from '@coxswain/engines';
+import { placeGang } from '@coxswain/fabric';
+import { layoutViolations, worldSize } from '@coxswain/layout';
+import { type Facts, isLive } from './facts.ts';
+import { placementName } from './names.ts';
+import { type Ledger, liveAttempt } from './recorded-status.ts';
+import { unreportedCheckpoints } from './unreported-checkpoints.ts';
+
+/** Whether the spec can be run as it stands. */
+export type Acceptance =
+  | { readonly kind: 'accepted'; readonly spec: TrainingJobSpec }
+  | {
+      readonly kind: 'refused';
+      readonly reason: 'SpecInvalid' | 'LayoutInvalid' | 'EngineRefused';
+      readonly message: string;
+    };
+
+/** What stands between the job and its next epoch; `notNeeded` while an attempt is under way or none is wanted. */
+export type NextEpoch =
+  | { readonly kind: 'notNeeded' }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'afterPreviousEpoch'; readonly message: string }
+  | { readonly kind: 'delayed'; readonly untilMs: number }
+  | { readonly kind: 'waiting'; readonly message: string }
+  | { readonly kind: 'unsatisfiable'; readonly message: string }
+  | { readonly kind: 'placing'; readonly name: string; readonly spec: PlacementSpec };
+
+export function acceptance(facts: Facts): Acceptance {
+  const { spec } = facts;
+  if (spec === undefined) {
+    return { kind: 'refused', reason: 'SpecInvalid', message: facts.specProblem ?? 'spec cannot be read' };
+  }
+  const violations =
+    spec.model === undefined || spec.training === undefined
+      ? []
+      : layoutViolations(spec.layout, { ...spec.model, ...spec.training });
+  if (violations.length > 0) {
+    const message = violations.map((violation) => `layout.${violation.message}`).join('; ');
+    return { kind: 'refused', reason: 'LayoutInvalid', message };
+  }
+  const refusal = engineRefusal(spec);
+  if (refusal !== undefined) {
+    return { kind: 'refused', reason: 'EngineRefused', message: `${refusal.reason}; ${refusal.alternative}` };
+  }
+  return { kind: 'accepted', spec };
+}
+
+export function nextEpoch(ledger: Ledger, facts: Facts, now: Date): NextEpoch {
+  const accepted = acceptance(facts);
+  if (!isWanted(ledger, facts)) return { kind: 'notNeeded' };
+  if (accepted.kind === 'refused') return { kind: 'refused' };
+  const live = facts.pods.filter((pod) => isLive(facts, pod, now)).length;
+  if (live > 0) {
+    return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier epoch are still going away.' };
+  }
+  if (unreportedCheckpoints(facts).length > 0) {
+    return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier epoch are being recorded.' };
+  }
+  const untilMs = notBeforeMs(ledger, now);
+  if (now.getTime() < untilMs) return { kind: 'delayed', untilMs };
+  return place(ledger, facts, accepted.spec);
+}
+
+function isWanted(ledger: Ledger, facts: Facts): boolean {
+  return (
+    ledger.terminal === undefined &&
+    liveAttempt(ledger) === undefined &&
+    !facts.suspend &&
+    !facts.cancel &&
+    !facts.deleting
+  );
+}
+
+function place(ledger: Ledger, facts: Facts, spec: TrainingJobSpec): NextEpoch {
+  const { gpusPerNode } = spec.resources;
+  const outcome = placeGang(
+    { layout: spec.layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) },
+    facts.observed.capacity(),
+  );
+  if (outcome.kind !== 'placed') return outcome;
+  const { name, uid } = facts.job.metadata;
+  const epoch = ledger.epoch + 1;
+  const resume = spec.checkpoint === undefined ? undefined : checkpointToResume(ledger, facts);
+  return {
+    kind: 'placing',
+    name: placementName({ name, uid }, epoch),
+    spec: {
+      jobName: name,
+      jobUid: uid,
+      epoch,
+      layout: spec.layout,
+      worldSize: worldSize(spec.layout),
+      ranksPerPod: outcome.ranksPerPod,
+      nodes: [...outcome.nodes],
+      ...(resume === undefined
+        ? {}
+        : {
+            resume: {
+              checkpoint: resume.metadata.name,
+              step: resume.spec.step,
+              path: resume.spec.path,
+              manifestSha256: resume.spec.manifestSha256,
+            },
+          }),
+    },
+  };
+}
+
+/** The newest one that no attempt found unreadable, whether or not its object says so yet. */
+function checkpointToResume(ledger: Ledger, facts: Facts): Checkpoint | undefined {
+  const unreadable = new Set(unreadableCheckpoints(ledger));
+  return newestRestorable(
+    facts.checkpoints.filter((checkpoint) => !unreadable.has(checkpoint.metadata.name)),
+    { jobUid: facts.job.metadata.uid },
+  );
+}
+
+/** Names of checkpoints that an attempt could not load. */
+export function unreadableCheckpoints(ledger: Ledger): readonly string[] {
+  return ledger.attempts.flatMap((attempt) =>
+    attempt.reason === 'CheckpointUnreadable' ? (attempt.resumedFrom?.checkpoint ?? []) : [],
+  );
+}
+
+/** No restart waits longer than the longest delay a policy may ask for; a later time is nonsense and counts as absent. */
+const LONGEST_DELAY_MS = 3_600_000;
+
+function notBeforeMs(ledger: Ledger, now: Date): number {
+  const untilMs = Date.parse(ledger.notBefore ?? '');
+  return Number.isNaN(untilMs) || untilMs > now.getTime() + LONGEST_DELAY_MS ? 0 : untilMs;
+}

@@ -1,0 +1,262 @@
+import { type Attempt, MAX_ATTEMPTS_IN_STATUS } from '@coxswain/api-types';
+import { newestRestorable } from '@coxswain/checkpoint';
+import { type Facts, isLive, placementOf, podCount } from './facts.ts';
+import { type Failure, failureOf, missingIndices, missingPodNames, podsOf } from './failure.ts';
+import { placementName } from './names.ts';
+import { type Ledger, liveAttempt, type Terminal, withLastAttempt } from './recorded-status.ts';
+import { answerTo, restartDelayMs } from './restart-budget.ts';
+
+/** One thing that an observation may add to what is recorded. Each looks at the ledger as the steps before it left it. */
+type RecordStep = (ledger: Ledger, facts: Facts, now: Date) => Ledger;
+
+/**
+ * What is recorded of a job's life, in the order in which it happens. An end that has already happened (finished, failed) is recorded
+ * before an end that is asked for, so that a cancel in the same moment does not hide it.
+ */
+const RECORD_STEPS: readonly RecordStep[] = [
+  recoverEpoch,
+  recordNewestCheckpoint,
+  beginAttempt,
+  recordRelease,
+  recordRunning,
+  recordProgress,
+  recordSuccess,
+  recordFailure,
+  recordStopRequest,
+  recordEnd,
+  recordTerminal,
+];
+
+/** The ledger after this observation. A finished job's ledger stays as it is, but for a last checkpoint that is reported late. */
+export function record(ledger: Ledger, facts: Facts, now: Date): Ledger {
+  if (ledger.terminal !== undefined) return recordNewestCheckpoint(ledger, facts);
+  return RECORD_STEPS.reduce((current, step) => step(current, facts, now), ledger);
+}
+
+/**
+ * A status that was lost or rolled back must not reuse an epoch: Placements and pods tell how far the job had come. The newest Placement
+ * is then continued as if it had just been made.
+ */
+function recoverEpoch(ledger: Ledger, facts: Facts): Ledger {
+  const placed = facts.placements.map((placement) => placement.spec.epoch - 1);
+  const seen = facts.pods.map((pod) => pod.epoch).filter((epoch) => placementOf(facts, epoch) === undefined);
+  return { ...ledger, epoch: Math.max(ledger.epoch, ...placed, ...seen) };
+}
+
+function recordNewestCheckpoint(ledger: Ledger, facts: Facts): Ledger {
+  const newest = newestRestorable(facts.checkpoints, { jobUid: facts.job.metadata.uid });
+  if (newest === undefined || newest.spec.step <= (ledger.checkpoint?.step ?? -1)) return ledger;
+  return { ...ledger, checkpoint: { name: newest.metadata.name, step: newest.spec.step } };
+}
+
+/** A Placement of the next epoch is that epoch's beginning, whoever made it and whatever was asked since. */
+function beginAttempt(ledger: Ledger, facts: Facts, now: Date): Ledger {
+  if (liveAttempt(ledger) !== undefined) return ledger;
+  const epoch = ledger.epoch + 1;
+  const placement = placementOf(facts, epoch);
+  if (placement === undefined) return ledger;
+  const { layout, resume } = placement.spec;
+  const attempt: Attempt = {
+    epoch,
+    stage: 'Creating',
+    placement: placementName(facts.job.metadata, epoch),
+    layout,
+    ...(resume === undefined ? {} : { resumedFrom: { checkpoint: resume.checkpoint, step: resume.step } }),
+    startedAt: now.toISOString(),
+  };
+  return {
+    ...ledger,
+    epoch,
+    notBefore: undefined,
+    progress: undefined,
+    attempts: [...ledger.attempts, attempt].slice(-MAX_ATTEMPTS_IN_STATUS),
+  };
+}
+
+/** Written before the first gate is lifted: from here on a missing pod is a failure. */
+function recordRelease(ledger: Ledger, facts: Facts, now: Date): Ledger {
+  const attempt = liveAttempt(ledger);
+  if (attempt?.stage !== 'Creating' || placementOf(facts, attempt.epoch) === undefined) return ledger;
+  if (missingIndices(facts, attempt).length > 0 || isStopRequested(facts)) return ledger;
+  if (podsOf(facts, attempt.epoch).some((pod) => pod.deletionTimestamp !== undefined)) return ledger;
+  return withLastAttempt(ledger, { stage: 'Released', releasedAt: now.toISOString() });
+}
+
+function recordRunning(ledger: Ledger, facts: Facts, now: Date): Ledger {
+  const attempt = liveAttempt(ledger);
+  if (attempt?.stage !== 'Released' || attempt.runningAt !== undefined || !isComplete(facts, attempt)) return ledger;
+  const isUp = podsOf(facts, attempt.epoch).every((pod) => pod.running || pod.phase === 'Succeeded');
+  return isUp ? withLastAttempt(ledger, { runningAt: now.toISOString() }) : ledger;
+}
+
+export const PROGRESS_INTERVAL_MS = 15_000;
+
+/** At most every 15 s, and once more with the end of an attempt, whose write takes place anyway. */
+function recordProgress(ledger: Ledger, facts: Facts, now: Date): Ledger {
+  const attempt = liveAttempt(ledger);
+  if (attempt === undefined || !hasFreshProgress(ledger, facts)) return ledger;
+  const isEnding = isFinished(facts, attempt) || failureOf(facts, attempt, now) !== undefined;
+  return isEnding || now.getTime() >= progressDueAt(ledger) ? withProgress(ledger, facts, now) : ledger;
+}
+
+/** Whether the operator's memory knows a later step than the status. */
+export function hasFreshProgress(ledger: Ledger, facts: Facts): boolean {
+  const { progress } = facts.observed;
+  return progress !== undefined && progress.epoch === ledger.epoch && progress.step > (ledger.progress?.step ?? -1);
+}
+
+/** When progress may be written again, in milliseconds since the epoch. */
+export function progressDueAt(ledger: Ledger): number {
+  const reportedMs = Date.parse(ledger.progress?.reportedAt ?? '');
+  return Number.isNaN(reportedMs) ? 0 : reportedMs + PROGRESS_INTERVAL_MS;
+}
+
+function withProgress(ledger: Ledger, facts: Facts, now: Date): Ledger {
+  const { progress } = facts.observed;
+  if (progress === undefined) return ledger;
+  const { step, loss, tokensPerSecond, etaSeconds } = progress;
+  const totalSteps = facts.spec?.training?.steps;
+  return {
+    ...ledger,
+    progress: {
+      step,
+      ...(totalSteps === undefined ? {} : { totalSteps }),
+      ...(isFiniteNumber(loss) ? { loss } : {}),
+      ...(isFiniteNumber(tokensPerSecond) ? { tokensPerSecond } : {}),
+      ...(isFiniteNumber(etaSeconds) ? { etaSeconds: Math.max(0, Math.round(etaSeconds)) } : {}),
+      reportedAt: now.toISOString(),
+    },
+  };
+}
+
+function recordSuccess(ledger: Ledger, facts: Facts, now: Date): Ledger {
+  const attempt = liveAttempt(ledger);
+  if (attempt?.stage !== 'Released' || !isFinished(facts, attempt)) return ledger;
+  const at = now.toISOString();
+  return withLastAttempt(ledger, {
+    stage: 'Ended',
+    runningAt: attempt.runningAt ?? at,
+    stoppingAt: at,
+    endedAt: at,
+    outcome: 'Succeeded',
+    ...lastStepOf(ledger, facts),
+  });
+}
+
+/** Outcome, reason, message and what answers it are decided here, once, before the first pod is deleted. */
+function recordFailure(ledger: Ledger, facts: Facts, now: Date): Ledger {
+  const attempt = liveAttempt(ledger);
+  if (attempt === undefined || attempt.stage === 'Stopping') return ledger;
+  const failure = failureOf(facts, attempt, now);
+  return failure === undefined ? ledger : withFailure(ledger, { failure, facts, now });
+}
+
+function withFailure(ledger: Ledger, { failure, facts, now }: { failure: Failure; facts: Facts; now: Date }): Ledger {
+  const lastStep = failure.lastStep === undefined ? lastStepOf(ledger, facts) : { lastStep: failure.lastStep };
+  const ended = withLastAttempt(ledger, {
+    stage: 'Stopping',
+    stoppingAt: now.toISOString(),
+    outcome: 'Failed',
+    reason: failure.reason,
+    message: failure.message.slice(0, 8_000),
+    ...lastStep,
+  });
+  const { answer, charged } = answerTo(ended, facts.restartPolicy);
+  const answered = withLastAttempt(ended, { answer, charged });
+  if (answer === 'GiveUp') return answered;
+  const restarts = {
+    total: ledger.restarts.total + 1,
+    charged: ledger.restarts.charged + (charged ? 1 : 0),
+  };
+  const delayMs = restartDelayMs({ ...answered, restarts }, facts.restartPolicy);
+  return { ...answered, restarts, notBefore: new Date(now.getTime() + delayMs).toISOString() };
+}
+
+/** Delete beats cancel beats suspend; all are answered by saving and stopping. */
+function recordStopRequest(ledger: Ledger, facts: Facts, now: Date): Ledger {
+  const attempt = liveAttempt(ledger);
+  if (attempt === undefined || attempt.stage === 'Stopping' || !isStopRequested(facts)) return ledger;
+  const forGood = facts.deleting || facts.cancel;
+  return withLastAttempt(ledger, {
+    stage: 'Stopping',
+    stoppingAt: now.toISOString(),
+    outcome: forGood ? 'Cancelled' : 'Suspended',
+    reason: forGood ? 'CancelRequested' : 'SuspendRequested',
+    charged: false,
+    ...lastStepOf(ledger, facts),
+  });
+}
+
+function recordEnd(ledger: Ledger, facts: Facts, now: Date): Ledger {
+  const attempt = liveAttempt(ledger);
+  if (attempt?.stage !== 'Stopping') return ledger;
+  const pods = podsOf(facts, attempt.epoch);
+  if (pods.some((pod) => isLive(facts, pod, now))) return ledger;
+  // A pod that a cache does not show may have been created a moment ago: only a live read says that it is gone.
+  if (
+    missingPodNames(facts, attempt).some(
+      (name) => !facts.confirmedMissing.has(name) && !facts.foreignPodNames.has(name),
+    )
+  ) {
+    return ledger;
+  }
+  const steps = pods.map((pod) => pod.exit?.cause?.lastStep ?? -1);
+  const lastStep = Math.max(attempt.lastStep ?? -1, ...steps);
+  return withLastAttempt(ledger, {
+    stage: 'Ended',
+    endedAt: now.toISOString(),
+    ...(lastStep < 0 ? {} : { lastStep }),
+  });
+}
+
+function recordTerminal(ledger: Ledger, facts: Facts): Ledger {
+  if (liveAttempt(ledger) !== undefined) return ledger;
+  const terminal = terminalOf(ledger, facts);
+  return terminal === undefined ? ledger : { ...ledger, terminal, notBefore: undefined };
+}
+
+function terminalOf(ledger: Ledger, facts: Facts): Terminal | undefined {
+  const last = ledger.attempts.at(-1);
+  if (last?.outcome === 'Succeeded') {
+    return { type: 'Complete', reason: 'AllRanksSucceeded', message: `Every rank of epoch ${last.epoch} finished.` };
+  }
+  if (facts.cancel) return { type: 'Failed', reason: 'Cancelled', message: 'Cancelled as spec.cancel asks.' };
+  if (last?.outcome !== 'Failed' || last.answer !== 'GiveUp') return undefined;
+  const message = last.message ?? 'The reason was not recorded.';
+  if (last.reason === 'DoNotRestart' || last.reason === 'NameConflict') {
+    return { type: 'Failed', reason: last.reason, message };
+  }
+  return {
+    type: 'Failed',
+    reason: 'RestartsExhausted',
+    message: `Failed in epoch ${last.epoch} after ${ledger.restarts.charged} of ${facts.restartPolicy.maxRestarts} restarts. ${message}`,
+  };
+}
+
+function isStopRequested(facts: Facts): boolean {
+  return facts.deleting || facts.cancel || facts.suspend;
+}
+
+/** Whether every pod of the attempt is observed. */
+function isComplete(facts: Facts, attempt: Attempt): boolean {
+  const pods = podsOf(facts, attempt.epoch);
+  const placement = placementOf(facts, attempt.epoch);
+  return pods.length > 0 && pods.length >= (placement === undefined ? pods.length : podCount(placement.spec));
+}
+
+function isFinished(facts: Facts, attempt: Attempt): boolean {
+  return isComplete(facts, attempt) && podsOf(facts, attempt.epoch).every((pod) => pod.phase === 'Succeeded');
+}
+
+function lastStepOf(ledger: Ledger, facts: Facts): { readonly lastStep?: number } {
+  const { progress } = facts.observed;
+  const attempt = liveAttempt(ledger);
+  const exits = attempt === undefined ? [] : podsOf(facts, attempt.epoch).map((pod) => pod.exit?.cause?.lastStep ?? -1);
+  const reported = progress?.epoch === ledger.epoch ? progress.step : -1;
+  const lastStep = Math.max(reported, attempt?.lastStep ?? -1, ...exits);
+  return lastStep < 0 ? {} : { lastStep };
+}
+
+function isFiniteNumber(value: number | undefined): value is number {
+  return value !== undefined && Number.isFinite(value);
+}

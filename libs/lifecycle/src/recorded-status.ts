@@ -1,0 +1,106 @@
+import {
+  Attempt,
+  type AttemptReason,
+  Condition,
+  findCondition,
+  isTrue,
+  MAX_ATTEMPTS_IN_STATUS,
+  type TrainingJob,
+  TrainingJobStatus,
+} from '@coxswain/api-types';
+
+/**
+ * What a job's status records, as far as it makes sense. The status may have been written by another version or edited by hand: a part
+ * that cannot be read counts as absent, so that one bad field never stops a job.
+ */
+export interface Ledger {
+  /** Number of the current attempt; 0 before the first. Never falls. */
+  readonly epoch: number;
+  readonly restarts: { readonly total: number; readonly charged: number };
+  readonly notBefore: string | undefined;
+  readonly progress: TrainingJobStatus['progress'];
+  readonly checkpoint: TrainingJobStatus['checkpoint'];
+  /** Oldest first. At most the last one is not Ended. */
+  readonly attempts: readonly Attempt[];
+  readonly terminal: Terminal | undefined;
+}
+
+/** How a job ended for good. */
+export type Terminal =
+  | { readonly type: 'Complete'; readonly reason: 'AllRanksSucceeded'; readonly message: string }
+  | {
+      readonly type: 'Failed';
+      readonly reason: 'RestartsExhausted' | 'DoNotRestart' | 'Cancelled' | 'NameConflict';
+      readonly message: string;
+    };
+
+export type { AttemptReason };
+
+const shape = TrainingJobStatus.shape;
+
+export function recordedLedger(job: TrainingJob): Ledger {
+  const raw = asRecord(job.status);
+  const attempts = listOf(raw.attempts, Attempt)
+    .toSorted((left, right) => left.epoch - right.epoch)
+    .slice(-MAX_ATTEMPTS_IN_STATUS)
+    .map((attempt, index, all) => (index < all.length - 1 ? { ...attempt, stage: 'Ended' as const } : attempt));
+  return {
+    epoch: Math.max(parsed(raw.epoch, shape.epoch) ?? 0, attempts.at(-1)?.epoch ?? 0),
+    restarts: parsed(raw.restarts, shape.restarts) ?? { total: 0, charged: 0 },
+    notBefore: parsed(raw.notBefore, shape.notBefore),
+    progress: parsed(raw.progress, shape.progress),
+    checkpoint: parsed(raw.checkpoint, shape.checkpoint),
+    attempts,
+    terminal: recordedTerminal(recordedConditions(job)),
+  };
+}
+
+/** The conditions that can be read; of two of one type the first. */
+export function recordedConditions(job: TrainingJob): readonly Condition[] {
+  return listOf(asRecord(job.status).conditions, Condition);
+}
+
+/** The attempt that is under way, if any. */
+export function liveAttempt(ledger: Ledger): Attempt | undefined {
+  const last = ledger.attempts.at(-1);
+  return last !== undefined && last.epoch === ledger.epoch && last.stage !== 'Ended' ? last : undefined;
+}
+
+/** The ledger with its last attempt changed. */
+export function withLastAttempt(ledger: Ledger, changes: Partial<Attempt>): Ledger {
+  const last = ledger.attempts.at(-1);
+  return last === undefined
+    ? ledger
+    : { ...ledger, attempts: [...ledger.attempts.slice(0, -1), { ...last, ...changes }] };
+}
+
+const TERMINAL_FAILURES = ['RestartsExhausted', 'DoNotRestart', 'Cancelled', 'NameConflict'] as const;
+
+function recordedTerminal(conditions: readonly Condition[]): Terminal | undefined {
+  if (isTrue(conditions, 'Complete')) {
+    const message = findCondition(conditions, 'Complete')?.message ?? '';
+    return { type: 'Complete', reason: 'AllRanksSucceeded', message };
+  }
+  const failed = findCondition(conditions, 'Failed');
+  if (failed?.status !== 'True') return undefined;
+  const reason = TERMINAL_FAILURES.find((known) => known === failed.reason) ?? 'RestartsExhausted';
+  return { type: 'Failed', reason, message: failed.message };
+}
+
+interface Schema<T> {
+  safeParse(value: unknown): { success: true; data: T } | { success: false };
+}
+
+function parsed<T>(value: unknown, schema: Schema<T>): T | undefined {
+  const result = schema.safeParse(value);
+  return result.success ? result.data : undefined;
+}
+
+function listOf<T>(value: unknown, schema: Schema<T>): readonly T[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((entry: unknown) => parsed(entry, schema) ?? []);
+}
+
+function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}

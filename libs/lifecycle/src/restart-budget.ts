@@ -1,0 +1,50 @@
+import { type Attempt, ATTEMPT_REASONS } from '@coxswain/api-types';
+import type { Ledger } from './recorded-status.ts';
+
+interface RestartPolicy {
+  readonly maxRestarts: number;
+  readonly delaySeconds: number;
+}
+
+/** Free restarts in a row that led nowhere; the next one is charged, so that nothing restarts for ever. */
+export const MAX_FREE_RESTARTS_IN_A_ROW = 10;
+const MAX_DELAY_SECONDS = 300;
+
+/** What answers the failure of the ledger's last attempt, and whether the budget pays for it. */
+export function answerTo(
+  ledger: Ledger,
+  policy: RestartPolicy,
+): { readonly answer: 'Restart' | 'GiveUp'; readonly charged: boolean } {
+  const failed = ledger.attempts.at(-1);
+  const reason = failed?.reason ?? 'LauncherFailed';
+  if (reason === 'DoNotRestart' || reason === 'NameConflict') {
+    return { answer: 'GiveUp', charged: ATTEMPT_REASONS[reason].charged };
+  }
+  const charged =
+    ATTEMPT_REASONS[reason].charged || freeFailuresInARow(ledger.attempts.slice(0, -1)) >= MAX_FREE_RESTARTS_IN_A_ROW;
+  return { answer: charged && ledger.restarts.charged >= policy.maxRestarts ? 'GiveUp' : 'Restart', charged };
+}
+
+/**
+ * Pause before the epoch that answers the last attempt's failure; `restarts` already counts it. Doubles with each charged restart, and
+ * with each free one that follows another without a step in between, up to 300 s (or to a longer first delay).
+ */
+export function restartDelayMs(ledger: Ledger, policy: RestartPolicy): number {
+  const failed = ledger.attempts.at(-1);
+  const doublings =
+    failed?.charged === true ? ledger.restarts.charged - 1 : freeFailuresInARow(ledger.attempts.slice(0, -1));
+  const seconds = policy.delaySeconds * 2 ** Math.min(Math.max(0, doublings), 20);
+  return 1000 * Math.min(seconds, Math.max(MAX_DELAY_SECONDS, policy.delaySeconds));
+}
+
+/** Trailing attempts that failed for free without having trained a step. */
+function freeFailuresInARow(attempts: readonly Attempt[]): number {
+  const lastFruitful = attempts.findLastIndex(
+    (attempt) => attempt.outcome !== 'Failed' || attempt.charged !== false || hasAdvanced(attempt),
+  );
+  return attempts.length - 1 - lastFruitful;
+}
+
+function hasAdvanced(attempt: Attempt): boolean {
+  return (attempt.lastStep ?? 0) > (attempt.resumedFrom?.step ?? 0);
+}
