@@ -1,0 +1,146 @@
+import { execFile } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  findBinary,
+  renderChart,
+  startControlPlane,
+  SYSTEM_NAMESPACE,
+  type ControlPlane,
+} from '@coxswain/test-harness';
+import { parseAllDocuments } from 'yaml';
+import { CLUSTER_RULES as API_RULES } from '../../apps/api/src/permissions.ts';
+import {
+  CLUSTER_RULES as OPERATOR_RULES,
+  NAMESPACE_RULES as OPERATOR_NAMESPACE_RULES,
+} from '../../apps/operator/src/permissions.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const chart = join(root, 'charts/coxswain');
+
+interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly rules?: readonly Rule[];
+}
+
+let manifests: readonly Manifest[];
+let rendered: string;
+
+beforeAll(async () => {
+  rendered = await renderChart();
+  manifests = parseAllDocuments(rendered).map((document) => document.toJS() as Manifest);
+}, 60_000);
+
+/** One line per verb on a resource, so that two ways to write the same rights compare equal. */
+function rights(rules: readonly Rule[]): readonly string[] {
+  return rules
+    .flatMap(({ apiGroups, resources, verbs, resourceNames = [] }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          verbs.map((verb) => `${verb} ${group}/${resource} ${resourceNames.join(',')}`.trim()),
+        ),
+      ),
+    )
+    .sort();
+}
+
+function rulesOf(kind: string, name: string): readonly Rule[] {
+  return manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name)?.rules ?? [];
+}
+
+async function helm(...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(await findBinary('helm'), args);
+  return stdout;
+}
+
+describe('the chart', () => {
+  it('passes a strict lint', async () => {
+    expect(await helm('lint', '--strict', chart)).toContain('0 chart(s) failed');
+  });
+
+  it('renders the same text twice', async () => {
+    expect(await renderChart()).toBe(rendered);
+  });
+
+  it.each([
+    ['an unknown value', 'operator.replica=2', 'replica'],
+    ['an image tag that moves', 'api.image.tag=latest', 'tag'],
+    ['no replica', 'operator.replicas=0', 'replicas'],
+    ['a cluster name that is no label', 'api.clusterName=My_Cluster', 'clusterName'],
+  ])('refuses %s and names it', async (_sentence, value, named) => {
+    await expect(renderChart({ values: [value] })).rejects.toThrow(named);
+  });
+
+  it('gives the operator exactly the rights that its code declares', () => {
+    expect(rights(rulesOf('ClusterRole', 'coxswain-operator'))).toEqual(rights(OPERATOR_RULES));
+    expect(rights(rulesOf('Role', 'coxswain-operator'))).toEqual(
+      rights(OPERATOR_NAMESPACE_RULES({ leaseName: 'coxswain-operator' })),
+    );
+  });
+
+  it('gives the API exactly the rights that its code declares', () => {
+    expect(rights(rulesOf('ClusterRole', 'coxswain-api'))).toEqual(rights(API_RULES));
+  });
+
+  it.each(['*', 'escalate', 'bind', 'impersonate'])('grants no %s', (word) => {
+    const all = manifests.flatMap((manifest) => manifest.rules ?? []);
+    expect(all.filter((rule) => [...rule.verbs, ...rule.resources, ...rule.apiGroups].includes(word))).toEqual([]);
+  });
+});
+
+describe('the real API server', () => {
+  let plane: ControlPlane;
+
+  beforeAll(async () => {
+    plane = await startControlPlane({ scheduler: false, controllerManager: false });
+    const namespace = {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: {
+        name: SYSTEM_NAMESPACE,
+        labels: { 'pod-security.kubernetes.io/enforce': 'restricted', 'pod-security.kubernetes.io/warn': 'restricted' },
+      },
+    };
+    await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: JSON.stringify(namespace) });
+  }, 120_000);
+
+  afterAll(() => plane.stop());
+
+  it('accepts the resource definitions, with the cost of their rules', async () => {
+    expect(await plane.kubectl(['apply', '--server-side', '-f', join(chart, 'crds')])).toContain(
+      'trainingjobs.training.coxswain.dev serverside-applied',
+    );
+  });
+
+  it('accepts every object by server-side dry run', async () => {
+    const answer = await plane.kubectl(['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'], {
+      input: rendered,
+    });
+    expect(answer.trim().split('\n')).toHaveLength(manifests.length);
+  });
+
+  it('accepts the pods of both programs in a namespace with restricted pod security', async () => {
+    for (const name of ['coxswain-operator', 'coxswain-api']) {
+      const deployment = manifests.find(
+        (manifest) => manifest.kind === 'Deployment' && manifest.metadata.name === name,
+      ) as unknown as { spec: { template: { spec: object } } };
+      await plane.kubectl(['-n', SYSTEM_NAMESPACE, 'create', 'serviceaccount', name]);
+      const pod = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name, namespace: SYSTEM_NAMESPACE },
+        spec: deployment.spec.template.spec,
+      };
+      expect(await plane.kubectl(['create', '--dry-run=server', '-f', '-'], { input: JSON.stringify(pod) })).toContain(
+        'created',
+      );
+    }
+  });
+});
