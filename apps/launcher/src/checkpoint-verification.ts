@@ -2,25 +2,17 @@ import { createHash } from 'node:crypto';
 import { lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SavedCheckpoint } from '@coxswain/api-types';
+import { CheckpointManifest, MANIFEST_FILE, manifestViolations, type FileOnDisk } from '@coxswain/checkpoint';
 import { z } from 'zod';
 import type { SavedFact } from './engine-facts.ts';
 
-const MANIFEST = 'manifest.json';
 /** A manifest of 16,384 ranks with three files each has about 8 MB. */
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 const FILES_AT_ONCE = 16;
 
-const ManifestFiles = z.object({
-  formatVersion: z.literal(1),
-  format: z.string().min(1).max(64),
-  step: z.int().min(0),
-  files: z.array(z.object({ path: z.string().min(1).max(4096), bytes: z.int().min(0) })),
-});
-type ManifestFiles = z.infer<typeof ManifestFiles>;
-
 export type Verification<T> =
   | { readonly kind: 'verified'; readonly value: T }
-  /** `why` is a sentence. */
+  /** `why` completes a sentence. */
   | { readonly kind: 'refused'; readonly why: string };
 
 class Refusal extends Error {}
@@ -37,7 +29,8 @@ export async function verifyCheckpoint(
 > {
   return await verified(async () => {
     const manifest = await readManifest(directory, manifestSha256);
-    await checkFiles(directory, manifest.files);
+    const [violation] = manifestViolations(manifest, await sizesOnDisk(directory, manifest.files));
+    if (violation !== undefined) throw new Refusal(`in ${directory}, ${violation}`);
     const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
     return { step: manifest.step, format: manifest.format, files: manifest.files.length, bytes };
   });
@@ -49,7 +42,7 @@ export async function verifySaved(saveDirectory: string, fact: SavedFact): Promi
   if (seen.kind === 'refused') return seen;
   const { step, files, bytes, format } = seen.value;
   if (step !== fact.step)
-    return { kind: 'refused', why: `The manifest says step ${step}, the engine said ${fact.step}.` };
+    return { kind: 'refused', why: `the manifest says step ${step}, the engine said ${fact.step}` };
   return {
     kind: 'verified',
     // Sizes as on disk, not as claimed.
@@ -57,18 +50,18 @@ export async function verifySaved(saveDirectory: string, fact: SavedFact): Promi
   };
 }
 
-async function readManifest(directory: string, sha256: string): Promise<ManifestFiles> {
-  const path = join(directory, MANIFEST);
+async function readManifest(directory: string, sha256: string): Promise<CheckpointManifest> {
+  const path = join(directory, MANIFEST_FILE);
   const bytes = await readBounded(path);
   const seen = createHash('sha256').update(bytes).digest('hex');
-  if (seen !== sha256) throw new Refusal(`${path} has SHA-256 ${seen}, not ${sha256}.`);
+  if (seen !== sha256) throw new Refusal(`${path} has SHA-256 ${seen}, not ${sha256}`);
   let json: unknown;
   try {
     json = JSON.parse(bytes.toString('utf8'));
   } catch {
-    throw new Refusal(`${path} is not JSON.`);
+    throw new Refusal(`${path} is not JSON`);
   }
-  const parsed = ManifestFiles.safeParse(json);
+  const parsed = CheckpointManifest.safeParse(json);
   if (!parsed.success) throw new Refusal(`${path} is no manifest: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
@@ -78,28 +71,30 @@ async function readBounded(path: string): Promise<Buffer> {
   try {
     const { size } = await file.stat();
     if (size > MAX_MANIFEST_BYTES)
-      throw new Refusal(`${path} has ${size} bytes; at most ${MAX_MANIFEST_BYTES} are read.`);
+      throw new Refusal(`${path} has ${size} bytes; at most ${MAX_MANIFEST_BYTES} are read`);
     return await file.readFile();
   } finally {
     await file.close();
   }
 }
 
-async function checkFiles(directory: string, files: ManifestFiles['files']): Promise<void> {
+/** What is there of `files`, each once; what is not a regular file counts as missing, so that a link leads nowhere. */
+async function sizesOnDisk(directory: string, files: CheckpointManifest['files']): Promise<readonly FileOnDisk[]> {
+  const found: FileOnDisk[] = [];
   for (let start = 0; start < files.length; start += FILES_AT_ONCE) {
-    await Promise.all(files.slice(start, start + FILES_AT_ONCE).map((file) => checkFile(directory, file)));
+    const some = files.slice(start, start + FILES_AT_ONCE);
+    found.push(...(await Promise.all(some.map(({ path }) => sizeOnDisk(directory, path)))).flat());
   }
+  return found;
 }
 
-async function checkFile(directory: string, file: ManifestFiles['files'][number]): Promise<void> {
-  if (file.path.startsWith('/') || file.path.split('/').includes('..')) {
-    throw new Refusal(`The manifest in ${directory} names ${JSON.stringify(file.path)}, which lies outside.`);
+async function sizeOnDisk(directory: string, path: string): Promise<readonly FileOnDisk[]> {
+  try {
+    const stats = await lstat(join(directory, path));
+    return stats.isFile() ? [{ path, bytes: stats.size }] : [];
+  } catch {
+    return [];
   }
-  const path = join(directory, file.path);
-  // lstat: a link could point to another tenant's or another epoch's file.
-  const stats = await lstat(path);
-  if (!stats.isFile()) throw new Refusal(`${path} is not a regular file.`);
-  if (stats.size !== file.bytes) throw new Refusal(`${path} has ${stats.size} bytes; the manifest says ${file.bytes}.`);
 }
 
 async function verified<T>(check: () => Promise<T>): Promise<Verification<T>> {
@@ -107,6 +102,6 @@ async function verified<T>(check: () => Promise<T>): Promise<Verification<T>> {
     return { kind: 'verified', value: await check() };
   } catch (error) {
     if (error instanceof Refusal) return { kind: 'refused', why: error.message };
-    return { kind: 'refused', why: `It cannot be read: ${error instanceof Error ? error.message : String(error)}.` };
+    return { kind: 'refused', why: `it cannot be read: ${error instanceof Error ? error.message : String(error)}` };
   }
 }

@@ -9,8 +9,6 @@ import type { RendezvousAddress } from './rendezvous.ts';
 import { LAUNCHER_ENV, type Settings } from './settings.ts';
 import { failedVerdict, isFailure, orderlyVerdict, type RankExit, type Verdict } from './verdict.ts';
 
-/** Time between SIGTERM and SIGKILL for ranks whose gang is lost: they are not asked to save. */
-const ABORT_MS = 1_000;
 /** How long the last output of a rank may take to arrive once the rank is gone. */
 const LAST_OUTPUT_MS = 500;
 const REPORT_FD = 3;
@@ -41,14 +39,13 @@ interface Rank {
  */
 export class Gang {
   readonly #options: GangOptions;
-  readonly #guard = new Guard();
+  #guard: Guard | undefined;
   readonly #verdict = Promise.withResolvers<Verdict>();
   #ranks: readonly Rank[] = [];
   /** What decides, once something has: later exits are consequences. */
   #decided: Verdict | undefined;
   #isStopAsked = false;
   #graceTimer: NodeJS.Timeout | undefined;
-  #abortTimer: NodeJS.Timeout | undefined;
   #garbageFacts = 0;
 
   constructor(options: GangOptions) {
@@ -77,6 +74,7 @@ export class Gang {
   /** Starts every rank. */
   start(address: RendezvousAddress): void {
     const { localWorldSize } = this.#options.settings;
+    this.#guard = new Guard();
     this.#ranks = Array.from({ length: localWorldSize }, (_, localRank) => this.#startRank(localRank, address));
     for (const rank of this.#ranks) rank.child.once('exit', (code, signal) => this.#onExit(rank, toExit(code, signal)));
   }
@@ -126,7 +124,7 @@ export class Gang {
     relay(child.stdout, new LogRelay(rank, stdout, tail));
     relay(child.stderr, new LogRelay(rank, stderr, tail));
     this.#readFacts(rank, child.stdio[REPORT_FD] as Readable);
-    if (child.pid !== undefined) this.#guard.watch(child.pid);
+    if (child.pid !== undefined) this.#guard?.watch(child.pid);
     return { rank, child, tail, closed, exit: undefined };
   }
 
@@ -146,7 +144,8 @@ export class Gang {
     rank.exit = exit;
     if (isFailure(exit) && this.#decided === undefined) {
       this.#decided = this.#failure(rank.rank, exit);
-      this.#abort();
+      // Not SIGTERM, which asks to save: a gang that lost a rank has nothing whole to save.
+      this.#signalGroups('SIGKILL');
     } else if (exit.kind === 'code' && exit.code === EXIT_CODES.stopped.code) {
       // The gang agreed to stop at one step, so the others are about to end as well.
       this.#startGrace(this.#options.settings.gracePeriodMs);
@@ -161,11 +160,6 @@ export class Gang {
     const verdict = failedVerdict(rank, exit, this.#options.settings.nodeName);
     if (!this.#isStopAsked || verdict.exitCode !== 128 + 15) return verdict;
     return { ...verdict, kind: 'stopped', message: `${verdict.message} when it was asked to stop, and saved nothing` };
-  }
-
-  #abort(): void {
-    this.#signalGroups('SIGTERM');
-    this.#abortTimer = setTimeout(() => this.#signalGroups('SIGKILL'), ABORT_MS);
   }
 
   #startGrace(graceMs: number): void {
@@ -192,12 +186,11 @@ export class Gang {
 
   async #settle(): Promise<void> {
     clearTimeout(this.#graceTimer);
-    clearTimeout(this.#abortTimer);
     const exits = this.#ranks.flatMap(({ exit }) => exit ?? []);
     const verdict = this.#decided ?? orderlyVerdict(exits);
     this.#signalGroups('SIGKILL');
     killStrays(this.#options.bootId);
-    this.#guard.dismiss();
+    this.#guard?.dismiss();
     await within(LAST_OUTPUT_MS, Promise.all(this.#ranks.map(({ closed }) => closed)));
     this.#verdict.resolve(verdict);
   }
