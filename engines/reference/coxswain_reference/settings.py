@@ -96,8 +96,8 @@ def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> S
             micro_batch_size=flags.micro_batch_size,
             steps=flags.steps,
             learning_rate=flags.learning_rate,
-            min_learning_rate=flags.min_learning_rate,
-            warmup_steps=flags.warmup_steps,
+            min_learning_rate=flags.learning_rate / 10 if flags.min_learning_rate is None else flags.min_learning_rate,
+            warmup_steps=min(10, flags.steps) if flags.warmup_steps is None else flags.warmup_steps,
             weight_decay=flags.weight_decay,
             seed=flags.seed,
             precision=flags.precision,
@@ -217,8 +217,8 @@ def _parser() -> argparse.ArgumentParser:
     add('--micro-batch-size', type=_positive, default=4, help='samples per forward pass of one rank')
     add('--steps', type=_positive, default=200, help='optimizer steps of the whole training, those resumed included')
     add('--learning-rate', type=_rate, default=1e-3)
-    add('--min-learning-rate', type=_rate, default=1e-4)
-    add('--warmup-steps', type=_not_negative, default=10)
+    add('--min-learning-rate', type=_rate, help='absent: a tenth of the learning rate')
+    add('--warmup-steps', type=_not_negative, help='absent: 10, or all steps where there are fewer')
     add('--weight-decay', type=_rate, default=0.1)
     add('--seed', type=_not_negative, default=1)
     add('--precision', choices=('fp32', 'bf16'), default='fp32')

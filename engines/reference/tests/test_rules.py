@@ -38,7 +38,7 @@ def data(tmp_path: Path) -> Path:
         ({'attention_heads': 3}, {}, '--attention-heads 3 does not divide --hidden-size 128.'),
         ({'hidden_size': 12}, {}, '--hidden-size 12 / --attention-heads 4 = 3 is odd'),
         ({'min_learning_rate': 1}, {}, '--min-learning-rate 1.0 is above --learning-rate 0.001'),
-        ({'steps': 5}, {}, '--warmup-steps 10 is above --steps 5'),
+        ({'steps': 5, 'warmup_steps': 10}, {}, '--warmup-steps 10 is above --steps 5'),
         ({'layers': 0}, {}, 'argument --layers: 0 is below 1, the least allowed.'),
         ({'layers': 'four'}, {}, "argument --layers: 'four' is not a whole number."),
         ({'learning_rate': 'nan'}, {}, 'argument --learning-rate: nan must be finite and not negative.'),
