@@ -1,0 +1,51 @@
+import { GPU_RESOURCE } from '@coxswain/api-types';
+import type { NodeFacts } from '@coxswain/fabric';
+import type { KubeObject } from '@coxswain/kube';
+import { deviceCount } from '../training-job/quantity.ts';
+
+/** What the operator keeps of a Node. */
+export interface CachedNode extends KubeObject {
+  readonly facts: NodeFacts;
+}
+
+/** The part of a Node that is kept; never throws, whatever is not of the expected shape counts as absent. */
+export function toCachedNode(node: KubeObject): CachedNode {
+  const { spec, status } = node as { spec?: Fields; status?: Fields };
+  const { name, uid, resourceVersion, labels } = node.metadata;
+  const conditions = array(status?.['conditions']);
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    facts: {
+      name,
+      labels: strings(labels),
+      gpuCapacity: deviceCount((status?.['allocatable'] as Fields | undefined)?.[GPU_RESOURCE]),
+      schedulable: spec?.['unschedulable'] !== true && !array(spec?.['taints']).some(repels),
+      ready: conditions.some((condition) => condition['type'] === 'Ready' && condition['status'] === 'True'),
+    },
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A gang's pods tolerate the taint by which GPU nodes keep other pods away. PreferNoSchedule repels nobody. */
+function repels(taint: Fields): boolean {
+  return taint['effect'] !== 'PreferNoSchedule' && !(taint['key'] === GPU_RESOURCE && taint['effect'] === 'NoSchedule');
+}
+
+function array(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'object' && one !== null) : [];
+}
+
+function strings(value: unknown): Readonly<Record<string, string>> {
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => typeof one === 'string')) as Record<
+    string,
+    string
+  >;
+}

@@ -1,0 +1,218 @@
+import {
+  CONTAINERS,
+  GPU_RESOURCE,
+  LABELS,
+  MAX_TERMINATION_MESSAGE_BYTES,
+  SCHEDULING_GATE,
+  TerminationCause,
+} from '@coxswain/api-types';
+import type { KubeObject } from '@coxswain/kube';
+import type { ObservedExit, ObservedPod } from '@coxswain/lifecycle';
+import { deviceCount } from '../training-job/quantity.ts';
+
+/**
+ * What the operator keeps of a pod: 0.4 kB for a stranger's, of which only the GPUs count, about 1 kB for a gang's. A whole pod is
+ * 25 kB, and there may be 100,000.
+ */
+export interface CachedPod extends KubeObject {
+  /** GPUs that it takes on its node while it is not terminal. */
+  readonly gpus: number;
+  readonly nodeName?: string;
+  readonly terminal: boolean;
+  /** Only for pods that carry a job's UID label, or that were read because they bear a gang's name. */
+  readonly gang?: GangFacts;
+}
+
+interface GangFacts {
+  readonly jobUid: string;
+  readonly epoch: number;
+  readonly podIndex: number;
+  /** UID of the controlling owner. */
+  readonly ownerUid?: string;
+  /** Position of our scheduling gate among the pod's gates; absent once it is lifted. */
+  readonly gatePosition?: number;
+  readonly phase: ObservedPod['phase'];
+  readonly running: boolean;
+  readonly containerWaiting?: NonNullable<ObservedPod['containerWaiting']>;
+  readonly exit?: ObservedExit;
+  readonly disruption?: string;
+  readonly statusReason?: string;
+  readonly schedulingMessage?: string;
+}
+
+/**
+ * The part of a pod that is kept. Never throws: a pod is what anybody may write into the cluster, so whatever is not of the expected
+ * shape counts as absent. `asGang` keeps the gang's facts of a pod without our label too.
+ */
+export function toCachedPod(pod: KubeObject, options: { readonly asGang?: boolean } = {}): CachedPod {
+  const spec = record(field(pod, 'spec'));
+  const status = record(field(pod, 'status'));
+  const { name, namespace, uid, resourceVersion, deletionTimestamp } = pod.metadata;
+  const labels = record(pod.metadata.labels);
+  const nodeName = text(spec['nodeName']);
+  const phase = phaseOf(status);
+  const isGang = options.asGang === true || text(labels[LABELS.jobUid]) !== undefined;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      ...optional('namespace', namespace),
+      ...optional('uid', uid),
+      ...optional('resourceVersion', resourceVersion),
+      ...optional('deletionTimestamp', deletionTimestamp),
+    },
+    gpus: gpusOf(spec),
+    ...optional('nodeName', nodeName),
+    terminal: phase === 'Succeeded' || phase === 'Failed',
+    ...(isGang ? { gang: gangFacts({ pod, spec, status, labels, phase }) } : {}),
+  };
+}
+
+/** The pod as decisions see it. A pod that carries a job's label but belongs to somebody else is not ours, and its numbers are not trusted. */
+export function toObservedPod(pod: CachedPod, jobUid: string): ObservedPod {
+  const { gang } = pod;
+  const ours = gang !== undefined && gang.ownerUid === jobUid && gang.jobUid === jobUid;
+  return {
+    name: pod.metadata.name,
+    uid: pod.metadata.uid ?? '',
+    epoch: ours ? gang.epoch : 0,
+    podIndex: ours ? gang.podIndex : 0,
+    ...optional('nodeName', pod.nodeName),
+    gated: gang?.gatePosition !== undefined,
+    phase: gang?.phase ?? 'Unknown',
+    ...optional('deletionTimestamp', pod.metadata.deletionTimestamp),
+    running: gang?.running ?? false,
+    ours,
+    ...optional('containerWaiting', gang?.containerWaiting),
+    ...optional('exit', gang?.exit),
+    ...optional('disruption', gang?.disruption),
+    ...optional('statusReason', gang?.statusReason),
+    ...optional('schedulingMessage', gang?.schedulingMessage),
+  };
+}
+
+interface RawPod {
+  readonly pod: KubeObject;
+  readonly spec: Fields;
+  readonly status: Fields;
+  readonly labels: Fields;
+  readonly phase: ObservedPod['phase'];
+}
+
+function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
+  const owner = list(pod.metadata.ownerReferences).find((reference) => reference['controller'] === true);
+  const gatePosition = list(spec['schedulingGates']).findIndex((gate) => gate['name'] === SCHEDULING_GATE);
+  const conditions = list(status['conditions']);
+  const trainer = list(status['containerStatuses']).find((container) => container['name'] === CONTAINERS.trainer);
+  const containers = [...list(status['initContainerStatuses']), ...(trainer === undefined ? [] : [trainer])];
+  const unscheduled = conditions.find((one) => one['type'] === 'PodScheduled' && one['status'] === 'False');
+  const disruption = conditions.find((one) => one['type'] === 'DisruptionTarget' && one['status'] === 'True');
+  return {
+    jobUid: text(labels[LABELS.jobUid]) ?? '',
+    epoch: wholeNumber(labels[LABELS.epoch]),
+    podIndex: wholeNumber(labels[LABELS.podIndex]),
+    ...optional('ownerUid', text(owner?.['uid'])),
+    ...(gatePosition < 0 ? {} : { gatePosition }),
+    phase,
+    running: trainer !== undefined && record(record(trainer['state'])['running'])['startedAt'] !== undefined,
+    ...optional(
+      'containerWaiting',
+      containers.map(waitingOf).find((waiting) => waiting !== undefined),
+    ),
+    ...optional('exit', exitOf(containers)),
+    ...optional('disruption', disruption === undefined ? undefined : (short(disruption['reason']) ?? 'Disrupted')),
+    ...optional('statusReason', short(status['reason'])),
+    ...optional('schedulingMessage', gatePosition < 0 ? short(unscheduled?.['message']) : undefined),
+  };
+}
+
+function waitingOf(container: Fields): ObservedPod['containerWaiting'] {
+  const waiting = record(record(container['state'])['waiting']);
+  const reason = short(waiting['reason']);
+  if (reason === undefined || reason === 'PodInitializing' || reason === 'ContainerCreating') return undefined;
+  return { reason, message: short(waiting['message']) ?? '', image: short(container['image']) ?? '' };
+}
+
+/** The first init container that failed, else the trainer's end. */
+function exitOf(containers: readonly Fields[]): ObservedExit | undefined {
+  for (const container of containers) {
+    const terminated = record(record(container['state'])['terminated']);
+    const exitCode = terminated['exitCode'];
+    if (typeof exitCode !== 'number') continue;
+    const isTrainer = container['name'] === CONTAINERS.trainer;
+    if (!isTrainer && exitCode === 0) continue;
+    const signal = terminated['signal'];
+    return {
+      exitCode,
+      ...(typeof signal === 'number' && signal > 0 ? { signal } : {}),
+      reason: short(terminated['reason']) ?? '',
+      ...optional('finishedAt', text(terminated['finishedAt'])),
+      ...optional('cause', isTrainer ? terminationCause(terminated['message']) : undefined),
+    };
+  }
+  return undefined;
+}
+
+/** The cause that a launcher left in its termination message; undefined when it is missing, cut off or something else. */
+export function terminationCause(message: unknown): TerminationCause | undefined {
+  if (typeof message !== 'string' || message.length > MAX_TERMINATION_MESSAGE_BYTES) return undefined;
+  try {
+    return TerminationCause.safeParse(JSON.parse(message)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Init containers run before the others, one after the other: the larger of both needs is what the scheduler reserves. */
+function gpusOf(spec: Fields): number {
+  const needs = (containers: unknown): number[] =>
+    list(containers).map((container) => {
+      const { requests, limits } = record(container['resources']) as { requests?: unknown; limits?: unknown };
+      return deviceCount(record(requests)[GPU_RESOURCE] ?? record(limits)[GPU_RESOURCE]);
+    });
+  const together = needs(spec['containers']).reduce((sum, gpus) => sum + gpus, 0);
+  return Math.max(together, ...needs(spec['initContainers']));
+}
+
+const PHASES = new Set<unknown>(['Pending', 'Running', 'Succeeded', 'Failed']);
+
+function phaseOf(status: Fields): ObservedPod['phase'] {
+  const phase = status['phase'];
+  if (phase === undefined) return 'Pending';
+  return PHASES.has(phase) ? (phase as ObservedPod['phase']) : 'Unknown';
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+const NOTHING: Fields = {};
+/** Messages of kubelet and scheduler are for one sentence of a person's; the rest is in the pod itself. */
+const MAX_SHORT = 512;
+
+function field(object: object, name: string): unknown {
+  return (object as Fields)[name];
+}
+
+function record(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : NOTHING;
+}
+
+function list(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.map(record) : [];
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function short(value: unknown): string | undefined {
+  return text(value)?.slice(0, MAX_SHORT);
+}
+
+function wholeNumber(value: unknown): number {
+  const number = typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : 0;
+  return number;
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
+}

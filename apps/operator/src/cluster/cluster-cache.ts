@@ -1,0 +1,86 @@
+import { LABELS, type Checkpoint, type Placement, type TrainingJob } from '@coxswain/api-types';
+import {
+  InformerGroup,
+  ObjectStore,
+  Reflector,
+  type Clock,
+  type KubeClient,
+  type KubeMetrics,
+  type KubeObject,
+  type ReflectorProblem,
+} from '@coxswain/kube';
+import { toCachedNode, type CachedNode } from './cached-node.ts';
+import { toCachedPod, type CachedPod } from './cached-pod.ts';
+import { GpuUsage } from './gpu-usage.ts';
+import { OwnWrites } from './own-writes.ts';
+import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from './paths.ts';
+
+/** Everything that the operator reads of the cluster, kept current by one watch per kind, with our own writes laid over it. */
+export interface ClusterCache {
+  readonly jobs: OwnWrites<TrainingJob & KubeObject>;
+  readonly placements: OwnWrites<Placement & KubeObject>;
+  readonly checkpoints: OwnWrites<Checkpoint & KubeObject>;
+  readonly pods: OwnWrites<CachedPod>;
+  readonly nodes: ObjectStore<CachedNode>;
+  readonly gpuUsage: GpuUsage;
+  readonly informers: InformerGroup;
+}
+
+/** Index of pods, placements and checkpoints by the UID of their job. */
+export const BY_JOB = 'job';
+/** Index of jobs by UID. */
+export const BY_UID = 'uid';
+/** Index of gang pods by the node that they are bound to. */
+export const BY_NODE = 'node';
+
+/** A cache that is empty until its informers run. */
+export function createClusterCache(options: {
+  readonly client: Pick<KubeClient, 'list' | 'requestStream'>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly metrics: KubeMetrics;
+  readonly onProblem: (problem: unknown) => void;
+}): ClusterCache {
+  const { client, clock, random, metrics, onProblem } = options;
+  const reflect = <T extends KubeObject>(
+    collectionPath: string,
+    trim?: (object: T) => T,
+  ): [ObjectStore<T>, Reflector<T>] => {
+    const store = new ObjectStore<T>({ onProblem, metrics });
+    const onError = (problem: ReflectorProblem): void => onProblem(problem);
+    const shared = { client, collectionPath, store, clock, random, metrics, onError };
+    return [store, new Reflector<T>({ ...shared, ...(trim === undefined ? {} : { trim }) })];
+  };
+  const [jobs, jobsReflector] = reflect<TrainingJob & KubeObject>(trainingJobsPath());
+  const [placements, placementsReflector] = reflect<Placement & KubeObject>(placementsPath());
+  const [checkpoints, checkpointsReflector] = reflect<Checkpoint & KubeObject>(checkpointsPath());
+  // One watch for all pods: a gang's for their state, everybody's for the GPUs that they hold.
+  const [pods, podsReflector] = reflect<CachedPod>(podsPath(), (pod) => toCachedPod(pod));
+  const [nodes, nodesReflector] = reflect<CachedNode>(nodesPath(), (node) => toCachedNode(node));
+  jobs.addIndex(BY_UID, (job) => [job.metadata.uid]);
+  placements.addIndex(BY_JOB, (placement) => [placement.spec.jobUid]);
+  checkpoints.addIndex(BY_JOB, (checkpoint) => [checkpoint.spec.jobUid]);
+  pods.addIndex(BY_JOB, (pod) => (pod.gang === undefined ? [] : [pod.gang.jobUid]));
+  pods.addIndex(BY_NODE, (pod) => (pod.gang === undefined || pod.nodeName === undefined ? [] : [pod.nodeName]));
+  return {
+    jobs: new OwnWrites(jobs, clock),
+    placements: new OwnWrites(placements, clock),
+    checkpoints: new OwnWrites(checkpoints, clock),
+    pods: new OwnWrites(pods, clock),
+    nodes,
+    gpuUsage: new GpuUsage(pods),
+    informers: new InformerGroup(
+      [jobsReflector, placementsReflector, checkpointsReflector, podsReflector, nodesReflector],
+      clock,
+    ),
+  };
+}
+
+/** Labels by which a child is found again. */
+export function childLabels(job: Pick<TrainingJob, 'metadata'>, epoch: number): Readonly<Record<string, string>> {
+  return {
+    [LABELS.jobUid]: job.metadata.uid,
+    [LABELS.jobName]: job.metadata.name,
+    [LABELS.epoch]: String(epoch),
+  };
+}

@@ -1,0 +1,101 @@
+import { compareResourceVersions, type KubeObject, type ObjectStore } from '@coxswain/kube';
+
+/**
+ * Read your own writes: the server's answers to our writes, laid over a cache that has not seen them yet.
+ *
+ * A watch may lag by seconds. Without this a pod that was just created looks missing and one that was just deleted looks alive.
+ * An answer is dropped as soon as the cache holds that object at least as new, or after {@link KEEP_MS}: by then a reader that
+ * still misses it must ask the server, as for any other absence.
+ */
+export class OwnWrites<T extends KubeObject> {
+  readonly #store: ObjectStore<T>;
+  readonly #monotonicMs: () => number;
+  readonly #written = new Map<string, { readonly group: string; readonly object: T; readonly atMs: number }>();
+  readonly #gone = new Map<string, number>();
+
+  constructor(store: ObjectStore<T>, clock: { monotonicMs(): number }) {
+    this.#store = store;
+    this.#monotonicMs = () => clock.monotonicMs();
+    store.onChange((change) => {
+      const uid = change.object.metadata.uid ?? '';
+      if (change.kind === 'deleted') {
+        this.#written.delete(uid);
+        // Kept: the answer to our own write may arrive after the event that says how it ended.
+        this.rememberGone(uid);
+        return;
+      }
+      const written = this.#written.get(uid);
+      if (written !== undefined && !isNewer(written.object, change.object)) this.#written.delete(uid);
+    });
+  }
+
+  /** An object as a write or a live read answered it, filed under `group` (a job's UID). */
+  remember(group: string, object: T): void {
+    const uid = object.metadata.uid;
+    if (uid === undefined || this.#gone.has(uid)) return;
+    const known = this.#written.get(uid);
+    if (known !== undefined && isNewer(known.object, object)) return;
+    this.#written.delete(uid);
+    this.#written.set(uid, { group, object, atMs: this.#monotonicMs() });
+  }
+
+  /** The server said that the object of this UID is gone for good. */
+  rememberGone(uid: string): void {
+    this.#written.delete(uid);
+    this.#gone.delete(uid);
+    this.#gone.set(uid, this.#monotonicMs());
+    this.#expire();
+  }
+
+  /** What the cache holds of a group, brought up to date by what we know better. */
+  view(group: string, cached: readonly T[]): readonly T[] {
+    this.#expire();
+    const seen = new Set<string>();
+    const current: T[] = [];
+    for (const object of cached) {
+      const uid = object.metadata.uid ?? '';
+      seen.add(uid);
+      if (!this.#gone.has(uid)) current.push(this.newest(object));
+    }
+    for (const [uid, written] of this.#written) {
+      if (written.group === group && !seen.has(uid)) current.push(written.object);
+    }
+    return current;
+  }
+
+  /** The cached object, or what a write of ours answered since. */
+  newest(cached: T): T {
+    const written = this.#written.get(cached.metadata.uid ?? '');
+    return written !== undefined && isNewer(written.object, cached) ? written.object : cached;
+  }
+
+  /** Answers held now; for tests of memory. */
+  get size(): number {
+    return this.#written.size + this.#gone.size;
+  }
+
+  #expire(): void {
+    const before = this.#monotonicMs() - KEEP_MS;
+    // Insertion order is time order, so the first one that is young enough ends the search.
+    for (const [uid, { atMs }] of this.#written) {
+      if (atMs > before) break;
+      this.#written.delete(uid);
+    }
+    for (const [uid, atMs] of this.#gone) {
+      if (atMs > before) break;
+      this.#gone.delete(uid);
+    }
+  }
+
+  /** The store this is laid over. */
+  get store(): ObjectStore<T> {
+    return this.#store;
+  }
+}
+
+const KEEP_MS = 60_000;
+
+function isNewer(a: KubeObject, b: KubeObject): boolean {
+  const order = compareResourceVersions(a.metadata.resourceVersion, b.metadata.resourceVersion);
+  return order !== undefined && order > 0;
+}

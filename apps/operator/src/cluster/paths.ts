@@ -1,0 +1,26 @@
+import { API_GROUP, API_VERSION } from '@coxswain/api-types';
+import { resourcePath } from '@coxswain/kube';
+
+/** Where our resources and their children are; without namespace it is the collection of all namespaces. */
+type Place = { readonly namespace?: string | undefined; readonly name?: string };
+
+const custom =
+  (plural: string) =>
+  (place: Place = {}): string =>
+    resourcePath({ group: API_GROUP, version: API_VERSION, plural, ...present(place) });
+
+export const trainingJobsPath = custom('trainingjobs');
+export const placementsPath = custom('placements');
+export const checkpointsPath = custom('checkpoints');
+
+export function podsPath(place: Place = {}): string {
+  return resourcePath({ group: '', version: 'v1', plural: 'pods', ...present(place) });
+}
+
+export function nodesPath(name?: string): string {
+  return resourcePath({ group: '', version: 'v1', plural: 'nodes', ...(name === undefined ? {} : { name }) });
+}
+
+function present({ namespace, name }: Place): { namespace?: string; name?: string } {
+  return { ...(namespace === undefined ? {} : { namespace }), ...(name === undefined ? {} : { name }) };
+}

@@ -1,0 +1,37 @@
+import { readConfig } from './config.ts';
+
+const least = {
+  COXSWAIN_REPORT_URLS: 'https://127.0.0.1:9443/, https://operator.coxswain-system.svc:9443',
+  COXSWAIN_LAUNCHER_IMAGE: 'coxswain/launcher:dev',
+};
+
+describe('the configuration', () => {
+  it('needs only the report addresses and the launcher image', () => {
+    const config = readConfig(least);
+    expect(config.reports.urls).toEqual(['https://127.0.0.1:9443', 'https://operator.coxswain-system.svc:9443']);
+    expect(config.reports.ownUrl).toBe('https://127.0.0.1:9443');
+    expect(config.reports.seriesReaders).toEqual([]);
+  });
+
+  it('spells series readers as the API server does', () => {
+    const config = readConfig({ ...least, COXSWAIN_SERIES_READERS: 'coxswain-system:api' });
+    expect(config.reports.seriesReaders).toEqual(['system:serviceaccount:coxswain-system:api']);
+  });
+
+  it('cannot be changed after it was read', () => {
+    const { lease } = readConfig(least) as { lease: { durationMs: number } };
+    expect(() => {
+      lease.durationMs = 1;
+    }).toThrow(TypeError);
+  });
+
+  it.each([
+    ['an address without TLS', { COXSWAIN_REPORT_URLS: 'http://127.0.0.1:9443' }, /COXSWAIN_REPORT_URLS.*https/],
+    ['a missing launcher image', { COXSWAIN_LAUNCHER_IMAGE: undefined }, /COXSWAIN_LAUNCHER_IMAGE/],
+    ['a port that is none', { COXSWAIN_HEALTH_LISTEN_PORT: 'eighty' }, /COXSWAIN_HEALTH_LISTEN_PORT/],
+    ['a reader without namespace', { COXSWAIN_SERIES_READERS: 'api' }, /namespace:serviceaccount/],
+    ['a lease that outlives its renewal', { COXSWAIN_LEASE_RENEW_DEADLINE_MS: '15000' }, /two replicas could lead/],
+  ])('refuses %s and says which variable and why', (_what, change, want) => {
+    expect(() => readConfig({ ...least, ...change })).toThrow(want);
+  });
+});

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { ObjectName } from '@coxswain/api-types';
+import { LOG_LEVELS } from '@coxswain/telemetry';
+import { z } from 'zod';
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const durationMs = z.coerce.number().int().min(1).max(86_400_000);
+const baseUrl = z
+  .url({ protocol: /^https$/, error: 'must be an https URL such as https://operator.coxswain-system.svc:9443' })
+  .transform((url) => url.replace(/\/+$/, ''));
+const urlList = z
+  .string()
+  .transform((list) =>
+    list
+      .split(',')
+      .map((url) => url.trim())
+      .filter((url) => url !== ''),
+  )
+  .pipe(z.array(baseUrl).min(1));
+
+/** Every variable that the operator reads, with its default and meaning. */
+const Environment = z.object({
+  COXSWAIN_KUBECONFIG: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Kubeconfig file; absent: the service account of the pod.'),
+  COXSWAIN_NAMESPACE: ObjectName.default('coxswain-system').describe('Where the Lease and the Secret of the CA live.'),
+  COXSWAIN_IDENTITY: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Name of this replica; a random part is added per start.'),
+  COXSWAIN_LEASE_NAME: ObjectName.default('coxswain-operator'),
+  COXSWAIN_LEASE_DURATION_MS: durationMs.default(15_000),
+  COXSWAIN_LEASE_RENEW_DEADLINE_MS: durationMs.default(10_000),
+  COXSWAIN_LEASE_RETRY_PERIOD_MS: durationMs.default(2_000),
+  COXSWAIN_WORKERS: z.coerce.number().int().min(1).max(64).default(8).describe('Jobs reconciled at the same time.'),
+  COXSWAIN_REPORT_LISTEN_HOST: z.string().min(1).default('0.0.0.0'),
+  COXSWAIN_REPORT_LISTEN_PORT: port.default(9443),
+  COXSWAIN_REPORT_URLS: urlList.describe(
+    'Base URLs written into pods: every replica, or the Service in front of them.',
+  ),
+  COXSWAIN_REPORT_OWN_URL: baseUrl
+    .optional()
+    .describe(
+      'Base URL of this replica alone, which a follower names as the leader’s; default: the first of the URLs.',
+    ),
+  COXSWAIN_SERIES_READERS: z
+    .string()
+    .default('')
+    .transform((list) => list.split(',').map((name) => name.trim()))
+    .pipe(z.array(z.string().regex(/^([a-z0-9.-]+:[a-z0-9.-]+)?$/, 'must be namespace:serviceaccount')))
+    .describe('Service accounts that may read the series stream, as namespace:name separated by commas.'),
+  COXSWAIN_LAUNCHER_IMAGE: z.string().min(1).describe('Image whose coxswain-launcher is copied into every pod.'),
+  COXSWAIN_POD_RUN_AS_NON_ROOT: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe('true: pods demand an image whose user is not root, as the restricted pod security standard does.'),
+  COXSWAIN_HEALTH_LISTEN_HOST: z.string().min(1).default('0.0.0.0'),
+  COXSWAIN_HEALTH_LISTEN_PORT: port.default(8081),
+  COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  COXSWAIN_PROGRESS_INTERVAL_MS: durationMs
+    .default(15_000)
+    .describe('Least time between two progress writes of one job; smaller in tests only.'),
+  COXSWAIN_HEARTBEAT_TIMEOUT_MS: durationMs.default(60_000).describe('Silence after which a connection is closed.'),
+});
+
+/** What the parts of the operator are given; nothing else reads the environment. */
+export interface Config {
+  readonly kubeconfigPath: string | undefined;
+  readonly namespace: string;
+  readonly identity: string;
+  readonly lease: {
+    readonly name: string;
+    readonly durationMs: number;
+    readonly renewDeadlineMs: number;
+    readonly retryPeriodMs: number;
+  };
+  readonly workers: number;
+  readonly reports: {
+    readonly listenHost: string;
+    readonly listenPort: number;
+    readonly urls: readonly string[];
+    readonly ownUrl: string;
+    /** User names as the API server spells them (system:serviceaccount:namespace:name). */
+    readonly seriesReaders: readonly string[];
+    readonly heartbeatTimeoutMs: number;
+  };
+  readonly pods: { readonly launcherImage: string; readonly runAsNonRoot: boolean };
+  readonly health: { readonly listenHost: string; readonly listenPort: number };
+  readonly logLevel: (typeof LOG_LEVELS)[number];
+  readonly progressIntervalMs: number;
+}
+
+/**
+ * The configuration that an environment says, frozen. Throws one error that names every variable that is wrong, with its rule;
+ * values are not repeated, because a variable may have been given a secret by mistake.
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const parsed = Environment.safeParse(environment);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+    throw new Error(`the operator cannot start with this environment:\n${problems.join('\n')}`);
+  }
+  const env = parsed.data;
+  if (env.COXSWAIN_LEASE_RENEW_DEADLINE_MS >= env.COXSWAIN_LEASE_DURATION_MS) {
+    throw new Error(
+      `COXSWAIN_LEASE_RENEW_DEADLINE_MS (${env.COXSWAIN_LEASE_RENEW_DEADLINE_MS}) must be below ` +
+        `COXSWAIN_LEASE_DURATION_MS (${env.COXSWAIN_LEASE_DURATION_MS}), or two replicas could lead at once`,
+    );
+  }
+  return deepFreeze({
+    kubeconfigPath: env.COXSWAIN_KUBECONFIG,
+    namespace: env.COXSWAIN_NAMESPACE,
+    identity: `${env.COXSWAIN_IDENTITY ?? hostname()}-${randomBytes(4).toString('hex')}`,
+    lease: {
+      name: env.COXSWAIN_LEASE_NAME,
+      durationMs: env.COXSWAIN_LEASE_DURATION_MS,
+      renewDeadlineMs: env.COXSWAIN_LEASE_RENEW_DEADLINE_MS,
+      retryPeriodMs: env.COXSWAIN_LEASE_RETRY_PERIOD_MS,
+    },
+    workers: env.COXSWAIN_WORKERS,
+    reports: {
+      listenHost: env.COXSWAIN_REPORT_LISTEN_HOST,
+      listenPort: env.COXSWAIN_REPORT_LISTEN_PORT,
+      urls: env.COXSWAIN_REPORT_URLS,
+      ownUrl: env.COXSWAIN_REPORT_OWN_URL ?? env.COXSWAIN_REPORT_URLS[0] ?? '',
+      seriesReaders: env.COXSWAIN_SERIES_READERS.filter((name) => name !== '').map(
+        (name) => `system:serviceaccount:${name}`,
+      ),
+      heartbeatTimeoutMs: env.COXSWAIN_HEARTBEAT_TIMEOUT_MS,
+    },
+    pods: {
+      launcherImage: env.COXSWAIN_LAUNCHER_IMAGE,
+      runAsNonRoot: env.COXSWAIN_POD_RUN_AS_NON_ROOT === 'true',
+    },
+    health: { listenHost: env.COXSWAIN_HEALTH_LISTEN_HOST, listenPort: env.COXSWAIN_HEALTH_LISTEN_PORT },
+    logLevel: env.COXSWAIN_LOG_LEVEL,
+    progressIntervalMs: env.COXSWAIN_PROGRESS_INTERVAL_MS,
+  });
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,418 @@
+import { randomUUID } from 'node:crypto';
+import { ANNOTATIONS, type TrainingJob } from '@coxswain/api-types';
+import {
+  createKubeClient,
+  EventRecorder,
+  keyOf,
+  LeaderLease,
+  sleep,
+  systemClock,
+  WorkQueue,
+  type Clock,
+  type KubeClient,
+  type KubeObject,
+  type StoreChange,
+} from '@coxswain/kube';
+import type { Decision } from '@coxswain/lifecycle';
+import type { Logger } from '@coxswain/telemetry';
+import type { CachedNode } from './cluster/cached-node.ts';
+import type { CachedPod } from './cluster/cached-pod.ts';
+import { BY_NODE, BY_UID, createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
+import { leadingClient } from './cluster/leading-client.ts';
+import type { Config } from './config/config.ts';
+import { startHealthServer, type HealthServer } from './process/health-server.ts';
+import { versionProblem } from './process/kubernetes-version.ts';
+import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
+import { TokenReviewAuthenticator } from './reports/authenticator.ts';
+import { KubernetesReportPorts } from './reports/kubernetes-report-ports.ts';
+import { ProgressBook } from './reports/progress-book.ts';
+import { Rendezvous } from './reports/rendezvous.ts';
+import { startReportServer, type ReportServer } from './reports/report-server.ts';
+import { Deliveries } from './reports/report-session.ts';
+import { ReportTls } from './reports/report-tls.ts';
+import { SecretAuthorityStore } from './reports/secret-authority-store.ts';
+import { SeriesRing } from './reports/series-ring.ts';
+import { Capacity, waitsForCapacity } from './training-job/capacity.ts';
+import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
+import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
+
+/** A running operator. */
+export interface Operator {
+  readonly healthPort: number;
+  readonly reportPort: number;
+  isLeader(): boolean;
+  /** Stops accepting, finishes what is under way, gives the lease back. Resolves within 25 s. */
+  stop(): Promise<void>;
+  /** Resolves with the reason when the operator ended by itself; never while it runs or after `stop`. */
+  readonly failed: Promise<unknown>;
+}
+
+const DRAIN_MS = 15_000;
+/** Freed GPUs come in bursts when a gang ends: the jobs that wait look once. */
+const CAPACITY_DELAY_MS = 200;
+const CERTIFICATE_CHECK_MS = 3_600_000;
+/** Above it the cache is too old to call this replica ready. */
+const MAX_OUTAGE_MS = 60_000;
+const RETRY_TERM_MS = 1_000;
+
+/** Starts an operator; rejects with a sentence for the administrator when it cannot work here at all. */
+export async function startOperator(
+  config: Config,
+  parts: { readonly log: Logger; readonly clock?: Clock },
+): Promise<Operator> {
+  const operator = new RunningOperator(config, { log: parts.log, clock: parts.clock ?? systemClock });
+  try {
+    await operator.start();
+    return operator;
+  } catch (error) {
+    await operator.stop();
+    throw error;
+  }
+}
+
+class RunningOperator implements Operator {
+  readonly #config: Config;
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #client: KubeClient;
+  readonly #metrics: OperatorMetrics;
+  readonly #cache: ClusterCache;
+  readonly #capacity: Capacity;
+  readonly #progress = new ProgressBook();
+  readonly #events: EventRecorder;
+  readonly #tls: ReportTls;
+  readonly #store: KubernetesTrainingJobStore;
+  readonly #stopping = new AbortController();
+  readonly #background: Promise<unknown>[] = [];
+  readonly #failure = Promise.withResolvers<unknown>();
+  /** How to cancel the next look at the progress of each job that has reported since the last one. */
+  readonly #progressTimers = new Map<string, () => void>();
+  #cancelCapacityTimer: (() => void) | undefined;
+  #lease: LeaderLease;
+  #queue: WorkQueue | undefined;
+  #health: HealthServer | undefined;
+  #reports: ReportServer | undefined;
+
+  constructor(config: Config, parts: { readonly log: Logger; readonly clock: Clock }) {
+    this.#config = config;
+    this.#log = parts.log;
+    this.#clock = parts.clock;
+    const clock = this.#clock;
+    this.#client = createKubeClient({
+      ...(config.kubeconfigPath === undefined ? {} : { kubeconfigPath: config.kubeconfigPath }),
+      userAgent: 'coxswain-operator',
+      fieldManager: FIELD_MANAGER,
+      maxInFlight: 32,
+    });
+    this.#metrics = createOperatorMetrics({
+      isLeader: () => (this.isLeader() ? 1 : 0),
+      launcherConnections: () => this.#reports?.connections ?? 0,
+      cachedPods: () => this.#cache.pods.store.size,
+      cachedJobs: () => this.#cache.jobs.store.size,
+    });
+    this.#cache = createClusterCache({
+      client: this.#client,
+      clock,
+      random: Math.random,
+      metrics: this.#metrics,
+      onProblem: (problem) => this.#log.warn({ problem }, 'the cache met something it could not use'),
+    });
+    this.#capacity = new Capacity(this.#cache);
+    this.#lease = this.#newLease();
+    const client = leadingClient(this.#client, () => this.#lease.assertLeading());
+    this.#store = new KubernetesTrainingJobStore({ client, cache: this.#cache, capacity: this.#capacity });
+    this.#events = new EventRecorder({
+      client,
+      clock,
+      reportingController: 'coxswain.dev/operator',
+      reportingInstance: config.identity,
+      metrics: this.#metrics,
+      onError: (error) => this.#log.warn({ err: error }, 'a Kubernetes Event was not written'),
+    });
+    this.#tls = new ReportTls({
+      store: new SecretAuthorityStore(this.#client, config.namespace),
+      hosts: [...new Set([...config.reports.urls, config.reports.ownUrl].map(hostOf))],
+      now: () => clock.now(),
+    });
+  }
+
+  get healthPort(): number {
+    return this.#health?.port ?? 0;
+  }
+
+  get reportPort(): number {
+    return this.#reports?.port ?? 0;
+  }
+
+  get failed(): Promise<unknown> {
+    return this.#failure.promise;
+  }
+
+  isLeader(): boolean {
+    return this.#lease.isLeader();
+  }
+
+  async start(): Promise<void> {
+    const problem = versionProblem(await this.#client.version());
+    if (problem !== undefined) throw new Error(problem);
+    this.#health = await startHealthServer(
+      { unreadyReasons: () => this.#unreadyReasons(), exposeMetrics: () => this.#metrics.metrics.expose() },
+      this.#config.health,
+    );
+    await this.#tls.refresh();
+    this.#watchCache();
+    this.#inBackground('informers', this.#cache.informers.run(this.#stopping.signal));
+    this.#reports = await this.#startReports();
+    this.#inBackground('certificate', this.#keepCertificate());
+    this.#inBackground('leadership', this.#lead());
+    this.#log.info(
+      { identity: this.#config.identity, healthPort: this.healthPort, reportPort: this.reportPort },
+      'operator started',
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#log.info('operator stops');
+    this.#stopping.abort();
+    await this.#reports?.stop();
+    await Promise.allSettled(this.#background);
+    await this.#events.flush();
+    await this.#health?.stop();
+    await this.#client.close();
+    this.#cancelCapacityTimer?.();
+    for (const cancel of this.#progressTimers.values()) cancel();
+    this.#log.info('operator stopped');
+  }
+
+  #unreadyReasons(): readonly string[] {
+    const { informers } = this.#cache;
+    const unsynced = informers.unsynced();
+    const outageMs = informers.longestOutageMs();
+    return [
+      ...(unsynced.length === 0 ? [] : [`waiting for the first list of ${unsynced.join(', ')}`]),
+      ...(outageMs <= MAX_OUTAGE_MS ? [] : [`a watch has been down for ${Math.round(outageMs / 1000)} s`]),
+      ...(this.#reports === undefined ? ['the report endpoint is not up'] : []),
+      ...(this.#stopping.signal.aborted ? ['stopping'] : []),
+    ];
+  }
+
+  /** Whatever is said by a reflector wakes the jobs it concerns; what to do is decided from the whole picture, not from the event. */
+  #watchCache(): void {
+    const { jobs, placements, checkpoints, pods, nodes } = this.#cache;
+    jobs.store.onChange((change) => this.#onJob(change));
+    placements.store.onChange(({ object }) => this.#wake(object.spec.jobUid));
+    checkpoints.store.onChange(({ object }) => this.#wake(object.spec.jobUid));
+    pods.store.onChange((change) => this.#onPod(change));
+    nodes.onChange((change) => this.#onNode(change));
+  }
+
+  #onJob(change: StoreChange<TrainingJob & KubeObject>): void {
+    const { object } = change;
+    if (change.kind === 'deleted') {
+      this.#progress.forget(object.metadata.uid);
+      this.#capacity.release(object.metadata.uid);
+      this.#wakeWaiting();
+      return;
+    }
+    const isEdited = change.kind === 'added' || change.previous.metadata.generation !== object.metadata.generation;
+    this.#queue?.add(keyOf(object), isEdited ? 'user' : 'normal');
+  }
+
+  #onPod(change: StoreChange<CachedPod>): void {
+    const { object } = change;
+    if (object.gang !== undefined) this.#wake(object.gang.jobUid);
+    const freed =
+      change.kind === 'deleted' || (change.kind === 'updated' && object.terminal && !change.previous.terminal);
+    if (freed && object.gpus > 0) this.#wakeWaiting();
+  }
+
+  #onNode(change: StoreChange<CachedNode>): void {
+    const { object } = change;
+    if (change.kind === 'updated' && sameFacts(change.previous, object)) return;
+    for (const pod of this.#cache.pods.store.byIndex(BY_NODE, object.metadata.name)) this.#wake(pod.gang?.jobUid ?? '');
+    this.#wakeWaiting();
+  }
+
+  #wake(jobUid: string): void {
+    const job = this.#cache.jobs.store.byIndex(BY_UID, jobUid)[0];
+    if (job !== undefined) this.#queue?.add(keyOf(job));
+  }
+
+  #wakeWaiting(): void {
+    if (this.#queue === undefined || this.#cancelCapacityTimer !== undefined) return;
+    this.#cancelCapacityTimer = this.#clock.setTimer(CAPACITY_DELAY_MS, () => {
+      this.#cancelCapacityTimer = undefined;
+      for (const job of this.#cache.jobs.store.list()) {
+        if (waitsForCapacity(this.#cache.jobs.newest(job))) this.#queue?.add(keyOf(job));
+      }
+    });
+  }
+
+  /** Reports come by the hundred per second; a job's status shows them every so often. */
+  #onProgress(jobUid: string): void {
+    if (this.#progressTimers.has(jobUid)) return;
+    const cancel = this.#clock.setTimer(this.#config.progressIntervalMs, () => {
+      this.#progressTimers.delete(jobUid);
+      this.#wake(jobUid);
+    });
+    this.#progressTimers.set(jobUid, cancel);
+  }
+
+  async #startReports(): Promise<ReportServer> {
+    const { reports } = this.#config;
+    const clock = this.#clock;
+    const authenticator = new TokenReviewAuthenticator({ client: this.#client, clock });
+    const series = new SeriesRing({ bootId: randomUUID() });
+    const ports = new KubernetesReportPorts({
+      client: this.#client,
+      cache: this.#cache,
+      store: this.#store,
+      term: () => (this.#queue !== undefined && this.isLeader() ? this.#lease.assertLeading() : undefined),
+      currentLeader: () => this.#lease.currentLeader(),
+      onNews: (pod, news) => (news === 'progress' ? this.#onProgress(pod.jobUid) : this.#wake(pod.jobUid)),
+    });
+    return startReportServer({
+      listenHost: reports.listenHost,
+      listenPort: reports.listenPort,
+      serving: this.#tls.material.serving,
+      clock,
+      silenceMs: reports.heartbeatTimeoutMs,
+      series: {
+        ring: series,
+        authenticator,
+        readers: reports.seriesReaders,
+        leadership: () => ports.leadership(),
+        clock,
+      },
+      sessions: {
+        ports,
+        authenticator,
+        series,
+        progress: this.#progress,
+        rendezvous: new Rendezvous(),
+        deliveries: new Deliveries(),
+        now: () => clock.now(),
+        sleep: (delayMs) => sleep(clock, delayMs, this.#stopping.signal),
+        count: (what) => this.#metrics.countSession(what),
+      },
+    });
+  }
+
+  async #keepCertificate(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (;;) {
+      await sleep(this.#clock, CERTIFICATE_CHECK_MS, signal);
+      if (signal.aborted) return;
+      try {
+        if (await this.#tls.refresh()) this.#reports?.useCertificate(this.#tls.material.serving);
+      } catch (error) {
+        this.#log.warn({ err: error }, 'the report certificate could not be checked; it is tried again in an hour');
+      }
+    }
+  }
+
+  /** Term after term: a lost lease ends the work, not the process, whose cache stays warm. */
+  async #lead(): Promise<void> {
+    const { signal } = this.#stopping;
+    // Whoever leads must see the cluster first.
+    if (!(await this.#cache.informers.waitForSync(signal))) return;
+    while (!signal.aborted) {
+      try {
+        await this.#lease.run({
+          signal,
+          onStartedLeading: (epoch, termSignal) => this.#work(epoch, termSignal),
+          onStoppedLeading: (why) => this.#log.info({ why }, 'leads no longer'),
+        });
+      } catch (error) {
+        this.#log.error({ err: error }, 'a term as leader failed');
+      }
+      if (signal.aborted) return;
+      this.#lease = this.#newLease();
+      await sleep(this.#clock, RETRY_TERM_MS, signal);
+    }
+  }
+
+  async #work(epoch: number, signal: AbortSignal): Promise<void> {
+    this.#log.info({ leaderEpoch: epoch }, 'leads');
+    this.#metrics.count('lease_transitions_total');
+    const queue = new WorkQueue({
+      clock: this.#clock,
+      random: Math.random,
+      name: 'trainingjobs',
+      metrics: this.#metrics,
+      onError: ({ key, error, failures, quarantined }) =>
+        this.#log.warn({ job: key, err: error, failures, quarantined }, 'a job could not be reconciled'),
+    });
+    const reconciler = new TrainingJobReconciler({
+      store: this.#store,
+      now: () => this.#clock.now(),
+      pods: () => ({
+        ...this.#config.pods,
+        reportUrls: this.#config.reports.urls,
+        reportCaPem: this.#tls.material.caBundlePem,
+      }),
+      progressOf: (job) => this.#progress.progressOf(job.metadata.uid, job.spec.training?.steps),
+      announce: (job, events) => this.#announce(job, events),
+    });
+    this.#queue = queue;
+    for (const job of this.#cache.jobs.store.list()) queue.add(keyOf(job), 'resync');
+    try {
+      await queue.run({
+        workers: this.#config.workers,
+        reconcile: (key) => reconciler.reconcile(key),
+        signal,
+        drainMs: DRAIN_MS,
+      });
+    } finally {
+      this.#queue = undefined;
+      this.#reports?.dismissLaunchers();
+    }
+  }
+
+  #announce(job: TrainingJob, events: Decision['events']): void {
+    for (const { type, severity, message, epoch } of events) {
+      const { name, namespace } = job.metadata;
+      this.#log.info({ job: `${namespace}/${name}`, epoch, event: type }, message);
+      this.#events.record({
+        regarding: job,
+        type: severity === 'info' ? 'Normal' : 'Warning',
+        reason: type,
+        action: 'Reconcile',
+        note: message,
+      });
+    }
+  }
+
+  #newLease(): LeaderLease {
+    const { lease, namespace, identity, reports } = this.#config;
+    return new LeaderLease({
+      client: this.#client,
+      namespace,
+      name: lease.name,
+      identity,
+      annotations: { [ANNOTATIONS.reportUrl]: reports.ownUrl },
+      leaseDurationMs: lease.durationMs,
+      renewDeadlineMs: lease.renewDeadlineMs,
+      retryPeriodMs: lease.retryPeriodMs,
+      clock: this.#clock,
+      random: Math.random,
+      onError: (error) => this.#log.warn({ err: error }, 'the lease could not be read or written'),
+    });
+  }
+
+  /** None of these may ever end before `stop`; one that does is a defect, and a restart is better than a half-dead replica. */
+  #inBackground(what: string, work: Promise<unknown>): void {
+    const ended = (error: unknown): void => {
+      if (!this.#stopping.signal.aborted) this.#failure.resolve(new Error(`${what} ended`, { cause: error }));
+    };
+    this.#background.push(work.then(() => ended(undefined), ended));
+  }
+}
+
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '');
+}
+
+function sameFacts(one: CachedNode, other: CachedNode): boolean {
+  return JSON.stringify(one.facts) === JSON.stringify(other.facts);
+}

@@ -1,0 +1,43 @@
+import { API_GROUP } from '@coxswain/api-types';
+import { REPORT_TLS_SECRET } from './reports/tls-secret-name.ts';
+
+/** One rule of a Kubernetes Role or ClusterRole. */
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+const READ = ['get', 'list', 'watch'] as const;
+
+/**
+ * Everything that the operator may do in every namespace: what it does, and nothing else. The chart's ClusterRole is compared with it.
+ *
+ * `trainingjobs/finalizers update` is what the OwnerReferencesPermissionEnforcement plugin asks of whoever sets blockOwnerDeletion.
+ */
+export const CLUSTER_RULES: readonly PolicyRule[] = [
+  { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'patch'] },
+  { apiGroups: [API_GROUP], resources: ['trainingjobs/status'], verbs: ['patch'] },
+  { apiGroups: [API_GROUP], resources: ['trainingjobs/finalizers'], verbs: ['update'] },
+  { apiGroups: [API_GROUP], resources: ['placements'], verbs: [...READ, 'create', 'delete'] },
+  { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create'] },
+  { apiGroups: [API_GROUP], resources: ['checkpoints/status'], verbs: ['patch'] },
+  { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
+  { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
+  { apiGroups: ['events.k8s.io', ''], resources: ['events'], verbs: ['create', 'patch'] },
+  { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+];
+
+/** What it may do in its own namespace alone. `create` cannot be limited to a name: it is not known to the authorizer then. */
+export const NAMESPACE_RULES = (options: { readonly leaseName: string }): readonly PolicyRule[] => [
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+  {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    verbs: ['get', 'update', 'patch'],
+    resourceNames: [options.leaseName],
+  },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'update', 'patch'], resourceNames: [REPORT_TLS_SECRET] },
+];

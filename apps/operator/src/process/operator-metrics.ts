@@ -1,0 +1,79 @@
+import type { KubeCounter, KubeMeasurement, KubeMetrics } from '@coxswain/kube';
+import { createMetrics, type Metrics } from '@coxswain/telemetry';
+import type { SessionCount } from '../reports/report-session.ts';
+
+/** Everything that the operator measures of itself. No label ever names a job, pod or rank: there are too many. */
+export interface OperatorMetrics extends KubeMetrics {
+  readonly metrics: Metrics;
+  countSession(what: SessionCount): void;
+}
+
+/** Figures that are looked up when somebody asks. */
+export interface Gauges {
+  readonly isLeader: () => number;
+  readonly launcherConnections: () => number;
+  readonly cachedPods: () => number;
+  readonly cachedJobs: () => number;
+}
+
+const COUNTERS: Readonly<Record<KubeCounter, { readonly help: string; readonly labelNames: readonly string[] }>> = {
+  reflector_lists_total: { help: 'Complete lists.', labelNames: ['collection'] },
+  reflector_watches_total: { help: 'Watches that were accepted.', labelNames: ['collection'] },
+  reflector_events_total: { help: 'Watch events.', labelNames: ['collection', 'type'] },
+  reflector_failures_total: { help: 'Lists and watches that ended early.', labelNames: ['collection', 'cause'] },
+  store_handler_errors_total: { help: 'Handlers and indexes that threw.', labelNames: ['where'] },
+  queue_adds_total: { help: 'Keys added to a queue.', labelNames: ['queue', 'priority'] },
+  queue_reconciles_total: { help: 'Reconciles by result.', labelNames: ['queue', 'result'] },
+  queue_quarantined_total: { help: 'Keys that were put aside for failing again and again.', labelNames: ['queue'] },
+  lease_transitions_total: { help: 'Terms of leadership begun.', labelNames: [] },
+  events_dropped_total: { help: 'Kubernetes Events that were not written.', labelNames: ['cause'] },
+};
+
+const MEASUREMENTS: Readonly<
+  Record<KubeMeasurement, { readonly help: string; readonly labelNames: readonly string[] }>
+> = {
+  queue_wait_ms: { help: 'Time from being wanted to being reconciled.', labelNames: ['queue'] },
+  queue_reconcile_ms: { help: 'Time of a reconcile.', labelNames: ['queue'] },
+  queue_depth: { help: 'Keys that wait for a worker.', labelNames: ['queue'] },
+  reflector_list_ms: { help: 'Time of a complete list.', labelNames: ['collection'] },
+};
+
+/** The operator's metrics in a registry of their own. */
+export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
+  const metrics = createMetrics({ processMetrics: true });
+  const name = (short: string): string => `coxswain_operator_${short}`;
+  const counters = mapValues(COUNTERS, (spec, short) => metrics.counter({ name: name(short), ...spec }));
+  const histograms = mapValues(MEASUREMENTS, (spec, short) =>
+    metrics.histogram({ name: name(short), ...spec, buckets: [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000] }),
+  );
+  const sessions = metrics.counter({
+    name: name('report_frames_total'),
+    help: 'What became of connections and frames of launchers.',
+    labelNames: ['what'],
+  });
+  metrics.gauge({ name: name('is_leader'), help: '1 while this replica leads.', collect: gauges.isLeader });
+  metrics.gauge({
+    name: name('launcher_connections'),
+    help: 'Connected launchers.',
+    collect: gauges.launcherConnections,
+  });
+  metrics.gauge({ name: name('cached_pods'), help: 'Pods in the cache.', collect: gauges.cachedPods });
+  metrics.gauge({ name: name('cached_jobs'), help: 'Jobs in the cache.', collect: gauges.cachedJobs });
+  return {
+    metrics,
+    count: (counter, labels) => counters[counter].inc(known(COUNTERS[counter].labelNames, labels)),
+    observe: (measurement, value, labels) =>
+      histograms[measurement].observe(known(MEASUREMENTS[measurement].labelNames, labels), value),
+    countSession: (what) => sessions.inc({ what }),
+  };
+}
+
+/** prom-client throws on a label it was not told of; a metric is no reason to fail. */
+function known(names: readonly string[], labels: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (labels[name] === undefined ? [] : [[name, labels[name]]])));
+}
+
+function mapValues<K extends string, V, R>(record: Readonly<Record<K, V>>, map: (value: V, key: K) => R): Record<K, R> {
+  const entries = (Object.entries(record) as [K, V][]).map(([key, value]) => [key, map(value, key)] as const);
+  return Object.fromEntries(entries) as Record<K, R>;
+}

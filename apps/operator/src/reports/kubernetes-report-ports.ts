@@ -1,0 +1,149 @@
+import { checkpointName, saveDirectoryOf } from '@coxswain/checkpoint';
+import {
+  ANNOTATIONS,
+  ranksOfPod,
+  type PlacementSpec,
+  type SavedCheckpoint,
+  type TrainingJob,
+} from '@coxswain/api-types';
+import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject } from '@coxswain/kube';
+import { toCachedPod, type CachedPod } from '../cluster/cached-pod.ts';
+import { BY_JOB, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
+import { placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
+import type { TrainingJobStore } from '../training-job/training-job-store.ts';
+import type { ReportingPod, ReportPorts } from './report-session.ts';
+
+/** What the ports are made of. */
+export interface KubernetesReportPortsOptions {
+  readonly client: Pick<KubeClient, 'get'>;
+  readonly cache: ClusterCache;
+  readonly store: Pick<TrainingJobStore, 'createCheckpoint'>;
+  /** Epoch of this replica's term as leader; undefined while it does not lead. */
+  readonly term: () => number | undefined;
+  readonly currentLeader: () => CurrentLeader | undefined;
+  readonly onNews: ReportPorts['onNews'];
+}
+
+/** The report server's view of the cluster: the cache, and the API server where the cache may lag. */
+export class KubernetesReportPorts implements ReportPorts {
+  readonly #options: KubernetesReportPortsOptions;
+
+  constructor(options: KubernetesReportPortsOptions) {
+    this.#options = options;
+  }
+
+  leadership(): ReturnType<ReportPorts['leadership']> {
+    const epoch = this.#options.term();
+    if (epoch !== undefined) return { leading: true, epoch };
+    const leaderUrl = this.#options.currentLeader()?.annotations[ANNOTATIONS.reportUrl];
+    return leaderUrl === undefined ? { leading: false } : { leading: false, leaderUrl };
+  }
+
+  async findPod(pod: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+  }): Promise<ReportingPod | 'unknown' | 'unavailable'> {
+    try {
+      const found = await this.#podOf(pod);
+      const gang = found?.gang;
+      // The owner decides, not the label: anybody who may create pods may write labels.
+      if (found === undefined || gang === undefined || gang.ownerUid !== gang.jobUid) return 'unknown';
+      const job = this.#jobOf(gang.jobUid);
+      if (job === undefined || job.metadata.namespace !== pod.namespace) return 'unknown';
+      const placement = await this.#placementOf(job, gang.epoch);
+      if (placement === undefined) return 'unknown';
+      const ranks = ranksOfPod(placement, gang.podIndex);
+      const totalSteps = job.spec.training?.steps;
+      return {
+        namespace: pod.namespace,
+        jobName: job.metadata.name,
+        jobUid: gang.jobUid,
+        epoch: gang.epoch,
+        podIndex: gang.podIndex,
+        firstRank: ranks[0] ?? 0,
+        rankCount: ranks.length,
+        ...(totalSteps === undefined ? {} : { totalSteps }),
+      };
+    } catch {
+      return 'unavailable';
+    }
+  }
+
+  currentEpoch(jobUid: string): number | undefined {
+    const job = this.#jobOf(jobUid);
+    return job === undefined ? undefined : (job.status?.epoch ?? 0);
+  }
+
+  /** The epoch is read live: a later one may have been recorded by a leader that took over a moment ago. */
+  async recordCheckpoint(pod: ReportingPod, saved: SavedCheckpoint): Promise<'recorded' | 'stale' | 'unwanted'> {
+    const { namespace, jobName, jobUid, epoch } = pod;
+    const job = await this.#getOrUndefined<TrainingJob & KubeObject>(trainingJobsPath({ namespace, name: jobName }));
+    if (job === undefined || job.metadata.uid !== jobUid || (job.status?.epoch ?? 0) !== epoch) return 'stale';
+    const directory = saveDirectoryOf(job, epoch);
+    const claimName = job.spec.checkpoint?.claimName;
+    if (directory === undefined || claimName === undefined) return 'unwanted';
+    const placement = await this.#placementOf(job, epoch);
+    if (placement === undefined)
+      throw new Error(`the placement of epoch ${epoch} of ${namespace}/${jobName} is missing`);
+    const { step, format, bytes, files, manifestSha256 } = saved;
+    await this.#options.store.createCheckpoint(job, {
+      name: checkpointName(job.metadata, { epoch, step }),
+      spec: {
+        jobName,
+        jobUid,
+        epoch,
+        step,
+        claimName,
+        path: `${directory}/${saved.directory}`,
+        layout: placement.layout,
+        format,
+        bytes,
+        files,
+        manifestSha256,
+      },
+    });
+    return 'recorded';
+  }
+
+  onNews(pod: ReportingPod, news: 'progress' | 'ended'): void {
+    this.#options.onNews(pod, news);
+  }
+
+  async #podOf(pod: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+  }): Promise<CachedPod | undefined> {
+    const cached = this.#options.cache.pods.store.get(keyOf({ metadata: pod }));
+    if (cached?.metadata.uid === pod.uid) return cached;
+    const live = await this.#getOrUndefined<KubeObject>(podsPath(pod));
+    return live?.metadata.uid === pod.uid ? toCachedPod(live) : undefined;
+  }
+
+  #jobOf(jobUid: string): TrainingJob | undefined {
+    const { jobs } = this.#options.cache;
+    const cached = jobs.store.byIndex(BY_UID, jobUid)[0];
+    return cached === undefined ? undefined : jobs.newest(cached);
+  }
+
+  async #placementOf(job: TrainingJob, epoch: number): Promise<PlacementSpec | undefined> {
+    const { placements } = this.#options.cache;
+    const { uid, namespace } = job.metadata;
+    const isOf = (spec: PlacementSpec): boolean => spec.jobUid === uid && spec.epoch === epoch;
+    const cached = placements.view(uid, placements.store.byIndex(BY_JOB, uid)).find(({ spec }) => isOf(spec));
+    const name = job.status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.placement;
+    if (cached !== undefined || name === undefined) return cached?.spec;
+    const live = await this.#getOrUndefined<{ readonly spec: PlacementSpec }>(placementsPath({ namespace, name }));
+    return live !== undefined && isOf(live.spec) ? live.spec : undefined;
+  }
+
+  async #getOrUndefined<T>(path: string): Promise<T | undefined> {
+    try {
+      return await this.#options.client.get<T>(path);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,178 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { MAX_REPORT_BYTES, REPORT_PATH, SERIES_PATH } from '@coxswain/api-types';
+import type { Clock } from '@coxswain/kube';
+import { WebSocketServer, type RawData, type WebSocket } from 'ws';
+import type { KeyPair } from './authority.ts';
+import { ReportSession, type SessionContext } from './report-session.ts';
+import { serveSeries, type SeriesAccess } from './series-stream.ts';
+import { Throttle } from './throttle.ts';
+
+/** What the server is made of. */
+export interface ReportServerOptions {
+  readonly listenHost: string;
+  readonly listenPort: number;
+  readonly serving: KeyPair;
+  readonly sessions: SessionContext;
+  readonly series: SeriesAccess;
+  readonly clock: Clock;
+  /** A connection that says nothing for so long is cut; the launcher comes back. It says nothing about the gang. */
+  readonly silenceMs: number;
+}
+
+/** The TLS port for launchers and for the API's series stream. */
+export interface ReportServer {
+  readonly port: number;
+  /** Connections of launchers now. */
+  readonly connections: number;
+  /** Serves new connections with another certificate. */
+  useCertificate(serving: KeyPair): void;
+  /** This replica leads no longer: every launcher is sent away. */
+  dismissLaunchers(): void;
+  stop(): Promise<void>;
+}
+
+const MAX_CONNECTIONS = 20_000;
+/** Generous for an honest launcher of 16 fast ranks; above it the connection is read more slowly, and nothing is lost. */
+const MESSAGES = { ratePerSecond: 200, burst: 1_000 } as const;
+const KILOBYTES = { ratePerSecond: 2_048, burst: 4_096 } as const;
+
+/** Starts the server; rejects when the port is taken. */
+export async function startReportServer(options: ReportServerOptions): Promise<ReportServer> {
+  const launchers = new Map<WebSocket, ReportSession>();
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_REPORT_BYTES,
+    perMessageDeflate: false,
+    clientTracking: false,
+  });
+  const server = createServer(
+    { cert: options.serving.certPem, key: options.serving.keyPem, minVersion: 'TLSv1.3' },
+    (request, response) => route(options, request, response),
+  );
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => undefined); // A connection that breaks off during its handshake concerns nobody.
+    if (pathOf(request) !== REPORT_PATH) return void socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
+    if (launchers.size >= MAX_CONNECTIONS) {
+      return void socket.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n');
+    }
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      launchers.set(webSocket, attach({ webSocket, token: bearerOf(request), launchers }, options));
+    });
+  });
+  server.on('tlsClientError', () => undefined);
+  await listening(server, options);
+  return {
+    port: (server.address() as AddressInfo).port,
+    get connections() {
+      return launchers.size;
+    },
+    useCertificate: ({ certPem, keyPem }) =>
+      server.setSecureContext({ cert: certPem, key: keyPem, minVersion: 'TLSv1.3' }),
+    dismissLaunchers: () => {
+      for (const session of launchers.values()) session.start();
+    },
+    stop: async () => {
+      for (const session of [...launchers.values()]) {
+        session.refuse({ code: 'notReady', message: 'this replica is shutting down' });
+      }
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+        for (const webSocket of launchers.keys()) webSocket.terminate();
+      });
+    },
+  };
+}
+
+function attach(
+  connection: {
+    readonly webSocket: WebSocket;
+    readonly token: string | undefined;
+    readonly launchers: Map<WebSocket, ReportSession>;
+  },
+  options: ReportServerOptions,
+): ReportSession {
+  const { webSocket, token, launchers } = connection;
+  const { clock, silenceMs } = options;
+  const throttle = new Throttle({ messages: MESSAGES, kilobytes: KILOBYTES, clock });
+  const session = new ReportSession(options.sessions, {
+    token,
+    link: {
+      send: (message) => {
+        if (webSocket.readyState === webSocket.OPEN) webSocket.send(JSON.stringify(message));
+      },
+      close: () => webSocket.close(1000),
+    },
+  });
+  let cancelSilence = (): void => undefined;
+  const restartSilence = (): void => {
+    cancelSilence();
+    cancelSilence = clock.setTimer(silenceMs, () => webSocket.terminate());
+  };
+  // One frame at a time: while it is dealt with the socket is not read, so a flood waits in the sender's own buffers.
+  let turn = Promise.resolve();
+  const deal = async (frame: string): Promise<void> => {
+    const waitMs = throttle.take(frame.length);
+    if (waitMs > 0) await options.sessions.sleep(waitMs);
+    await session.receive(frame);
+  };
+  let queued = 0;
+  webSocket.on('message', (data: RawData, isBinary: boolean) => {
+    restartSilence();
+    webSocket.pause();
+    queued += 1;
+    turn = turn
+      .then(() => deal(isBinary ? '' : textOf(data)))
+      .catch(() => undefined) // A session never throws; should it, the connection goes on and the frame is lost.
+      .finally(() => {
+        queued -= 1;
+        if (queued === 0) webSocket.resume();
+      });
+  });
+  webSocket.on('error', () => webSocket.terminate());
+  webSocket.on('close', () => {
+    cancelSilence();
+    session.end();
+    launchers.delete(webSocket);
+  });
+  restartSilence();
+  session.start();
+  return session;
+}
+
+function route(options: ReportServerOptions, request: IncomingMessage, response: ServerResponse): void {
+  response.on('error', () => undefined);
+  if (request.method === 'GET' && pathOf(request) === SERIES_PATH) {
+    void serveSeries(options.series, { request, response, token: bearerOf(request) });
+    return;
+  }
+  response.writeHead(404, { 'content-type': 'text/plain' }).end(`there is ${REPORT_PATH} and ${SERIES_PATH}\n`);
+}
+
+function pathOf(request: IncomingMessage): string {
+  return (request.url ?? '').split('?')[0] ?? '';
+}
+
+function bearerOf(request: IncomingMessage): string | undefined {
+  const [, token] = /^Bearer ([A-Za-z0-9._~+/=-]{1,8192})$/i.exec(request.headers.authorization ?? '') ?? [];
+  return token;
+}
+
+function textOf(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString('utf8');
+  return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8');
+}
+
+function listening(server: Server, options: ReportServerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.listenPort, options.listenHost, () => {
+      server.off('error', reject);
+      server.on('error', () => undefined);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,336 @@
+import {
+  LauncherMessage,
+  REPORT_TOKEN_AUDIENCE,
+  type OperatorMessage,
+  type SavedCheckpoint,
+} from '@coxswain/api-types';
+import type { Authenticator } from './authenticator.ts';
+import type { ProgressBook } from './progress-book.ts';
+import type { Rendezvous } from './rendezvous.ts';
+import type { SeriesRing } from './series-ring.ts';
+
+type Refusal = Extract<OperatorMessage, { kind: 'refused' }>;
+type MessageOf<K extends LauncherMessage['kind']> = Extract<LauncherMessage, { kind: K }>;
+
+/** A pod of a gang, as the cluster knows it. */
+export interface ReportingPod {
+  readonly namespace: string;
+  readonly jobName: string;
+  readonly jobUid: string;
+  readonly epoch: number;
+  readonly podIndex: number;
+  readonly firstRank: number;
+  readonly rankCount: number;
+  /** Steps of the whole job, where it says so. */
+  readonly totalSteps?: number;
+}
+
+/** What a session needs to know of the cluster, and to have done there. */
+export interface ReportPorts {
+  /** Whether this replica leads; if not, where the leader is. */
+  leadership():
+    { readonly leading: true; readonly epoch: number } | { readonly leading: false; readonly leaderUrl?: string };
+  /** The pod of that identity; unknown: it is no gang's pod, or not of that UID. unavailable: it cannot be told at the moment. */
+  findPod(pod: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+  }): Promise<ReportingPod | 'unknown' | 'unavailable'>;
+  /** Newest epoch of the job; undefined when the job is gone. */
+  currentEpoch(jobUid: string): number | undefined;
+  /** Writes the Checkpoint resource. stale: a later epoch exists. unwanted: the job keeps no checkpoints. Throws when it cannot be told. */
+  recordCheckpoint(pod: ReportingPod, saved: SavedCheckpoint): Promise<'recorded' | 'stale' | 'unwanted'>;
+  /** Something was reported that the job's status may want to show. */
+  onNews(pod: ReportingPod, news: 'progress' | 'ended'): void;
+}
+
+/** What all sessions of a server share. */
+export interface SessionContext {
+  readonly ports: ReportPorts;
+  readonly authenticator: Authenticator;
+  readonly rendezvous: Rendezvous;
+  readonly progress: ProgressBook;
+  readonly series: SeriesRing;
+  readonly deliveries: Deliveries;
+  readonly now: () => Date;
+  readonly sleep: (delayMs: number) => Promise<void>;
+  readonly count: (what: SessionCount) => void;
+}
+
+/** What a server counts of its sessions; a closed set, so that metrics stay few. */
+export type SessionCount = `refused_${Refusal['code']}` | 'malformed' | 'message' | 'duplicate';
+
+/** The connection under a session. */
+export interface SessionLink {
+  send(message: OperatorMessage): void;
+  /** Ends the connection after what was sent. */
+  close(): void;
+}
+
+/** So many frames may be wrong before the connection is given up: one is an accident, this many are not. */
+const MAX_MALFORMED = 20;
+/** Waits between tries to write a checkpoint; after them the launcher is told to come again. */
+const CHECKPOINT_RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
+
+/**
+ * The operator's side of one launcher's connection. Identity is settled once, at `hello`; that this replica leads and that the epoch
+ * is the newest is looked at for every message. Nothing that a launcher says can throw.
+ */
+export class ReportSession {
+  readonly #context: SessionContext;
+  readonly #link: SessionLink;
+  readonly #token: string | undefined;
+  #pod: ReportingPod | undefined;
+  #podUid = '';
+  #bootId = '';
+  #leave: (() => void) | undefined;
+  #malformed = 0;
+  #ended = false;
+
+  constructor(context: SessionContext, connection: { readonly link: SessionLink; readonly token: string | undefined }) {
+    this.#context = context;
+    this.#link = connection.link;
+    this.#token = connection.token;
+  }
+
+  /** The pod's UID once it is known to be who it says. */
+  get podUid(): string | undefined {
+    return this.#pod === undefined ? undefined : this.#podUid;
+  }
+
+  /** A follower says so at once. Answers whether the session goes on. */
+  start(): boolean {
+    return this.#refuseUnlessLeading();
+  }
+
+  /** One frame; to be called for one at a time, in order. */
+  async receive(frame: string): Promise<void> {
+    if (this.#ended) return;
+    const message = parseFrame(frame);
+    if (message === undefined) return this.#dropMalformed('the frame is not a message of this protocol');
+    this.#context.count('message');
+    if (!this.#refuseUnlessLeading()) return;
+    if (message.kind === 'hello') await this.#welcome(message);
+    else await this.#handle(message);
+  }
+
+  /** The connection is gone, or is to go. */
+  end(): void {
+    this.#ended = true;
+    this.#leave?.();
+    this.#leave = undefined;
+  }
+
+  /** Says why and closes. */
+  refuse(refusal: Omit<Refusal, 'kind'>): void {
+    if (this.#ended) return;
+    this.#context.count(`refused_${refusal.code}`);
+    this.#link.send({ kind: 'refused', ...refusal });
+    this.end();
+    this.#link.close();
+  }
+
+  async #welcome(hello: MessageOf<'hello'>): Promise<void> {
+    if (this.#pod !== undefined) return this.#dropMalformed('hello was said before');
+    const found = await this.#identify(hello);
+    if (found === undefined || !this.#refuseUnlessLeading()) return;
+    this.#pod = found;
+    this.#podUid = hello.podUid;
+    this.#bootId = hello.bootId;
+    if (!this.#refuseUnlessCurrent(found)) return;
+    const leadership = this.#context.ports.leadership();
+    this.#link.send({ kind: 'welcome', leaderEpoch: leadership.leading ? leadership.epoch : 0 });
+    this.#leave = this.#context.rendezvous.join(found, {
+      podIndex: found.podIndex,
+      send: (address) => this.#link.send({ kind: 'rendezvous', address }),
+    });
+    this.#noteRendezvous(found, hello.rendezvous);
+    this.#acknowledge(hello);
+  }
+
+  /** Who is it? Its token says which pod, the cluster says what that pod is, and hello must agree with both. */
+  async #identify(hello: MessageOf<'hello'>): Promise<ReportingPod | undefined> {
+    const { authenticator, ports } = this.#context;
+    if (this.#token === undefined) return this.#refused('unauthenticated', 'no bearer token was presented');
+    const answer = await authenticator.authenticate(this.#token, [REPORT_TOKEN_AUDIENCE]);
+    if (answer.kind === 'unavailable') return this.#refused('notReady', 'the token cannot be checked at the moment');
+    if (answer.kind === 'refused') return this.#refused('unauthenticated', 'the token is not valid for this endpoint');
+    const { pod, namespace } = answer.identity;
+    if (pod === undefined || pod.uid !== hello.podUid) {
+      return this.#refused('unauthenticated', `the token was not made for the pod of UID ${hello.podUid}`);
+    }
+    const found = await ports.findPod({ namespace, ...pod });
+    if (found === 'unavailable') return this.#refused('notReady', 'the pod cannot be looked up at the moment');
+    if (found === 'unknown') return this.#refused('unknownPod', `${namespace}/${pod.name} is not a pod of a gang`);
+    const { jobUid, epoch, podIndex } = hello;
+    if (found.jobUid !== jobUid || found.epoch !== epoch || found.podIndex !== podIndex) {
+      return this.#refused(
+        'unauthenticated',
+        `the pod is index ${found.podIndex} of epoch ${found.epoch} of job ${found.jobUid}, not ${podIndex} of ${epoch} of ${jobUid}`,
+      );
+    }
+    return found;
+  }
+
+  async #handle(message: Exclude<LauncherMessage, { kind: 'hello' }>): Promise<void> {
+    const pod = this.#pod;
+    if (pod === undefined) return this.refuse({ code: 'malformed', message: 'the first message must be hello' });
+    if (message.podUid !== this.#podUid || message.epoch !== pod.epoch) {
+      return this.#dropMalformed('the message names another pod or epoch than hello did');
+    }
+    if (!this.#refuseUnlessCurrent(pod)) return;
+    if (!ranksAreOf(message, pod)) return this.#dropMalformed('the message speaks of ranks of another pod');
+    this.#noteRendezvous(pod, message.rendezvous);
+    const isNew = this.#context.deliveries.isNew(this.#podUid, { bootId: this.#bootId, sequence: message.sequence });
+    if (!isNew) this.#context.count('duplicate');
+    // Checkpoints are written under a name of their own, so a repetition is harmless; a forgotten one would not be.
+    const done = isNew || message.kind === 'checkpointSaved' ? await this.#perform(pod, message) : true;
+    if (done) this.#acknowledge(message);
+  }
+
+  /** Answers whether the message is dealt with and may be acknowledged. */
+  async #perform(pod: ReportingPod, message: Exclude<LauncherMessage, { kind: 'hello' }>): Promise<boolean> {
+    const { progress, ports } = this.#context;
+    switch (message.kind) {
+      case 'heartbeat':
+      case 'checkpointStarted':
+        return true;
+      case 'step':
+        this.#performStep(pod, message);
+        return true;
+      case 'resumed':
+        progress.recordResumed(pod, message.step);
+        return true;
+      case 'checkpointSaved':
+        return this.#performCheckpoint(pod, message.checkpoint);
+      case 'ended':
+        // Only a hint to look sooner: what counts is the pod's own status and termination message.
+        ports.onNews(pod, 'ended');
+        return true;
+    }
+  }
+
+  #performStep(pod: ReportingPod, message: MessageOf<'step'>): void {
+    const { progress, series, ports, now } = this.#context;
+    const { step, loss, tokens, learningRate, gradNorm, ranks } = message;
+    if (pod.totalSteps !== undefined && step > pod.totalSteps) {
+      return this.#dropMalformed(`step ${step} is beyond the job's ${pod.totalSteps}`);
+    }
+    const stepTimeMs = ranks.reduce((slowest, rank) => Math.max(slowest, rank.stepTimeMs), 0);
+    const { jobUid, namespace, jobName, epoch } = pod;
+    series.append({
+      at: now().toISOString(),
+      jobUid,
+      namespace,
+      jobName,
+      epoch,
+      step,
+      loss,
+      tokens,
+      stepTimeMs,
+      learningRate,
+      gradNorm,
+      ranks,
+    });
+    if (progress.recordStep(pod, { step, loss, tokens, stepTimeMs })) ports.onNews(pod, 'progress');
+  }
+
+  async #performCheckpoint(pod: ReportingPod, saved: SavedCheckpoint): Promise<boolean> {
+    const { ports, sleep } = this.#context;
+    for (const delayMs of [...CHECKPOINT_RETRY_MS, undefined]) {
+      if (this.#ended || !this.#refuseUnlessLeading()) return false;
+      const outcome = await ports.recordCheckpoint(pod, saved).catch(() => 'failed' as const);
+      if (outcome === 'stale') {
+        this.#refused('staleEpoch', `epoch ${pod.epoch} has been replaced by a later one`);
+        return false;
+      }
+      if (outcome !== 'failed') return true;
+      if (delayMs !== undefined) await sleep(delayMs);
+    }
+    this.#refused('notReady', 'the checkpoint cannot be recorded at the moment');
+    return false;
+  }
+
+  #noteRendezvous(pod: ReportingPod, address: string | null): void {
+    if (address === null || pod.podIndex !== 0) return;
+    if (isHostAndPort(address)) this.#context.rendezvous.announce(pod, address);
+    else this.#dropMalformed(`the rendezvous address "${address.slice(0, 64)}" is not host:port`);
+  }
+
+  #acknowledge(message: LauncherMessage): void {
+    if (!this.#ended) this.#link.send({ kind: 'ack', sequence: message.sequence });
+  }
+
+  #refuseUnlessLeading(): boolean {
+    const leadership = this.#context.ports.leadership();
+    if (leadership.leading) return true;
+    const { leaderUrl } = leadership;
+    this.refuse({
+      code: 'notLeader',
+      message: 'another replica leads',
+      ...(leaderUrl === undefined ? {} : { leaderUrl }),
+    });
+    return false;
+  }
+
+  #refuseUnlessCurrent(pod: ReportingPod): boolean {
+    const current = this.#context.ports.currentEpoch(pod.jobUid);
+    if (current === pod.epoch) return true;
+    if (current === undefined) this.#refused('unknownPod', 'the job of this pod does not exist');
+    else if (current > pod.epoch) {
+      this.#refused('staleEpoch', `epoch ${pod.epoch} has been replaced by epoch ${current}`);
+    } else this.#refused('notReady', `epoch ${pod.epoch} has not been seen here yet`);
+    return false;
+  }
+
+  #refused(code: Refusal['code'], message: string): undefined {
+    this.refuse({ code, message });
+    return undefined;
+  }
+
+  #dropMalformed(why: string): void {
+    this.#context.count('malformed');
+    this.#malformed += 1;
+    if (this.#malformed > MAX_MALFORMED) this.refuse({ code: 'malformed', message: why.slice(0, 1024) });
+  }
+}
+
+/** Which messages of each pod have been dealt with, so that one that is sent again after a lost acknowledgement counts once. */
+export class Deliveries {
+  readonly #newest = new Map<string, { readonly bootId: string; readonly sequence: number }>();
+  readonly #maxPods: number;
+
+  constructor(maxPods = 50_000) {
+    this.#maxPods = maxPods;
+  }
+
+  /** Whether the message was not seen before; from now on it was. */
+  isNew(podUid: string, message: { readonly bootId: string; readonly sequence: number }): boolean {
+    const newest = this.#newest.get(podUid);
+    if (newest?.bootId === message.bootId && message.sequence <= newest.sequence) return false;
+    this.#newest.delete(podUid);
+    this.#newest.set(podUid, message);
+    // Insertion order is the order of the last message: the pod that has been silent longest goes first.
+    const [oldest] = this.#newest.keys();
+    if (this.#newest.size > this.#maxPods && oldest !== undefined) this.#newest.delete(oldest);
+    return true;
+  }
+}
+
+function parseFrame(frame: string): LauncherMessage | undefined {
+  try {
+    return LauncherMessage.safeParse(JSON.parse(frame)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function ranksAreOf(message: LauncherMessage, pod: ReportingPod): boolean {
+  if (message.kind !== 'step' && message.kind !== 'heartbeat') return true;
+  return message.ranks.every(({ rank }) => rank >= pod.firstRank && rank < pod.firstRank + pod.rankCount);
+}
+
+function isHostAndPort(address: string): boolean {
+  const [, port] = /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})$/.exec(address) ?? [];
+  return port !== undefined && Number(port) > 0 && Number(port) <= 65_535;
+}

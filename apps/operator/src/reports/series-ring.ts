@@ -1,0 +1,91 @@
+import type { SeriesFrame } from '@coxswain/api-types';
+
+type StepFrame = Extract<SeriesFrame, { kind: 'step' }>;
+/** A step as it is put in: the ring gives it its number. */
+export type NewStepFrame = Omit<StepFrame, 'kind' | 'bootId' | 'sequence'>;
+
+/** Where a reader stands. It moves by itself; a reader that is too slow finds itself past what was dropped. */
+export interface SeriesCursor {
+  /** The next line of NDJSON without its newline, or undefined when the reader has everything. */
+  next(): string | undefined;
+}
+
+/**
+ * The newest steps of all jobs, in order, in bounded memory. Sequence numbers are dense per boot: a reader sees by a jump that
+ * frames were dropped before it came to read them, and how many.
+ */
+export class SeriesRing {
+  readonly bootId: string;
+  readonly #limits: SeriesLimits;
+  /** Kept as text, since each frame is made once and sent to several readers. Holds the numbers from `#oldest` to `#next - 1`. */
+  readonly #lines = new Map<number, string>();
+  readonly #waiting = new Set<() => void>();
+  #oldest = 1;
+  #next = 1;
+  #characters = 0;
+
+  constructor(options: { readonly bootId: string; readonly limits?: Partial<SeriesLimits> }) {
+    this.bootId = options.bootId;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+  }
+
+  /** Number of the newest frame; 0 before the first. */
+  get newestSequence(): number {
+    return this.#next - 1;
+  }
+
+  append(frame: NewStepFrame): void {
+    const numbered: StepFrame = { kind: 'step', bootId: this.bootId, sequence: this.#next, ...frame };
+    const line = JSON.stringify(numbered);
+    this.#lines.set(this.#next, line);
+    this.#next += 1;
+    this.#characters += line.length;
+    while (this.#lines.size > this.#limits.frames || this.#characters > this.#limits.characters) this.#dropOldest();
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** A reader that has seen everything up to `after` of boot `bootId`; of another boot, it starts with the oldest frame there is. */
+  cursor(from: { readonly bootId?: string | undefined; readonly after?: number | undefined }): SeriesCursor {
+    let position = from.bootId === this.bootId ? (from.after ?? 0) + 1 : 1;
+    return {
+      next: () => {
+        position = Math.min(Math.max(position, this.#oldest), this.#next);
+        const line = this.#lines.get(position);
+        if (line !== undefined) position += 1;
+        return line;
+      },
+    };
+  }
+
+  /** Calls `wake` on every new frame; returns how to stop. */
+  onAppend(wake: () => void): () => void {
+    this.#waiting.add(wake);
+    return () => this.#waiting.delete(wake);
+  }
+
+  /** A sign of life for readers while nothing happens. */
+  keepalive(at: Date): string {
+    const frame: SeriesFrame = {
+      kind: 'keepalive',
+      bootId: this.bootId,
+      sequence: this.newestSequence,
+      at: at.toISOString(),
+    };
+    return JSON.stringify(frame);
+  }
+
+  #dropOldest(): void {
+    this.#characters -= this.#lines.get(this.#oldest)?.length ?? 0;
+    this.#lines.delete(this.#oldest);
+    this.#oldest += 1;
+  }
+}
+
+/** Bounds of what is kept, whichever is reached first. */
+export interface SeriesLimits {
+  readonly frames: number;
+  /** One byte each: the frames are ASCII but for names. */
+  readonly characters: number;
+}
+
+const DEFAULT_LIMITS: SeriesLimits = { frames: 50_000, characters: 64 * 1024 * 1024 };

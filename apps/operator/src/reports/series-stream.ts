@@ -1,0 +1,94 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { REPORT_TOKEN_AUDIENCE } from '@coxswain/api-types';
+import type { Clock } from '@coxswain/kube';
+import type { Authenticator } from './authenticator.ts';
+import type { ReportPorts } from './report-session.ts';
+import type { SeriesRing } from './series-ring.ts';
+
+/** Who may read the series, and from where. */
+export interface SeriesAccess {
+  readonly ring: SeriesRing;
+  readonly authenticator: Authenticator;
+  /** User names as the API server spells them. */
+  readonly readers: readonly string[];
+  readonly leadership: ReportPorts['leadership'];
+  readonly clock: Clock;
+}
+
+const KEEPALIVE_MS = 10_000;
+
+/**
+ * The newline-delimited stream of steps: `?bootId=…&after=N` goes on after frame N. It ends when this replica stops leading; a
+ * follower answers 503 with `leaderUrl`. A reader that is too slow skips frames, which it sees by their numbers.
+ */
+export async function serveSeries(
+  access: SeriesAccess,
+  call: { readonly request: IncomingMessage; readonly response: ServerResponse; readonly token: string | undefined },
+): Promise<void> {
+  const { request, response, token } = call;
+  const denied = await denialOf(access, token);
+  if (denied !== undefined) {
+    response.writeHead(denied.status, { 'content-type': 'application/problem+json' });
+    response.end(JSON.stringify(denied));
+    return;
+  }
+  const query = new URL(request.url ?? '/', 'https://operator').searchParams;
+  const after = Number(query.get('after') ?? Number.NaN);
+  const cursor = access.ring.cursor({
+    bootId: query.get('bootId') ?? undefined,
+    after: Number.isSafeInteger(after) && after >= 0 ? after : undefined,
+  });
+  response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
+  response.write(`${access.ring.keepalive(access.clock.now())}\n`);
+
+  /** Writes until everything is sent or the reader's buffer is full; a full one goes on at 'drain', from wherever the ring is then. */
+  let isFull = false;
+  const pump = (): void => {
+    if (!access.leadership().leading) return void response.end();
+    while (!isFull) {
+      const line = cursor.next();
+      if (line === undefined) return;
+      isFull = !response.write(`${line}\n`);
+    }
+  };
+  let cancelKeepalive = (): void => undefined;
+  const keepAlive = (): void => {
+    if (response.writableEnded) return;
+    if (!isFull) response.write(`${access.ring.keepalive(access.clock.now())}\n`);
+    pump();
+    cancelKeepalive = access.clock.setTimer(KEEPALIVE_MS, keepAlive);
+  };
+  const stopWaking = access.ring.onAppend(pump);
+  response.on('drain', () => {
+    isFull = false;
+    pump();
+  });
+  response.on('close', () => {
+    stopWaking();
+    cancelKeepalive();
+  });
+  cancelKeepalive = access.clock.setTimer(KEEPALIVE_MS, keepAlive);
+  pump();
+}
+
+interface Denial {
+  readonly status: number;
+  readonly title: string;
+  readonly leaderUrl?: string;
+}
+
+async function denialOf(access: SeriesAccess, token: string | undefined): Promise<Denial | undefined> {
+  if (token === undefined) return { status: 401, title: 'present a service account token as bearer' };
+  // A token made for us alone is better; one for the API server is what a program outside the cluster has.
+  const made = await access.authenticator.authenticate(token, [REPORT_TOKEN_AUDIENCE]);
+  const answer = made.kind === 'refused' ? await access.authenticator.authenticate(token, []) : made;
+  if (answer.kind === 'unavailable') return { status: 503, title: 'the token cannot be checked at the moment' };
+  if (answer.kind === 'refused') return { status: 401, title: 'the token is not valid' };
+  if (!access.readers.includes(answer.identity.username)) {
+    return { status: 403, title: `${answer.identity.username} may not read the series` };
+  }
+  const leadership = access.leadership();
+  if (leadership.leading) return undefined;
+  const { leaderUrl } = leadership;
+  return { status: 503, title: 'another replica leads', ...(leaderUrl === undefined ? {} : { leaderUrl }) };
+}

@@ -1,0 +1,314 @@
+import {
+  API_GROUP_VERSION,
+  FINALIZER,
+  SCHEDULING_GATE,
+  type Checkpoint,
+  type CheckpointResourceSpec,
+  type Placement,
+  type PlacementSpec,
+  type TrainingJob,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
+import type { FabricCapacity } from '@coxswain/fabric';
+import { isAlreadyExists, isConflict, isInvalid, isNotFound, type KubeClient, type KubeObject } from '@coxswain/kube';
+import type { NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
+import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
+import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
+import { BY_JOB, childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
+import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
+import type { Capacity } from './capacity.ts';
+import { ownedBy } from './owner.ts';
+import type { TrainingJobStore } from './training-job-store.ts';
+
+/** Field manager of everything that the operator applies. */
+export const FIELD_MANAGER = 'coxswain-operator';
+
+type JobObject = TrainingJob & KubeObject;
+type Merge = Readonly<Record<string, unknown>>;
+
+/** The store over the Kubernetes API. `client` must refuse writes when this process does not lead. */
+export class KubernetesTrainingJobStore implements TrainingJobStore {
+  readonly #client: KubeClient;
+  readonly #cache: ClusterCache;
+  readonly #capacity: Capacity;
+
+  constructor(options: { readonly client: KubeClient; readonly cache: ClusterCache; readonly capacity: Capacity }) {
+    this.#client = options.client;
+    this.#cache = options.cache;
+    this.#capacity = options.capacity;
+  }
+
+  findJob(key: string): TrainingJob | undefined {
+    const cached = this.#cache.jobs.store.get(key);
+    return cached === undefined ? undefined : this.#cache.jobs.newest(cached);
+  }
+
+  podsOf(job: TrainingJob): readonly ObservedPod[] {
+    const { uid } = job.metadata;
+    const pods = this.#cache.pods.view(uid, this.#cache.pods.store.byIndex(BY_JOB, uid));
+    return pods
+      .filter((pod) => pod.metadata.namespace === job.metadata.namespace)
+      .map((pod) => toObservedPod(pod, uid));
+  }
+
+  placementsOf(job: TrainingJob): readonly Placement[] {
+    const { uid, namespace } = job.metadata;
+    const placements = this.#cache.placements.view(uid, this.#cache.placements.store.byIndex(BY_JOB, uid));
+    return placements.filter((placement) => placement.metadata.namespace === namespace);
+  }
+
+  checkpointsOf(job: TrainingJob): readonly Checkpoint[] {
+    const { uid, namespace } = job.metadata;
+    const checkpoints = this.#cache.checkpoints.view(uid, this.#cache.checkpoints.store.byIndex(BY_JOB, uid));
+    return checkpoints.filter((checkpoint) => checkpoint.metadata.namespace === namespace);
+  }
+
+  capacityFor(job: TrainingJob): FabricCapacity {
+    return this.#capacity.forJob(job.metadata.uid);
+  }
+
+  reserve(placement: PlacementSpec): void {
+    this.#capacity.reserve(placement);
+  }
+
+  release(job: TrainingJob): void {
+    this.#capacity.release(job.metadata.uid);
+  }
+
+  async readLiveNodeStates(names: readonly string[]): Promise<ReadonlyMap<string, NodeState>> {
+    const states = new Map<string, NodeState>();
+    for (const name of new Set(names)) {
+      const node = this.#cache.nodes.get(name) ?? (await this.#readLiveNode(name));
+      states.set(name, node === undefined ? 'gone' : node.facts.ready ? 'ready' : 'notReady');
+    }
+    return states;
+  }
+
+  async readLivePod(job: TrainingJob, name: string): Promise<boolean> {
+    const pod = await this.#readOrUndefined(podsPath({ namespace: job.metadata.namespace, name }));
+    if (pod !== undefined) this.#rememberPod(job, pod);
+    return pod !== undefined;
+  }
+
+  async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {
+    const { name, namespace, uid, resourceVersion } = job.metadata;
+    // The resourceVersion makes this a compare-and-set: a spec that was edited meanwhile is looked at first.
+    const body = {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'TrainingJob',
+      metadata: { name, namespace, uid, resourceVersion },
+      status,
+    };
+    const path = trainingJobsPath({ namespace, name });
+    return this.#updatingJob(job, () =>
+      this.#client.apply<JobObject>(path, body, { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' }),
+    );
+  }
+
+  async addFinalizer(job: TrainingJob): Promise<void> {
+    const finalizers = job.metadata.finalizers ?? [];
+    if (!finalizers.includes(FINALIZER)) await this.#setFinalizers(job, [...finalizers, FINALIZER]);
+  }
+
+  async removeFinalizer(job: TrainingJob): Promise<void> {
+    const finalizers = job.metadata.finalizers ?? [];
+    if (!finalizers.includes(FINALIZER)) return;
+    await this.#setFinalizers(
+      job,
+      finalizers.filter((finalizer) => finalizer !== FINALIZER),
+    );
+  }
+
+  async createPlacement(
+    job: TrainingJob,
+    placement: { readonly name: string; readonly spec: PlacementSpec },
+  ): Promise<void> {
+    const { namespace, uid } = job.metadata;
+    const { name, spec } = placement;
+    const body = {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'Placement',
+      metadata: { name, namespace, labels: childLabels(job, spec.epoch), ownerReferences: [ownedBy(job)] },
+      spec,
+    };
+    try {
+      const created = await this.#client.create<Placement & KubeObject>(placementsPath({ namespace }), body);
+      this.#cache.placements.remember(uid, created);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      // Either our own create whose answer was lost, or that of an earlier leader: the recorded placement is the one to continue.
+      const path = placementsPath({ namespace, name });
+      const live = await this.#client.get<Placement & KubeObject>(path);
+      if (!isOwnedBy(live, job) || live.spec.jobUid !== uid || live.spec.epoch !== spec.epoch) {
+        throw new Error(
+          `Placement ${namespace}/${name} exists and is not of epoch ${spec.epoch} of this job; delete it so that the job can be placed`,
+        );
+      }
+      this.#cache.placements.remember(uid, live);
+    }
+  }
+
+  async deletePlacement(job: TrainingJob, placement: PodReference): Promise<void> {
+    const path = placementsPath({ namespace: job.metadata.namespace, name: placement.name });
+    await this.#deleteIfPresent(path, placement.uid);
+    this.#cache.placements.rememberGone(placement.uid);
+  }
+
+  async createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {
+    const { namespace } = job.metadata;
+    try {
+      this.#rememberPod(job, await this.#client.create<KubeObject>(podsPath({ namespace }), manifest));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      await this.readLivePod(job, (manifest['metadata'] as { readonly name: string }).name);
+    }
+  }
+
+  async liftGate(job: TrainingJob, pod: PodReference): Promise<void> {
+    const path = podsPath({ namespace: job.metadata.namespace, name: pod.name });
+    const cached = this.#cache.pods
+      .view(job.metadata.uid, this.#cache.pods.store.byIndex(BY_JOB, job.metadata.uid))
+      .find((one) => one.metadata.uid === pod.uid);
+    const gate = `/spec/schedulingGates/${cached?.gang?.gatePosition ?? 0}`;
+    const lift = [
+      { op: 'test', path: '/metadata/uid', value: pod.uid },
+      { op: 'test', path: `${gate}/name`, value: SCHEDULING_GATE },
+      { op: 'remove', path: gate },
+    ];
+    try {
+      this.#rememberPod(job, await this.#client.patch<KubeObject>(path, lift, { type: 'json' }));
+    } catch (error) {
+      if (isNotFound(error)) return this.#cache.pods.rememberGone(pod.uid);
+      if (!isInvalid(error)) throw error;
+      // Lifted already, or the gates moved, or another pod bears the name: only the server knows.
+      await this.readLivePod(job, pod.name);
+    }
+  }
+
+  async deletePod(job: TrainingJob, pod: PodReference & { readonly gracePeriodSeconds: number }): Promise<void> {
+    const path = podsPath({ namespace: job.metadata.namespace, name: pod.name });
+    const answer = await this.#deleteIfPresent(path, pod.uid, pod.gracePeriodSeconds);
+    const left = answer as Partial<KubeObject> | undefined;
+    // Without a grace period (never bound, or ended already) the pod is gone when the answer is sent, which is its last state.
+    const stays = left?.kind === 'Pod' && (left.metadata?.deletionGracePeriodSeconds ?? 0) > 0;
+    if (stays) this.#rememberPod(job, left as KubeObject);
+    else this.#cache.pods.rememberGone(pod.uid);
+  }
+
+  async markCheckpointDamaged(job: TrainingJob, damaged: PodReference & { readonly message: string }): Promise<void> {
+    await this.#writeCheckpointStatus(job, damaged, { state: 'Damaged', message: damaged.message });
+  }
+
+  async createCheckpoint(
+    job: Pick<TrainingJob, 'metadata'>,
+    checkpoint: { readonly name: string; readonly spec: CheckpointResourceSpec },
+  ): Promise<void> {
+    const { namespace, uid } = job.metadata;
+    const { name, spec } = checkpoint;
+    const existing = await this.#createOrRead(job, { name, spec });
+    if (existing.spec.jobUid !== uid) {
+      throw new Error(`Checkpoint ${namespace}/${name} exists and belongs to another job; it is left as it is`);
+    }
+    // Damaged stays damaged: a repeated report is no proof of repair.
+    if (existing.status?.state === undefined) {
+      await this.#writeCheckpointStatus(job, { name, uid: existing.metadata.uid }, { state: 'Complete' });
+    } else {
+      this.#cache.checkpoints.remember(uid, existing);
+    }
+  }
+
+  async #createOrRead(
+    job: Pick<TrainingJob, 'metadata'>,
+    checkpoint: { readonly name: string; readonly spec: CheckpointResourceSpec },
+  ): Promise<Checkpoint & KubeObject> {
+    const { namespace } = job.metadata;
+    const { name, spec } = checkpoint;
+    const body = {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'Checkpoint',
+      // No owner: a checkpoint outlives its job.
+      metadata: { name, namespace, labels: childLabels(job, spec.epoch) },
+      spec,
+    };
+    try {
+      return await this.#client.create<Checkpoint & KubeObject>(checkpointsPath({ namespace }), body);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      return this.#client.get<Checkpoint & KubeObject>(checkpointsPath({ namespace, name }));
+    }
+  }
+
+  async #writeCheckpointStatus(
+    job: Pick<TrainingJob, 'metadata'>,
+    checkpoint: PodReference,
+    status: NonNullable<Checkpoint['status']>,
+  ): Promise<void> {
+    const { namespace } = job.metadata;
+    const { name, uid } = checkpoint;
+    const body = { apiVersion: API_GROUP_VERSION, kind: 'Checkpoint', metadata: { name, namespace, uid }, status };
+    const written = await this.#client.apply<Checkpoint & KubeObject>(checkpointsPath({ namespace, name }), body, {
+      fieldManager: FIELD_MANAGER,
+      force: true,
+      subresource: 'status',
+    });
+    this.#cache.checkpoints.remember(job.metadata.uid, written);
+  }
+
+  async #setFinalizers(job: TrainingJob, finalizers: readonly string[]): Promise<void> {
+    const { name, namespace, uid, resourceVersion } = job.metadata;
+    const body: Merge = { metadata: { uid, resourceVersion, finalizers } };
+    const path = trainingJobsPath({ namespace, name });
+    await this.#updatingJob(job, () => this.#client.patch<JobObject>(path, body, { type: 'merge' }));
+  }
+
+  /** After a conflict the newest state is fetched, so that the next look is not at the same old one. */
+  async #updatingJob(job: TrainingJob, write: () => Promise<JobObject>): Promise<TrainingJob> {
+    const { name, namespace, uid } = job.metadata;
+    try {
+      const written = await write();
+      this.#cache.jobs.remember(uid, written);
+      return written;
+    } catch (error) {
+      if (isConflict(error)) {
+        const live = await this.#readOrUndefined(trainingJobsPath({ namespace, name }));
+        if (live?.metadata.uid === uid) this.#cache.jobs.remember(uid, live as JobObject);
+      }
+      throw error;
+    }
+  }
+
+  async #deleteIfPresent(path: string, uid: string, gracePeriodSeconds?: number): Promise<unknown> {
+    try {
+      return await this.#client.delete(path, {
+        uid,
+        ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+      });
+    } catch (error) {
+      // Not found, or the name belongs to another UID by now: this very object is gone.
+      if (isNotFound(error) || isConflict(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #readOrUndefined(path: string): Promise<KubeObject | undefined> {
+    try {
+      return await this.#client.get<KubeObject>(path);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #readLiveNode(name: string): Promise<CachedNode | undefined> {
+    const node = await this.#readOrUndefined(nodesPath(name));
+    return node === undefined ? undefined : toCachedNode(node);
+  }
+
+  #rememberPod(job: TrainingJob, pod: KubeObject): void {
+    this.#cache.pods.remember(job.metadata.uid, toCachedPod(pod, { asGang: true }));
+  }
+}
+
+function isOwnedBy(object: KubeObject, job: TrainingJob): boolean {
+  return object.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === job.metadata.uid) === true;
+}

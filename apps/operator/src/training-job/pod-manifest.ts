@@ -1,0 +1,203 @@
+import {
+  ANNOTATIONS,
+  CONTAINERS,
+  GPU_RESOURCE,
+  LABELS,
+  POD_ENV,
+  POD_PATHS,
+  REPORT_TOKEN_AUDIENCE,
+  SCHEDULING_GATE,
+  ranksOfPod,
+  type Placement,
+  type PlacementSpec,
+  type TrainingJob,
+} from '@coxswain/api-types';
+import { launcherDelivery } from './launcher-delivery.ts';
+import { ownedBy } from './owner.ts';
+import { timesCpu, timesMemory } from './quantity.ts';
+
+/** What a pod holds beyond job and placement: the same for every pod of a gang. */
+export interface PodContext {
+  readonly launcherImage: string;
+  /** Base URLs of the report endpoint. */
+  readonly reportUrls: readonly string[];
+  /** PEM bundle that signs the report endpoint's certificate. */
+  readonly reportCaPem: string;
+  /** Whether the kubelet must refuse an image whose user is root. */
+  readonly runAsNonRoot: boolean;
+  /** Program of one rank and what it wants in its environment, rendered by the engine's adapter. */
+  readonly engine: { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> };
+  /** Directory below the claim that this epoch alone saves into; absent when the job keeps no checkpoints. */
+  readonly saveDirectory: string | undefined;
+  readonly name: string;
+}
+
+const TOKEN_VOLUME = 'coxswain-token';
+const CHECKPOINT_VOLUME = 'coxswain-checkpoints';
+const DATA_VOLUME = 'coxswain-data';
+/** Shortest that keeps a token fresh without asking the API server often: the kubelet renews it at 80 %. */
+const TOKEN_LIFETIME_SECONDS = 3600;
+
+/**
+ * One pod of a gang, complete: a gated pod's environment cannot change any more and its affinity can be set only once.
+ * It waits behind {@link SCHEDULING_GATE}, and the scheduler can bind it to its node alone.
+ */
+export function toPod(
+  gang: { readonly job: TrainingJob; readonly placement: Pick<Placement, 'spec'> },
+  podIndex: number,
+  context: PodContext,
+): Record<string, unknown> {
+  const { job, placement } = gang;
+  const { name, namespace } = job.metadata;
+  const ranks = ranksOfPod(placement.spec, podIndex);
+  const first = ranks[0] ?? 0;
+  const last = ranks.at(-1) ?? first;
+  const securityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+  const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: context.name,
+      namespace,
+      labels: {
+        [LABELS.jobUid]: job.metadata.uid,
+        [LABELS.jobName]: name,
+        [LABELS.epoch]: String(placement.spec.epoch),
+        [LABELS.podIndex]: String(podIndex),
+      },
+      annotations: { [ANNOTATIONS.ranks]: `${first}-${last}` },
+      ownerReferences: [ownedBy(job)],
+    },
+    spec: {
+      restartPolicy: 'Never',
+      schedulingGates: [{ name: SCHEDULING_GATE }],
+      affinity: affinityTo(placement.spec.nodes[podIndex] ?? ''),
+      tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }],
+      terminationGracePeriodSeconds: job.spec.terminationGracePeriodSeconds,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      // The launcher is Node, which reaps nobody but its own children; with a shared namespace the pause container does.
+      shareProcessNamespace: true,
+      securityContext: {
+        seccompProfile: { type: 'RuntimeDefault' },
+        ...(context.runAsNonRoot ? { runAsNonRoot: true } : {}),
+      },
+      initContainers: launcher.initContainers,
+      containers: [
+        {
+          name: CONTAINERS.trainer,
+          image: job.spec.engine.image,
+          command: [POD_PATHS.launcher, 'run', '--', ...context.engine.command],
+          env: environment(gang, { podIndex, context }),
+          resources: resources(job, ranks.length),
+          securityContext,
+          terminationMessagePath: POD_PATHS.terminationMessage,
+          terminationMessagePolicy: 'File',
+          volumeMounts: [
+            ...launcher.mounts,
+            { name: TOKEN_VOLUME, mountPath: POD_PATHS.tokenDirectory, readOnly: true },
+            ...(job.spec.checkpoint === undefined
+              ? []
+              : [{ name: CHECKPOINT_VOLUME, mountPath: POD_PATHS.checkpoints }]),
+            ...(job.spec.data === undefined ? [] : [{ name: DATA_VOLUME, mountPath: POD_PATHS.data, readOnly: true }]),
+          ],
+        },
+      ],
+      volumes: [
+        ...launcher.volumes,
+        {
+          name: TOKEN_VOLUME,
+          projected: {
+            sources: [
+              {
+                serviceAccountToken: {
+                  audience: REPORT_TOKEN_AUDIENCE,
+                  expirationSeconds: TOKEN_LIFETIME_SECONDS,
+                  path: POD_PATHS.token.slice(POD_PATHS.tokenDirectory.length + 1),
+                },
+              },
+            ],
+          },
+        },
+        ...claimVolume(CHECKPOINT_VOLUME, job.spec.checkpoint?.claimName),
+        ...claimVolume(DATA_VOLUME, job.spec.data?.claimName),
+      ],
+    },
+  };
+}
+
+/** Exactly that node: a name is matched as a field, because a node's hostname label may differ from its name. */
+function affinityTo(node: string): Record<string, unknown> {
+  const onNode = { matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }] };
+  return {
+    nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [onNode] } },
+  };
+}
+
+function claimVolume(name: string, claimName: string | undefined): readonly Record<string, unknown>[] {
+  return claimName === undefined ? [] : [{ name, persistentVolumeClaim: { claimName } }];
+}
+
+function resources(job: TrainingJob, ranks: number): Record<string, unknown> {
+  const { cpuPerGpu, memoryPerGpu } = job.spec.resources;
+  const perPod = {
+    [GPU_RESOURCE]: String(ranks),
+    ...(cpuPerGpu === undefined ? {} : { cpu: timesCpu(cpuPerGpu, ranks) }),
+    ...(memoryPerGpu === undefined ? {} : { memory: timesMemory(memoryPerGpu, ranks) }),
+  };
+  return { requests: perPod, limits: perPod };
+}
+
+/** Ours come last: the kubelet lets the later of two equal names win, so a user's variable can never replace one of them. */
+function environment(
+  gang: { readonly job: TrainingJob; readonly placement: Pick<Placement, 'spec'> },
+  pod: { readonly podIndex: number; readonly context: PodContext },
+): readonly Record<string, unknown>[] {
+  const { job, placement } = gang;
+  const { context, podIndex } = pod;
+  const value = (name: string, text: string): Record<string, unknown> => ({ name, value: text });
+  const field = (name: string, fieldPath: string): Record<string, unknown> => ({
+    name,
+    valueFrom: { fieldRef: { fieldPath } },
+  });
+  const written = [
+    value(POD_ENV.jobName, job.metadata.name),
+    value(POD_ENV.jobUid, job.metadata.uid),
+    value(POD_ENV.namespace, job.metadata.namespace ?? ''),
+    field(POD_ENV.podName, 'metadata.name'),
+    field(POD_ENV.podUid, 'metadata.uid'),
+    field(POD_ENV.podIp, 'status.podIP'),
+    field(POD_ENV.nodeName, 'spec.nodeName'),
+    value(POD_ENV.podIndex, String(podIndex)),
+    value(POD_ENV.epoch, String(placement.spec.epoch)),
+    value(POD_ENV.firstRank, String(podIndex * placement.spec.ranksPerPod)),
+    value(POD_ENV.localWorldSize, String(ranksOfPod(placement.spec, podIndex).length)),
+    value(POD_ENV.worldSize, String(placement.spec.worldSize)),
+    value(POD_ENV.reportUrls, context.reportUrls.join(',')),
+    value(POD_ENV.reportCa, context.reportCaPem),
+    value(POD_ENV.tokenFile, POD_PATHS.token),
+    value(POD_ENV.gracePeriodSeconds, String(job.spec.terminationGracePeriodSeconds)),
+    ...storage(placement.spec, context).map(([name, text]) => value(name, text)),
+  ];
+  const names = new Set(written.map((entry) => entry['name']));
+  const wanted = { ...context.engine.env };
+  for (const { name, value: text } of job.spec.engine.env ?? []) wanted[name] = text;
+  const users = Object.entries(wanted).filter(([name]) => !names.has(name) && !name.startsWith('COXSWAIN_'));
+  return [...users.map(([name, text]) => value(name, text)), ...written];
+}
+
+function storage(placement: PlacementSpec, context: PodContext): readonly (readonly [string, string])[] {
+  const { resume } = placement;
+  return [
+    ...(context.saveDirectory === undefined
+      ? []
+      : [[POD_ENV.saveDirectory, `${POD_PATHS.checkpoints}/${context.saveDirectory}`] as const]),
+    ...(resume === undefined
+      ? []
+      : [
+          [POD_ENV.resumeFrom, `${POD_PATHS.checkpoints}/${resume.path}`] as const,
+          [POD_ENV.resumeManifestSha256, resume.manifestSha256] as const,
+        ]),
+  ];
+}

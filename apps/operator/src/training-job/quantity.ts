@@ -1,0 +1,21 @@
+/** A CPU quantity (`500m`, `1.5`) times a count, in millicores, which is the finest a kubelet honours. */
+export function timesCpu(quantity: string, count: number): string {
+  const milli = quantity.endsWith('m') ? Number(quantity.slice(0, -1)) : Number(quantity) * 1000;
+  const product = Math.ceil(milli * count);
+  return product % 1000 === 0 ? String(product / 1000) : `${product}m`;
+}
+
+/** A memory quantity (`16Gi`, `1.5G`, `1000`) times a count, in the same unit. */
+export function timesMemory(quantity: string, count: number): string {
+  const [, number = '0', unit = ''] = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity) ?? [];
+  // Six digits are finer than any unit in use; the rounding hides 0.1 * 3 = 0.30000000000000004.
+  return `${Number((Number(number) * count).toFixed(6))}${unit}`;
+}
+
+/** A whole number of devices from a resource quantity such as `8` or `8k`; 0 when it is absent or no number. */
+export function deviceCount(quantity: unknown): number {
+  if (typeof quantity === 'number') return Number.isSafeInteger(quantity) && quantity > 0 ? quantity : 0;
+  if (typeof quantity !== 'string') return 0;
+  const [, digits, unit = ''] = /^([0-9]{1,9})(k|M)?$/.exec(quantity) ?? [];
+  return digits === undefined ? 0 : Number(digits) * { '': 1, k: 1e3, M: 1e6 }[unit as '' | 'k' | 'M'];
+}

@@ -1,0 +1,193 @@
+import { saveDirectoryOf } from '@coxswain/checkpoint';
+import { renderRank } from '@coxswain/engines';
+import { POD_PATHS, TrainingJobSpec, type Placement, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
+import { isConflict } from '@coxswain/kube';
+import { decide, sameStatus, type Action, type Decision, type ObservedProgress } from '@coxswain/lifecycle';
+import { toPod, type PodContext } from './pod-manifest.ts';
+import type { TrainingJobStore } from './training-job-store.ts';
+
+/** What the reconciler is given beside its store. */
+export interface ReconcilerOptions {
+  readonly store: TrainingJobStore;
+  readonly now: () => Date;
+  /** What every pod of the cluster holds alike. */
+  readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'runAsNonRoot'>;
+  /** Newest report of the job's steps held in memory. */
+  readonly progressOf: (job: TrainingJob) => ObservedProgress | undefined;
+  /** Tells people what happened; best effort. */
+  readonly announce: (job: TrainingJob, events: Decision['events']) => void;
+}
+
+/**
+ * Looks at a job, decides, and does one kind of thing at a time until nothing is left to do.
+ *
+ * Status is the intent and comes first: a pass either writes status or acts upon what is recorded, never both, so a process that
+ * dies between the two leaves nothing that its successor could not continue.
+ */
+export class TrainingJobReconciler {
+  readonly #options: ReconcilerOptions;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** Reconciles the job of that key (`namespace/name`). Throws when the cluster refused or was away: try again later. */
+  async reconcile(key: string): Promise<{ readonly requeueAfterMs?: number }> {
+    let confirmedMissing: ReadonlySet<string> = new Set();
+    for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+      const { job, decision } = await this.#look(key, confirmedMissing);
+      if (job === undefined || decision === undefined) return {};
+      if (!sameStatus(job.status, decision.status)) {
+        await this.#record(job, decision);
+        continue;
+      }
+      const { requeueAfterMs } = decision;
+      if (decision.actions.length === 0) return requeueAfterMs === undefined ? {} : { requeueAfterMs };
+      confirmedMissing = await this.#perform(job, decision.actions);
+    }
+    // Every pass found something to do. The next round comes soon, behind the other jobs.
+    return { requeueAfterMs: RETRY_SOON_MS };
+  }
+
+  async #look(
+    key: string,
+    confirmedMissing: ReadonlySet<string>,
+  ): Promise<{ readonly job?: TrainingJob; readonly decision?: Decision }> {
+    const { store, now, progressOf } = this.#options;
+    const before = store.findJob(key);
+    if (before === undefined) return {};
+    const nodeStates = await store.readLiveNodeStates(nodesInUse(before, store.placementsOf(before)));
+    // From here to the reservation nothing waits: no other job can be given the same GPUs in between.
+    const job = store.findJob(key);
+    if (job === undefined || job.metadata.uid !== before.metadata.uid) return {};
+    const progress = progressOf(job);
+    const decision = decide(
+      {
+        job,
+        pods: store.podsOf(job),
+        placements: store.placementsOf(job),
+        checkpoints: store.checkpointsOf(job),
+        capacity: () => store.capacityFor(job),
+        nodeStates,
+        confirmedMissing,
+        ...(progress === undefined ? {} : { progress }),
+      },
+      now(),
+    );
+    for (const action of decision.actions) if (action.kind === 'createPlacement') store.reserve(action.spec);
+    return { job, decision };
+  }
+
+  async #record(job: TrainingJob, decision: Decision): Promise<void> {
+    // A reservation belongs to an action, and none is performed in this pass.
+    if (decision.actions.some((action) => action.kind === 'createPlacement')) this.#options.store.release(job);
+    try {
+      const written = await this.#options.store.writeStatus(job, decision.status);
+      this.#options.announce(written, decision.events);
+    } catch (error) {
+      // Somebody changed the job while we looked: the store has fetched it, and the next pass looks again.
+      if (!isConflict(error)) throw error;
+    }
+  }
+
+  /** Performs actions in order, those of one kind side by side; answers with the pods that the cluster turned out not to have. */
+  async #perform(job: TrainingJob, actions: readonly Action[]): Promise<ReadonlySet<string>> {
+    const missing = new Set<string>();
+    for (const group of groupedByKind(actions)) {
+      const results = await Promise.allSettled(group.map((action) => this.#performOne(job, action, missing)));
+      const failed = results.find((result) => result.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
+    }
+    return missing;
+  }
+
+  async #performOne(job: TrainingJob, action: Action, missing: Set<string>): Promise<void> {
+    const { store } = this.#options;
+    switch (action.kind) {
+      case 'addFinalizer':
+        return unlessConflict(store.addFinalizer(job));
+      case 'removeFinalizer':
+        return unlessConflict(store.removeFinalizer(job));
+      case 'createPlacement':
+        return store.createPlacement(job, action).catch((error: unknown) => {
+          store.release(job);
+          throw error;
+        });
+      case 'deletePlacements':
+        await Promise.all(action.placements.map((placement) => store.deletePlacement(job, placement)));
+        return undefined;
+      case 'createPod':
+        return store.createPod(job, this.#manifest(job, action));
+      case 'confirmMissingPods':
+        await Promise.all(
+          action.names.map(async (name) => {
+            if (!(await store.readLivePod(job, name))) missing.add(name);
+          }),
+        );
+        return undefined;
+      case 'liftGates':
+        await Promise.all(action.pods.map((pod) => store.liftGate(job, pod)));
+        return undefined;
+      case 'deletePods': {
+        const { gracePeriodSeconds } = action;
+        await Promise.all(action.pods.map((pod) => store.deletePod(job, { ...pod, gracePeriodSeconds })));
+        return undefined;
+      }
+      case 'markCheckpointDamaged':
+        return store.markCheckpointDamaged(job, action);
+      case 'createCheckpoint':
+        return store.createCheckpoint(job, action);
+    }
+  }
+
+  #manifest(
+    job: TrainingJob,
+    action: { readonly name: string; readonly podIndex: number; readonly placement: PlacementSpec },
+  ): Record<string, unknown> {
+    const { placement, podIndex, name } = action;
+    // Defaults that a resource stored by an earlier version lacks are filled in here, and what cannot be read is told in one sentence.
+    const spec = TrainingJobSpec.parse(job.spec);
+    const saveDirectory = saveDirectoryOf({ ...job, spec }, placement.epoch);
+    const rendered = renderRank(
+      { ...spec, layout: placement.layout },
+      {
+        ...(saveDirectory === undefined ? {} : { saveDirectory: `${POD_PATHS.checkpoints}/${saveDirectory}` }),
+        ...(placement.resume === undefined ? {} : { resumeFrom: `${POD_PATHS.checkpoints}/${placement.resume.path}` }),
+        ...(spec.data === undefined ? {} : { dataPath: inside(POD_PATHS.data, spec.data.path) }),
+      },
+    );
+    if (rendered.kind === 'refused') throw new Error(`${rendered.reason}; ${rendered.alternative}`);
+    const context = { ...this.#options.pods(), engine: rendered, saveDirectory, name };
+    return toPod({ job: { ...job, spec }, placement: { spec: placement } }, podIndex, context);
+  }
+}
+
+/** Enough for a gang's whole start (finalizer, placement, status, pods, status, gates, status) in one go. */
+const MAX_PASSES = 12;
+const RETRY_SOON_MS = 1_000;
+
+function inside(directory: string, path: string): string {
+  return path === '' ? directory : `${directory}/${path}`;
+}
+
+/** Nodes of the epoch that runs or is about to: what happened to those of earlier epochs changes nothing any more. */
+function nodesInUse(job: TrainingJob, placements: readonly Placement[]): readonly string[] {
+  const epoch = job.status?.epoch ?? 0;
+  return placements.filter((placement) => placement.spec.epoch >= epoch).flatMap((placement) => placement.spec.nodes);
+}
+
+function groupedByKind(actions: readonly Action[]): readonly (readonly Action[])[] {
+  const groups: Action[][] = [];
+  for (const action of actions) {
+    const last = groups.at(-1);
+    if (last !== undefined && last[0]?.kind === action.kind) last.push(action);
+    else groups.push([action]);
+  }
+  return groups;
+}
+
+async function unlessConflict(write: Promise<void>): Promise<void> {
+  await write.catch((error: unknown) => {
+    if (!isConflict(error)) throw error;
+  });
+}
