@@ -1,0 +1,139 @@
+import {
+  API_GROUP_VERSION,
+  type Checkpoint,
+  FINALIZER,
+  NODE_LABELS,
+  type Placement,
+  type TerminationCause,
+  type TrainingJob,
+} from '@coxswain/api-types';
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import { checkpointName } from '@coxswain/checkpoint';
+import { type FabricCapacity, fabricFromNodes, type NodeFacts } from '@coxswain/fabric';
+import { worldSize } from '@coxswain/layout';
+import { placementName, podName } from '../names.ts';
+import type { Observed, ObservedExit, ObservedPod } from '../observed.ts';
+
+type Overrides<T> = Partial<T>;
+
+/** A ready node with two GPUs in NVLink domain `d1` of island `ib`. */
+export function aNode(overrides: Overrides<NodeFacts> = {}): NodeFacts {
+  return {
+    name: 'node-a',
+    labels: { [NODE_LABELS.nvlinkDomain]: 'd1', [NODE_LABELS.nicIsland]: 'ib' },
+    gpuCapacity: 2,
+    schedulable: true,
+    ready: true,
+    ...overrides,
+  };
+}
+
+/** Two free nodes, `node-a` and `node-b`, with two GPUs each. */
+export function aCapacity(
+  nodes: readonly NodeFacts[] = [aNode(), aNode({ name: 'node-b' })],
+  usedGpus: Readonly<Record<string, number>> = {},
+): FabricCapacity {
+  return { fabric: fabricFromNodes(nodes), usedGpus: new Map(Object.entries(usedGpus)) };
+}
+
+/** The placement of an epoch of the job: two ranks each on node-a and node-b. */
+export function aPlacement(job: TrainingJob, spec: Overrides<Placement['spec']> = {}): Placement {
+  const epoch = spec.epoch ?? 1;
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Placement',
+    metadata: { name: placementName(job.metadata, epoch), namespace: 'research', uid: `placement-${epoch}` },
+    spec: {
+      jobName: job.metadata.name,
+      jobUid: job.metadata.uid,
+      epoch,
+      layout: job.spec.layout,
+      worldSize: worldSize(job.spec.layout),
+      ranksPerPod: 2,
+      nodes: ['node-a', 'node-b'],
+      ...spec,
+    },
+  };
+}
+
+/** A running pod of epoch 1 on node-a (index 0) or node-b (index 1). */
+export function aPod(job: TrainingJob, overrides: Overrides<ObservedPod> = {}): ObservedPod {
+  const { epoch = 1, podIndex = 0 } = overrides;
+  const name = podName(job.metadata, { epoch, podIndex });
+  return {
+    name,
+    uid: `uid-of-${name}`,
+    epoch,
+    podIndex,
+    nodeName: podIndex === 0 ? 'node-a' : 'node-b',
+    gated: false,
+    phase: 'Running',
+    running: true,
+    ours: true,
+    ...overrides,
+  };
+}
+
+/** An engine's exit 1 on rank 1 in epoch 1, with its cause. */
+export function anExit(overrides: Overrides<ObservedExit> = {}, cause: Overrides<TerminationCause> = {}): ObservedExit {
+  return {
+    exitCode: 1,
+    reason: 'Error',
+    finishedAt: '2026-01-01T00:10:00Z',
+    cause: {
+      version: 1,
+      kind: 'engineFailed',
+      epoch: 1,
+      node: 'node-a',
+      rank: 1,
+      exitCode: 1,
+      message: '',
+      lastLines: ['Traceback (most recent call last):', 'ValueError: planted'],
+      unreportedCheckpoints: [],
+      ...cause,
+    },
+    ...overrides,
+  };
+}
+
+/** A complete checkpoint of the job, of epoch 1 and step 20. */
+export function aCheckpoint(
+  job: TrainingJob,
+  overrides: { readonly spec?: Overrides<Checkpoint['spec']>; readonly status?: Checkpoint['status'] } = {},
+): Checkpoint {
+  const { epoch = 1, step = 20 } = overrides.spec ?? {};
+  const name = checkpointName(job.metadata, { epoch, step });
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Checkpoint',
+    metadata: { name, namespace: 'research', uid: `uid-of-${name}`, creationTimestamp: '2026-01-01T00:05:00Z' },
+    spec: {
+      jobName: job.metadata.name,
+      jobUid: job.metadata.uid,
+      epoch,
+      step,
+      claimName: 'checkpoints',
+      path: `tiny-gpt-3f1c2b9e/epoch-${epoch}/step-${step}`,
+      layout: job.spec.layout,
+      format: 'torch_dcp',
+      bytes: 1000,
+      files: 4,
+      manifestSha256: 'a'.repeat(64),
+      ...overrides.spec,
+    },
+    status: overrides.status ?? { state: 'Complete' },
+  };
+}
+
+/** A job with its finalizer, two free nodes and nothing else, unless told otherwise. */
+export function observe(overrides: Partial<Observed> = {}): Observed {
+  return {
+    job: aTrainingJob({ metadata: { finalizers: [FINALIZER] } }),
+    pods: [],
+    placements: [],
+    checkpoints: [],
+    capacity: () => aCapacity(),
+    nodeStates: new Map(),
+    ...overrides,
+  };
+}

@@ -1,0 +1,3 @@
+export { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from './builders.ts';
+export { World } from './world.ts';
+export type { WorldFault } from './world.ts';
