@@ -15,7 +15,13 @@ SEED = 1887
 CREW = ['Ada', 'Bram', 'Corin', 'Dilys', 'Edda', 'Finn', 'Greta', 'Hollis', 'Ines', 'Jonas', 'Kirsa', 'Lowell']
 SEATS = ['bow', 'two', 'three', 'four', 'five', 'six', 'seven', 'stroke']
 WATER = ['the lower reach', 'the mill pond', 'the long canal', 'the estuary', 'the lake', 'the bend below the lock']
-WIND = ['a light wind from the west', 'no wind at all', 'a hard wind on the bow', 'gusts from the north', 'a following wind']
+WIND = [
+    'a light wind from the west',
+    'no wind at all',
+    'a hard wind on the bow',
+    'gusts from the north',
+    'a following wind',
+]
 SKY = ['under a low sky', 'in clear cold air', 'with fog on the banks', 'in the last of the light', 'in thin rain']
 BOATS = ['the Heron', 'the old eight', 'the Marigold', 'the new boat', 'the Patience']
 FAULTS = [
@@ -34,7 +40,15 @@ LESSONS = [
     'the water remembers every stroke for a while',
     'what is not counted is soon forgotten',
 ]
-CALLS = ['Sit ready', 'Easy all', 'Hold water', 'Ten strong strokes', 'Lengthen out', 'Together at the catch', 'Let it run']
+CALLS = [
+    'Sit ready',
+    'Easy all',
+    'Hold water',
+    'Ten strong strokes',
+    'Lengthen out',
+    'Together at the catch',
+    'Let it run',
+]
 NUMBERS = {18: 'eighteen', 20: 'twenty', 22: 'twenty-two', 24: 'twenty-four', 28: 'twenty-eight', 32: 'thirty-two'}
 
 
@@ -58,20 +72,24 @@ class Logbook:
     def _piece(self) -> str:
         count = self._between(2, 9)
         rate = self._one(*NUMBERS)
-        return (
-            f'We rowed {count} pieces of {self._between(2, 12)} minutes at rate {NUMBERS[rate]}, and '
-            f'{self._one("the last", "the first", "every second one")} was {self._one("the best", "ragged", "clean", "too hurried")}.'
-        )
+        minutes = self._between(2, 12)
+        which = self._one('the last', 'the first', 'every second one')
+        verdict = self._one('the best', 'ragged', 'clean', 'too hurried')
+        return f'We rowed {count} pieces of {minutes} minutes at rate {NUMBERS[rate]}, and {which} was {verdict}.'
 
     def _mishap(self) -> str:
         fault, effect = self._one(*FAULTS)
-        return (
-            f'In the {self._one("second", "third", "fourth", "fifth")} piece {self._one(*CREW)} {fault}, and {effect}. '
-            f'{self._one("We began again from the last mark", "We went back to the bridge and began again", "Nobody spoke")}.'
+        piece = self._one('second', 'third', 'fourth', 'fifth')
+        who = self._one(*CREW)
+        then = self._one(
+            'We began again from the last mark', 'We went back to the bridge and began again', 'Nobody spoke'
         )
+        return f'In the {piece} piece {who} {fault}, and {effect}. {then}.'
 
     def _talk(self) -> str:
-        return f'"{self._one(*CALLS)}," said {self._one(*CREW)}, and {self._one("the blades went in as one", "we did", "for once we did", "the boat lifted")}.'
+        call, who = self._one(*CALLS), self._one(*CREW)
+        effect = self._one('the blades went in as one', 'we did', 'for once we did', 'the boat lifted')
+        return f'"{call}," said {who}, and {effect}.'
 
     def _measure(self) -> str:
         seconds = self._between(80, 119)

@@ -40,7 +40,7 @@ class Reporter:
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] = os.environ) -> Reporter:
-        """A reporter on the pipe that COXSWAIN_REPORT_FD names; a silent one where it is unset or no open descriptor."""
+        """A reporter on the pipe that COXSWAIN_REPORT_FD names; a silent one where that names no open descriptor."""
         text = environment.get(REPORT_FD_VARIABLE, '')
         if not text.isdigit():
             return Reporter(None)
@@ -98,9 +98,7 @@ class Reporter:
         """A save of the state after `step` steps has begun."""
         self._put({'kind': 'checkpointStarted', 'step': step})
 
-    def checkpoint_saved(
-        self, *, step: int, directory: str, size_bytes: int, files: int, manifest_sha256: str
-    ) -> None:
+    def checkpoint_saved(self, *, step: int, directory: str, size_bytes: int, files: int, manifest_sha256: str) -> None:
         """The checkpoint is complete and durable. `directory` is relative to the save directory."""
         self._put(
             {

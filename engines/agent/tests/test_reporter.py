@@ -11,7 +11,8 @@ from coxswain_agent import Reporter, StepTimer
 
 
 def a_step(reporter: Reporter, step: int, **other: object) -> None:
-    reporter.step(**({'step': step, 'rank': 0, 'step_time_ms': 1.0, 'tokens': 8, 'loss': 2.5} | other))  # type: ignore[arg-type]
+    facts = {'step': step, 'rank': 0, 'step_time_ms': 1.0, 'tokens': 8, 'loss': 2.5} | other
+    reporter.step(**facts)  # type: ignore[arg-type]
 
 
 def read_all(descriptor: int) -> list[dict[str, object]]:
@@ -38,7 +39,10 @@ def test_facts_arrive_in_order_one_json_object_a_line() -> None:
             'timingsMs': {'forward': 0.5}, 'learningRate': None, 'gradNorm': None,
         },
         {'kind': 'checkpointStarted', 'step': 5},
-        {'kind': 'checkpointSaved', 'step': 5, 'directory': 'step-00000005', 'bytes': 10, 'files': 2, 'manifestSha256': 'ab'},
+        {
+            'kind': 'checkpointSaved', 'step': 5, 'directory': 'step-00000005',
+            'bytes': 10, 'files': 2, 'manifestSha256': 'ab',
+        },
         {'kind': 'stopped', 'step': 5},
         {'kind': 'finished', 'step': 5},
     ]  # fmt: skip

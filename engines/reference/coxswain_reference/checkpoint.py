@@ -15,7 +15,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
@@ -172,6 +172,7 @@ def load(directory: Path, optimizer: ShardedAdamW, group: dist.ProcessGroup) -> 
     """Fills the optimizer's state, whatever layout it was saved at. The weights are not yet shared with the model."""
     import torch.distributed.checkpoint as dcp
 
+    reader = _reader(directory, _read_metadata(directory))
     # A box that the checkpoint does not cover would silently keep its old values: not-a-number makes it seen.
     for shard in optimizer.owned:
         for state in optimizer.states.values():
@@ -179,12 +180,14 @@ def load(directory: Path, optimizer: ShardedAdamW, group: dist.ProcessGroup) -> 
     tensors = checkpoint_tensors(optimizer.owned, optimizer.states, with_common=True)
     scalars = Progress(0, 0, 0).to_tensors()
     try:
-        dcp.load({**tensors, **scalars}, storage_reader=_safe_reader(directory), process_group=group)
+        dcp.load({**tensors, **scalars}, storage_reader=reader, process_group=group)
     except dcp.CheckpointException as error:
         raise CheckpointRefused(f'{directory} cannot be loaded: {_causes(error)}.') from error
     for name, tensor in tensors.items():
         if tensor.isnan().any():
-            raise CheckpointRefused(f'{directory} does not hold the whole of {name}, or holds values that are no numbers.')
+            raise CheckpointRefused(
+                f'{directory} does not hold the whole of {name}, or holds values that are no numbers.'
+            )
     _zero_padding(optimizer)
     return Progress(**{name: int(scalars[f'training.{name}']) for name in vars(Progress(0, 0, 0))})
 
@@ -207,9 +210,7 @@ def checkpoint_tensors(
     return tensors
 
 
-def _part_of_global(
-    part: torch.Tensor, shape: tuple[int, ...], offsets: tuple[int, ...]
-) -> torch.Tensor:
+def _part_of_global(part: torch.Tensor, shape: tuple[int, ...], offsets: tuple[int, ...]) -> torch.Tensor:
     """Marks `part` by the attributes of `torch.distributed.checkpoint.protocol.CheckpointableTensor`."""
     part.global_shape = torch.Size(shape)  # type: ignore[attr-defined]
     part.global_offsets = [offsets]  # type: ignore[attr-defined]
@@ -267,22 +268,25 @@ class _MetadataUnpickler(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-def _safe_reader(directory: Path) -> Any:
+def _read_metadata(directory: Path) -> Metadata:
+    try:
+        with (directory / '.metadata').open('rb') as file:
+            return _MetadataUnpickler(file).load()
+    except CheckpointRefused:
+        raise
+    except Exception as error:  # noqa: BLE001 - a malformed pickle may raise anything
+        raise CheckpointRefused(f'{directory}/.metadata cannot be read: {type(error).__name__} {error}.') from error
+
+
+def _reader(directory: Path, metadata: Metadata) -> Any:
+    """PyTorch's reader, given metadata that was read safely; it reads the tensors themselves safely already."""
     import torch.distributed.checkpoint as dcp
     from torch.distributed.checkpoint.metadata import StorageMeta
 
-    class SafeReader(dcp.FileSystemReader):
-        """Like its base, but the metadata is read without running what it says; tensors are read so already."""
-
+    class Reader(dcp.FileSystemReader):
         def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
-            with (directory / '.metadata').open('rb') as file:
-                metadata = _read_pickle(file)
             metadata.storage_meta = metadata.storage_meta or StorageMeta()
             metadata.storage_meta.load_id = self.load_id
             return metadata
 
-    return SafeReader(directory)
-
-
-def _read_pickle(file: IO[bytes]) -> Any:
-    return _MetadataUnpickler(file).load()
+    return Reader(directory)

@@ -1,4 +1,4 @@
-"""Which rank plays which part: the order is tensor fastest, then data, then pipeline, as Megatron's `tp-cp-ep-dp-pp`."""
+"""Which rank plays which part: tensor fastest, then data, then pipeline, as Megatron's `tp-cp-ep-dp-pp`."""
 
 from __future__ import annotations
 

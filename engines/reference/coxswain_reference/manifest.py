@@ -144,6 +144,8 @@ def check_model(manifest: Manifest, model: ModelShape) -> None:
 
 def check_sizes(directory: Path, manifest: Manifest) -> None:
     """Refuses a checkpoint with a missing, shortened or lengthened file. Reads no contents."""
+    if not any(entry.path == '.metadata' for entry in manifest.files):
+        raise CheckpointRefused(f'{directory / MANIFEST} does not list .metadata: it describes no checkpoint.')
     for entry in manifest.files:
         try:
             size = (directory / entry.path).stat().st_size
@@ -157,7 +159,7 @@ def check_contents(directory: Path, entries: Sequence[FileEntry]) -> None:
     """Refuses files whose SHA-256 is not the manifest's."""
     for entry in entries:
         if describe_file(directory, entry.path).sha256 != entry.sha256:
-            raise CheckpointRefused(f'{directory / entry.path} is damaged: its SHA-256 is not the manifest\'s.')
+            raise CheckpointRefused(f"{directory / entry.path} is damaged: its SHA-256 is not the manifest's.")
 
 
 def sync_directory(path: Path) -> None:
@@ -173,7 +175,9 @@ def _check_kind(directory: Path, content: dict[str, Any]) -> None:
     wanted = {'formatVersion': FORMAT_VERSION, 'engine': ENGINE, 'format': FORMAT}
     for field, want in wanted.items():
         if content[field] != want:
-            raise CheckpointRefused(f'{directory / MANIFEST} has {field} {content[field]!r}; this engine reads {want!r}.')
+            raise CheckpointRefused(
+                f'{directory / MANIFEST} has {field} {content[field]!r}; this engine reads {want!r}.'
+            )
 
 
 def _file_entry(directory: Path, entry: dict[str, Any]) -> FileEntry:

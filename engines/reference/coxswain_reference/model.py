@@ -55,7 +55,7 @@ class GptStage(nn.Module):
         self.register_buffer('_sines', sines, persistent=False)
 
     def sharded_parameters(self) -> Iterator[tuple[str, ShardedParameter]]:
-        """This rank's parameters with their global names, in an order that is the same on all its data-parallel peers."""
+        """This rank's parameters with their global names, in the same order on all its data-parallel peers."""
         for name, parameter in self.named_parameters():
             assert isinstance(parameter, ShardedParameter)
             yield name, parameter
@@ -96,7 +96,7 @@ class Attention(nn.Module):
         super().__init__()
         self._heads = shape.attention_heads // group.size
         self._head_size = shape.head_size
-        # Rows are ordered head by head, with query, key and value inside each, so that an even cut never splits a head.
+        # Rows are ordered head by head, with query, key and value inside each: an even cut never splits a head.
         self.qkv = ColumnParallelLinear(shape.hidden_size, 3 * shape.hidden_size, group, deviation=_DEVIATION)
         self.output = RowParallelLinear(shape.hidden_size, shape.hidden_size, group, deviation=_into_residual(shape))
 

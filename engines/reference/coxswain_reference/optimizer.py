@@ -4,9 +4,9 @@ Each parameter's rows are dealt out to the data-parallel ranks. A flat buffer ho
 
     owner 0: [matrix a rows | matrix b rows | ... | vector c rows | ...]  owner 1: [...]  ...
 
-Every owner's part has the same length (the shorter ones end in zeros), so one reduce-scatter brings each rank the summed
-gradients of what it owns, and after the update one all-gather brings everybody the new weights. Matrices stand first,
-because weight decay is theirs alone; the vectors are the norms' weights, which tensor-parallel peers hold in common.
+Every owner's part has the same length (the shorter ones end in zeros), so one reduce-scatter brings each rank the
+summed gradients of what it owns, and after the update one all-gather brings everybody the new weights. Matrices stand
+first, because weight decay is theirs alone; the vectors are the norms' weights, which tensor-parallel peers hold in common.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class ShardedAdamW:
 
     @torch.no_grad()
     def update(self, gradients: torch.Tensor, *, step: int, learning_rate: float) -> None:
-        """One AdamW step (arXiv 1711.05101) on what this rank owns; `step` counts from 1. Weights are not yet shared."""
+        """One AdamW step (arXiv 1711.05101) on what this rank owns; `step` counts from 1. Shares no weights."""
         master, mean, square = (self.states[name] for name in STATES)
         mean.lerp_(gradients, 1 - BETAS[0])
         square.mul_(BETAS[1]).addcmul_(gradients, gradients, value=1 - BETAS[1])
@@ -128,9 +128,7 @@ class ShardedAdamW:
         return OwnedShard(placed.name, cut, box, begin, begin + box.elements)
 
 
-def _place(
-    parameters: list[tuple[str, ShardedParameter]], owners: int
-) -> tuple[list[_Placed], list[int], list[int]]:
+def _place(parameters: list[tuple[str, ShardedParameter]], owners: int) -> tuple[list[_Placed], list[int], list[int]]:
     """Where everything lies; and per owner the length of its part, and where its matrices end."""
     lengths = [0] * owners
     matrices = [0] * owners

@@ -143,11 +143,13 @@ def _check_layout(settings: Settings) -> None:
 def _check_model(settings: Settings) -> None:
     model = settings.model
     if model.hidden_size % model.attention_heads:
-        raise WrongRequest(f'--attention-heads {model.attention_heads} does not divide --hidden-size {model.hidden_size}.')
+        raise WrongRequest(
+            f'--attention-heads {model.attention_heads} does not divide --hidden-size {model.hidden_size}.'
+        )
     if model.head_size % 2:
         raise WrongRequest(
-            f'--hidden-size {model.hidden_size} / --attention-heads {model.attention_heads} = {model.head_size} is odd; '
-            'rotary positions need an even head size.'
+            f'--hidden-size {model.hidden_size} / --attention-heads {model.attention_heads} = {model.head_size} is odd'
+            '; rotary positions need an even head size.'
         )
 
 
@@ -169,7 +171,9 @@ def _check_data(settings: Settings) -> None:
     try:
         size = settings.data.stat().st_size
     except OSError as error:
-        raise WrongRequest(f'--data {settings.data} cannot be read: {error.strerror}; it must be a text file.') from error
+        raise WrongRequest(
+            f'--data {settings.data} cannot be read: {error.strerror}; it must be a text file.'
+        ) from error
     if not settings.data.is_file():
         raise WrongRequest(f'--data {settings.data} is not a file; it must be a text file.')
     if size < needed:

@@ -66,7 +66,9 @@ class Trainer:
         saved = load(directory, self._optimizer, self._writer.group)
         self._optimizer.share_weights()
         if saved.seed != self._settings.training.seed:
-            self._say(f'the seed was {saved.seed} and is now {self._settings.training.seed}: the order of samples changes')
+            self._say(
+                f'the seed was {saved.seed} and is now {self._settings.training.seed}: the order of samples changes'
+            )
         self._progress = replace(saved, seed=self._settings.training.seed)
         self._reporter.resumed(saved.step)
         self._say(f'resumed after step {saved.step} from {directory}')
@@ -167,7 +169,8 @@ class Trainer:
         )
         self._say(
             f'step {step}/{settings.training.steps}  loss {result.loss:.4f}  gradient norm {result.gradient_norm:.3f}  '
-            f'learning rate {result.learning_rate:.2e}  {step_time_ms:.0f} ms  {tokens / step_time_ms * 1e3:,.0f} tokens/s'
+            f'learning rate {result.learning_rate:.2e}  {step_time_ms:.0f} ms  '
+            f'{tokens / step_time_ms * 1e3:,.0f} tokens/s'
         )
 
     def _report_end(self) -> bool:

@@ -143,22 +143,28 @@ def run_gang(folder: Path, degrees: Degrees, **options: Any) -> Gang:
 def flag_arguments(folder: Path, save_dir: Path, degrees: Degrees, flags: dict[str, Any]) -> list[str]:
     names = ('tensor-parallel', 'pipeline-parallel', 'data-parallel')
     given = {name.replace('_', '-'): value for name, value in flags.items()}
-    merged = MODEL_FLAGS | dict(zip(names, degrees, strict=True)) | {'data': folder / 'text', 'save-dir': save_dir} | given
+    merged = (
+        MODEL_FLAGS | dict(zip(names, degrees, strict=True)) | {'data': folder / 'text', 'save-dir': save_dir} | given
+    )
     return [part for name, value in merged.items() for part in (f'--{name}', str(value))]
 
 
 def rank_environment(variables: dict[str, int], report_fd: int) -> dict[str, str]:
     """What the launcher gives a rank."""
     rank = {name: str(value) for name, value in variables.items()}
-    return os.environ | rank | {
-        'LOCAL_RANK': rank['RANK'],
-        'LOCAL_WORLD_SIZE': rank['WORLD_SIZE'],
-        'GROUP_RANK': '0',
-        'MASTER_ADDR': '127.0.0.1',
-        'OMP_NUM_THREADS': '1',
-        'COXSWAIN_REPORT_FD': str(report_fd),
-        'PYTHONPATH': os.pathsep.join([str(ENGINES / 'reference'), str(ENGINES / 'agent')]),
-    }
+    return (
+        os.environ
+        | rank
+        | {
+            'LOCAL_RANK': rank['RANK'],
+            'LOCAL_WORLD_SIZE': rank['WORLD_SIZE'],
+            'GROUP_RANK': '0',
+            'MASTER_ADDR': '127.0.0.1',
+            'OMP_NUM_THREADS': '1',
+            'COXSWAIN_REPORT_FD': str(report_fd),
+            'PYTHONPATH': os.pathsep.join([str(ENGINES / 'reference'), str(ENGINES / 'agent')]),
+        }
+    )
 
 
 def text() -> bytes:

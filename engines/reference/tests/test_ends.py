@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
 import shutil
 import socket
+import tempfile
 from pathlib import Path
 
 import pytest
-from coxswain_reference.manifest import check_contents, check_sizes, read_manifest
+from coxswain_reference.manifest import check_contents, check_sizes, describe_file, read_manifest
 from gang import Gang, run_gang
 
 
@@ -111,6 +114,25 @@ def flip_a_bit(directory: Path) -> None:
     file.write_bytes(data)
 
 
+class Payload:
+    """Would make a file, were it unpickled by the ordinary rules."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(PLANTED),)
+
+
+PLANTED = Path(tempfile.gettempdir()) / f'planted-{os.getpid()}'
+
+
+def plant_code(directory: Path) -> None:
+    """Replaces the metadata by a pickle that runs code, and makes the manifest vouch for it."""
+    (directory / '.metadata').write_bytes(pickle.dumps(Payload()))
+    manifest = json.loads((directory / 'manifest.json').read_text())
+    (entry,) = [entry for entry in manifest['files'] if entry['path'] == '.metadata']
+    entry.update(vars(describe_file(directory, '.metadata')))
+    (directory / 'manifest.json').write_text(json.dumps(manifest))
+
+
 def tear_the_manifest(directory: Path) -> None:
     file = directory / 'manifest.json'
     file.write_bytes(file.read_bytes()[:100])
@@ -124,11 +146,12 @@ def tear_the_manifest(directory: Path) -> None:
         (shorten, {}, 'the manifest says'),
         (lose, {}, 'No such file'),
         (flip_a_bit, {}, 'is damaged'),
+        (plant_code, {}, '.metadata refers to posix.mkdir'),
         (None, {'layers': 8}, 'layers 4, this run has layers 8'),
         (None, {'hidden-size': 96}, 'hiddenSize 48, this run has hiddenSize 96'),
         (None, {'sequence-length': 64}, 'sequenceLength 32, this run has sequenceLength 64'),
     ],
-    ids=['cut off', 'torn manifest', 'short file', 'lost file', 'flipped bit', 'layers', 'width', 'length'],
+    ids=['cut off', 'torn manifest', 'short file', 'lost file', 'flipped bit', 'code', 'layers', 'width', 'length'],
 )
 def test_a_checkpoint_that_does_not_verify_is_refused_with_72(
     damage, flags: dict[str, int], want: str, tensor_and_data: Gang, tmp_path: Path
@@ -140,6 +163,7 @@ def test_a_checkpoint_that_does_not_verify_is_refused_with_72(
     with Gang(tmp_path, (1, 1, 1), resume_from=directory, **flags) as gang:
         assert gang.wait() == [72]
     assert want in gang.log(0)
+    assert not PLANTED.exists()
     assert gang.log(0).count('\n') == 1
 
 

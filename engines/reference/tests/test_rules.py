@@ -88,7 +88,9 @@ def test_the_shards_of_all_ranks_cover_a_tensor_exactly_once(cut: Cut, tensor: i
 def test_each_pass_over_the_text_visits_every_window_once(length: int) -> None:
     assert sorted(permuted(n, length, 'key') for n in range(length)) == list(range(length))
     if length >= 16:
-        assert [permuted(n, length, 'key') for n in range(length)] != [permuted(n, length, 'other') for n in range(length)]
+        assert [permuted(n, length, 'key') for n in range(length)] != [
+            permuted(n, length, 'other') for n in range(length)
+        ]
 
 
 def test_a_step_trains_on_the_same_samples_at_every_data_parallel_degree() -> None:

@@ -1,4 +1,4 @@
-"""The process groups of a layout, and collectives on them that cost nothing in a group of one and are timed otherwise."""
+"""The process groups of a layout, with collectives that are timed, and that cost nothing in a group of one."""
 
 from __future__ import annotations
 

@@ -80,9 +80,7 @@ class Pipeline:
         self._finish_sending()
         return self._loss
 
-    def _forward(
-        self, micro_batch: MicroBatch, activations: torch.Tensor | None, loss_scale: float
-    ) -> torch.Tensor:
+    def _forward(self, micro_batch: MicroBatch, activations: torch.Tensor | None, loss_scale: float) -> torch.Tensor:
         tokens, targets = micro_batch
         inputs = tokens if activations is None else activations.requires_grad_()
         with self._timer.phase('forward'):

@@ -1,7 +1,7 @@
 """Layers whose weights are divided among the tensor-parallel ranks.
 
-A column-parallel layer divides its outputs, a row-parallel one its inputs; one after the other needs a single sum at the
-end going forward, and a single sum at the beginning going backward (Shoeybi et al. 2019, arXiv 1909.08053, section 3).
+A column-parallel layer divides its outputs, a row-parallel one its inputs; one after the other needs a single sum at
+the end going forward, and a single sum at the beginning going backward (Shoeybi et al. 2019, arXiv 1909.08053, section 3).
 The vocabulary is divided too, in the embedding and in the cross-entropy, which never gathers the logits.
 """
 
@@ -48,7 +48,9 @@ class RmsNorm(nn.Module):
 class ColumnParallelLinear(nn.Module):
     """Each rank computes its share of the outputs from all inputs; the outputs stay divided."""
 
-    def __init__(self, inputs: int, outputs: int, group: Group, *, deviation: float, padded_to: int | None = None) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, group: Group, *, deviation: float, padded_to: int | None = None
+    ) -> None:
         super().__init__()
         self._group = group
         self.weight = sharded_parameter(Cut((outputs, inputs), axis=0, padded_to=padded_to), group, deviation)
@@ -88,7 +90,7 @@ class VocabularyParallelEmbedding(nn.Module):
 
 
 def cross_entropy(logits: torch.Tensor, targets: torch.Tensor, vocabulary: int, group: Group) -> torch.Tensor:
-    """Mean loss in nats over `targets` [...], from this rank's share [..., padded vocabulary / degree] of the logits."""
+    """Mean loss in nats over `targets` [...], from this rank's share [..., width] of the logits."""
     return _CrossEntropy.apply(logits.float(), targets, vocabulary, group)
 
 
