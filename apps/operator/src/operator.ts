@@ -85,8 +85,9 @@ class RunningOperator implements Operator {
   readonly #stopping = new AbortController();
   readonly #background: Promise<unknown>[] = [];
   readonly #failure = Promise.withResolvers<unknown>();
-  /** How to cancel the next look at the progress of each job that has reported since the last one. */
+  /** How to cancel the next look at the progress of each job, and when the last one was. */
   readonly #progressTimers = new Map<string, () => void>();
+  readonly #progressSeenAtMs = new Map<string, number>();
   #cancelCapacityTimer: (() => void) | undefined;
   #lease: LeaderLease;
   #queue: WorkQueue | undefined;
@@ -210,6 +211,7 @@ class RunningOperator implements Operator {
     const { object } = change;
     if (change.kind === 'deleted') {
       this.#progress.forget(object.metadata.uid);
+      this.#progressSeenAtMs.delete(object.metadata.uid);
       this.#capacity.release(object.metadata.uid);
       this.#wakeWaiting();
       return;
@@ -251,8 +253,11 @@ class RunningOperator implements Operator {
   /** Reports come by the hundred per second; a job's status shows them every so often. */
   #onProgress(jobUid: string): void {
     if (this.#progressTimers.has(jobUid)) return;
-    const cancel = this.#clock.setTimer(this.#config.progressIntervalMs, () => {
+    const nowMs = this.#clock.monotonicMs();
+    const sinceLastMs = nowMs - (this.#progressSeenAtMs.get(jobUid) ?? -Infinity);
+    const cancel = this.#clock.setTimer(Math.max(0, this.#config.progressIntervalMs - sinceLastMs), () => {
       this.#progressTimers.delete(jobUid);
+      this.#progressSeenAtMs.set(jobUid, this.#clock.monotonicMs());
       this.#wake(jobUid);
     });
     this.#progressTimers.set(jobUid, cancel);

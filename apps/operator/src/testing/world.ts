@@ -1,0 +1,177 @@
+import { API_GROUP_VERSION, type TrainingJob, type TrainingJobSpecInput } from '@coxswain/api-types';
+import {
+  freePort,
+  installChart,
+  startControlPlane,
+  SYSTEM_NAMESPACE,
+  waitFor,
+  type ControlPlane,
+} from '@coxswain/test-harness';
+import { createLogger } from '@coxswain/telemetry';
+import { readConfig, type Config } from '../config/config.ts';
+import { startOperator, type Operator } from '../operator.ts';
+import { FakeKubelet } from './fake-kubelet.ts';
+
+/** A real control plane with the chart's roles, made-up nodes, and a stand-in for their kubelets. */
+export interface World {
+  readonly plane: ControlPlane;
+  readonly kubelet: FakeKubelet;
+  /** A fresh namespace. */
+  namespace(): Promise<string>;
+  node(name: string, gpus: number): Promise<void>;
+  operator(options?: { readonly identity?: string; readonly environment?: Record<string, string> }): Promise<Operator>;
+  config(options?: { readonly identity?: string; readonly environment?: Record<string, string> }): Promise<Config>;
+  job(namespace: string, name: string, spec?: Partial<TrainingJobSpecInput>): Promise<TrainingJob>;
+  readJob(namespace: string, name: string): Promise<TrainingJob>;
+  /** Waits until the job looks as wanted, and answers with it. */
+  until(job: TrainingJob, what: string, isSo: (job: TrainingJob) => boolean): Promise<TrainingJob>;
+  pods(namespace: string): Promise<readonly RawPod[]>;
+  stop(): Promise<void>;
+}
+
+/** As much of a pod as the tests look at. */
+export interface RawPod {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+  };
+  readonly spec: {
+    readonly nodeName?: string;
+    readonly schedulingGates?: readonly { readonly name: string }[];
+    readonly containers: readonly { readonly env: readonly { readonly name: string; readonly value?: string }[] }[];
+  };
+  readonly status: { readonly phase: string };
+}
+
+/** Starts a world; ends what it started when something fails. */
+export async function startWorld(): Promise<World> {
+  const plane = await startControlPlane({
+    // Nobody renews the made-up nodes' leases; without this controller they stay ready all the same.
+    extraControllerManagerFlags: ['--controllers=*,-node-lifecycle-controller'],
+  });
+  try {
+    await installChart(plane);
+  } catch (error) {
+    await plane.stop();
+    throw error;
+  }
+  const { admin } = plane;
+  const kubelet = new FakeKubelet(admin);
+  kubelet.start();
+  const operators: Operator[] = [];
+  let namespaces = 0;
+
+  const config: World['config'] = async (options = {}) => {
+    const kubeconfig = await plane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, serviceAccount: 'coxswain-operator' });
+    const port = await freePort();
+    return readConfig({
+      COXSWAIN_KUBECONFIG: kubeconfig,
+      COXSWAIN_NAMESPACE: SYSTEM_NAMESPACE,
+      COXSWAIN_IDENTITY: options.identity ?? 'operator',
+      COXSWAIN_LEASE_DURATION_MS: '3000',
+      COXSWAIN_LEASE_RENEW_DEADLINE_MS: '2000',
+      COXSWAIN_LEASE_RETRY_PERIOD_MS: '300',
+      COXSWAIN_REPORT_LISTEN_HOST: '127.0.0.1',
+      COXSWAIN_REPORT_LISTEN_PORT: String(port),
+      COXSWAIN_REPORT_URLS: `https://127.0.0.1:${port}`,
+      COXSWAIN_SERIES_READERS: `${SYSTEM_NAMESPACE}:coxswain-api`,
+      COXSWAIN_LAUNCHER_IMAGE: 'coxswain/launcher:dev',
+      COXSWAIN_HEALTH_LISTEN_HOST: '127.0.0.1',
+      COXSWAIN_HEALTH_LISTEN_PORT: '0',
+      COXSWAIN_LOG_LEVEL: process.env['COXSWAIN_TEST_LOG_LEVEL'] ?? 'error',
+      ...options.environment,
+    });
+  };
+  const readJob: World['readJob'] = (namespace, name) =>
+    admin.json<TrainingJob>({
+      method: 'GET',
+      path: `/apis/${API_GROUP_VERSION}/namespaces/${namespace}/trainingjobs/${name}`,
+    });
+
+  return {
+    plane,
+    kubelet,
+    config,
+    readJob,
+    namespace: async () => {
+      const name = `space-${(namespaces += 1)}`;
+      await admin.json({
+        method: 'POST',
+        path: '/api/v1/namespaces',
+        body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+      });
+      await waitFor(
+        async () =>
+          (await admin.send({ method: 'GET', path: `/api/v1/namespaces/${name}/serviceaccounts/default` })).status ===
+          200,
+        { deadlineMs: 10_000, what: 'the default service account' },
+      );
+      return name;
+    },
+    node: async (name, gpus) => {
+      const capacity = { cpu: '64', memory: '256Gi', pods: '110', 'nvidia.com/gpu': String(gpus) };
+      await admin.json({
+        method: 'POST',
+        path: '/api/v1/nodes',
+        body: { apiVersion: 'v1', kind: 'Node', metadata: { name } },
+      });
+      const now = new Date().toISOString();
+      const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: now, lastTransitionTime: now }];
+      await admin.json({
+        method: 'PATCH',
+        path: `/api/v1/nodes/${name}/status`,
+        body: { status: { capacity, allocatable: capacity, conditions } },
+        contentType: 'application/merge-patch+json',
+      });
+      await admin.json({
+        method: 'PATCH',
+        path: `/api/v1/nodes/${name}`,
+        body: { spec: { taints: null } },
+        contentType: 'application/merge-patch+json',
+      });
+    },
+    operator: async (options) => {
+      const read = await config(options);
+      const operator = await startOperator(read, {
+        log: createLogger({ program: read.identity, level: read.logLevel }),
+      });
+      operators.push(operator);
+      return operator;
+    },
+    job: async (namespace, name, spec = {}) =>
+      admin.json<TrainingJob>({
+        method: 'POST',
+        path: `/apis/${API_GROUP_VERSION}/namespaces/${namespace}/trainingjobs?fieldValidation=Strict`,
+        body: {
+          apiVersion: API_GROUP_VERSION,
+          kind: 'TrainingJob',
+          metadata: { name, namespace },
+          spec: {
+            engine: { name: 'command', image: 'example/image', command: ['sleep', '1'] },
+            layout: { tensorParallelDegree: 2, dataParallelDegree: 2 },
+            resources: { gpusPerNode: 2 },
+            restartPolicy: { maxRestarts: 1, delaySeconds: 0 },
+            terminationGracePeriodSeconds: 5,
+            ...spec,
+          },
+        },
+      }),
+    until: (job, what, isSo) =>
+      waitFor(
+        async () => {
+          const current = await readJob(job.metadata.namespace ?? '', job.metadata.name);
+          return isSo(current) ? current : undefined;
+        },
+        { deadlineMs: 20_000, what: `the job ${job.metadata.name} to be ${what}` },
+      ),
+    pods: async (namespace) =>
+      (await admin.json<{ items: RawPod[] }>({ method: 'GET', path: `/api/v1/namespaces/${namespace}/pods` })).items,
+    stop: async () => {
+      await Promise.allSettled(operators.map((operator) => operator.stop()));
+      await kubelet.stop();
+      await plane.stop();
+    },
+  };
+}
