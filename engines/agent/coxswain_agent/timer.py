@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 
 class StepTimer:
-    """Adds up wall time per phase. A phase opened inside another pauses the outer one, so the parts never overlap.
+    """Adds up wall time per phase. A phase inside another pauses the outer one, so the parts never overlap.
 
-    Not for use by two threads at once. On an accelerator these are the host's times: work that is queued counts where it
-    is awaited.
+    Not for use by two threads at once. On an accelerator these are the host's times: queued work counts where it is
+    awaited.
     """
 
     def __init__(self, phases: tuple[str, ...], clock: Callable[[], float] = time.perf_counter) -> None:

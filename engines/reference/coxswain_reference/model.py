@@ -96,7 +96,7 @@ class Attention(nn.Module):
         super().__init__()
         self._heads = shape.attention_heads // group.size
         self._head_size = shape.head_size
-        # Rows are ordered head by head, with query, key and value inside each: an even cut never splits a head.
+        # Rows go head by head, with query, key and value inside each: an even cut never splits a head.
         self.qkv = ColumnParallelLinear(shape.hidden_size, 3 * shape.hidden_size, group, deviation=_DEVIATION)
         self.output = RowParallelLinear(shape.hidden_size, shape.hidden_size, group, deviation=_into_residual(shape))
 
@@ -117,7 +117,7 @@ def rotary_tables(length: int, head_size: int) -> tuple[torch.Tensor, torch.Tens
 
 
 def rotated(x: torch.Tensor, cosines: torch.Tensor, sines: torch.Tensor) -> torch.Tensor:
-    """Turns each pair (i, i + half) of the last axis of `x` [batch, heads, length, head size] by its position's angle."""
+    """Turns each pair (i, i + half) of the last axis of `x` [batch, heads, length, head size] by its angle."""
     cosines, sines = cosines.to(x.dtype), sines.to(x.dtype)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cosines - second * sines, second * cosines + first * sines], dim=-1)

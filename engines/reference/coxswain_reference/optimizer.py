@@ -6,7 +6,8 @@ Each parameter's rows are dealt out to the data-parallel ranks. A flat buffer ho
 
 Every owner's part has the same length (the shorter ones end in zeros), so one reduce-scatter brings each rank the
 summed gradients of what it owns, and after the update one all-gather brings everybody the new weights. Matrices stand
-first, because weight decay is theirs alone; the vectors are the norms' weights, which tensor-parallel peers hold in common.
+first, because weight decay is theirs alone; the vectors are the norms' weights, which tensor-parallel peers hold in
+common.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from coxswain_reference.stop import StopRequest
 
 
 def main() -> int:
-    """Trains, and gives the exit code. A failure is a sentence on stderr where its reason is known, else a traceback."""
+    """Trains, and gives the exit code. A failure is one sentence on stderr, or a traceback where no reason is known."""
     stop = StopRequest()
     stop.watch()
     reporter = Reporter.from_environment()

@@ -1,8 +1,8 @@
 """Layers whose weights are divided among the tensor-parallel ranks.
 
 A column-parallel layer divides its outputs, a row-parallel one its inputs; one after the other needs a single sum at
-the end going forward, and a single sum at the beginning going backward (Shoeybi et al. 2019, arXiv 1909.08053, section 3).
-The vocabulary is divided too, in the embedding and in the cross-entropy, which never gathers the logits.
+the end going forward, and a single sum at the beginning going backward (Shoeybi et al. 2019, arXiv 1909.08053, section
+3). The vocabulary is divided too, in the embedding and in the cross-entropy, which never gathers the logits.
 """
 
 from __future__ import annotations
