@@ -1,0 +1,235 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { POD_ENV } from '@coxswain/api-types';
+import { waitFor } from '@coxswain/test-harness';
+import { aCheckpointIn } from './testing/a-checkpoint.ts';
+import { isRunning, LauncherProcess, type Start } from './testing/launcher-process.ts';
+
+const started: LauncherProcess[] = [];
+
+function launch(start: Start): LauncherProcess {
+  const launcher = new LauncherProcess(start);
+  started.push(launcher);
+  return launcher;
+}
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((launcher) => launcher.dispose()));
+});
+
+/** A file that a rank writes, once it is there. */
+function written(launcher: LauncherProcess, name: string): Promise<string> {
+  return waitFor(() => launcher.written(name), { deadlineMs: 10_000, intervalMs: 10, what: `${name} of a rank` });
+}
+
+const endings: readonly {
+  readonly when: string;
+  readonly engine: string | readonly string[];
+  readonly ranks?: number;
+  readonly want: { exit: number; kind: string; rank?: number; message: RegExp; lastLine?: RegExp };
+}[] = [
+  {
+    when: 'every rank finishes',
+    engine: 'exit 0',
+    ranks: 2,
+    want: { exit: 0, kind: 'finished', message: /every rank/ },
+  },
+  {
+    when: 'one rank exits with 1 while the others would go on for ever',
+    engine: 'if [ $RANK = 1 ]; then echo sorry; exit 1; fi; sleep 1000',
+    ranks: 3,
+    want: {
+      exit: 1,
+      kind: 'engineFailed',
+      rank: 1,
+      message: /^rank 1 on node node-2 exited with 1$/,
+      lastLine: /sorry/,
+    },
+  },
+  {
+    when: 'a rank is killed',
+    engine: 'echo last; kill -9 $$',
+    want: { exit: 137, kind: 'engineFailed', rank: 0, message: /was ended by SIGKILL/, lastLine: /last/ },
+  },
+  {
+    when: 'Python raises',
+    engine: ['python3', '-c', 'raise RuntimeError("boom")'],
+    want: { exit: 1, kind: 'engineFailed', rank: 0, message: /exited with 1/, lastLine: /^RuntimeError: boom$/ },
+  },
+  {
+    when: 'the rendezvous port was lost',
+    engine: 'exit 71',
+    want: { exit: 71, kind: 'rendezvousPortLost', rank: 0, message: /exited with 71/ },
+  },
+  {
+    when: 'a restart would not help',
+    engine: 'exit 93',
+    want: { exit: 93, kind: 'doNotRestart', rank: 0, message: /exited with 93/ },
+  },
+  {
+    when: 'one rank stopped and the other finished',
+    engine: '[ $RANK = 0 ] || exit 75',
+    ranks: 2,
+    want: { exit: 75, kind: 'stopped', message: /stopped/ },
+  },
+  {
+    when: 'an engine exits with the code by which a launcher says that it was fenced',
+    engine: 'exit 73',
+    want: { exit: 73, kind: 'engineFailed', rank: 0, message: /exited with 73/ },
+  },
+  {
+    when: 'the program does not exist',
+    engine: ['no-such-program'],
+    want: { exit: 70, kind: 'launcherFailed', rank: 0, message: /could not be started: no-such-program/ },
+  },
+];
+
+describe('a launcher ends by the table of exit codes', () => {
+  it.each(endings)('when $when', async ({ engine, ranks, want }) => {
+    const launcher = launch({ engine, ranks: ranks ?? 1 });
+    expect(await launcher.exited).toBe(want.exit);
+    const cause = launcher.cause();
+    expect(cause).toMatchObject({ version: 1, kind: want.kind, epoch: 1, node: 'node-2', exitCode: want.exit });
+    expect(cause.rank).toBe(want.rank);
+    expect(cause.message).toMatch(want.message);
+    expect(cause.lastLines.at(-1) ?? '').toMatch(want.lastLine ?? /^$/);
+  });
+
+  it('with 70 and a sentence when the pod does not say what it needs', async () => {
+    const launcher = launch({
+      engine: 'exit 0',
+      environment: { [POD_ENV.epoch]: undefined, [POD_ENV.podIndex]: 'two' },
+    });
+    expect(await launcher.exited).toBe(70);
+    expect(launcher.stderr).toContain('COXSWAIN_EPOCH is missing');
+    expect(launcher.stderr).toContain('COXSWAIN_POD_INDEX is not a whole number');
+    expect(launcher.cause().kind).toBe('launcherFailed');
+  });
+
+  it('even where the termination message cannot be written', async () => {
+    const launcher = launch({ engine: 'exit 7', environment: { COXSWAIN_TERMINATION_LOG: '/no/such/directory/file' } });
+    expect(await launcher.exited).toBe(7);
+    expect(launcher.stderr).toContain('cannot be written');
+  });
+
+  it('with 72 and no rank started when the checkpoint to resume from is cut off', async () => {
+    const scratch = launch({ engine: 'exit 0' });
+    const saved = aCheckpointIn(scratch.directory);
+    const resume = {
+      [POD_ENV.resumeFrom]: join(scratch.directory, saved.directory),
+      [POD_ENV.resumeManifestSha256]: saved.manifestSha256,
+    };
+    const whole = launch({ engine: 'echo started > ran', environment: resume });
+    expect(await whole.exited).toBe(0);
+    expect(whole.written('ran')).toBe('started');
+
+    writeFileSync(join(scratch.directory, saved.directory, 'rank-0.bin'), '1234567');
+    const cut = launch({ engine: 'echo started > ran', environment: resume });
+    expect(await cut.exited).toBe(72);
+    expect(cut.cause()).toMatchObject({ kind: 'checkpointUnreadable' });
+    expect(cut.cause().message).toContain('rank-0.bin has 7 bytes instead of 8');
+    expect(cut.written('ran')).toBeUndefined();
+  });
+});
+
+describe('a rank', () => {
+  it('learns who it is, and where to meet, from its environment', async () => {
+    const launcher = launch({
+      engine: 'echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK $MASTER_ADDR $MASTER_PORT $MINE',
+      ranks: 2,
+      environment: { MINE: 'kept' },
+    });
+    await launcher.exited;
+    const lines = launcher.stdout.toString().trim().split('\n').sort();
+    expect(lines[0]).toMatch(/^\[rank 0\] 0 0 2 2 0 127\.0\.0\.1 \d+ kept$/);
+    expect(lines[1]).toMatch(/^\[rank 1\] 1 1 2 2 0 127\.0\.0\.1 \d+ kept$/);
+  });
+
+  it('leaves nothing behind, not even a daemon in a session of its own', async () => {
+    const launcher = launch({
+      engine: 'setsid sleep 1000 & echo $! > daemon; sleep 1000 & echo $! > child; exit 3',
+    });
+    expect(await launcher.exited).toBe(3);
+    const pids = [launcher.written('daemon'), launcher.written('child')].map(Number);
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+
+  it('ends when its launcher is killed with SIGKILL', async () => {
+    const launcher = launch({ engine: 'sleep 1000 & echo $! > child; wait' });
+    const child = Number(await written(launcher, 'child'));
+    launcher.child.kill('SIGKILL');
+    await waitFor(() => !isRunning(child), { deadlineMs: 5_000, intervalMs: 10, what: 'the end of the rank' });
+  });
+});
+
+describe('a signal', () => {
+  it('reaches every rank within a second, and ranks that save and stop give 75', async () => {
+    const launcher = launch({
+      engine: 'trap "exit 75" TERM; echo ready > ready.$RANK; while :; do sleep 1000 & wait; done',
+      ranks: 2,
+    });
+    await Promise.all([written(launcher, 'ready.0'), written(launcher, 'ready.1')]);
+    const asked = performance.now();
+    launcher.child.kill('SIGTERM');
+    expect(await launcher.exited).toBe(75);
+    expect(performance.now() - asked).toBeLessThan(1_000);
+    expect(launcher.cause()).toMatchObject({ kind: 'stopped', exitCode: 75 });
+  });
+
+  it('ends ranks that do not know it, which did not fail by that', async () => {
+    const launcher = launch({ engine: 'echo ready > ready; exec sleep 1000' });
+    await written(launcher, 'ready');
+    launcher.child.kill('SIGINT');
+    expect(await launcher.exited).toBe(143);
+    expect(launcher.cause()).toMatchObject({ kind: 'stopped', signal: 'SIGTERM' });
+  });
+
+  it('is followed by SIGKILL when the grace period is nearly over', async () => {
+    const launcher = launch({
+      engine: 'trap "" TERM; echo ready > ready; while :; do sleep 1; done',
+      environment: { [POD_ENV.gracePeriodSeconds]: '1' },
+    });
+    await written(launcher, 'ready');
+    const asked = performance.now();
+    launcher.child.kill('SIGTERM');
+    expect(await launcher.exited).toBe(137);
+    expect(performance.now() - asked).toBeLessThan(1_500);
+    expect(launcher.cause().message).toMatch(/did not stop within 1 s and was killed/);
+  });
+
+  it('that comes a second time kills at once', async () => {
+    const launcher = launch({ engine: 'trap "" TERM; echo ready > ready; while :; do sleep 1; done' });
+    await written(launcher, 'ready');
+    launcher.child.kill('SIGTERM');
+    await waitFor(() => launcher.stderr.includes('Asked to stop'), { deadlineMs: 5_000, what: 'the first signal' });
+    launcher.child.kill('SIGTERM');
+    expect(await launcher.exited).toBe(137);
+    expect(launcher.cause().message).toMatch(/second signal/);
+  });
+});
+
+describe('the log', () => {
+  it('passes bytes on as they are, each line with its rank', async () => {
+    const launcher = launch({ engine: String.raw`printf '\377\376\000x\r\n\n'; printf 'no newline'` });
+    await launcher.exited;
+    const want = Buffer.from('[rank 0] \xff\xfe\x00x\r\n[rank 0] \n[rank 0] no newline\n', 'latin1');
+    expect(launcher.stdout.equals(want)).toBe(true);
+  });
+
+  it('cuts a line of a megabyte and says so', async () => {
+    const launcher = launch({ engine: "head -c 1048576 /dev/zero | tr '\\0' a; echo; echo next" });
+    await launcher.exited;
+    const lines = launcher.stdout.toString().split('\n');
+    expect(lines[0]).toMatch(/^\[rank 0\] a{65536} \[cut: 983040 more bytes\]$/);
+    expect(lines[1]).toBe('[rank 0] next');
+  });
+
+  it('that nobody reads never stops a rank, and tells what is missing', async () => {
+    const launcher = launch({ engine: 'yes 0123456789 | head -c 30000000; echo done > done', isUnread: true });
+    expect(await written(launcher, 'done')).toBe('done');
+    launcher.read();
+    await launcher.exited;
+    expect(launcher.stdout.length).toBeLessThan(10_000_000);
+    expect(launcher.stdout.toString()).toMatch(/\d+ lines \(\d+ bytes\) of output were dropped/);
+  });
+});

@@ -1,0 +1,108 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { POD_ENV, TerminationCause } from '@coxswain/api-types';
+import { LAUNCHER_ENV } from '../settings.ts';
+
+const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
+/** From its source, as jest runs it: the built executable has a test of its own. */
+const FROM_SOURCE = [process.execPath, '--disable-warning=ExperimentalWarning', MAIN];
+
+export interface Start {
+  /** Program of a rank, or a script for /bin/sh. */
+  readonly engine: string | readonly string[];
+  readonly ranks?: number;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly launcher?: readonly string[];
+  /** Leaves the launcher's output unread. */
+  readonly isUnread?: boolean;
+}
+
+/** A pod's launcher under test, in a temporary directory of its own. */
+export class LauncherProcess {
+  readonly directory = mkdtempSync(join(tmpdir(), 'launcher-'));
+  readonly child: ChildProcess;
+  readonly exited: Promise<number>;
+  #stdout = Buffer.alloc(0);
+  #stderr = '';
+
+  constructor(start: Start) {
+    const [program = '', ...args] = start.launcher ?? FROM_SOURCE;
+    const engine = typeof start.engine === 'string' ? ['/bin/sh', '-c', start.engine] : start.engine;
+    writeFileSync(join(this.directory, 'token'), 'a-token');
+    this.child = spawn(program, [...args, 'run', '--', ...engine], {
+      cwd: this.directory,
+      env: { ...process.env, NODE_OPTIONS: '', ...aPod(this.directory, start.ranks ?? 1), ...start.environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    if (start.isUnread !== true) this.read();
+    this.child.stderr?.on('data', (chunk: Buffer) => (this.#stderr += chunk.toString()));
+    this.exited = new Promise((resolve) => {
+      this.child.once('close', (code, signal) => resolve(signal === null ? (code ?? -1) : -1));
+    });
+  }
+
+  get stdout(): Buffer {
+    return this.#stdout;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  read(): void {
+    this.child.stdout?.on('data', (chunk: Buffer) => (this.#stdout = Buffer.concat([this.#stdout, chunk])));
+  }
+
+  path(name: string): string {
+    return join(this.directory, name);
+  }
+
+  /** Content of a file that a rank wrote into its working directory; undefined while there is none. */
+  written(name: string): string | undefined {
+    return existsSync(this.path(name)) ? readFileSync(this.path(name), 'utf8').trim() || undefined : undefined;
+  }
+
+  /** The termination message, which must fit the contract. */
+  cause(): TerminationCause {
+    return TerminationCause.parse(JSON.parse(readFileSync(this.path('termination'), 'utf8')));
+  }
+
+  async dispose(): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGKILL');
+    await this.exited;
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+function aPod(directory: string, ranks: number): Record<string, string> {
+  return {
+    [POD_ENV.jobName]: 'job',
+    [POD_ENV.jobUid]: 'job-uid',
+    [POD_ENV.namespace]: 'default',
+    [POD_ENV.podName]: 'job-e1-0',
+    [POD_ENV.podUid]: 'pod-uid',
+    [POD_ENV.podIp]: '127.0.0.1',
+    [POD_ENV.nodeName]: 'node-2',
+    [POD_ENV.podIndex]: '0',
+    [POD_ENV.epoch]: '1',
+    [POD_ENV.firstRank]: '0',
+    [POD_ENV.localWorldSize]: String(ranks),
+    [POD_ENV.worldSize]: String(ranks),
+    [POD_ENV.tokenFile]: join(directory, 'token'),
+    [POD_ENV.saveDirectory]: directory,
+    [POD_ENV.gracePeriodSeconds]: '30',
+    [LAUNCHER_ENV.terminationLog]: join(directory, 'termination'),
+  };
+}
+
+/** Whether a process is there and not merely waiting to be reaped. */
+export function isRunning(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
