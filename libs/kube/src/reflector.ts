@@ -68,6 +68,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly metrics?: KubeMetrics;
   /** A list older than this resourceVersion is refused: the newest version an earlier process is known to have seen. */
   readonly notOlderThan?: () => string | undefined;
+  /** Lists again when a watch ends and the last list is older than this: insurance against a server that loses events. Off unless given. */
+  readonly relistAfterMs?: number;
   readonly tuning?: Partial<ReflectorTuning>;
 }
 
@@ -106,6 +108,7 @@ export class Reflector<T extends KubeObject> {
   #floor: string | undefined;
   #lastEventAtMs: number | undefined;
   #outageSinceMs: number | undefined;
+  #listedAtMs = 0;
   #failures = 0;
   #running = false;
 
@@ -167,6 +170,7 @@ export class Reflector<T extends KubeObject> {
     this.#position = listed.resourceVersion;
     this.#floor = newerResourceVersion(floor, listed.resourceVersion);
     this.#synced = true;
+    this.#listedAtMs = startedAtMs;
     this.#metrics.count('reflector_lists_total', this.#labels());
     this.#metrics.observe('reflector_list_ms', this.#options.clock.monotonicMs() - startedAtMs, this.#labels());
     return { relist: false };
@@ -270,7 +274,7 @@ export class Reflector<T extends KubeObject> {
       );
       return { relist: false, failure: 'short-watch', error };
     }
-    return { relist: false };
+    return { relist: clock.monotonicMs() - this.#listedAtMs >= (this.#options.relistAfterMs ?? Infinity) };
   }
 
   /** Takes one line over into the store; an answer means that this watch is over. */

@@ -58,3 +58,25 @@ export { listPodProcesses, type PodProcess } from './local-nodes/pod-processes.t
 export { installChart, renderChart, SYSTEM_NAMESPACE } from './system/chart.ts';
 export { LOCAL_IMAGES } from './system/local-images.ts';
 export { startSystem, type CoxswainSystem, type OperatorReplica, type SystemOptions } from './system/system.ts';
+export {
+  startFaultProxy,
+  type ActiveFault,
+  type FaultProxy,
+  type FaultProxyOptions,
+  type RecordedRequest,
+  type RecordedWrite,
+  type WriteMoment,
+} from './fault-proxy/fault-proxy.ts';
+export {
+  errorLine,
+  spoilWatch,
+  statusBody,
+  type Fault,
+  type FaultAction,
+  type FaultMatch,
+  type SeenRequest,
+  type Verb,
+  type WatchEffect,
+  type WatchScript,
+} from './fault-proxy/faults.ts';
+export { startKwok, type Kwok, type KwokOptions } from './kwok/kwok.ts';

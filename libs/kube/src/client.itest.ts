@@ -1,0 +1,274 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { spoilWatch, waitFor, type FaultAction, type Verb } from '@coxswain/test-harness';
+
+import { systemClock } from './clock.ts';
+import { isAlreadyExists, isConflict, isInvalid, isNotFound, isOutcomeUnknown, isRetryable } from './errors.ts';
+import { EventRecorder } from './events.ts';
+import { Expectations } from './expectations.ts';
+import { keyOf } from './kube-object.ts';
+import { Reflector } from './reflector.ts';
+import { ObjectStore } from './store.ts';
+import { aConfigMap, configMaps, startWorld, type ConfigMap, type World } from './testing/world.ts';
+import { WorkQueue } from './work-queue.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld();
+}, 90_000);
+
+afterEach(() => {
+  world.proxy.clearFaults();
+  world.proxy.clearRecords();
+});
+
+afterAll(() => world.stop(), 30_000);
+
+let namespaces = 0;
+async function aNamespace(): Promise<string> {
+  const name = `client-${(namespaces += 1)}`;
+  await world.direct.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  return name;
+}
+
+const rejection = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe('what the client says to a real apiserver', () => {
+  it('creates, applies, patches and deletes with preconditions', async () => {
+    const namespace = await aNamespace();
+    const client = world.client();
+    const path = configMaps(namespace, 'one');
+    const made = await client.create<ConfigMap>(configMaps(namespace), aConfigMap('one', { a: '1' }));
+    expect(isAlreadyExists(await rejection(client.create(configMaps(namespace), aConfigMap('one'))))).toBe(true);
+    await client.apply(path, aConfigMap('one', { b: '2' }), { fieldManager: 'other' });
+    expect(isConflict(await rejection(client.apply(path, aConfigMap('one', { b: '3' }))))).toBe(true);
+    await client.apply(path, aConfigMap('one', { b: '3' }), { force: true });
+    const stale = { metadata: { resourceVersion: made.metadata.resourceVersion }, data: { c: '4' } };
+    expect(isConflict(await rejection(client.patch(path, stale, { type: 'merge' })))).toBe(true);
+    await client.patch(path, [{ op: 'add', path: '/data/c', value: '4' }], { type: 'json' });
+    expect((await client.get<ConfigMap>(path)).data).toEqual({ a: '1', b: '3', c: '4' });
+    const other = '00000000-0000-0000-0000-000000000000';
+    expect(isConflict(await rejection(client.delete(path, { uid: other })))).toBe(true);
+    await client.delete(path, { uid: made.metadata.uid ?? '' });
+    expect(isNotFound(await rejection(client.get(path)))).toBe(true);
+  });
+
+  it('refuses unknown fields when strict, does nothing on a dry run, and reads the version', async () => {
+    const namespace = await aNamespace();
+    const client = world.client();
+    const wrong = { ...aConfigMap('strict'), dat: {} };
+    expect(isInvalid(await rejection(client.create(configMaps(namespace), wrong, { fieldValidation: 'Strict' })))).toBe(
+      true,
+    );
+    await client.create(configMaps(namespace), aConfigMap('dry'), { dryRun: true });
+    expect((await client.list(configMaps(namespace))).items).toEqual([]);
+    expect((await client.version()).gitVersion).toMatch(/^v1\./);
+  });
+
+  it('writes an Event that the apiserver accepts, once a minute, and never fails its caller', async () => {
+    const namespace = await aNamespace();
+    const regarding = await world.direct.create<ConfigMap>(configMaps(namespace), aConfigMap('regarded'));
+    const errors: unknown[] = [];
+    const recorder = new EventRecorder({
+      client: world.client(),
+      clock: systemClock,
+      reportingController: 'coxswain.dev/test',
+      reportingInstance: 'test-1',
+      onError: (error) => void errors.push(error),
+    });
+    const event = { regarding, type: 'Normal', reason: 'Tested', action: 'Test', note: '…'.repeat(900) } as const;
+    expect([recorder.record(event), recorder.record(event)]).toEqual([true, false]);
+    await recorder.flush();
+    world.proxy.add({ action: { kind: 'status', status: 500 } });
+    expect(recorder.record({ ...event, reason: 'Refused' })).toBe(true);
+    await recorder.flush();
+    expect(errors).toHaveLength(1);
+    const { items } = await world.direct.list(`/apis/events.k8s.io/v1/namespaces/${namespace}/events`);
+    expect(items.map((item) => (item as unknown as { reason: string }).reason)).toEqual(['Tested']);
+  });
+});
+
+describe('credentials that change', () => {
+  it('reads a token file again at once after a 401, and when it has been rewritten', async () => {
+    const good = JSON.parse(await readText(world.kubeconfigPath)) as {
+      users: [{ user: { tokenFile: string } }];
+    };
+    const token = await readText(good.users[0].user.tokenFile);
+    const tokenFile = join(world.plane.directory, 'rotated.token');
+    const kubeconfigPath = join(world.plane.directory, 'rotated.kubeconfig');
+    writeFileSync(kubeconfigPath, JSON.stringify({ ...good, users: [{ ...good.users[0], user: { tokenFile } }] }));
+    writeFileSync(tokenFile, token);
+    const client = world.client({ kubeconfigPath });
+    await client.list('/api/v1/namespaces');
+    // An apiserver that no longer takes the token: the new one is there already.
+    const expired = world.proxy.add({ match: { times: 1 }, action: { kind: 'status', status: 401 } });
+    await client.list('/api/v1/namespaces');
+    expect(expired.hits).toBe(1);
+    writeFileSync(tokenFile, 'rubbish');
+    await waitFor(async () => isRetryable(await rejection(client.list('/api/v1/namespaces'))), {
+      deadlineMs: 5_000,
+      what: 'the rewritten token to be used',
+    });
+    writeFileSync(tokenFile, token);
+    await client.list('/api/v1/namespaces');
+  });
+
+  it('uses a few connections for many calls', async () => {
+    const client = world.client({ maxInFlight: 4 });
+    let connections = 0;
+    const before = Date.now();
+    await Promise.all(
+      Array.from({ length: 200 }, () => client.list('/api/v1/namespaces').then(() => (connections += 1))),
+    );
+    expect(connections).toBe(200);
+    expect(Date.now() - before).toBeLessThan(5_000);
+  });
+});
+
+describe('C2: the write is done and its answer is lost', () => {
+  it.each<[Verb, 'reset' | 'hang']>([
+    ['create', 'reset'],
+    ['create', 'hang'],
+    ['apply', 'reset'],
+    ['patch', 'reset'],
+    ['delete', 'reset'],
+  ])('%s (%s): the error says that the outcome is unknown, and trying again finds it done', async (verb, how) => {
+    const namespace = await aNamespace();
+    const client = world.client({ timeoutMs: 1_000 });
+    const path = configMaps(namespace, 'once');
+    const made =
+      verb === 'create' ? undefined : await world.direct.create<ConfigMap>(configMaps(namespace), aConfigMap('once'));
+    const write = {
+      create: () => client.create(configMaps(namespace), aConfigMap('once')),
+      apply: () => client.apply(path, aConfigMap('once', { done: 'yes' }), { force: true }),
+      patch: () => client.patch(path, { data: { done: 'yes' } }, { type: 'merge' }),
+      delete: () => client.delete(path, { uid: made?.metadata.uid ?? '' }),
+    }[verb as 'create' | 'apply' | 'patch' | 'delete'];
+    world.proxy.add({ match: { verbs: [verb], times: 1 }, action: { kind: 'loseAnswer', how } });
+    const error = await rejection(write());
+    expect([isOutcomeUnknown(error), isRetryable(error)]).toEqual([true, true]);
+    const again = await rejection(write());
+    const want = { create: isAlreadyExists(again), delete: isNotFound(again) }[verb as 'create' | 'delete'];
+    expect(want ?? again === undefined).toBe(true);
+    expect(world.proxy.writes.filter(({ status }) => status < 300)).toHaveLength(
+      verb === 'create' || verb === 'delete' ? 1 : 2,
+    );
+  });
+});
+
+/** A controller that wants one child `child-KEY` per ConfigMap labelled as a parent: the smallest that can get it wrong. */
+async function childMaker(namespace: string): Promise<{
+  readonly queue: WorkQueue;
+  readonly store: ObjectStore<ConfigMap>;
+  readonly stop: () => Promise<void>;
+}> {
+  const client = world.client({ timeoutMs: 2_000 });
+  const store = new ObjectStore<ConfigMap>();
+  const expectations = new Expectations<ConfigMap>({ clock: systemClock });
+  const queue = new WorkQueue({ clock: systemClock, random: Math.random, backoff: { minMs: 500, maxMs: 4_000 } });
+  const options = { client, collectionPath: configMaps(namespace), store, clock: systemClock, random: Math.random };
+  const tuning = { backoff: { minMs: 50, maxMs: 500 }, requestTimeoutMs: 2_000 };
+  const reflector = new Reflector<ConfigMap>({ ...options, tuning });
+  const stop = new AbortController();
+  store.onChange(({ object }) => {
+    if (!object.metadata.name.startsWith('child-')) queue.add(keyOf(object));
+  });
+  const reflecting = reflector.run(stop.signal);
+  await waitFor(() => Promise.resolve(reflector.hasSynced()), { deadlineMs: 10_000, what: 'the first list' });
+  const working = queue.run({
+    workers: 4,
+    signal: stop.signal,
+    drainMs: 100,
+    reconcile: async (key) => {
+      if (!expectations.isSatisfied(key, store)) return { requeueAfterMs: 20 };
+      const name = key.split('/')[1] ?? '';
+      const count = store.list().filter((child) => child.metadata.name.startsWith(`child-${name}-`)).length;
+      if (count > 0) return {};
+      // A random name on purpose: only the expectation keeps this from making two.
+      const child = aConfigMap(`child-${name}-${Math.random().toString(36).slice(2, 10)}`);
+      expectations.wrote(key, await client.create<ConfigMap>(configMaps(namespace), child));
+      return { requeueAfterMs: 20 };
+    },
+  });
+  return {
+    queue,
+    store,
+    stop: async () => {
+      stop.abort();
+      await Promise.all([reflecting, working]);
+    },
+  };
+}
+
+describe('C3: a cache that has not seen the own write', () => {
+  it('makes no second child while events are held back and the parent is requeued a hundred times', async () => {
+    const namespace = await aNamespace();
+    world.proxy.add({ match: { verbs: ['watch'] }, action: spoilWatch.hold(400) });
+    const { queue, store, stop } = await childMaker(namespace);
+    await world.direct.create(configMaps(namespace), aConfigMap('parent'));
+    await waitFor(() => Promise.resolve(world.proxy.writes.length > 0), { deadlineMs: 5_000, what: 'the child' });
+    for (let n = 0; n < 100; n += 1) {
+      queue.add(`${namespace}/parent`);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await waitFor(() => Promise.resolve(store.size === 2), { deadlineMs: 5_000, what: 'the held events' });
+    await waitFor(() => Promise.resolve(queue.stats().waiting + queue.stats().running === 0), {
+      deadlineMs: 5_000,
+      what: 'rest',
+    });
+    await stop();
+    expect(world.proxy.writes).toHaveLength(1);
+  });
+});
+
+describe('C13: an apiserver that pushes back', () => {
+  it.each<[string, FaultAction, number]>([
+    ['409', { kind: 'status', status: 409 }, 1],
+    ['429 with Retry-After', { kind: 'status', status: 429, retryAfterSeconds: 1 }, 1],
+    ['422', { kind: 'status', status: 422 }, 1],
+    ['403', { kind: 'status', status: 403 }, 1],
+    ['500', { kind: 'status', status: 500 }, 1],
+    ['504', { kind: 'status', status: 504 }, 0.2],
+    ['503', { kind: 'status', status: 503 }, 0.05],
+    ['a hang', { kind: 'hang' }, 0.2],
+  ])(
+    '%s on creates: at most 2 tries a second per object, and every child exists once it is over',
+    async (_what, action, probability) => {
+      const namespace = await aNamespace();
+      const { store, stop } = await childMaker(namespace);
+      world.proxy.add({ match: { verbs: ['create'], path: configMaps(namespace), probability }, action });
+      const names = ['a', 'b', 'c', 'd', 'e'];
+      const startedAtMs = Date.now();
+      // Straight to the apiserver: only the controller meets the fault.
+      await Promise.all(names.map((name) => world.direct.create(configMaps(namespace), aConfigMap(name))));
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      const seconds = (Date.now() - startedAtMs) / 1000;
+      for (const name of names) {
+        const tries = world.proxy.writes.filter(({ body }) => body.includes(`"child-${name}-`)).length;
+        expect(tries).toBeLessThanOrEqual(Math.ceil(2 * seconds) + 1);
+        if (action.kind === 'status' && action.retryAfterSeconds !== undefined) expect(tries).toBeLessThanOrEqual(2);
+      }
+      world.proxy.clearFaults();
+      await waitFor(() => Promise.resolve(store.size === 2 * names.length), {
+        deadlineMs: 10_000,
+        what: 'every child',
+      });
+      await stop();
+      expect(new Set(store.list().map(({ metadata }) => metadata.name.split('-')[1] ?? metadata.name)).size).toBe(
+        names.length,
+      );
+    },
+    30_000,
+  );
+});
+
+async function readText(path: string): Promise<string> {
+  const { readFile } = await import('node:fs/promises');
+  return readFile(path, 'utf8');
+}

@@ -1,0 +1,132 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+
+import { waitFor, type RecordedWrite } from '@coxswain/test-harness';
+
+import { startWorld, type World } from './testing/world.ts';
+
+let world: World;
+const children: Candidate[] = [];
+
+beforeAll(async () => {
+  world = await startWorld();
+}, 90_000);
+
+afterEach(async () => {
+  world.proxy.clearFaults();
+  for (const candidate of children.splice(0)) candidate.process.kill('SIGKILL');
+  world.proxy.clearRecords();
+});
+
+afterAll(() => world.stop(), 30_000);
+
+interface Candidate {
+  readonly identity: string;
+  readonly process: ChildProcess;
+  readonly said: string[];
+  readonly exited: Promise<number | null>;
+}
+
+function aCandidate(identity: string): Candidate {
+  const script = join(import.meta.dirname, 'testing/lease-candidate.ts');
+  const child = spawn(process.execPath, [script, world.kubeconfigPath, identity], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  const said: string[] = [];
+  child.stdout
+    .setEncoding('utf8')
+    .on('data', (text: string) => said.push(...text.split('\n').filter((line) => line !== '')));
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const candidate = { identity, process: child, said, exited };
+  children.push(candidate);
+  return candidate;
+}
+
+const says = (candidate: Candidate, text: string): Promise<unknown> =>
+  waitFor(() => Promise.resolve(candidate.said.some((line) => line.startsWith(text))), {
+    deadlineMs: 20_000,
+    what: `${candidate.identity} to say "${text}"`,
+  });
+
+const epochOf = (candidate: Candidate): number =>
+  Number(candidate.said.find((line) => line.startsWith('leading'))?.split(' ')[1]);
+
+/** The writes of the work, not of the lease, that took effect: epoch and writer in order. */
+function effects(): readonly { readonly epoch: number; readonly identity: string; readonly sequence: number }[] {
+  const isEffect = ({ verb, path, status }: RecordedWrite): boolean =>
+    verb === 'apply' && path.includes('configmaps') && status < 300;
+  return world.proxy.writes.filter(isEffect).map(({ body, sequence }) => {
+    const { data } = JSON.parse(body) as { data: { epoch: string; identity: string } };
+    return { epoch: Number(data.epoch), identity: data.identity, sequence };
+  });
+}
+
+function expectEpochsNeverFall(): void {
+  const epochs = effects().map(({ epoch }) => epoch);
+  expect(epochs).toEqual([...epochs].sort((a, b) => a - b));
+}
+
+describe('C14: handing over a lease', () => {
+  it('a leader that was stopped for longer than its lease writes nothing when it wakes, and exits', async () => {
+    const first = aCandidate('first');
+    await says(first, 'leading');
+    const second = aCandidate('second');
+    await waitFor(() => Promise.resolve(effects().length > 3), { deadlineMs: 10_000, what: 'writes of the first' });
+    first.process.kill('SIGSTOP');
+    await says(second, 'leading');
+    const before = world.proxy.writes.length;
+    await waitFor(() => Promise.resolve(world.proxy.writes.length > before + 3), { deadlineMs: 5_000, what: 'writes' });
+    first.process.kill('SIGCONT');
+    expect(await first.exited).toBe(1);
+    expect(first.said).toContain('ended lost');
+    expect(epochOf(second)).toBe(epochOf(first) + 1);
+    const writers = effects().map(({ identity }) => identity);
+    expect(writers.lastIndexOf('first')).toBeLessThan(writers.indexOf('second'));
+    expectEpochsNeverFall();
+  }, 30_000);
+
+  it('a leader whose renewals alone are refused stops before the other starts', async () => {
+    const first = aCandidate('cut-off');
+    await says(first, 'leading');
+    const second = aCandidate('heir');
+    world.proxy.add({
+      match: { path: /leases/, where: ({ userAgent, method }) => userAgent === 'cut-off' && method !== 'GET' },
+      action: { kind: 'hang' },
+    });
+    expect(await first.exited).toBe(1);
+    expect(second.said.some((line) => line.startsWith('leading'))).toBe(false);
+    await says(second, 'leading');
+    expectEpochsNeverFall();
+  }, 30_000);
+
+  it('a leader whose renewals are carried out but never answered keeps its lease', async () => {
+    const only = aCandidate('deaf');
+    await says(only, 'leading');
+    const lost = world.proxy.add({
+      match: { path: /leases/, verbs: ['patch'], probability: 0.5 },
+      action: { kind: 'loseAnswer', how: 'reset' },
+    });
+    await waitFor(() => Promise.resolve(lost.hits >= 8), { deadlineMs: 20_000, what: 'lost answers' });
+    expect(only.said.filter((line) => line.startsWith('ended'))).toEqual([]);
+    world.proxy.clearFaults();
+    only.process.kill('SIGTERM');
+    expect(await only.exited).toBe(0);
+  }, 30_000);
+
+  it('a leader that is asked to stop releases its lease, so that the next leads at once', async () => {
+    const first = aCandidate('polite');
+    await says(first, 'leading');
+    const second = aCandidate('waiting');
+    await waitFor(() => Promise.resolve(world.proxy.requests.some(({ userAgent }) => userAgent === 'waiting')), {
+      deadlineMs: 10_000,
+      what: 'the second to ask',
+    });
+    first.process.kill('SIGTERM');
+    expect(await first.exited).toBe(0);
+    const releasedAtMs = Date.now();
+    await says(second, 'leading');
+    expect(Date.now() - releasedAtMs).toBeLessThan(1_500);
+    expectEpochsNeverFall();
+  }, 30_000);
+});

@@ -1,0 +1,45 @@
+import { createKubeClient } from '../client.ts';
+import { systemClock } from '../clock.ts';
+import { LeaderLease, NotLeadingError } from '../leader-lease.ts';
+import { configMaps } from './world.ts';
+
+/*
+ * A program for tests: leads when it can and then writes, as fast as it can, a ConfigMap stamped with its epoch, each write after
+ * `assertLeading`. Arguments: kubeconfig, identity. It says what happens on its standard output and exits with 1 when it loses the lease.
+ */
+const [kubeconfigPath = '', identity = ''] = process.argv.slice(2);
+const client = createKubeClient({ kubeconfigPath, userAgent: identity, fieldManager: 'leader' });
+const lease = new LeaderLease({
+  client,
+  namespace: 'default',
+  name: 'contested',
+  identity,
+  leaseDurationMs: 2_000,
+  renewDeadlineMs: 1_200,
+  retryPeriodMs: 250,
+  clock: systemClock,
+  random: Math.random,
+  onError: (error) => console.log(`error ${error instanceof Error ? error.message : String(error)}`),
+});
+const stop = new AbortController();
+process.once('SIGTERM', () => stop.abort());
+
+const why = await lease.run({
+  signal: stop.signal,
+  onStartedLeading: async (epoch, signal) => {
+    console.log(`leading ${epoch}`);
+    for (let count = 0; !signal.aborted; count += 1) {
+      try {
+        const data = { epoch: String(lease.assertLeading()), identity, count: String(count) };
+        const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'contested' }, data };
+        await client.apply(configMaps('default', 'contested'), body, { force: true, timeoutMs: 500 });
+      } catch (error) {
+        if (error instanceof NotLeadingError) console.log('refused');
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  },
+});
+console.log(`ended ${why}`);
+await client.close();
+process.exitCode = why === 'lost' ? 1 : 0;

@@ -1,0 +1,413 @@
+import { Agent, createServer, request as httpsRequest, type Server } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+import type { KeyPair } from '../certificates.ts';
+import { statusBody, type Fault, type FaultAction, type SeenRequest, type Verb } from './faults.ts';
+import { relayWatch } from './relay-watch.ts';
+import { resetConnection } from './reset-connection.ts';
+
+/** How to stand in front of an apiserver. */
+export interface FaultProxyOptions {
+  readonly upstream: {
+    readonly url: string;
+    readonly caPem: string;
+    /** Speak upstream with this certificate, for clients that have no token to pass on. */
+    readonly client?: KeyPair;
+  };
+  /** What the proxy shows to clients, for 127.0.0.1; the plane's own authority can issue it. */
+  readonly certificate: KeyPair;
+  /** Verifies `certificate`; handed on as `caPem`. */
+  readonly caPem: string;
+  /** Of `probability`. 1 unless told. */
+  readonly seed?: number;
+}
+
+/** A write that passed the proxy. */
+export interface RecordedWrite {
+  /** From 0, in order of arrival. */
+  readonly sequence: number;
+  readonly verb: Verb;
+  readonly path: string;
+  readonly subresource: string | undefined;
+  /** Of the object answered; undefined when the answer names none. */
+  readonly uid: string | undefined;
+  readonly body: string;
+  /** What the apiserver said; 0 when the write never reached it. */
+  readonly status: number;
+  /** What the client was told; 0 when it was told nothing. */
+  readonly clientStatus: number;
+  readonly atMs: number;
+}
+
+/** A moment of a write: before it is sent upstream, or after it was answered upstream and before the client knows. */
+export interface WriteMoment {
+  readonly stage: 'beforeSend' | 'afterAnswer';
+  readonly sequence: number;
+  readonly verb: Verb;
+  readonly path: string;
+  readonly body: string;
+  /** What the apiserver said; 0 before it was asked. */
+  readonly status: number;
+}
+
+/** A fault in force. */
+export interface ActiveFault {
+  /** Requests struck so far. */
+  readonly hits: number;
+  remove(): void;
+}
+
+/** A request that passed the proxy, of any verb. */
+export interface RecordedRequest extends SeenRequest {
+  readonly atMs: number;
+}
+
+/** A real HTTPS server in front of a real apiserver, which spoils what it is told to and writes down what passed. */
+export interface FaultProxy {
+  readonly url: string;
+  readonly caPem: string;
+  /** Puts a fault in force; of several that match, the earliest added strikes. */
+  add(fault: Fault): ActiveFault;
+  clearFaults(): void;
+  readonly writes: readonly RecordedWrite[];
+  readonly requests: readonly RecordedRequest[];
+  /** Watches that are open now. */
+  readonly openWatches: number;
+  clearRecords(): void;
+  /** Calls `hook` around every write and waits for it: a kill point. Returns how to stop. */
+  onWrite(hook: (moment: WriteMoment) => Promise<void> | void): () => void;
+  /** Shows another certificate to connections from now on. */
+  setCertificate(certificate: KeyPair): void;
+  /** Resets every open connection. */
+  resetConnections(): void;
+  /** Stops listening and resets everything, as a server that is gone; `listenAgain` brings it back on the same port. */
+  stopListening(): Promise<void>;
+  listenAgain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts a fault proxy on a free loopback port. Bearer tokens pass through; without faults so does everything else. */
+export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
+  const proxy = new HttpsFaultProxy(options);
+  await proxy.listen(0);
+  return proxy;
+}
+
+class HttpsFaultProxy implements FaultProxy {
+  readonly caPem: string;
+  readonly writes: RecordedWrite[] = [];
+  readonly requests: RecordedRequest[] = [];
+  openWatches = 0;
+  readonly #options: FaultProxyOptions;
+  readonly #upstream: Agent;
+  readonly #random: () => number;
+  readonly #sockets = new Set<Socket>();
+  readonly #hooks = new Set<(moment: WriteMoment) => Promise<void> | void>();
+  #faults: { readonly fault: Fault; hits: number }[] = [];
+  #server: Server;
+  #certificate: KeyPair;
+  #port = 0;
+  #sequence = 0;
+
+  constructor(options: FaultProxyOptions) {
+    this.#options = options;
+    this.caPem = options.caPem;
+    this.#certificate = options.certificate;
+    const client = options.upstream.client;
+    this.#upstream = new Agent({
+      ca: options.upstream.caPem,
+      keepAlive: true,
+      ...(client === undefined ? {} : { cert: client.certPem, key: client.keyPem }),
+    });
+    this.#random = seeded(options.seed ?? 1);
+    this.#server = this.#makeServer();
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${this.#port}`;
+  }
+
+  add(fault: Fault): ActiveFault {
+    const active = { fault, hits: 0 };
+    this.#faults.push(active);
+    return {
+      get hits() {
+        return active.hits;
+      },
+      remove: () => {
+        this.#faults = this.#faults.filter((other) => other !== active);
+      },
+    };
+  }
+
+  clearFaults(): void {
+    this.#faults = [];
+  }
+
+  clearRecords(): void {
+    this.writes.length = 0;
+    this.requests.length = 0;
+  }
+
+  onWrite(hook: (moment: WriteMoment) => Promise<void> | void): () => void {
+    this.#hooks.add(hook);
+    return () => this.#hooks.delete(hook);
+  }
+
+  setCertificate(certificate: KeyPair): void {
+    this.#certificate = certificate;
+    this.#server.setSecureContext({ cert: certificate.certPem, key: certificate.keyPem });
+  }
+
+  resetConnections(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  async stopListening(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.resetConnections();
+    await closed;
+  }
+
+  async listenAgain(): Promise<void> {
+    this.#server = this.#makeServer();
+    await this.listen(this.#port);
+  }
+
+  async close(): Promise<void> {
+    if (this.#server.listening) await this.stopListening();
+    this.#upstream.destroy();
+  }
+
+  listen(port: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, '127.0.0.1', () => {
+        this.#port = (this.#server.address() as AddressInfo).port;
+        resolve();
+      });
+    });
+  }
+
+  #makeServer(): Server {
+    const server = createServer(
+      { cert: this.#certificate.certPem, key: this.#certificate.keyPem, keepAliveTimeout: 60_000, requestTimeout: 0 },
+      (incoming, outgoing) => {
+        this.#serve(incoming, outgoing).catch(() => resetConnection(outgoing));
+      },
+    );
+    // The raw socket: only it can be reset, and it is there before a handshake succeeds.
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => this.#sockets.delete(socket));
+    });
+    server.on('tlsClientError', () => undefined);
+    return server;
+  }
+
+  async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const seen = seenRequest(incoming);
+    this.requests.push({ ...seen, atMs: Date.now() });
+    const body = await readAll(incoming);
+    const action = this.#strike(seen);
+    if (seen.verb === 'watch') return this.#serveWatch({ incoming, outgoing, seen, action });
+    const isWrite = incoming.method !== 'GET';
+    const sequence = isWrite ? this.#sequence++ : -1;
+    const moment = { sequence, verb: seen.verb, path: seen.path, body };
+    const record = (answer: Answer | undefined, clientStatus: number): void => {
+      if (isWrite) this.writes.push(recorded(moment, answer, clientStatus));
+    };
+
+    if (isWrite) await this.#tellHooks({ ...moment, stage: 'beforeSend', status: 0 });
+    const refusal = await this.#refusal(action, outgoing);
+    if (refusal !== undefined) return record(undefined, refusal);
+    const answer = await this.#forward(incoming, body);
+    if (isWrite) await this.#tellHooks({ ...moment, stage: 'afterAnswer', status: answer.status });
+    if (action?.kind === 'loseAnswer') {
+      record(answer, 0);
+      if (action.how === 'reset') resetConnection(outgoing);
+      return;
+    }
+    if (action?.kind === 'delay' && action.side === 'answer') await pause(action.ms);
+    record(answer, outgoing.destroyed ? 0 : answer.status);
+    outgoing.writeHead(answer.status, answer.headers).end(answer.body);
+  }
+
+  /** Deals with faults that keep a request from the apiserver: the status that the client was told then, 0 for none. */
+  async #refusal(action: FaultAction | undefined, outgoing: ServerResponse): Promise<number | undefined> {
+    if (action?.kind === 'delay' && action.side === 'request') await pause(action.ms);
+    if (action?.kind === 'hang') return 0;
+    if (action?.kind === 'refuse') {
+      resetConnection(outgoing);
+      return 0;
+    }
+    if (action?.kind !== 'status') return undefined;
+    answerStatus(outgoing, action);
+    return action.status;
+  }
+
+  async #serveWatch(watch: {
+    readonly incoming: IncomingMessage;
+    readonly outgoing: ServerResponse;
+    readonly seen: SeenRequest;
+    readonly action: FaultAction | undefined;
+  }): Promise<void> {
+    const { incoming, outgoing, action } = watch;
+    if ((await this.#refusal(action, outgoing)) !== undefined) return;
+    this.openWatches += 1;
+    outgoing.once('close', () => {
+      this.openWatches -= 1;
+    });
+    await relayWatch({
+      target: this.#target(incoming),
+      outgoing,
+      script: action?.kind === 'watch' ? action.script() : undefined,
+      atOnce: action?.kind === 'watch' ? action.atOnce : undefined,
+    });
+  }
+
+  #strike(seen: SeenRequest): FaultAction | undefined {
+    for (const active of this.#faults) {
+      const { match = {}, action } = active.fault;
+      if (action.kind === 'watch' && seen.verb !== 'watch') continue;
+      if (match.verbs !== undefined && !match.verbs.includes(seen.verb)) continue;
+      if (typeof match.path === 'string' && match.path !== seen.path) continue;
+      if (match.path instanceof RegExp && !match.path.test(seen.path)) continue;
+      if (match.where !== undefined && !match.where(seen)) continue;
+      if (match.times !== undefined && active.hits >= match.times) continue;
+      if (match.probability !== undefined && this.#random() >= match.probability) continue;
+      active.hits += 1;
+      return action;
+    }
+    return undefined;
+  }
+
+  async #tellHooks(moment: WriteMoment): Promise<void> {
+    for (const hook of [...this.#hooks]) await hook(moment);
+  }
+
+  #target(incoming: IncomingMessage): Parameters<typeof httpsRequest>[1] & { url: URL } {
+    const { host: _host, connection: _connection, ...headers } = incoming.headers;
+    const url = new URL(incoming.url ?? '/', this.#options.upstream.url);
+    return { url, agent: this.#upstream, method: incoming.method ?? 'GET', headers };
+  }
+
+  #forward(incoming: IncomingMessage, body: string): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const { url, ...target } = this.#target(incoming);
+    const sent = httpsRequest(url, target, (answer) => {
+      readAll(answer).then(
+        (text) => resolve({ status: answer.statusCode ?? 0, headers: plainHeaders(answer), body: text }),
+        reject,
+      );
+    });
+    sent.on('error', reject);
+    sent.end(body);
+    return promise;
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+function seenRequest(incoming: IncomingMessage): SeenRequest {
+  const url = new URL(incoming.url ?? '/', 'https://proxy.invalid');
+  const method = incoming.method ?? 'GET';
+  const contentType = incoming.headers['content-type'] ?? '';
+  const userAgent = incoming.headers['user-agent'] ?? '';
+  return { verb: verbOf(method, url, contentType), method, path: url.pathname, query: url.searchParams, userAgent };
+}
+
+function verbOf(method: string, url: URL, contentType: string): Verb {
+  const isCollection = addressOf(url.pathname).name === undefined;
+  switch (method) {
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return contentType.startsWith('application/apply-patch') ? 'apply' : 'patch';
+    case 'DELETE':
+      return isCollection ? 'deletecollection' : 'delete';
+    default:
+      if (['true', '1'].includes(url.searchParams.get('watch') ?? '')) return 'watch';
+      return isCollection ? 'list' : 'get';
+  }
+}
+
+/** The last parts of /api/v1/[namespaces/NS/]PLURAL[/NAME[/SUBRESOURCE]] and of its /apis/GROUP/VERSION form. */
+function addressOf(path: string): { readonly name: string | undefined; readonly subresource: string | undefined } {
+  const parts = path.split('/').filter((part) => part !== '');
+  const rest = parts.slice(parts[0] === 'api' ? 2 : 3);
+  const local = rest[0] === 'namespaces' && rest.length > 2 ? rest.slice(2) : rest;
+  return { name: local[1], subresource: local[2] };
+}
+
+function recorded(
+  moment: { readonly sequence: number; readonly verb: Verb; readonly path: string; readonly body: string },
+  answer: Answer | undefined,
+  clientStatus: number,
+): RecordedWrite {
+  return {
+    ...moment,
+    subresource: addressOf(moment.path).subresource,
+    uid: answer === undefined ? undefined : uidOf(answer.body),
+    status: answer?.status ?? 0,
+    clientStatus,
+    atMs: Date.now(),
+  };
+}
+
+function uidOf(body: string): string | undefined {
+  try {
+    const value = JSON.parse(body) as { metadata?: { uid?: string }; details?: { uid?: string } };
+    return value.metadata?.uid ?? value.details?.uid;
+  } catch {
+    return undefined;
+  }
+}
+
+function answerStatus(outgoing: ServerResponse, action: Extract<FaultAction, { kind: 'status' }>): void {
+  const { status, retryAfterSeconds } = action;
+  outgoing
+    .writeHead(status, {
+      'content-type': 'application/json',
+      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+    })
+    .end(JSON.stringify(statusBody(status, action)));
+}
+
+function plainHeaders(answer: IncomingMessage): Record<string, string> {
+  const plain: Record<string, string> = {};
+  for (const name of ['content-type', 'retry-after', 'warning', 'audit-id']) {
+    const value = answer.headers[name];
+    if (typeof value === 'string') plain[name] = value;
+  }
+  return plain;
+}
+
+async function readAll(message: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** mulberry32. */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
