@@ -95,7 +95,7 @@ interface TrainContext {
 
 async function train(system: CoxswainSystem, { options, progress, signal }: TrainContext): Promise<Job> {
   const folders = await system.createNamespace(PROJECT, ['corpus', 'checkpoints']);
-  copyFileSync(join(ROOT, 'examples/data/corpus.txt'), join(folders['corpus'] ?? '', 'corpus.txt'));
+  copyFileSync(join(ROOT, 'examples/data/logbook.txt'), join(folders['corpus'] ?? '', 'logbook.txt'));
   const existing = (await system.admin.projects()).items.some((project) => project.name === PROJECT);
   if (!existing) await system.admin.createProject({ name: PROJECT, namespaces: [PROJECT] });
   const { token } = await system.admin.createToken(PROJECT, { name: `quickstart-${randomUUID().slice(0, 8)}` });
