@@ -35,6 +35,8 @@ export class World {
   readonly history: TrainingJobStatus[] = [];
   /** Writes of every kind that reached the server. */
   writes = 0;
+  /** Sentences about rules that the operator's writes broke, as an auditor of the API server's log would find them. */
+  readonly violations: string[] = [];
   pods: readonly ObservedPod[] = [];
   placements: readonly Placement[] = [];
   checkpoints: readonly Checkpoint[] = [];
@@ -48,6 +50,9 @@ export class World {
   #staleBy = 0;
   #writesUntilCrash: number | undefined;
   #serial = 0;
+  /** Epochs of which a gate was lifted. */
+  readonly #released = new Set<number>();
+  #newestStarted = 0;
 
   constructor(job: TrainingJob) {
     this.job = job;
@@ -202,6 +207,7 @@ export class World {
         if (this.job === undefined || this.pods.some((pod) => pod.name === action.name)) return;
         return this.#write(() => {
           const { name, podIndex, placement } = action;
+          if (this.#released.has(placement.epoch)) this.violations.push(`${name} was made after its gang was released`);
           const uid = `pod-${this.#serial++}`;
           const pod = { name, uid, epoch: placement.epoch, podIndex, gated: true, running: false, ours: true } as const;
           this.pods = [...this.pods, { ...pod, phase: 'Pending' }];
@@ -209,7 +215,7 @@ export class World {
       case 'liftGates':
         for (const { uid } of action.pods) {
           const pod = this.pods.find((one) => one.uid === uid && one.gated);
-          if (pod !== undefined) this.#write(() => this.#change(pod, (one) => ({ ...one, gated: false })));
+          if (pod !== undefined) this.#write(() => this.#liftGate(pod));
         }
         return;
       case 'deletePods':
@@ -237,6 +243,13 @@ export class World {
     }
   }
 
+  #liftGate(pod: ObservedPod): void {
+    const attempt = this.job?.status?.attempts?.find(({ epoch }) => epoch === pod.epoch);
+    if (attempt?.releasedAt === undefined) this.violations.push(`${pod.name} was released before that was recorded`);
+    this.#released.add(pod.epoch);
+    this.#change(pod, (one) => ({ ...one, gated: false }));
+  }
+
   #deletePod(pod: ObservedPod, graceSeconds: number): void {
     // Nothing runs in a pod that is not bound or has ended: the API server removes it at once.
     if (pod.nodeName === undefined || pod.phase !== 'Running') {
@@ -252,7 +265,12 @@ export class World {
     const node = pod.nodeName ?? this.#placedNode(pod);
     if (this.#nodes.get(node) !== 'ready') return [pod];
     if (pod.deletionTimestamp !== undefined && this.now.getTime() >= Date.parse(pod.deletionTimestamp)) return [];
-    if (pod.phase === 'Pending') return [{ ...pod, nodeName: node, phase: 'Running', running: true }];
+    if (pod.phase === 'Pending') {
+      if (pod.epoch < this.#newestStarted)
+        this.violations.push(`${pod.name} started after epoch ${this.#newestStarted}`);
+      this.#newestStarted = Math.max(this.#newestStarted, pod.epoch);
+      return [{ ...pod, nodeName: node, phase: 'Running', running: true }];
+    }
     return finishes && pod.deletionTimestamp === undefined ? [ended(pod, 0, this.now)] : [pod];
   }
 
