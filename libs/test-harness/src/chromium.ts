@@ -5,11 +5,14 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
+  writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createBrotliDecompress } from 'node:zlib';
@@ -79,14 +82,26 @@ async function unpack(from: string, directory: string): Promise<void> {
     return; // Whoever had the lock before us has done it.
   }
   mkdirSync(dirname(directory), { recursive: true });
+  for (const entry of readdirSync(dirname(directory)).filter((name) => name.startsWith(`${basename(directory)}-`))) {
+    rmSync(join(dirname(directory), entry), { recursive: true, force: true }); // Somebody was killed while unpacking.
+  }
   const unfinished = mkdtempSync(`${directory}-unfinished-`);
   await inflate(join(from, 'chromium.br'), join(unfinished, 'chromium'));
   for (const archive of ARCHIVES) {
     const tar = join(unfinished, 'archive.tar');
     await inflate(join(from, archive), tar);
     await promisify(execFile)('tar', ['-xf', tar, '-C', unfinished, '--no-same-owner']);
+    rmSync(tar);
   }
+  writeFileSync(join(unfinished, 'fonts.conf'), fontsConfiguration(directory));
   renameSync(unfinished, directory);
+}
+
+/** The package's own file points to another machine's folders: without fonts a page is laid out and not painted. */
+function fontsConfiguration(directory: string): string {
+  const folders = ['/usr/share/fonts', '/usr/local/share/fonts', join(directory, 'fonts')];
+  const elements = folders.map((folder) => `  <dir>${folder}</dir>`).join('\n');
+  return `<?xml version="1.0"?>\n<fontconfig>\n${elements}\n  <cachedir>${directory}/fonts-cache</cachedir>\n</fontconfig>\n`;
 }
 
 async function inflate(from: string, to: string): Promise<void> {
@@ -103,15 +118,11 @@ async function started(browser: Chromium): Promise<Chromium> {
   return browser;
 }
 
-/** The browser's first words of complaint; empty when it prints a page. */
+/** The browser's words of complaint; empty when it starts. A missing shared library is what usually shows here. */
 async function whyNotStarting(browser: Chromium): Promise<string> {
-  const args = [...browser.args, '--headless', '--dump-dom', 'data:text/html,<p>it works</p>'];
   try {
-    const { stdout, stderr } = await promisify(execFile)(browser.executablePath, args, {
-      env: browser.env,
-      timeout: 60_000,
-    });
-    return stdout.includes('it works') ? '' : stderr.trim().slice(0, 300) || 'it printed no page';
+    await promisify(execFile)(browser.executablePath, ['--version'], { env: browser.env, timeout: 20_000 });
+    return '';
   } catch (error) {
     return error instanceof Error ? error.message.replace(/^Command failed: .*\n/, '').slice(0, 300) : String(error);
   }

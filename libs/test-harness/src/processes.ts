@@ -15,8 +15,8 @@ export interface ProcessSpec {
   /** The whole environment of the program; that of this process unless given. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** Its output and errors are appended here. */
-  readonly logPath: string;
+  /** Its output and errors are appended here; both go to this process's standard error if not given. */
+  readonly logPath?: string;
   /** What must be true before it counts as started. */
   readonly ready?: { readonly check: () => boolean | Promise<boolean>; readonly deadlineMs: number };
   /** Run as this user; only when this process is root. */
@@ -38,6 +38,7 @@ export interface ProcessHandle {
   readonly name: string;
   /** Of the program itself, not of its supervisor. */
   readonly pid: number;
+  /** `/dev/stderr` when none was given. */
   readonly logPath: string;
   /** Resolves when the program and all its descendants are gone. Never rejects. */
   readonly exited: Promise<ProcessExit>;
@@ -47,6 +48,7 @@ export interface ProcessHandle {
   stop(options?: { readonly graceMs?: number }): Promise<ProcessExit>;
 }
 
+const STANDARD_ERROR = '/dev/stderr';
 const SUPERVISOR = join(import.meta.dirname, 'supervise.py');
 const DEFAULT_GRACE_MS = 10_000;
 const LEFTOVER_GRACE_MS = 2_000;
@@ -57,7 +59,9 @@ const LEFTOVER_GRACE_MS = 2_000;
  * lines of its log.
  */
 export async function startProcess(spec: ProcessSpec): Promise<ProcessHandle> {
-  mkdirSync(dirname(spec.logPath), { recursive: true });
+  if (spec.logPath !== undefined) {
+    mkdirSync(dirname(spec.logPath), { recursive: true });
+  }
   const handle = await launch(spec);
   if (spec.ready !== undefined) {
     await becomeReady(handle, spec.ready);
@@ -126,7 +130,7 @@ class SupervisedProcess implements ProcessHandle {
   constructor(parts: { spec: ProcessSpec; pid: number; exited: Promise<ProcessExit>; orders: Writable }) {
     this.name = parts.spec.name;
     this.pid = parts.pid;
-    this.logPath = parts.spec.logPath;
+    this.logPath = parts.spec.logPath ?? STANDARD_ERROR;
     this.exited = parts.exited;
     this.#orders = parts.orders;
   }
@@ -174,7 +178,7 @@ export function describeExit(exit: ProcessExit): string {
 
 /** The last `count` lines of a file, read from its end; empty when there is none. */
 export function lastLines(path: string, count = 20): string {
-  if (!existsSync(path)) {
+  if (path === STANDARD_ERROR || !existsSync(path)) {
     return '';
   }
   const file = openSync(path, 'r');

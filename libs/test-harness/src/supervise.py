@@ -57,7 +57,8 @@ def become(user):
 def start(spec):
     """Starts the program in a session of its own. Returns (pid, None) or (None, why not)."""
     supervisor = os.getpid()
-    log = os.open(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    log = os.open(spec["log"], flags, 0o600) if spec.get("log") else os.dup(2)
     failure_out, failure_in = os.pipe()
     pid = os.fork()
     if pid == 0:
