@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ensureSetup } from '../setup/ensure-setup.ts';
+import { secondsSince } from '../setup/progress.ts';
+import { FORMAT, GENERATED, INTEGRATION, LINT, PYTHON, TYPECHECK, UNIT, type Part } from './parts.ts';
+import { summaryLine, total, type Failure, type Tally } from './results.ts';
+import { stopRunning } from './run-supervised.ts';
+
+const HELP = `npm test [-- options] [path ...]
+
+Sets up what the tests need and runs them. The last line is "N passed, N failed"; a test that is skipped, and a file
+that does not load, count as failed.
+
+  path            only test files whose path contains it
+  --unit          only the unit tests (they need nothing but Node)
+  --integration   only the integration tests (Postgres, Kubernetes, PyTorch)
+  --python        only the tests of the engines
+  --ci            everything, and also lint, format and whether generated files are up to date
+  --help          this text
+`;
+
+const MESSAGE_LINES = 30;
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      unit: { type: 'boolean' },
+      integration: { type: 'boolean' },
+      python: { type: 'boolean' },
+      ci: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help === true) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const chosen: readonly Part[] = [
+    ...(values.unit === true ? [UNIT] : []),
+    ...(values.python === true ? [PYTHON] : []),
+    ...(values.integration === true ? [INTEGRATION] : []),
+  ];
+  const everything = positionals.length > 0 ? [UNIT, PYTHON, INTEGRATION] : [TYPECHECK, UNIT, PYTHON, INTEGRATION];
+  const parts = chosen.length > 0 ? chosen : values.ci === true ? [LINT, FORMAT, GENERATED, ...everything] : everything;
+  return runParts(parts, positionals);
+}
+
+async function runParts(parts: readonly Part[], filters: readonly string[]): Promise<number> {
+  const started = performance.now();
+  const directory = mkdtempSync(join(tmpdir(), 'coxswain-test-'));
+  const tallies: Tally[] = [];
+  for (const part of parts) {
+    tallies.push(await runPart(part, { filters, directory }));
+  }
+  const all = total(tallies);
+  const failures =
+    all.passed + all.failures.length === 0 ? [{ name: 'tests', message: 'there was none to run' }] : all.failures;
+  if (failures.length === 0) {
+    rmSync(directory, { recursive: true, force: true });
+  } else {
+    tell(describeFailures(failures, directory));
+  }
+  tell(`All of it took ${secondsSince(started)}.`);
+  process.stdout.write(`${summaryLine({ passed: all.passed, failures })}\n`);
+  return failures.length === 0 ? 0 : 1;
+}
+
+async function runPart(part: Part, context: { filters: readonly string[]; directory: string }): Promise<Tally> {
+  const started = performance.now();
+  tell(`\n▶ ${part.name}`);
+  const tally = await prepareAndRun(part, context).catch((error: unknown) => ({
+    passed: 0,
+    failures: [{ name: part.name, message: error instanceof Error ? error.message : String(error) }],
+  }));
+  tell(`${tally.failures.length === 0 ? '✓' : '✗'} ${part.name}: ${summaryLine(tally)} (${secondsSince(started)})`);
+  return tally;
+}
+
+async function prepareAndRun(part: Part, context: { filters: readonly string[]; directory: string }): Promise<Tally> {
+  await ensureSetup({ only: part.needs });
+  return part.run(context);
+}
+
+function describeFailures(failures: readonly Failure[], directory: string): string {
+  const one = ({ name, message }: Failure): string =>
+    `✗ ${name}\n${message.split('\n').slice(0, MESSAGE_LINES).join('\n')}\n`;
+  return `\nWhat failed:\n\n${failures.map(one).join('\n')}\nLogs and reports are kept in ${directory}`;
+}
+
+function tell(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => void stopRunning().finally(() => process.exit(128 + constants.signals[signal])));
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  tell(`error: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 2;
+}

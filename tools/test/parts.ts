@@ -1,0 +1,132 @@
+import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeExit, findEnginePython } from '@coxswain/test-harness';
+import type { SetupPart } from '../setup/ensure-setup.ts';
+import { tallyOfJest, tallyOfJunit, type Tally } from './results.ts';
+import { ROOT, runSupervised } from './run-supervised.ts';
+
+/** What a part is given. */
+export interface PartContext {
+  /** Only tests whose path contains one of these; all when empty. */
+  readonly filters: readonly string[];
+  /** For reports and logs; removed when everything passed. */
+  readonly directory: string;
+}
+
+/** One kind of check. */
+export interface Part {
+  readonly name: string;
+  readonly needs: readonly SetupPart[];
+  run(context: PartContext): Promise<Tally>;
+}
+
+/** More workers would fight over two cores, and tests with deadlines would lose. */
+const UNIT_WORKERS = 2;
+const INTEGRATION_WORKERS = 1;
+
+const EVERYTHING: readonly SetupPart[] = ['binaries', 'python', 'builds', 'browser'];
+const bin = (name: string): string => join(ROOT, 'node_modules/.bin', name);
+
+/** TypeScript's opinion of the whole tree. */
+export const TYPECHECK = commandPart('typecheck', bin('tsc'), ['-p', 'tsconfig.json', '--noEmit']);
+/** Rules and import boundaries. */
+export const LINT = commandPart('lint', bin('eslint'), ['.', '--max-warnings', '0']);
+/** Layout of the text. */
+export const FORMAT = commandPart('format', bin('prettier'), ['--check', '.', '--log-level', 'warn']);
+/** Generated files are those that their sources generate. */
+export const GENERATED = commandPart('generated files', process.execPath, ['tools/generate/main.ts', '--check']);
+/** `*.spec.ts`. */
+export const UNIT = jestPart({ project: 'unit', needs: [], workers: UNIT_WORKERS });
+/** `*.itest.ts`. */
+export const INTEGRATION = jestPart({ project: 'integration', needs: EVERYTHING, workers: INTEGRATION_WORKERS });
+/** `engines/**\/test_*.py`. */
+export const PYTHON: Part = { name: 'python', needs: ['python'], run: runPython };
+
+function commandPart(name: string, command: string, args: readonly string[]): Part {
+  return {
+    name,
+    needs: [],
+    run: async () => {
+      const exit = await runSupervised({ name, command, args });
+      const passed = exit?.code === 0;
+      return { passed: passed ? 1 : 0, failures: passed ? [] : [{ name, message: 'its messages are above' }] };
+    },
+  };
+}
+
+function jestPart(kind: { project: string; needs: readonly SetupPart[]; workers: number }): Part {
+  const { project, needs, workers } = kind;
+  return {
+    name: project,
+    needs,
+    run: async ({ filters, directory }) => {
+      const report = join(directory, `${project}.json`);
+      const exit = await runSupervised({
+        name: `jest ${project}`,
+        command: process.execPath,
+        args: [
+          ...[
+            '--experimental-vm-modules',
+            '--disable-warning=ExperimentalWarning',
+            join(ROOT, 'node_modules/jest/bin/jest.js'),
+          ],
+          ...['--selectProjects', project, `--maxWorkers=${workers}`, '--json', `--outputFile=${report}`],
+          ...['--passWithNoTests', ...filters],
+        ],
+        env: { COXSWAIN_RUN_DIR: join(directory, project) },
+        report,
+      });
+      return withExit(
+        existsSync(report) ? tallyOfJest(readFileSync(report, 'utf8')) : undefined,
+        `jest ${project}`,
+        exit,
+      );
+    },
+  };
+}
+
+async function runPython({ filters, directory }: PartContext): Promise<Tally> {
+  const files = globSync('engines/**/test_*.py', { cwd: ROOT }).filter(
+    (path) => filters.length === 0 || filters.some((filter) => path.includes(filter)),
+  );
+  if (files.length === 0) {
+    return { passed: 0, failures: [] };
+  }
+  mkdirSync(directory, { recursive: true });
+  const report = join(directory, 'python.xml');
+  const folders = globSync('engines/*/', { cwd: ROOT }).map((folder) => join(ROOT, folder));
+  const exit = await runSupervised({
+    name: 'pytest',
+    command: findEnginePython(),
+    args: ['-m', 'pytest', '-q', '--import-mode=importlib', '-p', 'no:cacheprovider', `--junitxml=${report}`, ...files],
+    // One thread per rank: ranks that share cores and spin for each other are many times slower.
+    env: { PYTHONPATH: folders.join(':'), PYTHONDONTWRITEBYTECODE: '1', OMP_NUM_THREADS: '1' },
+    report,
+  });
+  return withExit(existsSync(report) ? tallyOfJunit(readFileSync(report, 'utf8')) : undefined, 'pytest', exit);
+}
+
+/** A runner that died, hung, or is unhappy for a reason of its own is a failure even if every test it told of passed. */
+function withExit(
+  tally: Tally | undefined,
+  runner: string,
+  exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined,
+): Tally {
+  if (tally === undefined) {
+    return {
+      passed: 0,
+      failures: [{ name: runner, message: `ended without results (${exit && describeExit(exit)})` }],
+    };
+  }
+  if (exit === undefined) {
+    const message = 'something that a test started kept it alive after the last test';
+    return { ...tally, failures: [...tally.failures, { name: runner, message }] };
+  }
+  if (exit.code !== 0 && tally.failures.length === 0) {
+    return {
+      ...tally,
+      failures: [{ name: runner, message: `every test passed, but it ended with ${describeExit(exit)}` }],
+    };
+  }
+  return tally;
+}

@@ -1,0 +1,57 @@
+import { summaryLine, tallyOfJest, tallyOfJunit, total } from './results.ts';
+
+interface FileResult {
+  readonly status?: string;
+  readonly message?: string;
+  readonly tests?: readonly string[];
+}
+
+function jestReport(...files: readonly FileResult[]): string {
+  return JSON.stringify({
+    testResults: files.map(({ status = 'passed', message = '', tests = [] }, index) => ({
+      name: `file${index}.spec.ts`,
+      status,
+      message,
+      assertionResults: tests.map((result) => ({ status: result, fullName: `is ${result}`, failureMessages: [] })),
+    })),
+  });
+}
+
+describe('test results', () => {
+  it.each([
+    ['counts what passed', [{ tests: ['passed', 'passed'] }], '2 passed, 0 failed'],
+    ['counts what failed', [{ status: 'failed', tests: ['passed', 'failed'] }], '1 passed, 1 failed'],
+    ['takes a skipped test for a failure', [{ tests: ['passed', 'pending'] }], '1 passed, 1 failed'],
+    ['takes a test that is yet to be written for a failure', [{ tests: ['todo'] }], '0 passed, 1 failed'],
+    ['takes a file that does not load for a failure', [{ status: 'failed', message: 'boom' }], '0 passed, 1 failed'],
+    ['takes a file without tests for a failure', [{ tests: [] }], '0 passed, 1 failed'],
+    ['sees a failure after the last test', [{ status: 'failed', tests: ['passed'] }], '1 passed, 1 failed'],
+    ['adds files up', [{ tests: ['passed'] }, { tests: ['passed'] }], '2 passed, 0 failed'],
+  ] as const)('%s', (_, files, line) => {
+    expect(summaryLine(tallyOfJest(jestReport(...files)))).toBe(line);
+  });
+
+  it('reads passes, failures, errors and skips from JUnit', () => {
+    const tally = tallyOfJunit(`<?xml version="1.0"?><testsuites><testsuite name="pytest" tests="4">
+      <testcase classname="a.test_b" name="test_good" time="0.1" />
+      <testcase classname="a.test_b" name="test_bad"><failure message="assert 1 &lt; 0&#10;E">trace</failure></testcase>
+      <testcase classname="a.test_b" name="test_broken"><error message="no module">trace</error></testcase>
+      <testcase classname="a.test_b" name="test_skipped"><skipped type="x" message="no GPU" /></testcase>
+    </testsuite></testsuites>`);
+
+    expect(tally).toEqual({
+      passed: 1,
+      failures: [
+        { name: 'a.test_b: test_bad', message: 'assert 1 < 0\nE' },
+        { name: 'a.test_b: test_broken', message: 'no module' },
+        { name: 'a.test_b: test_skipped', message: 'no GPU' },
+      ],
+    });
+  });
+
+  it('adds parts up', () => {
+    const part = { passed: 2, failures: [{ name: 'x', message: 'y' }] };
+
+    expect(summaryLine(total([part, part]))).toBe('4 passed, 2 failed');
+  });
+});

@@ -1,0 +1,85 @@
+/** What one part of the tests came to. */
+export interface Tally {
+  readonly passed: number;
+  readonly failures: readonly Failure[];
+}
+
+/** A test that did not pass, and why. */
+export interface Failure {
+  readonly name: string;
+  readonly message: string;
+}
+
+/** Several tallies as one. */
+export function total(tallies: readonly Tally[]): Tally {
+  return {
+    passed: tallies.reduce((sum, { passed }) => sum + passed, 0),
+    failures: tallies.flatMap(({ failures }) => failures),
+  };
+}
+
+/** The line that ends every run. */
+export function summaryLine({ passed, failures }: Tally): string {
+  return `${passed} passed, ${failures.length} failed`;
+}
+
+/** The part of jest's `--json` output that counts. */
+interface JestReport {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
+}
+
+/**
+ * Counts jest's results. A test that was skipped did not show anything, so it counts as failed; so does a file that
+ * does not load, or that fails outside of its tests.
+ */
+export function tallyOfJest(json: string): Tally {
+  const { testResults } = JSON.parse(json) as JestReport;
+  return total(testResults.map(tallyOfFile));
+}
+
+function tallyOfFile(file: JestReport['testResults'][number]): Tally {
+  const failures = file.assertionResults
+    .filter(({ status }) => status !== 'passed')
+    .map(({ status, fullName, failureMessages }) => ({
+      name: `${file.name}: ${fullName}`,
+      message: failureMessages.join('\n') || `it was not run (${status})`,
+    }));
+  const passed = file.assertionResults.length - failures.length;
+  const brokenOutside = failures.length === 0 && (file.status !== 'passed' || passed === 0);
+  return {
+    passed,
+    failures: brokenOutside ? [{ name: file.name, message: file.message || 'it holds no test' }] : failures,
+  };
+}
+
+/** Counts the results that pytest wrote as JUnit XML, by the same rules as {@link tallyOfJest}. */
+export function tallyOfJunit(xml: string): Tally {
+  const cases = [...xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs)];
+  const failures = cases.flatMap(([, attributes = '', body = '']) => {
+    const problem = /<(failure|error|skipped)\b([^>]*)>/s.exec(body);
+    return problem === null
+      ? []
+      : [{ name: testCaseName(attributes), message: attribute(problem[2] ?? '', 'message') || (problem[1] ?? '') }];
+  });
+  return { passed: cases.length - failures.length, failures };
+}
+
+function testCaseName(attributes: string): string {
+  return `${attribute(attributes, 'classname')}: ${attribute(attributes, 'name')}`;
+}
+
+function attribute(attributes: string, name: string): string {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1] ?? '';
+  return value.replaceAll(/&(#?\w+);/g, (entity, code: string) => ENTITIES[code] ?? entity);
+}
+
+const ENTITIES: Record<string, string> = { lt: '<', gt: '>', quot: '"', amp: '&', apos: "'", '#10': '\n', '#39': "'" };
