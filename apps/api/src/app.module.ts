@@ -1,0 +1,82 @@
+import type { KubeClient } from '@coxswain/kube';
+import type { Database } from '@coxswain/persistence';
+import type { Logger, Metrics } from '@coxswain/telemetry';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { AuthGuard } from './auth/auth.guard.ts';
+import { Authenticator } from './auth/authenticator.ts';
+import { WhoAmIController } from './auth/whoami.controller.ts';
+import type { Config } from './config/config.ts';
+import { HealthController } from './health/health.controller.ts';
+import type { Readiness } from './health/readiness.ts';
+import type { PageTokens } from './http/page-token.ts';
+import {
+  CLOCK,
+  CLUSTER,
+  type Cluster,
+  CONFIG,
+  DATABASE,
+  KUBE,
+  LOGGER,
+  METRICS,
+  PAGE_TOKENS,
+  READINESS,
+  type WallClock,
+} from './infrastructure/tokens.ts';
+import { JobsController } from './jobs/jobs.controller.ts';
+import { JobsService } from './jobs/jobs.service.ts';
+import { LayoutsController } from './layouts/layouts.controller.ts';
+import { LayoutsService } from './layouts/layouts.service.ts';
+import { ApiTokensService } from './projects/api-tokens.service.ts';
+import { ProjectsController } from './projects/projects.controller.ts';
+import { ProjectsService } from './projects/projects.service.ts';
+
+/** What exists before Nest does: connections, clock, secrets. */
+export interface Infrastructure {
+  readonly config: Config;
+  readonly database: Database;
+  readonly cluster: Cluster;
+  readonly kube: KubeClient;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly clock: WallClock;
+  readonly pageTokens: PageTokens;
+  readonly readiness: Readiness;
+}
+
+/** Every controller; the OpenAPI document and the test of authentication read this list. */
+export const CONTROLLERS: readonly Type[] = [
+  WhoAmIController,
+  ProjectsController,
+  JobsController,
+  LayoutsController,
+  HealthController,
+];
+
+const SERVICES: readonly Type[] = [Authenticator, ProjectsService, ApiTokensService, JobsService, LayoutsService];
+
+@Module({})
+export class AppModule {
+  static over(infrastructure: Infrastructure): DynamicModule {
+    const values = [
+      [CONFIG, infrastructure.config],
+      [DATABASE, infrastructure.database],
+      [CLUSTER, infrastructure.cluster],
+      [KUBE, infrastructure.kube],
+      [LOGGER, infrastructure.logger],
+      [METRICS, infrastructure.metrics],
+      [CLOCK, infrastructure.clock],
+      [PAGE_TOKENS, infrastructure.pageTokens],
+      [READINESS, infrastructure.readiness],
+    ] as const;
+    return {
+      module: AppModule,
+      controllers: [...CONTROLLERS],
+      providers: [
+        ...values.map(([provide, useValue]) => ({ provide, useValue })),
+        ...SERVICES,
+        { provide: APP_GUARD, useClass: AuthGuard },
+      ],
+    };
+  }
+}

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { ObjectName } from '@coxswain/api-types';
+import { LOG_LEVELS, type LogLevel } from '@coxswain/telemetry';
+import { z } from 'zod';
+
+/** Which parts this process runs: HTTP and projection, the queue worker, or everything. */
+export const PROCESS_ROLES = ['api', 'worker', 'all'] as const;
+export type ProcessRole = (typeof PROCESS_ROLES)[number];
+
+const file = z.string().min(1).max(4096);
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== ''),
+  );
+
+/** Every variable that the API reads, with its default and meaning. */
+const Environment = z.object({
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' }).optional(),
+  DATABASE_URL_FILE: file.optional().describe('File that holds the URL; for a mounted Secret.'),
+  COXSWAIN_DATABASE_CONNECTIONS: z.coerce.number().int().min(2).max(200).default(10),
+  COXSWAIN_ROLE: z.enum(PROCESS_ROLES).default('all'),
+  COXSWAIN_LISTEN_HOST: z.string().min(1).default('127.0.0.1'),
+  COXSWAIN_LISTEN_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  COXSWAIN_CLUSTER_NAME: ObjectName.default('default').describe('Name of the one cluster that this API serves.'),
+  COXSWAIN_CLUSTER_ID: z.uuid().optional().describe('Its id, when rows made elsewhere must match; default: made once.'),
+  COXSWAIN_KUBECONFIG: file.optional().describe('Kubeconfig file; absent: the service account of the pod.'),
+  COXSWAIN_OPERATOR_SERIES_URLS: list
+    .pipe(z.array(z.url({ protocol: /^https$/, error: 'must be https URLs separated by commas' })))
+    .describe('Base URLs of every operator replica; empty: no series are stored.'),
+  COXSWAIN_OPERATOR_CA_FILE: file
+    .optional()
+    .describe('CA of the operator’s endpoint, PEM; read anew at each connection.'),
+  COXSWAIN_OPERATOR_CA_SECRET: z
+    .string()
+    .regex(/^[a-z0-9.-]+\/[a-z0-9.-]+$/, 'must be namespace/name of a Secret with ca.crt')
+    .optional(),
+  COXSWAIN_OPERATOR_TOKEN_FILE: file
+    .optional()
+    .describe('Service account token with audience coxswain-operator; read anew at each connection.'),
+  COXSWAIN_BOOTSTRAP_TOKEN_FILE: file
+    .optional()
+    .describe('Where the first administrator’s token is written (mode 0600) when no administrator exists.'),
+  COXSWAIN_DASHBOARD_DIRECTORY: file.optional().describe('Built dashboard; default: beside this program, if there.'),
+  COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  COXSWAIN_SHUTDOWN_MS: z.coerce.number().int().min(100).max(120_000).default(25_000),
+});
+
+/** What the parts of the API are given; nothing else reads the environment. */
+export interface Config {
+  readonly databaseUrl: string;
+  readonly databaseConnections: number;
+  readonly role: ProcessRole;
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly cluster: { readonly name: string; readonly id: string | undefined };
+  readonly kubeconfigPath: string | undefined;
+  readonly operator: {
+    readonly seriesUrls: readonly string[];
+    readonly ca:
+      | { readonly kind: 'file'; readonly path: string }
+      | { readonly kind: 'secret'; readonly namespace: string; readonly name: string }
+      | undefined;
+    readonly tokenFile: string | undefined;
+  };
+  readonly bootstrapTokenFile: string | undefined;
+  readonly dashboardDirectory: string | undefined;
+  readonly logLevel: LogLevel;
+  readonly shutdownMs: number;
+}
+
+/** Reads and checks the environment; an error names every wrong variable and why, never its value. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const result = Environment.safeParse(present);
+  if (!result.success) {
+    const faults = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+    throw new Error(`the environment cannot be used: ${faults.join('; ')}`);
+  }
+  const values = result.data;
+  const databaseUrl = values.DATABASE_URL ?? contentOf(values.DATABASE_URL_FILE);
+  if (databaseUrl === undefined) {
+    throw new Error('the environment cannot be used: set DATABASE_URL, or DATABASE_URL_FILE to a file that holds it');
+  }
+  return deepFreeze({
+    databaseUrl,
+    databaseConnections: values.COXSWAIN_DATABASE_CONNECTIONS,
+    role: values.COXSWAIN_ROLE,
+    listen: { host: values.COXSWAIN_LISTEN_HOST, port: values.COXSWAIN_LISTEN_PORT },
+    cluster: { name: values.COXSWAIN_CLUSTER_NAME, id: values.COXSWAIN_CLUSTER_ID },
+    kubeconfigPath: values.COXSWAIN_KUBECONFIG,
+    operator: {
+      seriesUrls: values.COXSWAIN_OPERATOR_SERIES_URLS.map((url) => url.replace(/\/+$/, '')),
+      ca: caSource(values.COXSWAIN_OPERATOR_CA_FILE, values.COXSWAIN_OPERATOR_CA_SECRET),
+      tokenFile: values.COXSWAIN_OPERATOR_TOKEN_FILE,
+    },
+    bootstrapTokenFile: values.COXSWAIN_BOOTSTRAP_TOKEN_FILE,
+    dashboardDirectory: values.COXSWAIN_DASHBOARD_DIRECTORY,
+    logLevel: values.COXSWAIN_LOG_LEVEL,
+    shutdownMs: values.COXSWAIN_SHUTDOWN_MS,
+  });
+}
+
+function caSource(path: string | undefined, secret: string | undefined): Config['operator']['ca'] {
+  if (path !== undefined) return { kind: 'file', path };
+  const [namespace, name] = secret?.split('/') ?? [];
+  return namespace === undefined || name === undefined ? undefined : { kind: 'secret', namespace, name };
+}
+
+function contentOf(path: string | undefined): string | undefined {
+  return path === undefined ? undefined : readFileSync(path, 'utf8').trim();
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,46 @@
+import type { Database } from '@coxswain/persistence';
+
+/** What must be so for this process to get requests. */
+export interface ReadinessCheck {
+  readonly name: string;
+  /** Undefined when all is well, else a sentence. */
+  check(): Promise<string | undefined> | string | undefined;
+}
+
+/** Whether the process should get requests now. Once it is asked to stop, it should not. */
+export class Readiness {
+  readonly #checks: ReadinessCheck[] = [];
+  #stopping = false;
+
+  add(check: ReadinessCheck): void {
+    this.#checks.push(check);
+  }
+
+  stop(): void {
+    this.#stopping = true;
+  }
+
+  /** Sentences about what is missing; empty when ready. */
+  async missing(): Promise<readonly string[]> {
+    if (this.#stopping) return ['the process is stopping'];
+    const answers = await Promise.all(
+      this.#checks.map(async ({ name, check }) => {
+        const answer = await check();
+        return answer === undefined ? [] : [`${name}: ${answer}`];
+      }),
+    );
+    return answers.flat();
+  }
+}
+
+/** The database answers a trivial question within its time limits. */
+export function databaseCheck(database: Database): ReadinessCheck {
+  return {
+    name: 'database',
+    check: () =>
+      database.query('SELECT 1').then(
+        () => undefined,
+        () => 'does not answer',
+      ),
+  };
+}

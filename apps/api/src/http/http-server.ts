@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import helmet from '@fastify/helmet';
+import fastifyStatic from '@fastify/static';
+import type { Logger, Metrics } from '@coxswain/telemetry';
+import type { LoggerService } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { AppModule, CONTROLLERS, type Infrastructure } from '../app.module.ts';
+import { MAX_BODY_BYTES, parseJsonBody } from './json-body.ts';
+import { openApiDocument } from './openapi.ts';
+import { ProblemFilter } from './problem.filter.ts';
+import { validationPipe } from './validation.ts';
+
+/** Builds the HTTP side: routes, limits, headers, problem documents, dashboard. It does not listen yet. */
+export async function createHttpServer(infrastructure: Infrastructure): Promise<NestFastifyApplication> {
+  const { config, logger, metrics } = infrastructure;
+  const dashboard = dashboardDirectory(config.dashboardDirectory);
+  const adapter = new FastifyAdapter({
+    bodyLimit: MAX_BODY_BYTES,
+    connectionTimeout: 0,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 15_000,
+    forceCloseConnections: true,
+    genReqId: () => randomUUID(),
+    routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true },
+  });
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.over(infrastructure), adapter, {
+    logger: nestLogger(logger),
+    bodyParser: false,
+    abortOnError: false,
+    forceCloseConnections: true,
+  });
+  const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+  fastify.server.headersTimeout = 10_000;
+  acceptJson(fastify);
+  await fastify.register(helmet, { contentSecurityPolicy: { directives: CONTENT_SECURITY_POLICY }, hsts: false });
+  measureRequests(fastify, metrics);
+  if (dashboard !== undefined) {
+    await fastify.register(fastifyStatic, { root: dashboard, wildcard: false, index: ['index.html'] });
+  }
+  app.useGlobalPipes(validationPipe());
+  app.useGlobalFilters(new ProblemFilter(logger, dashboard));
+  const document = JSON.stringify(openApiDocument(CONTROLLERS));
+  fastify.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(document));
+  return app;
+}
+
+/** Scripts and styles come from the dashboard's own files; React sets inline styles. */
+const CONTENT_SECURITY_POLICY = {
+  defaultSrc: ["'self'"],
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'", "'unsafe-inline'"],
+  imgSrc: ["'self'", 'data:'],
+  connectSrc: ["'self'"],
+  objectSrc: ["'none'"],
+  frameAncestors: ["'none'"],
+  baseUri: ["'self'"],
+  formAction: ["'self'"],
+  // The API is also served over plain HTTP on loopback, where an upgrade would break the page.
+  upgradeInsecureRequests: null,
+};
+
+/** JSON is the only body there is; another content type is refused with 415 by Fastify itself. */
+function acceptJson(fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
+    (_request, text, done) => {
+      try {
+        done(null, parseJsonBody(text as string));
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  );
+}
+
+function measureRequests(fastify: FastifyInstance, metrics: Metrics): void {
+  const seconds = metrics.histogram({
+    name: 'coxswain_api_request_duration_seconds',
+    help: 'Time from the head of a request to the end of its answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+  });
+  fastify.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'none';
+    seconds.observe({ method: request.method, route, status: String(reply.statusCode) }, reply.elapsedTime / 1000);
+    done();
+  });
+}
+
+/** Where the built dashboard is: as configured, or in the workspace beside this program; undefined when it was not built. */
+function dashboardDirectory(configured: string | undefined): string | undefined {
+  const directory = configured ?? resolve(import.meta.dirname, '../../../dashboard/dist');
+  return existsSync(resolve(directory, 'index.html')) ? directory : undefined;
+}
+
+function nestLogger(logger: Logger): LoggerService {
+  const context = (rest: readonly unknown[]): { readonly context: unknown } => ({ context: rest.at(-1) });
+  return {
+    log: (message: unknown, ...rest: unknown[]) => logger.debug(context(rest), String(message)),
+    warn: (message: unknown, ...rest: unknown[]) => logger.warn(context(rest), String(message)),
+    error: (message: unknown, ...rest: unknown[]) => logger.error(context(rest), String(message)),
+    debug: () => undefined,
+    verbose: () => undefined,
+  };
+}

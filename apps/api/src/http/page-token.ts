@@ -1,0 +1,40 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { DomainError } from '@coxswain/domain-error';
+
+/** Position in a list that is ordered by creation time and id, newest first. */
+export interface PagePosition {
+  /** As PostgreSQL writes it, to the microsecond. */
+  readonly createdAt: string;
+  readonly id: string;
+}
+
+/** Makes and reads page tokens. A token is signed together with the list it belongs to, so it opens no other one. */
+export class PageTokens {
+  readonly #secret: Buffer;
+
+  constructor(secret: Buffer) {
+    this.#secret = secret;
+  }
+
+  write(scope: string, position: PagePosition): string {
+    const body = Buffer.from(JSON.stringify([position.createdAt, position.id])).toString('base64url');
+    return `${body}.${this.#sign(scope, body)}`;
+  }
+
+  /** INVALID_REQUEST when the token was not made here for this list. */
+  read(scope: string, token: string): PagePosition {
+    const [body = '', signature = ''] = token.split('.');
+    const given = Buffer.from(signature, 'base64url');
+    const wanted = Buffer.from(this.#sign(scope, body), 'base64url');
+    if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
+      const violation = { pointer: '/pageToken', detail: 'is not a token of this list; start again without it' };
+      throw new DomainError('INVALID_REQUEST', `pageToken ${violation.detail}`, [violation]);
+    }
+    const [createdAt, id] = JSON.parse(Buffer.from(body, 'base64url').toString('utf8')) as [string, string];
+    return { createdAt, id };
+  }
+
+  #sign(scope: string, body: string): string {
+    return createHmac('sha256', this.#secret).update(`${scope}\n${body}`).digest('base64url');
+  }
+}

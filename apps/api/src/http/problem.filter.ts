@@ -1,0 +1,53 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from '@coxswain/telemetry';
+import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { toProblem } from './problem.ts';
+
+/** Answers every failure as problem+json (RFC 9457), logs our own once, and hands the dashboard to browsers that ask for one of its pages. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  readonly #logger: Logger;
+  readonly #dashboard: string | undefined;
+
+  constructor(logger: Logger, dashboardDirectory: string | undefined) {
+    this.#logger = logger;
+    const index = dashboardDirectory === undefined ? undefined : join(dashboardDirectory, 'index.html');
+    this.#dashboard = index !== undefined && existsSync(index) ? readFileSync(index, 'utf8') : undefined;
+  }
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    const request = host.switchToHttp().getRequest<FastifyRequest>();
+    const problem = toProblem(error, request.url?.split('?')[0]);
+    if (problem.status === 500) this.#logger.error({ requestId: request.id, err: safe(error) }, 'request failed');
+    if (reply.raw.headersSent) {
+      reply.raw.end();
+      return;
+    }
+    if (problem.status === 404 && this.#dashboard !== undefined && isPage(request)) {
+      void reply.status(200).type('text/html; charset=utf-8').send(this.#dashboard);
+      return;
+    }
+    if (problem.status === 503 || problem.status === 429) void reply.header('retry-after', '1');
+    if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="coxswain"');
+    void reply
+      .status(problem.status)
+      .header('content-type', 'application/problem+json; charset=utf-8')
+      .send(JSON.stringify(problem));
+  }
+}
+
+/** A browser that opens an address of the dashboard, as against a program that mistypes one of ours. */
+function isPage(request: FastifyRequest): boolean {
+  const wantsHtml = String(request.headers.accept ?? '').includes('text/html');
+  return (
+    request.method === 'GET' && wantsHtml && !/^\/(v1|graphql|assets|healthz|readyz|metrics|openapi)/.test(request.url)
+  );
+}
+
+function safe(error: unknown): { readonly name: string; readonly message: string; readonly stack: string | undefined } {
+  if (!(error instanceof Error)) return { name: typeof error, message: String(error), stack: undefined };
+  return { name: error.name, message: error.message, stack: error.stack };
+}

@@ -1,0 +1,86 @@
+import type { Problem } from '@coxswain/api-types';
+import { DomainError, type DomainErrorCode } from '@coxswain/domain-error';
+import { isUnavailable } from '@coxswain/persistence';
+
+/** HTTP status of every code. A new code does not compile until it is here. */
+export const STATUS_BY_CODE: Record<DomainErrorCode, number> = {
+  INVALID_REQUEST: 400,
+  INVALID_LAYOUT: 422,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  NAME_TAKEN: 409,
+  CONFLICT: 409,
+  PRECONDITION_FAILED: 412,
+  PRECONDITION_REQUIRED: 428,
+  IDEMPOTENCY_KEY_REUSED: 422,
+  NOT_SUSPENDED: 409,
+  ALREADY_FINISHED: 409,
+  TOO_LARGE: 413,
+  RATE_LIMITED: 429,
+  UNAVAILABLE: 503,
+};
+
+const TITLES: Record<DomainErrorCode, string> = {
+  INVALID_REQUEST: 'The request is not valid',
+  INVALID_LAYOUT: 'The layout does not fit the model',
+  UNAUTHENTICATED: 'A valid token is needed',
+  FORBIDDEN: 'The token’s role does not allow this',
+  NOT_FOUND: 'There is no such thing',
+  NAME_TAKEN: 'The name is taken',
+  CONFLICT: 'The request conflicts with what is going on',
+  PRECONDITION_FAILED: 'The resource has changed',
+  PRECONDITION_REQUIRED: 'A precondition is needed',
+  IDEMPOTENCY_KEY_REUSED: 'The idempotency key was used for another request',
+  NOT_SUSPENDED: 'The job is not suspended',
+  ALREADY_FINISHED: 'The job is finished',
+  TOO_LARGE: 'The request is too large',
+  RATE_LIMITED: 'Too many requests',
+  UNAVAILABLE: 'The service is not available now',
+};
+
+/** What went wrong in terms of the closed list; undefined when it is our own fault. */
+export function toDomainError(error: unknown): DomainError | undefined {
+  if (error instanceof DomainError) return error;
+  if (isUnavailable(error)) {
+    return new DomainError('UNAVAILABLE', 'the database does not answer at the moment; try again in a second');
+  }
+  return fromHttpError(error);
+}
+
+/** The problem document of an error; `status` 500 says nothing about the inside. */
+export function toProblem(error: unknown, instance?: string): Problem {
+  const known = toDomainError(error);
+  const where = instance === undefined ? {} : { instance };
+  if (known === undefined) {
+    return {
+      type: 'about:blank',
+      title: 'Something went wrong here',
+      status: 500,
+      code: 'INTERNAL',
+      detail: 'the request failed for a reason that is not yours; it was recorded under the request id',
+      ...where,
+    };
+  }
+  return {
+    type: `https://coxswain.dev/problems/${known.code.toLowerCase().replaceAll('_', '-')}`,
+    title: TITLES[known.code],
+    status: STATUS_BY_CODE[known.code],
+    code: known.code,
+    detail: known.message,
+    ...where,
+    ...(known.violations.length === 0 ? {} : { errors: [...known.violations] }),
+  };
+}
+
+/** Errors of Fastify and Nest carry a status of the 4xx family; their texts are written for users. */
+function fromHttpError(error: unknown): DomainError | undefined {
+  const facts = error as { statusCode?: unknown; getStatus?: () => number; message?: unknown; code?: unknown };
+  const status = typeof facts.getStatus === 'function' ? facts.getStatus() : facts.statusCode;
+  if (typeof status !== 'number' || status < 400 || status >= 500) return undefined;
+  const message = typeof facts.message === 'string' ? facts.message : 'the request is not valid';
+  if (status === 404) return new DomainError('NOT_FOUND', message);
+  if (status === 413) return new DomainError('TOO_LARGE', 'the body is larger than 1 MB (1048576 bytes); send less');
+  if (status === 429) return new DomainError('RATE_LIMITED', message);
+  return new DomainError('INVALID_REQUEST', message);
+}

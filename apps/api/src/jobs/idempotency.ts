@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { DomainError } from '@coxswain/domain-error';
+import { firstOf, type Sql } from '@coxswain/persistence';
+import type { Principal } from '../auth/principal.ts';
+
+/** A key is forgotten after a day. */
+export const IDEMPOTENCY_LIFETIME = '24 hours';
+
+/** A request that may arrive more than once. */
+export interface RepeatableRequest {
+  readonly principal: Principal;
+  readonly key: string;
+  /** Everything that makes two requests the same. */
+  readonly request: unknown;
+}
+
+/**
+ * Runs `work` once per key, in the caller's transaction: the answer is stored with what it did, or neither is. A repetition gets the
+ * stored answer; IDEMPOTENCY_KEY_REUSED for another request under the key; CONFLICT while the first is still under way.
+ */
+export async function onceFor<T>(sql: Sql, repeatable: RepeatableRequest, work: () => Promise<T>): Promise<T> {
+  const { principal, key } = repeatable;
+  const requestHash = createHash('sha256').update(canonicalJson(repeatable.request)).digest();
+  const free = firstOf(
+    await sql.query<{ free: boolean }>('SELECT pg_try_advisory_xact_lock(hashtextextended($1, 1)) AS free', [
+      `${principal.tokenId}/${key}`,
+    ]),
+  );
+  if (free?.free !== true) {
+    throw new DomainError('CONFLICT', 'a request with this Idempotency-Key is under way; try again in a second');
+  }
+  const stored = firstOf(
+    await sql.query<{ request_sha256: Buffer; response: T }>(
+      `SELECT request_sha256, response FROM idempotency_keys
+        WHERE principal = $1 AND key = $2 AND created_at > now() - interval '${IDEMPOTENCY_LIFETIME}'`,
+      [principal.tokenId, key],
+    ),
+  );
+  if (stored !== undefined) {
+    if (stored.request_sha256.equals(requestHash)) return stored.response;
+    throw new DomainError(
+      'IDEMPOTENCY_KEY_REUSED',
+      'this Idempotency-Key was used for a different request; use a new key for a new request',
+    );
+  }
+  const response = await work();
+  await sql.query(
+    `INSERT INTO idempotency_keys (principal, key, request_sha256, response) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (principal, key) DO UPDATE
+       SET request_sha256 = excluded.request_sha256, response = excluded.response, created_at = now()`,
+    [principal.tokenId, key, requestHash, JSON.stringify(response)],
+  );
+  return response;
+}
+
+/** JSON with sorted keys: the order in which a client writes fields is no difference. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

@@ -1,0 +1,318 @@
+import { randomUUID } from 'node:crypto';
+import type { Job, JobCreate, JobList, JobResume } from '@coxswain/api-types';
+import { DomainError } from '@coxswain/domain-error';
+import { type Database, isUniqueViolation, type Sql } from '@coxswain/persistence';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Principal } from '../auth/principal.ts';
+import type { Action } from '../auth/roles.ts';
+import { isUuid } from '../http/ids.ts';
+import { PageTokens } from '../http/page-token.ts';
+import { recordAudit } from '../infrastructure/audit.ts';
+import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS } from '../infrastructure/tokens.ts';
+import { enqueueApply, notifyJobChanged } from '../outbox/outbox.ts';
+import {
+  ALL_PROJECTS,
+  projectIdOf,
+  type ProjectScope,
+  requireProject,
+  requireScope,
+} from '../projects/project-scope.ts';
+import { onceFor } from './idempotency.ts';
+import {
+  FINAL_STATES,
+  findJobRow,
+  type JobRow,
+  SELECT_JOB,
+  specAsAsked,
+  toJobs,
+  toJobWithAttempts,
+} from './job-row.ts';
+import { requireLegalLayout, requireRunnable } from './spec-rules.ts';
+
+/** Which job, and which version of it when the caller insists (If-Match). */
+export interface JobAddress {
+  readonly project: string;
+  readonly jobId: string;
+  readonly ifVersion?: number | undefined;
+}
+
+/** Which part of a list. */
+export interface JobListRequest {
+  readonly project: string;
+  readonly pageSize: number;
+  readonly pageToken?: string | undefined;
+  readonly state?: Job['state'] | undefined;
+}
+
+/** What a command changes in the row; undefined when the job is already so. */
+interface Wish {
+  readonly suspend?: boolean;
+  readonly layout?: Job['spec']['layout'];
+  readonly cancel?: true;
+  readonly delete?: true;
+}
+
+/** Jobs: what people ask for is written to the row together with an outbox entry; the cluster follows. */
+@Injectable()
+export class JobsService {
+  readonly #database: Database;
+  readonly #cluster: Cluster;
+  readonly #pageTokens: PageTokens;
+
+  constructor(
+    @Inject(DATABASE) database: Database,
+    @Inject(CLUSTER) cluster: Cluster,
+    @Inject(PAGE_TOKENS) pageTokens: PageTokens,
+  ) {
+    this.#database = database;
+    this.#cluster = cluster;
+    this.#pageTokens = pageTokens;
+  }
+
+  /** NAME_TAKEN when a live job of that name is known; a name taken in the cluster alone is found when the job is carried there (state Refused). */
+  async create(
+    principal: Principal,
+    request: { readonly project: string; readonly body: JobCreate; readonly idempotencyKey?: string | undefined },
+  ): Promise<Job> {
+    const { project: projectName, body, idempotencyKey } = request;
+    const project = await requireProject(this.#database, this.#question(principal, projectName, 'job.write'));
+    requireRunnable(body.spec, '/spec');
+    try {
+      return await this.#database.transaction((sql) => {
+        const work = (): Promise<Job> => this.#insert(sql, { principal, project, body });
+        if (idempotencyKey === undefined) return work();
+        return onceFor(sql, { principal, key: idempotencyKey, request: { create: projectName, body } }, work);
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error, 'jobs_live_name')) throw error;
+      throw new DomainError(
+        'NAME_TAKEN',
+        `a job named "${body.name}" exists in this namespace; choose another name or delete it`,
+      );
+    }
+  }
+
+  async get(principal: Principal, address: JobAddress): Promise<Job> {
+    const row = await this.requireRow(principal, address);
+    return toJobWithAttempts(this.#database, this.#cluster, row);
+  }
+
+  /** Newest first; deleted ones only when asked for by state. */
+  async list(principal: Principal, request: JobListRequest): Promise<JobList> {
+    const scope = await requireScope(this.#database, this.#question(principal, request.project, 'job.read'));
+    const tokenScope = `jobs/${projectIdOf(scope) ?? ALL_PROJECTS}/${request.state ?? ''}`;
+    const after = request.pageToken === undefined ? undefined : this.#pageTokens.read(tokenScope, request.pageToken);
+    const found = await this.#database.query<JobRow>(
+      `${SELECT_JOB}
+        WHERE j.cluster_id = $1 AND ($2::uuid IS NULL OR j.project_id = $2)
+          AND CASE WHEN $3::text IS NULL THEN j.deleted_at IS NULL ELSE j.state = $3 END
+          AND ($4::timestamptz IS NULL OR (j.created_at, j.id) < ($4::timestamptz, $5::uuid))
+        ORDER BY j.created_at DESC, j.id DESC LIMIT $6`,
+      [
+        this.#cluster.id,
+        projectIdOf(scope),
+        request.state ?? null,
+        after?.createdAt ?? null,
+        after?.id ?? null,
+        request.pageSize + 1,
+      ],
+    );
+    const rows = found.rows.slice(0, request.pageSize);
+    const last = rows.at(-1);
+    const items = [...(await toJobs(this.#database, this.#cluster, rows))];
+    if (found.rows.length <= request.pageSize || last === undefined) return { items };
+    const position = { createdAt: last.created_at_text, id: last.id };
+    return { items, nextPageToken: this.#pageTokens.write(tokenScope, position) };
+  }
+
+  /** Asks the job to save, stop and hold. Asking again changes nothing. */
+  suspend(principal: Principal, address: JobAddress): Promise<Job> {
+    return this.#command(principal, address, {
+      action: 'job.suspend',
+      decide: (row) => {
+        requireUnfinished(row, 'suspended');
+        return specAsAsked(row).suspend ? undefined : { suspend: true };
+      },
+    });
+  }
+
+  /** Lets it run again, on another layout if one is given. NOT_SUSPENDED unless it was suspended; cancel beats resume. */
+  resume(principal: Principal, address: JobAddress, request: JobResume): Promise<Job> {
+    return this.#command(principal, address, {
+      action: 'job.resume',
+      decide: (row) => {
+        requireUnfinished(row, 'resumed');
+        const spec = specAsAsked(row);
+        if (spec.cancel)
+          throw new DomainError('CONFLICT', 'the job is being cancelled, which cannot be undone; make another job');
+        if (!spec.suspend) {
+          throw new DomainError(
+            'NOT_SUSPENDED',
+            `job "${row.name}" is not suspended; suspend it before you resume it or change its layout`,
+          );
+        }
+        if (request.layout !== undefined) requireLegalLayout({ ...spec, layout: request.layout }, '/layout');
+        return { suspend: false, ...(request.layout === undefined ? {} : { layout: request.layout }) };
+      },
+    });
+  }
+
+  /** Stops it for good; the object stays. */
+  cancel(principal: Principal, address: JobAddress): Promise<Job> {
+    return this.#command(principal, address, {
+      action: 'job.cancel',
+      decide: (row) => {
+        if (row.state === 'Cancelled' || specAsAsked(row).cancel) return undefined;
+        requireUnfinished(row, 'cancelled');
+        return { cancel: true };
+      },
+    });
+  }
+
+  /** Removes the resource; the row stays as history. Beats everything else. */
+  async remove(principal: Principal, address: JobAddress): Promise<void> {
+    await this.#command(principal, address, {
+      action: 'job.delete',
+      decide: (row) => {
+        if (row.deleted_at !== null) throw new DomainError('NOT_FOUND', `job "${row.name}" was deleted already`);
+        return row.desired_delete ? undefined : { delete: true };
+      },
+    });
+  }
+
+  /** The row, if the principal may read it. */
+  async requireRow(principal: Principal, address: JobAddress): Promise<JobRow> {
+    const scope = await requireScope(this.#database, this.#question(principal, address.project, 'job.read'));
+    return this.#row(this.#database, { scope, address, lock: false });
+  }
+
+  async #insert(
+    sql: Sql,
+    request: {
+      readonly principal: Principal;
+      readonly project: { readonly id: string; readonly name: string };
+      readonly body: JobCreate;
+    },
+  ): Promise<Job> {
+    const { principal, project, body } = request;
+    const namespace = await this.#namespaceFor(sql, project, body.namespace);
+    const id = randomUUID();
+    await sql.query(
+      `INSERT INTO jobs (id, cluster_id, project_id, namespace, name, spec, state, summary, intent)
+       VALUES ($1, $2, $3, $4, $5, $6, 'Submitting', 'Recorded; on its way to the cluster.', 1)`,
+      [id, this.#cluster.id, project.id, namespace, body.name, JSON.stringify(body.spec)],
+    );
+    await enqueueApply(sql, id);
+    await recordAudit(sql, principal, {
+      action: 'job.create',
+      target: `${namespace}/${body.name}`,
+      projectId: project.id,
+    });
+    const row = await findJobRow(sql, { clusterId: this.#cluster.id, jobId: id });
+    if (row === undefined) throw new Error('the row that was inserted is not there');
+    return toJobWithAttempts(sql, this.#cluster, row);
+  }
+
+  async #namespaceFor(
+    sql: Sql,
+    project: { readonly id: string; readonly name: string },
+    wanted: string | undefined,
+  ): Promise<string> {
+    const owned = await sql.query<{ namespace: string }>(
+      'SELECT namespace FROM project_namespaces WHERE project_id = $1 ORDER BY position',
+      [project.id],
+    );
+    const names = owned.rows.map((row) => row.namespace);
+    const chosen = wanted ?? names[0];
+    if (chosen !== undefined && names.includes(chosen)) return chosen;
+    const detail = `project "${project.name}" does not own it; it owns ${names.join(', ')}`;
+    throw new DomainError('INVALID_REQUEST', `namespace: ${detail}`, [{ pointer: '/namespace', detail }]);
+  }
+
+  /** Locks the row, lets `decide` look at it, and writes what was wished together with its outbox entry. */
+  async #command(
+    principal: Principal,
+    address: JobAddress,
+    command: { readonly action: string; readonly decide: (row: JobRow) => Wish | undefined },
+  ): Promise<Job> {
+    const scope = await requireScope(this.#database, this.#question(principal, address.project, 'job.write'));
+    return this.#database.transaction(async (sql) => {
+      const row = await this.#row(sql, { scope, address, lock: true });
+      const wish = command.decide(row);
+      if (wish === undefined) return toJobWithAttempts(sql, this.#cluster, row);
+      await this.#write(sql, row, wish);
+      await enqueueApply(sql, row.id);
+      await notifyJobChanged(sql, row.id);
+      const target = `${row.namespace}/${row.name}`;
+      await recordAudit(sql, principal, { action: command.action, target, projectId: row.project_id });
+      const changed = await this.#row(sql, { scope, address: { ...address, ifVersion: undefined }, lock: false });
+      return toJobWithAttempts(sql, this.#cluster, changed);
+    });
+  }
+
+  async #write(sql: Sql, row: JobRow, wish: Wish): Promise<void> {
+    const written = await sql.query(
+      `UPDATE jobs
+          SET desired_suspend = coalesce($3, desired_suspend), desired_layout = coalesce($4::jsonb, desired_layout),
+              desired_cancel = desired_cancel OR $5, desired_delete = desired_delete OR $6,
+              state = CASE WHEN $6 THEN 'Deleting' ELSE state END,
+              intent = intent + 1, version = version + 1, updated_at = now()
+        WHERE id = $1 AND version = $2`,
+      [
+        row.id,
+        row.version,
+        wish.suspend ?? null,
+        wish.layout === undefined ? null : JSON.stringify(wish.layout),
+        wish.cancel === true,
+        wish.delete === true,
+      ],
+    );
+    if (written.affected !== 1) throw changedMeanwhile(row);
+  }
+
+  async #row(
+    sql: Sql,
+    wanted: { readonly scope: ProjectScope; readonly address: JobAddress; readonly lock: boolean },
+  ): Promise<JobRow> {
+    const { scope, address, lock } = wanted;
+    const { jobId, ifVersion } = address;
+    const projectId = projectIdOf(scope);
+    const row = isUuid(jobId)
+      ? await findJobRow(sql, { clusterId: this.#cluster.id, jobId, projectId, lock })
+      : undefined;
+    if (row === undefined) {
+      throw new DomainError(
+        'NOT_FOUND',
+        `project ${JSON.stringify(address.project)} has no job ${JSON.stringify(jobId.slice(0, 63))}`,
+      );
+    }
+    if (ifVersion !== undefined && Number(row.version) !== ifVersion) throw changedMeanwhile(row);
+    return row;
+  }
+
+  #question(
+    principal: Principal,
+    project: string,
+    action: Action,
+  ): { readonly clusterId: string; readonly principal: Principal; readonly project: string; readonly action: Action } {
+    return { clusterId: this.#cluster.id, principal, project, action };
+  }
+}
+
+function requireUnfinished(row: JobRow, participle: string): void {
+  if (row.state === 'Deleting') {
+    throw new DomainError('CONFLICT', `job "${row.name}" is being deleted and cannot be ${participle}`);
+  }
+  if (!FINAL_STATES.has(row.state)) return;
+  throw new DomainError(
+    'ALREADY_FINISHED',
+    `job "${row.name}" is ${row.state} and cannot be ${participle}; make another job`,
+  );
+}
+
+function changedMeanwhile(row: JobRow): DomainError {
+  return new DomainError(
+    'PRECONDITION_FAILED',
+    `job "${row.name}" is at version ${row.version} now; read it again and decide anew`,
+  );
+}

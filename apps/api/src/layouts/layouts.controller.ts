@@ -1,0 +1,41 @@
+import { LayoutCreate, LayoutList, StoredLayout } from '@coxswain/api-types';
+import { Body, Controller, Get, Inject, Param, Post } from '@nestjs/common';
+import { Caller } from '../auth/auth.guard.ts';
+import type { Principal } from '../auth/principal.ts';
+import { Answers } from '../http/openapi.ts';
+import { LayoutsService } from './layouts.service.ts';
+
+@Controller('v1/projects/:project/layouts')
+export class LayoutsController {
+  readonly #layouts: LayoutsService;
+
+  constructor(@Inject(LayoutsService) layouts: LayoutsService) {
+    this.#layouts = layouts;
+  }
+
+  @Post()
+  @Answers({ status: 201, schema: StoredLayout, summary: 'Validate a layout and keep it' })
+  create(
+    @Caller() caller: Principal,
+    @Param('project') project: string,
+    @Body({ schema: LayoutCreate }) body: LayoutCreate,
+  ): Promise<StoredLayout> {
+    return this.#layouts.create(caller, project, body);
+  }
+
+  @Get()
+  @Answers({ status: 200, schema: LayoutList, summary: 'Layouts of a project, newest first' })
+  list(@Caller() caller: Principal, @Param('project') project: string): Promise<LayoutList> {
+    return this.#layouts.list(caller, project);
+  }
+
+  @Get(':layoutId')
+  @Answers({ status: 200, schema: StoredLayout, summary: 'One layout' })
+  get(
+    @Caller() caller: Principal,
+    @Param('project') project: string,
+    @Param('layoutId') layoutId: string,
+  ): Promise<StoredLayout> {
+    return this.#layouts.get(caller, project, layoutId);
+  }
+}

@@ -1,0 +1,70 @@
+import {
+  ApiTokenCreate,
+  ApiTokenCreated,
+  ApiTokenList,
+  Project,
+  ProjectCreate,
+  ProjectList,
+} from '@coxswain/api-types';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { Caller } from '../auth/auth.guard.ts';
+import type { Principal } from '../auth/principal.ts';
+import { Answers } from '../http/openapi.ts';
+import { ApiTokensService } from './api-tokens.service.ts';
+import { ProjectsService } from './projects.service.ts';
+
+@Controller('v1/projects')
+export class ProjectsController {
+  readonly #projects: ProjectsService;
+  readonly #tokens: ApiTokensService;
+
+  constructor(@Inject(ProjectsService) projects: ProjectsService, @Inject(ApiTokensService) tokens: ApiTokensService) {
+    this.#projects = projects;
+    this.#tokens = tokens;
+  }
+
+  @Post()
+  @Answers({ status: 201, schema: Project, summary: 'Make a project that owns namespaces (cluster administrators)' })
+  create(@Caller() caller: Principal, @Body({ schema: ProjectCreate }) request: ProjectCreate): Promise<Project> {
+    return this.#projects.create(caller, request);
+  }
+
+  @Get()
+  @Answers({ status: 200, schema: ProjectList, summary: 'Projects that the token may see' })
+  list(@Caller() caller: Principal): Promise<ProjectList> {
+    return this.#projects.list(caller);
+  }
+
+  @Get(':project')
+  @Answers({ status: 200, schema: Project, summary: 'One project' })
+  get(@Caller() caller: Principal, @Param('project') project: string): Promise<Project> {
+    return this.#projects.get(caller, project);
+  }
+
+  @Post(':project/tokens')
+  @Answers({ status: 201, schema: ApiTokenCreated, summary: 'Make an API token; its secret is shown this once' })
+  createToken(
+    @Caller() caller: Principal,
+    @Param('project') project: string,
+    @Body({ schema: ApiTokenCreate }) request: ApiTokenCreate,
+  ): Promise<ApiTokenCreated> {
+    return this.#tokens.create(caller, project, request);
+  }
+
+  @Get(':project/tokens')
+  @Answers({ status: 200, schema: ApiTokenList, summary: 'Tokens of a project' })
+  listTokens(@Caller() caller: Principal, @Param('project') project: string): Promise<ApiTokenList> {
+    return this.#tokens.list(caller, project);
+  }
+
+  @Delete(':project/tokens/:tokenId')
+  @HttpCode(204)
+  @Answers({ status: 204, summary: 'Revoke a token' })
+  async revokeToken(
+    @Caller() caller: Principal,
+    @Param('project') project: string,
+    @Param('tokenId') tokenId: string,
+  ): Promise<void> {
+    await this.#tokens.revoke(caller, project, tokenId);
+  }
+}

@@ -1,0 +1,89 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { KubeClient } from '@coxswain/kube';
+import { createLogger, createMetrics } from '@coxswain/telemetry';
+import { readConfig } from '../config/config.ts';
+import { type RunningApi, startApi } from '../start.ts';
+
+/** A request to the API under test. */
+export interface TestRequest {
+  readonly token?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What came back; `body` is parsed when it is JSON. */
+export interface TestAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | number | undefined>>;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a test asserts on the shape; typing it first would assert it twice
+  readonly body: any;
+}
+
+/** An API over a real database, with requests injected. */
+export interface ApiUnderTest {
+  readonly running: RunningApi;
+  readonly adminToken: string;
+  send(method: 'GET' | 'POST' | 'DELETE', url: string, request?: TestRequest): Promise<TestAnswer>;
+  /** Makes a project with one namespace of the same name and a token in it. */
+  project(name: string, role?: 'viewer' | 'operator' | 'admin'): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Starts the API on the database; without a cluster unless one is given. */
+export async function startApiUnderTest(options: {
+  readonly databaseUrl: string;
+  readonly kube?: KubeClient;
+  readonly environment?: Readonly<Record<string, string>>;
+}): Promise<ApiUnderTest> {
+  const directory = mkdtempSync(join(tmpdir(), 'coxswain-api-'));
+  const tokenFile = join(directory, 'admin-token');
+  const config = readConfig({
+    DATABASE_URL: options.databaseUrl,
+    COXSWAIN_LISTEN_PORT: '0',
+    COXSWAIN_ROLE: 'api',
+    COXSWAIN_BOOTSTRAP_TOKEN_FILE: tokenFile,
+    COXSWAIN_LOG_LEVEL: 'silent',
+    ...options.environment,
+  });
+  const running = await startApi(config, {
+    logger: createLogger({ program: 'coxswain-api', level: config.logLevel }),
+    metrics: createMetrics(),
+    ...(options.kube === undefined ? {} : { kube: options.kube }),
+  });
+  const adminToken = readFileSync(tokenFile, 'utf8').trim();
+  const send: ApiUnderTest['send'] = async (method, url, request = {}) => {
+    const answer = await running.app.inject({
+      method,
+      url,
+      headers: {
+        ...(request.token === undefined ? {} : { authorization: `Bearer ${request.token}` }),
+        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...request.headers,
+      },
+      ...(request.body === undefined
+        ? {}
+        : { payload: typeof request.body === 'string' ? request.body : JSON.stringify(request.body) }),
+    });
+    const isJson = String(answer.headers['content-type'] ?? '').includes('json');
+    return { status: answer.statusCode, headers: answer.headers, body: isJson ? answer.json() : answer.body };
+  };
+  return {
+    running,
+    adminToken,
+    send,
+    project: async (name, role = 'operator') => {
+      await send('POST', '/v1/projects', { token: adminToken, body: { name, namespaces: [name] } });
+      const made = await send('POST', `/v1/projects/${name}/tokens`, {
+        token: adminToken,
+        body: { name: 'test', role },
+      });
+      return (made.body as { token: string }).token;
+    },
+    close: async () => {
+      await running.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

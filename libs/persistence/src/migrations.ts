@@ -1,0 +1,4 @@
+import { CreateTheFirstTables1795269900000 } from '../../../migrations/20261121140500-create-the-first-tables.ts';
+
+/** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
+export const MIGRATIONS = [CreateTheFirstTables1795269900000] as const;
