@@ -36,12 +36,17 @@ export class AdminClient {
   /** Resolves with whatever status came back; rejects when nothing came back within 30 s. */
   send(message: AdminRequest): Promise<AdminAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<AdminAnswer>();
+    const body = message.body === undefined ? undefined : JSON.stringify(message.body);
     const sent = httpsRequest(
       new URL(message.path, this.#access.url),
       {
         agent: this.#agent,
         method: message.method,
-        headers: message.body === undefined ? {} : { 'content-type': message.contentType ?? 'application/json' },
+        // Node frames the body of a DELETE only when its length is told; unframed it would be read as the next request.
+        headers:
+          body === undefined
+            ? {}
+            : { 'content-type': message.contentType ?? 'application/json', 'content-length': Buffer.byteLength(body) },
         timeout: 30_000,
       },
       (answer) => {
@@ -55,7 +60,7 @@ export class AdminClient {
     );
     sent.on('timeout', () => sent.destroy(new Error(`${message.method} ${message.path}: no answer within 30 s`)));
     sent.on('error', reject);
-    sent.end(message.body === undefined ? undefined : JSON.stringify(message.body));
+    sent.end(body);
     return promise;
   }
 
