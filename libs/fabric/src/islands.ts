@@ -4,6 +4,7 @@ import type { GangShape } from './gang-shape.ts';
 /** Nodes of one NVLink domain within one island that can take a pod of the gang, tightest first. */
 export interface DomainNodes {
   readonly domain: string;
+  readonly freeGpus: number;
   /** Names of nodes that can take a full pod. */
   readonly full: readonly string[];
   /** Names of nodes that can take only the gang's smaller last pod. */
@@ -12,6 +13,7 @@ export interface DomainNodes {
 
 export interface IslandNodes {
   readonly island: string;
+  /** Tightest first, by free GPUs. */
   readonly domains: readonly DomainNodes[];
 }
 
@@ -25,10 +27,11 @@ export function islandsFor(
     .map((node) => ({ node, free: freeGpus(node) }))
     .filter(({ free }) => free >= Math.min(shape.ranksPerPod, shape.lastPodRanks))
     .sort((left, right) => left.free - right.free || byText(left.node.name, right.node.name));
-  const islands = new Map<string, Map<string, { full: string[]; small: string[] }>>();
+  const islands = new Map<string, Map<string, OpenDomain>>();
   for (const { node, free } of able) {
-    const domains = entryOf(islands, node.island, () => new Map<string, { full: string[]; small: string[] }>());
-    const domain = entryOf(domains, node.nvlinkDomain, () => ({ full: [], small: [] }));
+    const domains = entryOf(islands, node.island, () => new Map<string, OpenDomain>());
+    const domain = entryOf(domains, node.nvlinkDomain, () => ({ freeGpus: 0, full: [], small: [] }));
+    domain.freeGpus += free;
     (free >= shape.ranksPerPod ? domain.full : domain.small).push(node.name);
   }
   return [...islands]
@@ -36,9 +39,15 @@ export function islandsFor(
       island,
       domains: [...domains]
         .map(([domain, lists]) => ({ domain, ...lists }))
-        .sort((left, right) => byText(left.domain, right.domain)),
+        .sort((left, right) => left.freeGpus - right.freeGpus || byText(left.domain, right.domain)),
     }))
     .sort((left, right) => byText(left.island, right.island));
+}
+
+interface OpenDomain {
+  freeGpus: number;
+  readonly full: string[];
+  readonly small: string[];
 }
 
 export function byText(left: string, right: string): number {

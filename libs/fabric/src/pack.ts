@@ -56,33 +56,46 @@ function spread(
 ): readonly Share[] | undefined {
   const chosen = takeWhole(
     rows,
-    tightestFirst.map((one) => ({ holder: one.island, room: one.rows })),
+    tightestFirst.map((one) => ({ holder: one.island, room: one.rows, name: one.island.island })),
   );
   return chosen?.map(({ holder, taken }) => ({ island: holder, rows: taken, withRest: false }));
 }
 
-/** `wanted` units over holders, fewest holders first: the roomiest whole, then the tightest that holds what is left. */
+/** Something that takes whole units of a gang; of equal room the first in the caller's order is preferred. */
+interface Holder<H> {
+  readonly holder: H;
+  readonly room: number;
+  readonly name: string;
+}
+
+/**
+ * `wanted` units over holders, fewest holders first: the roomiest whole, then the tightest that holds what is left. Units are
+ * interchangeable, so the chosen holders are given in the order of their names.
+ */
 function takeWhole<H>(
   wanted: number,
-  holders: readonly { readonly holder: H; readonly room: number }[],
+  holders: readonly Holder<H>[],
 ): readonly { readonly holder: H; readonly taken: number }[] | undefined {
-  // Sorting is stable: equal room keeps the caller's order.
-  const tightestFirst = holders.filter(({ room }) => room > 0).sort((left, right) => left.room - right.room);
-  const taken: { readonly holder: H; readonly taken: number }[] = [];
+  const roomiestFirst = holders.filter(({ room }) => room > 0).sort((left, right) => right.room - left.room);
+  const chosen: { readonly holder: H; readonly taken: number; readonly name: string }[] = [];
   let left = wanted;
-  while (left > 0) {
-    const enough = tightestFirst.findIndex(({ room }) => room >= left);
-    if (enough >= 0) {
-      const [last] = tightestFirst.splice(enough, 1);
-      if (last !== undefined) taken.push({ holder: last.holder, taken: left });
-      return taken;
+  for (const [index, { holder, room, name }] of roomiestFirst.entries()) {
+    if (left === 0) break;
+    if (room >= left) {
+      const tightest = tightestFor(left, roomiestFirst.slice(index)) ?? { holder, name };
+      chosen.push({ ...tightest, taken: left });
+      left = 0;
+      break;
     }
-    const roomiest = tightestFirst.pop();
-    if (roomiest === undefined) return undefined;
-    taken.push({ holder: roomiest.holder, taken: roomiest.room });
-    left -= roomiest.room;
+    chosen.push({ holder, name, taken: room });
+    left -= room;
   }
-  return taken;
+  return left === 0 ? chosen.sort((one, other) => byText(one.name, other.name)) : undefined;
+}
+
+function tightestFor<H>(wanted: number, roomiestFirst: readonly Holder<H>[]): Holder<H> | undefined {
+  const enough = roomiestFirst.filter(({ room }) => room >= wanted);
+  return enough.find(({ room }) => room === enough.at(-1)?.room);
 }
 
 function blocksIn(shape: GangShape, island: IslandNodes): number {
@@ -110,7 +123,7 @@ function nodesOf(shape: GangShape, share: Share): readonly string[] {
   const blocks = share.rows * shape.blocksPerRow + (share.withRest ? shape.restBlocks : 0);
   const domains = share.island.domains.map((domain) => {
     const full = domain.full.filter((name) => !taken.has(name));
-    return { holder: full, room: Math.floor(full.length / shape.podsPerBlock) };
+    return { holder: full, room: Math.floor(full.length / shape.podsPerBlock), name: domain.domain };
   });
   const chosen = takeWhole(blocks, domains) ?? [];
   return [...chosen.flatMap(({ holder, taken: count }) => holder.slice(0, count * shape.podsPerBlock)), ...loose];

@@ -46,7 +46,10 @@ export function placeGang(request: GangRequest, capacity: FabricCapacity): Place
   const total = fabric.nodes.reduce((sum, node) => sum + node.gpus, 0);
   const needed = worldSize(request.layout);
   if (total < needed) {
-    return { kind: 'waiting', message: `Needs ${needed} GPUs; the cluster has ${total} in all.` };
+    return {
+      kind: 'waiting',
+      message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; the cluster has ${total} in all.`,
+    };
   }
   return { kind: 'unsatisfiable', message: unsatisfiableMessage(request, fabric) };
 }

@@ -1,0 +1,282 @@
+import { groupsOfAxis, type ParallelLayout, worldSize } from '@coxswain/layout';
+import { aLayout } from '@coxswain/layout/testing';
+import fc from 'fast-check';
+import { type FabricCapacity, type FabricNode, type GangRequest, placeGang } from './index.ts';
+import { aFabricCapacity, aFabricNode } from './testing/index.ts';
+
+const tp = (ways: number, more: Partial<ParallelLayout> = {}): ParallelLayout =>
+  aLayout({ tensorParallelDegree: ways, ...more });
+/** `count` nodes of `gpus` GPUs, named prefix-0, prefix-1, ..., alike in all else. */
+const nodes = (prefix: string, count: number, alike: Partial<FabricNode> = {}): readonly FabricNode[] =>
+  Array.from({ length: count }, (_, index) => aFabricNode({ name: `${prefix}-${index}`, ...alike }));
+
+/** The quickstart's cluster: two NVLink domains of two nodes with two GPUs; one InfiniBand and one RoCE island. */
+const fourNodes = [
+  ...nodes('a', 2, { gpus: 2, nvlinkDomain: 'd1', island: 'ib' }),
+  ...nodes('b', 2, { gpus: 2, nvlinkDomain: 'd2', island: 'roce' }),
+];
+
+describe('where a gang goes', () => {
+  const cases: readonly {
+    readonly name: string;
+    readonly request: GangRequest;
+    readonly capacity: FabricCapacity;
+    readonly want: readonly string[];
+  }[] = [
+    { name: 'one rank takes one GPU', request: { layout: tp(1) }, capacity: aFabricCapacity(fourNodes), want: ['a-0'] },
+    {
+      name: 'tp2 x dp2 stays in one island',
+      request: { layout: tp(2, { dataParallelDegree: 2 }) },
+      capacity: aFabricCapacity(fourNodes, { 'a-1': 1 }),
+      want: ['b-0', 'b-1'],
+    },
+    {
+      name: 'tp4 spans two nodes of one NVLink domain',
+      request: { layout: tp(4) },
+      capacity: aFabricCapacity(fourNodes, { 'a-0': 1 }),
+      want: ['b-0', 'b-1'],
+    },
+    {
+      name: 'pipeline stages may cross islands',
+      request: { layout: tp(4, { pipelineParallelDegree: 2 }) },
+      capacity: aFabricCapacity(fourNodes),
+      want: ['a-0', 'a-1', 'b-0', 'b-1'],
+    },
+    {
+      name: 'one GPU per node spreads the ranks',
+      request: { layout: tp(2), gpusPerNode: 1 },
+      capacity: aFabricCapacity(fourNodes),
+      want: ['a-0', 'a-1'],
+    },
+    {
+      name: 'a part of a node goes to the node with the least left',
+      request: { layout: tp(2) },
+      capacity: aFabricCapacity(nodes('n', 3), { 'n-0': 1, 'n-1': 6, 'n-2': 4 }),
+      want: ['n-1'],
+    },
+    {
+      name: 'the tightest island that holds it',
+      request: { layout: tp(8, { dataParallelDegree: 2 }) },
+      capacity: aFabricCapacity([...nodes('big', 4), ...nodes('small', 2, { island: 'roce' })]),
+      want: ['small-0', 'small-1'],
+    },
+    {
+      name: 'the smaller last pod fits beside others',
+      request: { layout: tp(4, { dataParallelDegree: 3 }) },
+      capacity: aFabricCapacity(nodes('n', 2), { 'n-0': 4 }),
+      want: ['n-1', 'n-0'],
+    },
+    {
+      name: 'tensor degree 3 on nodes of 8: six ranks per node, no group cut',
+      request: { layout: tp(3, { dataParallelDegree: 4 }) },
+      capacity: aFabricCapacity(nodes('n', 2)),
+      want: ['n-0', 'n-1'],
+    },
+    {
+      name: 'nodes that are not usable are passed over',
+      request: { layout: tp(8) },
+      capacity: aFabricCapacity([aFabricNode({ name: 'n-0', usable: false }), aFabricNode({ name: 'n-1' })]),
+      want: ['n-1'],
+    },
+  ];
+  it.each(cases)('$name', ({ request, capacity, want }) => {
+    expect(placeGang(request, capacity)).toMatchObject({ kind: 'placed', nodes: want });
+  });
+});
+
+describe('why a gang is not placed', () => {
+  const cases: readonly {
+    readonly name: string;
+    readonly request: GangRequest;
+    readonly capacity: FabricCapacity;
+    readonly want: object;
+  }[] = [
+    {
+      name: 'too few are free',
+      request: { layout: tp(2, { dataParallelDegree: 2 }) },
+      capacity: aFabricCapacity(fourNodes, { 'a-1': 2, 'b-0': 1 }),
+      want: {
+        kind: 'waiting',
+        message:
+          'Needs 4 GPUs as 2 nodes with 2 free each; 5 of 8 GPUs are free, on 2 nodes with 2 or more, but not together: tensor groups need one NVLink domain and data groups one island.',
+      },
+    },
+    {
+      name: 'none are free',
+      request: { layout: tp(2) },
+      capacity: aFabricCapacity(nodes('n', 1, { gpus: 2 }), { 'n-0': 1 }),
+      want: {
+        kind: 'waiting',
+        message: 'Needs 2 GPUs as 1 node with 2 free each; 1 of 2 GPUs are free, on 0 nodes with 2 or more.',
+      },
+    },
+    {
+      name: 'the cluster is too small as yet',
+      request: { layout: tp(2, { dataParallelDegree: 8 }) },
+      capacity: aFabricCapacity(fourNodes),
+      want: { kind: 'waiting', message: 'Needs 16 GPUs; the cluster has 8 in all.' },
+    },
+    {
+      name: 'the cluster has no GPUs',
+      request: { layout: tp(1) },
+      capacity: aFabricCapacity([]),
+      want: { kind: 'waiting', message: 'Needs 1 GPU; the cluster has 0 in all.' },
+    },
+    {
+      name: 'no NVLink domain is large enough',
+      request: { layout: tp(8) },
+      capacity: aFabricCapacity(fourNodes),
+      want: {
+        kind: 'unsatisfiable',
+        message:
+          'A tensor group needs 8 GPUs in one NVLink domain; the largest, d1, has 4. Lower layout.tensorParallelDegree to at most 4.',
+      },
+    },
+    {
+      name: 'no island is large enough',
+      request: { layout: tp(2, { dataParallelDegree: 4 }) },
+      capacity: aFabricCapacity(fourNodes),
+      want: {
+        kind: 'unsatisfiable',
+        message:
+          'The data groups of a pipeline stage need 8 GPUs in one island; the largest, ib, has 4. Lower layout.dataParallelDegree to at most 2, or raise layout.pipelineParallelDegree in its place.',
+      },
+    },
+    {
+      name: 'more per node than any node has',
+      request: { layout: tp(4), gpusPerNode: 4 },
+      capacity: aFabricCapacity(fourNodes),
+      want: {
+        kind: 'unsatisfiable',
+        message:
+          'resources.gpusPerNode 4 exceeds every node; the largest, a-0, has 2 GPUs. Set resources.gpusPerNode to at most 2.',
+      },
+    },
+    {
+      name: 'nodes that are away may come back',
+      request: { layout: tp(8) },
+      capacity: aFabricCapacity([aFabricNode({ usable: false })]),
+      want: { kind: 'waiting' },
+    },
+  ];
+  it.each(cases)('$name', ({ request, capacity, want }) => {
+    expect(placeGang(request, capacity)).toMatchObject(want);
+  });
+});
+
+const aCluster: fc.Arbitrary<readonly FabricNode[]> = fc
+  .array(
+    fc.record({
+      gpus: fc.constantFrom(1, 2, 4, 4, 8),
+      domain: fc.nat(4),
+      island: fc.nat(2),
+      usable: fc.boolean(),
+      hasDomain: fc.boolean(),
+    }),
+    { maxLength: 24 },
+  )
+  .map((drawn) =>
+    drawn.map(({ gpus, domain, island, usable, hasDomain }, index) => ({
+      ...aFabricNode({ name: `n${index}`, gpus, island: `i${island}`, usable }),
+      ...(hasDomain ? { nvlinkDomain: `d${domain}` } : {}),
+    })),
+  );
+const aRequest: fc.Arbitrary<GangRequest> = fc
+  .record({
+    tensor: fc.integer({ min: 1, max: 6 }),
+    data: fc.integer({ min: 1, max: 5 }),
+    pipeline: fc.integer({ min: 1, max: 3 }),
+    perNode: fc.option(fc.integer({ min: 1, max: 8 })),
+  })
+  .map(({ tensor, data, pipeline, perNode }) => ({
+    layout: aLayout({ tensorParallelDegree: tensor, dataParallelDegree: data, pipelineParallelDegree: pipeline }),
+    ...(perNode === null ? {} : { gpusPerNode: perNode }),
+  }));
+const someUse = fc.array(fc.nat(8), { maxLength: 24 });
+
+describe('every placement', () => {
+  it('keeps tensor groups in one NVLink domain and stages in one island, and overloads no node', () => {
+    let placed = 0;
+    fc.assert(
+      fc.property(aCluster, aRequest, someUse, (cluster, request, use) => {
+        const capacity = capacityOf(cluster, use);
+        const outcome = placeGang(request, capacity);
+        if (outcome.kind !== 'placed') return;
+        placed++;
+        const byName = new Map(cluster.map((node) => [node.name, node]));
+        const nodeOf = (rank: number): FabricNode | undefined =>
+          byName.get(outcome.nodes[Math.floor(rank / outcome.ranksPerPod)] ?? '');
+        const ranks = worldSize(request.layout);
+        expect(outcome.nodes).toHaveLength(Math.ceil(ranks / outcome.ranksPerPod));
+        expect(new Set(outcome.nodes).size).toBe(outcome.nodes.length);
+        for (const group of groupsOfAxis(request.layout, 'tensor')) {
+          expect(new Set(group.map((rank) => nodeOf(rank)?.nvlinkDomain)).size).toBe(1);
+        }
+        const stage = ranks / request.layout.pipelineParallelDegree;
+        for (let first = 0; first < ranks; first += stage) {
+          const islands = Array.from({ length: stage }, (_, index) => nodeOf(first + index)?.island);
+          expect(new Set(islands).size).toBe(1);
+        }
+        outcome.nodes.forEach((name, podIndex) => {
+          const node = byName.get(name);
+          const wanted = Math.min(outcome.ranksPerPod, ranks - podIndex * outcome.ranksPerPod);
+          expect(node?.usable).toBe(true);
+          expect(wanted + (capacity.usedGpus.get(name) ?? 0)).toBeLessThanOrEqual(node?.gpus ?? 0);
+        });
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(placed).toBeGreaterThan(50);
+  });
+
+  it('is the same whatever the order of the nodes', () => {
+    fc.assert(
+      fc.property(aCluster, aRequest, someUse, (cluster, request, use) => {
+        const capacity = capacityOf(cluster, use);
+        const turned = { ...capacity, fabric: { nodes: [...cluster].reverse() } };
+        expect(placeGang(request, turned)).toEqual(placeGang(request, capacity));
+      }),
+    );
+  });
+
+  it('is found whenever a search of every assignment finds one, for one rank per node', () => {
+    let possible = 0;
+    fc.assert(
+      fc.property(
+        aCluster.map((cluster) => cluster.slice(0, 7)),
+        aRequest,
+        (cluster, { layout }) => {
+          fc.pre(worldSize(layout) <= 6);
+          const fits = canPlace(
+            layout,
+            cluster.filter((node) => node.usable),
+          );
+          if (fits) possible++;
+          expect(placeGang({ layout, gpusPerNode: 1 }, aFabricCapacity(cluster)).kind === 'placed').toBe(fits);
+        },
+      ),
+      { numRuns: 300 },
+    );
+    expect(possible).toBeGreaterThan(20);
+  });
+});
+
+function capacityOf(cluster: readonly FabricNode[], use: readonly number[]): FabricCapacity {
+  return aFabricCapacity(cluster, Object.fromEntries(use.map((gpus, index) => [`n${index}`, gpus])));
+}
+
+/** Brute force: gives each rank a node of its own, one after the other. */
+function canPlace(layout: ParallelLayout, free: readonly FabricNode[], chosen: readonly FabricNode[] = []): boolean {
+  const rank = chosen.length;
+  if (rank === worldSize(layout)) return true;
+  const stage = layout.tensorParallelDegree * layout.dataParallelDegree;
+  const groupMate = rank % layout.tensorParallelDegree === 0 ? undefined : chosen[rank - 1];
+  const stageMate = rank % stage === 0 ? undefined : chosen[rank - 1];
+  return free.some(
+    (node) =>
+      !chosen.includes(node) &&
+      (groupMate === undefined || groupMate.nvlinkDomain === node.nvlinkDomain) &&
+      (stageMate === undefined || stageMate.island === node.island) &&
+      canPlace(layout, free, [...chosen, node]),
+  );
+}
