@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureSetup } from '../setup/ensure-setup.ts';
 import { secondsSince } from '../setup/progress.ts';
-import { FORMAT, GENERATED, INTEGRATION, LINT, PYTHON, TYPECHECK, UNIT, type Part } from './parts.ts';
+import { chosenFiles, FORMAT, GENERATED, INTEGRATION, LINT, PYTHON, TYPECHECK, UNIT, type Part } from './parts.ts';
 import { summaryLine, total, type Failure, type Tally } from './results.ts';
 import { stopRunning } from './run-supervised.ts';
 
@@ -80,6 +80,9 @@ async function runPart(part: Part, context: { filters: readonly string[]; direct
 }
 
 async function prepareAndRun(part: Part, context: { filters: readonly string[]; directory: string }): Promise<Tally> {
+  if (part.files !== undefined && chosenFiles(part, context.filters).length === 0) {
+    return { passed: 0, failures: [] }; // Nothing to set up for, either.
+  }
   await ensureSetup({ only: part.needs });
   return part.run(context);
 }

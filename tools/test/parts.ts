@@ -17,6 +17,8 @@ export interface PartContext {
 export interface Part {
   readonly name: string;
   readonly needs: readonly SetupPart[];
+  /** Where its test files are; undefined where it looks at the tree as a whole. */
+  readonly files: string | undefined;
   run(context: PartContext): Promise<Tally>;
 }
 
@@ -36,16 +38,29 @@ export const FORMAT = commandPart('format', bin('prettier'), ['--check', '.', '-
 /** Generated files are those that their sources generate. */
 export const GENERATED = commandPart('generated files', process.execPath, ['tools/generate/main.ts', '--check']);
 /** `*.spec.ts`. */
-export const UNIT = jestPart({ project: 'unit', needs: [], workers: UNIT_WORKERS });
+export const UNIT = jestPart({ project: 'unit', suffix: 'spec', needs: [], workers: UNIT_WORKERS });
 /** `*.itest.ts`. */
-export const INTEGRATION = jestPart({ project: 'integration', needs: EVERYTHING, workers: INTEGRATION_WORKERS });
+export const INTEGRATION = jestPart({
+  project: 'integration',
+  suffix: 'itest',
+  needs: EVERYTHING,
+  workers: INTEGRATION_WORKERS,
+});
 /** `engines/**\/test_*.py`. */
-export const PYTHON: Part = { name: 'python', needs: ['python'], run: runPython };
+export const PYTHON: Part = { name: 'python', needs: ['python'], files: 'engines/**/test_*.py', run: runPython };
+
+/** The test files of a part that the filters choose; a filter is a piece of a path. */
+export function chosenFiles(part: Part, filters: readonly string[]): string[] {
+  const exclude = ['**/node_modules/**', '**/dist/**'];
+  const paths = part.files === undefined ? [] : globSync(part.files, { cwd: ROOT, exclude });
+  return paths.filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter))).sort();
+}
 
 function commandPart(name: string, command: string, args: readonly string[]): Part {
   return {
     name,
     needs: [],
+    files: undefined,
     run: async () => {
       const exit = await runSupervised({ name, command, args });
       const passed = exit?.code === 0;
@@ -54,11 +69,12 @@ function commandPart(name: string, command: string, args: readonly string[]): Pa
   };
 }
 
-function jestPart(kind: { project: string; needs: readonly SetupPart[]; workers: number }): Part {
-  const { project, needs, workers } = kind;
+function jestPart(kind: { project: string; suffix: string; needs: readonly SetupPart[]; workers: number }): Part {
+  const { project, suffix, needs, workers } = kind;
   return {
     name: project,
     needs,
+    files: `{libs,apps,tools,migrations}/**/*.${suffix}.ts`,
     run: async ({ filters, directory }) => {
       const report = join(directory, `${project}.json`);
       const exit = await runSupervised({
@@ -86,12 +102,7 @@ function jestPart(kind: { project: string; needs: readonly SetupPart[]; workers:
 }
 
 async function runPython({ filters, directory }: PartContext): Promise<Tally> {
-  const files = globSync('engines/**/test_*.py', { cwd: ROOT }).filter(
-    (path) => filters.length === 0 || filters.some((filter) => path.includes(filter)),
-  );
-  if (files.length === 0) {
-    return { passed: 0, failures: [] };
-  }
+  const files = chosenFiles(PYTHON, filters);
   mkdirSync(directory, { recursive: true });
   const report = join(directory, 'python.xml');
   const folders = globSync('engines/*/', { cwd: ROOT }).map((folder) => join(ROOT, folder));
