@@ -1,7 +1,7 @@
 /** Two kinds of test: `unit` needs nothing but Node; `integration` needs Postgres, Kubernetes binaries or PyTorch (see `npm run setup`). */
 const shared = {
   rootDir: '.',
-  roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/tools', '<rootDir>/migrations'],
+  roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/tools', '<rootDir>/migrations', '<rootDir>/e2e'],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   modulePathIgnorePatterns: ['/dist/', '/.nx/'],

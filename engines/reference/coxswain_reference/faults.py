@@ -39,14 +39,14 @@ class Fault:
 
 
 def fault_from_environment(environment: Mapping[str, str]) -> Fault | None:
-    """The fault that COXSWAIN_FAULT describes, e.g. `{"rank":1,"step":7,"kind":"exit","code":1}`."""
-    text = environment.get('COXSWAIN_FAULT')
+    """The fault that ENGINE_FAULT describes, e.g. `{"rank":1,"step":7,"kind":"exit","code":1}`."""
+    text = environment.get('ENGINE_FAULT')
     if not text:
         return None
     try:
         fault = Fault(**json.loads(text))
     except (ValueError, TypeError) as error:
-        raise WrongRequest(f'COXSWAIN_FAULT {text!r} is not a fault: {error}.') from error
+        raise WrongRequest(f'ENGINE_FAULT {text!r} is not a fault: {error}.') from error
     if fault.kind not in KINDS:
-        raise WrongRequest(f'COXSWAIN_FAULT kind {fault.kind!r} is unknown; it is one of {", ".join(KINDS)}.')
+        raise WrongRequest(f'ENGINE_FAULT kind {fault.kind!r} is unknown; it is one of {", ".join(KINDS)}.')
     return fault

@@ -29,7 +29,7 @@ def test_one_sigterm_to_any_rank_stops_all_at_one_step_with_their_state_saved(tm
 
 
 def test_a_second_sigterm_ends_a_rank_at_once_though_its_peer_hangs(tmp_path: Path) -> None:
-    fault = {'COXSWAIN_FAULT': json.dumps({'rank': 1, 'step': 3, 'kind': 'hang'})}
+    fault = {'ENGINE_FAULT': json.dumps({'rank': 1, 'step': 3, 'kind': 'hang'})}
     with Gang(tmp_path, (2, 1, 1), steps=100, environment=fault) as gang:
         gang.wait_until(lambda: all(len(rank.of_kind('step')) == 2 for rank in gang.ranks))
         for rank in gang.ranks:
@@ -50,7 +50,7 @@ def test_a_second_sigterm_ends_a_rank_at_once_though_its_peer_hangs(tmp_path: Pa
     ids=['exit', 'traceback', 'sigkill', 'a fault of another epoch does not happen'],
 )
 def test_a_fault_ends_the_rank_as_described(fault: dict[str, object], want: int, tmp_path: Path) -> None:
-    environment = {'COXSWAIN_FAULT': json.dumps({'rank': 0, 'step': 4, **fault}), 'COXSWAIN_EPOCH': '3'}
+    environment = {'ENGINE_FAULT': json.dumps({'rank': 0, 'step': 4, **fault}), 'COXSWAIN_EPOCH': '3'}
     with Gang(tmp_path, (1, 1, 1), steps=5, environment=environment) as gang:
         assert gang.wait() == [want]
     assert list(gang.losses()) == ([1, 2, 3] if want else [1, 2, 3, 4, 5])

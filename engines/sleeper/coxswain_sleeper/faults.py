@@ -51,14 +51,14 @@ def parse_fault(text: str) -> Fault:
 
 
 def fault_from_environment(environment: Mapping[str, str]) -> list[Fault]:
-    """The fault that COXSWAIN_FAULT describes, if any."""
-    text = environment.get('COXSWAIN_FAULT')
+    """The fault that ENGINE_FAULT describes, if any."""
+    text = environment.get('ENGINE_FAULT')
     if not text:
         return []
     try:
         return [_checked(Fault(**json.loads(text)))]
     except (ValueError, TypeError) as error:
-        raise WrongRequest(f'COXSWAIN_FAULT {text!r} is not a fault: {error}.') from error
+        raise WrongRequest(f'ENGINE_FAULT {text!r} is not a fault: {error}.') from error
 
 
 def _checked(fault: Fault) -> Fault:

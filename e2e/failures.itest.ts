@@ -1,0 +1,96 @@
+import { startSystem, type CoxswainSystem } from '@coxswain/test-harness';
+import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
+import { gptSpec, sleeperSpec, type SleeperOptions } from './support/jobs.ts';
+import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
+
+let system: CoxswainSystem;
+let project: TestProject;
+
+beforeAll(async () => {
+  system = await startSystem({ shortLeases: true });
+  project = await createProject(system, 'failures');
+}, 180_000);
+
+afterAll(async () => {
+  await system.stop();
+}, 60_000);
+
+type Fault = NonNullable<SleeperOptions['fault']>;
+
+describe('a rank that fails in every epoch', () => {
+  it.each<[string, Fault, RegExp]>([
+    ['exits with 1', { rank: 1, step: 3, kind: 'exit', code: 1 }, /rank 1 on node local-\S+ exited with (code )?1\b/i],
+    ['is killed by the kernel', { rank: 2, step: 3, kind: 'sigkill' }, /rank 2 on node local-\S+ .*(137|SIGKILL)/i],
+    [
+      'raises a Python exception',
+      { rank: 3, step: 3, kind: 'traceback' },
+      /rank 3 on node local-\S+ exited with (code )?1\b[\s\S]*Traceback/i,
+    ],
+  ])(
+    '%s: the gang restarts while the budget lasts, then fails with the whole story',
+    async (name, fault, want) => {
+      const job = await submit(
+        project,
+        name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'),
+        sleeperSpec({ steps: 20, fault }),
+      );
+      const failed = await jobIn(project, job.id, ['Failed']);
+      const condition = failed.conditions.find(({ type }) => type === 'Failed');
+      expect(condition?.reason).toBe('RestartsExhausted');
+      expect(condition?.message).toMatch(want);
+      expect(failed.restarts.charged).toBe(failed.spec.restartPolicy.maxRestarts);
+      expect(failed.attempts.map((attempt) => attempt.outcome)).toEqual(['Failed', 'Failed', 'Failed']);
+    },
+    90_000,
+  );
+
+  it('exits with 93: the job fails at once, a restart would not help', async () => {
+    const job = await submit(
+      project,
+      'no-restart',
+      sleeperSpec({ steps: 20, fault: { rank: 0, step: 2, kind: 'exit', code: 93 } }),
+    );
+    const failed = await jobIn(project, job.id, ['Failed']);
+    expect(failed.attempts).toHaveLength(1);
+    expect(failed.conditions.find(({ type }) => type === 'Failed')?.reason).toBe('DoNotRestart');
+  }, 60_000);
+});
+
+describe('what a user got wrong', () => {
+  it('an image that does not exist leaves a sentence with image and node, and cancel still works', async () => {
+    const spec = sleeperSpec({ steps: 5 });
+    const job = await submit(project, 'no-image', { ...spec, engine: { ...spec.engine, image: 'nowhere/nothing:1' } });
+    const waiting = await jobIn(project, job.id, ['Starting'], {
+      and: ({ conditions }) => conditions.some(({ reason }) => reason === 'ImageUnavailable'),
+    });
+    expect(waiting.summary).toMatch(/nowhere\/nothing:1/);
+    expect(waiting.conditions.find(({ type }) => type === 'Running')?.message).toMatch(/local-/);
+    await project.api.cancel({ project: project.name, id: job.id });
+    await jobIn(project, job.id, ['Cancelled']);
+  }, 60_000);
+
+  it('a data file that does not exist fails the job at once with the engine’s sentence', async () => {
+    const job = await submit(project, 'no-data', gptSpec({ data: { claimName: 'corpus', path: 'missing.txt' } }));
+    const failed = await jobIn(project, job.id, ['Failed'], { deadlineMs: 90_000 });
+    expect(failed.conditions.find(({ type }) => type === 'Failed')).toMatchObject({
+      reason: 'DoNotRestart',
+      message: expect.stringContaining('missing.txt') as string,
+    });
+  }, 120_000);
+
+  it('a tensor group wider than an NVLink domain is told so, and what to change', async () => {
+    const spec = sleeperSpec({ steps: 5 }, { layout: { tensorParallelDegree: 8 } });
+    const job = await submit(project, 'too-wide', spec);
+    const waiting = await jobIn(project, job.id, ['Queued'], {
+      and: ({ conditions }) => conditions.some(({ reason }) => reason === 'TopologyUnsatisfiable'),
+    });
+    expect(waiting.summary).toMatch(/tensor/i);
+  }, 60_000);
+});
+
+describe('at the end', () => {
+  it('no invariant is broken and rows equal the cluster', async () => {
+    expect(await brokenInvariants(system, project.name)).toEqual([]);
+    await expectRowsToEqualCluster(system, project);
+  }, 60_000);
+});

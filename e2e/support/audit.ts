@@ -1,0 +1,124 @@
+import { LABELS, type Checkpoint, type Job, type Placement, type TrainingJob } from '@coxswain/api-types';
+import { waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import type { TestProject } from './project.ts';
+
+interface Pod {
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly { readonly uid: string }[];
+  };
+  readonly status: { readonly phase: string };
+}
+
+async function list<T>(system: CoxswainSystem, namespace: string, plural: string): Promise<readonly T[]> {
+  return (JSON.parse(await system.plane.kubectl(['-n', namespace, 'get', plural, '-o', 'json'])) as { items: T[] })
+    .items;
+}
+
+async function rows(project: TestProject): Promise<readonly Job[]> {
+  const found: Job[] = [];
+  for await (const job of project.api.jobs(project.name)) if (job.state !== 'Deleted') found.push(job);
+  return found;
+}
+
+/** Every way in which a row differs from its resource; empty when rows equal the cluster. */
+export async function differences(system: CoxswainSystem, project: TestProject): Promise<readonly string[]> {
+  const [jobs, resources, checkpoints] = await Promise.all([
+    rows(project),
+    list<TrainingJob>(system, project.name, 'trainingjobs'),
+    list<Checkpoint>(system, project.name, 'checkpoints'),
+  ]);
+  const byUid = new Map(jobs.map((job) => [job.uid, job]));
+  const found: string[] = [];
+  for (const { metadata, spec, status } of resources) {
+    const row = byUid.get(metadata.uid);
+    if (row === undefined) {
+      found.push(`${metadata.name} has no row`);
+      continue;
+    }
+    byUid.delete(metadata.uid);
+    const compare = (what: string, inRow: unknown, inCluster: unknown): void => {
+      if (JSON.stringify(inRow) !== JSON.stringify(inCluster))
+        found.push(
+          `${metadata.name}: ${what} is ${JSON.stringify(inRow)} in the row, ${JSON.stringify(inCluster)} in the cluster`,
+        );
+    };
+    compare('state', row.state, status?.state);
+    compare('summary', row.summary, status?.summary);
+    compare('epoch', row.epoch, status?.epoch ?? 0);
+    compare('restarts', [row.restarts.total, row.restarts.charged], [status?.restarts.total, status?.restarts.charged]);
+    compare('checkpoint', row.checkpoint?.step ?? null, status?.checkpoint?.step ?? null);
+    compare('layout', sorted(row.spec.layout), sorted(spec.layout));
+    compare(
+      'attempts',
+      row.attempts.map((attempt) => [attempt.epoch, attempt.outcome]),
+      (status?.attempts ?? []).map((attempt) => [attempt.epoch, attempt.outcome]),
+    );
+    const mirrored = await project.api.checkpoints({ project: project.name, id: row.id });
+    compare(
+      'checkpoints',
+      mirrored.items
+        .filter((item) => item.deletedAt === null)
+        .map((item) => item.name)
+        .sort(),
+      checkpoints
+        .filter((item) => item.spec.jobUid === metadata.uid)
+        .map((item) => item.metadata.name)
+        .sort(),
+    );
+  }
+  for (const row of byUid.values()) found.push(`row ${row.name} (${row.state}) has no resource`);
+  return found;
+}
+
+function sorted(layout: object): unknown {
+  return Object.entries(layout).sort(([a], [b]) => a.localeCompare(b));
+}
+
+/** Waits until rows equal the cluster; fails with the differences that are left. */
+export async function expectRowsToEqualCluster(system: CoxswainSystem, project: TestProject): Promise<void> {
+  let left: readonly string[] = [];
+  await waitFor(
+    async () => {
+      left = await differences(system, project);
+      return left.length === 0;
+    },
+    { deadlineMs: 20_000, intervalMs: 250, what: 'rows to equal the cluster' },
+  ).catch((error: unknown) => {
+    throw new Error(`${String(error)}:\n${left.join('\n')}`);
+  });
+}
+
+/** Broken invariants of a namespace: more than one live gang of a job, pods without an owner, an epoch counted twice. */
+export async function brokenInvariants(system: CoxswainSystem, namespace: string): Promise<readonly string[]> {
+  const [pods, jobs, placements] = await Promise.all([
+    list<Pod>(system, namespace, 'pods'),
+    list<TrainingJob>(system, namespace, 'trainingjobs'),
+    list<Placement>(system, namespace, 'placements'),
+  ]);
+  const found: string[] = [];
+  const uids = new Set(jobs.map((job) => job.metadata.uid));
+  for (const job of jobs) {
+    const live = pods.filter(
+      (pod) =>
+        pod.metadata.labels[LABELS.jobUid] === job.metadata.uid && ['Pending', 'Running'].includes(pod.status.phase),
+    );
+    const epochs = new Set(live.map((pod) => pod.metadata.labels[LABELS.epoch]));
+    if (epochs.size > 1) found.push(`${job.metadata.name} has live pods of epochs ${[...epochs].join(', ')}`);
+    const attempted = (job.status?.attempts ?? []).map((attempt) => attempt.epoch);
+    if (new Set(attempted).size !== attempted.length)
+      found.push(`${job.metadata.name} lists an epoch twice: ${attempted.join(', ')}`);
+    const charged = (job.status?.attempts ?? []).filter(
+      (attempt) => attempt.outcome === 'Failed' && attempt.charged === true,
+    ).length;
+    if ((job.status?.restarts.charged ?? 0) > charged)
+      found.push(`${job.metadata.name} charged ${job.status?.restarts.charged} restarts for ${charged} failures`);
+  }
+  for (const pod of pods)
+    if (!(pod.metadata.ownerReferences ?? []).some((owner) => uids.has(owner.uid)))
+      found.push(`pod ${pod.metadata.name} has no owner`);
+  for (const placement of placements)
+    if (!uids.has(placement.spec.jobUid)) found.push(`placement ${placement.metadata.name} has no owner`);
+  return found;
+}

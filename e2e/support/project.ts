@@ -1,0 +1,68 @@
+import { ApiClient } from '@coxswain/api-client';
+import type { Job, JobState, TrainingJob } from '@coxswain/api-types';
+import { waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { randomUUID } from 'node:crypto';
+import { copyFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** A project with a namespace of its own name, its claims, and a token that may act in it. */
+export interface TestProject {
+  readonly name: string;
+  readonly token: string;
+  readonly api: ApiClient;
+  /** Folder of this machine behind each claim. */
+  readonly folders: Readonly<Record<string, string>>;
+}
+
+export async function createProject(system: CoxswainSystem, name: string): Promise<TestProject> {
+  const folders = await system.createNamespace(name, ['checkpoints', 'corpus']);
+  copyFileSync(join(ROOT, 'examples/data/logbook.txt'), join(folders['corpus'] ?? '', 'logbook.txt'));
+  await system.admin.createProject({ name, namespaces: [name] });
+  const { token } = await system.admin.createToken(name, { name: 'test', role: 'operator' });
+  return { name, token, api: new ApiClient({ server: system.apiUrl, token }), folders };
+}
+
+/** Submits a job by REST under a name of its own. */
+export function submit(project: TestProject, name: string, spec: Job['spec']): Promise<Job> {
+  return project.api.createJob(project.name, { name, spec }, randomUUID());
+}
+
+export interface WaitForStateOptions {
+  readonly deadlineMs?: number;
+  /** Further condition on the job, e.g. a checkpoint saved. */
+  readonly and?: (job: Job) => boolean;
+}
+
+/** The job once it is in one of the states; fails with its summary when that does not happen in time. API outages are waited out. */
+export async function jobIn(
+  project: TestProject,
+  id: string,
+  states: readonly (JobState | 'Refused' | 'Deleted')[],
+  options: WaitForStateOptions = {},
+): Promise<Job> {
+  const { deadlineMs = 60_000, and = (): boolean => true } = options;
+  let last: Job | undefined;
+  try {
+    return await waitFor(
+      async () => {
+        last = await project.api.job({ project: project.name, id });
+        return (states as readonly string[]).includes(last.state) && and(last) ? last : undefined;
+      },
+      { deadlineMs, intervalMs: 100, what: `the job to be ${states.join(' or ')}` },
+    );
+  } catch (error) {
+    throw new Error(
+      `${error instanceof Error ? error.message : String(error)}; it is ${last?.state ?? 'unknown'}: ${last?.summary ?? ''}`,
+      { cause: error },
+    );
+  }
+}
+
+/** The TrainingJob as the cluster has it. */
+export async function resource(system: CoxswainSystem, namespace: string, name: string): Promise<TrainingJob> {
+  return JSON.parse(
+    await system.plane.kubectl(['-n', namespace, 'get', 'trainingjob', name, '-o', 'json']),
+  ) as TrainingJob;
+}
