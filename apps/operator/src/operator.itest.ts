@@ -8,15 +8,16 @@ beforeAll(async () => {
   await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
 }, 120_000);
 afterAll(() => world.stop(), 60_000);
-afterEach(() => {
+afterEach(async () => {
   world.kubelet.isAwake = true;
   world.kubelet.fateOf = () => ({ kind: 'runs' });
-});
+  await world.clear();
+}, 30_000);
 
 describe('the operator', () => {
   it('takes a job from its creation to its end: placed, gated, released together, running, complete', async () => {
     world.kubelet.isAwake = false;
-    const operator = await world.operator();
+    await world.operator();
     const namespace = await world.namespace();
     const job = await world.job(namespace, 'tiny');
 
@@ -46,6 +47,117 @@ describe('the operator', () => {
     world.kubelet.fateOf = () => ({ kind: 'exits', code: 0 });
     const complete = await world.until(job, 'complete', ({ status }) => status?.state === 'Complete');
     expect(complete.status?.attempts).toMatchObject([{ epoch: 1, stage: 'Ended', outcome: 'Succeeded' }]);
-    await operator.stop();
+  }, 60_000);
+
+  it('answers a failure with a new epoch while the budget lasts, and then fails with rank, node, code and last lines', async () => {
+    await world.operator();
+    const namespace = await world.namespace();
+    world.kubelet.fateOf = ({ jobName, podIndex, epoch }) =>
+      jobName === 'ill' && podIndex === 1
+        ? {
+            kind: 'exits',
+            code: 1,
+            cause: {
+              version: 1,
+              kind: 'engineFailed',
+              epoch,
+              node: 'node-b',
+              rank: 3,
+              exitCode: 1,
+              message: 'rank 3 exited with 1',
+              lastLines: ['RuntimeError: out of luck'],
+              unreportedCheckpoints: [],
+            },
+          }
+        : { kind: 'runs' };
+    const job = await world.job(namespace, 'ill');
+
+    const failed = await world.until(job, 'failed', ({ status }) => status?.state === 'Failed');
+
+    expect(failed.status).toMatchObject({
+      epoch: 2,
+      restarts: { total: 1, charged: 1 },
+      attempts: [
+        { epoch: 1, outcome: 'Failed', reason: 'EngineFailed', charged: true },
+        { epoch: 2, outcome: 'Failed', reason: 'EngineFailed' },
+      ],
+    });
+    const message = failed.status?.conditions?.find(({ type }) => type === 'Failed')?.message ?? '';
+    for (const part of ['Rank 3', 'exited with code 1', 'out of luck']) expect(message).toContain(part);
+  }, 60_000);
+
+  it('continues what another process began, without a second gang', async () => {
+    const first = await world.operator({ identity: 'first' });
+    const namespace = await world.namespace();
+    const job = await world.job(namespace, 'handed-over');
+    await world.until(job, 'running', ({ status }) => status?.state === 'Running');
+    const before = (await world.pods(namespace)).map(({ metadata }) => metadata.uid).toSorted();
+    await first.stop();
+
+    const second = await world.operator({ identity: 'second' });
+    world.kubelet.fateOf = () => ({ kind: 'exits', code: 0 });
+    const complete = await world.until(job, 'complete', ({ status }) => status?.state === 'Complete');
+
+    expect(complete.status?.epoch).toBe(1);
+    expect((await world.pods(namespace)).map(({ metadata }) => metadata.uid).toSorted()).toEqual(before);
+  }, 60_000);
+
+  it('lets one of two replicas lead, and the other take over when it goes', async () => {
+    const replicas = [await world.operator({ identity: 'one' }), await world.operator({ identity: 'two' })];
+    await waitFor(() => replicas.some((replica) => replica.isLeader()), { deadlineMs: 10_000, what: 'a leader' });
+    expect(replicas.filter((replica) => replica.isLeader())).toHaveLength(1);
+    for (const { healthPort } of replicas) {
+      expect((await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status).toBe(200);
+    }
+    const leader = replicas.find((replica) => replica.isLeader());
+    const follower = replicas.find((replica) => replica !== leader);
+    await leader?.stop();
+    await waitFor(() => follower?.isLeader(), { deadlineMs: 10_000, what: 'the follower to lead' });
+  }, 60_000);
+
+  it('shares GPUs between jobs: the second waits in one sentence until the first has gone', async () => {
+    await world.operator();
+    const namespace = await world.namespace();
+    const first = await world.job(namespace, 'first');
+    await world.until(first, 'running', ({ status }) => status?.state === 'Running');
+    const second = await world.job(namespace, 'second');
+    const waiting = await world.until(second, 'waiting', ({ status }) => status?.state === 'Queued');
+    const placed = waiting.status?.conditions?.find(({ type }) => type === 'Placed');
+    expect(placed).toMatchObject({ status: 'False', reason: 'WaitingForCapacity' });
+
+    await world.plane.kubectl(['delete', 'trainingjob', '-n', namespace, 'first', '--wait=false']);
+    await world.until(second, 'running', ({ status }) => status?.state === 'Running');
+    await waitFor(
+      async () =>
+        (await world.pods(namespace)).every(({ metadata }) => metadata.labels?.[LABELS.jobUid] === second.metadata.uid),
+      { deadlineMs: 10_000, what: 'the deleted job to leave no pod behind' },
+    );
+  }, 60_000);
+
+  it('suspends a job, and runs it again at another layout as a new epoch', async () => {
+    await world.operator();
+    const namespace = await world.namespace();
+    const job = await world.job(namespace, 'paused');
+    const patch = (spec: Record<string, unknown>): Promise<string> =>
+      world.plane.kubectl([
+        'patch',
+        'trainingjob',
+        '-n',
+        namespace,
+        'paused',
+        '--type=merge',
+        '-p',
+        JSON.stringify({ spec }),
+      ]);
+    await world.until(job, 'running', ({ status }) => status?.state === 'Running');
+    await patch({ suspend: true });
+    await world.until(job, 'suspended', ({ status }) => status?.state === 'Suspended');
+    expect(await world.pods(namespace)).toEqual([]);
+    await patch({ suspend: false, layout: { tensorParallelDegree: 1, dataParallelDegree: 2 } });
+    const again = await world.until(job, 'running again', ({ status }) => status?.state === 'Running');
+    expect(again.status?.epoch).toBe(2);
+    expect(await world.pods(namespace)).toHaveLength(1);
+    await patch({ cancel: true });
+    await world.until(job, 'cancelled', ({ status }) => status?.state === 'Cancelled');
   }, 60_000);
 });

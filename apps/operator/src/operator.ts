@@ -91,6 +91,7 @@ class RunningOperator implements Operator {
   #cancelCapacityTimer: (() => void) | undefined;
   #lease: LeaderLease;
   #queue: WorkQueue | undefined;
+  #stopped: Promise<void> | undefined;
   #health: HealthServer | undefined;
   #reports: ReportServer | undefined;
 
@@ -172,7 +173,12 @@ class RunningOperator implements Operator {
     );
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     this.#log.info('operator stops');
     this.#stopping.abort();
     await this.#reports?.stop();

@@ -47,6 +47,11 @@ export class OwnWrites<T extends KubeObject> {
     this.#expire();
   }
 
+  /** Whether the server said that the object of this UID is gone. */
+  isGone(uid: string): boolean {
+    return this.#gone.has(uid);
+  }
+
   /** What the cache holds of a group, brought up to date by what we know better. */
   view(group: string, cached: readonly T[]): readonly T[] {
     this.#expire();

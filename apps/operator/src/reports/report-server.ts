@@ -132,6 +132,7 @@ function attach(
         if (queued === 0) webSocket.resume();
       });
   });
+  webSocket.on('ping', restartSilence);
   webSocket.on('error', () => webSocket.terminate());
   webSocket.on('close', () => {
     cancelSilence();

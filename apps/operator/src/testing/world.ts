@@ -26,6 +26,8 @@ export interface World {
   /** Waits until the job looks as wanted, and answers with it. */
   until(job: TrainingJob, what: string, isSo: (job: TrainingJob) => boolean): Promise<TrainingJob>;
   pods(namespace: string): Promise<readonly RawPod[]>;
+  /** Deletes every job, waits until nothing of them is left, and stops the operators. */
+  clear(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -84,6 +86,12 @@ export async function startWorld(): Promise<World> {
       ...options.environment,
     });
   };
+  const operator: World['operator'] = async (options) => {
+    const read = await config(options);
+    const started = await startOperator(read, { log: createLogger({ program: read.identity, level: read.logLevel }) });
+    operators.push(started);
+    return started;
+  };
   const readJob: World['readJob'] = (namespace, name) =>
     admin.json<TrainingJob>({
       method: 'GET',
@@ -132,13 +140,20 @@ export async function startWorld(): Promise<World> {
         contentType: 'application/merge-patch+json',
       });
     },
-    operator: async (options) => {
-      const read = await config(options);
-      const operator = await startOperator(read, {
-        log: createLogger({ program: read.identity, level: read.logLevel }),
-      });
-      operators.push(operator);
-      return operator;
+    operator,
+    clear: async () => {
+      await plane.kubectl(['delete', 'trainingjobs', '--all', '--all-namespaces', '--wait=false']);
+      // Finalizers go only by an operator's hand.
+      if (operators.length === 0) await operator();
+      const collections = [`/apis/${API_GROUP_VERSION}/trainingjobs`, '/api/v1/pods'];
+      await waitFor(
+        async () => {
+          const lists = collections.map((path) => admin.json<{ items: unknown[] }>({ method: 'GET', path }));
+          return (await Promise.all(lists)).every(({ items }) => items.length === 0);
+        },
+        { deadlineMs: 20_000, what: 'every job and pod to be gone' },
+      );
+      await Promise.all(operators.splice(0).map((running) => running.stop()));
     },
     job: async (namespace, name, spec = {}) =>
       admin.json<TrainingJob>({
@@ -169,7 +184,7 @@ export async function startWorld(): Promise<World> {
     pods: async (namespace) =>
       (await admin.json<{ items: RawPod[] }>({ method: 'GET', path: `/api/v1/namespaces/${namespace}/pods` })).items,
     stop: async () => {
-      await Promise.allSettled(operators.map((operator) => operator.stop()));
+      await Promise.allSettled(operators.map((running) => running.stop()));
       await kubelet.stop();
       await plane.stop();
     },

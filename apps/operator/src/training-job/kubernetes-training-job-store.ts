@@ -40,7 +40,8 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   findJob(key: string): TrainingJob | undefined {
     const cached = this.#cache.jobs.store.get(key);
-    return cached === undefined ? undefined : this.#cache.jobs.newest(cached);
+    if (cached === undefined || this.#cache.jobs.isGone(cached.metadata.uid)) return undefined;
+    return this.#cache.jobs.newest(cached);
   }
 
   podsOf(job: TrainingJob): readonly ObservedPod[] {
@@ -266,9 +267,12 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     const { name, namespace, uid } = job.metadata;
     try {
       const written = await write();
-      this.#cache.jobs.remember(uid, written);
+      const isLast = written.metadata.deletionTimestamp !== undefined && written.metadata.finalizers === undefined;
+      if (isLast) this.#cache.jobs.rememberGone(uid);
+      else this.#cache.jobs.remember(uid, written);
       return written;
     } catch (error) {
+      if (isNotFound(error)) this.#cache.jobs.rememberGone(uid);
       if (isConflict(error)) {
         const live = await this.#readOrUndefined(trainingJobsPath({ namespace, name }));
         if (live?.metadata.uid === uid) this.#cache.jobs.remember(uid, live as JobObject);

@@ -1,0 +1,235 @@
+import {
+  POD_ENV,
+  REPORT_PATH,
+  REPORT_TOKEN_AUDIENCE,
+  SERIES_PATH,
+  type Checkpoint,
+  type LauncherMessage,
+  type OperatorMessage,
+  type TrainingJob,
+} from '@coxswain/api-types';
+import { SYSTEM_NAMESPACE, waitFor } from '@coxswain/test-harness';
+import { request } from 'node:https';
+import WebSocket from 'ws';
+import type { Operator } from '../operator.ts';
+import { startWorld, type RawPod, type World } from '../testing/world.ts';
+
+let world: World;
+let operator: Operator;
+let namespace: string;
+let job: TrainingJob;
+let pods: readonly RawPod[];
+beforeAll(async () => {
+  world = await startWorld();
+  await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
+  operator = await world.operator();
+  namespace = await world.namespace();
+  job = await world.job(namespace, 'talker', {
+    checkpoint: { claimName: 'checkpoints', path: 'runs', everySteps: 10 },
+    training: { steps: 100, globalBatchSize: 8 },
+    engine: { name: 'command', image: 'example/image', command: ['sleep', '1'] },
+  });
+  await world.until(job, 'running', ({ status }) => status?.state === 'Running');
+  pods = (await world.pods(namespace)).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+}, 120_000);
+afterAll(() => world.stop(), 60_000);
+
+const open: WebSocket[] = [];
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.terminate();
+});
+
+describe('the report endpoint', () => {
+  it('welcomes a pod of the gang, and hands the address of rank 0 to the others, now and when they come back', async () => {
+    const first = await connect(0);
+    first.say({ kind: 'hello' });
+    await first.heard('welcome');
+    first.say({ kind: 'heartbeat', rendezvous: '127.0.1.1:29500' });
+    const second = await connect(1);
+    second.say({ kind: 'hello' });
+    expect(await second.heard('rendezvous')).toMatchObject({ address: '127.0.1.1:29500' });
+    second.socket.terminate();
+    const again = await connect(1);
+    again.say({ kind: 'hello' });
+    expect(await again.heard('rendezvous')).toMatchObject({ address: '127.0.1.1:29500' });
+  }, 30_000);
+
+  it('acknowledges a saved checkpoint once the resource exists, and twice is once', async () => {
+    const launcher = await connect(0);
+    launcher.say({ kind: 'hello' });
+    const checkpoint = {
+      step: 10,
+      directory: 'step-10',
+      format: 'torch_dcp',
+      bytes: 1000,
+      files: 3,
+      manifestSha256: 'a'.repeat(64),
+    };
+    const sequence = launcher.say({ kind: 'checkpointSaved', checkpoint });
+    await launcher.acknowledged(sequence);
+    await launcher.acknowledged(launcher.say({ kind: 'checkpointSaved', checkpoint }));
+    const { items } = await world.plane.admin.json<{ items: Checkpoint[] }>({
+      method: 'GET',
+      path: `/apis/training.coxswain.dev/v1alpha1/namespaces/${namespace}/checkpoints`,
+    });
+    const directory = `runs/talker-${job.metadata.uid.slice(0, 8)}/epoch-1/step-10`;
+    expect(items).toMatchObject([
+      { spec: { step: 10, epoch: 1, claimName: 'checkpoints', path: directory }, status: { state: 'Complete' } },
+    ]);
+    const seen = await world.until(job, 'aware of it', ({ status }) => status?.checkpoint !== undefined);
+    expect(seen.status?.checkpoint?.step).toBe(10);
+  }, 30_000);
+
+  it('shows steps in the job’s status and streams them to a reader that may see them', async () => {
+    const launcher = await connect(0);
+    launcher.say({ kind: 'hello' });
+    const ranks = [0, 1].map((rank) => ({ rank, stepTimeMs: 100, timingsMs: { forward: 40 } }));
+    const step = { kind: 'step', step: 12, loss: 2.5, tokens: 1024, learningRate: 0.001, gradNorm: 1, ranks } as const;
+    await launcher.acknowledged(launcher.say(step));
+    const seen = await world.until(job, 'shown at step 12', ({ status }) => status?.progress?.step === 12);
+    expect(seen.status?.progress).toMatchObject({ step: 12, totalSteps: 100, loss: 2.5, tokensPerSecond: 10_200 });
+    const frames = await readSeries(await tokenOf('coxswain-api'), 2);
+    expect(frames[1]).toMatchObject({ kind: 'step', step: 12, jobName: 'talker', epoch: 1, ranks });
+    await expect(readSeries(await tokenOf('coxswain-operator'), 1)).rejects.toThrow('403');
+  }, 30_000);
+
+  it.each([
+    ['without a token', { token: undefined }, {}, 'unauthenticated'],
+    ['with a token that the API server does not know', { token: 'forged' }, {}, 'unauthenticated'],
+    ['with the token of another pod of the same gang', { tokenOf: 1 }, {}, 'unauthenticated'],
+    ['that claims another epoch', {}, { epoch: 7 }, 'unauthenticated'],
+    ['that claims another place in the gang', {}, { podIndex: 1 }, 'unauthenticated'],
+  ] as const)('refuses a launcher %s', async (_what, credentials, claim, want) => {
+    const launcher = await connect(0, credentials);
+    launcher.say({ kind: 'hello', ...claim });
+    expect(await launcher.heard('refused')).toMatchObject({ code: want });
+    await waitFor(() => launcher.socket.readyState === WebSocket.CLOSED, { deadlineMs: 5_000, what: 'the close' });
+  });
+
+  it('sends a launcher on to the leader when it asks a follower', async () => {
+    const follower = await world.operator({ identity: 'follower' });
+    const launcher = await connect(0, { port: follower.reportPort });
+    expect(await launcher.heard('refused')).toMatchObject({
+      code: 'notLeader',
+      leaderUrl: `https://127.0.0.1:${operator.reportPort}`,
+    });
+    await follower.stop();
+  }, 30_000);
+
+  it('refuses a pod of an epoch that has been replaced', async () => {
+    world.kubelet.isAwake = false;
+    const [pod] = pods;
+    if (pod === undefined) throw new Error('the gang has no pods');
+    const launcher = await connect(0);
+    launcher.say({ kind: 'hello' });
+    await launcher.heard('welcome');
+    const path = `/api/v1/namespaces/${namespace}/pods/${pods[1]?.metadata.name}`;
+    await world.plane.admin.json({
+      method: 'DELETE',
+      path,
+      body: { gracePeriodSeconds: 0, preconditions: { uid: pods[1]?.metadata.uid } },
+    });
+    world.kubelet.isAwake = true;
+    await world.until(job, 'in epoch 2', ({ status }) => status?.epoch === 2);
+    launcher.say({ kind: 'heartbeat' });
+    expect(await launcher.heard('refused')).toMatchObject({ code: 'staleEpoch' });
+  }, 40_000);
+});
+
+interface Credentials {
+  readonly token?: string | undefined;
+  readonly tokenOf?: number;
+  readonly port?: number;
+}
+
+interface Launcher {
+  readonly socket: WebSocket;
+  /** Sends a message and answers with its sequence. */
+  say(message: { readonly kind: LauncherMessage['kind'] } & Record<string, unknown>): number;
+  heard(kind: OperatorMessage['kind']): Promise<OperatorMessage>;
+  acknowledged(sequence: number): Promise<void>;
+}
+
+async function connect(podIndex: number, credentials: Credentials = {}): Promise<Launcher> {
+  const pod = pods[podIndex];
+  if (pod === undefined) throw new Error(`the gang has no pod ${podIndex}`);
+  const token =
+    'token' in credentials ? credentials.token : await podToken(pods[credentials.tokenOf ?? podIndex] ?? pod);
+  const ca = pod.spec.containers[0]?.env.find(({ name }) => name === POD_ENV.reportCa)?.value;
+  const heard: OperatorMessage[] = [];
+  const socket = new WebSocket(`wss://127.0.0.1:${credentials.port ?? operator.reportPort}${REPORT_PATH}`, {
+    ...(ca === undefined ? {} : { ca }),
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+  });
+  open.push(socket);
+  socket.on('message', (data: Buffer) => heard.push(JSON.parse(data.toString('utf8')) as OperatorMessage));
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+  let sequence = 0;
+  const envelope = { podUid: pod.metadata.uid, epoch: 1, rendezvous: null };
+  const hello = { jobUid: job.metadata.uid, bootId: 'boot', podIndex, launcherVersion: '0.1.0' };
+  return {
+    socket,
+    say: (message) => {
+      sequence += 1;
+      const more = message.kind === 'hello' ? hello : message.kind === 'heartbeat' ? { ranks: [] } : {};
+      socket.send(JSON.stringify({ ...envelope, sequence, ...more, ...message }));
+      return sequence;
+    },
+    heard: (kind) =>
+      waitFor(() => heard.find((message) => message.kind === kind), { deadlineMs: 10_000, what: `a ${kind} message` }),
+    acknowledged: async (wanted) => {
+      await waitFor(() => heard.some((message) => message.kind === 'ack' && message.sequence === wanted), {
+        deadlineMs: 10_000,
+        what: `the acknowledgement of ${wanted}`,
+      });
+    },
+  };
+}
+
+/** A token as the kubelet projects it into the pod. */
+function podToken(pod: RawPod): Promise<string> {
+  return requestToken(`/api/v1/namespaces/${namespace}/serviceaccounts/default/token`, {
+    audiences: [REPORT_TOKEN_AUDIENCE],
+    boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: pod.metadata.name, uid: pod.metadata.uid },
+  });
+}
+
+function tokenOf(serviceAccount: string): Promise<string> {
+  return requestToken(`/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${serviceAccount}/token`, {
+    audiences: [REPORT_TOKEN_AUDIENCE],
+  });
+}
+
+async function requestToken(path: string, spec: Record<string, unknown>): Promise<string> {
+  const body = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { expirationSeconds: 3600, ...spec },
+  };
+  return (await world.plane.admin.json<{ status: { token: string } }>({ method: 'POST', path, body })).status.token;
+}
+
+/** The first `count` frames of the stream. */
+function readSeries(token: string, count: number): Promise<readonly unknown[]> {
+  const ca = pods[0]?.spec.containers[0]?.env.find(({ name }) => name === POD_ENV.reportCa)?.value ?? '';
+  return new Promise((resolve, reject) => {
+    const call = request(
+      `https://127.0.0.1:${operator.reportPort}${SERIES_PATH}`,
+      { ca, headers: { authorization: `Bearer ${token}` } },
+      (response) => {
+        let text = '';
+        if (response.statusCode !== 200) reject(new Error(String(response.statusCode)));
+        response.on('data', (chunk: Buffer) => {
+          text += chunk.toString('utf8');
+          const lines = text.split('\n').slice(0, -1);
+          if (lines.length < count) return;
+          resolve(lines.map((line) => JSON.parse(line) as unknown));
+          call.destroy();
+        });
+        response.on('error', () => undefined);
+      },
+    );
+    call.on('error', reject);
+    call.end();
+  });
+}
