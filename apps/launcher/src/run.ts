@@ -10,7 +10,7 @@ import type { Verdict } from './verdict.ts';
 
 const WAITING_SENTENCE_MS = 10_000;
 const LAST_WORD_MS = 2_000;
-const DRAIN_MS = 1_000;
+const DRAIN_MS = 2_000;
 /** Kept back from the pod's grace period for the launcher's own last words. */
 const OWN_SHARE_OF_GRACE_MS = 3_000;
 

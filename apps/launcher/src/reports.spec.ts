@@ -1,0 +1,253 @@
+import { writeFileSync } from 'node:fs';
+import { EXIT_CODES, POD_ENV } from '@coxswain/api-types';
+import { jest } from '@jest/globals';
+import { createAuthority, freePort, waitFor } from '@coxswain/test-harness';
+import { aCheckpointIn } from './testing/a-checkpoint.ts';
+import { anAuthority, FakeOperator, obliging, type Behaviour } from './testing/fake-operator.ts';
+import { LauncherProcess, type Start } from './testing/launcher-process.ts';
+
+// Every case starts programs; on a busy machine that takes its time.
+jest.setTimeout(30_000);
+
+const disposals: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  await Promise.all(disposals.splice(0).map((dispose) => dispose()));
+});
+
+async function anOperator(behaviour: Behaviour = obliging): Promise<FakeOperator> {
+  const operator = await FakeOperator.start(await anAuthority(), behaviour);
+  disposals.push(() => operator.stop());
+  return operator;
+}
+
+async function launch(urls: readonly string[], start: Start): Promise<LauncherProcess> {
+  const { certPem } = await anAuthority();
+  const reports = { [POD_ENV.reportUrls]: urls.join(','), [POD_ENV.reportCa]: certPem };
+  const launcher = new LauncherProcess({ ...start, environment: { ...reports, ...start.environment } });
+  disposals.push(() => launcher.dispose());
+  return launcher;
+}
+
+function eventually<T>(what: string, condition: () => T): Promise<unknown> {
+  return waitFor(condition, { deadlineMs: 15_000, intervalMs: 10, what });
+}
+
+/** A script that lives until a file named `end` is there. */
+const UNTIL_END = 'while [ ! -e end ]; do sleep 0.02; done';
+
+function step(number: number, more: object = {}): string {
+  return JSON.stringify({ kind: 'step', step: number, stepTimeMs: 5, tokens: 64, timingsMs: { forward: 2 }, ...more });
+}
+
+describe('a launcher and its operator', () => {
+  it('say hello with the token, beat, tell steps of all local ranks as one, and part with the cause', async () => {
+    const operator = await anOperator();
+    const launcher = await launch([operator.url], {
+      ranks: 2,
+      engine: `[ $RANK = 1 ] || echo '${step(1, { loss: 2.5, gradNorm: 1 })}' >&3; [ $RANK = 0 ] || echo '${step(1)}' >&3; exit 0`,
+    });
+    expect(await launcher.exited).toBe(0);
+    const [connection] = operator.connections;
+    expect(connection?.authorization).toBe('Bearer a-token');
+    expect(connection?.messages[0]).toMatchObject({ kind: 'hello', podUid: 'pod-uid', epoch: 1, jobUid: 'job-uid' });
+    expect(operator.ofKind('heartbeat').length).toBeGreaterThan(0);
+    expect(operator.ofKind('step')).toMatchObject([
+      { step: 1, loss: 2.5, gradNorm: 1, tokens: 64, ranks: [{ rank: 0 }, { rank: 1, timingsMs: { forward: 2 } }] },
+    ]);
+    expect(operator.ofKind('ended')).toMatchObject([{ cause: { kind: 'finished', lastStep: 1 } }]);
+    const sequences = operator.messages.map(({ sequence }) => sequence);
+    expect(sequences).toEqual(sequences.map((_, index) => index + 1));
+    expect(operator.violations).toEqual([]);
+  });
+
+  it('bring two pods of a gang together without a name or a fixed port', async () => {
+    const operator = await anOperator();
+    const pod = (index: number): Start => ({
+      engine: 'echo $MASTER_ADDR:$MASTER_PORT > met',
+      environment: {
+        [POD_ENV.worldSize]: '2',
+        [POD_ENV.firstRank]: String(index),
+        [POD_ENV.podIndex]: String(index),
+        [POD_ENV.podUid]: `pod-${index}`,
+      },
+    });
+    const later = await launch([operator.url], pod(1));
+    await eventually('the hello of the pod that must wait', () => operator.ofKind('hello').length === 1);
+    expect(operator.rendezvous).toBeUndefined();
+    const first = await launch([operator.url], pod(0));
+    expect([await first.exited, await later.exited]).toEqual([0, 0]);
+    expect(first.written('met')).toBe(operator.rendezvous);
+    expect(later.written('met')).toBe(operator.rendezvous);
+  });
+
+  it('stop waiting for each other when asked to, and no rank was started', async () => {
+    const operator = await anOperator();
+    const launcher = await launch([operator.url], {
+      engine: 'echo started > ran',
+      environment: { [POD_ENV.worldSize]: '2', [POD_ENV.firstRank]: '1' },
+    });
+    await eventually('the hello', () => operator.ofKind('hello').length > 0);
+    launcher.child.kill('SIGTERM');
+    expect(await launcher.exited).toBe(EXIT_CODES.stopped.code);
+    expect(launcher.written('ran')).toBeUndefined();
+  });
+
+  it('find each other when a follower names the leader', async () => {
+    const leader = await anOperator();
+    const follower = await anOperator((message, connection) => {
+      if (message.kind !== 'hello') return;
+      connection.send({ kind: 'refused', code: 'notLeader', message: 'I follow.', leaderUrl: leader.url });
+    });
+    const launcher = await launch([follower.url], { engine: 'exit 0' });
+    expect(await launcher.exited).toBe(0);
+    expect(leader.ofKind('ended')).toHaveLength(1);
+    expect(follower.messages.map(({ kind }) => kind)).toEqual(['hello']);
+  });
+
+  it('find each other among several addresses of which one is dead', async () => {
+    const operator = await anOperator();
+    const dead = `https://127.0.0.1:${await freePort()}`;
+    const launcher = await launch([dead, operator.url, dead], { engine: UNTIL_END });
+    await eventually('a hello', () => operator.ofKind('hello').length > 0);
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(0);
+  });
+
+  it('meet again after the connection broke, and what was not acknowledged is told again in order', async () => {
+    let isFirst = true;
+    const operator = await anOperator((message, connection, self) => {
+      if (!isFirst || message.kind === 'hello') return obliging(message, connection, self);
+      if (message.kind !== 'checkpointSaved' || message.checkpoint.step !== 20) return undefined;
+      isFirst = false;
+      return connection.close();
+    });
+    const launcher = await launch([operator.url], {
+      engine: `${UNTIL_END.replace('end', 'go')}; cat facts >&3; ${UNTIL_END}`,
+    });
+    const saved = [10, 20].map((number) => aCheckpointIn(launcher.directory, number));
+    const facts = [{ kind: 'resumed', step: 5 }, ...saved];
+    writeFileSync(launcher.path('facts'), facts.map((fact) => `${JSON.stringify(fact)}\n`).join(''));
+    writeFileSync(launcher.path('go'), '');
+    await eventually('the second connection to hear all', () => operator.ofKind('checkpointSaved').length === 4);
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(0);
+    const told = operator.connections[1]?.messages.filter(({ kind }) => kind !== 'heartbeat' && kind !== 'hello');
+    expect(told).toMatchObject([
+      { kind: 'resumed', step: 5 },
+      {
+        kind: 'checkpointSaved',
+        checkpoint: { step: 10, directory: 'step-00000010', format: 'sleeper', bytes: 8, files: 1 },
+      },
+      { kind: 'checkpointSaved', checkpoint: { step: 20 } },
+      { kind: 'ended' },
+    ]);
+    expect(launcher.cause().unreportedCheckpoints).toEqual([]);
+  });
+
+  it('part at once when the epoch is stale: the ranks are killed', async () => {
+    const operator = await anOperator((message, connection) => {
+      if (message.kind === 'hello') connection.send({ kind: 'refused', code: 'staleEpoch', message: 'Epoch 2 runs.' });
+    });
+    const launcher = await launch([operator.url], { engine: 'trap "" TERM; while :; do sleep 1000; done' });
+    expect(await launcher.exited).toBe(EXIT_CODES.fenced.code);
+    expect(launcher.cause()).toMatchObject({
+      kind: 'fenced',
+      message: 'the operator refused this epoch: Epoch 2 runs.',
+    });
+  });
+
+  it('keep trying after a refusal that may pass', async () => {
+    let refusals = 2;
+    const operator = await anOperator((message, connection, self) => {
+      if (message.kind !== 'hello' || refusals-- <= 0) return obliging(message, connection, self);
+      return connection.send({ kind: 'refused', code: 'unknownPod', message: 'Not seen yet.' });
+    });
+    const launcher = await launch([operator.url], { engine: UNTIL_END });
+    await eventually('a third hello', () => operator.ofKind('heartbeat').length > 0);
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(0);
+    expect(launcher.stderr).toContain('refused (unknownPod): Not seen yet.');
+  });
+
+  it('use a token that was renewed in between', async () => {
+    const operator = await anOperator();
+    const launcher = await launch([operator.url], { engine: UNTIL_END });
+    await eventually('the first hello', () => operator.connections.length === 1);
+    writeFileSync(launcher.path('token'), 'renewed\n');
+    operator.connections[0]?.close();
+    await eventually('the second hello', () => operator.ofKind('hello').length === 2);
+    writeFileSync(launcher.path('end'), '');
+    await launcher.exited;
+    expect(operator.connections.map(({ authorization }) => authorization)).toEqual([
+      'Bearer a-token',
+      'Bearer renewed',
+    ]);
+  });
+
+  it('never meet when the certificate is of another authority: the token is not sent', async () => {
+    const impostor = await FakeOperator.start(await createAuthority('impostor'));
+    disposals.push(() => impostor.stop());
+    const launcher = await launch([impostor.url], { engine: UNTIL_END });
+    await eventually('the complaint', () => launcher.stderr.includes('The operator cannot be reached'));
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(0);
+    expect(impostor.connections).toEqual([]);
+  });
+});
+
+describe('an operator that is away', () => {
+  it('stops neither the training nor its end, and the termination message keeps the checkpoints', async () => {
+    const launcher = await launch([`https://127.0.0.1:${await freePort()}`], {
+      engine: `${UNTIL_END}; cat facts >&3; exit 4`,
+    });
+    const saved = aCheckpointIn(launcher.directory, 30);
+    writeFileSync(launcher.path('facts'), `${JSON.stringify(saved)}\n`);
+    writeFileSync(launcher.path('end'), '');
+    const asked = performance.now();
+    expect(await launcher.exited).toBe(4);
+    expect(performance.now() - asked).toBeLessThan(5_000);
+    expect(launcher.cause()).toMatchObject({ kind: 'engineFailed', unreportedCheckpoints: [{ step: 30, bytes: 8 }] });
+  });
+});
+
+describe('an engine that is not to be believed', () => {
+  it('cannot report a checkpoint that is not whole, nor from another rank', async () => {
+    const operator = await anOperator();
+    const launcher = await launch([operator.url], { ranks: 2, engine: `${UNTIL_END}; cat facts.$RANK >&3` });
+    const saved = aCheckpointIn(launcher.directory, 40);
+    const lies = [
+      { ...saved, manifestSha256: 'f'.repeat(64) },
+      { ...saved, step: 41 },
+      { ...saved, directory: '..' },
+      { ...saved, directory: 'step-00000099' },
+    ];
+    writeFileSync(launcher.path('facts.0'), lies.map((lie) => `${JSON.stringify(lie)}\n`).join(''));
+    writeFileSync(launcher.path('facts.1'), `${JSON.stringify(saved)}\n`);
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(0);
+    expect(operator.ofKind('checkpointSaved')).toEqual([]);
+    expect(launcher.stderr.match(/did not verify/g)).toHaveLength(3);
+  });
+
+  it('is heard through any amount of garbage, which is counted', async () => {
+    const operator = await anOperator();
+    const garbage = String.raw`head -c 300000 /dev/urandom >&3; echo >&3; echo '{"kind":"step","step":1e999}' >&3; yes '{"kind":"no"}' | head -5000 >&3`;
+    const launcher = await launch([operator.url], { engine: `${garbage}; echo '${step(7)}' >&3` });
+    expect(await launcher.exited).toBe(0);
+    expect(operator.ofKind('step')).toMatchObject([{ step: 7 }]);
+    expect(operator.violations).toEqual([]);
+    expect(launcher.stderr).toMatch(/\d+ lines on the report descriptor were no facts/);
+  });
+
+  it('that makes a thousand steps in no time fills nobody with them: the newest is told', async () => {
+    const operator = await anOperator();
+    const engine = `i=1; while [ $i -le 1000 ]; do echo "{\\"kind\\":\\"step\\",\\"step\\":$i,\\"stepTimeMs\\":1}" >&3; i=$((i+1)); done`;
+    const launcher = await launch([operator.url], { engine });
+    expect(await launcher.exited).toBe(0);
+    const steps = operator.ofKind('step').map((message) => message.step);
+    expect(steps.length).toBeLessThan(25);
+    expect(steps.at(-1)).toBe(1000);
+    expect(launcher.stderr).toMatch(/The series lacks \d+ steps/);
+  });
+});
