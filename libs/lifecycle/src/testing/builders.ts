@@ -8,7 +8,7 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
-import { checkpointName } from '@coxswain/checkpoint';
+import { aCheckpoint as aCheckpointOf } from '@coxswain/checkpoint/testing';
 import { type FabricCapacity, fabricFromNodes, type NodeFacts } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import { placementName, podName } from '../names.ts';
@@ -101,28 +101,10 @@ export function aCheckpoint(
   job: TrainingJob,
   overrides: { readonly spec?: Overrides<Checkpoint['spec']>; readonly status?: Checkpoint['status'] } = {},
 ): Checkpoint {
-  const { epoch = 1, step = 20 } = overrides.spec ?? {};
-  const name = checkpointName(job.metadata, { epoch, step });
-  return {
-    apiVersion: API_GROUP_VERSION,
-    kind: 'Checkpoint',
-    metadata: { name, namespace: 'research', uid: `uid-of-${name}`, creationTimestamp: '2026-01-01T00:05:00Z' },
-    spec: {
-      jobName: job.metadata.name,
-      jobUid: job.metadata.uid,
-      epoch,
-      step,
-      claimName: 'checkpoints',
-      path: `tiny-gpt-3f1c2b9e/epoch-${epoch}/step-${step}`,
-      layout: job.spec.layout,
-      format: 'torch_dcp',
-      bytes: 1000,
-      files: 4,
-      manifestSha256: 'a'.repeat(64),
-      ...overrides.spec,
-    },
-    status: overrides.status ?? { state: 'Complete' },
-  };
+  const { name, uid } = job.metadata;
+  const layout = job.spec.layout;
+  const checkpoint = aCheckpointOf({ jobName: name, jobUid: uid, layout, ...overrides.spec });
+  return { ...checkpoint, status: overrides.status ?? { state: 'Complete' } };
 }
 
 /** A job with its finalizer, two free nodes and nothing else, unless told otherwise. */

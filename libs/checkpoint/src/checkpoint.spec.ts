@@ -1,0 +1,123 @@
+import type { Checkpoint } from '@coxswain/api-types';
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import {
+  CheckpointManifest,
+  checkpointName,
+  type FileOnDisk,
+  manifestViolations,
+  newestRestorable,
+  saveDirectoryOf,
+} from './index.ts';
+import { aCheckpoint, aManifest } from './testing/index.ts';
+
+const job = aTrainingJob();
+const { uid: jobUid } = job.metadata;
+
+describe('the checkpoint to resume from', () => {
+  const cases: readonly {
+    readonly name: string;
+    readonly checkpoints: readonly Checkpoint[];
+    readonly want: number | undefined;
+  }[] = [
+    { name: 'is none when there are none', checkpoints: [], want: undefined },
+    {
+      name: 'has the highest step',
+      checkpoints: [aCheckpoint({ step: 20 }), aCheckpoint({ step: 100 }), aCheckpoint({ step: 40 })],
+      want: 100,
+    },
+    {
+      name: 'is not a damaged one',
+      checkpoints: [aCheckpoint({ step: 20 }), { ...aCheckpoint({ step: 40 }), status: { state: 'Damaged' } }],
+      want: 20,
+    },
+    {
+      name: 'is not one whose state is unknown',
+      checkpoints: [withoutStatus(aCheckpoint({ step: 40 }))],
+      want: undefined,
+    },
+    { name: 'is not of another job', checkpoints: [aCheckpoint({ step: 40, jobUid: 'another' })], want: undefined },
+    {
+      name: 'is not one that is being deleted',
+      checkpoints: [deleting(aCheckpoint({ step: 40 })), aCheckpoint({ step: 20 })],
+      want: 20,
+    },
+  ];
+  it.each(cases)('$name', ({ checkpoints, want }) => {
+    expect(newestRestorable(checkpoints, { jobUid })?.spec.step).toBe(want);
+  });
+
+  it('is of two of the same step the one of the later epoch', () => {
+    const both = [aCheckpoint({ epoch: 2 }), aCheckpoint({ epoch: 3 }), aCheckpoint({ epoch: 1 })];
+    expect(newestRestorable(both, { jobUid })?.spec.epoch).toBe(3);
+  });
+});
+
+describe('names and places', () => {
+  it('name a checkpoint by job, epoch and step', () => {
+    expect(checkpointName(job.metadata, { epoch: 2, step: 40 })).toBe('tiny-gpt-3f1c2b9e-e2-s40');
+  });
+
+  it.each([
+    { path: '', want: 'tiny-gpt-3f1c2b9e/epoch-2' },
+    { path: 'runs/', want: 'runs/tiny-gpt-3f1c2b9e/epoch-2' },
+  ])('below "$path" an epoch saves into $want', ({ path, want }) => {
+    expect(saveDirectoryOf(aTrainingJob({ spec: { checkpoint: { claimName: 'c', path } } }), 2)).toBe(want);
+  });
+
+  it('there is no place when the job keeps no checkpoints', () => {
+    expect(saveDirectoryOf(aTrainingJob({ spec: { checkpoint: undefined } }), 1)).toBeUndefined();
+  });
+});
+
+describe('a manifest', () => {
+  const whole: readonly FileOnDisk[] = aManifest().files.map(({ path, bytes }) => ({ path, bytes }));
+  it.each([
+    { name: 'everything is there', onDisk: whole, want: [] },
+    { name: 'a file too many does no harm', onDisk: [...whole, { path: 'notes', bytes: 1 }], want: [] },
+    { name: 'a file is missing', onDisk: whole.slice(1), want: ['__0_0.distcp is missing'] },
+    {
+      name: 'a file was cut off',
+      onDisk: [{ path: '__0_0.distcp', bytes: 9 }, ...whole.slice(1)],
+      want: ['__0_0.distcp has 9 bytes instead of 10'],
+    },
+    {
+      name: 'a file changed',
+      onDisk: whole.map((file) => ({ ...file, sha256: 'c'.repeat(64) })),
+      want: ['__0_0.distcp has another SHA-256', '.metadata has another SHA-256'],
+    },
+  ])('$name', ({ onDisk, want }) => {
+    expect(manifestViolations(aManifest(), onDisk)).toEqual(want);
+  });
+
+  it('that lists a file twice is refused', () => {
+    const [file] = aManifest().files;
+    const files = file === undefined ? [] : [file, file];
+    expect(manifestViolations(aManifest({ files }), whole)).toEqual(['__0_0.distcp is listed twice']);
+  });
+
+  it.each(['/etc/passwd', '../other', 'a/../../b', ''])('may not list the path "%s"', (path) => {
+    expect(
+      CheckpointManifest.safeParse({ ...aManifest(), files: [{ path, bytes: 1, sha256: 'a'.repeat(64) }] }).success,
+    ).toBe(false);
+  });
+
+  it('may hold what else an engine wants to know of its model', () => {
+    const model = { ...aManifest().model, vocabularySize: 256 };
+    expect(CheckpointManifest.parse({ ...aManifest(), model }).model).toEqual(model);
+  });
+
+  it.each([{ formatVersion: 2 }, { step: -1 }, { files: [] }, { layout: { tensorParallelDegree: 0 } }])(
+    'with %j is refused',
+    (change) => {
+      expect(CheckpointManifest.safeParse({ ...aManifest(), ...change }).success).toBe(false);
+    },
+  );
+});
+
+function withoutStatus({ status: _, ...checkpoint }: Checkpoint): Checkpoint {
+  return checkpoint;
+}
+
+function deleting(checkpoint: Checkpoint): Checkpoint {
+  return { ...checkpoint, metadata: { ...checkpoint.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+}

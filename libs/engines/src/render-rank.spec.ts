@@ -1,0 +1,73 @@
+import type { TrainingJobSpecInput } from '@coxswain/api-types';
+import { aJobSpec } from '@coxswain/api-types/testing';
+import { engineRefusal, type RankContext, renderRank } from './index.ts';
+
+const paths: RankContext = { saveDirectory: '/checkpoints/epoch-2', dataPath: '/data/corpus.txt' };
+const commandEngine: TrainingJobSpecInput['engine'] = { name: 'command', image: 'any', command: ['sleep', '5'] };
+
+describe('the command of one rank', () => {
+  it('of engine reference carries every setting as a flag', () => {
+    const spec = aJobSpec({
+      engine: { name: 'reference', image: 'x', args: ['--step-delay-ms', '5'], env: [{ name: 'A', value: 'b' }] },
+    });
+    expect(renderRank(spec, { ...paths, resumeFrom: '/checkpoints/epoch-1/step-20' })).toEqual({
+      kind: 'rendered',
+      command: (
+        'python3 -m coxswain_reference.train --layers 4 --hidden-size 128 --attention-heads 4 --sequence-length 128 ' +
+        '--tensor-parallel 2 --pipeline-parallel 1 --data-parallel 2 --global-batch-size 8 --micro-batch-size 1 --steps 100 ' +
+        '--learning-rate 0.001 --min-learning-rate 0.0001 --warmup-steps 0 --weight-decay 0.1 --seed 1234 --precision bf16 ' +
+        '--data /data/corpus.txt --save-dir /checkpoints/epoch-2 --save-every 20 --resume-from /checkpoints/epoch-1/step-20 ' +
+        '--step-delay-ms 5'
+      ).split(' '),
+      env: { A: 'b' },
+    });
+  });
+
+  it('starts from scratch without --resume-from', () => {
+    expect(renderRank(aJobSpec(), paths)).not.toMatchObject({
+      command: expect.arrayContaining(['--resume-from']) as unknown,
+    });
+  });
+
+  it('of engine command is the program as given', () => {
+    const spec = aJobSpec({ engine: { ...commandEngine, args: ['--fast'] } });
+    expect(renderRank(spec, {})).toEqual({ kind: 'rendered', command: ['sleep', '5', '--fast'], env: {} });
+  });
+});
+
+describe('what an engine refuses', () => {
+  const cases: readonly {
+    readonly name: string;
+    readonly spec: Partial<TrainingJobSpecInput>;
+    readonly want: string | undefined;
+  }[] = [
+    { name: 'nothing that it can run', spec: {}, want: undefined },
+    { name: 'a reference job without a model', spec: { model: undefined }, want: 'engine "reference" needs model' },
+    {
+      name: 'a reference job without model and training',
+      spec: { model: undefined, training: undefined },
+      want: 'engine "reference" needs model and training',
+    },
+    { name: 'a reference job without data', spec: { data: undefined }, want: 'engine "reference" needs data' },
+    {
+      name: 'a reference job that keeps no checkpoints',
+      spec: { checkpoint: undefined },
+      want: 'engine "reference" saves its final state and needs checkpoint',
+    },
+    {
+      name: 'a program that it would not start',
+      spec: { engine: { name: 'reference', image: 'x', command: ['sleep'] } },
+      want: 'engine "reference" starts its own program and would ignore engine.command',
+    },
+    {
+      name: 'nothing of engine command',
+      spec: { engine: commandEngine, model: undefined, training: undefined, data: undefined, checkpoint: undefined },
+      want: undefined,
+    },
+  ];
+  it.each(cases)('$name', ({ spec, want }) => {
+    const refusal = engineRefusal(aJobSpec(spec));
+    expect(refusal?.reason).toBe(want);
+    if (want !== undefined) expect(refusal?.alternative).not.toBe('');
+  });
+});
