@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { jest } from '@jest/globals';
+import { LauncherProcess } from './testing/launcher-process.ts';
+import { LAUNCHER_VERSION } from './version.ts';
+
+jest.setTimeout(60_000);
+
+const run = promisify(execFile);
+const APP = fileURLToPath(new URL('..', import.meta.url));
+const BUILT = join(APP, 'dist', 'coxswain-launcher');
+
+describe('the executable', () => {
+  const image = mkdtempSync(join(tmpdir(), 'image-'));
+  const installed = join(image, 'bin', 'coxswain-launcher');
+
+  beforeAll(async () => {
+    if (!existsSync(BUILT)) await run(process.execPath, ['build.ts'], { cwd: APP });
+    await run(BUILT, ['install', '--to', join(image, 'bin')], { env: { PATH: '/nowhere' } });
+  });
+
+  afterAll(() => rmSync(image, { recursive: true, force: true }));
+
+  it('installs itself whole, and again over itself', async () => {
+    await run(installed, ['install', installed], { env: { PATH: '/nowhere' } });
+    expect(statSync(installed).size).toBe(statSync(BUILT).size);
+  });
+
+  it('tells its version in an image without Node, whatever NODE_OPTIONS says', async () => {
+    const { stdout } = await run(installed, ['version'], { cwd: image, env: { NODE_OPTIONS: '--no-such-option' } });
+    expect(stdout).toBe(`${LAUNCHER_VERSION}\n`);
+  });
+
+  it('starts ranks there', async () => {
+    const launcher = new LauncherProcess({
+      launcher: [installed],
+      engine: 'echo rank $RANK of $WORLD_SIZE; exit $RANK',
+      ranks: 2,
+      environment: { PATH: '/nowhere' },
+    });
+    expect(await launcher.exited).toBe(1);
+    expect(launcher.cause()).toMatchObject({ kind: 'engineFailed', rank: 1 });
+    await launcher.dispose();
+  });
+});
