@@ -57,4 +57,9 @@ async function load(path: string): Promise<Campaign> {
   return (await import(pathToFileURL(path).href)) as Campaign;
 }
 
-process.exitCode = await main();
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+}

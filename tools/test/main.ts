@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -22,6 +22,8 @@ that does not load, count as failed.
 `;
 
 const MESSAGE_LINES = 30;
+const RUN_PREFIX = 'coxswain-test-';
+const KEEP_RUNS_MS = 24 * 3_600_000;
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -50,9 +52,12 @@ async function main(): Promise<number> {
 
 async function runParts(parts: readonly Part[], filters: readonly string[]): Promise<number> {
   const started = performance.now();
-  const directory = mkdtempSync(join(tmpdir(), 'coxswain-test-'));
+  removeOldRuns();
+  const directory = mkdtempSync(join(tmpdir(), RUN_PREFIX));
   const tallies: Tally[] = [];
-  for (const part of parts) {
+  // A part that the filters leave without tests is neither run nor set up for.
+  const wanted = parts.filter((part) => part.files === undefined || chosenFiles(part, filters).length > 0);
+  for (const part of wanted) {
     tallies.push(await runPart(part, { filters, directory }));
   }
   const all = total(tallies);
@@ -68,6 +73,16 @@ async function runParts(parts: readonly Part[], filters: readonly string[]): Pro
   return failures.length === 0 ? 0 : 1;
 }
 
+/** Logs of failed and killed runs are kept for a day. */
+function removeOldRuns(): void {
+  for (const entry of readdirSync(tmpdir()).filter((name) => name.startsWith(RUN_PREFIX))) {
+    const path = join(tmpdir(), entry);
+    if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > KEEP_RUNS_MS) {
+      rmSync(path, { recursive: true, force: true });
+    }
+  }
+}
+
 async function runPart(part: Part, context: { filters: readonly string[]; directory: string }): Promise<Tally> {
   const started = performance.now();
   tell(`\n▶ ${part.name}`);
@@ -80,9 +95,6 @@ async function runPart(part: Part, context: { filters: readonly string[]; direct
 }
 
 async function prepareAndRun(part: Part, context: { filters: readonly string[]; directory: string }): Promise<Tally> {
-  if (part.files !== undefined && chosenFiles(part, context.filters).length === 0) {
-    return { passed: 0, failures: [] }; // Nothing to set up for, either.
-  }
   await ensureSetup({ only: part.needs });
   return part.run(context);
 }
