@@ -380,6 +380,25 @@ describe('what follows a failure', () => {
     expect(decision).toMatchObject({ actions: [], requeueAfterMs: 4_000, status: { state: 'Restarting' } });
   });
 
+  it('goes on after a suspend at the layout that the spec asks for now, without any delay', () => {
+    const suspended = anAttempt({ stage: 'Ended', outcome: 'Suspended', reason: 'SuspendRequested', charged: false });
+    const job = aJob({
+      spec: { layout: { pipelineParallelDegree: 2, dataParallelDegree: 2 } },
+      status: aStatus({ attempts: [suspended] }),
+    });
+    const { actions } = settled(observe({ job, placements: [aPlacement(aJob())], checkpoints: [aCheckpoint(job)] }));
+    expect(actions).toMatchObject([
+      {
+        kind: 'createPlacement',
+        spec: {
+          epoch: 2,
+          layout: { tensorParallelDegree: 1, pipelineParallelDegree: 2, dataParallelDegree: 2 },
+          resume: { step: 20 },
+        },
+      },
+    ]);
+  });
+
   it('resumes the next epoch from the newest complete checkpoint', () => {
     const job = aJob({ status: aStatus({ attempts: [ended()] }) });
     const checkpoints = [
@@ -493,6 +512,10 @@ describe('what a job says of itself', () => {
     expect(status.state).toBe(want);
     expect(summaryOfCondition(status, 'Placed')).toBe(placed);
     expect(status.summary).not.toBe('');
+  });
+
+  it('that waits for room is looked at again', () => {
+    expect(settled(observe({ capacity: () => waiting }))).toMatchObject({ actions: [], requeueAfterMs: 30_000 });
   });
 
   it('refuses a layout that does not divide the model, and places nothing', () => {

@@ -45,6 +45,9 @@ function announced(observed: Observed, status: TrainingJobStatus): Decision['eve
   return eventsSince(observed.job.status, { ...observed, job: { ...observed.job, status } });
 }
 
+/** A job that waits for room is looked at again this often even if nothing is observed; nothing is written as long as it waits. */
+const WAITING_LOOK_MS = 30_000;
+
 /** How long until something changes by time alone; undefined when only an observation can. */
 function nextLookMs(situation: {
   readonly ledger: Ledger;
@@ -57,6 +60,7 @@ function nextLookMs(situation: {
   const isUnscheduled = attempt?.stage === 'Released' && attempt.runningAt === undefined;
   const dueMs = [
     next.kind === 'delayed' ? next.untilMs : [],
+    next.kind === 'waiting' || next.kind === 'unsatisfiable' ? now.getTime() + WAITING_LOOK_MS : [],
     isUnscheduled && Number.isFinite(schedulingDeadline(attempt)) ? schedulingDeadline(attempt) : [],
     attempt !== undefined && hasFreshProgress(ledger, facts) ? progressDueAt(ledger) : [],
     facts.pods.flatMap((pod) => fencedAt(facts, pod) ?? []),

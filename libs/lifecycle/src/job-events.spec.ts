@@ -101,6 +101,13 @@ describe('the history of a job', () => {
     expect(placed?.message).toMatch(/ranks 56-63 on n7 and 2040 more nodes\.$/);
   });
 
+  it('never holds a time that cannot be read', () => {
+    const attempts = [{ ...first, startedAt: 'yesterday', stoppingAt: '' }];
+    const job = aTrainingJob({ status: { epoch: 1, restarts: { total: 0, charged: 0 }, attempts } });
+    const times = jobEvents({ job, placements: [], checkpoints: [] }).map((told) => Date.parse(told.at));
+    expect(times.some(Number.isNaN)).toBe(false);
+  });
+
   it('survives a resource full of nonsense', () => {
     const job = { ...aTrainingJob(), spec: null, status: { attempts: 'many' } } as unknown as TrainingJob;
     expect(jobEvents({ job, placements: [], checkpoints: [] }).map(({ key }) => key)).toEqual(['Submitted']);

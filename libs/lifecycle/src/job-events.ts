@@ -58,8 +58,11 @@ export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
     ...facts.checkpoints.flatMap(checkpointEvents),
     ...ending(ledger, facts),
   ];
+  // A time that cannot be read must not spoil the history: the event is told as of the submission.
+  const submittedAt = resources.job.metadata.creationTimestamp ?? new Date(0).toISOString();
+  const dated = events.map((told) => (Number.isNaN(Date.parse(told.at)) ? { ...told, at: submittedAt } : told));
   // Stable: of two events of the same moment the one that is told first above came first.
-  return events.toSorted((left, right) => compareTimes(left.at, right.at));
+  return dated.toSorted((left, right) => compareTimes(left.at, right.at));
 }
 
 /** Events that `earlier` does not tell of yet. */
@@ -220,6 +223,5 @@ function count(number: number, noun: string): string {
 }
 
 function compareTimes(left: string, right: string): number {
-  const [leftMs, rightMs] = [Date.parse(left), Date.parse(right)];
-  return Number.isNaN(leftMs) || Number.isNaN(rightMs) ? 0 : leftMs - rightMs;
+  return Date.parse(left) - Date.parse(right);
 }

@@ -1,0 +1,21 @@
+import { placementName, podName } from './index.ts';
+
+const uid = '3f1c2b9e-0000-4000-8000-000000000001';
+
+describe('names of what belongs to a gang', () => {
+  it.each([
+    { job: 'tiny-gpt', want: 'tiny-gpt-3f1c2b9e-e12-7' },
+    { job: 'a.b', want: 'a-b-3f1c2b9e-e12-7' },
+    { job: 'x'.repeat(300), want: `${'x'.repeat(40)}-3f1c2b9e-e12-7` },
+  ])('$job', ({ job, want }) => {
+    expect(podName({ name: job, uid }, { epoch: 12, podIndex: 7 })).toBe(want);
+  });
+
+  it('fit 63 characters up to epoch 99,999 of 32,768 pods', () => {
+    expect(podName({ name: 'x'.repeat(253), uid }, { epoch: 99_999, podIndex: 32_767 }).length).toBeLessThanOrEqual(63);
+  });
+
+  it('give a Placement the name of its epoch', () => {
+    expect(placementName({ name: 'tiny-gpt', uid }, 3)).toBe('tiny-gpt-3f1c2b9e-e3');
+  });
+});
