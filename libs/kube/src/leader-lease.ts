@@ -1,7 +1,7 @@
 import type { KubeClient } from './client.ts';
 import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
-import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
+import { isAlreadyExists, isConflict, isNotFound, isOutcomeUnknown } from './errors.ts';
 import type { KubeObject, ObjectMeta } from './kube-object.ts';
 import { toMicroTime } from './micro-time.ts';
 import { resourcePath } from './paths.ts';
@@ -242,22 +242,30 @@ export class LeaderLease {
 
   async #renew(term: Term): Promise<void> {
     const startedAtMs = this.#nowMs();
+    const sent = this.#specAt(toMicroTime(this.#options.clock.now()));
     try {
-      term.lease = await this.#patch(term.lease, this.#specAt(toMicroTime(this.#options.clock.now())));
+      term.lease = await this.#patch(term.lease, sent);
     } catch (error) {
-      if (!isConflict(error) && !isNotFound(error)) throw error;
-      // Either our own earlier write whose answer was lost, or somebody's annotation, or somebody else's lease.
+      if (!isConflict(error) && !isNotFound(error) && !isOutcomeUnknown(error)) throw error;
       const lease = await this.#read(undefined);
-      const isOurs =
-        lease?.spec?.holderIdentity === this.#options.identity &&
-        lease.spec.leaseTransitions === term.epoch &&
-        lease.metadata.uid === term.lease.metadata.uid;
-      if (!isOurs) return this.#endTerm(term, 'the lease has another holder');
-      term.lease = await this.#patch(lease, this.#specAt(toMicroTime(this.#options.clock.now())));
+      if (!this.#isOfTerm(lease, term)) return this.#endTerm(term, 'the lease has another holder');
+      if (isConflict(error)) {
+        // Based on an old version: an earlier renewal was done after all, or somebody has annotated the lease.
+        term.lease = await this.#patch(lease, this.#specAt(toMicroTime(this.#options.clock.now())));
+      } else if (lease.spec?.renewTime === sent.renewTime) term.lease = lease;
+      else throw error;
     }
     this.#observe(term.lease);
     // An answer that took too long does not revive a term that isLeader() has denied in the meantime.
     if (!term.ended.signal.aborted) term.validUntilMs = startedAtMs + this.#renewDeadlineMs;
+  }
+
+  #isOfTerm(lease: Lease | undefined, term: Term): lease is Lease {
+    return (
+      lease?.spec?.holderIdentity === this.#options.identity &&
+      lease.spec.leaseTransitions === term.epoch &&
+      lease.metadata.uid === term.lease.metadata.uid
+    );
   }
 
   async #release(term: Term): Promise<void> {
