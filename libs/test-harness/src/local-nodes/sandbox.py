@@ -257,7 +257,7 @@ class Log:
             entries.append((b"P", self.pending[:LONGEST_LINE]))
             self.pending = self.pending[LONGEST_LINE:]
         if not data and self.pending:
-            entries.append((b"F", self.pending))
+            entries.append((b"P", self.pending))  # The stream ended within a line: readers add no newline either.
             self.pending = b""
         if entries:
             self.write(entries)
