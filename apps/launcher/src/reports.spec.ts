@@ -173,7 +173,7 @@ describe('a launcher and its operator', () => {
   it('use a token that was renewed in between', async () => {
     const operator = await anOperator();
     const launcher = await launch([operator.url], { engine: UNTIL_END });
-    await eventually('the first hello', () => operator.connections.length === 1);
+    await eventually('the first hello', () => operator.ofKind('hello').length === 1);
     writeFileSync(launcher.path('token'), 'renewed\n');
     operator.connections[0]?.close();
     await eventually('the second hello', () => operator.ofKind('hello').length === 2);
