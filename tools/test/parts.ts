@@ -74,7 +74,7 @@ function jestPart(kind: { project: string; suffix: string; needs: readonly Setup
   return {
     name: project,
     needs,
-    files: `{libs,apps,tools,migrations}/**/*.${suffix}.ts`,
+    files: `{libs,apps,tools,migrations,e2e}/**/*.${suffix}.ts`,
     run: async ({ filters, directory }) => {
       const report = join(directory, `${project}.json`);
       const exit = await runSupervised({
