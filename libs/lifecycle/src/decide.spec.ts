@@ -595,6 +595,14 @@ describe('an earlier gang', () => {
     expect(settled(stopping('2026-01-01T00:19:30Z')).status.attempts?.at(-1)?.stage).toBe('Ended');
   });
 
+  it('that was given up does not hold up the next one', () => {
+    const job = aJob({ status: aStatus({ attempts: [anAttempt({ epoch: 2, stage: 'Creating' })] }) });
+    const givenUp = aPod(job, { epoch: 1, deletionTimestamp: EARLIER });
+    const seen = { job, pods: [givenUp], placements: [aPlacement(job, { epoch: 2, nodes: ['node-b', 'node-c'] })] };
+    const decision = settled(observe({ ...seen, nodeStates: new Map([['node-a', 'gone']]) }));
+    expect(kinds(decision.actions)).toEqual(['createPod', 'createPod']);
+  });
+
   it('of a lost status is not forgotten: the newest Placement tells how far the job had come', () => {
     const job = aJob();
     const placements = [1, 2, 3].map((epoch) => aPlacement(job, { epoch }));

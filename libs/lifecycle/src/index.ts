@@ -1,7 +1,5 @@
 export { decide } from './decide.ts';
 export type { Action, Decision, PodReference } from './decision.ts';
-export { gpusInUse } from './gpus-in-use.ts';
-export type { GpuPod } from './gpus-in-use.ts';
 export { JOB_EVENT_TYPES, jobEvents } from './job-events.ts';
 export type { DerivedJobEvent, JobEventType, JobResources } from './job-events.ts';
 export { placementName, podName } from './names.ts';

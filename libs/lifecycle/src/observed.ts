@@ -16,7 +16,10 @@ export interface Observed {
   readonly checkpoints: readonly Checkpoint[];
   /** Free and taken GPUs, without this job's own terminal pods. Called at most once, and only when a gang is to be placed. */
   readonly capacity: () => FabricCapacity;
-  /** State of the nodes of this job's placements; a node without an entry counts as ready. */
+  /**
+   * State of the nodes of the current epoch's placement, of the next one's, and of every pod of this job that is not terminal, whatever its
+   * epoch: a pod of an earlier epoch on a node that does not answer is given up only if the node's state is told. No entry means ready.
+   */
   readonly nodeStates: ReadonlyMap<string, NodeState>;
   /** Pod names that a live read (not a cache) found absent: the answer to action confirmMissingPods. */
   readonly confirmedMissing?: ReadonlySet<string>;
