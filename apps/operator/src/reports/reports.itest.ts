@@ -24,6 +24,7 @@ beforeAll(async () => {
   await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
   operator = await world.operator();
   namespace = await world.namespace();
+  await world.claim(namespace, 'checkpoints');
   job = await world.job(namespace, 'talker', {
     checkpoint: { claimName: 'checkpoints', path: 'runs', everySteps: 10 },
     training: { steps: 100, globalBatchSize: 8 },
@@ -35,6 +36,8 @@ beforeAll(async () => {
 afterAll(() => world.stop(), 60_000);
 
 const open: WebSocket[] = [];
+/** A launcher counts on over its connections. */
+let sequence = 0;
 afterEach(() => {
   for (const socket of open.splice(0)) socket.terminate();
 });
@@ -164,7 +167,6 @@ async function connect(podIndex: number, credentials: Credentials = {}): Promise
   open.push(socket);
   socket.on('message', (data: Buffer) => heard.push(JSON.parse(data.toString('utf8')) as OperatorMessage));
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
-  let sequence = 0;
   const envelope = { podUid: pod.metadata.uid, epoch: 1, rendezvous: null };
   const hello = { jobUid: job.metadata.uid, bootId: 'boot', podIndex, launcherVersion: '0.1.0' };
   return {

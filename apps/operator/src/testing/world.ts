@@ -19,6 +19,8 @@ export interface World {
   /** A fresh namespace. */
   namespace(): Promise<string>;
   node(name: string, gpus: number): Promise<void>;
+  /** A bound claim, without which the scheduler places no pod that names it. */
+  claim(namespace: string, name: string): Promise<void>;
   operator(options?: { readonly identity?: string; readonly environment?: Record<string, string> }): Promise<Operator>;
   config(options?: { readonly identity?: string; readonly environment?: Record<string, string> }): Promise<Config>;
   job(namespace: string, name: string, spec?: Partial<TrainingJobSpecInput>): Promise<TrainingJob>;
@@ -139,6 +141,40 @@ export async function startWorld(): Promise<World> {
         body: { spec: { taints: null } },
         contentType: 'application/merge-patch+json',
       });
+    },
+    claim: async (namespace, name) => {
+      const shared = {
+        accessModes: ['ReadWriteMany'],
+        storageClassName: '',
+        volumeName: `${namespace}-${name}`,
+      };
+      const capacity = { storage: '1Gi' };
+      const volume = {
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name: shared.volumeName },
+        spec: {
+          capacity,
+          accessModes: shared.accessModes,
+          hostPath: { path: '/nowhere' },
+          claimRef: { namespace, name },
+        },
+      };
+      const claim = {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name, namespace },
+        spec: { ...shared, resources: { requests: capacity } },
+      };
+      await admin.json({ method: 'POST', path: '/api/v1/persistentvolumes', body: volume });
+      const path = `/api/v1/namespaces/${namespace}/persistentvolumeclaims`;
+      await admin.json({ method: 'POST', path, body: claim });
+      await waitFor(
+        async () =>
+          (await admin.json<{ status: { phase: string } }>({ method: 'GET', path: `${path}/${name}` })).status.phase ===
+          'Bound',
+        { deadlineMs: 20_000, what: `the claim ${name} to be bound` },
+      );
     },
     operator,
     clear: async () => {

@@ -1,0 +1,334 @@
+import type { LauncherMessage, OperatorMessage } from '@coxswain/api-types';
+import { ProgressBook } from './progress-book.ts';
+import { Rendezvous } from './rendezvous.ts';
+import {
+  Deliveries,
+  ReportSession,
+  type ReportingPod,
+  type ReportPorts,
+  type SessionContext,
+  type SessionCount,
+} from './report-session.ts';
+import { SeriesRing } from './series-ring.ts';
+
+const pod: ReportingPod = {
+  namespace: 'research',
+  jobName: 'tiny',
+  jobUid: 'job-1',
+  epoch: 3,
+  podIndex: 0,
+  firstRank: 0,
+  rankCount: 2,
+  totalSteps: 100,
+};
+const saved = {
+  step: 20,
+  directory: 'step-20',
+  format: 'torch_dcp',
+  bytes: 1,
+  files: 1,
+  manifestSha256: 'c'.repeat(64),
+};
+
+interface Desk {
+  readonly session: ReportSession;
+  readonly said: OperatorMessage[];
+  readonly counts: SessionCount[];
+  readonly context: SessionContext;
+  readonly world: { epoch: number | undefined; isLeader: boolean; checkpoints: (() => 'recorded' | 'stale')[] };
+  say(message: { readonly kind: LauncherMessage['kind'] } & Record<string, unknown>): Promise<void>;
+  codes(): readonly string[];
+}
+
+/** A session whose cluster is a few fields, and whose token belongs to `pod-1`. */
+function aDesk(shared: Partial<SessionContext> = {}): Desk {
+  const said: OperatorMessage[] = [];
+  const counts: SessionCount[] = [];
+  const world: Desk['world'] = { epoch: 3, isLeader: true, checkpoints: [] };
+  const ports: ReportPorts = {
+    leadership: () =>
+      world.isLeader ? { leading: true, epoch: 7 } : { leading: false, leaderUrl: 'https://leader:9443' },
+    findPod: async () => pod,
+    currentEpoch: () => world.epoch,
+    recordCheckpoint: async () => world.checkpoints.shift()?.() ?? 'recorded',
+    onNews: () => undefined,
+  };
+  const context: SessionContext = {
+    ports,
+    authenticator: {
+      authenticate: async () => ({
+        kind: 'authenticated',
+        identity: { username: 'u', namespace: 'research', pod: { name: 'p', uid: 'pod-1' } },
+      }),
+    },
+    rendezvous: new Rendezvous(),
+    progress: new ProgressBook(),
+    series: new SeriesRing({ bootId: 'operator' }),
+    deliveries: new Deliveries(),
+    now: () => new Date('2026-01-01T00:00:00Z'),
+    sleep: async () => undefined,
+    count: (what) => void counts.push(what),
+    ...shared,
+  };
+  const session = new ReportSession(context, {
+    token: 'token',
+    link: { send: (message) => void said.push(message), close: () => undefined },
+  });
+  let sequence = 0;
+  return {
+    session,
+    said,
+    counts,
+    context,
+    world,
+    say: (message) => {
+      sequence += 1;
+      const hello = { jobUid: 'job-1', bootId: 'boot', podIndex: 0, launcherVersion: '1' };
+      const envelope = { podUid: 'pod-1', epoch: 3, sequence, rendezvous: null };
+      return session.receive(JSON.stringify({ ...envelope, ...(message.kind === 'hello' ? hello : {}), ...message }));
+    },
+    codes: () => said.flatMap((message) => (message.kind === 'refused' ? [message.code] : [])),
+  };
+}
+
+const aStep = (step: number, more: Record<string, unknown> = {}) =>
+  ({
+    kind: 'step',
+    step,
+    loss: 2,
+    tokens: 100,
+    learningRate: null,
+    gradNorm: null,
+    ranks: [{ rank: 0, stepTimeMs: 50, timingsMs: {} }],
+    ...more,
+  }) as const;
+
+describe('a report session', () => {
+  it('welcomes a pod that is who it says, and acknowledges', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello' });
+    expect(desk.said).toEqual([
+      { kind: 'welcome', leaderEpoch: 7 },
+      { kind: 'ack', sequence: 1 },
+    ]);
+  });
+
+  it.each([
+    ['another pod UID than its token’s', { podUid: 'pod-2' }],
+    ['another job', { jobUid: 'job-2' }],
+    ['another epoch', { epoch: 2 }],
+    ['another index', { podIndex: 1 }],
+  ])('refuses a hello that claims %s', async (_what, claim) => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello', ...claim });
+    expect(desk.codes()).toEqual(['unauthenticated']);
+  });
+
+  it('asks to come again when the token cannot be checked, and not to be someone else', async () => {
+    const desk = aDesk({ authenticator: { authenticate: async () => ({ kind: 'unavailable' }) } });
+    await desk.say({ kind: 'hello' });
+    expect(desk.codes()).toEqual(['notReady']);
+  });
+
+  it('refuses an epoch that was replaced while the pod was connected', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello' });
+    desk.world.epoch = 4;
+    await desk.say({ kind: 'heartbeat', ranks: [] });
+    expect(desk.codes()).toEqual(['staleEpoch']);
+  });
+
+  it('does not call an epoch stale that this replica has not seen yet', async () => {
+    const desk = aDesk();
+    desk.world.epoch = 2;
+    await desk.say({ kind: 'hello' });
+    expect(desk.codes()).toEqual(['notReady']);
+  });
+
+  it('names the leader when it leads no longer', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello' });
+    desk.world.isLeader = false;
+    await desk.say({ kind: 'heartbeat', ranks: [] });
+    expect(desk.said.at(-1)).toMatchObject({ code: 'notLeader', leaderUrl: 'https://leader:9443' });
+  });
+
+  it.each([
+    ['no JSON', '{'],
+    ['an unknown kind', '{"kind":"reboot"}'],
+    [
+      'an unknown field',
+      JSON.stringify({ kind: 'resumed', podUid: 'pod-1', epoch: 3, sequence: 2, rendezvous: null, step: 1, x: 1 }),
+    ],
+    [
+      'a number out of bounds',
+      JSON.stringify({ kind: 'resumed', podUid: 'pod-1', epoch: 3, sequence: 2, rendezvous: null, step: -1 }),
+    ],
+  ])('drops and counts a frame with %s, and goes on', async (_what, frame) => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello' });
+    await desk.session.receive(frame);
+    expect(desk.counts.filter((what) => what === 'malformed')).toHaveLength(1);
+    expect(desk.codes()).toEqual([]);
+  });
+
+  it('drops what speaks of another pod’s ranks or of steps beyond the end', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello' });
+    await desk.say(aStep(5, { ranks: [{ rank: 2, stepTimeMs: 1, timingsMs: {} }] }));
+    await desk.say(aStep(1_000_000));
+    expect(desk.context.series.newestSequence).toBe(0);
+    expect(desk.context.progress.progressOf('job-1')).toBeUndefined();
+  });
+
+  it('gives a connection up that sends nothing but nonsense', async () => {
+    const desk = aDesk();
+    for (let frame = 0; frame < 30; frame += 1) await desk.session.receive('nonsense');
+    expect(desk.codes()).toEqual(['malformed']);
+  });
+
+  it('puts each step into the series once, however often it is told', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello' });
+    await desk.say({ ...aStep(5), sequence: 2 });
+    await desk.say({ ...aStep(5), sequence: 2 });
+    expect(desk.context.series.newestSequence).toBe(1);
+    expect(desk.said.filter(({ kind }) => kind === 'ack')).toHaveLength(3);
+  });
+
+  it('acknowledges a checkpoint only after it was recorded, trying again meanwhile', async () => {
+    const desk = aDesk();
+    const fail = (): never => {
+      throw new Error('the API server is away');
+    };
+    desk.world.checkpoints = [fail, fail];
+    await desk.say({ kind: 'hello' });
+    await desk.say({ kind: 'checkpointSaved', checkpoint: saved });
+    expect(desk.said.at(-1)).toEqual({ kind: 'ack', sequence: 2 });
+  });
+
+  it('acknowledges nothing and asks to come again when the checkpoint cannot be recorded', async () => {
+    const desk = aDesk();
+    const fail = (): never => {
+      throw new Error('the API server is away');
+    };
+    desk.world.checkpoints = Array.from({ length: 20 }, () => fail);
+    await desk.say({ kind: 'hello' });
+    await desk.say({ kind: 'checkpointSaved', checkpoint: saved });
+    expect(desk.codes()).toEqual(['notReady']);
+    expect(desk.said).not.toContainEqual({ kind: 'ack', sequence: 2 });
+  });
+
+  it('refuses the checkpoint of an epoch that has been replaced', async () => {
+    const desk = aDesk();
+    desk.world.checkpoints = [() => 'stale'];
+    await desk.say({ kind: 'hello' });
+    await desk.say({ kind: 'checkpointSaved', checkpoint: saved });
+    expect(desk.codes()).toEqual(['staleEpoch']);
+  });
+});
+
+describe('the rendezvous', () => {
+  const gang = { jobUid: 'job-1', epoch: 3 };
+  const member = (podIndex: number): { podIndex: number; heard: string[]; send: (address: string) => void } => {
+    const heard: string[] = [];
+    return { podIndex, heard, send: (address) => void heard.push(address) };
+  };
+
+  it('tells those who wait, those who come later, and nobody twice or of another epoch', () => {
+    const rendezvous = new Rendezvous();
+    const [first, early, late, other] = [member(0), member(1), member(2), member(1)];
+    rendezvous.join(gang, first);
+    rendezvous.join(gang, early);
+    rendezvous.join({ ...gang, epoch: 4 }, other);
+    rendezvous.announce(gang, 'a:1');
+    rendezvous.announce(gang, 'a:1');
+    rendezvous.join(gang, late);
+    expect([first.heard, early.heard, late.heard, other.heard]).toEqual([[], ['a:1'], ['a:1'], []]);
+  });
+
+  it('keeps nothing of a gang that has left', () => {
+    const rendezvous = new Rendezvous();
+    const leave = rendezvous.join(gang, member(0));
+    rendezvous.announce(gang, 'a:1');
+    leave();
+    expect(rendezvous.size).toBe(0);
+  });
+});
+
+describe('progress', () => {
+  const gang = { jobUid: 'job-1', epoch: 3 };
+  const report = { loss: 2, tokens: 1000, stepTimeMs: 100 };
+
+  it('is the newest step with a pace and a forecast', () => {
+    const book = new ProgressBook();
+    book.recordStep(gang, { ...report, step: 10 });
+    expect(book.progressOf('job-1', 110)).toEqual({
+      epoch: 3,
+      step: 10,
+      loss: 2,
+      tokensPerSecond: 10_000,
+      etaSeconds: 10,
+    });
+  });
+
+  it('never goes back within an epoch, and leaves an earlier epoch no say', () => {
+    const book = new ProgressBook();
+    book.recordStep(gang, { ...report, step: 10 });
+    book.recordStep(gang, { ...report, step: 9 });
+    book.recordStep({ ...gang, epoch: 2 }, { ...report, step: 50 });
+    expect(book.progressOf('job-1')).toMatchObject({ epoch: 3, step: 10 });
+    book.recordStep({ ...gang, epoch: 4 }, { ...report, step: 5 });
+    expect(book.progressOf('job-1')).toMatchObject({ epoch: 4, step: 5 });
+  });
+
+  it('keeps a loss that only one of the gang’s pods knows', () => {
+    const book = new ProgressBook();
+    book.recordStep(gang, { ...report, step: 10 });
+    book.recordStep(gang, { step: 10, loss: null, tokens: null, stepTimeMs: 100 });
+    expect(book.progressOf('job-1')).toMatchObject({ loss: 2, tokensPerSecond: 10_000 });
+  });
+});
+
+describe('the series', () => {
+  const frame = {
+    at: '2026-01-01T00:00:00Z',
+    jobUid: 'j',
+    namespace: 'n',
+    jobName: 'j',
+    epoch: 1,
+    step: 1,
+    loss: null,
+    tokens: null,
+    stepTimeMs: 1,
+    learningRate: null,
+    gradNorm: null,
+    ranks: [],
+  };
+  const sequences = (ring: SeriesRing, from: { bootId?: string; after?: number } = {}): number[] => {
+    const cursor = ring.cursor(from);
+    const seen: number[] = [];
+    for (let line = cursor.next(); line !== undefined; line = cursor.next()) {
+      seen.push((JSON.parse(line) as { sequence: number }).sequence);
+    }
+    return seen;
+  };
+
+  it.each([
+    ['everything that is left to a new reader', {}, [3, 4, 5]],
+    ['the rest to one that comes back', { bootId: 'b', after: 4 }, [5]],
+    ['what is left to one that was away too long, who sees the jump', { bootId: 'b', after: 1 }, [3, 4, 5]],
+    ['everything to one that knew an earlier process', { bootId: 'a', after: 4 }, [3, 4, 5]],
+    ['nothing to one that claims the future', { bootId: 'b', after: 99 }, []],
+  ])('gives %s', (_what, from, want) => {
+    const ring = new SeriesRing({ bootId: 'b', limits: { frames: 3 } });
+    for (let count = 0; count < 5; count += 1) ring.append(frame);
+    expect(sequences(ring, from)).toEqual(want);
+  });
+
+  it('is bounded by its size as well as by its number of frames', () => {
+    const ring = new SeriesRing({ bootId: 'b', limits: { characters: 500 } });
+    for (let count = 0; count < 5; count += 1) ring.append(frame);
+    expect(sequences(ring).length).toBeLessThan(3);
+  });
+});

@@ -1,0 +1,155 @@
+import { GPU_RESOURCE, LABELS, POD_ENV, SCHEDULING_GATE, type PlacementSpec } from '@coxswain/api-types';
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import { toPod, type PodContext } from './pod-manifest.ts';
+
+const context: PodContext = {
+  name: 'tiny-gpt-3f1c2b9e-e2-1',
+  launcherImage: 'coxswain/launcher:dev',
+  reportUrls: ['https://a:9443', 'https://b:9443'],
+  reportCaPem: 'CA',
+  runAsNonRoot: false,
+  engine: { command: ['python3', '-m', 'train'], env: {} },
+  saveDirectory: 'tiny-gpt-3f1c2b9e/epoch-2',
+};
+const placement = (overrides: Partial<PlacementSpec> = {}): { spec: PlacementSpec } => ({
+  spec: {
+    jobName: 'tiny-gpt',
+    jobUid: aTrainingJob().metadata.uid,
+    epoch: 2,
+    layout: { tensorParallelDegree: 2, pipelineParallelDegree: 1, dataParallelDegree: 2 },
+    worldSize: 4,
+    ranksPerPod: 3,
+    nodes: ['node-a', 'node-b'],
+    ...overrides,
+  },
+});
+
+interface Pod {
+  readonly metadata: {
+    labels: Record<string, string>;
+    annotations: Record<string, string>;
+    ownerReferences: unknown[];
+  };
+  readonly spec: {
+    readonly affinity: unknown;
+    readonly schedulingGates: unknown;
+    readonly automountServiceAccountToken: boolean;
+    readonly securityContext: Record<string, unknown>;
+    readonly containers: readonly {
+      readonly command: readonly string[];
+      readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: unknown }[];
+      readonly resources: { readonly limits: Record<string, string> };
+      readonly volumeMounts: readonly { readonly mountPath: string; readonly readOnly?: boolean }[];
+      readonly securityContext: unknown;
+    }[];
+    readonly volumes: readonly Record<string, unknown>[];
+  };
+}
+const podOf = (
+  overrides: {
+    readonly job?: Parameters<typeof aTrainingJob>[0];
+    readonly placement?: Partial<PlacementSpec>;
+    readonly context?: Partial<PodContext>;
+    readonly podIndex?: number;
+  } = {},
+): Pod =>
+  toPod({ job: aTrainingJob(overrides.job), placement: placement(overrides.placement) }, overrides.podIndex ?? 1, {
+    ...context,
+    ...overrides.context,
+  }) as unknown as Pod;
+const envOf = (pod: Pod): Record<string, string | undefined> =>
+  Object.fromEntries(pod.spec.containers[0]?.env.map(({ name, value }) => [name, value]) ?? []);
+
+describe('a pod of a gang', () => {
+  it('waits behind our gate and can be bound to its node alone', () => {
+    const { spec } = podOf();
+    expect(spec.schedulingGates).toEqual([{ name: SCHEDULING_GATE }]);
+    expect(JSON.stringify(spec.affinity)).toContain(
+      '"matchFields":[{"key":"metadata.name","operator":"In","values":["node-b"]}]',
+    );
+  });
+
+  it('knows its ranks, of which the last pod may hold fewer', () => {
+    const pod = podOf();
+    expect(envOf(pod)).toMatchObject({
+      [POD_ENV.epoch]: '2',
+      [POD_ENV.podIndex]: '1',
+      [POD_ENV.firstRank]: '3',
+      [POD_ENV.localWorldSize]: '1',
+      [POD_ENV.worldSize]: '4',
+    });
+    expect(pod.metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '3-3' });
+    expect(podOf({ podIndex: 0 }).metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '0-2' });
+  });
+
+  it('carries every variable that a launcher may read', () => {
+    const resume = { checkpoint: 'c', step: 20, path: 'tiny/epoch-1/step-20', manifestSha256: 'b'.repeat(64) };
+    const env = podOf({ placement: { resume } }).spec.containers[0]?.env.map(({ name }) => name) ?? [];
+    expect(env.filter((name) => name.startsWith('COXSWAIN_')).toSorted()).toEqual(Object.values(POD_ENV).toSorted());
+    expect(new Set(env).size).toBe(env.length);
+  });
+
+  it('says where to save and what to resume from, as paths inside the container', () => {
+    const resume = { checkpoint: 'c', step: 20, path: 'tiny/epoch-1/step-20', manifestSha256: 'b'.repeat(64) };
+    expect(envOf(podOf({ placement: { resume } }))).toMatchObject({
+      [POD_ENV.saveDirectory]: '/coxswain/checkpoints/tiny-gpt-3f1c2b9e/epoch-2',
+      [POD_ENV.resumeFrom]: '/coxswain/checkpoints/tiny/epoch-1/step-20',
+    });
+    expect(envOf(podOf())).not.toHaveProperty(POD_ENV.resumeFrom);
+  });
+
+  it('asks for as many GPUs as it has ranks, and for their share of processors and memory', () => {
+    const job = { spec: { resources: { cpuPerGpu: '1500m', memoryPerGpu: '0.1Gi' } } };
+    const { resources } = podOf({ job, podIndex: 0 }).spec.containers[0] ?? {};
+    expect(resources?.limits).toEqual({ [GPU_RESOURCE]: '3', cpu: '4500m', memory: '0.3Gi' });
+  });
+
+  it('starts the engine through the launcher, which any image can run', () => {
+    expect(podOf().spec.containers[0]?.command).toEqual([
+      '/coxswain/bin/coxswain-launcher',
+      'run',
+      '--',
+      'python3',
+      '-m',
+      'train',
+    ]);
+  });
+
+  it('never lets a user’s variable replace one of ours', () => {
+    const engine = { ...context.engine, env: { [POD_ENV.epoch]: '99', MINE: 'yes' } };
+    const env = podOf({ context: { engine } }).spec.containers[0]?.env ?? [];
+    expect(env.filter(({ name }) => name === POD_ENV.epoch)).toEqual([{ name: POD_ENV.epoch, value: '2' }]);
+    expect(env).toContainEqual({ name: 'MINE', value: 'yes' });
+  });
+
+  it('mounts data read-only and no claim that the job does not name', () => {
+    const mounts = podOf().spec.containers[0]?.volumeMounts ?? [];
+    expect(mounts.find(({ mountPath }) => mountPath === '/coxswain/data')?.readOnly).toBe(true);
+    const bare = podOf({ job: { spec: { data: undefined, checkpoint: undefined } } });
+    expect(bare.spec.volumes.some((volume) => 'persistentVolumeClaim' in volume)).toBe(false);
+  });
+
+  it('belongs to its job, by a reference that the garbage collector follows', () => {
+    const { metadata } = podOf();
+    expect(metadata.ownerReferences).toMatchObject([
+      { kind: 'TrainingJob', controller: true, blockOwnerDeletion: true },
+    ]);
+    expect(metadata.labels).toMatchObject({ [LABELS.epoch]: '2', [LABELS.podIndex]: '1' });
+  });
+
+  it.each([
+    ['holds no Kubernetes token', (pod: Pod) => pod.spec.automountServiceAccountToken, false],
+    [
+      'gives its container no privilege',
+      (pod: Pod) => pod.spec.containers[0]?.securityContext,
+      { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+    ],
+    [
+      'leaves the user to the image',
+      (pod: Pod) => pod.spec.securityContext,
+      { seccompProfile: { type: 'RuntimeDefault' } },
+    ],
+  ])('%s', (_sentence, look, want) => {
+    expect(look(podOf())).toEqual(want);
+  });
+});
