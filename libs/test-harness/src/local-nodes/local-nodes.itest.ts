@@ -352,6 +352,25 @@ describe('a running pod', () => {
     expect(before.filter(({ pid }) => existsSync(`/proc/${pid}`))).toEqual([]);
   });
 
+  it.each([
+    { whom: 'sandbox', victim: (parent: number) => parentOf(parent) },
+    { whom: 'keeper of its container', victim: (parent: number) => parent },
+  ])('leaves no survivor when the $whom is killed with SIGKILL', async ({ victim }) => {
+    const script = '(setsid sleep 1000 &); trap "" TERM; echo up; while :; do sleep 0.1; done';
+    const pod = await makePod('by-root', { main: shell(script) });
+    await waitFor(async () => (await logsOf(pod).catch(() => '')).includes('up'), {
+      deadlineMs: DEADLINE_MS,
+      what: 'its start',
+    });
+    const before = processesOf('by-root', pod);
+    process.kill(victim(keeperOf(before)), 'SIGKILL');
+    expect(terminated(await ended(pod)).exitCode).toBe(137);
+    await waitFor(() => before.every(({ pid }) => !existsSync(`/proc/${pid}`)), {
+      deadlineMs: DEADLINE_MS,
+      what: 'every process to die',
+    });
+  });
+
   it('shows the tail of its log, with times, and falls back to it for its last words', async () => {
     const main = {
       ...shell('for i in 1 2 3; do echo line $i; done; exit 1'),
@@ -603,6 +622,16 @@ function commandsOf(node: NodeName, pod: SeenPod): string[] {
   return processesOf(node, pod)
     .map(({ argv }) => argv.join(' '))
     .sort();
+}
+
+/** The container's first process is a child of its keeper; so are orphans. */
+function keeperOf(processes: ReturnType<typeof processesOf>): number {
+  return processes.find(({ argv }) => argv[0] === 'sh')?.parentPid ?? 0;
+}
+
+function parentOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }
 
 function zombiesBelow(parents: readonly number[]): string[] {

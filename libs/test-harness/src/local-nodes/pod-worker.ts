@@ -262,13 +262,8 @@ export class PodWorker {
       return made;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      if (error instanceof VolumeNotReady) {
-        this.#node.event(this.#pod, {
-          type: 'Warning',
-          reason: 'FailedMount',
-          message: `MountVolume.SetUp failed: ${message}`,
-        });
-      }
+      const reason = error instanceof VolumeNotReady ? 'MountVolume.SetUp failed' : 'the apiserver did not help';
+      this.#node.event(this.#pod, { type: 'Warning', reason: 'FailedMount', message: `${reason}: ${message}` });
       return undefined;
     }
   }
