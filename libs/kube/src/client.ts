@@ -6,7 +6,7 @@ import { KubeApiError, errorFromAnswer } from './errors.ts';
 import type { KubeList, KubeObject } from './kube-object.ts';
 import { TokenBucket } from './token-bucket.ts';
 import type { KubeTransport, TransportAnswer, TransportRequest } from './transport.ts';
-import { undiciTransport, unanswered } from './transport.ts';
+import { GuardRefusal, undiciTransport, unanswered } from './transport.ts';
 
 /** What every call may say about itself. */
 export interface CallOptions {
@@ -15,6 +15,11 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Skips rate and concurrency limits and the bounded pool: for lease renewals, which must not queue behind work. */
   readonly unthrottled?: boolean;
+  /**
+   * Called at the last moment before the request is handed to its connection, after every wait; what it throws is what the call rejects
+   * with. Give `() => lease.assertLeading()` to writes: a process may be stopped between an earlier check and the sending.
+   */
+  readonly guard?: () => void;
 }
 
 /** Which part of a collection to list, and how fresh. Without `resourceVersion` the answer is the newest state (a quorum read). */
@@ -252,9 +257,11 @@ function makeExchange(
         ...(what.body === undefined ? {} : { body: JSON.stringify(what.body) }),
         signal: limit.signal,
         pool: call.unthrottled === true ? 'stream' : 'api',
+        ...(call.guard === undefined ? {} : { guard: call.guard }),
       });
       return parseAnswer<T>(what, answer, await readText(answer.body));
     } catch (error) {
+      if (error instanceof GuardRefusal) throw error.cause;
       throw unanswered({ method: what.method, path }, limit.signal.aborted ? limit.signal.reason : error);
     } finally {
       limit.done();
@@ -326,7 +333,8 @@ function timeLimit(clock: Clock, timeoutMs: number, outer: AbortSignal | undefin
 }
 
 function isNamedAbort(reason: unknown): boolean {
-  return reason instanceof Error && (reason.name === 'TimeoutError' || reason.name === 'AbortError');
+  const name = (reason as { readonly name?: unknown } | null | undefined)?.name;
+  return name === 'TimeoutError' || name === 'AbortError';
 }
 
 interface Gate {

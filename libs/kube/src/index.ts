@@ -59,7 +59,7 @@ export { compareResourceVersions, newerResourceVersion } from './resource-versio
 export { ObjectStore } from './store.ts';
 export type { IndexFunction, StoreChange, StoreProblem } from './store.ts';
 export type { KubeTransport, PoolOptions, TransportAnswer, TransportRequest } from './transport.ts';
-export { undiciTransport } from './transport.ts';
+export { GuardRefusal, passGuard, undiciTransport } from './transport.ts';
 export { WorkQueue } from './work-queue.ts';
 export type {
   QueuePriority,

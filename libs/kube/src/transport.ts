@@ -15,6 +15,22 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /** `api`: the bounded pool. `stream`: a connection of its own for as long as it lasts, which also suits calls that must not queue. */
   readonly pool: 'api' | 'stream';
+  /** To be called right before sending; use `passGuard`. */
+  readonly guard?: () => void;
+}
+
+/** A guard threw: nothing was sent. Its error is the cause. */
+export class GuardRefusal extends Error {
+  override readonly name = 'GuardRefusal';
+}
+
+/** Asks the guard of a request, if it has one. */
+export function passGuard({ guard }: TransportRequest): void {
+  try {
+    guard?.();
+  } catch (cause) {
+    throw new GuardRefusal('the guard of the request refused it', { cause });
+  }
 }
 
 /** An answer whose head has arrived. */
@@ -60,6 +76,7 @@ export function undiciTransport(credentials: CredentialSource, pool: PoolOptions
     send: async (what) => {
       const found = await credentials.current();
       const { api, stream } = agentsFor(found);
+      passGuard(what);
       try {
         const answer = await request(found.server + what.path, {
           method: what.method,
@@ -85,8 +102,11 @@ export function undiciTransport(credentials: CredentialSource, pool: PoolOptions
 /** The KubeApiError of a request that got no (complete) answer. */
 export function unanswered(what: Pick<TransportRequest, 'method' | 'path'>, cause: unknown): KubeApiError {
   if (cause instanceof KubeApiError) return cause;
-  const name = cause instanceof Error ? cause.name : '';
-  const text = cause instanceof Error ? cause.message : String(cause);
+  // By shape: an abort reason may come from another realm, where it is no instance of this one's Error.
+  const { name = '', message: text = String(cause) } = (cause ?? {}) as {
+    readonly name?: string;
+    readonly message?: string;
+  };
   const reason =
     name === 'TimeoutError' || /Timeout/.test(name)
       ? 'Timeout'

@@ -1,5 +1,6 @@
 import { createKubeClient } from '../client.ts';
 import { systemClock } from '../clock.ts';
+import type { KubeObject } from '../kube-object.ts';
 import { LeaderLease, NotLeadingError } from '../leader-lease.ts';
 import { configMaps } from './world.ts';
 
@@ -28,11 +29,19 @@ const why = await lease.run({
   signal: stop.signal,
   onStartedLeading: async (epoch, signal) => {
     console.log(`leading ${epoch}`);
+    const path = configMaps('default', 'contested');
+    // The fence: a write is based on the version that this leader has seen, so it fails once a successor has written.
+    let resourceVersion = await client
+      .get<KubeObject>(path)
+      .then(({ metadata }) => metadata.resourceVersion)
+      .catch(() => undefined);
     for (let count = 0; !signal.aborted; count += 1) {
       try {
         const data = { epoch: String(lease.assertLeading()), identity, count: String(count) };
-        const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'contested' }, data };
-        await client.apply(configMaps('default', 'contested'), body, { force: true, timeoutMs: 500 });
+        const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'contested', resourceVersion }, data };
+        const guard = (): void => void lease.assertLeading();
+        const written = await client.apply<KubeObject>(path, body, { force: true, timeoutMs: 500, guard });
+        resourceVersion = written.metadata.resourceVersion;
       } catch (error) {
         if (error instanceof NotLeadingError) console.log('refused');
       }

@@ -1,0 +1,226 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { createKubeClientOver, type ClientLimits, type KubeClient } from './client.ts';
+import { fileCredentials } from './credentials.ts';
+import { KubeApiError, isConflict, isGone, isInvalid, isNotFound, isOutcomeUnknown, isRetryable } from './errors.ts';
+import { resourcePath } from './paths.ts';
+import { FakeClock, settle } from './testing/index.ts';
+import { passGuard, type KubeTransport, type TransportAnswer, type TransportRequest } from './transport.ts';
+
+const answer = (status: number, body: unknown, headers: Record<string, string> = {}): TransportAnswer => ({
+  status,
+  headers,
+  body: (async function* () {
+    yield Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  })(),
+});
+
+type Script = (request: TransportRequest) => Promise<TransportAnswer>;
+
+function aClient(script: Script, limits: ClientLimits = {}) {
+  const clock = new FakeClock();
+  const sent: TransportRequest[] = [];
+  let refreshed = 0;
+  const transport: KubeTransport = {
+    send: async (request) => {
+      passGuard(request);
+      sent.push(request);
+      return script(request);
+    },
+    refreshCredentials: () => void (refreshed += 1),
+    close: () => Promise.resolve(),
+  };
+  const client: KubeClient = createKubeClientOver(transport, {
+    userAgent: 'test',
+    fieldManager: 'me',
+    clock,
+    ...limits,
+  });
+  return { client, clock, sent, refreshed: () => refreshed };
+}
+
+const rejection = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => new Error('it succeeded'),
+    (error: unknown) => error,
+  );
+
+const untilAborted = ({ signal }: TransportRequest): Promise<never> =>
+  new Promise((_resolve, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+  );
+
+describe('resource paths', () => {
+  it.each([
+    [{ group: '', version: 'v1', plural: 'pods' }, '/api/v1/pods'],
+    [{ group: '', version: 'v1', plural: 'pods', namespace: 'a', name: 'b' }, '/api/v1/namespaces/a/pods/b'],
+    [{ group: 'x.dev', version: 'v1', plural: 'things', name: 'b' }, '/apis/x.dev/v1/things/b'],
+    [
+      { group: '', version: 'v1', plural: 'pods', namespace: 'a', name: '../../b?c' },
+      '/api/v1/namespaces/a/pods/..%2F..%2Fb%3Fc',
+    ],
+  ])('of %j is %s', (address, want) => {
+    expect(resourcePath(address)).toBe(want);
+  });
+
+  it.each(['', '.', '..'])('refuses the name "%s"', (name) => {
+    expect(() => resourcePath({ group: '', version: 'v1', plural: 'pods', namespace: 'a', name })).toThrow(
+      'resource path',
+    );
+  });
+});
+
+describe('the client', () => {
+  it.each([
+    { name: 'a 404', status: 404, is: [isNotFound] },
+    { name: 'a conflict', status: 409, is: [isConflict] },
+    { name: 'a 410', status: 410, is: [isGone] },
+    { name: 'a 422', status: 422, is: [isInvalid] },
+    { name: 'a 429', status: 429, is: [isRetryable] },
+    { name: 'a 503', status: 503, is: [isRetryable, isOutcomeUnknown] },
+  ])('$name without a Status body is still told for what it is', async ({ status, is }) => {
+    const { client } = aClient(() => Promise.resolve(answer(status, '<html>')));
+    const error = await rejection(client.get('/x'));
+    for (const predicate of [isNotFound, isConflict, isGone, isInvalid, isRetryable, isOutcomeUnknown]) {
+      expect([predicate.name, predicate(error)]).toEqual([predicate.name, is.includes(predicate)]);
+    }
+  });
+
+  it.each([
+    { name: 'the header', headers: { 'retry-after': '7' }, details: {}, want: 7_000 },
+    { name: 'the details', headers: {}, details: { retryAfterSeconds: 3 }, want: 3_000 },
+    { name: 'an absurd header, capped', headers: { 'retry-after': '999999' }, details: {}, want: 120_000 },
+    { name: 'a date header, ignored', headers: { 'retry-after': 'Fri, 31 Dec' }, details: {}, want: undefined },
+  ])('reads the wish to wait from $name', async ({ headers, details, want }) => {
+    const { client } = aClient(() => Promise.resolve(answer(429, { kind: 'Status', details }, headers as never)));
+    expect((await rejection(client.get('/x'))) as KubeApiError).toMatchObject({ retryAfterMs: want });
+  });
+
+  it('gives up after its time limit, also when the body never ends, and says that the outcome is unknown', async () => {
+    const hanging = aClient(untilAborted, { timeoutMs: 1_000 });
+    const call = rejection(hanging.client.create('/x', {}));
+    await hanging.clock.advance(1_000);
+    expect(await call).toMatchObject({ status: 0, reason: 'Timeout' });
+    expect([isOutcomeUnknown(await call), isRetryable(await call), hanging.clock.pending]).toEqual([true, true, 0]);
+  });
+
+  it('tries once more with fresh credentials after a 401, for writes too', async () => {
+    let first = true;
+    const { client, refreshed, sent } = aClient(() => {
+      const status = first ? 401 : 200;
+      first = false;
+      return Promise.resolve(answer(status, {}));
+    });
+    await client.create('/x', { a: 1 });
+    expect([refreshed(), sent.length]).toEqual([1, 2]);
+  });
+
+  it('sends what it was told to: apply, merge patch and a delete that names its UID', async () => {
+    const { client, sent } = aClient(() => Promise.resolve(answer(200, {})));
+    await client.apply('/x', { a: 1 }, { force: true, subresource: 'status' });
+    await client.patch('/x', { a: 2 }, { type: 'merge' });
+    await client.delete('/x', { uid: 'u', gracePeriodSeconds: 0, propagationPolicy: 'Background' });
+    expect(sent.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'PATCH /x/status?fieldManager=me&force=true',
+      'PATCH /x?fieldManager=me',
+      'DELETE /x',
+    ]);
+    expect(sent.map(({ headers }) => headers['content-type'])).toEqual([
+      'application/apply-patch+yaml',
+      'application/merge-patch+json',
+      'application/json',
+    ]);
+    expect(JSON.parse(sent[2]?.body ?? '')).toMatchObject({ preconditions: { uid: 'u' }, gracePeriodSeconds: 0 });
+  });
+
+  it('asks a write’s guard after every wait, and sends nothing when it refuses', async () => {
+    const { client, sent } = aClient(() => Promise.resolve(answer(200, {})));
+    const guard = (): never => {
+      throw new RangeError('not leading');
+    };
+    expect(await rejection(client.create('/x', {}, { guard }))).toBeInstanceOf(RangeError);
+    expect(sent).toEqual([]);
+  });
+
+  it('keeps to its limits: so many at once, so many a second, in order; a lease renewal passes them all', async () => {
+    const { client, clock, sent } = aClient(untilAborted, { maxInFlight: 2, rate: { perSecond: 1, burst: 3 } });
+    for (let n = 0; n < 5; n += 1) void rejection(client.get(`/${n}`, { timeoutMs: 10_000 }));
+    void rejection(client.get('/lease', { unthrottled: true, timeoutMs: 10_000 }));
+    await settle();
+    expect(sent.map(({ path }) => path).sort()).toEqual(['/0', '/1', '/lease']);
+    await clock.advance(10_000);
+    expect(sent.map(({ path }) => path).slice(3)).toEqual(['/2', '/3']);
+  });
+
+  it('forgets a caller that gave up while it waited for its turn', async () => {
+    const { client, clock, sent } = aClient(untilAborted, { maxInFlight: 1 });
+    const stop = new AbortController();
+    void rejection(client.get('/0', { timeoutMs: 1_000 }));
+    const second = rejection(client.get('/1', { signal: stop.signal }));
+    void rejection(client.get('/2', { timeoutMs: 1_000 }));
+    await settle();
+    stop.abort();
+    expect(await second).toMatchObject({ reason: 'Aborted' });
+    await clock.advance(1_000);
+    expect(sent.map(({ path }) => path)).toEqual(['/0', '/2']);
+  });
+
+  it.each([
+    ['no JSON', 'hello'],
+    ['no list', {}],
+    ['null', 'null'],
+  ])('calls a 200 with %s malformed instead of breaking', async (_what, body) => {
+    const { client } = aClient(() => Promise.resolve(answer(200, body)));
+    expect(await rejection(client.list('/x'))).toMatchObject({ status: 0, reason: 'MalformedAnswer' });
+  });
+});
+
+describe('credentials from files', () => {
+  let directory: string;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'kubeconfig-'));
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  const write = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text);
+    return join(directory, name);
+  };
+  const config = (user: unknown): string =>
+    write(
+      'config',
+      JSON.stringify({
+        clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1/' } }],
+        users: [{ name: 'u', user }],
+        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+        'current-context': 'x',
+      }),
+    );
+
+  it('follow a relative token file: when it is rewritten, within a second; when invalidated, at once; when gone, not at all', async () => {
+    write('token', 'one\n');
+    const clock = new FakeClock();
+    const source = fileCredentials({ kubeconfigPath: config({ tokenFile: 'token' }) }, clock);
+    const token = async (): Promise<string | undefined> => (await source.current()).headers['Authorization'];
+    expect(await token()).toBe('Bearer one');
+    write('token', 'second');
+    expect(await token()).toBe('Bearer one');
+    await clock.advance(1_000);
+    expect(await token()).toBe('Bearer second');
+    write('token', 'third!');
+    source.invalidate();
+    expect(await token()).toBe('Bearer third!');
+    rmSync(join(directory, 'token'));
+    await clock.advance(61_000);
+    expect(await token()).toBe('Bearer third!');
+    write('token', 'fourth');
+    expect(await token()).toBe('Bearer fourth');
+  });
+
+  it('say what is missing, as something to try again', async () => {
+    const source = fileCredentials({ kubeconfigPath: config({ tokenFile: 'absent' }) }, new FakeClock());
+    expect(await rejection(source.current())).toMatchObject({ status: 0, reason: 'CredentialsUnavailable' });
+  });
+});
