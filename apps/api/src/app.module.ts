@@ -7,6 +7,9 @@ import { AuthGuard } from './auth/auth.guard.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { WhoAmIController } from './auth/whoami.controller.ts';
 import type { Config } from './config/config.ts';
+import { EventStreamService } from './events/event-stream.service.ts';
+import type { LiveJobs } from './events/live-jobs.ts';
+import type { OpenStreams } from './events/open-streams.ts';
 import { HealthController } from './health/health.controller.ts';
 import type { Readiness } from './health/readiness.ts';
 import type { PageTokens } from './http/page-token.ts';
@@ -17,12 +20,18 @@ import {
   CONFIG,
   DATABASE,
   KUBE,
+  LIVE_JOBS,
   LOGGER,
   METRICS,
+  OPEN_STREAMS,
   PAGE_TOKENS,
   READINESS,
   type WallClock,
 } from './infrastructure/tokens.ts';
+import { JobHistoryController } from './jobs/job-history.controller.ts';
+import { JobHistoryService } from './jobs/job-history.service.ts';
+import { JobLogsService } from './jobs/job-logs.service.ts';
+import { JobStreamsController } from './jobs/job-streams.controller.ts';
 import { JobsController } from './jobs/jobs.controller.ts';
 import { JobsService } from './jobs/jobs.service.ts';
 import { LayoutsController } from './layouts/layouts.controller.ts';
@@ -42,6 +51,8 @@ export interface Infrastructure {
   readonly clock: WallClock;
   readonly pageTokens: PageTokens;
   readonly readiness: Readiness;
+  readonly liveJobs: LiveJobs;
+  readonly openStreams: OpenStreams;
 }
 
 /** Every controller; the OpenAPI document and the test of authentication read this list. */
@@ -49,11 +60,22 @@ export const CONTROLLERS: readonly Type[] = [
   WhoAmIController,
   ProjectsController,
   JobsController,
+  JobHistoryController,
+  JobStreamsController,
   LayoutsController,
   HealthController,
 ];
 
-const SERVICES: readonly Type[] = [Authenticator, ProjectsService, ApiTokensService, JobsService, LayoutsService];
+const SERVICES: readonly Type[] = [
+  Authenticator,
+  ProjectsService,
+  ApiTokensService,
+  JobsService,
+  JobHistoryService,
+  JobLogsService,
+  EventStreamService,
+  LayoutsService,
+];
 
 @Module({})
 export class AppModule {
@@ -68,6 +90,8 @@ export class AppModule {
       [CLOCK, infrastructure.clock],
       [PAGE_TOKENS, infrastructure.pageTokens],
       [READINESS, infrastructure.readiness],
+      [LIVE_JOBS, infrastructure.liveJobs],
+      [OPEN_STREAMS, infrastructure.openStreams],
     ] as const;
     return {
       module: AppModule,

@@ -1,15 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createKubeClient, type KubeClient } from '@coxswain/kube';
 import { Database, isUnavailable } from '@coxswain/persistence';
 import { createMetrics, type Logger, type Metrics } from '@coxswain/telemetry';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Infrastructure } from './app.module.ts';
 import type { Config } from './config/config.ts';
+import { LiveJobs } from './events/live-jobs.ts';
+import { OpenStreams } from './events/open-streams.ts';
 import { databaseCheck, Readiness } from './health/readiness.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { PageTokens } from './http/page-token.ts';
 import { ensureBootstrapAdministrator, ensureCluster, ensurePageTokenSecret } from './infrastructure/installation.ts';
 import type { WallClock } from './infrastructure/tokens.ts';
+import { ApplyQueue } from './outbox/apply-queue.ts';
+import { ClusterWriter } from './outbox/cluster-writer.ts';
+import { LeaderDuties } from './projection/leader-duties.ts';
+import { Projector } from './projection/projector.ts';
+import { SeriesStore } from './series/series-store.ts';
+import { seriesMetrics, SeriesSubscriber } from './series/series-subscriber.ts';
 
 /** What a test may replace. */
 export interface StartOptions {
@@ -23,11 +31,17 @@ export interface StartOptions {
 
 /** A running API process. */
 export interface RunningApi {
-  readonly app: NestFastifyApplication;
   readonly infrastructure: Infrastructure;
-  /** Base URL, once it listens. */
+  /** Absent in a process that only carries jobs to the cluster. */
+  readonly app: NestFastifyApplication;
+  /** Base URL. A worker serves its health there, and the API too: nobody is sent to it. */
   readonly url: string;
   /** Unready first, then what is under way ends, then connections close. */
+  close(): Promise<void>;
+}
+
+/** Something that runs until it is closed. */
+interface Part {
   close(): Promise<void>;
 }
 
@@ -35,6 +49,10 @@ export interface RunningApi {
 export async function startApi(config: Config, options: StartOptions): Promise<RunningApi> {
   const infrastructure = await buildInfrastructure(config, options);
   const app = await createHttpServer(infrastructure);
+  const parts: Part[] = [];
+  if (config.role !== 'worker') parts.push(startMirroring(infrastructure));
+  if (config.role !== 'api') parts.push(startCarrying(infrastructure));
+  infrastructure.liveJobs.start();
   await app.listen(config.listen.port, config.listen.host);
   return {
     app,
@@ -42,11 +60,51 @@ export async function startApi(config: Config, options: StartOptions): Promise<R
     url: await app.getUrl(),
     close: async () => {
       infrastructure.readiness.stop();
-      await app.close();
+      infrastructure.openStreams.close();
+      await Promise.all([app.close(), ...parts.map((part) => part.close())]);
+      await infrastructure.liveJobs.close();
       await infrastructure.kube.close();
       await infrastructure.database.close();
     },
   };
+}
+
+/** The cluster is mirrored by one replica at a time. */
+function startMirroring(infrastructure: Infrastructure): Part {
+  const { config, database, cluster, kube, logger, metrics, readiness } = infrastructure;
+  const counters = seriesMetrics(metrics);
+  let projector: Projector | undefined;
+  const leader = new LeaderDuties({ url: database.url, lockName: `coxswain/mirror/${cluster.id}`, logger }, () => {
+    const projecting = new Projector({ database, cluster, kube, logger });
+    projector = projecting;
+    const store = new SeriesStore(database, cluster);
+    const subscriber = new SeriesSubscriber({ operator: config.operator, store, kube, logger, metrics: counters });
+    return [(signal) => projecting.run(signal), (signal) => subscriber.run(signal)];
+  });
+  readiness.add({
+    name: 'projector',
+    check: () =>
+      leader.isLeader && projector?.isSynced !== true ? 'has not compared every row with the cluster yet' : undefined,
+  });
+  metrics.gauge({
+    name: 'coxswain_api_mirror_leader',
+    help: 'Whether this replica mirrors the cluster.',
+    collect: () => (leader.isLeader ? 1 : 0),
+  });
+  metrics.gauge({
+    name: 'coxswain_api_cluster_outage_seconds',
+    help: 'For how long the mirroring replica has not heard the cluster.',
+    collect: () => (leader.isLeader ? (projector?.outageMs() ?? 0) / 1000 : 0),
+  });
+  leader.start();
+  return leader;
+}
+
+function startCarrying(infrastructure: Infrastructure): Part {
+  const { database, cluster, kube, logger, metrics } = infrastructure;
+  const queue = new ApplyQueue({ database, writer: new ClusterWriter({ database, cluster, kube }), logger, metrics });
+  queue.start();
+  return queue;
 }
 
 async function buildInfrastructure(config: Config, options: StartOptions): Promise<Infrastructure> {
@@ -80,6 +138,8 @@ async function buildInfrastructure(config: Config, options: StartOptions): Promi
     clock: options.clock ?? { now: () => new Date() },
     pageTokens: new PageTokens(await ensurePageTokenSecret(database)),
     readiness,
+    liveJobs: new LiveJobs(database.url),
+    openStreams: new OpenStreams(),
   };
 }
 

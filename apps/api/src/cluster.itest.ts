@@ -1,0 +1,199 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { API_GROUP_VERSION, LABELS } from '@coxswain/api-types';
+import { aJobSpec } from '@coxswain/api-types/testing';
+import { type ControlPlane, type Postgres, startControlPlane, startPostgres, waitFor } from '@coxswain/test-harness';
+import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
+
+const CRDS = resolve(import.meta.dirname, '../../../charts/coxswain/crds');
+const JOBS = '/v1/projects/research/jobs';
+
+let postgres: Postgres;
+let cluster: ControlPlane;
+let api: ApiUnderTest;
+let token: string;
+
+beforeAll(async () => {
+  [postgres, cluster] = await Promise.all([
+    startPostgres(),
+    startControlPlane({ scheduler: false, controllerManager: false }),
+  ]);
+  const names = await readdir(CRDS);
+  for (const name of names.filter((file) => file.endsWith('.yaml'))) {
+    await cluster.kubectl(['apply', '-f', '-'], { input: await readFile(join(CRDS, name), 'utf8') });
+  }
+  await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
+  await cluster.kubectl(['create', 'namespace', 'research']);
+  await cluster.kubectl(['create', 'namespace', 'unowned']);
+  api = await startApiUnderTest({
+    databaseUrl: await postgres.createDatabase('api'),
+    environment: { COXSWAIN_ROLE: 'all', COXSWAIN_KUBECONFIG: cluster.adminKubeconfigPath },
+  });
+  token = await api.project('research');
+}, 240_000);
+
+afterAll(async () => {
+  await api?.close();
+  await Promise.all([cluster?.stop(), postgres?.stop()]);
+}, 60_000);
+
+interface Resource {
+  readonly metadata: { readonly uid: string; readonly labels?: Record<string, string> };
+  readonly spec: { readonly suspend: boolean; readonly cancel: boolean; readonly layout: Record<string, number> };
+}
+
+const resourceOf = async (name: string): Promise<Resource> =>
+  JSON.parse(await cluster.kubectl(['get', 'trainingjob', name, '-n', 'research', '-o', 'json'])) as Resource;
+const manifest = (name: string, namespace = 'research', labels: Record<string, string> = {}): string =>
+  JSON.stringify({
+    apiVersion: API_GROUP_VERSION,
+    kind: 'TrainingJob',
+    metadata: { name, namespace, labels },
+    spec: aJobSpec(),
+  });
+const submit = async (name: string): Promise<{ id: string; uid: string }> => {
+  const made = await api.send('POST', JOBS, { token, body: { name, spec: aJobSpec() } });
+  return waitFor(
+    async () => {
+      const { body } = await api.send('GET', `${JOBS}/${made.body.id}`, { token });
+      return body.uid !== null && (body as { id: string; uid: string });
+    },
+    { deadlineMs: 15_000, what: `the UID of ${name}` },
+  );
+};
+const untilJob = (
+  id: string,
+  what: string,
+  condition: (job: { state: string; summary: string }) => boolean,
+): Promise<unknown> =>
+  waitFor(async () => condition((await api.send('GET', `${JOBS}/${id}`, { token })).body), {
+    deadlineMs: 15_000,
+    what,
+  });
+
+describe('between row and resource', () => {
+  it('a submitted job is created in the cluster with our id, and its row learns the UID', async () => {
+    const job = await submit('carried');
+    const resource = await resourceOf('carried');
+    expect(resource.metadata).toMatchObject({ uid: job.uid, labels: { [LABELS.jobId]: job.id } });
+    await untilJob(job.id, 'state Queued', ({ state }) => state === 'Queued');
+    const outbox = await api.running.infrastructure.database.query('SELECT 1 FROM outbox');
+    expect(outbox.rows).toHaveLength(0);
+  });
+
+  it('suspend, resume on another layout and cancel reach the resource; cancel beats resume', async () => {
+    const job = await submit('steered');
+    const spec = async (): Promise<Resource['spec']> => (await resourceOf('steered')).spec;
+    await api.send('POST', `${JOBS}/${job.id}/suspend`, { token });
+    await waitFor(async () => (await spec()).suspend, { deadlineMs: 15_000, what: 'suspend' });
+    const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2 };
+    const resumed = await api.send('POST', `${JOBS}/${job.id}/resume`, { token, body: { layout } });
+    expect(resumed.status).toBe(200);
+    await waitFor(async () => !(await spec()).suspend && (await spec()).layout, { deadlineMs: 15_000, what: 'resume' });
+    expect((await spec()).layout).toEqual(layout);
+    await api.send('POST', `${JOBS}/${job.id}/cancel`, { token });
+    expect((await api.send('POST', `${JOBS}/${job.id}/resume`, { token })).body.code).toBe('CONFLICT');
+    await waitFor(async () => (await spec()).cancel, { deadlineMs: 15_000, what: 'cancel' });
+  });
+
+  it('a resume on another layout that overtakes its suspend still arrives', async () => {
+    const job = await submit('overtaken');
+    await api.send('POST', `${JOBS}/${job.id}/suspend`, { token });
+    const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 2, dataParallelDegree: 2 };
+    await api.send('POST', `${JOBS}/${job.id}/resume`, { token, body: { layout } });
+    await waitFor(
+      async () => {
+        const { spec } = await resourceOf('overtaken');
+        return !spec.suspend && spec.layout['pipelineParallelDegree'] === 2;
+      },
+      { deadlineMs: 15_000, what: 'the new layout' },
+    );
+  });
+
+  it('a deleted job is deleted in the cluster and its record stays', async () => {
+    const job = await submit('removed');
+    expect((await api.send('DELETE', `${JOBS}/${job.id}`, { token })).status).toBe(202);
+    await untilJob(job.id, 'state Deleted', ({ state }) => state === 'Deleted');
+    await expect(resourceOf('removed')).rejects.toThrow(/not found/i);
+  });
+
+  it('a name that kubectl took is refused in words, and the foreign job is left as it is', async () => {
+    // The projector must not know it yet, as in the race: the row comes first.
+    await api.running.infrastructure.database.transaction(async (sql) => {
+      await sql.query('LOCK TABLE outbox IN ACCESS EXCLUSIVE MODE');
+      await cluster.kubectl(['create', '-f', '-'], { input: manifest('taken') });
+    });
+    const foreign = await resourceOf('taken');
+    const answer = await api.send('POST', JOBS, { token, body: { name: 'taken', spec: aJobSpec() } });
+    if (answer.status === 201) {
+      await untilJob(
+        answer.body.id,
+        'state Refused',
+        ({ state, summary }) => state === 'Refused' && summary.includes('taken'),
+      );
+    } else {
+      expect(answer).toMatchObject({ status: 409, body: { code: 'NAME_TAKEN' } });
+    }
+    expect((await resourceOf('taken')).metadata).toMatchObject({ uid: foreign.metadata.uid });
+  });
+
+  it('a missing object is never brought back by a command', async () => {
+    const job = await submit('gone');
+    await cluster.kubectl(['delete', 'trainingjob', 'gone', '-n', 'research']);
+    await api.send('POST', `${JOBS}/${job.id}/suspend`, { token });
+    await untilJob(job.id, 'state Deleted', ({ state }) => state === 'Deleted');
+    await expect(resourceOf('gone')).rejects.toThrow(/not found/i);
+  });
+
+  it('a job made with kubectl appears in its project, and in an unowned namespace to administrators only', async () => {
+    await cluster.kubectl(['create', '-f', '-'], { input: manifest('by-hand') });
+    await cluster.kubectl(['create', '-f', '-'], { input: manifest('by-nobody', 'unowned') });
+    const names = async (project: string, as: string): Promise<string[]> =>
+      ((await api.send('GET', `/v1/projects/${project}/jobs`, { token: as })).body.items as { name: string }[]).map(
+        ({ name }) => name,
+      );
+    await waitFor(async () => (await names('research', token)).includes('by-hand'), {
+      deadlineMs: 15_000,
+      what: 'the row',
+    });
+    await waitFor(async () => (await names('-', api.adminToken)).includes('by-nobody'), {
+      deadlineMs: 15_000,
+      what: 'the row',
+    });
+    expect(await names('research', token)).not.toContain('by-nobody');
+    expect((await api.send('GET', '/v1/projects/-/jobs', { token })).status).toBe(404);
+    await cluster.kubectl(['delete', 'trainingjob', 'by-hand', '-n', 'research']);
+    await waitFor(async () => !(await names('research', token)).includes('by-hand'), {
+      deadlineMs: 15_000,
+      what: 'the row to go',
+    });
+  });
+
+  it('events tell of the submission, over REST and as a stream', async () => {
+    const job = await submit('told');
+    const events = await waitFor(
+      async () => {
+        const { body } = await api.send('GET', `${JOBS}/${job.id}/events`, { token });
+        return body.items.length > 0 && (body.items as { id: number; type: string }[]);
+      },
+      { deadlineMs: 15_000, what: 'an event' },
+    );
+    expect(events[0]).toMatchObject({ type: 'Submitted' });
+    const stop = new AbortController();
+    const response = await fetch(`${api.running.url}${JOBS}/${job.id}/events/stream`, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: stop.signal,
+    });
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    let text = '';
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const readUntil = async (wanted: string): Promise<void> => {
+      while (!text.includes(wanted)) text += (await reader?.read())?.value ?? '';
+    };
+    await readUntil('event: job');
+    expect(text).toContain(`id: ${events[0]?.id}`);
+    await api.send('POST', `${JOBS}/${job.id}/suspend`, { token });
+    await readUntil('"suspend":true');
+    stop.abort();
+  });
+});

@@ -1,0 +1,34 @@
+import { API_GROUP, API_VERSION, type Checkpoint, type Placement, type TrainingJob } from '@coxswain/api-types';
+import { KubeApiError, resourcePath } from '@coxswain/kube';
+
+/** Collection of all objects of a kind of ours. */
+export function collectionOf(plural: 'trainingjobs' | 'checkpoints' | 'placements', namespace?: string): string {
+  return resourcePath({
+    group: API_GROUP,
+    version: API_VERSION,
+    plural,
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+}
+
+/** One TrainingJob. */
+export function trainingJobPath(job: { readonly namespace: string; readonly name: string }): string {
+  return resourcePath({
+    group: API_GROUP,
+    version: API_VERSION,
+    plural: 'trainingjobs',
+    namespace: job.namespace,
+    name: job.name,
+  });
+}
+
+/** The kinds that are mirrored, as the watch delivers them: metadata is complete. */
+export type Served<T extends TrainingJob | Checkpoint | Placement> = T & {
+  readonly metadata: { readonly namespace: string; readonly uid: string; readonly resourceVersion: string };
+};
+
+/** What the API server's Status says, without the request line that our client puts before it. */
+export function sentenceOf(error: unknown): string {
+  if (!(error instanceof KubeApiError)) return error instanceof Error ? error.message : String(error);
+  return error.message.replace(/^[A-Z]+ \S+ was answered \d+: /, '').slice(0, 2_000);
+}

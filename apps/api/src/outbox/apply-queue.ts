@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger, Metrics } from '@coxswain/telemetry';
+import { type Database, Listener } from '@coxswain/persistence';
+import { createPostgresBackend, type PostgresPoolConfig, withBackend } from 'bullmq';
+import type { ClusterWriter } from './cluster-writer.ts';
+import { OUTBOX_CHANNEL } from './outbox.ts';
+
+const QUEUE = 'apply-job';
+/** A pending row that has no queue entry any more (or never had one) is found after this time. */
+const SWEEP_MS = 10_000;
+const RELAY_POLL_MS = 1_000;
+const RELAY_BATCH = 100;
+
+/** All that a queue entry says; everything else is read from the row when its turn comes. */
+interface ApplyEntry {
+  readonly jobId: string;
+}
+
+const { Queue, Worker } = withBackend(createPostgresBackend);
+
+/** What the worker process needs. */
+export interface ApplyQueueParts {
+  readonly database: Database;
+  readonly writer: ClusterWriter;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly concurrency?: number;
+}
+
+/**
+ * Carries wishes from the outbox to the cluster: a relay moves outbox rows into the queue, workers take entries from it, and a sweep puts
+ * back what the queue has lost. The queue is a hint; the truth is `intent > applied_intent` in the row.
+ */
+export class ApplyQueue {
+  readonly #parts: ApplyQueueParts;
+  readonly #stop = new AbortController();
+  #wake: () => void = () => undefined;
+  #running: Promise<unknown> | undefined;
+  #closers: (() => Promise<unknown>)[] = [];
+
+  constructor(parts: ApplyQueueParts) {
+    this.#parts = parts;
+  }
+
+  /** Connects and begins. The queue makes its own tables, in a schema of its own, under a lock of its own. */
+  start(): void {
+    const { database, writer, logger, metrics } = this.#parts;
+    const connection: PostgresPoolConfig = { connectionString: database.url, schema: 'bullmq', migrate: true, max: 4 };
+    const queue = new Queue<ApplyEntry>(QUEUE, { connection });
+    const outcomes = metrics.counter({
+      name: 'coxswain_api_apply_total',
+      help: 'Queue entries that were carried to the cluster, by outcome.',
+      labelNames: ['outcome'],
+    });
+    const worker = new Worker<ApplyEntry>(QUEUE, (entry) => writer.apply(entry.data.jobId), {
+      connection,
+      concurrency: this.#parts.concurrency ?? 4,
+    });
+    const trouble = (error: Error): void => logger.warn({ reason: error.message }, 'queue trouble');
+    queue.on('error', trouble);
+    worker.on('error', trouble);
+    worker.on('completed', () => outcomes.inc({ outcome: 'applied' }));
+    worker.on('failed', (entry, error) => {
+      outcomes.inc({ outcome: 'failed' });
+      logger.warn(
+        { job: entry?.data.jobId, reason: error.message },
+        'a job could not be carried to the cluster; it is tried again',
+      );
+    });
+    const listener = new Listener({
+      url: database.url,
+      channels: [OUTBOX_CHANNEL],
+      onNotification: () => this.#wake(),
+      onConnected: () => this.#wake(),
+    });
+    listener.start();
+    this.#closers = [() => listener.close(), () => worker.close(), () => queue.close()];
+    const add = async (jobId: string, entryId: string): Promise<void> => {
+      await queue.add(
+        'apply',
+        { jobId },
+        {
+          jobId: entryId,
+          attempts: 8,
+          backoff: { type: 'exponential', delay: 250, jitter: 0.5 },
+          removeOnComplete: true,
+          removeOnFail: true,
+        },
+      );
+    };
+    this.#running = Promise.all([this.#relay(add), this.#sweep(add)]);
+  }
+
+  /** Takes no more entries, lets those under way end, closes connections. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#wake();
+    await this.#running;
+    for (const close of this.#closers) await close().catch(() => undefined);
+  }
+
+  /** Adding before deleting: a crash in between adds twice, which changes nothing. */
+  async #relay(add: (jobId: string, entryId: string) => Promise<void>): Promise<void> {
+    await this.#repeat('relay', async () => {
+      const { database } = this.#parts;
+      for (;;) {
+        const moved = await database.transaction(async (sql) => {
+          const found = await sql.query<{ id: string; job_id: string }>(
+            'SELECT id, job_id FROM outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED',
+            [RELAY_BATCH],
+          );
+          for (const row of found.rows) await add(row.job_id, `outbox-${row.id}`);
+          await sql.query('DELETE FROM outbox WHERE id = ANY ($1::bigint[])', [found.rows.map((row) => row.id)]);
+          return found.rows.length;
+        });
+        if (moved < RELAY_BATCH) return RELAY_POLL_MS;
+      }
+    });
+  }
+
+  async #sweep(add: (jobId: string, entryId: string) => Promise<void>): Promise<void> {
+    await this.#repeat('sweep', async () => {
+      const found = await this.#parts.database.query<{ id: string; intent: string }>(
+        `SELECT id, intent FROM jobs
+          WHERE intent > applied_intent AND deleted_at IS NULL AND updated_at < now() - make_interval(secs => $1) LIMIT 500`,
+        [SWEEP_MS / 1000],
+      );
+      for (const row of found.rows) await add(row.id, `sweep-${row.id}-${row.intent}`);
+      return SWEEP_MS;
+    });
+  }
+
+  /** Runs `round` until closed, again after as many milliseconds as it answers; the relay is woken earlier by a notification. */
+  async #repeat(name: 'relay' | 'sweep', round: () => Promise<number>): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      let pauseMs = 1_000;
+      try {
+        pauseMs = await round();
+      } catch (error) {
+        this.#parts.logger.warn(
+          { part: name, reason: (error as Error).message },
+          'the outbox could not be read; trying again',
+        );
+      }
+      if (signal.aborted) return;
+      const woken = new AbortController();
+      if (name === 'relay') this.#wake = () => woken.abort();
+      await delay(pauseMs, undefined, { signal: AbortSignal.any([signal, woken.signal]) }).catch(() => undefined);
+    }
+  }
+}

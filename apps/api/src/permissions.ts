@@ -1,0 +1,25 @@
+import { API_GROUP } from '@coxswain/api-types';
+
+/** One rule of a Kubernetes Role or ClusterRole. */
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+const READ = ['get', 'list', 'watch'] as const;
+
+/** Everything that the API may do in every namespace. The chart's ClusterRole is compared with it. */
+export const CLUSTER_RULES: readonly PolicyRule[] = [
+  { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'create', 'patch', 'delete'] },
+  { apiGroups: [API_GROUP], resources: ['checkpoints', 'placements'], verbs: [...READ] },
+  { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
+  { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+];
+
+/** What it may do in the operator's namespace, when the operator's CA comes from a Secret. */
+export const CA_SECRET_RULES = (options: { readonly secretName: string }): readonly PolicyRule[] => [
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get'], resourceNames: [options.secretName] },
+];

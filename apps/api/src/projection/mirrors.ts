@@ -1,0 +1,92 @@
+import { type Checkpoint, NODE_LABELS, type Placement } from '@coxswain/api-types';
+import type { KubeObject } from '@coxswain/kube';
+import type { Sql } from '@coxswain/persistence';
+import type { Cluster } from '../infrastructure/tokens.ts';
+
+/** Which object is gone, and up to which resourceVersion everything was seen. */
+export interface Vanished {
+  readonly namespace: string;
+  readonly name: string;
+  readonly presentUid?: string | undefined;
+  readonly seenUpTo: string;
+}
+
+/** Writes a checkpoint’s row, never backwards. */
+export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: Checkpoint): Promise<void> {
+  const { uid, namespace, name, resourceVersion, creationTimestamp } = checkpoint.metadata;
+  await sql.query(
+    `INSERT INTO checkpoints (cluster_id, uid, namespace, name, job_uid, spec, state, message, resource_version, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::numeric, $10)
+     ON CONFLICT (cluster_id, uid) DO UPDATE
+       SET spec = excluded.spec, state = excluded.state, message = excluded.message, resource_version = excluded.resource_version
+       WHERE checkpoints.resource_version < excluded.resource_version`,
+    [
+      cluster.id,
+      uid,
+      namespace,
+      name,
+      checkpoint.spec.jobUid,
+      JSON.stringify(checkpoint.spec),
+      checkpoint.status?.state ?? 'Complete',
+      checkpoint.status?.message ?? null,
+      resourceVersion,
+      creationTimestamp,
+    ],
+  );
+}
+
+/** Writes a placement’s row, never backwards. */
+export async function projectPlacement(sql: Sql, cluster: Cluster, placement: Placement): Promise<void> {
+  const { uid, namespace, name, resourceVersion } = placement.metadata;
+  await sql.query(
+    `INSERT INTO placements (cluster_id, uid, namespace, name, job_uid, epoch, spec, resource_version)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8::numeric)
+     ON CONFLICT (cluster_id, uid) DO UPDATE SET spec = excluded.spec, resource_version = excluded.resource_version
+       WHERE placements.resource_version < excluded.resource_version`,
+    [
+      cluster.id,
+      uid,
+      namespace,
+      name,
+      placement.spec.jobUid,
+      placement.spec.epoch,
+      JSON.stringify(placement.spec),
+      resourceVersion,
+    ],
+  );
+}
+
+/** Writes a node’s fabric labels; the rest of a node changes often and is of no interest here. */
+export async function projectNode(sql: Sql, cluster: Cluster, node: KubeObject): Promise<void> {
+  const labels = node.metadata.labels ?? {};
+  const fabric = Object.values(NODE_LABELS).flatMap((label) =>
+    labels[label] === undefined ? [] : [[label, labels[label]]],
+  );
+  await sql.query(
+    `INSERT INTO nodes (cluster_id, uid, name, labels, resource_version) VALUES ($1, $2, $3, $4, $5::numeric)
+     ON CONFLICT (cluster_id, uid) DO UPDATE SET labels = excluded.labels, resource_version = excluded.resource_version
+       WHERE nodes.resource_version < excluded.resource_version AND nodes.labels <> excluded.labels`,
+    [
+      cluster.id,
+      node.metadata.uid,
+      node.metadata.name,
+      JSON.stringify(Object.fromEntries(fabric)),
+      node.metadata.resourceVersion,
+    ],
+  );
+}
+
+/** Marks the rows of that name whose object is gone. */
+export async function markGone(
+  sql: Sql,
+  cluster: Cluster,
+  gone: Vanished & { readonly table: 'checkpoints' | 'placements' | 'nodes' },
+): Promise<void> {
+  const isNode = gone.table === 'nodes';
+  await sql.query(
+    `UPDATE ${gone.table} SET deleted_at = now()
+      WHERE cluster_id = $1 AND name = $2 AND ($3::text IS NULL OR uid <> $3) AND deleted_at IS NULL
+        AND resource_version <= $4::numeric ${isNode ? '' : 'AND namespace = $5'}`,
+    [cluster.id, gone.name, gone.presentUid ?? null, gone.seenUpTo, ...(isNode ? [] : [gone.namespace])],
+  );
+}

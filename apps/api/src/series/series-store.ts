@@ -1,0 +1,112 @@
+import type { SeriesFrame } from '@coxswain/api-types';
+import type { Database } from '@coxswain/persistence';
+import type { Cluster } from '../infrastructure/tokens.ts';
+import { JOB_CHANNEL } from '../outbox/outbox.ts';
+
+/** A step of one pod's ranks; rank 0's pod knows loss and tokens, the others send their timings. */
+export type StepFrame = Extract<SeriesFrame, { kind: 'step' }>;
+
+/** Frames that are known to be missing; null: an unknown number, the stream began anew. */
+export interface Gap {
+  readonly bootId: string;
+  readonly missedFrames: number | null;
+}
+
+/** Writes series in batches. Writing a frame twice changes nothing. */
+export class SeriesStore {
+  readonly #database: Database;
+  readonly #cluster: Cluster;
+
+  constructor(database: Database, cluster: Cluster) {
+    this.#database = database;
+    this.#cluster = cluster;
+  }
+
+  /**
+   * One transaction for the whole batch. A step that several pods report is one row: what one knows fills what another does not, and the
+   * slowest decides how long it took.
+   */
+  async write(frames: readonly StepFrame[], gaps: readonly Gap[]): Promise<void> {
+    await this.#database.transaction(async (sql) => {
+      for (const gap of gaps) {
+        await sql.query('INSERT INTO series_gaps (cluster_id, boot_id, missed_frames) VALUES ($1, $2, $3)', [
+          this.#cluster.id,
+          gap.bootId,
+          gap.missedFrames,
+        ]);
+      }
+      if (frames.length === 0) return;
+      const steps = mergeSteps(frames);
+      await sql.query(
+        `INSERT INTO steps (cluster_id, job_uid, epoch, step, loss, tokens, step_time_ms, grad_norm, learning_rate, at)
+         SELECT $1, s.* FROM jsonb_to_recordset($2::jsonb) AS s (
+           "jobUid" text, epoch integer, step bigint, loss double precision, tokens bigint, "stepTimeMs" double precision,
+           "gradNorm" double precision, "learningRate" double precision, at timestamptz)
+         ON CONFLICT (cluster_id, job_uid, epoch, step) DO UPDATE
+           SET loss = coalesce(steps.loss, excluded.loss), tokens = coalesce(steps.tokens, excluded.tokens),
+               step_time_ms = greatest(steps.step_time_ms, excluded.step_time_ms),
+               grad_norm = coalesce(steps.grad_norm, excluded.grad_norm),
+               learning_rate = coalesce(steps.learning_rate, excluded.learning_rate),
+               change = nextval('step_changes')
+           WHERE (steps.loss IS NULL AND excluded.loss IS NOT NULL) OR (steps.tokens IS NULL AND excluded.tokens IS NOT NULL)
+              OR (steps.grad_norm IS NULL AND excluded.grad_norm IS NOT NULL) OR excluded.step_time_ms > steps.step_time_ms`,
+        [this.#cluster.id, JSON.stringify(steps)],
+      );
+      await sql.query(
+        `INSERT INTO rank_steps (cluster_id, job_uid, rank, epoch, step, step_time_ms, timings_ms, at)
+         SELECT $1, r.* FROM jsonb_to_recordset($2::jsonb) AS r (
+           "jobUid" text, rank integer, epoch integer, step bigint, "stepTimeMs" double precision, "timingsMs" jsonb, at timestamptz)
+         ON CONFLICT (cluster_id, job_uid, rank) DO UPDATE
+           SET epoch = excluded.epoch, step = excluded.step, step_time_ms = excluded.step_time_ms,
+               timings_ms = excluded.timings_ms, at = excluded.at
+           WHERE (excluded.epoch, excluded.step) > (rank_steps.epoch, rank_steps.step)`,
+        [this.#cluster.id, JSON.stringify(latestPerRank(frames))],
+      );
+      const uids = [...new Set(frames.map((frame) => frame.jobUid))];
+      await sql.query('SELECT pg_notify($3, id::text) FROM jobs WHERE cluster_id = $1 AND uid = ANY ($2::text[])', [
+        this.#cluster.id,
+        uids,
+        JOB_CHANNEL,
+      ]);
+    });
+  }
+}
+
+type StepValues = Pick<
+  StepFrame,
+  'jobUid' | 'epoch' | 'step' | 'loss' | 'tokens' | 'stepTimeMs' | 'gradNorm' | 'learningRate' | 'at'
+>;
+
+/** One entry per step: a statement cannot touch the same row twice. */
+function mergeSteps(frames: readonly StepFrame[]): readonly StepValues[] {
+  const byKey = new Map<string, StepValues>();
+  for (const { jobUid, epoch, step, loss, tokens, stepTimeMs, gradNorm, learningRate, at } of frames) {
+    const key = `${jobUid}/${epoch}/${step}`;
+    const known = byKey.get(key);
+    byKey.set(key, {
+      jobUid,
+      epoch,
+      step,
+      loss: known?.loss ?? loss,
+      tokens: known?.tokens ?? tokens,
+      stepTimeMs: Math.max(known?.stepTimeMs ?? 0, stepTimeMs),
+      gradNorm: known?.gradNorm ?? gradNorm,
+      learningRate: known?.learningRate ?? learningRate,
+      at: known?.at ?? at,
+    });
+  }
+  return [...byKey.values()];
+}
+
+function latestPerRank(frames: readonly StepFrame[]): readonly unknown[] {
+  const byRank = new Map<string, { readonly epoch: number; readonly step: number }>();
+  for (const { jobUid, epoch, step, at, ranks } of frames) {
+    for (const { rank, stepTimeMs, timingsMs } of ranks) {
+      const key = `${jobUid}/${rank}`;
+      const known = byRank.get(key);
+      if (known !== undefined && (known.epoch > epoch || (known.epoch === epoch && known.step > step))) continue;
+      byRank.set(key, { jobUid, rank, epoch, step, stepTimeMs, timingsMs, at } as never);
+    }
+  }
+  return [...byRank.values()];
+}

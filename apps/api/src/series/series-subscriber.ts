@@ -1,0 +1,227 @@
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SERIES_PATH, SeriesFrame } from '@coxswain/api-types';
+import { type KubeClient, resourcePath } from '@coxswain/kube';
+import type { Logger, Metrics } from '@coxswain/telemetry';
+import type { Config } from '../config/config.ts';
+import type { Gap, SeriesStore, StepFrame } from './series-store.ts';
+
+/** Frames are written at most so late. */
+const FLUSH_MS = 250;
+/** The operator sends a sign of life every 10 s. */
+const SILENCE_MS = 30_000;
+const CONNECT_MS = 5_000;
+const MAX_RETRY_MS = 5_000;
+/** While the database is away so many frames wait; more are dropped and recorded as a gap. */
+const MAX_BUFFERED = 20_000;
+
+/** What the subscriber needs. */
+export interface SubscriberParts {
+  readonly operator: Config['operator'];
+  readonly store: SeriesStore;
+  readonly kube: Pick<KubeClient, 'get'>;
+  readonly logger: Logger;
+  readonly metrics: SeriesMetrics;
+}
+
+/** What is counted. */
+export interface SeriesMetrics {
+  readonly frames: { inc(labels: { outcome: string }, by?: number): void };
+}
+
+/** Makes the counter once per process: duties come and go. */
+export function seriesMetrics(metrics: Metrics): SeriesMetrics {
+  const help = 'Frames of the operator’s series stream, by outcome.';
+  return { frames: metrics.counter({ name: 'coxswain_api_series_frames_total', help, labelNames: ['outcome'] }) };
+}
+
+/**
+ * Reads the leading operator's stream of steps and stores it. Best effort by design: a frame that was dropped on the way shows as a jump of
+ * the sequence and is recorded as a gap. It tries each address in turn and follows the leader that a follower names.
+ */
+export class SeriesSubscriber {
+  readonly #parts: SubscriberParts;
+  #bootId: string | undefined;
+  #sequence: number | undefined;
+  #frames: StepFrame[] = [];
+  #gaps: Gap[] = [];
+  #dropped = 0;
+
+  constructor(parts: SubscriberParts) {
+    this.#parts = parts;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { seriesUrls } = this.#parts.operator;
+    if (seriesUrls.length === 0) return waitForAbort(signal);
+    await Promise.all([this.#read(signal), this.#flushRegularly(signal)]);
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const { seriesUrls } = this.#parts.operator;
+    let leaderUrl: string | undefined;
+    let failures = 0;
+    for (let turn = 0; !signal.aborted; turn++) {
+      const url = leaderUrl ?? seriesUrls[turn % seriesUrls.length] ?? '';
+      leaderUrl = undefined;
+      try {
+        leaderUrl = await this.#readFrom(url, signal);
+        failures = leaderUrl === undefined ? 0 : failures + 1;
+      } catch (error) {
+        failures++;
+        this.#parts.logger.debug({ url, reason: (error as Error).message }, 'the series stream ended; trying again');
+      }
+      const pauseMs = Math.min(MAX_RETRY_MS, 100 * 2 ** Math.min(failures, 6));
+      if (!signal.aborted) await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Reads until the stream ends. Answers the leader's URL when this replica is not the leader. */
+  async #readFrom(url: string, signal: AbortSignal): Promise<string | undefined> {
+    const ended = new AbortController();
+    const both = AbortSignal.any([signal, ended.signal]);
+    let silence = setTimeout(() => ended.abort(), CONNECT_MS);
+    const heard = (): void => {
+      clearTimeout(silence);
+      silence = setTimeout(() => ended.abort(), SILENCE_MS);
+    };
+    try {
+      const response = await this.#connect(url, both);
+      if (response.statusCode !== 200) return await leaderNamedBy(response);
+      heard();
+      this.#parts.logger.info({ url }, 'reading series');
+      for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
+        heard();
+        this.#take(line);
+      }
+      return undefined;
+    } finally {
+      clearTimeout(silence);
+      ended.abort();
+    }
+  }
+
+  async #connect(url: string, signal: AbortSignal): Promise<IncomingMessage> {
+    const { operator, kube } = this.#parts;
+    const [ca, token] = await Promise.all([
+      readCa(operator.ca, kube),
+      operator.tokenFile === undefined ? undefined : readFile(operator.tokenFile, 'utf8'),
+    ]);
+    const target = new URL(SERIES_PATH, url);
+    if (this.#bootId !== undefined) {
+      target.searchParams.set('bootId', this.#bootId);
+      target.searchParams.set('after', String(this.#sequence ?? 0));
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const headers = {
+      accept: 'application/x-ndjson',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }),
+    };
+    const sent = httpsRequest(target, { signal, headers, agent: false, ...(ca === undefined ? {} : { ca }) }, resolve);
+    sent.on('error', reject);
+    sent.end();
+    return promise;
+  }
+
+  #take(line: string): void {
+    const frame = parseFrame(line);
+    if (frame === undefined) {
+      this.#parts.metrics.frames.inc({ outcome: 'malformed' });
+      return;
+    }
+    this.#noteGap(frame);
+    if (frame.kind === 'keepalive') return;
+    if (this.#frames.length >= MAX_BUFFERED) {
+      this.#dropped++;
+      this.#parts.metrics.frames.inc({ outcome: 'dropped' });
+      return;
+    }
+    this.#frames.push(frame);
+  }
+
+  /** A step frame continues the sequence by one; a keepalive repeats the number of the newest frame that there is. */
+  #noteGap(frame: SeriesFrame): void {
+    if (frame.bootId !== this.#bootId) {
+      // What an earlier boot had not sent is lost with it, unless this is the first we ever hear.
+      if (this.#bootId !== undefined) this.#gaps.push({ bootId: frame.bootId, missedFrames: null });
+      this.#bootId = frame.bootId;
+      this.#sequence = undefined;
+    }
+    if (frame.kind === 'keepalive') return;
+    const expected = (this.#sequence ?? 0) + 1;
+    if (frame.sequence > expected) this.#gaps.push({ bootId: frame.bootId, missedFrames: frame.sequence - expected });
+    this.#sequence = Math.max(this.#sequence ?? 0, frame.sequence);
+  }
+
+  async #flushRegularly(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await delay(FLUSH_MS, undefined, { signal }).catch(() => undefined);
+      await this.#flush();
+    }
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#dropped > 0) this.#gaps.push({ bootId: this.#bootId ?? '', missedFrames: this.#dropped });
+    this.#dropped = 0;
+    const frames = this.#frames.slice(0, 2_000);
+    const gaps = this.#gaps;
+    if (frames.length === 0 && gaps.length === 0) return;
+    try {
+      await this.#parts.store.write(frames, gaps);
+      this.#frames.splice(0, frames.length);
+      this.#gaps = this.#gaps.slice(gaps.length);
+      this.#parts.metrics.frames.inc({ outcome: 'stored' }, frames.length);
+    } catch (error) {
+      this.#parts.logger.warn(
+        { reason: (error as Error).message, waiting: this.#frames.length },
+        'series could not be stored; trying again',
+      );
+    }
+  }
+}
+
+function parseFrame(line: string): SeriesFrame | undefined {
+  try {
+    const result = SeriesFrame.safeParse(JSON.parse(line));
+    return result.success && !Number.isNaN(Date.parse(result.data.at)) ? result.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function leaderNamedBy(response: IncomingMessage): Promise<string | undefined> {
+  let text = '';
+  for await (const chunk of response) {
+    text += String(chunk);
+    if (text.length > 16_384) break;
+  }
+  try {
+    const { leaderUrl } = JSON.parse(text) as { readonly leaderUrl?: unknown };
+    if (typeof leaderUrl === 'string' && leaderUrl.startsWith('https://')) return leaderUrl;
+  } catch {
+    // Not ours; the status alone is told.
+  }
+  throw new Error(`the operator answered ${response.statusCode ?? 0}`);
+}
+
+async function readCa(source: Config['operator']['ca'], kube: Pick<KubeClient, 'get'>): Promise<string | undefined> {
+  if (source === undefined) return undefined;
+  if (source.kind === 'file') return readFile(source.path, 'utf8');
+  const path = resourcePath({
+    group: '',
+    version: 'v1',
+    plural: 'secrets',
+    namespace: source.namespace,
+    name: source.name,
+  });
+  const secret = await kube.get<{ readonly data?: Readonly<Record<string, string>> }>(path);
+  return Buffer.from(secret.data?.['ca.crt'] ?? '', 'base64').toString('utf8');
+}
+
+function waitForAbort(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
