@@ -4,7 +4,15 @@ import { join } from 'node:path';
 
 import { createKubeClientOver, type ClientLimits, type KubeClient } from './client.ts';
 import { fileCredentials } from './credentials.ts';
-import { KubeApiError, isConflict, isGone, isInvalid, isNotFound, isOutcomeUnknown, isRetryable } from './errors.ts';
+import {
+  isConflict,
+  isGone,
+  isInvalid,
+  isNotFound,
+  isOutcomeUnknown,
+  isRetryable,
+  type KubeApiError,
+} from './errors.ts';
 import { resourcePath } from './paths.ts';
 import { FakeClock, settle } from './testing/index.ts';
 import { passGuard, type KubeTransport, type TransportAnswer, type TransportRequest } from './transport.ts';
