@@ -75,7 +75,7 @@ async function buildFromSource(missing: readonly BinaryName[], workshop: string,
   const noGo = await whyNoGo();
   if (noGo !== undefined) {
     throw new Error(
-      `${missing.join(', ')}: the official downloads are out of reach and ${noGo}; install Go (https://go.dev/doc/install), ` +
+      `${missing.join(', ')}: the official downloads are out of reach and ${noGo}; install Go 1.21 or later, ` +
         'or set KUBEBUILDER_ASSETS to a folder that has these programs at ' +
         missing.map((name) => `${name} ${BINARY_VERSIONS[name]}`).join(', '),
     );

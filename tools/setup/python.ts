@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import {
-  COMPLETE,
+  ENGINE_PYTHON_COMPLETE,
   ENGINE_REQUIREMENTS,
   enginePythonDirectory,
   lookUpEnginePython,
@@ -53,7 +53,7 @@ async function make(progress: Progress): Promise<void> {
     }
     await pip(python, ['--requirement', ENGINE_REQUIREMENTS]);
   });
-  writeFileSync(join(directory, COMPLETE), '');
+  writeFileSync(join(directory, ENGINE_PYTHON_COMPLETE), '');
 }
 
 function pip(python: string, args: readonly string[]): Promise<void> {

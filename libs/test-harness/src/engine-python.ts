@@ -13,13 +13,13 @@ export function enginePythonDirectory(): string {
 }
 
 /** The file that set-up writes last into that directory. */
-export const COMPLETE = 'complete';
+export const ENGINE_PYTHON_COMPLETE = 'complete';
 
 /** The Python that has PyTorch; undefined when set-up has yet to make it. */
 export function lookUpEnginePython(): string | undefined {
   const directory = enginePythonDirectory();
   const python = join(directory, 'bin/python');
-  return existsSync(join(directory, COMPLETE)) && existsSync(python) ? python : undefined;
+  return existsSync(join(directory, ENGINE_PYTHON_COMPLETE)) && existsSync(python) ? python : undefined;
 }
 
 /** Like {@link lookUpEnginePython}, but its absence is an error. */

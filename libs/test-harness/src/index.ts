@@ -41,7 +41,7 @@ export { GiveUp, waitFor, type WaitOptions } from './wait.ts';
 export { startPostgres, type Postgres, type PostgresOptions } from './postgres.ts';
 export { findChromium, type Chromium } from './chromium.ts';
 export {
-  COMPLETE,
+  ENGINE_PYTHON_COMPLETE,
   ENGINE_REQUIREMENTS,
   enginePythonDirectory,
   findEnginePython,
