@@ -1,4 +1,4 @@
-import { LABELS, isTrue, type Placement } from '@coxswain/api-types';
+import { LABELS, isTrue, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/test-harness';
 import { startWorld, type World } from './testing/world.ts';
 
@@ -94,13 +94,34 @@ describe('the operator', () => {
     const before = (await world.pods(namespace)).map(({ metadata }) => metadata.uid).toSorted();
     await first.stop();
 
-    const second = await world.operator({ identity: 'second' });
+    await world.operator({ identity: 'second' });
     world.kubelet.fateOf = () => ({ kind: 'exits', code: 0 });
     const complete = await world.until(job, 'complete', ({ status }) => status?.state === 'Complete');
 
     expect(complete.status?.epoch).toBe(1);
     expect((await world.pods(namespace)).map(({ metadata }) => metadata.uid).toSorted()).toEqual(before);
   }, 60_000);
+
+  it('goes on after it was killed, wherever that was, and still makes one gang of one epoch', async () => {
+    const namespace = await world.namespace();
+    const job = await world.job(namespace, 'survivor');
+    const moments: readonly ((job: TrainingJob) => boolean)[] = [
+      ({ metadata }) => (metadata.finalizers ?? []).length > 0,
+      ({ status }) => status?.epoch === 1,
+      ({ status }) => status?.attempts?.[0]?.stage === 'Released',
+      ({ status }) => status?.state === 'Running',
+    ];
+    for (const isReached of moments) {
+      const process = await world.operatorProcess();
+      await world.until(job, 'at the moment of the kill', isReached);
+      await process.kill();
+    }
+    await world.operator({ identity: 'last' });
+    world.kubelet.fateOf = () => ({ kind: 'exits', code: 0 });
+    const complete = await world.until(job, 'complete', ({ status }) => status?.state === 'Complete');
+    expect(complete.status).toMatchObject({ epoch: 1, restarts: { total: 0, charged: 0 } });
+    expect(await world.pods(namespace)).toHaveLength(2);
+  }, 90_000);
 
   it('lets one of two replicas lead, and the other take over when it goes', async () => {
     const replicas = [await world.operator({ identity: 'one' }), await world.operator({ identity: 'two' })];

@@ -111,11 +111,17 @@ describe('the report endpoint', () => {
 
   it('sends a launcher on to the leader when it asks a follower', async () => {
     const follower = await world.operator({ identity: 'follower' });
-    const launcher = await connect(0, { port: follower.reportPort });
-    expect(await launcher.heard('refused')).toMatchObject({
-      code: 'notLeader',
-      leaderUrl: `https://127.0.0.1:${operator.reportPort}`,
-    });
+    // It learns who leads when it asks for the lease itself, a moment after its start.
+    const refusal = await waitFor(
+      async () => {
+        const launcher = await connect(0, { port: follower.reportPort });
+        const heard = await launcher.heard('refused');
+        return 'leaderUrl' in heard ? heard : undefined;
+      },
+      { deadlineMs: 10_000, what: 'the follower to know the leader' },
+    );
+    const leaderUrl = `https://127.0.0.1:${operator.reportPort}`;
+    expect(refusal).toMatchObject({ code: 'notLeader', leaderUrl });
     await follower.stop();
   }, 30_000);
 

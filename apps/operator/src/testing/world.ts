@@ -1,14 +1,16 @@
+import { join } from 'node:path';
 import { API_GROUP_VERSION, type TrainingJob, type TrainingJobSpecInput } from '@coxswain/api-types';
 import {
   freePort,
   installChart,
   startControlPlane,
+  startProcess,
   SYSTEM_NAMESPACE,
   waitFor,
   type ControlPlane,
 } from '@coxswain/test-harness';
 import { createLogger } from '@coxswain/telemetry';
-import { readConfig, type Config } from '../config/config.ts';
+import { readConfig } from '../config/config.ts';
 import { startOperator, type Operator } from '../operator.ts';
 import { FakeKubelet } from './fake-kubelet.ts';
 
@@ -22,7 +24,8 @@ export interface World {
   /** A bound claim, without which the scheduler places no pod that names it. */
   claim(namespace: string, name: string): Promise<void>;
   operator(options?: { readonly identity?: string; readonly environment?: Record<string, string> }): Promise<Operator>;
-  config(options?: { readonly identity?: string; readonly environment?: Record<string, string> }): Promise<Config>;
+  /** The program itself as a process of its own, to be killed without warning. */
+  operatorProcess(): Promise<{ kill(): Promise<void> }>;
   job(namespace: string, name: string, spec?: Partial<TrainingJobSpecInput>): Promise<TrainingJob>;
   readJob(namespace: string, name: string): Promise<TrainingJob>;
   /** Waits until the job looks as wanted, and answers with it. */
@@ -65,12 +68,15 @@ export async function startWorld(): Promise<World> {
   const kubelet = new FakeKubelet(admin);
   kubelet.start();
   const operators: Operator[] = [];
+  const killable: (() => Promise<void>)[] = [];
   let namespaces = 0;
 
-  const config: World['config'] = async (options = {}) => {
+  const environment = async (
+    options: Parameters<World['operator']>[0] = {},
+  ): Promise<Readonly<Record<string, string>>> => {
     const kubeconfig = await plane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, serviceAccount: 'coxswain-operator' });
     const port = await freePort();
-    return readConfig({
+    return {
       COXSWAIN_KUBECONFIG: kubeconfig,
       COXSWAIN_NAMESPACE: SYSTEM_NAMESPACE,
       COXSWAIN_IDENTITY: options.identity ?? 'operator',
@@ -86,10 +92,10 @@ export async function startWorld(): Promise<World> {
       COXSWAIN_HEALTH_LISTEN_PORT: '0',
       COXSWAIN_LOG_LEVEL: process.env['COXSWAIN_TEST_LOG_LEVEL'] ?? 'error',
       ...options.environment,
-    });
+    };
   };
   const operator: World['operator'] = async (options) => {
-    const read = await config(options);
+    const read = readConfig(await environment(options));
     const started = await startOperator(read, { log: createLogger({ program: read.identity, level: read.logLevel }) });
     operators.push(started);
     return started;
@@ -103,7 +109,6 @@ export async function startWorld(): Promise<World> {
   return {
     plane,
     kubelet,
-    config,
     readJob,
     namespace: async () => {
       const name = `space-${(namespaces += 1)}`;
@@ -177,6 +182,19 @@ export async function startWorld(): Promise<World> {
       );
     },
     operator,
+    operatorProcess: async () => {
+      const main = join(import.meta.dirname, '../main.ts');
+      const handle = await startProcess({
+        name: 'operator',
+        command: process.execPath,
+        args: [main],
+        env: { PATH: process.env['PATH'], ...(await environment({ identity: 'mortal' })) },
+        logPath: join(plane.logsDirectory, 'operator.log'),
+      });
+      const kill = async (): Promise<void> => void (await handle.stop({ graceMs: 0 }));
+      killable.push(kill);
+      return { kill };
+    },
     clear: async () => {
       await plane.kubectl(['delete', 'trainingjobs', '--all', '--all-namespaces', '--wait=false']);
       // Finalizers go only by an operator's hand.
@@ -221,6 +239,7 @@ export async function startWorld(): Promise<World> {
       (await admin.json<{ items: RawPod[] }>({ method: 'GET', path: `/api/v1/namespaces/${namespace}/pods` })).items,
     stop: async () => {
       await Promise.allSettled(operators.map((running) => running.stop()));
+      await Promise.all(killable.map((kill) => kill()));
       await kubelet.stop();
       await plane.stop();
     },
