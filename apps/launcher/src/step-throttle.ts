@@ -1,9 +1,9 @@
 /** Steps told per second in the long run, and at once after a pause. */
-const PER_SECOND = 5;
-const BURST = 10;
+const PER_SECOND = 20;
+const BURST = 40;
 
 /**
- * Lets at most 5 steps a second through. When more come, the newest waits for its turn and replaces the one that waited before: the
+ * Lets at most 20 steps a second through. When more come, the newest waits for its turn and replaces the one that waited before: the
  * series then shows a gap, but never lags behind the training.
  */
 export class StepThrottle<T> {
