@@ -142,7 +142,7 @@ describe('C9: a watch that repeats, replays or reorders', () => {
 });
 
 describe('C10: a line that is torn, huge or foreign', () => {
-  it.each([1, 9, 40, 150, 300])(
+  it.each([1, 9, 40, 120, 200])(
     'loses nothing when an event is cut at byte %i by a reset, a close or a newline',
     async (atByte) => {
       const namespace = await aNamespace();
@@ -220,15 +220,18 @@ describe('C11: history that is gone', () => {
 
   it('starts a paged list over when its continue token has really been compacted away', async () => {
     const namespace = await aNamespace();
-    for (let n = 0; n < 5; n += 1) await world.direct.create(configMaps(namespace), aConfigMap(`p-${n}`));
+    // Not from the watch cache, which keeps snapshots for continue tokens that etcd has forgotten.
+    const secrets = resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace });
+    const aSecret = (name: string): unknown => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name } });
+    for (let n = 0; n < 5; n += 1) await world.direct.create(secrets, aSecret(`p-${n}`));
     const slow = world.proxy.add({
       match: { verbs: ['list'], where: ({ query }) => query.has('continue'), times: 1 },
       action: { kind: 'delay', ms: 3_500, side: 'request' },
     });
     const writer = setInterval(() => {
-      void world.direct.patch(configMaps(namespace, 'p-0'), { data: { t: String(Date.now()) } }, { type: 'merge' });
+      void world.direct.patch(`${secrets}/p-0`, { stringData: { t: String(Date.now()) } }, { type: 'merge' });
     }, 100);
-    const reflected = reflect(configMaps(namespace), { pageSize: 2, tuning: { requestTimeoutMs: 10_000 } });
+    const reflected = reflect(secrets, { pageSize: 2, tuning: { requestTimeoutMs: 10_000 } });
     await waitFor(() => Promise.resolve(reflected.reflector.hasSynced()), { deadlineMs: 15_000, what: 'the list' });
     clearInterval(writer);
     expect(slow.hits).toBe(1);
