@@ -10,6 +10,8 @@ import type { Config } from './config/config.ts';
 import { EventStreamService } from './events/event-stream.service.ts';
 import type { LiveJobs } from './events/live-jobs.ts';
 import type { OpenStreams } from './events/open-streams.ts';
+import { GraphqlEngine } from './graphql/graphql-engine.ts';
+import { GraphqlController } from './graphql/graphql.controller.ts';
 import { HealthController } from './health/health.controller.ts';
 import type { Readiness } from './health/readiness.ts';
 import type { PageTokens } from './http/page-token.ts';
@@ -63,6 +65,7 @@ export const CONTROLLERS: readonly Type[] = [
   JobHistoryController,
   JobStreamsController,
   LayoutsController,
+  GraphqlController,
   HealthController,
 ];
 
@@ -75,6 +78,7 @@ const SERVICES: readonly Type[] = [
   JobLogsService,
   EventStreamService,
   LayoutsService,
+  GraphqlEngine,
 ];
 
 @Module({})

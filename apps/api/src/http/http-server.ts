@@ -9,6 +9,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { AppModule, CONTROLLERS, type Infrastructure } from '../app.module.ts';
+import { GraphqlEngine } from '../graphql/graphql-engine.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from './json-body.ts';
 import { openApiDocument } from './openapi.ts';
 import { ProblemFilter } from './problem.filter.ts';
@@ -37,6 +38,7 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   fastify.server.headersTimeout = 10_000;
   acceptJson(fastify);
   await fastify.register(helmet, { contentSecurityPolicy: { directives: CONTENT_SECURITY_POLICY }, hsts: false });
+  await app.get(GraphqlEngine).start(fastify);
   measureRequests(fastify, metrics);
   if (dashboard !== undefined) {
     await fastify.register(fastifyStatic, { root: dashboard, wildcard: false, index: ['index.html'] });
