@@ -12,7 +12,7 @@ afterEach(async () => {
   world.kubelet.isAwake = true;
   world.kubelet.fateOf = () => ({ kind: 'runs' });
   await world.clear();
-}, 30_000);
+}, 60_000);
 
 describe('the operator', () => {
   it('takes a job from its creation to its end: placed, gated, released together, running, complete', async () => {
@@ -128,7 +128,10 @@ describe('the operator', () => {
     await waitFor(() => replicas.some((replica) => replica.isLeader()), { deadlineMs: 10_000, what: 'a leader' });
     expect(replicas.filter((replica) => replica.isLeader())).toHaveLength(1);
     for (const { healthPort } of replicas) {
-      expect((await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status).toBe(200);
+      await waitFor(async () => (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).status === 200, {
+        deadlineMs: 10_000,
+        what: 'leader and follower alike to be ready',
+      });
     }
     const leader = replicas.find((replica) => replica.isLeader());
     const follower = replicas.find((replica) => replica !== leader);

@@ -364,6 +364,8 @@ class RunningOperator implements Operator {
       }),
       progressOf: (job) => this.#progress.progressOf(job.metadata.uid, job.spec.training?.steps),
       announce: (job, events) => this.#announce(job, events),
+      warn: (job, note) =>
+        this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note }),
     });
     this.#queue = queue;
     for (const job of this.#cache.jobs.store.list()) queue.add(keyOf(job), 'resync');

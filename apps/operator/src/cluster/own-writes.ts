@@ -68,6 +68,16 @@ export class OwnWrites<T extends KubeObject> {
     return current;
   }
 
+  /** Everything that the cache holds, of every group, brought up to date like a view. */
+  all(): readonly T[] {
+    this.#expire();
+    const cached = this.#store.list();
+    const seen = new Set(cached.map((object) => object.metadata.uid ?? ''));
+    const unseen = [...this.#written].flatMap(([uid, { object }]) => (seen.has(uid) ? [] : [object]));
+    const current = cached.filter((object) => !this.#gone.has(object.metadata.uid ?? ''));
+    return [...current.map((object) => this.newest(object)), ...unseen];
+  }
+
   /** The cached object, or what a write of ours answered since. */
   newest(cached: T): T {
     const written = this.#written.get(cached.metadata.uid ?? '');

@@ -147,7 +147,7 @@ function attach(
 function route(options: ReportServerOptions, request: IncomingMessage, response: ServerResponse): void {
   response.on('error', () => undefined);
   if (request.method === 'GET' && pathOf(request) === SERIES_PATH) {
-    void serveSeries(options.series, { request, response, token: bearerOf(request) });
+    serveSeries(options.series, { request, response, token: bearerOf(request) }).catch(() => response.destroy());
     return;
   }
   response.writeHead(404, { 'content-type': 'text/plain' }).end(`there is ${REPORT_PATH} and ${SERIES_PATH}\n`);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { API_GROUP_VERSION, type TrainingJob, type TrainingJobSpecInput } from '@coxswain/api-types';
+import { API_GROUP_VERSION, LABELS, type TrainingJob, type TrainingJobSpecInput } from '@coxswain/api-types';
 import {
   freePort,
   installChart,
@@ -99,6 +99,20 @@ export async function startWorld(): Promise<World> {
     const started = await startOperator(read, { log: createLogger({ program: read.identity, level: read.logLevel }) });
     operators.push(started);
     return started;
+  };
+  const orphans = async (): Promise<readonly string[]> => {
+    const jobs = await admin.json<{ items: TrainingJob[] }>({
+      method: 'GET',
+      path: `/apis/${API_GROUP_VERSION}/trainingjobs`,
+    });
+    const pods = await admin.json<{ items: (RawPod & { metadata: { namespace: string } })[] }>({
+      method: 'GET',
+      path: '/api/v1/pods',
+    });
+    const living = new Set(jobs.items.map(({ metadata }) => metadata.uid));
+    return pods.items
+      .filter(({ metadata }) => !living.has(metadata.labels?.[LABELS.jobUid] ?? ''))
+      .map(({ metadata }) => `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`);
   };
   const readJob: World['readJob'] = (namespace, name) =>
     admin.json<TrainingJob>({
@@ -202,6 +216,8 @@ export async function startWorld(): Promise<World> {
       const collections = [`/apis/${API_GROUP_VERSION}/trainingjobs`, '/api/v1/pods'];
       await waitFor(
         async () => {
+          // The garbage collector learns of new kinds of owners only every 30 s, so the pods that it would take are taken here.
+          await Promise.all((await orphans()).map((path) => admin.send({ method: 'DELETE', path })));
           const lists = collections.map((path) => admin.json<{ items: unknown[] }>({ method: 'GET', path }));
           return (await Promise.all(lists)).every(({ items }) => items.length === 0);
         },

@@ -21,10 +21,6 @@ export class Capacity {
     cache.nodes.onChange(() => {
       this.#fabric = undefined;
     });
-    cache.placements.store.onChange((change) => {
-      const reserved = this.#reserved.get(change.object.spec.jobUid);
-      if (reserved !== undefined && reserved.epoch <= change.object.spec.epoch) this.release(change.object.spec.jobUid);
-    });
   }
 
   /** Capacity for a placement of the job of that UID: what its own epoch holds is not counted against it. */
@@ -36,12 +32,12 @@ export class Capacity {
     return { fabric: this.#currentFabric(), usedGpus: used };
   }
 
-  /** Holds a placement's GPUs until it is recorded and seen, or `release`d. */
+  /** Holds a placement's GPUs until `release`. */
   reserve(placement: Placement['spec']): void {
     this.#reserved.set(placement.jobUid, placement);
   }
 
-  /** Gives up a reservation whose placement was not recorded. */
+  /** Gives up the job's reservation, if it has one: its placement is recorded, or was decided against. */
   release(jobUid: string): void {
     this.#reserved.delete(jobUid);
   }
@@ -52,7 +48,7 @@ export class Capacity {
   }
 
   #promised(): readonly Placement['spec'][] {
-    const recorded = this.#cache.placements.store.list().filter((placement) => this.#isActive(placement));
+    const recorded = this.#cache.placements.all().filter((placement) => this.#isActive(placement));
     return [...recorded.map((placement) => placement.spec), ...this.#reserved.values()];
   }
 

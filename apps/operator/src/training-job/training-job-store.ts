@@ -20,9 +20,9 @@ export interface TrainingJobStore {
   placementsOf(job: TrainingJob): readonly Placement[];
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
   capacityFor(job: TrainingJob): FabricCapacity;
-  /** Holds a placement's GPUs for this process until it is seen in the cluster. */
+  /** Holds a placement's GPUs against other jobs of this process until `release`. */
   reserve(placement: PlacementSpec): void;
-  /** Undoes `reserve` when the placement could not be recorded. */
+  /** Gives up what was reserved for the job, if anything. */
   release(job: TrainingJob): void;
 
   /** State of each node; one that the cache lacks is looked up in the cluster before it is called gone. */

@@ -1,7 +1,7 @@
 import { saveDirectoryOf } from '@coxswain/checkpoint';
 import { renderRank } from '@coxswain/engines';
 import { POD_PATHS, TrainingJobSpec, type Placement, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
-import { isConflict } from '@coxswain/kube';
+import { isConflict, isRetryable, NotLeadingError } from '@coxswain/kube';
 import { decide, sameStatus, type Action, type Decision, type ObservedProgress } from '@coxswain/lifecycle';
 import { toPod, type PodContext } from './pod-manifest.ts';
 import type { TrainingJobStore } from './training-job-store.ts';
@@ -14,6 +14,8 @@ export interface ReconcilerOptions {
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'runAsNonRoot'>;
   /** Newest report of the job's steps held in memory. */
   readonly progressOf: (job: TrainingJob) => ObservedProgress | undefined;
+  /** Tells people that the cluster refuses what has to be done, in its own words; best effort. */
+  readonly warn: (job: TrainingJob, message: string) => void;
   /** Tells people what happened; best effort. */
   readonly announce: (job: TrainingJob, events: Decision['events']) => void;
 }
@@ -60,6 +62,8 @@ export class TrainingJobReconciler {
     // From here to the reservation nothing waits: no other job can be given the same GPUs in between.
     const job = store.findJob(key);
     if (job === undefined || job.metadata.uid !== before.metadata.uid) return {};
+    // Left over from a placement that could not be recorded: whether it still holds is decided anew.
+    store.release(job);
     const progress = progressOf(job);
     const decision = decide(
       {
@@ -80,7 +84,7 @@ export class TrainingJobReconciler {
 
   async #record(job: TrainingJob, decision: Decision): Promise<void> {
     // A reservation belongs to an action, and none is performed in this pass.
-    if (decision.actions.some((action) => action.kind === 'createPlacement')) this.#options.store.release(job);
+    this.#options.store.release(job);
     try {
       const written = await this.#options.store.writeStatus(job, decision.status);
       this.#options.announce(written, decision.events);
@@ -96,7 +100,9 @@ export class TrainingJobReconciler {
     for (const group of groupedByKind(actions)) {
       const results = await Promise.allSettled(group.map((action) => this.#performOne(job, action, missing)));
       const failed = results.find((result) => result.status === 'rejected');
-      if (failed !== undefined) throw failed.reason;
+      if (failed === undefined) continue;
+      if (needsAPerson(failed.reason)) this.#options.warn(job, messageOf(failed.reason));
+      throw failed.reason;
     }
     return missing;
   }
@@ -109,10 +115,9 @@ export class TrainingJobReconciler {
       case 'removeFinalizer':
         return unlessConflict(store.removeFinalizer(job));
       case 'createPlacement':
-        return store.createPlacement(job, action).catch((error: unknown) => {
-          store.release(job);
-          throw error;
-        });
+        // Kept when this fails, since it may have been done all the same; the next look at the job tells.
+        await store.createPlacement(job, action);
+        return store.release(job);
       case 'deletePlacements':
         await Promise.all(action.placements.map((placement) => store.deletePlacement(job, placement)));
         return undefined;
@@ -184,6 +189,15 @@ function groupedByKind(actions: readonly Action[]): readonly (readonly Action[])
     else groups.push([action]);
   }
   return groups;
+}
+
+/** A quota, a policy or the object itself stands in the way: only somebody who changes one of them helps. */
+function needsAPerson(error: unknown): boolean {
+  return !isRetryable(error) && !isConflict(error) && !(error instanceof NotLeadingError);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function unlessConflict(write: Promise<void>): Promise<void> {
