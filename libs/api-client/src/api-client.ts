@@ -15,7 +15,8 @@ import {
 } from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
 import type { z } from 'zod';
-import { ApiProblem, ApiUnreachable } from './api-problem.ts';
+import { ApiProblem, ApiUnreachable, parseJson } from './api-problem.ts';
+import { chunks } from './chunks.ts';
 import { serverSentEvents } from './server-sent-events.ts';
 
 /** Where the API is and who asks. */
@@ -23,6 +24,8 @@ export interface ApiAccess {
   /** Base URL without a trailing slash; '' means the page's own origin. */
   readonly server: string;
   readonly token: string;
+  /** Ends every call when it aborts; a call then rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 interface RequestOptions {
@@ -37,6 +40,9 @@ export type StreamedChange =
   | { readonly kind: 'event'; readonly event: JobEvent; readonly lastEventId: string | undefined }
   | { readonly kind: 'job'; readonly job: Job }
   | { readonly kind: 'step'; readonly point: StepPoint };
+
+/** Most steps that the API gives at once. */
+const STEPS_PER_PAGE = 10_000;
 
 /** A job as its URL names it. */
 interface JobReference {
@@ -93,9 +99,7 @@ export class ApiClient {
       readonly pageToken?: string | undefined;
     } = {},
   ): Promise<JobList> {
-    const search = new URLSearchParams();
-    for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, String(value));
-    return this.#json(JobList, `${projectPath(project)}/jobs?${search.toString()}`);
+    return this.#json(JobList, `${projectPath(project)}/jobs${search(query)}`);
   }
 
   /** Every job of the project, newest first, page by page. */
@@ -132,8 +136,24 @@ export class ApiClient {
     return this.#json(JobEventList, `${jobPath(reference)}/events`);
   }
 
-  steps(reference: JobReference): Promise<StepList> {
-    return this.#json(StepList, `${jobPath(reference)}/steps`);
+  /** One page of the loss curve: at most `limit` steps (the API's default 2,000) from `fromStep` on. */
+  steps(
+    reference: JobReference,
+    query: { readonly fromStep?: number; readonly limit?: number; readonly epoch?: number } = {},
+  ): Promise<StepList> {
+    return this.#json(StepList, `${jobPath(reference)}/steps${search(query)}`);
+  }
+
+  /** The whole loss curve, ascending, in pages of at most {@link STEPS_PER_PAGE} steps. */
+  async *stepPages(reference: JobReference): AsyncGenerator<readonly StepPoint[]> {
+    let fromStep = 0;
+    for (;;) {
+      const { items } = await this.steps(reference, { fromStep, limit: STEPS_PER_PAGE });
+      if (items.length > 0) yield items;
+      const last = items.at(-1);
+      if (last === undefined || items.length < STEPS_PER_PAGE) return;
+      fromStep = last.step + 1;
+    }
   }
 
   ranks(reference: JobReference): Promise<RankMap> {
@@ -144,42 +164,72 @@ export class ApiClient {
     return this.#json(CheckpointList, `${jobPath(reference)}/checkpoints`);
   }
 
-  /** Text of a rank's log; with `follow` it ends when the pod does. */
+  /** Bytes of a rank's log as they come; with `follow` they end when the pod does. */
   async logs(
     reference: JobReference,
-    options: { readonly rank: number; readonly tailLines?: number; readonly follow?: boolean },
-  ): Promise<ReadableStream<Uint8Array>> {
-    const query = new URLSearchParams({ rank: String(options.rank) });
-    if (options.tailLines !== undefined) query.set('tailLines', String(options.tailLines));
-    if (options.follow === true) query.set('follow', 'true');
-    const response = await this.#request(`${jobPath(reference)}/logs?${query.toString()}`, {
-      headers: { accept: 'text/plain' },
-    });
-    return bodyOf(response);
+    options: { readonly rank: number; readonly tailLines?: number | undefined; readonly follow?: boolean },
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const { rank, tailLines, follow } = options;
+    const query = search({ rank, tailLines, follow: follow === true ? true : undefined });
+    return this.#stream(`${jobPath(reference)}/logs${query}`, { headers: { accept: 'text/plain' } });
   }
 
-  /** What happens to a job from now on (and since `lastEventId`), until the server or the signal ends the stream. */
+  /**
+   * What happened to a job since `lastEventId` (from the beginning without one) and what happens from now on, until the server or the
+   * signal ends the stream. The first change of kind `job` is the job as it is now; steps are only those that come after it.
+   */
   async *changes(
     reference: JobReference,
     options: { readonly lastEventId?: string | undefined; readonly signal?: AbortSignal },
   ): AsyncGenerator<StreamedChange> {
-    const response = await this.#request(`${jobPath(reference)}/events/stream`, {
+    const stream = await this.#stream(`${jobPath(reference)}/events/stream`, {
       headers: {
         accept: 'text/event-stream',
         ...(options.lastEventId === undefined ? {} : { 'last-event-id': options.lastEventId }),
       },
       signal: options.signal,
     });
-    for await (const { event, data, id } of serverSentEvents(bodyOf(response))) {
-      if (event === 'event') yield { kind: 'event', event: JobEvent.parse(JSON.parse(data)), lastEventId: id };
-      if (event === 'job') yield { kind: 'job', job: Job.parse(JSON.parse(data)) };
-      if (event === 'step') yield { kind: 'step', point: StepPoint.parse(JSON.parse(data)) };
+    for await (const { event, data, id } of serverSentEvents(stream)) {
+      if (event === 'event') yield { kind: 'event', event: this.#read(JobEvent, data), lastEventId: id };
+      if (event === 'job') yield { kind: 'job', job: this.#read(Job, data) };
+      if (event === 'step') yield { kind: 'step', point: this.#read(StepPoint, data) };
     }
   }
 
   async #json<S extends z.ZodType>(schema: S, path: string, options: RequestOptions = {}): Promise<z.output<S>> {
     const response = await this.#request(path, options);
-    return schema.parse(await response.json());
+    return this.#read(schema, await this.#answered(options.signal, () => response.text()));
+  }
+
+  /** Parses what the server sent; something else than agreed means that it is no Coxswain, or one of another version. */
+  #read<S extends z.ZodType>(schema: S, text: string): z.output<S> {
+    const parsed = schema.safeParse(parseJson(text));
+    if (parsed.success) return parsed.data;
+    const where = parsed.error.issues[0]?.path.join('.') ?? '';
+    throw new ApiProblem(
+      200,
+      'UNKNOWN',
+      `${this.#name} answered in a way this version does not understand${where === '' ? '' : ` (at ${where})`}. Is it a Coxswain API, and of the same version?`,
+    );
+  }
+
+  async #stream(path: string, options: RequestOptions): Promise<AsyncIterable<Uint8Array>> {
+    const { body } = await this.#request(path, options);
+    return body === null ? noChunks() : this.#readable(body, options.signal);
+  }
+
+  /** A connection that is cut in the middle ends with {@link ApiUnreachable}, as one that was never made does. */
+  async *#readable(body: ReadableStream<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+    const reader = chunks(body);
+    try {
+      for (;;) {
+        const next = await this.#answered(signal, () => reader.next());
+        if (next.done === true) return;
+        yield next.value;
+      }
+    } finally {
+      await reader.return(undefined);
+    }
   }
 
   async #request(path: string, options: RequestOptions): Promise<Response> {
@@ -193,16 +243,27 @@ export class ApiClient {
       },
     };
     if (options.body !== undefined) init.body = JSON.stringify(options.body);
-    if (options.signal !== undefined) init.signal = options.signal;
-    let response: Response;
+    const signals = [this.#access.signal, options.signal].filter((signal) => signal !== undefined);
+    if (signals.length > 0) init.signal = AbortSignal.any(signals);
+    return this.#answered(options.signal, async () => {
+      const response = await fetch(`${server}${path}`, init);
+      if (response.ok) return response;
+      throw await ApiProblem.from(response);
+    });
+  }
+
+  /** Says who did not answer when the connection fails; what we aborted ourselves stays what it is. */
+  async #answered<T>(signal: AbortSignal | undefined, act: () => Promise<T>): Promise<T> {
     try {
-      response = await fetch(`${server}${path}`, init);
+      return await act();
     } catch (error) {
-      if (options.signal?.aborted === true) throw error;
-      throw new ApiUnreachable(server === '' ? 'the API' : server, error);
+      if (error instanceof ApiProblem || signal?.aborted === true || this.#access.signal?.aborted === true) throw error;
+      throw new ApiUnreachable(this.#name, error);
     }
-    if (response.ok) return response;
-    throw await ApiProblem.from(response);
+  }
+
+  get #name(): string {
+    return this.#access.server === '' ? 'the API' : this.#access.server;
   }
 }
 
@@ -214,7 +275,13 @@ function jobPath({ project, id }: JobReference): string {
   return `${projectPath(project)}/jobs/${encodeURIComponent(id)}`;
 }
 
-function bodyOf(response: Response): ReadableStream<Uint8Array> {
-  if (response.body === null) throw new ApiProblem(response.status, 'UNKNOWN', 'The server sent an empty answer.');
-  return response.body;
+/** `?a=1&b=2` of what is defined; nothing when nothing is. */
+function search(query: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) parameters.set(key, String(value));
+  return parameters.size === 0 ? '' : `?${parameters.toString()}`;
+}
+
+async function* noChunks(): AsyncGenerator<Uint8Array> {
+  // A refusal would have had a status; an empty answer is an empty log.
 }

@@ -20,7 +20,7 @@ export class ApiProblem extends Error {
       return new ApiProblem(
         response.status,
         'UNKNOWN',
-        `The server answered ${response.status}: ${text.slice(0, 500)}`,
+        `The server answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 500)}`}. Is the address that of a Coxswain API?`,
       );
     const { code, detail, errors = [] } = problem.data;
     const fields = errors.map((error) => `  ${error.pointer === '' ? '(body)' : error.pointer}: ${error.detail}`);
@@ -38,7 +38,8 @@ export class ApiUnreachable extends Error {
   }
 }
 
-function parseJson(text: string): unknown {
+/** The value that a text spells; undefined when it is no JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -7,7 +7,7 @@ export interface ServerSentEvent {
 }
 
 /** Events of a stream as they come; comments and unknown fields are ignored, a half event at the end is dropped. */
-export async function* serverSentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent> {
+export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   let id: string | undefined;
   let event = 'message';
   let data: string[] = [];
@@ -27,7 +27,7 @@ export async function* serverSentEvents(body: ReadableStream<Uint8Array>): Async
   }
 }
 
-async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+async function* lines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of body) {

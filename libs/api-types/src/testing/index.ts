@@ -1,19 +1,9 @@
-import { aLayout } from '@coxswain/layout/testing';
 import { API_GROUP_VERSION } from '../names.ts';
-import { TrainingJobSpec, type TrainingJob, type TrainingJobSpecInput } from '../training-job.ts';
+import type { TrainingJob, TrainingJobSpecInput } from '../training-job.ts';
+import { aJobSpec } from './spec.ts';
 
-/** The spec of a small reference-engine job on tp2 x dp2, with every default filled in. */
-export function aJobSpec(overrides: Partial<TrainingJobSpecInput> = {}): TrainingJobSpec {
-  return TrainingJobSpec.parse({
-    engine: { name: 'reference', image: 'coxswain/engine-reference:dev' },
-    model: { layers: 4, hiddenSize: 128, attentionHeads: 4, sequenceLength: 128 },
-    training: { steps: 100, globalBatchSize: 8 },
-    data: { claimName: 'corpus', path: 'corpus.txt' },
-    layout: aLayout({ tensorParallelDegree: 2, dataParallelDegree: 2 }),
-    checkpoint: { claimName: 'checkpoints', everySteps: 20 },
-    ...overrides,
-  });
-}
+export { aJobSpec } from './spec.ts';
+export { aCheckpointRecord, aJob, aJobEvent, anAttempt, aRankPlace, aStepPoint } from './rest.ts';
 
 /** A job as the API server would hand it out: no status yet, generation 1. */
 export function aTrainingJob(

@@ -1,0 +1,162 @@
+import { aJob, aJobEvent, aStepPoint } from '@coxswain/api-types/testing';
+import { ApiClient, ApiProblem, ApiUnreachable, type StreamedChange } from './index.ts';
+import { startFakeApi, type FakeAnswer, type FakeApi } from './testing/index.ts';
+
+const at = { project: 'research', id: aJob().id };
+const jobPath = `/v1/projects/research/jobs/${at.id}`;
+const event = (name: string, data: unknown, id?: number): string =>
+  `event: ${name}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+
+let fake: FakeApi | undefined;
+async function api(
+  routes: Readonly<Record<string, FakeAnswer | readonly FakeAnswer[]>>,
+  signal?: AbortSignal,
+): Promise<ApiClient> {
+  fake = await startFakeApi(routes);
+  return new ApiClient({ server: fake.url, token: 'cxs_secret', ...(signal === undefined ? {} : { signal }) });
+}
+afterEach(async () => {
+  await fake?.close();
+  fake = undefined;
+});
+
+describe('a call', () => {
+  it('carries the token, and a new job its idempotency key', async () => {
+    const client = await api({ 'POST /v1/projects/research/jobs': { json: aJob(), status: 201 } });
+    const { name, spec } = aJob();
+    expect(await client.createJob('research', { name, spec }, 'key-1')).toEqual(aJob());
+    expect(fake?.requests[0]).toMatchObject({
+      headers: { authorization: 'Bearer cxs_secret', 'idempotency-key': 'key-1', 'content-type': 'application/json' },
+      body: { name, spec },
+    });
+  });
+
+  it('escapes what it puts into a path', async () => {
+    const client = await api({ 'GET /v1/projects/a%2Fb/jobs/c%3Fd': { json: aJob() } });
+    expect((await client.job({ project: 'a/b', id: 'c?d' })).name).toBe('tiny-gpt');
+  });
+
+  it.each<[string, FakeAnswer, { status: number; code: string; message: RegExp }]>([
+    [
+      'a refusal has code, sentence and every field',
+      {
+        problem: {
+          status: 422,
+          code: 'INVALID_LAYOUT',
+          detail: 'the layout does not fit',
+          errors: [
+            { pointer: '/spec/layout', detail: 'too many' },
+            { pointer: '', detail: 'no name' },
+          ],
+        },
+      },
+      {
+        status: 422,
+        code: 'INVALID_LAYOUT',
+        message: /^the layout does not fit \(INVALID_LAYOUT\)\n {2}\/spec\/layout: too many\n {2}\(body\): no name$/,
+      },
+    ],
+    [
+      'an answer of a proxy is shown as it is',
+      { text: 'bad gateway', status: 502 },
+      { status: 502, code: 'UNKNOWN', message: /502: bad gateway/ },
+    ],
+    [
+      'a page instead of JSON is no Coxswain API',
+      { text: '<!doctype html>' },
+      { status: 200, code: 'UNKNOWN', message: /does not understand\. Is it a Coxswain API/ },
+    ],
+    [
+      'an answer of another version is told with the field',
+      { json: { ...aJob(), epoch: 'one' } },
+      { status: 200, code: 'UNKNOWN', message: /at epoch/ },
+    ],
+  ])('%s', async (_sentence, answer, want) => {
+    const client = await api({ [`GET ${jobPath}`]: answer });
+    const problem = await client.job(at).catch((error: unknown) => error);
+    expect(problem).toBeInstanceOf(ApiProblem);
+    expect(problem).toMatchObject({ ...want, message: expect.stringMatching(want.message) as string });
+  });
+
+  it('says whom it could not reach', async () => {
+    const client = await api({});
+    await fake?.close();
+    const url = fake?.url ?? '';
+    await expect(client.whoAmI()).rejects.toThrow(ApiUnreachable);
+    await expect(client.whoAmI()).rejects.toThrow(`Cannot reach ${url}: `);
+  });
+
+  it('ends with the reason of its signal when that aborts', async () => {
+    const abort = new AbortController();
+    const client = await api({ [`GET ${jobPath}/logs`]: { stream: 'line\n', end: 'never' } }, abort.signal);
+    const read = async (): Promise<void> => {
+      for await (const _chunk of await client.logs(at, { rank: 0, follow: true })) abort.abort(new Error('Ctrl-C'));
+    };
+    await expect(read()).rejects.toThrow('Ctrl-C');
+  });
+});
+
+describe('lists', () => {
+  it('are read page by page', async () => {
+    const client = await api({
+      'GET /v1/projects/research/jobs?state=Running&pageSize=100': { json: { items: [aJob()], nextPageToken: 'more' } },
+      'GET /v1/projects/research/jobs?state=Running&pageSize=100&pageToken=more': {
+        json: { items: [aJob({ name: 'last' })] },
+      },
+    });
+    const names: string[] = [];
+    for await (const job of client.jobs('research', 'Running')) names.push(job.name);
+    expect(names).toEqual(['tiny-gpt', 'last']);
+  });
+
+  it('of steps are read to the end, however long the curve', async () => {
+    const points = (from: number, count: number): unknown[] =>
+      Array.from({ length: count }, (_, index) => aStepPoint({ step: from + index }));
+    const client = await api({
+      [`GET ${jobPath}/steps?fromStep=0&limit=10000`]: { json: { items: points(1, 10_000), gaps: [] } },
+      [`GET ${jobPath}/steps?fromStep=10001&limit=10000`]: { json: { items: points(10_001, 7), gaps: [] } },
+    });
+    const lengths: number[] = [];
+    for await (const page of client.stepPages(at)) lengths.push(page.length);
+    expect(lengths).toEqual([10_000, 7]);
+  });
+});
+
+describe('a live stream', () => {
+  it('gives events with their id, the job and its steps, and skips what it does not know', async () => {
+    const stream =
+      ': begin\n\n' +
+      event('event', aJobEvent({ id: 7 }), 7) +
+      event('job', aJob()) +
+      event('weather', { sunny: true }) +
+      event('step', aStepPoint());
+    const client = await api({ [`GET ${jobPath}/events/stream`]: { stream, end: 'clean' } });
+    const seen: StreamedChange[] = [];
+    for await (const change of client.changes(at, { lastEventId: '6' })) seen.push(change);
+    expect(seen).toEqual([
+      { kind: 'event', event: aJobEvent({ id: 7 }), lastEventId: '7' },
+      { kind: 'job', job: aJob() },
+      { kind: 'step', point: aStepPoint() },
+    ]);
+    expect(fake?.requests[0]?.headers['last-event-id']).toBe('6');
+  });
+
+  it('that is cut in the middle gives what was whole, then says so', async () => {
+    const stream = `${event('job', aJob())}event: step\ndata: {"ep`;
+    const client = await api({ [`GET ${jobPath}/events/stream`]: { stream, end: 'cut' } });
+    const kinds: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const change of client.changes(at, {})) kinds.push(change.kind);
+    };
+    await expect(read()).rejects.toThrow(ApiUnreachable);
+    expect(kinds).toEqual(['job']);
+  });
+
+  it('is closed by whoever leaves the loop', async () => {
+    const client = await api({ [`GET ${jobPath}/events/stream`]: { stream: event('job', aJob()), end: 'never' } });
+    for await (const _change of client.changes(at, {})) break;
+    const deadlineMs = Date.now() + 5_000;
+    while ((fake?.openStreams() ?? 0) > 0 && Date.now() < deadlineMs) await new Promise(setImmediate);
+    expect(fake?.openStreams()).toBe(0);
+  });
+});

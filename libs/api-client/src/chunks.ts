@@ -1,0 +1,14 @@
+/** Chunks of a body; leaving the loop early closes the connection. Browsers without async iteration of streams are served too. */
+export async function* chunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return undefined;
+      yield value;
+    }
+  } finally {
+    // A body that has failed cannot be cancelled, and needs no cancelling.
+    await reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,119 @@
+import type { CheckpointRecord, Job, JobEvent, RankPlace, StepPoint } from '../rest.ts';
+import type { Attempt, TrainingJobSpecInput } from '../training-job.ts';
+import { aJobSpec } from './spec.ts';
+
+const AT = '2026-01-01T00:00:00.000Z';
+
+/** A running job as the API answers it: epoch 1, nothing reported yet. */
+export function aJob(
+  overrides: Partial<Omit<Job, 'spec'>> & { readonly spec?: Partial<TrainingJobSpecInput> } = {},
+): Job {
+  const { spec, ...rest } = overrides;
+  return {
+    id: '00000000-0000-4000-8000-000000000001',
+    project: 'research',
+    cluster: 'local',
+    namespace: 'research',
+    name: 'tiny-gpt',
+    uid: '3f1c2b9e-0000-4000-8000-000000000001',
+    spec: aJobSpec(spec),
+    state: 'Running',
+    summary: 'Training on 4 GPUs.',
+    epoch: 1,
+    restarts: { total: 0, charged: 0 },
+    progress: null,
+    checkpoint: null,
+    attempts: [],
+    conditions: [],
+    version: 1,
+    createdAt: AT,
+    updatedAt: AT,
+    finishedAt: null,
+    ...rest,
+  };
+}
+
+export function anAttempt(overrides: Partial<Attempt> = {}): Attempt {
+  return {
+    epoch: 1,
+    stage: 'Released',
+    placement: 'tiny-gpt-3f1c2b9e-e1',
+    layout: { tensorParallelDegree: 2, pipelineParallelDegree: 1, dataParallelDegree: 2 },
+    startedAt: AT,
+    ...overrides,
+  };
+}
+
+export function aJobEvent(overrides: Partial<JobEvent> = {}): JobEvent {
+  return {
+    id: 1,
+    type: 'Submitted',
+    severity: 'info',
+    epoch: null,
+    message: 'The job was submitted.',
+    at: AT,
+    ...overrides,
+  };
+}
+
+/** A step of epoch 1 that took 10 ms; its loss falls with the step. */
+export function aStepPoint(overrides: Partial<StepPoint> = {}): StepPoint {
+  const step = overrides.step ?? 1;
+  return {
+    epoch: 1,
+    step,
+    loss: 5 - step / 100_000,
+    tokens: 1024,
+    tokensPerSecond: 102_400,
+    stepTimeMs: 10,
+    gradNorm: null,
+    at: AT,
+    ...overrides,
+  };
+}
+
+/** A rank of a gang with two ranks on a node and all nodes in one NVLink domain. */
+export function aRankPlace(overrides: Partial<RankPlace> = {}): RankPlace {
+  const rank = overrides.rank ?? 0;
+  const podIndex = Math.floor(rank / 2);
+  return {
+    rank,
+    podIndex,
+    pod: `tiny-gpt-3f1c2b9e-e1-${podIndex}`,
+    node: `node-${podIndex}`,
+    tensorIndex: rank % 2,
+    dataIndex: podIndex,
+    pipelineIndex: 0,
+    nvlinkDomain: 'nvl-a',
+    island: 'ib-0',
+    nicType: 'infiniband',
+    lastStep: 10,
+    stepTimeMs: 100,
+    ...overrides,
+  };
+}
+
+export function aCheckpointRecord(overrides: Partial<CheckpointRecord> = {}): CheckpointRecord {
+  return {
+    name: 'tiny-gpt-3f1c2b9e-e1-s20',
+    uid: '3f1c2b9e-0000-4000-8000-000000000002',
+    namespace: 'research',
+    jobId: '00000000-0000-4000-8000-000000000001',
+    jobName: 'tiny-gpt',
+    jobUid: '3f1c2b9e-0000-4000-8000-000000000001',
+    epoch: 1,
+    step: 20,
+    claimName: 'checkpoints',
+    path: 'tiny-gpt/e1/step-20',
+    layout: { tensorParallelDegree: 2, pipelineParallelDegree: 1, dataParallelDegree: 2 },
+    format: 'torch_dcp',
+    bytes: 1_572_864,
+    files: 5,
+    manifestSha256: '0'.repeat(64),
+    state: 'Complete',
+    message: null,
+    createdAt: AT,
+    deletedAt: null,
+    ...overrides,
+  };
+}
