@@ -158,6 +158,48 @@ describe('the operator', () => {
     );
   }, 60_000);
 
+  it('gives GPUs to one of several jobs that come at the same moment', async () => {
+    const namespace = await world.namespace();
+    const jobs = await Promise.all(['a', 'b', 'c'].map((name) => world.job(namespace, name)));
+    await world.operator();
+    const isSettled = ({ status }: TrainingJob): boolean =>
+      status?.state === 'Running' ||
+      status?.conditions?.find(({ type }) => type === 'Placed')?.reason === 'WaitingForCapacity';
+    const settled = await Promise.all(jobs.map((job) => world.until(job, 'running or waiting', isSettled)));
+    expect(settled.map(({ status }) => status?.state).toSorted()).toEqual(['Queued', 'Queued', 'Running']);
+    expect(await world.pods(namespace)).toHaveLength(2);
+  }, 60_000);
+
+  it('says in the cluster’s own words what a quota refuses, and starts nothing by halves', async () => {
+    const namespace = await world.namespace();
+    const quota = {
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'one-pod' },
+      spec: { hard: { pods: '1' } },
+    };
+    const path = `/api/v1/namespaces/${namespace}/resourcequotas`;
+    await world.plane.admin.json({ method: 'POST', path, body: quota });
+    await waitFor(
+      async () =>
+        (await world.plane.kubectl(['get', 'resourcequota', '-n', namespace, '-o', 'json'])).includes('"used"'),
+      { deadlineMs: 10_000, what: 'the quota to be in force' },
+    );
+    await world.operator();
+    const job = await world.job(namespace, 'too-big');
+    const said = await waitFor(
+      async () => {
+        const events = await world.plane.kubectl(['get', 'events', '-n', namespace, '-o', 'json']);
+        const { items } = JSON.parse(events) as { items: readonly { reason: string; message: string }[] };
+        return items.find(({ reason }) => reason === 'CannotProceed');
+      },
+      { deadlineMs: 20_000, what: 'an event that says why' },
+    );
+    expect(said.message).toContain('exceeded quota: one-pod');
+    expect((await world.pods(namespace)).every(({ spec }) => spec.nodeName === undefined)).toBe(true);
+    expect((await world.readJob(namespace, job.metadata.name)).status?.attempts?.[0]?.stage).toBe('Creating');
+  }, 60_000);
+
   it('suspends a job, and runs it again at another layout as a new epoch', async () => {
     await world.operator();
     const namespace = await world.namespace();
