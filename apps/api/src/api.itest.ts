@@ -1,15 +1,25 @@
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres } from '@coxswain/test-harness';
-import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
+import { CONTROLLERS } from './app.module.ts';
+import { declaredRoutes } from './http/openapi.ts';
+import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from './testing/api-under-test.ts';
 
 let postgres: Postgres;
 let api: ApiUnderTest;
 let token: string;
+let foreignToken: string;
+let viewerToken: string;
 
 beforeAll(async () => {
   postgres = await startPostgres();
   api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('api') });
   token = await api.project('research');
+  foreignToken = await api.project('rivals');
+  const made = await api.send('POST', '/v1/projects/research/tokens', {
+    token: api.adminToken,
+    body: { name: 'reader', role: 'viewer' },
+  });
+  viewerToken = made.body.token;
 }, 60_000);
 
 afterAll(async () => {
@@ -18,22 +28,425 @@ afterAll(async () => {
 });
 
 const JOBS = '/v1/projects/research/jobs';
+const spec = aJobSpec();
+let made = 0;
+const freshName = (): string => `job-${++made}`;
+const submit = (overrides: object = {}, headers: Record<string, string> = {}): Promise<TestAnswer> =>
+  api.send('POST', JOBS, { token, headers, body: { name: freshName(), spec: aJobSpec(), ...overrides } });
+const graphql = (query: string, variables: object = {}, as: string = token): Promise<TestAnswer> =>
+  api.send('POST', '/graphql', { token: as, body: { query, variables } });
+const count = async (sql: string, parameters: readonly unknown[]): Promise<number> =>
+  (await api.running.infrastructure.database.query(sql, parameters)).rows.length;
 
 describe('a job over REST', () => {
   it('is recorded with an outbox entry, and can be read and listed', async () => {
-    const made = await api.send('POST', JOBS, { token, body: { name: 'first', spec: aJobSpec() } });
-    expect(made).toMatchObject({
-      status: 201,
-      body: { name: 'first', namespace: 'research', state: 'Submitting', uid: null },
-    });
-    expect(made.headers['etag']).toBe('"1"');
-    const read = await api.send('GET', `${JOBS}/${made.body.id}`, { token });
-    expect(read.body).toEqual(made.body);
+    const created = await submit({ name: 'first' });
+    expect(created).toMatchObject({ status: 201, body: { namespace: 'research', state: 'Submitting', uid: null } });
+    expect(created.headers['etag']).toBe('"1"');
+    const read = await api.send('GET', `${JOBS}/${created.body.id}`, { token });
+    expect(read.body).toEqual(created.body);
     const listed = await api.send('GET', JOBS, { token });
     expect(listed.body.items.map((job: { name: string }) => job.name)).toContain('first');
-    const outbox = await api.running.infrastructure.database.query('SELECT 1 FROM outbox WHERE job_id = $1', [
-      made.body.id,
-    ]);
-    expect(outbox.rows).toHaveLength(1);
+    expect(await count('SELECT 1 FROM outbox WHERE job_id = $1', [created.body.id])).toBe(1);
+  });
+
+  it('cannot take a name that is in use', async () => {
+    await submit({ name: 'twice' });
+    expect(await submit({ name: 'twice' })).toMatchObject({ status: 409, body: { code: 'NAME_TAKEN' } });
+  });
+
+  it('changes only at the version that If-Match names', async () => {
+    const { body } = await submit();
+    const stale = await api.send('POST', `${JOBS}/${body.id}/suspend`, { token, headers: { 'if-match': '"7"' } });
+    expect(stale).toMatchObject({ status: 412, body: { code: 'PRECONDITION_FAILED' } });
+    const fresh = await api.send('POST', `${JOBS}/${body.id}/suspend`, { token, headers: { 'if-match': '"1"' } });
+    expect(fresh).toMatchObject({ status: 200, body: { version: 2, spec: { suspend: true } } });
+  });
+
+  it('lets one of many writers of the same version win', async () => {
+    const { body } = await submit();
+    const headers = { 'if-match': '"1"' };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => api.send('POST', `${JOBS}/${body.id}/cancel`, { token, headers })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(412)]);
+  });
+
+  it('resumes only when suspended, and never once cancelled', async () => {
+    const { body } = await submit();
+    const post = (what: string): Promise<TestAnswer> => api.send('POST', `${JOBS}/${body.id}/${what}`, { token });
+    expect((await post('resume')).body.code).toBe('NOT_SUSPENDED');
+    await post('suspend');
+    expect((await post('cancel')).body.spec).toMatchObject({ suspend: true, cancel: true });
+    expect((await post('resume')).body.code).toBe('CONFLICT');
+  });
+
+  it('refuses a resume on a layout that does not divide, with the pointer', async () => {
+    const { body } = await submit();
+    await api.send('POST', `${JOBS}/${body.id}/suspend`, { token });
+    const layout = { tensorParallelDegree: 3 };
+    const answer = await api.send('POST', `${JOBS}/${body.id}/resume`, { token, body: { layout } });
+    expect(answer).toMatchObject({
+      status: 422,
+      body: { code: 'INVALID_LAYOUT', errors: [{ pointer: '/layout/tensorParallelDegree' }] },
+    });
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('gives a repetition the same answer and makes one job', async () => {
+    const body = { name: freshName(), spec: aJobSpec() };
+    const headers = { 'idempotency-key': 'once' };
+    const first = await api.send('POST', JOBS, { token, headers, body });
+    const again = await api.send('POST', JOBS, { token, headers, body });
+    expect(again).toMatchObject({ status: 201, body: first.body });
+    expect(await count('SELECT 1 FROM jobs WHERE name = $1', [body.name])).toBe(1);
+  });
+
+  it('is refused for another body', async () => {
+    const headers = { 'idempotency-key': 'other' };
+    await submit({}, headers);
+    expect(await submit({}, headers)).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+  });
+
+  it('makes one job however many copies arrive at once; the rest are told to wait', async () => {
+    const body = { name: freshName(), spec: aJobSpec() };
+    const headers = { 'idempotency-key': 'storm' };
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => api.send('POST', JOBS, { token, headers, body })),
+    );
+    const statuses = new Set(answers.map(({ status }) => status));
+    statuses.delete(409);
+    expect([...statuses]).toEqual([201]);
+    expect(new Set(answers.flatMap(({ status, body: job }) => (status === 201 ? [job.id] : []))).size).toBe(1);
+    expect(await count('SELECT 1 FROM jobs WHERE name = $1', [body.name])).toBe(1);
+  });
+});
+
+describe('a list', () => {
+  it('gives every job once over its pages, newest first', async () => {
+    for (let index = 0; index < 7; index++) await submit();
+    const seen: string[] = [];
+    let pageToken: string | undefined;
+    do {
+      const query: string = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
+      const { body } = await api.send('GET', `${JOBS}?pageSize=3${query}`, { token });
+      seen.push(...(body.items as { id: string }[]).map(({ id }) => id));
+      pageToken = body.nextPageToken as string | undefined;
+    } while (pageToken !== undefined);
+    const whole = await api.send('GET', `${JOBS}?pageSize=500`, { token });
+    expect(seen).toEqual((whole.body.items as { id: string }[]).map(({ id }) => id));
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  it.each([
+    ['a page larger than the cap', 'pageSize=501'],
+    ['a page token of somebody’s own making', 'pageToken=abc.def'],
+    ['an unknown parameter', 'order=name'],
+  ])('refuses %s', async (_what, query) => {
+    expect(await api.send('GET', `${JOBS}?${query}`, { token })).toMatchObject({
+      status: 400,
+      body: { code: 'INVALID_REQUEST' },
+    });
+  });
+});
+
+describe('bad input is refused with status and sentence:', () => {
+  const deep = `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`;
+  const cases: readonly (readonly [string, unknown, number, string, string, RegExp])[] = [
+    ['an unknown field', { name: 'x', spec, owner: 'me' }, 400, 'INVALID_REQUEST', '/owner', /unknown field "owner"/],
+    [
+      'an unknown field deep inside',
+      { name: 'x', spec: { ...spec, model: { ...spec.model, heads: 4 } } },
+      400,
+      'INVALID_REQUEST',
+      '/spec/model/heads',
+      /unknown field "heads"/,
+    ],
+    [
+      'a wrong type',
+      { name: 'x', spec: { ...spec, training: { ...spec.training, steps: 'many' } } },
+      400,
+      'INVALID_REQUEST',
+      '/spec/training/steps',
+      /expected number/,
+    ],
+    [
+      'degrees that do not divide',
+      { name: 'x', spec: { ...spec, layout: { tensorParallelDegree: 3 } } },
+      422,
+      'INVALID_LAYOUT',
+      '/spec/layout/tensorParallelDegree',
+      /tensorParallelDegree 3 does not divide attentionHeads 4/,
+    ],
+    [
+      'too many GPUs',
+      {
+        name: 'x',
+        spec: {
+          ...spec,
+          engine: { name: 'command', image: 'i', command: ['c'] },
+          model: undefined,
+          training: undefined,
+          layout: { tensorParallelDegree: 32768, dataParallelDegree: 2 },
+        },
+      },
+      422,
+      'INVALID_LAYOUT',
+      '/spec/layout',
+      /65536 GPUs; at most 32768/,
+    ],
+    [
+      'a missing part',
+      { name: 'x', spec: { ...spec, data: undefined } },
+      400,
+      'INVALID_REQUEST',
+      '/spec/data',
+      /needs data/,
+    ],
+    ['a name of 300 characters', { name: 'a'.repeat(300), spec }, 400, 'INVALID_REQUEST', '/name', /<=63 characters/],
+    [
+      'a namespace of somebody else',
+      { name: 'x', namespace: 'rivals', spec },
+      400,
+      'INVALID_REQUEST',
+      '/namespace',
+      /does not own it; it owns research/,
+    ],
+    ['no body', undefined, 400, 'INVALID_REQUEST', '', /expected object/],
+    ['a body that is not JSON', '{"name":', 400, 'INVALID_REQUEST', '', /not JSON/],
+    ['a body of 2 MB', `{"name":"${'a'.repeat(2_097_152)}"}`, 413, 'TOO_LARGE', '', /1 MB/],
+    ['deep nesting', deep, 400, 'INVALID_REQUEST', '', /more than 32 levels deep/],
+    ['a poisoned prototype', '{"__proto__":{"admin":true}}', 400, 'INVALID_REQUEST', '', /"__proto__"/],
+    [
+      'a poisoned constructor',
+      '{"name":"x","constructor":{"prototype":{}}}',
+      400,
+      'INVALID_REQUEST',
+      '',
+      /"constructor"|"prototype"/,
+    ],
+    [
+      'a variable of ours',
+      { name: 'x', spec: { ...spec, engine: { ...spec.engine, env: [{ name: 'COXSWAIN_EPOCH', value: '1' }] } } },
+      400,
+      'INVALID_REQUEST',
+      '/spec/engine/env/0/name',
+      /written by the operator/,
+    ],
+  ];
+  it.each(cases)('%s', async (_what, body, status, code, pointer, sentence) => {
+    const answer = await api.send('POST', JOBS, { token, body, headers: { 'content-type': 'application/json' } });
+    expect(answer).toMatchObject({ status, body: { code, status } });
+    expect(answer.headers['content-type']).toContain('application/problem+json');
+    expect(answer.body.detail).toMatch(sentence);
+    if (pointer !== '')
+      expect(answer.body.errors.map((fault: { pointer: string }) => fault.pointer)).toContain(pointer);
+  });
+
+  it('another content type', async () => {
+    const answer = await api.send('POST', JOBS, {
+      token,
+      body: 'name=x',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
+  });
+});
+
+describe('whoever is not allowed', () => {
+  it('gets the same 401 for every bad token on every route', async () => {
+    const routes = declaredRoutes(CONTROLLERS).filter(({ path }) => !/^\/(healthz|readyz|metrics)$/.test(path));
+    expect(routes.length).toBeGreaterThan(20);
+    const bodies = new Set<string>();
+    for (const { method, path } of routes) {
+      const url = path.replace('{project}', 'research').replace(/\{\w+\}/g, '3f1c2b9e-0000-4000-8000-000000000001');
+      for (const bad of [
+        undefined,
+        'garbage',
+        `cxs_00000000_${'A'.repeat(43)}`,
+        `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
+      ]) {
+        const answer = await api.send(method as 'GET', url, {
+          ...(bad === undefined ? {} : { token: bad }),
+          ...(method === 'POST' ? { body: {} } : {}),
+        });
+        expect({ method, path, status: answer.status }).toEqual({ method, path, status: 401 });
+        bodies.add(JSON.stringify({ ...answer.body, instance: '' }));
+      }
+    }
+    expect(bodies.size).toBe(1);
+  });
+
+  it('learns nothing about another project: it answers as one that does not exist, over REST and GraphQL', async () => {
+    const { body: job } = await submit();
+    const sentences = new Set<string>();
+    for (const project of ['research', 'nowhere']) {
+      for (const url of [
+        `/v1/projects/${project}`,
+        `/v1/projects/${project}/jobs`,
+        `/v1/projects/${project}/jobs/${job.id}`,
+        `/v1/projects/${project}/jobs/${job.id}/steps`,
+        `/v1/projects/${project}/jobs/${job.id}/events/stream`,
+        `/v1/projects/${project}/tokens`,
+      ]) {
+        const answer = await api.send('GET', url, { token: foreignToken });
+        expect({ url, status: answer.status }).toEqual({ url, status: 404 });
+        sentences.add(answer.body.detail.replace(project, '…'));
+      }
+      const answer = await graphql(
+        'query ($p: String!, $id: ID!) { job(project: $p, id: $id) { name } }',
+        { p: project, id: job.id },
+        foreignToken,
+      );
+      expect(answer.body).toMatchObject({ data: null, errors: [{ extensions: { code: 'NOT_FOUND' } }] });
+      sentences.add(answer.body.errors[0].message.replace(project, '…'));
+    }
+    expect(sentences.size).toBe(1);
+    const own = await api.send('GET', `/v1/projects/rivals/jobs/${job.id}`, { token: foreignToken });
+    expect(own).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+    expect((await api.send('GET', '/v1/projects', { token: foreignToken })).body.items).toHaveLength(1);
+  });
+
+  const QUERIES = [
+    ['GET', '', undefined, 'query ($p: String!) { project(name: $p) { name } }', {}],
+    ['GET', '/jobs', undefined, 'query ($p: String!) { jobs(project: $p) { items { id } } }', {}],
+    ['GET', '/layouts', undefined, 'query ($p: String!) { layouts(project: $p) { items { id } } }', {}],
+    [
+      'POST',
+      '/jobs',
+      { name: 'y', spec },
+      'mutation ($p: String!, $input: JobCreateInput!) { createJob(project: $p, input: $input) { id } }',
+      { input: { name: 'z', spec } },
+    ],
+    [
+      'POST',
+      '/layouts',
+      { layout: {} },
+      'mutation ($p: String!) { createLayout(project: $p, input: { layout: {} }) { id } }',
+      {},
+    ],
+    [
+      'POST',
+      '/tokens',
+      { name: 't' },
+      'mutation ($p: String!) { createToken(project: $p, input: { name: "t" }) { id } }',
+      {},
+    ],
+  ] as const;
+  it.each(QUERIES)('is judged alike by REST %s %s and by GraphQL', async (method, path, body, query, variables) => {
+    for (const as of ['operator', 'viewer', 'foreign'] as const) {
+      const bearer = { operator: token, viewer: viewerToken, foreign: foreignToken }[as];
+      const rest = await api.send(method, `/v1/projects/research${path}`, {
+        token: bearer,
+        ...(body === undefined ? {} : { body }),
+      });
+      const { body: answer } = await graphql(query, { p: 'research', ...variables }, bearer);
+      const restCode = rest.status < 300 ? 'OK' : rest.body.code;
+      expect({ as, code: answer.errors?.[0]?.extensions.code ?? 'OK' }).toEqual({ as, code: restCode });
+      expect(restCode).toBe(
+        {
+          operator: path === '/tokens' ? 'FORBIDDEN' : 'OK',
+          viewer: method === 'GET' ? 'OK' : 'FORBIDDEN',
+          foreign: 'NOT_FOUND',
+        }[as],
+      );
+    }
+  });
+
+  it('is out within seconds of its token’s revocation', async () => {
+    const url = '/v1/projects/research/tokens';
+    const { body } = await api.send('POST', url, { token: api.adminToken, body: { name: 'short', role: 'viewer' } });
+    expect((await api.send('GET', JOBS, { token: body.token })).status).toBe(200);
+    expect((await api.send('DELETE', `${url}/${body.id}`, { token: api.adminToken })).status).toBe(204);
+    const deadline = Date.now() + 5_000;
+    while ((await api.send('GET', JOBS, { token: body.token })).status !== 401)
+      expect(Date.now()).toBeLessThan(deadline);
+  });
+});
+
+describe('GraphQL', () => {
+  it('creates, steers and reads a job with the same values as REST', async () => {
+    const create =
+      'mutation ($input: JobCreateInput!) { createJob(project: "research", input: $input) { id name state version spec { layout { tensorParallelDegree } } } }';
+    const made = await graphql(create, { input: { name: freshName(), spec: aJobSpec() } });
+    const job = made.body.data.createJob;
+    expect(job).toMatchObject({ state: 'Submitting', version: 1, spec: { layout: { tensorParallelDegree: 2 } } });
+    const suspended = await graphql(
+      'mutation ($id: ID!) { suspendJob(project: "research", id: $id, version: 1) { version } }',
+      { id: job.id },
+    );
+    expect(suspended.body.data.suspendJob.version).toBe(2);
+    const rest = await api.send('GET', `${JOBS}/${job.id}`, { token });
+    expect(rest.body).toMatchObject({ name: job.name, version: 2, spec: { suspend: true } });
+    const me = await graphql('{ me { name role project } }');
+    expect(me.body).toEqual({ data: { me: { name: 'test', role: 'operator', project: 'research' } } });
+  });
+
+  it('gives the pointers of what is wrong', async () => {
+    const { body } = await graphql(
+      'mutation ($input: JobCreateInput!) { createJob(project: "research", input: $input) { id } }',
+      {
+        input: { name: 'x', spec: { ...aJobSpec(), layout: { tensorParallelDegree: 3 } } },
+      },
+    );
+    expect(body.errors[0].extensions).toMatchObject({
+      code: 'INVALID_LAYOUT',
+      errors: [{ pointer: '/spec/layout/tensorParallelDegree' }],
+    });
+  });
+
+  it.each([
+    ['a field that does not exist', '{ me { password } }'],
+    [
+      'a query that is too deep',
+      '{ me { ...{ ...{ ...{ ...{ ...{ ...{ ...{ ...{ name } } } } } } } } } }'.replaceAll('...{', '... on WhoAmI {'),
+    ],
+    ['a thousand aliases', `{ ${Array.from({ length: 800 }, (_, index) => `a${index}: me { name }`).join(' ')} }`],
+    ['what is no query', 'hello'],
+  ])('refuses %s before anything runs', async (_what, query) => {
+    const answer = await graphql(query);
+    expect(answer.status).toBe(400);
+    expect(answer.body.data).toBeUndefined();
+  });
+
+  it('has no schema for the anonymous', async () => {
+    const answer = await api.send('POST', '/graphql', { body: { query: '{ __schema { types { name } } }' } });
+    expect(answer.status).toBe(401);
+  });
+});
+
+describe('the API', () => {
+  it('describes every route with its answer', async () => {
+    for (const route of declaredRoutes(CONTROLLERS))
+      expect({ name: route.name, answer: route.answer }).toMatchObject({ answer: expect.anything() });
+    const { body } = await api.send('GET', '/openapi.json');
+    expect(body.openapi).toBe('3.1.0');
+    const references = JSON.stringify(body).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g);
+    for (const [, name] of references) expect(body.components.schemas).toHaveProperty([name ?? '']);
+  });
+
+  it('shows no secret in its document, lists or tables', async () => {
+    const listed = await api.send('GET', '/v1/projects/research/tokens', { token: api.adminToken });
+    expect(JSON.stringify(listed.body)).not.toContain(token.split('_')[2]);
+    const rows = await api.running.infrastructure.database.query<{ row: string }>(
+      'SELECT t::text AS row FROM api_tokens t',
+    );
+    for (const { row } of rows.rows) expect(row).not.toContain(token.split('_')[2] ?? 'none');
+  });
+
+  it('answers 404 for what it does not have, as a problem', async () => {
+    expect(await api.send('GET', '/v1/nothing', { token })).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+  });
+
+  it('says 503 with Retry-After while the database is away, and serves again by itself', async () => {
+    await postgres.pause();
+    const away = await api.send('GET', JOBS, { token });
+    expect(away).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' }, headers: { 'retry-after': '1' } });
+    expect((await api.send('GET', '/healthz')).status).toBe(200);
+    expect((await api.send('GET', '/readyz')).status).toBe(503);
+    await postgres.start();
+    const deadline = Date.now() + 10_000;
+    while ((await api.send('GET', JOBS, { token })).status !== 200) expect(Date.now()).toBeLessThan(deadline);
   });
 });

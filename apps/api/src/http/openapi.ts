@@ -177,8 +177,6 @@ function schemaOf(
   for (const [name, definition] of Object.entries(($defs ?? {}) as Record<string, unknown>)) {
     registry.set(`${name}${suffix}`, rename(definition));
   }
-  const id = own['id'];
-  if (typeof id !== 'string') return rename(own);
-  registry.set(`${id}${suffix}`, rename(own));
-  return { $ref: `#/components/schemas/${id}${suffix}` };
+  // A named type is itself a reference by now.
+  return rename(own);
 }
