@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findBinary } from '../binaries.ts';
 import { startControlPlane, type ControlPlane } from '../control-plane.ts';
 import { waitFor } from '../wait.ts';
 import type { Container, PodSpec, PodStatus } from './kube-types.ts';
@@ -166,6 +167,14 @@ const fail = (): never => {
 const logsOf = (pod: SeenPod, ...args: string[]): Promise<string> =>
   plane.kubectl(['logs', pod.metadata.name, ...args]);
 
+async function follow(pod: SeenPod): Promise<{ readonly text: () => string; readonly ended: Promise<void> }> {
+  const args = [`--kubeconfig=${plane.adminKubeconfigPath}`, 'logs', '-f', pod.metadata.name];
+  const child = spawn(await findBinary('kubectl'), args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  return { text: () => text, ended: new Promise((resolve) => child.once('close', () => resolve())) };
+}
+
 async function deletePod(pod: SeenPod, graceSeconds?: number): Promise<void> {
   const query = graceSeconds === undefined ? '' : `?gracePeriodSeconds=${graceSeconds}`;
   await plane.admin.json({ method: 'DELETE', path: `/api/v1/namespaces/default/pods/${pod.metadata.name}${query}` });
@@ -312,14 +321,16 @@ describe('a running pod', () => {
     const pod = await makePod('by-root', {
       main: shell('trap "echo saved; exit 0" TERM; echo up; while :; do sleep 0.1; done'),
     });
-    await waitFor(async () => (await logsOf(pod).catch(() => '')).includes('up'), {
+    await running(pod);
+    const following = await follow(pod);
+    await waitFor(() => following.text() === 'up\n', {
       deadlineMs: DEADLINE_MS,
-      what: 'its trap',
+      what: 'the first line to be followed',
     });
-    const following = logsOf(pod, '-f');
     await deletePod(pod);
     await gone(pod);
-    expect(await following).toBe('up\nsaved\n');
+    await following.ended;
+    expect(following.text()).toBe('up\nsaved\n');
     expect(processesOf('by-root', pod)).toEqual([]);
   });
 

@@ -411,6 +411,9 @@ class Sandbox:
                 drain(wakeup)
             if 0 in ready:
                 self.read_orders()
+            if not self.open and not self.keepers:
+                for pid in descendants(os.getpid()):
+                    send(pid, signal.SIGKILL)  # Whatever escaped its keeper still ends with the pod.
 
     def reap(self):
         """Collects ended children. False when none is left."""
