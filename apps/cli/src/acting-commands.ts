@@ -31,7 +31,7 @@ export function addActingCommands(program: Command, session: Session): void {
       const project = await session.open();
       const job = await project.api.createJob(project.project, body, options.idempotencyKey ?? randomUUID());
       if (options.watch === undefined) return showJob(job);
-      session.print(`Submitted ${job.name} (${job.id}).`);
+      if (session.outputFormat() === 'table') session.print(`Submitted ${job.name} (${job.id}).`);
       session.setExitCode(await watchJob(project, job, session));
     });
 
@@ -53,7 +53,7 @@ export function addActingCommands(program: Command, session: Session): void {
 
   program
     .command('resume <job>')
-    .description('run a suspended job again, on the same or another layout')
+    .description('run a suspended job again, on the same or another layout; degrees that are not named stay')
     .option('--tensor-parallel <ways>', 'tensor parallel degree', wholeNumber)
     .option('--pipeline-parallel <ways>', 'pipeline parallel degree', wholeNumber)
     .option('--data-parallel <ways>', 'data parallel degree', wholeNumber)

@@ -1,6 +1,6 @@
 import { API_GROUP_VERSION, JobCreate } from '@coxswain/api-types';
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { CliError } from './cli-error.ts';
 
@@ -18,15 +18,15 @@ export function readJobFile(path: string, overrides: { readonly name?: string })
   return parseJob(text, { source: path, ...overrides });
 }
 
+/** The job that a text holds; `source` names it in what is said about mistakes. */
 export function parseJob(text: string, options: { readonly source: string; readonly name?: string }): JobCreate {
-  let document: unknown;
-  try {
-    document = parse(text);
-  } catch (error) {
-    throw new CliError(`${options.source} is neither YAML nor JSON: ${(error as Error).message}`);
-  }
+  const [document, ...more] = parseAllDocuments(text);
+  if (more.length > 0)
+    throw new CliError(`${options.source} holds ${more.length + 1} documents; submit one job at a time.`);
+  const wrong = document !== undefined && 'errors' in document ? document.errors[0] : undefined;
+  if (wrong !== undefined) throw new CliError(`${options.source} is neither YAML nor JSON: ${wrong.message}`);
   const parsed = JobCreate.safeParse({
-    ...toBody(document, options.source),
+    ...toBody(document === undefined ? undefined : (document.toJS() as unknown), options.source),
     ...(options.name === undefined ? {} : { name: options.name }),
   });
   if (parsed.success) return parsed.data;
@@ -34,7 +34,7 @@ export function parseJob(text: string, options: { readonly source: string; reado
 }
 
 function toBody(document: unknown, source: string): object {
-  if (typeof document !== 'object' || document === null)
+  if (typeof document !== 'object' || document === null || Array.isArray(document))
     throw new CliError(`${source} holds no job: expected a TrainingJob manifest or {name, spec}.`);
   if (!('kind' in document)) return document;
   const { apiVersion, kind, metadata, spec } = document as {

@@ -1,16 +1,20 @@
-import { ApiProblem, ApiUnreachable } from '@coxswain/api-client';
+import { ApiClient, ApiProblem, ApiUnreachable } from '@coxswain/api-client';
 import { Command, CommanderError, Option } from 'commander';
+import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
 import { addActingCommands } from './acting-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 import type { CliContext, Session } from './session.ts';
 import { OUTPUT_FORMATS, render, type OutputFormat } from './output.ts';
 import { openProject } from './project-jobs.ts';
-import { resolveSettings, type SettingsFlags } from './settings.ts';
+import { resolveSettings, type Settings, type SettingsFlags } from './settings.ts';
 
 type Globals = SettingsFlags & { readonly output: OutputFormat };
 
-/** Runs one command line; resolves to the exit code: 0 done, 1 refused or wrong, 2 server out of reach, 3 a watched job failed. */
+/**
+ * Runs one command line; resolves to the exit code: 0 done, 1 refused or wrong, 2 server out of reach, 3 a watched job did not complete,
+ * 130 interrupted by Ctrl-C.
+ */
 export async function main(argv: readonly string[], context: CliContext = processContext()): Promise<number> {
   let exitCode = 0;
   const program = cli(context, (code) => (exitCode = code));
@@ -18,6 +22,7 @@ export async function main(argv: readonly string[], context: CliContext = proces
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
+    if (context.signal.aborted) return 130;
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
     if (error instanceof CliError) {
       context.printError(error.message);
@@ -27,20 +32,33 @@ export async function main(argv: readonly string[], context: CliContext = proces
       context.printError(error.message);
       return error instanceof ApiProblem ? 1 : 2;
     }
-    if (context.signal.aborted) return 130;
     throw error;
   }
 }
 
+const HELP_FOOTER = `
+Flags go before COXSWAIN_* variables, and those before the configuration file:
+  server: https://coxswain.example.com
+  tokenFile: /home/me/.coxswain-token
+
+Exit codes: 0 done, 1 refused or wrong, 2 server out of reach, 3 a watched job did not complete, 130 Ctrl-C.`;
+
 function processContext(): CliContext {
   const abort = new AbortController();
   process.once('SIGINT', () => abort.abort());
+  // `coxswain logs JOB | head` closes the pipe when it has enough: that is no error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
   return {
     env: process.env,
     now: () => new Date(),
     print: (line) => console.log(line),
     printError: (line) => console.error(line),
     stdout: process.stdout,
+    widthColumns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    pause: (durationMs) => setTimeout(durationMs, undefined, { signal: abort.signal }).catch(() => undefined),
     signal: abort.signal,
   };
 }
@@ -49,7 +67,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   const program = new Command('coxswain')
     .description('Trains large models on Kubernetes: submit jobs, watch them, bring them back.')
     .option('--server <url>', 'address of the API (COXSWAIN_SERVER)')
-    .option('--token-file <file>', 'file with the API token (COXSWAIN_TOKEN holds the token itself)')
+    .option('--token-file <file>', 'file with the API token (COXSWAIN_TOKEN_FILE, or the token in COXSWAIN_TOKEN)')
     .option('--project <name>', 'project (COXSWAIN_PROJECT; default: the one the token belongs to)')
     .option('--config <file>', 'configuration file (COXSWAIN_CONFIG; default: ~/.config/coxswain/config.yaml)')
     .addOption(new Option('-o, --output <format>', 'what to print').choices(OUTPUT_FORMATS).default('table'))
@@ -58,11 +76,16 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
       writeOut: (text) => context.print(text.trimEnd()),
       writeErr: (text) => context.printError(text.trimEnd()),
     })
+    .addHelpText('after', HELP_FOOTER)
     .showHelpAfterError('(add --help for what the command takes)');
+  const settings = (): Settings => resolveSettings(program.opts<Globals>(), context.env);
+  const connect = (): ApiClient => new ApiClient({ ...settings(), signal: context.signal });
   const session: Session = {
     ...context,
     setExitCode,
-    open: () => openProject(resolveSettings(program.opts<Globals>(), context.env)),
+    connect,
+    open: () => openProject(connect(), settings()),
+    outputFormat: () => program.opts<Globals>().output,
     show: (data, table) => context.print(render(data, program.opts<Globals>().output, table)),
   };
   addReadingCommands(program, session);

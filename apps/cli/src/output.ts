@@ -18,38 +18,78 @@ export function render<T>(data: T, format: OutputFormat, table: (data: T) => str
   }
 }
 
-/** Columns padded to their widest cell; the last one is left as it is. */
+/** Columns padded to their widest cell, without spaces at the end of a line. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
-  return rows
-    .map((row) =>
-      row.map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0))).join('  '),
-    )
+  const line = (row: readonly string[]): string => row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ');
+  return rows.map((row) => line(row).trimEnd()).join('\n');
+}
+
+/** A column of the list of jobs; one of low worth goes first when the terminal is narrow. */
+interface JobColumn {
+  readonly title: string;
+  readonly worth: number;
+  readonly cell: (job: Job, now: Date) => string;
+}
+
+const JOB_COLUMNS: readonly JobColumn[] = [
+  { title: 'NAME', worth: 9, cell: (job) => job.name },
+  { title: 'STATE', worth: 8, cell: (job) => job.state },
+  { title: 'GPUS', worth: 5, cell: (job) => String(worldSize(job.spec.layout)) },
+  { title: 'LAYOUT', worth: 1, cell: (job) => formatLayout(job.spec.layout) },
+  { title: 'STEP', worth: 6, cell: stepCell },
+  { title: 'LOSS', worth: 4, cell: (job) => job.progress?.loss?.toFixed(4) ?? '-' },
+  { title: 'EPOCH', worth: 2, cell: (job) => String(job.epoch) },
+  { title: 'AGE', worth: 3, cell: (job, now) => formatDuration(now.getTime() - Date.parse(job.createdAt)) },
+  { title: 'SUMMARY', worth: 7, cell: (job) => job.summary.split('\n')[0] ?? '' },
+];
+/** A summary of fewer characters says too little: another column goes instead. */
+const LEAST_SUMMARY_COLUMNS = 30;
+
+export interface TableOptions {
+  readonly now: Date;
+  /** Undefined: as wide as it needs. */
+  readonly widthColumns: number | undefined;
+}
+
+/** One line per job, never wider than the terminal: columns of least worth go, then the summary is cut short. */
+export function jobTable(jobs: readonly Job[], { now, widthColumns }: TableOptions): string {
+  if (jobs.length === 0) return 'No jobs. `coxswain submit -f FILE` makes one; examples/jobs holds some to start from.';
+  let kept = JOB_COLUMNS;
+  const rows = (): readonly (readonly string[])[] => [
+    kept.map(({ title }) => title),
+    ...jobs.map((job) => kept.map(({ cell }) => cell(job, now))),
+  ];
+  if (widthColumns === undefined) return columns(rows());
+  while (kept.length > 3 && widthBeforeLast(rows()) + LEAST_SUMMARY_COLUMNS > widthColumns)
+    kept = withoutLeastWorth(kept);
+  return columns(rows())
+    .split('\n')
+    .map((line) => shortened(line, widthColumns))
     .join('\n');
 }
 
-export function jobTable(jobs: readonly Job[], now: Date): string {
-  if (jobs.length === 0) return 'No jobs. `coxswain submit -f FILE` makes one; examples/jobs holds some to start from.';
-  const header = ['NAME', 'STATE', 'GPUS', 'LAYOUT', 'STEP', 'LOSS', 'EPOCH', 'AGE', 'SUMMARY'];
-  return columns([header, ...jobs.map((job) => jobRow(job, now))]);
+function withoutLeastWorth(kept: readonly JobColumn[]): readonly JobColumn[] {
+  const least = Math.min(...kept.map(({ worth }) => worth));
+  return kept.filter(({ worth }) => worth !== least);
 }
 
-function jobRow(job: Job, now: Date): readonly string[] {
+function widthBeforeLast(rows: readonly (readonly string[])[]): number {
+  const lines = columns(rows.map((row) => [...row.slice(0, -1), '|']));
+  return Math.max(...lines.split('\n').map((line) => line.length - 1));
+}
+
+function shortened(line: string, widthColumns: number): string {
+  return line.length <= widthColumns ? line : `${line.slice(0, Math.max(0, widthColumns - 1))}…`;
+}
+
+function stepCell(job: Job): string {
   const total = job.progress?.totalSteps ?? job.spec.training?.steps;
-  return [
-    job.name,
-    job.state,
-    String(worldSize(job.spec.layout)),
-    formatLayout(job.spec.layout),
-    job.progress === null ? '-' : `${job.progress.step}${total === undefined ? '' : `/${total}`}`,
-    job.progress?.loss?.toFixed(4) ?? '-',
-    String(job.epoch),
-    formatDuration(now.getTime() - Date.parse(job.createdAt)),
-    job.summary,
-  ];
+  return job.progress === null ? '-' : `${job.progress.step}${total === undefined ? '' : `/${total}`}`;
 }
 
+/** Everything about one job that fits a screen. */
 export function jobDetails(job: Job, now: Date): string {
   const facts: (readonly [string, string])[] = [
     ['Name', `${job.name} (namespace ${job.namespace}, cluster ${job.cluster})`],
@@ -86,6 +126,7 @@ export function progressLine(progress: Omit<NonNullable<Job['progress']>, 'repor
   return parts.join(', ');
 }
 
+/** `12:03:04 ! RankFailed       Rank 1 on node a exited with 1`; times are UTC, as in the data. */
 export function eventLine(event: JobEvent): string {
   const mark = { info: ' ', warning: '!', error: '✗' }[event.severity];
   return `${event.at.slice(11, 19)} ${mark} ${event.type.padEnd(16)} ${event.message}`;

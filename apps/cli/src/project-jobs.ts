@@ -1,4 +1,4 @@
-import { ApiClient } from '@coxswain/api-client';
+import type { ApiClient } from '@coxswain/api-client';
 import type { Job } from '@coxswain/api-types';
 import { CliError } from './cli-error.ts';
 import type { Settings } from './settings.ts';
@@ -15,8 +15,8 @@ export interface ProjectJobs {
   ): Promise<{ readonly job: Job; readonly at: { readonly project: string; readonly id: string } }>;
 }
 
-export async function openProject(settings: Settings): Promise<ProjectJobs> {
-  const api = new ApiClient(settings);
+/** Throws a {@link CliError} when neither settings nor token name a project. */
+export async function openProject(api: ApiClient, settings: Pick<Settings, 'project'>): Promise<ProjectJobs> {
   const project = settings.project ?? (await api.whoAmI()).project;
   if (project === null)
     throw new CliError('This token may use every project: name one with --project or COXSWAIN_PROJECT.');

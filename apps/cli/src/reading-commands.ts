@@ -24,12 +24,12 @@ export function addReadingCommands(program: Command, session: Session): void {
       const { api, project } = await session.open();
       const jobs: Job[] = [];
       for await (const job of api.jobs(project, options.state)) jobs.push(job);
-      session.show(jobs, (shown) => jobTable(shown, session.now()));
+      session.show(jobs, (shown) => jobTable(shown, { now: session.now(), widthColumns: session.widthColumns }));
     });
 
   program
     .command('watch <job>')
-    .description('follow a job live until it ends (exit code 3 if it fails)')
+    .description('follow a job live until it ends; exit code 0 if it completes, 3 if not')
     .action(async (name: string) => {
       const project = await session.open();
       session.setExitCode(await watchJob(project, (await project.find(name)).job, session));
@@ -41,7 +41,7 @@ export function addReadingCommands(program: Command, session: Session): void {
     .action(async (name: string) => {
       const project = await session.open();
       session.show(await project.api.jobEvents((await project.find(name)).at), ({ items }) =>
-        items.map(eventLine).join('\n'),
+        items.length === 0 ? 'Nothing has happened yet.' : items.map(eventLine).join('\n'),
       );
     });
 
@@ -55,7 +55,7 @@ export function addReadingCommands(program: Command, session: Session): void {
 
   program
     .command('logs <job>')
-    .description('print the log of a rank’s pod')
+    .description('print the log of the pod that runs a rank')
     .option('--rank <rank>', 'global rank', wholeNumber, 0)
     .option('--tail <lines>', 'only the last lines', wholeNumber)
     .option('-f, --follow', 'keep printing as the log grows')
@@ -65,7 +65,7 @@ export function addReadingCommands(program: Command, session: Session): void {
       const log = await project.api.logs(at, {
         rank: options.rank,
         follow: options.follow === true,
-        ...(options.tail === undefined ? {} : { tailLines: options.tail }),
+        tailLines: options.tail,
       });
       for await (const chunk of log) {
         if (!session.stdout.write(chunk)) await new Promise((resolve) => session.stdout.once('drain', resolve));
@@ -76,8 +76,10 @@ export function addReadingCommands(program: Command, session: Session): void {
     .command('whoami')
     .description('who the token belongs to and what it may do')
     .action(async () => {
-      const { api } = await session.open();
-      session.show(await api.whoAmI(), (me) => `${me.name}: ${me.role} of ${me.project ?? 'every project'}`);
+      session.show(
+        await session.connect().whoAmI(),
+        (me) => `${me.name}: ${me.role} of ${me.project ?? 'every project'}`,
+      );
     });
 }
 

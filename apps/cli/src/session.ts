@@ -1,3 +1,5 @@
+import type { ApiClient } from '@coxswain/api-client';
+import type { OutputFormat } from './output.ts';
 import type { ProjectJobs } from './project-jobs.ts';
 
 /** What the commands need of the process they run in; tests give their own. */
@@ -7,13 +9,20 @@ export interface CliContext {
   readonly print: (line: string) => void;
   readonly printError: (line: string) => void;
   readonly stdout: NodeJS.WritableStream;
+  /** Characters of a line of the terminal; undefined when the output goes elsewhere: then nothing is shortened. */
+  readonly widthColumns: number | undefined;
+  /** Resolves after that time, or at once when the signal aborts. */
+  readonly pause: (durationMs: number) => Promise<void>;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
 /** One run of the program: its context, the project it talks to, and how it answers. */
 export interface Session extends CliContext {
+  /** The API alone, for what needs no project. */
+  readonly connect: () => ApiClient;
   readonly open: () => Promise<ProjectJobs>;
+  readonly outputFormat: () => OutputFormat;
   /** Prints data in the format that was asked for; `table` makes the one for people. */
   readonly show: <T>(data: T, table: (data: T) => string) => void;
   readonly setExitCode: (code: number) => void;

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { CliError } from './cli-error.ts';
 
-/** What the configuration file may hold; `COXSWAIN_SERVER`, `COXSWAIN_TOKEN`, `COXSWAIN_PROJECT` and flags go before it. */
+/** What the configuration file may hold; `COXSWAIN_SERVER`, `COXSWAIN_TOKEN`, `COXSWAIN_TOKEN_FILE`, `COXSWAIN_PROJECT` and flags go before it. */
 const ConfigFile = z.strictObject({
   server: z.url().optional(),
   token: z.string().min(1).optional(),
@@ -33,31 +33,43 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `--config`, else `COXSWAIN_CONFIG`, else `$XDG_CONFIG_HOME/coxswain/config.yaml`. */
 export function configPath(flags: SettingsFlags, env: Environment): string {
-  return (
-    flags.config ??
-    env['COXSWAIN_CONFIG'] ??
-    join(env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'coxswain', 'config.yaml')
-  );
+  const home = given(env, 'XDG_CONFIG_HOME') ?? join(homedir(), '.config');
+  return flags.config ?? given(env, 'COXSWAIN_CONFIG') ?? join(home, 'coxswain', 'config.yaml');
 }
 
 /** Flags before environment before file. Throws a {@link CliError} that says where each missing value can be given. */
 export function resolveSettings(flags: SettingsFlags, env: Environment): Settings {
   const path = configPath(flags, env);
-  const file = readConfigFile(path, flags.config !== undefined || env['COXSWAIN_CONFIG'] !== undefined);
-  const server = flags.server ?? env['COXSWAIN_SERVER'] ?? file.server;
+  const file = readConfigFile(path, (flags.config ?? given(env, 'COXSWAIN_CONFIG')) !== undefined);
+  const server = flags.server ?? given(env, 'COXSWAIN_SERVER') ?? file.server;
   if (server === undefined)
     throw new CliError(`No server given. Use --server URL, COXSWAIN_SERVER, or "server:" in ${path}.`);
-  if (!/^https?:\/\//.test(server))
-    throw new CliError(`Server "${server}" is not a URL; it must start with http:// or https://.`);
-  const tokenFile = flags.tokenFile ?? (env['COXSWAIN_TOKEN'] === undefined ? file.tokenFile : undefined);
-  const token = tokenFile === undefined ? (env['COXSWAIN_TOKEN'] ?? file.token) : readToken(tokenFile);
+  if (!/^https?:\/\//.test(server) || !URL.canParse(server))
+    throw new CliError(`Server "${server}" is not a URL; it must look like https://coxswain.example.com.`);
+  const token = resolveToken(flags, env, file);
   if (token === undefined)
-    throw new CliError(`No token given. Use --token-file FILE, COXSWAIN_TOKEN, or "token:" in ${path}.`);
+    throw new CliError(
+      `No token given. Use --token-file FILE, COXSWAIN_TOKEN, COXSWAIN_TOKEN_FILE, or "token:" in ${path}.`,
+    );
   return {
     server: server.replace(/\/+$/, ''),
     token,
-    project: flags.project ?? env['COXSWAIN_PROJECT'] ?? file.project,
+    project: flags.project ?? given(env, 'COXSWAIN_PROJECT') ?? file.project,
   };
+}
+
+/** A variable that is set to nothing counts as not set. */
+function given(env: Environment, name: string): string | undefined {
+  return env[name] === '' ? undefined : env[name];
+}
+
+function resolveToken(flags: SettingsFlags, env: Environment, file: ConfigFile): string | undefined {
+  if (flags.tokenFile !== undefined) return readToken(flags.tokenFile);
+  const token = given(env, 'COXSWAIN_TOKEN');
+  if (token !== undefined) return token;
+  const tokenFile = given(env, 'COXSWAIN_TOKEN_FILE');
+  if (tokenFile !== undefined) return readToken(tokenFile);
+  return file.tokenFile === undefined ? file.token : readToken(file.tokenFile);
 }
 
 function readConfigFile(path: string, mustExist: boolean): ConfigFile {
@@ -68,15 +80,26 @@ function readConfigFile(path: string, mustExist: boolean): ConfigFile {
     if (!mustExist && (error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw new CliError(`Cannot read the configuration file ${path}: ${(error as Error).message}`);
   }
-  const parsed = ConfigFile.safeParse(parse(text) ?? {});
+  const parsed = ConfigFile.safeParse(yamlIn(text, path) ?? {});
   if (parsed.success) return parsed.data;
-  throw new CliError(`${path}: ${z.prettifyError(parsed.error)}`);
+  throw new CliError(`The configuration file ${path} is not valid:\n${z.prettifyError(parsed.error)}`);
+}
+
+function yamlIn(text: string, path: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new CliError(`The configuration file ${path} is not YAML: ${(error as Error).message}`);
+  }
 }
 
 function readToken(path: string): string {
+  let token: string;
   try {
-    return readFileSync(path, 'utf8').trim();
+    token = readFileSync(path, 'utf8').trim();
   } catch (error) {
     throw new CliError(`Cannot read the token file ${path}: ${(error as Error).message}`);
   }
+  if (token === '') throw new CliError(`The token file ${path} is empty.`);
+  return token;
 }

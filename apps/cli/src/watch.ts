@@ -1,44 +1,90 @@
+import { ApiProblem, ApiUnreachable, type StreamedChange } from '@coxswain/api-client';
 import type { Job, StepPoint } from '@coxswain/api-types';
-import { eventLine, progressLine } from './output.ts';
+import { SECOND_MS } from '@coxswain/units';
+import { stringify } from 'yaml';
+import { eventLine, progressLine, type OutputFormat } from './output.ts';
 import type { ProjectJobs } from './project-jobs.ts';
 import type { Session } from './session.ts';
 
 const FINISHED = new Set<Job['state']>(['Complete', 'Failed', 'Cancelled', 'Refused', 'Deleted']);
-const PROGRESS_EVERY_MS = 1_000;
+const PROGRESS_EVERY_MS = SECOND_MS;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10 * SECOND_MS;
 
-/** Prints events, and progress once a second, until the job ends; goes on where a lost connection left off. Resolves to the exit code. */
+/**
+ * Prints events, and progress once a second, until the job ends; as JSON (one line each) or YAML (one document each) every change as it
+ * came. A lost connection is made again until Ctrl-C, and goes on where it left off. Resolves to the exit code.
+ */
 export async function watchJob(project: ProjectJobs, job: Job, session: Session): Promise<number> {
   const at = { project: project.project, id: job.id };
+  const tell = session.outputFormat() === 'table' ? tellPeople(job, session) : tellPrograms(session);
   let lastEventId: string | undefined;
-  let lastProgressAtMs = 0;
+  let pauseMs = FIRST_PAUSE_MS;
   for (;;) {
-    for await (const change of project.api.changes(at, { lastEventId, signal: session.signal })) {
-      switch (change.kind) {
-        case 'event':
-          lastEventId = change.lastEventId;
-          session.print(eventLine(change.event));
-          break;
-        case 'step':
-          if (session.now().getTime() - lastProgressAtMs < PROGRESS_EVERY_MS) break;
-          lastProgressAtMs = session.now().getTime();
-          session.print(stepLine(change.point, job));
-          break;
-        case 'job':
-          if (FINISHED.has(change.job.state)) return finish(change.job, session);
-          break;
+    try {
+      let end: Job | undefined;
+      for await (const change of project.api.changes(at, { lastEventId })) {
+        pauseMs = FIRST_PAUSE_MS;
+        if (change.kind === 'event') lastEventId = change.lastEventId;
+        tell.change(change);
+        if (change.kind === 'job' && FINISHED.has(change.job.state)) end = change.job;
+        if (end !== undefined) break;
       }
+      end ??= await project.api.job(at);
+      if (FINISHED.has(end.state)) return tell.end(end);
+    } catch (error) {
+      if (session.signal.aborted || !mayPass(error)) throw error;
+      if (pauseMs === FIRST_PAUSE_MS) session.printError(`${(error as Error).message} Trying again; Ctrl-C stops.`);
     }
-    const current = await project.api.job(at);
-    if (FINISHED.has(current.state)) return finish(current, session);
+    await session.pause(pauseMs);
+    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
   }
+}
+
+/** An API that restarts, or is asked too often, will answer later; a refusal will stay one. */
+function mayPass(error: unknown): boolean {
+  return (
+    error instanceof ApiUnreachable || (error instanceof ApiProblem && (error.status === 429 || error.status >= 500))
+  );
+}
+
+interface Teller {
+  readonly change: (change: StreamedChange) => void;
+  readonly end: (job: Job) => number;
+}
+
+function tellPeople(job: Job, session: Session): Teller {
+  let lastProgressAtMs = -Infinity;
+  return {
+    change: (change) => {
+      if (change.kind === 'event') session.print(eventLine(change.event));
+      if (change.kind !== 'step' || session.now().getTime() - lastProgressAtMs < PROGRESS_EVERY_MS) return;
+      lastProgressAtMs = session.now().getTime();
+      session.print(stepLine(change.point, job));
+    },
+    end: (ended) => {
+      session.print(`${ended.name}: ${ended.state}. ${ended.summary}`);
+      return exitCodeOf(ended);
+    },
+  };
+}
+
+function tellPrograms(session: Session): Teller {
+  const spell: Readonly<Record<Exclude<OutputFormat, 'table'>, (data: unknown) => string>> = {
+    json: (data) => JSON.stringify(data),
+    yaml: (data) => `---\n${stringify(data).trimEnd()}`,
+  };
+  const format = session.outputFormat() === 'yaml' ? 'yaml' : 'json';
+  return { change: (change) => session.print(spell[format](change)), end: exitCodeOf };
+}
+
+function exitCodeOf(job: Job): number {
+  return job.state === 'Complete' ? 0 : 3;
 }
 
 function stepLine(point: StepPoint, job: Job): string {
   const totalSteps = job.spec.training?.steps ?? null;
-  return `${point.at.slice(11, 19)}   ${progressLine({ ...point, totalSteps, etaSeconds: null })}`;
-}
-
-function finish(job: Job, session: Session): number {
-  session.print(`${job.name}: ${job.state}. ${job.summary}`);
-  return job.state === 'Complete' ? 0 : 3;
+  const etaSeconds =
+    totalSteps === null ? null : Math.round(((totalSteps - point.step) * point.stepTimeMs) / SECOND_MS);
+  return `${point.at.slice(11, 19)}   ${progressLine({ ...point, totalSteps, etaSeconds })}`;
 }

@@ -1,0 +1,615 @@
+import { startFakeApi, type FakeAnswer, type FakeApi } from '@coxswain/api-client/testing';
+import { aCheckpointRecord, aJob, aJobEvent, aJobSpec, anAttempt, aStepPoint } from '@coxswain/api-types/testing';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { parse } from 'yaml';
+import { main } from './main.ts';
+import type { CliContext } from './session.ts';
+
+type Routes = Readonly<Record<string, FakeAnswer | readonly FakeAnswer[]>>;
+
+const JOBS = '/v1/projects/research/jobs';
+const JOB = `${JOBS}/${aJob().id}`;
+const ME: Routes = { 'GET /v1/whoami': { json: { name: 'ada', role: 'operator', project: 'research' } } };
+const FOUND: Routes = { ...ME, [`GET ${JOBS}`]: { json: { items: [aJob()] } } };
+const complete = aJob({ state: 'Complete', summary: 'Every rank finished after step 100.' });
+const failed = aJob({ state: 'Failed', summary: 'Rank 1 on node a exited with 1.' });
+
+let fake: FakeApi | undefined;
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'coxswain-cli-'));
+});
+afterEach(async () => {
+  rmSync(directory, { recursive: true });
+  await fake?.close();
+  fake = undefined;
+});
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs one command line against the routes; every look at the clock is two seconds after the one before. */
+async function run(
+  argv: readonly string[],
+  routes: Routes,
+  options: Partial<CliContext> & { readonly onPrint?: (line: string) => void } = {},
+): Promise<Outcome> {
+  fake = await startFakeApi(routes);
+  return runWith(argv, {
+    env: { COXSWAIN_SERVER: fake.url, COXSWAIN_TOKEN: 'cxs_env', COXSWAIN_CONFIG: aFile('config.yaml', '') },
+    ...options,
+  });
+}
+
+async function runWith(
+  argv: readonly string[],
+  options: Partial<CliContext> & { readonly onPrint?: (line: string) => void },
+): Promise<Outcome> {
+  const out: string[] = [];
+  const err: string[] = [];
+  let clockMs = Date.parse('2026-01-01T01:00:00Z');
+  const code = await main(argv, {
+    env: {},
+    now: () => new Date((clockMs += 2_000)),
+    print: (line) => {
+      out.push(`${line}\n`);
+      options.onPrint?.(line);
+    },
+    printError: (line) => err.push(line),
+    stdout: new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        out.push(chunk.toString());
+        done();
+      },
+    }),
+    widthColumns: undefined,
+    pause: () => Promise.resolve(),
+    signal: new AbortController().signal,
+    ...options,
+  });
+  return { code, out: out.join(''), err: err.join('\n') };
+}
+
+function aFile(name: string, text: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+function aManifest(overrides: object = {}): string {
+  return JSON.stringify({
+    apiVersion: 'training.coxswain.dev/v1alpha1',
+    kind: 'TrainingJob',
+    metadata: { name: 'tiny-gpt' },
+    spec: aJobSpec(),
+    ...overrides,
+  });
+}
+
+const sse = (event: string, data: unknown, id?: number): string =>
+  `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+
+describe('reading', () => {
+  it.each<[string, readonly string[], Routes, RegExp]>([
+    ['whoami tells name, role and project', ['whoami'], ME, /^ada: operator of research\n$/],
+    [
+      'whoami works for an administrator, who has no project',
+      ['whoami'],
+      { 'GET /v1/whoami': { json: { name: 'root', role: 'clusterAdmin', project: null } } },
+      /^root: clusterAdmin of every project\n$/,
+    ],
+    [
+      'get finds a job by its name',
+      ['get', 'tiny-gpt'],
+      FOUND,
+      /^Name: +tiny-gpt \(namespace research, cluster local\)/,
+    ],
+    [
+      'get finds a job by its id, without a list',
+      ['get', aJob().id],
+      { ...ME, [`GET ${JOB}`]: { json: aJob() } },
+      /State: +Running: Training on 4 GPUs\./,
+    ],
+    [
+      'get takes the job that is there, not its deleted namesake',
+      ['get', 'tiny-gpt'],
+      {
+        ...ME,
+        [`GET ${JOBS}`]: { json: { items: [aJob({ state: 'Deleted' }), aJob({ summary: 'The living one.' })] } },
+      },
+      /The living one/,
+    ],
+    [
+      'get tells how each attempt ended',
+      ['get', 'tiny-gpt'],
+      {
+        ...ME,
+        [`GET ${JOBS}`]: {
+          json: {
+            items: [
+              aJob({
+                attempts: [
+                  anAttempt({ outcome: 'Failed', reason: 'EngineFailed', message: 'Rank 1 exited with 1\nTraceback' }),
+                  anAttempt({ epoch: 2, resumedFrom: { checkpoint: 'c', step: 20 } }),
+                ],
+              }),
+            ],
+          },
+        },
+      },
+      / {2}1 +Failed +EngineFailed +from scratch +tp2 x dp2 +Rank 1 exited with 1\n {2}2 +Released +- +from step 20/,
+    ],
+    [
+      'list says how to begin when there is nothing',
+      ['list'],
+      { ...ME, [`GET ${JOBS}`]: { json: { items: [] } } },
+      /No jobs\. `coxswain submit/,
+    ],
+    [
+      'events are told in plain words',
+      ['events', 'tiny-gpt'],
+      {
+        ...FOUND,
+        [`GET ${JOB}/events`]: {
+          json: { items: [aJobEvent({ severity: 'error', type: 'RankFailed', message: 'Rank 1 died.' })] },
+        },
+      },
+      /^00:00:00 ✗ RankFailed +Rank 1 died\.\n$/,
+    ],
+    [
+      'checkpoints are listed with step and size',
+      ['checkpoints', 'tiny-gpt'],
+      { ...FOUND, [`GET ${JOB}/checkpoints`]: { json: { items: [aCheckpointRecord()] } } },
+      /^STEP +EPOCH +STATE +SIZE +NAME\n20 +1 +Complete +1\.5 MiB /,
+    ],
+    [
+      'logs print what the rank wrote, byte for byte',
+      ['logs', 'tiny-gpt', '--rank', '3', '--tail', '2'],
+      { ...FOUND, [`GET ${JOB}/logs?rank=3&tailLines=2`]: { text: 'größe\nlast line without a newline' } },
+      /^größe\nlast line without a newline$/,
+    ],
+    [
+      'logs follow when asked to',
+      ['logs', 'tiny-gpt', '-f'],
+      { ...FOUND, [`GET ${JOB}/logs?rank=0&follow=true`]: { stream: 'one\ntwo\n', end: 'clean' } },
+      /^one\ntwo\n$/,
+    ],
+  ])('%s', async (_sentence, argv, routes, want) => {
+    const { code, out, err } = await run(argv, routes);
+    expect(err).toBe('');
+    expect(out).toMatch(want);
+    expect(code).toBe(0);
+  });
+
+  it('list asks for every page, and for one state when told so', async () => {
+    const { out } = await run(['list', '--state', 'Running'], {
+      ...ME,
+      [`GET ${JOBS}?state=Running&pageSize=100`]: { json: { items: [aJob()], nextPageToken: 'more' } },
+      [`GET ${JOBS}?state=Running&pageSize=100&pageToken=more`]: { json: { items: [aJob({ name: 'second' })] } },
+    });
+    expect(out.split('\n').map((line) => line.split(' ')[0])).toEqual(['NAME', 'tiny-gpt', 'second', '']);
+  });
+
+  it.each([200, 100, 80, 60, 40])('list fits a terminal of %i characters', async (widthColumns) => {
+    const job = aJob({ name: 'a-name-of-thirty-characters-ok', summary: 'A summary that goes on '.repeat(20) });
+    const routes = { ...ME, [`GET ${JOBS}`]: { json: { items: [job] } } };
+    const { out } = await run(['list'], routes, { widthColumns });
+    const lines = out.trimEnd().split('\n');
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(widthColumns);
+    expect(lines[0]).toMatch(/^NAME +STATE/);
+    await fake?.close();
+    expect((await run(['list'], routes)).out).toContain(job.summary);
+  });
+
+  it.each([
+    ['json', JSON.parse],
+    ['yaml', parse],
+  ] as const)('--output %s gives the whole of the data', async (format, read) => {
+    const { out } = await run(['get', 'tiny-gpt', '-o', format], FOUND);
+    expect(read(out)).toEqual(aJob());
+    await fake?.close();
+    expect(read((await run(['-o', format, 'list'], FOUND)).out)).toEqual([aJob()]);
+  });
+
+  it('prints no control characters, so no colours, whoever reads', async () => {
+    const { out } = await run(['list'], FOUND, { widthColumns: 120 });
+    // eslint-disable-next-line no-control-regex -- the absence of control characters is the point
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+  });
+});
+
+describe('acting', () => {
+  it.each<[string, string]>([
+    ['a manifest as kubectl takes it', aManifest()],
+    ['the body of a POST', JSON.stringify({ name: 'tiny-gpt', spec: aJobSpec() })],
+  ])('submit takes %s', async (_sentence, text) => {
+    const file = aFile('job.yaml', text);
+    const { code, out } = await run(['submit', '-f', file, '--idempotency-key', 'once'], {
+      ...ME,
+      [`POST ${JOBS}`]: { json: aJob(), status: 201 },
+    });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Name: +tiny-gpt/);
+    expect(fake?.requests.at(-1)).toMatchObject({
+      headers: { 'idempotency-key': 'once' },
+      body: { name: 'tiny-gpt', spec: aJobSpec() },
+    });
+  });
+
+  it('submit --name goes before the name in the file', async () => {
+    const argv = ['submit', '-f', aFile('job.yaml', aManifest()), '--name', 'another'];
+    await run(argv, { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } });
+    expect(fake?.requests.at(-1)?.body).toMatchObject({ name: 'another' });
+  });
+
+  it('submit makes up a key of its own each time', async () => {
+    const routes = { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } };
+    const file = aFile('job.yaml', aManifest());
+    await run(['submit', '-f', file], routes);
+    const first = fake?.requests.at(-1)?.headers['idempotency-key'];
+    await fake?.close();
+    await run(['submit', '-f', file], routes);
+    expect(fake?.requests.at(-1)?.headers['idempotency-key']).not.toBe(first);
+  });
+
+  it.each<[string, readonly string[], string, unknown]>([
+    ['suspend', ['suspend', 'tiny-gpt'], `POST ${JOB}/suspend`, {}],
+    ['cancel', ['cancel', 'tiny-gpt'], `POST ${JOB}/cancel`, {}],
+    ['resume keeps the layout unless told otherwise', ['resume', 'tiny-gpt'], `POST ${JOB}/resume`, {}],
+    [
+      'resume changes the degrees that are named',
+      ['resume', 'tiny-gpt', '--tensor-parallel', '1', '--pipeline-parallel', '2'],
+      `POST ${JOB}/resume`,
+      { layout: { tensorParallelDegree: 1, pipelineParallelDegree: 2, dataParallelDegree: 2 } },
+    ],
+  ])('%s asks the API and shows the job as it is then', async (_sentence, argv, route, want) => {
+    const { code, out } = await run(argv, { ...FOUND, [route]: { json: aJob({ summary: 'Answered.' }) } });
+    expect([code, out]).toEqual([0, expect.stringContaining('Answered.')]);
+    expect(fake?.requests.at(-1)?.body).toEqual(want);
+  });
+
+  it('delete says what it does', async () => {
+    const { code, out } = await run(['delete', 'tiny-gpt'], { ...FOUND, [`DELETE ${JOB}`]: { text: '', status: 202 } });
+    expect([code, out]).toEqual([0, 'Deleting tiny-gpt.\n']);
+  });
+});
+
+describe('watching', () => {
+  const stream = `GET ${JOB}/events/stream`;
+
+  it.each<[string, ReturnType<typeof aJob>, number]>([
+    ['a job that completes ends with 0', complete, 0],
+    ['a job that fails ends with 3', failed, 3],
+    ['a job that is cancelled ends with 3', aJob({ state: 'Cancelled', summary: 'Cancelled.' }), 3],
+    ['a job that the cluster refuses ends with 3', aJob({ state: 'Refused', summary: 'No such claim.' }), 3],
+  ])('%s', async (_sentence, ended, want) => {
+    const events = sse('event', aJobEvent(), 1) + sse('step', aStepPoint({ step: 40 })) + sse('job', ended);
+    const { code, out } = await run(['watch', 'tiny-gpt'], { ...FOUND, [stream]: { stream: events, end: 'never' } });
+    expect(out.split('\n')).toEqual([
+      '00:00:00   Submitted        The job was submitted.',
+      '00:00:00   step 40 of 100, loss 4.9996, 102,400 tokens/s, 1.0 s left',
+      `tiny-gpt: ${ended.state}. ${ended.summary}`,
+      '',
+    ]);
+    expect(code).toBe(want);
+  });
+
+  it('submit --watch goes on to the end', async () => {
+    const { code, out } = await run(['submit', '-f', aFile('job.yaml', aManifest()), '-w'], {
+      ...ME,
+      [`POST ${JOBS}`]: { json: aJob(), status: 201 },
+      [stream]: { stream: sse('job', complete), end: 'never' },
+    });
+    expect([code, out]).toEqual([0, `Submitted tiny-gpt (${aJob().id}).\ntiny-gpt: Complete. ${complete.summary}\n`]);
+  });
+
+  it.each<[string, readonly FakeAnswer[], readonly FakeAnswer[]]>([
+    [
+      'a stream that is cut in the middle',
+      [
+        { stream: `${sse('event', aJobEvent({ id: 7, message: 'First.' }), 7)}event: job\ndata: {"id`, end: 'cut' },
+        { stream: sse('event', aJobEvent({ id: 8, message: 'Second.' }), 8) + sse('job', complete), end: 'never' },
+      ],
+      [{ json: aJob() }],
+    ],
+    [
+      'an API that stops and starts again',
+      [
+        { stream: sse('event', aJobEvent({ id: 7, message: 'First.' }), 7), end: 'clean' },
+        { problem: { status: 503, code: 'UNAVAILABLE', detail: 'the database does not answer at the moment' } },
+        { stream: sse('event', aJobEvent({ id: 8, message: 'Second.' }), 8) + sse('job', complete), end: 'never' },
+      ],
+      [{ json: aJob() }],
+    ],
+    [
+      'a stream that ends although the job has, too',
+      [
+        { stream: sse('event', aJobEvent({ id: 7, message: 'First.' }), 7), end: 'clean' },
+        { stream: sse('event', aJobEvent({ id: 8, message: 'Second.' }), 8), end: 'clean' },
+      ],
+      [{ json: aJob() }, { json: complete }],
+    ],
+  ])('goes on where it left off after %s', async (_sentence, streams, jobs) => {
+    const { code, out } = await run(['watch', 'tiny-gpt'], { ...FOUND, [stream]: streams, [`GET ${JOB}`]: jobs });
+    expect(out.match(/First\.|Second\.|Complete\./g)).toEqual(['First.', 'Second.', 'Complete.']);
+    expect(code).toBe(0);
+    const asked = fake?.requests.filter(({ path }) => path.endsWith('/stream')) ?? [];
+    expect(asked[0]?.headers['last-event-id']).toBeUndefined();
+    for (const request of asked.slice(1)) expect(request.headers['last-event-id']).toBe('7');
+  });
+
+  it('gives up when the API refuses, e.g. because the job is gone', async () => {
+    const refusal: FakeAnswer = { problem: { status: 404, code: 'NOT_FOUND', detail: 'there is no such job' } };
+    const { code, err } = await run(['watch', 'tiny-gpt'], { ...FOUND, [stream]: refusal });
+    expect([code, err]).toEqual([1, 'there is no such job (NOT_FOUND)']);
+  });
+
+  it('ends with 130 and no complaint on Ctrl-C', async () => {
+    const abort = new AbortController();
+    const { code, err } = await run(
+      ['watch', 'tiny-gpt'],
+      { ...FOUND, [stream]: { stream: sse('event', aJobEvent(), 1), end: 'never' } },
+      { signal: abort.signal, onPrint: () => abort.abort() },
+    );
+    expect([code, err]).toEqual([130, '']);
+  });
+
+  it('prints progress at most once a second', async () => {
+    let reads = 0;
+    const steps = [1, 2, 3, 4, 5, 6].map((step) => sse('step', aStepPoint({ step }))).join('');
+    const { out } = await run(
+      ['watch', 'tiny-gpt'],
+      { ...FOUND, [stream]: { stream: steps + sse('job', complete), end: 'never' } },
+      { now: () => new Date(1_000_000 + 250 * reads++) },
+    );
+    expect(out.match(/step \d/g)?.length).toBeLessThan(4);
+  });
+
+  it.each([
+    [
+      'json',
+      (out: string) =>
+        out
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as unknown),
+    ],
+    [
+      'yaml',
+      (out: string) =>
+        out
+          .split('---\n')
+          .slice(1)
+          .map((document) => parse(document) as unknown),
+    ],
+  ] as const)('gives programs every change as %s', async (format, read) => {
+    const events = sse('event', aJobEvent({ id: 7 }), 7) + sse('step', aStepPoint()) + sse('job', complete);
+    const { out } = await run(['watch', 'tiny-gpt', '-o', format], {
+      ...FOUND,
+      [stream]: { stream: events, end: 'never' },
+    });
+    expect(read(out)).toEqual([
+      { kind: 'event', event: aJobEvent({ id: 7 }), lastEventId: '7' },
+      { kind: 'step', point: aStepPoint() },
+      { kind: 'job', job: complete },
+    ]);
+  });
+});
+
+describe('what goes wrong is said in a sentence', () => {
+  it.each<[string, readonly string[], Routes, number, RegExp]>([
+    ['no such job', ['get', 'nobody'], FOUND, 1, /^No job named "nobody" in project research\. `coxswain list` shows/],
+    [
+      'a token for every project, and none named',
+      ['list'],
+      { 'GET /v1/whoami': { json: { name: 'root', role: 'clusterAdmin', project: null } } },
+      1,
+      /name one with --project or COXSWAIN_PROJECT/,
+    ],
+    [
+      'a refusal names every field',
+      ['cancel', 'tiny-gpt'],
+      {
+        ...FOUND,
+        [`POST ${JOB}/cancel`]: {
+          problem: {
+            status: 409,
+            code: 'ALREADY_FINISHED',
+            detail: 'it is over',
+            errors: [{ pointer: '/x', detail: 'no' }],
+          },
+        },
+      },
+      1,
+      /^it is over \(ALREADY_FINISHED\)\n {2}\/x: no$/,
+    ],
+    [
+      'a token that nobody knows',
+      ['list'],
+      { 'GET /v1/whoami': { problem: { status: 401, code: 'UNAUTHENTICATED', detail: 'who are you?' } } },
+      1,
+      /who are you/,
+    ],
+    ['a page that is not the API', ['list'], { 'GET /v1/whoami': { text: '<html>' } }, 1, /Is it a Coxswain API/],
+    ['an unknown command', ['frobnicate'], {}, 1, /unknown command 'frobnicate'[\s\S]*--help/],
+    ['a rank that is no number', ['logs', 'tiny-gpt', '--rank', 'first'], {}, 1, /"first" is not a whole number/],
+    ['an output that there is not', ['list', '-o', 'xml'], {}, 1, /Allowed choices are table, json, yaml/],
+    ['submit without a file', ['submit'], {}, 1, /required option '-f, --file <file>' not specified/],
+    [
+      'a file that is not there',
+      ['submit', '-f', '/nowhere/job.yaml'],
+      {},
+      1,
+      /Cannot read \/nowhere\/job\.yaml: ENOENT/,
+    ],
+  ])('%s', async (_sentence, argv, routes, wantCode, want) => {
+    const { code, out, err } = await run(argv, routes);
+    expect([code, out]).toEqual([wantCode, '']);
+    expect(err).toMatch(want);
+  });
+
+  it.each<[string, string, RegExp]>([
+    ['is empty', '', /holds no job/],
+    ['is a list', '[1, 2]', /holds no job/],
+    ['is not YAML', 'a: [', /is neither YAML nor JSON: /],
+    ['holds two documents', '---\na: 1\n---\nb: 2\n', /holds 2 documents; submit one job at a time/],
+    [
+      'holds another kind',
+      aManifest({ kind: 'PodGroup' }),
+      /is a training\.coxswain\.dev\/v1alpha1 PodGroup; expected .* TrainingJob/,
+    ],
+    [
+      'is of another version',
+      aManifest({ apiVersion: 'training.coxswain.dev/v9' }),
+      /is a training\.coxswain\.dev\/v9 TrainingJob/,
+    ],
+    ['has no name', aManifest({ metadata: {} }), /is not a valid job:[\s\S]*at name/],
+    [
+      'has a field that there is not',
+      aManifest({ spec: { ...aJobSpec(), gpus: 8 } }),
+      /Unrecognized key: "gpus"[\s\S]*at spec/,
+    ],
+    ['has a wrong type', aManifest({ spec: { ...aJobSpec(), suspend: 'yes' } }), /at spec\.suspend/],
+  ])('a job file that %s, before anything is sent', async (_sentence, text, want) => {
+    const { code, err } = await run(['submit', '-f', aFile('job.yaml', text)], ME);
+    expect(err).toMatch(want);
+    expect(code).toBe(1);
+    expect(fake?.requests).toEqual([]);
+  });
+
+  it('a server that is not there, with exit code 2', async () => {
+    const { url, close } = await startFakeApi({});
+    await close();
+    const { code, err } = await runWith(['whoami', '--server', url], {
+      env: { COXSWAIN_TOKEN: 'cxs_x', COXSWAIN_CONFIG: aFile('config.yaml', '') },
+    });
+    expect(code).toBe(2);
+    expect(err).toMatch(/^Cannot reach http:\/\/127\.0\.0\.1:\d+: .*Is the API running/);
+  });
+});
+
+describe('settings', () => {
+  it.each<
+    [string, string, Record<string, string>, readonly string[], { server: string; token: string; project: string }]
+  >([
+    [
+      'come from the file when nothing else is said',
+      'server: SERVER/file\ntoken: file\nproject: file',
+      {},
+      [],
+      { server: '/file', token: 'file', project: 'file' },
+    ],
+    [
+      'of the environment go before the file',
+      'server: SERVER/file\ntoken: file\nproject: file',
+      { COXSWAIN_SERVER: 'SERVER/env', COXSWAIN_TOKEN: 'env', COXSWAIN_PROJECT: 'env' },
+      [],
+      { server: '/env', token: 'env', project: 'env' },
+    ],
+    [
+      'as flags go before both',
+      'server: SERVER/file\ntokenFile: TOKENS/file\nproject: file',
+      { COXSWAIN_SERVER: 'SERVER/env', COXSWAIN_TOKEN_FILE: 'TOKENS/env', COXSWAIN_PROJECT: 'env' },
+      ['--server', 'SERVER/flag/', '--token-file', 'TOKENS/flag', '--project', 'flag'],
+      { server: '/flag', token: 'flag', project: 'flag' },
+    ],
+    [
+      'that are set to nothing are not set',
+      'server: SERVER/file\ntokenFile: TOKENS/file\nproject: file',
+      { COXSWAIN_SERVER: '', COXSWAIN_TOKEN: '', COXSWAIN_TOKEN_FILE: '', COXSWAIN_PROJECT: '' },
+      [],
+      { server: '/file', token: 'file', project: 'file' },
+    ],
+    [
+      'of a token file in the environment go before a token in the file',
+      'server: SERVER/file\ntoken: file\nproject: file',
+      { COXSWAIN_TOKEN_FILE: 'TOKENS/env' },
+      [],
+      { server: '/file', token: 'env', project: 'file' },
+    ],
+  ])('%s', async (_sentence, file, env, flags, want) => {
+    fake = await startFakeApi({
+      [`GET ${want.server}/v1/projects/${want.project}/jobs`]: { json: { items: [] } },
+    });
+    const url = fake.url;
+    for (const name of ['file', 'env', 'flag']) aFile(name, `${name}\n`);
+    const filled = (text: string): string => text.replaceAll('SERVER', url).replaceAll('TOKENS', directory);
+    const { code, err } = await runWith(['list', ...flags.map(filled)], {
+      env: {
+        ...Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(value)])),
+        COXSWAIN_CONFIG: aFile('config.yaml', filled(file)),
+      },
+    });
+    expect([code, err]).toEqual([0, '']);
+    expect(fake.requests[0]?.headers['authorization']).toBe(`Bearer ${want.token}`);
+  });
+
+  it.each<[string, string | undefined, Record<string, string>, RegExp]>([
+    ['no server', '', {}, /^No server given\. Use --server URL, COXSWAIN_SERVER, or "server:" in .*config\.yaml\.$/],
+    [
+      'no token',
+      'server: http://x',
+      {},
+      /^No token given\. Use --token-file FILE, COXSWAIN_TOKEN, COXSWAIN_TOKEN_FILE, or "token:" in /,
+    ],
+    ['a server that is no URL', '', { COXSWAIN_SERVER: 'localhost:8080' }, /^Server "localhost:8080" is not a URL/],
+    [
+      'a token file that is not there',
+      'server: http://x\ntokenFile: /nowhere/token',
+      {},
+      /^Cannot read the token file \/nowhere\/token: ENOENT/,
+    ],
+    [
+      'a configuration file that was named and is not there',
+      undefined,
+      {},
+      /^Cannot read the configuration file .*config\.yaml: ENOENT/,
+    ],
+    [
+      'a configuration file with a field that there is not',
+      'serer: http://x',
+      {},
+      /config\.yaml is not valid:[\s\S]*"serer"/,
+    ],
+    ['a configuration file that is not YAML', 'a: [', {}, /config\.yaml is not YAML: /],
+  ])('%s is told with what to do', async (_sentence, file, env, want) => {
+    const path = join(directory, 'config.yaml');
+    if (file !== undefined) writeFileSync(path, file);
+    const { code, err } = await runWith(['list'], { env: { ...env, COXSWAIN_CONFIG: path } });
+    expect(err).toMatch(want);
+    expect(code).toBe(1);
+  });
+
+  it('an empty token file is told', async () => {
+    const argv = ['list', '--server', 'http://x', '--token-file', aFile('token', '\n')];
+    const { err } = await runWith(argv, { env: { XDG_CONFIG_HOME: directory } });
+    expect(err).toMatch(/^The token file .*token is empty\.$/);
+  });
+});
+
+describe('--help', () => {
+  it.each([
+    '',
+    'get',
+    'list',
+    'watch',
+    'events',
+    'checkpoints',
+    'logs',
+    'submit',
+    'suspend',
+    'resume',
+    'cancel',
+    'delete',
+  ])('of coxswain %s is printed and is no failure', async (command) => {
+    const { code, out } = await runWith([...(command === '' ? [] : [command]), '--help'], {});
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Usage: coxswain/);
+  });
+});
