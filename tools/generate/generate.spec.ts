@@ -1,7 +1,7 @@
 import { driftedFiles } from './main.ts';
 
 describe('generated files', () => {
-  it('are what the zod declarations say now', async () => {
-    expect(await driftedFiles()).toEqual([]);
+  it('are what the zod declarations say now', () => {
+    expect(driftedFiles()).toEqual([]);
   });
 });

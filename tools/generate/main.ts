@@ -2,24 +2,24 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { generateCrds } from './crds.ts';
+import { generateGraphqlSchema } from './graphql.ts';
 import { generateReference } from './reference.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
-export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
-  const files = new Map([...generateCrds(), ...generateReference()]);
-  if (existsSync(resolve(import.meta.dirname, 'graphql.ts'))) {
-    const module: string = './graphql.ts';
-    const { generateGraphqlSchema } = (await import(module)) as { generateGraphqlSchema: () => string };
-    files.set('apps/api/src/graphql/schema.generated.graphql', generateGraphqlSchema());
-  }
-  return files;
+/** Path → content of every generated file. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  return new Map([
+    ...generateCrds(),
+    ...generateReference(),
+    ['apps/api/src/graphql/schema.generated.graphql', generateGraphqlSchema()],
+  ]);
 }
 
 /** Paths whose committed content differs from what would be generated now. */
-export async function driftedFiles(): Promise<readonly string[]> {
+export function driftedFiles(): readonly string[] {
   const drifted: string[] = [];
-  for (const [path, content] of await generatedFiles()) {
+  for (const [path, content] of generatedFiles()) {
     const absolute = resolve(root, path);
     if (!existsSync(absolute) || readFileSync(absolute, 'utf8') !== content) drifted.push(path);
   }
@@ -27,7 +27,7 @@ export async function driftedFiles(): Promise<readonly string[]> {
 }
 
 if (import.meta.main) {
-  const drifted = await driftedFiles();
+  const drifted = driftedFiles();
   if (process.argv.includes('--check')) {
     if (drifted.length > 0) {
       console.error(
@@ -37,7 +37,7 @@ if (import.meta.main) {
     }
     console.log('Generated files are up to date.');
   } else {
-    const files = await generatedFiles();
+    const files = generatedFiles();
     for (const path of drifted) {
       const absolute = resolve(root, path);
       mkdirSync(dirname(absolute), { recursive: true });

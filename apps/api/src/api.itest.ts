@@ -379,8 +379,8 @@ describe('GraphQL', () => {
     expect(suspended.body.data.suspendJob.version).toBe(2);
     const rest = await api.send('GET', `${JOBS}/${job.id}`, { token });
     expect(rest.body).toMatchObject({ name: job.name, version: 2, spec: { suspend: true } });
-    const me = await graphql('{ me { name role project } }');
-    expect(me.body).toEqual({ data: { me: { name: 'test', role: 'operator', project: 'research' } } });
+    const who = await graphql('{ whoAmI { name role project } }');
+    expect(who.body).toEqual({ data: { whoAmI: { name: 'test', role: 'operator', project: 'research' } } });
   });
 
   it('gives the pointers of what is wrong', async () => {
@@ -397,12 +397,9 @@ describe('GraphQL', () => {
   });
 
   it.each([
-    ['a field that does not exist', '{ me { password } }'],
-    [
-      'a query that is too deep',
-      '{ me { ...{ ...{ ...{ ...{ ...{ ...{ ...{ ...{ name } } } } } } } } } }'.replaceAll('...{', '... on WhoAmI {'),
-    ],
-    ['a thousand aliases', `{ ${Array.from({ length: 800 }, (_, index) => `a${index}: me { name }`).join(' ')} }`],
+    ['a field that does not exist', '{ whoAmI { password } }'],
+    ['a query that is too deep', `{ whoAmI { ${'... on WhoAmI { '.repeat(20)} name ${'}'.repeat(22)}`],
+    ['a thousand aliases', `{ ${Array.from({ length: 800 }, (_, index) => `a${index}: whoAmI { name }`).join(' ')} }`],
     ['what is no query', 'hello'],
   ])('refuses %s before anything runs', async (_what, query) => {
     const answer = await graphql(query);

@@ -1,41 +1,55 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { DomainError } from '@coxswain/domain-error';
+import type { Logger } from '@coxswain/telemetry';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
-import type { ExecutionResult } from 'graphql';
+import type { DocumentNode, ExecutionResult, GraphQLFormattedError } from 'graphql';
 import mercurius from 'mercurius';
-import { z } from 'zod';
+import type { Principal } from '../auth/principal.ts';
+import { LOGGER } from '../infrastructure/tokens.ts';
 import { JobHistoryService } from '../jobs/job-history.service.ts';
 import { JobsService } from '../jobs/jobs.service.ts';
 import { LayoutsService } from '../layouts/layouts.service.ts';
 import { ApiTokensService } from '../projects/api-tokens.service.ts';
 import { ProjectsService } from '../projects/projects.service.ts';
-import { MAX_QUERY_DEPTH, tooMuch } from './query-limits.ts';
-import { createResolvers, type GraphqlContext, type GraphqlServices } from './resolvers.ts';
+import { toGraphqlErrors } from './graphql-errors.ts';
+import type { GraphqlRequest } from './graphql-request.ts';
+import { ItemBudget, MAX_QUERY_DEPTH, MAX_TOKENS, requireModest } from './query-limits.ts';
+import { createResolvers, type GraphqlServices } from './resolvers.ts';
 
-export const GraphqlRequest = z
-  .strictObject({
-    query: z.string().min(1).max(15_000),
-    variables: z.record(z.string(), z.unknown()).nullish(),
-    operationName: z.string().max(200).nullish(),
-  })
-  .meta({ id: 'GraphqlRequest' });
-export type GraphqlRequest = z.infer<typeof GraphqlRequest>;
+/** Who asks, and the id under which a failure of ours is recorded. */
+export interface GraphqlCaller {
+  readonly principal: Principal;
+  readonly requestId: string;
+}
+
+/** `refused`: nothing ran. */
+export type GraphqlOutcome =
+  | { readonly kind: 'ran'; readonly result: ExecutionResult }
+  | { readonly kind: 'refused'; readonly errors: readonly GraphQLFormattedError[] };
+
+/** A document is compiled when it is asked for the sixth time. */
+const COMPILE_AFTER = 5;
 
 /** Runs GraphQL documents by Mercurius, over the committed schema and the services of REST. */
 @Injectable()
 export class GraphqlEngine {
   readonly #services: GraphqlServices;
+  readonly #logger: Logger;
   #fastify: FastifyInstance | undefined;
 
+  // eslint-disable-next-line max-params -- dependency injection: one per service
   constructor(
     @Inject(ProjectsService) projects: ProjectsService,
     @Inject(ApiTokensService) tokens: ApiTokensService,
     @Inject(JobsService) jobs: JobsService,
     @Inject(JobHistoryService) history: JobHistoryService,
     @Inject(LayoutsService) layouts: LayoutsService,
+    @Inject(LOGGER) logger: Logger,
   ) {
     this.#services = { projects, tokens, jobs, history, layouts };
+    this.#logger = logger;
   }
 
   /** Registers Mercurius without routes of its own: ours is a controller, behind the same guard as every other. */
@@ -49,17 +63,54 @@ export class GraphqlEngine {
       graphiql: false,
       subscription: false,
       allowBatchedQueries: false,
-      jit: 5,
+      // What ran and failed; what is refused before rejects with its errors as they are.
+      errorFormatter: ({ data, errors }, context) => ({
+        statusCode: 200,
+        response: { data: data ?? null, errors: this.#answered(errors ?? [], requestIdOf(context)) as never },
+      }),
+      jit: COMPILE_AFTER,
       queryDepth: MAX_QUERY_DEPTH,
-      validationRules: [tooMuch],
+      graphql: { parseOptions: { maxTokens: MAX_TOKENS } },
     });
+    fastify.graphql.addHook('preValidation', (_schema: unknown, document: DocumentNode) =>
+      Promise.resolve(document).then(requireModest),
+    );
     this.#fastify = fastify;
   }
 
-  /** Rejects with `errors` when the document is refused before anything ran. */
-  run(request: GraphqlRequest, context: GraphqlContext): Promise<ExecutionResult> {
+  /** Rejects only when something is wrong with us. */
+  async run(request: GraphqlRequest, caller: GraphqlCaller): Promise<GraphqlOutcome> {
     if (this.#fastify === undefined) throw new Error('the GraphQL engine was not started');
-    const { query, variables, operationName } = request;
-    return this.#fastify.graphql(query, { ...context }, variables ?? {}, operationName ?? undefined);
+    const { variables, operationName } = request;
+    try {
+      const context = { ...caller, budget: new ItemBudget() };
+      const document = documentOf(request);
+      const result = await this.#fastify.graphql(document, context, variables ?? {}, operationName ?? undefined);
+      return { kind: 'ran', result };
+    } catch (error) {
+      const { errors } = error as { readonly errors?: readonly unknown[] };
+      if (error instanceof DomainError) return { kind: 'refused', errors: this.#answered([error], caller.requestId) };
+      if (Array.isArray(errors)) return { kind: 'refused', errors: this.#answered(errors, caller.requestId) };
+      throw error;
+    }
   }
+
+  #answered(errors: readonly unknown[], requestId: string): readonly GraphQLFormattedError[] {
+    return toGraphqlErrors(errors, (error) => this.#logger.error({ requestId, err: error }, 'GraphQL request failed'));
+  }
+}
+
+/**
+ * The text for Mercurius, which keeps parsed and compiled queries by their text. A compiled query is one operation, so the operation has to
+ * be part of the text. A document written as a JSON syntax tree is refused: Mercurius would take it, without having checked its form.
+ */
+function documentOf({ query, operationName }: GraphqlRequest): string {
+  if (/^\s*(\{\s*["}]|["[\d-]|(true|false|null)\s*$)/.test(query)) {
+    throw new DomainError('INVALID_REQUEST', 'query must be a GraphQL document, such as { whoAmI { name } }');
+  }
+  return operationName === undefined || operationName === null ? query : `${query}\n# ${operationName}`;
+}
+
+function requestIdOf(context: unknown): string {
+  return (context as Partial<GraphqlCaller> | undefined)?.requestId ?? '';
 }

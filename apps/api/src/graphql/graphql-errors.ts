@@ -1,19 +1,59 @@
-import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+import type { Problem } from '@coxswain/api-types';
+import { DomainError } from '@coxswain/domain-error';
+import type { GraphQLError, GraphQLFormattedError } from 'graphql';
 import { toProblem } from '../http/problem.ts';
+import { MAX_QUERY_DEPTH } from './query-limits.ts';
 
-/** An error as it is answered: the message and `code` that REST would give, and nothing of the inside of others. */
-export function toGraphqlError(error: unknown): GraphQLFormattedError {
-  if (!(error instanceof GraphQLError)) return { message: toProblem(error).detail, extensions: extensionsOf(error) };
-  const { locations, path, originalError } = error;
-  const where = { ...(locations === undefined ? {} : { locations }), ...(path === undefined ? {} : { path }) };
-  // Without an original it is about the query itself.
-  if (originalError === undefined || originalError === null || originalError instanceof GraphQLError) {
-    return { message: error.message, ...where, extensions: { code: 'INVALID_REQUEST' } };
-  }
-  return { message: toProblem(originalError).detail, ...where, extensions: extensionsOf(originalError) };
+/** Called with each error that is ours, before it is masked. */
+export type ReportError = (error: unknown) => void;
+
+/** Most errors of one answer. */
+const MAX_ERRORS = 50;
+
+/** Errors as they are answered: message, `code` and pointers as REST would give them, and nothing of the inside of others. */
+export function toGraphqlErrors(errors: readonly unknown[], report: ReportError): readonly GraphQLFormattedError[] {
+  return errors.slice(0, MAX_ERRORS).map((error) => toGraphqlError(error, report));
 }
 
-function extensionsOf(error: unknown): Record<string, unknown> {
-  const { code, errors } = toProblem(error);
+function toGraphqlError(error: unknown, report: ReportError): GraphQLFormattedError {
+  const cause = causeOf(error);
+  const problem = toProblem(cause);
+  if (problem.status === 500) report(cause);
+  const { locations, path } = isGraphqlError(error) ? error : {};
+  return {
+    message: problem.detail,
+    ...(locations === undefined ? {} : { locations }),
+    ...(path === undefined ? {} : { path }),
+    extensions: extensionsOf(problem),
+  };
+}
+
+/**
+ * What went wrong, as the rest of the API knows it. What a resolver throws arrives as the original of a GraphQLError with a path; a
+ * GraphQLError without a path is about the query, and so is an original that points at a part of the query (an argument).
+ */
+function causeOf(error: unknown): unknown {
+  const code = (error as { readonly code?: unknown } | null)?.code;
+  if (code === 'MER_ERR_GQL_QUERY_DEPTH') {
+    return new DomainError(
+      'INVALID_REQUEST',
+      `the query is nested more than ${MAX_QUERY_DEPTH} levels deep; ask in several requests`,
+    );
+  }
+  if (!isGraphqlError(error)) return error;
+  const { originalError, path } = error;
+  if (originalError === undefined || originalError === null) {
+    return path === undefined ? new DomainError('INVALID_REQUEST', error.message) : error;
+  }
+  const isAboutQuery = isGraphqlError(originalError) && originalError.nodes !== undefined;
+  return isAboutQuery ? new DomainError('INVALID_REQUEST', originalError.message) : originalError;
+}
+
+function extensionsOf({ code, errors }: Problem): Record<string, unknown> {
   return { code, ...(errors === undefined ? {} : { errors }) };
+}
+
+/** By name: compiled queries have an error class of their own. */
+function isGraphqlError(error: unknown): error is GraphQLError {
+  return (error as { readonly name?: unknown } | null)?.name === 'GraphQLError';
 }

@@ -1,30 +1,102 @@
-import { type ASTVisitor, GraphQLError, type ValidationContext } from 'graphql';
+import { DomainError } from '@coxswain/domain-error';
+import { type DocumentNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql';
 
-/** Deepest selection. The deepest of ours has 5 levels. */
-export const MAX_QUERY_DEPTH = 8;
-/** Most fields of a document, fragments counted once each time they are spread. */
-const MAX_FIELDS = 500;
+/** Deepest selection. Ours has 6 levels; the query by which tools read the schema has 15. */
+export const MAX_QUERY_DEPTH = 16;
+/** Most words and signs of a document. */
+export const MAX_TOKENS = 3_000;
+/** Most fields, those of a fragment counted each time it is spread. A whole job with its attempts has about 100. */
+export const MAX_FIELDS = 500;
 /** Most fields at the root: each costs at least one question to the database. */
-const MAX_ROOT_FIELDS = 20;
-const MAX_DIRECTIVES = 50;
+export const MAX_ROOT_FIELDS = 10;
+/** Most renamed fields: without them a field of a list cannot be asked for twice, so answers stay as large as what they describe. */
+export const MAX_ALIASES = 30;
+/** Most items of lists in one answer, over all root fields. */
+export const MAX_ITEMS = 50_000;
 
-/** Refuses documents that ask for too much, before anything is resolved. */
-export function tooMuch(context: ValidationContext): ASTVisitor {
-  let fields = 0;
-  let directives = 0;
-  const refuse = (what: string): void => context.reportError(new GraphQLError(`the query has ${what}; ask in several requests`));
-  return {
-    OperationDefinition: (operation) => {
-      const rootFields = operation.selectionSet.selections.length;
-      if (rootFields > MAX_ROOT_FIELDS) refuse(`${rootFields} fields at its root, more than ${MAX_ROOT_FIELDS}`);
-    },
-    Field: () => {
-      fields++;
-      if (fields === MAX_FIELDS + 1) refuse(`more than ${MAX_FIELDS} fields`);
-    },
-    Directive: () => {
-      directives++;
-      if (directives === MAX_DIRECTIVES + 1) refuse(`more than ${MAX_DIRECTIVES} directives`);
-    },
-  };
+interface Size {
+  readonly fields: number;
+  readonly aliases: number;
+  readonly rootFields: number;
+}
+
+/**
+ * INVALID_REQUEST for a document that asks for too much. It is looked at before it is validated, because validation itself compares fields
+ * with each other. Linear in the document: a fragment is measured once, however often it is spread.
+ */
+export function requireModest(document: DocumentNode): void {
+  const { fields, aliases, rootFields } = sizeOf(document);
+  if (rootFields > MAX_ROOT_FIELDS) throw tooMany(rootFields, `fields at its root; at most ${MAX_ROOT_FIELDS}`);
+  if (aliases > MAX_ALIASES) throw tooMany(aliases, `aliases; at most ${MAX_ALIASES}`);
+  if (fields > MAX_FIELDS) throw tooMany(fields, `fields; at most ${MAX_FIELDS}`);
+}
+
+/** Counts the items that one request has been given. */
+export class ItemBudget {
+  #left = MAX_ITEMS;
+
+  /** The answer itself; TOO_LARGE when the request has asked for more than its share. */
+  spend<T extends { readonly items: readonly unknown[] }>(answer: T): T {
+    this.#left -= answer.items.length;
+    if (this.#left >= 0) return answer;
+    const detail = `the answer would hold more than ${MAX_ITEMS} items; ask for smaller pages or in several requests`;
+    throw new DomainError('TOO_LARGE', detail);
+  }
+}
+
+function tooMany(count: number, what: string): DomainError {
+  const shown = count > 1e6 ? 'over a million' : String(count);
+  return new DomainError('INVALID_REQUEST', `the query has ${shown} ${what} are allowed, so ask in several requests`);
+}
+
+/** The sum over all operations of the document. */
+function sizeOf(document: DocumentNode): Size {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+  }
+  const sizes = new Map<string, Size>();
+  let total = NOTHING;
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.OPERATION_DEFINITION)
+      total = sum(total, sizeOfSelection(definition.selectionSet, { fragments, sizes }));
+  }
+  return total;
+}
+
+const NOTHING: Size = { fields: 0, aliases: 0, rootFields: 0 };
+
+function sum(a: Size, b: Size): Size {
+  return { fields: a.fields + b.fields, aliases: a.aliases + b.aliases, rootFields: a.rootFields + b.rootFields };
+}
+
+interface Known {
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly sizes: Map<string, Size>;
+}
+
+function sizeOfSelection(set: SelectionSetNode | undefined, known: Known): Size {
+  let total = NOTHING;
+  for (const selection of set?.selections ?? []) {
+    if (selection.kind === Kind.FRAGMENT_SPREAD) {
+      total = sum(total, sizeOfFragment(selection.name.value, known));
+    } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+      total = sum(total, sizeOfSelection(selection.selectionSet, known));
+    } else {
+      const below = sizeOfSelection(selection.selectionSet, known);
+      const isRenamed = selection.alias !== undefined;
+      total = sum(total, { fields: below.fields + 1, aliases: below.aliases + (isRenamed ? 1 : 0), rootFields: 1 });
+    }
+  }
+  return total;
+}
+
+/** A fragment inside itself counts as nothing here: validation refuses it. */
+function sizeOfFragment(name: string, known: Known): Size {
+  const measured = known.sizes.get(name);
+  if (measured !== undefined) return measured;
+  known.sizes.set(name, NOTHING);
+  const size = sizeOfSelection(known.fragments.get(name)?.selectionSet, known);
+  known.sizes.set(name, size);
+  return size;
 }

@@ -1,16 +1,16 @@
 import { ApiTokenCreate, JobCreate, JobResume, LayoutCreate, ProjectCreate } from '@coxswain/api-types';
-import { GraphQLError, GraphQLScalarType, Kind } from 'graphql';
-import { z } from 'zod';
+import { GraphQLError, Kind, type ValueNode } from 'graphql';
 import { whoAmI } from '../auth/whoami.controller.ts';
 import type { Principal } from '../auth/principal.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
-import { MAX_PAGE_SIZE } from '../http/page-query.ts';
 import { parse } from '../http/validation.ts';
-import { type JobHistoryService, MAX_HISTORY } from '../jobs/job-history.service.ts';
-import type { JobsService } from '../jobs/jobs.service.ts';
+import type { JobHistoryService } from '../jobs/job-history.service.ts';
+import { EventsQuery, JobsQuery, StepsQuery } from '../jobs/job-queries.ts';
+import type { JobAddress, JobsService } from '../jobs/jobs.service.ts';
 import type { LayoutsService } from '../layouts/layouts.service.ts';
 import type { ApiTokensService } from '../projects/api-tokens.service.ts';
 import type { ProjectsService } from '../projects/projects.service.ts';
+import type { ItemBudget } from './query-limits.ts';
 
 /** The services that REST uses too: they decide who may do what, so the two cannot differ. */
 export interface GraphqlServices {
@@ -24,6 +24,7 @@ export interface GraphqlServices {
 /** Made anew for every request. */
 export interface GraphqlContext {
   readonly principal: Principal;
+  readonly budget: ItemBudget;
 }
 
 interface InProject {
@@ -38,99 +39,90 @@ interface JobCommand extends InProject {
 }
 
 type Resolver<Args> = (root: unknown, args: Args, context: GraphqlContext) => unknown;
-/** One value per field; a field without a resolver would fail at start, one without a field too. */
 const resolver = <Args>(resolve: Resolver<Args>): Resolver<Args> => resolve;
 
-const Limit = z.strictObject({
-  pageSize: z.int().min(1).max(MAX_PAGE_SIZE),
-  limit: z.int().min(1).max(MAX_HISTORY),
-  fromStep: z.int().min(0),
-  after: z.int().min(0),
-});
-
-/** Each resolver validates with the schema of the REST body and calls one method of a service. */
+/** Each resolver parses with the schema of the REST body or query and calls one method of a service. A field that the schema lacks fails at start. */
 export function createResolvers(services: GraphqlServices): Readonly<Record<string, unknown>> {
-  const { projects, tokens, jobs, history, layouts } = services;
+  return { SafeInt, Query: queries(services), Mutation: mutations(services) };
+}
+
+function queries({ projects, jobs, history, layouts }: GraphqlServices): Readonly<Record<string, unknown>> {
   return {
-    DateTime: new GraphQLScalarType({ name: 'DateTime', serialize: String, parseValue: requireText, parseLiteral: literalText }),
-    SafeInt: new GraphQLScalarType({
-      name: 'SafeInt',
-      serialize: Number,
-      parseValue: requireSafeInt,
-      parseLiteral: (node) => requireSafeInt(node.kind === Kind.INT ? Number(node.value) : undefined),
+    whoAmI: resolver((_root, _args, { principal }) => whoAmI(principal)),
+    projects: resolver(async (_root, _args, { principal, budget }) => budget.spend(await projects.list(principal))),
+    project: resolver<{ name: string }>((_root, { name }, { principal }) => projects.get(principal, name)),
+    jobs: resolver<InProject>(async (_root, { project, ...query }, { principal, budget }) =>
+      budget.spend(await jobs.list(principal, { project, ...parse(JobsQuery, present(query)) })),
+    ),
+    job: resolver<InProject & { id: string }>((_root, { project, id }, { principal }) =>
+      jobs.get(principal, { project, jobId: id }),
+    ),
+    checkpoints: resolver<OfJob>(async (_root, job, { principal, budget }) =>
+      budget.spend(await history.checkpoints(principal, job)),
+    ),
+    layouts: resolver<InProject>(async (_root, { project }, { principal, budget }) =>
+      budget.spend(await layouts.list(principal, project)),
+    ),
+    events: resolver<OfJob>(async (_root, { project, jobId, ...query }, { principal, budget }) => {
+      const { after } = parse(EventsQuery, present(query));
+      return budget.spend(await history.events(principal, { project, jobId }, after));
     }),
-    Query: {
-      me: resolver((_root, _args, { principal }) => whoAmI(principal)),
-      projects: resolver((_root, _args, { principal }) => projects.list(principal)),
-      project: resolver<{ name: string }>((_root, { name }, { principal }) => projects.get(principal, name)),
-      jobs: resolver<InProject & { pageSize: number; pageToken?: string | null; state?: 'Queued' | null }>(
-        (_root, { project, pageSize, pageToken, state }, { principal }) =>
-          jobs.list(principal, {
-            project,
-            pageSize: parse(Limit.pick({ pageSize: true }), { pageSize }).pageSize,
-            pageToken: pageToken ?? undefined,
-            state: state ?? undefined,
-          }),
-      ),
-      job: resolver<InProject & { id: string }>((_root, { project, id }, { principal }) =>
-        jobs.get(principal, { project, jobId: id }),
-      ),
-      checkpoints: resolver<OfJob>((_root, address, { principal }) => history.checkpoints(principal, address)),
-      layouts: resolver<InProject>((_root, { project }, { principal }) => layouts.list(principal, project)),
-      events: resolver<OfJob & { after: number }>((_root, { after, ...address }, { principal }) =>
-        history.events(principal, address, parse(Limit.pick({ after: true }), { after }).after),
-      ),
-      steps: resolver<OfJob & { epoch?: number | null; fromStep: number; limit: number }>(
-        (_root, { epoch, fromStep, limit, ...address }, { principal }) =>
-          history.steps(principal, address, {
-            ...parse(Limit.pick({ fromStep: true, limit: true }), { fromStep, limit }),
-            epoch: epoch ?? undefined,
-          }),
-      ),
-      ranks: resolver<OfJob>((_root, address, { principal }) => history.ranks(principal, address)),
-    },
-    Mutation: {
-      createProject: resolver<{ input: unknown }>((_root, { input }, { principal }) =>
-        projects.create(principal, parse(ProjectCreate, input)),
-      ),
-      createToken: resolver<InProject & { input: unknown }>((_root, { project, input }, { principal }) =>
-        tokens.create(principal, project, parse(ApiTokenCreate, input)),
-      ),
-      createJob: resolver<InProject & { input: unknown; idempotencyKey?: string | null }>(
-        (_root, { project, input, idempotencyKey }, { principal }) =>
-          jobs.create(principal, {
-            project,
-            body: parse(JobCreate, input),
-            idempotencyKey: idempotencyKeyOf(idempotencyKey ?? undefined),
-          }),
-      ),
-      suspendJob: resolver<JobCommand>((_root, command, { principal }) => jobs.suspend(principal, addressOf(command))),
-      resumeJob: resolver<JobCommand & { input?: unknown }>((_root, { input, ...command }, { principal }) =>
-        jobs.resume(principal, addressOf(command), parse(JobResume, input ?? {})),
-      ),
-      cancelJob: resolver<JobCommand>((_root, command, { principal }) => jobs.cancel(principal, addressOf(command))),
-      deleteJob: resolver<JobCommand>((_root, command, { principal }) =>
-        jobs.remove(principal, addressOf(command)).then(() => true),
-      ),
-      createLayout: resolver<InProject & { input: unknown }>((_root, { project, input }, { principal }) =>
-        layouts.create(principal, project, parse(LayoutCreate, input)),
-      ),
-    },
+    steps: resolver<OfJob>(async (_root, { project, jobId, ...query }, { principal, budget }) =>
+      budget.spend(await history.steps(principal, { project, jobId }, parse(StepsQuery, present(query)))),
+    ),
+    ranks: resolver<OfJob>(async (_root, job, { principal, budget }) =>
+      budget.spend(await history.ranks(principal, job)),
+    ),
   };
 }
 
-function addressOf({ project, id, version }: JobCommand): { project: string; jobId: string; ifVersion: number | undefined } {
+function mutations({ projects, tokens, jobs, layouts }: GraphqlServices): Readonly<Record<string, unknown>> {
+  return {
+    createProject: resolver<{ input: unknown }>((_root, { input }, { principal }) =>
+      projects.create(principal, parse(ProjectCreate, present(input))),
+    ),
+    createToken: resolver<InProject & { input: unknown }>((_root, { project, input }, { principal }) =>
+      tokens.create(principal, project, parse(ApiTokenCreate, present(input))),
+    ),
+    createJob: resolver<InProject & { input: unknown; idempotencyKey?: string | null }>(
+      (_root, { project, input, idempotencyKey }, { principal }) =>
+        jobs.create(principal, {
+          project,
+          body: parse(JobCreate, present(input)),
+          idempotencyKey: idempotencyKeyOf(idempotencyKey ?? undefined),
+        }),
+    ),
+    suspendJob: resolver<JobCommand>((_root, command, { principal }) => jobs.suspend(principal, addressOf(command))),
+    resumeJob: resolver<JobCommand & { input?: unknown }>((_root, { input, ...command }, { principal }) =>
+      jobs.resume(principal, addressOf(command), parse(JobResume, present(input ?? {}))),
+    ),
+    cancelJob: resolver<JobCommand>((_root, command, { principal }) => jobs.cancel(principal, addressOf(command))),
+    deleteJob: resolver<JobCommand>((_root, command, { principal }) =>
+      jobs.remove(principal, addressOf(command)).then(() => true),
+    ),
+    createLayout: resolver<InProject & { input: unknown }>((_root, { project, input }, { principal }) =>
+      layouts.create(principal, project, parse(LayoutCreate, present(input))),
+    ),
+  };
+}
+
+function addressOf({ project, id, version }: JobCommand): JobAddress {
   return { project, jobId: id, ifVersion: version ?? undefined };
 }
 
-function requireText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  throw new GraphQLError('a DateTime is text such as "2030-01-31T00:00:00Z"');
+/** In GraphQL null says the same as leaving out; the schemas of REST know only the latter. */
+function present(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(present);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([, inner]) => inner !== null && inner !== undefined);
+  return Object.fromEntries(entries.map(([key, inner]) => [key, present(inner)]));
 }
 
-function literalText(node: { readonly kind: string; readonly value?: unknown }): string {
-  return requireText(node.kind === Kind.STRING ? node.value : undefined);
-}
+const SafeInt = {
+  serialize: Number,
+  parseValue: requireSafeInt,
+  parseLiteral: (node: ValueNode): number => requireSafeInt(node.kind === Kind.INT ? Number(node.value) : undefined),
+};
 
 function requireSafeInt(value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;

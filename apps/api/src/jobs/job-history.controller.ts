@@ -1,22 +1,12 @@
 import { CheckpointList, JobEventList, RankMap, StepList } from '@coxswain/api-types';
 import { Controller, Get, Inject, Query } from '@nestjs/common';
-import { z } from 'zod';
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
 import { Answers } from '../http/openapi.ts';
-import { JobHistoryService, MAX_HISTORY } from './job-history.service.ts';
+import { JobHistoryService } from './job-history.service.ts';
+import { EventsQuery, StepsQuery } from './job-queries.ts';
 import { AddressedJob } from './job-request.ts';
 import type { JobAddress } from './jobs.service.ts';
-
-const whole = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-const EventsQuery = z.strictObject({ after: whole.default(0) });
-type EventsQuery = z.infer<typeof EventsQuery>;
-const StepsQuery = z.strictObject({
-  epoch: z.coerce.number().int().min(0).max(2_147_483_647).optional(),
-  fromStep: whole.default(0),
-  limit: z.coerce.number().int().min(1).max(MAX_HISTORY).default(2_000),
-});
-type StepsQuery = z.infer<typeof StepsQuery>;
 
 @Controller('v1/projects/:project/jobs/:jobId')
 export class JobHistoryController {

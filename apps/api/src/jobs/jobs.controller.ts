@@ -1,18 +1,12 @@
-import { Job, JobCreate, JobList, JobResume, JobState } from '@coxswain/api-types';
+import { Job, JobCreate, JobList, JobResume } from '@coxswain/api-types';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, UseInterceptors } from '@nestjs/common';
-import { z } from 'zod';
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
 import { Answers } from '../http/openapi.ts';
-import { pageQuery } from '../http/page-query.ts';
+import { JobsQuery } from './job-queries.ts';
 import { AddressedJob, IdempotencyKey, JobEtag } from './job-request.ts';
 import { type JobAddress, JobsService } from './jobs.service.ts';
 
-const ListQuery = z.strictObject({
-  ...pageQuery,
-  state: JobState.or(z.enum(['Submitting', 'Refused', 'Deleting', 'Deleted'])).optional(),
-});
-type ListQuery = z.infer<typeof ListQuery>;
 /** A resume without a body resumes as it was. */
 const Resume = JobResume.prefault({});
 
@@ -41,7 +35,7 @@ export class JobsController {
   list(
     @Caller() caller: Principal,
     @Param('project') project: string,
-    @Query({ schema: ListQuery }) query: ListQuery,
+    @Query({ schema: JobsQuery }) query: JobsQuery,
   ): Promise<JobList> {
     return this.#jobs.list(caller, { project, ...query });
   }
