@@ -1,8 +1,9 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { API_GROUP_VERSION, LABELS } from '@coxswain/api-types';
+import { API_GROUP_VERSION, LABELS, NODE_LABELS, type TrainingJob } from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { type ControlPlane, type Postgres, startControlPlane, startPostgres, waitFor } from '@coxswain/test-harness';
+import { projectJob } from './projection/job-projection.ts';
 import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
 
 const CRDS = resolve(import.meta.dirname, '../../../charts/coxswain/crds');
@@ -12,6 +13,7 @@ let postgres: Postgres;
 let cluster: ControlPlane;
 let api: ApiUnderTest;
 let token: string;
+let databaseUrl: string;
 
 beforeAll(async () => {
   [postgres, cluster] = await Promise.all([
@@ -25,10 +27,8 @@ beforeAll(async () => {
   await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
   await cluster.kubectl(['create', 'namespace', 'research']);
   await cluster.kubectl(['create', 'namespace', 'unowned']);
-  api = await startApiUnderTest({
-    databaseUrl: await postgres.createDatabase('api'),
-    environment: { COXSWAIN_ROLE: 'all', COXSWAIN_KUBECONFIG: cluster.adminKubeconfigPath },
-  });
+  databaseUrl = await postgres.createDatabase('api');
+  api = await startApiUnderTest(start());
   token = await api.project('research');
 }, 240_000);
 
@@ -36,6 +36,11 @@ afterAll(async () => {
   await api?.close();
   await Promise.all([cluster?.stop(), postgres?.stop()]);
 }, 60_000);
+
+const start = (): { databaseUrl: string; environment: Record<string, string> } => ({
+  databaseUrl,
+  environment: { COXSWAIN_ROLE: 'all', COXSWAIN_KUBECONFIG: cluster.adminKubeconfigPath },
+});
 
 interface Resource {
   readonly metadata: { readonly uid: string; readonly labels?: Record<string, string> };
@@ -168,6 +173,154 @@ describe('between row and resource', () => {
       what: 'the row to go',
     });
   });
+
+  it('status, attempts, checkpoints and the map of ranks follow the resources, never backwards', async () => {
+    const job = await submit('mirrored');
+    const layout = { tensorParallelDegree: 2, pipelineParallelDegree: 1, dataParallelDegree: 2 };
+    const at = '2026-01-01T00:00:00Z';
+    const attempt = { epoch: 1, stage: 'Released', placement: 'mirrored-e1', layout, startedAt: at, releasedAt: at };
+    const status = {
+      state: 'Running',
+      summary: 'It runs.',
+      epoch: 1,
+      restarts: { total: 0, charged: 0 },
+      attempts: [attempt],
+    };
+    await cluster.kubectl(['create', '-f', '-'], {
+      input: JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'List',
+        items: [
+          {
+            apiVersion: 'v1',
+            kind: 'Node',
+            metadata: {
+              name: 'node-a',
+              labels: {
+                [NODE_LABELS.nvlinkDomain]: 'nv-1',
+                [NODE_LABELS.nicIsland]: 'ib-1',
+                [NODE_LABELS.nicType]: 'infiniband',
+              },
+            },
+          },
+          {
+            apiVersion: API_GROUP_VERSION,
+            kind: 'Placement',
+            metadata: { name: 'mirrored-e1', namespace: 'research' },
+            spec: {
+              jobName: 'mirrored',
+              jobUid: job.uid,
+              epoch: 1,
+              layout,
+              worldSize: 4,
+              ranksPerPod: 2,
+              nodes: ['node-a', 'node-b'],
+            },
+          },
+          {
+            apiVersion: API_GROUP_VERSION,
+            kind: 'Checkpoint',
+            metadata: { name: 'mirrored-e1-s20', namespace: 'research' },
+            spec: {
+              jobName: 'mirrored',
+              jobUid: job.uid,
+              epoch: 1,
+              step: 20,
+              claimName: 'checkpoints',
+              path: 'e1/step-20',
+              layout,
+              format: 'torch_dcp',
+              bytes: 10,
+              files: 1,
+              manifestSha256: 'a'.repeat(64),
+            },
+          },
+        ],
+      }),
+    });
+    await cluster.kubectl([
+      ...['patch', 'trainingjob', 'mirrored', '-n', 'research', '--subresource=status', '--type=merge'],
+      ...['-p', JSON.stringify({ status })],
+    ]);
+    await untilJob(job.id, 'state Running', ({ state }) => state === 'Running');
+    const read = async (what: string): Promise<{ items: readonly Record<string, unknown>[] }> =>
+      (await api.send('GET', `${JOBS}/${job.id}/${what}`, { token })).body;
+    expect((await api.send('GET', `${JOBS}/${job.id}`, { token })).body).toMatchObject({
+      epoch: 1,
+      attempts: [attempt],
+    });
+    await waitFor(async () => (await read('checkpoints')).items.length === 1, {
+      deadlineMs: 15_000,
+      what: 'the checkpoint',
+    });
+    expect((await read('checkpoints')).items[0]).toMatchObject({
+      name: 'mirrored-e1-s20',
+      step: 20,
+      jobId: job.id,
+      deletedAt: null,
+    });
+    await waitFor(async () => (await read('ranks')).items.length === 4, { deadlineMs: 15_000, what: 'the ranks' });
+    const { items } = await read('ranks');
+    expect(items[1]).toMatchObject({
+      rank: 1,
+      podIndex: 0,
+      node: 'node-a',
+      tensorIndex: 1,
+      dataIndex: 0,
+      nvlinkDomain: 'nv-1',
+      island: 'ib-1',
+    });
+    expect(items[2]).toMatchObject({
+      rank: 2,
+      podIndex: 1,
+      node: 'node-b',
+      tensorIndex: 0,
+      dataIndex: 1,
+      nvlinkDomain: null,
+    });
+    expect((await read('events')).items.map(({ type }) => type)).toContain('CheckpointSaved');
+
+    // An answer that comes late must not bring an older state back.
+    const { database, cluster: row } = api.running.infrastructure;
+    const older = JSON.parse(
+      await cluster.kubectl(['get', 'trainingjob', 'mirrored', '-n', 'research', '-o', 'json']),
+    ) as TrainingJob;
+    const metadata = { ...older.metadata, resourceVersion: '1' };
+    const { changed } = await database.transaction((sql) =>
+      projectJob(sql, row, { ...older, metadata, status: { epoch: 0, restarts: { total: 0, charged: 0 } } }),
+    );
+    expect(changed).toBe(false);
+    expect((await api.send('GET', `${JOBS}/${job.id}`, { token })).body).toMatchObject({ epoch: 1, state: 'Running' });
+  });
+
+  it('what vanished while nobody looked is found at the next start, and nothing is applied twice', async () => {
+    const job = await submit('vanished');
+    const kept = await submit('kept');
+    const before = (await resourceOf('kept')).metadata;
+    await api.close();
+    await cluster.kubectl(['delete', 'trainingjob', 'vanished', '-n', 'research']);
+    await cluster.kubectl(['create', '-f', '-'], { input: manifest('while-away') });
+    api = await startApiUnderTest({ ...start(), adminToken: api.adminToken });
+    await untilJob(job.id, 'state Deleted', ({ state }) => state === 'Deleted');
+    await waitFor(
+      async () => {
+        const { body } = await api.send('GET', JOBS, { token });
+        return (body.items as { name: string }[]).some(({ name }) => name === 'while-away');
+      },
+      { deadlineMs: 15_000, what: 'the row' },
+    );
+    expect((await resourceOf('kept')).metadata).toEqual(before);
+    expect((await api.send('GET', `${JOBS}/${kept.id}`, { token })).body.uid).toBe(kept.uid);
+  });
+
+  it('a wish whose queue entry was lost is found by the sweep', async () => {
+    const job = await submit('swept');
+    await api.running.infrastructure.database.query(
+      `UPDATE jobs SET desired_suspend = true, intent = intent + 1, updated_at = now() - interval '1 hour' WHERE id = $1`,
+      [job.id],
+    );
+    await waitFor(async () => (await resourceOf('swept')).spec.suspend, { deadlineMs: 20_000, what: 'suspend' });
+  }, 30_000);
 
   it('events tell of the submission, over REST and as a stream', async () => {
     const job = await submit('told');

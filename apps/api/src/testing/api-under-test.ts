@@ -36,6 +36,8 @@ export async function startApiUnderTest(options: {
   readonly databaseUrl: string;
   readonly kube?: KubeClient;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Of an earlier start on the same database: it is made once. */
+  readonly adminToken?: string;
 }): Promise<ApiUnderTest> {
   const directory = mkdtempSync(join(tmpdir(), 'coxswain-api-'));
   const tokenFile = join(directory, 'admin-token');
@@ -52,7 +54,7 @@ export async function startApiUnderTest(options: {
     metrics: createMetrics(),
     ...(options.kube === undefined ? {} : { kube: options.kube }),
   });
-  const adminToken = readFileSync(tokenFile, 'utf8').trim();
+  const adminToken = options.adminToken ?? readFileSync(tokenFile, 'utf8').trim();
   const send: ApiUnderTest['send'] = async (method, url, request = {}) => {
     const answer = await running.app.inject({
       method,
