@@ -38,6 +38,7 @@ export class EventStreamService {
   readonly #streams: OpenStreams;
   readonly #logger: Logger;
 
+  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
     @Inject(JobsService) jobs: JobsService,
     @Inject(JobHistoryService) history: JobHistoryService,

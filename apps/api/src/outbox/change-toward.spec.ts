@@ -1,3 +1,4 @@
+/* eslint-disable max-params -- the rows of a table are spread over the parameters of its test */
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { aLayout } from '@coxswain/layout/testing';
 import { changeToward } from './cluster-writer.ts';
