@@ -86,7 +86,7 @@ export class GraphqlEngine {
       const context = { ...caller, budget: new ItemBudget() };
       const document = documentOf(request);
       const result = await this.#fastify.graphql(document, context, variables ?? {}, operationName ?? undefined);
-      return { kind: 'ran', result };
+      return hasRun(result) ? { kind: 'ran', result } : { kind: 'refused', errors: errorsOf(result) };
     } catch (error) {
       const { errors } = error as { readonly errors?: readonly unknown[] };
       if (error instanceof DomainError) return { kind: 'refused', errors: this.#answered([error], caller.requestId) };
@@ -109,6 +109,16 @@ function documentOf({ query, operationName }: GraphqlRequest): string {
     throw new DomainError('INVALID_REQUEST', 'query must be a GraphQL document, such as { whoAmI { name } }');
   }
   return operationName === undefined || operationName === null ? query : `${query}\n# ${operationName}`;
+}
+
+/** Variables that do not fit and operations that are not there are mostly told by rejecting; a compiled query tells them as its result. */
+function hasRun({ data, errors }: ExecutionResult): boolean {
+  return (data ?? undefined) !== undefined || (errors ?? []).some((error) => error.path !== undefined);
+}
+
+/** Errors of a result have been through `errorFormatter`. */
+function errorsOf(result: ExecutionResult): readonly GraphQLFormattedError[] {
+  return (result.errors ?? []) as readonly GraphQLFormattedError[];
 }
 
 function requestIdOf(context: unknown): string {

@@ -30,23 +30,24 @@ function toGraphqlError(error: unknown, report: ReportError): GraphQLFormattedEr
 
 /**
  * What went wrong, as the rest of the API knows it. What a resolver throws arrives as the original of a GraphQLError with a path; a
- * GraphQLError without a path is about the query, and so is an original that points at a part of the query (an argument).
+ * GraphQLError without a path is about the query or its variables, and so is an original that points at a part of the query (an argument).
  */
 function causeOf(error: unknown): unknown {
-  const code = (error as { readonly code?: unknown } | null)?.code;
-  if (code === 'MER_ERR_GQL_QUERY_DEPTH') {
-    return new DomainError(
-      'INVALID_REQUEST',
-      `the query is nested more than ${MAX_QUERY_DEPTH} levels deep; ask in several requests`,
-    );
+  if (isTooDeep(error)) {
+    const detail = `the query is nested more than ${MAX_QUERY_DEPTH} levels deep; ask in several requests`;
+    return new DomainError('INVALID_REQUEST', detail);
   }
   if (!isGraphqlError(error)) return error;
-  const { originalError, path } = error;
-  if (originalError === undefined || originalError === null) {
-    return path === undefined ? new DomainError('INVALID_REQUEST', error.message) : error;
-  }
+  if (error.path === undefined) return new DomainError('INVALID_REQUEST', error.message);
+  const { originalError } = error;
   const isAboutQuery = isGraphqlError(originalError) && originalError.nodes !== undefined;
-  return isAboutQuery ? new DomainError('INVALID_REQUEST', originalError.message) : originalError;
+  return isAboutQuery ? new DomainError('INVALID_REQUEST', originalError.message) : (originalError ?? error);
+}
+
+/** Counted after parsing, or so deep that the parser ran out of stack. */
+function isTooDeep(error: unknown): boolean {
+  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
+  return code === 'MER_ERR_GQL_QUERY_DEPTH' || name === 'RangeError';
 }
 
 function extensionsOf({ code, errors }: Problem): Record<string, unknown> {
