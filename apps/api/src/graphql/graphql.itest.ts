@@ -452,7 +452,7 @@ describe('the endpoint', () => {
   });
 
   it('runs the operation that is named, however often another one of the same document has run', async () => {
-    const query = 'query A { whoAmI { name } } query B { whoAmI { role } }';
+    const query = 'query A { whoAmI { name } } query B { whoAmI { role } } # named';
     for (let time = 0; time < 8; time++) {
       expect((await post({ query, operationName: 'A' })).body).toEqual({ data: { whoAmI: { name: 'test' } } });
     }
