@@ -1,75 +1,116 @@
 import { useEffect, useRef, type ReactNode } from 'react';
 import uPlot from 'uplot';
+import { useColorScheme } from '../color-scheme.ts';
 
 interface CurvePlotProps {
   readonly title: string;
   /** Steps, ascending, and a value each. */
   readonly data: [number[], (number | null)[]];
+  /** CSS variable of the line. */
   readonly color: string;
+  /** Whether the axis begins at zero: so that a little noise looks like a little. */
+  readonly fromZero?: boolean;
+  /** For the axis and the value under the pointer. */
   readonly format: (value: number) => string;
   /** Steps to mark with a dashed line, e.g. where a restart began. */
   readonly marks: readonly { readonly step: number; readonly label: string }[];
 }
 
 const HEIGHT_PX = 220;
+/** Two labels nearer than this would be unreadable; the later one is left out, its line is not. */
+const LABEL_PX = 54;
 
-/** One series over steps; follows the width of its box. */
-export function CurvePlot({ title, data, color, format, marks }: CurvePlotProps): ReactNode {
+/** One series over steps; follows the width of its box. Dragging zooms, a double click shows all again. */
+export function CurvePlot({ title, data, color, fromZero = false, format, marks }: CurvePlotProps): ReactNode {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
-  const latestMarks = useRef(marks);
-  latestMarks.current = marks;
+  const latest = useRef({ marks, data });
+  latest.current = { marks, data };
+  const isZoomed = useRef(false);
+  const scheme = useColorScheme();
+  const isEmpty = data[0].length === 0;
 
   useEffect(() => {
     const element = box.current;
-    if (element === null) return;
-    const ink = getComputedStyle(element).getPropertyValue('--muted').trim();
-    const grid = getComputedStyle(element).getPropertyValue('--line').trim();
-    const axis: uPlot.Axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } };
+    if (element === null || isEmpty) return undefined;
+    const style = (name: string): string => getComputedStyle(element).getPropertyValue(name).trim();
+    const ink = style('--muted');
+    const axis: uPlot.Axis = {
+      stroke: ink,
+      font: '12px system-ui, sans-serif',
+      grid: { stroke: style('--line'), width: 1 },
+      ticks: { stroke: style('--line'), width: 1 },
+    };
     const created = new uPlot(
       {
         width: element.clientWidth,
         height: HEIGHT_PX,
-        scales: { x: { time: false } },
-        legend: { live: true },
+        scales: { x: { time: false }, y: { range: (_plot, low, high) => paddedRange(fromZero ? 0 : low, high) } },
         cursor: { drag: { x: true, y: false } },
         axes: [
-          { ...axis, values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? String(tick) : '')) },
-          { ...axis, size: 62, values: (_plot, ticks) => ticks.map(format) },
+          {
+            ...axis,
+            values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? tick.toLocaleString('en') : '')),
+          },
+          { ...axis, size: 68, values: (_plot, ticks) => ticks.map(format) },
         ],
         series: [
-          { label: 'step' },
+          { label: 'step', value: (_plot, step) => step?.toLocaleString('en') ?? '–' },
           {
             label: title,
-            stroke: color,
+            stroke: style(color),
             width: 2,
-            points: { show: false },
-            value: (_plot, value) => (value === null ? '–' : format(value)),
+            points: { show: latest.current.data[0].length < 3 },
+            value: (_plot, value) => (value === null || value === undefined ? '–' : format(value)),
           },
         ],
-        hooks: { draw: [(drawn) => drawMarks(drawn, latestMarks.current, ink)] },
+        hooks: {
+          draw: [(drawn) => drawMarks(drawn, latest.current.marks, ink)],
+          setSelect: [(drawn) => (isZoomed.current = drawn.select.width > 0)],
+        },
       },
-      [[], []],
+      latest.current.data,
       element,
     );
     plot.current = created;
+    isZoomed.current = false;
+    const showAll = (): void => {
+      isZoomed.current = false;
+      created.setData(latest.current.data);
+    };
+    created.over.addEventListener('dblclick', showAll);
     const resize = new ResizeObserver(() => created.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
     resize.observe(element);
     return () => {
       resize.disconnect();
       created.destroy();
+      plot.current = undefined;
     };
-  }, [title, color, format]);
+  }, [title, color, fromZero, format, scheme, isEmpty]);
 
-  useEffect(() => plot.current?.setData(data), [data]);
+  useEffect(() => {
+    // New points must not undo a zoom.
+    plot.current?.setData(data, !isZoomed.current);
+    if (isZoomed.current) plot.current?.redraw();
+  }, [data]);
 
   return (
     <figure className="panel plot">
       <figcaption>{title}</figcaption>
-      <div ref={box} />
-      {data[0].length === 0 && <p className="empty over">Nothing measured yet</p>}
+      {isEmpty ? (
+        <p className="empty no-curve">Nothing measured yet</p>
+      ) : (
+        <div ref={box} title="Drag to zoom, double-click to see all" />
+      )}
     </figure>
   );
+}
+
+/** A little room above and below; a flat line is in the middle. */
+function paddedRange(low: number | null, high: number | null): uPlot.Range.MinMax {
+  if (low === null || high === null) return [0, 1];
+  const room = low === high ? Math.abs(low) * 0.1 || 1 : (high - low) * 0.05;
+  return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
 }
 
 function drawMarks(plot: uPlot, marks: CurvePlotProps['marks'], ink: string): void {
@@ -77,8 +118,9 @@ function drawMarks(plot: uPlot, marks: CurvePlotProps['marks'], ink: string): vo
   ctx.save();
   ctx.strokeStyle = ink;
   ctx.fillStyle = ink;
-  ctx.setLineDash([4, 4]);
-  ctx.font = `${11 * devicePixelRatio}px sans-serif`;
+  ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
+  ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  let labelledX = -Infinity;
   for (const { step, label } of marks) {
     const x = plot.valToPos(step, 'x', true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
@@ -86,7 +128,11 @@ function drawMarks(plot: uPlot, marks: CurvePlotProps['marks'], ink: string): vo
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    ctx.fillText(label, x + 4, bbox.top + 12 * devicePixelRatio);
+    if (x - labelledX < LABEL_PX * devicePixelRatio) continue;
+    labelledX = x;
+    const isAtEdge = x + LABEL_PX * devicePixelRatio > bbox.left + bbox.width;
+    ctx.textAlign = isAtEdge ? 'right' : 'left';
+    ctx.fillText(label, x + (isAtEdge ? -4 : 4) * devicePixelRatio, bbox.top + 12 * devicePixelRatio);
   }
   ctx.restore();
 }

@@ -1,115 +1,230 @@
 import type { RankPlace } from '@coxswain/api-types';
-import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
-import { cellAt, groupRanks, layOutDomain, slowness, type DomainGroup } from '../job/rank-geometry.ts';
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode, type RefObject } from 'react';
+import { useColorScheme } from '../color-scheme.ts';
+import {
+  cellAt,
+  groupRanks,
+  layOutIsland,
+  paceOf,
+  slowness,
+  type IslandGeometry,
+  type IslandGroup,
+  type Pace,
+} from '../job/rank-geometry.ts';
 
 const NIC_WORDS: Readonly<Record<string, string>> = { infiniband: 'InfiniBand', roce: 'RoCE', ethernet: 'Ethernet' };
+/** A rank that takes a fifth longer than the median is worth a word. */
+const NOTABLY_SLOW = 0.2;
 
-/** Ranks on nodes, by island and NVLink domain; painted on canvas, so that 16,384 ranks are as quick as four. */
-export function RankMap({
-  places,
-  epoch,
-}: {
+interface RankMapProps {
   readonly places: readonly RankPlace[];
   readonly epoch: number;
-}): ReactNode {
+}
+
+/** Ranks on nodes, by island and NVLink domain; painted on one canvas per island, so that 16,384 ranks are as quick as four. */
+export function RankMap({ places, epoch }: RankMapProps): ReactNode {
   const islands = useMemo(() => groupRanks(places), [places]);
-  const [shown, setShown] = useState<RankPlace>();
+  const pace = useMemo(() => paceOf(places), [places]);
+  const [shownRank, setShownRank] = useState<number>();
+  const shown = useMemo(() => places.find((place) => place.rank === shownRank), [places, shownRank]);
   if (places.length === 0) return <p className="empty">No ranks are placed yet.</p>;
   return (
     <>
-      <div className="islands">
+      <p className="hint legend">
+        Step time: <span className="ramp" aria-hidden="true" /> from the median to twice as long;
+        <span className="cell-unknown" aria-hidden="true" /> not measured yet. Frames are NVLink domains.
+      </p>
+      <div className={places.length > 256 ? 'islands wide-islands' : 'islands'}>
         {islands.map((island) => (
-          <section key={island.island} className="island">
-            <h3>
-              {island.island}
-              {island.nicType !== null && <small>{NIC_WORDS[island.nicType] ?? island.nicType}</small>}
-            </h3>
-            {island.domains.map((domain) => (
-              <Domain key={domain.domain} domain={domain} places={places} onShow={setShown} />
-            ))}
-          </section>
+          <Island
+            key={island.island}
+            island={island}
+            totalRanks={places.length}
+            pace={pace}
+            shown={shown}
+            onShow={setShownRank}
+          />
         ))}
       </div>
       <p className="rank-facts" aria-live="polite">
-        {shown === undefined ? `Epoch ${epoch}. Point at a rank to see where it is.` : describe(shown)}
+        {shown === undefined ? gangSentence(places.length, epoch, pace) : rankSentence(shown, pace)}
       </p>
     </>
   );
 }
 
-interface DomainProps {
-  readonly domain: DomainGroup;
-  readonly places: readonly RankPlace[];
-  readonly onShow: (place: RankPlace | undefined) => void;
+interface IslandProps {
+  readonly island: IslandGroup;
+  readonly totalRanks: number;
+  readonly pace: Pace;
+  readonly shown: RankPlace | undefined;
+  readonly onShow: (rank: number | undefined) => void;
 }
 
-function Domain({ domain, places, onShow }: DomainProps): ReactNode {
+function Island({ island, totalRanks, pace, shown, onShow }: IslandProps): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [widthPx, setWidthPx] = useState(320);
-  const geometry = useMemo(() => layOutDomain(domain, widthPx, places.length), [domain, widthPx, places.length]);
+  const widthPx = useWidth(canvas);
+  const scheme = useColorScheme();
+  const geometry = useMemo(() => layOutIsland(island, { widthPx, totalRanks }), [island, widthPx, totalRanks]);
+  const ranks = useMemo(() => geometry.cells.map((cell) => cell.place.rank), [geometry]);
+  const cursor = shown && geometry.cells[ranks.indexOf(shown.rank)];
 
   useEffect(() => {
-    const parent = canvas.current?.parentElement;
-    if (parent === null || parent === undefined) return;
-    const resize = new ResizeObserver(() => setWidthPx(Math.max(120, parent.clientWidth - 24)));
-    resize.observe(parent);
-    return () => resize.disconnect();
-  }, []);
+    if (canvas.current !== null) paint(canvas.current, { geometry, widthPx, pace });
+  }, [geometry, widthPx, pace, scheme]);
 
-  useEffect(() => {
-    const element = canvas.current;
-    const context = element?.getContext('2d');
-    if (element === null || context === null || context === undefined) return;
-    const ratio = devicePixelRatio;
-    element.width = geometry.widthPx * ratio;
-    element.height = geometry.heightPx * ratio;
-    context.scale(ratio, ratio);
-    context.textAlign = 'center';
-    context.textBaseline = 'middle';
-    context.font = '600 13px system-ui, sans-serif';
-    const slow = slowness(places);
-    for (const { place, x, y } of geometry.cells) {
-      context.fillStyle = colorOf(slow(place));
-      context.fillRect(x, y, geometry.cellPx, geometry.cellPx);
-      if (geometry.cellPx < 18) continue;
-      context.fillStyle = '#fff';
-      context.fillText(String(place.rank), x + geometry.cellPx / 2, y + geometry.cellPx / 2);
-    }
-  }, [geometry, places]);
-
-  const names =
-    domain.nodes.length <= 4 ? domain.nodes.map((node) => node.node).join(', ') : `${domain.nodes.length} nodes`;
+  const nodes = island.domains.reduce((count, domain) => count + domain.nodes.length, 0);
+  const facts = `${counted(ranks.length, 'rank')} on ${counted(nodes, 'node')} in ${counted(island.domains.length, 'NVLink domain')}`;
+  const nic = island.nicType === null ? undefined : (NIC_WORDS[island.nicType] ?? island.nicType);
   return (
-    <div className="domain">
-      <h4>
-        {domain.domain}
-        <small>{names}</small>
-      </h4>
-      <canvas
-        ref={canvas}
-        style={{ width: geometry.widthPx, height: geometry.heightPx }}
-        role="img"
-        aria-label={`${domain.domain}: ${domain.nodes.map(({ node, ranks }) => `ranks ${ranks.map((place) => place.rank).join(', ')} on ${node}`).join('; ')}`}
-        onMouseMove={(event) => {
-          const box = event.currentTarget.getBoundingClientRect();
-          onShow(cellAt(geometry, event.clientX - box.left, event.clientY - box.top)?.place);
-        }}
-        onMouseLeave={() => onShow(undefined)}
-      />
-    </div>
+    <section className="island">
+      <h3>
+        {island.island}
+        <small>{nic === undefined ? facts : `${nic} · ${facts}`}</small>
+      </h3>
+      <div className="map">
+        <canvas
+          ref={canvas}
+          style={{ height: geometry.heightPx }}
+          tabIndex={0}
+          role="img"
+          aria-label={`${island.island}: ${facts}. Arrow keys go from rank to rank.`}
+          onMouseMove={({ currentTarget, clientX, clientY }) => {
+            const box = currentTarget.getBoundingClientRect();
+            onShow(cellAt(geometry, clientX - box.left, clientY - box.top)?.place.rank);
+          }}
+          onMouseLeave={() => onShow(undefined)}
+          onBlur={() => onShow(undefined)}
+          onKeyDown={(event) => {
+            const next = rankAfterKey(event, ranks, shown?.rank);
+            if (next === undefined) return;
+            event.preventDefault();
+            onShow(next);
+          }}
+        />
+        {cursor !== undefined && (
+          <span
+            className="cursor"
+            style={{ left: cursor.x, top: cursor.y, width: geometry.cellPx, height: geometry.cellPx }}
+          />
+        )}
+      </div>
+    </section>
   );
 }
 
-/** Teal at the median, through amber, to red at twice the median; told apart by lightness too. */
-function colorOf(slow: number | null): string {
-  if (slow === null) return '#64748b';
-  const hue = 187 - slow * 180;
-  return `hsl(${hue} 70% ${33 + slow * 14}%)`;
+function rankAfterKey(event: KeyboardEvent, ranks: readonly number[], shown: number | undefined): number | undefined {
+  const index = shown === undefined ? -1 : ranks.indexOf(shown);
+  switch (event.key) {
+    case 'ArrowRight':
+    case 'ArrowDown':
+      return ranks[Math.min(index + 1, ranks.length - 1)];
+    case 'ArrowLeft':
+    case 'ArrowUp':
+      return ranks[Math.max(index - 1, 0)];
+    case 'Home':
+      return ranks[0];
+    case 'End':
+      return ranks.at(-1);
+    default:
+      return undefined;
+  }
 }
 
-function describe(place: RankPlace): string {
-  const where = `Rank ${place.rank}: node ${place.node}, pod ${place.pod}; tensor ${place.tensorIndex}, data ${place.dataIndex}, pipeline ${place.pipelineIndex}`;
-  return place.stepTimeMs === null
-    ? `${where}; not measured yet`
-    : `${where}; step ${place.lastStep ?? '–'} took ${place.stepTimeMs.toFixed(1)} ms`;
+function useWidth(element: RefObject<HTMLElement | null>): number {
+  const [widthPx, setWidthPx] = useState(320);
+  useEffect(() => {
+    const box = element.current?.parentElement;
+    if (box === null || box === undefined) return undefined;
+    const resize = new ResizeObserver(() => setWidthPx(Math.max(120, box.clientWidth)));
+    resize.observe(box);
+    return () => resize.disconnect();
+  }, [element]);
+  return widthPx;
+}
+
+interface Picture {
+  readonly geometry: IslandGeometry;
+  readonly widthPx: number;
+  readonly pace: Pace;
+}
+
+function paint(element: HTMLCanvasElement, { geometry, widthPx, pace }: Picture): void {
+  const context = element.getContext('2d');
+  if (context === null) return;
+  const color = (name: string): string => getComputedStyle(element).getPropertyValue(name).trim();
+  const { cellPx, cells, boxes, labels, heightPx } = geometry;
+  element.width = Math.round(widthPx * devicePixelRatio);
+  element.height = Math.round(heightPx * devicePixelRatio);
+  context.scale(devicePixelRatio, devicePixelRatio);
+  context.strokeStyle = color('--line');
+  for (const box of boxes) context.strokeRect(box.x + 0.5, box.y + 0.5, box.widthPx - 1, box.heightPx - 1);
+  context.textBaseline = 'top';
+  const inks = { domain: color('--ink'), node: color('--muted') };
+  for (const label of labels) {
+    context.fillStyle = inks[label.kind];
+    context.font = label.kind === 'domain' ? '600 11px system-ui, sans-serif' : '11px system-ui, sans-serif';
+    context.fillText(fitted(label.text, label.widthPx, context), label.x, label.y);
+  }
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  context.font = `600 ${Math.min(13, cellPx / 2)}px system-ui, sans-serif`;
+  for (const { place, x, y } of cells) {
+    context.fillStyle = colorOf(slowness(place, pace));
+    context.fillRect(x, y, cellPx, cellPx);
+    if (cellPx < 24) continue;
+    context.fillStyle = inkOn(slowness(place, pace));
+    context.fillText(String(place.rank), x + cellPx / 2, y + cellPx / 2);
+  }
+}
+
+/** The text, or its end behind an ellipsis: names of nodes differ at the end. */
+function fitted(text: string, widthPx: number, context: CanvasRenderingContext2D): string {
+  let shown = text;
+  while (shown.length > 2 && context.measureText(shown).width > widthPx) shown = `…${shown.slice(2)}`;
+  return shown;
+}
+
+const SHADES = 32;
+/** Teal at the median, through green and amber, to red at twice the median; told apart by lightness too. */
+const RAMP = Array.from({ length: SHADES + 1 }, (_, shade) => {
+  const slow = shade / SHADES;
+  return `hsl(${187 - slow * 187} ${70 + slow * 10}% ${27 + slow * 18 + 14 * Math.sin(Math.PI * slow)}%)`;
+});
+
+function colorOf(slow: number | null): string {
+  return slow === null ? '#64748b' : (RAMP[Math.round(slow * SHADES)] ?? '#64748b');
+}
+
+/** Dark on the light middle of the ramp, white on its ends: at least 4 to 1. */
+function inkOn(slow: number | null): string {
+  return slow !== null && slow > 0.2 && slow < 0.95 ? '#0f172a' : '#fff';
+}
+
+function gangSentence(ranks: number, epoch: number, pace: Pace): string {
+  const begin = `Epoch ${epoch}, ${counted(ranks, 'rank')}.`;
+  const { slowest, medianStepTimeMs } = pace;
+  if (slowest === undefined || medianStepTimeMs === null) return `${begin} Point at a rank to see where it is.`;
+  const end =
+    (slowness(slowest, pace) ?? 0) < NOTABLY_SLOW
+      ? 'All ranks keep about the same pace.'
+      : `The slowest is rank ${slowest.rank} on ${slowest.node}: ${times(slowest, medianStepTimeMs)} the median.`;
+  return `${begin} Median step time ${medianStepTimeMs.toFixed(1)} ms. ${end}`;
+}
+
+function rankSentence(place: RankPlace, { medianStepTimeMs, furthestStep }: Pace): string {
+  const { rank, node, pod, tensorIndex, dataIndex, pipelineIndex, stepTimeMs, lastStep } = place;
+  const where = `Rank ${rank} on node ${node}, pod ${pod}; tensor ${tensorIndex}, data ${dataIndex}, pipeline ${pipelineIndex}.`;
+  if (stepTimeMs === null || lastStep === null) return `${where} Not measured yet.`;
+  const behind = furthestStep === null || lastStep >= furthestStep ? '' : `, ${furthestStep - lastStep} behind`;
+  const compared = medianStepTimeMs === null ? '' : ` (${times(place, medianStepTimeMs)} the median)`;
+  return `${where} Step ${lastStep}${behind}, took ${stepTimeMs.toFixed(1)} ms${compared}.`;
+}
+
+function times({ stepTimeMs }: RankPlace, medianStepTimeMs: number): string {
+  return `${((stepTimeMs ?? 0) / medianStepTimeMs).toFixed(2)} ×`;
+}
+
+function counted(count: number, thing: string): string {
+  return `${count.toLocaleString('en')} ${thing}${count === 1 ? '' : 's'}`;
 }

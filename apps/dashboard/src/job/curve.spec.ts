@@ -1,43 +1,48 @@
 import type { StepPoint } from '@coxswain/api-types';
-import { columnsOf, epochStarts, withPoints } from './curve.ts';
+import { aStepPoint } from '@coxswain/api-types/testing';
+import { columnsOf, epochStarts, withPoints, type Curve } from './curve.ts';
 
-function aPoint(epoch: number, step: number): StepPoint {
-  return {
-    epoch,
-    step,
-    loss: 5 - step / 100,
-    tokens: 1024,
-    tokensPerSecond: 1000,
-    stepTimeMs: 10,
-    gradNorm: null,
-    at: '2026-01-01T00:00:00Z',
-  };
-}
-const points = (epoch: number, from: number, to: number): StepPoint[] =>
-  Array.from({ length: to - from + 1 }, (_, i) => aPoint(epoch, from + i));
+const points = (epoch: number, from: number, to: number, every = 1): StepPoint[] =>
+  Array.from({ length: Math.floor((to - from) / every) + 1 }, (_, i) => aStepPoint({ epoch, step: from + i * every }));
+const epochs = (curve: Curve): string =>
+  columnsOf(curve, (point) => point.epoch)
+    .map((column) => column.map((value) => value ?? '-').join(' '))
+    .join(' | ');
 
 describe('the curve of a job', () => {
-  it('has one point per step, ascending, however they come', () => {
-    const curve = withPoints(withPoints(new Map(), points(1, 3, 5)), points(1, 1, 4));
-    expect(columnsOf(curve, (point) => point.epoch)).toEqual([
-      [1, 2, 3, 4, 5],
-      [1, 1, 1, 1, 1],
-    ]);
+  it.each<[string, readonly (readonly StepPoint[])[], string]>([
+    ['is empty at first', [], ' | '],
+    [
+      'has one point per step, ascending, however they come',
+      [points(1, 3, 5), points(1, 1, 4)],
+      '1 2 3 4 5 | 1 1 1 1 1',
+    ],
+    ['grows at its end', [points(1, 1, 2), points(1, 3, 4), points(2, 5, 5)], '1 2 3 4 5 | 1 1 1 1 2'],
+    ['takes the newest epoch where two overlap', [points(1, 1, 6), points(2, 4, 7)], '1 2 3 4 5 6 7 | 1 1 1 2 2 2 2'],
+    [
+      'forgets what an earlier epoch did beyond the restart',
+      [points(1, 1, 8), points(2, 5, 5)],
+      '1 2 3 4 5 | 1 1 1 1 2',
+    ],
+    [
+      'forgets it, too, when the earlier epoch is read last',
+      [points(2, 5, 6), points(1, 1, 4), points(1, 7, 9)],
+      '1 2 3 4 5 6 | 1 1 1 1 2 2',
+    ],
+    ['is not disturbed by a late point of an earlier epoch', [points(2, 5, 7), points(1, 6, 6)], '5 6 7 | 2 2 2'],
+    ['shows a hole where steps were not recorded', [points(1, 1, 2), points(1, 6, 7)], '1 2 3 6 7 | 1 1 - 1 1'],
+    ['bridges a single lost step', [points(1, 1, 2), points(1, 4, 4)], '1 2 4 | 1 1 1'],
+    ['takes the distance between reports for what it is', [points(1, 10, 40, 10)], '10 20 30 40 | 1 1 1 1'],
+  ])('%s', (_sentence, batches, want) => {
+    expect(epochs(batches.reduce<Curve>((curve, batch) => withPoints(curve, batch), new Map()))).toBe(want);
   });
 
-  it('takes the newest epoch where two overlap', () => {
+  it('knows where each later epoch took over', () => {
     const curve = withPoints(withPoints(new Map(), points(1, 1, 8)), points(2, 5, 9));
-    expect(columnsOf(curve, (point) => point.epoch)[1]).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 2]);
     expect(epochStarts(curve)).toEqual([{ epoch: 2, step: 5 }]);
   });
 
-  it('forgets what an earlier epoch did beyond the restart', () => {
-    const curve = withPoints(withPoints(new Map(), points(1, 1, 8)), points(2, 5, 5));
-    expect(columnsOf(curve, (point) => point.step)[0]).toEqual([1, 2, 3, 4, 5]);
-  });
-
-  it('is not disturbed by a late point of an earlier epoch', () => {
-    const curve = withPoints(withPoints(new Map(), points(2, 5, 9)), [aPoint(1, 6)]);
-    expect(curve.get(6)?.epoch).toBe(2);
+  it('takes 200,000 points at once', () => {
+    expect(withPoints(new Map(), points(1, 1, 200_000)).size).toBe(200_000);
   });
 });

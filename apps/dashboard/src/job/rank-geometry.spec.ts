@@ -1,31 +1,25 @@
 import type { RankPlace } from '@coxswain/api-types';
-import { cellAt, groupRanks, layOutDomain, slowness } from './rank-geometry.ts';
+import { aRankPlace } from '@coxswain/api-types/testing';
+import { cellAt, groupRanks, layOutIsland, paceOf, slowness, type IslandGeometry } from './rank-geometry.ts';
 
-function aPlace(rank: number, overrides: Partial<RankPlace> = {}): RankPlace {
-  return {
-    rank,
-    podIndex: Math.floor(rank / 2),
-    pod: `job-e1-${Math.floor(rank / 2)}`,
-    node: `node-${Math.floor(rank / 2)}`,
-    tensorIndex: rank % 2,
-    dataIndex: Math.floor(rank / 2),
-    pipelineIndex: 0,
-    nvlinkDomain: 'nvl-a',
-    island: 'ib-0',
-    nicType: 'infiniband',
-    lastStep: 10,
-    stepTimeMs: 100,
-    ...overrides,
-  };
+const gang = (ranks: number, ranksPerNode: number, overrides: Partial<RankPlace> = {}): RankPlace[] =>
+  Array.from({ length: ranks }, (_, rank) =>
+    aRankPlace({ rank, node: `node-${Math.floor(rank / ranksPerNode)}`, ...overrides }),
+  );
+
+function layOut(places: readonly RankPlace[], widthPx: number): IslandGeometry {
+  const [island] = groupRanks(places);
+  if (island === undefined) throw new Error('no ranks, no island');
+  return layOutIsland(island, { widthPx, totalRanks: places.length });
 }
 
 describe('the rank map', () => {
   it('groups ranks by island, NVLink domain and node', () => {
     const groups = groupRanks([
-      aPlace(1),
-      aPlace(0),
-      aPlace(2),
-      aPlace(4, { island: 'roce-0', nvlinkDomain: 'nvl-b', nicType: 'roce' }),
+      aRankPlace({ rank: 1 }),
+      aRankPlace({ rank: 0 }),
+      aRankPlace({ rank: 2 }),
+      aRankPlace({ rank: 4, island: 'roce-0', nvlinkDomain: 'nvl-b', nicType: 'roce' }),
     ]);
     expect(
       groups.map((group) => [
@@ -39,12 +33,37 @@ describe('the rank map', () => {
     ]);
   });
 
-  it('finds the rank under every cell’s own corner, however many there are', () => {
-    const places = Array.from({ length: 300 }, (_, rank) => aPlace(rank));
-    const [group] = groupRanks(places);
-    const geometry = layOutDomain(group?.domains[0] ?? { domain: '', nodes: [] }, 400, places.length);
-    for (const cell of geometry.cells) expect(cellAt(geometry, cell.x, cell.y)?.place.rank).toBe(cell.place.rank);
-    expect(geometry.cells).toHaveLength(300);
+  it.each([
+    ['a small job', 4, 2, 320],
+    ['a rack of 72', 72, 4, 320],
+    ['128 nodes', 1024, 8, 900],
+    ['16,384 ranks on a phone', 16_384, 8, 320],
+  ])(
+    'of %s gives every rank a cell of its own, inside a frame and inside the width',
+    (_sentence, ranks, perNode, widthPx) => {
+      const places = gang(ranks, perNode).map((place) => ({
+        ...place,
+        nvlinkDomain: `nvl-${Math.floor(place.rank / 72)}`,
+      }));
+      const geometry = layOut(places, widthPx);
+      const { cells, boxes, cellPx } = geometry;
+      expect(new Set(cells.map(({ x, y }) => `${x},${y}`)).size).toBe(ranks);
+      for (const { x, y } of cells.slice(0, 500)) {
+        expect(
+          boxes.some(
+            (box) =>
+              x >= box.x && x + cellPx <= box.x + box.widthPx && y >= box.y && y + cellPx <= box.y + box.heightPx,
+          ),
+        ).toBe(true);
+      }
+      expect(Math.max(...cells.map(({ x }) => x + cellPx))).toBeLessThanOrEqual(widthPx);
+      expect(Math.max(...cells.map(({ y }) => y + cellPx))).toBeLessThanOrEqual(geometry.heightPx);
+    },
+  );
+
+  it('finds the rank under every cell’s own corner, and none between them', () => {
+    const geometry = layOut(gang(300, 8), 400);
+    for (const cell of geometry.cells) expect(cellAt(geometry, cell.x, cell.y)).toBe(cell);
     expect(cellAt(geometry, -1, -1)).toBeUndefined();
   });
 
@@ -52,8 +71,24 @@ describe('the rank map', () => {
     ['a rank at the median is not slow', 100, 0],
     ['half as slow again is half way', 150, 0.5],
     ['twice the median is as slow as it gets', 400, 1],
+    ['a rank that is faster is not slow', 50, 0],
     ['an unmeasured rank is unknown', null, null],
   ])('%s', (_sentence, stepTimeMs, want) => {
-    expect(slowness([aPlace(0), aPlace(1), aPlace(2)])(aPlace(3, { stepTimeMs }))).toBe(want);
+    expect(slowness(aRankPlace({ stepTimeMs }), paceOf(gang(3, 1)))).toBe(want);
+  });
+
+  it('knows the pace of a gang, also when nothing is measured yet', () => {
+    const places = [
+      ...gang(3, 1),
+      aRankPlace({ rank: 3, stepTimeMs: 250, lastStep: 8 }),
+      aRankPlace({ rank: 4, stepTimeMs: null, lastStep: null }),
+    ];
+    const pace = paceOf(places);
+    expect([pace.medianStepTimeMs, pace.furthestStep, pace.slowest?.rank]).toEqual([100, 10, 3]);
+    expect(paceOf(gang(2, 1, { stepTimeMs: null, lastStep: null }))).toEqual({
+      medianStepTimeMs: null,
+      furthestStep: null,
+      slowest: undefined,
+    });
   });
 });

@@ -15,7 +15,7 @@ export interface IslandGroup {
   readonly domains: readonly DomainGroup[];
 }
 
-/** Ranks by island, NVLink domain and node, each in order of its first rank. */
+/** Ranks by island, NVLink domain and node, each in order of its first rank; a node without a domain is one of its own. */
 export function groupRanks(places: readonly RankPlace[]): readonly IslandGroup[] {
   const ordered = [...places].sort((a, b) => a.rank - b.rank);
   return grouped(ordered, (place) => place.island ?? 'no island').map(([island, inIsland]) => ({
@@ -38,57 +38,157 @@ function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [string, T
   return [...groups];
 }
 
-/** A rank's cell on the map, in CSS pixels. */
+/** A rank's cell on the map of its island, in CSS pixels. */
 export interface RankCell {
   readonly place: RankPlace;
   readonly x: number;
   readonly y: number;
 }
 
-export interface RankMapGeometry {
-  readonly cellPx: number;
+/** A text on the map: its left upper corner and the width it may take. */
+export interface MapLabel {
+  readonly text: string;
+  readonly kind: 'domain' | 'node';
+  readonly x: number;
+  readonly y: number;
   readonly widthPx: number;
-  readonly heightPx: number;
-  readonly cells: readonly RankCell[];
 }
 
-const GAP_PX = 1;
-const NODE_GAP_PX = 6;
+/** An NVLink domain's frame. */
+export interface DomainBox {
+  readonly x: number;
+  readonly y: number;
+  readonly widthPx: number;
+  readonly heightPx: number;
+}
+
+export interface IslandGeometry {
+  readonly cellPx: number;
+  readonly heightPx: number;
+  readonly cells: readonly RankCell[];
+  readonly boxes: readonly DomainBox[];
+  readonly labels: readonly MapLabel[];
+}
+
+/** Everything that depends on how large a cell is: names are written where they can be read. */
+interface Scale {
+  readonly cellPx: number;
+  readonly gapPx: number;
+  readonly paddingPx: number;
+  readonly domainLabelPx: number;
+  readonly nodeLabelPx: number;
+}
+
+const SMALLEST: Scale = { cellPx: 6, gapPx: 1, paddingPx: 3, domainLabelPx: 0, nodeLabelPx: 0 };
+const SCALES: readonly (Scale & { readonly upToRanks: number })[] = [
+  { upToRanks: 32, cellPx: 44, gapPx: 2, paddingPx: 8, domainLabelPx: 20, nodeLabelPx: 16 },
+  { upToRanks: 256, cellPx: 24, gapPx: 1, paddingPx: 6, domainLabelPx: 18, nodeLabelPx: 0 },
+  { upToRanks: 2048, cellPx: 12, gapPx: 1, paddingPx: 4, domainLabelPx: 14, nodeLabelPx: 0 },
+];
 
 /**
- * Cells of one NVLink domain: a node is a row block of its ranks, blocks wrap at the width. Cells shrink with the number of ranks, so that
- * 16,384 still fit a page.
+ * An island as frames of NVLink domains that wrap at the width; inside a frame, nodes are rows of their ranks, in as many columns as make
+ * it about square. Cells shrink with the number of ranks of the whole job, so that 16,384 still fit a page and islands compare.
  */
-export function layOutDomain(domain: DomainGroup, widthPx: number, totalRanks: number): RankMapGeometry {
-  const cellPx = totalRanks <= 64 ? 44 : totalRanks <= 1024 ? 18 : 7;
+export function layOutIsland(
+  island: IslandGroup,
+  { widthPx, totalRanks }: { readonly widthPx: number; readonly totalRanks: number },
+): IslandGeometry {
+  const scale = SCALES.find(({ upToRanks }) => totalRanks <= upToRanks) ?? SMALLEST;
   const cells: RankCell[] = [];
+  const boxes: DomainBox[] = [];
+  const labels: MapLabel[] = [];
   let x = 0;
   let y = 0;
-  for (const { ranks } of domain.nodes) {
-    const blockPx = ranks.length * (cellPx + GAP_PX);
-    if (x > 0 && x + blockPx > widthPx) {
+  let lineHeightPx = 0;
+  for (const domain of island.domains) {
+    const size = sizeOf(domain, scale);
+    if (x > 0 && x + size.widthPx > widthPx) {
       x = 0;
-      y += cellPx + NODE_GAP_PX;
+      y += lineHeightPx + scale.paddingPx;
+      lineHeightPx = 0;
     }
-    ranks.forEach((place, index) => cells.push({ place, x: x + index * (cellPx + GAP_PX), y }));
-    x += blockPx + NODE_GAP_PX;
+    const box = { x, y, widthPx: size.widthPx, heightPx: size.heightPx };
+    boxes.push(box);
+    if (scale.domainLabelPx > 0) {
+      labels.push({ text: domain.domain, kind: 'domain', x: x + scale.paddingPx, y: y + 4, widthPx: box.widthPx - 8 });
+    }
+    domain.nodes.forEach((node, index) => {
+      const at = nodeCorner(box, { index, columns: size.columns, mostRanks: size.mostRanks, scale });
+      if (scale.nodeLabelPx > 0)
+        labels.push({ text: node.node, kind: 'node', ...at, widthPx: size.mostRanks * (scale.cellPx + scale.gapPx) });
+      const cellY = at.y + scale.nodeLabelPx;
+      node.ranks.forEach((place, i) => cells.push({ place, x: at.x + i * (scale.cellPx + scale.gapPx), y: cellY }));
+    });
+    x += box.widthPx + scale.paddingPx;
+    lineHeightPx = Math.max(lineHeightPx, box.heightPx);
   }
-  return { cellPx, widthPx, heightPx: y + cellPx, cells };
+  return { cellPx: scale.cellPx, heightPx: y + lineHeightPx, cells, boxes, labels };
+}
+
+function sizeOf(
+  domain: DomainGroup,
+  scale: Scale,
+): { readonly columns: number; readonly mostRanks: number; readonly widthPx: number; readonly heightPx: number } {
+  const mostRanks = Math.max(...domain.nodes.map((node) => node.ranks.length));
+  const columns = Math.max(1, Math.round(Math.sqrt(domain.nodes.length / mostRanks)));
+  const rows = Math.ceil(domain.nodes.length / columns);
+  return {
+    columns,
+    mostRanks,
+    widthPx: columns * nodeWidth(mostRanks, scale) + scale.paddingPx,
+    heightPx: scale.domainLabelPx + rows * nodeHeight(scale) + scale.paddingPx,
+  };
+}
+
+function nodeWidth(ranks: number, { cellPx, gapPx, paddingPx }: Scale): number {
+  return ranks * (cellPx + gapPx) - gapPx + paddingPx;
+}
+
+function nodeHeight({ cellPx, gapPx, nodeLabelPx }: Scale): number {
+  return nodeLabelPx + cellPx + gapPx * 2;
+}
+
+function nodeCorner(
+  box: DomainBox,
+  { index, columns, mostRanks, scale }: { index: number; columns: number; mostRanks: number; scale: Scale },
+): { readonly x: number; readonly y: number } {
+  return {
+    x: box.x + scale.paddingPx + (index % columns) * nodeWidth(mostRanks, scale),
+    y: box.y + scale.domainLabelPx + Math.floor(index / columns) * nodeHeight(scale) + scale.paddingPx / 2,
+  };
 }
 
 /** The cell under a point, if any. */
-export function cellAt(geometry: RankMapGeometry, x: number, y: number): RankCell | undefined {
+export function cellAt(geometry: IslandGeometry, x: number, y: number): RankCell | undefined {
   return geometry.cells.find(
     (cell) => x >= cell.x && x < cell.x + geometry.cellPx && y >= cell.y && y < cell.y + geometry.cellPx,
   );
 }
 
-/** How slow a rank is against the median of its gang: 0 at the median or faster, 1 at twice the median or slower; null unknown. */
-export function slowness(places: readonly RankPlace[]): (place: RankPlace) => number | null {
-  const times = places.flatMap((place) => (place.stepTimeMs === null ? [] : [place.stepTimeMs])).sort((a, b) => a - b);
-  const median = times[Math.floor(times.length / 2)];
-  return ({ stepTimeMs }) => {
-    if (stepTimeMs === null || median === undefined || median <= 0) return null;
-    return Math.min(1, Math.max(0, stepTimeMs / median - 1));
+/** How fast a gang is: what a single rank is compared with. */
+export interface Pace {
+  readonly medianStepTimeMs: number | null;
+  /** Step of the rank that got furthest. */
+  readonly furthestStep: number | null;
+  /** The rank with the longest step time. */
+  readonly slowest: RankPlace | undefined;
+}
+
+export function paceOf(places: readonly RankPlace[]): Pace {
+  const measured = places
+    .filter((place) => place.stepTimeMs !== null)
+    .sort((a, b) => (a.stepTimeMs ?? 0) - (b.stepTimeMs ?? 0));
+  const furthestStep = places.reduce((furthest, place) => Math.max(furthest, place.lastStep ?? -1), -1);
+  return {
+    medianStepTimeMs: measured[Math.floor(measured.length / 2)]?.stepTimeMs ?? null,
+    furthestStep: furthestStep < 0 ? null : furthestStep,
+    slowest: measured.at(-1),
   };
+}
+
+/** How slow a rank is against the median of its gang: 0 at the median or faster, 1 at twice the median or slower; null unknown. */
+export function slowness({ stepTimeMs }: RankPlace, { medianStepTimeMs }: Pace): number | null {
+  if (stepTimeMs === null || medianStepTimeMs === null || medianStepTimeMs <= 0) return null;
+  return Math.min(1, Math.max(0, stepTimeMs / medianStepTimeMs - 1));
 }

@@ -1,115 +1,152 @@
-import type { ApiClient } from '@coxswain/api-client';
-import type { Job, JobEvent, RankPlace, StepPoint } from '@coxswain/api-types';
-import { useEffect, useState } from 'react';
-import { withPoints, type Curve } from './curve.ts';
+import { ApiProblem, type ApiClient, type StreamedChange } from '@coxswain/api-client';
+import type { Job, RankMap } from '@coxswain/api-types';
+import { useCallback, useEffect, useState } from 'react';
+import { NOTHING_HEARD, withChanges, type HeardJob } from './live-job.ts';
 
 /** A job as its page shows it, kept up to date by the event stream. */
-export interface LiveJob {
-  readonly job: Job | undefined;
-  readonly events: readonly JobEvent[];
-  readonly curve: Curve;
-  readonly ranks: { readonly epoch: number; readonly items: readonly RankPlace[] };
+export interface LiveJob extends HeardJob {
+  /** Undefined until it was read. */
+  readonly ranks: RankMap | undefined;
   /** Why the page is not live at the moment. */
   readonly problem: string | undefined;
   /** Takes an answer that came by another way, e.g. of a button. */
   readonly setJob: (job: Job) => void;
 }
 
-const RECONNECT_MS = 2_000;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 15_000;
 const RANKS_EVERY_MS = 3_000;
-/** Points are painted at most this often, however fast they come. */
+/** Changes are painted at most this often, however fast they come. */
 const PAINT_EVERY_MS = 250;
+const FINISHED: ReadonlySet<Job['state']> = new Set(['Complete', 'Failed', 'Cancelled', 'Refused', 'Deleted']);
+
+interface JobAddress {
+  readonly project: string;
+  readonly id: string;
+}
 
 export function useLiveJob(api: ApiClient, project: string, id: string): LiveJob {
-  const [job, setJob] = useState<Job>();
-  const [events, setEvents] = useState<readonly JobEvent[]>([]);
-  const [curve, setCurve] = useState<Curve>(new Map());
-  const [ranks, setRanks] = useState<LiveJob['ranks']>({ epoch: 0, items: [] });
+  const [heard, setHeard] = useState(NOTHING_HEARD);
   const [problem, setProblem] = useState<string>();
 
   useEffect(() => {
-    const at = { project, id };
     const abort = new AbortController();
-    const { signal } = abort;
-
-    const readOnce = async (): Promise<void> => {
-      const [current, past, steps] = await Promise.all([api.job(at), api.jobEvents(at), api.steps(at)]);
-      if (signal.aborted) return;
-      setJob(current);
-      setEvents(past.items);
-      setCurve((known) => withPoints(known, steps.items));
-    };
-
-    const follow = async (): Promise<void> => {
-      let lastEventId: string | undefined;
-      while (!signal.aborted) {
-        const painter = createPainter<StepPoint>((points) => setCurve((known) => withPoints(known, points)));
-        try {
-          await readOnce();
-          for await (const change of api.changes(at, { signal, lastEventId })) {
-            setProblem(undefined);
-            if (change.kind === 'job') setJob(change.job);
-            if (change.kind === 'step') painter.add(change.point);
-            if (change.kind !== 'event') continue;
-            lastEventId = change.lastEventId;
-            setEvents((known) => withEvent(known, change.event));
-          }
-        } catch (error) {
-          if (!signal.aborted) setProblem(error instanceof Error ? error.message : String(error));
-        } finally {
-          painter.flush();
-        }
-        await pause(RECONNECT_MS, signal);
-      }
-    };
-
-    const watchRanks = async (): Promise<void> => {
-      while (!signal.aborted) {
-        await api.ranks(at).then(
-          (map) => !signal.aborted && setRanks(map),
-          () => undefined, // The stream says what is wrong; a map that is a little old does no harm.
-        );
-        await pause(RANKS_EVERY_MS, signal);
-      }
-    };
-
-    void follow();
-    void watchRanks();
+    const hear = (changes: readonly StreamedChange[]): void => setHeard((known) => withChanges(known, changes));
+    void follow(api, { project, id }, { signal: abort.signal, hear, setProblem });
     return () => abort.abort();
   }, [api, project, id]);
 
-  return { job, events, curve, ranks, problem, setJob };
+  const setJob = useCallback((job: Job) => setHeard((known) => withChanges(known, [{ kind: 'job', job }])), []);
+  const { job } = heard;
+  const ranks = useRanks(api, { project, id }, job && { epoch: job.epoch, isFinished: FINISHED.has(job.state) });
+  return { ...heard, ranks, problem, setJob };
 }
 
-function withEvent(known: readonly JobEvent[], event: JobEvent): readonly JobEvent[] {
-  return known.some(({ id }) => id === event.id) ? known : [...known, event].sort((a, b) => a.id - b.id);
+interface Follower {
+  readonly signal: AbortSignal;
+  readonly hear: (changes: readonly StreamedChange[]) => void;
+  readonly setProblem: (problem: string | undefined) => void;
 }
 
-/** Collects points and hands them on in batches. */
-function createPainter<T>(paint: (points: readonly T[]) => void): { add: (point: T) => void; flush: () => void } {
-  let waiting: T[] = [];
+/** Reads the stream until the signal aborts; when it ends it is opened again, after a pause that grows while nothing answers. */
+async function follow(api: ApiClient, at: JobAddress, { signal, hear, setProblem }: Follower): Promise<void> {
+  let lastEventId: string | undefined;
+  let pauseMs = FIRST_PAUSE_MS;
+  while (!signal.aborted) {
+    const batch = createBatch(hear);
+    let isBegun = false;
+    try {
+      for await (const change of api.changes(at, { signal, lastEventId })) {
+        if (change.kind === 'event') lastEventId = change.lastEventId;
+        batch.add(change);
+        if (isBegun) continue;
+        isBegun = true;
+        pauseMs = FIRST_PAUSE_MS;
+        setProblem(undefined);
+        // Only now: steps from here on come by the stream, so that none is missed in between.
+        void readCurve(api, at, { signal, hear, setProblem });
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      setProblem(sentenceOf(error));
+      if (error instanceof ApiProblem && error.status === 404) return;
+    } finally {
+      batch.flush();
+    }
+    await pause(pauseMs, signal);
+    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+}
+
+async function readCurve(api: ApiClient, at: JobAddress, { signal, hear, setProblem }: Follower): Promise<void> {
+  try {
+    for await (const points of api.stepPages(at)) {
+      if (signal.aborted) return;
+      hear(points.map((point) => ({ kind: 'step', point })));
+    }
+  } catch (error) {
+    if (!signal.aborted) setProblem(`The curves are not complete. ${sentenceOf(error)}`);
+  }
+}
+
+/** Where the ranks of the epoch are; read again and again while the job runs, less often the more ranks there are. */
+function useRanks(
+  api: ApiClient,
+  { project, id }: JobAddress,
+  job: { readonly epoch: number; readonly isFinished: boolean } | undefined,
+): RankMap | undefined {
+  const [ranks, setRanks] = useState<RankMap>();
+  const { epoch, isFinished } = job ?? {};
+  useEffect(() => {
+    if (epoch === undefined) return undefined;
+    const abort = new AbortController();
+    const { signal } = abort;
+    const read = async (): Promise<void> => {
+      do {
+        // The stream says what is wrong; a map that is a little old does no harm.
+        const map = await api.ranks({ project, id }).catch(() => undefined);
+        if (signal.aborted) return;
+        if (map !== undefined) setRanks(map);
+        await pause(Math.max(RANKS_EVERY_MS, map?.items.length ?? 0), signal);
+      } while (!signal.aborted && isFinished !== true);
+    };
+    void read();
+    return () => abort.abort();
+  }, [api, project, id, epoch, isFinished]);
+  return ranks;
+}
+
+/** Collects changes and hands them on together. */
+function createBatch(hear: Follower['hear']): { add: (change: StreamedChange) => void; flush: () => void } {
+  let waiting: StreamedChange[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    if (waiting.length > 0) paint(waiting);
+    if (waiting.length > 0) hear(waiting);
     waiting = [];
   };
   return {
-    add: (point) => {
-      waiting.push(point);
+    add: (change) => {
+      waiting.push(change);
       timer ??= setTimeout(flush, PAINT_EVERY_MS);
     },
     flush,
   };
 }
 
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, durationMs);
-    signal.addEventListener('abort', () => {
+    const done = (): void => {
       clearTimeout(timer);
+      signal.removeEventListener('abort', done);
       resolve();
-    });
+    };
+    const timer = setTimeout(done, durationMs);
+    signal.addEventListener('abort', done);
   });
 }

@@ -1,7 +1,7 @@
 import type { Attempt, Job, JobEvent } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { formatDuration } from '@coxswain/units';
-import { useMemo, useState, type ReactNode } from 'react';
+import { Fragment, useMemo, useState, type ReactNode } from 'react';
 import { CurvePlot } from '../components/curve-plot.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { RankMap } from '../components/rank-map.tsx';
@@ -11,7 +11,15 @@ import { useLiveJob } from '../job/use-live-job.ts';
 import { useSession } from '../session.tsx';
 
 const formatLoss = (value: number): string => value.toFixed(3);
-const formatSpeed = (value: number): string => Math.round(value).toLocaleString();
+const formatSpeed = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 4 });
+const FINISHED: ReadonlySet<Job['state']> = new Set([
+  'Complete',
+  'Failed',
+  'Cancelled',
+  'Refused',
+  'Deleting',
+  'Deleted',
+]);
 
 export function JobPage({ project, id }: { readonly project: string; readonly id: string }): ReactNode {
   const { api } = useSession();
@@ -33,27 +41,32 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
   }
   return (
     <>
+      <title>{`${job.name} · ${job.state} · Coxswain`}</title>
       <div className="title">
         <h1>{job.name}</h1>
         <StatePill state={job.state} />
         <Actions job={job} project={project} onChange={setJob} />
       </div>
-      <p className="sentence" data-testid="summary">
+      <p className={isBad(job.state) ? 'sentence problem' : 'sentence'} data-testid="summary">
         {job.summary}
       </p>
       {problem !== undefined && (
         <p className="problem" role="alert">
-          Not live: {problem} Trying again…
+          {problem} This page tries again by itself.
         </p>
       )}
       <Facts job={job} />
       <div className="plots">
-        <CurvePlot title="loss" data={loss} color="#0891b2" format={formatLoss} marks={marks} />
-        <CurvePlot title="tokens/s" data={speed} color="#7c3aed" format={formatSpeed} marks={marks} />
+        <CurvePlot title="Loss" data={loss} color="--curve-loss" format={formatLoss} marks={marks} />
+        <CurvePlot title="Tokens/s" data={speed} color="--curve-speed" fromZero format={formatSpeed} marks={marks} />
       </div>
       <section className="panel">
         <h2>Ranks on nodes</h2>
-        <RankMap places={ranks.items} epoch={ranks.epoch} />
+        {ranks === undefined ? (
+          <p className="empty">Reading where the ranks are…</p>
+        ) : (
+          <RankMap places={ranks.items} epoch={ranks.epoch} />
+        )}
       </section>
       <div className="columns">
         <section className="panel scroll">
@@ -78,27 +91,31 @@ interface ActionsProps {
 function Actions({ job, project, onChange }: ActionsProps): ReactNode {
   const { api, me } = useSession();
   const [problem, setProblem] = useState<string>();
-  const finished = ['Complete', 'Failed', 'Cancelled', 'Refused', 'Deleting', 'Deleted'].includes(job.state);
-  if (me.role === 'viewer' || finished) return null;
+  const [isBusy, setIsBusy] = useState(false);
+  if (me.role === 'viewer' || FINISHED.has(job.state)) return null;
   const at = { project, id: job.id };
   const act = (action: () => Promise<Job>) => () => {
     setProblem(undefined);
-    action().then(onChange, (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));
+    setIsBusy(true);
+    action()
+      .then(onChange, (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)))
+      .finally(() => setIsBusy(false));
   };
   return (
     <span className="actions">
       {job.spec.suspend ? (
-        <button type="button" onClick={act(() => api.resume(at))}>
+        <button type="button" disabled={isBusy} onClick={act(() => api.resume(at))}>
           Resume
         </button>
       ) : (
-        <button type="button" onClick={act(() => api.suspend(at))}>
+        <button type="button" disabled={isBusy} onClick={act(() => api.suspend(at))}>
           Suspend
         </button>
       )}
       <button
         type="button"
         className="danger"
+        disabled={isBusy}
         onClick={() => {
           if (confirm(`Stop ${job.name} for good? Its checkpoints stay.`)) act(() => api.cancel(at))();
         }}
@@ -114,26 +131,28 @@ function Actions({ job, project, onChange }: ActionsProps): ReactNode {
   );
 }
 
+function isBad(state: Job['state']): boolean {
+  return state === 'Failed' || state === 'Refused';
+}
+
 function Facts({ job }: { readonly job: Job }): ReactNode {
   const { progress } = job;
   const total = progress?.totalSteps ?? job.spec.training?.steps;
   const facts: (readonly [string, ReactNode])[] = [
     [
       'Step',
-      progress === null
-        ? '–'
-        : `${progress.step.toLocaleString()}${total === undefined ? '' : ` of ${total.toLocaleString()}`}`,
+      progress === null ? '–' : `${counted(progress.step)}${total === undefined ? '' : ` of ${counted(total)}`}`,
     ],
     ['Loss', shown(progress?.loss, (loss) => loss.toFixed(4))],
     ['Tokens/s', shown(progress?.tokensPerSecond, formatSpeed)],
     ['Left', shown(progress?.etaSeconds, (seconds) => formatDuration(seconds * 1000))],
-    ['Layout', `${formatLayout(job.spec.layout)} on ${worldSize(job.spec.layout)} GPUs`],
+    ['Layout', `${formatLayout(job.spec.layout)} on ${counted(worldSize(job.spec.layout))} GPUs`],
     ['Epoch', job.epoch],
     [
       'Restarts',
       `${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} charged, ${job.restarts.total} in all`,
     ],
-    ['Checkpoint', job.checkpoint === null ? 'none yet' : `step ${job.checkpoint.step.toLocaleString()}`],
+    ['Checkpoint', job.checkpoint === null ? 'none yet' : `step ${counted(job.checkpoint.step)}`],
   ];
   return (
     <div className="panel">
@@ -150,9 +169,20 @@ function Facts({ job }: { readonly job: Job }): ReactNode {
   );
 }
 
+function counted(count: number): string {
+  return count.toLocaleString('en');
+}
+
 function shown(value: number | null | undefined, format: (value: number) => string): string {
   return value === null || value === undefined ? '–' : format(value);
 }
+
+const STAGE_WORDS: Readonly<Record<Attempt['stage'], string>> = {
+  Creating: 'Being placed',
+  Released: 'Under way',
+  Stopping: 'Stopping',
+  Ended: 'Ended',
+};
 
 function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): ReactNode {
   if (attempts.length === 0) return <p className="empty">Not started yet.</p>;
@@ -164,21 +194,35 @@ function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): Reac
           <th>Outcome</th>
           <th>Began</th>
           <th>Layout</th>
-          <th className="wide">Message</th>
+          <th>When</th>
         </tr>
       </thead>
       <tbody>
         {[...attempts].reverse().map((attempt) => (
-          <tr key={attempt.epoch}>
-            <td className="number">{attempt.epoch}</td>
-            <td>
-              {attempt.outcome ?? attempt.stage}
-              {attempt.reason !== undefined && <small>{attempt.reason}</small>}
-            </td>
-            <td>{attempt.resumedFrom === undefined ? 'from scratch' : `at step ${attempt.resumedFrom.step}`}</td>
-            <td>{formatLayout(attempt.layout)}</td>
-            <td className="wide">{attempt.message === undefined ? '' : <pre>{attempt.message}</pre>}</td>
-          </tr>
+          <Fragment key={attempt.epoch}>
+            <tr>
+              <td className="number">{attempt.epoch}</td>
+              <td>
+                {attempt.outcome ?? STAGE_WORDS[attempt.stage]}
+                {attempt.reason !== undefined && <small>{attempt.reason}</small>}
+              </td>
+              <td>
+                {attempt.resumedFrom === undefined ? 'from scratch' : `after step ${counted(attempt.resumedFrom.step)}`}
+              </td>
+              <td>{formatLayout(attempt.layout)}</td>
+              <td>
+                <Time at={attempt.startedAt} />
+              </td>
+            </tr>
+            {attempt.message !== undefined && (
+              <tr className="message">
+                <td />
+                <td colSpan={4}>
+                  <pre tabIndex={0}>{attempt.message}</pre>
+                </td>
+              </tr>
+            )}
+          </Fragment>
         ))}
       </tbody>
     </table>
@@ -188,14 +232,29 @@ function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): Reac
 function Events({ events }: { readonly events: readonly JobEvent[] }): ReactNode {
   if (events.length === 0) return <p className="empty">Nothing happened yet.</p>;
   return (
-    <ol className="events">
+    <ol className="events" tabIndex={0} aria-label="Events, newest first">
       {[...events].reverse().map((event) => (
         <li key={event.id} className={event.severity}>
-          <time dateTime={event.at}>{new Date(event.at).toLocaleTimeString()}</time>
+          <Time at={event.at} />
           <strong>{event.type}</strong>
-          <span>{event.message}</span>
+          <span className="message" title={event.message}>
+            {event.message}
+          </span>
         </li>
       ))}
     </ol>
+  );
+}
+
+/** The time of day, with the date when it was not today; all of it under the pointer. */
+function Time({ at }: { readonly at: string }): ReactNode {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  const day = isToday ? '' : `${date.toLocaleDateString(undefined, { month: 'short', day: 'numeric' })}, `;
+  return (
+    <time dateTime={at} title={date.toLocaleString()}>
+      {day}
+      {date.toLocaleTimeString()}
+    </time>
   );
 }

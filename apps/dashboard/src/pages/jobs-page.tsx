@@ -1,97 +1,156 @@
-import type { Job } from '@coxswain/api-types';
+import { JOB_STATES, type Job } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { formatDuration } from '@coxswain/units';
-import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { StatePill } from '../components/state-pill.tsx';
-import { useSession } from '../session.tsx';
+import { useSession, type Session } from '../session.tsx';
 
 const REFRESH_MS = 3_000;
+const FEW_JOBS = 50;
+/** The most that the API gives at once. */
+const MANY_JOBS = 500;
+
+interface Listing {
+  /** Newest first. */
+  readonly jobs: readonly Job[];
+  /** There are older ones. */
+  readonly isCut: boolean;
+}
 
 /** The jobs of every project that the token may see, newest first. */
 export function JobsPage(): ReactNode {
-  const { api, me } = useSession();
+  const session = useSession();
+  const [state, setState] = useState('');
+  const [pageSize, setPageSize] = useState(FEW_JOBS);
   const { data, error, isPending } = useQuery({
-    queryKey: ['jobs', me.project],
+    queryKey: ['jobs', session.me.project, state, pageSize],
     refetchInterval: REFRESH_MS,
-    queryFn: async () => {
-      const projects = me.project === null ? (await api.projects()).items.map((project) => project.name) : [me.project];
-      const pages = await Promise.all(projects.map((project) => api.jobPage(project, { pageSize: 100 })));
-      return pages.flatMap((page) => page.items).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
-    },
+    placeholderData: keepPreviousData,
+    queryFn: () => readJobs(session, { state: state === '' ? undefined : state, pageSize }),
   });
-  if (isPending) return <p className="waiting">Reading jobs…</p>;
   return (
     <>
-      <h1>Jobs</h1>
+      <title>Jobs · Coxswain</title>
+      <div className="title">
+        <h1>Jobs</h1>
+        <label className="actions">
+          <span className="hint">State</span>
+          <select value={state} onChange={(event) => setState(event.target.value)}>
+            <option value="">all</option>
+            {JOB_STATES.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+      </div>
       {error !== null && (
         <p className="problem" role="alert">
           {error.message}
         </p>
       )}
-      {data?.length === 0 && (
-        <p className="empty">
-          No jobs yet. <code>coxswain submit -f examples/jobs/tiny-gpt.yaml</code> makes the first.
+      {isPending && <p className="waiting">Reading jobs…</p>}
+      {data?.jobs.length === 0 && <NoJobs state={state} />}
+      {data !== undefined && data.jobs.length > 0 && <JobTable jobs={data.jobs} />}
+      {data?.isCut === true && (
+        <p className="more">
+          {pageSize < MANY_JOBS ? (
+            <button type="button" onClick={() => setPageSize(MANY_JOBS)}>
+              Show older jobs
+            </button>
+          ) : (
+            <span className="hint">
+              The newest {MANY_JOBS} jobs are shown; <code>coxswain list</code> prints them all.
+            </span>
+          )}
         </p>
-      )}
-      {data !== undefined && data.length > 0 && (
-        <div className="panel scroll">
-          <table>
-            <thead>
-              <tr>
-                <th>Job</th>
-                <th>State</th>
-                <th className="wide">What it does</th>
-                <th>Progress</th>
-                <th className="number">Loss</th>
-                <th className="number">GPUs</th>
-                <th>Layout</th>
-                <th className="number">Age</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.map((job) => (
-                <JobRow key={job.id} job={job} />
-              ))}
-            </tbody>
-          </table>
-        </div>
       )}
     </>
   );
 }
 
+async function readJobs(
+  { api, me }: Session,
+  query: { readonly state: string | undefined; readonly pageSize: number },
+): Promise<Listing> {
+  const projects = me.project === null ? (await api.projects()).items.map((project) => project.name) : [me.project];
+  const pages = await Promise.all(projects.map((project) => api.jobPage(project, query)));
+  return {
+    jobs: pages.flatMap((page) => page.items).sort((a, b) => b.createdAt.localeCompare(a.createdAt)),
+    isCut: pages.some((page) => page.nextPageToken !== undefined),
+  };
+}
+
+function NoJobs({ state }: { readonly state: string }): ReactNode {
+  if (state !== '') return <p className="empty">No job is {state} at the moment.</p>;
+  return (
+    <p className="empty">
+      No jobs yet. <code>coxswain submit -f examples/jobs/tiny-gpt.yaml</code> makes the first.
+    </p>
+  );
+}
+
+function JobTable({ jobs }: { readonly jobs: readonly Job[] }): ReactNode {
+  return (
+    <div className="panel scroll">
+      <table className="jobs">
+        <thead>
+          <tr>
+            <th>Job</th>
+            <th>State</th>
+            <th className="wide">What it does</th>
+            <th>Progress</th>
+            <th className="number">Loss</th>
+            <th className="number">GPUs</th>
+            <th>Layout</th>
+            <th className="number">Age</th>
+          </tr>
+        </thead>
+        <tbody>
+          {jobs.map((job) => (
+            <JobRow key={job.id} job={job} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
 function JobRow({ job }: { readonly job: Job }): ReactNode {
-  const total = job.progress?.totalSteps ?? job.spec.training?.steps;
   return (
     <tr>
-      <td>
+      <td className="name">
         <Link href={`/projects/${job.project ?? '-'}/jobs/${job.id}`}>{job.name}</Link>
         <small>{job.project ?? job.namespace}</small>
       </td>
-      <td>
+      <td className="state">
         <StatePill state={job.state} />
       </td>
-      <td className="wide">{job.summary}</td>
-      <td>
-        {job.progress === null ? (
-          '–'
-        ) : (
-          <>
-            {job.progress.step.toLocaleString()}
-            {total !== undefined && ` of ${total.toLocaleString()}`}
-            {total !== undefined && (
-              <ProgressBar value={job.progress.step} total={total} label={`progress of ${job.name}`} />
-            )}
-          </>
-        )}
+      <td className="wide" title={job.summary}>
+        <span className="clamped">{job.summary}</span>
       </td>
-      <td className="number">{job.progress?.loss?.toFixed(4) ?? '–'}</td>
-      <td className="number">{worldSize(job.spec.layout)}</td>
-      <td>{formatLayout(job.spec.layout)}</td>
-      <td className="number">{formatDuration(Date.now() - Date.parse(job.createdAt))}</td>
+      <td className="progress-cell">
+        <Progress job={job} />
+      </td>
+      <td className="number detail">{job.progress?.loss?.toFixed(4) ?? '–'}</td>
+      <td className="number detail">{worldSize(job.spec.layout).toLocaleString('en')}</td>
+      <td className="detail nowrap">{formatLayout(job.spec.layout)}</td>
+      <td className="number detail nowrap">{formatDuration(Date.now() - Date.parse(job.createdAt))}</td>
     </tr>
+  );
+}
+
+function Progress({ job: { name, progress, spec } }: { readonly job: Job }): ReactNode {
+  if (progress === null) return '–';
+  const total = progress.totalSteps ?? spec.training?.steps;
+  const step = progress.step.toLocaleString('en');
+  if (total === undefined) return step;
+  return (
+    <>
+      {step} of {total.toLocaleString('en')}
+      <ProgressBar value={progress.step} total={total} label={`progress of ${name}`} />
+    </>
   );
 }

@@ -1,0 +1,34 @@
+import type { StreamedChange } from '@coxswain/api-client';
+import type { Job, JobEvent } from '@coxswain/api-types';
+import { withPoints, type Curve } from './curve.ts';
+
+/** What the page of a job has heard so far. */
+export interface HeardJob {
+  readonly job: Job | undefined;
+  /** Oldest first, each once. */
+  readonly events: readonly JobEvent[];
+  readonly curve: Curve;
+}
+
+export const NOTHING_HEARD: HeardJob = { job: undefined, events: [], curve: new Map() };
+
+/** What is known after these changes; an older version of the job, e.g. a late answer, changes nothing. */
+export function withChanges(heard: HeardJob, changes: readonly StreamedChange[]): HeardJob {
+  const jobs = changes.flatMap((change) => (change.kind === 'job' ? [change.job] : []));
+  const events = changes.flatMap((change) => (change.kind === 'event' ? [change.event] : []));
+  const points = changes.flatMap((change) => (change.kind === 'step' ? [change.point] : []));
+  return {
+    job: jobs.reduce(newer, heard.job),
+    events: events.length === 0 ? heard.events : merged(heard.events, events),
+    curve: withPoints(heard.curve, points),
+  };
+}
+
+function newer(known: Job | undefined, heard: Job): Job {
+  return known === undefined || heard.version >= known.version ? heard : known;
+}
+
+function merged(known: readonly JobEvent[], heard: readonly JobEvent[]): readonly JobEvent[] {
+  const byId = new Map([...known, ...heard].map((event) => [event.id, event]));
+  return [...byId.values()].sort((a, b) => a.id - b.id);
+}
