@@ -1,0 +1,170 @@
+import { findChromium, startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { join } from 'node:path';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { sleeperSpec } from './support/jobs.ts';
+import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
+
+let system: CoxswainSystem;
+let project: TestProject;
+let browser: Browser;
+let page: Page;
+/** Whatever the browser complained about: errors, refused resources, broken security policy. */
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  const { executablePath, args, env } = await findChromium();
+  [system, browser] = await Promise.all([
+    startSystem({ shortLeases: true }),
+    chromium.launch({ executablePath, args: [...args], env: { ...env } }),
+  ]);
+  project = await createProject(system, 'pictures');
+  page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: 'en-US' });
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('requestfailed', (request) => {
+    // A stream that is left behind by going to another page is cut by the page itself.
+    if (request.failure()?.errorText !== 'net::ERR_ABORTED') complaints.push(`${request.url()} failed`);
+  });
+}, 180_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await system?.stop();
+}, 60_000);
+
+/** Pictures stay with the logs of the run, to be looked at. */
+async function picture(name: string): Promise<void> {
+  await page.screenshot({ path: join(system.logsDirectory, `${name}.png`), fullPage: true });
+}
+
+async function textOf(selector: string): Promise<string> {
+  return (await page.locator(selector).allInnerTexts()).join('\n');
+}
+
+/** Waits for a text without loading the page again: what is not live never comes. */
+async function seen(selector: string, want: RegExp, deadlineMs = 30_000): Promise<void> {
+  let last = '';
+  await waitFor(async () => want.test((last = await textOf(selector))), {
+    deadlineMs,
+    intervalMs: 100,
+    what: `${selector} to show ${want.source}`,
+  }).catch((error: unknown) => {
+    throw new Error(`${String(error)}; it shows:\n${last}`);
+  });
+}
+
+/** The last step of a curve: what its legend says of the point at its right edge. */
+async function lastStepOf(curve: 'Loss' | 'Tokens/s'): Promise<number> {
+  const figure = page.locator('figure', { has: page.locator('figcaption', { hasText: curve }) });
+  if ((await figure.locator('.u-over').count()) === 0) return -1;
+  const box = await figure.locator('.u-over').boundingBox();
+  if (box === null) return -1;
+  await page.mouse.move(box.x + box.width - 2, box.y + box.height / 2);
+  const legend = await figure.locator('.u-legend').innerText();
+  const step = /step\D*([\d,]+)/.exec(legend)?.[1]?.replaceAll(',', '');
+  return step === undefined ? -1 : Number(step);
+}
+
+describe('the dashboard', () => {
+  it('asks for a token, and says so when one is wrong', async () => {
+    await page.goto(system.apiUrl);
+    await seen('form', /API token/);
+    await page.getByLabel('API token').fill('cxs_wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await seen('[role=alert]', /token/);
+    await picture('1-sign-in');
+    // The refusal itself is the one complaint that belongs here.
+    expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
+    complaints.length = 0;
+  }, 30_000);
+
+  it('signs in with the token of an address, takes it out of there, and shows an empty list kindly', async () => {
+    await page.goto(`${system.apiUrl}/#token=${project.token}`);
+    await page.reload();
+    await seen('main', /No jobs yet/);
+    expect(page.url()).toBe(`${system.apiUrl}/`);
+    expect(await page.evaluate(() => JSON.stringify(history.state ?? ''))).not.toContain(project.token);
+  }, 30_000);
+
+  it('shows a job from its first step through a failed rank and the restart to its end, live', async () => {
+    const fault = { rank: 1, step: 45, kind: 'exit', code: 1, epoch: 1 } as const;
+    const job = await submit(project, 'rowing', sleeperSpec({ steps: 90, stepMs: 100, saveEvery: 20, fault }));
+
+    await seen('.jobs', /rowing/);
+    await page.getByRole('link', { name: 'rowing' }).click();
+    await page.waitForURL(`${system.apiUrl}/projects/pictures/jobs/${job.id}`);
+    const loadedAt = await page.evaluate(() => performance.timeOrigin);
+
+    await seen('.title .pill', /Running/, 60_000);
+    await waitFor(async () => (await lastStepOf('Loss')) > 0, {
+      deadlineMs: 30_000,
+      what: 'the first points of the curve',
+    });
+    const first = await lastStepOf('Loss');
+    await waitFor(async () => (await lastStepOf('Loss')) > first, { deadlineMs: 15_000, what: 'the curve to grow' });
+
+    const map = page.locator('canvas[role=img]');
+    const where = await map.first().getAttribute('aria-label');
+    expect(where).toMatch(/^(ib-0|roce-0): 4 ranks on 2 nodes in 1 NVLink domain/);
+    await map.first().focus();
+    await page.keyboard.press('End');
+    await seen('.rank-facts', /^Rank 3 on node local-[ab][01], pod rowing-.*tensor 1, data 1, pipeline 0/);
+    await picture('2-running');
+
+    await seen('.events', /RankFailed/);
+    await seen('.events', /Restarting|Restarted/);
+    await seen('.facts', /Epoch\s+2/);
+    await seen('table', /EngineFailed[\s\S]*rank 1 on node local-\S+ exited with/i);
+    await seen('table', /after step \d+/);
+    await picture('3-restarted');
+
+    await seen('.title .pill', /Complete/, 60_000);
+    await waitFor(async () => (await lastStepOf('Loss')) === 90, {
+      deadlineMs: 10_000,
+      what: 'the last step on the curve',
+    });
+    await seen('.events', /CheckpointSaved/);
+    await picture('4-complete');
+    expect(await page.evaluate(() => performance.timeOrigin)).toBe(loadedAt);
+    await jobIn(project, job.id, ['Complete']);
+  }, 180_000);
+
+  it('suspends, resumes and cancels a job at the push of a button', async () => {
+    const job = await submit(project, 'held', sleeperSpec({ steps: 600, stepMs: 100 }));
+    await page.getByRole('link', { name: 'Coxswain' }).click();
+    await page.getByRole('link', { name: 'held' }).click();
+    await seen('.title .pill', /Running/, 60_000);
+    await page.getByRole('button', { name: 'Suspend' }).click();
+    await seen('.title .pill', /Suspended/, 60_000);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await seen('.title .pill', /Running/, 60_000);
+    page.once('dialog', (dialog) => void dialog.accept());
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await seen('.title .pill', /Cancelled/, 60_000);
+    expect(await page.getByRole('button', { name: 'Suspend' }).count()).toBe(0);
+    await jobIn(project, job.id, ['Cancelled']);
+  }, 180_000);
+
+  it('fits a phone, in the dark, too', async () => {
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize({ width: 400, height: 800 });
+    await page.getByRole('link', { name: 'Coxswain' }).click();
+    await seen('.jobs', /rowing[\s\S]*Complete/);
+    await picture('5-list-narrow-dark');
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+    await page.getByRole('link', { name: 'rowing' }).click();
+    await seen('.title .pill', /Complete/);
+    await waitFor(async () => (await page.locator('.u-over').count()) === 2, {
+      deadlineMs: 10_000,
+      what: 'both curves',
+    });
+    await picture('6-job-narrow-dark');
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  }, 60_000);
+
+  it('gave the browser nothing to complain about: no error, no broken policy, no resource from elsewhere', () => {
+    expect(complaints).toEqual([]);
+  });
+});
