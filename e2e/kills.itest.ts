@@ -58,7 +58,7 @@ async function leader(): Promise<number> {
       ])) || undefined,
     { deadlineMs: 20_000, what: 'a leader' },
   );
-  return Number(holder.replace('operator-', ''));
+  return Number(/^operator-(\d+)/.exec(holder)?.[1]); // Each start of a process adds a suffix of its own.
 }
 
 async function killLauncher(job: Job): Promise<void> {

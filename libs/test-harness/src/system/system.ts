@@ -257,11 +257,13 @@ class LocalSystem implements CoxswainSystem {
   }
 
   async startWorker(): Promise<ProcessHandle> {
+    // Its own health endpoint; the API's port would make it look as if the API answered.
+    const port = String(await freePort());
     this.worker = await startProcess({
       name: 'worker',
       command: process.execPath,
       args: [join(ROOT, 'apps/api/dist/main.js')],
-      env: { ...cleanEnvironment(), ...this.#apiEnvironment, COXSWAIN_ROLE: 'worker' },
+      env: { ...cleanEnvironment(), ...this.#apiEnvironment, COXSWAIN_ROLE: 'worker', COXSWAIN_LISTEN_PORT: port },
       logPath: join(this.logsDirectory, 'worker.log'),
     });
     return this.worker;
