@@ -1,0 +1,114 @@
+import { API_GROUP_VERSION, JobCreate } from '@coxswain/api-types';
+import { layoutViolations } from '@coxswain/layout';
+import { startControlPlane, type ControlPlane } from '@coxswain/test-harness';
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { parse } from 'yaml';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const PROGRAM = join(ROOT, 'apps/cli/bin/coxswain.mjs');
+const EXAMPLES = join(ROOT, 'examples');
+const README = readFileSync(join(EXAMPLES, 'README.md'), 'utf8');
+const JOB_FILES = readdirSync(join(EXAMPLES, 'jobs')).map((name) => `examples/jobs/${name}`);
+const NAMESPACE = 'examples';
+
+/** Lines of the page's shell blocks. */
+const COMMANDS = [...README.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.trim().split('\n'));
+const commandsOf = (program: string): string[][] =>
+  COMMANDS.filter((line) => line.startsWith(`${program} `)).map((line) => words(line.slice(program.length)));
+
+/** A line as a shell would split it: words, and texts in single quotes. */
+function words(line: string): string[] {
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+}
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: object;
+}
+
+describe('the page about the examples', () => {
+  it('names every example, and none that is not there', () => {
+    const named = [...README.matchAll(/\]\(((?:jobs|fabrics)\/[^)]+)\)/g)].map(([, path]) => path);
+    const there = ['jobs', 'fabrics'].flatMap((folder) =>
+      readdirSync(join(EXAMPLES, folder)).map((name) => `${folder}/${name}`),
+    );
+    expect(named.sort()).toEqual(there.sort());
+  });
+
+  it.each(commandsOf('npx coxswain').map((argv) => [argv.join(' '), argv] as const))(
+    'coxswain %s is understood',
+    async (_line, argv) => {
+      // Nobody listens there: a command that was understood ends with "cannot reach", exit code 2.
+      const env = {
+        ...process.env,
+        NODE_OPTIONS: '',
+        COXSWAIN_SERVER: 'http://127.0.0.1:1',
+        COXSWAIN_TOKEN: 'cxs_none',
+      };
+      // Only a watch tries again, and only one that has found its job.
+      const run = promisify(execFile)(process.execPath, [PROGRAM, ...argv], { cwd: ROOT, env, timeout: 20_000 });
+      await expect(run).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(/^Cannot reach/) as string });
+    },
+    30_000,
+  );
+});
+
+describe.each(JOB_FILES)('%s', (file) => {
+  const { apiVersion, kind, metadata, spec } = parse(readFileSync(join(ROOT, file), 'utf8')) as Manifest;
+  const job = JobCreate.parse({ name: metadata.name, spec });
+
+  it('is a TrainingJob, and its file has its name', () => {
+    expect([apiVersion, kind]).toEqual([API_GROUP_VERSION, 'TrainingJob']);
+    expect(file).toBe(`examples/jobs/${job.name}.yaml`);
+  });
+
+  it('has a layout that its model allows', () => {
+    const { model, training, layout } = job.spec;
+    const divided = model && training && { ...model, ...training };
+    expect(divided === undefined ? [] : layoutViolations(layout, divided)).toEqual([]);
+  });
+});
+
+describe('the real API server', () => {
+  let plane: ControlPlane;
+
+  beforeAll(async () => {
+    plane = await startControlPlane({ scheduler: false, controllerManager: false });
+    const crds = join(ROOT, 'charts/coxswain/crds');
+    await plane.kubectl(['apply', '--server-side', '-f', crds]);
+    await plane.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', crds]);
+    await plane.kubectl(['create', 'namespace', NAMESPACE]);
+  }, 120_000);
+
+  afterAll(() => plane.stop());
+
+  it.each(JOB_FILES)('accepts %s with strict validation', async (file) => {
+    const args = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', join(ROOT, file)];
+    expect(await plane.kubectl(['-n', NAMESPACE, ...args])).toContain('serverside-applied');
+  });
+
+  it('refuses an example with a field that there is not, so that the check above means something', async () => {
+    const file = JOB_FILES[0] ?? '';
+    const manifest = parse(readFileSync(join(ROOT, file), 'utf8')) as Manifest;
+    const input = JSON.stringify({ ...manifest, spec: { ...manifest.spec, gpus: 8 } });
+    const args = ['-n', NAMESPACE, 'apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
+    await expect(plane.kubectl(args, { input })).rejects.toThrow(/gpus/);
+  });
+
+  it('takes the steps of the walk-through by the resource, and refuses a new layout while the job runs', async () => {
+    const kubectl = (args: readonly string[]): Promise<string> => plane.kubectl(['-n', NAMESPACE, ...args]);
+    const [apply, suspend, , resume] = commandsOf('kubectl');
+    if (apply === undefined || suspend === undefined || resume === undefined) throw new Error('the page has changed');
+    await kubectl(apply.map((word) => (word.startsWith('examples/') ? join(ROOT, word) : word)));
+    await expect(kubectl(resume)).rejects.toThrow(/layout may change only while the job is suspended/);
+    await kubectl(suspend);
+    await kubectl(resume);
+    const layout = 'jsonpath={.spec.layout.tensorParallelDegree} {.spec.layout.pipelineParallelDegree}';
+    expect(await kubectl(['get', 'trainingjob', 'tiny-gpt', '-o', layout])).toBe('1 2');
+  });
+});
