@@ -1,0 +1,143 @@
+import { startSystem, type CoxswainSystem } from '@coxswain/test-harness';
+import { Job } from '@coxswain/api-types';
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
+import { sleeperSpec, type SleeperOptions } from './support/jobs.ts';
+import { createProject, jobIn, type TestProject } from './support/project.ts';
+
+const PROGRAM = resolve(import.meta.dirname, '../apps/cli/bin/coxswain.mjs');
+
+let system: CoxswainSystem;
+let project: TestProject;
+
+beforeAll(async () => {
+  system = await startSystem({ shortLeases: true });
+  project = await createProject(system, 'rowers');
+  writeFileSync(join(system.directory, 'config.yaml'), stringify({ server: system.apiUrl, token: project.token }));
+}, 180_000);
+
+afterAll(async () => {
+  await system?.stop();
+}, 60_000);
+
+interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the program as a user does, with nothing but a configuration file; `onOut` sees what it has printed so far. */
+function coxswain(args: readonly string[], onOut?: (out: string, interrupt: () => void) => void): Promise<Outcome> {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    env: { PATH, HOME, COXSWAIN_CONFIG: join(system.directory, 'config.yaml') },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString();
+    onOut?.(out, () => child.kill('SIGINT'));
+  });
+  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  return new Promise((done, failed) => {
+    child.on('error', failed);
+    child.on('close', (code) => done({ code, out, err }));
+  });
+}
+
+function manifest(name: string, options: SleeperOptions): string {
+  const path = join(system.directory, `${name}.yaml`);
+  const job = {
+    apiVersion: 'training.coxswain.dev/v1alpha1',
+    kind: 'TrainingJob',
+    metadata: { name },
+    spec: sleeperSpec(options, { restartPolicy: { maxRestarts: 0 } }),
+  };
+  writeFileSync(path, stringify(job));
+  return path;
+}
+
+describe('the command line', () => {
+  it('submits a manifest and watches it to the end, with exit code 0', async () => {
+    const { code, out, err } = await coxswain(['submit', '-f', manifest('quick', { steps: 20 }), '--watch']);
+    expect(err).toBe('');
+    expect(out).toMatch(/^Submitted quick \([0-9a-f-]{36}\)\.\n/);
+    for (const type of ['Submitted', 'Placed', 'CheckpointSaved', 'Completed']) expect(out).toContain(` ${type} `);
+    expect(out).toMatch(/quick: Complete\. .*\n$/);
+    expect(code).toBe(0);
+  }, 90_000);
+
+  it('a job that fails ends the watch with exit code 3 and the reason', async () => {
+    const file = manifest('unlucky', { steps: 20, fault: { rank: 2, step: 4, kind: 'exit', code: 7 } });
+    const { code, out } = await coxswain(['submit', '-f', file, '--watch']);
+    expect(out).toMatch(/unlucky: Failed\. .*rank 2/i);
+    expect(code).toBe(3);
+  }, 90_000);
+
+  it('lists both and gets one, for people and for programs', async () => {
+    const { out } = await coxswain(['list']);
+    expect(out).toMatch(/^NAME +STATE .*\nunlucky +Failed .*\nquick +Complete /);
+    expect(out).not.toContain('\u001b');
+    const json = await coxswain(['get', 'quick', '-o', 'json']);
+    expect(Job.parse(JSON.parse(json.out))).toMatchObject({ name: 'quick', state: 'Complete' });
+    const yaml = await coxswain(['list', '-o', 'yaml']);
+    expect(
+      z
+        .array(Job)
+        .parse(parse(yaml.out))
+        .map((job) => job.name),
+    ).toEqual(['unlucky', 'quick']);
+    expect((await coxswain(['get', 'unlucky'])).out).toMatch(/EngineFailed +from scratch/);
+    expect((await coxswain(['checkpoints', 'quick'])).out).toMatch(/^STEP .*\n10 +1 +Complete/);
+    expect((await coxswain(['whoami'])).out).toBe('test: operator of rowers\n');
+  }, 90_000);
+
+  it('prints and follows the log of a rank, and Ctrl-C ends a watch with 130', async () => {
+    await coxswain(['submit', '-f', manifest('long', { steps: 1_200, stepMs: 50 })]);
+    await jobIn(project, (await find('long')).id, ['Running'], { and: ({ uid }) => uid !== null });
+    const followed = await coxswain(['logs', 'long', '-f'], (out, interrupt) => {
+      if (/step \d/.test(out)) interrupt();
+    });
+    expect(followed.out).toMatch(/step \d/);
+    expect(followed.code).toBe(130);
+    const tail = await coxswain(['logs', 'long', '--rank', '3', '--tail', '1']);
+    expect([tail.code, tail.err]).toEqual([0, '']);
+    expect(tail.out.trimEnd().split('\n')).toHaveLength(1);
+    const watched = await coxswain(['watch', 'long'], (out, interrupt) => {
+      if (out.includes('Running')) interrupt();
+    });
+    expect([watched.code, watched.err]).toEqual([130, '']);
+  }, 90_000);
+
+  it('suspends, resumes on another layout, cancels and deletes', async () => {
+    const { id } = await find('long');
+    expect((await coxswain(['suspend', 'long'])).code).toBe(0);
+    await jobIn(project, id, ['Suspended']);
+    const resumed = await coxswain(['resume', 'long', '--tensor-parallel', '1']);
+    expect(resumed.out).toMatch(/Layout: +dp2 on 2 GPUs/);
+    await jobIn(project, id, ['Running']);
+    expect((await coxswain(['cancel', 'long'])).code).toBe(0);
+    await jobIn(project, id, ['Cancelled']);
+    expect((await coxswain(['watch', 'long'])).code).toBe(3);
+    expect((await coxswain(['delete', 'long'])).out).toBe('Deleting long.\n');
+    await jobIn(project, id, ['Deleted']);
+    const gone = await coxswain(['get', 'long']);
+    expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('No job named "long" in project rowers')]);
+  }, 120_000);
+
+  it('is told what the API refuses, field by field', async () => {
+    const file = manifest('wide', { steps: 5 });
+    const again = await coxswain(['submit', '-f', file, '--name', 'quick']);
+    expect([again.code, again.err]).toEqual([1, expect.stringMatching(/quick[\s\S]*\(NAME_TAKEN\)/)]);
+    const stranger = await coxswain(['list', '--project', 'elsewhere']);
+    expect([stranger.code, stranger.err]).toEqual([1, expect.stringMatching(/\((NOT_FOUND|FORBIDDEN)\)/)]);
+  }, 30_000);
+});
+
+async function find(name: string): Promise<Job> {
+  return Job.parse(JSON.parse((await coxswain(['get', name, '-o', 'json'])).out));
+}
