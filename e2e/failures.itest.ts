@@ -1,4 +1,6 @@
-import { startSystem, type CoxswainSystem } from '@coxswain/test-harness';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { killRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec, sleeperSpec, type SleeperOptions } from './support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
@@ -54,6 +56,27 @@ describe('a rank that fails in every epoch', () => {
     expect(failed.attempts).toHaveLength(1);
     expect(failed.conditions.find(({ type }) => type === 'Failed')?.reason).toBe('DoNotRestart');
   }, 60_000);
+});
+
+describe('a checkpoint', () => {
+  it('whose save was cut off in the middle is never chosen', async () => {
+    const spec = sleeperSpec({ steps: 30, saveEvery: 10 });
+    const command = [...(spec.engine.command ?? []), '--save-ms', '2000'];
+    const job = await submit(project, 'cut-off', { ...spec, engine: { ...spec.engine, command } });
+    const running = await jobIn(project, job.id, ['Running'], { and: ({ checkpoint }) => checkpoint?.step === 10 });
+    const folder = join(project.folders['checkpoints'] ?? '', 'runs', `cut-off-${running.uid?.slice(0, 8)}`, 'epoch-1');
+    const second = await waitFor(() => readdirSync(folder).find((name) => /^step-0*20$/.test(name)), {
+      deadlineMs: 20_000,
+      intervalMs: 10,
+      what: 'the second save to begin',
+    });
+    expect(existsSync(join(folder, second, 'manifest.json'))).toBe(false);
+    await killRank(system, { namespace: project.name, jobUid: running.uid ?? '', rank: 0 });
+    const done = await jobIn(project, job.id, ['Complete']);
+    expect(done.attempts[1]?.resumedFrom?.step).toBe(10);
+    const known = await project.api.checkpoints({ project: project.name, id: job.id });
+    expect(known.items.filter((item) => item.epoch === 1).map((item) => item.step)).toEqual([10]);
+  }, 90_000);
 });
 
 describe('what a user got wrong', () => {

@@ -1,7 +1,7 @@
 /** `npm run quickstart`: a newcomer's first ten minutes. */
 import { ApiClient } from '@coxswain/api-client';
 import { JobCreate, TrainingJobSpec, type Job } from '@coxswain/api-types';
-import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { killRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
 import { randomUUID } from 'node:crypto';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,7 +9,6 @@ import { parse } from 'yaml';
 import { ensureSetup } from '../setup/ensure-setup.ts';
 import { progressOn, secondsSince, type Progress } from '../setup/progress.ts';
 import { followJob, stepSentence } from './follow.ts';
-import { killRank } from './kill-rank.ts';
 import { HELP, parseOptions, type QuickstartOptions } from './options.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -147,13 +146,14 @@ interface KillContext {
 /** On purpose: shows that a lost rank costs a restart from the checkpoint and nothing else. */
 async function killOneRank(system: CoxswainSystem, { api, at, progress }: KillContext): Promise<void> {
   try {
-    const victim = await waitFor(
+    const { uid, namespace } = await waitFor(
       async () => {
-        const { uid, namespace } = await api.job(at);
-        return uid === null ? undefined : killRank(system, { namespace, jobUid: uid, rank: RANK_TO_KILL });
+        const job = await api.job(at);
+        return job.uid === null ? undefined : { uid: job.uid, namespace: job.namespace };
       },
-      { what: `rank ${RANK_TO_KILL} to run`, deadlineMs: 10_000 },
+      { what: 'the job to be in the cluster', deadlineMs: 10_000 },
     );
+    const victim = await killRank(system, { namespace, jobUid: uid, rank: RANK_TO_KILL });
     progress.say(`              ⚡ killed on purpose: rank ${RANK_TO_KILL} (process ${victim.pid}) on ${victim.node}`);
   } catch (error) {
     progress.say(

@@ -1,0 +1,44 @@
+import { LABELS } from '@coxswain/api-types';
+import { listPodProcesses } from '../local-nodes/pod-processes.ts';
+import { waitFor } from '../wait.ts';
+import type { CoxswainSystem } from './system.ts';
+
+interface PodList {
+  readonly items: readonly {
+    readonly metadata: { readonly uid: string };
+    readonly spec: { readonly nodeName?: string };
+  }[];
+}
+
+/** A rank of a job by its global number. */
+export interface RankOfJob {
+  readonly namespace: string;
+  readonly jobUid: string;
+  readonly rank: number;
+}
+
+const DEADLINE_MS = 10_000;
+
+/** Kills the process of a rank with SIGKILL, as the kernel does when memory runs out, once it runs. Tells which and where it was. */
+export function killRank(
+  system: CoxswainSystem,
+  victim: RankOfJob,
+): Promise<{ readonly node: string; readonly pid: number }> {
+  const { namespace, jobUid, rank } = victim;
+  return waitFor(
+    async () => {
+      const selector = `${LABELS.jobUid}=${jobUid}`;
+      const answer = await system.plane.kubectl(['-n', namespace, 'get', 'pods', '-l', selector, '-o', 'json']);
+      for (const { metadata, spec } of (JSON.parse(answer) as PodList).items) {
+        const found = listPodProcesses(system.nodesDirectory, metadata.uid).find(
+          ({ env }) => env['RANK'] === String(rank),
+        );
+        if (found === undefined) continue;
+        process.kill(found.pid, 'SIGKILL');
+        return { node: spec.nodeName ?? 'an unknown node', pid: found.pid };
+      }
+      return undefined;
+    },
+    { deadlineMs: DEADLINE_MS, what: `rank ${rank} to run` },
+  );
+}
