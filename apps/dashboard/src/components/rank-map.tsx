@@ -186,10 +186,17 @@ function fitted(text: string, widthPx: number, context: CanvasRenderingContext2D
 }
 
 const SHADES = 32;
-/** Teal at the median, through green and amber, to red at twice the median; told apart by lightness too. */
+/** Teal at the median, amber half as slow again, red at twice the median; no green in between, which would look like praise. */
+const STOPS = [
+  [15, 110, 122],
+  [245, 158, 11],
+  [200, 30, 30],
+] as const;
 const RAMP = Array.from({ length: SHADES + 1 }, (_, shade) => {
-  const slow = shade / SHADES;
-  return `hsl(${187 - slow * 187} ${70 + slow * 10}% ${27 + slow * 18 + 14 * Math.sin(Math.PI * slow)}%)`;
+  const position = (shade / SHADES) * (STOPS.length - 1);
+  const [from, to] = position < 1 ? [STOPS[0], STOPS[1]] : [STOPS[1], STOPS[2]];
+  const part = position < 1 ? position : position - 1;
+  return `rgb(${from.map((value, i) => Math.round(value + ((to[i] ?? value) - value) * part)).join(' ')})`;
 });
 
 function colorOf(slow: number | null): string {
@@ -198,7 +205,7 @@ function colorOf(slow: number | null): string {
 
 /** Dark on the light middle of the ramp, white on its ends: at least 4 to 1. */
 function inkOn(slow: number | null): string {
-  return slow !== null && slow > 0.2 && slow < 0.95 ? '#0f172a' : '#fff';
+  return slow !== null && slow > 0.25 && slow < 0.8 ? '#0f172a' : '#fff';
 }
 
 function gangSentence(ranks: number, epoch: number, pace: Pace): string {

@@ -79,7 +79,10 @@ interface Scale {
   readonly nodeLabelPx: number;
 }
 
-const SMALLEST: Scale = { cellPx: 6, gapPx: 1, paddingPx: 3, domainLabelPx: 0, nodeLabelPx: 0 };
+const SMALL: Scale = { cellPx: 6, gapPx: 1, paddingPx: 3, domainLabelPx: 0, nodeLabelPx: 0 };
+/** On a phone, where the whole gang is looked at rather than a rank. */
+const TINY: Scale = { cellPx: 3, gapPx: 1, paddingPx: 2, domainLabelPx: 0, nodeLabelPx: 0 };
+const PHONE_PX = 640;
 const SCALES: readonly (Scale & { readonly upToRanks: number })[] = [
   { upToRanks: 32, cellPx: 44, gapPx: 2, paddingPx: 8, domainLabelPx: 20, nodeLabelPx: 16 },
   { upToRanks: 256, cellPx: 24, gapPx: 1, paddingPx: 6, domainLabelPx: 18, nodeLabelPx: 0 },
@@ -94,7 +97,7 @@ export function layOutIsland(
   island: IslandGroup,
   { widthPx, totalRanks }: { readonly widthPx: number; readonly totalRanks: number },
 ): IslandGeometry {
-  const scale = SCALES.find(({ upToRanks }) => totalRanks <= upToRanks) ?? SMALLEST;
+  const scale = SCALES.find(({ upToRanks }) => totalRanks <= upToRanks) ?? (widthPx < PHONE_PX ? TINY : SMALL);
   const cells: RankCell[] = [];
   const boxes: DomainBox[] = [];
   const labels: MapLabel[] = [];

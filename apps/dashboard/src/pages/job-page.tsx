@@ -7,6 +7,7 @@ import { ProgressBar } from '../components/progress-bar.tsx';
 import { RankMap } from '../components/rank-map.tsx';
 import { StatePill } from '../components/state-pill.tsx';
 import { columnsOf, epochStarts } from '../job/curve.ts';
+import { liveProgress, type LiveProgress } from '../job/live-progress.ts';
 import { useLiveJob } from '../job/use-live-job.ts';
 import { useSession } from '../session.tsx';
 
@@ -55,7 +56,7 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
           {problem} This page tries again by itself.
         </p>
       )}
-      <Facts job={job} />
+      <Facts job={job} progress={liveProgress(job, curve)} />
       <div className="plots">
         <CurvePlot title="Loss" data={loss} color="--curve-loss" format={formatLoss} marks={marks} />
         <CurvePlot title="Tokens/s" data={speed} color="--curve-speed" fromZero format={formatSpeed} marks={marks} />
@@ -135,13 +136,17 @@ function isBad(state: Job['state']): boolean {
   return state === 'Failed' || state === 'Refused';
 }
 
-function Facts({ job }: { readonly job: Job }): ReactNode {
-  const { progress } = job;
-  const total = progress?.totalSteps ?? job.spec.training?.steps;
+interface FactsProps {
+  readonly job: Job;
+  readonly progress: LiveProgress | undefined;
+}
+
+function Facts({ job, progress }: FactsProps): ReactNode {
+  const total = progress?.totalSteps ?? null;
   const facts: (readonly [string, ReactNode])[] = [
     [
       'Step',
-      progress === null ? '–' : `${counted(progress.step)}${total === undefined ? '' : ` of ${counted(total)}`}`,
+      progress === undefined ? '–' : `${counted(progress.step)}${total === null ? '' : ` of ${counted(total)}`}`,
     ],
     ['Loss', shown(progress?.loss, (loss) => loss.toFixed(4))],
     ['Tokens/s', shown(progress?.tokensPerSecond, formatSpeed)],
@@ -156,7 +161,7 @@ function Facts({ job }: { readonly job: Job }): ReactNode {
   ];
   return (
     <div className="panel">
-      {progress !== null && total !== undefined && <ProgressBar value={progress.step} total={total} label="progress" />}
+      {progress !== undefined && total !== null && <ProgressBar value={progress.step} total={total} label="progress" />}
       <dl className="facts">
         {facts.map(([name, value]) => (
           <div key={name}>
