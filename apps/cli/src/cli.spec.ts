@@ -143,7 +143,7 @@ describe('reading', () => {
           },
         },
       },
-      / {2}1 +Failed +EngineFailed +from scratch +tp2 x dp2 +Rank 1 exited with 1\n {2}2 +Released +- +from step 20/,
+      / {2}1 +Failed +EngineFailed +from scratch +tp2 x dp2 +Rank 1 exited with 1\n {2}2 +Released +- +from step 20 +tp2 x dp2\n\nHow epoch 1 failed\n {2}Rank 1 exited with 1\n {2}Traceback\n$/,
     ],
     [
       'list says how to begin when there is nothing',

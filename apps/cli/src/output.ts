@@ -113,7 +113,14 @@ export function jobDetails(job: Job, now: Date): string {
     attempts.length === 0
       ? []
       : ['', 'Attempts', columns([['  EPOCH', 'OUTCOME', 'REASON', 'STARTED', 'LAYOUT', 'MESSAGE'], ...attempts])];
-  return [columns(facts.map(([name, value]) => [`${name}:`, value])), ...history].join('\n');
+  return [columns(facts.map(([name, value]) => [`${name}:`, value])), ...history, ...lastFailure(job)].join('\n');
+}
+
+/** The whole message of the newest attempt that failed; the table above has its first line only. */
+function lastFailure(job: Job): readonly string[] {
+  const failed = job.attempts.findLast((attempt) => attempt.outcome === 'Failed');
+  if (failed?.message?.includes('\n') !== true) return [];
+  return ['', `How epoch ${failed.epoch} failed`, ...failed.message.split('\n').map((line) => `  ${line}`)];
 }
 
 /** `step 120 of 400, loss 2.3120, 51,200 tokens/s, 2 min 3 s left`. */
