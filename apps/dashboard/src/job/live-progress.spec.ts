@@ -41,6 +41,11 @@ describe('how far a job is', () => {
     else expect(seen).toMatchObject(want);
   });
 
+  it('has the loss of the newest step that has one', () => {
+    const curve = withPoints(curveTo(60), [aStepPoint({ step: 61, loss: null })]);
+    expect(liveProgress(aJob(), curve)).toMatchObject({ step: 61, loss: 2 });
+  });
+
   it('needs no total: a command’s steps are its own business', () => {
     const job = aJob({
       spec: { engine: { name: 'command', image: 'x', command: ['x'] }, training: undefined, model: undefined },

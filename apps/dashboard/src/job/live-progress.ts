@@ -1,4 +1,4 @@
-import type { Job } from '@coxswain/api-types';
+import type { Job, StepPoint } from '@coxswain/api-types';
 import { SECOND_MS } from '@coxswain/units';
 import type { Curve } from './curve.ts';
 
@@ -11,15 +11,23 @@ export interface LiveProgress {
   readonly etaSeconds: number | null;
 }
 
-/** The job's own progress, which is written every 15 s, or what its newest step says when that is further. Undefined before any. */
+/**
+ * The job's own progress, which is written every 15 s, or what its newest steps say when they are further. Undefined before any. Ranks
+ * report apart, so the newest step may not have its loss yet: then the newest that has one counts.
+ */
 export function liveProgress({ progress, spec, state }: Job, curve: Curve): LiveProgress | undefined {
-  let point;
-  for (point of curve.values());
   const totalSteps = progress?.totalSteps ?? spec.training?.steps ?? null;
-  if (point === undefined || (progress !== null && progress.step >= point.step))
-    return progress === null ? undefined : { ...progress, totalSteps };
-  const { step, loss, tokensPerSecond, stepTimeMs } = point;
+  let newest: StepPoint | undefined;
+  let loss: number | null = null;
+  let tokensPerSecond: number | null = null;
+  for (const point of curve.values()) {
+    newest = point;
+    loss = point.loss ?? loss;
+    tokensPerSecond = point.tokensPerSecond ?? tokensPerSecond;
+  }
+  if (newest === undefined || (progress !== null && progress.step >= newest.step))
+    return progress === null ? undefined : { ...progress, loss: progress.loss ?? loss, totalSteps };
   const isRunning = totalSteps !== null && state === 'Running';
-  const etaSeconds = isRunning ? Math.round(((totalSteps - step) * stepTimeMs) / SECOND_MS) : null;
-  return { step, totalSteps, loss, tokensPerSecond, etaSeconds };
+  const etaSeconds = isRunning ? Math.round(((totalSteps - newest.step) * newest.stepTimeMs) / SECOND_MS) : null;
+  return { step: newest.step, totalSteps, loss, tokensPerSecond, etaSeconds };
 }
