@@ -1,16 +1,20 @@
 import type { KubeClient } from '@coxswain/kube';
 
-/** A client whose every write is preceded by a look at the lease: a replica that was asleep while another took over must not write. */
+/**
+ * A client whose every write looks at the lease: before it waits for its turn, and again at the last moment before its bytes leave. A
+ * replica that was asleep while another took over must not write.
+ */
 export function leadingClient(client: KubeClient, assertLeading: () => unknown): KubeClient {
+  const guard = (): void => void assertLeading();
   const guarded = async <T>(write: () => Promise<T>): Promise<T> => {
-    assertLeading();
+    guard();
     return write();
   };
   return {
     ...client,
-    create: (path, body, options) => guarded(() => client.create(path, body, options)),
-    apply: (path, body, options) => guarded(() => client.apply(path, body, options)),
-    patch: (path, body, options) => guarded(() => client.patch(path, body, options)),
-    delete: (path, options) => guarded(() => client.delete(path, options)),
+    create: (path, body, options) => guarded(() => client.create(path, body, { ...options, guard })),
+    apply: (path, body, options) => guarded(() => client.apply(path, body, { ...options, guard })),
+    patch: (path, body, options) => guarded(() => client.patch(path, body, { ...options, guard })),
+    delete: (path, options) => guarded(() => client.delete(path, { ...options, guard })),
   };
 }
