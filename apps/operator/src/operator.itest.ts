@@ -86,6 +86,32 @@ describe('the operator', () => {
     for (const part of ['Rank 3', 'exited with code 1', 'out of luck']) expect(message).toContain(part);
   }, 60_000);
 
+  it('answers the loss of a node with a new epoch on other nodes, which the budget does not pay for', async () => {
+    await world.node('node-c', 2);
+    await world.operator();
+    const namespace = await world.namespace();
+    const job = await world.job(namespace, 'bereft', { restartPolicy: { maxRestarts: 0, delaySeconds: 0 } });
+    await world.until(job, 'running', ({ status }) => status?.state === 'Running');
+    const [lost] = (await world.pods(namespace)).flatMap(({ spec }) => spec.nodeName ?? []);
+    await world.loseNode(lost ?? '');
+    try {
+      // The pod on the lost node is given up 30 s after it should have gone.
+      const isAgain = ({ status }: TrainingJob): boolean => status?.epoch === 2 && status.state === 'Running';
+      const again = await world.until(job, 'running on other nodes', isAgain, 50_000);
+      expect(again.status).toMatchObject({
+        restarts: { total: 1, charged: 0 },
+        attempts: [{ epoch: 1, outcome: 'Failed', reason: 'NodeLost', charged: false }, { epoch: 2 }],
+      });
+      const now = (await world.pods(namespace)).filter(({ metadata }) => metadata.labels?.[LABELS.epoch] === '2');
+      expect(now.map(({ spec }) => spec.nodeName).toSorted()).toEqual(
+        ['node-a', 'node-b', 'node-c'].filter((name) => name !== lost),
+      );
+    } finally {
+      await world.restoreNode(lost ?? '');
+      await world.plane.kubectl(['delete', 'node', 'node-c']);
+    }
+  }, 90_000);
+
   it('continues what another process began, without a second gang', async () => {
     const first = await world.operator({ identity: 'first' });
     const namespace = await world.namespace();

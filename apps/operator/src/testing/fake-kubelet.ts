@@ -15,6 +15,8 @@ export class FakeKubelet {
   });
   /** While it is false pods stay as they are: a kubelet that is away. */
   isAwake = true;
+  /** Nodes whose kubelet is away: what is bound to them stays as it is. */
+  readonly lostNodes = new Set<string>();
   readonly #admin: AdminClient;
   readonly #stopping = new AbortController();
   #loop: Promise<void> = Promise.resolve();
@@ -46,7 +48,7 @@ export class FakeKubelet {
       path: `/api/v1/pods?labelSelector=${encodeURIComponent(LABELS.jobUid)}`,
     });
     for (const pod of items) {
-      if (pod.spec.nodeName === undefined) continue;
+      if (pod.spec.nodeName === undefined || this.lostNodes.has(pod.spec.nodeName)) continue;
       const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}`;
       if (pod.metadata.deletionTimestamp !== undefined) {
         const body = { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } };

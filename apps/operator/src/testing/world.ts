@@ -21,6 +21,9 @@ export interface World {
   /** A fresh namespace. */
   namespace(): Promise<string>;
   node(name: string, gpus: number): Promise<void>;
+  /** The node stops answering, or answers again: its condition Ready says so, and its kubelet lets everything be. */
+  loseNode(name: string): Promise<void>;
+  restoreNode(name: string): Promise<void>;
   /** A bound claim, without which the scheduler places no pod that names it. */
   claim(namespace: string, name: string): Promise<void>;
   operator(options?: { readonly identity?: string; readonly environment?: Record<string, string> }): Promise<Operator>;
@@ -28,8 +31,8 @@ export interface World {
   operatorProcess(): Promise<{ kill(): Promise<void> }>;
   job(namespace: string, name: string, spec?: Partial<TrainingJobSpecInput>): Promise<TrainingJob>;
   readJob(namespace: string, name: string): Promise<TrainingJob>;
-  /** Waits until the job looks as wanted, and answers with it. */
-  until(job: TrainingJob, what: string, isSo: (job: TrainingJob) => boolean): Promise<TrainingJob>;
+  /** Waits until the job looks as wanted (20 s unless told), and answers with it. */
+  until(job: TrainingJob, what: string, isSo: (job: TrainingJob) => boolean, deadlineMs?: number): Promise<TrainingJob>;
   pods(namespace: string): Promise<readonly RawPod[]>;
   /** Deletes every job, waits until nothing of them is left, and stops the operators. */
   clear(): Promise<void>;
@@ -114,6 +117,14 @@ export async function startWorld(): Promise<World> {
       .filter(({ metadata }) => !living.has(metadata.labels?.[LABELS.jobUid] ?? ''))
       .map(({ metadata }) => `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`);
   };
+  const patchNodeStatus = async (name: string, status: Record<string, unknown>): Promise<void> => {
+    await admin.json({
+      method: 'PATCH',
+      path: `/api/v1/nodes/${name}/status`,
+      body: { status },
+      contentType: 'application/merge-patch+json',
+    });
+  };
   const readJob: World['readJob'] = (namespace, name) =>
     admin.json<TrainingJob>({
       method: 'GET',
@@ -146,20 +157,21 @@ export async function startWorld(): Promise<World> {
         path: '/api/v1/nodes',
         body: { apiVersion: 'v1', kind: 'Node', metadata: { name } },
       });
-      const now = new Date().toISOString();
-      const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: now, lastTransitionTime: now }];
-      await admin.json({
-        method: 'PATCH',
-        path: `/api/v1/nodes/${name}/status`,
-        body: { status: { capacity, allocatable: capacity, conditions } },
-        contentType: 'application/merge-patch+json',
-      });
+      await patchNodeStatus(name, { capacity, allocatable: capacity, conditions: [readiness('True')] });
       await admin.json({
         method: 'PATCH',
         path: `/api/v1/nodes/${name}`,
         body: { spec: { taints: null } },
         contentType: 'application/merge-patch+json',
       });
+    },
+    loseNode: async (name) => {
+      kubelet.lostNodes.add(name);
+      await patchNodeStatus(name, { conditions: [readiness('Unknown')] });
+    },
+    restoreNode: async (name) => {
+      await patchNodeStatus(name, { conditions: [readiness('True')] });
+      kubelet.lostNodes.delete(name);
     },
     claim: async (namespace, name) => {
       const shared = {
@@ -243,13 +255,13 @@ export async function startWorld(): Promise<World> {
           },
         },
       }),
-    until: (job, what, isSo) =>
+    until: (job, what, isSo, deadlineMs = 20_000) =>
       waitFor(
         async () => {
           const current = await readJob(job.metadata.namespace ?? '', job.metadata.name);
           return isSo(current) ? current : undefined;
         },
-        { deadlineMs: 20_000, what: `the job ${job.metadata.name} to be ${what}` },
+        { deadlineMs, what: `the job ${job.metadata.name} to be ${what}` },
       ),
     pods: async (namespace) =>
       (await admin.json<{ items: RawPod[] }>({ method: 'GET', path: `/api/v1/namespaces/${namespace}/pods` })).items,
@@ -260,4 +272,9 @@ export async function startWorld(): Promise<World> {
       await plane.stop();
     },
   };
+}
+
+function readiness(status: 'True' | 'Unknown'): Record<string, string> {
+  const now = new Date().toISOString();
+  return { type: 'Ready', status, lastHeartbeatTime: now, lastTransitionTime: now };
 }

@@ -2,7 +2,14 @@ import { saveDirectoryOf } from '@coxswain/checkpoint';
 import { renderRank } from '@coxswain/engines';
 import { POD_PATHS, TrainingJobSpec, type Placement, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import { isConflict, isRetryable, NotLeadingError } from '@coxswain/kube';
-import { decide, sameStatus, type Action, type Decision, type ObservedProgress } from '@coxswain/lifecycle';
+import {
+  decide,
+  sameStatus,
+  type Action,
+  type Decision,
+  type ObservedPod,
+  type ObservedProgress,
+} from '@coxswain/lifecycle';
 import { toPod, type PodContext } from './pod-manifest.ts';
 import type { TrainingJobStore } from './training-job-store.ts';
 
@@ -58,7 +65,9 @@ export class TrainingJobReconciler {
     const { store, now, progressOf } = this.#options;
     const before = store.findJob(key);
     if (before === undefined) return {};
-    const nodeStates = await store.readLiveNodeStates(nodesInUse(before, store.placementsOf(before)));
+    const nodeStates = await store.readLiveNodeStates(
+      nodesInUse(before, { placements: store.placementsOf(before), pods: store.podsOf(before) }),
+    );
     // From here to the reservation nothing waits: no other job can be given the same GPUs in between.
     const job = store.findJob(key);
     if (job === undefined || job.metadata.uid !== before.metadata.uid) return {};
@@ -175,10 +184,18 @@ function inside(directory: string, path: string): string {
   return path === '' ? directory : `${directory}/${path}`;
 }
 
-/** Nodes of the epoch that runs or is about to: what happened to those of earlier epochs changes nothing any more. */
-function nodesInUse(job: TrainingJob, placements: readonly Placement[]): readonly string[] {
+/**
+ * Nodes of the epoch that runs or is about to, and those under pods that have not ended, whatever their epoch: a pod on a dead node is
+ * given up only by one who knows that the node is dead.
+ */
+function nodesInUse(
+  job: TrainingJob,
+  { placements, pods }: { readonly placements: readonly Placement[]; readonly pods: readonly ObservedPod[] },
+): readonly string[] {
   const epoch = job.status?.epoch ?? 0;
-  return placements.filter((placement) => placement.spec.epoch >= epoch).flatMap((placement) => placement.spec.nodes);
+  const placed = placements.filter(({ spec }) => spec.epoch >= epoch).flatMap(({ spec }) => spec.nodes);
+  const held = pods.filter((pod) => pod.ours && !['Succeeded', 'Failed'].includes(pod.phase));
+  return [...placed, ...held.flatMap(({ nodeName }) => nodeName ?? [])];
 }
 
 function groupedByKind(actions: readonly Action[]): readonly (readonly Action[])[] {
