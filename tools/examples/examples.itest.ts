@@ -1,4 +1,5 @@
 import { API_GROUP_VERSION, JobCreate } from '@coxswain/api-types';
+import { engineRefusal } from '@coxswain/engines';
 import { layoutViolations } from '@coxswain/layout';
 import { startControlPlane, type ControlPlane } from '@coxswain/test-harness';
 import { execFile } from 'node:child_process';
@@ -65,6 +66,10 @@ describe.each(JOB_FILES)('%s', (file) => {
   it('is a TrainingJob, and its file has its name', () => {
     expect([apiVersion, kind]).toEqual([API_GROUP_VERSION, 'TrainingJob']);
     expect(file).toBe(`examples/jobs/${job.name}.yaml`);
+  });
+
+  it('is not refused by its engine', () => {
+    expect(engineRefusal(job.spec)).toBeUndefined();
   });
 
   it('has a layout that its model allows', () => {
