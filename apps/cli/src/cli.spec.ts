@@ -292,7 +292,7 @@ describe('watching', () => {
     const { code, out } = await run(['watch', 'tiny-gpt'], { ...FOUND, [stream]: { stream: events, end: 'never' } });
     expect(out.split('\n')).toEqual([
       '00:00:00   Submitted        The job was submitted.',
-      '00:00:00   step 40 of 100, loss 4.9996, 102,400 tokens/s, 1.0 s left',
+      '00:00:00   step 40 of 100, loss 4.9996, 102,400 tokens/s, 600 ms left',
       `tiny-gpt: ${ended.state}. ${ended.summary}`,
       '',
     ]);

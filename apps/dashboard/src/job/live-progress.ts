@@ -28,6 +28,6 @@ export function liveProgress({ progress, spec, state }: Job, curve: Curve): Live
   if (newest === undefined || (progress !== null && progress.step >= newest.step))
     return progress === null ? undefined : { ...progress, loss: progress.loss ?? loss, totalSteps };
   const isRunning = totalSteps !== null && state === 'Running';
-  const etaSeconds = isRunning ? Math.round(((totalSteps - newest.step) * newest.stepTimeMs) / SECOND_MS) : null;
+  const etaSeconds = isRunning ? ((totalSteps - newest.step) * newest.stepTimeMs) / SECOND_MS : null;
   return { step: newest.step, totalSteps, loss, tokensPerSecond, etaSeconds };
 }
