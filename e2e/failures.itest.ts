@@ -34,7 +34,8 @@ describe('a rank that fails in every epoch', () => {
       const job = await submit(
         project,
         name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'),
-        sleeperSpec({ steps: 20, fault }),
+        // No save by schedule: sleeping ranks do not wait for each other, so one could be due before the failure is heard of.
+        sleeperSpec({ steps: 20, saveEvery: 100, fault }),
       );
       const failed = await jobIn(project, job.id, ['Failed']);
       const condition = failed.conditions.find(({ type }) => type === 'Failed');
@@ -42,6 +43,8 @@ describe('a rank that fails in every epoch', () => {
       expect(condition?.message).toMatch(want);
       expect(failed.restarts.charged).toBe(failed.spec.restartPolicy.maxRestarts);
       expect(failed.attempts.map((attempt) => attempt.outcome)).toEqual(['Failed', 'Failed', 'Failed']);
+      // What is left of a gang is not asked to save.
+      expect(failed.checkpoint).toBeNull();
     },
     90_000,
   );

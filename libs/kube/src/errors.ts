@@ -58,6 +58,21 @@ export function isForbidden(error: unknown): boolean {
   return hasStatus(error, 403);
 }
 
+/**
+ * The authorizer said no, not admission: the installation lacks a right, or a server that has just started does not know the roles yet.
+ * Nothing is wrong with the object, so trying again later is right. The authorizer's words are fixed (`... is forbidden: User "..." cannot ...`).
+ */
+export function isUnauthorizedVerb(error: unknown): boolean {
+  return isForbidden(error) && error instanceof KubeApiError && / forbidden: User "[^"]*" cannot /.test(error.message);
+}
+
+/** The server does not serve this kind: its definition is not installed, or a server that has just started has not read it yet. */
+export function isKindUnknown(error: unknown): boolean {
+  return (
+    isNotFound(error) && error instanceof KubeApiError && /could not find the requested resource/.test(error.message)
+  );
+}
+
 /** The server refused the object itself: trying the same again is useless. 400 is strict decoding, 422 validation. */
 export function isInvalid(error: unknown): boolean {
   return hasStatus(error, 422) || hasStatus(error, 400);

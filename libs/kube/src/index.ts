@@ -26,9 +26,11 @@ export {
   isForbidden,
   isGone,
   isInvalid,
+  isKindUnknown,
   isNotFound,
   isOutcomeUnknown,
   isRetryable,
+  isUnauthorizedVerb,
   retryAfterMsOf,
 } from './errors.ts';
 export type { KubeApiErrorFacts, UnansweredReason } from './errors.ts';

@@ -1,5 +1,14 @@
 import { API_GROUP_VERSION, LABELS, type TrainingJob, type TrainingJobSpec } from '@coxswain/api-types';
-import { isAlreadyExists, isConflict, isForbidden, isInvalid, isNotFound, type KubeClient } from '@coxswain/kube';
+import {
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  isKindUnknown,
+  isNotFound,
+  isUnauthorizedVerb,
+  type KubeClient,
+} from '@coxswain/kube';
 import type { Database, Sql } from '@coxswain/persistence';
 import { collectionOf, sentenceOf, trainingJobPath } from '../cluster/resources.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
@@ -58,8 +67,8 @@ export class ClusterWriter {
       return true;
     } catch (error) {
       if (isAlreadyExists(error)) return this.#adoptOrRefuse(row);
-      // 404 is a namespace that does not exist. None of these becomes right by trying again.
-      if (!isInvalid(error) && !isForbidden(error) && !isNotFound(error)) throw error;
+      // 404 is a namespace that does not exist; 403 is admission. Neither becomes right by trying again.
+      if (!isRefusal(error) && !(isNotFound(error) && !isKindUnknown(error))) throw error;
       await this.#refuse(row, `The cluster refused the job: ${sentenceOf(error)}`);
       return true;
     }
@@ -113,7 +122,7 @@ export class ClusterWriter {
       return true;
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) return false;
-      if (!isInvalid(error) && !isForbidden(error)) throw error;
+      if (!isRefusal(error)) throw error;
       await this.#dropWish(row, sentenceOf(error));
       return true;
     }
@@ -248,4 +257,9 @@ async function recordEvent(
      ON CONFLICT (job_id, key) DO NOTHING`,
     [row.id, event.key, event.type, event.severity, event.message],
   );
+}
+
+/** The cluster judged the object itself. A missing right of ours is no judgement: the roles of a server that just started come a moment later. */
+function isRefusal(error: unknown): boolean {
+  return isInvalid(error) || (isForbidden(error) && !isUnauthorizedVerb(error));
 }

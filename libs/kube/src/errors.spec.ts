@@ -1,0 +1,45 @@
+import { isKindUnknown, isRetryable, isUnauthorizedVerb, KubeApiError } from './errors.ts';
+
+const anError = (status: number, reason: string, message: string): KubeApiError =>
+  new KubeApiError({ status, reason, message });
+
+const RBAC =
+  'trainingjobs.training.coxswain.dev is forbidden: User "system:serviceaccount:a:b" cannot create resource "trainingjobs" in API group "training.coxswain.dev" in the namespace "x"';
+
+describe('an error of the Kubernetes API', () => {
+  it.each([
+    ['a right that is missing', anError(403, 'Forbidden', RBAC), true],
+    [
+      'a quota that is spent',
+      anError(403, 'Forbidden', 'pods "a" is forbidden: exceeded quota: gpus, requested: 2, used: 8, limited: 8'),
+      false,
+    ],
+    [
+      'a pod that security forbids',
+      anError(403, 'Forbidden', 'pods "a" is forbidden: violates PodSecurity "restricted:latest": privileged'),
+      false,
+    ],
+    ['a credential that is not known', anError(401, 'Unauthorized', 'Unauthorized'), false],
+  ])('tells %s from a judgement of the object', (_sentence, error, want) => {
+    expect(isUnauthorizedVerb(error)).toBe(want);
+  });
+
+  it.each([
+    ['a kind that is not served', anError(404, 'NotFound', 'the server could not find the requested resource'), true],
+    ['a namespace that does not exist', anError(404, 'NotFound', 'namespaces "x" not found'), false],
+  ])('tells %s by its words', (_sentence, error, want) => {
+    expect(isKindUnknown(error)).toBe(want);
+  });
+
+  it.each([
+    [0, 'ConnectionFailed', true],
+    [0, 'Aborted', false],
+    [401, 'Unauthorized', true],
+    [409, 'Conflict', false],
+    [422, 'Invalid', false],
+    [429, 'TooManyRequests', true],
+    [503, 'ServiceUnavailable', true],
+  ])('of status %s and reason %s is worth the same request again: %s', (status, reason, want) => {
+    expect(isRetryable(anError(status, reason, ''))).toBe(want);
+  });
+});
