@@ -93,6 +93,7 @@ describe('a job', () => {
       'Completed',
     ])
       expect(types).toContain(type);
+    expect([types[0], types.at(-1)]).toEqual(['Submitted', 'Completed']);
     expect(types.indexOf('RankFailed')).toBeLessThan(types.indexOf('Resumed'));
     expect(new Set(items.map((event) => `${event.epoch}/${event.type}/${event.message}`)).size).toBe(items.length);
     expect(items.find((event) => event.type === 'RankFailed')?.message).toMatch(

@@ -12,7 +12,11 @@ export const EXIT_CODES = {
   },
   rendezvousPortLost: { code: 71, meaning: 'The rendezvous port was taken by another process.', restart: 'free' },
   checkpointUnreadable: { code: 72, meaning: 'The checkpoint to resume from did not verify.', restart: 'free' },
-  fenced: { code: 73, meaning: 'The operator refused this epoch: a later one exists.', restart: 'none' },
+  fenced: {
+    code: 73,
+    meaning: 'The operator refused this epoch: it has failed, or a later one exists.',
+    restart: 'none',
+  },
   stopped: { code: 75, meaning: 'Saved and stopped because SIGTERM asked for it.', restart: 'free' },
   doNotRestart: { code: 93, meaning: 'A restart would fail the same way (bad flags, missing data).', restart: 'never' },
 } as const satisfies Record<string, { code: number; meaning: string; restart: 'none' | 'charged' | 'free' | 'never' }>;

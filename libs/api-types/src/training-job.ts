@@ -218,8 +218,8 @@ export const TrainingJobSpec = z
     id: 'TrainingJobSpec',
     ...cel(
       {
-        rule: "self.engine.name != 'reference' || (has(self.model) && has(self.training) && has(self.data))",
-        message: 'engine "reference" needs model, training and data',
+        rule: "self.engine.name != 'reference' || (has(self.model) && has(self.training) && has(self.data) && has(self.checkpoint))",
+        message: 'engine "reference" needs model, training, data and checkpoint',
       },
       dividesRule({ field: 'tensorParallelDegree', whole: 'attentionHeads', wholeName: 'attentionHeads' }),
       dividesRule({ field: 'pipelineParallelDegree', whole: 'layers', wholeName: 'layers' }),

@@ -148,7 +148,7 @@ const REASON_OF_KIND: Readonly<Record<ExitKind, AttemptReason>> = {
   launcherFailed: 'LauncherFailed',
   rendezvousPortLost: 'RendezvousPortLost',
   checkpointUnreadable: 'CheckpointUnreadable',
-  fenced: 'LauncherFailed', // the current epoch cannot be fenced
+  fenced: 'LauncherFailed', // only an epoch whose failure is recorded already is fenced
   stopped: 'Evicted', // somebody asked the gang to stop, and it was not us
   doNotRestart: 'DoNotRestart',
 };
@@ -185,7 +185,8 @@ function describeExit(pod: ObservedPod, node: string): string {
   const how =
     cause?.signal === undefined ? `exited with code ${code}` : `was killed by ${cause.signal} (exit code ${code})`;
   const runtime = ['Error', 'Completed', ''].includes(exit.reason) ? '' : `, ${exit.reason}`;
-  const said = cause === undefined || cause.message === '' ? '' : ` ${cause.message}`;
+  // Of a rank that failed the launcher's sentence says the same as ours.
+  const said = cause === undefined || cause.rank !== undefined || cause.message === '' ? '' : ` ${cause.message}`;
   const lines = cause === undefined || cause.lastLines.length === 0 ? '' : cause.lastLines.join('\n');
   const log = lines === '' ? '' : `\nLast lines of its log:\n${lines.slice(-MAX_LOG_CHARACTERS)}`;
   return `${who} ${where} ${how}${runtime}${why}.${said}${log}`;

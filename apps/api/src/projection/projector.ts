@@ -184,8 +184,11 @@ export class Projector {
     const inserted = await sql.query(
       `INSERT INTO job_events (job_id, key, type, severity, epoch, message, at)
        SELECT $1, e.key, e.type, e.severity, e.epoch, e.message, e.at
-         FROM jsonb_to_recordset($2::jsonb) AS e (key text, type text, severity text, epoch integer, message text, at timestamptz)
+         FROM ROWS FROM (
+                jsonb_to_recordset($2::jsonb) AS (key text, type text, severity text, epoch integer, message text, at timestamptz)
+              ) WITH ORDINALITY AS e (key, type, severity, epoch, message, at, position)
         WHERE NOT EXISTS (SELECT 1 FROM job_events known WHERE known.job_id = $1 AND known.key = e.key)
+        ORDER BY e.position
        ON CONFLICT (job_id, key) DO NOTHING RETURNING id`,
       [jobId, JSON.stringify(events)],
     );
