@@ -72,11 +72,17 @@ export class ReportConnection {
     }
   }
 
-  /** Waits until everything important is acknowledged; false when `deadlineMs` passed first. */
+  /** Waits until everything important is acknowledged; false when `deadlineMs` passed first, or nobody will ever hear it. */
   async settle(deadlineMs: number): Promise<boolean> {
     if (this.#options.outbox.isSettled) return true;
+    const { signal } = this.#closing;
+    if (signal.aborted) return false;
     return await new Promise<boolean>((resolve) => {
       const timer = setTimeout(() => resolve(false), deadlineMs);
+      signal.addEventListener('abort', () => {
+        clearTimeout(timer);
+        resolve(false);
+      });
       this.#onSettled = () => {
         clearTimeout(timer);
         resolve(true);

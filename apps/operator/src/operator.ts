@@ -79,6 +79,7 @@ class RunningOperator implements Operator {
   readonly #cache: ClusterCache;
   readonly #capacity: Capacity;
   readonly #progress = new ProgressBook();
+  readonly #rendezvous = new Rendezvous();
   readonly #events: EventRecorder;
   readonly #tls: ReportTls;
   readonly #store: KubernetesTrainingJobStore;
@@ -300,7 +301,7 @@ class RunningOperator implements Operator {
         authenticator,
         series,
         progress: this.#progress,
-        rendezvous: new Rendezvous(),
+        rendezvous: this.#rendezvous,
         deliveries: new Deliveries(),
         now: () => clock.now(),
         sleep: (delayMs) => sleep(clock, delayMs, this.#stopping.signal),
@@ -364,6 +365,8 @@ class RunningOperator implements Operator {
       }),
       progressOf: (job) => this.#progress.progressOf(job.metadata.uid, job.spec.training?.steps),
       announce: (job, events) => this.#announce(job, events),
+      refuseLaunchers: (job, epoch) =>
+        this.#rendezvous.refuse({ jobUid: job.metadata.uid, epoch }, `epoch ${epoch} has failed`),
       warn: (job, note) =>
         this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note }),
     });

@@ -1,4 +1,5 @@
 import type { Attempt } from '@coxswain/api-types';
+import { isBroken } from './broken-gang.ts';
 import type { Action, PodReference } from './decision.ts';
 import { type Facts, isLive, isTerminal, placementOf } from './facts.ts';
 import { exitKind, missingIndices, missingPodNames, podsOf } from './failure.ts';
@@ -57,12 +58,16 @@ function stopGang({ ledger, facts, now }: Situation): readonly Action[] {
   const attempt = liveAttempt(ledger);
   if (attempt?.stage !== 'Stopping') return [];
   const live = podsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod, now));
-  return deletePods(live, stopSeconds(facts, attempt), now);
+  const seconds = stopSeconds(facts, attempt);
+  const deletes = deletePods(live, seconds, now);
+  // A delete reaches the ranks as SIGTERM, which asks them to save: those of a failed gang must be gone before.
+  const isLost = attempt.outcome === 'Failed' && seconds === AT_ONCE_SECONDS && deletes.length > 0;
+  return isLost ? [{ kind: 'refuseLaunchers', epoch: attempt.epoch }, ...deletes] : deletes;
 }
 
 /** A whole gang is asked to save. One that has lost a rank cannot: the ranks agree on the step to save, and one would be waited for in vain. */
 function stopSeconds(facts: Facts, attempt: Attempt): number {
-  if (attempt.outcome === 'Failed' && attempt.reason !== 'Evicted') return AT_ONCE_SECONDS;
+  if (isBroken(attempt)) return AT_ONCE_SECONDS;
   const isWhole = podsOf(facts, attempt.epoch)
     .filter(isTerminal)
     .every((pod) => ['stopped', 'finished'].includes(exitKind(pod, attempt.epoch) ?? ''));

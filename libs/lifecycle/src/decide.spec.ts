@@ -96,9 +96,19 @@ describe('what is done about a job', () => {
       want: ['confirmMissingPods'],
     },
     {
-      name: 'a failed rank ends the gang: the others are deleted',
+      name: 'a failed rank ends the gang: the launchers of the others are told before their pods are deleted',
       seen: aRunningJob({
         pods: (one) => [aPod(one, { phase: 'Failed', exit: anExit() }), aPod(one, { podIndex: 1 })],
+      }),
+      want: ['refuseLaunchers', 'deletePods'],
+    },
+    {
+      name: 'an evicted gang that stops in good order is only deleted, so that it may save together',
+      seen: aRunningJob({
+        pods: (one) => [
+          aPod(one, { phase: 'Failed', exit: anExit({ exitCode: 75 }, { kind: 'stopped' }) }),
+          aPod(one, { podIndex: 1 }),
+        ],
       }),
       want: ['deletePods'],
     },
@@ -184,7 +194,10 @@ describe('what is done about a job', () => {
       aRunningJob({ pods: (one) => [aPod(one, { phase: 'Failed', exit: anExit() }), aPod(one, { podIndex: 1 })] }),
     );
     const name = 'tiny-gpt-3f1c2b9e-e1-1';
-    expect(actions).toEqual([{ kind: 'deletePods', pods: [{ name, uid: `uid-of-${name}` }], gracePeriodSeconds: 1 }]);
+    expect(actions).toEqual([
+      { kind: 'refuseLaunchers', epoch: 1 },
+      { kind: 'deletePods', pods: [{ name, uid: `uid-of-${name}` }], gracePeriodSeconds: 1 },
+    ]);
   });
 
   it.each([

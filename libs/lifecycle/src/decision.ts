@@ -33,6 +33,11 @@ export type Action =
   | { readonly kind: 'createPod'; readonly name: string; readonly podIndex: number; readonly placement: PlacementSpec }
   /** Read these names live; show what exists among `pods`, and the absent ones in `confirmedMissing`. */
   | { readonly kind: 'confirmMissingPods'; readonly names: readonly string[] }
+  /**
+   * The epoch is over and nothing of it is to be saved: tell every launcher of it that is connected, so that it ends its ranks before
+   * the deletion of its pod asks them to save. Not a write; a launcher that does not hear it is refused when it reports.
+   */
+  | { readonly kind: 'refuseLaunchers'; readonly epoch: number }
   | { readonly kind: 'liftGates'; readonly pods: readonly PodReference[] }
   | { readonly kind: 'deletePods'; readonly pods: readonly PodReference[]; readonly gracePeriodSeconds: number }
   | {

@@ -1,3 +1,4 @@
+export { isBroken } from './broken-gang.ts';
 export { decide } from './decide.ts';
 export type { Action, Decision, PodReference } from './decision.ts';
 export { JOB_EVENT_TYPES, jobEvents } from './job-events.ts';

@@ -8,6 +8,8 @@ export interface Gang {
 export interface RendezvousMember {
   readonly podIndex: number;
   send(address: string): void;
+  /** The epoch is over: says why and parts. */
+  refuse(why: string): void;
 }
 
 /**
@@ -35,6 +37,12 @@ export class Rendezvous {
     if (entry.address === address) return;
     entry.address = address;
     for (const member of entry.members) if (member.podIndex !== 0) member.send(address);
+  }
+
+  /** The gang's epoch is over: everybody of it is told so and sent away. */
+  refuse(gang: Gang, why: string): void {
+    // A copy: whoever is refused leaves.
+    for (const member of [...(this.#gangs.get(keyOf(gang))?.members ?? [])]) member.refuse(why);
   }
 
   /** Gangs with a connected member; for tests of memory. */

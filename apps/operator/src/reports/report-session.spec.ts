@@ -35,7 +35,12 @@ interface Desk {
   readonly said: OperatorMessage[];
   readonly counts: SessionCount[];
   readonly context: SessionContext;
-  readonly world: { epoch: number | undefined; isLeader: boolean; checkpoints: (() => 'recorded' | 'stale')[] };
+  readonly world: {
+    epoch: number | undefined;
+    isBroken: boolean;
+    isLeader: boolean;
+    checkpoints: (() => 'recorded' | 'stale')[];
+  };
   say(message: { readonly kind: LauncherMessage['kind'] } & Record<string, unknown>): Promise<void>;
   codes(): readonly string[];
 }
@@ -44,12 +49,13 @@ interface Desk {
 function aDesk(shared: Partial<SessionContext> = {}): Desk {
   const said: OperatorMessage[] = [];
   const counts: SessionCount[] = [];
-  const world: Desk['world'] = { epoch: 3, isLeader: true, checkpoints: [] };
+  const world: Desk['world'] = { epoch: 3, isBroken: false, isLeader: true, checkpoints: [] };
   const ports: ReportPorts = {
     leadership: () =>
       world.isLeader ? { leading: true, epoch: 7 } : { leading: false, leaderUrl: 'https://leader:9443' },
     findPod: async () => pod,
     currentEpoch: () => world.epoch,
+    isBroken: () => world.isBroken,
     recordCheckpoint: async () => world.checkpoints.shift()?.() ?? 'recorded',
     onNews: () => undefined,
   };
@@ -136,6 +142,41 @@ describe('a report session', () => {
     desk.world.epoch = 4;
     await desk.say({ kind: 'heartbeat', ranks: [] });
     expect(desk.codes()).toEqual(['staleEpoch']);
+  });
+
+  it.each([
+    ['at its next message', { kind: 'heartbeat', ranks: [] }],
+    ['with a checkpoint, which is not recorded', { kind: 'checkpointSaved', checkpoint: saved }],
+  ] as const)('refuses an epoch that has failed, %s', async (_what, message) => {
+    const desk = aDesk();
+    desk.world.checkpoints = [
+      () => {
+        throw new Error('nothing is to be recorded');
+      },
+    ];
+    await desk.say({ kind: 'hello' });
+    desk.world.isBroken = true;
+    await desk.say(message);
+    expect(desk.codes()).toEqual(['staleEpoch']);
+    expect(desk.world.checkpoints).toHaveLength(1);
+  });
+
+  it('refuses a launcher that comes (back) after its epoch has failed', async () => {
+    const desk = aDesk();
+    desk.world.isBroken = true;
+    await desk.say({ kind: 'hello' });
+    expect(desk.said).toEqual([{ kind: 'refused', code: 'staleEpoch', message: 'epoch 3 has failed' }]);
+  });
+
+  it('is sent away when its epoch ends, and those of another epoch or job are not', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello' });
+    desk.context.rendezvous.refuse({ jobUid: 'job-1', epoch: 2 }, 'over');
+    desk.context.rendezvous.refuse({ jobUid: 'job-2', epoch: 3 }, 'over');
+    expect(desk.codes()).toEqual([]);
+    desk.context.rendezvous.refuse({ jobUid: 'job-1', epoch: 3 }, 'over');
+    expect(desk.codes()).toEqual(['staleEpoch']);
+    expect(desk.context.rendezvous.size).toBe(0);
   });
 
   it('does not call an epoch stale that this replica has not seen yet', async () => {
@@ -230,9 +271,11 @@ describe('a report session', () => {
 
 describe('the rendezvous', () => {
   const gang = { jobUid: 'job-1', epoch: 3 };
-  const member = (podIndex: number): { podIndex: number; heard: string[]; send: (address: string) => void } => {
+  const member = (
+    podIndex: number,
+  ): { podIndex: number; heard: string[]; send: (address: string) => void; refuse: () => void } => {
     const heard: string[] = [];
-    return { podIndex, heard, send: (address) => void heard.push(address) };
+    return { podIndex, heard, send: (address) => void heard.push(address), refuse: () => undefined };
   };
 
   it('tells those who wait, those who come later, and nobody twice or of another epoch', () => {

@@ -38,7 +38,9 @@ export interface ReportPorts {
   }): Promise<ReportingPod | 'unknown' | 'unavailable'>;
   /** Newest epoch of the job; undefined when the job is gone. */
   currentEpoch(jobUid: string): number | undefined;
-  /** Writes the Checkpoint resource. stale: a later epoch exists. unwanted: the job keeps no checkpoints. Throws when it cannot be told. */
+  /** Whether that epoch is recorded to have failed with a gang that is not whole: nothing of it is to be saved or believed any more. */
+  isBroken(gang: { readonly jobUid: string; readonly epoch: number }): boolean;
+  /** Writes the Checkpoint resource. stale: the epoch has failed, or a later one exists. unwanted: the job keeps no checkpoints. Throws when it cannot be told. */
   recordCheckpoint(pod: ReportingPod, saved: SavedCheckpoint): Promise<'recorded' | 'stale' | 'unwanted'>;
   /** Something was reported that the job's status may want to show. */
   onNews(pod: ReportingPod, news: 'progress' | 'ended'): void;
@@ -143,6 +145,7 @@ export class ReportSession {
     this.#leave = this.#context.rendezvous.join(found, {
       podIndex: found.podIndex,
       send: (address) => this.#link.send({ kind: 'rendezvous', address }),
+      refuse: (message) => this.refuse({ code: 'staleEpoch', message }),
     });
     this.#noteRendezvous(found, hello.rendezvous);
     this.#acknowledge(hello);
@@ -241,7 +244,7 @@ export class ReportSession {
       if (this.#ended || !this.#refuseUnlessLeading()) return false;
       const outcome = await ports.recordCheckpoint(pod, saved).catch(() => 'failed' as const);
       if (outcome === 'stale') {
-        this.#refused('staleEpoch', `epoch ${pod.epoch} has been replaced by a later one`);
+        this.#refused('staleEpoch', `epoch ${pod.epoch} has failed or been replaced by a later one`);
         return false;
       }
       if (outcome !== 'failed') return true;
@@ -275,8 +278,9 @@ export class ReportSession {
 
   #refuseUnlessCurrent(pod: ReportingPod): boolean {
     const current = this.#context.ports.currentEpoch(pod.jobUid);
-    if (current === pod.epoch) return true;
-    if (current === undefined) this.#refused('unknownPod', 'the job of this pod does not exist');
+    if (current === pod.epoch && !this.#context.ports.isBroken(pod)) return true;
+    if (current === pod.epoch) this.#refused('staleEpoch', `epoch ${pod.epoch} has failed`);
+    else if (current === undefined) this.#refused('unknownPod', 'the job of this pod does not exist');
     else if (current > pod.epoch) {
       this.#refused('staleEpoch', `epoch ${pod.epoch} has been replaced by epoch ${current}`);
     } else this.#refused('notReady', `epoch ${pod.epoch} has not been seen here yet`);

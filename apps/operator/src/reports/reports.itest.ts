@@ -125,23 +125,22 @@ describe('the report endpoint', () => {
     await follower.stop();
   }, 30_000);
 
-  it('refuses a pod of an epoch that has been replaced', async () => {
+  it('sends the launchers of a gang that lost a pod away unasked, so that they save nothing, and again when they come back', async () => {
     world.kubelet.isAwake = false;
-    const [pod] = pods;
-    if (pod === undefined) throw new Error('the gang has no pods');
     const launcher = await connect(0);
     launcher.say({ kind: 'hello' });
     await launcher.heard('welcome');
     const path = `/api/v1/namespaces/${namespace}/pods/${pods[1]?.metadata.name}`;
-    await world.plane.admin.json({
-      method: 'DELETE',
-      path,
-      body: { gracePeriodSeconds: 0, preconditions: { uid: pods[1]?.metadata.uid } },
-    });
+    const body = { gracePeriodSeconds: 0, preconditions: { uid: pods[1]?.metadata.uid } };
+    await world.plane.admin.json({ method: 'DELETE', path, body });
+    const refusal = { code: 'staleEpoch', message: 'epoch 1 has failed' };
+    expect(await launcher.heard('refused')).toMatchObject(refusal);
+    const back = await connect(0);
+    back.say({ kind: 'hello' });
+    expect(await back.heard('refused')).toMatchObject(refusal);
     world.kubelet.isAwake = true;
-    await world.until(job, 'in epoch 2', ({ status }) => status?.epoch === 2);
-    launcher.say({ kind: 'heartbeat' });
-    expect(await launcher.heard('refused')).toMatchObject({ code: 'staleEpoch' });
+    const next = await world.until(job, 'in epoch 2', ({ status }) => status?.epoch === 2);
+    expect(next.status?.attempts?.[0]).toMatchObject({ outcome: 'Failed', reason: 'PodLost' });
   }, 40_000);
 });
 

@@ -21,6 +21,8 @@ export interface ReconcilerOptions {
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'runAsNonRoot'>;
   /** Newest report of the job's steps held in memory. */
   readonly progressOf: (job: TrainingJob) => ObservedProgress | undefined;
+  /** Tells every launcher of that epoch that is connected that the epoch is over. */
+  readonly refuseLaunchers: (job: TrainingJob, epoch: number) => void;
   /** Tells people that the cluster refuses what has to be done, in its own words; best effort. */
   readonly warn: (job: TrainingJob, message: string) => void;
   /** Tells people what happened; best effort. */
@@ -139,6 +141,8 @@ export class TrainingJobReconciler {
           }),
         );
         return undefined;
+      case 'refuseLaunchers':
+        return this.#options.refuseLaunchers(job, action.epoch);
       case 'liftGates':
         await Promise.all(action.pods.map((pod) => store.liftGate(job, pod)));
         return undefined;

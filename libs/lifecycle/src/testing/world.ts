@@ -238,6 +238,7 @@ export class World {
           );
         });
       case 'createCheckpoint':
+      case 'refuseLaunchers':
       case 'confirmMissingPods':
         return;
     }

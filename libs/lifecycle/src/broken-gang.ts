@@ -1,0 +1,9 @@
+import type { Attempt } from '@coxswain/api-types';
+
+/**
+ * Whether the recorded attempt failed in a way that leaves no whole gang: nothing of it is to be saved or believed any more, and its
+ * launchers are refused. An evicted gang is asked to stop in good order, so it may still save together.
+ */
+export function isBroken(attempt: Pick<Attempt, 'outcome' | 'reason'>): boolean {
+  return attempt.outcome === 'Failed' && attempt.reason !== 'Evicted';
+}
