@@ -196,35 +196,46 @@ describe('the operator', () => {
     expect(await world.pods(namespace)).toHaveLength(2);
   }, 60_000);
 
-  it('says in the cluster’s own words what a quota refuses, and starts nothing by halves', async () => {
-    const namespace = await world.namespace();
-    const quota = {
-      apiVersion: 'v1',
-      kind: 'ResourceQuota',
-      metadata: { name: 'one-pod' },
-      spec: { hard: { pods: '1' } },
-    };
-    const path = `/api/v1/namespaces/${namespace}/resourcequotas`;
-    await world.plane.admin.json({ method: 'POST', path, body: quota });
-    await waitFor(
-      async () =>
-        (await world.plane.kubectl(['get', 'resourcequota', '-n', namespace, '-o', 'json'])).includes('"used"'),
-      { deadlineMs: 10_000, what: 'the quota to be in force' },
-    );
+  it('makes the whole gang or none of it: whichever pod a quota refuses, the others are removed, and it is tried again', async () => {
+    const more = ['node-c', 'node-d'];
+    await Promise.all(more.map((name) => world.node(name, 2)));
     await world.operator();
-    const job = await world.job(namespace, 'too-big');
-    const said = await waitFor(
-      async () => {
-        const events = await world.plane.kubectl(['get', 'events', '-n', namespace, '-o', 'json']);
-        const { items } = JSON.parse(events) as { items: readonly { reason: string; message: string }[] };
-        return items.find(({ reason }) => reason === 'CannotProceed');
-      },
-      { deadlineMs: 20_000, what: 'an event that says why' },
-    );
-    expect(said.message).toContain('exceeded quota: one-pod');
-    expect((await world.pods(namespace)).every(({ spec }) => spec.nodeName === undefined)).toBe(true);
-    expect((await world.readJob(namespace, job.metadata.name)).status?.attempts?.[0]?.stage).toBe('Creating');
-  }, 60_000);
+    try {
+      for (const admitted of [0, 1, 2, 3]) {
+        const namespace = await world.namespace();
+        await quotaOfPods(namespace, admitted);
+        const job = await world.job(namespace, 'too-big', {
+          layout: { dataParallelDegree: 4 },
+          resources: { gpusPerNode: 1 },
+          restartPolicy: { maxRestarts: 0, delaySeconds: 0 },
+        });
+        const isUndone = ({ status }: TrainingJob): boolean => status?.attempts?.[0]?.stage === 'Ended';
+        const undone = await world.until(job, 'undone', isUndone);
+        expect(undone.status?.attempts?.[0]).toMatchObject({
+          outcome: 'Failed',
+          reason: 'PodsRefused',
+          charged: false,
+        });
+        const waits = await world.until(job, 'waiting', ({ status }) => status?.state === 'Queued');
+        const placed = waits.status?.conditions?.find(({ type }) => type === 'Placed');
+        expect([placed?.reason, placed?.message, waits.status?.summary]).toEqual([
+          'PodsRefused',
+          expect.stringContaining('exceeded quota: few-pods'),
+          expect.stringContaining('exceeded quota: few-pods'),
+        ]);
+        expect((await world.pods(namespace)).every(({ spec }) => spec.nodeName === undefined)).toBe(true);
+
+        await quotaOfPods(namespace, 4);
+        const runs = await world.until(job, 'running', ({ status }) => status?.state === 'Running');
+        expect(runs.status?.restarts.charged).toBe(0);
+        const epochs = (await world.pods(namespace)).map(({ metadata }) => Number(metadata.labels?.[LABELS.epoch]));
+        expect(epochs).toEqual([1, 2, 3, 4].map(() => runs.status?.epoch));
+        await world.plane.kubectl(['delete', 'trainingjob', '-n', namespace, 'too-big', '--wait=true']);
+      }
+    } finally {
+      await world.plane.kubectl(['delete', 'node', ...more]);
+    }
+  }, 90_000);
 
   it('suspends a job, and runs it again at another layout as a new epoch', async () => {
     await world.operator();
@@ -253,3 +264,19 @@ describe('the operator', () => {
     await world.until(job, 'cancelled', ({ status }) => status?.state === 'Cancelled');
   }, 60_000);
 });
+
+/** Puts a quota in force, or changes it, and waits until the cluster counts by it. */
+async function quotaOfPods(namespace: string, pods: number): Promise<void> {
+  const quota = {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: { name: 'few-pods', namespace },
+    spec: { hard: { pods: String(pods) } },
+  };
+  await world.plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(quota) });
+  const args = ['get', 'resourcequota', '-n', namespace, 'few-pods', '-o', 'jsonpath={.status.hard.pods}'];
+  await waitFor(async () => (await world.plane.kubectl(args)) === String(pods), {
+    deadlineMs: 10_000,
+    what: 'the quota to be in force',
+  });
+}

@@ -31,6 +31,8 @@ export const CONDITION_REASONS = {
     TopologyUnsatisfiable:
       'Enough GPUs exist, but no set of nodes keeps each tensor group in an NVLink domain and each data group in an island.',
     WaitingForRestartDelay: 'The previous attempt failed; the next epoch starts after the delay.',
+    PodsRefused:
+      'The cluster refused a pod of the last gang (quota, limits, policy); the message holds its words. It is tried again after a delay.',
     WaitingForPreviousEpoch: 'Pods of the previous epoch are still going away.',
     Suspended: 'Nothing is placed while the job is suspended.',
     Finished: 'The job is finished; its nodes are free.',

@@ -273,6 +273,11 @@ export const ATTEMPT_REASONS = {
     charged: false,
     meaning: 'The checkpoint to resume from did not verify; it is not used again.',
   },
+  PodsRefused: {
+    charged: false,
+    meaning:
+      'The cluster refused a pod of the gang (quota, limits, policy); those already made are removed, and it is tried again later.',
+  },
   NameConflict: { charged: false, meaning: 'A pod of the gang’s name exists and is not ours.' },
   SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
   CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },

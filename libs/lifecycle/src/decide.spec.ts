@@ -370,6 +370,68 @@ describe('what follows a failure', () => {
     expect(status.restarts).toEqual({ total: charged + 1, charged: charged + 1 });
   });
 
+  describe('when the cluster refuses a pod of the gang', () => {
+    const name = 'tiny-gpt-3f1c2b9e-e1-1';
+    const words = 'pods "x" is forbidden: exceeded quota: small';
+    const refusedPods = new Map([[name, words]]);
+    const creating = (status: Partial<TrainingJobStatus> = {}): Observed => {
+      const job = aJob({ status: aStatus({ attempts: [anAttempt({ stage: 'Creating' })], ...status }) });
+      return observe({
+        job,
+        placements: [aPlacement(job)],
+        pods: [aPod(job, { gated: true, phase: 'Pending' })],
+        refusedPods,
+      });
+    };
+
+    it('removes those already made, charges nothing and says so in its words', () => {
+      const { status, actions } = settled(creating());
+      expect(status.attempts?.at(-1)).toMatchObject({ stage: 'Stopping', reason: 'PodsRefused', charged: false });
+      expect(status.restarts.charged).toBe(0);
+      expect(status.summary).toContain(words);
+      expect(actions).toMatchObject([
+        { kind: 'refuseLaunchers' },
+        { kind: 'deletePods', pods: [{ name: 'tiny-gpt-3f1c2b9e-e1-0' }] },
+      ]);
+    });
+
+    it('waits with the words in summary and condition, and is no restart of something that ran', () => {
+      const refused = ended({
+        reason: 'PodsRefused',
+        charged: false,
+        message: `The cluster refuses pod ${name}: ${words}`,
+      });
+      const job = aJob({ status: aStatus({ attempts: [refused], notBefore: '2026-01-01T00:20:04Z' }) });
+      const { status } = settled(observe({ job, placements: [aPlacement(job)] }));
+      expect(status).toMatchObject({ state: 'Queued', summary: expect.stringContaining(words) as string });
+      expect(summaryOfCondition(status, 'Placed')).toBe('False/PodsRefused');
+      expect(findCondition(status.conditions, 'Placed')?.message).toContain(words);
+    });
+
+    it.each([
+      { times: 0, wantDelayMs: 1_000 },
+      { times: 3, wantDelayMs: 8_000 },
+      { times: 19, wantDelayMs: 300_000 },
+    ])(
+      'for the time after $times others it tries again after $wantDelayMs ms, for ever and free of charge',
+      ({ times, wantDelayMs }) => {
+        const earlier = Array.from({ length: times }, (_, index) =>
+          ended({ epoch: index + 1, reason: 'PodsRefused', charged: false }),
+        );
+        const epoch = times + 1;
+        const spec = { restartPolicy: { maxRestarts: 0, delaySeconds: 0 } };
+        const job = aJob({
+          spec,
+          status: aStatus({ epoch, attempts: [...earlier, anAttempt({ epoch, stage: 'Creating' })] }),
+        });
+        const again = new Map([[`tiny-gpt-3f1c2b9e-e${epoch}-0`, words]]);
+        const { status } = decide(observe({ job, placements: [aPlacement(job, { epoch })], refusedPods: again }), NOW);
+        expect(status.attempts?.at(-1)).toMatchObject({ reason: 'PodsRefused', charged: false, answer: 'Restart' });
+        expect(Date.parse(status.notBefore ?? '') - NOW.getTime()).toBe(wantDelayMs);
+      },
+    );
+  });
+
   it('is counted once, however often it is looked at', () => {
     expect(settled(aRunningJob({ pods: failing })).status.restarts).toEqual({ total: 1, charged: 1 });
   });

@@ -29,7 +29,7 @@ export type Action =
   /** Create with POST. AlreadyExists: read it live and look again; the recorded one is continued. */
   | { readonly kind: 'createPlacement'; readonly name: string; readonly spec: PlacementSpec }
   | { readonly kind: 'deletePlacements'; readonly placements: readonly PodReference[] }
-  /** Create the gated pod of `podIndex`. AlreadyExists: read it live and show it among `pods` (ours or not). */
+  /** Create the gated pod of `podIndex`. AlreadyExists: read it live and show it among `pods` (ours or not). Refused for good: show it in `refusedPods`. */
   | { readonly kind: 'createPod'; readonly name: string; readonly podIndex: number; readonly placement: PlacementSpec }
   /** Read these names live; show what exists among `pods`, and the absent ones in `confirmedMissing`. */
   | { readonly kind: 'confirmMissingPods'; readonly names: readonly string[] }

@@ -86,12 +86,15 @@ function placedClaim(ledger: Ledger, facts: Facts, next: NextEpoch): Claim<'Plac
       return { holds: false, reason: 'WaitingForCapacity', message: 'Nothing is placed before the spec is accepted.' };
     case 'afterPreviousEpoch':
       return { holds: false, reason: 'WaitingForPreviousEpoch', message: next.message };
-    case 'delayed':
+    case 'delayed': {
+      const refused = refusal(ledger);
+      if (refused !== undefined) return { holds: false, reason: 'PodsRefused', message: refused };
       return {
         holds: false,
         reason: 'WaitingForRestartDelay',
         message: `Epoch ${ledger.epoch + 1} starts after the delay.`,
       };
+    }
     case 'waiting':
       return { holds: false, reason: 'WaitingForCapacity', message: next.message };
     case 'unsatisfiable':
@@ -99,6 +102,12 @@ function placedClaim(ledger: Ledger, facts: Facts, next: NextEpoch): Claim<'Plac
     case 'placing':
       return { holds: false, reason: 'Placing', message: `Epoch ${ledger.epoch + 1} is being placed.` };
   }
+}
+
+/** The cluster's words, where it refused the last gang's pods. */
+function refusal(ledger: Ledger): string | undefined {
+  const last = ledger.attempts.at(-1);
+  return last?.reason === 'PodsRefused' ? `${firstLine(last.message ?? '')} It is tried again.` : undefined;
 }
 
 const IMAGE_PROBLEM = /^(ErrImage|ImagePull|ImageInspect|InvalidImage|RegistryUnavailable|SignatureValidation)/;
@@ -177,7 +186,7 @@ function stateOf(ledger: Ledger, facts: Facts): JobState {
   if (facts.deleting || (facts.cancel && attempt !== undefined)) return 'Stopping';
   if (attempt === undefined) {
     if (facts.suspend) return 'Suspended';
-    return ledger.attempts.at(-1)?.outcome === 'Failed' ? 'Restarting' : 'Queued';
+    return ledger.attempts.at(-1)?.outcome === 'Failed' && refusal(ledger) === undefined ? 'Restarting' : 'Queued';
   }
   if (attempt.stage === 'Stopping') return stoppingState(attempt, facts);
   return attempt.runningAt === undefined ? 'Starting' : 'Running';

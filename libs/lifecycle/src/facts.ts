@@ -28,6 +28,7 @@ export interface Facts {
   readonly placements: readonly Placement[];
   readonly checkpoints: readonly Checkpoint[];
   readonly confirmedMissing: ReadonlySet<string>;
+  readonly refusedPods: ReadonlyMap<string, string>;
   readonly observed: Observed;
 }
 
@@ -52,6 +53,7 @@ export function factsOf(observed: Observed): Facts {
     placements: observed.placements.filter((placement) => placement.spec?.jobUid === uid && isUsable(placement.spec)),
     checkpoints: observed.checkpoints.filter((checkpoint) => checkpoint.spec?.jobUid === uid),
     confirmedMissing: observed.confirmedMissing ?? new Set(),
+    refusedPods: observed.refusedPods ?? new Map(),
     observed,
   };
 }

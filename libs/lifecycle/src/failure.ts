@@ -27,6 +27,7 @@ interface Suspect extends Failure {
  */
 const ORIGIN_FIRST: readonly AttemptReason[] = [
   'NameConflict',
+  'PodsRefused',
   'DoNotRestart',
   'CheckpointUnreadable',
   'RendezvousPortLost',
@@ -105,6 +106,10 @@ function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     if (facts.foreignPodNames.has(name)) {
       const message = `Pod ${name} exists and does not belong to this job; delete it, then make the job anew.`;
       return [{ ...about, podIndex, reason: 'NameConflict', message }];
+    }
+    const refusal = attempt.stage === 'Creating' ? facts.refusedPods.get(name) : undefined;
+    if (refusal !== undefined) {
+      return [{ ...about, podIndex, reason: 'PodsRefused', message: `The cluster refuses pod ${name}: ${refusal}` }];
     }
     const node = placementOf(facts, attempt.epoch)?.spec.nodes[podIndex];
     const state = nodeStateOf(facts, node);

@@ -128,6 +128,10 @@ function attemptEvents(attempt: Attempt, earlier: Attempt | undefined, facts: Fa
 function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
   const { epoch, stoppingAt, endedAt, outcome, answer, charged } = attempt;
   const message = attempt.message ?? 'The reason was not recorded.';
+  if (attempt.reason === 'PodsRefused' && stoppingAt !== undefined) {
+    const told = event('Waiting', { epoch, at: stoppingAt, severity: 'warning', message });
+    return [{ ...told, key: `${told.key}/PodsRefused` }];
+  }
   if (outcome === 'Failed' && stoppingAt !== undefined) {
     const failed = event('RankFailed', {
       epoch,

@@ -23,6 +23,8 @@ export interface Observed {
   readonly nodeStates: ReadonlyMap<string, NodeState>;
   /** Pod names that a live read (not a cache) found absent: the answer to action confirmMissingPods. */
   readonly confirmedMissing?: ReadonlySet<string>;
+  /** Pods that the cluster refused for good (quota, limits, policy), by name, with its words: an answer to action createPod. */
+  readonly refusedPods?: ReadonlyMap<string, string>;
   /** Newest report of the gang's steps that the operator holds in memory, if any. */
   readonly progress?: ObservedProgress;
 }

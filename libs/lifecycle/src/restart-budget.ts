@@ -9,6 +9,8 @@ interface RestartPolicy {
 /** Free restarts in a row that led nowhere; the next one is charged, so that nothing restarts for ever. */
 export const MAX_FREE_RESTARTS_IN_A_ROW = 10;
 const MAX_DELAY_SECONDS = 300;
+/** First pause after the cluster refused pods, where the policy asks for less: a quota does not change at once. */
+const REFUSED_DELAY_SECONDS = 1;
 
 /** What answers the failure of the ledger's last attempt, and whether the budget pays for it. */
 export function answerTo(
@@ -20,8 +22,10 @@ export function answerTo(
   if (reason === 'DoNotRestart' || reason === 'NameConflict') {
     return { answer: 'GiveUp', charged: ATTEMPT_REASONS[reason].charged };
   }
-  const charged =
-    ATTEMPT_REASONS[reason].charged || freeFailuresInARow(ledger.attempts.slice(0, -1)) >= MAX_FREE_RESTARTS_IN_A_ROW;
+  // Nothing ran, so nothing can run for ever: it waits, as for capacity, until somebody makes room.
+  if (reason === 'PodsRefused') return { answer: 'Restart', charged: false };
+  const started = ledger.attempts.slice(0, -1).filter((attempt) => attempt.reason !== 'PodsRefused');
+  const charged = ATTEMPT_REASONS[reason].charged || freeFailuresInARow(started) >= MAX_FREE_RESTARTS_IN_A_ROW;
   return { answer: charged && ledger.restarts.charged >= policy.maxRestarts ? 'GiveUp' : 'Restart', charged };
 }
 
@@ -33,7 +37,8 @@ export function restartDelayMs(ledger: Ledger, policy: RestartPolicy): number {
   const failed = ledger.attempts.at(-1);
   const doublings =
     failed?.charged === true ? ledger.restarts.charged - 1 : freeFailuresInARow(ledger.attempts.slice(0, -1));
-  const seconds = policy.delaySeconds * 2 ** Math.min(Math.max(0, doublings), 20);
+  const first = Math.max(policy.delaySeconds, failed?.reason === 'PodsRefused' ? REFUSED_DELAY_SECONDS : 0);
+  const seconds = first * 2 ** Math.min(Math.max(0, doublings), 20);
   return 1000 * Math.min(seconds, Math.max(MAX_DELAY_SECONDS, policy.delaySeconds));
 }
 

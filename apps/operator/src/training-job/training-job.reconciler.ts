@@ -1,7 +1,7 @@
 import { saveDirectoryOf } from '@coxswain/checkpoint';
 import { renderRank } from '@coxswain/engines';
 import { POD_PATHS, TrainingJobSpec, type Placement, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
-import { isConflict, isRetryable, NotLeadingError } from '@coxswain/kube';
+import { isConflict, isForbidden, isInvalid, isRetryable, isUnauthorizedVerb, NotLeadingError } from '@coxswain/kube';
 import {
   decide,
   sameStatus,
@@ -44,9 +44,9 @@ export class TrainingJobReconciler {
 
   /** Reconciles the job of that key (`namespace/name`). Throws when the cluster refused or was away: try again later. */
   async reconcile(key: string): Promise<{ readonly requeueAfterMs?: number }> {
-    let confirmedMissing: ReadonlySet<string> = new Set();
+    let found: Findings = { missing: new Set(), refused: new Map() };
     for (let pass = 0; pass < MAX_PASSES; pass += 1) {
-      const { job, decision } = await this.#look(key, confirmedMissing);
+      const { job, decision } = await this.#look(key, found);
       if (job === undefined || decision === undefined) return {};
       if (!sameStatus(job.status, decision.status)) {
         await this.#record(job, decision);
@@ -54,16 +54,13 @@ export class TrainingJobReconciler {
       }
       const { requeueAfterMs } = decision;
       if (decision.actions.length === 0) return requeueAfterMs === undefined ? {} : { requeueAfterMs };
-      confirmedMissing = await this.#perform(job, decision.actions);
+      found = await this.#perform(job, decision.actions);
     }
     // Every pass found something to do. The next round comes soon, behind the other jobs.
     return { requeueAfterMs: RETRY_SOON_MS };
   }
 
-  async #look(
-    key: string,
-    confirmedMissing: ReadonlySet<string>,
-  ): Promise<{ readonly job?: TrainingJob; readonly decision?: Decision }> {
+  async #look(key: string, found: Findings): Promise<{ readonly job?: TrainingJob; readonly decision?: Decision }> {
     const { store, now, progressOf } = this.#options;
     const before = store.findJob(key);
     if (before === undefined) return {};
@@ -84,7 +81,8 @@ export class TrainingJobReconciler {
         checkpoints: store.checkpointsOf(job),
         capacity: () => store.capacityFor(job),
         nodeStates,
-        confirmedMissing,
+        confirmedMissing: found.missing,
+        refusedPods: found.refused,
         ...(progress === undefined ? {} : { progress }),
       },
       now(),
@@ -105,20 +103,20 @@ export class TrainingJobReconciler {
     }
   }
 
-  /** Performs actions in order, those of one kind side by side; answers with the pods that the cluster turned out not to have. */
-  async #perform(job: TrainingJob, actions: readonly Action[]): Promise<ReadonlySet<string>> {
-    const missing = new Set<string>();
+  /** Performs actions in order, those of one kind side by side; answers with what the cluster said that no cache shows. */
+  async #perform(job: TrainingJob, actions: readonly Action[]): Promise<Findings> {
+    const found = { missing: new Set<string>(), refused: new Map<string, string>() };
     for (const group of groupedByKind(actions)) {
-      const results = await Promise.allSettled(group.map((action) => this.#performOne(job, action, missing)));
+      const results = await Promise.allSettled(group.map((action) => this.#performOne(job, action, found)));
       const failed = results.find((result) => result.status === 'rejected');
       if (failed === undefined) continue;
       if (needsAPerson(failed.reason)) this.#options.warn(job, messageOf(failed.reason));
       throw failed.reason;
     }
-    return missing;
+    return found;
   }
 
-  async #performOne(job: TrainingJob, action: Action, missing: Set<string>): Promise<void> {
+  async #performOne(job: TrainingJob, action: Action, found: WritableFindings): Promise<void> {
     const { store } = this.#options;
     switch (action.kind) {
       case 'addFinalizer':
@@ -133,11 +131,14 @@ export class TrainingJobReconciler {
         await Promise.all(action.placements.map((placement) => store.deletePlacement(job, placement)));
         return undefined;
       case 'createPod':
-        return store.createPod(job, this.#manifest(job, action));
+        return store.createPod(job, this.#manifest(job, action)).catch((error: unknown) => {
+          if (!isRefusal(error)) throw error;
+          found.refused.set(action.name, messageOf(error));
+        });
       case 'confirmMissingPods':
         await Promise.all(
           action.names.map(async (name) => {
-            if (!(await store.readLivePod(job, name))) missing.add(name);
+            if (!(await store.readLivePod(job, name))) found.missing.add(name);
           }),
         );
         return undefined;
@@ -180,6 +181,17 @@ export class TrainingJobReconciler {
   }
 }
 
+interface WritableFindings {
+  readonly missing: Set<string>;
+  readonly refused: Map<string, string>;
+}
+
+/** Pods that the cluster does not have, and those that it refuses to make, in its words. */
+interface Findings {
+  readonly missing: ReadonlySet<string>;
+  readonly refused: ReadonlyMap<string, string>;
+}
+
 /** Enough for a gang's whole start (finalizer, placement, status, pods, status, gates, status) in one go. */
 const MAX_PASSES = 12;
 const RETRY_SOON_MS = 1_000;
@@ -215,6 +227,11 @@ function groupedByKind(actions: readonly Action[]): readonly (readonly Action[])
 /** A quota, a policy or the object itself stands in the way: only somebody who changes one of them helps. */
 function needsAPerson(error: unknown): boolean {
   return !isRetryable(error) && !isConflict(error) && !(error instanceof NotLeadingError);
+}
+
+/** Admission or validation said no to the object itself, as it will again. An operator that lacks a right says nothing of the pod. */
+function isRefusal(error: unknown): boolean {
+  return (isForbidden(error) && !isUnauthorizedVerb(error)) || isInvalid(error);
 }
 
 function messageOf(error: unknown): string {
