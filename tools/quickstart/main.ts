@@ -44,6 +44,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const job = await train(system, { options, progress, signal: abort.signal });
     progress.say(`\nDone in ${secondsSince(started)}.`);
     if (options.keep) await keepRunning(progress, abort.signal);
+    else progress.say('It is stopped now; `npm run quickstart -- --keep` leaves it running until Ctrl-C.');
     return job.state === 'Complete' ? 0 : 1;
   } catch (error) {
     if (!(abort.signal.reason instanceof Interrupted)) throw error;
