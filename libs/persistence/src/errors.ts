@@ -24,6 +24,13 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   );
 }
 
+/** A parameter holds text that PostgreSQL cannot store: a NUL, or half of a surrogate pair. */
+export function isUnstorableText(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return false;
+  // 22021: NUL in text; 22P05: NUL in jsonb; the other half has no code of its own.
+  return error.code === '22021' || error.code === '22P05' || /invalid input syntax for type json/.test(error.message);
+}
+
 /** Nothing is wrong with the statement: the database is away, restarting, out of connections or asks to try again. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;

@@ -1,6 +1,6 @@
 import type { Problem } from '@coxswain/api-types';
 import { DomainError, type DomainErrorCode } from '@coxswain/domain-error';
-import { isUnavailable } from '@coxswain/persistence';
+import { isUnavailable, isUnstorableText } from '@coxswain/persistence';
 
 /** HTTP status of every code. A new code does not compile until it is here. */
 export const STATUS_BY_CODE: Record<DomainErrorCode, number> = {
@@ -44,6 +44,11 @@ export function toDomainError(error: unknown): DomainError | undefined {
   if (error instanceof DomainError) return error;
   if (isUnavailable(error)) {
     return new DomainError('UNAVAILABLE', 'the database does not answer at the moment; try again in a second');
+  }
+  if (isUnstorableText(error)) {
+    const detail =
+      'a text of the request holds a NUL or half of a surrogate pair, which cannot be stored; leave it out';
+    return new DomainError('INVALID_REQUEST', detail);
   }
   return fromHttpError(error);
 }

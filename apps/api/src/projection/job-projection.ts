@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LABELS, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
-import { firstOf, type Sql } from '@coxswain/persistence';
+import { firstOf, type Sql, storableJson, storableText } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { FINAL_STATES, type RowState } from '../jobs/job-row.ts';
 import { notifyJobChanged } from '../outbox/outbox.ts';
@@ -43,10 +43,10 @@ export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): 
     [
       jobId,
       job.metadata.uid,
-      JSON.stringify(job.spec),
-      JSON.stringify(status),
+      storableJson(job.spec),
+      storableJson(status),
       state,
-      status.summary ?? (state === 'Deleting' ? 'The job is being deleted.' : 'The operator has not looked at it yet.'),
+      storableText(status.summary ?? summaryWithoutStatus(state)),
       job.metadata.resourceVersion,
       FINAL_STATES.has(state),
       finishTimeOf(job),
@@ -58,7 +58,7 @@ export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): 
      SELECT $1, $2, (attempt ->> 'epoch')::integer, attempt FROM jsonb_array_elements($3::jsonb) AS attempt
      ON CONFLICT (cluster_id, job_uid, epoch) DO UPDATE SET attempt = excluded.attempt
        WHERE attempts.attempt IS DISTINCT FROM excluded.attempt`,
-    [cluster.id, job.metadata.uid, JSON.stringify(attempts)],
+    [cluster.id, job.metadata.uid, storableJson(attempts)],
   );
   await notifyJobChanged(sql, jobId);
   return { jobId, changed: true };
@@ -126,7 +126,7 @@ async function insertRow(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<
     `INSERT INTO jobs (id, cluster_id, uid, project_id, namespace, name, spec, state, created_at)
      SELECT $1, $2, $3, (SELECT project_id FROM project_namespaces WHERE cluster_id = $2 AND namespace = $4), $4, $5, $6, 'Queued',
             coalesce($7::timestamptz, now())`,
-    [id, cluster.id, uid, namespace, name, JSON.stringify(job.spec), creationTimestamp ?? null],
+    [id, cluster.id, uid, namespace, name, storableJson(job.spec), creationTimestamp ?? null],
   );
   return id;
 }
@@ -134,6 +134,10 @@ async function insertRow(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<
 /** Why a name could not be had. */
 export function nameTakenSentence(name: string): string {
   return `The name "${name}" is taken in the cluster by a job that was not made by this request; choose another name.`;
+}
+
+function summaryWithoutStatus(state: RowState): string {
+  return state === 'Deleting' ? 'The job is being deleted.' : 'The operator has not looked at it yet.';
 }
 
 function stateOf(job: TrainingJob, deleteAsked: boolean): RowState {

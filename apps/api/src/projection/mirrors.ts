@@ -1,6 +1,6 @@
 import { type Checkpoint, NODE_LABELS, type Placement } from '@coxswain/api-types';
 import type { KubeObject } from '@coxswain/kube';
-import type { Sql } from '@coxswain/persistence';
+import { type Sql, storableJson, storableText } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 
 /** Which object is gone, and up to which resourceVersion everything was seen. */
@@ -26,9 +26,9 @@ export async function projectCheckpoint(sql: Sql, cluster: Cluster, checkpoint: 
       namespace,
       name,
       checkpoint.spec.jobUid,
-      JSON.stringify(checkpoint.spec),
+      storableJson(checkpoint.spec),
       checkpoint.status?.state ?? 'Complete',
-      checkpoint.status?.message ?? null,
+      checkpoint.status?.message === undefined ? null : storableText(checkpoint.status.message),
       resourceVersion,
       creationTimestamp,
     ],
@@ -50,7 +50,7 @@ export async function projectPlacement(sql: Sql, cluster: Cluster, placement: Pl
       name,
       placement.spec.jobUid,
       placement.spec.epoch,
-      JSON.stringify(placement.spec),
+      storableJson(placement.spec),
       resourceVersion,
     ],
   );

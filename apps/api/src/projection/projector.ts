@@ -12,7 +12,7 @@ import {
   WorkQueue,
 } from '@coxswain/kube';
 import { jobEvents } from '@coxswain/lifecycle';
-import { type Database, isUnavailable, type Sql } from '@coxswain/persistence';
+import { type Database, isUnavailable, type Sql, storableJson } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
 import { collectionOf } from '../cluster/resources.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
@@ -175,10 +175,13 @@ export class Projector {
 
   async #projectJobWithEvents(sql: Sql, job: TrainingJob): Promise<void> {
     const { jobId } = await projectJob(sql, this.#parts.cluster, job);
+    const { uid, namespace } = job.metadata;
+    // Whoever may write in another namespace may write any UID: only what is beside the job tells of it.
+    const isBeside = (object: KubeObject): boolean => object.metadata.namespace === namespace;
     const events = jobEvents({
       job,
-      checkpoints: this.#checkpoints.byIndex(BY_JOB, job.metadata.uid),
-      placements: this.#placements.byIndex(BY_JOB, job.metadata.uid),
+      checkpoints: this.#checkpoints.byIndex(BY_JOB, uid).filter(isBeside),
+      placements: this.#placements.byIndex(BY_JOB, uid).filter(isBeside),
     });
     // The row is locked by now, so ids grow in the order of commits: a reader that goes on after an id misses nothing.
     const inserted = await sql.query(
@@ -190,7 +193,7 @@ export class Projector {
         WHERE NOT EXISTS (SELECT 1 FROM job_events known WHERE known.job_id = $1 AND known.key = e.key)
         ORDER BY e.position
        ON CONFLICT (job_id, key) DO NOTHING RETURNING id`,
-      [jobId, JSON.stringify(events)],
+      [jobId, storableJson(events)],
     );
     if (inserted.rows.length > 0) await notifyJobChanged(sql, jobId);
   }

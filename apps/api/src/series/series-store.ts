@@ -1,5 +1,5 @@
 import type { SeriesFrame } from '@coxswain/api-types';
-import type { Database } from '@coxswain/persistence';
+import { type Database, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { JOB_CHANNEL } from '../outbox/outbox.ts';
 
@@ -50,7 +50,7 @@ export class SeriesStore {
                change = nextval('step_changes')
            WHERE (steps.loss IS NULL AND excluded.loss IS NOT NULL) OR (steps.tokens IS NULL AND excluded.tokens IS NOT NULL)
               OR (steps.grad_norm IS NULL AND excluded.grad_norm IS NOT NULL) OR excluded.step_time_ms > steps.step_time_ms`,
-        [this.#cluster.id, JSON.stringify(steps)],
+        [this.#cluster.id, storableJson(steps)],
       );
       await sql.query(
         `INSERT INTO rank_steps (cluster_id, job_uid, rank, epoch, step, step_time_ms, timings_ms, at)
@@ -60,7 +60,7 @@ export class SeriesStore {
            SET epoch = excluded.epoch, step = excluded.step, step_time_ms = excluded.step_time_ms,
                timings_ms = excluded.timings_ms, at = excluded.at
            WHERE (excluded.epoch, excluded.step) > (rank_steps.epoch, rank_steps.step)`,
-        [this.#cluster.id, JSON.stringify(latestPerRank(frames))],
+        [this.#cluster.id, storableJson(latestPerRank(frames))],
       );
       const uids = [...new Set(frames.map((frame) => frame.jobUid))];
       await sql.query('SELECT pg_notify($3, id::text) FROM jobs WHERE cluster_id = $1 AND uid = ANY ($2::text[])', [

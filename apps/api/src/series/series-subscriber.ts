@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SERIES_PATH, SeriesFrame } from '@coxswain/api-types';
 import { type KubeClient, resourcePath } from '@coxswain/kube';
+import { isUnavailable } from '@coxswain/persistence';
 import type { Logger, Metrics } from '@coxswain/telemetry';
 import type { Config } from '../config/config.ts';
 import type { Gap, SeriesStore, StepFrame } from './series-store.ts';
@@ -175,10 +176,33 @@ export class SeriesSubscriber {
       this.#gaps = this.#gaps.slice(gaps.length);
       this.#parts.metrics.frames.inc({ outcome: 'stored' }, frames.length);
     } catch (error) {
+      if (!isUnavailable(error)) return this.#storeOneByOne(frames, gaps);
       this.#parts.logger.warn(
         { reason: (error as Error).message, waiting: this.#frames.length },
         'series could not be stored; trying again',
       );
+    }
+  }
+
+  /** The database refuses something in the batch: whoever sent it loses that frame, and nobody else loses anything. */
+  async #storeOneByOne(frames: readonly StepFrame[], gaps: readonly Gap[]): Promise<void> {
+    const { store, metrics, logger } = this.#parts;
+    this.#gaps = this.#gaps.slice(gaps.length);
+    await store.write([], gaps).catch(() => undefined);
+    for (const frame of frames) {
+      try {
+        await store.write([frame], []);
+        metrics.frames.inc({ outcome: 'stored' });
+      } catch (error) {
+        // What is left waits for the database with the next batch.
+        if (isUnavailable(error)) return;
+        metrics.frames.inc({ outcome: 'refused' });
+        logger.warn(
+          { jobUid: frame.jobUid, reason: (error as Error).message },
+          'a frame cannot be stored; it is dropped',
+        );
+      }
+      this.#frames.shift();
     }
   }
 }
