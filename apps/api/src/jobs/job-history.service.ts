@@ -98,8 +98,9 @@ export class JobHistoryService {
     const row = await this.#jobs.requireRow(principal, address);
     const placement = firstOf(
       await this.#database.query<{ epoch: number; spec: PlacementSpec }>(
-        'SELECT epoch, spec FROM placements WHERE cluster_id = $1 AND job_uid = $2 ORDER BY epoch DESC LIMIT 1',
-        [this.#cluster.id, row.uid],
+        `SELECT epoch, spec FROM placements WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3
+          ORDER BY epoch DESC LIMIT 1`,
+        [this.#cluster.id, row.uid, row.namespace],
       ),
     );
     if (placement === undefined || row.uid === null) return { epoch: row.status.epoch ?? 0, items: [] };
@@ -137,10 +138,11 @@ export class JobHistoryService {
       message: string | null;
       created_at: Date;
       deleted_at: Date | null;
-    }>('SELECT * FROM checkpoints WHERE cluster_id = $1 AND job_uid = $2 ORDER BY created_at, name', [
-      this.#cluster.id,
-      row.uid,
-    ]);
+    }>(
+      // A UID is no secret: an object of another namespace that carries it is somebody else’s.
+      'SELECT * FROM checkpoints WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3 ORDER BY created_at, name',
+      [this.#cluster.id, row.uid, row.namespace],
+    );
     return {
       items: found.rows.map((checkpoint) => ({
         ...checkpoint.spec,

@@ -44,8 +44,9 @@ export class JobLogsService {
     const row = await this.#jobs.requireRow(principal, address);
     const placement = firstOf(
       await this.#database.query<{ epoch: number; spec: PlacementSpec }>(
-        'SELECT epoch, spec FROM placements WHERE cluster_id = $1 AND job_uid = $2 ORDER BY epoch DESC LIMIT 1',
-        [this.#cluster.id, row.uid],
+        `SELECT epoch, spec FROM placements WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3
+          ORDER BY epoch DESC LIMIT 1`,
+        [this.#cluster.id, row.uid, row.namespace],
       ),
     );
     if (placement === undefined)

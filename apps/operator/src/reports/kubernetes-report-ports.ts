@@ -137,7 +137,9 @@ export class KubernetesReportPorts implements ReportPorts {
     const { placements } = this.#options.cache;
     const { uid, namespace } = job.metadata;
     const isOf = (spec: PlacementSpec): boolean => spec.jobUid === uid && spec.epoch === epoch;
-    const cached = placements.view(uid, placements.store.byIndex(BY_JOB, uid)).find(({ spec }) => isOf(spec));
+    const cached = placements
+      .view(uid, placements.store.byIndex(BY_JOB, uid))
+      .find(({ metadata, spec }) => metadata.namespace === namespace && isOf(spec));
     const name = job.status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.placement;
     if (cached !== undefined || name === undefined) return cached?.spec;
     const live = await this.#getOrUndefined<{ readonly spec: PlacementSpec }>(placementsPath({ namespace, name }));

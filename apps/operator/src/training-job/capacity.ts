@@ -55,7 +55,8 @@ export class Capacity {
   /** Whether pods of this placement may still be made: its job lives, its epoch is the newest and has not been told to stop. */
   #isActive(placement: Placement): boolean {
     const cached = this.#cache.jobs.store.byIndex(BY_UID, placement.spec.jobUid)[0];
-    if (cached === undefined) return false;
+    // A placement beside no job of its UID is a stranger's, and holds nothing.
+    if (cached === undefined || cached.metadata.namespace !== placement.metadata.namespace) return false;
     const { status } = this.#cache.jobs.newest(cached);
     if (isTrue(status?.conditions, 'Complete') || isTrue(status?.conditions, 'Failed')) return false;
     const epoch = status?.epoch ?? 0;
