@@ -3,7 +3,9 @@ import { Readable } from 'node:stream';
 import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { isDomainError } from '@coxswain/domain-error';
 import { Caller } from '../auth/auth.guard.ts';
+import { Authenticator } from '../auth/authenticator.ts';
 import type { Principal } from '../auth/principal.ts';
 import { EventStreamService } from '../events/event-stream.service.ts';
 import type { OpenStreams } from '../events/open-streams.ts';
@@ -22,21 +24,28 @@ const LogsQuery = z.strictObject({
 });
 type LogsQuery = z.infer<typeof LogsQuery>;
 
+/** How often the token behind an open log is looked at again. */
+const CHECK_AGAIN_MS = 2_000;
+
 /** Answers that go on for as long as somebody reads. */
 @Controller('v1/projects/:project/jobs/:jobId')
 export class JobStreamsController {
   readonly #events: EventStreamService;
   readonly #logs: JobLogsService;
   readonly #streams: OpenStreams;
+  readonly #authenticator: Authenticator;
 
+  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
     @Inject(EventStreamService) events: EventStreamService,
     @Inject(JobLogsService) logs: JobLogsService,
     @Inject(OPEN_STREAMS) streams: OpenStreams,
+    @Inject(Authenticator) authenticator: Authenticator,
   ) {
     this.#events = events;
     this.#logs = logs;
     this.#streams = streams;
+    this.#authenticator = authenticator;
   }
 
   @Get('events/stream')
@@ -79,6 +88,12 @@ export class JobStreamsController {
     const gone = new AbortController();
     reply.raw.on('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, this.#streams.stopped]);
+    // A followed log can outlive its reader’s right to it.
+    const checking = setInterval(() => {
+      this.#authenticator.authenticate(request.headers.authorization).catch((error: unknown) => {
+        if (isDomainError(error)) gone.abort();
+      });
+    }, CHECK_AGAIN_MS);
     try {
       const body = await this.#logs.open(caller, addressOf(request), { ...query, signal });
       reply.hijack();
@@ -90,6 +105,7 @@ export class JobStreamsController {
       // Whether reader or pod left first, the answer has ended.
       await pipeline(Readable.from(body), reply.raw).catch(() => undefined);
     } finally {
+      clearInterval(checking);
       leave();
     }
   }
