@@ -115,6 +115,13 @@ describe('a pod of a gang', () => {
     ]);
   });
 
+  it('passes on what looks like a reference to a variable as it was written', () => {
+    const engine = { command: ['sh', '-c', 'echo $$ $(COXSWAIN_TOKEN_FILE)'], env: { PRICE: '$(A) $$5' } };
+    const pod = podOf({ context: { engine } });
+    expect(pod.spec.containers[0]?.command.at(-1)).toBe('echo $$$$ $$(COXSWAIN_TOKEN_FILE)');
+    expect(envOf(pod)['PRICE']).toBe('$$(A) $$$$5');
+  });
+
   it('never lets a user’s variable replace one of ours', () => {
     const engine = { ...context.engine, env: { [POD_ENV.epoch]: '99', MINE: 'yes' } };
     const env = podOf({ context: { engine } }).spec.containers[0]?.env ?? [];

@@ -88,7 +88,7 @@ export function toPod(
         {
           name: CONTAINERS.trainer,
           image: job.spec.engine.image,
-          command: [POD_PATHS.launcher, 'run', '--', ...context.engine.command],
+          command: [POD_PATHS.launcher, 'run', '--', ...context.engine.command.map(literally)],
           env: environment(gang, { podIndex, context }),
           resources: resources(job, ranks.length),
           securityContext,
@@ -184,7 +184,12 @@ function environment(
   const wanted = { ...context.engine.env };
   for (const { name, value: text } of job.spec.engine.env ?? []) wanted[name] = text;
   const users = Object.entries(wanted).filter(([name]) => !names.has(name) && !name.startsWith('COXSWAIN_'));
-  return [...users.map(([name, text]) => value(name, text)), ...written];
+  return [...users.map(([name, text]) => value(name, literally(text))), ...written];
+}
+
+/** The kubelet replaces `$(NAME)` and halves `$$`; a program is to be started with what the user wrote. */
+function literally(text: string): string {
+  return text.replaceAll('$', '$$$$');
 }
 
 function storage(placement: PlacementSpec, context: PodContext): readonly (readonly [string, string])[] {
