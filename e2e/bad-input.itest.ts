@@ -63,7 +63,12 @@ describe('a request that is wrong gets the status and a sentence that names what
       400,
       /model/,
     ],
-    ['a namespace of another project', job({ namespace: 'theirs', spec: sleeperSpec({ steps: 1 }) }), 400, /theirs|namespace/],
+    [
+      'a namespace of another project',
+      job({ namespace: 'theirs', spec: sleeperSpec({ steps: 1 }) }),
+      400,
+      /theirs|namespace/,
+    ],
     ['a body of 2 MB', job({ name: 'x'.repeat(2_000_000) }), 413, /1 MB|1,048,576|1048576|too large/i],
     ['something that is not JSON', '{"name": ', 400, /JSON/],
     ['deep nesting', '['.repeat(50_000) + ']'.repeat(50_000), 400, /nest|deep|object/i],

@@ -35,7 +35,6 @@ export class JobStreamsController {
   readonly #streams: OpenStreams;
   readonly #authenticator: Authenticator;
 
-  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
     @Inject(EventStreamService) events: EventStreamService,
     @Inject(JobLogsService) logs: JobLogsService,
