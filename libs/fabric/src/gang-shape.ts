@@ -1,5 +1,12 @@
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 
+/** A gang to be placed. */
+export interface GangRequest {
+  readonly layout: ParallelLayout;
+  /** Ranks per pod; default: as many as the nodes have GPUs, at most the world size. */
+  readonly gpusPerNode?: number;
+}
+
 /**
  * A gang as rows of pods. Ranks count tensor index fastest, then data, then pipeline, and pod `i` holds ranks `[i * r, (i + 1) * r)`. So
  *

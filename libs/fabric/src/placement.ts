@@ -1,16 +1,9 @@
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import type { Fabric, FabricCapacity, FabricNode } from './fabric.ts';
-import { type GangShape, gangShape } from './gang-shape.ts';
+import { type GangRequest, type GangShape, gangShape } from './gang-shape.ts';
 import { islandsFor } from './islands.ts';
 import { pack } from './pack.ts';
 import { unsatisfiableMessage, waitingMessage } from './why-not.ts';
-
-/** A gang to be placed. */
-export interface GangRequest {
-  readonly layout: ParallelLayout;
-  /** Ranks per pod; default: as many as the nodes have GPUs, at most the world size. */
-  readonly gpusPerNode?: number;
-}
 
 /**
  * waiting: an empty cluster would hold it, or the cluster is too small as yet. unsatisfiable: GPUs enough, but no set of nodes keeps the

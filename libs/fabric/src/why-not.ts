@@ -1,7 +1,6 @@
 import { formatLayout } from '@coxswain/layout';
 import type { Fabric, FabricNode } from './fabric.ts';
-import type { GangShape } from './gang-shape.ts';
-import type { GangRequest } from './placement.ts';
+import type { GangRequest, GangShape } from './gang-shape.ts';
 
 /** Why a gang that an empty cluster would hold cannot start now: what it needs, what is free, and what keeps the free ones apart. */
 export function waitingMessage(
