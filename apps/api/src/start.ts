@@ -7,7 +7,7 @@ import type { Infrastructure } from './app.module.ts';
 import type { Config } from './config/config.ts';
 import { LiveJobs } from './events/live-jobs.ts';
 import { OpenStreams } from './events/open-streams.ts';
-import { databaseCheck, Readiness } from './health/readiness.ts';
+import { databaseCheck, kubernetesVersionCheck, Readiness } from './health/readiness.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { PageTokens } from './http/page-token.ts';
 import { ensureBootstrapAdministrator, ensureCluster, ensurePageTokenSecret } from './infrastructure/installation.ts';
@@ -128,6 +128,7 @@ async function buildInfrastructure(config: Config, options: StartOptions): Promi
       fieldManager: 'coxswain-api',
       ...(config.kubeconfigPath === undefined ? {} : { kubeconfigPath: config.kubeconfigPath }),
     });
+  readiness.add(kubernetesVersionCheck(kube));
   return {
     config,
     database,

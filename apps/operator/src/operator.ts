@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ANNOTATIONS, type TrainingJob } from '@coxswain/api-types';
+import { ANNOTATIONS, type TrainingJob, versionProblem } from '@coxswain/api-types';
 import {
   createKubeClient,
   EventRecorder,
@@ -21,7 +21,6 @@ import { BY_NODE, BY_UID, createClusterCache, type ClusterCache } from './cluste
 import { leadingClient } from './cluster/leading-client.ts';
 import type { Config } from './config/config.ts';
 import { startHealthServer, type HealthServer } from './process/health-server.ts';
-import { versionProblem } from './process/kubernetes-version.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
 import { TokenReviewAuthenticator } from './reports/authenticator.ts';
 import { KubernetesReportPorts } from './reports/kubernetes-report-ports.ts';

@@ -15,6 +15,8 @@ export {
   SCHEDULING_GATE,
 } from './names.ts';
 export { jobPrefix } from './child-names.ts';
+export { versionProblem } from './kubernetes-version.ts';
+export type { ServerVersion } from './kubernetes-version.ts';
 export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isTrue } from './conditions.ts';
 export type { ConditionType, ReasonOf } from './conditions.ts';
 export type { ObjectMeta, OwnerReference } from './metadata.ts';

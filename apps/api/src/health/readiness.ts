@@ -1,3 +1,4 @@
+import { versionProblem, type ServerVersion } from '@coxswain/api-types';
 import type { Database } from '@coxswain/persistence';
 
 /** What must be so for this process to get requests. */
@@ -42,5 +43,23 @@ export function databaseCheck(database: Database): ReadinessCheck {
         () => undefined,
         () => 'does not answer',
       ),
+  };
+}
+
+/**
+ * The cluster is new enough. Asked until it answers once: a cluster that is away makes the API no less able to take requests,
+ * one that is too old does.
+ */
+export function kubernetesVersionCheck(kube: { version(): Promise<ServerVersion> }): ReadinessCheck {
+  let answer: { readonly problem: string | undefined } | undefined;
+  return {
+    name: 'kubernetes',
+    check: async () => {
+      answer ??= await kube.version().then(
+        (version) => ({ problem: versionProblem(version) }),
+        () => undefined,
+      );
+      return answer?.problem;
+    },
   };
 }

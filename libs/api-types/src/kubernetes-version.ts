@@ -1,4 +1,4 @@
-import { MINIMUM_KUBERNETES_MINOR } from '@coxswain/api-types';
+import { MINIMUM_KUBERNETES_MINOR } from './names.ts';
 
 /** What `/version` of an API server says. Distributions append to the minor number ("31+"). */
 export interface ServerVersion {
