@@ -61,6 +61,28 @@ describe('a rank that fails in every epoch', () => {
   }, 60_000);
 });
 
+describe('what is not the job’s fault', () => {
+  it('a lost race for the rendezvous port ends the epoch with its own reason and costs no restart', async () => {
+    const fault = { rank: 0, step: 1, kind: 'exit', code: 71, epoch: 1 } as const;
+    const job = await submit(project, 'port-race', sleeperSpec({ steps: 5, fault }));
+    const done = await jobIn(project, job.id, ['Complete']);
+    expect(done.attempts.map(({ outcome, reason, charged }) => [outcome, reason, charged])).toEqual([
+      ['Failed', 'RendezvousPortLost', false],
+      ['Succeeded', undefined, undefined],
+    ]);
+    expect(done.restarts).toEqual({ total: 1, charged: 0 });
+  }, 60_000);
+
+  it('two gangs at once on one machine meet each their own ranks', async () => {
+    const jobs = await Promise.all(['left', 'right'].map((name) => submit(project, name, sleeperSpec({ steps: 40 }))));
+    const running = await Promise.all(jobs.map((job) => jobIn(project, job.id, ['Running'])));
+    const nodes = await Promise.all(running.map(({ id }) => project.api.ranks({ project: project.name, id })));
+    expect(new Set(nodes.flatMap(({ items }) => items.map(({ node }) => node))).size).toBe(4);
+    const done = await Promise.all(jobs.map((job) => jobIn(project, job.id, ['Complete'])));
+    expect(done.map(({ epoch }) => epoch)).toEqual([1, 1]);
+  }, 60_000);
+});
+
 describe('a checkpoint', () => {
   it('whose save was cut off in the middle is never chosen', async () => {
     const spec = sleeperSpec({ steps: 30, saveEvery: 10 });
