@@ -15,6 +15,8 @@ export class FakeKubelet {
   });
   /** While it is false pods stay as they are: a kubelet that is away. */
   isAwake = true;
+  /** Shown every pod of every gang, about twenty times a second. */
+  onLook: (pods: readonly RawPod[]) => void = () => undefined;
   /** Nodes whose kubelet is away: what is bound to them stays as it is. */
   readonly lostNodes = new Set<string>();
   readonly #admin: AdminClient;
@@ -47,6 +49,7 @@ export class FakeKubelet {
       method: 'GET',
       path: `/api/v1/pods?labelSelector=${encodeURIComponent(LABELS.jobUid)}`,
     });
+    this.onLook(items);
     for (const pod of items) {
       if (pod.spec.nodeName === undefined || this.lostNodes.has(pod.spec.nodeName)) continue;
       const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}`;

@@ -4,10 +4,12 @@ import {
   freePort,
   installChart,
   startControlPlane,
+  startFaultProxy,
   startProcess,
   SYSTEM_NAMESPACE,
   waitFor,
   type ControlPlane,
+  type FaultProxy,
 } from '@coxswain/test-harness';
 import { createLogger } from '@coxswain/telemetry';
 import { readConfig } from '../config/config.ts';
@@ -26,9 +28,11 @@ export interface World {
   restoreNode(name: string): Promise<void>;
   /** A bound claim, without which the scheduler places no pod that names it. */
   claim(namespace: string, name: string): Promise<void>;
-  operator(options?: { readonly identity?: string; readonly environment?: Record<string, string> }): Promise<Operator>;
+  operator(options?: OperatorOptions): Promise<Operator>;
   /** The program itself as a process of its own, to be killed without warning. */
-  operatorProcess(): Promise<{ kill(): Promise<void> }>;
+  operatorProcess(options?: OperatorOptions): Promise<{ kill(): Promise<void> }>;
+  /** A proxy in front of the apiserver that goes with the world; operators that are given its `url` speak through it. */
+  faultProxy(): Promise<FaultProxy>;
   job(namespace: string, name: string, spec?: Partial<TrainingJobSpecInput>): Promise<TrainingJob>;
   readJob(namespace: string, name: string): Promise<TrainingJob>;
   /** Waits until the job looks as wanted (20 s unless told), and answers with it. */
@@ -37,6 +41,14 @@ export interface World {
   /** Deletes every job, waits until nothing of them is left, and stops the operators. */
   clear(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** How an operator differs from the usual. */
+export interface OperatorOptions {
+  readonly identity?: string;
+  readonly environment?: Record<string, string>;
+  /** Where it finds the apiserver; its own address unless given. */
+  readonly apiserverUrl?: string;
 }
 
 /** As much of a pod as the tests look at. */
@@ -74,10 +86,17 @@ export async function startWorld(): Promise<World> {
   const killable: (() => Promise<void>)[] = [];
   let namespaces = 0;
 
-  const environment = async (
-    options: Parameters<World['operator']>[0] = {},
-  ): Promise<Readonly<Record<string, string>>> => {
-    const kubeconfig = await plane.kubeconfigFor({ namespace: SYSTEM_NAMESPACE, serviceAccount: 'coxswain-operator' });
+  const proxies: FaultProxy[] = [];
+  const kubeconfigs = new Map<string, Promise<string>>();
+  const kubeconfigFor = (apiserverUrl: string): Promise<string> => {
+    const account = { namespace: SYSTEM_NAMESPACE, serviceAccount: 'coxswain-operator', apiserverUrl };
+    const known = kubeconfigs.get(apiserverUrl) ?? plane.kubeconfigFor(account);
+    kubeconfigs.set(apiserverUrl, known);
+    return known;
+  };
+
+  const environment = async (options: OperatorOptions = {}): Promise<Readonly<Record<string, string>>> => {
+    const kubeconfig = await kubeconfigFor(options.apiserverUrl ?? plane.url);
     const port = await freePort();
     return {
       COXSWAIN_KUBECONFIG: kubeconfig,
@@ -208,13 +227,19 @@ export async function startWorld(): Promise<World> {
       );
     },
     operator,
-    operatorProcess: async () => {
+    faultProxy: async () => {
+      const certificate = await plane.issueCertificate({ commonName: 'proxy', hosts: ['127.0.0.1'] });
+      const proxy = await startFaultProxy({ upstream: plane, certificate, caPem: plane.caPem });
+      proxies.push(proxy);
+      return proxy;
+    },
+    operatorProcess: async (options) => {
       const main = join(import.meta.dirname, '../main.ts');
       const handle = await startProcess({
         name: 'operator',
         command: process.execPath,
         args: [main],
-        env: { PATH: process.env['PATH'], ...(await environment({ identity: 'mortal' })) },
+        env: { PATH: process.env['PATH'], ...(await environment({ identity: 'mortal', ...options })) },
         logPath: join(plane.logsDirectory, 'operator.log'),
       });
       const kill = async (): Promise<void> => void (await handle.stop({ graceMs: 0 }));
@@ -268,6 +293,7 @@ export async function startWorld(): Promise<World> {
     stop: async () => {
       await Promise.allSettled(operators.map((running) => running.stop()));
       await Promise.all(killable.map((kill) => kill()));
+      await Promise.all(proxies.map((proxy) => proxy.close()));
       await kubelet.stop();
       await plane.stop();
     },

@@ -1,0 +1,55 @@
+/**
+ * Kills the operator at every write of a job's life, before it is sent, when its answer is lost and after it has arrived, and compares
+ * what becomes of the job with a clean life. Arguments: every how-manieth write to try (1), and the first one (0).
+ */
+import { differences, KILL_MOMENTS, KillGround, type Life } from './kill-points.ts';
+import { startWorld } from './world.ts';
+
+const [stride = 1, first = 0] = process.argv.slice(2).map(Number);
+const startedMs = performance.now();
+const say = (sentence: string): void =>
+  console.log(`${((performance.now() - startedMs) / 1000).toFixed(1).padStart(7)} s  ${sentence}`);
+
+const world = await startWorld();
+let failures = 0;
+let tried = 0;
+let unreached = 0;
+let mostWrites = 0;
+try {
+  await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
+  const ground = await KillGround.prepare(world);
+  const clean = await ground.live();
+  say(`A clean life has ${clean.writes.length} writes:`);
+  for (const [index, write] of clean.writes.entries()) console.log(`            ${index} ${write}`);
+  console.log(`            ends as ${JSON.stringify(clean.end)}`);
+  failures += clean.broken.length;
+  for (let write = first; write < clean.writes.length; write += stride) {
+    const outcomes: string[] = [];
+    for (const moment of KILL_MOMENTS) {
+      tried += 1;
+      let life: Life | undefined;
+      const problems = await ground.live({ write, moment }).then(
+        (lived) => {
+          life = lived;
+          return differences(lived, clean);
+        },
+        (error: unknown) => [error instanceof Error ? error.message : String(error)],
+      );
+      if (life !== undefined && !life.killed) unreached += 1;
+      mostWrites = Math.max(mostWrites, life?.writes.length ?? 0);
+      if (problems.length > 0) failures += 1;
+      outcomes.push(
+        problems.length === 0
+          ? `${moment} ${life?.killed === true ? 'ok' : 'not reached'}`
+          : `${moment} FAILED: ${problems.join('; ')}`,
+      );
+    }
+    say(`write ${write} (${clean.writes[write]}): ${outcomes.join(', ')}`);
+  }
+  say(
+    `${clean.writes.length} writes in a clean life, at most ${mostWrites} in a life with a kill; ${tried} kill points tried, ${unreached} not reached, ${failures} failed.`,
+  );
+} finally {
+  await world.stop();
+}
+process.exitCode = failures === 0 ? 0 : 1;
