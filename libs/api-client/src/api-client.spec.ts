@@ -31,6 +31,12 @@ describe('a call', () => {
     });
   });
 
+  it('shows a job whose spec only the cluster would have taken, beside the others', async () => {
+    const odd = { ...aJob(), spec: { ...aJob().spec, data: { claimName: 'corpus', path: 'a\nb' } } };
+    const client = await api({ 'GET /v1/projects/research/jobs': { json: { items: [odd, aJob()] } } });
+    expect((await client.jobPage('research')).items).toEqual([odd, aJob()]);
+  });
+
   it('escapes what it puts into a path', async () => {
     const client = await api({ 'GET /v1/projects/a%2Fb/jobs/c%3Fd': { json: aJob() } });
     expect((await client.job({ project: 'a/b', id: 'c?d' })).name).toBe('tiny-gpt');
