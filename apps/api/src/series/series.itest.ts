@@ -131,9 +131,21 @@ describe('the series', () => {
     await untilRows('SELECT * FROM steps WHERE step = 10', 1);
   });
 
+  it('lose a frame that the database refuses, and nothing of anybody else', async () => {
+    const boot = { bootId: 'boot-2' };
+    leader.send(
+      aStep({ ...boot, sequence: 2, step: 20, epoch: 3_000_000_000 }),
+      aStep({ ...boot, sequence: 3, step: 21, ranks: [{ rank: 5, stepTimeMs: 1, timingsMs: { 'a\0b': 1 } }] }),
+      aStep({ ...boot, sequence: 4, step: 22 }),
+    );
+    await untilRows('SELECT * FROM steps WHERE step IN (21, 22)', 2);
+    await untilRows('SELECT * FROM rank_steps WHERE rank = 5', 1);
+    expect(await rows('SELECT * FROM steps WHERE step = 20')).toHaveLength(0);
+  });
+
   it('wait while the database is away', async () => {
     await postgres.pause();
-    leader.send(aStep({ bootId: 'boot-2', sequence: 2, step: 11 }));
+    leader.send(aStep({ bootId: 'boot-2', sequence: 5, step: 11 }));
     await postgres.start();
     await untilRows('SELECT * FROM steps WHERE step = 11', 1);
   });
