@@ -387,7 +387,8 @@ class RunningOperator implements Operator {
   #announce(job: TrainingJob, events: Decision['events']): void {
     for (const { type, severity, message, epoch } of events) {
       const { name, namespace } = job.metadata;
-      this.#log.info({ job: `${namespace}/${name}`, epoch, event: type }, message);
+      // The first line is ours; what follows is what a tenant's program printed, which is nobody else's business.
+      this.#log.info({ job: `${namespace}/${name}`, epoch, event: type }, message.split('\n', 1)[0]);
       this.#events.record({
         regarding: job,
         type: severity === 'info' ? 'Normal' : 'Warning',
