@@ -132,7 +132,10 @@ function attach(
         if (queued === 0) webSocket.resume();
       });
   });
-  webSocket.on('ping', restartSilence);
+  // A connection that has not said who it is gets no more time by pinging: places are few, and every tenant needs one.
+  webSocket.on('ping', () => {
+    if (session.podUid !== undefined) restartSilence();
+  });
   webSocket.on('error', () => webSocket.terminate());
   webSocket.on('close', () => {
     cancelSilence();
