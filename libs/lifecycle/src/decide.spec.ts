@@ -1,4 +1,11 @@
-import { type Attempt, FINALIZER, findCondition, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
+import {
+  type Attempt,
+  type Checkpoint,
+  FINALIZER,
+  findCondition,
+  type TrainingJob,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { decide, podName } from './index.ts';
 import type { Action, Decision, Observed, ObservedPod } from './index.ts';
@@ -159,30 +166,18 @@ describe('what is done about a job', () => {
     },
     {
       name: 'a checkpoint that only the termination message tells of is recorded before the next epoch is placed',
-      seen: aRunningJob({
-        status: { attempts: [anAttempt({ stage: 'Ended', outcome: 'Failed', answer: 'Restart', charged: true })] },
-        pods: (one) => [
-          aPod(one, {
-            phase: 'Failed',
-            exit: anExit(
-              {},
-              {
-                unreportedCheckpoints: [
-                  {
-                    step: 40,
-                    directory: 'step-40',
-                    format: 'torch_dcp',
-                    bytes: 5,
-                    files: 1,
-                    manifestSha256: 'b'.repeat(64),
-                  },
-                ],
-              },
-            ),
-          }),
-        ],
-      }),
+      seen: savedUnheard(),
       want: ['createCheckpoint'],
+    },
+    {
+      name: 'one whose record was begun and not finished is recorded all the same',
+      seen: savedUnheard({ checkpoints: [withoutState(aCheckpoint(aJob(), { spec: { step: 40 } }))] }),
+      want: ['createCheckpoint'],
+    },
+    {
+      name: 'one that is recorded already is not recorded again',
+      seen: savedUnheard({ checkpoints: [aCheckpoint(aJob(), { spec: { step: 40 } })] }),
+      want: ['createPlacement'],
     },
   ];
   it.each(cases)('$name', ({ seen, want }) => {
@@ -737,3 +732,24 @@ describe('nonsense in a resource', () => {
     expect(settled({ ...observed, job }).actions).toEqual([]);
   });
 });
+
+/** A gang that failed and left a checkpoint of step 40 that only a termination message tells of. */
+function savedUnheard(observed: Partial<Observed> = {}): Observed {
+  const saved = {
+    step: 40,
+    directory: 'step-40',
+    format: 'torch_dcp',
+    bytes: 5,
+    files: 1,
+    manifestSha256: 'b'.repeat(64),
+  };
+  return aRunningJob({
+    status: { attempts: [anAttempt({ stage: 'Ended', outcome: 'Failed', answer: 'Restart', charged: true })] },
+    pods: (one) => [aPod(one, { phase: 'Failed', exit: anExit({}, { unreportedCheckpoints: [saved] }) })],
+    observed,
+  });
+}
+
+function withoutState({ status: _, ...checkpoint }: Checkpoint): Checkpoint {
+  return checkpoint;
+}

@@ -9,7 +9,9 @@ export function unreportedCheckpoints(
   const { job, spec } = facts;
   const claimName = spec?.checkpoint?.claimName;
   if (spec === undefined || claimName === undefined) return [];
-  const known = new Set(facts.observed.checkpoints.map((checkpoint) => checkpoint.metadata.name));
+  // One without a state was made by somebody who died before the second write, which says that it is complete.
+  const recorded = facts.observed.checkpoints.filter(({ status }) => status?.state !== undefined);
+  const known = new Set(recorded.map((checkpoint) => checkpoint.metadata.name));
   const found = new Map<string, { readonly name: string; readonly spec: CheckpointResourceSpec }>();
   for (const pod of facts.pods) {
     const cause = pod.exit?.cause;
