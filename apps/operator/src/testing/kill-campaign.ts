@@ -33,7 +33,10 @@ try {
           life = lived;
           return differences(lived, clean);
         },
-        (error: unknown) => [error instanceof Error ? error.message : String(error)],
+        async (error: unknown) => {
+          await ground.restartOperator();
+          return [error instanceof Error ? error.message : String(error)];
+        },
       );
       if (life !== undefined && !life.killed) unreached += 1;
       mostWrites = Math.max(mostWrites, life?.writes.length ?? 0);

@@ -98,6 +98,13 @@ export class KillGround {
     }
   }
 
+  /** After a life that did not end: an operator that may be dead must not spoil the next one. */
+  async restartOperator(): Promise<void> {
+    await this.#process?.kill();
+    await this.#forgetHolder();
+    await this.#startOperator();
+  }
+
   /** Kills the operator at that write and starts it again. */
   #arm({ write, moment }: KillPoint): { isSprung(): boolean; revived(): Promise<void>; disarm(): void } {
     let seen = -1;
