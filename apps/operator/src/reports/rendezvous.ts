@@ -10,6 +10,8 @@ export interface RendezvousMember {
   send(address: string): void;
   /** The epoch is over: says why and parts. */
   refuse(why: string): void;
+  /** A newer connection of the same pod took its place: parts, so that no pod holds more than one. */
+  replace(): void;
 }
 
 /**
@@ -21,6 +23,9 @@ export class Rendezvous {
 
   /** A pod of the gang connected: it is told the address at once when it is known. Returns how to leave. */
   join(gang: Gang, member: RendezvousMember): () => void {
+    for (const earlier of [...(this.#gangs.get(keyOf(gang))?.members ?? [])]) {
+      if (earlier.podIndex === member.podIndex) earlier.replace();
+    }
     const entry = this.#entry(gang);
     entry.members.add(member);
     if (entry.address !== undefined && member.podIndex !== 0) member.send(entry.address);

@@ -136,6 +136,14 @@ describe('a report session', () => {
     expect(desk.codes()).toEqual(['notReady']);
   });
 
+  it('lets a pod have one connection: the newer one closes the older', async () => {
+    const older = aDesk();
+    await older.say({ kind: 'hello' });
+    const newer = aDesk(older.context);
+    await newer.say({ kind: 'hello' });
+    expect([older.codes(), newer.codes()]).toEqual([['notReady'], []]);
+  });
+
   it('refuses an epoch that was replaced while the pod was connected', async () => {
     const desk = aDesk();
     await desk.say({ kind: 'hello' });
@@ -273,9 +281,21 @@ describe('the rendezvous', () => {
   const gang = { jobUid: 'job-1', epoch: 3 };
   const member = (
     podIndex: number,
-  ): { podIndex: number; heard: string[]; send: (address: string) => void; refuse: () => void } => {
+  ): {
+    podIndex: number;
+    heard: string[];
+    send: (address: string) => void;
+    refuse: () => void;
+    replace: () => void;
+  } => {
     const heard: string[] = [];
-    return { podIndex, heard, send: (address) => void heard.push(address), refuse: () => undefined };
+    return {
+      podIndex,
+      heard,
+      send: (address) => void heard.push(address),
+      refuse: () => undefined,
+      replace: () => undefined,
+    };
   };
 
   it('tells those who wait, those who come later, and nobody twice or of another epoch', () => {

@@ -146,6 +146,7 @@ export class ReportSession {
       podIndex: found.podIndex,
       send: (address) => this.#link.send({ kind: 'rendezvous', address }),
       refuse: (message) => this.refuse({ code: 'staleEpoch', message }),
+      replace: () => this.refuse({ code: 'notReady', message: 'a newer connection of this pod took its place' }),
     });
     this.#noteRendezvous(found, hello.rendezvous);
     this.#acknowledge(hello);
