@@ -54,7 +54,7 @@ describe('the history of a job', () => {
       'Placed: Epoch 1 is placed: ranks 0-1 on node-a, ranks 2-3 on node-b.',
       'Started: All pods of epoch 1 exist; they start together, from scratch.',
       'Running: Epoch 1 runs with 4 ranks (tp2 x dp2).',
-      'CheckpointSaved: Checkpoint tiny-gpt-3f1c2b9e-e1-s20 of step 20 is saved and verified (1000 bytes).',
+      'CheckpointSaved: Checkpoint tiny-gpt-3f1c2b9e-e1-s20 of step 20 is saved and verified (1000 B).',
       'RankFailed: EngineFailed: Rank 1 on node node-a exited with code 1.',
       'Restarting: The gang of epoch 1 is removed and started anew as epoch 2; this counts against its restarts.',
       'Placed: Epoch 2 is placed: ranks 0-1 on node-c, ranks 2-3 on node-d.',

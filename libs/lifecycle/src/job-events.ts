@@ -1,3 +1,4 @@
+import { formatBytes } from '@coxswain/units';
 import {
   type Attempt,
   type Checkpoint,
@@ -171,7 +172,7 @@ function checkpointEvents(checkpoint: Checkpoint): readonly DerivedJobEvent[] {
   const saved = event('CheckpointSaved', {
     epoch,
     at: creationTimestamp,
-    message: `Checkpoint ${name} of step ${step} is saved and verified (${bytes} bytes).`,
+    message: `Checkpoint ${name} of step ${step} is saved and verified (${formatBytes(bytes)}).`,
   });
   const damaged = event('CheckpointDamaged', {
     epoch,
