@@ -157,6 +157,25 @@ describe('a launcher and its operator', () => {
     });
   });
 
+  it('part at once when the epoch is over while the last word is said, and what was not heard stays in the last words', async () => {
+    let refusedMs = 0;
+    const operator = await anOperator((message, connection, self) => {
+      if (message.kind === 'checkpointSaved') return;
+      if (message.kind !== 'ended') return obliging(message, connection, self);
+      refusedMs = performance.now();
+      connection.send({ kind: 'refused', code: 'staleEpoch', message: 'Epoch 1 has failed.' });
+    });
+    const launcher = await launch([operator.url], { engine: `${UNTIL_END}; cat facts >&3; exit 3` });
+    await eventually('the hello', () => operator.ofKind('hello').length > 0);
+    writeFileSync(launcher.path('facts'), `${JSON.stringify(aCheckpointIn(launcher.directory, 10))}\n`);
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(3);
+    // Nobody will hear more: the two seconds that a last word may take are not waited for.
+    expect(performance.now() - refusedMs).toBeLessThan(1_500);
+    expect(launcher.cause()).toMatchObject({ kind: 'engineFailed', unreportedCheckpoints: [{ step: 10 }] });
+    expect(launcher.stderr).toContain('The operator has not acknowledged everything');
+  });
+
   it('keep trying after a refusal that may pass', async () => {
     let refusals = 2;
     const operator = await anOperator((message, connection, self) => {
