@@ -1,4 +1,4 @@
-import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import { worldSize } from '@coxswain/layout';
 import type { Fabric, FabricCapacity, FabricNode } from './fabric.ts';
 import { type GangRequest, type GangShape, gangShape } from './gang-shape.ts';
 import { islandsFor } from './islands.ts';
