@@ -17,7 +17,14 @@ function conditionsPage(): string {
     for (const [reason, meaning] of Object.entries(reasons)) lines.push(`| \`${reason}\` | ${meaning} |`);
     lines.push('');
   }
-  lines.push('## How an attempt ends', '', '| Reason | Charged to the restart budget | Meaning |', '|---|---|---|');
+  lines.push(
+    '## How an attempt ends',
+    '',
+    'After ten failures in a row that are free and made no step the next is charged, except `PodsRefused`.',
+    '',
+    '| Reason | Charged to the restart budget | Meaning |',
+    '|---|---|---|',
+  );
   for (const [reason, { charged, meaning }] of Object.entries(ATTEMPT_REASONS))
     lines.push(`| \`${reason}\` | ${charged ? 'yes' : 'no'} | ${meaning} |`);
   return `${lines.join('\n')}\n`;
@@ -26,7 +33,7 @@ function conditionsPage(): string {
 const RESTART_WORDS = {
   none: 'no restart',
   charged: 'restart while the budget lasts',
-  free: 'restart, not charged',
+  free: 'restart, not charged (up to ten in a row without a step)',
   never: 'the job fails at once',
 };
 

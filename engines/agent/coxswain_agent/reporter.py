@@ -56,7 +56,7 @@ class Reporter:
         return self._dropped
 
     def started(self) -> None:
-        """The engine's process runs and has read its settings."""
+        """The gang has met and the model is built."""
         self._put({'kind': 'started'})
 
     def resumed(self, step: int) -> None:

@@ -70,8 +70,8 @@ class Sleeper:
         self._saved_step = 0
 
     def run(self) -> int:
-        self._reporter.started()
         self._meet()
+        self._reporter.started()
         self._resume()
         while self._step < self._options.steps:
             if self._stop.is_asked:
