@@ -25,7 +25,7 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['checkpoints/status'], verbs: ['patch'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
-  { apiGroups: ['events.k8s.io', ''], resources: ['events'], verbs: ['create', 'patch'] },
+  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
 ];
 
@@ -35,9 +35,9 @@ export const NAMESPACE_RULES = (options: { readonly leaseName: string }): readon
   {
     apiGroups: ['coordination.k8s.io'],
     resources: ['leases'],
-    verbs: ['get', 'update', 'patch'],
+    verbs: ['get', 'patch'],
     resourceNames: [options.leaseName],
   },
   { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'update', 'patch'], resourceNames: [REPORT_TLS_SECRET] },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'patch'], resourceNames: [REPORT_TLS_SECRET] },
 ];
