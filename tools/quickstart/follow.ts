@@ -1,5 +1,5 @@
 import type { ApiClient } from '@coxswain/api-client';
-import type { Job, JobEvent, StepPoint } from '@coxswain/api-types';
+import { FINAL_JOB_STATES, type Job, type JobEvent, type StepPoint } from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 
 /** What to do when something happens to the job that is followed. */
@@ -7,14 +7,6 @@ export interface Listeners {
   readonly onEvent: (event: JobEvent) => void;
   readonly onStep: (point: StepPoint, job: Job | undefined) => void;
 }
-
-const FINISHED: ReadonlySet<Job['state']> = new Set<Job['state']>([
-  'Complete',
-  'Failed',
-  'Cancelled',
-  'Refused',
-  'Deleted',
-]);
 
 /** Follows a job's live stream, across reconnections, until it ends or the signal says so; resolves to the job as it ended. */
 export async function followJob(
@@ -29,7 +21,7 @@ export async function followJob(
     for await (const change of api.changes(at, { lastEventId, signal })) {
       if (change.kind === 'job') {
         job = change.job;
-        if (FINISHED.has(job.state)) break;
+        if (FINAL_JOB_STATES.has(job.state)) break;
       }
       if (change.kind === 'step') onStep(change.point, job);
       if (change.kind === 'event') {
@@ -38,7 +30,7 @@ export async function followJob(
       }
     }
     job = await api.job(at);
-    if (FINISHED.has(job.state)) return job;
+    if (FINAL_JOB_STATES.has(job.state)) return job;
   }
   throw new Error('interrupted');
 }

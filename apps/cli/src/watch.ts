@@ -1,12 +1,11 @@
 import { ApiProblem, ApiUnreachable, type StreamedChange } from '@coxswain/api-client';
-import type { Job, StepPoint } from '@coxswain/api-types';
+import { FINAL_JOB_STATES, type Job, type StepPoint } from '@coxswain/api-types';
 import { SECOND_MS } from '@coxswain/units';
 import { stringify } from 'yaml';
 import { eventLine, progressLine, type OutputFormat } from './output.ts';
 import type { ProjectJobs } from './project-jobs.ts';
 import type { Session } from './session.ts';
 
-const FINISHED = new Set<Job['state']>(['Complete', 'Failed', 'Cancelled', 'Refused', 'Deleted']);
 const PROGRESS_EVERY_MS = SECOND_MS;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10 * SECOND_MS;
@@ -27,11 +26,11 @@ export async function watchJob(project: ProjectJobs, job: Job, session: Session)
         pauseMs = FIRST_PAUSE_MS;
         if (change.kind === 'event') lastEventId = change.lastEventId;
         tell.change(change);
-        if (change.kind === 'job' && FINISHED.has(change.job.state)) end = change.job;
+        if (change.kind === 'job' && FINAL_JOB_STATES.has(change.job.state)) end = change.job;
         if (end !== undefined) break;
       }
       end ??= await project.api.job(at);
-      if (FINISHED.has(end.state)) return tell.end(end);
+      if (FINAL_JOB_STATES.has(end.state)) return tell.end(end);
     } catch (error) {
       if (session.signal.aborted || !mayPass(error)) throw error;
       if (pauseMs === FIRST_PAUSE_MS) session.printError(`${(error as Error).message} Trying again; Ctrl-C stops.`);

@@ -64,6 +64,7 @@ export {
   ApiTokenList,
   CheckpointList,
   CheckpointRecord,
+  FINAL_JOB_STATES,
   Job,
   JobCreate,
   JobEvent,

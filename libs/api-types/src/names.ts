@@ -24,8 +24,6 @@ export const LABELS = {
 export const ANNOTATIONS = {
   /** Ranks of a pod as `first-last`, for people who read `kubectl describe pod`. */
   ranks: `${API_GROUP}/ranks`,
-  /** SHA-256 of the resource's spec that the API applied last; guards against applying an older row. */
-  rowVersion: `${API_GROUP}/row-version`,
   /** On the leader's Lease: base URL of its report endpoint. */
   reportUrl: `${API_GROUP}/report-url`,
 } as const;

@@ -144,6 +144,14 @@ export const Job = z
   })
   .meta({ id: 'Job' });
 export type Job = z.infer<typeof Job>;
+/** Nothing follows these states. */
+export const FINAL_JOB_STATES: ReadonlySet<Job['state']> = new Set<Job['state']>([
+  'Complete',
+  'Failed',
+  'Cancelled',
+  'Refused',
+  'Deleted',
+]);
 export const JobList = z.object({ items: z.array(Job), ...page }).meta({ id: 'JobList' });
 export type JobList = z.infer<typeof JobList>;
 

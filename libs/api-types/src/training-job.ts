@@ -26,7 +26,7 @@ export const ObjectName = z
 const RelativePath = z
   .string()
   .max(512)
-  .regex(/^(?!\/)(?!.*(^|\/)\.\.(\/|$)).*$/, 'must be relative and must not contain ".."')
+  .regex(/^(?!\/)(?!.*(^|\/)\.\.(\/|$)).*$/s, 'must be relative and must not contain ".."')
   .meta({
     pattern: undefined,
     ...cel({

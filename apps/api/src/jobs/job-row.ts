@@ -5,9 +5,6 @@ import type { Cluster } from '../infrastructure/tokens.ts';
 /** States of a row that its resource does not have. */
 export type RowState = Job['state'];
 
-/** Nothing follows these. */
-export const FINAL_STATES: ReadonlySet<RowState> = new Set(['Complete', 'Failed', 'Cancelled', 'Refused', 'Deleted']);
-
 /** A row of `jobs` as the driver gives it: bigint and numeric are text. */
 export interface JobRow {
   readonly id: string;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Job, JobCreate, JobList, JobResume } from '@coxswain/api-types';
+import { FINAL_JOB_STATES, type Job, type JobCreate, type JobList, type JobResume } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { type Database, isUniqueViolation, type Sql } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
@@ -18,15 +18,7 @@ import {
   requireScope,
 } from '../projects/project-scope.ts';
 import { onceFor } from './idempotency.ts';
-import {
-  FINAL_STATES,
-  findJobRow,
-  type JobRow,
-  SELECT_JOB,
-  specAsAsked,
-  toJobs,
-  toJobWithAttempts,
-} from './job-row.ts';
+import { findJobRow, type JobRow, SELECT_JOB, specAsAsked, toJobs, toJobWithAttempts } from './job-row.ts';
 import { requireLegalLayout, requireRunnable } from './spec-rules.ts';
 
 /** Which job, and which version of it when the caller insists (If-Match). */
@@ -303,7 +295,7 @@ function requireUnfinished(row: JobRow, participle: string): void {
   if (row.state === 'Deleting') {
     throw new DomainError('CONFLICT', `job "${row.name}" is being deleted and cannot be ${participle}`);
   }
-  if (!FINAL_STATES.has(row.state)) return;
+  if (!FINAL_JOB_STATES.has(row.state)) return;
   throw new DomainError(
     'ALREADY_FINISHED',
     `job "${row.name}" is ${row.state} and cannot be ${participle}; make another job`,

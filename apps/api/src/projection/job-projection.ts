@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { LABELS, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
+import { FINAL_JOB_STATES, LABELS, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
 import { firstOf, type Sql, storableJson, storableText } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
-import { FINAL_STATES, type RowState } from '../jobs/job-row.ts';
+import type { RowState } from '../jobs/job-row.ts';
 import { notifyJobChanged } from '../outbox/outbox.ts';
 import { isUuid } from '../http/ids.ts';
 
@@ -48,7 +48,7 @@ export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): 
       state,
       storableText(status.summary ?? summaryWithoutStatus(state)),
       job.metadata.resourceVersion,
-      FINAL_STATES.has(state),
+      FINAL_JOB_STATES.has(state),
       finishTimeOf(job),
     ],
   );

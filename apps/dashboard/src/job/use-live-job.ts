@@ -1,5 +1,5 @@
 import { ApiProblem, type ApiClient, type StreamedChange } from '@coxswain/api-client';
-import type { Job, RankMap } from '@coxswain/api-types';
+import { FINAL_JOB_STATES, type Job, type RankMap } from '@coxswain/api-types';
 import { useCallback, useEffect, useState } from 'react';
 import { NOTHING_HEARD, withChanges, type HeardJob } from './live-job.ts';
 
@@ -18,7 +18,6 @@ const LONGEST_PAUSE_MS = 15_000;
 const RANKS_EVERY_MS = 3_000;
 /** Changes are painted at most this often, however fast they come. */
 const PAINT_EVERY_MS = 250;
-const FINISHED: ReadonlySet<Job['state']> = new Set(['Complete', 'Failed', 'Cancelled', 'Refused', 'Deleted']);
 
 interface JobAddress {
   readonly project: string;
@@ -38,7 +37,11 @@ export function useLiveJob(api: ApiClient, project: string, id: string): LiveJob
 
   const setJob = useCallback((job: Job) => setHeard((known) => withChanges(known, [{ kind: 'job', job }])), []);
   const { job } = heard;
-  const ranks = useRanks(api, { project, id }, job && { epoch: job.epoch, isFinished: FINISHED.has(job.state) });
+  const ranks = useRanks(
+    api,
+    { project, id },
+    job && { epoch: job.epoch, isFinished: FINAL_JOB_STATES.has(job.state) },
+  );
   return { ...heard, ranks, problem, setJob };
 }
 
