@@ -38,9 +38,15 @@ function coxswain(args: readonly string[], onOut?: (out: string, interrupt: () =
   });
   let out = '';
   let err = '';
+  // A second Ctrl-C ends the program at once, without a word; more output after the first must not be taken for one.
+  let isInterrupted = false;
+  const interruptOnce = (): void => {
+    if (!isInterrupted) child.kill('SIGINT');
+    isInterrupted = true;
+  };
   child.stdout.on('data', (chunk: Buffer) => {
     out += chunk.toString();
-    onOut?.(out, () => child.kill('SIGINT'));
+    onOut?.(out, interruptOnce);
   });
   child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
   return new Promise((done, failed) => {
