@@ -132,6 +132,12 @@ export class FakeKubeApi implements KubeClient {
   async *#events(path: string, from: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     let seen = from;
     while (!signal.aborted) {
+      // A watch that lagged behind a compaction is told so, as by a real server: it never loses events in silence.
+      if (seen < this.#compactedTo) {
+        const status = { kind: 'Status', status: 'Failure', reason: 'Expired', code: 410, message: 'compacted' };
+        yield Buffer.from(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
+        return;
+      }
       for (const entry of this.#history.filter((event) => event.version > seen)) {
         seen = entry.version;
         if (isIn(entry.path, path))
