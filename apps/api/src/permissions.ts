@@ -18,8 +18,3 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
 ];
-
-/** What it may do in the operator's namespace, when the operator's CA comes from a Secret. */
-export const CA_SECRET_RULES = (options: { readonly secretName: string }): readonly PolicyRule[] => [
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get'], resourceNames: [options.secretName] },
-];

@@ -21,7 +21,7 @@ DEFAULT_CAPACITY = 1024
 
 
 class Reporter:
-    """Queues facts for a writer thread. All methods return at once; `close` alone waits."""
+    """Queues facts for a writer thread. All methods return at once but `close` and `wait_until_written`, which wait."""
 
     def __init__(self, fd: int | None, capacity: int = DEFAULT_CAPACITY) -> None:
         """`fd` is the writing end of a pipe, owned from now on; None gives a reporter that says nothing."""

@@ -75,11 +75,6 @@ export function fileCredentials(choice: KubeconfigChoice, clock: Pick<Clock, 'mo
   };
 }
 
-/** Credentials that never change, for tests and tools that hold them already. */
-export function fixedCredentials(credentials: Credentials): CredentialSource {
-  return { current: () => Promise.resolve(credentials), invalidate: () => undefined };
-}
-
 const REREAD_MS = 60_000;
 const CHECK_MS = 1_000;
 

@@ -18,7 +18,7 @@ export type {
 export type { Clock } from './clock.ts';
 export { sleep, systemClock } from './clock.ts';
 export type { CredentialSource, Credentials, KubeconfigChoice } from './credentials.ts';
-export { fileCredentials, fixedCredentials } from './credentials.ts';
+export { fileCredentials } from './credentials.ts';
 export {
   KubeApiError,
   isAlreadyExists,
@@ -40,7 +40,7 @@ export { Expectations } from './expectations.ts';
 export type { ExpectationsOptions } from './expectations.ts';
 export { InformerGroup } from './informer-group.ts';
 export type { GroupMember } from './informer-group.ts';
-export { controllerOf, keyOf, splitKey } from './kube-object.ts';
+export { keyOf, splitKey } from './kube-object.ts';
 export type { KubeList, KubeObject, ObjectMeta, OwnerReference } from './kube-object.ts';
 export { LeaderLease, NotLeadingError } from './leader-lease.ts';
 export type { CurrentLeader, LeaderLeaseOptions, LeaseRun } from './leader-lease.ts';

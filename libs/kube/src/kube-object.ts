@@ -58,8 +58,3 @@ export function splitKey(key: string): { readonly namespace?: string; readonly n
   const slash = key.indexOf('/');
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
-
-/** The reference that marks its controller, if the object has one. */
-export function controllerOf(object: KubeObject): OwnerReference | undefined {
-  return object.metadata.ownerReferences?.find((owner) => owner.controller === true);
-}

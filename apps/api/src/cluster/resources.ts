@@ -1,4 +1,4 @@
-import { API_GROUP, API_VERSION, type Checkpoint, type Placement, type TrainingJob } from '@coxswain/api-types';
+import { API_GROUP, API_VERSION } from '@coxswain/api-types';
 import { KubeApiError, resourcePath } from '@coxswain/kube';
 
 /** Collection of all objects of a kind of ours. */
@@ -21,11 +21,6 @@ export function trainingJobPath(job: { readonly namespace: string; readonly name
     name: job.name,
   });
 }
-
-/** The kinds that are mirrored, as the watch delivers them: metadata is complete. */
-export type Served<T extends TrainingJob | Checkpoint | Placement> = T & {
-  readonly metadata: { readonly namespace: string; readonly uid: string; readonly resourceVersion: string };
-};
 
 /** What the API server's Status says, without the request line that our client puts before it. */
 export function sentenceOf(error: unknown): string {

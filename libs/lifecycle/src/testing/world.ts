@@ -7,7 +7,6 @@ import {
 } from '@coxswain/api-types';
 import { decide } from '../decide.ts';
 import type { Action } from '../decision.ts';
-import { FENCE_AFTER_MS } from '../facts.ts';
 import type { NodeState, Observed, ObservedPod } from '../observed.ts';
 import { sameStatus } from '../same-status.ts';
 import { aCapacity, aCheckpoint, anExit, aNode } from './builders.ts';
@@ -328,9 +327,6 @@ export class World {
     return candidates[pick % Math.max(1, candidates.length)];
   }
 }
-
-/** Longer than any delay of the tests' jobs, any grace and the fence. */
-export const LONG_TICK_MS = FENCE_AFTER_MS + 301_000;
 
 class OperatorDied extends Error {}
 

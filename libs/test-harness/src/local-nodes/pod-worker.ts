@@ -111,11 +111,6 @@ export class PodWorker {
     return this.#running.has(container);
   }
 
-  /** Process id of the pod's sandbox, above all its processes; undefined when it has none. */
-  get sandboxPid(): number | undefined {
-    return this.#sandbox?.pid;
-  }
-
   /** Takes up a newer version of the pod's object; a deletion asked for in it is begun. */
   observe(pod: Pod): void {
     this.#pod = pod;
