@@ -2,7 +2,17 @@ import importX from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
 
 /** Libraries by layer. Core is pure; adapters do I/O and hold no rule; apps wire and are imported by nobody. */
-export const CORE = ['units', 'domain-error', 'layout', 'api-types', 'fabric', 'engines', 'checkpoint', 'lifecycle'];
+export const CORE = [
+  'units',
+  'domain-error',
+  'layout',
+  'api-types',
+  'fabric',
+  'engines',
+  'checkpoint',
+  'lifecycle',
+  'planner',
+];
 export const ADAPTERS = ['api-client', 'kube', 'persistence', 'telemetry', 'test-harness'];
 const APPS = ['api', 'operator', 'launcher', 'dashboard', 'cli'];
 

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+
+const count = z.int().min(0).max(16_777_216);
+const size = z.int().min(1).max(16_777_216);
+
+/** What a planner needs of a model: the sizes that decide parameters, FLOPs and activations. Sizes are in elements, not bytes. */
+export const ModelShape = z
+  .strictObject({
+    name: z.string().min(1).max(200).optional(),
+    layers: size.describe('Transformer layers, without multi-token-prediction layers.'),
+    hiddenSize: size,
+    ffnHiddenSize: count.describe('Inner width of a dense MLP; 0 where no layer has one.'),
+    attentionHeads: size,
+    keyValueHeads: size.describe(
+      'Groups of grouped-query attention; equal to attentionHeads for multi-head attention.',
+    ),
+    headDim: size.describe('Width of one head; hiddenSize / attentionHeads in most models.'),
+    vocabularySize: size,
+    gatedMlp: z.boolean().describe('SwiGLU and its kin: three matrices in an MLP instead of two.'),
+    rmsNorm: z.boolean().default(true).describe('RMSNorm (one vector) instead of LayerNorm (two).'),
+    linearBias: z.boolean().default(false),
+    dropout: z.boolean().default(false).describe('Dropout masks are kept for the backward pass.'),
+    tiedEmbeddings: z.boolean().default(false),
+    learnedPositions: count.default(0).describe('Rows of a learned position table; 0 for rotary or none.'),
+    attentionWindow: count.default(0).describe('Tokens of a sliding window; 0 for full attention.'),
+    windowedLayers: count.default(0).describe('How many attention layers use the window.'),
+    mtpLayers: count.default(0).describe('Multi-token-prediction layers after the last layer.'),
+    experts: z
+      .strictObject({
+        count: size,
+        topK: size,
+        ffnHiddenSize: size.describe('Inner width of one routed expert.'),
+        sharedFfnHiddenSize: count.default(0).describe('Total inner width of the experts that see every token.'),
+        denseLayers: count.default(0).describe('Leading layers with a dense MLP instead of experts.'),
+        latentSize: count.default(0).describe('Width that tokens are projected to before dispatch; 0: hiddenSize.'),
+      })
+      .optional(),
+    latentAttention: z
+      .strictObject({
+        queryRank: count.describe('0: queries are not compressed.'),
+        keyValueRank: size,
+        nopeHeadDim: size,
+        ropeHeadDim: size,
+        valueHeadDim: size,
+      })
+      .optional()
+      .describe('Multi-head latent attention (DeepSeek-V2/V3).'),
+    stateSpace: z
+      .strictObject({ stateSize: size, heads: size, headDim: size, groups: size, convKernel: size.default(4) })
+      .optional()
+      .describe('Mamba-2 mixer of the layers marked M.'),
+    layerPattern: z
+      .string()
+      .max(1024)
+      .regex(
+        /^[AMEL*-]*$/,
+        'must hold only A or * (attention), L (linear attention), M (Mamba), E (experts) and - (MLP)',
+      )
+      .optional()
+      .describe(
+        'One letter per layer for hybrids whose layers hold one block each: A or * attention, L linear attention, M Mamba-2, E experts, - MLP. Absent: every layer is attention followed by an MLP or experts.',
+      ),
+  })
+  .meta({ id: 'PlannedModelShape', description: 'Sizes of a model, as a planner needs them.' });
+export type ModelShape = z.infer<typeof ModelShape>;

@@ -1,0 +1,152 @@
+/**
+ * What the memory and time models read: flat plain data, because a search evaluates hundreds of thousands of them.
+ *
+ * Callers build it from a layout and a model (`factsOfPlan`) or from a row of published measurements.
+ */
+import type { ModelShape } from '@coxswain/layout';
+
+export const PRECISIONS = ['fp32', 'fp16', 'bf16', 'fp8', 'mxfp8', 'nvfp4'] as const;
+/** fp8 is per-tensor scaling; mxfp8 block scaling with 32 elements; nvfp4 is fp4 with 16 elements. Attention and vocabulary stay in bf16. */
+export type Precision = (typeof PRECISIONS)[number];
+
+export const SCHEDULES = [
+  'gpipe',
+  '1f1b',
+  'interleaved-1f1b',
+  'zb-h1',
+  'zb-2p',
+  'zbv',
+  'v-half',
+  'v-min',
+  'dualpipe-v',
+] as const;
+/** Order of forward and backward passes on the ranks of a pipeline; without a pipeline every one of them is plain gradient accumulation. */
+export type Schedule = (typeof SCHEDULES)[number];
+
+/** One type of accelerator. Peaks are dense (no sparsity), per GPU. */
+export interface GpuFacts {
+  readonly name: string;
+  readonly bf16Tflops: number;
+  /** 0 where the format is not supported. */
+  readonly fp8Tflops: number;
+  readonly fp4Tflops: number;
+  /** Share of the bf16 peak that the largest measured matrix product reaches. */
+  readonly matmulCeiling: number;
+  readonly memoryGib: number;
+  readonly memoryTbPerS: number;
+  /** NVLink, xGMI or PCIe inside a scale-up domain, GB/s per GPU and direction. */
+  readonly scaleUpGbPerS: number;
+  readonly scaleUpDomainGpus: number;
+  readonly pcieGbPerS: number;
+  /** On-demand price used for cost objectives where the user states none. */
+  readonly usdPerHour: number;
+}
+
+export const NIC_KINDS = ['infiniband', 'roce', 'ethernet', 'other'] as const;
+export type NicKind = (typeof NIC_KINDS)[number];
+
+export interface ClusterFacts {
+  readonly gpu: GpuFacts;
+  readonly gpus: number;
+  readonly gpusPerNode: number;
+  /** GPUs that reach each other over the scale-up link; at least gpusPerNode on NVSwitch machines, 72 on NVL72. */
+  readonly scaleUpDomainGpus: number;
+  /** Scale-out bandwidth, GB/s per GPU and direction (a 400 Gb/s NIC per GPU is 50). */
+  readonly scaleOutGbPerS: number;
+  readonly nicKind: NicKind;
+  /** Islands joined by a slower network, outermost tier; absent: one fabric. */
+  readonly islands?: readonly {
+    readonly gpus: number;
+    readonly scaleOutGbPerS: number;
+    readonly nicKind: NicKind;
+    /** Speed of one GPU relative to the first island's; unequal islands take unequal shares of the layers. */
+    readonly relativeSpeed: number;
+  }[];
+  /** GB/s per GPU and direction between islands. */
+  readonly betweenIslandsGbPerS?: number;
+}
+
+/** What one virtual stage holds; a pipeline has `pipeline * chunks` of them, in the order a sample passes through. */
+export interface StagePart {
+  readonly layers: number;
+  readonly embedding: boolean;
+  readonly loss: boolean;
+  readonly mtpLayers: number;
+}
+
+export const RECOMPUTE_MODULES = [
+  'core_attn',
+  'layernorm',
+  'mlp',
+  'mla_up_proj',
+  'moe',
+  'moe_act',
+  'shared_experts',
+  'mamba',
+] as const;
+export type RecomputeModule = (typeof RECOMPUTE_MODULES)[number];
+
+/** Every choice of a layout that time or memory depends on. Degrees are at least 1. */
+export interface LayoutPoint {
+  readonly tensor: number;
+  readonly context: number;
+  readonly pipeline: number;
+  /** Dense data parallelism: world = tensor * context * pipeline * data. */
+  readonly data: number;
+  /** Ranks (of data * context) that share one copy of sharded states; equal to data * context without replication (HSDP, MiCS). */
+  readonly shardGroup: number;
+  readonly expert: number;
+  readonly expertTensor: number;
+  readonly sequenceParallel: boolean;
+  readonly contextAlgorithm: 'ring' | 'allgather' | 'ulysses';
+  readonly schedule: Schedule;
+  /** Model chunks per rank (virtual pipeline). */
+  readonly chunks: number;
+  /** `pipeline * chunks` entries; absent: layers spread as evenly as possible, embedding first, loss last. */
+  readonly stages?: readonly StagePart[];
+  readonly vocabulary: 'end-stages' | 'counted-as-layer' | 'sharded-over-pp' | 'interlaced';
+  /** Synchronisations per micro-batch of a sharded vocabulary. */
+  readonly vocabularyBarriers: 1 | 2;
+  readonly zeroStage: 0 | 1 | 2 | 3;
+  readonly zeroImplementation: 'ddp' | 'distopt' | 'fsdp' | 'deepspeed';
+  readonly recompute: 'none' | 'selective' | 'full';
+  /** What selective recomputation drops and computes again. */
+  readonly recomputeModules: readonly RecomputeModule[];
+  /** Full recomputation of this many layers per chunk only (`block:N`); absent: all. */
+  readonly recomputeLayersPerChunk?: number;
+  /** Shares in [0, 1] that live in host memory. */
+  readonly offloadOptimizer: number;
+  readonly offloadActivations: number;
+  readonly offloadWeights: number;
+  readonly microBatchSize: number;
+  readonly overlapTensor: boolean;
+  readonly overlapGradReduce: boolean;
+  readonly overlapParamGather: boolean;
+  readonly overlapExpert: boolean;
+  readonly dispatcher: 'allgather' | 'alltoall' | 'deepep' | 'hybridep';
+  /** Tokens an expert takes relative to an even share; absent: dropless. */
+  readonly expertCapacity?: number;
+  readonly cudaGraphs: 'none' | 'partial' | 'full';
+}
+
+/** One training run: what a prediction is made for. */
+export interface RunFacts {
+  readonly model: ModelShape;
+  readonly cluster: ClusterFacts;
+  /** Name of a software stack (engine and release) in the calibration data; an unknown one falls back to its family, then to the generic stack. */
+  readonly stack: string;
+  readonly precision: Precision;
+  readonly flashAttention: boolean;
+  readonly gradientBytes: 2 | 4;
+  /** Only low-rank adapters are trained: no weight gradients of frozen matrices. */
+  readonly loraRank: number;
+  readonly layout: LayoutPoint;
+  readonly globalBatchSize: number;
+  /** Tokens per sample. */
+  readonly sequenceLength: number;
+}
+
+/** Micro-batches that one data-parallel replica runs per step. */
+export function microBatches(run: RunFacts): number {
+  return run.globalBatchSize / (run.layout.microBatchSize * run.layout.data);
+}
