@@ -74,6 +74,21 @@ export interface StagePart {
   readonly mtpLayers: number;
 }
 
+/** Axes of the dense grid from the fastest-varying rank index to the slowest. Tensor groups are always neighbours. */
+export const RANK_ORDERS = [
+  'tp-cp-dp-pp',
+  'tp-cp-pp-dp',
+  'tp-dp-cp-pp',
+  'tp-dp-pp-cp',
+  'tp-pp-cp-dp',
+  'tp-pp-dp-cp',
+] as const;
+/**
+ * Decides which network tier an axis crosses: ranks fill nodes, domains and islands in order. The first is Megatron-LM's default
+ * (pipeline outermost, so only it crosses islands), the second its `--use-tp-pp-dp-mapping`.
+ */
+export type RankOrder = (typeof RANK_ORDERS)[number];
+
 export const RECOMPUTE_MODULES = [
   'core_attn',
   'layernorm',
@@ -97,6 +112,8 @@ export interface LayoutPoint {
   readonly shardGroup: number;
   readonly expert: number;
   readonly expertTensor: number;
+  /** Absent: `tp-cp-dp-pp`. */
+  readonly rankOrder?: RankOrder;
   readonly sequenceParallel: boolean;
   readonly contextAlgorithm: 'ring' | 'allgather' | 'ulysses';
   readonly schedule: Schedule;

@@ -1,10 +1,11 @@
-export { microBatches, NIC_KINDS, PRECISIONS, RECOMPUTE_MODULES, SCHEDULES } from './facts.ts';
+export { microBatches, NIC_KINDS, PRECISIONS, RANK_ORDERS, RECOMPUTE_MODULES, SCHEDULES } from './facts.ts';
 export type {
   ClusterFacts,
   GpuFacts,
   LayoutPoint,
   NicKind,
   Precision,
+  RankOrder,
   RecomputeModule,
   RunFacts,
   Schedule,
