@@ -140,5 +140,5 @@ describe('at the end', () => {
   it('no invariant is broken and rows equal the cluster', async () => {
     expect(await brokenInvariants(system, project.name)).toEqual([]);
     await expectRowsToEqualCluster(system, project);
-  }, 60_000);
+  }, 240_000);
 });
