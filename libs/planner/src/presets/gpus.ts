@@ -1,0 +1,521 @@
+/**
+ * Accelerators the planner knows, with what an ordinary machine of each holds.
+ *
+ * Peaks are the vendor's dense figures (no sparsity). `matmulCeiling` is the largest measured bf16 product (mamf-finder, "accelerator
+ * benchmarks" of stas00/ml-engineering) over that peak; where nobody published one, that of the nearest relative, said in `assumed`.
+ * `memoryGib` is what the driver reports (nvidia-smi, rocm-smi), which is less than the vendor's round figure. Scale-up bandwidth is
+ * per GPU and direction, half of the vendor's bidirectional sum. What is not published is a stated assumption, never a silent one.
+ */
+import type { GpuFacts, NicKind } from '../facts.ts';
+import { namedOf, type Named } from './named.ts';
+
+/** A GPU and the machine it usually comes in. */
+export interface GpuPreset extends GpuFacts, Named {
+  readonly title: string;
+  readonly gpusPerNode: number;
+  /** Scale-out bandwidth per GPU and direction, Gb/s: the NICs of one node over its GPUs. */
+  readonly nicGbps: number;
+  readonly nicKind: NicKind;
+  readonly source: string;
+  /** What stands here without a published figure. */
+  readonly assumed: readonly string[];
+}
+
+/**
+ * `usdPerHour` is an assumption for comparing plans, not an offer: round on-demand figures per GPU as clouds listed them in 2026,
+ * between the hyperscalers' list prices and the specialised clouds'. A request may state its own.
+ */
+export const PRICE_BASIS =
+  'assumed on-demand price per GPU and hour, round figures of 2026; state your own to override it';
+
+const NVIDIA = 'NVIDIA data sheet';
+const AMD = 'AMD Instinct data sheet';
+const TPU = 'Google Cloud TPU system architecture pages (ICI and DCN per chip as in the JAX scaling book)';
+/** PCIe 3, 4 and 5 with 16 lanes, GB/s per direction. */
+const PCIE3 = 16;
+const PCIE4 = 32;
+const PCIE5 = 64;
+/** The CPU of a superchip is reached over NVLink-C2C instead of PCIe. */
+const C2C = 450;
+
+const V100 = {
+  bf16Tflops: 125, // fp16: Volta has no bf16 matrix units
+  fp8Tflops: 0,
+  fp4Tflops: 0,
+  matmulCeiling: 0.76,
+  memoryTbPerS: 0.9,
+  scaleUpGbPerS: 150,
+  scaleUpDomainGpus: 8,
+  pcieGbPerS: PCIE3,
+  gpusPerNode: 8,
+  nicGbps: 50, // 4 x 100 Gb/s for 8 GPUs
+  nicKind: 'infiniband',
+  source: `${NVIDIA}; NVLink 2 with six links of 25 GB/s`,
+  assumed: ['matmulCeiling: about 95 of 125 TFLOP/s'],
+} as const;
+
+const A100 = {
+  bf16Tflops: 312,
+  fp8Tflops: 0,
+  fp4Tflops: 0,
+  matmulCeiling: 271 / 312,
+  scaleUpGbPerS: 300,
+  scaleUpDomainGpus: 8,
+  pcieGbPerS: PCIE4,
+  gpusPerNode: 8,
+  nicGbps: 200, // DGX A100: 8 x 200 Gb/s HDR
+  nicKind: 'infiniband',
+  source: `${NVIDIA}; mamf-finder 271 TFLOP/s`,
+  assumed: [],
+} as const;
+
+const HOPPER = {
+  bf16Tflops: 989,
+  fp8Tflops: 1979,
+  fp4Tflops: 0,
+  matmulCeiling: 795 / 989,
+  memoryGib: 81559 / 1024,
+  memoryTbPerS: 3.35,
+  scaleUpGbPerS: 450,
+  scaleUpDomainGpus: 8,
+  pcieGbPerS: PCIE5,
+  gpusPerNode: 8,
+  nicGbps: 400,
+  nicKind: 'infiniband',
+  source: `${NVIDIA}; mamf-finder 795 TFLOP/s`,
+  assumed: [] as readonly string[],
+} as const;
+
+const BLACKWELL = {
+  memoryTbPerS: 8,
+  scaleUpGbPerS: 900,
+  pcieGbPerS: PCIE5,
+  nicKind: 'infiniband',
+  fp4Tflops: 9000,
+} as const;
+
+const INSTINCT = {
+  fp4Tflops: 0,
+  scaleUpDomainGpus: 8,
+  pcieGbPerS: PCIE5,
+  gpusPerNode: 8,
+  nicGbps: 400,
+  nicKind: 'roce',
+  assumed: [] as readonly string[],
+} as const;
+
+const ICI = {
+  fp8Tflops: 0,
+  fp4Tflops: 0,
+  matmulCeiling: 0.9,
+  pcieGbPerS: PCIE4,
+  gpusPerNode: 4,
+  nicKind: 'ethernet',
+  source: TPU,
+  assumed: ['matmulCeiling: a systolic array fed with large matrices'],
+} as const;
+
+/** Every preset; the first that a name or alias fits is meant. */
+export const GPU_PRESETS: readonly GpuPreset[] = [
+  {
+    ...V100,
+    name: 'v100-sxm2-16gb',
+    title: 'NVIDIA V100 SXM2 16 GB',
+    aliases: ['v100', 'v100-16', 'v100-16gb', 'V100-SXM2-16GB', 'Tesla-V100-SXM2-16GB'],
+    memoryGib: 16160 / 1024,
+    usdPerHour: 0.6,
+  },
+  {
+    ...V100,
+    name: 'v100-sxm2-32gb',
+    title: 'NVIDIA V100 SXM2 32 GB',
+    aliases: ['v100-32', 'v100-32gb', 'V100-SXM2-32GB', 'Tesla-V100-SXM2-32GB', 'V100-SXM3-32GB'],
+    memoryGib: 32510 / 1024,
+    usdPerHour: 0.8,
+  },
+  {
+    ...V100,
+    name: 'v100-class',
+    title: 'V100-class GPU of an unnamed test machine',
+    aliases: ['GPU not stated', 'GPU not stated (V100-class)', 'GPU not stated in doc (OneFlow CI, V100-class)'],
+    memoryGib: 16160 / 1024,
+    usdPerHour: 0.6,
+    assumed: [...V100.assumed, 'the GPU itself: its owner published times without naming it'],
+  },
+  {
+    ...A100,
+    name: 'a100-sxm4-40gb',
+    title: 'NVIDIA A100 SXM4 40 GB',
+    aliases: ['a100-40', 'a100-40gb', 'A100-SXM4-40GB', 'NVIDIA-A100-SXM4-40GB'],
+    memoryGib: 40960 / 1024,
+    memoryTbPerS: 1.555,
+    usdPerHour: 1.4,
+  },
+  {
+    ...A100,
+    name: 'a100-sxm4-80gb',
+    title: 'NVIDIA A100 SXM4 80 GB',
+    aliases: ['a100', 'a100-80', 'a100-80gb', 'a100-sxm', 'A100-SXM4-80GB', 'NVIDIA-A100-SXM4-80GB'],
+    memoryGib: 81920 / 1024,
+    memoryTbPerS: 2.039,
+    usdPerHour: 2,
+  },
+  {
+    ...A100,
+    name: 'a800-sxm4-80gb',
+    title: 'NVIDIA A800 SXM4 80 GB',
+    aliases: ['a800', 'a800-80gb', 'A800-SXM4-80GB', 'NVIDIA-A800-SXM4-80GB'],
+    memoryGib: 81920 / 1024,
+    memoryTbPerS: 2.039,
+    scaleUpGbPerS: 200,
+    usdPerHour: 1.6,
+    source: `${A100.source}; NVLink cut to 400 GB/s`,
+    assumed: ['matmulCeiling of A100, the same silicon'],
+  },
+  {
+    ...HOPPER,
+    name: 'h100-sxm5-80gb',
+    title: 'NVIDIA H100 SXM5 80 GB',
+    aliases: ['h100', 'h100-80', 'h100-80gb', 'h100-sxm', 'h100-sxm5', 'H100-SXM5-80GB', 'NVIDIA-H100-80GB-HBM3'],
+    usdPerHour: 3,
+  },
+  {
+    ...HOPPER,
+    name: 'h100-pcie-80gb',
+    title: 'NVIDIA H100 PCIe 80 GB',
+    aliases: ['h100-pcie', 'H100-PCIe-80GB', 'NVIDIA-H100-PCIe'],
+    bf16Tflops: 756,
+    fp8Tflops: 1513,
+    memoryTbPerS: 2,
+    scaleUpGbPerS: 300,
+    scaleUpDomainGpus: 2, // NVLink bridges join pairs; beyond a pair traffic takes PCIe
+    nicGbps: 100, // 1 to 4 NICs of 200-400 Gb/s for 8 GPUs
+    usdPerHour: 2.4,
+    source: NVIDIA,
+    assumed: ['matmulCeiling of H100 SXM', 'nicGbps'],
+  },
+  {
+    ...HOPPER,
+    name: 'h800-sxm5-80gb',
+    title: 'NVIDIA H800 SXM5 80 GB',
+    aliases: ['h800', 'h800-sxm', 'H800-SXM5-80GB', 'NVIDIA-H800'],
+    scaleUpGbPerS: 200,
+    usdPerHour: 2.5,
+    source: `${HOPPER.source}; NVLink cut to 400 GB/s`,
+    assumed: ['matmulCeiling of H100, the same silicon'],
+  },
+  {
+    ...HOPPER,
+    name: 'h20-sxm-96gb',
+    title: 'NVIDIA H20 96 GB',
+    aliases: ['h20', 'H20-96GB', 'NVIDIA-H20'],
+    bf16Tflops: 148,
+    fp8Tflops: 296,
+    matmulCeiling: 0.93,
+    memoryGib: 97871 / 1024,
+    memoryTbPerS: 4,
+    usdPerHour: 1.6,
+    source: NVIDIA,
+    assumed: ['matmulCeiling: few matrix units, easily fed'],
+  },
+  {
+    ...HOPPER,
+    name: 'h200-sxm-141gb',
+    title: 'NVIDIA H200 SXM 141 GB',
+    aliases: ['h200', 'h200-sxm', 'H200-SXM-141GB', 'H200-SXM5-141GB', 'NVIDIA-H200'],
+    memoryGib: 143771 / 1024,
+    memoryTbPerS: 4.8,
+    usdPerHour: 3.6,
+    source: NVIDIA,
+    assumed: ['matmulCeiling of H100, the same silicon'],
+  },
+  {
+    ...HOPPER,
+    name: 'gh200-96gb',
+    title: 'NVIDIA GH200 96 GB',
+    aliases: ['gh200', 'GH200-96GB', 'GH200-480GB', 'NVIDIA-GH200-480GB'],
+    memoryGib: 97871 / 1024,
+    memoryTbPerS: 4,
+    scaleUpGbPerS: 450, // all-to-all among the four superchips of a node: three times 150
+    scaleUpDomainGpus: 4,
+    pcieGbPerS: C2C,
+    gpusPerNode: 4,
+    nicGbps: 200, // Slingshot 11 of Alps
+    nicKind: 'other',
+    usdPerHour: 3,
+    source: `${NVIDIA}; node of four as in Alps`,
+    assumed: ['matmulCeiling of H100, the same silicon'],
+  },
+  {
+    ...BLACKWELL,
+    name: 'b200-sxm-180gb',
+    title: 'NVIDIA B200 SXM 180 GB',
+    aliases: ['b200', 'B200-SXM', 'B200-SXM6-180GB', 'NVIDIA-B200'],
+    bf16Tflops: 2250,
+    fp8Tflops: 4500,
+    matmulCeiling: 1745 / 2250,
+    memoryGib: 183359 / 1024,
+    scaleUpDomainGpus: 8,
+    gpusPerNode: 8,
+    nicGbps: 400,
+    usdPerHour: 5,
+    source: `${NVIDIA}; mamf-finder 1,745 TFLOP/s`,
+    assumed: [],
+  },
+  {
+    ...BLACKWELL,
+    name: 'b300-sxm-288gb',
+    title: 'NVIDIA B300 SXM 288 GB',
+    aliases: ['b300', 'B300-SXM', 'B300-SXM6', 'NVIDIA-B300-SXM6-AC'],
+    bf16Tflops: 2250,
+    fp8Tflops: 4500,
+    fp4Tflops: 13500,
+    matmulCeiling: 1769 / 2250,
+    memoryGib: 275040 / 1024,
+    scaleUpDomainGpus: 8,
+    gpusPerNode: 8,
+    nicGbps: 800,
+    usdPerHour: 6,
+    source: `${NVIDIA}; mamf-finder 1,769 TFLOP/s`,
+    assumed: [],
+  },
+  {
+    ...BLACKWELL,
+    name: 'gb200-nvl72',
+    title: 'NVIDIA GB200 NVL72 186 GB',
+    aliases: ['gb200', 'GB200-NVL72', 'NVIDIA-GB200'],
+    bf16Tflops: 2450,
+    fp8Tflops: 4900,
+    fp4Tflops: 9800,
+    matmulCeiling: 1822 / 2450,
+    memoryGib: 189471 / 1024,
+    scaleUpDomainGpus: 72,
+    pcieGbPerS: C2C / 2, // one Grace CPU serves two GPUs
+    gpusPerNode: 4,
+    nicGbps: 400,
+    usdPerHour: 6,
+    source:
+      'peaks as NVIDIA dgxc-benchmarking uses them (marketing pages say 2,500 and 5,000); mamf-finder 1,822 TFLOP/s',
+    assumed: [],
+  },
+  {
+    ...BLACKWELL,
+    name: 'gb300-nvl72',
+    title: 'NVIDIA GB300 NVL72 288 GB',
+    aliases: ['gb300', 'GB300-NVL72', 'NVIDIA-GB300'],
+    bf16Tflops: 2450,
+    fp8Tflops: 4900,
+    fp4Tflops: 14700,
+    matmulCeiling: 1822 / 2450,
+    memoryGib: 284208 / 1024,
+    scaleUpDomainGpus: 72,
+    pcieGbPerS: C2C / 2,
+    gpusPerNode: 4,
+    nicGbps: 800,
+    usdPerHour: 7,
+    source: 'peaks as NVIDIA dgxc-benchmarking uses them',
+    assumed: ['matmulCeiling of GB200'],
+  },
+  {
+    ...INSTINCT,
+    name: 'mi300x',
+    title: 'AMD Instinct MI300X 192 GB',
+    aliases: ['AMD-Instinct-MI300X', 'AMD_Instinct_MI300X_OAM', 'MI300X-192GB', 'mi300'],
+    bf16Tflops: 1307,
+    fp8Tflops: 2614,
+    matmulCeiling: 668 / 1307,
+    memoryGib: 196592 / 1024,
+    memoryTbPerS: 5.3,
+    scaleUpGbPerS: 448, // seven xGMI links of 64
+    usdPerHour: 2,
+    source: `${AMD}; mamf-finder 668 TFLOP/s`,
+  },
+  {
+    ...INSTINCT,
+    name: 'mi325x',
+    title: 'AMD Instinct MI325X 256 GB',
+    aliases: ['AMD-Instinct-MI325X', 'MI325X-256GB'],
+    bf16Tflops: 1307,
+    fp8Tflops: 2614,
+    matmulCeiling: 785 / 1307,
+    memoryGib: 262128 / 1024,
+    memoryTbPerS: 6,
+    scaleUpGbPerS: 448,
+    usdPerHour: 2.4,
+    source: `${AMD}; mamf-finder 785 TFLOP/s`,
+  },
+  {
+    ...INSTINCT,
+    name: 'mi355x',
+    title: 'AMD Instinct MI355X 288 GB',
+    aliases: ['AMD-Instinct-MI355X', 'MI355X-288GB'],
+    bf16Tflops: 2500,
+    fp8Tflops: 5000,
+    fp4Tflops: 10000,
+    matmulCeiling: 1565 / 2500,
+    memoryGib: 294896 / 1024,
+    memoryTbPerS: 8,
+    scaleUpGbPerS: 538, // seven xGMI links of 76.8
+    usdPerHour: 3.2,
+    source: `${AMD}; mamf-finder 1,565 TFLOP/s`,
+  },
+  {
+    name: 'rtx-4090',
+    title: 'NVIDIA GeForce RTX 4090',
+    aliases: ['4090', 'rtx4090', 'RTX-4090-24GB', 'NVIDIA-GeForce-RTX-4090'],
+    bf16Tflops: 165,
+    fp8Tflops: 330,
+    fp4Tflops: 0,
+    matmulCeiling: 0.95,
+    memoryGib: 24564 / 1024,
+    memoryTbPerS: 1.008,
+    scaleUpGbPerS: PCIE4, // no NVLink
+    scaleUpDomainGpus: 8,
+    pcieGbPerS: PCIE4,
+    gpusPerNode: 8,
+    nicGbps: 12.5,
+    nicKind: 'ethernet',
+    usdPerHour: 0.4,
+    source: 'NVIDIA Ada architecture paper (fp32 accumulation)',
+    assumed: ['matmulCeiling', 'nicGbps: one 100 Gb/s port for 8 GPUs'],
+  },
+  {
+    name: 'rtx-2080-3090-titan-rtx',
+    title: 'Mixed NVIDIA RTX 2080, RTX 3090 and Titan RTX',
+    aliases: ['RTX-2080+RTX-3090+Titan-RTX'],
+    bf16Tflops: 71, // RTX 3090 (Ampere GA102 paper, fp32 accumulation)
+    fp8Tflops: 0,
+    fp4Tflops: 0,
+    matmulCeiling: 0.9,
+    memoryGib: 8, // the smallest, RTX 2080, limits an even layout
+    memoryTbPerS: 0.448,
+    scaleUpGbPerS: PCIE3,
+    scaleUpDomainGpus: 8,
+    pcieGbPerS: PCIE3,
+    gpusPerNode: 8,
+    nicGbps: 3.125,
+    nicKind: 'ethernet',
+    usdPerHour: 0.15,
+    source: 'NVIDIA Turing and Ampere GA102 architecture papers',
+    assumed: ['a mixture planned as its slowest and smallest part', 'matmulCeiling', 'nicGbps: 25 Gb/s for 8 GPUs'],
+  },
+  {
+    name: 'gaudi2',
+    title: 'Intel Gaudi 2',
+    aliases: ['Gaudi2', 'Intel-Gaudi2-96GB', 'HL-225'],
+    bf16Tflops: 432,
+    fp8Tflops: 865,
+    fp4Tflops: 0,
+    matmulCeiling: 0.9,
+    memoryGib: 96,
+    memoryTbPerS: 2.45,
+    scaleUpGbPerS: 262.5, // 21 of 24 Ethernet ports of 100 Gb/s stay in the node
+    scaleUpDomainGpus: 8,
+    pcieGbPerS: PCIE4,
+    gpusPerNode: 8,
+    nicGbps: 300, // the other three
+    nicKind: 'roce',
+    usdPerHour: 1.3,
+    source: 'Intel Gaudi architecture documentation',
+    assumed: ['matmulCeiling'],
+  },
+  {
+    name: 'ascend-910b',
+    title: 'Huawei Ascend 910B',
+    aliases: ['Ascend 910B', '910b', 'Ascend910B'],
+    bf16Tflops: 376,
+    fp8Tflops: 0,
+    fp4Tflops: 0,
+    matmulCeiling: 0.85,
+    memoryGib: 64,
+    memoryTbPerS: 1.6,
+    scaleUpGbPerS: 196, // HCCS, seven links of 28
+    scaleUpDomainGpus: 8,
+    pcieGbPerS: PCIE5,
+    gpusPerNode: 8,
+    nicGbps: 200,
+    nicKind: 'roce',
+    usdPerHour: 1.5,
+    source: 'secondary: public reports on the 910B2 part; Huawei publishes no data sheet',
+    assumed: ['every figure: not from a data sheet'],
+  },
+  {
+    ...ICI,
+    name: 'tpu-v4',
+    title: 'Google TPU v4',
+    aliases: ['TPU-v4', 'v4'],
+    bf16Tflops: 275,
+    memoryGib: 32,
+    memoryTbPerS: 1.2,
+    scaleUpGbPerS: 270, // six links of 45
+    scaleUpDomainGpus: 4096,
+    nicGbps: 50,
+    usdPerHour: 3.2,
+  },
+  {
+    ...ICI,
+    name: 'tpu-v5e',
+    title: 'Google TPU v5e',
+    aliases: ['TPU-v5e', 'v5e', 'tpu-v5-lite'],
+    bf16Tflops: 197,
+    memoryGib: 16,
+    memoryTbPerS: 0.82,
+    scaleUpGbPerS: 180, // four links of 45
+    scaleUpDomainGpus: 256,
+    nicGbps: 25,
+    usdPerHour: 1.2,
+  },
+  {
+    ...ICI,
+    name: 'tpu-v5p',
+    title: 'Google TPU v5p',
+    aliases: ['TPU-v5p', 'v5p'],
+    bf16Tflops: 459,
+    memoryGib: 95,
+    memoryTbPerS: 2.765,
+    scaleUpGbPerS: 540, // six links of 90
+    scaleUpDomainGpus: 8960,
+    nicGbps: 50,
+    usdPerHour: 4.2,
+  },
+  {
+    ...ICI,
+    name: 'tpu-v6e',
+    title: 'Google TPU v6e (Trillium)',
+    aliases: ['TPU-v6e', 'v6e', 'trillium'],
+    bf16Tflops: 918,
+    memoryGib: 32,
+    memoryTbPerS: 1.64,
+    scaleUpGbPerS: 360, // four links of 90
+    scaleUpDomainGpus: 256,
+    nicGbps: 100,
+    usdPerHour: 2.7,
+  },
+  {
+    // Quickstart and end-to-end clusters have no GPU: a CPU process plays each one. The figures only keep plans for the tiny models
+    // trained there comparable among themselves; a predicted step time says nothing about any real machine.
+    name: 'simulated',
+    title: 'CPU process standing for a GPU (local development)',
+    aliases: ['cpu', 'local', 'coxswain-simulated', 'simulated-gpu'],
+    bf16Tflops: 0.05,
+    fp8Tflops: 0,
+    fp4Tflops: 0,
+    matmulCeiling: 0.5,
+    memoryGib: 2,
+    memoryTbPerS: 0.01,
+    scaleUpGbPerS: 2,
+    scaleUpDomainGpus: 8,
+    pcieGbPerS: 8,
+    gpusPerNode: 2,
+    nicGbps: 8,
+    nicKind: 'ethernet',
+    usdPerHour: 0,
+    source: 'none: order of magnitude of one core of a small virtual machine',
+    assumed: ['every figure'],
+  },
+];
+
+/** The GPU that a name means: a preset's name, a common short form, a device plugin's product label, or the spelling of a published table. */
+export function gpuOf(name: string): GpuPreset {
+  return namedOf(GPU_PRESETS, name, 'GPU', '/gpu');
+}
