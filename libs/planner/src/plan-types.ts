@@ -1,0 +1,269 @@
+/** What a planner is asked and what it answers. Plain objects without unions or records, because GraphQL types are made from them. */
+import { MAX_WORLD_SIZE, ModelShape, ParallelLayout } from '@coxswain/layout';
+import { z } from 'zod';
+import { NIC_KINDS, PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
+
+const degree = z.int().min(1).max(MAX_WORLD_SIZE);
+const share = z.number().min(0).max(1);
+const bandwidthGbPerS = z.number().positive().max(100_000);
+const seconds = z.number().min(0);
+const gib = z.number().min(0);
+const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+export const ZERO_STAGES = [0, 1, 2, 3] as const;
+export const CONTEXT_ALGORITHMS = ['ring', 'allgather', 'ulysses'] as const;
+
+/**
+ * Named answers to "which activations are computed again", from least to most time and from most to least memory.
+ *
+ * `core-attention` is Megatron-LM's selective recomputation (what FlashAttention makes pointless); `norms` drops the outputs of norms, of
+ * expert activations and of latent up-projections; `mlp` also whole MLPs and experts; `half` is full recomputation of every second layer.
+ */
+export const RECOMPUTE_POLICIES = ['none', 'core-attention', 'norms', 'mlp', 'half', 'full'] as const;
+export type RecomputePolicy = (typeof RECOMPUTE_POLICIES)[number];
+
+/**
+ * How layers are cut into pipeline stages. `even`: as even as possible, the larger stages first; `vocabulary`: embedding and loss count as
+ * one layer each; `balanced`: layers so that the slowest stage is fastest, with vocabulary ends and unequal islands at their predicted speed.
+ */
+export const PARTITIONS = ['even', 'vocabulary', 'balanced'] as const;
+export type Partition = (typeof PARTITIONS)[number];
+
+export const OBJECTIVES = ['time', 'cost', 'gpus', 'memory'] as const;
+/** time: fastest step; cost: fewest dollars per token; gpus: fewest GPUs that meet the deadline; memory: lowest peak per GPU. */
+export type Objective = (typeof OBJECTIVES)[number];
+
+export const PlanIsland = z
+  .strictObject({
+    gpus: degree,
+    scaleOutGbPerS: bandwidthGbPerS.optional(),
+    nicKind: z.enum(NIC_KINDS).optional(),
+    relativeSpeed: z
+      .number()
+      .positive()
+      .max(100)
+      .default(1)
+      .describe('Measured speed of one GPU relative to the first island; slower islands take fewer layers.'),
+  })
+  .meta({ id: 'PlanIsland', description: 'GPUs that share one network; islands reach each other over a slower one.' });
+export type PlanIsland = z.infer<typeof PlanIsland>;
+
+export const PlanCluster = z
+  .strictObject({
+    gpu: z.string().min(1).max(100).describe('Name of a GPU preset.'),
+    gpus: degree.describe('GPUs that may be used.'),
+    gpusPerNode: degree.default(8),
+    scaleUpDomainGpus: degree.optional().describe('GPUs joined by NVLink or its like; absent: as the preset says.'),
+    scaleOutGbPerS: bandwidthGbPerS
+      .optional()
+      .describe('Per GPU and direction; a 400 Gb/s NIC per GPU is 50. Absent: as the preset says.'),
+    nicKind: z.enum(NIC_KINDS).optional(),
+    islands: z.array(PlanIsland).min(1).max(64).optional().describe('Absent: one network joins all nodes.'),
+    betweenIslandsGbPerS: bandwidthGbPerS.optional().describe('Per GPU and direction.'),
+    usdPerGpuHour: z.number().min(0).max(10_000).optional().describe('Absent: as the preset says.'),
+  })
+  .meta({ id: 'PlanCluster' });
+export type PlanCluster = z.infer<typeof PlanCluster>;
+
+export const PinnedAxes = z
+  .strictObject({
+    tensor: degree.optional(),
+    context: degree.optional(),
+    pipeline: degree.optional(),
+    data: degree.optional(),
+    expert: degree.optional(),
+    expertTensor: degree.optional(),
+    shardGroup: degree.optional().describe('Ranks that share one copy of sharded states.'),
+    chunks: degree.optional().describe('Model chunks per rank (virtual pipeline).'),
+    microBatchSize: z.int().min(1).max(65_536).optional(),
+    zeroStage: z.int().min(0).max(3).optional(),
+    schedule: z.enum(SCHEDULES).optional(),
+    recompute: z.enum(RECOMPUTE_POLICIES).optional(),
+    partition: z.enum(PARTITIONS).optional(),
+    contextAlgorithm: z.enum(CONTEXT_ALGORITHMS).optional(),
+    rankOrder: z.enum(RANK_ORDERS).optional(),
+    offloadOptimizer: share.optional(),
+    offloadActivations: share.optional(),
+  })
+  .meta({ id: 'PinnedAxes', description: 'Choices that are already made; the others are searched.' });
+export type PinnedAxes = z.infer<typeof PinnedAxes>;
+
+export const AllowedChoices = z
+  .strictObject({
+    schedules: z.array(z.enum(SCHEDULES)).min(1).max(SCHEDULES.length).optional(),
+    recompute: z.array(z.enum(RECOMPUTE_POLICIES)).min(1).max(RECOMPUTE_POLICIES.length).optional(),
+    zeroStages: z.array(z.int().min(0).max(3)).min(1).max(ZERO_STAGES.length).optional(),
+    partitions: z.array(z.enum(PARTITIONS)).min(1).max(PARTITIONS.length).optional(),
+    contextAlgorithms: z.array(z.enum(CONTEXT_ALGORITHMS)).min(1).max(CONTEXT_ALGORITHMS.length).optional(),
+    rankOrders: z.array(z.enum(RANK_ORDERS)).min(1).max(RANK_ORDERS.length).optional(),
+    offload: z.boolean().optional().describe('Host memory may hold optimizer states or activations. Default true.'),
+  })
+  .meta({ id: 'AllowedChoices', description: 'What an engine offers; absent lists allow everything.' });
+export type AllowedChoices = z.infer<typeof AllowedChoices>;
+
+export const PlanRequest = z
+  .strictObject({
+    model: z.string().min(1).max(200).optional().describe('Name of a model preset; or give modelShape.'),
+    modelShape: ModelShape.optional(),
+    cluster: PlanCluster,
+    globalBatchSize: z.int().min(1).max(16_777_216).describe('Samples per step over all data-parallel ranks.'),
+    sequenceLength: z.int().min(1).max(16_777_216).describe('Tokens per sample.'),
+    precision: z.enum(PRECISIONS).default('bf16'),
+    stack: z.string().min(1).max(200).optional().describe('Engine and release, as the calibration names them.'),
+    objective: z.enum(OBJECTIVES).default('time'),
+    tokens: z.number().positive().max(1e18).optional().describe('Tokens of the whole training.'),
+    deadlineHours: z.number().positive().max(1e6).optional().describe('The training must be over by then.'),
+    top: z.int().min(1).max(100).default(5).describe('How many layouts to answer with.'),
+    memoryMarginShare: z
+      .number()
+      .min(0)
+      .max(0.5)
+      .optional()
+      .describe('Share of GPU memory that a layout must leave free to count as fitting.'),
+    pinned: PinnedAxes.optional(),
+    allow: AllowedChoices.optional(),
+  })
+  .superRefine((request, context) => {
+    const refuse = (field: 'model' | 'deadlineHours' | 'tokens', message: string): void => {
+      context.addIssue({ code: 'custom', path: [field], message });
+    };
+    if ((request.model === undefined) === (request.modelShape === undefined)) {
+      refuse('model', 'exactly one of model and modelShape says what is trained; give one of them');
+    }
+    if (request.deadlineHours !== undefined && request.tokens === undefined) {
+      refuse('tokens', 'a deadline needs the tokens of the training; give tokens or leave deadlineHours out');
+    }
+    if (request.objective === 'gpus' && request.deadlineHours === undefined) {
+      refuse(
+        'deadlineHours',
+        'objective gpus asks for the fewest GPUs that meet a deadline; give tokens and deadlineHours',
+      );
+    }
+  })
+  .meta({ id: 'PlanRequest' });
+export type PlanRequest = z.infer<typeof PlanRequest>;
+/** As a caller writes it, defaults left out. */
+export type PlanRequestInput = z.input<typeof PlanRequest>;
+
+export const TimePart = z
+  .strictObject({ part: z.string().describe('What the time is spent on.'), seconds })
+  .meta({ id: 'TimePart' });
+export type TimePart = z.infer<typeof TimePart>;
+
+export const MemoryPart = z
+  .strictObject({ part: z.string().describe('What the memory holds.'), gib })
+  .meta({ id: 'MemoryPart' });
+export type MemoryPart = z.infer<typeof MemoryPart>;
+
+export const StageMemory = z
+  .strictObject({
+    stage: z.int().min(0).max(MAX_WORLD_SIZE).describe('Position in the pipeline, from 0.'),
+    peakGib: gib,
+    parts: z.array(MemoryPart).describe('They sum to peakGib.'),
+  })
+  .meta({ id: 'StageMemory' });
+export type StageMemory = z.infer<typeof StageMemory>;
+
+export const PredictionError = z
+  .strictObject({
+    basis: z.string().describe('Which measurements the error is taken from.'),
+    medianAbsPct: z.number().min(0),
+    p90AbsPct: z.number().min(0),
+    n: count.describe('How many measurements.'),
+  })
+  .meta({ id: 'PredictionError', description: 'How far predictions of this kind were from published measurements.' });
+export type PredictionError = z.infer<typeof PredictionError>;
+
+export const MEMORY_VERDICTS = ['fits', 'tight', 'doesNotFit'] as const;
+export type MemoryVerdict = (typeof MEMORY_VERDICTS)[number];
+
+export const Prediction = z
+  .strictObject({
+    stepTimeS: seconds,
+    tokensPerSPerGpu: z.number().min(0),
+    modelFlopsUtilizationPct: z.number().min(0),
+    breakdown: z.array(TimePart).describe('Parts of the step; they sum to stepTimeS.'),
+    memory: z.array(StageMemory).describe('One per pipeline stage.'),
+    peakGib: gib.describe('Of the stage that needs most.'),
+    capacityGib: gib,
+    verdict: z.enum(MEMORY_VERDICTS),
+    bubbleShare: share.describe('Share of the pipeline phase in which a GPU waits.'),
+    error: PredictionError,
+  })
+  .meta({ id: 'Prediction' });
+export type Prediction = z.infer<typeof Prediction>;
+
+export const Plan = z
+  .strictObject({
+    layout: ParallelLayout,
+    microBatchSize: z.int().min(1).max(65_536),
+    gpus: degree,
+    prediction: Prediction,
+    costUsd: z.number().min(0).optional().describe('Of the whole training where tokens are given, else of one step.'),
+    trainingHours: z.number().min(0).optional().describe('Where tokens are given.'),
+  })
+  .meta({ id: 'Plan' });
+export type Plan = z.infer<typeof Plan>;
+
+export const RuledOut = z
+  .strictObject({
+    rule: z.string(),
+    count: count.describe('Combinations that break it; one that breaks several rules counts under the first.'),
+    example: z.string().describe('The refusal of one of them.'),
+  })
+  .meta({ id: 'RuledOut' });
+export type RuledOut = z.infer<typeof RuledOut>;
+
+export const SearchCounts = z
+  .strictObject({
+    enumerated: count.describe('Combinations of the stated space.'),
+    legal: count.describe('Of them, those that break no rule.'),
+    fitting: count.describe('Of the legal ones whose memory was computed, those that fit.'),
+    bounded: count.describe('Legal ones that a lower bound of time or memory showed to be worse than those kept.'),
+    timed: count.describe('Those whose step time was computed in full.'),
+  })
+  .meta({ id: 'SearchCounts' });
+export type SearchCounts = z.infer<typeof SearchCounts>;
+
+export const ClosestPlan = z
+  .strictObject({
+    plan: Plan,
+    exceedsGib: gib.describe('Missing GPU memory; 0 where the deadline is what fails.'),
+    relax: z.array(z.string()).describe('What would make it fit, each with what it would cost.'),
+  })
+  .meta({ id: 'ClosestPlan', description: 'Told where nothing fits: the layout that comes closest.' });
+export type ClosestPlan = z.infer<typeof ClosestPlan>;
+
+export const PlanAnswer = z
+  .strictObject({
+    best: Plan.optional().describe('Absent where nothing fits.'),
+    plans: z.array(Plan).describe('The best layouts, best first.'),
+    pareto: z.array(Plan).describe('No other layout is better in time, memory and GPUs at once. Fastest first.'),
+    closest: ClosestPlan.optional(),
+    ruledOut: z.array(RuledOut),
+    counted: SearchCounts,
+    calibration: z.string().describe('What the predictions are calibrated on and how far off they were.'),
+    assumptions: z.array(z.string()),
+  })
+  .meta({ id: 'PlanAnswer' });
+export type PlanAnswer = z.infer<typeof PlanAnswer>;
+
+export const WHY_NOT_VERDICTS = ['best', 'illegal', 'doesNotFit', 'worse', 'outsideSearch'] as const;
+
+export const WhyNotAnswer = z
+  .strictObject({
+    verdict: z
+      .enum(WHY_NOT_VERDICTS)
+      .describe(
+        'outsideSearch: better than what the search found, because it makes a choice the search does not consider.',
+      ),
+    reason: z.string().describe('One sentence: the first broken rule, the missing memory, or how much worse it is.'),
+    brokenRules: z.array(z.string()).describe('Every rule it breaks, in order.'),
+    prediction: Prediction.optional().describe('Absent where the layout is illegal.'),
+    best: Plan.optional(),
+    difference: z
+      .array(z.strictObject({ part: z.string(), seconds: z.number() }).meta({ id: 'TimeDifference' }))
+      .describe('Seconds per step over the best layout, largest first; they sum to the difference of the step times.'),
+  })
+  .meta({ id: 'WhyNotAnswer' });
+export type WhyNotAnswer = z.infer<typeof WhyNotAnswer>;
