@@ -1,4 +1,20 @@
-export { MAX_WORLD_SIZE, ParallelLayout, formatLayout, worldSize } from './parallel-layout.ts';
+export { MAX_WORLD_SIZE } from './degree.ts';
+export { LAYOUT_PRECISIONS, ParallelLayout, RANK_AXES, formatLayout, worldSize } from './parallel-layout.ts';
+export type { RankAxis } from './parallel-layout.ts';
+export { EXPERT_BALANCES, EXPERT_DISPATCHERS, ExpertLayout } from './expert-layout.ts';
+export {
+  MAX_LISTED_STAGES,
+  PIPELINE_SCHEDULES,
+  PipelinePlan,
+  PipelineStage,
+  VOCABULARY_PLACEMENTS,
+} from './pipeline-plan.ts';
+export { CAUSAL_BALANCES, CONTEXT_ALGORITHMS, SequencePlan } from './sequence-plan.ts';
+export type { ContextAlgorithm } from './sequence-plan.ts';
+export { OPTIMIZERS, STATE_IMPLEMENTATIONS, StateSharding } from './state-sharding.ts';
+export { MemoryPolicy, OffloadRule, RECOMPUTED_MODULES } from './memory-policy.ts';
+export { CommunicationPolicy } from './communication-policy.ts';
+export { LayerOverride } from './layer-override.ts';
 export { ModelShape } from './model-shape.ts';
 export { coordinatesOfRank, groupsOfAxis, rankOfCoordinates } from './rank-map.ts';
 export type { MeshAxis, RankCoordinates } from './rank-map.ts';

@@ -12,9 +12,11 @@ export interface DividedModel {
 /** A broken rule: the field it concerns (relative to the layout), and a sentence with values and the nearest legal value. */
 export interface LayoutViolation {
   readonly rule: LayoutRule;
-  readonly field: keyof ParallelLayout;
+  readonly field: DegreeField;
   readonly message: string;
 }
+
+type DegreeField = 'tensorParallelDegree' | 'pipelineParallelDegree' | 'dataParallelDegree';
 
 export type LayoutRule =
   | 'tensorDividesAttentionHeads'
@@ -26,7 +28,7 @@ export type LayoutRule =
 export function layoutViolations(layout: ParallelLayout, model: DividedModel): readonly LayoutViolation[] {
   const { tensorParallelDegree: tp, dataParallelDegree: dp } = layout;
   const violations: LayoutViolation[] = [];
-  const mustDivide = (rule: LayoutRule, field: keyof ParallelLayout, divisor: [number, string]): void => {
+  const mustDivide = (rule: LayoutRule, field: DegreeField, divisor: [number, string]): void => {
     const [whole, name] = divisor;
     const ways = layout[field];
     if (whole % ways === 0) return;

@@ -1,14 +1,80 @@
 import { z } from 'zod';
+import { CommunicationPolicy } from './communication-policy.ts';
+import { degree } from './degree.ts';
+import { ExpertLayout } from './expert-layout.ts';
+import { LayerOverride } from './layer-override.ts';
+import { MemoryPolicy } from './memory-policy.ts';
+import { PipelinePlan } from './pipeline-plan.ts';
+import { SequencePlan } from './sequence-plan.ts';
+import { StateSharding } from './state-sharding.ts';
 
-/** Largest gang a layout may describe. 16,384 GPUs is the bar of the design; one doubling above it is the limit. */
-export const MAX_WORLD_SIZE = 32_768;
+export const RANK_AXES = ['tensor', 'weightShard', 'context', 'expert', 'data', 'pipeline'] as const;
+/** An axis of the dense or the expert grid. */
+export type RankAxis = (typeof RANK_AXES)[number];
 
-const degree = z.int().min(1).max(MAX_WORLD_SIZE);
+export const LAYOUT_PRECISIONS = ['fp32', 'fp16', 'bf16', 'fp8', 'mxfp8', 'nvfp4'] as const;
+
+const KernelPolicy = z
+  .strictObject({
+    attention: z.enum(['auto', 'flash', 'fused', 'flex', 'unfused', 'local']).optional(),
+    attentionMask: z.enum(['causal', 'full', 'sliding', 'document']).optional().describe('Absent: causal.'),
+    softmax: z.enum(['vanilla', 'off-by-one', 'learnable']).optional().describe('Absent: vanilla.'),
+    precision: z.enum(LAYOUT_PRECISIONS).optional().describe('Of matrix products. Absent: bf16.'),
+    cudaGraphs: z.enum(['none', 'partial', 'full']).optional().describe('Absent: none.'),
+    deterministic: z.boolean().optional(),
+  })
+  .meta({ id: 'KernelPolicy', description: 'Kernels and number formats.' });
+
+const CheckpointPolicy = z
+  .strictObject({
+    format: z
+      .enum([
+        'torch_dist',
+        'torch_dcp',
+        'fsdp_dtensor',
+        'dcp',
+        'deepspeed',
+        'deepspeed-universal',
+        'bytecheckpoint',
+        'galvatron',
+        'mindspore',
+        'legacy',
+      ])
+      .optional(),
+    optimizerReshard: z
+      .enum(['none', 'data-parallel', 'full'])
+      .optional()
+      .describe('Which other layouts can load what is saved now; full: any. Bought when saving.'),
+    asyncSave: z.boolean().optional(),
+    localEverySteps: z.int().min(1).max(1_000_000).optional().describe('Steps between copies on the nodes themselves.'),
+    localReplicas: z.int().min(1).max(8).optional(),
+  })
+  .meta({ id: 'CheckpointPolicy', description: 'In which form states are saved, and which layouts can load them.' });
+
+const TensorPlacement = z
+  .strictObject({
+    match: z.string().min(1).max(256).describe('Pattern of tensor names, such as *.mlp.up.weight.'),
+    axes: z
+      .array(
+        z.strictObject({
+          axis: z.enum(RANK_AXES),
+          placement: z.enum(['split', 'broadcast', 'partial-sum', 'ragged']),
+          dimension: z.int().min(0).max(15).optional().describe('Of split: the dimension of the tensor.'),
+        }),
+      )
+      .min(1)
+      .max(6),
+  })
+  .meta({
+    id: 'TensorPlacement',
+    description: 'Placement of tensors on each axis (SBP of OneFlow, DTensor of PyTorch).',
+  });
 
 /**
- * How a job's ranks are divided: ways of tensor, pipeline and data parallelism. Their product is the world size (one rank per GPU).
+ * How a job's ranks are divided, and how each part of the work is done on them. One rank per GPU;
+ * ranks = tensor * weight shard * context * data * pipeline. Experts are a second factorisation of the same ranks and multiply nothing.
  *
- * Other axes (context, expert, sharded data parallel) join as further optional degrees with default 1.
+ * Every key but the first three is optional, and absent means what the engine does without being told.
  */
 export const ParallelLayout = z
   .strictObject({
@@ -16,7 +82,32 @@ export const ParallelLayout = z
       .default(1)
       .describe('Ways each layer is split; these ranks must share an NVLink domain.'),
     pipelineParallelDegree: degree.default(1).describe('Consecutive groups of layers, each on ranks of its own.'),
-    dataParallelDegree: degree.default(1).describe('Replicas that each take a share of the global batch.'),
+    dataParallelDegree: degree.default(1).describe('Ranks that each take a share of the global batch.'),
+    contextParallelDegree: degree.optional().describe('Ways the tokens of a sample are split. Absent: 1.'),
+    dataParallelShardDegree: degree
+      .optional()
+      .describe(
+        'Ranks, out of data times context parallel, that share one copy of sharded states; the rest are replicas (HSDP, MiCS). Absent: all.',
+      ),
+    weightShardDegree: degree
+      .optional()
+      .describe('Further ranks that share each tensor-parallel weight and gather it before use (GTP). Absent: 1.'),
+    rankOrder: z
+      .array(z.enum(RANK_AXES))
+      .min(4)
+      .max(6)
+      .optional()
+      .describe('Axes from adjacent ranks to distant ones. Absent: tensor, context, expert, data, pipeline.'),
+    expert: ExpertLayout.optional(),
+    pipeline: PipelinePlan.optional(),
+    sequence: SequencePlan.optional(),
+    states: StateSharding.optional(),
+    memory: MemoryPolicy.optional(),
+    communication: CommunicationPolicy.optional(),
+    kernel: KernelPolicy.optional(),
+    checkpointPolicy: CheckpointPolicy.optional(),
+    perLayer: z.array(LayerOverride).max(32).optional().describe('Where layers differ; absent: all alike.'),
+    tensorPlacements: z.array(TensorPlacement).max(16).optional().describe('For engines that take placements.'),
   })
   .meta({
     id: 'ParallelLayout',
@@ -26,16 +117,34 @@ export type ParallelLayout = z.infer<typeof ParallelLayout>;
 
 /** Number of ranks, one per GPU. */
 export function worldSize(layout: ParallelLayout): number {
-  return layout.tensorParallelDegree * layout.pipelineParallelDegree * layout.dataParallelDegree;
+  return (
+    layout.tensorParallelDegree *
+    (layout.weightShardDegree ?? 1) *
+    (layout.contextParallelDegree ?? 1) *
+    layout.dataParallelDegree *
+    layout.pipelineParallelDegree
+  );
 }
 
-/** `tp2 x dp2`: the degrees above 1 in rank order, or `1 rank`. */
+/** `tp2 x cp2 x dp4 x pp8 / ep8`: the degrees above 1 in rank order, those of experts behind the stroke; `1 rank` if there are none. */
 export function formatLayout(layout: ParallelLayout): string {
-  const parts = [
+  const { expert } = layout;
+  const dense = degreesAboveOne([
     ['tp', layout.tensorParallelDegree],
+    ['wshard', layout.weightShardDegree],
+    ['cp', layout.contextParallelDegree],
     ['dp', layout.dataParallelDegree],
     ['pp', layout.pipelineParallelDegree],
-  ] as const;
-  const shown = parts.filter(([, ways]) => ways > 1).map(([axis, ways]) => `${axis}${ways}`);
-  return shown.length === 0 ? '1 rank' : shown.join(' x ');
+  ]);
+  const experts = degreesAboveOne([
+    ['etp', expert?.expertTensorParallelDegree],
+    ['ep', expert?.expertParallelDegree],
+    ['ewshard', expert?.weightShardDegree],
+  ]);
+  const shown = dense === '' ? '1 rank' : dense;
+  return experts === '' ? shown : `${shown} / ${experts}`;
+}
+
+function degreesAboveOne(parts: readonly (readonly [string, number | undefined])[]): string {
+  return parts.flatMap(([axis, ways]) => (ways === undefined || ways === 1 ? [] : [`${axis}${ways}`])).join(' x ');
 }
