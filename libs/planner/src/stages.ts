@@ -1,0 +1,46 @@
+/** Which layers stand on which stage of a pipeline, and which rank runs a stage. */
+import type { ModelShape } from '@coxswain/layout';
+
+import type { LayoutPoint, Schedule, StagePart } from './facts.ts';
+
+const V_SHAPED: ReadonlySet<Schedule> = new Set<Schedule>(['zbv', 'v-half', 'v-min', 'dualpipe-v']);
+
+/** V-shaped schedules run a sample down the ranks and back up again, so the first rank holds both ends of the model. */
+export function isVShaped(schedule: Schedule): boolean {
+  return V_SHAPED.has(schedule);
+}
+
+/** The pipeline rank that runs virtual stage `stage` of `pipeline * chunks`. */
+export function rankOfStage(layout: Pick<LayoutPoint, 'pipeline' | 'schedule'>, stage: number): number {
+  const { pipeline, schedule } = layout;
+  const rank = stage % pipeline;
+  const goesUp = isVShaped(schedule) && Math.floor(stage / pipeline) % 2 === 1;
+  return goesUp ? pipeline - 1 - rank : rank;
+}
+
+/**
+ * The parts of the pipeline, `pipeline * chunks` entries in the order a sample passes through: the layout's own, or layers spread as
+ * evenly as possible with the remainder on the first stages. 'counted-as-layer' gives embedding and loss the place of one layer each.
+ */
+export function stagePartsOf(
+  model: Pick<ModelShape, 'layers' | 'mtpLayers'>,
+  layout: Pick<LayoutPoint, 'pipeline' | 'chunks' | 'stages' | 'vocabulary'>,
+): readonly StagePart[] {
+  if (layout.stages !== undefined) return layout.stages;
+  const count = layout.pipeline * layout.chunks;
+  const counted = layout.vocabulary === 'counted-as-layer' && count > 1 ? 1 : 0;
+  const slots = model.layers + 2 * counted;
+  const each = Math.floor(slots / count);
+  const remainder = slots % count;
+  return Array.from({ length: count }, (_, stage) => {
+    const first = stage === 0;
+    const last = stage === count - 1;
+    const ends = counted * ((first ? 1 : 0) + (last ? 1 : 0));
+    return {
+      layers: Math.max(0, each + (stage < remainder ? 1 : 0) - ends),
+      embedding: first,
+      loss: last,
+      mtpLayers: last ? model.mtpLayers : 0,
+    };
+  });
+}

@@ -1,0 +1,106 @@
+/**
+ * The constants of the time model: what each means, its unit, where it starts and how far data may move it.
+ *
+ * A constant has one shared value. A GPU type, a family of engines and one release of an engine may each multiply those that plausibly differ
+ * there; `sd` is the standard deviation, in natural logarithm, that the fit allows such a multiplier before it costs.
+ */
+export interface ConstantDeclaration {
+  readonly unit: string;
+  readonly start: number;
+  /** Prior standard deviation of the shared value, in natural logarithm; 0 holds it. */
+  readonly sd: number;
+  readonly meaning: string;
+}
+
+const declare = <Name extends string>(
+  table: Readonly<Record<Name, readonly [start: number, sd: number, unit: string, meaning: string]>>,
+): Readonly<Record<Name, ConstantDeclaration>> =>
+  Object.fromEntries(
+    Object.entries(table).map(([name, entry]) => {
+      const [start, sd, unit, meaning] = entry as readonly [number, number, string, string];
+      return [name, { start, sd, unit, meaning }];
+    }),
+  ) as Record<Name, ConstantDeclaration>;
+
+export const TIME_CONSTANTS = declare({
+  gemmSlowdown: [1.15, 0.2, 'ratio', 'time of a large aligned bf16 matrix product over that at the measured ceiling of the GPU'],
+  gemmRidge: [1.0, 0.7, 'ratio', 'weight of the memory side of a matrix product: (1/m + 1/n + 1/k) * peak / bandwidth'],
+  gemmDepth: [60, 0.7, 'elements', 'inner dimension lost to filling and draining a matrix kernel'],
+  gemmWave: [0.3, 0.7, 'exponent', 'share of tile quantisation over the multiprocessors that is paid'],
+  gemmMisaligned: [0.05, 0.7, 'share per halving', 'slowdown per halving of the largest power of two up to 64 that divides n and k'],
+  gemmUnaligned: [0.5, 0.7, 'share', 'slowdown where a dimension is not a multiple of 8'],
+  fp8Slowdown: [1.3, 0.2, 'ratio', 'the same as gemmSlowdown for per-tensor fp8, relative to it'],
+  mxfp8Slowdown: [1.35, 0.2, 'ratio', 'for block-scaled fp8, relative to gemmSlowdown'],
+  fp4Slowdown: [1.9, 0.3, 'ratio', 'for nvfp4, relative to gemmSlowdown'],
+  quantiseFactor: [1.5, 0.5, 'ratio', 'time of casts to fp8 or fp4 over their bytes at memory bandwidth'],
+  flashSlowdown: [1.7, 0.3, 'ratio', 'fused attention forward over its FLOPs at the measured ceiling'],
+  flashBackward: [1.2, 0.2, 'ratio', 'fused attention backward over forward, per FLOP'],
+  flashHead: [16, 0.7, 'elements', 'head width lost to the softmax of fused attention'],
+  flashSequence: [300, 0.7, 'tokens', 'sequence length at which fused attention reaches half its speed'],
+  unfusedSlowdown: [2.0, 0.4, 'ratio', 'batched matrix products of unfused attention over the measured ceiling'],
+  scoresFactor: [1.2, 0.4, 'ratio', 'softmax, mask and dropout of unfused attention over their bytes at memory bandwidth'],
+  elementwiseFactor: [1.3, 0.3, 'ratio', 'norms, residuals, activations and rotary embedding over their bytes at memory bandwidth'],
+  hostLayerS: [0.0006, 0.5, 's', 'launching the kernels of one attention and MLP layer forward'],
+  hostBackward: [1.4, 0.3, 'ratio', 'launching the backward kernels of a layer over the forward ones'],
+  hostCollectiveS: [0.00006, 0.7, 's', 'launching one tensor-parallel collective'],
+  hostExpertS: [0.0012, 0.6, 's', 'launching router, dispatch and experts of one layer forward'],
+  hostPassS: [0.0004, 0.7, 's', 'fixed work of one micro-batch on one rank, forward'],
+  graphsPartial: [0.6, 0.4, 'ratio', 'host time left when parts of a layer are CUDA graphs'],
+  graphsFull: [0.1, 0.6, 'ratio', 'host time left when the whole step is one CUDA graph'],
+  vocabularySlowdown: [1.1, 0.3, 'ratio', 'the output matrix product relative to other bf16 ones'],
+  lossFactor: [1.5, 0.5, 'ratio', 'cross entropy over its bytes at memory bandwidth'],
+  embeddingFactor: [2, 0.6, 'ratio', 'embedding lookup and its gradient over their bytes at memory bandwidth'],
+  vocabularyBarrierS: [0.0006, 0.8, 's', 'one synchronisation of a vocabulary sharded over the pipeline'],
+  scaleUpSlowdown: [1.35, 0.3, 'ratio', 'collectives inside the scale-up domain over its nominal bandwidth'],
+  scaleOutSlowdown: [1.5, 0.3, 'ratio', 'collectives across nodes over the nominal NIC bandwidth'],
+  scaleOutPerDoubling: [0.06, 0.7, 'share', 'slowdown of a collective across nodes for each doubling of the nodes it spans'],
+  tensorOverlap: [0.35, 0.5, 'ratio', 'tensor-parallel traffic left on the critical path where it is overlapped'],
+  collectiveLatencyS: [0.00002, 0.6, 's', 'latency of one collective inside the scale-up domain'],
+  scaleOutLatencyS: [0.00003, 0.7, 's', 'latency per doubling of the ranks of a collective across nodes'],
+  contextOverlap: [0.5, 0.6, 'share', 'share of attention time that can hide ring traffic'],
+  gradReduceExposed: [0.25, 0.7, 'share', 'gradient traffic that stays exposed although it is overlapped'],
+  paramGatherExposed: [0.25, 0.7, 'share', 'parameter traffic that stays exposed although it is overlapped'],
+  shardedExposed: [0.15, 0.7, 'share', 'traffic of fully sharded parameters that stays exposed although compute could hide it'],
+  interference: [0.15, 0.7, 'share', 'slowdown of compute while it hides fully sharded traffic'],
+  optimizerFactor: [1.3, 0.4, 'ratio', 'optimizer step over its bytes at memory bandwidth'],
+  stepOverheadS: [0.02, 0.8, 's', 'fixed work per step: data, logging, gradient norm, synchronisation'],
+  pipelineHopS: [0.0001, 0.8, 's', 'fixed time of handing one activation to the next stage'],
+  pipelineExposed: [0.5, 0.7, 'share', 'share of hand-over time between stages that the schedule does not hide'],
+  stageImbalance: [0.02, 0.8, 'share', 'wait of a pipeline for its slowest rank, per doubling of its depth'],
+  jitterPerDoubling: [0.004, 0.8, 'share', 'wait for the slowest rank per doubling of the nodes'],
+  groupedSlowdown: [1.15, 0.3, 'ratio', 'grouped expert matrix products relative to one product of the same rows'],
+  groupedRows: [150, 0.7, 'rows', 'rows per expert lost to partly filled tiles'],
+  routingFactor: [2.0, 0.5, 'ratio', 'router, permutation and weighted sum over their bytes at memory bandwidth'],
+  dispatchSlowdown: [1.8, 0.5, 'ratio', 'all-to-all of tokens inside the scale-up domain over its nominal bandwidth'],
+  dispatchAcross: [1.8, 0.5, 'ratio', 'all-to-all of tokens across nodes over the nominal NIC bandwidth'],
+  deepepFactor: [0.7, 0.5, 'ratio', 'all-to-all by DeepEP relative to the plain one'],
+  hybridepFactor: [0.5, 0.5, 'ratio', 'all-to-all by HybridEP relative to the plain one'],
+  allgatherFactor: [1.5, 0.5, 'ratio', 'dispatch by all-gather relative to the plain all-to-all'],
+  expertOverlap: [0.5, 0.5, 'ratio', 'token traffic left on the critical path where it is overlapped'],
+  imbalance: [1.05, 0.1, 'ratio', 'rows of the busiest rank over the mean when tokens are never dropped'],
+  scanFactor: [3, 0.6, 'ratio', 'selective scan and convolution of a state-space layer over their bytes at memory bandwidth'],
+  offloadExposed: [0.5, 0.6, 'share', 'host transfers that compute does not hide'],
+});
+
+export type TimeConstantName = keyof typeof TIME_CONSTANTS;
+export const TIME_CONSTANT_NAMES = Object.keys(TIME_CONSTANTS) as readonly TimeConstantName[];
+/** The values for one GPU type and one software stack, shared value times multipliers. */
+export type TimeConstants = Readonly<Record<TimeConstantName, number>>;
+
+/** What a GPU type or a software stack may multiply: one factor moves all constants of its list together. */
+export const ADJUSTMENTS = {
+  compute: ['gemmSlowdown'],
+  lowPrecision: ['fp8Slowdown', 'mxfp8Slowdown', 'fp4Slowdown'],
+  attention: ['flashSlowdown', 'unfusedSlowdown', 'scoresFactor'],
+  memory: ['elementwiseFactor', 'lossFactor', 'quantiseFactor', 'optimizerFactor', 'scanFactor'],
+  host: ['hostLayerS', 'hostCollectiveS', 'hostExpertS', 'hostPassS'],
+  scaleUp: ['scaleUpSlowdown'],
+  scaleOut: ['scaleOutSlowdown'],
+  experts: ['routingFactor', 'dispatchSlowdown', 'dispatchAcross', 'groupedSlowdown'],
+  fixed: ['stepOverheadS', 'pipelineHopS'],
+} as const satisfies Readonly<Record<string, readonly TimeConstantName[]>>;
+export type AdjustmentName = keyof typeof ADJUSTMENTS;
+export const ADJUSTMENT_NAMES = Object.keys(ADJUSTMENTS) as readonly AdjustmentName[];
+
+/** Multipliers of one GPU type, family or release; absent ones are 1. */
+export type Adjustments = Readonly<Partial<Record<AdjustmentName, number>>>;

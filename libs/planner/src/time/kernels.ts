@@ -1,0 +1,118 @@
+import type { GpuFacts, Precision } from '../facts.ts';
+import type { TimeConstants } from './constants.ts';
+
+const TERA = 1e12;
+/** Rows and columns of the tile one multiprocessor computes, the usual choice of cuBLAS for large products. */
+const TILE_ROWS = 128;
+const TILE_COLUMNS = 256;
+
+/** What the kernels of one GPU with one set of constants need, computed once per prediction. */
+export interface KernelFacts {
+  readonly constants: TimeConstants;
+  /** FLOPs per second of a large aligned product in the precision of linear layers, and in bf16. */
+  readonly linearFlopsPerS: number;
+  readonly bf16FlopsPerS: number;
+  /** Measured ceiling for fused attention, before its own slowdown. */
+  readonly ceilingFlopsPerS: number;
+  readonly memoryBytesPerS: number;
+  readonly multiprocessors: number;
+  readonly linearBytes: number;
+  readonly quantises: boolean;
+}
+
+/** Streaming multiprocessors, compute units or cores that take one tile each; from the vendors' data sheets. */
+const MULTIPROCESSORS: readonly (readonly [pattern: RegExp, count: number])[] = [
+  [/^V100/, 80],
+  [/^A[18]00/, 108],
+  [/^(H[128]00|GH200|H20)/, 132],
+  [/^G?B[23]00/, 148],
+  [/^MI3/, 304],
+];
+
+export function kernelFacts(gpu: GpuFacts, precision: Precision, constants: TimeConstants): KernelFacts {
+  const ceiling = gpu.bf16Tflops * TERA * gpu.matmulCeiling;
+  const bf16 = ceiling / constants.gemmSlowdown;
+  return {
+    constants,
+    bf16FlopsPerS: bf16,
+    linearFlopsPerS: bf16 * linearSpeedup(gpu, precision, constants),
+    ceilingFlopsPerS: ceiling,
+    memoryBytesPerS: gpu.memoryTbPerS * TERA,
+    multiprocessors: MULTIPROCESSORS.find(([pattern]) => pattern.test(gpu.name))?.[1] ?? 128,
+    linearBytes: precision === 'fp32' ? 4 : precision === 'fp16' || precision === 'bf16' ? 2 : 1,
+    quantises: precision === 'fp8' || precision === 'mxfp8' || precision === 'nvfp4',
+  };
+}
+
+function linearSpeedup(gpu: GpuFacts, precision: Precision, constants: TimeConstants): number {
+  const fp8 = gpu.fp8Tflops > 0 ? gpu.fp8Tflops / gpu.bf16Tflops : 1;
+  const fp4 = gpu.fp4Tflops > 0 ? gpu.fp4Tflops / gpu.bf16Tflops : fp8;
+  switch (precision) {
+    case 'fp8':
+      return fp8 / constants.fp8Slowdown;
+    case 'mxfp8':
+      return fp8 / constants.mxfp8Slowdown;
+    case 'nvfp4':
+      return fp4 / constants.fp4Slowdown;
+    case 'fp32':
+      return 0.125;
+    default:
+      return 1;
+  }
+}
+
+/** How far a dimension is from a multiple of 64 elements, the width at which tensor cores and memory transactions are full. */
+function misalignment(size: number, constants: TimeConstants): number {
+  if (size % 64 === 0) return 0;
+  if (size % 8 !== 0) return constants.gemmUnaligned;
+  const halvings = size % 32 === 0 ? 1 : size % 16 === 0 ? 2 : 3;
+  return halvings * constants.gemmMisaligned;
+}
+
+/**
+ * Seconds of one matrix product [m, k] x [k, n].
+ *
+ * FLOPs at the large-product speed, lengthened by the bytes that move for each FLOP, a shallow inner dimension, dimensions off the alignment
+ * of the tensor cores, and the last, partly filled wave of tiles.
+ */
+export function gemmS(
+  kernels: KernelFacts,
+  size: { readonly m: number; readonly n: number; readonly k: number },
+  linear: boolean,
+): number {
+  const { m, n, k } = size;
+  const { constants } = kernels;
+  if (m <= 0 || n <= 0 || k <= 0) return 0;
+  const flopsPerS = linear ? kernels.linearFlopsPerS : kernels.bf16FlopsPerS;
+  const bytes = linear ? kernels.linearBytes : 2;
+  const ridge = (flopsPerS * bytes) / (2 * kernels.memoryBytesPerS);
+  const memory = constants.gemmRidge * ridge * (1 / m + 1 / n + 1 / k);
+  const tiles = Math.ceil(m / TILE_ROWS) * Math.ceil(n / TILE_COLUMNS);
+  const waves = tiles / kernels.multiprocessors;
+  const wave = 1 + constants.gemmWave * (Math.ceil(waves) / waves - 1);
+  const slowdown =
+    (1 + memory + constants.gemmDepth / k) *
+    (1 + misalignment(n, constants) + misalignment(k, constants)) *
+    Math.min(wave, 4);
+  return ((2 * m * n * k) / flopsPerS) * slowdown;
+}
+
+/** Seconds to move bytes through memory once, without any slowdown. */
+export function memoryS(kernels: KernelFacts, bytes: number): number {
+  return bytes / kernels.memoryBytesPerS;
+}
+
+/** `max(a, b)` without the corner: two things that overlap take a little longer than the longer one. */
+export function softMax(a: number, b: number): number {
+  if (a <= 0) return b;
+  if (b <= 0) return a;
+  const larger = Math.max(a, b);
+  const ratio = Math.min(a, b) / larger;
+  const squared = ratio * ratio;
+  return larger * Math.sqrt(Math.sqrt(1 + squared * squared));
+}
+
+/** `max(0, a)` without the corner, `width` wide. */
+export function softExcess(a: number, width: number): number {
+  return (a + Math.sqrt(a * a + width * width)) / 2;
+}

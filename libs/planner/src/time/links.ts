@@ -1,0 +1,72 @@
+import type { ClusterFacts } from '../facts.ts';
+import type { TimeConstants } from './constants.ts';
+
+/** A process group: `size` ranks, each `stride` ranks after the one before (ranks fill nodes in order). */
+export interface Group {
+  readonly size: number;
+  readonly stride: number;
+}
+
+const GIGA = 1e9;
+
+/** How many members of a group share one scale-up domain. */
+export function membersPerDomain(cluster: ClusterFacts, group: Group): number {
+  return Math.max(1, Math.min(group.size, Math.floor(cluster.scaleUpDomainGpus / group.stride)));
+}
+
+function scaleUpBytesPerS(cluster: ClusterFacts, constants: TimeConstants): number {
+  return (cluster.gpu.scaleUpGbPerS * GIGA) / constants.scaleUpSlowdown;
+}
+
+/** Bytes per second and GPU across nodes for a collective over `domains` scale-up domains. */
+function scaleOutBytesPerS(cluster: ClusterFacts, domains: number, constants: TimeConstants): number {
+  const slowdown = constants.scaleOutSlowdown * (1 + constants.scaleOutPerDoubling * Math.log2(Math.max(1, domains)));
+  return (cluster.scaleOutGbPerS * GIGA) / slowdown;
+}
+
+/**
+ * Seconds of one reduce-scatter or all-gather in which every rank ends with, or starts from, `bytes` bytes; an all-reduce is two of them.
+ *
+ * Ring over the members: (n-1)/n * bytes through every link. Across domains the members that share a domain share its NICs, so that the ring
+ * enters and leaves a domain with as many NICs as it has members there (NCCL's rings), never faster than the links inside.
+ */
+export function collectiveS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
+  if (group.size <= 1 || bytes <= 0) return 0;
+  const inside = membersPerDomain(cluster, group);
+  const domains = Math.ceil(group.size / inside);
+  const moved = (bytes * (group.size - 1)) / group.size;
+  const up = scaleUpBytesPerS(cluster, constants);
+  if (domains === 1) return moved / up + constants.collectiveLatencyS;
+  const out = Math.min(inside > 1 ? up : Infinity, inside * scaleOutBytesPerS(cluster, domains, constants));
+  return moved / out + constants.collectiveLatencyS + constants.scaleOutLatencyS * Math.log2(group.size);
+}
+
+/**
+ * Seconds of an all-to-all in which every rank sends `bytes` bytes in all, evenly to the members of the group.
+ *
+ * Traffic to members of the same domain and to others moves at once; the slower of the two decides.
+ */
+export function allToAllS(
+  cluster: ClusterFacts,
+  group: Group,
+  bytes: { readonly inside: number; readonly across: number },
+  constants: TimeConstants,
+): number {
+  if (group.size <= 1) return 0;
+  const inside = membersPerDomain(cluster, group);
+  const up = (bytes.inside * constants.dispatchSlowdown) / (cluster.gpu.scaleUpGbPerS * GIGA);
+  if (inside >= group.size) return up + constants.collectiveLatencyS;
+  const across = (bytes.across * constants.dispatchAcross) / (cluster.scaleOutGbPerS * GIGA);
+  return up + across + constants.collectiveLatencyS + constants.scaleOutLatencyS * Math.log2(group.size);
+}
+
+/** Seconds to hand `bytes` bytes from every rank of one pipeline stage to the next, averaged over the boundaries. */
+export function handOverS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
+  if (group.size <= 1) return 0;
+  const inside = membersPerDomain(cluster, group);
+  const boundaries = group.size - 1;
+  const crossing = Math.ceil(group.size / inside) - 1;
+  const up = bytes / scaleUpBytesPerS(cluster, constants);
+  const out = crossing === 0 ? 0 : bytes / scaleOutBytesPerS(cluster, 1, constants);
+  return (up * (boundaries - crossing) + out * crossing) / boundaries + constants.pipelineHopS;
+}
