@@ -37,3 +37,7 @@ export {
   ZERO_STAGES,
 } from './plan-types.ts';
 export type { MemoryVerdict, Objective, Partition, PlanRequestInput, RecomputePolicy } from './plan-types.ts';
+export { newScheduleScratch, type ScheduleScratch } from './schedule/fused-makespan.ts';
+export { peakInFlight } from './schedule/in-flight.ts';
+export { makespanOf } from './schedule/makespan.ts';
+export type { ScheduleInput, ScheduleShape } from './schedule/schedule-input.ts';

@@ -1,0 +1,97 @@
+/** What a pipeline schedule is simulated from: its shape and the times of its passes. */
+import { DomainError } from '@coxswain/domain-error';
+import type { Schedule } from '../facts.ts';
+
+/** Which schedule runs on how many ranks. */
+export interface ScheduleShape {
+  readonly schedule: Schedule;
+  /** Ranks of the pipeline. */
+  readonly pipeline: number;
+  /** Model chunks per rank. Schedules that fold the model into a V (zbv, v-half, v-min, dualpipe-v) have 2. */
+  readonly chunks: number;
+  readonly microBatches: number;
+  /** Interleaved: consecutive micro-batches that one chunk takes before the next; `pipeline` where absent. */
+  readonly groupSize?: number;
+}
+
+/**
+ * Times of one micro-batch, in seconds. Every array is indexed by virtual stage, in the order a sample passes through,
+ * and has `pipeline * chunks` entries; entry k of a hop is the link between stage k and k + 1, so the last one is not read.
+ */
+export interface ScheduleInput extends ScheduleShape {
+  readonly forwardS: Float64Array;
+  /** Gradient of the activations; recomputation belongs here. */
+  readonly backwardInputS: Float64Array;
+  /** Gradient of the weights; schedules with a fused backward run it right behind `backwardInputS`. */
+  readonly backwardWeightS: Float64Array;
+  /** Stage k sends its output to k + 1. A hop between two stages of the same rank costs nothing. */
+  readonly forwardHopS: Float64Array;
+  /** Stage k + 1 sends its gradient to k. */
+  readonly backwardHopS: Float64Array;
+  /** `blocking`: the sender computes nothing until the message has arrived. `overlapped`: only the receiver waits. */
+  readonly p2p: 'blocking' | 'overlapped';
+}
+
+/** Schedules of which a rank holds stages k and 2 * pipeline - 1 - k: the model runs down the ranks and back up. */
+export function isVShaped(schedule: Schedule): boolean {
+  return schedule === 'zbv' || schedule === 'v-half' || schedule === 'v-min' || schedule === 'dualpipe-v';
+}
+
+/** The rank that holds a virtual stage. */
+export function rankOfStage(shape: ScheduleShape, stage: number): number {
+  const { pipeline } = shape;
+  if (isVShaped(shape.schedule)) return stage < pipeline ? stage : 2 * pipeline - 1 - stage;
+  return stage % pipeline;
+}
+
+/** The virtual stage that a rank holds as its `chunk`-th. */
+export function stageOfRank(shape: ScheduleShape, rank: number, chunk: number): number {
+  const { pipeline } = shape;
+  if (isVShaped(shape.schedule) && chunk === 1) return 2 * pipeline - 1 - rank;
+  return chunk * pipeline + rank;
+}
+
+/** @throws DomainError INVALID_REQUEST where no schedule has this shape. Without a pipeline every shape is plain accumulation. */
+export function assertScheduleShape(shape: ScheduleShape): void {
+  const { schedule, pipeline, chunks, microBatches, groupSize } = shape;
+  assertCount('pipeline', pipeline);
+  assertCount('chunks', chunks);
+  assertCount('microBatches', microBatches);
+  if (groupSize !== undefined) assertCount('groupSize', groupSize);
+  if (pipeline === 1 || schedule === 'interleaved-1f1b') return;
+  const needed = isVShaped(schedule) ? 2 : 1;
+  if (chunks === needed) return;
+  refuse(
+    'chunks',
+    `schedule ${schedule} runs ${needed} chunk${needed === 1 ? '' : 's'} per rank, got ${chunks}: ` +
+      (needed === 1 ? 'set chunks to 1 or use interleaved-1f1b' : 'set chunks to 2'),
+  );
+}
+
+/** @throws DomainError INVALID_REQUEST where the shape is impossible or an array of times is too short for it. */
+export function assertScheduleInput(input: ScheduleInput): void {
+  assertScheduleShape(input);
+  const stages = input.pipeline * input.chunks;
+  assertLength('forwardS', input.forwardS, stages);
+  assertLength('backwardInputS', input.backwardInputS, stages);
+  assertLength('backwardWeightS', input.backwardWeightS, stages);
+  assertLength('forwardHopS', input.forwardHopS, stages);
+  assertLength('backwardHopS', input.backwardHopS, stages);
+}
+
+function assertCount(field: string, value: number): void {
+  if (!Number.isInteger(value) || value < 1)
+    refuse(field, `${field} must be a whole number of at least 1, got ${value}`);
+}
+
+function assertLength(field: string, times: Float64Array, stages: number): void {
+  if (times.length < stages)
+    refuse(
+      field,
+      `${field} has ${times.length} entries, but pipeline * chunks is ${stages}: give one per virtual stage`,
+    );
+}
+
+function refuse(field: string, message: string): never {
+  throw new DomainError('INVALID_REQUEST', message, [{ pointer: `/${field}`, detail: message }]);
+}
