@@ -155,6 +155,8 @@ export interface RunFacts {
   readonly precision: Precision;
   readonly flashAttention: boolean;
   readonly gradientBytes: 2 | 4;
+  /** Bytes per parameter of the optimizer's moments; absent: 8, both of Adam in fp32 (2 with 8-bit Adam, 4 in bf16). */
+  readonly momentBytes?: number;
   /** Only low-rank adapters are trained: no weight gradients of frozen matrices. */
   readonly loraRank: number;
   readonly layout: LayoutPoint;

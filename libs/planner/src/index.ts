@@ -41,3 +41,8 @@ export { newScheduleScratch, type ScheduleScratch } from './schedule/fused-makes
 export { peakInFlight } from './schedule/in-flight.ts';
 export { makespanOf } from './schedule/makespan.ts';
 export type { ScheduleInput, ScheduleShape } from './schedule/schedule-input.ts';
+export { parametersOf } from './memory/parameters.ts';
+export type { FeedForwardKind, LayerKind, LayerParameters, MixerKind, ModelParameters } from './memory/parameters.ts';
+export { deviceUsedBytesOf, peakAllocatedBytesOf, predictMemory, verdictOf } from './memory/predict-memory.ts';
+export type { MemoryOptions, MemoryPrediction, RankMemory } from './memory/predict-memory.ts';
+export { isVShaped, rankOfStage, stagePartsOf } from './stages.ts';

@@ -1,0 +1,207 @@
+/**
+ * Bytes of activations that one layer keeps for its backward pass, for one micro-batch on one GPU.
+ *
+ * Sources: Korthikanti et al. 2022 (arXiv 2205.05198) table 2 for dense layers; the tensors that Megatron-Core saves for gated MLPs, grouped
+ * queries, latent attention and experts.
+ */
+import type { ModelShape } from '@coxswain/layout';
+
+import type { LayoutPoint, RecomputeModule, RunFacts } from '../facts.ts';
+import type { LayerKind } from './parameters.ts';
+
+/** What one layer keeps, in bytes. */
+export interface LayerActivations {
+  /** Kept from the forward to the backward pass of every micro-batch in flight. */
+  readonly kept: number;
+  /** On top of `kept` while the backward pass of this layer runs: what is computed again. */
+  readonly recomputed: number;
+}
+
+/** What activations of a layer depend on besides the model. */
+export interface ActivationFacts {
+  /** Tokens of one micro-batch on one context rank. */
+  readonly tokens: number;
+  readonly sequenceLength: number;
+  readonly tensor: number;
+  readonly expertTensor: number;
+  readonly sequenceParallel: boolean;
+  readonly flashAttention: boolean;
+  readonly recompute: LayoutPoint['recompute'];
+  readonly recomputeModules: readonly RecomputeModule[];
+  /** Tokens that the busiest rank's experts take relative to an even share. */
+  readonly expertLoad: number;
+  /** 2 for half precision, 4 for fp32. */
+  readonly elementBytes: number;
+}
+
+const MASK_BYTES = 1;
+const FP32_BYTES = 4;
+
+/** Dropless routing is uneven: the busiest rank takes more than its even share. */
+export const DROPLESS_EXPERT_LOAD = 1;
+
+export function activationFactsOf(run: RunFacts): ActivationFacts {
+  const { layout } = run;
+  return {
+    tokens: (layout.microBatchSize * run.sequenceLength) / layout.context,
+    sequenceLength: run.sequenceLength,
+    tensor: layout.tensor,
+    expertTensor: layout.expertTensor,
+    sequenceParallel: layout.sequenceParallel,
+    flashAttention: run.flashAttention,
+    recompute: layout.recompute,
+    recomputeModules: layout.recomputeModules,
+    expertLoad: layout.expertCapacity ?? DROPLESS_EXPERT_LOAD,
+    elementBytes: run.precision === 'fp32' ? FP32_BYTES : 2,
+  };
+}
+
+/** Bytes per token of the parts of a layer, each already divided over the tensor ranks; a part that is dropped is computed again. */
+interface Parts {
+  normInput: number;
+  normOutput: number;
+  core: number;
+  attention: number;
+  latentUpProjection: number;
+  mlp: number;
+  mamba: number;
+  sharedExperts: number;
+  expertActivation: number;
+  /** Everything else between the norm and the end of an expert layer. */
+  experts: number;
+}
+
+function attentionParts(parts: Parts, model: ModelShape, facts: ActivationFacts): void {
+  const { tensor: t, elementBytes: e } = facts;
+  const { attentionHeads: a, latentAttention: latent } = model;
+  const scores = facts.flashAttention ? 0 : (facts.sequenceLength / facts.tensor) * a;
+  parts.core += facts.flashAttention ? (FP32_BYTES * a) / t : scores * (model.dropout ? 2 * e + MASK_BYTES : e);
+  if (latent === undefined) {
+    parts.attention += (e * (2 * a + 2 * model.keyValueHeads) * model.headDim) / t;
+    return;
+  }
+  const keyWidth = latent.nopeHeadDim + latent.ropeHeadDim;
+  parts.attention += 2 * e * (latent.queryRank + latent.keyValueRank) + e * latent.ropeHeadDim;
+  parts.attention += (e * a * latent.valueHeadDim) / t;
+  parts.latentUpProjection += (e * a * (2 * keyWidth + latent.nopeHeadDim + latent.valueHeadDim)) / t;
+}
+
+/** Bytes per token of an MLP after its input: what the activation function reads and what it writes. */
+function mlpBytes(model: ModelShape, innerWidth: number, elementBytes: number): { before: number; after: number } {
+  return { before: elementBytes * (model.gatedMlp ? 2 : 1) * innerWidth, after: elementBytes * innerWidth };
+}
+
+function expertParts(parts: Parts, model: ModelShape, facts: ActivationFacts): void {
+  const { experts } = model;
+  if (experts === undefined) return;
+  const { elementBytes: e, tensor: t } = facts;
+  const shard = facts.sequenceParallel || facts.expertTensor < t ? t : 1;
+  const copies = (experts.topK * facts.expertLoad) / shard;
+  const width = experts.latentSize > 0 ? experts.latentSize : model.hiddenSize;
+  const inner = mlpBytes(model, experts.ffnHiddenSize, e);
+  parts.experts += copies * (e * width * facts.expertTensor + inner.before) + (FP32_BYTES * 2 * experts.count) / shard;
+  parts.expertActivation += copies * inner.after;
+  if (experts.sharedFfnHiddenSize > 0) {
+    const shared = mlpBytes(model, experts.sharedFfnHiddenSize, e);
+    parts.sharedExperts += (shared.before + shared.after) / t;
+  }
+}
+
+function mambaParts(parts: Parts, model: ModelShape, facts: ActivationFacts): void {
+  const ssm = model.stateSpace;
+  if (ssm === undefined) return;
+  const inner = ssm.heads * ssm.headDim;
+  const convolved = inner + 2 * ssm.groups * ssm.stateSize;
+  parts.mamba += (facts.elementBytes * (inner + convolved + ssm.heads + convolved + 2 * inner)) / facts.tensor;
+}
+
+function partsOf(model: ModelShape, kind: LayerKind, facts: ActivationFacts): Parts {
+  const { elementBytes: e, tensor: t } = facts;
+  const outside = facts.sequenceParallel ? t : 1;
+  const blocks = (kind.mixer === 'none' ? 0 : 1) + (kind.feedForward === 'none' ? 0 : 1);
+  const width = model.hiddenSize / outside;
+  const parts: Parts = {
+    normInput: blocks * width * (e + (model.dropout ? MASK_BYTES : 0)),
+    normOutput: blocks * width * e,
+    core: 0,
+    attention: 0,
+    latentUpProjection: 0,
+    mlp: 0,
+    mamba: 0,
+    sharedExperts: 0,
+    expertActivation: 0,
+    experts: 0,
+  };
+  if (kind.mixer === 'attention' || kind.mixer === 'linear-attention') attentionParts(parts, model, facts);
+  if (kind.mixer === 'mamba') mambaParts(parts, model, facts);
+  if (kind.feedForward === 'mlp') {
+    const inner = mlpBytes(model, model.ffnHiddenSize, e);
+    parts.mlp += (inner.before + inner.after) / t;
+  }
+  if (kind.feedForward === 'experts') expertParts(parts, model, facts);
+  return parts;
+}
+
+function sumOf(parts: Parts): number {
+  return (
+    parts.normInput +
+    parts.normOutput +
+    parts.core +
+    parts.attention +
+    parts.latentUpProjection +
+    parts.mlp +
+    parts.mamba +
+    parts.sharedExperts +
+    parts.expertActivation +
+    parts.experts
+  );
+}
+
+function droppedBy(module: RecomputeModule, parts: Parts): number {
+  switch (module) {
+    case 'core_attn':
+      return parts.core;
+    case 'layernorm':
+      return parts.normOutput;
+    case 'mlp':
+      return parts.mlp;
+    case 'mla_up_proj':
+      return parts.latentUpProjection;
+    case 'moe':
+      return parts.experts + parts.expertActivation + parts.sharedExperts;
+    case 'moe_act':
+      return parts.expertActivation;
+    case 'shared_experts':
+      return parts.sharedExperts;
+    case 'mamba':
+      return parts.mamba;
+  }
+}
+
+/** `moe` contains `moe_act` and `shared_experts`: what is dropped twice counts once. */
+function droppedBytes(modules: readonly RecomputeModule[], parts: Parts): number {
+  const whole = modules.includes('moe');
+  let dropped = 0;
+  for (const module of modules) {
+    if (whole && (module === 'moe_act' || module === 'shared_experts')) continue;
+    dropped += droppedBy(module, parts);
+  }
+  return dropped;
+}
+
+/** What one layer keeps without recomputation, by the run's recompute setting; `fully` layers keep only their input. */
+export function layerActivationsOf(
+  model: ModelShape,
+  kind: LayerKind,
+  facts: ActivationFacts,
+  fully = facts.recompute === 'full',
+): LayerActivations {
+  const parts = partsOf(model, kind, facts);
+  const all = sumOf(parts) * facts.tokens;
+  if (fully) {
+    const input = (facts.elementBytes * model.hiddenSize * facts.tokens) / (facts.sequenceParallel ? facts.tensor : 1);
+    return { kept: input, recomputed: Math.max(0, all - input) };
+  }
+  const dropped = facts.recompute === 'selective' ? droppedBytes(facts.recomputeModules, parts) * facts.tokens : 0;
+  return { kept: all - dropped, recomputed: dropped };
+}

@@ -1,0 +1,163 @@
+/** What every rank of a pipeline holds: its layers, and how many micro-batches of each are in flight when memory peaks. */
+import type { ModelShape } from '@coxswain/layout';
+
+import type { LayoutPoint, StagePart } from '../facts.ts';
+import { rankOfStage, stagePartsOf } from '../stages.ts';
+import { parametersOf } from './parameters.ts';
+
+/** One rank's load. Arrays are indexed by layer kind (`ModelParameters.kinds`). */
+export interface RankLoad {
+  readonly layers: readonly number[];
+  /** Sum over layers of the micro-batches whose activations are kept, of layers that keep what `recompute` says. */
+  readonly inFlight: readonly number[];
+  /** The same of layers that keep their input only (`recomputeLayersPerChunk`). */
+  readonly inFlightFully: readonly number[];
+  readonly embedding: boolean;
+  readonly loss: boolean;
+  readonly mtpLayers: number;
+  /** Micro-batches in flight in the last chunk of this rank. */
+  readonly mtpInFlight: number;
+  /** Micro-batches in flight in the first chunk of this rank. */
+  readonly firstInFlight: number;
+}
+
+/** Micro-batches of chunk `chunk` in flight on pipeline rank `rank` at its memory peak, for `microBatches` per step. */
+export function microBatchesInFlight(
+  layout: Pick<LayoutPoint, 'pipeline' | 'chunks' | 'schedule' | 'vocabulary' | 'vocabularyBarriers'>,
+  rank: number,
+  chunk: number,
+  microBatches: number,
+): number {
+  const { pipeline: p } = layout;
+  if (p === 1) return 1;
+  return Math.min(microBatches, inFlightUnlimited(layout, rank, chunk, microBatches));
+}
+
+function inFlightUnlimited(
+  layout: Pick<LayoutPoint, 'pipeline' | 'chunks' | 'schedule' | 'vocabulary' | 'vocabularyBarriers'>,
+  rank: number,
+  chunk: number,
+  microBatches: number,
+): number {
+  const { pipeline: p } = layout;
+  switch (layout.schedule) {
+    case 'gpipe':
+      return microBatches;
+    case '1f1b':
+      return vocabularyDelay(layout, p - rank);
+    case 'interleaved-1f1b':
+      return interleavedInFlight(layout, rank, chunk);
+    case 'zb-h1':
+      return p;
+    case 'zb-2p':
+      return 2 * p - 1;
+    case 'zbv':
+      return p;
+    case 'v-half':
+      return vocabularyDelay(layout, p / 2);
+    case 'v-min':
+      return p / 3;
+    case 'dualpipe-v':
+      return p + 1 / 2;
+  }
+}
+
+/** A vocabulary spread over the pipeline holds a micro-batch until its synchronisations are over; an interlaced one waits half a pipeline. */
+function vocabularyDelay(layout: Pick<LayoutPoint, 'vocabulary' | 'vocabularyBarriers'>, inFlight: number): number {
+  if (layout.vocabulary === 'sharded-over-pp') return inFlight + layout.vocabularyBarriers;
+  return layout.vocabulary === 'interlaced' ? 1.5 * inFlight : inFlight;
+}
+
+/** Warm-up of the interleaved schedule runs the chunks in groups of `pipeline` micro-batches: 2 (p - rank - 1) + (v - 1) p + 1 in all. */
+function interleavedInFlight(layout: Pick<LayoutPoint, 'pipeline' | 'chunks'>, rank: number, chunk: number): number {
+  const { pipeline: p, chunks: v } = layout;
+  const all = 2 * (p - rank - 1) + (v - 1) * p + 1;
+  const rounds = Math.floor(all / (v * p));
+  const rest = all - rounds * v * p;
+  return rounds * p + Math.min(p, Math.max(0, rest - chunk * p));
+}
+
+interface MutableLoad {
+  layers: number[];
+  inFlight: number[];
+  inFlightFully: number[];
+  embedding: boolean;
+  loss: boolean;
+  mtpLayers: number;
+  mtpInFlight: number;
+  firstInFlight: number;
+}
+
+function computeLoads(model: ModelShape, layout: LayoutPoint, microBatches: number): readonly RankLoad[] {
+  const { kinds, kindOfLayer } = parametersOf(model);
+  const none = (): number[] => kinds.map(() => 0);
+  const loads: MutableLoad[] = Array.from({ length: layout.pipeline }, () => ({
+    layers: none(),
+    inFlight: none(),
+    inFlightFully: none(),
+    embedding: false,
+    loss: false,
+    mtpLayers: 0,
+    mtpInFlight: 0,
+    firstInFlight: 0,
+  }));
+  let layer = 0;
+  stagePartsOf(model, layout).forEach((part, stage) => {
+    const rank = rankOfStage(layout, stage);
+    const chunk = Math.floor(stage / layout.pipeline);
+    const load = loads[rank];
+    if (load === undefined) return;
+    const held = microBatchesInFlight(layout, rank, chunk, microBatches);
+    const fully = layout.recompute === 'full' ? (layout.recomputeLayersPerChunk ?? part.layers) : 0;
+    for (let index = 0; index < part.layers; index += 1, layer += 1) {
+      const kind = kindOfLayer[layer] ?? 0;
+      load.layers[kind] = (load.layers[kind] ?? 0) + 1;
+      const target = index < fully ? load.inFlightFully : load.inFlight;
+      target[kind] = (target[kind] ?? 0) + held;
+    }
+    load.embedding ||= part.embedding;
+    load.loss ||= part.loss;
+    load.mtpLayers += part.mtpLayers;
+    if (part.mtpLayers > 0) load.mtpInFlight = held;
+    if (chunk === 0) load.firstInFlight = held;
+  });
+  return loads;
+}
+
+/** Loads by what they depend on, kept per model and stage list: a search meets one pipeline under thousands of other choices. */
+interface KnownLoads {
+  readonly even: Map<string, readonly RankLoad[]>;
+  readonly explicit: WeakMap<readonly StagePart[], Map<string, readonly RankLoad[]>>;
+}
+
+const known = new WeakMap<ModelShape, KnownLoads>();
+
+function knownLoadsOf(model: ModelShape, stages: readonly StagePart[] | undefined): Map<string, readonly RankLoad[]> {
+  let ofModel = known.get(model);
+  if (ofModel === undefined) {
+    ofModel = { even: new Map(), explicit: new WeakMap() };
+    known.set(model, ofModel);
+  }
+  if (stages === undefined) return ofModel.even;
+  let ofStages = ofModel.explicit.get(stages);
+  if (ofStages === undefined) {
+    ofStages = new Map();
+    ofModel.explicit.set(stages, ofStages);
+  }
+  return ofStages;
+}
+
+/** The load of every pipeline rank, first rank first. */
+export function rankLoadsOf(model: ModelShape, layout: LayoutPoint, microBatches: number): readonly RankLoad[] {
+  const loads = knownLoadsOf(model, layout.stages);
+  const counted =
+    layout.schedule === 'gpipe' ? microBatches : Math.min(microBatches, 2 * layout.pipeline * layout.chunks);
+  const fully = layout.recompute === 'full' ? (layout.recomputeLayersPerChunk ?? 'all') : 0;
+  const vocabulary = `${layout.vocabulary}${layout.vocabularyBarriers}`;
+  const key = `${layout.pipeline}/${layout.chunks}/${layout.schedule}/${vocabulary}/${counted}/${fully}`;
+  const before = loads.get(key);
+  if (before !== undefined) return before;
+  const computed = computeLoads(model, layout, counted);
+  loads.set(key, computed);
+  return computed;
+}

@@ -1,0 +1,296 @@
+/** How much GPU memory a run needs on each pipeline rank, and whether it fits. */
+import type { ModelShape } from '@coxswain/layout';
+
+import { microBatches, type LayoutPoint, type RunFacts } from '../facts.ts';
+import type { MemoryVerdict } from '../plan-types.ts';
+import { activationFactsOf, layerActivationsOf, type LayerActivations } from './activations.ts';
+import { ALLOCATOR_SLACK_SHARE, DEVICE_CONTEXT_BYTES, VERDICT_MARGIN_SHARE } from './constants.ts';
+import { denseShareOf, expertShareOf, parametersOf, type LayerParameters, type ModelParameters } from './parameters.ts';
+import { rankLoadsOf, type RankLoad } from './pipeline-load.ts';
+import {
+  ADAM_MOMENT_BYTES,
+  quantizedCopyBytesOf,
+  shardDegreesOf,
+  shardedStateBytes,
+  stateBytesOf,
+  type StateBytes,
+} from './states.ts';
+
+/** Peak of one GPU of a pipeline rank, in bytes. All fields but `hostBytes` sum to `totalBytes`. */
+export interface RankMemory {
+  readonly weights: number;
+  readonly gradients: number;
+  readonly optimizer: number;
+  /** Of all micro-batches in flight. */
+  readonly activations: number;
+  /** Logits and their fp32 copies at the loss. */
+  readonly vocabulary: number;
+  /** What is computed again of one layer while its backward pass runs. */
+  readonly recomputation: number;
+  /** Weights and gradients gathered for computation (stage 3) or waiting to be reduced (stage 2). */
+  readonly gathered: number;
+  /** Dummy weight gradients and copies of the optimizer step. */
+  readonly workspace: number;
+  readonly totalBytes: number;
+  /** What offloading keeps in host memory for this GPU. */
+  readonly hostBytes: number;
+}
+
+export interface MemoryPrediction {
+  /** One per pipeline rank. */
+  readonly stages: readonly RankMemory[];
+  /** Index into `stages` of the rank that needs most. */
+  readonly worstStage: number;
+  /** Peak of what PyTorch's allocator hands out (`torch.cuda.max_memory_allocated`). */
+  readonly peakAllocatedBytes: number;
+  /** Peak of what the allocator holds, fragments included (`max_memory_reserved`). */
+  readonly peakReservedBytes: number;
+  /** What nvidia-smi shows: reserved, CUDA context and communicators. */
+  readonly deviceUsedBytes: number;
+  readonly hostBytesPerGpu: number;
+  readonly capacityBytes: number;
+  readonly verdict: MemoryVerdict;
+  /** Capacity minus `deviceUsedBytes`; negative where it does not fit. */
+  readonly marginBytes: number;
+  readonly sentence: string;
+}
+
+const GIB = 2 ** 30;
+const FP32_BYTES = 4;
+const HALF_BYTES = 2;
+
+/** What is the same on all ranks of a pipeline. */
+interface MemoryFacts {
+  readonly model: ModelShape;
+  readonly layout: LayoutPoint;
+  readonly parameters: ModelParameters;
+  readonly dense: StateBytes;
+  readonly expert: StateBytes;
+  readonly full: StateBytes;
+  readonly quantizedBytes: number;
+  readonly perKind: readonly LayerActivations[];
+  readonly perKindFully: readonly LayerActivations[];
+  readonly mtpActivations: LayerActivations;
+  readonly lossBytes: number;
+  readonly embeddingMaskBytes: number;
+  readonly stepCopyBytes: { readonly dense: number; readonly expert: number };
+}
+
+function memoryFactsOf(run: RunFacts): MemoryFacts {
+  const { model, layout } = run;
+  const parameters = parametersOf(model);
+  const facts = activationFactsOf(run);
+  const full = stateBytesOf({
+    precision: run.precision,
+    gradientBytes: run.gradientBytes,
+    zeroStage: layout.zeroStage,
+    zeroImplementation: layout.zeroImplementation,
+    momentBytes: run.momentBytes ?? ADAM_MOMENT_BYTES,
+  });
+  const degrees = shardDegreesOf(layout);
+  const perKind = parameters.kinds.map((kind) => layerActivationsOf(model, kind, facts, false));
+  const perKindFully = parameters.kinds.map((kind) => layerActivationsOf(model, kind, facts, true));
+  const copies = run.precision !== 'fp32' && run.gradientBytes === HALF_BYTES ? FP32_BYTES : 0;
+  const last = layout.recompute === 'full' ? perKindFully.at(-1) : perKind.at(-1);
+  const outside = layout.sequenceParallel ? layout.tensor : 1;
+  const shards = layout.vocabulary === 'sharded-over-pp' || layout.vocabulary === 'interlaced' ? layout.pipeline : 1;
+  const logitBytes = run.precision === 'fp32' ? 2 * FP32_BYTES : HALF_BYTES + FP32_BYTES;
+  return {
+    model,
+    layout,
+    parameters,
+    full,
+    dense: shardedStateBytes(full, layout.zeroStage, degrees.dense),
+    expert: shardedStateBytes(full, layout.zeroStage, degrees.expert),
+    quantizedBytes: quantizedCopyBytesOf(run.precision),
+    perKind,
+    perKindFully,
+    mtpActivations: last ?? { kept: 0, recomputed: 0 },
+    lossBytes:
+      facts.tokens *
+      ((logitBytes * model.vocabularySize) / (layout.tensor * shards) +
+        (2 * facts.elementBytes * model.hiddenSize) / outside),
+    embeddingMaskBytes: model.dropout ? (facts.tokens * model.hiddenSize) / outside : 0,
+    stepCopyBytes: {
+      dense: layout.zeroStage >= 1 ? copies / degrees.dense : copies,
+      expert: layout.zeroStage >= 1 ? copies / degrees.expert : copies,
+    },
+  };
+}
+
+/** Parameters that one GPU of a rank holds before data-parallel sharding, and the largest unit that stage 3 gathers at once. */
+interface RankParameters {
+  readonly dense: number;
+  readonly expert: number;
+  readonly vocabulary: number;
+  readonly quantized: number;
+  readonly largestUnit: number;
+  readonly distinct: number;
+}
+
+function vocabularyParametersOf(memory: MemoryFacts, load: RankLoad): number {
+  const { parameters, layout, model } = memory;
+  if (layout.vocabulary === 'sharded-over-pp' || layout.vocabulary === 'interlaced') {
+    return (parameters.embedding + parameters.head) / (layout.tensor * layout.pipeline);
+  }
+  const embedding = load.embedding || load.mtpLayers > 0 ? parameters.embedding : 0;
+  const headNeeded = load.loss && !(model.tiedEmbeddings && embedding > 0);
+  return (embedding + (headNeeded ? model.vocabularySize * model.hiddenSize : 0)) / layout.tensor;
+}
+
+function rankParametersOf(memory: MemoryFacts, load: RankLoad): RankParameters {
+  const { parameters, layout } = memory;
+  let dense = load.loss ? parameters.finalNorm : 0;
+  let expert = 0;
+  let quantized = 0;
+  let largestUnit = 0;
+  let distinct = 0;
+  const add = (layer: LayerParameters, count: number): void => {
+    const denseShare = denseShareOf(layer, layout);
+    const expertShare = expertShareOf(layer, layout);
+    dense += count * denseShare;
+    expert += count * expertShare;
+    quantized += count * (layer.tensorSharded / layout.tensor + expertShare);
+    largestUnit = Math.max(largestUnit, denseShare + expertShare);
+    const shapes = layer.distinctSharded / layout.tensor + layer.distinctReplicated;
+    distinct = Math.max(distinct, shapes + layer.distinctRouted / layout.expertTensor);
+  };
+  for (let kind = 0; kind < load.layers.length; kind += 1) {
+    const layer = parameters.perKind[kind];
+    const count = load.layers[kind] ?? 0;
+    if (layer !== undefined && count > 0) add(layer, count);
+  }
+  if (load.mtpLayers > 0) add(parameters.mtpLayer, load.mtpLayers);
+  return { dense, expert, quantized, largestUnit, distinct, vocabulary: vocabularyParametersOf(memory, load) };
+}
+
+interface RankActivations {
+  readonly kept: number;
+  readonly recomputed: number;
+}
+
+function rankActivationsOf(memory: MemoryFacts, load: RankLoad): RankActivations {
+  let kept = memory.embeddingMaskBytes * (load.embedding ? load.firstInFlight : 0);
+  let recomputed = 0;
+  const add = (layer: LayerActivations | undefined, inFlight: number): void => {
+    if (layer === undefined || inFlight === 0) return;
+    kept += layer.kept * inFlight;
+    recomputed = Math.max(recomputed, layer.recomputed);
+  };
+  for (let kind = 0; kind < load.layers.length; kind += 1) {
+    add(memory.perKind[kind], load.inFlight[kind] ?? 0);
+    add(memory.perKindFully[kind], load.inFlightFully[kind] ?? 0);
+  }
+  add(memory.mtpActivations, load.mtpLayers * load.mtpInFlight);
+  return { kept, recomputed };
+}
+
+/** Stage 3 keeps two gathered units and the gradient of one, and the vocabulary for the whole step. */
+function gatheredBytesOf(memory: MemoryFacts, held: RankParameters): number {
+  if (memory.layout.zeroStage < 3) return 0;
+  const unit = held.largestUnit * (2 * HALF_BYTES + memory.full.gradients);
+  return unit + held.vocabulary * HALF_BYTES;
+}
+
+function rankMemoryOf(memory: MemoryFacts, load: RankLoad): RankMemory {
+  const { layout, dense, expert } = memory;
+  const held = rankParametersOf(memory, load);
+  const densely = held.dense + held.vocabulary;
+  const quantized = layout.zeroStage === 3 ? 0 : held.quantized * memory.quantizedBytes;
+  const allWeights = densely * dense.weights + held.expert * expert.weights + quantized;
+  const gradients = densely * dense.gradients + held.expert * expert.gradients;
+  const allOptimizer = densely * dense.optimizer + held.expert * expert.optimizer;
+  const { kept, recomputed } = rankActivationsOf(memory, load);
+  const weights = allWeights * (1 - layout.offloadWeights);
+  const optimizer = allOptimizer * (1 - layout.offloadOptimizer);
+  const activations = kept * (1 - layout.offloadActivations);
+  const lossCopies = hasLoss(memory, load) ? 1 + load.mtpLayers : 0;
+  const vocabulary = memory.lossBytes * lossCopies;
+  const recomputation = Math.max(0, recomputed - vocabulary);
+  const gathered = gatheredBytesOf(memory, held);
+  const usesTransformerEngine = layout.zeroImplementation === 'distopt' || layout.zeroImplementation === 'ddp';
+  const dummies = usesTransformerEngine ? held.distinct * HALF_BYTES : 0;
+  const backward = activations + vocabulary + recomputation + gathered + dummies;
+  const step = densely * memory.stepCopyBytes.dense + held.expert * memory.stepCopyBytes.expert;
+  const workspace = dummies + Math.max(0, step - backward);
+  return {
+    weights,
+    gradients,
+    optimizer,
+    activations,
+    vocabulary,
+    recomputation,
+    gathered,
+    workspace,
+    totalBytes: weights + gradients + optimizer + activations + vocabulary + recomputation + gathered + workspace,
+    hostBytes: allWeights - weights + (allOptimizer - optimizer) + (kept - activations),
+  };
+}
+
+function hasLoss(memory: MemoryFacts, load: RankLoad): boolean {
+  const { vocabulary } = memory.layout;
+  return load.loss || vocabulary === 'sharded-over-pp' || vocabulary === 'interlaced';
+}
+
+/** Peak of the allocator on the worst rank, in bytes: what a search compares, without the texts and the breakdown of `predictMemory`. */
+export function peakAllocatedBytesOf(run: RunFacts): number {
+  const memory = memoryFactsOf(run);
+  let peak = 0;
+  for (const load of rankLoadsOf(run.model, run.layout, microBatches(run))) {
+    peak = Math.max(peak, rankMemoryOf(memory, load).totalBytes);
+  }
+  return peak;
+}
+
+/** What nvidia-smi shows for an allocator peak, in bytes. */
+export function deviceUsedBytesOf(peakAllocatedBytes: number): number {
+  return peakAllocatedBytes * (1 + ALLOCATOR_SLACK_SHARE) + DEVICE_CONTEXT_BYTES;
+}
+
+/** Whether an allocator peak fits a GPU; `marginShare` of its capacity on either side of full is 'tight'. */
+export function verdictOf(
+  peakAllocatedBytes: number,
+  capacityBytes: number,
+  marginShare = VERDICT_MARGIN_SHARE,
+): MemoryVerdict {
+  const used = deviceUsedBytesOf(peakAllocatedBytes);
+  if (used <= capacityBytes * (1 - marginShare)) return 'fits';
+  return used <= capacityBytes * (1 + marginShare) ? 'tight' : 'doesNotFit';
+}
+
+export interface MemoryOptions {
+  /** Share of the capacity within which the verdict is 'tight'. */
+  readonly marginShare?: number;
+}
+
+export function predictMemory(run: RunFacts, options: MemoryOptions = {}): MemoryPrediction {
+  const memory = memoryFactsOf(run);
+  const stages = rankLoadsOf(run.model, run.layout, microBatches(run)).map((load) => rankMemoryOf(memory, load));
+  const worstStage = stages.reduce(
+    (worst, stage, index) => (stage.totalBytes > (stages[worst]?.totalBytes ?? 0) ? index : worst),
+    0,
+  );
+  const peakAllocatedBytes = stages[worstStage]?.totalBytes ?? 0;
+  const capacityBytes = run.cluster.gpu.memoryGib * GIB;
+  const deviceUsedBytes = deviceUsedBytesOf(peakAllocatedBytes);
+  const verdict = verdictOf(peakAllocatedBytes, capacityBytes, options.marginShare);
+  return {
+    stages,
+    worstStage,
+    peakAllocatedBytes,
+    peakReservedBytes: peakAllocatedBytes * (1 + ALLOCATOR_SLACK_SHARE),
+    deviceUsedBytes,
+    hostBytesPerGpu: stages.reduce((most, stage) => Math.max(most, stage.hostBytes), 0),
+    capacityBytes,
+    verdict,
+    marginBytes: capacityBytes - deviceUsedBytes,
+    sentence: sentenceOf(verdict, deviceUsedBytes, capacityBytes),
+  };
+}
+
+const SAID: Readonly<Record<MemoryVerdict, string>> = { fits: 'fits', tight: 'is tight', doesNotFit: 'does not fit' };
+
+function sentenceOf(verdict: MemoryVerdict, usedBytes: number, capacityBytes: number): string {
+  const gib = (bytes: number): string => (bytes / GIB).toFixed(1);
+  return `needs ${gib(usedBytes)} of ${gib(capacityBytes)} GiB per GPU: ${SAID[verdict]}`;
+}

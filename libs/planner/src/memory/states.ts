@@ -1,0 +1,79 @@
+/**
+ * Bytes that weights, gradients and optimizer states take per parameter.
+ *
+ * Sources: Rajbhandari et al. 2020 (arXiv 1910.02054) section 3; Megatron-LM's memory estimator (18, or 6 + 12 / D with the distributed
+ * optimizer); DeepSpeed's bf16 optimizer, which accumulates gradients in fp32 beside the bf16 ones.
+ */
+import type { LayoutPoint, Precision } from '../facts.ts';
+
+/** Bytes per parameter of a rank's share of the model, before any sharding over data-parallel ranks. */
+export interface StateBytes {
+  readonly weights: number;
+  readonly gradients: number;
+  /** Master weights and moments. */
+  readonly optimizer: number;
+}
+
+export interface StateFacts {
+  readonly precision: Precision;
+  readonly gradientBytes: 2 | 4;
+  readonly zeroStage: LayoutPoint['zeroStage'];
+  readonly zeroImplementation: LayoutPoint['zeroImplementation'];
+  /** Both Adam moments; 8 in fp32, 2 with 8-bit Adam. */
+  readonly momentBytes: number;
+}
+
+export const ADAM_MOMENT_BYTES = 8;
+const HALF_BYTES = 2;
+const MASTER_BYTES = 4;
+const FP32_BYTES = 4;
+
+/**
+ * Low-precision copies of the matrices that run in that format, kept beside the bf16 weights: one for per-tensor fp8, a row-wise and a
+ * column-wise one with block scales (one byte per 32 elements, or per 16 of fp4).
+ */
+const QUANTIZED_COPY_BYTES: Readonly<Record<Precision, number>> = {
+  fp32: 0,
+  fp16: 0,
+  bf16: 0,
+  fp8: 1,
+  mxfp8: 2 * (1 + 1 / 32),
+  nvfp4: 2 * (1 / 2 + 1 / 16),
+};
+
+/** Bytes per parameter of the quantized copies; vocabulary and norms have none. */
+export function quantizedCopyBytesOf(precision: Precision): number {
+  return QUANTIZED_COPY_BYTES[precision];
+}
+
+export function stateBytesOf(facts: StateFacts): StateBytes {
+  if (facts.precision === 'fp32') return { weights: FP32_BYTES, gradients: FP32_BYTES, optimizer: facts.momentBytes };
+  return {
+    weights: HALF_BYTES,
+    gradients: gradientBytesOf(facts),
+    optimizer: MASTER_BYTES + facts.momentBytes,
+  };
+}
+
+/** PyTorch's FSDP shards fp32 parameters, so their gradients are fp32; DeepSpeed's bf16 optimizer keeps both widths below stage 2. */
+function gradientBytesOf(facts: StateFacts): number {
+  if (facts.zeroImplementation === 'fsdp') return facts.zeroStage === 3 ? FP32_BYTES : facts.gradientBytes;
+  const keepsBoth = facts.zeroImplementation === 'deepspeed' && facts.precision === 'bf16' && facts.zeroStage < 2;
+  return keepsBoth && facts.gradientBytes === FP32_BYTES ? HALF_BYTES + FP32_BYTES : facts.gradientBytes;
+}
+
+/** How many ranks share the states of one parameter: of dense weights over data and context ranks, of experts over what folding leaves. */
+export function shardDegreesOf(layout: LayoutPoint): { readonly dense: number; readonly expert: number } {
+  const replicas = (layout.data * layout.context) / layout.shardGroup;
+  const expertData = (layout.tensor * layout.context * layout.data) / (layout.expert * layout.expertTensor);
+  return { dense: layout.shardGroup, expert: Math.max(1, expertData / replicas) };
+}
+
+/** Bytes per parameter that stay on one GPU; what stage 3 gathers for computation is counted apart. */
+export function shardedStateBytes(bytes: StateBytes, zeroStage: LayoutPoint['zeroStage'], degree: number): StateBytes {
+  return {
+    weights: bytes.weights / (zeroStage === 3 ? degree : 1),
+    gradients: bytes.gradients / (zeroStage >= 2 ? degree : 1),
+    optimizer: bytes.optimizer / (zeroStage >= 1 ? degree : 1),
+  };
+}
