@@ -1,0 +1,64 @@
+/** Which constants hold for a GPU type and a software stack? */
+import { z } from 'zod';
+import {
+  ADJUSTMENT_NAMES,
+  ADJUSTMENTS,
+  TIME_CONSTANT_NAMES,
+  type AdjustmentName,
+  type Adjustments,
+  type TimeConstantName,
+  type TimeConstants,
+} from '../time/constants.ts';
+
+const Multipliers = z.partialRecord(z.enum(ADJUSTMENT_NAMES as [AdjustmentName, ...AdjustmentName[]]), z.number().positive());
+
+/** Fitted constants: shared values, and multipliers of GPU types, engine families and releases of engines. */
+export const Calibration = z.strictObject({
+  fittedOn: z.string().describe('What was fitted, with how many rows.'),
+  shared: z.record(
+    z.enum(TIME_CONSTANT_NAMES as [TimeConstantName, ...TimeConstantName[]]),
+    z.number().nonnegative(),
+  ),
+  gpus: z.record(z.string(), Multipliers),
+  families: z.record(z.string(), Multipliers),
+  stacks: z.record(z.string(), Multipliers),
+});
+export type Calibration = z.infer<typeof Calibration>;
+
+/** `megatron-bridge 26.04` is a release of the family `megatron-bridge`. */
+export function familyOfStack(stack: string): string {
+  return stack.replace(/ \d\S*$/, '');
+}
+
+/** Shared values times the multipliers of the GPU type, the family and the release; unknown names multiply by 1. */
+export function constantsFor(calibration: Calibration, gpu: string, stack: string): TimeConstants {
+  const constants: Record<TimeConstantName, number> = { ...calibration.shared };
+  multiply(constants, calibration.gpus[gpu]);
+  multiply(constants, calibration.families[familyOfStack(stack)]);
+  multiply(constants, calibration.stacks[stack]);
+  return constants;
+}
+
+function multiply(constants: Record<TimeConstantName, number>, adjustments: Adjustments | undefined): void {
+  if (adjustments === undefined) return;
+  for (const name of ADJUSTMENT_NAMES) {
+    const factor = adjustments[name];
+    if (factor === undefined) continue;
+    for (const constant of ADJUSTMENTS[name]) constants[constant] *= factor;
+  }
+}
+
+/** How many numbers a calibration holds, and how many of them a prediction for one stack uses beyond the shared ones. */
+export function countConstants(calibration: Calibration): {
+  readonly shared: number;
+  readonly perGpuType: number;
+  readonly perStack: number;
+  readonly total: number;
+} {
+  const numbers = (table: Readonly<Record<string, Adjustments>>): number =>
+    Object.values(table).reduce((sum, adjustments) => sum + Object.keys(adjustments).length, 0);
+  const shared = Object.keys(calibration.shared).length;
+  const perGpuType = numbers(calibration.gpus);
+  const perStack = numbers(calibration.families) + numbers(calibration.stacks);
+  return { shared, perGpuType, perStack, total: shared + perGpuType + perStack };
+}

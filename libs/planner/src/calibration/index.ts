@@ -1,0 +1,11 @@
+export { Calibration, constantsFor, countConstants, familyOfStack } from './calibration.ts';
+export { ADJUSTMENT_NAMES, ADJUSTMENTS, TIME_CONSTANT_NAMES, TIME_CONSTANTS } from '../time/constants.ts';
+export type {
+  AdjustmentName,
+  Adjustments,
+  ConstantDeclaration,
+  TimeConstantName,
+  TimeConstants,
+} from '../time/constants.ts';
+export { predictStepTime } from '../time/step.ts';
+export type { RunFacts } from '../facts.ts';

@@ -1,0 +1,101 @@
+/** Seconds per step that data parallelism and the optimizer add to the passes of the pipeline. */
+import type { RunFacts } from '../facts.ts';
+import { denseShareOf, expertShareOf, parametersOf } from '../memory/parameters.ts';
+import type { TimeConstants } from './constants.ts';
+import { groupsOf } from './groups.ts';
+import { memoryS, softExcess, type KernelFacts } from './kernels.ts';
+import { collectiveS, type Group } from './links.ts';
+
+/** Parameters that one rank holds before any sharding over data parallelism. */
+export interface RankParameters {
+  readonly dense: number;
+  readonly experts: number;
+}
+
+/** Parameters of the rank that holds most: its layers, and the embedding or the head where it has one. */
+export function heaviestRank(run: RunFacts, blocksPerRank: readonly RankParameters[]): RankParameters {
+  let heaviest: RankParameters = { dense: 0, experts: 0 };
+  for (const rank of blocksPerRank) {
+    if (rank.dense + rank.experts > heaviest.dense + heaviest.experts) heaviest = rank;
+  }
+  return heaviest;
+}
+
+/** Parameters of each layer kind on one rank, in the order of `parametersOf(model).kinds`. */
+export function parametersPerLayer(run: RunFacts): readonly RankParameters[] {
+  return parametersOf(run.model).perKind.map((layer) => ({
+    dense: denseShareOf(layer, run.layout),
+    experts: expertShareOf(layer, run.layout),
+  }));
+}
+
+const BYTES = 2;
+/** Read gradient, weight, two moments; write weight, two moments and the working copy; gradient norm and zeroing. */
+const OPTIMIZER_BYTES = 42;
+/** What unsharded gradients still cost per parameter: norm, scaling and zeroing. */
+const GRADIENT_BYTES = 8;
+
+/** All-gather of parameters and reduce-scatter of gradients of fully sharded layers, one micro-batch; seconds each. */
+export function shardedTrafficS(
+  run: RunFacts,
+  parameters: RankParameters,
+  constants: TimeConstants,
+): { readonly gatherS: number; readonly reduceS: number } {
+  if (run.layout.zeroStage < 3) return { gatherS: 0, reduceS: 0 };
+  const groups = groupsOf(run.layout);
+  const gather = (count: number, group: Group): number => collectiveS(run.cluster, group, count * BYTES, constants);
+  const reduce = (count: number, group: Group): number =>
+    collectiveS(run.cluster, group, count * run.gradientBytes, constants);
+  return {
+    gatherS: gather(parameters.dense, groups.shard) + gather(parameters.experts, groups.expertData),
+    reduceS: reduce(parameters.dense, groups.shard) + reduce(parameters.experts, groups.expertData),
+  };
+}
+
+/** Once per step: gradients to their owners and weights back, as far as computing does not hide it. */
+export function dataTrafficS(
+  run: RunFacts,
+  parameters: RankParameters,
+  windows: { readonly forwardS: number; readonly backwardS: number },
+  constants: TimeConstants,
+): number {
+  const { layout, cluster } = run;
+  const groups = groupsOf(layout);
+  const trained = run.loraRank > 0 ? 0.01 : 1;
+  const dense = parameters.dense * trained;
+  const experts = parameters.experts * trained;
+  const whole = layout.zeroStage === 3 ? groups.replicas : groups.dense;
+  const expertWhole = layout.zeroStage === 3 ? { size: 1, stride: 1 } : groups.expertData;
+  const shardedBy = layout.zeroStage === 3 ? groups.shard.size : 1;
+  const move = (bytes: number): number =>
+    collectiveS(cluster, whole, (dense * bytes) / shardedBy, constants) +
+    collectiveS(cluster, expertWhole, experts * bytes, constants);
+  const reduceS = move(run.gradientBytes) * (layout.zeroStage === 2 && layout.zeroImplementation === 'deepspeed' ? 1.5 : 1);
+  const returnS = layout.zeroStage === 0 || layout.zeroStage === 3 ? move(run.gradientBytes) : move(BYTES);
+  return (
+    exposedS(reduceS, layout.overlapGradReduce, windows.backwardS, constants.gradReduceExposed) +
+    exposedS(returnS, layout.overlapParamGather, windows.forwardS, constants.paramGatherExposed)
+  );
+}
+
+function exposedS(trafficS: number, overlapped: boolean, windowS: number, share: number): number {
+  if (!overlapped || trafficS <= 0) return trafficS;
+  const hideable = trafficS * (1 - share);
+  return trafficS * share + softExcess(hideable - windowS, 0.1 * hideable);
+}
+
+/** The optimizer step on the parameters that this rank owns. */
+export function optimizerS(run: RunFacts, parameters: RankParameters, kernels: KernelFacts): number {
+  const { layout, cluster } = run;
+  const groups = groupsOf(layout);
+  const trained = run.loraRank > 0 ? 0.01 : 1;
+  const sharded = layout.zeroStage >= 1;
+  const owned =
+    parameters.dense / (sharded ? groups.shard.size : 1) + parameters.experts / (sharded ? groups.expertData.size : 1);
+  const held = layout.zeroStage === 3 ? owned : parameters.dense + parameters.experts;
+  const onGpu = trained * (owned * OPTIMIZER_BYTES * (1 - layout.offloadOptimizer) + held * GRADIENT_BYTES);
+  const offloaded = trained * owned * layout.offloadOptimizer;
+  /** Gradients down and weights up over PCIe, and twelve bytes of states read and written at a CPU's 20 GB/s per GPU. */
+  const offloadS = (offloaded * 2 * BYTES) / (cluster.gpu.pcieGbPerS * 1e9) + (offloaded * 24) / 20e9;
+  return kernels.constants.optimizerFactor * memoryS(kernels, onGpu) + offloadS;
+}

@@ -1,0 +1,255 @@
+/**
+ * Which constants explain measured step times best?
+ *
+ * Levenberg-Marquardt on the logarithm of predicted over measured, with Student-t weights against outliers and a Gaussian prior on every
+ * parameter: shared constants around their start, multipliers around 1. Derivatives by constant are finite differences; those of a
+ * multiplier are sums of them, because it multiplies its constants. Deterministic: the same rows give the same result.
+ */
+import { CholeskyDecomposition, Matrix } from 'ml-matrix';
+import {
+  ADJUSTMENT_NAMES,
+  ADJUSTMENTS,
+  constantsFor,
+  familyOfStack,
+  predictStepTime,
+  TIME_CONSTANT_NAMES,
+  TIME_CONSTANTS,
+  type Adjustments,
+  type Calibration,
+  type RunFacts,
+  type TimeConstantName,
+  type TimeConstants,
+} from '@coxswain/planner/calibration';
+
+export interface FitRow {
+  readonly run: RunFacts;
+  readonly measuredS: number;
+  readonly weight: number;
+}
+
+export interface FitOptions {
+  readonly fittedOn: string;
+  readonly iterations: number;
+  /** Prior standard deviations, in natural logarithm, of the multipliers of a GPU type, a family and a release. */
+  readonly sd: { readonly gpu: number; readonly family: number; readonly stack: number };
+  /** Measurement noise, in natural logarithm, and degrees of freedom of its Student-t distribution. */
+  readonly noise: number;
+  readonly freedom: number;
+  readonly start?: Calibration;
+  readonly onIteration?: (iteration: number, objective: number) => void;
+}
+
+interface Parameter {
+  readonly level: 'shared' | 'gpus' | 'families' | 'stacks';
+  readonly owner: string;
+  readonly name: string;
+  readonly sd: number;
+}
+
+/** Calibration before any fit: every constant at its start. */
+export function unfitted(): Calibration {
+  const shared = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start]));
+  return { fittedOn: 'nothing', shared: shared as Calibration['shared'], gpus: {}, families: {}, stacks: {} };
+}
+
+export function fit(rows: readonly FitRow[], options: FitOptions): Calibration {
+  const parameters = parametersFor(rows, options);
+  const start = options.start ?? unfitted();
+  const prior = parameters.map((parameter) =>
+    parameter.level === 'shared' ? Math.log(TIME_CONSTANTS[parameter.name as TimeConstantName].start) : 0,
+  );
+  let at = parameters.map((parameter, index) => valueIn(start, parameter) ?? prior[index] ?? 0);
+  const places = rows.map((row) => placesOf(row, parameters));
+  let damping = 0.01;
+  let current = residualsOf(rows, calibrationOf(parameters, at, options.fittedOn));
+  let objective = objectiveOf({ rows, residuals: current, at, prior, parameters, options });
+  for (let iteration = 0; iteration < options.iterations; iteration++) {
+    const calibration = calibrationOf(parameters, at, options.fittedOn);
+    const { normal, gradient } = normalEquations({
+      rows,
+      places,
+      calibration,
+      residuals: current,
+      parameters,
+      at,
+      prior,
+      options,
+    });
+    let improved = false;
+    for (let attempt = 0; attempt < 6 && !improved; attempt++) {
+      const step = solve(normal, gradient, damping);
+      const next = at.map((value, index) => value - clamp(step[index] ?? 0, 0.7));
+      const residuals = residualsOf(rows, calibrationOf(parameters, next, options.fittedOn));
+      const value = objectiveOf({ rows, residuals, at: next, prior, parameters, options });
+      if (value < objective) {
+        improved = objective - value > 1e-5 * objective;
+        at = next;
+        current = residuals;
+        objective = value;
+        damping = Math.max(damping / 5, 1e-6);
+        break;
+      }
+      damping *= 6;
+    }
+    options.onIteration?.(iteration, objective);
+    if (!improved) break;
+  }
+  return calibrationOf(parameters, at, options.fittedOn);
+}
+
+const clamp = (value: number, limit: number): number => Math.max(-limit, Math.min(limit, value));
+
+function parametersFor(rows: readonly FitRow[], options: FitOptions): readonly Parameter[] {
+  const shared = TIME_CONSTANT_NAMES.filter((name) => TIME_CONSTANTS[name].sd > 0).map((name): Parameter => ({
+    level: 'shared',
+    owner: '',
+    name,
+    sd: TIME_CONSTANTS[name].sd,
+  }));
+  const owners = (level: 'gpus' | 'families' | 'stacks', sd: number, of: (row: FitRow) => string): Parameter[] =>
+    [...new Set(rows.map(of))]
+      .sort()
+      .flatMap((owner) => ADJUSTMENT_NAMES.map((name): Parameter => ({ level, owner, name, sd })));
+  return [
+    ...shared,
+    ...owners('gpus', options.sd.gpu, (row) => row.run.cluster.gpu.name),
+    ...owners('families', options.sd.family, (row) => familyOfStack(row.run.stack)),
+    ...owners('stacks', options.sd.stack, (row) => row.run.stack),
+  ];
+}
+
+function valueIn(calibration: Calibration, parameter: Parameter): number | undefined {
+  const value =
+    parameter.level === 'shared'
+      ? calibration.shared[parameter.name as TimeConstantName]
+      : (calibration[parameter.level][parameter.owner] as Record<string, number> | undefined)?.[parameter.name];
+  return value === undefined ? undefined : Math.log(value);
+}
+
+function calibrationOf(parameters: readonly Parameter[], at: readonly number[], fittedOn: string): Calibration {
+  const base = unfitted();
+  const shared = { ...base.shared };
+  const levels = {
+    gpus: {} as Record<string, Record<string, number>>,
+    families: {} as Record<string, Record<string, number>>,
+    stacks: {} as Record<string, Record<string, number>>,
+  };
+  parameters.forEach((parameter, index) => {
+    const value = Math.exp(at[index] ?? 0);
+    if (parameter.level === 'shared') shared[parameter.name as TimeConstantName] = value;
+    else (levels[parameter.level][parameter.owner] ??= {})[parameter.name] = value;
+  });
+  return {
+    fittedOn,
+    shared,
+    ...(levels as unknown as Record<'gpus' | 'families' | 'stacks', Record<string, Adjustments>>),
+  };
+}
+
+/** Parameters that a row depends on: the index of each, and the constants it multiplies. */
+function placesOf(
+  row: FitRow,
+  parameters: readonly Parameter[],
+): readonly { index: number; constants: readonly number[] }[] {
+  const constantIndex = (name: string): number => TIME_CONSTANT_NAMES.indexOf(name as TimeConstantName);
+  const places: { index: number; constants: readonly number[] }[] = [];
+  parameters.forEach(({ level, owner, name }, index) => {
+    if (level === 'shared') places.push({ index, constants: [constantIndex(name)] });
+    const mine = { gpus: row.run.cluster.gpu.name, families: familyOfStack(row.run.stack), stacks: row.run.stack };
+    if (level !== 'shared' && mine[level] === owner) {
+      const moved: readonly TimeConstantName[] = ADJUSTMENTS[name as keyof typeof ADJUSTMENTS];
+      places.push({ index, constants: moved.map(constantIndex) });
+    }
+  });
+  return places;
+}
+
+function cachedConstants(calibration: Calibration): (run: RunFacts) => TimeConstants {
+  const known = new Map<string, TimeConstants>();
+  return (run) => {
+    const key = `${run.cluster.gpu.name}|${run.stack}`;
+    let constants = known.get(key);
+    if (constants === undefined)
+      known.set(key, (constants = constantsFor(calibration, run.cluster.gpu.name, run.stack)));
+    return constants;
+  };
+}
+
+function residualsOf(rows: readonly FitRow[], calibration: Calibration): Float64Array {
+  const constants = cachedConstants(calibration);
+  return Float64Array.from(rows, (row) =>
+    Math.log(predictStepTime(row.run, constants(row.run)).stepTimeS / row.measuredS),
+  );
+}
+
+interface Point {
+  readonly rows: readonly FitRow[];
+  readonly residuals: Float64Array;
+  readonly at: readonly number[];
+  readonly prior: readonly number[];
+  readonly parameters: readonly Parameter[];
+  readonly options: FitOptions;
+}
+
+function objectiveOf({ rows, residuals, at, prior, parameters, options }: Point): number {
+  const { noise, freedom } = options;
+  let sum = 0;
+  rows.forEach((row, index) => {
+    const r = (residuals[index] ?? 0) / noise;
+    sum += row.weight * ((freedom + 1) / 2) * Math.log(1 + (r * r) / freedom);
+  });
+  parameters.forEach(({ sd }, index) => {
+    const d = ((at[index] ?? 0) - (prior[index] ?? 0)) / sd;
+    sum += 0.5 * d * d;
+  });
+  return sum;
+}
+
+const DIFFERENCE = 0.01;
+
+function normalEquations(
+  point: Point & {
+    readonly places: readonly (readonly { index: number; constants: readonly number[] }[])[];
+    readonly calibration: Calibration;
+  },
+): { readonly normal: Matrix; readonly gradient: Float64Array } {
+  const { rows, places, calibration, residuals, parameters, at, prior, options } = point;
+  const size = parameters.length;
+  const normal = Matrix.zeros(size, size);
+  const gradient = new Float64Array(size);
+  const constantsOf = cachedConstants(calibration);
+  const slopes = new Float64Array(TIME_CONSTANT_NAMES.length);
+  rows.forEach((row, rowIndex) => {
+    const constants = { ...constantsOf(row.run) };
+    const residual = residuals[rowIndex] ?? 0;
+    TIME_CONSTANT_NAMES.forEach((name, index) => {
+      const before = constants[name];
+      constants[name] = before * (1 + DIFFERENCE);
+      const moved = Math.log(predictStepTime(row.run, constants).stepTimeS / row.measuredS);
+      constants[name] = before;
+      slopes[index] = (moved - residual) / Math.log(1 + DIFFERENCE);
+    });
+    const r = residual / options.noise;
+    const weight = (row.weight * (options.freedom + 1)) / (options.freedom + r * r) / (options.noise * options.noise);
+    const own = (places[rowIndex] ?? [])
+      .map(({ index, constants: moved }) => ({ index, slope: moved.reduce((sum, at) => sum + (slopes[at] ?? 0), 0) }))
+      .filter(({ slope }) => slope !== 0);
+    for (const a of own) {
+      gradient[a.index] = (gradient[a.index] ?? 0) + weight * a.slope * residual;
+      for (const b of own) normal.set(a.index, b.index, normal.get(a.index, b.index) + weight * a.slope * b.slope);
+    }
+  });
+  parameters.forEach(({ sd }, index) => {
+    const precision = 1 / (sd * sd);
+    gradient[index] = (gradient[index] ?? 0) + precision * ((at[index] ?? 0) - (prior[index] ?? 0));
+    normal.set(index, index, normal.get(index, index) + precision);
+  });
+  return { normal, gradient };
+}
+
+function solve(normal: Matrix, gradient: Float64Array, damping: number): readonly number[] {
+  const damped = normal.clone();
+  for (let index = 0; index < gradient.length; index++)
+    damped.set(index, index, normal.get(index, index) * (1 + damping));
+  return new CholeskyDecomposition(damped).solve(Matrix.columnVector(Array.from(gradient))).to1DArray();
+}
