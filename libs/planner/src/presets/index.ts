@@ -1,2 +1,3 @@
 export { GPU_PRESETS, gpuOf, PRICE_BASIS, type GpuPreset } from './gpus.ts';
+export { MODEL_PRESETS, modelOf, type ModelPreset } from './models.ts';
 export { namedOf, nearestNames, type Named } from './named.ts';
