@@ -8,12 +8,12 @@ export interface GangRequest {
 }
 
 /**
- * A gang as rows of pods. Ranks count tensor index fastest, then data, then pipeline, and pod `i` holds ranks `[i * r, (i + 1) * r)`. So
+ * A gang as rows of pods. Ranks count tensor index fastest and pipeline index slowest, and pod `i` holds ranks `[i * r, (i + 1) * r)`. So
  *
  * - a *block* is the shortest run of pods that begins and ends at the boundary of a tensor group: lcm(r, tp) / r pods. All of a block must
  *   share an NVLink domain, because neighbours in it share a tensor group.
- * - a *row* is the shortest run of pods that begins and ends at the boundary of a pipeline stage: lcm(r, tp * dp) / r pods, a whole number
- *   of blocks. All of a row must share an island.
+ * - a *row* is the shortest run of pods that begins and ends at the boundary of a pipeline stage: lcm(r, ranks of a stage) / r pods, a whole
+ *   number of blocks. All of a row must share an island.
  *
  * The gang is `rows` whole rows and a *rest*: `restBlocks` whole blocks and `restPods` further pods, the last of which may hold fewer ranks.
  */
@@ -34,7 +34,7 @@ export interface GangShape {
 export function gangShape(layout: ParallelLayout, ranksPerPod: number): GangShape {
   const ranks = worldSize(layout);
   const tensorGroup = layout.tensorParallelDegree;
-  const stage = tensorGroup * layout.dataParallelDegree;
+  const stage = ranks / layout.pipelineParallelDegree;
   const pods = Math.ceil(ranks / ranksPerPod);
   const fullPods = Math.floor(ranks / ranksPerPod);
   const podsPerBlock = tensorGroup / greatestCommonDivisor(ranksPerPod, tensorGroup);

@@ -69,7 +69,7 @@ function ranksPerPodChoices(request: GangRequest, fabric: Fabric): readonly numb
   const ranks = worldSize(request.layout);
   if (request.gpusPerNode !== undefined) return [Math.min(request.gpusPerNode, ranks)];
   const tensorGroup = request.layout.tensorParallelDegree;
-  const stage = tensorGroup * request.layout.dataParallelDegree;
+  const stage = ranks / request.layout.pipelineParallelDegree;
   const keepsTensorGroups = (ways: number): boolean => ways % tensorGroup === 0 || tensorGroup % ways === 0;
   const sizes = [...new Set(fabric.nodes.map((node) => Math.min(node.gpus, ranks, MAX_RANKS_PER_POD)))];
   const choices = sizes

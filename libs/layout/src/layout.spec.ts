@@ -1,23 +1,7 @@
-import fc from 'fast-check';
-import {
-  coordinatesOfRank,
-  formatLayout,
-  groupsOfAxis,
-  layoutViolations,
-  ParallelLayout,
-  rankOfCoordinates,
-  worldSize,
-} from './index.ts';
+import { formatLayout, layoutViolations, ParallelLayout, worldSize } from './index.ts';
 import { aLayout } from './testing/index.ts';
 
 const model = { layers: 4, hiddenSize: 128, attentionHeads: 4, globalBatchSize: 8, microBatchSize: 1 };
-const anyLayout = fc
-  .record({
-    tp: fc.integer({ min: 1, max: 8 }),
-    pp: fc.integer({ min: 1, max: 8 }),
-    dp: fc.integer({ min: 1, max: 8 }),
-  })
-  .map(({ tp, pp, dp }) => aLayout({ tensorParallelDegree: tp, pipelineParallelDegree: pp, dataParallelDegree: dp }));
 
 describe('a parallel layout', () => {
   it('is one rank when nothing is said', () => {
@@ -28,6 +12,21 @@ describe('a parallel layout', () => {
     { layout: aLayout(), want: '1 rank' },
     { layout: aLayout({ tensorParallelDegree: 2, dataParallelDegree: 4 }), want: 'tp2 x dp4' },
     { layout: aLayout({ pipelineParallelDegree: 2 }), want: 'pp2' },
+    {
+      layout: aLayout({
+        tensorParallelDegree: 2,
+        contextParallelDegree: 2,
+        dataParallelDegree: 4,
+        pipelineParallelDegree: 8,
+        expert: { expertParallelDegree: 8, expertTensorParallelDegree: 1 },
+      }),
+      want: 'tp2 x cp2 x dp4 x pp8 / ep8',
+    },
+    {
+      layout: aLayout({ expert: { expertParallelDegree: 8, expertTensorParallelDegree: 2 } }),
+      want: '1 rank / etp2 x ep8',
+    },
+    { layout: aLayout({ weightShardDegree: 2, contextParallelDegree: 1 }), want: 'wshard2' },
   ])('reads $want', ({ layout, want }) => {
     expect(formatLayout(layout)).toBe(want);
   });
@@ -54,55 +53,6 @@ describe('a parallel layout', () => {
     const [violation] = layoutViolations(aLayout({ tensorParallelDegree: 5 }), { ...model, attentionHeads: 96 });
     expect(violation?.message).toBe(
       'tensorParallelDegree 5 does not divide attentionHeads 96; the nearest that does is 4',
-    );
-  });
-});
-
-describe('the rank map', () => {
-  it('counts tensor fastest, then data, then pipeline, as Megatron does', () => {
-    const layout = aLayout({ tensorParallelDegree: 2, dataParallelDegree: 2, pipelineParallelDegree: 2 });
-    expect(groupsOfAxis(layout, 'tensor')).toEqual([
-      [0, 1],
-      [2, 3],
-      [4, 5],
-      [6, 7],
-    ]);
-    expect(groupsOfAxis(layout, 'data')).toEqual([
-      [0, 2],
-      [1, 3],
-      [4, 6],
-      [5, 7],
-    ]);
-    expect(groupsOfAxis(layout, 'pipeline')).toEqual([
-      [0, 4],
-      [1, 5],
-      [2, 6],
-      [3, 7],
-    ]);
-  });
-
-  it('gives every rank coordinates that lead back to it', () => {
-    fc.assert(
-      fc.property(anyLayout, (layout) => {
-        for (let rank = 0; rank < worldSize(layout); rank++) {
-          expect(rankOfCoordinates(layout, coordinatesOfRank(layout, rank))).toBe(rank);
-        }
-      }),
-    );
-  });
-
-  it('puts every rank into exactly one group of each axis', () => {
-    fc.assert(
-      fc.property(
-        anyLayout,
-        fc.constantFrom('tensor' as const, 'data' as const, 'pipeline' as const),
-        (layout, axis) => {
-          const ranks = groupsOfAxis(layout, axis)
-            .flat()
-            .sort((a, b) => a - b);
-          expect(ranks).toEqual(Array.from({ length: worldSize(layout) }, (_, rank) => rank));
-        },
-      ),
     );
   });
 });

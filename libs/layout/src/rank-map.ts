@@ -1,44 +1,41 @@
-import type { ParallelLayout } from './parallel-layout.ts';
+import type { ParallelLayout, RankAxis } from './parallel-layout.ts';
+import { axisOf, denseGrid, groupsOver, indexOnAxis } from './rank-grid.ts';
 
-/** Position of a rank on each mesh axis, each index in [0, degree). */
+/** Position of a rank on each axis of the dense grid, each index in [0, degree). */
 export interface RankCoordinates {
   readonly tensorIndex: number;
+  readonly weightShardIndex: number;
+  readonly contextIndex: number;
   readonly dataIndex: number;
   readonly pipelineIndex: number;
 }
 
-export type MeshAxis = 'tensor' | 'data' | 'pipeline';
-
-/**
- * Ranks count tensor index fastest, then data, then pipeline: `rank = tensor + TP * (data + DP * pipeline)`.
- *
- * This is Megatron-LM's default order `tp-cp-ep-dp-pp` (megatron/core/parallel_state.py, `RankGenerator`) with the absent axes at degree 1.
- */
+/** Ranks count tensor index fastest, then context, data and pipeline, unless the layout's `rankOrder` says otherwise; see {@link denseGrid}. */
 export function coordinatesOfRank(layout: ParallelLayout, rank: number): RankCoordinates {
-  const { tensorParallelDegree: tp, dataParallelDegree: dp } = layout;
+  const grid = denseGrid(layout);
+  const indexOn = (axis: RankAxis): number => indexOnAxis(axisOf(grid, axis), rank);
   return {
-    tensorIndex: rank % tp,
-    dataIndex: Math.floor(rank / tp) % dp,
-    pipelineIndex: Math.floor(rank / (tp * dp)),
+    tensorIndex: indexOn('tensor'),
+    weightShardIndex: indexOn('weightShard'),
+    contextIndex: indexOn('context'),
+    dataIndex: indexOn('data'),
+    pipelineIndex: indexOn('pipeline'),
   };
 }
 
 /** Inverse of {@link coordinatesOfRank}. */
 export function rankOfCoordinates(layout: ParallelLayout, at: RankCoordinates): number {
-  const { tensorParallelDegree: tp, dataParallelDegree: dp } = layout;
-  return at.tensorIndex + tp * (at.dataIndex + dp * at.pipelineIndex);
+  const grid = denseGrid(layout);
+  return (
+    at.tensorIndex * axisOf(grid, 'tensor').stride +
+    at.weightShardIndex * axisOf(grid, 'weightShard').stride +
+    at.contextIndex * axisOf(grid, 'context').stride +
+    at.dataIndex * axisOf(grid, 'data').stride +
+    at.pipelineIndex * axisOf(grid, 'pipeline').stride
+  );
 }
 
-/** The process groups of one axis, each as ascending global ranks; every rank is in exactly one group. */
-export function groupsOfAxis(layout: ParallelLayout, axis: MeshAxis): readonly (readonly number[])[] {
-  const { tensorParallelDegree: tp, dataParallelDegree: dp, pipelineParallelDegree: pp } = layout;
-  const world = tp * dp * pp;
-  const stride = { tensor: 1, data: tp, pipeline: tp * dp }[axis];
-  const size = { tensor: tp, data: dp, pipeline: pp }[axis];
-  const groups: number[][] = [];
-  for (let first = 0; first < world; first++) {
-    if (Math.floor(first / stride) % size !== 0) continue;
-    groups.push(Array.from({ length: size }, (_, i) => first + i * stride));
-  }
-  return groups;
+/** The process groups of one axis of the dense grid, each as ascending global ranks; every rank is in exactly one group. */
+export function groupsOfAxis(layout: ParallelLayout, axis: RankAxis): readonly (readonly number[])[] {
+  return groupsOver(denseGrid(layout), [axis]);
 }
