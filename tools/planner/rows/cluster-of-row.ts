@@ -1,0 +1,99 @@
+/** The machines of a row: GPU type, node and domain size, and the share of the scale-out network that one GPU has. */
+import type { ClusterFacts, GpuFacts, NicKind } from '@coxswain/planner';
+import { GPU_PRESETS, gpuOf, type GpuPreset } from '@coxswain/planner/presets';
+import { neededNumber, wholeNumber } from './cells.ts';
+import type { FilledValues } from './filled-values.ts';
+import { Unpredicted } from './filled-values.ts';
+import type { StatedCells } from './measured-row.ts';
+
+/** @throws Unpredicted when the GPU is not known */
+export function clusterOfRow(cells: StatedCells, filled: FilledValues): ClusterFacts {
+  const preset = presetOf(cells.gpu);
+  const gpus = neededNumber(cells, 'gpus');
+  const gpusPerNode = filled.or(wholeNumber(cells, 'gpus_per_node'), 'gpus_per_node by GPU', () => preset.gpusPerNode);
+  return {
+    gpu: gpuFacts(preset),
+    gpus,
+    gpusPerNode,
+    scaleUpDomainGpus: Math.max(gpusPerNode, /NVL72/i.test(cells.intra_node_link) ? 72 : preset.scaleUpDomainGpus),
+    scaleOutGbPerS: filled.or(
+      statedScaleOutGbPerS(cells.inter_node_link, gpusPerNode),
+      'scale-out network by GPU',
+      () => preset.nicGbps / 8,
+    ),
+    nicKind: nicKindOf(cells.inter_node_link) ?? preset.nicKind,
+  };
+}
+
+function presetOf(name: string): GpuPreset {
+  try {
+    return gpuOf(name);
+  } catch {
+    const text = essence(name);
+    const similar = GPU_PRESETS.filter((preset) => preset.name !== 'simulated')
+      .flatMap((preset) =>
+        [preset.name, ...preset.aliases].map((spelling) => ({ preset, spelling: essence(spelling) })),
+      )
+      .filter(({ spelling }) => spelling.length >= 4 && text.includes(spelling))
+      .sort((a, b) => b.spelling.length - a.spelling.length)[0];
+    if (similar === undefined) throw new Unpredicted(`GPU ${name === '' ? '' : `"${name}" `}is not known`);
+    return similar.preset;
+  }
+}
+
+function essence(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+}
+
+function gpuFacts(preset: GpuPreset): GpuFacts {
+  return {
+    name: preset.name,
+    bf16Tflops: preset.bf16Tflops,
+    fp8Tflops: preset.fp8Tflops,
+    fp4Tflops: preset.fp4Tflops,
+    matmulCeiling: preset.matmulCeiling,
+    memoryGib: preset.memoryGib,
+    memoryTbPerS: preset.memoryTbPerS,
+    scaleUpGbPerS: preset.scaleUpGbPerS,
+    scaleUpDomainGpus: preset.scaleUpDomainGpus,
+    pcieGbPerS: preset.pcieGbPerS,
+    usdPerHour: preset.usdPerHour,
+  };
+}
+
+const RATE = /(?:(\d+)\s*x\s*)?[^,;:()]*?(\d+(?:\.\d+)?)\s*(?:G(?:b(?:\/s|ps|it\/s|it\/sec|\/sec)?|bE)?)(?![a-z])/i;
+
+/**
+ * GB/s per GPU of a network as tables describe it: `8x HDR InfiniBand 200Gb/s`, `4x 100Gb/s RoCE per node`, `400G per GPU`,
+ * `1600Gb/s per node`. A rate without a count or `per GPU` is one port per node. Undefined where no rate is stated.
+ */
+export function statedScaleOutGbPerS(link: string, gpusPerNode: number): number | undefined {
+  const compute = /Compute:\s*([^;]+)/i.exec(link)?.[1] ?? link;
+  if (/\bstorage\b|\bmanagement\b/i.test(compute) || /^NVL\d+ inside/.test(compute)) return undefined;
+  const own = compute.split(';')[0] ?? '';
+  const match = RATE.exec(own);
+  const rate = Number(match?.[2]);
+  if (!(rate > 0)) return undefined;
+  if (/per (GPU|accelerator|chip)/i.test(own)) return rate / 8;
+  const ports = isSumOfPorts(own, rate) ? 1 : Number(match?.[1] ?? portsBefore(own));
+  return (ports * rate) / 8 / gpusPerNode;
+}
+
+const INFINIBAND_GBPS = { EDR: 100, HDR: 200, NDR: 400, XDR: 800 } as const;
+
+/** `4x HDR 800Gb/s per node`: more than one port of that generation carries. */
+function isSumOfPorts(text: string, rate: number): boolean {
+  return Object.entries(INFINIBAND_GBPS).some(([generation, gbps]) => text.includes(generation) && rate > gbps);
+}
+
+/** `Omni-Path 4x100Gb/s`: the count stands right before the rate. */
+function portsBefore(text: string): number {
+  return Number(/(\d+)x\s*\d+/.exec(text)?.[1] ?? 1);
+}
+
+function nicKindOf(link: string): NicKind | undefined {
+  if (/infiniband|\bIB\b|\bNDR\b|\bHDR\b/i.test(link)) return 'infiniband';
+  if (/roce/i.test(link)) return 'roce';
+  if (/ethernet|gbe\b|dcn|\btcp\b/i.test(link)) return 'ethernet';
+  return /omni.?path|slingshot|efa|rdma|ici/i.test(link) ? 'other' : undefined;
+}

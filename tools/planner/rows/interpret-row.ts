@@ -1,0 +1,263 @@
+/** From a row of published measurements to the facts that a prediction reads. Rules fill what was not printed; each is counted by name. */
+import type { ModelShape } from '@coxswain/layout';
+import { PRECISIONS, type ClusterFacts, type LayoutPoint, type Precision, type RunFacts } from '@coxswain/planner';
+import { neededNumber, wholeNumber } from './cells.ts';
+import { clusterOfRow } from './cluster-of-row.ts';
+import { FilledValues, Unpredicted } from './filled-values.ts';
+import type { MeasuredRow, StatedCells } from './measured-row.ts';
+import { modelOfRow } from './model-of-row.ts';
+import { familyOfEngine, stackOfEngine, yearOfEngine } from './stack-of-engine.ts';
+import { stagesOfRow } from './stages-of-row.ts';
+import { statedFacts, type StatedFacts } from './stated-facts.ts';
+
+export type Interpretation =
+  | { readonly run: RunFacts; /** Names of the rules that filled a value. */ readonly filled: readonly string[] }
+  | { readonly unpredicted: string };
+
+/** Never throws: what cannot be understood is a reason not to predict. */
+export function interpretRow(row: MeasuredRow): Interpretation {
+  const filled = new FilledValues();
+  try {
+    return { run: runOf(row.stated, filled), filled: filled.rules };
+  } catch (error) {
+    if (error instanceof Unpredicted) return { unpredicted: error.message };
+    return { unpredicted: `not understood: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
+  const facts = statedFacts(cells);
+  const degrees = degreesOf(cells, filled);
+  const cluster = clusterOfRow(cells, filled);
+  const model = modelOfRow(cells, filled);
+  const precision = precisionOf(cells, cluster, filled);
+  const layout = layoutOf({ cells, facts, filled, degrees, model });
+  return {
+    model,
+    cluster,
+    stack: stackOfEngine(cells.engine),
+    precision,
+    flashAttention: filled.or(facts.flashAttention, 'flash attention by engine', () => hasFlashAttention(cells)),
+    gradientBytes: facts.gradientBytes ?? gradientBytesOf(cells, precision),
+    loraRank: facts.loraRank ?? 0,
+    layout,
+    globalBatchSize: degrees.globalBatchSize,
+    sequenceLength: neededNumber(cells, 'seq_len'),
+  };
+}
+
+interface Degrees {
+  readonly tensor: number;
+  readonly pipeline: number;
+  readonly context: number;
+  readonly data: number;
+  readonly microBatchSize: number;
+  readonly globalBatchSize: number;
+}
+
+function degreesOf(cells: StatedCells, filled: FilledValues): Degrees {
+  const tensor = neededNumber(cells, 'tp');
+  const pipeline = neededNumber(cells, 'pp');
+  const context = filled.or(wholeNumber(cells, 'cp'), 'cp = 1', () => 1);
+  const gpus = neededNumber(cells, 'gpus');
+  const replica = tensor * pipeline * context;
+  const data = filled.or(wholeNumber(cells, 'dp'), 'dp = gpus / (tp pp cp)', () => gpus / replica);
+  if (!Number.isInteger(data)) throw new Unpredicted('gpus is not a multiple of tp x pp x cp');
+  if (replica * data !== gpus) throw new Unpredicted('tp x pp x cp x dp is not the number of GPUs');
+  const microBatchSize = neededNumber(cells, 'mbs');
+  const globalBatchSize = globalBatchOf(cells, microBatchSize * data, filled);
+  if (globalBatchSize % (microBatchSize * data) !== 0) throw new Unpredicted('gbs is not a multiple of mbs x dp');
+  return { tensor, pipeline, context, data, microBatchSize, globalBatchSize };
+}
+
+function globalBatchOf(cells: StatedCells, samplesPerMicroBatch: number, filled: FilledValues): number {
+  const microBatches = Number(
+    /micro_num (\d+)|(\d+) ?micro-?batches|grad-accum (\d+)/.exec(cells.notes)?.slice(1).join(''),
+  );
+  if (!(microBatches > 0)) return neededNumber(cells, 'gbs');
+  const stated = wholeNumber(cells, 'gbs');
+  return filled.or(stated, 'gbs = mbs x dp x micro-batches', () => samplesPerMicroBatch * microBatches);
+}
+
+interface LayoutInput {
+  readonly cells: StatedCells;
+  readonly facts: StatedFacts;
+  readonly filled: FilledValues;
+  readonly degrees: Degrees;
+  readonly model: ModelShape;
+}
+
+function layoutOf(input: LayoutInput): LayoutPoint {
+  const { cells, facts, filled, degrees, model } = input;
+  const { tensor, pipeline, context, data, microBatchSize } = degrees;
+  const schedule = scheduleOf(cells, facts, degrees, filled);
+  const zeroStage = zeroStageOf(cells, filled);
+  const family = familyOfEngine(cells.engine);
+  return {
+    tensor,
+    context,
+    pipeline,
+    data,
+    shardGroup: shardGroupOf(facts, data * context),
+    ...expertDegrees(input),
+    sequenceParallel: tensor > 1 && filled.or(flagOf(cells), 'sp by engine', () => hasSequenceParallel(cells)),
+    contextAlgorithm: facts.contextAlgorithm ?? 'ring',
+    ...schedule,
+    ...stagesOfRow(model, pipeline * schedule.chunks, facts),
+    zeroStage,
+    zeroImplementation: zeroImplementationOf(family, zeroStage),
+    ...recomputeOf(cells, facts, filled),
+    offloadOptimizer: Math.min(1, facts.offloadOptimizer),
+    offloadActivations: offloadedActivations(facts, model),
+    offloadWeights: 0,
+    microBatchSize,
+    ...overlapOf(cells, facts),
+    dispatcher: facts.dispatcher ?? 'alltoall',
+    ...(facts.expertCapacity === undefined ? {} : { expertCapacity: facts.expertCapacity }),
+    cudaGraphs: facts.cudaGraphs ?? 'none',
+  };
+}
+
+const TWO_CHUNK_SCHEDULES = ['zbv', 'v-half', 'v-min', 'dualpipe-v'] as const;
+
+function scheduleOf(
+  cells: StatedCells,
+  facts: StatedFacts,
+  degrees: Degrees,
+  filled: FilledValues,
+): Pick<LayoutPoint, 'schedule' | 'chunks'> {
+  if (degrees.pipeline === 1) return { schedule: '1f1b', chunks: 1 };
+  if (TWO_CHUNK_SCHEDULES.some((one) => one === facts.schedule))
+    return { schedule: facts.schedule ?? 'zbv', chunks: 2 };
+  const chunks = filled.or(wholeNumber(cells, 'vpp'), 'vpp = 1', () => 1);
+  if (chunks > 1) return { schedule: 'interleaved-1f1b', chunks };
+  return { schedule: facts.schedule === 'interleaved-1f1b' ? '1f1b' : (facts.schedule ?? '1f1b'), chunks };
+}
+
+function expertDegrees({ cells, filled, degrees, model }: LayoutInput): Pick<LayoutPoint, 'expert' | 'expertTensor'> {
+  const { tensor, context, data } = degrees;
+  if (model.experts === undefined) return { expert: 1, expertTensor: 1 };
+  const expert = filled.or(wholeNumber(cells, 'ep'), 'ep = 1', () => 1);
+  const stageGpus = tensor * context * data;
+  const expertTensor = filled.or(wholeNumber(cells, 'etp'), 'etp by engine', () =>
+    isNemo(familyOfEngine(cells.engine)) || stageGpus % (tensor * expert) !== 0 || expert * tensor > stageGpus
+      ? 1
+      : tensor,
+  );
+  if (stageGpus % (expert * expertTensor) !== 0) throw new Unpredicted('ep x etp does not divide the GPUs of a stage');
+  if (model.experts.count % expert !== 0) throw new Unpredicted('ep does not divide the number of experts');
+  return { expert, expertTensor };
+}
+
+function shardGroupOf(facts: StatedFacts, ranks: number): number {
+  const stated = facts.shardGroup;
+  return stated !== undefined && stated > 0 && ranks % stated === 0 ? stated : ranks;
+}
+
+function flagOf(cells: StatedCells): boolean | undefined {
+  if (cells.sp === '') return undefined;
+  return cells.sp !== '0' && cells.sp.toLowerCase() !== 'false';
+}
+
+/** Engines of NVIDIA's NeMo line share their recipes' defaults. */
+function isNemo(family: string): boolean {
+  return family === 'megatron-bridge' || family.startsWith('nemo');
+}
+
+/** Megatron's sequence parallelism appeared in 2022 and is on in every published layout of later engines. */
+function hasSequenceParallel({ engine }: StatedCells): boolean {
+  return isMegatron(familyOfEngine(engine)) && (yearOfEngine(engine) ?? 2023) > 2022;
+}
+
+function isMegatron(family: string): boolean {
+  return isNemo(family) || /megatron|moe-folding|zero-bubble|vocabulary-parallel|primus|amd mlperf/.test(family);
+}
+
+function zeroStageOf(cells: StatedCells, filled: FilledValues): LayoutPoint['zeroStage'] {
+  const stated = wholeNumber(cells, 'zero_stage', 0);
+  if (stated !== undefined && stated > 3) throw new Unpredicted('zero_stage is above 3');
+  return filled.or(stated, 'zero_stage by engine', () => defaultZeroStage(cells)) as LayoutPoint['zeroStage'];
+}
+
+function defaultZeroStage({ engine }: StatedCells): number {
+  const family = familyOfEngine(engine);
+  if (/fsdp|torchtitan|maxtext/.test(family)) return 3;
+  return isMegatron(family) && (yearOfEngine(engine) ?? 2023) > 2022 ? 1 : 0;
+}
+
+function zeroImplementationOf(family: string, stage: number): LayoutPoint['zeroImplementation'] {
+  if (/deepspeed|internevo|colossal|sailor|oneflow/.test(family)) return stage === 0 ? 'ddp' : 'deepspeed';
+  if (stage >= 2) return 'fsdp';
+  return stage === 1 ? 'distopt' : 'ddp';
+}
+
+function recomputeOf(
+  cells: StatedCells,
+  facts: StatedFacts,
+  filled: FilledValues,
+): Pick<LayoutPoint, 'recompute' | 'recomputeModules' | 'recomputeLayersPerChunk'> {
+  const text = cells.recompute.toLowerCase();
+  if (text !== '' && !['none', 'selective', 'full'].includes(text))
+    throw new Unpredicted('recompute has an unknown value');
+  if (facts.recomputeLayersPerChunk !== undefined) {
+    return { recompute: 'full', recomputeModules: [], recomputeLayersPerChunk: facts.recomputeLayersPerChunk };
+  }
+  const stated = text === '' ? undefined : (text as LayoutPoint['recompute']);
+  const mode = filled.or<LayoutPoint['recompute']>(stated, 'recompute = none', () => 'none');
+  if (mode !== 'selective') return { recompute: mode, recomputeModules: [] };
+  const modules = facts.recomputeModules.length > 0 ? facts.recomputeModules : (['core_attn'] as const);
+  return { recompute: 'selective', recomputeModules: modules };
+}
+
+function offloadedActivations(facts: StatedFacts, model: ModelShape): number {
+  if (facts.offloadsActivations) return 1;
+  return Math.min(1, (facts.offloadedActivationLayers ?? 0) / model.layers);
+}
+
+function overlapOf(
+  { engine }: StatedCells,
+  facts: StatedFacts,
+): Pick<LayoutPoint, 'overlapTensor' | 'overlapGradReduce' | 'overlapParamGather' | 'overlapExpert'> {
+  const family = familyOfEngine(engine);
+  const early = (yearOfEngine(engine) ?? 2023) <= 2022;
+  const allowed = facts.overlapsCommunication ?? true;
+  const data = allowed && !early && facts.gradientBuckets && family !== 'sailor';
+  return {
+    overlapTensor: allowed && (isNemo(family) || family === 'amd mlperf'),
+    overlapGradReduce: data || /deepspeed zero/i.test(engine),
+    overlapParamGather: data || /deepspeed zero/i.test(engine),
+    overlapExpert: facts.overlapExpert ?? false,
+  };
+}
+
+function precisionOf(cells: StatedCells, cluster: ClusterFacts, filled: FilledValues): Precision {
+  const text = cells.precision.toLowerCase();
+  const stated = PRECISIONS.find((one) => one === text);
+  if (text !== '' && stated === undefined) throw new Unpredicted('precision has an unknown value');
+  const precision = filled.or(stated, 'precision by engine and GPU', () => defaultPrecision(cells, cluster));
+  if (precision === 'nvfp4' && cluster.gpu.fp4Tflops === 0) throw new Unpredicted('the GPU has no nvfp4');
+  if (/fp8/.test(precision) && cluster.gpu.fp8Tflops === 0) throw new Unpredicted('the GPU has no fp8');
+  return precision;
+}
+
+/** MLPerf submissions of the NeMo line train in fp8 where the GPU can; others in bf16 where it can. */
+function defaultPrecision({ engine, notes }: StatedCells, { gpu }: ClusterFacts): Precision {
+  if (/config_\w*fp4/.test(notes) && gpu.fp4Tflops > 0) return 'nvfp4';
+  if (/mlperf/.test(familyOfEngine(engine)) && gpu.fp8Tflops > 0) return 'fp8';
+  return /v100|2080|titan/i.test(gpu.name) ? 'fp16' : 'bf16';
+}
+
+/** Engines of 2021 and 2022 and their forks compute attention with separate kernels. */
+function hasFlashAttention({ engine, gpu }: StatedCells): boolean {
+  const family = familyOfEngine(engine);
+  if (/v100|2080|titan/i.test(gpu)) return false;
+  if (['megatron-deepspeed', 'sailor', 'zero-bubble', 'oneflow'].includes(family))
+    return (yearOfEngine(engine) ?? 2022) > 2022;
+  return (yearOfEngine(engine) ?? 2023) > 2022;
+}
+
+/** Gradients are kept and reduced in fp32 with bf16 weights, except by recipes of the NeMo line; in fp16 they stay in fp16. */
+function gradientBytesOf({ engine }: StatedCells, precision: Precision): 2 | 4 {
+  if (precision === 'fp32') return 4;
+  return precision === 'fp16' || isNemo(familyOfEngine(engine)) ? 2 : 4;
+}

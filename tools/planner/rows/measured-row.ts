@@ -1,0 +1,171 @@
+/** Reads files of published measurements: one training run per row, cells as text until a rule gives them a meaning. */
+import { parse } from 'csv-parse/sync';
+
+/** Columns without which a file cannot be scored; the others are optional and read as empty. */
+export const REQUIRED_COLUMNS = [
+  'id',
+  'model',
+  'layers',
+  'hidden',
+  'heads',
+  'ffn_hidden',
+  'vocab',
+  'seq_len',
+  'gpu',
+  'gpus',
+  'tp',
+  'pp',
+  'dp',
+  'mbs',
+  'gbs',
+  'engine',
+  'precision',
+  'recompute',
+  'iter_time_s',
+  'quality',
+] as const;
+
+const OPTIONAL_COLUMNS = [
+  'source',
+  'params_b',
+  'kv_heads',
+  'experts',
+  'topk',
+  'gpus_per_node',
+  'intra_node_link',
+  'inter_node_link',
+  'vpp',
+  'cp',
+  'ep',
+  'etp',
+  'sp',
+  'zero_stage',
+  'recompute_detail',
+  'offload_detail',
+  'mem_per_gpu_gib',
+  'mem_kind',
+  'notes',
+] as const;
+
+export type Column = (typeof REQUIRED_COLUMNS)[number] | (typeof OPTIONAL_COLUMNS)[number];
+/** Columns that hold, or are computed from, what was measured, and columns that only name a row. A prediction never reads them. */
+export const ANSWER_COLUMNS = ['id', 'source', 'iter_time_s', 'mem_per_gpu_gib', 'mem_kind'] as const;
+export type StatedColumn = Exclude<Column, (typeof ANSWER_COLUMNS)[number] | 'quality'>;
+/** What a user could have said about the run before it ran; empty text where nothing was published. */
+export type StatedCells = Readonly<Record<StatedColumn, string>>;
+
+export interface MeasuredRow {
+  readonly id: string;
+  readonly source: string;
+  /** Line of the file on which the row starts. */
+  readonly line: number;
+  readonly model: string;
+  readonly gpu: string;
+  readonly engine: string;
+  readonly quality: string;
+  readonly stated: StatedCells;
+  /** Seconds per step; undefined where not published. */
+  readonly iterTimeS: number | undefined;
+  readonly memGib: number | undefined;
+  readonly memKind: string;
+  readonly isMoe: boolean;
+  /** The row says that this layout ran out of memory. */
+  readonly outOfMemory: boolean;
+  /** Sizes of the layout are published, so that a prediction is owed. */
+  readonly hasFullLayout: boolean;
+}
+
+/** A file that cannot be read; the message says which line or column and what to do. */
+export class MeasurementsError extends Error {}
+
+const LAYOUT_COLUMNS = ['tp', 'pp', 'mbs', 'gbs', 'seq_len', 'gpus'] as const;
+const OUT_OF_MEMORY = /\bOOM on\b|\bOOM\b(?=\s*[(;,]|\s*$)|out of memory/i;
+
+/**
+ * Rows of a CSV text. Accepts a byte-order mark, CRLF and line breaks inside quotes.
+ *
+ * @throws MeasurementsError for text that is not CSV, a missing column, a repeated id or an answer that is not a number
+ */
+export function readRows(csvText: string): readonly MeasuredRow[] {
+  const rows = parsed(csvText).map(({ record, info }) => rowOf(record, info.lines));
+  const seen = new Map<string, number>();
+  for (const { id, line } of rows) {
+    const earlier = seen.get(id);
+    if (earlier !== undefined) {
+      throw new MeasurementsError(
+        `line ${line}, column id: ${id} stands on line ${earlier} too; give each row its own id`,
+      );
+    }
+    seen.set(id, line);
+  }
+  return rows;
+}
+
+interface ParsedRecord {
+  readonly record: Readonly<Record<string, string>>;
+  readonly info: { readonly lines: number };
+}
+
+function parsed(csvText: string): readonly ParsedRecord[] {
+  let header: readonly string[] = [];
+  let records: readonly ParsedRecord[];
+  try {
+    records = parse(csvText, {
+      bom: true,
+      columns: (names: string[]) => (header = names.map((name) => name.trim())) as string[],
+      info: true,
+      relax_column_count_less: true,
+      skip_empty_lines: true,
+    }) as unknown as readonly ParsedRecord[];
+  } catch (error) {
+    throw new MeasurementsError(`not readable as CSV: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const missing = REQUIRED_COLUMNS.filter((name) => !header.includes(name));
+  if (missing.length > 0) {
+    const what = missing.length === 1 ? 'column' : 'columns';
+    throw new MeasurementsError(
+      `line 1: missing ${what} ${missing.join(', ')}; the first line must name the columns of docs/reference/planner-score.md`,
+    );
+  }
+  return records;
+}
+
+function rowOf(record: Readonly<Record<string, string>>, line: number): MeasuredRow {
+  const cell = (name: Column): string => (record[name] ?? '').trim();
+  const stated = Object.fromEntries(
+    [...REQUIRED_COLUMNS, ...OPTIONAL_COLUMNS].filter(isStated).map((name) => [name, cell(name)]),
+  ) as StatedCells;
+  const id = cell('id');
+  if (id === '') throw new MeasurementsError(`line ${line}, column id: is empty; give the row an id`);
+  return {
+    id,
+    source: cell('source'),
+    line,
+    model: cell('model'),
+    gpu: cell('gpu'),
+    engine: cell('engine'),
+    quality: cell('quality'),
+    stated,
+    iterTimeS: measured(cell('iter_time_s'), 'iter_time_s', line),
+    memGib: measured(cell('mem_per_gpu_gib'), 'mem_per_gpu_gib', line),
+    memKind: cell('mem_kind'),
+    isMoe:
+      Number(cell('experts')) > 1 || /\bA\d+(\.\d+)?B\b|moe\b|mixtral|deepseek|gpt-oss|\d+x\d+b/i.test(cell('model')),
+    outOfMemory: cell('iter_time_s') === '' && OUT_OF_MEMORY.test(cell('notes')),
+    hasFullLayout: LAYOUT_COLUMNS.every((name) => cell(name) !== ''),
+  };
+}
+
+function isStated(name: Column): name is StatedColumn {
+  return name !== 'quality' && !ANSWER_COLUMNS.some((answer) => answer === name);
+}
+
+/** An answer: empty, or a positive number. */
+function measured(text: string, column: Column, line: number): number | undefined {
+  if (text === '') return undefined;
+  const value = Number(text);
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new MeasurementsError(
+    `line ${line}, column ${column}: ${JSON.stringify(text)} is not a positive number; leave the cell empty where nothing was measured`,
+  );
+}

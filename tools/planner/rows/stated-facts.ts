@@ -1,0 +1,168 @@
+/**
+ * Facts of a layout that tables keep in free text: `engine`, `notes`, `recompute_detail`, `offload_detail`. Only what a user would state
+ * about a run is read here; results that a note prints are not.
+ */
+import type { LayoutPoint, RecomputeModule, Schedule } from '@coxswain/planner';
+import type { StatedCells } from './measured-row.ts';
+
+/** Undefined where nothing is stated. */
+export interface StatedFacts {
+  readonly schedule: Schedule | undefined;
+  /** Stage layout in Megatron-Core's notation. */
+  readonly stageText: string | undefined;
+  /** Layers of each stage with embedding and head counted as layers. */
+  readonly stageUnits: readonly number[] | undefined;
+  readonly endsHoldOneLayerFewer: boolean;
+  readonly vocabulary: VocabularyMethod | undefined;
+  readonly dispatcher: LayoutPoint['dispatcher'] | undefined;
+  readonly overlapExpert: boolean | undefined;
+  /** False: the text says that communication is not overlapped. */
+  readonly overlapsCommunication: boolean | undefined;
+  readonly gradientBuckets: boolean;
+  readonly expertCapacity: number | undefined;
+  readonly cudaGraphs: LayoutPoint['cudaGraphs'] | undefined;
+  readonly flashAttention: boolean | undefined;
+  readonly contextAlgorithm: LayoutPoint['contextAlgorithm'] | undefined;
+  readonly recomputeModules: readonly RecomputeModule[];
+  readonly recomputeLayersPerChunk: number | undefined;
+  readonly offloadOptimizer: number;
+  readonly offloadedActivationLayers: number | undefined;
+  readonly offloadsActivations: boolean;
+  readonly loraRank: number | undefined;
+  /** Ranks that share one copy of the sharded states; -1 for all. */
+  readonly shardGroup: number | undefined;
+  /** Low-precision reductions of a sharded-data-parallel mode. */
+  readonly gradientBytes: 2 | 4 | undefined;
+}
+
+export const VOCABULARY_METHODS = ['base', 'redis', 'vocab1', 'vocab2', 'interlaced'] as const;
+export type VocabularyMethod = (typeof VOCABULARY_METHODS)[number];
+
+export function statedFacts(cells: StatedCells): StatedFacts {
+  const { engine, notes } = cells;
+  return {
+    schedule: scheduleOf(cells),
+    stageText: /pp_layout=([^\s;,]+)/.exec(notes)?.[1],
+    stageUnits: stageUnitsOf(notes),
+    endsHoldOneLayerFewer: /first and last stages? holds? one layer (fewer|less)/i.test(notes),
+    vocabulary: vocabularyOf(cells),
+    dispatcher: dispatcherOf(notes),
+    overlapExpert:
+      switchOf(notes, /EP (?:a2a )?overlap (on|off)/i) ?? (/1F1B overlap|\boverlap\b, CUDA/.test(notes) || undefined),
+    overlapsCommunication: /communication overlap disabled|no overlap\b/i.test(notes) ? false : undefined,
+    gradientBuckets: !/no gradient bucketing/i.test(notes),
+    expertCapacity: capacityOf(notes),
+    cudaGraphs: cudaGraphsOf(notes),
+    flashAttention: flashAttentionOf(notes),
+    contextAlgorithm: contextAlgorithmOf(`${engine} ${notes}`),
+    recomputeModules: recomputeModulesOf(cells.recompute_detail),
+    recomputeLayersPerChunk: numberIn(cells.recompute_detail, /block:\s*(\d+)/),
+    offloadOptimizer: (numberIn(cells.offload_detail, /optimizer offload (\d+(?:\.\d+)?)\s*%/) ?? 0) / 100,
+    offloadedActivationLayers: numberIn(cells.offload_detail, /activation CPU offload of (\d+) layers?/),
+    offloadsActivations: /activation CPU offload True/i.test(`${notes} ${cells.offload_detail}`),
+    loraRank: /\bLoRA\b/i.test(`${engine} ${notes}`) ? (numberIn(notes, /rank[ =](\d+)/i) ?? 16) : undefined,
+    shardGroup: numberIn(notes, /optimizer states sharded over (-?\d+)/),
+    gradientBytes: /FSDP mode PURE/.test(notes) ? 2 : /FSDP mode DEFAULT/.test(notes) ? 4 : undefined,
+  };
+}
+
+/** The first pattern that fits wins: names that contain another name stand before it. */
+const SCHEDULE_WORDS: readonly (readonly [RegExp, Schedule])[] = [
+  [/v-?half/i, 'v-half'],
+  [/v-?min/i, 'v-min'],
+  [/dual-?pipe/i, 'dualpipe-v'],
+  [/zb-?v\b/i, 'zbv'],
+  [/zb-?(2p|h2)/i, 'zb-2p'],
+  [/zb-?(1p|h1|b)\b|zbb/i, 'zb-h1'],
+  [/1F1B-I\b|interleaved/i, 'interleaved-1f1b'],
+  [/1F1B/i, '1f1b'],
+  [/gpipe/i, 'gpipe'],
+];
+
+function scheduleOf({ engine, notes }: StatedCells): Schedule | undefined {
+  const stated = /\bschedule ([\w-]+)/.exec(notes)?.[1];
+  const inNotes = stated === undefined ? undefined : scheduleIn(stated);
+  return inNotes ?? scheduleIn(engine) ?? (/(?:^|[;,]\s*)1F1B(?:,|;|$)/.test(notes) ? '1f1b' : undefined);
+}
+
+function scheduleIn(text: string): Schedule | undefined {
+  return SCHEDULE_WORDS.find(([words]) => words.test(text))?.[1];
+}
+
+function vocabularyOf({ engine, notes }: StatedCells): VocabularyMethod | undefined {
+  const stated = (/vocabulary method (\w+)/.exec(notes)?.[1] ?? engine.split('/').at(-1) ?? '').trim().toLowerCase();
+  return VOCABULARY_METHODS.find((method) => method === stated);
+}
+
+function stageUnitsOf(notes: string): readonly number[] | undefined {
+  const list = /layers per stage \(incl\. embedding\/head\) \[([\d, ]+)\]/.exec(notes)?.[1];
+  return list?.split(',').map(Number);
+}
+
+function dispatcherOf(notes: string): LayoutPoint['dispatcher'] | undefined {
+  if (/hybrid-?ep/i.test(notes)) return 'hybridep';
+  if (/deep-?ep/i.test(notes)) return 'deepep';
+  if (/alltoall/i.test(notes)) return 'alltoall';
+  return /allgather dispatcher|dispatcher=allgather/i.test(notes) ? 'allgather' : undefined;
+}
+
+function capacityOf(notes: string): number | undefined {
+  const stated = numberIn(notes, /capacity factor (\d+(?:\.\d+)?)/i);
+  if (stated !== undefined) return stated;
+  return /token-?drop/i.test(notes) ? 1 : undefined;
+}
+
+function cudaGraphsOf(notes: string): LayoutPoint['cudaGraphs'] | undefined {
+  const stated = /cuda_graph=(\w+):(\S+)/.exec(notes);
+  if (stated !== null) {
+    const [, implementation = '', scope = ''] = stated;
+    if (implementation === 'none') return 'none';
+    return /full_iteration/.test(implementation + scope) ? 'full' : 'partial';
+  }
+  const graphs = switchOf(notes, /CUDA graphs (on|off)/i);
+  if (graphs !== undefined) return graphs ? 'full' : 'none';
+  if (/full-iteratio/i.test(notes)) return 'full';
+  // Submissions name the configuration file after its options: `..._cg.sh` runs CUDA graphs.
+  return /\bCUDA graphs\b|config_\w*_cg(_|\.)/.test(notes) ? 'full' : undefined;
+}
+
+function flashAttentionOf(notes: string): boolean | undefined {
+  if (/unfused attention|no FlashAttention/i.test(notes)) return false;
+  return /flash-?attention|memory-efficient attention/i.test(notes) ? true : undefined;
+}
+
+function contextAlgorithmOf(text: string): LayoutPoint['contextAlgorithm'] | undefined {
+  if (/ulysses/i.test(text)) return 'ulysses';
+  if (/ring attention|ring_attn|megatron_cp_algo/i.test(text)) return 'ring';
+  return /all-?gather (CP|KV|context)/i.test(text) ? 'allgather' : undefined;
+}
+
+/** The first pattern that fits a word of `recompute_detail` wins. */
+const MODULE_WORDS: readonly (readonly [RegExp, RecomputeModule])[] = [
+  [/core_?attn|core attention/, 'core_attn'],
+  [/layer_?norm/, 'layernorm'],
+  [/shared_?experts?/, 'shared_experts'],
+  [/moe[_ ]act/, 'moe_act'],
+  [/^moe$/, 'moe'],
+  [/up_proj/, 'mla_up_proj'],
+  [/mlp/, 'mlp'],
+  [/mamba/, 'mamba'],
+];
+
+function recomputeModulesOf(detail: string): readonly RecomputeModule[] {
+  const modules = detail
+    .split(/\+|,| and /)
+    .map((word) => MODULE_WORDS.find(([words]) => words.test(word.trim().toLowerCase()))?.[1])
+    .filter((module) => module !== undefined);
+  return [...new Set(modules)];
+}
+
+function switchOf(text: string, pattern: RegExp): boolean | undefined {
+  const value = pattern.exec(text)?.[1];
+  return value === undefined ? undefined : value.toLowerCase() === 'on';
+}
+
+function numberIn(text: string, pattern: RegExp): number | undefined {
+  const value = pattern.exec(text)?.[1];
+  return value === undefined ? undefined : Number(value);
+}
