@@ -46,3 +46,4 @@ export type { FeedForwardKind, LayerKind, LayerParameters, MixerKind, ModelParam
 export { deviceUsedBytesOf, peakAllocatedBytesOf, predictMemory, verdictOf } from './memory/predict-memory.ts';
 export type { MemoryOptions, MemoryPrediction, RankMemory } from './memory/predict-memory.ts';
 export { isVShaped, rankOfStage, stagePartsOf } from './stages.ts';
+export { layoutOfPoint, pointOfLayout } from './search/point-and-layout.ts';
