@@ -3,14 +3,15 @@ import { ModelShape } from '@coxswain/layout';
 import { neededNumber, wholeNumber } from './cells.ts';
 import type { FilledValues } from './filled-values.ts';
 import { Unpredicted } from './filled-values.ts';
-import { knownModelOf, plainName, type KnownModel } from './known-models.ts';
+import { knownModelOf, plainName } from './known-model.ts';
 import type { StatedCells } from './measured-row.ts';
 import { familyOfEngine, yearOfEngine } from './stack-of-engine.ts';
 
 const GATED_FAMILIES =
   /llama|mistral|mixtral|qwen|deepseek|moonlight|kimi|internlm|glm|gpt-oss|gemma|grok|\byi-|baichuan|olmo|phi-|minimax/;
 const PLAIN_FAMILIES = /^gpt|bloom|mpt|\bopt\b|^opt-|mt-nlg|turing|nemotron|falcon|bert|pythia/;
-const UNTIED_PLAIN_FAMILIES = /nemotron|falcon/;
+const UNTIED_PLAIN_FAMILIES = /nemotron|falcon|gpt-neox/;
+const UNBIASED_PLAIN_FAMILIES = /nemotron|falcon/;
 const TIED_GATED_MODELS = /gemma|llama-3\.2|qwen3-(0\.6|1\.7|4)b|qwen2\.5-(0\.5|1\.5|3)b/;
 /** Rotary, ALiBi or no position information instead of a learned table. */
 const NO_POSITION_TABLE = /bloom|nemotron|falcon|gpt-neox/;
@@ -20,19 +21,10 @@ const ENGINES_WITHOUT_DROPOUT = new Set(['composer-fsdp', 'nemo', 'nemo mlperf',
 export function modelOfRow(cells: StatedCells, filled: FilledValues): ModelShape {
   const known = knownModelOf(cells.model);
   const sizes = sizesOfRow(cells, known, filled);
-  const name = plainName(cells.model);
-  const gated = isGated(name, cells, sizes);
   const shape = ModelShape.safeParse({
+    ...(known === undefined ? kindOfRow(cells, sizes) : kindOfPreset(known, cells, sizes)),
     ...sizes,
     ...(cells.model === '' ? {} : { name: cells.model.slice(0, 200) }),
-    headDim: known?.facts?.headDim ?? sizes.hiddenSize / sizes.attentionHeads,
-    gatedMlp: gated,
-    rmsNorm: gated || /nemotron-(3|h|5)/.test(name),
-    linearBias: !gated && !/nemotron/.test(name),
-    dropout: !gated && hasDropout(cells),
-    tiedEmbeddings: gated ? TIED_GATED_MODELS.test(name) : !UNTIED_PLAIN_FAMILIES.test(name),
-    learnedPositions: gated || NO_POSITION_TABLE.test(name) ? 0 : neededNumber(cells, 'seq_len'),
-    ...known?.facts,
     ...expertsOfRow(cells, known, sizes),
     mtpLayers: mtpLayersOf(cells.notes, known),
   });
@@ -41,32 +33,68 @@ export function modelOfRow(cells: StatedCells, filled: FilledValues): ModelShape
   throw new Unpredicted(`model: ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is not consistent'}`);
 }
 
+/** Everything but sizes, experts and name. */
+type Kind = Omit<ModelShape, keyof Sizes | 'experts' | 'name' | 'mtpLayers' | 'attentionWindow' | 'windowedLayers'>;
+
+function kindOfRow(cells: StatedCells, sizes: Sizes): Kind {
+  const name = plainName(cells.model);
+  const gated = isGated(name, cells, sizes);
+  return {
+    headDim: headDimOf(sizes),
+    gatedMlp: gated,
+    rmsNorm: gated,
+    linearBias: !gated && !UNBIASED_PLAIN_FAMILIES.test(name),
+    dropout: !gated && hasDropout(cells),
+    tiedEmbeddings: gated ? TIED_GATED_MODELS.test(name) : !UNTIED_PLAIN_FAMILIES.test(name),
+    learnedPositions: gated || NO_POSITION_TABLE.test(name) ? 0 : neededNumber(cells, 'seq_len'),
+  };
+}
+
+/** A variant of a preset keeps its kind; head width and layer pattern follow the printed sizes. */
+function kindOfPreset(known: ModelShape, cells: StatedCells, sizes: Sizes): Partial<ModelShape> {
+  const ownHeadDim = known.headDim !== known.hiddenSize / known.attentionHeads;
+  const { layerPattern, experts: _experts, ...kind } = known;
+  if (layerPattern !== undefined && layerPattern.length !== sizes.layers) {
+    throw new Unpredicted('the layer pattern of a hybrid of this depth is not published');
+  }
+  return {
+    ...kind,
+    ...(layerPattern === undefined ? {} : { layerPattern }),
+    headDim: ownHeadDim ? known.headDim : headDimOf(sizes),
+    dropout: known.dropout && hasDropout(cells),
+    learnedPositions: known.learnedPositions > 0 ? neededNumber(cells, 'seq_len') : 0,
+    windowedLayers: Math.round((known.windowedLayers * sizes.layers) / known.layers),
+  };
+}
+
 type Sizes = Pick<
   ModelShape,
   'layers' | 'hiddenSize' | 'ffnHiddenSize' | 'attentionHeads' | 'keyValueHeads' | 'vocabularySize'
 >;
 
-function sizesOfRow(cells: StatedCells, known: KnownModel | undefined, filled: FilledValues): Sizes {
-  const named = known?.sizes;
+function sizesOfRow(cells: StatedCells, known: ModelShape | undefined, filled: FilledValues): Sizes {
   const size = (column: 'layers' | 'hidden', value: number | undefined): number => {
     const stated = wholeNumber(cells, column);
     if (stated === undefined && value === undefined) throw new Unpredicted(`${column} of the model is not published`);
     return filled.or(stated, 'model sizes by name', () => value ?? 0);
   };
-  const layers = size('layers', named?.layers);
-  const hiddenSize = size('hidden', named?.hiddenSize);
-  const attentionHeads = filled.or(wholeNumber(cells, 'heads') ?? named?.attentionHeads, 'heads by width', () =>
+  const layers = size('layers', known?.layers);
+  const hiddenSize = size('hidden', known?.hiddenSize);
+  const attentionHeads = filled.or(wholeNumber(cells, 'heads') ?? known?.attentionHeads, 'heads by width', () =>
     headsByWidth(hiddenSize, wholeNumber(cells, 'tp') ?? 1),
   );
   const keyValueHeads = filled.or(
-    wholeNumber(cells, 'kv_heads') ?? named?.keyValueHeads,
+    wholeNumber(cells, 'kv_heads') ?? known?.keyValueHeads,
     'kv_heads = heads',
     () => attentionHeads,
   );
-  const ffn = wholeNumber(cells, 'ffn_hidden') ?? named?.ffnHiddenSize ?? known?.experts?.ffnHiddenSize;
-  const ffnHiddenSize = filled.or(ffn, 'ffn_hidden = 4 x hidden', () => 4 * hiddenSize);
+  const ffnHiddenSize = filled.or(
+    wholeNumber(cells, 'ffn_hidden') ?? known?.ffnHiddenSize,
+    'ffn_hidden = 4 x hidden',
+    () => 4 * hiddenSize,
+  );
   const vocabularySize = filled.or(
-    wholeNumber(cells, 'vocab') ?? assumedVocabulary(cells.notes) ?? named?.vocabularySize,
+    wholeNumber(cells, 'vocab') ?? assumedVocabulary(cells.notes) ?? known?.vocabularySize,
     'vocab = 50304',
     () => 50304,
   );
@@ -110,7 +138,7 @@ function hasDropout(cells: StatedCells): boolean {
 
 function expertsOfRow(
   cells: StatedCells,
-  known: KnownModel | undefined,
+  known: ModelShape | undefined,
   sizes: Sizes,
 ): Partial<Pick<ModelShape, 'experts' | 'ffnHiddenSize'>> {
   const count = wholeNumber(cells, 'experts') ?? known?.experts?.count;
@@ -118,33 +146,38 @@ function expertsOfRow(
   const topK = wholeNumber(cells, 'topk') ?? known?.experts?.topK;
   if (topK === undefined) throw new Unpredicted('topk is not published');
   const notes = cells.notes;
-  const expertFfn = wholeNumber(cells, 'ffn_hidden') ?? known?.experts?.ffnHiddenSize ?? sizes.ffnHiddenSize;
+  const expertFfn = wholeNumber(cells, 'ffn_hidden') ?? known?.experts?.ffnHiddenSize;
+  if (expertFfn === undefined) throw new Unpredicted('ffn_hidden of the experts is not published');
   const shared = statedCount(notes, /(\d+) shared experts?/);
   const denseLayers = statedCount(notes, /(\d+) dense layers?/) ?? known?.experts?.denseLayers ?? 0;
-  const denseFfn = statedCount(notes, /dense layers? ffn (\d+)/) ?? known?.denseFfnHiddenSize ?? sizes.ffnHiddenSize;
+  const denseFfn = statedCount(notes, /dense layers? ffn (\d+)/) ?? known?.ffnHiddenSize;
   return {
-    ffnHiddenSize: denseLayers > 0 ? denseFfn : known?.facts?.layerPattern?.includes('-') === true ? denseFfn : 0,
+    ffnHiddenSize: denseFfn ?? (denseLayers > 0 ? sizes.ffnHiddenSize : 0),
     experts: {
-      latentSize: 0,
-      ...known?.experts,
+      latentSize: known?.experts?.latentSize ?? 0,
       count,
       topK,
       ffnHiddenSize: expertFfn,
-      sharedFfnHiddenSize: known?.experts?.sharedFfnHiddenSize ?? (shared ?? 0) * expertFfn,
+      sharedFfnHiddenSize: shared === undefined ? (known?.experts?.sharedFfnHiddenSize ?? 0) : shared * expertFfn,
       denseLayers,
     },
   };
 }
 
-function mtpLayersOf(notes: string, known: KnownModel | undefined): number {
+function mtpLayersOf(notes: string, known: ModelShape | undefined): number {
   if (/\b(no|w\/o|without) MTP\b/i.test(notes)) return 0;
   const layout = /pp_layout=(\S+?)[;,]?(\s|$)/.exec(notes)?.[1];
   if (layout !== undefined) return layout.split('m').length - 1;
   if (/\bMTP\b/.test(notes)) return 1;
-  return known?.facts?.mtpLayers ?? 0;
+  return known?.mtpLayers ?? 0;
 }
 
 function statedCount(notes: string, pattern: RegExp): number | undefined {
   const text = pattern.exec(notes)?.[1];
   return text === undefined ? undefined : Number(text);
+}
+
+/** Rounded, because a table of trials lists head counts that do not divide the hidden size. */
+function headDimOf({ hiddenSize, attentionHeads }: Sizes): number {
+  return Math.round(hiddenSize / attentionHeads);
 }
