@@ -3,10 +3,21 @@ import type { ModelShape } from '@coxswain/layout';
 import { PRECISIONS, type ClusterFacts, type LayoutPoint, type Precision, type RunFacts } from '@coxswain/planner';
 import { neededNumber, wholeNumber } from './cells.ts';
 import { clusterOfRow } from './cluster-of-row.ts';
+import {
+  defaultPrecision,
+  defaultZeroStage,
+  gradientBytesOf,
+  hasFlashAttention,
+  hasSequenceParallel,
+  isNemoLine,
+  overlapsOf,
+  recipeDefaults,
+  zeroImplementationOf,
+} from './engine-defaults.ts';
 import { FilledValues, Unpredicted } from './filled-values.ts';
 import type { MeasuredRow, StatedCells } from './measured-row.ts';
 import { modelOfRow } from './model-of-row.ts';
-import { familyOfEngine, stackOfEngine, yearOfEngine } from './stack-of-engine.ts';
+import { stackOfEngine } from './stack-of-engine.ts';
 import { stagesOfRow } from './stages-of-row.ts';
 import { statedFacts, type StatedFacts } from './stated-facts.ts';
 
@@ -38,7 +49,8 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
     stack: stackOfEngine(cells.engine),
     precision,
     flashAttention: filled.or(facts.flashAttention, 'flash attention by engine', () => hasFlashAttention(cells)),
-    gradientBytes: facts.gradientBytes ?? gradientBytesOf(cells, precision),
+    gradientBytes: facts.gradientBytes ?? gradientBytesOf(cells.engine, precision),
+    ...(facts.momentBytes === undefined ? {} : { momentBytes: facts.momentBytes }),
     loraRank: facts.loraRank ?? 0,
     layout,
     globalBatchSize: degrees.globalBatchSize,
@@ -92,7 +104,6 @@ function layoutOf(input: LayoutInput): LayoutPoint {
   const { tensor, pipeline, context, data, microBatchSize } = degrees;
   const schedule = scheduleOf(cells, facts, degrees, filled);
   const zeroStage = zeroStageOf(cells, filled);
-  const family = familyOfEngine(cells.engine);
   return {
     tensor,
     context,
@@ -100,21 +111,19 @@ function layoutOf(input: LayoutInput): LayoutPoint {
     data,
     shardGroup: shardGroupOf(facts, data * context),
     ...expertDegrees(input),
-    sequenceParallel: tensor > 1 && filled.or(flagOf(cells), 'sp by engine', () => hasSequenceParallel(cells)),
+    sequenceParallel: tensor > 1 && filled.or(flagOf(cells), 'sp by engine', () => hasSequenceParallel(cells.engine)),
     contextAlgorithm: facts.contextAlgorithm ?? 'ring',
     ...schedule,
     ...stagesOfRow(model, pipeline * schedule.chunks, facts),
     zeroStage,
-    zeroImplementation: zeroImplementationOf(family, zeroStage),
+    zeroImplementation: zeroImplementationOf(cells.engine, zeroStage),
     ...recomputeOf(cells, facts, filled),
     offloadOptimizer: Math.min(1, facts.offloadOptimizer),
     offloadActivations: offloadedActivations(facts, model),
     offloadWeights: 0,
     microBatchSize,
-    ...overlapOf(cells, facts),
-    dispatcher: facts.dispatcher ?? 'alltoall',
-    ...(facts.expertCapacity === undefined ? {} : { expertCapacity: facts.expertCapacity }),
-    cudaGraphs: facts.cudaGraphs ?? 'none',
+    ...overlapsOf(cells.engine, facts),
+    ...expertFeatures(input),
   };
 }
 
@@ -140,13 +149,27 @@ function expertDegrees({ cells, filled, degrees, model }: LayoutInput): Pick<Lay
   const expert = filled.or(wholeNumber(cells, 'ep'), 'ep = 1', () => 1);
   const stageGpus = tensor * context * data;
   const expertTensor = filled.or(wholeNumber(cells, 'etp'), 'etp by engine', () =>
-    isNemo(familyOfEngine(cells.engine)) || stageGpus % (tensor * expert) !== 0 || expert * tensor > stageGpus
-      ? 1
-      : tensor,
+    isNemoLine(cells.engine) || stageGpus % (tensor * expert) !== 0 || expert * tensor > stageGpus ? 1 : tensor,
   );
   if (stageGpus % (expert * expertTensor) !== 0) throw new Unpredicted('ep x etp does not divide the GPUs of a stage');
   if (model.experts.count % expert !== 0) throw new Unpredicted('ep does not divide the number of experts');
   return { expert, expertTensor };
+}
+
+function expertFeatures({
+  cells,
+  facts,
+  filled,
+  model,
+}: LayoutInput): Pick<LayoutPoint, 'dispatcher' | 'expertCapacity' | 'cudaGraphs' | 'overlapExpert'> {
+  const recipe = recipeDefaults(cells, model.experts !== undefined);
+  const dispatcher = model.experts === undefined ? 'alltoall' : facts.dispatcher;
+  return {
+    dispatcher: filled.or(dispatcher, 'dispatcher, graphs and overlap by release', () => recipe.dispatcher),
+    ...(facts.expertCapacity === undefined ? {} : { expertCapacity: facts.expertCapacity }),
+    cudaGraphs: facts.cudaGraphs ?? recipe.cudaGraphs,
+    overlapExpert: facts.overlapExpert ?? recipe.overlapExpert,
+  };
 }
 
 function shardGroupOf(facts: StatedFacts, ranks: number): number {
@@ -159,36 +182,10 @@ function flagOf(cells: StatedCells): boolean | undefined {
   return cells.sp !== '0' && cells.sp.toLowerCase() !== 'false';
 }
 
-/** Engines of NVIDIA's NeMo line share their recipes' defaults. */
-function isNemo(family: string): boolean {
-  return family === 'megatron-bridge' || family.startsWith('nemo');
-}
-
-/** Megatron's sequence parallelism appeared in 2022 and is on in every published layout of later engines. */
-function hasSequenceParallel({ engine }: StatedCells): boolean {
-  return isMegatron(familyOfEngine(engine)) && (yearOfEngine(engine) ?? 2023) > 2022;
-}
-
-function isMegatron(family: string): boolean {
-  return isNemo(family) || /megatron|moe-folding|zero-bubble|vocabulary-parallel|primus|amd mlperf/.test(family);
-}
-
 function zeroStageOf(cells: StatedCells, filled: FilledValues): LayoutPoint['zeroStage'] {
   const stated = wholeNumber(cells, 'zero_stage', 0);
   if (stated !== undefined && stated > 3) throw new Unpredicted('zero_stage is above 3');
-  return filled.or(stated, 'zero_stage by engine', () => defaultZeroStage(cells)) as LayoutPoint['zeroStage'];
-}
-
-function defaultZeroStage({ engine }: StatedCells): number {
-  const family = familyOfEngine(engine);
-  if (/fsdp|torchtitan|maxtext/.test(family)) return 3;
-  return isMegatron(family) && (yearOfEngine(engine) ?? 2023) > 2022 ? 1 : 0;
-}
-
-function zeroImplementationOf(family: string, stage: number): LayoutPoint['zeroImplementation'] {
-  if (/deepspeed|internevo|colossal|sailor|oneflow/.test(family)) return stage === 0 ? 'ddp' : 'deepspeed';
-  if (stage >= 2) return 'fsdp';
-  return stage === 1 ? 'distopt' : 'ddp';
+  return filled.or(stated, 'zero_stage by engine', () => defaultZeroStage(cells.engine)) as LayoutPoint['zeroStage'];
 }
 
 function recomputeOf(
@@ -214,50 +211,12 @@ function offloadedActivations(facts: StatedFacts, model: ModelShape): number {
   return Math.min(1, (facts.offloadedActivationLayers ?? 0) / model.layers);
 }
 
-function overlapOf(
-  { engine }: StatedCells,
-  facts: StatedFacts,
-): Pick<LayoutPoint, 'overlapTensor' | 'overlapGradReduce' | 'overlapParamGather' | 'overlapExpert'> {
-  const family = familyOfEngine(engine);
-  const early = (yearOfEngine(engine) ?? 2023) <= 2022;
-  const allowed = facts.overlapsCommunication ?? true;
-  const data = allowed && !early && facts.gradientBuckets && family !== 'sailor';
-  return {
-    overlapTensor: allowed && (isNemo(family) || family === 'amd mlperf'),
-    overlapGradReduce: data || /deepspeed zero/i.test(engine),
-    overlapParamGather: data || /deepspeed zero/i.test(engine),
-    overlapExpert: facts.overlapExpert ?? false,
-  };
-}
-
 function precisionOf(cells: StatedCells, cluster: ClusterFacts, filled: FilledValues): Precision {
   const text = cells.precision.toLowerCase();
   const stated = PRECISIONS.find((one) => one === text);
   if (text !== '' && stated === undefined) throw new Unpredicted('precision has an unknown value');
-  const precision = filled.or(stated, 'precision by engine and GPU', () => defaultPrecision(cells, cluster));
+  const precision = filled.or(stated, 'precision by engine and GPU', () => defaultPrecision(cells, cluster.gpu));
   if (precision === 'nvfp4' && cluster.gpu.fp4Tflops === 0) throw new Unpredicted('the GPU has no nvfp4');
   if (/fp8/.test(precision) && cluster.gpu.fp8Tflops === 0) throw new Unpredicted('the GPU has no fp8');
   return precision;
-}
-
-/** MLPerf submissions of the NeMo line train in fp8 where the GPU can; others in bf16 where it can. */
-function defaultPrecision({ engine, notes }: StatedCells, { gpu }: ClusterFacts): Precision {
-  if (/config_\w*fp4/.test(notes) && gpu.fp4Tflops > 0) return 'nvfp4';
-  if (/mlperf/.test(familyOfEngine(engine)) && gpu.fp8Tflops > 0) return 'fp8';
-  return /v100|2080|titan/i.test(gpu.name) ? 'fp16' : 'bf16';
-}
-
-/** Engines of 2021 and 2022 and their forks compute attention with separate kernels. */
-function hasFlashAttention({ engine, gpu }: StatedCells): boolean {
-  const family = familyOfEngine(engine);
-  if (/v100|2080|titan/i.test(gpu)) return false;
-  if (['megatron-deepspeed', 'sailor', 'zero-bubble', 'oneflow'].includes(family))
-    return (yearOfEngine(engine) ?? 2022) > 2022;
-  return (yearOfEngine(engine) ?? 2023) > 2022;
-}
-
-/** Gradients are kept and reduced in fp32 with bf16 weights, except by recipes of the NeMo line; in fp16 they stay in fp16. */
-function gradientBytesOf({ engine }: StatedCells, precision: Precision): 2 | 4 {
-  if (precision === 'fp32') return 4;
-  return precision === 'fp16' || isNemo(familyOfEngine(engine)) ? 2 : 4;
 }

@@ -5,7 +5,7 @@ import type { FilledValues } from './filled-values.ts';
 import { Unpredicted } from './filled-values.ts';
 import { knownModelOf, plainName } from './known-model.ts';
 import type { StatedCells } from './measured-row.ts';
-import { familyOfEngine, yearOfEngine } from './stack-of-engine.ts';
+import { familyOfEngine, timeOfEngine } from './stack-of-engine.ts';
 
 const GATED_FAMILIES =
   /llama|mistral|mixtral|qwen|deepseek|moonlight|kimi|internlm|glm|gpt-oss|gemma|grok|\byi-|baichuan|olmo|phi-|minimax/;
@@ -133,7 +133,7 @@ function parametersB(sizes: Sizes, matrices: number): number {
 
 function hasDropout(cells: StatedCells): boolean {
   const family = familyOfEngine(cells.engine);
-  return !ENGINES_WITHOUT_DROPOUT.has(family) && (yearOfEngine(cells.engine) ?? 2022) <= 2022;
+  return !ENGINES_WITHOUT_DROPOUT.has(family) && (timeOfEngine(cells.engine) ?? 2022) < 2023;
 }
 
 function expertsOfRow(

@@ -50,14 +50,15 @@ export function stackOfEngine(engine: string): string {
   return release === undefined ? family : `${family} ${release}`;
 }
 
-/** Year in which a stack was current; undefined where the engine does not tell. */
-export function yearOfEngine(engine: string): number | undefined {
-  const year = /\b(20\d\d)\b/.exec(engine)?.[1];
-  if (year !== undefined) return Number(year);
+/** When a stack was current, in years: 2026.25 for a container of April 2026. Undefined where the engine does not tell. */
+export function timeOfEngine(engine: string): number | undefined {
+  const year = /\b(mid-)?(20\d\d)\b/.exec(engine);
+  if (year?.[2] !== undefined) return Number(year[2]) + (year[1] === undefined ? 0 : 0.5);
   const round = /mlperf (\d)\.(\d)/i.exec(engine);
-  if (round?.[1] !== undefined) return 2020 + Number(round[1]);
-  const container = /\b(2[0-9])\.(0[1-9]|1[0-2]|x)\b/.exec(engine)?.[1];
-  return container === undefined ? undefined : 2000 + Number(container);
+  if (round?.[1] !== undefined) return 2020 + Number(round[1]) + Number(round[2]) / 2;
+  const container = /\b(2\d)\.(0[1-9]|1[0-2]|x)\b/.exec(engine);
+  if (container?.[1] === undefined) return undefined;
+  return 2000 + Number(container[1]) + (container[2] === 'x' ? 0 : (Number(container[2]) - 1) / 12);
 }
 
 function releaseOf(engine: string): string | undefined {

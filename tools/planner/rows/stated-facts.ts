@@ -31,6 +31,8 @@ export interface StatedFacts {
   readonly loraRank: number | undefined;
   /** Ranks that share one copy of the sharded states; -1 for all. */
   readonly shardGroup: number | undefined;
+  /** Bytes per parameter that the optimizer keeps besides the fp32 weights. */
+  readonly momentBytes: number | undefined;
   /** Low-precision reductions of a sharded-data-parallel mode. */
   readonly gradientBytes: 2 | 4 | undefined;
 }
@@ -62,6 +64,7 @@ export function statedFacts(cells: StatedCells): StatedFacts {
     offloadsActivations: /activation CPU offload True/i.test(`${notes} ${cells.offload_detail}`),
     loraRank: /\bLoRA\b/i.test(`${engine} ${notes}`) ? (numberIn(notes, /rank[ =](\d+)/i) ?? 16) : undefined,
     shardGroup: numberIn(notes, /optimizer states sharded over (-?\d+)/),
+    momentBytes: momentBytesOf(`${engine} ${notes}`),
     gradientBytes: /FSDP mode PURE/.test(notes) ? 2 : /FSDP mode DEFAULT/.test(notes) ? 4 : undefined,
   };
 }
@@ -155,6 +158,12 @@ function recomputeModulesOf(detail: string): readonly RecomputeModule[] {
     .map((word) => MODULE_WORDS.find(([words]) => words.test(word.trim().toLowerCase()))?.[1])
     .filter((module) => module !== undefined);
   return [...new Set(modules)];
+}
+
+/** 8-bit Adam keeps two moments in a byte each, Muon one in fp32. */
+function momentBytesOf(text: string): number | undefined {
+  if (/8-bit (adam|optimizer)/i.test(text)) return 2;
+  return /\bMuon\b/i.test(text) ? 4 : undefined;
 }
 
 function switchOf(text: string, pattern: RegExp): boolean | undefined {

@@ -1,0 +1,394 @@
+import type { RunFacts } from '@coxswain/planner';
+import fc from 'fast-check';
+import { COLUMNS, PLAIN, rowWith } from '../testing/invented-rows.ts';
+import { interpretRow } from './interpret-row.ts';
+
+function runOf(change: Readonly<Record<string, string>>): RunFacts {
+  const result = interpretRow(rowWith(change));
+  if ('unpredicted' in result) throw new Error(result.unpredicted);
+  return result.run;
+}
+
+function reasonOf(change: Readonly<Record<string, string>>): string {
+  const result = interpretRow(rowWith(change));
+  return 'unpredicted' in result ? result.unpredicted : 'predicted';
+}
+
+function filledOf(change: Readonly<Record<string, string>>): readonly string[] {
+  const result = interpretRow(rowWith(change));
+  return 'filled' in result ? result.filled : [];
+}
+
+const MOE = {
+  model: 'Qwen3-30B-A3B',
+  heads: '32',
+  kv_heads: '4',
+  layers: '48',
+  ffn_hidden: '768',
+  experts: '128',
+  topk: '8',
+};
+const MOE_ENGINE = {
+  ...MOE,
+  engine: 'Megatron-Bridge/MCore (NeMo container 26.06)',
+  gpu: 'B200-SXM',
+  precision: 'mxfp8',
+};
+
+describe('a row becomes a run', () => {
+  it('with its sizes, cluster and layout', () => {
+    const run = runOf({});
+    expect(run).toMatchObject({
+      stack: 'megatron-lm 2021',
+      precision: 'fp16',
+      flashAttention: false,
+      gradientBytes: 2,
+      globalBatchSize: 64,
+      sequenceLength: 2048,
+      model: {
+        layers: 24,
+        hiddenSize: 2048,
+        headDim: 128,
+        gatedMlp: false,
+        dropout: true,
+        tiedEmbeddings: true,
+        learnedPositions: 2048,
+      },
+      cluster: { gpus: 16, gpusPerNode: 8, scaleOutGbPerS: 25, nicKind: 'infiniband' },
+      layout: {
+        tensor: 2,
+        pipeline: 2,
+        data: 4,
+        context: 1,
+        microBatchSize: 2,
+        schedule: '1f1b',
+        chunks: 1,
+        recompute: 'full',
+        zeroStage: 0,
+      },
+    });
+    expect(run.layout.stages).toBeUndefined();
+  });
+
+  it.each<[string, Record<string, string>, (run: RunFacts) => unknown, unknown]>([
+    ['interleaved by vpp', { vpp: '4' }, (run) => [run.layout.schedule, run.layout.chunks], ['interleaved-1f1b', 4]],
+    ['zero-bubble by engine', { engine: 'Megatron-LM + zero-bubble / ZB-1p' }, (run) => run.layout.schedule, 'zb-h1'],
+    [
+      '1F1B of a zero-bubble engine',
+      { engine: 'Megatron-LM + zero-bubble / 1F1B' },
+      (run) => run.layout.schedule,
+      '1f1b',
+    ],
+    [
+      'two chunks of V-Half',
+      { engine: 'Megatron-LM V-Half / Vocab1' },
+      (run) => [run.layout.schedule, run.layout.chunks],
+      ['v-half', 2],
+    ],
+    ['a schedule in a note', { notes: 'schedule ZB-2p; 24 microbatches' }, (run) => run.layout.schedule, 'zb-2p'],
+    [
+      'an overlap that is no schedule',
+      { vpp: '2', notes: 'w/ MTP, DeepEP, 1F1B overlap' },
+      (run) => run.layout.schedule,
+      'interleaved-1f1b',
+    ],
+    [
+      'two barriers of Vocab1',
+      { engine: 'Megatron-LM 1F1B / Vocab1' },
+      (run) => [run.layout.vocabulary, run.layout.vocabularyBarriers],
+      ['sharded-over-pp', 2],
+    ],
+    [
+      'one barrier of Vocab2',
+      { engine: 'Megatron-LM 1F1B / Vocab2' },
+      (run) => [run.layout.vocabulary, run.layout.vocabularyBarriers],
+      ['sharded-over-pp', 1],
+    ],
+    [
+      'the method, not the legend',
+      { engine: 'Megatron-LM 1F1B / Interlaced', notes: 'vocabulary method Interlaced (Base=ends; Vocab1/2=parallel)' },
+      (run) => run.layout.vocabulary,
+      'interlaced',
+    ],
+    [
+      'FlashAttention in a note',
+      { notes: 'FlashAttention; activation CPU offload False' },
+      (run) => [run.flashAttention, run.layout.offloadActivations],
+      [true, 0],
+    ],
+    [
+      'unfused attention in a note',
+      { engine: 'InternEvo', notes: 'matches unfused attention, i.e. no FlashAttention' },
+      (run) => run.flashAttention,
+      false,
+    ],
+    [
+      'offloaded layers',
+      { offload_detail: 'activation CPU offload of 12 layers' },
+      (run) => run.layout.offloadActivations,
+      0.5,
+    ],
+    ['an offloaded optimizer', { offload_detail: 'optimizer offload 25%' }, (run) => run.layout.offloadOptimizer, 0.25],
+    [
+      'recomputed modules',
+      { recompute: 'selective', recompute_detail: 'layernorm+moe_act' },
+      (run) => run.layout.recomputeModules,
+      ['layernorm', 'moe_act'],
+    ],
+    ['selective without a list', { recompute: 'selective' }, (run) => run.layout.recomputeModules, ['core_attn']],
+    [
+      'recomputed blocks',
+      { recompute: 'full', recompute_detail: 'block:5 layer(s) per pipeline chunk only' },
+      (run) => run.layout.recomputeLayersPerChunk,
+      5,
+    ],
+    [
+      'hybrid ZeRO groups',
+      {
+        engine: 'InternEvo',
+        tp: '1',
+        pp: '1',
+        dp: '16',
+        zero_stage: '1',
+        notes: 'optimizer states sharded over 8 (hybrid)',
+      },
+      (run) => [run.layout.shardGroup, run.layout.zeroImplementation],
+      [8, 'deepspeed'],
+    ],
+    ['LoRA', { engine: 'NeMo launcher (24.x) LoRA' }, (run) => run.loraRank, 16],
+    ['8-bit moments', { engine: 'Megatron-DeepSpeed BNB 8-bit Adam' }, (run) => run.momentBytes, 2],
+    [
+      'fp4 by the name of a configuration',
+      {
+        engine: 'NeMo/MCore (MLPerf 5.1)',
+        gpu: 'GB200-NVL72',
+        precision: '',
+        notes: 'layout from config_GB200_2x4x2_fp4.sh',
+      },
+      (run) => run.precision,
+      'nvfp4',
+    ],
+    [
+      'CUDA graphs by the name of a configuration',
+      { engine: 'NeMo/MCore (MLPerf 5.1)', notes: 'layout from config_DGXB200_8x8_cg.sh' },
+      (run) => run.layout.cudaGraphs,
+      'full',
+    ],
+    [
+      'partial CUDA graphs',
+      { ...MOE_ENGINE, notes: "cuda_graph=transformer_engine:['attn', 'moe_router'], dispatcher=hybridep" },
+      (run) => [run.layout.cudaGraphs, run.layout.dispatcher],
+      ['partial', 'hybridep'],
+    ],
+    [
+      'CUDA graphs of no implementation',
+      { ...MOE_ENGINE, notes: 'cuda_graph=none:full_iteration' },
+      (run) => run.layout.cudaGraphs,
+      'none',
+    ],
+    ['dropped tokens', { ...MOE, notes: 'tokendrop; router force-balanced' }, (run) => run.layout.expertCapacity, 1],
+    [
+      'no dropped tokens',
+      { ...MOE, notes: 'router force-balanced, dropless' },
+      (run) => run.layout.expertCapacity,
+      undefined,
+    ],
+    ['a head width by name', MOE, (run) => run.model.headDim, 128],
+    [
+      'overlapped all-to-all',
+      { ...MOE, notes: 'EP a2a overlap on, dispatcher=deepep' },
+      (run) => [run.layout.overlapExpert, run.layout.dispatcher],
+      [true, 'deepep'],
+    ],
+  ])('%s', (_, change, read, expected) => {
+    expect(read(runOf(change))).toEqual(expected);
+  });
+
+  it('takes experts, latent attention and dense layers from note and name', () => {
+    const run = runOf({
+      model: 'DeepSeek-V3',
+      layers: '61',
+      hidden: '7168',
+      heads: '128',
+      kv_heads: '128',
+      ffn_hidden: '2048',
+      vocab: '129280',
+      experts: '256',
+      topk: '8',
+      pp: '2',
+      vpp: '8',
+      dp: '4',
+      ep: '4',
+      notes:
+        'MLA attention; 3 dense layers ffn 18432; 1 shared expert; ffn_hidden is per-expert; pp_layout=Et*4|(t*4|)*14tmL',
+    });
+    expect(run.model).toMatchObject({
+      ffnHiddenSize: 18432,
+      mtpLayers: 1,
+      experts: { count: 256, ffnHiddenSize: 2048, sharedFfnHiddenSize: 2048, denseLayers: 3 },
+      latentAttention: { keyValueRank: 512 },
+    });
+    expect(run.layout.stages?.map((stage) => stage.layers)).toEqual([...Array.from({ length: 15 }, () => 4), 1]);
+    expect(runOf({ ...MOE, model: 'DeepSeek-V3', notes: 'w/o MTP' }).model.mtpLayers).toBe(0);
+  });
+
+  it('takes sizes from the model’s name where none are printed', () => {
+    const sizes = { layers: '', hidden: '', heads: '', kv_heads: '', ffn_hidden: '', vocab: '' };
+    const change = { ...sizes, model: 'Nemotron-3-Nano-30B-A3B', tp: '1', pp: '1', dp: '16', ep: '8' };
+    expect(runOf(change).model).toMatchObject({ layers: 52, hiddenSize: 2688, experts: { count: 128 } });
+    expect(filledOf(change)).toContain('model sizes by name');
+  });
+});
+
+describe('layers that do not divide', () => {
+  const layersOf = (change: Record<string, string>): readonly number[] | undefined =>
+    runOf({ gpus: '8', tp: '1', dp: '1', mbs: '1', gbs: '64', pp: '8', ...change }).layout.stages?.map(
+      (stage) => stage.layers,
+    );
+
+  it.each<[string, Record<string, string>, readonly number[] | undefined]>([
+    ['divide: no stages are stated', { layers: '24' }, undefined],
+    ['embedding and loss count as a layer each', { layers: '30' }, [3, 4, 4, 4, 4, 4, 4, 3]],
+    ['the last stage takes what is left', { layers: '61' }, [8, 8, 8, 8, 8, 8, 8, 5]],
+    ['too few would be left: the first stages hold one more', { layers: '9' }, [2, 1, 1, 1, 1, 1, 1, 1]],
+    [
+      'the ends hold one fewer',
+      { layers: '22', notes: 'first and last stages hold one layer fewer' },
+      [2, 3, 3, 3, 3, 3, 3, 2],
+    ],
+    [
+      'units per stage',
+      { pp: '4', gpus: '4', layers: '24', notes: 'layers per stage (incl. embedding/head) [5, 7, 7, 7]' },
+      [4, 7, 7, 6],
+    ],
+    [
+      'layers move away from a large vocabulary',
+      { layers: '32', hidden: '3072', heads: '24', vocab: '262144', engine: 'Megatron-LM 1F1B / Redis' },
+      [5, 5, 5, 5, 4, 4, 4, 0],
+    ],
+  ])('%s', (_, change, expected) => {
+    expect(layersOf(change)).toEqual(expected);
+  });
+});
+
+describe('what is filled is counted', () => {
+  interface Filling {
+    readonly what: string;
+    readonly change: Record<string, string>;
+    readonly rule: string;
+    readonly read: (run: RunFacts) => unknown;
+    readonly expected: unknown;
+  }
+  const h100 = { engine: 'NeMo/MCore (MLPerf 5.0)', gpu: 'H100-SXM5-80GB', precision: '' };
+  const modern = { engine: 'NeMo launcher (24.x)' };
+  const precision = { rule: 'precision by engine and GPU', read: (run: RunFacts) => run.precision };
+  const sp = { rule: 'sp by engine', read: (run: RunFacts) => run.layout.sequenceParallel };
+
+  it.each<Filling>([
+    { what: 'dp', change: { dp: '' }, rule: 'dp = gpus / (tp pp cp)', read: (run) => run.layout.data, expected: 4 },
+    { what: 'cp', change: { cp: '' }, rule: 'cp = 1', read: (run) => run.layout.context, expected: 1 },
+    { what: 'vpp', change: { vpp: '' }, rule: 'vpp = 1', read: (run) => run.layout.chunks, expected: 1 },
+    { what: 'sp of an early engine', change: { sp: '' }, ...sp, expected: false },
+    { what: 'sp of a modern engine', change: { sp: '', ...modern }, ...sp, expected: true },
+    {
+      what: 'ZeRO stage',
+      change: { zero_stage: '', ...modern },
+      rule: 'zero_stage by engine',
+      read: (run) => run.layout.zeroStage,
+      expected: 1,
+    },
+    {
+      what: 'recompute',
+      change: { recompute: '' },
+      rule: 'recompute = none',
+      read: (run) => run.layout.recompute,
+      expected: 'none',
+    },
+    {
+      what: 'precision of an old GPU',
+      change: { precision: '', gpu: 'V100-SXM2-16GB' },
+      ...precision,
+      expected: 'fp16',
+    },
+    { what: 'precision', change: { precision: '' }, ...precision, expected: 'bf16' },
+    { what: 'precision of MLPerf', change: h100, ...precision, expected: 'fp8' },
+    {
+      what: 'network',
+      change: { inter_node_link: '' },
+      rule: 'scale-out network by GPU',
+      read: (run) => run.cluster.scaleOutGbPerS,
+      expected: 25,
+    },
+    {
+      what: 'batch',
+      change: { gbs: '', notes: '8 microbatches' },
+      rule: 'gbs = mbs x dp x micro-batches',
+      read: (run) => run.globalBatchSize,
+      expected: 64,
+    },
+    {
+      what: 'heads',
+      change: { heads: '', kv_heads: '', hidden: '2304', ffn_hidden: '9216' },
+      rule: 'heads by width',
+      read: (run) => [run.model.attentionHeads, run.model.keyValueHeads],
+      expected: [24, 24],
+    },
+    {
+      what: 'vocabulary',
+      change: { vocab: '' },
+      rule: 'vocab = 50304',
+      read: (run) => run.model.vocabularySize,
+      expected: 50304,
+    },
+  ])('$what', ({ change, rule, read, expected }) => {
+    expect(filledOf(change)).toContain(rule);
+    expect(read(runOf(change))).toEqual(expected);
+  });
+
+  it('does not count what is stated', () => {
+    expect(filledOf({})).toEqual(['flash attention by engine']);
+    expect(filledOf({ vocab: '', notes: 'tflops computed with vocab 50257 assumed' })).not.toContain('vocab = 50304');
+  });
+});
+
+describe('a row that cannot be predicted says why', () => {
+  it.each<[Record<string, string>, string]>([
+    [{ tp: '' }, 'tp is not published'],
+    [{ tp: '1.5' }, 'tp is not a whole number'],
+    [{ tp: '-2' }, 'tp is not a whole number'],
+    [{ gpus: '1e30' }, 'gpus is not a whole number'],
+    [{ gbs: '' }, 'gbs is not published'],
+    [{ gbs: '63' }, 'gbs is not a multiple of mbs x dp'],
+    [{ dp: '3' }, 'tp x pp x cp x dp is not the number of GPUs'],
+    [{ dp: '', gpus: '15' }, 'gpus is not a multiple of tp x pp x cp'],
+    [{ gpu: 'abacus' }, 'GPU "abacus" is not known'],
+    [{ gpu: '' }, 'GPU is not known'],
+    [{ layers: '' }, 'layers of the model is not published'],
+    [{ precision: 'int3' }, 'precision has an unknown value'],
+    [{ precision: 'fp8' }, 'the GPU has no fp8'],
+    [{ recompute: 'sometimes' }, 'recompute has an unknown value'],
+    [{ experts: '8' }, 'topk is not published'],
+    [{ ...MOE, ep: '3' }, 'ep x etp does not divide the GPUs of a stage'],
+    [{ notes: 'pp_layout=Et|t|tL' }, 'the stated stage layout has another number of stages than pp x vpp'],
+    [{ notes: 'pp_layout=Et|tL' }, 'the stated stage layout has another number of layers than the model'],
+    [{ notes: 'pp_layout=E?|tL' }, 'pipeline layout E?|tL: only E, t, m, L, |, *n and parentheses are known'],
+  ])('%j: %s', (change, reason) => {
+    expect(reasonOf(change)).toBe(reason);
+  });
+
+  it('whatever stands in the cells', () => {
+    const cell = fc.oneof(
+      fc.string(),
+      fc.integer().map(String),
+      fc.double().map(String),
+      fc.constantFrom('', '0', '1', '8', '1e9', 'none', 'OOM'),
+    );
+    const columns = COLUMNS.filter((column) => !['id', 'iter_time_s', 'mem_per_gpu_gib'].includes(column));
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...columns), cell, { maxKeys: 6 }), (change) => {
+        const result = interpretRow(rowWith({ ...PLAIN, ...change }));
+        expect('run' in result || result.unpredicted.length > 0).toBe(true);
+      }),
+    );
+  });
+});
