@@ -3,9 +3,10 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureSetup } from '../setup/ensure-setup.ts';
+import { complaintsDuring } from './complaints.ts';
 import { secondsSince } from '../setup/progress.ts';
 import { chosenFiles, FORMAT, GENERATED, INTEGRATION, LINT, PYTHON, TYPECHECK, UNIT, type Part } from './parts.ts';
-import { summaryLine, total, type Failure, type Tally } from './results.ts';
+import { describeFailures, summaryLine, total, type Tally } from './results.ts';
 import { stopRunning } from './run-supervised.ts';
 
 const HELP = `npm test [-- options] [path ...]
@@ -21,7 +22,8 @@ that does not load, count as failed.
   --help          this text
 `;
 
-const MESSAGE_LINES = 30;
+/** Of each test file that failed. */
+const MOST_COMPLAINTS = 12;
 const RUN_PREFIX = 'coxswain-test-';
 const KEEP_RUNS_MS = 24 * 3_600_000;
 
@@ -66,7 +68,9 @@ async function runParts(parts: readonly Part[], filters: readonly string[]): Pro
   if (failures.length === 0) {
     rmSync(directory, { recursive: true, force: true });
   } else {
-    tell(describeFailures(failures, directory));
+    const runs = join(directory, INTEGRATION.name);
+    tell(describeFailures(failures, (span) => complaintsDuring(runs, span, MOST_COMPLAINTS)));
+    tell(`Logs and reports are kept in ${directory}`);
   }
   tell(`All of it took ${secondsSince(started)}.`);
   process.stdout.write(`${summaryLine({ passed: all.passed, failures })}\n`);
@@ -97,12 +101,6 @@ async function runPart(part: Part, context: { filters: readonly string[]; direct
 async function prepareAndRun(part: Part, context: { filters: readonly string[]; directory: string }): Promise<Tally> {
   await ensureSetup({ only: part.needs });
   return part.run(context);
-}
-
-function describeFailures(failures: readonly Failure[], directory: string): string {
-  const one = ({ name, message }: Failure): string =>
-    `✗ ${name}\n${message.split('\n').slice(0, MESSAGE_LINES).join('\n')}\n`;
-  return `\nWhat failed:\n\n${failures.map(one).join('\n')}\nLogs and reports are kept in ${directory}`;
 }
 
 function tell(text: string): void {

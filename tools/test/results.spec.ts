@@ -1,4 +1,4 @@
-import { summaryLine, tallyOfJest, tallyOfJunit, total } from './results.ts';
+import { describeFailures, summaryLine, tallyOfJest, tallyOfJunit, total } from './results.ts';
 
 interface FileResult {
   readonly status?: string;
@@ -12,6 +12,8 @@ function jestReport(...files: readonly FileResult[]): string {
       name: `file${index}.spec.ts`,
       status,
       message,
+      startTime: index,
+      endTime: index + 1,
       assertionResults: tests.map((result) => ({ status: result, fullName: `is ${result}`, failureMessages: [] })),
     })),
   });
@@ -47,6 +49,24 @@ describe('test results', () => {
         { name: 'a.test_b: test_skipped', message: 'no GPU' },
       ],
     });
+  });
+
+  it('tells when the file of a failed test ran', () => {
+    const { failures } = tallyOfJest(jestReport({ tests: ['passed'] }, { status: 'failed', tests: ['failed'] }));
+
+    expect(failures).toMatchObject([{ name: 'file1.spec.ts: is failed', during: { startMs: 1, endMs: 2 } }]);
+  });
+
+  it('describes many failures in few lines, with what was complained about once per file, and the names at the end', () => {
+    const during = { startMs: 1, endMs: 2 };
+    const message = `\u001b[31mexpected\u001b[39m\n${'a line\n'.repeat(100)}`;
+    const failures = Array.from({ length: 8 }, (_, index) => ({ name: `test ${index}`, message, during }));
+    const lines = describeFailures(failures, ({ endMs }) => [`operator warned at ${endMs}`]).split('\n');
+
+    expect(lines.length).toBeLessThan(120);
+    expect(lines).toContain('expected');
+    expect(lines.filter((line) => line === 'operator warned at 2')).toHaveLength(1);
+    expect(lines.slice(-9, -1)).toEqual(failures.map(({ name }) => `✗ ${name}`));
   });
 
   it('adds parts up', () => {

@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util';
+
 /** What one part of the tests came to. */
 export interface Tally {
   readonly passed: number;
@@ -8,6 +10,14 @@ export interface Tally {
 export interface Failure {
   readonly name: string;
   readonly message: string;
+  /** When its file ran; undefined where nobody tells. */
+  readonly during?: Span;
+}
+
+/** A time, in ms since 1970. */
+export interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
 }
 
 /** Several tallies as one. */
@@ -29,6 +39,8 @@ interface JestReport {
     readonly name: string;
     readonly status: string;
     readonly message: string;
+    readonly startTime: number;
+    readonly endTime: number;
     readonly assertionResults: readonly {
       readonly status: string;
       readonly fullName: string;
@@ -47,18 +59,43 @@ export function tallyOfJest(json: string): Tally {
 }
 
 function tallyOfFile(file: JestReport['testResults'][number]): Tally {
+  const during = { startMs: file.startTime, endMs: file.endTime };
   const failures = file.assertionResults
     .filter(({ status }) => status !== 'passed')
     .map(({ status, fullName, failureMessages }) => ({
       name: `${file.name}: ${fullName}`,
       message: failureMessages.join('\n') || `it was not run (${status})`,
+      during,
     }));
   const passed = file.assertionResults.length - failures.length;
   const brokenOutside = failures.length === 0 && (file.status !== 'passed' || passed === 0);
   return {
     passed,
-    failures: brokenOutside ? [{ name: file.name, message: file.message || 'it holds no test' }] : failures,
+    failures: brokenOutside ? [{ name: file.name, message: file.message || 'it holds no test', during }] : failures,
   };
+}
+
+/** Lines of a report of what failed; a log is often cut to its last hundred. */
+const REPORT_LINES = 80;
+const LEAST_LINES = 8;
+const MOST_LINES = 30;
+
+/**
+ * What failed, in words: every message, cut so that all fit in a screen or two; what programs complained about meanwhile, by
+ * `complaints`; and the names once more at the end, where they are seen first.
+ */
+export function describeFailures(failures: readonly Failure[], complaints: (span: Span) => readonly string[]): string {
+  const lines = Math.min(MOST_LINES, Math.max(LEAST_LINES, Math.floor(REPORT_LINES / failures.length)));
+  const message = (text: string): string =>
+    stripVTControlCharacters(text).trim().split('\n').slice(0, lines).join('\n');
+  const told = failures.map((failure) => `✗ ${failure.name}\n${message(failure.message)}\n`);
+  const spans = new Map(
+    failures.flatMap(({ during }) => (during === undefined ? [] : [[during.startMs, during] as const])),
+  );
+  const complained = [...spans.values()].flatMap((span) => complaints(span));
+  const meanwhile = complained.length === 0 ? '' : `\nMeanwhile programs said:\n\n${complained.join('\n')}\n`;
+  const names = failures.map(({ name }) => `✗ ${name}`).join('\n');
+  return `\nWhat failed:\n\n${told.join('\n')}${meanwhile}\nIn short:\n\n${names}\n`;
 }
 
 /** Counts the results that pytest wrote as JUnit XML, by the same rules as {@link tallyOfJest}. */
