@@ -6,15 +6,15 @@
  */
 import type { ModelShape } from '@coxswain/layout';
 
-import type { LayoutPoint, RecomputeModule, RunFacts } from '../facts.ts';
+import type { LayoutPoint, Precision, RecomputeModule, RunFacts } from '../facts.ts';
 import type { LayerKind } from './parameters.ts';
 
 /** What one layer keeps, in bytes. */
 export interface LayerActivations {
   /** Kept from the forward to the backward pass of every micro-batch in flight. */
   readonly kept: number;
-  /** On top of `kept` while the backward pass of this layer runs: what is computed again. */
-  readonly recomputed: number;
+  /** On top of `kept` while the backward pass of this layer runs: what is computed again, and gradients of attention scores. */
+  readonly transient: number;
 }
 
 /** What activations of a layer depend on besides the model. */
@@ -32,9 +32,21 @@ export interface ActivationFacts {
   readonly expertLoad: number;
   /** 2 for half precision, 4 for fp32. */
   readonly elementBytes: number;
+  /** The input of a matrix product is kept in the format it runs in. */
+  readonly inputBytes: number;
 }
 
 const MASK_BYTES = 1;
+
+/** An element of a matrix product's input as the backward pass reads it, block scales included. */
+const INPUT_BYTES: Readonly<Record<Precision, number>> = {
+  fp32: 4,
+  fp16: 2,
+  bf16: 2,
+  fp8: 1,
+  mxfp8: 1 + 1 / 32,
+  nvfp4: 1 / 2 + 1 / 16,
+};
 const FP32_BYTES = 4;
 
 /** Dropless routing is uneven: the busiest rank takes more than its even share. */
@@ -53,11 +65,13 @@ export function activationFactsOf(run: RunFacts): ActivationFacts {
     recomputeModules: layout.recomputeModules,
     expertLoad: layout.expertCapacity ?? DROPLESS_EXPERT_LOAD,
     elementBytes: run.precision === 'fp32' ? FP32_BYTES : 2,
+    inputBytes: INPUT_BYTES[run.precision],
   };
 }
 
 /** Bytes per token of the parts of a layer, each already divided over the tensor ranks; a part that is dropped is computed again. */
 interface Parts {
+  /** Inputs of the norms. */
   normInput: number;
   normOutput: number;
   core: number;
@@ -74,35 +88,45 @@ interface Parts {
 function attentionParts(parts: Parts, model: ModelShape, facts: ActivationFacts): void {
   const { tensor: t, elementBytes: e } = facts;
   const { attentionHeads: a, latentAttention: latent } = model;
+  // Attention reads its own output in its backward pass, so a quantized input of the projection is kept besides.
+  const quantized = facts.inputBytes < e ? facts.inputBytes : 0;
   const scores = facts.flashAttention ? 0 : (facts.sequenceLength / facts.tensor) * a;
   parts.core += facts.flashAttention ? (FP32_BYTES * a) / t : scores * (model.dropout ? 2 * e + MASK_BYTES : e);
   if (latent === undefined) {
-    parts.attention += (e * (2 * a + 2 * model.keyValueHeads) * model.headDim) / t;
+    parts.attention += ((2 * e * (a + model.keyValueHeads) + quantized * a) * model.headDim) / t;
     return;
   }
   const keyWidth = latent.nopeHeadDim + latent.ropeHeadDim;
   parts.attention += 2 * e * (latent.queryRank + latent.keyValueRank) + e * latent.ropeHeadDim;
-  parts.attention += (e * a * latent.valueHeadDim) / t;
+  parts.attention += ((e + quantized) * a * latent.valueHeadDim) / t;
   parts.latentUpProjection += (e * a * (2 * keyWidth + latent.nopeHeadDim + latent.valueHeadDim)) / t;
 }
 
 /** Bytes per token of an MLP after its input: what the activation function reads and what it writes. */
-function mlpBytes(model: ModelShape, innerWidth: number, elementBytes: number): { before: number; after: number } {
-  return { before: elementBytes * (model.gatedMlp ? 2 : 1) * innerWidth, after: elementBytes * innerWidth };
+function mlpBytes(
+  model: ModelShape,
+  innerWidth: number,
+  facts: ActivationFacts,
+): { readonly before: number; readonly after: number } {
+  return {
+    before: facts.elementBytes * (model.gatedMlp ? 2 : 1) * innerWidth,
+    after: facts.inputBytes * innerWidth,
+  };
 }
 
 function expertParts(parts: Parts, model: ModelShape, facts: ActivationFacts): void {
   const { experts } = model;
   if (experts === undefined) return;
-  const { elementBytes: e, tensor: t } = facts;
+  const { tensor: t } = facts;
   const shard = facts.sequenceParallel || facts.expertTensor < t ? t : 1;
   const copies = (experts.topK * facts.expertLoad) / shard;
   const width = experts.latentSize > 0 ? experts.latentSize : model.hiddenSize;
-  const inner = mlpBytes(model, experts.ffnHiddenSize, e);
-  parts.experts += copies * (e * width * facts.expertTensor + inner.before) + (FP32_BYTES * 2 * experts.count) / shard;
+  const inner = mlpBytes(model, experts.ffnHiddenSize, facts);
+  parts.experts +=
+    copies * (facts.inputBytes * width * facts.expertTensor + inner.before) + (FP32_BYTES * 2 * experts.count) / shard;
   parts.expertActivation += copies * inner.after;
   if (experts.sharedFfnHiddenSize > 0) {
-    const shared = mlpBytes(model, experts.sharedFfnHiddenSize, e);
+    const shared = mlpBytes(model, experts.sharedFfnHiddenSize, facts);
     parts.sharedExperts += (shared.before + shared.after) / t;
   }
 }
@@ -122,7 +146,7 @@ function partsOf(model: ModelShape, kind: LayerKind, facts: ActivationFacts): Pa
   const width = model.hiddenSize / outside;
   const parts: Parts = {
     normInput: blocks * width * (e + (model.dropout ? MASK_BYTES : 0)),
-    normOutput: blocks * width * e,
+    normOutput: blocks * width * facts.inputBytes,
     core: 0,
     attention: 0,
     latentUpProjection: 0,
@@ -135,7 +159,7 @@ function partsOf(model: ModelShape, kind: LayerKind, facts: ActivationFacts): Pa
   if (kind.mixer === 'attention' || kind.mixer === 'linear-attention') attentionParts(parts, model, facts);
   if (kind.mixer === 'mamba') mambaParts(parts, model, facts);
   if (kind.feedForward === 'mlp') {
-    const inner = mlpBytes(model, model.ffnHiddenSize, e);
+    const inner = mlpBytes(model, model.ffnHiddenSize, facts);
     parts.mlp += (inner.before + inner.after) / t;
   }
   if (kind.feedForward === 'experts') expertParts(parts, model, facts);
@@ -198,10 +222,11 @@ export function layerActivationsOf(
 ): LayerActivations {
   const parts = partsOf(model, kind, facts);
   const all = sumOf(parts) * facts.tokens;
+  const scoreGradients = facts.flashAttention ? 0 : parts.core * facts.tokens;
   if (fully) {
     const input = (facts.elementBytes * model.hiddenSize * facts.tokens) / (facts.sequenceParallel ? facts.tensor : 1);
-    return { kept: input, recomputed: Math.max(0, all - input) };
+    return { kept: input, transient: Math.max(0, all - input) + scoreGradients };
   }
   const dropped = facts.recompute === 'selective' ? droppedBytes(facts.recomputeModules, parts) * facts.tokens : 0;
-  return { kept: all - dropped, recomputed: dropped };
+  return { kept: all - dropped, transient: dropped + scoreGradients };
 }

@@ -50,13 +50,13 @@ function inFlightUnlimited(
     case 'zb-h1':
       return p;
     case 'zb-2p':
-      return 2 * p - 1;
+      return 2 * p;
     case 'zbv':
       return p;
     case 'v-half':
-      return vocabularyDelay(layout, p / 2);
+      return vocabularyDelay(layout, p / 2 + 1);
     case 'v-min':
-      return p / 3;
+      return vocabularyDelay(layout, p / 3 + 1);
     case 'dualpipe-v':
       return p + 1 / 2;
   }

@@ -29,21 +29,22 @@ const MASTER_BYTES = 4;
 const FP32_BYTES = 4;
 
 /**
- * Low-precision copies of the matrices that run in that format, kept beside the bf16 weights: one for per-tensor fp8, a row-wise and a
- * column-wise one with block scales (one byte per 32 elements, or per 16 of fp4).
+ * What matrices in a low-precision format take beside or instead of two bytes of bf16. Per-tensor fp8: weight and transpose, gathered in
+ * fp8, so no bf16 copy. mxfp8: row- and column-wise copies with a scale per 32 elements, instead of bf16. nvfp4: both copies with a scale
+ * per 16 elements, beside bf16 weights. These are the defaults of Megatron-Bridge's mixed-precision recipes.
  */
-const QUANTIZED_COPY_BYTES: Readonly<Record<Precision, number>> = {
+const QUANTIZED_EXTRA_BYTES: Readonly<Record<Precision, number>> = {
   fp32: 0,
   fp16: 0,
   bf16: 0,
-  fp8: 1,
-  mxfp8: 2 * (1 + 1 / 32),
+  fp8: 0,
+  mxfp8: 2 / 32,
   nvfp4: 2 * (1 / 2 + 1 / 16),
 };
 
-/** Bytes per parameter of the quantized copies; vocabulary and norms have none. */
-export function quantizedCopyBytesOf(precision: Precision): number {
-  return QUANTIZED_COPY_BYTES[precision];
+/** Bytes per matrix parameter on top of two of bf16; vocabulary and norms stay in bf16. */
+export function quantizedExtraBytesOf(precision: Precision): number {
+  return QUANTIZED_EXTRA_BYTES[precision];
 }
 
 export function stateBytesOf(facts: StateFacts): StateBytes {
