@@ -18,6 +18,7 @@ describe('bandwidth per GPU of a network as tables describe it', () => {
     ['Storage+Management: 1x NVIDIA BlueField 2 DPU 100Gb/s', 8, undefined],
     ['NVL72 inside rack; InfiniBand/Ethernet 400-800G per GPU across', 4, undefined],
     ['InfiniBand; Data bandwidth for GPU-PCIe: 504 GB/s', 8, undefined],
+    ['100GbE InfiniBand', 8, undefined],
     ['RoCE RDMA', 8, undefined],
     ['Ethernet 25G', 8, 0.390625],
     ['', 8, undefined],

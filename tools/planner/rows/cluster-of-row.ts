@@ -21,7 +21,7 @@ export function clusterOfRow(cells: StatedCells, filled: FilledValues): ClusterF
       'scale-out network by GPU',
       () => preset.nicGbps / 8,
     ),
-    nicKind: nicKindOf(cells.inter_node_link) ?? preset.nicKind,
+    nicKind: nicKindOf(computeNetwork(cells.inter_node_link) ?? '') ?? preset.nicKind,
   };
 }
 
@@ -68,15 +68,25 @@ const RATE = /(?:(\d+)\s*x\s*)?[^,;:()]*?(\d+(?:\.\d+)?)\s*(?:G(?:b(?:\/s|ps|it\
  * `1600Gb/s per node`. A rate without a count or `per GPU` is one port per node. Undefined where no rate is stated.
  */
 export function statedScaleOutGbPerS(link: string, gpusPerNode: number): number | undefined {
-  const compute = /Compute:\s*([^;]+)/i.exec(link)?.[1] ?? link;
-  if (/\bstorage\b|\bmanagement\b/i.test(compute) || /^NVL\d+ inside/.test(compute)) return undefined;
-  const own = compute.split(';')[0] ?? '';
+  const own = computeNetwork(link);
+  if (own === undefined || /^NVL\d+ inside/.test(own)) return undefined;
   const match = RATE.exec(own);
   const rate = Number(match?.[2]);
   if (!(rate > 0)) return undefined;
   if (/per (GPU|accelerator|chip)/i.test(own)) return rate / 8;
   const ports = isSumOfPorts(own, rate) ? 1 : Number(match?.[1] ?? portsBefore(own));
   return (ports * rate) / 8 / gpusPerNode;
+}
+
+/**
+ * What carries training traffic in a description of a machine: the part after `Compute:`, before other figures. Undefined where only
+ * storage or management networks are described, to which a `GbE` rate beside InfiniBand belongs too.
+ */
+function computeNetwork(link: string): string | undefined {
+  const named = /Compute:\s*([^;]+)/i.exec(link)?.[1];
+  if (named !== undefined) return named;
+  if (/\bstorage\b|\bmanagement\b/i.test(link) || /GbE\b.*InfiniBand|InfiniBand.*GbE\b/i.test(link)) return undefined;
+  return link.split(';')[0];
 }
 
 const INFINIBAND_GBPS = { EDR: 100, HDR: 200, NDR: 400, XDR: 800 } as const;

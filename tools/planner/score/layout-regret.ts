@@ -1,0 +1,65 @@
+/** What choosing the layout with the lowest predicted time costs, where several layouts of one job were measured. */
+import { mean, quantile } from './error-statistics.ts';
+import type { PredictedRow } from './score-rows.ts';
+
+export interface LayoutRegret {
+  /** Groups of rows with the same model, GPUs, batch and software that hold at least two layouts. */
+  readonly n: number;
+  readonly layouts: number;
+  /** How much slower the chosen layout is than the best measured one, in percent. */
+  readonly medianPct: number | null;
+  readonly meanPct: number | null;
+  readonly p90Pct: number | null;
+  readonly worstPct: number | null;
+}
+
+export function layoutRegret(rows: readonly PredictedRow[]): LayoutRegret {
+  const groups = [...grouped(rows, jobOf).values()].map(layoutsOf).filter((layouts) => layouts.length > 1);
+  const regrets = groups.map(regretPct);
+  return {
+    n: groups.length,
+    layouts: groups.reduce((sum, layouts) => sum + layouts.length, 0),
+    medianPct: quantile(regrets, 0.5),
+    meanPct: mean(regrets),
+    p90Pct: quantile(regrets, 0.9),
+    worstPct: quantile(regrets, 1),
+  };
+}
+
+interface MeasuredLayout {
+  readonly predictedS: number;
+  readonly measuredS: number;
+}
+
+/** One entry per layout; a layout measured several times counts with its mean. */
+function layoutsOf(rows: readonly PredictedRow[]): readonly MeasuredLayout[] {
+  return [...grouped(rows, layoutOf).values()].map((same) => ({
+    predictedS: mean(same.map(({ time }) => time?.predicted ?? 0)) ?? 0,
+    measuredS: mean(same.map(({ time }) => time?.measured ?? 0)) ?? 0,
+  }));
+}
+
+function regretPct(layouts: readonly MeasuredLayout[]): number {
+  const chosen = layouts.reduce((best, layout) => (layout.predictedS < best.predictedS ? layout : best));
+  const best = Math.min(...layouts.map(({ measuredS }) => measuredS));
+  return 100 * (chosen.measuredS / best - 1);
+}
+
+function jobOf({ run }: PredictedRow): string {
+  const { model, cluster, globalBatchSize, sequenceLength, precision, stack, loraRank } = run;
+  return JSON.stringify([model, cluster, globalBatchSize, sequenceLength, precision, stack, loraRank]);
+}
+
+function layoutOf({ run }: PredictedRow): string {
+  return JSON.stringify(run.layout);
+}
+
+function grouped(
+  rows: readonly PredictedRow[],
+  keyOf: (row: PredictedRow) => string,
+): ReadonlyMap<string, readonly PredictedRow[]> {
+  return Map.groupBy(
+    rows.filter((row) => row.time !== undefined),
+    keyOf,
+  );
+}

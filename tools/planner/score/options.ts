@@ -1,0 +1,83 @@
+import { parseArgs } from 'node:util';
+
+export const GROUPINGS = ['source', 'gpu', 'stack', 'kind', 'precision', 'file'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+export interface ScoreOptions {
+  readonly help: boolean;
+  readonly files: readonly string[];
+  readonly qualities: ReadonlySet<string>;
+  readonly by: readonly Grouping[];
+  /** How many of the worst rows to show. */
+  readonly worst: number;
+  readonly jsonOnly: boolean;
+  /** File of constants to use in place of the shipped ones. */
+  readonly calibration: string | undefined;
+}
+
+export const HELP = `npm run planner:score -- FILE.csv ... [options]
+
+Predicts step time and memory of every published run in the files and prints how far the predictions lie from what was
+measured: n, median, mean and 90th percentile of |error|, bias, and the shares within 10 and 20 %. The last line is one
+JSON object. Columns, rules and traps: docs/reference/planner-score.md.
+
+  --quality A,B       qualities of rows to score (default: A,B)
+  --by NAME[,NAME]    tables to print: ${GROUPINGS.join(', ')}
+                      (default: source, gpu and kind; file where several are given)
+  --worst N           also show the N rows with the largest errors (default: 0)
+  --calibration FILE  constants to use in place of the shipped ones
+  --json-only         print nothing but the JSON line
+  --help              print this
+
+A row is predicted from what a user could state: model, machines, layout, engine and its release. Its measured values, its
+source and its id are never read. Where a table prints no value a stated rule fills it; how often is counted and shown.
+`;
+
+/** @throws Error with a sentence for the user when an option is unknown or its value wrong */
+export function parseOptions(argv: readonly string[]): ScoreOptions {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean', short: 'h', default: false },
+      quality: { type: 'string', default: 'A,B' },
+      by: { type: 'string', multiple: true },
+      worst: { type: 'string', default: '0' },
+      calibration: { type: 'string' },
+      'json-only': { type: 'boolean', default: false },
+    },
+  });
+  if (!values.help && positionals.length === 0) {
+    throw new Error('name at least one file of measurements: npm run planner:score -- FILE.csv (--help shows more)');
+  }
+  return {
+    help: values.help,
+    files: positionals,
+    qualities: new Set(listed(values.quality)),
+    by: groupings(values.by, positionals.length),
+    worst: wholeNumber(values.worst, '--worst'),
+    jsonOnly: values['json-only'],
+    calibration: values.calibration,
+  };
+}
+
+function groupings(stated: readonly string[] | undefined, files: number): readonly Grouping[] {
+  if (stated === undefined) return files > 1 ? ['file', 'source', 'gpu', 'kind'] : ['source', 'gpu', 'kind'];
+  return stated.flatMap(listed).map((name) => {
+    const grouping = GROUPINGS.find((one) => one === name);
+    if (grouping === undefined) throw new Error(`--by ${name} is not known; choose from ${GROUPINGS.join(', ')}`);
+    return grouping;
+  });
+}
+
+function listed(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+}
+
+function wholeNumber(text: string, option: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new Error(`${option} ${text} is not a whole number of at least 0`);
+}

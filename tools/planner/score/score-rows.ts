@@ -1,0 +1,76 @@
+/** Predicts every row that a score counts. A row that defies prediction becomes one with a reason, never an error. */
+import type { MemoryVerdict, RunFacts } from '@coxswain/planner';
+import { interpretRow, type MeasuredRow } from '../rows/index.ts';
+import type { Comparison } from './error-statistics.ts';
+import { memoryPeakOf, predictedGib } from './memory-kind.ts';
+import type { Predictor } from './predictor.ts';
+
+export interface PredictedRow {
+  readonly row: MeasuredRow;
+  readonly run: RunFacts;
+  readonly filled: readonly string[];
+  readonly isMoe: boolean;
+  /** Seconds per step; undefined where none was measured. */
+  readonly time: Comparison | undefined;
+  /** GiB; undefined where none was measured. */
+  readonly memory: Comparison | undefined;
+  readonly verdict: MemoryVerdict;
+}
+
+export interface UnpredictedRow {
+  readonly row: MeasuredRow;
+  readonly reason: string;
+}
+
+export interface ScoredRows {
+  readonly predicted: readonly PredictedRow[];
+  readonly unpredicted: readonly UnpredictedRow[];
+}
+
+/** Rows of the given qualities that hold an answer: seconds, memory or an out-of-memory label. */
+export function scoreRows(
+  rows: readonly MeasuredRow[],
+  predictor: Predictor,
+  qualities: ReadonlySet<string>,
+): ScoredRows {
+  const predicted: PredictedRow[] = [];
+  const unpredicted: UnpredictedRow[] = [];
+  for (const row of rows) {
+    if (!qualities.has(row.quality) || !hasAnswer(row)) continue;
+    const result = scored(row, predictor);
+    if ('reason' in result) unpredicted.push(result);
+    else predicted.push(result);
+  }
+  return { predicted, unpredicted };
+}
+
+export function hasAnswer(row: MeasuredRow): boolean {
+  return row.iterTimeS !== undefined || row.memGib !== undefined || row.outOfMemory;
+}
+
+function scored(row: MeasuredRow, predictor: Predictor): PredictedRow | UnpredictedRow {
+  const read = interpretRow(row);
+  if ('unpredicted' in read) return { row, reason: read.unpredicted };
+  const { run, filled } = read;
+  try {
+    const memory = predictor.memory(run);
+    const time = row.iterTimeS === undefined ? undefined : compared(predictor.stepTimeS(run), row.iterTimeS, 'time');
+    const gib = predictedGib(memory, memoryPeakOf(row.memKind));
+    return {
+      row,
+      run,
+      filled,
+      isMoe: run.model.experts !== undefined,
+      time,
+      memory: row.memGib === undefined ? undefined : compared(gib, row.memGib, 'memory'),
+      verdict: memory.verdict,
+    };
+  } catch (error) {
+    return { row, reason: `model: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+function compared(predicted: number, measured: number, what: string): Comparison {
+  if (Number.isFinite(predicted) && predicted > 0) return { predicted, measured };
+  throw new Error(`the predicted ${what} is not a positive number`);
+}
