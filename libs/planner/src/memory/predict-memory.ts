@@ -60,8 +60,8 @@ const GIB = 2 ** 30;
 const FP32_BYTES = 4;
 const HALF_BYTES = 2;
 
-/** How far a prediction may be off: within this share of the capacity on either side of full, the verdict is 'tight'. */
-export const VERDICT_MARGIN_SHARE = 0.08;
+/** Above the capacity by more than this share, a prediction says that a run does not fit. */
+export const OVERFLOW_SHARE = 0.1;
 
 /** LoRA trains two thin matrices per frozen one: rank (1 / in + 1 / out) of its parameters, on average over a layer's shapes. */
 const ADAPTER_SHARE_PER_RANK = 1.5;
@@ -92,18 +92,20 @@ function memoryFactsOf(run: RunFacts): MemoryFacts {
   const { model, layout } = run;
   const parameters = parametersOf(model);
   const facts = activationFactsOf(run);
+  const habits = habitsOf(run.stack);
   const full = stateBytesOf({
     precision: run.precision,
     gradientBytes: run.gradientBytes,
     zeroStage: layout.zeroStage,
     zeroImplementation: layout.zeroImplementation,
     momentBytes: run.momentBytes ?? ADAM_MOMENT_BYTES,
+    keepsBothGradients: habits.keepsBothGradients,
   });
   const degrees = shardDegreesOf(layout);
   const perKind = parameters.kinds.map((kind) => layerActivationsOf(model, kind, facts, false));
   const perKindFully = parameters.kinds.map((kind) => layerActivationsOf(model, kind, facts, true));
-  const habits = habitsOf(run.stack);
-  const copies = run.precision !== 'fp32' && run.gradientBytes === HALF_BYTES ? FP32_BYTES : 0;
+  const fp32Gradients = run.precision !== 'fp32' && run.gradientBytes === HALF_BYTES ? FP32_BYTES : 0;
+  const copies = Math.max(fp32Gradients, habits.stepBytes);
   const last = layout.recompute === 'full' ? perKindFully.at(-1) : perKind.at(-1);
   const outside = layout.sequenceParallel ? layout.tensor : 1;
   const shards = isSharded(layout) ? layout.pipeline : 1;
@@ -286,20 +288,23 @@ export function deviceUsedBytesOf(peakAllocatedBytes: number, stack: string): nu
   return peakAllocatedBytes * (1 + slackShare) + contextGib * GIB;
 }
 
-/** Whether an allocator peak fits a GPU; `marginShare` of its capacity on either side of full is 'tight'. */
+/**
+ * Whether an allocator peak fits a GPU. 'fits' leaves `marginShare` of the capacity free (absent: what the stack needs to be safe),
+ * 'doesNotFit' exceeds it by more than OVERFLOW_SHARE, and what lies between is 'tight'.
+ */
 export function verdictOf(
   peakAllocatedBytes: number,
   run: Pick<RunFacts, 'stack' | 'cluster'>,
-  marginShare = VERDICT_MARGIN_SHARE,
+  marginShare = habitsOf(run.stack).marginShare,
 ): MemoryVerdict {
   const used = deviceUsedBytesOf(peakAllocatedBytes, run.stack);
   const capacity = run.cluster.gpu.memoryGib * GIB;
   if (used <= capacity * (1 - marginShare)) return 'fits';
-  return used <= capacity * (1 + marginShare) ? 'tight' : 'doesNotFit';
+  return used <= capacity * (1 + OVERFLOW_SHARE) ? 'tight' : 'doesNotFit';
 }
 
 export interface MemoryOptions {
-  /** Share of the capacity within which the verdict is 'tight'. */
+  /** Share of the capacity that must stay free for the verdict 'fits'. */
   readonly marginShare?: number;
 }
 

@@ -21,6 +21,8 @@ export interface StateFacts {
   readonly zeroImplementation: LayoutPoint['zeroImplementation'];
   /** Both Adam moments; 8 in fp32, 2 with 8-bit Adam. */
   readonly momentBytes: number;
+  /** Gradients are kept in bf16 and, added up, in fp32 (DeepSpeed's bf16 optimizer below stage 2). */
+  readonly keepsBothGradients: boolean;
 }
 
 export const ADAM_MOMENT_BYTES = 8;
@@ -56,11 +58,11 @@ export function stateBytesOf(facts: StateFacts): StateBytes {
   };
 }
 
-/** PyTorch's FSDP shards fp32 parameters, so their gradients are fp32; DeepSpeed's bf16 optimizer keeps both widths below stage 2. */
+/** PyTorch's FSDP shards fp32 parameters, so their gradients are fp32 too. */
 function gradientBytesOf(facts: StateFacts): number {
-  if (facts.zeroImplementation === 'fsdp') return facts.zeroStage === 3 ? FP32_BYTES : facts.gradientBytes;
-  const keepsBoth = facts.zeroImplementation === 'deepspeed' && facts.precision === 'bf16' && facts.zeroStage < 2;
-  return keepsBoth && facts.gradientBytes === FP32_BYTES ? HALF_BYTES + FP32_BYTES : facts.gradientBytes;
+  if (facts.zeroImplementation === 'fsdp' && facts.zeroStage === 3) return FP32_BYTES;
+  const both = facts.keepsBothGradients && facts.precision === 'bf16' && facts.zeroStage < 2;
+  return both && facts.gradientBytes === FP32_BYTES ? HALF_BYTES + FP32_BYTES : facts.gradientBytes;
 }
 
 /** How many ranks share the states of one parameter: of dense weights over data and context ranks, of experts over what folding leaves. */
