@@ -37,9 +37,12 @@ export {
   ZERO_STAGES,
 } from './plan-types.ts';
 export type { MemoryVerdict, Objective, Partition, PlanRequestInput, RecomputePolicy } from './plan-types.ts';
-export { newScheduleScratch, type ScheduleScratch } from './schedule/fused-makespan.ts';
+export { newScheduleScratch, type ScheduleScratch } from './schedule/schedule-scratch.ts';
 export { peakInFlight } from './schedule/in-flight.ts';
 export { makespanOf } from './schedule/makespan.ts';
+export { newPlanCache, type PlanCache } from './schedule/pass-plan.ts';
+export { orderOfPasses, simulateSchedule, timelineOf } from './schedule/simulate.ts';
+export type { PassKind, ScheduledPass, ScheduleRun, TimedPass } from './schedule/simulate.ts';
 export type { ScheduleInput, ScheduleShape } from './schedule/schedule-input.ts';
 export { parametersOf } from './memory/parameters.ts';
 export type { FeedForwardKind, LayerKind, LayerParameters, MixerKind, ModelParameters } from './memory/parameters.ts';

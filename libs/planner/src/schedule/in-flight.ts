@@ -1,19 +1,34 @@
-/** How many activations does a rank hold at its worst moment? */
-import { interleavingGroup } from './fused-makespan.ts';
+/** How many activations does a rank hold at its worst moment? The fast path of the memory model: nothing is simulated. */
+import { activationLimit, interleavedWarmUp } from './pass-order.ts';
 import { assertScheduleShape, type ScheduleShape } from './schedule-input.ts';
 
 /**
- * Most activations of one (virtual stage, micro-batch) that `rank` holds at a time. Divide by `chunks` for micro-batches of the whole rank.
+ * Most activations of one (virtual stage, micro-batch) that `rank` holds at a time; divide by `chunks` for micro-batches of a whole rank.
+ * Exact for fused backwards and DualPipeV. Zero-bubble schedules may hold less than this, their limit, where times leave idle gaps that
+ * weight passes fill earlier.
  *
- * 1F1B: min(microBatches, pipeline - rank); interleaved on rank 0: chunks * pipeline * (1 + (pipeline - 1) / (pipeline * chunks))
- * (Narayanan et al., SC'21, 2.2).
+ * 1F1B: pipeline - rank; interleaved on rank 0: chunks * pipeline * (1 + (pipeline - 1) / (pipeline * chunks)) (Narayanan et al., SC'21,
+ * 2.2); the others see `activationLimit`.
  */
 export function peakInFlight(shape: ScheduleShape, rank: number): number {
   assertScheduleShape(shape);
-  const { schedule, pipeline, chunks, microBatches } = shape;
+  const { schedule, pipeline, chunks, microBatches, extraInFlight = 0 } = shape;
   if (pipeline === 1) return chunks;
-  const below = pipeline - 1 - rank;
-  if (schedule === 'gpipe') return microBatches;
-  if (schedule === '1f1b') return Math.min(microBatches, below + 1);
-  return Math.min(microBatches * chunks, 2 * below + (chunks - 1) * interleavingGroup(shape) + 1);
+  const all = microBatches * chunks;
+  switch (schedule) {
+    case 'gpipe':
+      return all;
+    case '1f1b':
+      return Math.min(all, pipeline - rank + extraInFlight);
+    case 'interleaved-1f1b':
+      return Math.min(all, interleavedWarmUp(shape, rank) + 1);
+    case 'dualpipe-v':
+      return Math.min(all, 2 * pipeline + 1);
+    case 'zb-h1':
+    case 'zb-2p':
+    case 'zbv':
+    case 'v-half':
+    case 'v-min':
+      return Math.min(all, activationLimit(shape));
+  }
 }

@@ -1,99 +1,132 @@
 import fc from 'fast-check';
-import { interleavedMakespan, newScheduleScratch, oneForwardOneBackwardMakespan } from './fused-makespan.ts';
-import { peakInFlight } from './in-flight.ts';
+import type { Schedule } from '../facts.ts';
+import { anEvenSchedule, aScheduleOf, bubbleOver, scheduleInputs, usualChunks } from '../testing/schedule-inputs.ts';
+import { interleavedMakespan } from './interleaved-makespan.ts';
 import { makespanOf } from './makespan.ts';
-import type { ScheduleInput, ScheduleShape } from './schedule-input.ts';
+import { oneForwardOneBackwardMakespan } from './one-chunk-makespan.ts';
+import { newScheduleScratch } from './schedule-scratch.ts';
+import { simulateSchedule } from './simulate.ts';
 
-const times = (length: number, valueS: number) => new Float64Array(length).fill(valueS);
-
-const even = (shape: ScheduleShape, changes: Partial<ScheduleInput> = {}): ScheduleInput => {
-  const stages = shape.pipeline * shape.chunks;
-  return {
-    ...shape,
-    forwardS: times(stages, 1 / shape.chunks),
-    backwardInputS: times(stages, 1 / shape.chunks),
-    backwardWeightS: times(stages, 1 / shape.chunks),
-    forwardHopS: times(stages, 0),
-    backwardHopS: times(stages, 0),
-    p2p: 'overlapped',
-    ...changes,
-  };
-};
-
-const bubbleOf = (input: ScheduleInput) => makespanOf(input) / (3 * input.microBatches) - 1;
+const NUM_RUNS = 150;
 
 describe('makespanOf', () => {
   it.each([
     ['1f1b', 1, 0.1094],
     ['interleaved-1f1b', 2, 0.0547],
-  ] as const)(
-    '%s with %d chunks on 8 ranks idles %d of the ideal time for 64 micro-batches',
-    (schedule, chunks, share) => {
-      expect(bubbleOf(even({ schedule, pipeline: 8, chunks, microBatches: 64 }))).toBeCloseTo(share, 4);
-    },
-  );
+  ] as const)('%s with %d chunks on 8 ranks idles %d of 64 micro-batches', (schedule, chunks, share) => {
+    const input = anEvenSchedule({ schedule, pipeline: 8, chunks, microBatches: 64 });
+    expect(bubbleOver(3 * 64, makespanOf(input))).toBeCloseTo(share, 4);
+  });
 
   it.each([
     ['gpipe', 4, 8],
     ['1f1b', 4, 8],
     ['1f1b', 8, 3],
     ['gpipe', 8, 1],
-  ] as const)('%s on %d ranks takes (m + p - 1)(f + b) for %d micro-batches', (schedule, pipeline, microBatches) => {
-    expect(makespanOf(even({ schedule, pipeline, chunks: 1, microBatches }))).toBeCloseTo(
-      3 * (microBatches + pipeline - 1),
+  ] as const)('%s on %d ranks takes (m + p - 1)(f + b) for m = %d', (schedule, pipeline, microBatches) => {
+    const input = anEvenSchedule({ schedule, pipeline, chunks: 1, microBatches });
+    expect(makespanOf(input)).toBeCloseTo(3 * (microBatches + pipeline - 1));
+  });
+
+  it.each<[Schedule, number]>([
+    ['zb-h1', 1 / 3],
+    ['zb-2p', 0],
+    ['zbv', 0],
+    ['v-half', 1 / 2],
+    ['dualpipe-v', 1 / 3],
+  ])('%s idles %d of the bubble of 1F1B where all passes take equally long', (schedule, share) => {
+    for (const pipeline of [2, 4, 8, 16, 32]) {
+      const microBatches = 4 * pipeline;
+      const input = anEvenSchedule({ schedule, pipeline, chunks: usualChunks(schedule), microBatches });
+      expect(makespanOf(input) - 3 * microBatches).toBeCloseTo(share * 3 * (pipeline - 1));
+    }
+  });
+
+  it('v-min idles about two thirds of the bubble of 1F1B where all passes take equally long', () => {
+    for (const pipeline of [8, 16, 32, 64]) {
+      const microBatches = 4 * pipeline;
+      const input = anEvenSchedule({ schedule: 'v-min', pipeline, chunks: 2, microBatches });
+      expect(Math.abs((makespanOf(input) - 3 * microBatches) / (3 * (pipeline - 1)) - 2 / 3)).toBeLessThan(0.03);
+    }
+  });
+
+  const profiles = {
+    small: { forwardS: 18.522, backwardInputS: 18.086, backwardWeightS: 9.337, hopS: 0.601 },
+    large: { forwardS: 10.402, backwardInputS: 10.248, backwardWeightS: 7.698, hopS: 0.46 },
+  };
+
+  it.each<[Schedule, 'small' | 'large', number, number]>([
+    ['1f1b', 'small', 1, 0.243],
+    ['interleaved-1f1b', 'small', 3, 0.106],
+    ['zb-h1', 'small', 1, 0.159],
+    ['zb-2p', 'small', 1, 0.043],
+    ['1f1b', 'large', 1, 0.135],
+    ['interleaved-1f1b', 'large', 2, 0.062],
+    ['zb-h1', 'large', 1, 0.059],
+    ['zb-2p', 'large', 1, 0.002],
+  ])(
+    '%s with the %s profile and %d chunks idles the published %d (2401.10241, Tables 5 and 8)',
+    (schedule, size, chunks, share) => {
+      const [pipeline, microBatches] = size === 'small' ? [8, 24] : [32, 256];
+      const profile = profiles[size];
+      const input = aScheduleOf({ schedule, pipeline, chunks, microBatches }, profile);
+      const makespanS = makespanOf({ ...input, weightShare: 0.375 });
+      const computationS = microBatches * (profile.forwardS + profile.backwardInputS + profile.backwardWeightS);
+      expect(Math.abs(1 - computationS / makespanS - share)).toBeLessThan(0.0035);
+    },
+  );
+
+  it('without a pipeline adds up the passes of all chunks', () => {
+    const input = anEvenSchedule({ schedule: 'interleaved-1f1b', pipeline: 1, chunks: 4, microBatches: 5 });
+    expect(makespanOf(input)).toBeCloseTo(15);
+  });
+
+  it('equals the full simulation, whatever the schedule, its stages and its links', () => {
+    const scratch = newScheduleScratch();
+    fc.assert(
+      fc.property(scheduleInputs, (input) => {
+        expect(makespanOf(input, scratch)).toBeCloseTo(simulateSchedule(input, undefined, scratch.cache).makespanS, 6);
+      }),
+      { numRuns: NUM_RUNS },
     );
   });
 
-  it('without a pipeline adds up the passes of all chunks', () => {
-    expect(makespanOf(even({ schedule: 'interleaved-1f1b', pipeline: 1, chunks: 4, microBatches: 5 }))).toBeCloseTo(15);
-  });
-
-  const inputs = fc
-    .record({
-      pipeline: fc.integer({ min: 2, max: 9 }),
-      chunks: fc.integer({ min: 1, max: 4 }),
-      microBatches: fc.integer({ min: 1, max: 70 }),
-    })
-    .chain((shape) => {
-      const stages = shape.pipeline * shape.chunks;
-      const some = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: stages, maxLength: stages });
-      return fc.record({
-        schedule: fc.constant('interleaved-1f1b' as const),
-        pipeline: fc.constant(shape.pipeline),
-        chunks: fc.constant(shape.chunks),
-        microBatches: fc.constant(shape.microBatches),
-        groupSize: fc.integer({ min: 1, max: 16 }),
-        forwardS: some.map((values) => Float64Array.from(values)),
-        backwardInputS: some.map((values) => Float64Array.from(values)),
-        backwardWeightS: some.map((values) => Float64Array.from(values)),
-        forwardHopS: some.map((values) => Float64Array.from(values, (value) => value / 16)),
-        backwardHopS: some.map((values) => Float64Array.from(values, (value) => value / 16)),
-        p2p: fc.constantFrom('blocking' as const, 'overlapped' as const),
-      });
-    });
-
-  it('skipping whole periods changes nothing', () => {
+  it('skips whole periods without changing the result', () => {
+    const scratch = newScheduleScratch();
     fc.assert(
-      fc.property(inputs, (input) => {
-        const scratch = newScheduleScratch();
+      fc.property(scheduleInputs, fc.integer({ min: 1, max: 400 }), (even, microBatches) => {
+        const input = { ...even, microBatches, pipeline: Math.max(2, even.pipeline) };
+        fc.pre(input.pipeline === even.pipeline);
         expect(interleavedMakespan(input, scratch)).toBeCloseTo(interleavedMakespan(input, scratch, false), 6);
         expect(oneForwardOneBackwardMakespan(input, scratch)).toBeCloseTo(
           oneForwardOneBackwardMakespan(input, scratch, false),
           6,
         );
       }),
-      { numRuns: 300 },
+      { numRuns: NUM_RUNS },
     );
   });
-});
 
-describe('peakInFlight', () => {
-  it.each([
-    ['gpipe', 1, 0, 16],
-    ['1f1b', 1, 0, 8],
-    ['1f1b', 1, 3, 5],
-    ['interleaved-1f1b', 2, 0, 8 * (1 + 7 / 16) * 2],
-  ] as const)('%s with %d chunks holds on rank %d of 8 at most %d activations', (schedule, chunks, rank, held) => {
-    expect(peakInFlight({ schedule, pipeline: 8, chunks, microBatches: 16 }, rank)).toBe(held);
+  it('grows with every time, where the backward pass is fused', () => {
+    const fused = scheduleInputs.filter(({ schedule }) => ['gpipe', '1f1b', 'interleaved-1f1b'].includes(schedule));
+    fc.assert(
+      fc.property(fused, fc.nat(), (input, which) => {
+        const slower = Float64Array.from(input.forwardS);
+        const stage = which % slower.length;
+        slower[stage] = (slower[stage] ?? 0) + 1;
+        expect(makespanOf({ ...input, forwardS: slower })).toBeGreaterThanOrEqual(makespanOf(input) - 1e-9);
+      }),
+      { numRuns: NUM_RUNS },
+    );
+  });
+
+  it('refuses a schedule with the wrong number of chunks and says which is right', () => {
+    const input = anEvenSchedule({ schedule: 'zbv', pipeline: 4, chunks: 1, microBatches: 8 });
+    expect(() => makespanOf(input)).toThrow('schedule zbv runs with chunks 2 per rank, got 1: set chunks to 2');
+  });
+
+  it('refuses times that do not cover every stage', () => {
+    const input = anEvenSchedule({ schedule: '1f1b', pipeline: 4, chunks: 1, microBatches: 8 });
+    expect(() => makespanOf({ ...input, forwardS: new Float64Array(3) })).toThrow('forwardS has 3 entries');
   });
 });

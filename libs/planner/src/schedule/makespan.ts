@@ -1,19 +1,16 @@
 /** How long does a pipeline take over its micro-batches? The fast path of the time model: no timeline is built. */
-import {
-  accumulationMakespan,
-  gpipeMakespan,
-  interleavedMakespan,
-  newScheduleScratch,
-  oneForwardOneBackwardMakespan,
-  type ScheduleScratch,
-} from './fused-makespan.ts';
-import { DomainError } from '@coxswain/domain-error';
+import { interleavedMakespan } from './interleaved-makespan.ts';
+import { accumulationMakespan, gpipeMakespan, oneForwardOneBackwardMakespan } from './one-chunk-makespan.ts';
+import { planOf } from './pass-plan.ts';
+import { runPlan } from './run-plan.ts';
 import { assertScheduleInput, type ScheduleInput } from './schedule-input.ts';
+import { newScheduleScratch, type ScheduleScratch } from './schedule-scratch.ts';
 
 /**
- * Seconds from the first forward to the end of the last backward pass of any rank.
+ * Seconds that one step's passes take: from the first forward to the last pass where ranks step the optimizer together, otherwise the
+ * longest time between the first and the last pass of one rank (`synchronisedStep`; the two differ for zero-bubble schedules only).
  *
- * Pass one `scratch` to many calls: it holds the buffers.
+ * Pass one `scratch` to many calls: it holds the buffers and the orders of the schedules met.
  * @throws DomainError INVALID_REQUEST where the shape is impossible or an array too short.
  */
 export function makespanOf(input: ScheduleInput, scratch: ScheduleScratch = newScheduleScratch()): number {
@@ -32,6 +29,6 @@ export function makespanOf(input: ScheduleInput, scratch: ScheduleScratch = newS
     case 'v-half':
     case 'v-min':
     case 'dualpipe-v':
-      throw new DomainError('INVALID_REQUEST', `schedule ${input.schedule} cannot be simulated yet: use 1f1b`);
+      return runPlan(input, planOf(input, scratch.cache), scratch.run);
   }
 }

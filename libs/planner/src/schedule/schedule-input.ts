@@ -1,6 +1,7 @@
 /** What a pipeline schedule is simulated from: its shape and the times of its passes. */
 import { DomainError } from '@coxswain/domain-error';
 import type { Schedule } from '../facts.ts';
+import { isVShaped } from '../stages.ts';
 
 /** Which schedule runs on how many ranks. */
 export interface ScheduleShape {
@@ -12,6 +13,8 @@ export interface ScheduleShape {
   readonly microBatches: number;
   /** Interleaved: consecutive micro-batches that one chunk takes before the next; `pipeline` where absent. */
   readonly groupSize?: number;
+  /** 1f1b: micro-batches that every rank holds beyond its usual ones, to bridge `turnaroundS`; 0 where absent. */
+  readonly extraInFlight?: number;
 }
 
 /**
@@ -30,42 +33,41 @@ export interface ScheduleInput extends ScheduleShape {
   readonly backwardHopS: Float64Array;
   /** `blocking`: the sender computes nothing until the message has arrived. `overlapped`: only the receiver waits. */
   readonly p2p: 'blocking' | 'overlapped';
-}
-
-/** Schedules of which a rank holds stages k and 2 * pipeline - 1 - k: the model runs down the ranks and back up. */
-export function isVShaped(schedule: Schedule): boolean {
-  return schedule === 'zbv' || schedule === 'v-half' || schedule === 'v-min' || schedule === 'dualpipe-v';
-}
-
-/** The rank that holds a virtual stage. */
-export function rankOfStage(shape: ScheduleShape, stage: number): number {
-  const { pipeline } = shape;
-  if (isVShaped(shape.schedule)) return stage < pipeline ? stage : 2 * pipeline - 1 - stage;
-  return stage % pipeline;
+  /** Latency from the end of the last stage's forward to the start of its backward; 0 where absent. */
+  readonly turnaroundS?: number;
+  /**
+   * Share of an activation that a split backward keeps until its weight pass, the rest going after the input pass; 1 where absent.
+   * Without flash attention a GPT layer keeps 32 / (34 + 5 * heads * sequence / hidden) (2401.10241, Table 1).
+   */
+  readonly weightShare?: number;
+  /**
+   * Whether all ranks step the optimizer together, as a global gradient norm demands. Where absent or false, every rank starts its next
+   * step when it has finished this one (post-validation, 2401.10241, section 4), and the makespan is that of the busiest rank.
+   */
+  readonly synchronisedStep?: boolean;
 }
 
 /** The virtual stage that a rank holds as its `chunk`-th. */
-export function stageOfRank(shape: ScheduleShape, rank: number, chunk: number): number {
-  const { pipeline } = shape;
-  if (isVShaped(shape.schedule) && chunk === 1) return 2 * pipeline - 1 - rank;
-  return chunk * pipeline + rank;
+export function stageOfRank({ schedule, pipeline }: ScheduleShape, rank: number, chunk: number): number {
+  return chunk * pipeline + (isVShaped(schedule) && chunk % 2 === 1 ? pipeline - 1 - rank : rank);
 }
 
 /** @throws DomainError INVALID_REQUEST where no schedule has this shape. Without a pipeline every shape is plain accumulation. */
 export function assertScheduleShape(shape: ScheduleShape): void {
-  const { schedule, pipeline, chunks, microBatches, groupSize } = shape;
+  const { schedule, pipeline, chunks, microBatches, groupSize, extraInFlight = 0 } = shape;
   assertCount('pipeline', pipeline);
   assertCount('chunks', chunks);
   assertCount('microBatches', microBatches);
   if (groupSize !== undefined) assertCount('groupSize', groupSize);
+  if (extraInFlight !== 0) {
+    assertCount('extraInFlight', extraInFlight);
+    if (schedule !== '1f1b') refuse('extraInFlight', `schedule ${schedule} holds no extra micro-batches: use 1f1b`);
+  }
   if (pipeline === 1 || schedule === 'interleaved-1f1b') return;
   const needed = isVShaped(schedule) ? 2 : 1;
   if (chunks === needed) return;
-  refuse(
-    'chunks',
-    `schedule ${schedule} runs ${needed} chunk${needed === 1 ? '' : 's'} per rank, got ${chunks}: ` +
-      (needed === 1 ? 'set chunks to 1 or use interleaved-1f1b' : 'set chunks to 2'),
-  );
+  const instead = needed === 1 ? 'set chunks to 1 or use interleaved-1f1b' : 'set chunks to 2';
+  refuse('chunks', `schedule ${schedule} runs with chunks ${needed} per rank, got ${chunks}: ${instead}`);
 }
 
 /** @throws DomainError INVALID_REQUEST where the shape is impossible or an array of times is too short for it. */
@@ -85,11 +87,8 @@ function assertCount(field: string, value: number): void {
 }
 
 function assertLength(field: string, times: Float64Array, stages: number): void {
-  if (times.length < stages)
-    refuse(
-      field,
-      `${field} has ${times.length} entries, but pipeline * chunks is ${stages}: give one per virtual stage`,
-    );
+  if (times.length >= stages) return;
+  refuse(field, `${field} has ${times.length} entries, but pipeline * chunks is ${stages}: give one per virtual stage`);
 }
 
 function refuse(field: string, message: string): never {

@@ -1,7 +1,7 @@
 /** How long does one training step take? */
 import { microBatches, type RunFacts, type Schedule } from '../facts.ts';
 import { parametersOf } from '../memory/parameters.ts';
-import { newScheduleScratch, type ScheduleScratch } from '../schedule/fused-makespan.ts';
+import { newScheduleScratch, type ScheduleScratch } from '../schedule/schedule-scratch.ts';
 import { makespanOf } from '../schedule/makespan.ts';
 import { rankOfStage, stagePartsOf } from '../stages.ts';
 import {

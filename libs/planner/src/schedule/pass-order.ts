@@ -1,0 +1,292 @@
+/** In which order does a rank run its passes? One list per rank, independent of how long the passes take. */
+import { stageOfRank, type ScheduleShape } from './schedule-input.ts';
+
+export const FORWARD = 0;
+/** Gradient of the activations alone; the rank owes a weight pass. */
+export const BACKWARD_INPUT = 1;
+/** Both gradients in one go. */
+export const BACKWARD = 2;
+/** Gradient of the weights, behind its {@link BACKWARD_INPUT}. */
+export const BACKWARD_WEIGHT = 3;
+/** A forward whose kernels are interleaved with those of the backward that follows it in the list: both end together. */
+export const PAIRED_FORWARD = 4;
+
+/** One pass of a rank. */
+export interface Pass {
+  readonly kind: number;
+  readonly stage: number;
+  readonly microBatch: number;
+}
+
+/**
+ * The passes of one rank, without the weight passes of schedules that place them when there is time (see `weightsWait`).
+ * Shorter than a schedule's warm-up, the micro-batches that do not exist are left out: an order without some micro-batches stays sound.
+ */
+export function passOrder(shape: ScheduleShape, rank: number): Pass[] {
+  const { pipeline, microBatches, extraInFlight = 0 } = shape;
+  const below = pipeline - 1 - rank;
+  if (pipeline === 1) return accumulation(shape);
+  switch (shape.schedule) {
+    case 'gpipe':
+      return alternating(shape, rank, { warmUp: microBatches, backward: BACKWARD });
+    case '1f1b':
+      return alternating(shape, rank, { warmUp: below + 1 + extraInFlight, backward: BACKWARD });
+    case 'interleaved-1f1b':
+      return interleaved(shape, rank);
+    case 'zb-h1':
+      return alternating(shape, rank, { warmUp: below + 1, backward: BACKWARD_INPUT, weightDelay: rank });
+    case 'zb-2p':
+      return alternating(shape, rank, { warmUp: 2 * below + 1, backward: BACKWARD_INPUT });
+    case 'zbv':
+      return zeroBubbleV(shape, rank);
+    case 'v-half':
+      return repeated(shape, rank, halfMemoryBlock(pipeline, rank));
+    case 'v-min':
+      return repeated(shape, rank, minimalMemoryBlock(pipeline, rank));
+    case 'dualpipe-v':
+      return dualPipeV(shape, rank);
+  }
+}
+
+/** Whether weight passes run when the rank would idle, or when it holds too much, instead of at a fixed place. */
+export function weightsWait({ schedule, pipeline }: ScheduleShape): boolean {
+  return pipeline > 1 && (schedule === 'zb-2p' || schedule === 'zbv' || schedule === 'v-half' || schedule === 'v-min');
+}
+
+/**
+ * Activations of one (stage, micro-batch) that a rank may hold before it owes weight passes too long. In activations of the whole rank:
+ * ZB-H1 `pipeline`, ZB-2p `2 * pipeline`, ZB-V `pipeline` (2401.10241), V-Half about a half and V-Min about a third of `pipeline`
+ * (2405.15362), rounded up to what their building blocks hold.
+ */
+export function activationLimit({ schedule, pipeline }: ScheduleShape): number {
+  switch (schedule) {
+    case 'zb-h1':
+      return pipeline;
+    case 'zb-2p':
+    case 'zbv':
+      return 2 * pipeline;
+    case 'v-half':
+      return 2 * Math.ceil((pipeline + 1) / 2);
+    case 'v-min':
+      return 2 * Math.ceil((pipeline + 2) / 3);
+    default:
+      return Infinity;
+  }
+}
+
+/**
+ * Whether that limit counts what an input pass frees. ZB-2p and ZB-V are generated from measured memory; the others have handcrafted
+ * orders that hold an activation until its weight pass.
+ */
+export function limitKnowsWeightShare({ schedule }: ScheduleShape): boolean {
+  return schedule === 'zb-2p' || schedule === 'zbv';
+}
+
+/** Micro-batches that one chunk takes in a row: at least one per rank, or a rank would wait for itself. */
+export function interleavingGroup({ pipeline, groupSize, microBatches }: ScheduleShape): number {
+  return Math.max(pipeline, Math.min(groupSize ?? pipeline, microBatches));
+}
+
+/**
+ * Calls `visit` with chunk and micro-batch of every rank's j-th forward; the j-th backward is that of the mirrored chunk.
+ * A last group shorter than the pipeline is filled up with micro-batches at and beyond `microBatches`, which do not exist.
+ */
+export function forEachInterleaved(shape: ScheduleShape, visit: (chunk: number, microBatch: number) => void): void {
+  const { pipeline, chunks, microBatches } = shape;
+  const group = interleavingGroup(shape);
+  for (let first = 0; first < microBatches; first += group) {
+    const width = Math.min(group, Math.max(pipeline, microBatches - first));
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      for (let i = 0; i < width; i++) visit(chunk, first + i);
+    }
+  }
+}
+
+/** Forwards of a rank before its first backward, interleaved over chunks as Megatron-LM does. */
+export function interleavedWarmUp(shape: ScheduleShape, rank: number): number {
+  return 2 * (shape.pipeline - 1 - rank) + (shape.chunks - 1) * interleavingGroup(shape);
+}
+
+function accumulation({ chunks, microBatches }: ScheduleShape): Pass[] {
+  const order: Pass[] = [];
+  for (let microBatch = 0; microBatch < microBatches; microBatch++) {
+    for (let stage = 0; stage < chunks; stage++) order.push({ kind: FORWARD, stage, microBatch });
+    for (let stage = chunks - 1; stage >= 0; stage--) order.push({ kind: BACKWARD, stage, microBatch });
+  }
+  return order;
+}
+
+interface Alternation {
+  readonly warmUp: number;
+  readonly backward: number;
+  /** Backwards by which a weight pass lags behind its own; absent: it waits for an idle time, or there is none. */
+  readonly weightDelay?: number;
+}
+
+/** `warmUp` forwards, then a backward and a forward in turn. */
+function alternating(
+  { microBatches }: ScheduleShape,
+  stage: number,
+  { warmUp, backward, weightDelay = Infinity }: Alternation,
+): Pass[] {
+  const order: Pass[] = [];
+  for (let i = 0; i < microBatches + warmUp; i++) {
+    const returning = i - warmUp;
+    if (returning >= 0) order.push({ kind: backward, stage, microBatch: returning });
+    const weight = returning - weightDelay;
+    if (weight >= 0) order.push({ kind: BACKWARD_WEIGHT, stage, microBatch: weight });
+    if (i < microBatches) order.push({ kind: FORWARD, stage, microBatch: i });
+  }
+  return order;
+}
+
+function interleaved(shape: ScheduleShape, rank: number): Pass[] {
+  const forwards: Pass[] = [];
+  const backwards: Pass[] = [];
+  forEachInterleaved(shape, (chunk, microBatch) => {
+    forwards.push({ kind: FORWARD, stage: stageOfRank(shape, rank, chunk), microBatch });
+    backwards.push({ kind: BACKWARD, stage: stageOfRank(shape, rank, shape.chunks - 1 - chunk), microBatch });
+  });
+  const warmUp = interleavedWarmUp(shape, rank) + 1;
+  const order: Pass[] = [];
+  for (let i = 0; i < forwards.length + warmUp; i++) {
+    const backward = backwards[i - warmUp];
+    const forward = forwards[i];
+    if (backward !== undefined) order.push(backward);
+    if (forward !== undefined) order.push(forward);
+  }
+  return existing(shape, order);
+}
+
+/** Numbers the micro-batches as passes are added to a rank's list. */
+class PassList {
+  readonly passes: Pass[] = [];
+  private readonly stages: readonly [number, number];
+  private readonly forwards: [number, number] = [0, 0];
+  private readonly backwards: [number, number] = [0, 0];
+  private readonly owed: Pass[] = [];
+
+  constructor(shape: ScheduleShape, rank: number) {
+    this.stages = [stageOfRank(shape, rank, 0), stageOfRank(shape, rank, 1)];
+  }
+
+  forward(chunk: 0 | 1, kind: number = FORWARD): void {
+    this.passes.push({ kind, stage: this.stages[chunk], microBatch: this.forwards[chunk]++ });
+  }
+
+  backward(chunk: 0 | 1, kind: number = BACKWARD_INPUT): void {
+    const pass = { kind, stage: this.stages[chunk], microBatch: this.backwards[chunk]++ };
+    this.passes.push(pass);
+    if (kind === BACKWARD_INPUT) this.owed.push({ ...pass, kind: BACKWARD_WEIGHT });
+  }
+
+  /** The oldest weight pass that is owed. */
+  weight(): void {
+    const owed = this.owed.shift();
+    if (owed !== undefined) this.passes.push(owed);
+  }
+}
+
+/** The warm-up fills the way down and up again, then every rank runs one pass of each kind and chunk in turn (2401.10241, section 6). */
+function zeroBubbleV(shape: ScheduleShape, rank: number): Pass[] {
+  const { pipeline } = shape;
+  const microBatches = Math.max(shape.microBatches, 2 * pipeline - 1);
+  const below = pipeline - 1 - rank;
+  const list = new PassList(shape, rank);
+  for (let i = 0; i < 2 * below + 1; i++) list.forward(0);
+  for (let i = 0; i < rank; i++) {
+    list.forward(1);
+    list.forward(0);
+  }
+  for (let i = 0; i <= below; i++) {
+    list.forward(1);
+    list.backward(1);
+  }
+  const inWarmUp = 2 * below + 1 + rank;
+  for (let i = 0; i < microBatches - pipeline; i++) {
+    if (inWarmUp + i < microBatches) list.forward(0);
+    list.backward(0);
+    list.forward(1);
+    list.backward(1);
+  }
+  for (let i = 0; i < rank; i++) {
+    list.backward(0);
+    list.backward(1);
+  }
+  for (let i = 0; i <= below; i++) list.backward(0);
+  return existing(shape, list.passes);
+}
+
+/** When a rank starts forward down, forward up, backward down and backward up of its first micro-batch, in passes of equal length. */
+type BuildingBlock = readonly [number, number, number, number];
+
+const PASSES_PER_MICRO_BATCH = 6;
+
+/** 2405.15362, V-Half: the way down takes two slots per rank. The pause keeps the four passes of a rank apart. */
+function halfMemoryBlock(pipeline: number, rank: number): BuildingBlock {
+  const pause = pipeline % 2 === 0 ? 3 : 0;
+  const turned = 3 * pipeline + pause;
+  return [2 * rank, 3 * pipeline - rank - 2, turned + 2 * rank - 1, turned + 3 * pipeline - rank - 2];
+}
+
+/** 2405.15362, V-Min: one slot per rank both ways. */
+function minimalMemoryBlock(pipeline: number, rank: number): BuildingBlock {
+  const pause = pipeline % 3 === 0 ? 2 : 0;
+  const turned = 2 * pipeline + pause;
+  return [rank, 2 * pipeline - rank - 1, turned + rank, turned + 2 * pipeline - rank - 1];
+}
+
+/** The block again for every micro-batch, six passes later. Only the order is kept: passes start as soon as they can. */
+function repeated(shape: ScheduleShape, rank: number, block: BuildingBlock): Pass[] {
+  const slots: { pass: Pass; slot: number }[] = [];
+  for (let microBatch = 0; microBatch < shape.microBatches; microBatch++) {
+    block.forEach((start, part) => {
+      const kind = part < 2 ? FORWARD : BACKWARD_INPUT;
+      const stage = stageOfRank(shape, rank, part === 0 || part === 3 ? 0 : 1);
+      slots.push({ pass: { kind, stage, microBatch }, slot: start + PASSES_PER_MICRO_BATCH * microBatch });
+    });
+  }
+  return slots.sort((a, b) => a.slot - b.slot).map(({ pass }) => pass);
+}
+
+/** DeepSeek's DualPipeV, as in PyTorch's ScheduleDualPipeV: in the steady phase every forward runs interleaved with a backward. */
+function dualPipeV(shape: ScheduleShape, rank: number): Pass[] {
+  const { pipeline } = shape;
+  const microBatches = Math.max(shape.microBatches, 2 * pipeline);
+  const below = pipeline - 1 - rank;
+  const list = new PassList(shape, rank);
+  for (let i = 0; i < 2 * below; i++) list.forward(0);
+  for (let i = 0; i <= rank; i++) {
+    list.forward(0);
+    list.forward(1);
+  }
+  for (let i = 0; i < below; i++) {
+    list.backward(1);
+    list.weight();
+    list.forward(1);
+  }
+  for (let i = 0; i < microBatches - 2 * pipeline + rank + 1; i++) {
+    // The last rank turns its own micro-batch around: interleaving the first pair there would only delay it.
+    list.forward(0, i === 0 && below === 0 ? FORWARD : PAIRED_FORWARD);
+    list.backward(1, BACKWARD);
+    list.forward(1, PAIRED_FORWARD);
+    list.backward(0, BACKWARD);
+  }
+  for (let i = 0; i < below; i++) {
+    list.backward(1, BACKWARD);
+    list.forward(1, PAIRED_FORWARD);
+    list.backward(0, BACKWARD);
+  }
+  const splitFrom = 2 * Math.floor((rank + 1) / 2) + (rank % 2 === 0 ? 1 : 0);
+  for (let i = 0; i < 2 * (rank + 1); i++)
+    list.backward(i % 2 === 0 ? 1 : 0, i >= splitFrom ? BACKWARD_INPUT : BACKWARD);
+  for (let i = 0; i < below; i++) {
+    list.weight();
+    list.backward(0);
+  }
+  return existing(shape, list.passes);
+}
+
+function existing({ microBatches }: ScheduleShape, order: readonly Pass[]): Pass[] {
+  return order.filter(({ microBatch }) => microBatch < microBatches);
+}

@@ -1,0 +1,137 @@
+/** The passes of all ranks as one list in which every pass stands behind those it waits for. */
+import {
+  activationLimit,
+  BACKWARD,
+  BACKWARD_INPUT,
+  BACKWARD_WEIGHT,
+  FORWARD,
+  limitKnowsWeightShare,
+  PAIRED_FORWARD,
+  passOrder,
+  weightsWait,
+  type Pass,
+} from './pass-order.ts';
+import { rankOfStage } from '../stages.ts';
+import type { ScheduleShape } from './schedule-input.ts';
+
+/** A schedule ready to be timed. Depends on the shape alone, so one plan serves every layout of that shape. */
+export interface PassPlan {
+  readonly kinds: Uint8Array;
+  readonly stages: Int32Array;
+  /** `stage * microBatches + microBatch`. */
+  readonly cells: Int32Array;
+  readonly ranks: Int32Array;
+  /** Rank of each virtual stage. */
+  readonly rankOfStage: Int32Array;
+  readonly weightsWait: boolean;
+  /** Activations a rank may hold before it runs weight passes first. */
+  readonly activationLimit: number;
+  /** Whether the limit counts what an input pass frees. */
+  readonly limitKnowsWeightShare: boolean;
+}
+
+/** Plans by shape. Owned by the caller: nothing is kept between calls that do not share it. */
+export interface PlanCache {
+  readonly plans: Map<string, PassPlan>;
+  /** Passes of all plans in `plans`. */
+  passes: number;
+}
+
+/** About 50 MB of plans; a search meets a few hundred shapes of a few thousand passes. */
+const CACHED_PASSES = 4_000_000;
+
+export function newPlanCache(): PlanCache {
+  return { plans: new Map(), passes: 0 };
+}
+
+export function planOf(shape: ScheduleShape, cache: PlanCache): PassPlan {
+  const { schedule, pipeline, chunks, microBatches, groupSize = 0, extraInFlight = 0 } = shape;
+  const key = `${schedule} ${pipeline} ${chunks} ${microBatches} ${groupSize} ${extraInFlight}`;
+  const known = cache.plans.get(key);
+  if (known !== undefined) return known;
+  const plan = newPlan(shape);
+  if (cache.passes + plan.kinds.length > CACHED_PASSES) {
+    cache.plans.clear();
+    cache.passes = 0;
+  }
+  cache.plans.set(key, plan);
+  cache.passes += plan.kinds.length;
+  return plan;
+}
+
+function newPlan(shape: ScheduleShape): PassPlan {
+  const { pipeline, chunks, microBatches } = shape;
+  const orders = Array.from({ length: pipeline }, (_, rank) => passOrder(shape, rank));
+  const length = orders.reduce((sum, order) => sum + order.length, 0);
+  const plan = {
+    kinds: new Uint8Array(length),
+    stages: new Int32Array(length),
+    cells: new Int32Array(length),
+    ranks: new Int32Array(length),
+    rankOfStage: Int32Array.from({ length: pipeline * chunks }, (_, stage) => rankOfStage(shape, stage)),
+    weightsWait: weightsWait(shape),
+    activationLimit: activationLimit(shape),
+    limitKnowsWeightShare: limitKnowsWeightShare(shape),
+  };
+  let next = 0;
+  for (const { kind, stage, microBatch, rank } of sequenced(shape, orders)) {
+    plan.kinds[next] = kind;
+    plan.stages[next] = stage;
+    plan.cells[next] = stage * microBatches + microBatch;
+    plan.ranks[next] = rank;
+    next++;
+  }
+  return plan;
+}
+
+/** Takes passes from every rank in turn for as long as what they wait for has been taken; pairs stay together. */
+function* sequenced(shape: ScheduleShape, orders: readonly (readonly Pass[])[]): Generator<Pass & { rank: number }> {
+  const taken = new Taken(shape);
+  const next = orders.map(() => 0);
+  let waiting = orders.reduce((sum, order) => sum + order.length, 0);
+  while (waiting > 0) {
+    const before = waiting;
+    for (const [rank, order] of orders.entries()) {
+      for (let at = next[rank] ?? 0; ; at++) {
+        next[rank] = at;
+        const pass = order[at];
+        if (pass === undefined || !taken.ready(pass)) break;
+        const partner = pass.kind === PAIRED_FORWARD ? order[at + 1] : undefined;
+        if (partner !== undefined && !taken.ready(partner)) break;
+        taken.take(pass);
+        waiting--;
+        yield { ...pass, rank };
+      }
+    }
+    if (waiting === before) throw new Error(`the passes of ${shape.schedule} wait for each other`);
+  }
+}
+
+/** Which passes have been sequenced. */
+class Taken {
+  private readonly microBatches: number;
+  private readonly lastStage: number;
+  private readonly forwards: Uint8Array;
+  private readonly backwards: Uint8Array;
+
+  constructor({ pipeline, chunks, microBatches }: ScheduleShape) {
+    this.microBatches = microBatches;
+    this.lastStage = pipeline * chunks - 1;
+    this.forwards = new Uint8Array(pipeline * chunks * microBatches);
+    this.backwards = new Uint8Array(pipeline * chunks * microBatches);
+  }
+
+  ready({ kind, stage, microBatch }: Pass): boolean {
+    const cell = stage * this.microBatches + microBatch;
+    if (kind === FORWARD || kind === PAIRED_FORWARD)
+      return stage === 0 || this.forwards[cell - this.microBatches] === 1;
+    if (kind === BACKWARD_WEIGHT) return this.backwards[cell] === 1;
+    return this.forwards[cell] === 1 && (stage === this.lastStage || this.backwards[cell + this.microBatches] === 1);
+  }
+
+  take({ kind, stage, microBatch }: Pass): void {
+    const cell = stage * this.microBatches + microBatch;
+    if (kind === FORWARD || kind === PAIRED_FORWARD) this.forwards[cell] = 1;
+    if (kind === BACKWARD || kind === BACKWARD_INPUT) this.backwards[cell] = 1;
+  }
+}

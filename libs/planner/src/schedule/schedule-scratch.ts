@@ -1,0 +1,27 @@
+/** What many simulations share so that none of them allocates: owned by the caller, not by the module. */
+import { newPlanCache, type PlanCache } from './pass-plan.ts';
+import { newRunBuffers, type RunBuffers } from './run-plan.ts';
+
+/** Buffers and plans; they grow to the largest schedule seen. One per thread. */
+export interface ScheduleScratch {
+  readonly cache: PlanCache;
+  readonly run: RunBuffers;
+  numbers: Float64Array;
+  chunks: Int16Array;
+}
+
+export function newScheduleScratch(): ScheduleScratch {
+  return { cache: newPlanCache(), run: newRunBuffers(), numbers: new Float64Array(0), chunks: new Int16Array(0) };
+}
+
+/** At least `length` numbers, holding whatever they held before. */
+export function numbersOf(scratch: ScheduleScratch, length: number): Float64Array {
+  if (scratch.numbers.length < length) scratch.numbers = new Float64Array(2 * length);
+  return scratch.numbers;
+}
+
+/** At least `length` chunk numbers, holding whatever they held before. */
+export function chunksOf(scratch: ScheduleScratch, length: number): Int16Array {
+  if (scratch.chunks.length < length) scratch.chunks = new Int16Array(2 * length);
+  return scratch.chunks;
+}
