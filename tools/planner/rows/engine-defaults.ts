@@ -90,8 +90,8 @@ export function hasFlashAttention({ engine, gpu }: StatedCells): boolean {
   return (timeOfEngine(engine) ?? undated) >= MODERN;
 }
 
-/** Gradients are kept and reduced in fp32 beside bf16 weights, except by recipes of the NeMo line; beside fp16 they stay in fp16. */
+/** Gradients are kept and reduced in fp32 beside bf16 weights, except by recipes of the NeMo line and InternEvo; beside fp16 they stay in fp16. */
 export function gradientBytesOf(engine: string, precision: Precision): 2 | 4 {
   if (precision === 'fp32') return 4;
-  return precision === 'fp16' || isNemoLine(engine) ? 2 : 4;
+  return precision === 'fp16' || isNemoLine(engine) || familyOfEngine(engine) === 'internevo' ? 2 : 4;
 }

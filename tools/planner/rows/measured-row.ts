@@ -156,6 +156,14 @@ function rowOf(record: Readonly<Record<string, string>>, line: number): Measured
   };
 }
 
+/**
+ * The source of a row by the prefix of its id: `bridge-perf-0012` is of `bridge-perf`. One digit numbers the parts of a source: `vtrain1` is
+ * of `vtrain`. The column `source` holds line numbers of a publication.
+ */
+export function sourceOfId(id: string): string {
+  return id.replace(/-\d+$/, '').replace(/(?<=[a-z])\d$/, '');
+}
+
 function isStated(name: Column): name is StatedColumn {
   return name !== 'quality' && !ANSWER_COLUMNS.some((answer) => answer === name);
 }

@@ -45,9 +45,14 @@ function kindOfRow(cells: StatedCells, sizes: Sizes): Kind {
     rmsNorm: gated,
     linearBias: !gated && !UNBIASED_PLAIN_FAMILIES.test(name),
     dropout: !gated && hasDropout(cells),
-    tiedEmbeddings: gated ? TIED_GATED_MODELS.test(name) : !UNTIED_PLAIN_FAMILIES.test(name),
+    tiedEmbeddings: gated ? TIED_GATED_MODELS.test(name) : !isUntied(name, cells.engine),
     learnedPositions: gated || NO_POSITION_TABLE.test(name) ? 0 : neededNumber(cells, 'seq_len'),
   };
+}
+
+/** Vocabulary parallelism compares methods on models whose embedding and output layer are two matrices, because its own needs them apart. */
+function isUntied(name: string, engine: string): boolean {
+  return UNTIED_PLAIN_FAMILIES.test(name) || familyOfEngine(engine) === 'vocabulary-parallel';
 }
 
 /** A variant of a preset keeps its kind; head width and layer pattern follow the printed sizes. */

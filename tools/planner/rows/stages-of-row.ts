@@ -73,7 +73,7 @@ function withShortLast(layers: number, count: number): readonly number[] {
 
 /**
  * Layers moved away from the last stage until the longest stage is shortest, by FLOPs: a layer counts 72 h + 12 s, the output layer 6 V
- * (per token and hidden unit; vocabulary parallelism, arXiv 2411.05288).
+ * (per token and hidden unit; vocabulary parallelism, arXiv 2411.05288). Longer stages stand last, where fewer micro-batches are in flight.
  */
 function redistributed(model: ModelShape, count: number): readonly number[] {
   const { layers, hiddenSize, vocabularySize } = model;
@@ -86,7 +86,7 @@ function redistributed(model: ModelShape, count: number): readonly number[] {
   const others = layers - best.last;
   const longer = others % (count - 1);
   const base = Math.floor(others / (count - 1));
-  return [...Array.from({ length: count - 1 }, (_, index) => base + (index < longer ? 1 : 0)), best.last];
+  return [...Array.from({ length: count - 1 }, (_, index) => base + (index >= count - 1 - longer ? 1 : 0)), best.last];
 }
 
 function withLayers(layers: readonly number[], model: ModelShape): readonly StagePart[] {

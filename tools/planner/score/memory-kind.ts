@@ -5,11 +5,11 @@ export const MEMORY_PEAKS = ['allocated', 'reserved', 'device'] as const;
 /** `torch.cuda.max_memory_allocated`, `max_memory_reserved`, or what nvidia-smi shows. */
 export type MemoryPeak = (typeof MEMORY_PEAKS)[number];
 
-/** Papers print the allocator's peak unless they say otherwise; chronicles and logs of operators note what nvidia-smi shows. */
+/** Papers print the allocator's peak unless they say otherwise; chronicles and monitors of operators note what nvidia-smi shows. */
 export function memoryPeakOf(memKind: string): MemoryPeak {
   if (/reserved/i.test(memKind)) return 'reserved';
   if (/allocated/i.test(memKind)) return 'allocated';
-  return /smi|as noted|GPU memory|percent/i.test(memKind) ? 'device' : 'allocated';
+  return /smi|as noted|GPU memory|percent|max over/i.test(memKind) ? 'device' : 'allocated';
 }
 
 const GIB = 2 ** 30;

@@ -1,6 +1,7 @@
 /** The score as text for a reader. */
 import { errorPct, errorStatistics, type ErrorStatistics } from './error-statistics.ts';
 import { memoryPeakOf } from './memory-kind.ts';
+import { sourceOfId } from '../rows/index.ts';
 import type { Grouping } from './options.ts';
 import type { PredictedRow, ScoredRows } from './score-rows.ts';
 import { countsOf, memoriesOf, timesOf, type Summary } from './summary.ts';
@@ -43,7 +44,7 @@ function timeTable(grouping: Grouping, rows: readonly PredictedRow[], files: Fil
 function groupOf({ row, run, isMoe }: PredictedRow, grouping: Grouping, files: FileOfRow): string {
   switch (grouping) {
     case 'source':
-      return sourceOf(row.id);
+      return sourceOfId(row.id);
     case 'gpu':
       return run.cluster.gpu.name;
     case 'stack':
@@ -55,11 +56,6 @@ function groupOf({ row, run, isMoe }: PredictedRow, grouping: Grouping, files: F
     case 'file':
       return files.get(row.id) ?? '';
   }
-}
-
-/** The prefix of an id names its source; `source` itself holds line numbers. */
-export function sourceOf(id: string): string {
-  return id.replace(/-\d+$/, '');
 }
 
 function overallTable(summary: Summary): readonly string[] {
@@ -181,4 +177,15 @@ function percent(value: number | null): string {
 
 function seconds(value: number): string {
   return value.toPrecision(4);
+}
+
+interface ConstantCounts {
+  readonly shared: number;
+  readonly perGpuType: number;
+  readonly perStack: number;
+  readonly total: number;
+}
+
+export function constantsLine({ shared, perGpuType, perStack, total }: ConstantCounts): string {
+  return `Constants of the time model: ${total} (${shared} shared, ${perGpuType} of GPU types, ${perStack} of software stacks).`;
 }

@@ -1,3 +1,4 @@
+import { plannedMemory } from '../testing/invented-predictor.ts';
 import { csvOf } from '../testing/invented-rows.ts';
 import { readRows } from '../rows/index.ts';
 import type { Predictor } from './predictor.ts';
@@ -5,20 +6,11 @@ import { reportLines } from './report.ts';
 import { scoreRows, type ScoredRows } from './score-rows.ts';
 import { summaryLine, summaryOf, type Summary } from './summary.ts';
 
-const GIB = 2 ** 30;
 const AB = new Set(['A', 'B']);
 const MOE = { experts: '8', topk: '2', model: 'MoE-invented' };
 
-/** Two seconds for every run with one pipeline stage, one for others; memory and verdict by micro-batch. */
-const invented: Predictor = {
-  stepTimeS: (run) => (run.layout.pipeline === 1 ? 2 : 1),
-  memory: (run) => ({
-    peakAllocatedBytes: run.layout.microBatchSize * GIB,
-    peakReservedBytes: run.layout.microBatchSize * 2 * GIB,
-    deviceUsedBytes: run.layout.microBatchSize * 3 * GIB,
-    verdict: run.layout.microBatchSize > 4 ? 'doesNotFit' : 'fits',
-  }),
-};
+/** Two seconds for every run with one pipeline stage, one for others. */
+const invented: Predictor = { stepTimeS: (run) => (run.layout.pipeline === 1 ? 2 : 1), memory: plannedMemory };
 
 function scored(changes: readonly Readonly<Record<string, string>>[], predictor = invented): ScoredRows {
   return scoreRows(readRows(csvOf(changes)), predictor, AB);

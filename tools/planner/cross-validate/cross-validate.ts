@@ -1,0 +1,63 @@
+/** How well does a model predict sources that its constants were not fitted on? */
+import type { RunFacts } from '@coxswain/planner';
+import { interpretRow, sourceOfId, type MeasuredRow } from '../rows/index.ts';
+import { quantile } from '../score/error-statistics.ts';
+import type { Predictor } from '../score/predictor.ts';
+import { scoreRows, type PredictedRow, type ScoredRows } from '../score/score-rows.ts';
+import { foldsBySource } from './folds.ts';
+
+/** A row with a measured time, as a fit reads it. */
+export interface TrainingRow {
+  readonly id: string;
+  readonly run: RunFacts;
+  readonly measuredS: number;
+}
+
+export interface CrossValidation {
+  readonly rows: readonly MeasuredRow[];
+  readonly qualities: ReadonlySet<string>;
+  readonly folds: number;
+  /** Learns from rows; called once per fold with the rows of all others. */
+  readonly learn: (training: readonly TrainingRow[], fold: number) => Predictor;
+}
+
+/** Every row predicted by what was learnt without its source. */
+export function crossValidate({ rows, qualities, folds, learn }: CrossValidation): ScoredRows {
+  const kept = rows.filter((row) => qualities.has(row.quality));
+  const foldOf = foldsBySource(
+    kept.map(({ id }) => id),
+    folds,
+  );
+  const scored = Array.from({ length: folds }, (_, fold) => {
+    const isLeftOut = (row: MeasuredRow): boolean => foldOf.get(sourceOfId(row.id)) === fold;
+    const predictor = learn(trainingRows(kept.filter((row) => !isLeftOut(row))), fold);
+    return scoreRows(kept.filter(isLeftOut), predictor, qualities);
+  });
+  return {
+    predicted: scored.flatMap(({ predicted }) => predicted),
+    unpredicted: scored.flatMap(({ unpredicted }) => unpredicted),
+  };
+}
+
+export function trainingRows(rows: readonly MeasuredRow[]): readonly TrainingRow[] {
+  return rows.flatMap((row) => {
+    const read = interpretRow(row);
+    return row.iterTimeS === undefined || 'unpredicted' in read
+      ? []
+      : [{ id: row.id, run: read.run, measuredS: row.iterTimeS }];
+  });
+}
+
+/** The same predictions after one scalar per source: each is divided by the median of predicted over measured times of its source. */
+export function withScalarPerSource({ predicted, unpredicted }: ScoredRows): ScoredRows {
+  const bySource = Map.groupBy(predicted, ({ row }) => sourceOfId(row.id));
+  return { unpredicted, predicted: [...bySource.values()].flatMap(rescaled) };
+}
+
+function rescaled(rows: readonly PredictedRow[]): readonly PredictedRow[] {
+  const logarithms = rows.flatMap(({ time }) => (time === undefined ? [] : [Math.log(time.predicted / time.measured)]));
+  const scalar = Math.exp(quantile(logarithms, 0.5) ?? 0);
+  return rows.map((row) =>
+    row.time === undefined ? row : { ...row, time: { ...row.time, predicted: row.time.predicted / scalar } },
+  );
+}

@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { csvOf } from '../testing/invented-rows.ts';
+import { readMeasurements } from './measurement-files.ts';
+
+describe('files of measurements', () => {
+  let directory: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'measurements-'));
+  });
+
+  afterEach(() => {
+    rmSync(directory, { recursive: true });
+  });
+
+  function file(name: string, content: string): string {
+    const path = join(directory, name);
+    writeFileSync(path, content);
+    return path;
+  }
+
+  it('are read together, and each row knows its file', () => {
+    const { rows, files } = readMeasurements([
+      file('a.csv', csvOf([{ id: 'a' }])),
+      file('b.csv', csvOf([{ id: 'b' }])),
+    ]);
+    expect(rows.map(({ id }) => id)).toEqual(['a', 'b']);
+    expect([...files]).toEqual([
+      ['a', 'a.csv'],
+      ['b', 'b.csv'],
+    ]);
+  });
+
+  it('must not share ids', () => {
+    const [a, b] = [file('a.csv', csvOf([{ id: 'x' }])), file('b.csv', csvOf([{ id: 'x' }]))];
+    expect(() => readMeasurements([a, b])).toThrow('b.csv: line 2, column id: x stands in a.csv too');
+  });
+
+  it('must exist', () => {
+    expect(() => readMeasurements([join(directory, 'none.csv')])).toThrow('none.csv cannot be read: there is no ');
+  });
+
+  it('are named when they are wrong', () => {
+    const path = file('wrong.csv', csvOf([{ iter_time_s: 'x' }]));
+    expect(() => readMeasurements([path])).toThrow('wrong.csv: line 2, column iter_time_s: "x"');
+  });
+});

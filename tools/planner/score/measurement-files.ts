@@ -1,0 +1,45 @@
+/** Reads files of measurements that a user names on the command line. */
+import { readFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { MeasurementsError, readRows, type MeasuredRow } from '../rows/index.ts';
+
+export interface MeasurementFiles {
+  readonly rows: readonly MeasuredRow[];
+  /** Name of the file by row id. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+/** @throws Error that names file, line and column of what is wrong */
+export function readMeasurements(paths: readonly string[]): MeasurementFiles {
+  const files = new Map<string, string>();
+  const rows = paths.flatMap((path) => {
+    const read = rowsOfFile(path);
+    for (const { id, line } of read) {
+      const other = files.get(id);
+      if (other !== undefined) throw new Error(`${path}: line ${line}, column id: ${id} stands in ${other} too`);
+    }
+    for (const { id } of read) files.set(id, basename(path));
+    return read;
+  });
+  return { rows, files };
+}
+
+function rowsOfFile(path: string): readonly MeasuredRow[] {
+  const text = textOf(path);
+  try {
+    return readRows(text);
+  } catch (error) {
+    throw error instanceof MeasurementsError ? new Error(`${path}: ${error.message}`) : error;
+  }
+}
+
+/** npm runs scripts in the root of the repository; a relative path means the directory in which npm was called. */
+export function textOf(file: string): string {
+  const path = resolve(process.env['INIT_CWD'] ?? process.cwd(), file);
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    throw new Error(`${file} cannot be read: ${missing ? `there is no ${path}` : String(error)}`);
+  }
+}
