@@ -138,9 +138,9 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     name: 'v100-class',
     title: 'V100-class GPU of an unnamed test machine',
     aliases: ['GPU not stated', 'GPU not stated (V100-class)', 'GPU not stated in doc (OneFlow CI, V100-class)'],
-    memoryGib: 16160 / 1024,
+    memoryGib: 32510 / 1024,
     usdPerHour: 0.6,
-    assumed: [...V100.assumed, 'the GPU itself: its owner published times without naming it'],
+    assumed: [...V100.assumed, 'the GPU itself, published without a name; 32 GB, because it ran layouts that need 23'],
   },
   {
     ...A100,
