@@ -1,0 +1,130 @@
+/** Which layouts are worth keeping: the best few by the objective, and the Pareto front of time and memory. */
+import type { LayoutPoint } from '../facts.ts';
+import type { Objective } from '../plan-types.ts';
+
+/** A layout whose time and memory are known. `order` numbers layouts as the space lists them, and settles what is otherwise equal. */
+export interface MeasuredLayout {
+  readonly point: LayoutPoint;
+  readonly gpus: number;
+  readonly stepTimeS: number;
+  readonly peakBytes: number;
+  readonly order: number;
+}
+
+/** What an objective ranks by, most important first; of cost the price of a GPU is a common factor. */
+export function rankingOf(objective: Objective, layout: Omit<MeasuredLayout, 'point'>): readonly number[] {
+  const { gpus, stepTimeS, peakBytes, order } = layout;
+  switch (objective) {
+    case 'time':
+      return [stepTimeS, peakBytes, gpus, order];
+    case 'cost':
+      return [stepTimeS * gpus, stepTimeS, peakBytes, order];
+    case 'gpus':
+      return [gpus, stepTimeS, peakBytes, order];
+    case 'memory':
+      return [peakBytes, stepTimeS, gpus, order];
+  }
+}
+
+function isBefore(left: readonly number[], right: readonly number[]): boolean {
+  for (let index = 0; index < left.length; index++) {
+    const difference = (left[index] ?? 0) - (right[index] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+/** The best `size` layouts of those offered. */
+export class BestLayouts {
+  readonly #objective: Objective;
+  readonly #size: number;
+  #kept: { readonly layout: MeasuredLayout; readonly ranking: readonly number[] }[] = [];
+
+  constructor(objective: Objective, size: number) {
+    this.#objective = objective;
+    this.#size = size;
+  }
+
+  /** Whether a layout that takes at least this much cannot be among the best any more. */
+  excludes(timeBoundS: number, bytesBound: number, gpus: number): boolean {
+    const last = this.#kept.length < this.#size ? undefined : this.#kept.at(-1);
+    if (last === undefined) return false;
+    const bound = rankingOf(this.#objective, { gpus, stepTimeS: timeBoundS, peakBytes: bytesBound, order: -1 });
+    return isBefore(last.ranking, bound);
+  }
+
+  offer(layout: MeasuredLayout): void {
+    const ranking = rankingOf(this.#objective, layout);
+    const at = this.#kept.findIndex((kept) => isBefore(ranking, kept.ranking));
+    if (at < 0 && this.#kept.length >= this.#size) return;
+    this.#kept.splice(at < 0 ? this.#kept.length : at, 0, { layout, ranking });
+    this.#kept.length = Math.min(this.#kept.length, this.#size);
+  }
+
+  get layouts(): readonly MeasuredLayout[] {
+    return this.#kept.map((kept) => kept.layout);
+  }
+}
+
+/** Layouts on the front may take up to this many times the step time of the fastest one on as many GPUs. */
+export const FRONT_SLOWDOWN = 2;
+
+/** Layouts of one GPU count of which no other is at least as fast and as small; of two equal ones the first of the space. */
+export class ParetoFront {
+  /** Ascending in time, so descending in memory. */
+  #front: MeasuredLayout[] = [];
+  #fastestS = Infinity;
+
+  /** Whether no layout that takes at least this much can be on the front. */
+  excludes(timeBoundS: number, bytesBound: number): boolean {
+    if (timeBoundS > FRONT_SLOWDOWN * this.#fastestS) return true;
+    const rival = this.#smallestWithin(timeBoundS);
+    if (rival === undefined) return false;
+    return rival.peakBytes < bytesBound || (rival.peakBytes === bytesBound && rival.stepTimeS < timeBoundS);
+  }
+
+  offer(layout: MeasuredLayout): void {
+    this.#fastestS = Math.min(this.#fastestS, layout.stepTimeS);
+    const rival = this.#smallestWithin(layout.stepTimeS);
+    if (rival !== undefined && rival.peakBytes <= layout.peakBytes) {
+      const equal = rival.peakBytes === layout.peakBytes && rival.stepTimeS === layout.stepTimeS;
+      if (!equal || rival.order < layout.order) return;
+    }
+    const from = this.#firstSlowerOrEqual(layout.stepTimeS);
+    let to = from;
+    while (to < this.#front.length && (this.#front[to]?.peakBytes ?? 0) >= layout.peakBytes) to++;
+    this.#front.splice(from, to - from, layout);
+  }
+
+  get layouts(): readonly MeasuredLayout[] {
+    return this.#front.filter((layout) => layout.stepTimeS <= FRONT_SLOWDOWN * this.#fastestS);
+  }
+
+  /** The layout of least memory among those that take at most `timeS`. */
+  #smallestWithin(timeS: number): MeasuredLayout | undefined {
+    let low = 0;
+    let high = this.#front.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#front[middle]?.stepTimeS ?? Infinity) <= timeS) low = middle + 1;
+      else high = middle;
+    }
+    return this.#front[low - 1];
+  }
+
+  #firstSlowerOrEqual(timeS: number): number {
+    let at = 0;
+    while (at < this.#front.length && (this.#front[at]?.stepTimeS ?? Infinity) < timeS) at++;
+    return at;
+  }
+}
+
+/** The front over several GPU counts: fewer GPUs are a gain as well. Fastest first. */
+export function frontOverGpuCounts(fronts: readonly (readonly MeasuredLayout[])[]): readonly MeasuredLayout[] {
+  const all = fronts.flat();
+  const dominates = (rival: MeasuredLayout, layout: MeasuredLayout): boolean =>
+    rival.gpus < layout.gpus && rival.stepTimeS <= layout.stepTimeS && rival.peakBytes <= layout.peakBytes;
+  return all
+    .filter((layout) => !all.some((rival) => dominates(rival, layout)))
+    .sort((a, b) => a.stepTimeS - b.stepTimeS || a.gpus - b.gpus || a.order - b.order);
+}

@@ -1,0 +1,103 @@
+import { ModelShape } from '@coxswain/layout';
+import fc from 'fast-check';
+import { OBJECTIVES, type PinnedAxes } from '../plan-types.ts';
+import { gpuOf } from '../presets/index.ts';
+import { enumerateLayouts, stirredModels } from '../testing/search-models.ts';
+import { BestLayouts, ParetoFront } from './kept-layouts.ts';
+import { newTally, searchLayouts } from './search-layouts.ts';
+import type { SpaceFacts } from './search-space.ts';
+
+const DENSE = ModelShape.parse({
+  layers: 4,
+  hiddenSize: 64,
+  ffnHiddenSize: 256,
+  attentionHeads: 4,
+  keyValueHeads: 4,
+  headDim: 16,
+  vocabularySize: 128,
+  gatedMlp: true,
+});
+const MOE = ModelShape.parse({ ...DENSE, experts: { count: 4, topK: 2, ffnHiddenSize: 64 } });
+
+const spaces = fc.record({
+  model: fc.constantFrom(DENSE, MOE),
+  gpus: fc.constantFrom(1, 2, 4, 6, 8),
+  globalBatchSize: fc.constantFrom(4, 6, 8),
+  gpusPerNode: fc.constantFrom(2, 8),
+  flashAttention: fc.boolean(),
+  // Each choice is searched or pinned, so that the spaces stay small enough for plain enumeration.
+  pinned: fc.constantFrom<PinnedAxes>(
+    { context: 1, rankOrder: 'tp-cp-dp-pp', partition: 'balanced' },
+    { tensor: 2, recompute: 'half', microBatchSize: 1 },
+    { zeroStage: 1, recompute: 'none', rankOrder: 'tp-cp-dp-pp' },
+    { schedule: 'interleaved-1f1b', offloadOptimizer: 0, context: 1, expertTensor: 1 },
+    { pipeline: 2, microBatchSize: 2, zeroStage: 3 },
+  ),
+});
+
+const spaceOf = (from: typeof spaces extends fc.Arbitrary<infer T> ? T : never): SpaceFacts => ({
+  model: from.model,
+  cluster: {
+    gpu: gpuOf('h100'),
+    gpus: from.gpus,
+    gpusPerNode: from.gpusPerNode,
+    scaleUpDomainGpus: from.gpusPerNode,
+    scaleOutGbPerS: 50,
+    nicKind: 'infiniband',
+  },
+  globalBatchSize: from.globalBatchSize,
+  flashAttention: from.flashAttention,
+  pinned: from.pinned,
+  allow: { schedules: ['1f1b', 'interleaved-1f1b', 'zbv'] },
+});
+
+const questions = fc.record({
+  from: spaces,
+  seed: fc.nat(1_000_000),
+  objective: fc.constantFrom(...OBJECTIVES),
+  top: fc.integer({ min: 1, max: 12 }),
+  peakBytes: fc.constantFrom(20, 35, Infinity),
+  stepTimeS: fc.constantFrom(30, Infinity),
+});
+
+function answerOf(space: SpaceFacts, asked: Omit<Parameters<typeof check>[0], 'from'>) {
+  const models = stirredModels(space, asked.seed);
+  const best = new BestLayouts(asked.objective, asked.top);
+  const front = new ParetoFront();
+  const tally = newTally();
+  const limits = { peakBytes: asked.peakBytes, stepTimeS: asked.stepTimeS };
+  searchLayouts({ space, models, limits, best, front, tally, smallestFirst: asked.objective === 'memory' });
+  return { models, limits, best: best.layouts, front: front.layouts, tally };
+}
+
+function check(asked: typeof questions extends fc.Arbitrary<infer T> ? T : never): void {
+  const space = spaceOf(asked.from);
+  const found = answerOf(space, asked);
+  const plain = enumerateLayouts(space, found.models, { ...asked, limits: found.limits });
+  expect(found.best).toEqual(plain.best);
+  expect(found.front).toEqual(plain.front);
+  const { tally } = found;
+  const ruledOut = [...tally.ruledOut.values()].reduce((sum, rule) => sum + rule.count, 0);
+  expect(tally.enumerated).toBe(plain.all);
+  expect(ruledOut + tally.bounded + tally.repeated + tally.timed).toBe(plain.all);
+  expect(tally.timed).toBeLessThanOrEqual(plain.possible);
+}
+
+describe('the search', () => {
+  it('finds the same best layouts and the same Pareto front as plain enumeration, for every objective and limit', () => {
+    fc.assert(fc.property(questions, check), { numRuns: 25 });
+  });
+
+  it('measures fewer layouts than there are', () => {
+    const space = spaceOf({
+      model: DENSE,
+      gpus: 8,
+      globalBatchSize: 8,
+      gpusPerNode: 8,
+      flashAttention: true,
+      pinned: {},
+    });
+    const { tally } = answerOf(space, { seed: 1, objective: 'time', top: 1, peakBytes: Infinity, stepTimeS: Infinity });
+    expect(tally.bounded).toBeGreaterThan(tally.timed);
+  });
+});

@@ -1,0 +1,329 @@
+/**
+ * Which layouts does the search choose from?
+ *
+ * For one model, batch and number of GPUs the space is every combination of
+ *
+ * - tensor x context x pipeline x data = GPUs, each a divisor of it;
+ * - expert (divisors of the number of experts) and expert tensor (divisors of tensor), for models with experts;
+ * - micro-batch: every divisor of a replica's batch up to 64; a batch that data parallelism does not divide leaves micro-batch 1, which the
+ *   rules then refuse;
+ * - context algorithm (ring, all-gather, Ulysses) where context > 1;
+ * - rank order: tensor innermost, then context, data and pipeline in any order, of which those that put the same members of every group into
+ *   every network tier count once; with experts the pipeline stays outermost, because both grids must fold inside one stage;
+ * - ZeRO stage 0 to 3, where there is anything to shard; from stage 1 on the states of all data and context ranks, or only of those that share
+ *   a tier (HSDP);
+ * - recomputation by the named policies of `RECOMPUTE_POLICIES`; core attention only without FlashAttention;
+ * - optimizer states in host memory: none, half or all, from ZeRO 1 on; activations in host memory: none or all, without a pipeline and
+ *   without recomputation;
+ * - with a pipeline: every schedule; interleaved with 2 to 16 chunks as layers allow, V-shaped ones with their 2; layers cut by the rules of
+ *   `PARTITIONS`, equal cuts counting once.
+ *
+ * What the engine should do anyway is not searched: sequence parallelism with tensor > 1; overlap of gradient reduction and parameter gathering.
+ * The search never answers with anything outside of this space, and with nothing less than the best inside it.
+ */
+import type { ModelShape } from '@coxswain/layout';
+import {
+  RANK_ORDERS,
+  SCHEDULES,
+  type ClusterFacts,
+  type LayoutPoint,
+  type RankOrder,
+  type RecomputeModule,
+  type Schedule,
+} from '../facts.ts';
+import {
+  CONTEXT_ALGORITHMS,
+  PARTITIONS,
+  RECOMPUTE_POLICIES,
+  ZERO_STAGES,
+  type AllowedChoices,
+  type Partition,
+  type PinnedAxes,
+  type RecomputePolicy,
+} from '../plan-types.ts';
+import { isVShaped } from '../stages.ts';
+import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
+
+/** What the space depends on. */
+export interface SpaceFacts {
+  readonly model: ModelShape;
+  /** Its `gpus` are all used. */
+  readonly cluster: ClusterFacts;
+  readonly globalBatchSize: number;
+  readonly flashAttention: boolean;
+  readonly pinned: PinnedAxes;
+  readonly allow: AllowedChoices;
+}
+
+/** Where a layer's weights and tokens go: the first level of the search. */
+export interface Mesh {
+  readonly tensor: number;
+  readonly context: number;
+  readonly pipeline: number;
+  readonly data: number;
+  readonly expert: number;
+  readonly expertTensor: number;
+  readonly microBatchSize: number;
+  readonly contextAlgorithm: LayoutPoint['contextAlgorithm'];
+  readonly rankOrder: RankOrder;
+}
+
+/** What a rank keeps of states and activations: the second level. */
+export interface StateChoice {
+  readonly zeroStage: LayoutPoint['zeroStage'];
+  readonly shardGroup: number;
+  readonly recompute: RecomputePolicy;
+  readonly offloadOptimizer: number;
+  readonly offloadActivations: number;
+}
+
+/** How layers are cut and micro-batches flow: the third level. */
+export interface PipelineChoice {
+  readonly schedule: Schedule;
+  readonly chunks: number;
+  readonly partition: Partition;
+}
+
+const MAX_MICRO_BATCH = 64;
+const MAX_CHUNKS = 16;
+const OPTIMIZER_SHARES = [0, 0.5, 1];
+
+export function divisorsOf(whole: number): readonly number[] {
+  const divisors: number[] = [];
+  for (let divisor = 1; divisor * divisor <= whole; divisor++) {
+    if (whole % divisor !== 0) continue;
+    divisors.push(divisor);
+    if (divisor * divisor !== whole) divisors.push(whole / divisor);
+  }
+  return divisors.sort((a, b) => a - b);
+}
+
+/** The pinned value alone, or the choices that are allowed. */
+function choicesOf<T>(pinned: T | undefined, allowed: readonly T[] | undefined, all: readonly T[]): readonly T[] {
+  if (pinned !== undefined) return [pinned];
+  return allowed === undefined ? all : all.filter((choice) => allowed.includes(choice));
+}
+
+/** Dense grids in ascending order of tensor, context and pipeline. */
+export function denseGridsOf(space: SpaceFacts): readonly Pick<Mesh, 'tensor' | 'context' | 'pipeline' | 'data'>[] {
+  const { pinned } = space;
+  const { gpus } = space.cluster;
+  const grids: Pick<Mesh, 'tensor' | 'context' | 'pipeline' | 'data'>[] = [];
+  const isOpen = (value: number, wanted: number | undefined): boolean => wanted === undefined || wanted === value;
+  for (const tensor of divisorsOf(gpus)) {
+    if (!isOpen(tensor, pinned.tensor)) continue;
+    for (const context of divisorsOf(gpus / tensor)) {
+      if (!isOpen(context, pinned.context)) continue;
+      for (const pipeline of divisorsOf(gpus / (tensor * context))) {
+        if (!isOpen(pipeline, pinned.pipeline)) continue;
+        const data = gpus / (tensor * context * pipeline);
+        if (isOpen(data, pinned.data)) grids.push({ tensor, context, pipeline, data });
+      }
+    }
+  }
+  return grids;
+}
+
+export function expertGridsOf(
+  space: SpaceFacts,
+  grid: Pick<Mesh, 'tensor'>,
+): readonly Pick<Mesh, 'expert' | 'expertTensor'>[] {
+  const { experts } = space.model;
+  if (experts === undefined) return [{ expert: 1, expertTensor: 1 }];
+  const { pinned } = space;
+  return choicesOf(pinned.expert, undefined, divisorsOf(experts.count)).flatMap((expert) =>
+    choicesOf(pinned.expertTensor, undefined, divisorsOf(grid.tensor)).map((expertTensor) => ({
+      expert,
+      expertTensor,
+    })),
+  );
+}
+
+export function microBatchSizesOf(space: SpaceFacts, grid: Pick<Mesh, 'data'>): readonly number[] {
+  const replicaBatch = space.globalBatchSize / grid.data;
+  const divisors = Number.isInteger(replicaBatch) ? divisorsOf(replicaBatch) : [1];
+  return choicesOf(
+    space.pinned.microBatchSize,
+    undefined,
+    divisors.filter((size) => size <= MAX_MICRO_BATCH),
+  );
+}
+
+export function contextAlgorithmsOf(
+  space: SpaceFacts,
+  grid: Pick<Mesh, 'context'>,
+): readonly LayoutPoint['contextAlgorithm'][] {
+  if (grid.context === 1) return ['ring'];
+  return choicesOf(space.pinned.contextAlgorithm, space.allow.contextAlgorithms, CONTEXT_ALGORITHMS);
+}
+
+export function rankOrdersOf(
+  space: SpaceFacts,
+  grid: Pick<Mesh, 'tensor' | 'context' | 'pipeline' | 'data'>,
+): readonly RankOrder[] {
+  const orders = choicesOf(space.pinned.rankOrder, space.allow.rankOrders, RANK_ORDERS);
+  const folding = space.model.experts === undefined ? orders : orders.filter((order) => order.endsWith('pp'));
+  return distinctRankOrders(grid, space.cluster, folding);
+}
+
+/** Ascending in what is sharded, recomputed and offloaded. */
+export function stateChoicesOf(space: SpaceFacts, mesh: Mesh): readonly StateChoice[] {
+  const { pinned, allow } = space;
+  const replicas = mesh.data * mesh.context;
+  const allowedStages = allow.zeroStages ?? ZERO_STAGES;
+  const stages = ZERO_STAGES.filter((stage) =>
+    pinned.zeroStage === undefined ? allowedStages.includes(stage) : stage === pinned.zeroStage,
+  ).filter((stage) => stage === 0 || replicas > 1 || pinned.zeroStage !== undefined);
+  const policies = choicesOf(pinned.recompute, allow.recompute, RECOMPUTE_POLICIES).filter(
+    (policy) => policy !== 'core-attention' || !space.flashAttention || pinned.recompute !== undefined,
+  );
+  const offloads = allow.offload !== false;
+  const groups = shardGroupsOf(space, mesh);
+  const choices: StateChoice[] = [];
+  for (const zeroStage of stages) {
+    const optimizerShares = offloads && zeroStage >= 1 ? OPTIMIZER_SHARES : [0];
+    for (const shardGroup of zeroStage === 0 ? [replicas] : groups) {
+      for (const recompute of policies) {
+        for (const offloadOptimizer of choicesOf(pinned.offloadOptimizer, undefined, optimizerShares)) {
+          const mayOffload = offloads && mesh.pipeline === 1 && recompute === 'none';
+          const shares = mayOffload ? [0, 1] : [0];
+          for (const offloadActivations of choicesOf(pinned.offloadActivations, undefined, shares)) {
+            choices.push({ zeroStage, shardGroup, recompute, offloadOptimizer, offloadActivations });
+          }
+        }
+      }
+    }
+  }
+  return choices;
+}
+
+function shardGroupsOf(space: SpaceFacts, mesh: Mesh): readonly number[] {
+  const replicas = mesh.data * mesh.context;
+  if (space.pinned.shardGroup !== undefined) return [space.pinned.shardGroup];
+  const inTiers = denseRanksInTiers(mesh, mesh.rankOrder, space.cluster);
+  return [...new Set([replicas, ...inTiers.filter((size) => size > 1 && replicas % size === 0)])].sort((a, b) => b - a);
+}
+
+/** Without a pipeline there is nothing to schedule. */
+export function pipelineChoicesOf(space: SpaceFacts, mesh: Pick<Mesh, 'pipeline'>): readonly PipelineChoice[] {
+  const { pinned, allow } = space;
+  if (mesh.pipeline === 1) return [{ schedule: '1f1b', chunks: 1, partition: 'even' }];
+  const { layers } = space.model;
+  const partitions = choicesOf(pinned.partition, allow.partitions, PARTITIONS);
+  const choices: PipelineChoice[] = [];
+  for (const schedule of choicesOf(pinned.schedule, allow.schedules, SCHEDULES)) {
+    for (const chunks of chunksOf(schedule)) {
+      if (pinned.chunks !== undefined && pinned.chunks !== chunks) continue;
+      if (chunks > 1 && mesh.pipeline * chunks > layers) continue;
+      for (const partition of partitions) choices.push({ schedule, chunks, partition });
+    }
+  }
+  return choices;
+}
+
+const SEVERAL_CHUNKS: readonly number[] = Array.from({ length: MAX_CHUNKS - 1 }, (_, index) => index + 2);
+
+function chunksOf(schedule: Schedule): readonly number[] {
+  if (schedule === 'interleaved-1f1b') return SEVERAL_CHUNKS;
+  return isVShaped(schedule) ? [2] : [1];
+}
+
+/** The point of the first two levels, with one chunk of even stages on plain 1F1B until the third level says otherwise. */
+export function pointOfMesh(mesh: Mesh): LayoutPoint {
+  return {
+    tensor: mesh.tensor,
+    context: mesh.context,
+    pipeline: mesh.pipeline,
+    data: mesh.data,
+    shardGroup: mesh.data * mesh.context,
+    expert: mesh.expert,
+    expertTensor: mesh.expertTensor,
+    rankOrder: mesh.rankOrder,
+    sequenceParallel: mesh.tensor > 1,
+    contextAlgorithm: mesh.contextAlgorithm,
+    schedule: '1f1b',
+    chunks: 1,
+    vocabulary: 'end-stages',
+    vocabularyBarriers: 1,
+    zeroStage: 0,
+    zeroImplementation: 'ddp',
+    recompute: 'none',
+    recomputeModules: [],
+    offloadOptimizer: 0,
+    offloadActivations: 0,
+    offloadWeights: 0,
+    microBatchSize: mesh.microBatchSize,
+    overlapTensor: false,
+    overlapGradReduce: true,
+    overlapParamGather: true,
+    overlapExpert: false,
+    dispatcher: 'alltoall',
+    cudaGraphs: 'none',
+  };
+}
+
+const IMPLEMENTATION_OF_STAGE = ['ddp', 'distopt', 'fsdp', 'fsdp'] as const;
+
+export function withStates(point: LayoutPoint, states: StateChoice, model: ModelShape): LayoutPoint {
+  return {
+    ...point,
+    zeroStage: states.zeroStage,
+    zeroImplementation: IMPLEMENTATION_OF_STAGE[states.zeroStage],
+    shardGroup: states.shardGroup,
+    recompute: modeOf(states.recompute),
+    recomputeModules: modulesOf(states.recompute, model),
+    offloadOptimizer: states.offloadOptimizer,
+    offloadActivations: states.offloadActivations,
+  };
+}
+
+function modeOf(policy: RecomputePolicy): LayoutPoint['recompute'] {
+  if (policy === 'none') return 'none';
+  return policy === 'half' || policy === 'full' ? 'full' : 'selective';
+}
+
+/** What each policy drops of the blocks that the model has. */
+function modulesOf(policy: RecomputePolicy, model: ModelShape): readonly RecomputeModule[] {
+  const has = modelModules(model);
+  switch (policy) {
+    case 'none':
+    case 'half':
+    case 'full':
+      return has.nothing;
+    case 'core-attention':
+      return has.coreAttention;
+    case 'norms':
+      return has.norms;
+    case 'mlp':
+      return has.mlp;
+  }
+}
+
+interface ModelModules {
+  readonly nothing: readonly RecomputeModule[];
+  readonly coreAttention: readonly RecomputeModule[];
+  readonly norms: readonly RecomputeModule[];
+  readonly mlp: readonly RecomputeModule[];
+}
+
+const modulesOfModels = new WeakMap<ModelShape, ModelModules>();
+
+/** One list per model and policy, so that a search makes no list per layout. */
+function modelModules(model: ModelShape): ModelModules {
+  const known = modulesOfModels.get(model);
+  if (known !== undefined) return known;
+  const pattern = model.layerPattern;
+  const hasMlp = pattern === undefined ? model.ffnHiddenSize > 0 : pattern.includes('-');
+  const latent: readonly RecomputeModule[] = model.latentAttention === undefined ? [] : ['mla_up_proj'];
+  const activation: readonly RecomputeModule[] = model.experts === undefined ? [] : ['moe_act'];
+  const experts: readonly RecomputeModule[] = model.experts === undefined ? [] : ['moe'];
+  const mlp: readonly RecomputeModule[] = hasMlp ? ['mlp'] : [];
+  const modules: ModelModules = {
+    nothing: [],
+    coreAttention: ['core_attn'],
+    norms: ['layernorm', ...latent, ...activation],
+    mlp: ['layernorm', ...latent, ...mlp, ...experts],
+  };
+  modulesOfModels.set(model, modules);
+  return modules;
+}

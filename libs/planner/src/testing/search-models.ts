@@ -1,0 +1,119 @@
+import { stagePartsOf } from '../stages.ts';
+import type { LayoutPoint } from '../facts.ts';
+import { FRONT_SLOWDOWN, rankingOf, type MeasuredLayout } from '../search/kept-layouts.ts';
+import { decidedPoint, meshesOf, orderOf, type LayoutModels, type SearchLimits } from '../search/search-layouts.ts';
+import { pipelineChoicesOf, pointOfMesh, stateChoicesOf, withStates, type SpaceFacts } from '../search/search-space.ts';
+import { balancedLayerCounts, StageCuts } from '../search/stage-cuts.ts';
+import type { Objective } from '../plan-types.ts';
+
+/**
+ * Models of which nothing is known but that their bounds hold: time and memory follow the layout roughly and are then stirred, so that no
+ * regularity helps a search that prunes too much. Whole seconds and bytes make ties, which must be settled as plain enumeration settles them.
+ */
+export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
+  const smooth = (point: LayoutPoint): { timeS: number; bytes: number } => {
+    const microBatches = space.globalBatchSize / (point.data * point.microBatchSize);
+    const work =
+      (space.model.layers * point.microBatchSize * microBatches) / (point.tensor * point.context * point.pipeline);
+    const activations = (point.microBatchSize * space.model.layers) / (point.tensor * point.context);
+    return { timeS: 4 * work, bytes: activations + 40 / (point.tensor * point.pipeline) };
+  };
+  const stirOf = (point: LayoutPoint, salt: number): number => {
+    const text =
+      `${point.tensor}.${point.context}.${point.pipeline}.${point.expert}.${point.expertTensor}.${point.microBatchSize}` +
+      `${point.rankOrder}${point.contextAlgorithm}${point.zeroStage}${point.shardGroup}${point.recompute}` +
+      `${point.recomputeModules.length}${point.recomputeLayersPerChunk}.${point.offloadOptimizer}.${point.offloadActivations}` +
+      `${point.schedule}${point.chunks}${point.vocabulary}${point.stages?.map((stage) => stage.layers).join('')}`;
+    let hash = seed + salt;
+    for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 16777619);
+    return (hash >>> 8) % 24;
+  };
+  return {
+    refusalOf: (point) => {
+      if (point.tensor * point.context > 4) return { rule: 'narrow', message: 'tensor times context is at most 4' };
+      if (point.data > 1 && space.globalBatchSize % (point.data * point.microBatchSize) !== 0) {
+        return { rule: 'batch', message: 'the batch does not divide' };
+      }
+      const isGiven = point.zeroStage >= 2 && point.pipeline > 1 && point.recompute === 'full';
+      return isGiven ? { rule: 'deep', message: 'no full recomputation with ZeRO 2 in a pipeline' } : undefined;
+    },
+    balancedStages: (point) => {
+      const counts = balancedLayerCounts({
+        layersS: Array.from({ length: space.model.layers }, () => 1),
+        embeddingS: 0.5,
+        lossS: 1.5,
+        speeds: Array.from({ length: point.pipeline * point.chunks }, () => 1),
+      });
+      const even = stagePartsOf(space.model, { ...point, vocabulary: 'end-stages' });
+      return even.map((stage, index) => ({ ...stage, layers: counts[index] ?? 0 }));
+    },
+    timeBoundS: (point) => Math.floor(smooth(point).timeS),
+    bytesBound: (point) => Math.floor(smooth(point).bytes),
+    stepTimeS: (point) => Math.floor(smooth(point).timeS) + stirOf(point, 1),
+    peakBytes: (point) => Math.floor(smooth(point).bytes) + stirOf(point, 2),
+  };
+}
+
+export interface Enumerated {
+  readonly best: readonly MeasuredLayout[];
+  readonly front: readonly MeasuredLayout[];
+  /** Layouts of the space, repeated ones included, and those that are legal, fit and meet the deadline. */
+  readonly all: number;
+  readonly possible: number;
+}
+
+/** The answer of plain enumeration: every layout is measured, sorted and compared with every other. */
+export function enumerateLayouts(
+  space: SpaceFacts,
+  models: LayoutModels,
+  asked: { readonly limits: SearchLimits; readonly objective: Objective; readonly top: number },
+): Enumerated {
+  const cuts = new StageCuts(space.model);
+  const possible: MeasuredLayout[] = [];
+  let all = 0;
+  let meshIndex = 0;
+  for (const mesh of meshesOf(space)) {
+    meshIndex++;
+    for (const [stateIndex, choice] of stateChoicesOf(space, mesh).entries()) {
+      for (const [pipelineIndex, pipeline] of pipelineChoicesOf(space, mesh).entries()) {
+        all++;
+        const decided = withStates(pointOfMesh(mesh), choice, space.model);
+        const point = decidedPoint(cuts, { space, models }, { point: decided, choice, pipeline });
+        if (point === undefined || models.refusalOf(point) !== undefined) continue;
+        const stepTimeS = models.stepTimeS(point);
+        const peakBytes = models.peakBytes(point);
+        if (stepTimeS > asked.limits.stepTimeS || peakBytes > asked.limits.peakBytes) continue;
+        const order = orderOf(meshIndex, stateIndex, pipelineIndex);
+        possible.push({ point, gpus: space.cluster.gpus, stepTimeS, peakBytes, order });
+      }
+    }
+  }
+  return {
+    best: [...possible].sort((a, b) => compare(asked.objective, a, b)).slice(0, asked.top),
+    front: frontOf(possible),
+    all,
+    possible: possible.length,
+  };
+}
+
+/** Fastest first, a layout is on the front if it is smaller than all before it. */
+function frontOf(possible: readonly MeasuredLayout[]): readonly MeasuredLayout[] {
+  const byTime = [...possible].sort(
+    (a, b) => a.stepTimeS - b.stepTimeS || a.peakBytes - b.peakBytes || a.order - b.order,
+  );
+  let smallest = Infinity;
+  return byTime.filter((layout) => {
+    if (layout.stepTimeS > FRONT_SLOWDOWN * (byTime[0]?.stepTimeS ?? 0) || layout.peakBytes >= smallest) return false;
+    smallest = layout.peakBytes;
+    return true;
+  });
+}
+
+function compare(objective: Objective, left: MeasuredLayout, right: MeasuredLayout): number {
+  const rightRanking = rankingOf(objective, right);
+  for (const [index, value] of rankingOf(objective, left).entries()) {
+    const difference = value - (rightRanking[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
