@@ -25,6 +25,8 @@ const shared = {
 };
 
 export default {
+  // Only for what hangs: whatever takes time is waited for by a condition, with a deadline that says what did not come.
+  testTimeout: 600_000,
   workerIdleMemoryLimit: '1GB',
   projects: [
     { ...shared, displayName: 'unit', testMatch: ['**/*.spec.ts'] },

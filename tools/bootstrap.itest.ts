@@ -136,7 +136,7 @@ describe('the bootstrap', () => {
     const [data] = (await once(child.stdout, 'data')) as [Buffer];
     child.kill('SIGKILL');
 
-    await waitFor(() => !isAlive(Number(data.toString())), { deadlineMs: 4_000, what: 'the program to be gone' });
+    await waitFor(() => !isAlive(Number(data.toString())), { what: 'the program to be gone' });
   });
 });
 

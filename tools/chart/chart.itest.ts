@@ -36,7 +36,7 @@ let rendered: string;
 beforeAll(async () => {
   rendered = await renderChart();
   manifests = parseAllDocuments(rendered).map((document) => document.toJS() as Manifest);
-}, 60_000);
+});
 
 /** One line per verb on a resource, so that two ways to write the same rights compare equal. */
 function rights(rules: readonly Rule[]): readonly string[] {
@@ -109,7 +109,7 @@ describe('the real API server', () => {
       },
     };
     await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: JSON.stringify(namespace) });
-  }, 120_000);
+  });
 
   afterAll(() => plane.stop());
 

@@ -90,15 +90,11 @@ describe('the import boundaries', () => {
       "export * from './client.ts';",
       'no-restricted-syntax',
     ],
-  ])(
-    '%s',
-    async (_sentence, file, code, want) => {
-      expect(await violations(file, code)).toContain(want);
-    },
-    60_000,
-  );
+  ])('%s', async (_sentence, file, code, want) => {
+    expect(await violations(file, code)).toContain(want);
+  });
 
   it('an ordinary core module passes', async () => {
     expect(await violations('libs/layout/src/index.ts', 'export const one = 1;\n')).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ENGINES = Path(__file__).resolve().parents[2]
-DEADLINE_SECONDS = 120.0
+DEADLINE_SECONDS = 300.0
 
 Degrees = tuple[int, int, int]
 """Tensor, pipeline and data parallel degree."""

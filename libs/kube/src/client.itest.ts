@@ -17,14 +17,14 @@ let world: World;
 
 beforeAll(async () => {
   world = await startWorld();
-}, 90_000);
+});
 
 afterEach(() => {
   world.proxy.clearFaults();
   world.proxy.clearRecords();
 });
 
-afterAll(() => world.stop(), 30_000);
+afterAll(() => world.stop());
 
 let namespaces = 0;
 async function aNamespace(): Promise<string> {
@@ -112,7 +112,6 @@ describe('credentials that change', () => {
     expect(expired.hits).toBe(1);
     writeFileSync(tokenFile, 'rubbish');
     await waitFor(async () => isRetryable(await rejection(client.list('/api/v1/namespaces'))), {
-      deadlineMs: 5_000,
       what: 'the rewritten token to be used',
     });
     writeFileSync(tokenFile, token);
@@ -121,13 +120,9 @@ describe('credentials that change', () => {
 
   it('uses a few connections for many calls', async () => {
     const client = world.client({ maxInFlight: 4 });
-    let connections = 0;
-    const before = Date.now();
-    await Promise.all(
-      Array.from({ length: 200 }, () => client.list('/api/v1/namespaces').then(() => (connections += 1))),
-    );
-    expect(connections).toBe(200);
-    expect(Date.now() - before).toBeLessThan(5_000);
+    const before = world.proxy.connectionsOpened;
+    await Promise.all(Array.from({ length: 200 }, () => client.list('/api/v1/namespaces')));
+    expect(world.proxy.connectionsOpened - before).toBeLessThanOrEqual(4);
   });
 });
 
@@ -140,7 +135,8 @@ describe('C2: the write is done and its answer is lost', () => {
     ['delete', 'reset'],
   ])('%s (%s): the error says that the outcome is unknown, and trying again finds it done', async (verb, how) => {
     const namespace = await aNamespace();
-    const client = world.client({ timeoutMs: 1_000 });
+    // A write that is never answered is given up after this; every other one must be answered within it.
+    const client = world.client({ timeoutMs: how === 'hang' ? 10_000 : 60_000 });
     const path = configMaps(namespace, 'once');
     const made =
       verb === 'create' ? undefined : await world.direct.create<ConfigMap>(configMaps(namespace), aConfigMap('once'));
@@ -180,7 +176,7 @@ async function childMaker(namespace: string): Promise<{
     if (!object.metadata.name.startsWith('child-')) queue.add(keyOf(object));
   });
   const reflecting = reflector.run(stop.signal);
-  await waitFor(() => Promise.resolve(reflector.hasSynced()), { deadlineMs: 10_000, what: 'the first list' });
+  await waitFor(() => Promise.resolve(reflector.hasSynced()), { what: 'the first list' });
   const working = queue.run({
     workers: 4,
     signal: stop.signal,
@@ -212,14 +208,13 @@ describe('C3: a cache that has not seen the own write', () => {
     world.proxy.add({ match: { verbs: ['watch'] }, action: spoilWatch.hold(400) });
     const { queue, store, stop } = await childMaker(namespace);
     await world.direct.create(configMaps(namespace), aConfigMap('parent'));
-    await waitFor(() => Promise.resolve(world.proxy.writes.length > 0), { deadlineMs: 5_000, what: 'the child' });
+    await waitFor(() => Promise.resolve(world.proxy.writes.length > 0), { what: 'the child' });
     for (let n = 0; n < 100; n += 1) {
       queue.add(`${namespace}/parent`);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
-    await waitFor(() => Promise.resolve(store.size === 2), { deadlineMs: 5_000, what: 'the held events' });
+    await waitFor(() => Promise.resolve(store.size === 2), { what: 'the held events' });
     await waitFor(() => Promise.resolve(queue.stats().waiting + queue.stats().running === 0), {
-      deadlineMs: 5_000,
       what: 'rest',
     });
     await stop();
@@ -252,11 +247,11 @@ describe('C13: an apiserver that pushes back', () => {
       for (const name of names) {
         const tries = world.proxy.writes.filter(({ body }) => body.includes(`"child-${name}-`)).length;
         expect(tries).toBeLessThanOrEqual(Math.ceil(2 * seconds) + 1);
-        if (action.kind === 'status' && action.retryAfterSeconds !== undefined) expect(tries).toBeLessThanOrEqual(2);
+        if (action.kind === 'status' && action.retryAfterSeconds !== undefined)
+          expect(tries).toBeLessThanOrEqual(Math.floor(seconds / action.retryAfterSeconds) + 1);
       }
       world.proxy.clearFaults();
       await waitFor(() => Promise.resolve(store.size === 2 * names.length), {
-        deadlineMs: 10_000,
         what: 'every child',
       });
       await stop();
@@ -264,7 +259,6 @@ describe('C13: an apiserver that pushes back', () => {
         names.length,
       );
     },
-    30_000,
   );
 });
 

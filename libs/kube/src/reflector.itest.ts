@@ -1,6 +1,7 @@
 import { errorLine, spoilWatch, waitFor, type Fault, type FaultAction } from '@coxswain/test-harness';
 import type { KubeClient } from './client.ts';
 import { systemClock } from './clock.ts';
+import { isGone } from './errors.ts';
 import type { ReflectorFailure, ReflectorOptions, ReflectorProblem } from './reflector.ts';
 import { Reflector } from './reflector.ts';
 import { resourcePath } from './paths.ts';
@@ -19,13 +20,13 @@ beforeAll(async () => {
   world = await startWorld({
     extraApiserverFlags: ['--etcd-compaction-interval=1s', '--watch-cache-sizes=secrets#0'],
   });
-}, 90_000);
+});
 
 afterAll(async () => {
   process.off('unhandledRejection', onUnhandled);
   await world.stop();
   expect(unhandled).toEqual([]);
-}, 30_000);
+});
 
 const running: { stop: AbortController; done: Promise<void> }[] = [];
 afterEach(async () => {
@@ -50,6 +51,11 @@ async function aNamespace(): Promise<string> {
   return name;
 }
 
+/** What a test waits for must come from what it is about, not from a time that runs out on a busy machine. */
+const PATIENT = { backoff: { minMs: 20, maxMs: 200 }, idleTimeoutMs: 60_000, requestTimeoutMs: 60_000 };
+/** Where silence, or an answer that does not come, is the subject. */
+const HASTY = { idleTimeoutMs: 1_500, requestTimeoutMs: 3_000 };
+
 function reflect(collectionPath: string, options: Partial<ReflectorOptions<ConfigMap>> = {}): Reflected {
   const problems: ReflectorProblem[] = [];
   const changes: StoreChange<ConfigMap>[] = [];
@@ -63,12 +69,7 @@ function reflect(collectionPath: string, options: Partial<ReflectorOptions<Confi
     random: Math.random,
     onError: (problem) => void problems.push(problem),
     ...options,
-    tuning: {
-      backoff: { minMs: 20, maxMs: 200 },
-      idleTimeoutMs: 1_500,
-      requestTimeoutMs: 1_500,
-      ...options.tuning,
-    },
+    tuning: { ...PATIENT, ...options.tuning },
   });
   const stop = new AbortController();
   running.push({ stop, done: reflector.run(stop.signal) });
@@ -83,11 +84,10 @@ function reflect(collectionPath: string, options: Partial<ReflectorOptions<Confi
 }
 
 const synced = (reflected: Reflected): Promise<unknown> =>
-  waitFor(() => Promise.resolve(reflected.reflector.hasSynced()), { deadlineMs: 10_000, what: 'the first list' });
+  waitFor(() => Promise.resolve(reflected.reflector.hasSynced()), { what: 'the first list' });
 
 const sees = (reflected: Reflected, key: string): Promise<unknown> =>
   waitFor(() => Promise.resolve(reflected.store.get(key) !== undefined), {
-    deadlineMs: 10_000,
     what: `${key} to arrive`,
   });
 
@@ -130,7 +130,7 @@ describe('C9: a watch that repeats, replays or reorders', () => {
   ])('leaves the store equal to the server when it %s, and no version falls', async (_what, action) => {
     const namespace = await aNamespace();
     world.proxy.add(watches(action, Infinity));
-    const reflected = reflect(configMaps(namespace));
+    const reflected = reflect(configMaps(namespace), { tuning: HASTY });
     await synced(reflected);
     await churn(namespace);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -202,19 +202,36 @@ describe('C10: a line that is torn, huge or foreign', () => {
   });
 });
 
+/** Writes until etcd has forgotten what was before: it is compacted every second up to where it was a second ago. */
+async function compacted(secrets: string, past: ConfigMap): Promise<void> {
+  const resourceVersion = past.metadata.resourceVersion ?? '';
+  let writes = 0;
+  await waitFor(
+    async () => {
+      await world.direct.create(secrets, aSecret(`w-${(writes += 1)}`));
+      return await world.direct.list(secrets, { resourceVersion, resourceVersionMatch: 'Exact', limit: 1 }).then(
+        () => false,
+        (error: unknown) => isGone(error),
+      );
+    },
+    { intervalMs: 200, what: `version ${resourceVersion} to be compacted away` },
+  );
+}
+
+const aSecret = (name: string): unknown => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name } });
+
 describe('C11: history that is gone', () => {
   it.each([
     ['410 in answer to the watch', watches({ kind: 'status', status: 410 })],
     ['410 inside the stream', watches(spoilWatch.expireAfter(0))],
-  ])('lists again within 2 s after %s', async (_what, fault) => {
+  ])('lists again without the pause that follows other failures after %s', async (_what, fault) => {
     const namespace = await aNamespace();
     world.proxy.add(fault);
-    const reflected = reflect(configMaps(namespace), { tuning: { backoff: { minMs: 800, maxMs: 8_000 } } });
+    const tuning = { backoff: { minMs: 600_000, maxMs: 600_000 } };
+    const reflected = reflect(configMaps(namespace), { tuning });
     await synced(reflected);
-    const atMs = Date.now();
     await world.direct.create(configMaps(namespace), aConfigMap('late'));
     await sees(reflected, `${namespace}/late`);
-    expect(Date.now() - atMs).toBeLessThan(2_000);
     expect(reflected.failures()).toContain('gone');
   });
 
@@ -222,37 +239,29 @@ describe('C11: history that is gone', () => {
     const namespace = await aNamespace();
     // Not from the watch cache, which keeps snapshots for continue tokens that etcd has forgotten.
     const secrets = resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace });
-    const aSecret = (name: string): unknown => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name } });
-    for (let n = 0; n < 5; n += 1) await world.direct.create(secrets, aSecret(`p-${n}`));
+    for (let n = 0; n < 4; n += 1) await world.direct.create(secrets, aSecret(`p-${n}`));
+    const last = await world.direct.create<ConfigMap>(secrets, aSecret('p-4'));
     const slow = world.proxy.add({
       match: { verbs: ['list'], where: ({ query }) => query.has('continue'), times: 1 },
-      action: { kind: 'delay', ms: 3_500, side: 'request' },
+      action: { kind: 'delay', until: () => compacted(secrets, last), side: 'request' },
     });
-    const writer = setInterval(() => {
-      void world.direct.patch(`${secrets}/p-0`, { stringData: { t: String(Date.now()) } }, { type: 'merge' });
-    }, 100);
-    const reflected = reflect(secrets, { pageSize: 2, tuning: { requestTimeoutMs: 10_000 } });
-    await waitFor(() => Promise.resolve(reflected.reflector.hasSynced()), { deadlineMs: 15_000, what: 'the list' });
-    clearInterval(writer);
+    const reflected = reflect(secrets, { pageSize: 2 });
+    await synced(reflected);
     expect(slow.hits).toBe(1);
     await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
-    expect(reflected.store.size).toBe(5);
     expect(reflected.failures()).toContain('gone');
   });
 
   it('recovers from a real compaction behind a watch that had fallen silent, on an uncached resource', async () => {
     const namespace = await aNamespace();
     const secrets = resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace });
-    const aSecret = (name: string): unknown => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name } });
     const first = await world.direct.create<ConfigMap>(secrets, aSecret('first'));
     world.proxy.add(watches(spoilWatch.endAtOnce('silence')));
-    const reflected = reflect(secrets, { tuning: { idleTimeoutMs: 4_000 } });
+    const reflected = reflect(secrets, { tuning: { idleTimeoutMs: 12_000 } });
     await sees(reflected, `${namespace}/first`);
     await world.direct.delete(`${secrets}/first`, { uid: first.metadata.uid ?? '' });
-    for (let n = 0; n < 30; n += 1) {
-      await world.direct.create(secrets, aSecret(`s-${n}`));
-      await new Promise((resolve) => setTimeout(resolve, 90));
-    }
+    await world.direct.create(secrets, aSecret('second'));
+    await compacted(secrets, first);
     await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: secrets });
     expect(reflected.failures()).toEqual(expect.arrayContaining(['silence', 'gone']));
     expect(reflected.store.get(`${namespace}/first`)).toBeUndefined();
@@ -263,7 +272,7 @@ describe('C11: history that is gone', () => {
     world.proxy.clearRecords();
     const reflected = reflect(configMaps(namespace));
     await synced(reflected);
-    await waitFor(() => Promise.resolve(world.proxy.openWatches > 0), { deadlineMs: 5_000, what: 'a watch' });
+    await waitFor(() => Promise.resolve(world.proxy.openWatches > 0), { what: 'a watch' });
     const seen = world.proxy.requests.filter(({ path }) => path === reflected.collectionPath);
     const [list, watch] = [seen.find(({ verb }) => verb === 'list'), seen.find(({ verb }) => verb === 'watch')];
     expect(list?.query.get('limit')).toBe('500');
@@ -296,7 +305,7 @@ describe('C12: a watch that dies', () => {
   ])('comes back, and nothing is missed, when it %s', async (_what, action) => {
     const namespace = await aNamespace();
     world.proxy.add(watches(action, 2));
-    const reflected = reflect(configMaps(namespace));
+    const reflected = reflect(configMaps(namespace), { tuning: HASTY });
     await synced(reflected);
     await churn(namespace, 2);
     await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
@@ -311,21 +320,21 @@ describe('C12: a watch that dies', () => {
     expect(reflected.failures().length).toBeGreaterThan(0);
   });
 
-  it('is back within 10 s, at its production pace, after an apiserver that was gone; and says how long it was out', async () => {
+  it('comes back, at its production pace, after an apiserver that was gone; and says how long it was out', async () => {
     const namespace = await aNamespace();
-    const reflected = reflect(configMaps(namespace), { tuning: { backoff: { minMs: 800, maxMs: 8_000 } } });
+    const tuning = { backoff: { minMs: 800, maxMs: 8_000 }, requestTimeoutMs: 3_000 };
+    const reflected = reflect(configMaps(namespace), { tuning });
     await synced(reflected);
-    await waitFor(() => Promise.resolve(world.proxy.openWatches > 0), { deadlineMs: 5_000, what: 'a watch' });
+    await waitFor(() => Promise.resolve(world.proxy.openWatches > 0), { what: 'a watch' });
     await world.proxy.stopListening();
     await world.direct.create(configMaps(namespace), aConfigMap('meanwhile'));
     await waitFor(() => Promise.resolve(reflected.reflector.health().outageMs > 2_000), {
-      deadlineMs: 10_000,
       what: 'an outage',
     });
     await world.proxy.listenAgain();
     await sees(reflected, `${namespace}/meanwhile`);
-    expect(reflected.reflector.health().outageMs).toBe(0);
-    expect(reflected.reflector.lastEventAgeMs()).toBeLessThan(5_000);
+    await waitFor(() => reflected.reflector.health().outageMs === 0, { what: 'the outage to be over' });
+    expect(reflected.reflector.lastEventAgeMs()).toBeLessThan(60_000);
   });
 
   it('goes on after the server has shown a new certificate', async () => {
@@ -350,7 +359,7 @@ describe('C12: a watch that dies', () => {
       spoilWatch.duplicate(),
     ];
     for (const action of storm) world.proxy.add({ match: { verbs: ['list', 'watch'], probability: 0.2 }, action });
-    const reflected = reflect(configMaps(namespace));
+    const reflected = reflect(configMaps(namespace), { tuning: HASTY });
     await churn(namespace, 8);
     world.proxy.clearFaults();
     await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
@@ -425,7 +434,7 @@ describe('C5 to C8: what a store must not believe', () => {
     await world.direct.delete(configMaps(namespace, 'ending'), { uid: metadata.uid ?? '' });
     const isTerminating = (): boolean =>
       reflected.store.get(`${namespace}/ending`)?.metadata.deletionTimestamp !== undefined;
-    await waitFor(() => Promise.resolve(isTerminating()), { deadlineMs: 5_000, what: 'the deletion to show' });
+    await waitFor(() => Promise.resolve(isTerminating()), { what: 'the deletion to show' });
     await world.direct.patch(configMaps(namespace, 'ending'), { metadata: { finalizers: null } }, { type: 'merge' });
     await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
     expect(reflected.store.size).toBe(0);
@@ -442,6 +451,7 @@ describe('C20 and C21: poison and handlers that throw', () => {
       aConfigMap('unicode', { text: '\u0000\u2028🚣\ud83d' }),
       { ...aConfigMap('labels'), metadata: { name: 'labels', annotations: { a: 'v'.repeat(200_000) } } },
     ];
+    world.proxy.add(watches(spoilWatch.replace({ index: 0, line: errorLine(500, 'Odd') })));
     const storeProblems: StoreProblem[] = [];
     const store = new ObjectStore<ConfigMap>({ onProblem: (problem) => void storeProblems.push(problem) });
     store.addIndex('throws', () => {
@@ -463,7 +473,6 @@ describe('C20 and C21: poison and handlers that throw', () => {
     });
     await synced(reflected);
     for (const oddity of oddities) await world.direct.create(configMaps(namespace), oddity);
-    world.proxy.add(watches(spoilWatch.replace({ index: 0, line: errorLine(500, 'Odd') })));
     await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
     expect(store.size).toBe(oddities.length);
     expect(reflected.changes).toHaveLength(oddities.length);

@@ -144,7 +144,7 @@ describe('a reflector', () => {
         await stop();
       }
     }
-  }, 30_000);
+  });
 
   it('backs off between 0.8 and 8 s while the server stays away, and never gives up', async () => {
     const script = new ScriptedWatch({ lists: [refused(503)] });
@@ -284,5 +284,5 @@ describe('a reflector against a model', () => {
       }),
       { numRuns: 60 },
     );
-  }, 60_000);
+  });
 });

@@ -96,7 +96,7 @@ export interface ControlPlane {
   stop(options?: { readonly keepLogs?: boolean }): Promise<void>;
 }
 
-const READY_MS = 60_000;
+const READY_MS = 120_000;
 /** It holds open watches until their own end, which nobody here waits for; what it acknowledged is in etcd. */
 const APISERVER_GRACE_MS = 1_000;
 

@@ -56,7 +56,7 @@ export {
 } from './local-nodes/local-nodes.ts';
 export { listPodProcesses, type PodProcess } from './local-nodes/pod-processes.ts';
 export { installChart, renderChart, SYSTEM_NAMESPACE } from './system/chart.ts';
-export { killRank, type RankOfJob } from './system/kill-rank.ts';
+export { findRank, killRank, type RankOfJob, type RankProcess } from './system/kill-rank.ts';
 export { LOCAL_IMAGES } from './system/local-images.ts';
 export { startSystem, type CoxswainSystem, type OperatorReplica, type SystemOptions } from './system/system.ts';
 export {

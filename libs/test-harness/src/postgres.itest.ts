@@ -9,7 +9,7 @@ describe('a local PostgreSQL', () => {
 
   beforeAll(async () => {
     server = await startPostgres();
-  }, 60_000);
+  });
 
   afterAll(() => server.stop());
 

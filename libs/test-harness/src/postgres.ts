@@ -40,7 +40,7 @@ interface Access {
 const SUPERUSER = 'coxswain';
 /** PostgreSQL refuses to run as root; every Linux has this user. */
 const UNPRIVILEGED_USER = 'nobody';
-const READY_MS = 30_000;
+const READY_MS = 120_000;
 
 /** Starts PostgreSQL and waits until it takes connections. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {

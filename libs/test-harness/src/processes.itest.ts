@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { startProcess, type ProcessExit, type ProcessHandle } from './processes.ts';
 import { waitFor } from './wait.ts';
 
-const WAIT = { deadlineMs: 4_000, intervalMs: 20 };
+const WAIT = { intervalMs: 20 };
 
 describe('a supervised process', () => {
   let directory: string;
@@ -71,7 +71,10 @@ describe('a supervised process', () => {
   });
 
   it('takes along the children that it left behind, detached ones too', async () => {
-    const process = await shell('(setsid sh -c "echo \\$\\$; exec sleep 600" &); sleep 0.1; exit 0');
+    const hasSpoken = `[ -s ${join(directory, 'log')} ]`;
+    const process = await shell(
+      `(setsid sh -c "echo \\$\\$; exec sleep 600" &); until ${hasSpoken}; do sleep 0.01; done; exit 0`,
+    );
     await process.exited;
 
     await allGone(await pidsInLog(1));

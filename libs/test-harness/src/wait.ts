@@ -2,12 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** How long, how often, and in which words to wait. */
 export interface WaitOptions {
-  readonly deadlineMs: number;
+  /** 120 s unless told: a wait ends as soon as it may, so patience costs nothing until something is broken. */
+  readonly deadlineMs?: number;
   /** Time between two looks; 50 ms unless told. */
   readonly intervalMs?: number;
   /** What is waited for, as it completes the sentence "waited 5 s for ...". */
   readonly what: string;
 }
+
+/** Enough for a machine several times slower than a developer's. */
+const DEFAULT_DEADLINE_MS = 120_000;
 
 /**
  * Looks at `condition` until it gives something other than `undefined`, `null` or `false`, and returns that.
@@ -17,7 +21,7 @@ export async function waitFor<T>(
   condition: () => T | Promise<T>,
   options: WaitOptions,
 ): Promise<Exclude<T, undefined | null | false>> {
-  const { deadlineMs, intervalMs = 50, what } = options;
+  const { deadlineMs = DEFAULT_DEADLINE_MS, intervalMs = 50, what } = options;
   const started = performance.now();
   let lastError: unknown;
   for (;;) {

@@ -2,6 +2,7 @@ import { createKubeClient } from '../client.ts';
 import { systemClock } from '../clock.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { LeaderLease, NotLeadingError } from '../leader-lease.ts';
+import { LEASE_DURATION_MS } from './lease-candidate-timing.ts';
 import { configMaps } from './world.ts';
 
 /*
@@ -15,9 +16,9 @@ const lease = new LeaderLease({
   namespace: 'default',
   name: 'contested',
   identity,
-  leaseDurationMs: 2_000,
-  renewDeadlineMs: 1_200,
-  retryPeriodMs: 250,
+  leaseDurationMs: LEASE_DURATION_MS,
+  renewDeadlineMs: 3_600,
+  retryPeriodMs: 400,
   clock: systemClock,
   random: Math.random,
   onError: (error) => console.log(`error ${error instanceof Error ? error.message : String(error)}`),
@@ -40,7 +41,7 @@ const why = await lease.run({
         const data = { epoch: String(lease.assertLeading()), identity, count: String(count) };
         const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'contested', resourceVersion }, data };
         const guard = (): void => void lease.assertLeading();
-        const written = await client.apply<KubeObject>(path, body, { force: true, timeoutMs: 500, guard });
+        const written = await client.apply<KubeObject>(path, body, { force: true, timeoutMs: 2_000, guard });
         resourceVersion = written.metadata.resourceVersion;
       } catch (error) {
         if (error instanceof NotLeadingError) console.log('refused');

@@ -94,14 +94,13 @@ export function aConfigMap(name: string, data: Readonly<Record<string, string>> 
 export async function storeEqualsServer(
   store: ObjectStore<ConfigMap>,
   world: { readonly direct: KubeClient; readonly collectionPath: string },
-  deadlineMs = 10_000,
 ): Promise<void> {
   await waitFor(
     async () => {
       const { items } = await world.direct.list<ConfigMap>(world.collectionPath);
       return picture(items) === picture(store.list());
     },
-    { deadlineMs, what: `the store to equal ${world.collectionPath}` },
+    { what: `the store to equal ${world.collectionPath}` },
   );
 }
 

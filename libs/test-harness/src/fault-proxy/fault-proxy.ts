@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { KeyPair } from '../certificates.ts';
 import { statusBody, type Fault, type FaultAction, type SeenRequest, type Verb } from './faults.ts';
 import { relayWatch } from './relay-watch.ts';
+import { freePort } from '../ports.ts';
 import { resetConnection } from './reset-connection.ts';
 
 /** How to stand in front of an apiserver. */
@@ -74,6 +75,8 @@ export interface FaultProxy {
   readonly requests: readonly RecordedRequest[];
   /** Watches that are open now. */
   readonly openWatches: number;
+  /** Connections that clients have opened so far. */
+  readonly connectionsOpened: number;
   clearRecords(): void;
   /** Calls `hook` around every write and waits for it: a kill point. Returns how to stop. */
   onWrite(hook: (moment: WriteMoment) => Promise<void> | void): () => void;
@@ -87,10 +90,10 @@ export interface FaultProxy {
   close(): Promise<void>;
 }
 
-/** Starts a fault proxy on a free loopback port. Bearer tokens pass through; without faults so does everything else. */
+/** Starts a fault proxy on a free loopback port, which stays free while the proxy does not listen. Bearer tokens pass through; without faults so does everything else. */
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const proxy = new HttpsFaultProxy(options);
-  await proxy.listen(0);
+  await proxy.listen(await freePort());
   return proxy;
 }
 
@@ -99,6 +102,7 @@ class HttpsFaultProxy implements FaultProxy {
   readonly writes: RecordedWrite[] = [];
   readonly requests: RecordedRequest[] = [];
   openWatches = 0;
+  connectionsOpened = 0;
   readonly #options: FaultProxyOptions;
   readonly #upstream: Agent;
   readonly #random: () => number;
@@ -199,6 +203,7 @@ class HttpsFaultProxy implements FaultProxy {
     );
     // The raw socket: only it can be reset, and it is there before a handshake succeeds.
     server.on('connection', (socket: Socket) => {
+      this.connectionsOpened += 1;
       this.#sockets.add(socket);
       socket.on('error', () => undefined);
       socket.on('close', () => this.#sockets.delete(socket));
@@ -230,14 +235,14 @@ class HttpsFaultProxy implements FaultProxy {
       if (action.how === 'reset') resetConnection(outgoing);
       return;
     }
-    if (action?.kind === 'delay' && action.side === 'answer') await pause(action.ms);
+    if (action?.kind === 'delay' && action.side === 'answer') await action.until();
     record(answer, outgoing.destroyed ? 0 : answer.status);
     outgoing.writeHead(answer.status, answer.headers).end(answer.body);
   }
 
   /** Deals with faults that keep a request from the apiserver: the status that the client was told then, 0 for none. */
   async #refusal(action: FaultAction | undefined, outgoing: ServerResponse): Promise<number | undefined> {
-    if (action?.kind === 'delay' && action.side === 'request') await pause(action.ms);
+    if (action?.kind === 'delay' && action.side === 'request') await action.until();
     if (action?.kind === 'hang') return 0;
     if (action?.kind === 'refuse') {
       resetConnection(outgoing);
@@ -395,10 +400,6 @@ async function readAll(message: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8');
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** mulberry32. */

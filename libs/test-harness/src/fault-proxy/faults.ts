@@ -28,6 +28,8 @@ export type WatchEffect =
   /** Bytes without a newline, as a line that was cut. */
   | { readonly sendRaw: string | Uint8Array }
   | { readonly waitMs: number }
+  /** Nothing more is passed on before this has happened. */
+  | { readonly until: Promise<unknown> }
   | { readonly end: 'reset' | 'close' | 'silence' };
 
 /** Decides what becomes of line number `index` (from 0) of a watch. A new one is made for each watch struck. */
@@ -41,7 +43,8 @@ export type FaultAction =
   | { readonly kind: 'hang' }
   /** The request is carried out, and its answer is lost. */
   | { readonly kind: 'loseAnswer'; readonly how: 'reset' | 'hang' }
-  | { readonly kind: 'delay'; readonly ms: number; readonly side: 'request' | 'answer' }
+  /** Nothing is passed on before `until` has happened. */
+  | { readonly kind: 'delay'; readonly until: () => Promise<unknown>; readonly side: 'request' | 'answer' }
   | {
       readonly kind: 'status';
       readonly status: number;

@@ -50,6 +50,7 @@ async function relayLines(answer: IncomingMessage, relay: Ends & { readonly scri
       for (const line of lines) {
         for (const effect of relay.script(line, index)) {
           if ('waitMs' in effect) await new Promise((resolve) => setTimeout(resolve, effect.waitMs));
+          else if ('until' in effect) await effect.until;
           else perform(effect, relay);
           if ('end' in effect) return;
         }
@@ -63,7 +64,9 @@ async function relayLines(answer: IncomingMessage, relay: Ends & { readonly scri
   }
 }
 
-function perform(effect: Exclude<WatchEffect, { readonly waitMs: number }>, { sent, outgoing }: Ends): void {
+type Deed = Exclude<WatchEffect, { readonly waitMs: number } | { readonly until: Promise<unknown> }>;
+
+function perform(effect: Deed, { sent, outgoing }: Ends): void {
   if ('send' in effect) outgoing.write(`${effect.send}\n`);
   else if ('sendRaw' in effect) outgoing.write(effect.sendRaw);
   else if (effect.end === 'close') outgoing.end(() => sent.destroy());

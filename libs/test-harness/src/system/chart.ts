@@ -29,7 +29,7 @@ export async function renderChart(
 /** Installs the chart's resource definitions, service accounts and roles; the programs themselves run as processes here. */
 export async function installChart(plane: ControlPlane): Promise<void> {
   await plane.kubectl(['apply', '--server-side', '-f', join(CHART, 'crds')]);
-  await plane.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', join(CHART, 'crds')]);
+  await plane.kubectl(['wait', '--for=condition=Established', '--timeout=120s', '-f', join(CHART, 'crds')]);
   await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: namespaceManifest(SYSTEM_NAMESPACE) });
   const roles = await renderChart({ templates: ['templates/operator-rbac.yaml', 'templates/api-rbac.yaml'] });
   await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: roles });

@@ -17,14 +17,22 @@ export interface RankOfJob {
   readonly rank: number;
 }
 
-const DEADLINE_MS = 10_000;
+/** The process of a rank. */
+export interface RankProcess {
+  readonly node: string;
+  readonly pid: number;
+}
 
 /** Kills the process of a rank with SIGKILL, as the kernel does when memory runs out, once it runs. Tells which and where it was. */
-export function killRank(
-  system: CoxswainSystem,
-  victim: RankOfJob,
-): Promise<{ readonly node: string; readonly pid: number }> {
-  const { namespace, jobUid, rank } = victim;
+export async function killRank(system: CoxswainSystem, victim: RankOfJob): Promise<RankProcess> {
+  const found = await findRank(system, victim);
+  process.kill(found.pid, 'SIGKILL');
+  return found;
+}
+
+/** The process of a rank, once it runs. */
+export function findRank(system: CoxswainSystem, wanted: RankOfJob): Promise<RankProcess> {
+  const { namespace, jobUid, rank } = wanted;
   return waitFor(
     async () => {
       const selector = `${LABELS.jobUid}=${jobUid}`;
@@ -33,12 +41,10 @@ export function killRank(
         const found = listPodProcesses(system.nodesDirectory, metadata.uid).find(
           ({ env }) => env['RANK'] === String(rank),
         );
-        if (found === undefined) continue;
-        process.kill(found.pid, 'SIGKILL');
-        return { node: spec.nodeName ?? 'an unknown node', pid: found.pid };
+        if (found !== undefined) return { node: spec.nodeName ?? 'an unknown node', pid: found.pid };
       }
       return undefined;
     },
-    { deadlineMs: DEADLINE_MS, what: `rank ${rank} to run` },
+    { what: `rank ${rank} to run` },
   );
 }

@@ -12,6 +12,7 @@ import { installChart, namespaceManifest, SYSTEM_NAMESPACE } from './chart.ts';
 import { LOCAL_IMAGES, writeImagesFile } from './local-images.ts';
 
 const ROOT = join(import.meta.dirname, '../../../..');
+const READY_MS = 120_000;
 
 export interface SystemOptions {
   /** Kept across stops and starts; a temporary one unless given. */
@@ -153,8 +154,8 @@ class LocalSystem implements CoxswainSystem {
         COXSWAIN_HEALTH_LISTEN_PORT: String(ports[replicas + index]),
         ...(this.#options.shortLeases === true
           ? {
-              COXSWAIN_LEASE_DURATION_MS: '3000',
-              COXSWAIN_LEASE_RENEW_DEADLINE_MS: '2000',
+              COXSWAIN_LEASE_DURATION_MS: '6000',
+              COXSWAIN_LEASE_RENEW_DEADLINE_MS: '5000',
               COXSWAIN_LEASE_RETRY_PERIOD_MS: '400',
             }
           : {}),
@@ -215,7 +216,7 @@ class LocalSystem implements CoxswainSystem {
       command: process.execPath,
       args: [main, ...args, '--directory', this.nodesDirectory, '--kubelet-client-ca', ca],
       logPath: join(this.logsDirectory, 'nodes.log'),
-      ready: { check: () => existsSync(join(this.nodesDirectory, 'nodes.json')), deadlineMs: 30_000 },
+      ready: { check: () => existsSync(join(this.nodesDirectory, 'nodes.json')), deadlineMs: READY_MS },
     });
   }
 
@@ -230,7 +231,7 @@ class LocalSystem implements CoxswainSystem {
       args: [join(ROOT, 'apps/operator/src/main.ts')],
       env: { ...cleanEnvironment(), ...environment },
       logPath: join(this.logsDirectory, `operator-${index}.log`),
-      ready: { check: () => answers(`${healthUrl}/readyz`), deadlineMs: 60_000 },
+      ready: { check: () => answers(`${healthUrl}/readyz`), deadlineMs: READY_MS },
     });
     const replica = this.operators[index];
     if (replica === undefined)
@@ -251,7 +252,7 @@ class LocalSystem implements CoxswainSystem {
         COXSWAIN_ROLE: this.#options.separateWorker === true ? 'api' : 'all',
       },
       logPath: join(this.logsDirectory, 'api.log'),
-      ready: { check: () => answers(`${this.apiUrl}/readyz`), deadlineMs: 60_000 },
+      ready: { check: () => answers(`${this.apiUrl}/readyz`), deadlineMs: READY_MS },
     });
     return this.api;
   }
@@ -275,7 +276,6 @@ class LocalSystem implements CoxswainSystem {
     const args = ['-n', SYSTEM_NAMESPACE, 'get', 'secret', 'coxswain-report-tls', '--ignore-not-found', '-o', template];
     const secret = await waitFor(async () => (await this.plane.kubectl(args)) || undefined, {
       what: 'the operator to make its report certificate',
-      deadlineMs: 30_000,
     });
     writeFileSync(join(this.#runDirectory.data, 'operator-ca.crt'), Buffer.from(secret, 'base64'));
   }
@@ -298,7 +298,7 @@ class LocalSystem implements CoxswainSystem {
         'wait',
         `persistentvolumeclaim/${claim}`,
         '--for=jsonpath={.status.phase}=Bound',
-        '--timeout=30s',
+        '--timeout=120s',
       ]);
     }
     return folders;
