@@ -4,11 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { jest } from '@jest/globals';
 import { LauncherProcess } from './testing/launcher-process.ts';
 import { LAUNCHER_VERSION } from './version.ts';
-
-jest.setTimeout(60_000);
 
 const run = promisify(execFile);
 const APP = fileURLToPath(new URL('..', import.meta.url));
