@@ -1,5 +1,5 @@
 /** Reads files of measurements that a user names on the command line. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { MeasurementsError, readRows, type MeasuredRow } from '../rows/index.ts';
 
@@ -36,10 +36,6 @@ function rowsOfFile(path: string): readonly MeasuredRow[] {
 /** npm runs scripts in the root of the repository; a relative path means the directory in which npm was called. */
 export function textOf(file: string): string {
   const path = resolve(process.env['INIT_CWD'] ?? process.cwd(), file);
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    throw new Error(`${file} cannot be read: ${missing ? `there is no ${path}` : String(error)}`);
-  }
+  if (!existsSync(path)) throw new Error(`${file} cannot be read: there is no ${path}`);
+  return readFileSync(path, 'utf8');
 }
