@@ -1,0 +1,71 @@
+import { formatLayout, type ParallelLayout } from '@coxswain/layout';
+import type { MemoryVerdict, Plan } from '../plan-types.ts';
+
+/** The degrees of a plan: `tp8 x dp16 x pp4`. */
+export function degreesOf(plan: Pick<Plan, 'layout'>): string {
+  return formatLayout(plan.layout);
+}
+
+/** Everything else that a layout chooses, in few words: `micro-batch 1, interleaved-1f1b x4, ZeRO-1, no recomputation`. */
+export function choicesOf({ layout, microBatchSize }: Pick<Plan, 'layout' | 'microBatchSize'>): string {
+  return [
+    `micro-batch ${microBatchSize}`,
+    ...scheduleOf(layout),
+    ...contextOf(layout),
+    `ZeRO-${layout.states?.zeroStage ?? 0}`,
+    ...shardingOf(layout),
+    recomputationOf(layout),
+    ...offloadOf(layout),
+    ...(layout.rankOrder === undefined ? [] : [`ranks in order ${layout.rankOrder.join('-')}`]),
+  ].join(', ');
+}
+
+/** `fits`, `tight` or `does not fit`. */
+export function describeVerdict(verdict: MemoryVerdict): string {
+  return verdict === 'doesNotFit' ? 'does not fit' : verdict;
+}
+
+function scheduleOf({ pipelineParallelDegree, pipeline }: ParallelLayout): readonly string[] {
+  if (pipelineParallelDegree === 1) return [];
+  const chunks = pipeline?.chunksPerRank ?? 1;
+  const schedule = pipeline?.schedule ?? (chunks > 1 ? 'interleaved-1f1b' : '1f1b');
+  const uneven = pipeline?.stages === undefined ? [] : [unevenStagesOf(pipeline.stages)];
+  return [chunks > 1 ? `${schedule} x${chunks}` : schedule, ...uneven];
+}
+
+/** `20+20+21+19 layers`; long pipelines say how much their stages differ. */
+function unevenStagesOf(stages: readonly { readonly layers: number }[]): string {
+  const layers = stages.map((stage) => stage.layers);
+  if (layers.length <= 8) return `${layers.join('+')} layers`;
+  const [least, most] = [Math.min(...layers), Math.max(...layers)];
+  return least === most ? `${most} layers a stage` : `${least} to ${most} layers a stage`;
+}
+
+function contextOf({ contextParallelDegree = 1, sequence }: ParallelLayout): readonly string[] {
+  return contextParallelDegree === 1 ? [] : [`context by ${sequence?.contextAlgorithm ?? 'ring'}`];
+}
+
+function shardingOf({ dataParallelShardDegree }: ParallelLayout): readonly string[] {
+  return dataParallelShardDegree === undefined ? [] : [`states in groups of ${dataParallelShardDegree}`];
+}
+
+function recomputationOf({ memory }: ParallelLayout): string {
+  const recompute = memory?.recompute;
+  switch (recompute?.mode) {
+    case 'selective':
+      return `recomputing ${(recompute.modules ?? ['core_attn']).join(', ')}`;
+    case 'full':
+      return recompute.method === 'block' ? `recomputing ${recompute.layers ?? 1} layers a chunk` : 'recomputing all';
+    case 'budget':
+      return 'recomputing by budget';
+    default:
+      return 'no recomputation';
+  }
+}
+
+function offloadOf({ memory }: ParallelLayout): readonly string[] {
+  return (memory?.offload ?? []).map(
+    ({ what, fraction = 1 }) =>
+      `${Math.round(100 * fraction)} % of ${what === 'optimizer' ? 'optimizer states' : what} on the host`,
+  );
+}
