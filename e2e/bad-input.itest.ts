@@ -11,11 +11,11 @@ beforeAll(async () => {
   system = await startSystem();
   mine = await createProject(system, 'mine');
   theirs = await createProject(system, 'theirs');
-}, 180_000);
+});
 
 afterAll(async () => {
   await system.stop();
-}, 60_000);
+});
 
 interface Answer {
   readonly status: number;

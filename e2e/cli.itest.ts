@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import { sleeperSpec, type SleeperOptions } from './support/jobs.ts';
+import { sleeperSpec, UNTIL_STOPPED, type SleeperOptions } from './support/jobs.ts';
 import { createProject, jobIn, type TestProject } from './support/project.ts';
 
 const PROGRAM = resolve(import.meta.dirname, '../apps/cli/bin/coxswain.mjs');
@@ -17,11 +17,11 @@ beforeAll(async () => {
   system = await startSystem({ shortLeases: true });
   project = await createProject(system, 'rowers');
   writeFileSync(join(system.directory, 'config.yaml'), stringify({ server: system.apiUrl, token: project.token }));
-}, 180_000);
+});
 
 afterAll(async () => {
   await system?.stop();
-}, 60_000);
+});
 
 interface Outcome {
   readonly code: number | null;
@@ -69,20 +69,20 @@ function manifest(name: string, options: SleeperOptions): string {
 
 describe('the command line', () => {
   it('submits a manifest and watches it to the end, with exit code 0', async () => {
-    const { code, out, err } = await coxswain(['submit', '-f', manifest('quick', { steps: 20 }), '--watch']);
+    const { code, out, err } = await coxswain(['submit', '-f', manifest('quick', { steps: 60 }), '--watch']);
     expect(err).toBe('');
     expect(out).toMatch(/^Submitted quick \([0-9a-f-]{36}\)\.\n/);
     for (const type of ['Submitted', 'Placed', 'CheckpointSaved', 'Completed']) expect(out).toContain(` ${type} `);
     expect(out).toMatch(/quick: Complete\. .*\n$/);
     expect(code).toBe(0);
-  }, 90_000);
+  });
 
   it('a job that fails ends the watch with exit code 3 and the reason', async () => {
-    const file = manifest('unlucky', { steps: 20, fault: { rank: 2, step: 4, kind: 'exit', code: 7 } });
+    const file = manifest('unlucky', { steps: UNTIL_STOPPED, fault: { rank: 2, step: 4, kind: 'exit', code: 7 } });
     const { code, out } = await coxswain(['submit', '-f', file, '--watch']);
     expect(out).toMatch(/unlucky: Failed\. .*rank 2/i);
     expect(code).toBe(3);
-  }, 90_000);
+  });
 
   it('lists both and gets one, for people and for programs', async () => {
     const { out } = await coxswain(['list']);
@@ -100,10 +100,10 @@ describe('the command line', () => {
     expect((await coxswain(['get', 'unlucky'])).out).toMatch(/EngineFailed +from scratch/);
     expect((await coxswain(['checkpoints', 'quick'])).out).toMatch(/^STEP .*\n10 +1 +Complete/);
     expect((await coxswain(['whoami'])).out).toBe('test: operator of rowers\n');
-  }, 90_000);
+  });
 
   it('prints and follows the log of a rank, and Ctrl-C ends a watch with 130', async () => {
-    await coxswain(['submit', '-f', manifest('long', { steps: 1_200, stepMs: 50 })]);
+    await coxswain(['submit', '-f', manifest('long', { steps: UNTIL_STOPPED })]);
     await jobIn(project, (await find('long')).id, ['Running'], { and: ({ uid }) => uid !== null });
     const followed = await coxswain(['logs', 'long', '-f'], (out, interrupt) => {
       if (/step \d/.test(out)) interrupt();
@@ -117,7 +117,7 @@ describe('the command line', () => {
       if (out.includes('Running')) interrupt();
     });
     expect([watched.code, watched.err]).toEqual([130, '']);
-  }, 90_000);
+  });
 
   it('suspends, resumes on another layout, cancels and deletes', async () => {
     const { id } = await find('long');
@@ -133,7 +133,7 @@ describe('the command line', () => {
     await jobIn(project, id, ['Deleted']);
     const gone = await coxswain(['get', 'long']);
     expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('No job named "long" in project rowers')]);
-  }, 120_000);
+  });
 
   it('is told what the API refuses, field by field', async () => {
     const file = manifest('wide', { steps: 5 });
@@ -141,7 +141,7 @@ describe('the command line', () => {
     expect([again.code, again.err]).toEqual([1, expect.stringMatching(/quick[\s\S]*\(NAME_TAKEN\)/)]);
     const stranger = await coxswain(['list', '--project', 'elsewhere']);
     expect([stranger.code, stranger.err]).toEqual([1, expect.stringMatching(/\((NOT_FOUND|FORBIDDEN)\)/)]);
-  }, 30_000);
+  });
 });
 
 async function find(name: string): Promise<Job> {

@@ -2,8 +2,8 @@ import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harnes
 import { API_GROUP_VERSION, LABELS, type Job } from '@coxswain/api-types';
 import { randomUUID } from 'node:crypto';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
-import { sleeperSpec } from './support/jobs.ts';
-import { createProject, jobIn, resource, submit, type TestProject } from './support/project.ts';
+import { sleeperSpec, UNTIL_STOPPED } from './support/jobs.ts';
+import { createProject, jobIn, ranksOf, resource, submit, type TestProject } from './support/project.ts';
 
 let system: CoxswainSystem;
 let project: TestProject;
@@ -11,11 +11,11 @@ let project: TestProject;
 beforeAll(async () => {
   system = await startSystem({ shortLeases: true });
   project = await createProject(system, 'paths');
-}, 180_000);
+});
 
 afterAll(async () => {
   await system.stop();
-}, 60_000);
+});
 
 async function graphql(
   query: string,
@@ -40,7 +40,7 @@ describe('a job', () => {
     expect(job).toMatchObject({ epoch: 1, restarts: { total: 0, charged: 0 }, checkpoint: { step: 30 } });
     expect((await resource(system, project.name, 'by-rest')).metadata.labels?.[LABELS.jobId]).toBe(job.id);
     await expectRowsToEqualCluster(system, project);
-  }, 90_000);
+  });
 
   it('submitted by GraphQL takes the same way', async () => {
     const created = await graphql(
@@ -55,7 +55,7 @@ describe('a job', () => {
       { project: project.name, id },
     );
     expect(read.data?.['job']).toMatchObject({ name: 'by-graphql', state: 'Complete' });
-  }, 90_000);
+  });
 
   it('made with kubectl gets its row and completes', async () => {
     const manifest = {
@@ -67,21 +67,22 @@ describe('a job', () => {
     await system.plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) });
     const row = await waitFor(
       async () => (await project.api.jobPage(project.name)).items.find((job) => job.name === 'by-kubectl'),
-      { deadlineMs: 20_000, what: 'the row of a job that kubectl made' },
+      { what: 'the row of a job that kubectl made' },
     );
     expect((await jobIn(project, row.id, ['Complete'])).project).toBe(project.name);
     await expectRowsToEqualCluster(system, project);
-  }, 90_000);
+  });
 
   it('tells its story in plain words, in order and each thing once', async () => {
     const submitted = await submit(
       project,
       'story',
-      sleeperSpec({ steps: 30, fault: { rank: 3, step: 15, kind: 'exit', code: 1, epoch: 1 } }),
+      sleeperSpec({ steps: 60, fault: { rank: 3, step: 15, kind: 'exit', code: 1, epoch: 1 } }),
     );
     const job = await jobIn(project, submitted.id, ['Complete']);
     const { items } = await project.api.jobEvents({ project: project.name, id: job.id });
-    const types = items.map((event) => event.type);
+    // Checkpoints are resources of their own: the last one may be heard of after the end of the job.
+    const types = items.map((event) => event.type).filter((type) => type !== 'CheckpointSaved');
     for (const type of [
       'Submitted',
       'Placed',
@@ -99,7 +100,7 @@ describe('a job', () => {
     expect(items.find((event) => event.type === 'RankFailed')?.message).toMatch(
       /rank 3 on node local-\S+ exited with/i,
     );
-  }, 90_000);
+  });
 
   it('serves the loss curve of its newest epochs, without a step twice', async () => {
     const [story] = (await project.api.jobPage(project.name)).items.filter((job) => job.name === 'story');
@@ -107,9 +108,9 @@ describe('a job', () => {
     const items = await waitFor(
       async () => {
         const curve = (await project.api.steps({ project: project.name, id: story?.id ?? '' })).items;
-        return curve.at(-1)?.step === 30 && curve;
+        return curve.at(-1)?.step === 60 && curve;
       },
-      { deadlineMs: 5_000, what: 'the last step to be stored' },
+      { what: 'the last step to be stored' },
     );
     const steps = items.map((point) => point.step);
     expect(new Set(steps).size).toBe(steps.length);
@@ -117,19 +118,20 @@ describe('a job', () => {
   });
 
   it('shows where each rank is, by NVLink domain and island', async () => {
-    const submitted = await submit(project, 'ranks', sleeperSpec({ steps: 400 }));
+    const submitted = await submit(project, 'ranks', sleeperSpec({ steps: UNTIL_STOPPED }));
     await jobIn(project, submitted.id, ['Running']);
-    const { items } = await project.api.ranks({ project: project.name, id: submitted.id });
+    const items = await ranksOf(project, { id: submitted.id, count: 4 });
     expect(items.map((place) => place.rank)).toEqual([0, 1, 2, 3]);
     expect(new Set(items.map((place) => place.island)).size).toBe(1);
     for (const first of [0, 2]) expect(items[first]?.nvlinkDomain).toBe(items[first + 1]?.nvlinkDomain);
     await project.api.cancel({ project: project.name, id: submitted.id });
     const cancelled = await jobIn(project, submitted.id, ['Cancelled']);
     expect(cancelled.conditions.find((condition) => condition.type === 'Failed')?.reason).toBe('Cancelled');
-  }, 90_000);
+  });
 
   it('is suspended with a saved state, and resumed on another layout from there', async () => {
-    const submitted = await submit(project, 'held', sleeperSpec({ steps: 60, stepMs: 100 }));
+    // Steps enough that it is suspended long before its end, and few enough to see the end.
+    const submitted = await submit(project, 'held', sleeperSpec({ steps: 300 }));
     const at = { project: project.name, id: submitted.id };
     await jobIn(project, submitted.id, ['Running'], {
       and: (job) => (job.progress?.step ?? 0) >= 5 || job.checkpoint !== null,
@@ -143,14 +145,14 @@ describe('a job', () => {
     expect(done.attempts[1]?.resumedFrom?.step).toBe(held.checkpoint?.step);
     expect(done.attempts[1]?.layout.tensorParallelDegree).toBe(1);
     expect(done.restarts.charged).toBe(0);
-  }, 90_000);
+  });
 
   it('waits with a sentence while GPUs are taken, and starts when they are free', async () => {
     const first = await submit(
       project,
       'takes-all',
       sleeperSpec(
-        { steps: 400 },
+        { steps: UNTIL_STOPPED },
         { layout: { tensorParallelDegree: 2, dataParallelDegree: 2, pipelineParallelDegree: 2 } },
       ),
     );
@@ -162,21 +164,19 @@ describe('a job', () => {
     expect(waiting.summary).toMatch(/4 .*GPU/);
     await project.api.cancel({ project: project.name, id: first.id });
     await jobIn(project, second.id, ['Complete']);
-  }, 90_000);
+  });
 
   it('deleted is gone with its pods, and its checkpoints stay', async () => {
-    const submitted = await submit(project, 'deleted', sleeperSpec({ steps: 400 }));
+    const submitted = await submit(project, 'deleted', sleeperSpec({ steps: UNTIL_STOPPED }));
     await jobIn(project, submitted.id, ['Running'], { and: (job) => job.checkpoint !== null });
     await project.api.deleteJob({ project: project.name, id: submitted.id });
     const namesOf = (...what: readonly string[]): Promise<string> =>
       system.plane.kubectl(['-n', project.name, 'get', ...what, '--ignore-not-found', '-o', 'name']);
     await waitFor(async () => (await namesOf('trainingjob', 'deleted')) === '', {
-      deadlineMs: 120_000,
       what: 'the resource to go',
     });
     // No pod runs any more; what Kubernetes collects for its owner's sake follows in its own time.
     await waitFor(async () => (await namesOf('pods,placements', '-l', `${LABELS.jobName}=deleted`)) === '', {
-      deadlineMs: 120_000,
       what: 'its pods and placements to be collected',
     });
     expect(
@@ -190,7 +190,7 @@ describe('a job', () => {
       ]),
     ).not.toBe('');
     await expectRowsToEqualCluster(system, project);
-  }, 240_000);
+  });
 
   it('asked for twice with one idempotency key is made once', async () => {
     const key = randomUUID();
@@ -203,12 +203,12 @@ describe('a job', () => {
     const made = [first, second].find((answer) => !(answer instanceof Error)) as Job;
     expect(replay.id).toBe(made.id);
     await jobIn(project, made.id, ['Complete']);
-  }, 90_000);
+  });
 });
 
 describe('at the end', () => {
   it('no invariant is broken and rows equal the cluster', async () => {
     expect(await brokenInvariants(system, project.name)).toEqual([]);
     await expectRowsToEqualCluster(system, project);
-  }, 240_000);
+  });
 });

@@ -84,7 +84,7 @@ export async function expectRowsToEqualCluster(system: CoxswainSystem, project: 
       left = await differences(system, project);
       return left.length === 0;
     },
-    { deadlineMs: 60_000, intervalMs: 250, what: 'rows to equal the cluster' },
+    { intervalMs: 250, what: 'rows to equal the cluster' },
   ).catch((error: unknown) => {
     throw new Error(`${String(error)}:\n${left.join('\n')}`);
   });
@@ -128,7 +128,7 @@ async function lastingOrphans(system: CoxswainSystem, namespace: string): Promis
     left = await orphans(system, namespace);
     return left.length === 0;
   };
-  const waiting = { deadlineMs: 120_000, intervalMs: 500, what: 'what has no owner to be collected' };
+  const waiting = { intervalMs: 500, what: 'what has no owner to be collected' };
   return waitFor(areGone, waiting).then(
     () => [],
     (error: unknown) => [String(error), ...left],

@@ -16,6 +16,9 @@ export interface SleeperOptions {
   };
 }
 
+/** Steps of a job that somebody ends: it never finishes by itself, however slow the machine is. */
+export const UNTIL_STOPPED = 1_000_000;
+
 /** A job of four ranks (tp2 x dp2) of the sleeping engine, with short delays. */
 export function sleeperSpec(options: SleeperOptions, overrides: Partial<TrainingJobSpecInput> = {}): TrainingJobSpec {
   const { steps, stepMs = 50, saveEvery = 10, fault } = options;

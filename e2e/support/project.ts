@@ -1,6 +1,6 @@
 import { ApiClient } from '@coxswain/api-client';
-import type { Job, JobState, TrainingJob } from '@coxswain/api-types';
-import { waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { FINAL_JOB_STATES, type Job, type JobState, type RankPlace, type TrainingJob } from '@coxswain/api-types';
+import { GiveUp, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
 import { randomUUID } from 'node:crypto';
 import { copyFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -42,15 +42,21 @@ export async function jobIn(
   states: readonly (JobState | 'Refused' | 'Deleted')[],
   options: WaitForStateOptions = {},
 ): Promise<Job> {
-  const { deadlineMs = 60_000, and = (): boolean => true } = options;
+  const { deadlineMs, and = (): boolean => true } = options;
   let last: Job | undefined;
   try {
     return await waitFor(
       async () => {
         last = await project.api.job({ project: project.name, id });
-        return (states as readonly string[]).includes(last.state) && and(last) ? last : undefined;
+        if ((states as readonly string[]).includes(last.state)) return and(last) ? last : undefined;
+        if (isPast(last.state, states)) throw new GiveUp(`the job will never be ${states.join(' or ')} any more`);
+        return undefined;
       },
-      { deadlineMs, intervalMs: 100, what: `the job to be ${states.join(' or ')}` },
+      {
+        ...(deadlineMs === undefined ? {} : { deadlineMs }),
+        intervalMs: 100,
+        what: `the job to be ${states.join(' or ')}`,
+      },
     );
   } catch (error) {
     throw new Error(
@@ -58,6 +64,25 @@ export async function jobIn(
       { cause: error },
     );
   }
+}
+
+/** From a final state a job only goes to be deleted. */
+function isPast(state: string, wanted: readonly string[]): boolean {
+  return (FINAL_JOB_STATES as ReadonlySet<string>).has(state) && !wanted.includes('Deleted');
+}
+
+/** Where the ranks of a job are, once placement and nodes are known to the API; they are resources of their own. */
+export function ranksOf(
+  project: TestProject,
+  job: { readonly id: string; readonly count: number },
+): Promise<readonly RankPlace[]> {
+  return waitFor(
+    async () => {
+      const { items } = await project.api.ranks({ project: project.name, id: job.id });
+      return items.length === job.count && items.every(({ island }) => island !== null) ? items : undefined;
+    },
+    { what: `the places of ${job.count} ranks` },
+  );
 }
 
 /** The TrainingJob as the cluster has it. */
