@@ -5,8 +5,8 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld();
   await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
-}, 120_000);
-afterAll(() => world.stop(), 60_000);
+});
+afterAll(() => world.stop());
 
 /** Every write at every moment is the campaign `kill-at-every-write`; here each third write, at each moment in turn. */
 const STRIDE = 3;
@@ -27,5 +27,5 @@ describe('an operator that is killed with SIGKILL at a write', () => {
     expect(wrong).toEqual([]);
     // A write may be missing from a life, such as an event that was merged into another; a life without a kill proves nothing.
     expect(reached).toBeGreaterThanOrEqual(Math.ceil(clean.writes.length / STRIDE) - 1);
-  }, 180_000);
+  });
 });

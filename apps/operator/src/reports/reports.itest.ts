@@ -32,8 +32,8 @@ beforeAll(async () => {
   });
   await world.until(job, 'running', ({ status }) => status?.state === 'Running');
   pods = (await world.pods(namespace)).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-}, 120_000);
-afterAll(() => world.stop(), 60_000);
+});
+afterAll(() => world.stop());
 
 const open: WebSocket[] = [];
 /** A launcher counts on over its connections. */
@@ -55,7 +55,7 @@ describe('the report endpoint', () => {
     const again = await connect(1);
     again.say({ kind: 'hello' });
     expect(await again.heard('rendezvous')).toMatchObject({ address: '127.0.1.1:29500' });
-  }, 30_000);
+  });
 
   it('acknowledges a saved checkpoint once the resource exists, and twice is once', async () => {
     const launcher = await connect(0);
@@ -81,7 +81,7 @@ describe('the report endpoint', () => {
     ]);
     const seen = await world.until(job, 'aware of it', ({ status }) => status?.checkpoint !== undefined);
     expect(seen.status?.checkpoint?.step).toBe(10);
-  }, 30_000);
+  });
 
   it('shows steps in the job’s status and streams them to a reader that may see them', async () => {
     const launcher = await connect(0);
@@ -94,7 +94,7 @@ describe('the report endpoint', () => {
     const frames = await readSeries(await tokenOf('coxswain-api'), 2);
     expect(frames[1]).toMatchObject({ kind: 'step', step: 12, jobName: 'talker', epoch: 1, ranks });
     await expect(readSeries(await tokenOf('coxswain-operator'), 1)).rejects.toThrow('403');
-  }, 30_000);
+  });
 
   it.each([
     ['without a token', { token: undefined }, {}, 'unauthenticated'],
@@ -106,7 +106,7 @@ describe('the report endpoint', () => {
     const launcher = await connect(0, credentials);
     launcher.say({ kind: 'hello', ...claim });
     expect(await launcher.heard('refused')).toMatchObject({ code: want });
-    await waitFor(() => launcher.socket.readyState === WebSocket.CLOSED, { deadlineMs: 5_000, what: 'the close' });
+    await waitFor(() => launcher.socket.readyState === WebSocket.CLOSED, { what: 'the close' });
   });
 
   it('sends a launcher on to the leader when it asks a follower', async () => {
@@ -118,12 +118,12 @@ describe('the report endpoint', () => {
         const heard = await launcher.heard('refused');
         return 'leaderUrl' in heard ? heard : undefined;
       },
-      { deadlineMs: 10_000, what: 'the follower to know the leader' },
+      { what: 'the follower to know the leader' },
     );
     const leaderUrl = `https://127.0.0.1:${operator.reportPort}`;
     expect(refusal).toMatchObject({ code: 'notLeader', leaderUrl });
     await follower.stop();
-  }, 30_000);
+  });
 
   it('sends the launchers of a gang that lost a pod away unasked, so that they save nothing, and again when they come back', async () => {
     world.kubelet.isAwake = false;
@@ -141,7 +141,7 @@ describe('the report endpoint', () => {
     world.kubelet.isAwake = true;
     const next = await world.until(job, 'in epoch 2', ({ status }) => status?.epoch === 2);
     expect(next.status?.attempts?.[0]).toMatchObject({ outcome: 'Failed', reason: 'PodLost' });
-  }, 40_000);
+  });
 });
 
 interface Credentials {
@@ -182,11 +182,9 @@ async function connect(podIndex: number, credentials: Credentials = {}): Promise
       socket.send(JSON.stringify({ ...envelope, sequence, ...more, ...message }));
       return sequence;
     },
-    heard: (kind) =>
-      waitFor(() => heard.find((message) => message.kind === kind), { deadlineMs: 10_000, what: `a ${kind} message` }),
+    heard: (kind) => waitFor(() => heard.find((message) => message.kind === kind), { what: `a ${kind} message` }),
     acknowledged: async (wanted) => {
       await waitFor(() => heard.some((message) => message.kind === 'ack' && message.sequence === wanted), {
-        deadlineMs: 10_000,
         what: `the acknowledgement of ${wanted}`,
       });
     },

@@ -60,7 +60,6 @@ export class KillGround {
     await ground.#startOperator();
     // What the operator makes for itself at its first start belongs to no job's life.
     await waitFor(() => ground.#proxy.writes.some(({ path }) => isLease(path)), {
-      deadlineMs: 20_000,
       what: 'the operator to lead',
     });
     return ground;
@@ -142,7 +141,7 @@ export class KillGround {
     return {
       isSprung: () => struck !== undefined,
       revived: async () => {
-        await waitFor(() => revival !== undefined, { deadlineMs: 5_000, what: 'the operator to be killed' });
+        await waitFor(() => revival !== undefined, { what: 'the operator to be killed' });
         await revival;
       },
       disarm: () => {
@@ -183,7 +182,7 @@ export class KillGround {
         if (status?.state === 'Running') this.#runningEpoch = epoch;
         return status?.state === 'Complete';
       },
-      { deadlineMs: 30_000, intervalMs: 30, what: `the job ${job.metadata.name} to be complete` },
+      { intervalMs: 30, what: `the job ${job.metadata.name} to be complete` },
     );
   }
 
@@ -234,7 +233,6 @@ export class KillGround {
     const path = `/apis/${API_GROUP_VERSION}/namespaces/${this.#namespace}/trainingjobs/${name}`;
     await admin.json({ method: 'DELETE', path });
     await waitFor(async () => (await admin.send({ method: 'GET', path })).status === 404, {
-      deadlineMs: 20_000,
       intervalMs: 30,
       what: `the job ${name} to be gone`,
     });

@@ -35,8 +35,8 @@ export interface World {
   faultProxy(): Promise<FaultProxy>;
   job(namespace: string, name: string, spec?: Partial<TrainingJobSpecInput>): Promise<TrainingJob>;
   readJob(namespace: string, name: string): Promise<TrainingJob>;
-  /** Waits until the job looks as wanted (20 s unless told), and answers with it. */
-  until(job: TrainingJob, what: string, isSo: (job: TrainingJob) => boolean, deadlineMs?: number): Promise<TrainingJob>;
+  /** Waits until the job looks as wanted, and answers with it. */
+  until(job: TrainingJob, what: string, isSo: (job: TrainingJob) => boolean): Promise<TrainingJob>;
   pods(namespace: string): Promise<readonly RawPod[]>;
   /** Deletes every job, waits until nothing of them is left, and stops the operators. */
   clear(): Promise<void>;
@@ -102,8 +102,9 @@ export async function startWorld(): Promise<World> {
       COXSWAIN_KUBECONFIG: kubeconfig,
       COXSWAIN_NAMESPACE: SYSTEM_NAMESPACE,
       COXSWAIN_IDENTITY: options.identity ?? 'operator',
-      COXSWAIN_LEASE_DURATION_MS: '3000',
-      COXSWAIN_LEASE_RENEW_DEADLINE_MS: '2000',
+      // Short, so that a hand-over need not be waited for; and not so short that a busy machine takes a leader's term away.
+      COXSWAIN_LEASE_DURATION_MS: '6000',
+      COXSWAIN_LEASE_RENEW_DEADLINE_MS: '5000',
       COXSWAIN_LEASE_RETRY_PERIOD_MS: '300',
       COXSWAIN_REPORT_LISTEN_HOST: '127.0.0.1',
       COXSWAIN_REPORT_LISTEN_PORT: String(port),
@@ -165,7 +166,7 @@ export async function startWorld(): Promise<World> {
         async () =>
           (await admin.send({ method: 'GET', path: `/api/v1/namespaces/${name}/serviceaccounts/default` })).status ===
           200,
-        { deadlineMs: 10_000, what: 'the default service account' },
+        { what: 'the default service account' },
       );
       return name;
     },
@@ -223,7 +224,7 @@ export async function startWorld(): Promise<World> {
         async () =>
           (await admin.json<{ status: { phase: string } }>({ method: 'GET', path: `${path}/${name}` })).status.phase ===
           'Bound',
-        { deadlineMs: 20_000, what: `the claim ${name} to be bound` },
+        { what: `the claim ${name} to be bound` },
       );
     },
     operator,
@@ -258,7 +259,7 @@ export async function startWorld(): Promise<World> {
           const lists = collections.map((path) => admin.json<{ items: unknown[] }>({ method: 'GET', path }));
           return (await Promise.all(lists)).every(({ items }) => items.length === 0);
         },
-        { deadlineMs: 20_000, what: 'every job and pod to be gone' },
+        { what: 'every job and pod to be gone' },
       );
       await Promise.all(operators.splice(0).map((running) => running.stop()));
     },
@@ -280,13 +281,13 @@ export async function startWorld(): Promise<World> {
           },
         },
       }),
-    until: (job, what, isSo, deadlineMs = 20_000) =>
+    until: (job, what, isSo) =>
       waitFor(
         async () => {
           const current = await readJob(job.metadata.namespace ?? '', job.metadata.name);
           return isSo(current) ? current : undefined;
         },
-        { deadlineMs, what: `the job ${job.metadata.name} to be ${what}` },
+        { what: `the job ${job.metadata.name} to be ${what}` },
       ),
     pods: async (namespace) =>
       (await admin.json<{ items: RawPod[] }>({ method: 'GET', path: `/api/v1/namespaces/${namespace}/pods` })).items,
