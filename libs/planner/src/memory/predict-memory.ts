@@ -220,11 +220,18 @@ function stageBuffersOf(memory: MemoryFacts, load: RankLoad, kept: number): numb
 const SHARDED_VOCABULARY_BUFFERS = 24;
 const SHARDED_VOCABULARY_BUFFERS_PER_RANK = 2 / 3;
 
-/** Stage 3 keeps two gathered units and the gradient of one, and the vocabulary for the whole step. */
-function gatheredBytesOf(memory: MemoryFacts, held: RankParameters): number {
-  if (memory.layout.zeroStage < 3) return 0;
-  const unit = held.largestUnit * (2 * HALF_BYTES + memory.full.gradients);
-  return unit + held.vocabulary * HALF_BYTES;
+/** DeepSpeed gathers matrix by matrix (about a third of a layer) and at most this many parameters ahead (`stage3_max_live_parameters`). */
+const DEEPSPEED_LIVE_PARAMETERS = 1e9;
+
+/** Stage 3 keeps two gathered units in half precision and the gradient of one, and the vocabulary for the whole step. */
+function gatheredBytesOf({ layout, full }: MemoryFacts, held: RankParameters): number {
+  if (layout.zeroStage < 3) return 0;
+  const unit = held.largestUnit;
+  if (layout.zeroImplementation !== 'deepspeed') {
+    return unit * (2 * HALF_BYTES + full.gradients) + held.vocabulary * HALF_BYTES;
+  }
+  const live = Math.min(2 * unit, unit / 3 + DEEPSPEED_LIVE_PARAMETERS);
+  return live * HALF_BYTES + (unit / 3) * full.gradients + held.vocabulary * HALF_BYTES;
 }
 
 function rankMemoryOf(memory: MemoryFacts, load: RankLoad): RankMemory {
