@@ -90,6 +90,11 @@ export function hasFlashAttention({ engine, gpu }: StatedCells): boolean {
   return (timeOfEngine(engine) ?? undated) >= MODERN;
 }
 
+/** Megatron-Bridge's recipes of DeepSeek-V3 and Moonlight keep both moments in bf16 (precision-aware optimizer). */
+export function recipeMomentBytes({ engine, model }: StatedCells): number | undefined {
+  return familyOfEngine(engine) === 'megatron-bridge' && /deepseek-?v3|moonlight/i.test(model) ? 4 : undefined;
+}
+
 /** Gradients are kept and reduced in fp32 beside bf16 weights, except by recipes of the NeMo line and InternEvo; beside fp16 they stay in fp16. */
 export function gradientBytesOf(engine: string, precision: Precision): 2 | 4 {
   if (precision === 'fp32') return 4;

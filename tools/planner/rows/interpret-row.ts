@@ -7,6 +7,7 @@ import {
   defaultPrecision,
   defaultZeroStage,
   gradientBytesOf,
+  recipeMomentBytes,
   hasFlashAttention,
   hasSequenceParallel,
   isNemoLine,
@@ -50,12 +51,17 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
     precision,
     flashAttention: filled.or(facts.flashAttention, 'flash attention by engine', () => hasFlashAttention(cells)),
     gradientBytes: facts.gradientBytes ?? gradientBytesOf(cells.engine, precision),
-    ...(facts.momentBytes === undefined ? {} : { momentBytes: facts.momentBytes }),
+    ...momentBytesOf(cells, facts),
     loraRank: facts.loraRank ?? 0,
     layout,
     globalBatchSize: degrees.globalBatchSize,
     sequenceLength: neededNumber(cells, 'seq_len'),
   };
+}
+
+function momentBytesOf(cells: StatedCells, facts: StatedFacts): Pick<RunFacts, 'momentBytes'> {
+  const momentBytes = facts.momentBytes ?? recipeMomentBytes(cells);
+  return momentBytes === undefined ? {} : { momentBytes };
 }
 
 interface Degrees {

@@ -65,7 +65,7 @@ export function statedFacts(cells: StatedCells): StatedFacts {
     loraRank: /\bLoRA\b/i.test(`${engine} ${notes}`) ? (numberIn(notes, /rank[ =](\d+)/i) ?? 16) : undefined,
     shardGroup: numberIn(notes, /optimizer states sharded over (-?\d+)/),
     momentBytes: momentBytesOf(`${engine} ${notes}`),
-    gradientBytes: /FSDP mode PURE/.test(notes) ? 2 : /FSDP mode DEFAULT/.test(notes) ? 4 : undefined,
+    gradientBytes: gradientBytesOf(notes),
   };
 }
 
@@ -164,6 +164,12 @@ function recomputeModulesOf(detail: string): readonly RecomputeModule[] {
 function momentBytesOf(text: string): number | undefined {
   if (/8-bit (adam|optimizer)/i.test(text)) return 2;
   return /\bMuon\b/i.test(text) ? 4 : undefined;
+}
+
+/** Composer's PURE mode reduces in low precision, its DEFAULT mode in fp32, and so do Megatron-Bridge's recipes but for those of benchmarks. */
+function gradientBytesOf(notes: string): 2 | 4 | undefined {
+  if (/FSDP mode PURE/.test(notes)) return 2;
+  return /FSDP mode DEFAULT|canonical recipe/.test(notes) ? 4 : undefined;
 }
 
 function switchOf(text: string, pattern: RegExp): boolean | undefined {
