@@ -124,15 +124,47 @@ function computeLoads(model: ModelShape, layout: LayoutPoint, microBatches: numb
   return loads;
 }
 
+/** The load of every pipeline rank, first rank first, and those of them that can be the worst. */
+export interface PipelineLoad {
+  readonly ranks: readonly RankLoad[];
+  /** Ranks of which no other holds at least as much of everything; the first of equals stands for all. */
+  readonly heaviest: readonly RankLoad[];
+}
+
+function holdsNoMore(a: RankLoad, b: RankLoad): boolean {
+  const under = (low: readonly number[], high: readonly number[]): boolean =>
+    low.every((value, index) => value <= (high[index] ?? 0));
+  return (
+    under(a.layers, b.layers) &&
+    under(a.inFlight, b.inFlight) &&
+    under(a.inFlightFully, b.inFlightFully) &&
+    (b.embedding || !a.embedding) &&
+    (b.loss || !a.loss) &&
+    a.mtpLayers <= b.mtpLayers &&
+    a.mtpInFlight <= b.mtpInFlight &&
+    a.firstInFlight <= b.firstInFlight
+  );
+}
+
+function heaviestOf(ranks: readonly RankLoad[]): readonly RankLoad[] {
+  const heaviest: RankLoad[] = [];
+  for (const load of ranks) {
+    if (heaviest.some((other) => holdsNoMore(load, other))) continue;
+    const kept = heaviest.filter((other) => !holdsNoMore(other, load));
+    heaviest.splice(0, heaviest.length, ...kept, load);
+  }
+  return heaviest;
+}
+
 /** Loads by what they depend on, kept per model and stage list: a search meets one pipeline under thousands of other choices. */
 interface KnownLoads {
-  readonly even: Map<string, readonly RankLoad[]>;
-  readonly explicit: WeakMap<readonly StagePart[], Map<string, readonly RankLoad[]>>;
+  readonly even: Map<string, PipelineLoad>;
+  readonly explicit: WeakMap<readonly StagePart[], Map<string, PipelineLoad>>;
 }
 
 const known = new WeakMap<ModelShape, KnownLoads>();
 
-function knownLoadsOf(model: ModelShape, stages: readonly StagePart[] | undefined): Map<string, readonly RankLoad[]> {
+function knownLoadsOf(model: ModelShape, stages: readonly StagePart[] | undefined): Map<string, PipelineLoad> {
   let ofModel = known.get(model);
   if (ofModel === undefined) {
     ofModel = { even: new Map(), explicit: new WeakMap() };
@@ -147,8 +179,8 @@ function knownLoadsOf(model: ModelShape, stages: readonly StagePart[] | undefine
   return ofStages;
 }
 
-/** The load of every pipeline rank, first rank first. */
-export function rankLoadsOf(model: ModelShape, layout: LayoutPoint, microBatches: number): readonly RankLoad[] {
+/** What the ranks of a pipeline hold, for `microBatches` per step and data-parallel replica. */
+export function pipelineLoadOf(model: ModelShape, layout: LayoutPoint, microBatches: number): PipelineLoad {
   const loads = knownLoadsOf(model, layout.stages);
   const counted =
     layout.schedule === 'gpipe' ? microBatches : Math.min(microBatches, 2 * layout.pipeline * layout.chunks);
@@ -157,7 +189,8 @@ export function rankLoadsOf(model: ModelShape, layout: LayoutPoint, microBatches
   const key = `${layout.pipeline}/${layout.chunks}/${layout.schedule}/${vocabulary}/${counted}/${fully}`;
   const before = loads.get(key);
   if (before !== undefined) return before;
-  const computed = computeLoads(model, layout, counted);
+  const ranks = computeLoads(model, layout, counted);
+  const computed = { ranks, heaviest: heaviestOf(ranks) };
   loads.set(key, computed);
   return computed;
 }

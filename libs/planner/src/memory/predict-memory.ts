@@ -6,7 +6,7 @@ import type { MemoryVerdict } from '../plan-types.ts';
 import { activationFactsOf, layerActivationsOf, type LayerActivations } from './activations.ts';
 
 import { denseShareOf, expertShareOf, parametersOf, type LayerParameters, type ModelParameters } from './parameters.ts';
-import { rankLoadsOf, type RankLoad } from './pipeline-load.ts';
+import { pipelineLoadOf, type RankLoad } from './pipeline-load.ts';
 import { habitsOf, type StackHabits } from './stack-habits.ts';
 import {
   ADAM_MOMENT_BYTES,
@@ -283,7 +283,7 @@ function isSharded({ vocabulary, pipeline }: LayoutPoint): boolean {
 export function peakAllocatedBytesOf(run: RunFacts): number {
   const memory = memoryFactsOf(run);
   let peak = 0;
-  for (const load of rankLoadsOf(run.model, run.layout, microBatches(run))) {
+  for (const load of pipelineLoadOf(run.model, run.layout, microBatches(run)).heaviest) {
     peak = Math.max(peak, rankMemoryOf(memory, load).totalBytes);
   }
   return peak;
@@ -317,7 +317,9 @@ export interface MemoryOptions {
 
 export function predictMemory(run: RunFacts, options: MemoryOptions = {}): MemoryPrediction {
   const memory = memoryFactsOf(run);
-  const stages = rankLoadsOf(run.model, run.layout, microBatches(run)).map((load) => rankMemoryOf(memory, load));
+  const stages = pipelineLoadOf(run.model, run.layout, microBatches(run)).ranks.map((load) =>
+    rankMemoryOf(memory, load),
+  );
   const worstStage = stages.reduce(
     (worst, stage, index) => (stage.totalBytes > (stages[worst]?.totalBytes ?? 0) ? index : worst),
     0,
