@@ -6,8 +6,8 @@ import { spoilWatch, waitFor, type FaultAction, type Verb } from '@coxswain/test
 import { systemClock } from './clock.ts';
 import { isAlreadyExists, isConflict, isInvalid, isNotFound, isOutcomeUnknown, isRetryable } from './errors.ts';
 import { EventRecorder } from './events.ts';
-import { Expectations } from './expectations.ts';
 import { keyOf } from './kube-object.ts';
+import { OwnWrites } from './own-writes.ts';
 import { Reflector } from './reflector.ts';
 import { ObjectStore } from './store.ts';
 import { aConfigMap, configMaps, startWorld, type ConfigMap, type World } from './testing/world.ts';
@@ -166,7 +166,7 @@ async function childMaker(namespace: string): Promise<{
 }> {
   const client = world.client({ timeoutMs: 2_000 });
   const store = new ObjectStore<ConfigMap>();
-  const expectations = new Expectations<ConfigMap>({ clock: systemClock });
+  const own = new OwnWrites(store, systemClock);
   const queue = new WorkQueue({ clock: systemClock, random: Math.random, backoff: { minMs: 500, maxMs: 4_000 } });
   const options = { client, collectionPath: configMaps(namespace), store, clock: systemClock, random: Math.random };
   const tuning = { backoff: { minMs: 50, maxMs: 500 }, requestTimeoutMs: 2_000 };
@@ -182,13 +182,12 @@ async function childMaker(namespace: string): Promise<{
     signal: stop.signal,
     drainMs: 100,
     reconcile: async (key) => {
-      if (!expectations.isSatisfied(key, store)) return { requeueAfterMs: 20 };
       const name = key.split('/')[1] ?? '';
-      const count = store.list().filter((child) => child.metadata.name.startsWith(`child-${name}-`)).length;
-      if (count > 0) return {};
-      // A random name on purpose: only the expectation keeps this from making two.
+      const cached = store.list().filter((child) => child.metadata.name.startsWith(`child-${name}-`));
+      if (own.view(key, cached).length > 0) return {};
+      // A random name on purpose: only what is remembered of the own write keeps this from making two.
       const child = aConfigMap(`child-${name}-${Math.random().toString(36).slice(2, 10)}`);
-      expectations.wrote(key, await client.create<ConfigMap>(configMaps(namespace), child));
+      own.remember(key, await client.create<ConfigMap>(configMaps(namespace), child));
       return { requeueAfterMs: 20 };
     },
   });

@@ -36,8 +36,6 @@ export {
 export type { KubeApiErrorFacts, UnansweredReason } from './errors.ts';
 export { EventRecorder } from './events.ts';
 export type { EventRecorderOptions, RecordedEvent } from './events.ts';
-export { Expectations } from './expectations.ts';
-export type { ExpectationsOptions } from './expectations.ts';
 export { InformerGroup } from './informer-group.ts';
 export type { GroupMember } from './informer-group.ts';
 export { keyOf, splitKey } from './kube-object.ts';
@@ -47,6 +45,7 @@ export type { CurrentLeader, LeaderLeaseOptions, LeaseRun } from './leader-lease
 export { noMetrics } from './metrics.ts';
 export type { KubeCounter, KubeMeasurement, KubeMetrics } from './metrics.ts';
 export { toMicroTime } from './micro-time.ts';
+export { OwnWrites } from './own-writes.ts';
 export { resourcePath } from './paths.ts';
 export type { ResourceAddress } from './paths.ts';
 export { Reflector } from './reflector.ts';

@@ -1,8 +1,7 @@
-import { Expectations } from './expectations.ts';
 import type { KubeObject } from './kube-object.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import { ObjectStore, type StoreChange } from './store.ts';
-import { FakeClock, anObject } from './testing/index.ts';
+import { anObject } from './testing/index.ts';
 
 const told = (store: ObjectStore<KubeObject>): string[] => {
   const lines: string[] = [];
@@ -90,42 +89,5 @@ describe('a store', () => {
     const seen = told(store);
     store.replace([anObject('new', { uid: 'n', version: 4 }), anObject('kept', { uid: 'k', version: 5 })], '5');
     expect(seen).toEqual(['deleted g@1', 'added n@4', 'updated k@5']);
-  });
-});
-
-describe('expectations', () => {
-  const expecting = (): { clock: FakeClock; store: ObjectStore<KubeObject>; own: Expectations; expired: string[] } => {
-    const clock = new FakeClock();
-    const expired: string[] = [];
-    const own = new Expectations({ clock, maxAgeMs: 1_000, onExpired: (key) => void expired.push(key) });
-    return { clock, store: new ObjectStore<KubeObject>(), own, expired };
-  };
-
-  it('are unsatisfied until the store has come to the newest version written', () => {
-    const { store, own } = expecting();
-    own.wrote('job', anObject('a', { version: 12 }));
-    own.wrote('job', anObject('b', { version: 11 }));
-    store.advanceTo('11');
-    expect(own.isSatisfied('job', store)).toBe(false);
-    expect(own.isSatisfied('other', store)).toBe(true);
-    store.advanceTo('12');
-    expect([own.isSatisfied('job', store), own.size]).toEqual([true, 0]);
-  });
-
-  it('wait for a deleted UID to go, or to show that it is going', () => {
-    const { store, own } = expecting();
-    const pod = anObject('pod', { uid: 'p', version: 5 });
-    store.upsert(pod);
-    own.deleted('job', pod);
-    expect(own.isSatisfied('job', store)).toBe(false);
-    store.upsert(anObject('pod', { uid: 'q', version: 6 }));
-    expect(own.isSatisfied('job', store)).toBe(true);
-  });
-
-  it('are given up, and that is said, when they are too old', async () => {
-    const { clock, store, own, expired } = expecting();
-    own.wrote('job', anObject('a', { version: 12 }));
-    await clock.advance(1_000);
-    expect([own.isSatisfied('job', store), expired]).toEqual([true, ['job']]);
   });
 });

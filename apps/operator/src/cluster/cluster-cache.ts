@@ -2,6 +2,7 @@ import { LABELS, type Checkpoint, type Placement, type TrainingJob } from '@coxs
 import {
   InformerGroup,
   ObjectStore,
+  OwnWrites,
   Reflector,
   type Clock,
   type KubeClient,
@@ -12,7 +13,6 @@ import {
 import { toCachedNode, type CachedNode } from './cached-node.ts';
 import { toCachedPod, type CachedPod } from './cached-pod.ts';
 import { GpuUsage } from './gpu-usage.ts';
-import { OwnWrites } from './own-writes.ts';
 import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from './paths.ts';
 
 /** Everything that the operator reads of the cluster, kept current by one watch per kind, with our own writes laid over it. */

@@ -1,10 +1,8 @@
 import { CONTAINERS, GPU_RESOURCE, LABELS, SCHEDULING_GATE } from '@coxswain/api-types';
 import { ObjectStore, type KubeObject } from '@coxswain/kube';
-import { FakeClock } from '@coxswain/kube/testing';
 import { toCachedNode } from './cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from './cached-pod.ts';
 import { GpuUsage } from './gpu-usage.ts';
-import { OwnWrites } from './own-writes.ts';
 
 const aPod = (overrides: Record<string, unknown> = {}, metadata: Record<string, unknown> = {}): KubeObject =>
   ({
@@ -98,64 +96,6 @@ describe('what is kept of a node', () => {
     ['takes pods that are merely unwelcome', { taints: [{ key: 'x', effect: 'PreferNoSchedule' }] }, true],
   ])('a node %s', (_sentence, spec, want) => {
     expect(toCachedNode(aNode(spec)).facts).toMatchObject({ gpuCapacity: 8, schedulable: want, ready: true });
-  });
-});
-
-describe('our own writes over a cache', () => {
-  const setUp = (): { store: ObjectStore<CachedPod>; writes: OwnWrites<CachedPod>; clock: FakeClock } => {
-    const store = new ObjectStore<CachedPod>();
-    const clock = new FakeClock();
-    return { store, clock, writes: new OwnWrites(store, clock) };
-  };
-  const version = (resourceVersion: string, uid = 'u1'): CachedPod =>
-    toCachedPod(aPod({}, { resourceVersion, uid, name: uid }));
-  const names = (pods: readonly CachedPod[]): string[] =>
-    pods.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
-
-  it('show a pod that was created and has not been heard of yet', () => {
-    const { store, writes } = setUp();
-    writes.remember('job-1', version('7'));
-    expect(names(writes.view('job-1', store.list()))).toEqual(['u1@7']);
-    expect(writes.view('job-2', [])).toEqual([]);
-  });
-
-  it('give way as soon as the cache knows as much', () => {
-    const { store, writes } = setUp();
-    writes.remember('job-1', version('7'));
-    store.upsert(version('7'));
-    expect(writes.size).toBe(0);
-    store.upsert(version('9'));
-    expect(names(writes.view('job-1', store.list()))).toEqual(['u1@9']);
-  });
-
-  it('outdo a cache that is behind', () => {
-    const { store, writes } = setUp();
-    store.upsert(version('5'));
-    writes.remember('job-1', version('7'));
-    expect(names(writes.view('job-1', store.list()))).toEqual(['u1@7']);
-  });
-
-  it('hide what was deleted, until the cache has heard of it', () => {
-    const { store, writes } = setUp();
-    store.upsert(version('5'));
-    writes.rememberGone('u1');
-    expect(writes.view('job-1', store.list())).toEqual([]);
-  });
-
-  it('do not bring back a pod whose deletion was heard of before the answer to a write came', () => {
-    const { store, writes } = setUp();
-    store.upsert(version('5'));
-    store.remove(version('8'));
-    writes.remember('job-1', version('7'));
-    expect(writes.view('job-1', store.list())).toEqual([]);
-  });
-
-  it('are forgotten after a minute, so that only the server can vouch for them then', async () => {
-    const { writes, clock } = setUp();
-    writes.remember('job-1', version('7'));
-    await clock.advance(61_000);
-    expect(writes.view('job-1', [])).toEqual([]);
-    expect(writes.size).toBe(0);
   });
 });
 

@@ -1,4 +1,6 @@
-import { compareResourceVersions, type KubeObject, type ObjectStore } from '@coxswain/kube';
+import type { KubeObject } from './kube-object.ts';
+import { compareResourceVersions } from './resource-version.ts';
+import type { ObjectStore } from './store.ts';
 
 /**
  * Read your own writes: the server's answers to our writes, laid over a cache that has not seen them yet.
@@ -29,7 +31,7 @@ export class OwnWrites<T extends KubeObject> {
     });
   }
 
-  /** An object as a write or a live read answered it, filed under `group` (a job's UID). */
+  /** An object as a write or a live read answered it, filed under `group`: the UID or key of what it was written for. */
   remember(group: string, object: T): void {
     const uid = object.metadata.uid;
     if (uid === undefined || this.#gone.has(uid)) return;
