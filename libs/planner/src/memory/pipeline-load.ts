@@ -2,6 +2,7 @@
 import type { ModelShape } from '@coxswain/layout';
 
 import type { LayoutPoint, StagePart } from '../facts.ts';
+import { peakInFlight } from '../schedule/in-flight.ts';
 import { rankOfStage, stagePartsOf } from '../stages.ts';
 import { parametersOf } from './parameters.ts';
 
@@ -21,60 +22,33 @@ export interface RankLoad {
   readonly firstInFlight: number;
 }
 
-/** Micro-batches of chunk `chunk` in flight on pipeline rank `rank` at its memory peak, for `microBatches` per step. */
+type PipelineChoices = Pick<LayoutPoint, 'pipeline' | 'chunks' | 'schedule' | 'vocabulary' | 'vocabularyBarriers'>;
+
+/**
+ * Micro-batches of one chunk in flight on a pipeline rank at its memory peak; a fraction where a schedule balances two chunks.
+ *
+ * A vocabulary spread over the pipeline holds a micro-batch until its synchronisations are over, an interlaced one waits for half a pipeline
+ * (vocabulary parallelism, arXiv 2411.05288, section 5).
+ */
 export function microBatchesInFlight(
-  layout: Pick<LayoutPoint, 'pipeline' | 'chunks' | 'schedule' | 'vocabulary' | 'vocabularyBarriers'>,
+  layout: PipelineChoices,
   rank: number,
   chunk: number,
   microBatches: number,
 ): number {
-  const { pipeline: p } = layout;
-  if (p === 1) return 1;
-  return Math.min(microBatches, inFlightUnlimited(layout, rank, chunk, microBatches));
+  const { pipeline, chunks, schedule, vocabulary } = layout;
+  if (pipeline === 1) return 1;
+  const all = peakInFlight({ schedule, pipeline, chunks, microBatches }, rank);
+  const held = schedule === 'interleaved-1f1b' ? ofChunk(all, layout, chunk) : all / chunks;
+  if (vocabulary === 'sharded-over-pp') return Math.min(microBatches, held + layout.vocabularyBarriers);
+  return Math.min(microBatches, vocabulary === 'interlaced' ? 1.5 * held : held);
 }
 
-function inFlightUnlimited(
-  layout: Pick<LayoutPoint, 'pipeline' | 'chunks' | 'schedule' | 'vocabulary' | 'vocabularyBarriers'>,
-  rank: number,
-  chunk: number,
-  microBatches: number,
-): number {
-  const { pipeline: p } = layout;
-  switch (layout.schedule) {
-    case 'gpipe':
-      return microBatches;
-    case '1f1b':
-      return vocabularyDelay(layout, p - rank);
-    case 'interleaved-1f1b':
-      return interleavedInFlight(layout, rank, chunk);
-    case 'zb-h1':
-      return p;
-    case 'zb-2p':
-      return 2 * p;
-    case 'zbv':
-      return p;
-    case 'v-half':
-      return vocabularyDelay(layout, p / 2 + 1);
-    case 'v-min':
-      return vocabularyDelay(layout, p / 3 + 1);
-    case 'dualpipe-v':
-      return p + 1 / 2;
-  }
-}
-
-/** A vocabulary spread over the pipeline holds a micro-batch until its synchronisations are over; an interlaced one waits half a pipeline. */
-function vocabularyDelay(layout: Pick<LayoutPoint, 'vocabulary' | 'vocabularyBarriers'>, inFlight: number): number {
-  if (layout.vocabulary === 'sharded-over-pp') return inFlight + layout.vocabularyBarriers;
-  return layout.vocabulary === 'interlaced' ? 1.5 * inFlight : inFlight;
-}
-
-/** Warm-up of the interleaved schedule runs the chunks in groups of `pipeline` micro-batches: 2 (p - rank - 1) + (v - 1) p + 1 in all. */
-function interleavedInFlight(layout: Pick<LayoutPoint, 'pipeline' | 'chunks'>, rank: number, chunk: number): number {
-  const { pipeline: p, chunks: v } = layout;
-  const all = 2 * (p - rank - 1) + (v - 1) * p + 1;
-  const rounds = Math.floor(all / (v * p));
-  const rest = all - rounds * v * p;
-  return rounds * p + Math.min(p, Math.max(0, rest - chunk * p));
+/** Interleaving warms the chunks up in turn, `pipeline` micro-batches at a time. */
+function ofChunk(all: number, { pipeline, chunks }: PipelineChoices, chunk: number): number {
+  const round = pipeline * chunks;
+  const rest = all % round;
+  return Math.floor(all / round) * pipeline + Math.min(pipeline, Math.max(0, rest - chunk * pipeline));
 }
 
 interface MutableLoad {
