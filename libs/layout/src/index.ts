@@ -20,5 +20,18 @@ export { coordinatesOfRank, groupsOfAxis, rankOfCoordinates } from './rank-map.t
 export type { RankCoordinates } from './rank-map.ts';
 export { axisOf, denseGrid, expertGrid, groupsOver, indexOnAxis } from './rank-grid.ts';
 export type { GridAxis, RankGrid } from './rank-grid.ts';
-export { layoutViolations } from './layout-rules.ts';
-export type { DividedModel, LayoutRule, LayoutViolation } from './layout-rules.ts';
+export { LAYOUT_ENGINES } from './layout-facts.ts';
+export type {
+  DividedModel,
+  LayoutEngine,
+  LayoutFacts,
+  NetworkIsland,
+  NetworkKind,
+  SavedState,
+} from './layout-facts.ts';
+export { gridPointOf, microBatchesOf } from './grid-point.ts';
+export type { GridPoint } from './grid-point.ts';
+export { gridRules, isLegalGrid } from './rules/grid-rules.ts';
+export type { Explanation, GridRule } from './rules/grid-rule.ts';
+export { layoutFindings, layoutRules, layoutViolations } from './layout-rules.ts';
+export type { LayoutRule, LayoutViolation } from './layout-rules.ts';

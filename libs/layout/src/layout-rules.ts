@@ -1,71 +1,58 @@
+import { gridPointOf } from './grid-point.ts';
+import type { LayoutFacts } from './layout-facts.ts';
 import type { ParallelLayout } from './parallel-layout.ts';
+import { adviceRules } from './rules/advice-rules.ts';
+import type { Explanation, GridRule } from './rules/grid-rule.ts';
+import { gridRules } from './rules/grid-rules.ts';
+import type { OptionRule } from './rules/option-rule.ts';
+import { optionRules } from './rules/option-rules.ts';
 
-/** What the layout rules need to know of a model and its batch. */
-export interface DividedModel {
-  readonly layers: number;
-  readonly hiddenSize: number;
-  readonly attentionHeads: number;
-  readonly globalBatchSize: number;
-  readonly microBatchSize: number;
+/** A rule of layouts: an error makes a layout illegal, a warning says that it is likely slow or useless. */
+export interface LayoutRule {
+  readonly name: string;
+  /** Whose rule it is: the engine or paper it comes from. */
+  readonly source: string;
+  readonly statement: string;
+  readonly severity: 'error' | 'warning';
+  readonly check: (layout: ParallelLayout, facts: LayoutFacts) => readonly Explanation[];
 }
 
-/** A broken rule: the field it concerns (relative to the layout), and a sentence with values and the nearest legal value. */
-export interface LayoutViolation {
-  readonly rule: LayoutRule;
-  readonly field: DegreeField;
-  readonly message: string;
+/** A broken rule: the field it concerns, as a pointer below the layout (`pipeline/chunksPerRank`), and a sentence with values and the nearest legal value. */
+export interface LayoutViolation extends Explanation {
+  readonly rule: string;
+  readonly severity: 'error' | 'warning';
 }
 
-type DegreeField = 'tensorParallelDegree' | 'pipelineParallelDegree' | 'dataParallelDegree';
+/** Every rule, in the order in which what they find is told. */
+export const layoutRules: readonly LayoutRule[] = [
+  ...gridRules.map(ofGrid),
+  ...optionRules.map((rule) => withSeverity(rule, 'error')),
+  ...adviceRules.map((rule) => withSeverity(rule, 'warning')),
+];
 
-export type LayoutRule =
-  | 'tensorDividesAttentionHeads'
-  | 'tensorDividesHiddenSize'
-  | 'pipelineDividesLayers'
-  | 'dataTimesMicroBatchDividesGlobalBatch';
+/** Everything the rules find: errors before warnings; empty when there is nothing to say. Rules whose facts are absent find nothing. */
+export function layoutFindings(layout: ParallelLayout, facts: LayoutFacts): readonly LayoutViolation[] {
+  return layoutRules.flatMap(({ name, severity, check }) =>
+    check(layout, facts).map((explanation) => ({ rule: name, severity, ...explanation })),
+  );
+}
 
-/** Every rule of the layout that the model breaks, in a fixed order; empty when the layout is legal. */
-export function layoutViolations(layout: ParallelLayout, model: DividedModel): readonly LayoutViolation[] {
-  const { tensorParallelDegree: tp, dataParallelDegree: dp } = layout;
-  const violations: LayoutViolation[] = [];
-  const mustDivide = (rule: LayoutRule, field: DegreeField, divisor: [number, string]): void => {
-    const [whole, name] = divisor;
-    const ways = layout[field];
-    if (whole % ways === 0) return;
-    const nearest = nearestDivisor(whole, ways);
-    violations.push({
-      rule,
-      field,
-      message: `${field} ${ways} does not divide ${name} ${whole}; the nearest that does is ${nearest}`,
-    });
+/** Every rule of the layout that is broken, in a fixed order; empty when the layout is legal. */
+export function layoutViolations(layout: ParallelLayout, facts: LayoutFacts): readonly LayoutViolation[] {
+  return layoutFindings(layout, facts).filter((finding) => finding.severity === 'error');
+}
+
+function ofGrid({ holds, explain, ...rule }: GridRule): LayoutRule {
+  return {
+    ...rule,
+    severity: 'error',
+    check: (layout, facts) => {
+      const point = gridPointOf(layout, facts);
+      return holds(point, facts) ? [] : [explain(point, facts)];
+    },
   };
-  mustDivide('tensorDividesAttentionHeads', 'tensorParallelDegree', [model.attentionHeads, 'attentionHeads']);
-  if (model.attentionHeads % tp === 0) {
-    mustDivide('tensorDividesHiddenSize', 'tensorParallelDegree', [model.hiddenSize, 'hiddenSize']);
-  }
-  mustDivide('pipelineDividesLayers', 'pipelineParallelDegree', [model.layers, 'layers']);
-  const samplesPerPass = dp * model.microBatchSize;
-  if (model.globalBatchSize % samplesPerPass !== 0) {
-    const microBatches = model.globalBatchSize / model.microBatchSize;
-    const hint = Number.isInteger(microBatches)
-      ? `the nearest dataParallelDegree that does is ${nearestDivisor(microBatches, dp)}`
-      : `microBatchSize ${model.microBatchSize} alone does not divide it either; change one of the batch sizes`;
-    violations.push({
-      rule: 'dataTimesMicroBatchDividesGlobalBatch',
-      field: 'dataParallelDegree',
-      message:
-        `dataParallelDegree ${dp} times microBatchSize ${model.microBatchSize} is ${samplesPerPass}, ` +
-        `which does not divide globalBatchSize ${model.globalBatchSize}; ${hint}`,
-    });
-  }
-  return violations;
 }
 
-/** The divisor of `whole` closest to `wanted`; the smaller of two equally close ones. */
-function nearestDivisor(whole: number, wanted: number): number {
-  let nearest = 1;
-  for (let candidate = 1; candidate <= whole; candidate++) {
-    if (whole % candidate === 0 && Math.abs(candidate - wanted) < Math.abs(nearest - wanted)) nearest = candidate;
-  }
-  return nearest;
+function withSeverity(rule: OptionRule, severity: LayoutRule['severity']): LayoutRule {
+  return { ...rule, severity };
 }

@@ -1,0 +1,107 @@
+import { nearestDivisor } from '../nearest.ts';
+import { broken, brokenIf, type OptionRule } from './option-rule.ts';
+import { algorithmOf } from './context-algorithm-of.ts';
+import { spanningAxes } from './island-borders.ts';
+
+const MEGATRON = 'Megatron-LM';
+
+/** What is legal and yet likely slow or useless. */
+export const adviceRules: readonly OptionRule[] = [
+  {
+    name: 'chattyGroupsStayInDomain',
+    source: 'this project; Megatron-LM, MoE Parallel Folding, DeepSpeed-Ulysses',
+    statement: 'tensor groups, expert groups and the all-to-all of ulysses stay inside one NVLink domain',
+    check: (layout, { scaleUpDomainGpus: domain }) => {
+      if (domain === undefined) return [];
+      const context = layout.contextParallelDegree ?? 1;
+      const tensor = layout.tensorParallelDegree;
+      const algorithm = algorithmOf(layout, 'attention');
+      const exchange =
+        algorithm === 'ulysses' ? context : algorithm === 'ulysses-ring' ? (layout.sequence?.ulyssesDegree ?? 1) : 1;
+      const experts =
+        (layout.expert?.expertParallelDegree ?? 1) *
+        (layout.expert?.expertTensorParallelDegree ?? (layout.expert === undefined ? 1 : tensor));
+      return [
+        ...brokenIf(
+          tensor > domain,
+          'tensorParallelDegree',
+          () =>
+            `tensorParallelDegree ${tensor} is more than the ${domain} GPUs of an NVLink domain; the nearest inside is ${nearestDivisor(tensor, domain)}`,
+        ),
+        ...brokenIf(
+          exchange * tensor > domain && exchange > 1,
+          'contextParallelDegree',
+          () =>
+            `the all-to-all of ${exchange} context ranks times tensorParallelDegree ${tensor} leaves an NVLink domain of ${domain} GPUs`,
+        ),
+        ...brokenIf(
+          experts > domain,
+          'expert/expertParallelDegree',
+          () =>
+            `experts over ${experts} ranks leave an NVLink domain of ${domain} GPUs; a smaller expertParallelDegree stays inside`,
+        ),
+      ];
+    },
+  },
+  {
+    name: 'islandsMeetInThePipeline',
+    source: 'Holmes',
+    statement: 'between islands of different networks only pipeline groups pass',
+    check: (layout, facts) =>
+      spanningAxes(layout, facts)
+        .filter((axis) => axis !== 'pipeline' && layout.communication?.groupNetwork?.[axis] === undefined)
+        .flatMap((axis) =>
+          broken(
+            'rankOrder',
+            `${axis} groups span islands of different networks and fall back to sockets; put ${axis} before pipeline in rankOrder, and make ` +
+              'whole pipeline stages fit into an island',
+          ),
+        ),
+  },
+  {
+    name: 'shardingNeedsDataRanks',
+    source: 'ZeRO',
+    statement: 'states are sharded over data and context parallel ranks; with one there is nothing to share',
+    check: (layout) =>
+      brokenIf(
+        (layout.states?.zeroStage ?? 0) > 0 && layout.dataParallelDegree * (layout.contextParallelDegree ?? 1) === 1,
+        'states/zeroStage',
+        () => `states.zeroStage ${layout.states?.zeroStage ?? 0} shares states among 1 rank, which saves nothing`,
+      ),
+  },
+  {
+    name: 'sequenceParallelNeedsTensor',
+    source: MEGATRON,
+    statement: 'sequenceParallel does nothing without tensor parallelism',
+    check: (layout) =>
+      brokenIf(
+        layout.sequence?.sequenceParallel === true && layout.tensorParallelDegree === 1,
+        'sequence/sequenceParallel',
+        () => 'sequence.sequenceParallel does nothing with tensorParallelDegree 1',
+      ),
+  },
+  {
+    name: 'flashAttentionIsNotRecomputed',
+    source: 'LightSeq (DistFlashAttn)',
+    statement: 'a flash kernel keeps no score matrix, so recomputing core_attn costs time and saves nothing',
+    check: ({ kernel, memory }) =>
+      brokenIf(
+        kernel?.attention === 'flash' &&
+          memory?.recompute?.mode === 'selective' &&
+          (memory.recompute.modules ?? ['core_attn']).includes('core_attn'),
+        'memory/recompute/modules',
+        () => 'memory.recompute of core_attn saves nothing with kernel.attention flash; name other modules',
+      ),
+  },
+  {
+    name: 'gpipeKeepsEveryMicroBatch',
+    source: 'GPipe',
+    statement: 'gpipe keeps the activations of every micro-batch',
+    check: ({ pipeline, pipelineParallelDegree: stages }) =>
+      brokenIf(
+        pipeline?.schedule === 'gpipe' && stages > 1,
+        'pipeline/schedule',
+        () => `pipeline.schedule gpipe keeps the activations of every micro-batch, 1f1b those of ${stages}`,
+      ),
+  },
+];

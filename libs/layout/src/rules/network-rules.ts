@@ -1,0 +1,21 @@
+import { brokenIf, type OptionRule } from './option-rule.ts';
+import { spanningAxes } from './island-borders.ts';
+
+/** Rules of machines and networks. */
+export const networkRules: readonly OptionRule[] = [
+  {
+    name: 'groupsAcrossIslandsUseSockets',
+    source: 'Holmes',
+    statement: 'groups that span islands of different networks talk over sockets',
+    check: (layout, facts) =>
+      spanningAxes(layout, facts).flatMap((axis) => {
+        const network = layout.communication?.groupNetwork?.[axis];
+        return brokenIf(
+          network !== undefined && network !== 'socket',
+          `communication/groupNetwork/${axis}`,
+          () =>
+            `communication.groupNetwork.${axis} is ${String(network)}, and ${axis} groups span islands of different networks; use socket`,
+        );
+      }),
+  },
+];

@@ -1,0 +1,237 @@
+import { type GridPoint, microBatchesOf } from '../grid-point.ts';
+import type { LayoutFacts } from '../layout-facts.ts';
+import { divisorsOf, nearest, nearestMultiple } from '../nearest.ts';
+import type { GridRule } from './grid-rule.ts';
+
+const MEGATRON = 'Megatron-LM';
+
+/** Rules of what pipeline ranks split. */
+export const pipelineDegreeRules: readonly GridRule[] = [
+  {
+    name: 'pipelineDividesLayers',
+    source: MEGATRON,
+    statement:
+      'without listed stages, pipelineParallelDegree times chunksPerRank divides layers (plus 2 where the vocabulary counts as layers)',
+    holds: (point, { layers }) =>
+      point.stages !== undefined ||
+      layers === undefined ||
+      (layers + countedLayers(point)) % (point.pipeline * point.chunks) === 0,
+    explain: (point, { layers = 1 }) => {
+      const counted = countedLayers(point);
+      const legal = divisorsOf(layers + counted).filter((ways) => (layers + counted) % (ways * point.chunks) === 0);
+      const nearestWays = nearest(legal, point.pipeline);
+      const whole = counted === 0 ? `layers ${layers}` : `layers ${layers} plus ${counted} for the vocabulary`;
+      const ways = `pipelineParallelDegree ${point.pipeline}`;
+      if (point.chunks === 1) {
+        return {
+          field: 'pipelineParallelDegree',
+          message: `${ways} does not divide ${whole}; the nearest that does is ${nearestWays ?? 1}`,
+        };
+      }
+      return {
+        field: 'pipelineParallelDegree',
+        message:
+          `${ways} times pipeline.chunksPerRank ${point.chunks} is ${point.pipeline * point.chunks}, which does not divide ${whole}; ` +
+          (nearestWays === undefined
+            ? `no pipelineParallelDegree does with that many chunks: `
+            : `the nearest pipelineParallelDegree that does is ${nearestWays}, or `) +
+          `list pipeline.stages`,
+      };
+    },
+  },
+  {
+    name: 'stagesCoverModel',
+    source: MEGATRON,
+    statement:
+      'listed stages are pipelineParallelDegree times chunksPerRank, and their layers add up to those of the model',
+    holds: (point, facts) =>
+      point.stages === undefined ||
+      (point.stages.length === point.pipeline * point.chunks &&
+        (facts.layers === undefined || sumOf(point.stages, (stage) => stage.layers) === facts.layers)),
+    explain: (point, facts) => {
+      const stages = point.stages ?? [];
+      const entries = point.pipeline * point.chunks;
+      const sum = sumOf(stages, (stage) => stage.layers);
+      return {
+        field: 'pipeline/stages',
+        message:
+          stages.length === entries
+            ? `pipeline.stages hold ${sum} layers and the model has ${facts.layers ?? sum}; the last stage should hold ` +
+              `${Math.max(0, (stages.at(-1)?.layers ?? 0) + (facts.layers ?? sum) - sum)}`
+            : `pipeline.stages lists ${stages.length} stages; pipelineParallelDegree ${point.pipeline} times chunksPerRank ` +
+              `${point.chunks} needs ${entries}`,
+      };
+    },
+  },
+  {
+    name: 'stagesBeginWithEmbeddingAndEndWithLoss',
+    source: MEGATRON,
+    statement:
+      'of listed stages the first alone holds the embedding and the last alone the loss, and MTP layers are all placed',
+    holds: (point, facts) => {
+      const { stages } = point;
+      if (stages === undefined || stages.every((stage) => stage.embedding !== true && stage.loss !== true)) return true;
+      const last = stages.length - 1;
+      return (
+        stages.every(
+          (stage, index) => (stage.embedding === true) === (index === 0) && (stage.loss === true) === (index === last),
+        ) &&
+        (facts.mtpLayers === undefined || sumOf(stages, (stage) => stage.mtpLayers ?? 0) === facts.mtpLayers)
+      );
+    },
+    explain: (point, facts) => ({
+      field: 'pipeline/stages',
+      message:
+        `pipeline.stages place the embedding in ${placesOf(point, 'embedding')} and the loss in ${placesOf(point, 'loss')}, and ` +
+        `${sumOf(point.stages ?? [], (stage) => stage.mtpLayers ?? 0)} of ${facts.mtpLayers ?? 0} MTP layers; the embedding belongs in ` +
+        `stage 0, the loss in stage ${(point.stages?.length ?? 1) - 1}, and every MTP layer in one of them`,
+    }),
+  },
+  {
+    name: 'chunksNeedPipeline',
+    source: MEGATRON,
+    statement: 'several chunks per rank need a pipeline',
+    holds: (point) => point.chunks === 1 || point.pipeline > 1,
+    explain: (point) => ({
+      field: 'pipeline/chunksPerRank',
+      message: `pipeline.chunksPerRank ${point.chunks} needs pipelineParallelDegree 2 or more; without a pipeline it is 1`,
+    }),
+  },
+  {
+    name: 'scheduleTakesChunks',
+    source: `${MEGATRON}; PyTorch schedules`,
+    statement:
+      'interleaved-1f1b has 2 or more chunks per rank; zbv, v-half, v-min and dualpipe-v exactly 2; gpipe, 1f1b, zb-h1, zb-2p one',
+    holds: (point) => {
+      if (point.pipeline === 1) return true;
+      const [least, most] = CHUNKS_OF_SCHEDULE[point.schedule];
+      return point.chunks >= least && point.chunks <= most;
+    },
+    explain: (point) => {
+      const [least, most] = CHUNKS_OF_SCHEDULE[point.schedule];
+      const other = point.chunks === 1 ? '1f1b' : 'interleaved-1f1b';
+      return {
+        field: 'pipeline/chunksPerRank',
+        message:
+          `pipeline.chunksPerRank ${point.chunks} does not go with schedule ${point.schedule}, which takes ` +
+          `${least === most ? String(least) : `${least} or more`}; the nearest is ${Math.min(most, Math.max(least, point.chunks))}, ` +
+          `or use schedule ${other}`,
+      };
+    },
+  },
+  {
+    name: 'microBatchesFillGroups',
+    source: `${MEGATRON} (megatron/core/pipeline_parallel/schedules.py)`,
+    statement:
+      'interleaved-1f1b: the micro-batch group is between pipelineParallelDegree and the micro-batches, and what is left over fills a pipeline',
+    holds: (point, facts) => {
+      if (point.schedule !== 'interleaved-1f1b' || point.pipeline === 1) return true;
+      const count = microBatchesOf(point, facts);
+      return count === undefined || fillsGroups(count, point);
+    },
+    explain: (point, facts) => {
+      const count = microBatchesOf(point, facts) ?? 1;
+      const group = point.microBatchGroup ?? point.pipeline;
+      return {
+        field: 'pipeline/microBatchGroupSize',
+        message:
+          `${count} micro-batches do not go through groups of ${group} on ${point.pipeline} stages: a group must be between ` +
+          `${point.pipeline} and ${count}, and what is left over none or at least ${point.pipeline}; ` +
+          (count < point.pipeline
+            ? `at least ${point.pipeline} micro-batches are needed, or use schedule 1f1b`
+            : `the nearest group is ${nearestGroup(count, point) ?? point.pipeline}, the nearest number of micro-batches ` +
+              `${nearestMultiple(point.pipeline, count)}`),
+      };
+    },
+  },
+  {
+    name: 'dualpipeHasMicroBatches',
+    source: 'PyTorch ScheduleDualPipeV',
+    statement: 'dualpipe-v has at least as many micro-batches as virtual stages',
+    holds: (point, facts) => {
+      if (point.schedule !== 'dualpipe-v' || point.pipeline === 1) return true;
+      const count = microBatchesOf(point, facts);
+      return count === undefined || count >= point.pipeline * point.chunks;
+    },
+    explain: (point, facts) => ({
+      field: 'pipeline/schedule',
+      message:
+        `pipeline.schedule dualpipe-v needs at least ${point.pipeline * point.chunks} micro-batches and has ` +
+        `${microBatchesOf(point, facts) ?? 0}; the nearest globalBatchSize that gives them is ` +
+        `${point.pipeline * point.chunks * (point.microBatchSize ?? 1) * point.data}, or use schedule zbv`,
+    }),
+  },
+  {
+    name: 'vocabularyShardsOverPipeline',
+    source: 'Vocabulary Parallelism (sail-sg/VocabularyParallelism)',
+    statement:
+      'a vocabulary sharded over the pipeline needs a pipeline, one chunk per rank, untied embeddings, and vocabularySize a multiple of tensor times pipeline',
+    holds: (point, facts) => {
+      if (point.vocabulary !== 'sharded-over-pp' && point.vocabulary !== 'interlaced') return true;
+      return (
+        point.pipeline > 1 &&
+        (point.chunks === 1 || point.schedule === 'v-half') &&
+        facts.tiedEmbeddings !== true &&
+        (facts.vocabularySize ?? 0) % (point.tensor * point.pipeline) === 0
+      );
+    },
+    explain: (point, facts) => ({ field: 'pipeline/vocabulary', message: whyVocabularyStays(point, facts) }),
+  },
+];
+
+const CHUNKS_OF_SCHEDULE: Readonly<Record<GridPoint['schedule'], readonly [least: number, most: number]>> = {
+  gpipe: [1, 1],
+  '1f1b': [1, 1],
+  'interleaved-1f1b': [2, Infinity],
+  'looped-bfs': [1, Infinity],
+  'zb-h1': [1, 1],
+  'zb-2p': [1, 1],
+  zbv: [2, 2],
+  'v-half': [2, 2],
+  'v-min': [2, 2],
+  'dualpipe-v': [2, 2],
+  'schedule-file': [1, Infinity],
+  'partial-paths': [1, 1],
+  'graph-chunks': [1, 1],
+};
+
+function countedLayers(point: GridPoint): 0 | 2 {
+  return point.vocabulary === 'counted-as-layer' ? 2 : 0;
+}
+
+function fillsGroups(count: number, point: GridPoint, group = point.microBatchGroup ?? point.pipeline): boolean {
+  const rest = count % group;
+  return group >= point.pipeline && group <= count && (rest === 0 || rest >= point.pipeline);
+}
+
+function nearestGroup(count: number, point: GridPoint): number | undefined {
+  const legal = Array.from({ length: count - point.pipeline + 1 }, (_, index) => point.pipeline + index).filter(
+    (group) => fillsGroups(count, point, group),
+  );
+  return nearest(legal, point.microBatchGroup ?? point.pipeline);
+}
+
+function whyVocabularyStays(point: GridPoint, facts: LayoutFacts): string {
+  const what = `pipeline.vocabulary ${point.vocabulary}`;
+  if (point.pipeline === 1)
+    return `${what} needs pipelineParallelDegree 2 or more; without a pipeline it is end-stages`;
+  if (point.chunks > 1 && point.schedule !== 'v-half') {
+    return `${what} takes chunksPerRank 1 and not ${point.chunks}; or use vocabulary counted-as-layer`;
+  }
+  if (facts.tiedEmbeddings === true) return `${what} needs untied embeddings; with tiedEmbeddings use counted-as-layer`;
+  const ways = point.tensor * point.pipeline;
+  const size = facts.vocabularySize ?? 0;
+  return (
+    `${what} needs vocabularySize ${size} to be a multiple of tensorParallelDegree ${point.tensor} times pipelineParallelDegree ` +
+    `${point.pipeline}, ${ways}; pad it to ${Math.ceil(size / ways) * ways}`
+  );
+}
+
+function sumOf<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((sum, item) => sum + of(item), 0);
+}
+
+function placesOf(point: GridPoint, what: 'embedding' | 'loss'): string {
+  const places = (point.stages ?? []).flatMap((stage, index) => (stage[what] === true ? [index] : []));
+  return places.length === 0 ? 'no stage' : `stage ${places.join(' and ')}`;
+}

@@ -1,0 +1,60 @@
+import { brokenIf, type OptionRule } from './option-rule.ts';
+
+/** Rules of the pipeline beyond degrees. */
+export const pipelineRules: readonly OptionRule[] = [
+  {
+    name: 'scheduleHasItsOptions',
+    source: 'PyTorch, SkipPipe, GNNPipe',
+    statement:
+      'schedule-file and partial-paths name a scheduleFile, partial-paths a skipRatio, graph-chunks at least as many graphChunks as stages; no other schedule has them',
+    check: ({ pipeline, pipelineParallelDegree: stages }) => {
+      const schedule = pipeline?.schedule;
+      const chunks = pipeline?.graphChunks;
+      return [
+        ...brokenIf(
+          (schedule === 'schedule-file' || schedule === 'partial-paths') && pipeline?.scheduleFile === undefined,
+          'pipeline/scheduleFile',
+          () =>
+            `pipeline.schedule ${String(schedule)} needs pipeline.scheduleFile, the file that says who runs what when`,
+        ),
+        ...brokenIf(
+          schedule === 'partial-paths' && pipeline?.skipRatio === undefined,
+          'pipeline/skipRatio',
+          () => 'pipeline.schedule partial-paths changes what is trained, so pipeline.skipRatio must be said',
+        ),
+        ...brokenIf(
+          schedule !== 'partial-paths' && pipeline?.skipRatio !== undefined,
+          'pipeline/skipRatio',
+          () => `pipeline.skipRatio ${String(pipeline?.skipRatio)} goes with schedule partial-paths alone; remove it`,
+        ),
+        ...brokenIf(
+          schedule === 'graph-chunks' && (chunks ?? 0) < stages,
+          'pipeline/graphChunks',
+          () =>
+            `pipeline.graphChunks ${chunks ?? '(absent)'} must be at least pipelineParallelDegree ${stages}; the nearest is ${stages}`,
+        ),
+        ...brokenIf(
+          schedule !== 'graph-chunks' && chunks !== undefined,
+          'pipeline/graphChunks',
+          () => `pipeline.graphChunks ${String(chunks)} goes with schedule graph-chunks alone; remove it`,
+        ),
+      ];
+    },
+  },
+  {
+    name: 'protectedStagesLeaveSomeToSkip',
+    source: 'SkipPipe',
+    statement: 'partial-paths: what is skipped fits into the stages that are not protected',
+    check: ({ pipeline, pipelineParallelDegree: stages }) => {
+      const skipped = Math.round((pipeline?.skipRatio ?? 0) * stages);
+      const free = stages - (pipeline?.protectedStages ?? 0);
+      return brokenIf(
+        skipped > free,
+        'pipeline/skipRatio',
+        () =>
+          `pipeline.skipRatio ${String(pipeline?.skipRatio)} of ${stages} stages is ${skipped}, and ${free} are not protected; ` +
+          `the nearest legal share is ${(Math.max(0, free) / stages).toFixed(2)}`,
+      );
+    },
+  },
+];

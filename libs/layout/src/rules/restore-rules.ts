@@ -1,0 +1,70 @@
+import { type ParallelLayout, worldSize } from '../parallel-layout.ts';
+import { brokenIf, type OptionRule } from './option-rule.ts';
+
+const MEGATRON = 'Megatron-LM';
+
+/** Rules of coming back from a checkpoint. */
+export const restoreRules: readonly OptionRule[] = [
+  {
+    name: 'checkpointCanBeRestored',
+    source: `${MEGATRON}, DeepSpeed, Galvatron`,
+    statement: 'a checkpoint is loaded by another layout or optimizer only if it was saved for that',
+    check: (layout, { restoreFrom }) => {
+      if (restoreFrom === undefined) return [];
+      const saved = restoreFrom.layout;
+      const changed = RESTORE_DEGREES.filter(({ of }) => of(saved) !== of(layout));
+      const policy = saved.checkpointPolicy;
+      const readsAnything = policy?.optimizerReshard === 'full' || ANY_LAYOUT_FORMATS.has(policy?.format ?? '');
+      const was = saved.states?.optimizer ?? 'adamw';
+      const becomes = layout.states?.optimizer ?? 'adamw';
+      const first = changed[0];
+      return [
+        ...brokenIf(
+          first !== undefined && !readsAnything,
+          first?.field ?? '',
+          () =>
+            `the checkpoint was saved with ${changed.map(({ field, of }) => `${field.replace('/', '.')} ${of(saved)}`).join(', ')} and ` +
+            `optimizerReshard ${policy?.optimizerReshard ?? 'none'}, so it is loaded with the same; ` +
+            `save with checkpointPolicy.optimizerReshard full to change it`,
+        ),
+        ...brokenIf(
+          policy?.format === 'galvatron' && !isSameDivision(saved, layout),
+          'perLayer',
+          () => 'a Galvatron checkpoint is loaded only with the configuration it was saved with',
+        ),
+        ...brokenIf(
+          was !== becomes,
+          'states/optimizer',
+          () =>
+            `the checkpoint holds states of ${was}, which ${becomes} cannot use; keep ${was}, or start from its weights alone`,
+        ),
+      ];
+    },
+  },
+];
+
+/** Formats whose states any layout reads. */
+const ANY_LAYOUT_FORMATS: ReadonlySet<string> = new Set([
+  'torch_dcp',
+  'dcp',
+  'fsdp_dtensor',
+  'deepspeed-universal',
+  'bytecheckpoint',
+]);
+
+const RESTORE_DEGREES: readonly { readonly field: string; readonly of: (layout: ParallelLayout) => number }[] = [
+  { field: 'tensorParallelDegree', of: (layout) => layout.tensorParallelDegree },
+  { field: 'pipelineParallelDegree', of: (layout) => layout.pipelineParallelDegree },
+  { field: 'expert/expertParallelDegree', of: (layout) => layout.expert?.expertParallelDegree ?? 1 },
+];
+
+function isSameDivision(one: ParallelLayout, other: ParallelLayout): boolean {
+  const divisionOf = (layout: ParallelLayout): string =>
+    JSON.stringify([
+      worldSize(layout),
+      layout.dataParallelDegree,
+      layout.perLayer ?? [],
+      layout.pipeline?.stages ?? [],
+    ]);
+  return divisionOf(one) === divisionOf(other);
+}

@@ -1,0 +1,164 @@
+import { nearestDivisor } from '../nearest.ts';
+import { broken, brokenIf, MEGATRON_FAMILY, type OptionRule } from './option-rule.ts';
+import { algorithmOf, isRing, isStateAlgorithm } from './context-algorithm-of.ts';
+
+const MEGATRON = 'Megatron-LM';
+
+/** Rules of sequences and attention. */
+export const sequenceRules: readonly OptionRule[] = [
+  {
+    name: 'linearAttentionDividesHeads',
+    source: `${MEGATRON} (gated delta net, Mamba)`,
+    statement:
+      'where linear-attention layers are split by heads, tensorParallelDegree times contextParallelDegree divides attentionHeads',
+    check: (layout, facts) => {
+      const context = layout.contextParallelDegree ?? 1;
+      const ways = layout.tensorParallelDegree * context;
+      const heads = facts.attentionHeads;
+      if (heads === undefined || facts.layerPattern?.includes('L') !== true || heads % ways === 0) return [];
+      if (context > 1 && isStateAlgorithm(algorithmOf(layout, 'linearAttention'))) return [];
+      return broken(
+        'contextParallelDegree',
+        `tensorParallelDegree ${layout.tensorParallelDegree} times contextParallelDegree ${context} does not divide attentionHeads ` +
+          `${heads} of the linear-attention layers; the nearest contextParallelDegree that does is ` +
+          `${nearestDivisor(Math.max(1, Math.floor(heads / layout.tensorParallelDegree)), context)}, or use ` +
+          `sequence.perLayerKind.linearAttention state-allgather`,
+      );
+    },
+  },
+  {
+    name: 'stateAlgorithmsServeLinearLayers',
+    source: 'LASP-2, ZeCO',
+    statement:
+      'state-allgather and state-scan are for linear-attention and state-space layers, and those never use a ring',
+    check: (layout, facts) => {
+      if ((layout.contextParallelDegree ?? 1) === 1 || facts.layers === undefined) return [];
+      const pattern = facts.layerPattern ?? 'A';
+      const attention = algorithmOf(layout, 'attention');
+      const linear = algorithmOf(layout, 'linearAttention');
+      return [
+        ...(/[A*]/.test(pattern) && isStateAlgorithm(attention)
+          ? broken(
+              'sequence/perLayerKind/attention',
+              `the model has attention layers, which need keys and values of other ranks; contextAlgorithm ${attention} moves only states. ` +
+                `Set sequence.perLayerKind.attention to allgather (LASP-2H)`,
+            )
+          : []),
+        ...(pattern.includes('L') && !isStateAlgorithm(linear) && !['ulysses', 'ulysses-ring'].includes(linear)
+          ? broken(
+              'sequence/perLayerKind/linearAttention',
+              `contextAlgorithm ${linear} moves keys and values, and linear-attention layers have a state instead; ` +
+                `set sequence.perLayerKind.linearAttention to state-allgather`,
+            )
+          : []),
+      ];
+    },
+  },
+  {
+    name: 'slidingMaskAvoidsRing',
+    source: 'Transformer Engine',
+    statement: 'a sliding mask goes with allgather or ulysses, not with a ring',
+    check: (layout) => {
+      const algorithm = algorithmOf(layout, 'attention');
+      if ((layout.contextParallelDegree ?? 1) === 1 || layout.kernel?.attentionMask !== 'sliding' || !isRing(algorithm))
+        return [];
+      return broken(
+        'kernel/attentionMask',
+        `kernel.attentionMask sliding does not go with contextAlgorithm ${algorithm}; use allgather or ulysses`,
+      );
+    },
+  },
+  {
+    name: 'otherSoftmaxNeedsUlysses',
+    source: 'Transformer Engine',
+    statement: 'with context parallelism a softmax other than vanilla needs ulysses',
+    check: (layout) => {
+      const softmax = layout.kernel?.softmax ?? 'vanilla';
+      const algorithm = algorithmOf(layout, 'attention');
+      if ((layout.contextParallelDegree ?? 1) === 1 || softmax === 'vanilla' || algorithm === 'ulysses') return [];
+      return broken(
+        'kernel/softmax',
+        `kernel.softmax ${softmax} does not go with contextAlgorithm ${algorithm}; use ulysses`,
+      );
+    },
+  },
+  {
+    name: 'flashAttentionTakesHeadDim',
+    source: 'FlashAttention-2',
+    statement: 'flash attention takes heads of at most 256 elements',
+    check: (layout, { headDim }) =>
+      layout.kernel?.attention === 'flash' && headDim !== undefined && headDim > 256
+        ? broken(
+            'kernel/attention',
+            `kernel.attention flash takes headDim up to 256 and the model has ${headDim}; use fused or unfused`,
+          )
+        : [],
+  },
+  {
+    name: 'tokenRingStaysInDomain',
+    source: 'TokenRing',
+    statement: 'token-ring stays inside one fully connected domain',
+    check: (layout, { scaleUpDomainGpus: domain }) => {
+      const context = layout.contextParallelDegree ?? 1;
+      if (domain === undefined || algorithmOf(layout, 'attention') !== 'token-ring' || context <= domain) return [];
+      return broken(
+        'contextParallelDegree',
+        `contextParallelDegree ${context} with contextAlgorithm token-ring needs a fully connected domain, and one has ${domain} GPUs; ` +
+          `the nearest degree is ${domain}, or use contextAlgorithm ring`,
+      );
+    },
+  },
+  {
+    name: 'dynamicSequencesOnMegatron',
+    source: `${MEGATRON} (--hybrid-context-parallel)`,
+    statement:
+      'hybrid data parallelism on Megatron-LM: no pipeline, no CUDA graphs, no latent attention, no Megatron-FSDP, an even data times context degree, per-token loss, degrees that are powers of two',
+    check: (layout, facts) => {
+      const dynamic = layout.sequence?.dynamic;
+      if (dynamic?.method !== 'hybrid-data-parallel' || !MEGATRON_FAMILY.has(facts.engine)) return [];
+      const ranks = layout.dataParallelDegree * (layout.contextParallelDegree ?? 1);
+      const at = 'sequence/dynamic';
+      return [
+        ...brokenIf(
+          layout.pipelineParallelDegree > 1,
+          'pipelineParallelDegree',
+          () =>
+            `sequence.dynamic hybrid-data-parallel on ${String(facts.engine)} takes pipelineParallelDegree 1 and not ${layout.pipelineParallelDegree}`,
+        ),
+        ...brokenIf(
+          (layout.kernel?.cudaGraphs ?? 'none') !== 'none',
+          'kernel/cudaGraphs',
+          () =>
+            `sequence.dynamic changes shapes each step, so kernel.cudaGraphs must be none and not ${String(layout.kernel?.cudaGraphs)}`,
+        ),
+        ...brokenIf(
+          facts.latentAttention !== undefined,
+          at,
+          () =>
+            `sequence.dynamic does not go with latent attention on ${String(facts.engine)}; leave it out and pack samples`,
+        ),
+        ...brokenIf(
+          layout.states?.implementation === 'megatron-fsdp',
+          'states/implementation',
+          () => 'sequence.dynamic does not go with megatron-fsdp; use distributed-optimizer',
+        ),
+        ...brokenIf(
+          ranks % 2 !== 0,
+          'dataParallelDegree',
+          () =>
+            `sequence.dynamic needs an even number of ranks of data times context, and there are ${ranks}; the nearest is ${ranks + 1}`,
+        ),
+        ...brokenIf(
+          dynamic.perTokenLoss !== true,
+          `${at}/perTokenLoss`,
+          () => 'sequence.dynamic gives ranks unequal numbers of tokens, so perTokenLoss must be true',
+        ),
+        ...brokenIf(
+          dynamic.degrees === 'any',
+          `${at}/degrees`,
+          () => `sequence.dynamic.degrees any is not to be had on ${String(facts.engine)}; use powers-of-two`,
+        ),
+      ];
+    },
+  },
+];
