@@ -39,11 +39,13 @@ export {
 export type { MemoryVerdict, Objective, Partition, PlanRequestInput, RecomputePolicy } from './plan-types.ts';
 export { newScheduleScratch, type ScheduleScratch } from './schedule/schedule-scratch.ts';
 export { peakInFlight } from './schedule/in-flight.ts';
+export { makespanLowerBound } from './schedule/makespan-bound.ts';
 export { makespanOf } from './schedule/makespan.ts';
 export { newPlanCache, type PlanCache } from './schedule/pass-plan.ts';
 export { orderOfPasses, simulateSchedule, timelineOf } from './schedule/simulate.ts';
 export type { PassKind, ScheduledPass, ScheduleRun, TimedPass } from './schedule/simulate.ts';
 export type { ScheduleInput, ScheduleShape } from './schedule/schedule-input.ts';
+export { withInterlacedVocabulary, withShardedVocabulary, type VocabularyWork } from './schedule/vocabulary-passes.ts';
 export { parametersOf } from './memory/parameters.ts';
 export type { FeedForwardKind, LayerKind, LayerParameters, MixerKind, ModelParameters } from './memory/parameters.ts';
 export { deviceUsedBytesOf, peakAllocatedBytesOf, predictMemory, verdictOf } from './memory/predict-memory.ts';

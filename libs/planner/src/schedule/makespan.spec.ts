@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { Schedule } from '../facts.ts';
 import { anEvenSchedule, aScheduleOf, bubbleOver, scheduleInputs, usualChunks } from '../testing/schedule-inputs.ts';
 import { interleavedMakespan } from './interleaved-makespan.ts';
+import { makespanLowerBound } from './makespan-bound.ts';
 import { makespanOf } from './makespan.ts';
 import { oneForwardOneBackwardMakespan } from './one-chunk-makespan.ts';
 import { newScheduleScratch } from './schedule-scratch.ts';
@@ -128,5 +129,25 @@ describe('makespanOf', () => {
   it('refuses times that do not cover every stage', () => {
     const input = anEvenSchedule({ schedule: '1f1b', pipeline: 4, chunks: 1, microBatches: 8 });
     expect(() => makespanOf({ ...input, forwardS: new Float64Array(3) })).toThrow('forwardS has 3 entries');
+  });
+});
+
+describe('makespanLowerBound', () => {
+  it('is never above the makespan', () => {
+    fc.assert(
+      fc.property(scheduleInputs, (input) => {
+        expect(makespanLowerBound(input)).toBeLessThanOrEqual(makespanOf(input) + 1e-9);
+      }),
+      { numRuns: NUM_RUNS },
+    );
+  });
+
+  it.each<[Schedule, number]>([
+    ['gpipe', 1],
+    ['1f1b', 1],
+    ['interleaved-1f1b', 4],
+  ])('is exact for even stages of %s with %d chunks', (schedule, chunks) => {
+    const input = anEvenSchedule({ schedule, pipeline: 8, chunks, microBatches: 16 });
+    expect(makespanLowerBound(input)).toBeCloseTo(makespanOf(input));
   });
 });

@@ -238,15 +238,20 @@ function minimalMemoryBlock(pipeline: number, rank: number): BuildingBlock {
 
 /** The block again for every micro-batch, six passes later. Only the order is kept: passes start as soon as they can. */
 function repeated(shape: ScheduleShape, rank: number, block: BuildingBlock): Pass[] {
-  const slots: { pass: Pass; slot: number }[] = [];
-  for (let microBatch = 0; microBatch < shape.microBatches; microBatch++) {
-    block.forEach((start, part) => {
-      const kind = part < 2 ? FORWARD : BACKWARD_INPUT;
-      const stage = stageOfRank(shape, rank, part === 0 || part === 3 ? 0 : 1);
-      slots.push({ pass: { kind, stage, microBatch }, slot: start + PASSES_PER_MICRO_BATCH * microBatch });
-    });
+  const parts = block.map((firstSlot, part) => ({
+    slot: firstSlot,
+    microBatch: 0,
+    kind: part < 2 ? FORWARD : BACKWARD_INPUT,
+    stage: stageOfRank(shape, rank, part === 0 || part === 3 ? 0 : 1),
+  }));
+  const order: Pass[] = [];
+  while (order.length < 4 * shape.microBatches) {
+    const next = parts.reduce((first, part) => (part.slot < first.slot ? part : first));
+    order.push({ kind: next.kind, stage: next.stage, microBatch: next.microBatch });
+    next.microBatch++;
+    next.slot = next.microBatch < shape.microBatches ? next.slot + PASSES_PER_MICRO_BATCH : Infinity;
   }
-  return slots.sort((a, b) => a.slot - b.slot).map(({ pass }) => pass);
+  return order;
 }
 
 /** DeepSeek's DualPipeV, as in PyTorch's ScheduleDualPipeV: in the steady phase every forward runs interleaved with a backward. */

@@ -21,8 +21,8 @@ export interface PassPlan {
   /** `stage * microBatches + microBatch`. */
   readonly cells: Int32Array;
   readonly ranks: Int32Array;
-  /** Rank of each virtual stage. */
-  readonly rankOfStage: Int32Array;
+  /** 1 where stage k and k + 1 stand on different ranks, 0 where a message between them takes no time. */
+  readonly crossesRanks: Float64Array;
   readonly weightsWait: boolean;
   /** Activations a rank may hold before it runs weight passes first. */
   readonly activationLimit: number;
@@ -63,45 +63,50 @@ function newPlan(shape: ScheduleShape): PassPlan {
   const { pipeline, chunks, microBatches } = shape;
   const orders = Array.from({ length: pipeline }, (_, rank) => passOrder(shape, rank));
   const length = orders.reduce((sum, order) => sum + order.length, 0);
-  const plan = {
+  const plan: PassPlan = {
     kinds: new Uint8Array(length),
     stages: new Int32Array(length),
     cells: new Int32Array(length),
     ranks: new Int32Array(length),
-    rankOfStage: Int32Array.from({ length: pipeline * chunks }, (_, stage) => rankOfStage(shape, stage)),
+    crossesRanks: Float64Array.from({ length: pipeline * chunks }, (_, stage) =>
+      rankOfStage(shape, stage) === rankOfStage(shape, stage + 1) ? 0 : 1,
+    ),
     weightsWait: weightsWait(shape),
     activationLimit: activationLimit(shape),
     limitKnowsWeightShare: limitKnowsWeightShare(shape),
   };
   let next = 0;
-  for (const { kind, stage, microBatch, rank } of sequenced(shape, orders)) {
+  sequence(shape, orders, ({ kind, stage, microBatch }, rank) => {
     plan.kinds[next] = kind;
     plan.stages[next] = stage;
     plan.cells[next] = stage * microBatches + microBatch;
     plan.ranks[next] = rank;
     next++;
-  }
+  });
   return plan;
 }
 
 /** Takes passes from every rank in turn for as long as what they wait for has been taken; pairs stay together. */
-function* sequenced(shape: ScheduleShape, orders: readonly (readonly Pass[])[]): Generator<Pass & { rank: number }> {
+function sequence(
+  shape: ScheduleShape,
+  orders: readonly (readonly Pass[])[],
+  visit: (pass: Pass, rank: number) => void,
+): void {
   const taken = new Taken(shape);
   const next = orders.map(() => 0);
   let waiting = orders.reduce((sum, order) => sum + order.length, 0);
   while (waiting > 0) {
     const before = waiting;
     for (const [rank, order] of orders.entries()) {
-      for (let at = next[rank] ?? 0; ; at++) {
-        next[rank] = at;
-        const pass = order[at];
-        if (pass === undefined || !taken.ready(pass)) break;
+      let at = next[rank] ?? 0;
+      for (let pass = order[at]; pass !== undefined && taken.ready(pass); pass = order[++at]) {
         const partner = pass.kind === PAIRED_FORWARD ? order[at + 1] : undefined;
         if (partner !== undefined && !taken.ready(partner)) break;
         taken.take(pass);
+        visit(pass, rank);
         waiting--;
-        yield { ...pass, rank };
       }
+      next[rank] = at;
     }
     if (waiting === before) throw new Error(`the passes of ${shape.schedule} wait for each other`);
   }

@@ -1,5 +1,5 @@
 /** When does every pass of a plan start and end? One sweep over the list: a pass starts when its rank is free and its message has come. */
-import { BACKWARD, BACKWARD_WEIGHT, FORWARD, PAIRED_FORWARD } from './pass-order.ts';
+import { BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, PAIRED_FORWARD } from './pass-order.ts';
 import type { PassPlan } from './pass-plan.ts';
 import type { ScheduleInput } from './schedule-input.ts';
 
@@ -26,6 +26,9 @@ export function newRunBuffers(): RunBuffers {
 /** A weight pass fills an idle time longer than this share of itself; a shorter one is rounding, or not worth the delay. */
 const WORTH_FILLING = 0.01;
 
+/** Shares of an activation do not add up exactly. */
+const ROUNDING = 1e-9;
+
 /**
  * Makespan in seconds, see `makespanOf`. `listener` is told of every pass, in the order of its rank.
  *
@@ -38,142 +41,166 @@ export function runPlan(
   buffers: RunBuffers,
   listener?: (run: PassRun) => void,
 ): number {
-  const { pipeline, microBatches, forwardS, backwardInputS, backwardWeightS, turnaroundS = 0 } = input;
-  const { kinds, stages, cells, ranks, activationLimit } = plan;
-  const lastStage = pipeline * input.chunks - 1;
-  const weightShare = plan.limitKnowsWeightShare ? (input.weightShare ?? 1) : 1;
-  const blocking = input.p2p === 'blocking';
-  const { startedAtS, freeAtS, held, inputAtS, gradientAtS, owed, firstOwed, lastOwed } = clocksOf(input, buffers);
-
-  const ran = (kind: number, index: number, startS: number, endS: number): void => {
-    if (listener === undefined) return;
-    listener({
-      kind,
-      rank: ranks[index] as number,
-      stage: stages[index] as number,
-      cell: cells[index] as number,
-      startS,
-      endS,
-    });
-  };
-
-  const runOldestWeight = (rank: number): void => {
-    const index = owed[firstOwed[rank] as number] as number;
-    const startS = freeAtS[rank] as number;
-    const endS = startS + (backwardWeightS[stages[index] as number] as number);
-    firstOwed[rank] = (firstOwed[rank] as number) + 1;
-    freeAtS[rank] = endS;
-    held[rank] = (held[rank] as number) - weightShare;
-    ran(BACKWARD_WEIGHT, index, startS, endS);
-  };
-
-  const runWeightsBefore = (rank: number, arrivesS: number, isForward: boolean): void => {
-    while ((firstOwed[rank] as number) < (lastOwed[rank] as number)) {
-      const weightS = backwardWeightS[stages[owed[firstOwed[rank] as number] as number] as number] as number;
-      const full = isForward && (held[rank] as number) + 1 > activationLimit + 1e-9;
-      if (!full && arrivesS - (freeAtS[rank] as number) <= WORTH_FILLING * weightS) return;
-      runOldestWeight(rank);
-    }
-  };
-
-  /** Both say when the message has arrived. */
-  const sendForward = (stage: number, cell: number, endS: number): number => {
-    if (stage === lastStage) {
-      gradientAtS[cell] = endS + turnaroundS;
-      return endS;
-    }
-    const arrivesS = endS + hopS(plan, input.forwardHopS, stage);
-    inputAtS[cell + microBatches] = arrivesS;
-    return arrivesS;
-  };
-  const sendBackward = (stage: number, cell: number, endS: number): number => {
-    if (stage === 0) return endS;
-    const arrivesS = endS + hopS(plan, input.backwardHopS, stage - 1);
-    gradientAtS[cell - microBatches] = arrivesS;
-    return arrivesS;
-  };
-
-  for (let i = 0; i < kinds.length; i++) {
-    const kind = kinds[i] as number;
-    const rank = ranks[i] as number;
-    const stage = stages[i] as number;
-    const cell = cells[i] as number;
-    if (kind === BACKWARD_WEIGHT) {
-      runOldestWeight(rank);
-      continue;
-    }
-    const isForward = kind === FORWARD || kind === PAIRED_FORWARD;
-    const arrivesS = (isForward ? inputAtS[cell] : gradientAtS[cell]) as number;
-    if (plan.weightsWait) runWeightsBefore(rank, arrivesS, isForward);
-    let startS = Math.max(freeAtS[rank] as number, arrivesS);
-    if (kind === PAIRED_FORWARD) startS = Math.max(startS, gradientAtS[cells[i + 1] as number] as number);
-    if ((startedAtS[rank] as number) < 0) startedAtS[rank] = startS;
-    let freeS: number;
-    if (isForward) {
-      held[rank] = (held[rank] as number) + 1;
-      let endS = startS + (forwardS[stage] as number);
-      ran(FORWARD, i, startS, endS);
-      if (kind === PAIRED_FORWARD) {
-        const backwardStartS = endS;
-        const partner = stages[++i] as number;
-        endS += (backwardInputS[partner] as number) + (backwardWeightS[partner] as number);
-        held[rank] = (held[rank] as number) - 1;
-        ran(BACKWARD, i, backwardStartS, endS);
-        freeS = Math.max(sendForward(stage, cell, endS), sendBackward(partner, cells[i] as number, endS));
-      } else {
-        freeS = sendForward(stage, cell, endS);
-      }
-      freeAtS[rank] = blocking ? freeS : endS;
-    } else {
-      let endS = startS + (backwardInputS[stage] as number);
-      if (kind === BACKWARD) {
-        endS += backwardWeightS[stage] as number;
-        held[rank] = (held[rank] as number) - 1;
-      } else {
-        owed[lastOwed[rank] as number] = i;
-        lastOwed[rank] = (lastOwed[rank] as number) + 1;
-        held[rank] = (held[rank] as number) - (1 - weightShare);
-      }
-      ran(kind, i, startS, endS);
-      freeS = sendBackward(stage, cell, endS);
-      freeAtS[rank] = blocking ? freeS : endS;
-    }
-  }
-  let makespanS = 0;
-  for (let rank = 0; rank < pipeline; rank++) {
-    while ((firstOwed[rank] as number) < (lastOwed[rank] as number)) runOldestWeight(rank);
-    const fromS = input.synchronisedStep === true ? 0 : (startedAtS[rank] as number);
-    makespanS = Math.max(makespanS, (freeAtS[rank] as number) - fromS);
-  }
-  return makespanS;
+  const run = new PlanRun(input, plan, buffers, listener);
+  run.runAll();
+  return run.finish();
 }
 
-/** A message between two stages of one rank takes no time. */
-function hopS(plan: PassPlan, hopsS: Float64Array, stage: number): number {
-  return plan.rankOfStage[stage] === plan.rankOfStage[stage + 1] ? 0 : (hopsS[stage] as number);
-}
+/** The clocks of all ranks: views into the buffers, set to the start of a step. */
+class PlanRun {
+  private readonly input: ScheduleInput;
+  private readonly plan: PassPlan;
+  private readonly listener: ((run: PassRun) => void) | undefined;
+  /** What a weight pass frees, by the accounting of the plan's limit. */
+  private readonly weightShare: number;
+  private readonly startedAtS: Float64Array;
+  private readonly freeAtS: Float64Array;
+  private readonly held: Float64Array;
+  /** Arrival of inputs and gradients by cell. */
+  private readonly inputAtS: Float64Array;
+  private readonly gradientAtS: Float64Array;
+  /** Weight passes that ranks owe, oldest first, as indices into the plan; a stretch per rank. */
+  private readonly owed: Int32Array;
+  private readonly firstOwed: Int32Array;
+  private readonly lastOwed: Int32Array;
 
-/** Views into the buffers, set to the start of a step. Weight passes owed are kept as indices into the plan, a stretch per rank. */
-function clocksOf({ pipeline, chunks, microBatches }: ScheduleInput, buffers: RunBuffers) {
-  const perRank = chunks * microBatches;
-  const cells = pipeline * perRank;
-  if (buffers.times.length < 3 * pipeline + 2 * cells) buffers.times = new Float64Array(3 * pipeline + 2 * cells);
-  if (buffers.cells.length < 2 * pipeline + cells) buffers.cells = new Int32Array(2 * pipeline + cells);
-  const times = (from: number, length: number) => buffers.times.subarray(from, from + length);
-  const clocks = {
-    startedAtS: times(0, pipeline).fill(-1),
-    freeAtS: times(pipeline, pipeline).fill(0),
-    held: times(2 * pipeline, pipeline).fill(0),
-    inputAtS: times(3 * pipeline, cells),
-    gradientAtS: times(3 * pipeline + cells, cells),
-    firstOwed: buffers.cells.subarray(0, pipeline),
-    lastOwed: buffers.cells.subarray(pipeline, 2 * pipeline),
-    owed: buffers.cells.subarray(2 * pipeline, 2 * pipeline + cells),
-  };
-  clocks.inputAtS.fill(0, 0, microBatches);
-  for (let rank = 0; rank < pipeline; rank++) {
-    clocks.firstOwed[rank] = rank * perRank;
-    clocks.lastOwed[rank] = rank * perRank;
+  constructor(
+    input: ScheduleInput,
+    plan: PassPlan,
+    buffers: RunBuffers,
+    listener: ((run: PassRun) => void) | undefined,
+  ) {
+    const { pipeline, chunks, microBatches } = input;
+    const perRank = chunks * microBatches;
+    const cells = pipeline * perRank;
+    if (buffers.times.length < 3 * pipeline + 2 * cells) buffers.times = new Float64Array(3 * pipeline + 2 * cells);
+    if (buffers.cells.length < 2 * pipeline + cells) buffers.cells = new Int32Array(2 * pipeline + cells);
+    const times = (from: number, length: number) => buffers.times.subarray(from, from + length);
+    this.input = input;
+    this.plan = plan;
+    this.listener = listener;
+    this.weightShare = plan.limitKnowsWeightShare ? (input.weightShare ?? 1) : 1;
+    this.startedAtS = times(0, pipeline).fill(-1);
+    this.freeAtS = times(pipeline, pipeline).fill(0);
+    this.held = times(2 * pipeline, pipeline).fill(0);
+    this.inputAtS = times(3 * pipeline, cells);
+    this.inputAtS.fill(0, 0, microBatches);
+    this.gradientAtS = times(3 * pipeline + cells, cells);
+    this.firstOwed = buffers.cells.subarray(0, pipeline);
+    this.lastOwed = buffers.cells.subarray(pipeline, 2 * pipeline);
+    this.owed = buffers.cells.subarray(2 * pipeline, 2 * pipeline + cells);
+    for (let rank = 0; rank < pipeline; rank++) {
+      this.firstOwed[rank] = rank * perRank;
+      this.lastOwed[rank] = rank * perRank;
+    }
   }
-  return clocks;
+
+  /** All passes of the plan, and the weight passes they make room or leave time for. */
+  runAll(): void {
+    const {
+      microBatches,
+      forwardS,
+      backwardInputS,
+      backwardWeightS,
+      forwardHopS,
+      backwardHopS,
+      turnaroundS = 0,
+    } = this.input;
+    const { kinds, stages, cells, ranks, crossesRanks, weightsWait } = this.plan;
+    const { startedAtS, freeAtS, held, inputAtS, gradientAtS, owed, firstOwed, lastOwed } = this;
+    const lastStage = this.input.pipeline * this.input.chunks - 1;
+    const blocking = this.input.p2p === 'blocking';
+    const freedByInput = 1 - this.weightShare;
+    for (let i = 0; i < kinds.length; i++) {
+      const kind = kinds[i] as number;
+      const rank = ranks[i] as number;
+      const stage = stages[i] as number;
+      const cell = cells[i] as number;
+      if (kind === BACKWARD_WEIGHT) {
+        this.runOldestWeight(rank);
+        continue;
+      }
+      const isForward = kind === FORWARD || kind === PAIRED_FORWARD;
+      const arrivesS = (isForward ? inputAtS[cell] : gradientAtS[cell]) as number;
+      if (weightsWait && (firstOwed[rank] as number) < (lastOwed[rank] as number)) {
+        this.runWeightsBefore(rank, arrivesS, isForward);
+      }
+      let startS = Math.max(freeAtS[rank] as number, arrivesS);
+      if (kind === PAIRED_FORWARD) startS = Math.max(startS, gradientAtS[cells[i + 1] as number] as number);
+      if ((startedAtS[rank] as number) < 0) startedAtS[rank] = startS;
+      let endS = startS;
+      let sentAtS = startS;
+      if (isForward) {
+        endS += forwardS[stage] as number;
+        this.ran(FORWARD, i, startS, endS);
+        held[rank] = (held[rank] as number) + 1;
+      }
+      if (kind !== FORWARD) {
+        const at = kind === PAIRED_FORWARD ? ++i : i;
+        const returning = stages[at] as number;
+        const backwardFromS = endS;
+        endS += backwardInputS[returning] as number;
+        if (kind === BACKWARD_INPUT) {
+          owed[lastOwed[rank] as number] = at;
+          lastOwed[rank] = (lastOwed[rank] as number) + 1;
+          held[rank] = (held[rank] as number) - freedByInput;
+        } else {
+          endS += backwardWeightS[returning] as number;
+          held[rank] = (held[rank] as number) - 1;
+        }
+        this.ran(kinds[at] as number, at, backwardFromS, endS);
+        if (returning > 0) {
+          sentAtS = endS + (backwardHopS[returning - 1] as number) * (crossesRanks[returning - 1] as number);
+          gradientAtS[(cells[at] as number) - microBatches] = sentAtS;
+        }
+      }
+      if (isForward && stage < lastStage) {
+        const arrivalS = endS + (forwardHopS[stage] as number) * (crossesRanks[stage] as number);
+        inputAtS[cell + microBatches] = arrivalS;
+        sentAtS = Math.max(sentAtS, arrivalS);
+      } else if (isForward) {
+        gradientAtS[cell] = endS + turnaroundS;
+      }
+      freeAtS[rank] = blocking ? Math.max(endS, sentAtS) : endS;
+    }
+  }
+
+  /** Runs what weight passes are left and returns the makespan. */
+  finish(): number {
+    let makespanS = 0;
+    for (let rank = 0; rank < this.input.pipeline; rank++) {
+      while ((this.firstOwed[rank] as number) < (this.lastOwed[rank] as number)) this.runOldestWeight(rank);
+      const fromS = this.input.synchronisedStep === true ? 0 : (this.startedAtS[rank] as number);
+      makespanS = Math.max(makespanS, (this.freeAtS[rank] as number) - fromS);
+    }
+    return makespanS;
+  }
+
+  private runWeightsBefore(rank: number, arrivesS: number, isForward: boolean): void {
+    while ((this.firstOwed[rank] as number) < (this.lastOwed[rank] as number)) {
+      const owed = this.owed[this.firstOwed[rank] as number] as number;
+      const weightS = this.input.backwardWeightS[this.plan.stages[owed] as number] as number;
+      const full = isForward && (this.held[rank] as number) + 1 > this.plan.activationLimit + ROUNDING;
+      if (!full && arrivesS - (this.freeAtS[rank] as number) <= WORTH_FILLING * weightS) return;
+      this.runOldestWeight(rank);
+    }
+  }
+
+  private runOldestWeight(rank: number): void {
+    const at = this.firstOwed[rank] as number;
+    const owed = this.owed[at] as number;
+    const startS = this.freeAtS[rank] as number;
+    const endS = startS + (this.input.backwardWeightS[this.plan.stages[owed] as number] as number);
+    this.firstOwed[rank] = at + 1;
+    this.freeAtS[rank] = endS;
+    this.held[rank] = (this.held[rank] as number) - this.weightShare;
+    this.ran(BACKWARD_WEIGHT, owed, startS, endS);
+  }
+
+  private ran(kind: number, index: number, startS: number, endS: number): void {
+    if (this.listener === undefined) return;
+    const { ranks, stages, cells } = this.plan;
+    const [rank, stage, cell] = [ranks[index] as number, stages[index] as number, cells[index] as number];
+    this.listener({ kind, rank, stage, cell, startS, endS });
+  }
 }
