@@ -49,8 +49,12 @@ export function quantizedExtraBytesOf(precision: Precision): number {
   return QUANTIZED_EXTRA_BYTES[precision];
 }
 
+/** PyTorch's FSDP shards fp32 parameters: they are the master weights, and their gradients are fp32 too. */
 export function stateBytesOf(facts: StateFacts): StateBytes {
   if (facts.precision === 'fp32') return { weights: FP32_BYTES, gradients: FP32_BYTES, optimizer: facts.momentBytes };
+  if (facts.zeroImplementation === 'fsdp' && facts.zeroStage === 3) {
+    return { weights: FP32_BYTES, gradients: FP32_BYTES, optimizer: facts.momentBytes };
+  }
   return {
     weights: HALF_BYTES,
     gradients: gradientBytesOf(facts),
@@ -58,11 +62,16 @@ export function stateBytesOf(facts: StateFacts): StateBytes {
   };
 }
 
-/** PyTorch's FSDP shards fp32 parameters, so their gradients are fp32 too. */
 function gradientBytesOf(facts: StateFacts): number {
-  if (facts.zeroImplementation === 'fsdp' && facts.zeroStage === 3) return FP32_BYTES;
   const both = facts.keepsBothGradients && facts.precision === 'bf16' && facts.zeroStage < 2;
   return both && facts.gradientBytes === FP32_BYTES ? HALF_BYTES + FP32_BYTES : facts.gradientBytes;
+}
+
+/** Moments that GaLore keeps of a matrix, as a share of Adam's: two in the projected space, and the projector (arXiv 2403.03507). */
+export function galoreMomentShare(rows: number, columns: number, rank: number): number {
+  const smaller = Math.min(rows, columns);
+  const larger = Math.max(rows, columns);
+  return (2 * rank * larger + smaller * rank) / (2 * rows * columns);
 }
 
 /** How many ranks share the states of one parameter: of dense weights over data and context ranks, of experts over what folding leaves. */

@@ -1,0 +1,268 @@
+import type { ModelShape } from '@coxswain/layout';
+import fc from 'fast-check';
+
+import type { LayoutPoint, RunFacts } from '../facts.ts';
+import { gpuOf, modelOf } from '../presets/index.ts';
+import { aPoint } from '../testing/points.ts';
+import { peakAllocatedBytesOf, predictMemory, verdictOf, type RankMemory } from './predict-memory.ts';
+
+const GIB = 2 ** 30;
+
+interface Overrides extends Partial<Omit<RunFacts, 'model' | 'layout'>> {
+  readonly model?: string | ModelShape;
+  readonly layout?: Partial<LayoutPoint>;
+}
+
+function aRun({ model = 'llama-3.1-8b', layout = {}, ...facts }: Overrides = {}): RunFacts {
+  const gpu = gpuOf('h100');
+  const cluster = { gpu, gpus: 64, gpusPerNode: 8, scaleUpDomainGpus: 8, scaleOutGbPerS: 50 };
+  return {
+    model: typeof model === 'string' ? modelOf(model).model : model,
+    cluster: { ...cluster, nicKind: 'infiniband' },
+    stack: 'megatron-core',
+    precision: 'bf16',
+    flashAttention: true,
+    gradientBytes: 4,
+    loraRank: 0,
+    layout: aPoint(layout),
+    globalBatchSize: 256,
+    sequenceLength: 4096,
+    ...facts,
+  };
+}
+
+function sumOfParts(stage: RankMemory): number {
+  const { totalBytes: _total, hostBytes: _host, ...parts } = stage;
+  return Object.values(parts).reduce((sum, part) => sum + part, 0);
+}
+
+const gpt = (layers: number, hiddenSize: number, attentionHeads: number, vocabularySize: number): ModelShape => ({
+  ...modelOf('gpt3-175b').model,
+  layers,
+  hiddenSize,
+  ffnHiddenSize: 4 * hiddenSize,
+  attentionHeads,
+  keyValueHeads: attentionHeads,
+  headDim: hiddenSize / attentionHeads,
+  vocabularySize,
+  dropout: true,
+  tiedEmbeddings: false,
+});
+
+const DEEPSEEK_V2_PROXY: ModelShape = { ...modelOf('deepseek-v2').model, layers: 4 };
+const VOCABULARY_21B = gpt(64, 5120, 40, 131_072);
+const ZERO_BUBBLE_28B = gpt(62, 6144, 48, 50_304);
+const PIPELINE_OF_32: Partial<LayoutPoint> = { pipeline: 32 };
+
+/** Peaks of PyTorch's allocator as published: vocabulary parallelism, zero-bubble schedules (both A100) and SimuMax's table (B200). */
+const PUBLISHED_PEAKS: readonly (readonly [what: string, run: Overrides, gib: number])[] = [
+  [
+    'vocabpp 1F1B, 21B, vocabulary at the ends',
+    {
+      model: VOCABULARY_21B,
+      stack: 'vocabulary-parallel',
+      precision: 'fp16',
+      gradientBytes: 2,
+      layout: PIPELINE_OF_32,
+      sequenceLength: 2048,
+      globalBatchSize: 128,
+    },
+    41.17,
+  ],
+  [
+    'vocabpp 1F1B, 21B, vocabulary over the pipeline with two barriers',
+    {
+      model: VOCABULARY_21B,
+      stack: 'vocabulary-parallel',
+      precision: 'fp16',
+      gradientBytes: 2,
+      layout: { ...PIPELINE_OF_32, vocabulary: 'sharded-over-pp', vocabularyBarriers: 2 },
+      sequenceLength: 2048,
+      globalBatchSize: 128,
+    },
+    33.86,
+  ],
+  [
+    'vocabpp 1F1B, 21B, interlaced vocabulary',
+    {
+      model: VOCABULARY_21B,
+      stack: 'vocabulary-parallel',
+      precision: 'fp16',
+      gradientBytes: 2,
+      layout: { ...PIPELINE_OF_32, vocabulary: 'interlaced' },
+      sequenceLength: 2048,
+      globalBatchSize: 128,
+    },
+    43.4,
+  ],
+  [
+    'zero bubble, 1F1B, 28.3B without FlashAttention',
+    {
+      model: ZERO_BUBBLE_28B,
+      stack: 'zero-bubble',
+      flashAttention: false,
+      layout: { ...PIPELINE_OF_32, vocabulary: 'counted-as-layer' },
+      sequenceLength: 1024,
+      globalBatchSize: 256,
+    },
+    43,
+  ],
+  [
+    'zero bubble, ZB-V, 28.3B without FlashAttention, micro-batches of two',
+    {
+      model: ZERO_BUBBLE_28B,
+      stack: 'zero-bubble',
+      flashAttention: false,
+      layout: { ...PIPELINE_OF_32, vocabulary: 'counted-as-layer', schedule: 'zbv', chunks: 2, microBatchSize: 2 },
+      sequenceLength: 1024,
+      globalBatchSize: 512,
+    },
+    71,
+  ],
+  [
+    'SimuMax, DeepSeek-V2 of 4 layers, 8 expert ranks',
+    {
+      model: DEEPSEEK_V2_PROXY,
+      layout: { data: 8, expert: 8, zeroStage: 1, zeroImplementation: 'distopt' },
+      globalBatchSize: 32,
+    },
+    45.63,
+  ],
+  [
+    'SimuMax, DeepSeek-V2 of 4 layers, 2 stages and 4 expert ranks',
+    {
+      model: DEEPSEEK_V2_PROXY,
+      layout: { data: 4, pipeline: 2, expert: 4, zeroStage: 1, zeroImplementation: 'distopt' },
+      globalBatchSize: 16,
+    },
+    44.7,
+  ],
+];
+
+describe('predictMemory', () => {
+  it.each(PUBLISHED_PEAKS)('%s: within 2 %% of the published peak', (_, overrides, gib) => {
+    const peak = predictMemory(aRun(overrides)).peakAllocatedBytes / GIB;
+    expect(Math.abs(peak / gib - 1)).toBeLessThan(0.02);
+  });
+
+  it('Megatron’s full copies of the states: 18 bytes per parameter', () => {
+    const [stage] = predictMemory(aRun()).stages;
+    if (stage === undefined) throw new Error('there is one rank');
+    const states = stage.weights + stage.gradients + stage.optimizer;
+    expect(states).toBeCloseTo(18 * 8_030_261_248, 0);
+  });
+
+  it('offloading moves its share to the host and nothing else', () => {
+    const here = predictMemory(aRun());
+    const there = predictMemory(aRun({ layout: { offloadOptimizer: 0.5, offloadActivations: 1 } }));
+    const [stage] = here.stages;
+    if (stage === undefined) throw new Error('there is one rank');
+    expect(there.hostBytesPerGpu).toBe(0.5 * stage.optimizer + stage.activations);
+    expect(there.peakAllocatedBytes).toBeLessThan(here.peakAllocatedBytes);
+  });
+
+  it('adapters need states for what they train only', () => {
+    const layout = { zeroStage: 1, zeroImplementation: 'distopt' } as const;
+    const [full] = predictMemory(aRun({ layout })).stages;
+    const [lora] = predictMemory(aRun({ layout, loraRank: 16 })).stages;
+    expect(lora?.weights).toBe(full?.weights);
+    expect(lora?.optimizer).toBeLessThan(0.01 * (full?.optimizer ?? 0));
+  });
+
+  it('says what is needed and whether it fits', () => {
+    const answer = predictMemory(aRun({ layout: { data: 8, zeroStage: 3, zeroImplementation: 'fsdp' } }));
+    expect(answer.verdict).toBe('fits');
+    expect(answer.marginBytes).toBe(answer.capacityBytes - answer.deviceUsedBytes);
+    expect(answer.sentence).toMatch(/^needs \d+\.\d of 79\.6 GiB per GPU: fits$/);
+  });
+});
+
+describe('verdictOf', () => {
+  const run = aRun();
+
+  it.each([
+    ['fits', 0.85],
+    ['tight', 0.95],
+    ['tight', 1.05],
+    ['doesNotFit', 1.15],
+  ])('%s where the device is used to %d of its capacity', (verdict, share) => {
+    const used = share * run.cluster.gpu.memoryGib;
+    const allocated = ((used - 2) / 1.05) * GIB; // slack and context of a current Megatron-Core
+    expect(verdictOf(allocated, run)).toBe(verdict);
+  });
+
+  it('the margin can be stated', () => {
+    const allocated = 0.6 * run.cluster.gpu.memoryGib * GIB;
+    expect(verdictOf(allocated, run, 0.5)).toBe('tight');
+  });
+});
+
+const power = (most: number): fc.Arbitrary<number> =>
+  fc.integer({ min: 0, max: most }).map((exponent) => 2 ** exponent);
+const layouts: fc.Arbitrary<Partial<LayoutPoint>> = fc
+  .record({
+    tensor: power(3),
+    context: power(2),
+    pipeline: power(3),
+    data: power(3),
+    expert: power(1),
+    schedule: fc.constantFrom('1f1b', 'interleaved-1f1b', 'gpipe', 'zb-h1'),
+    microBatchSize: power(2),
+    sequenceParallel: fc.boolean(),
+    zeroStage: fc.constantFrom(0, 1, 2, 3),
+    recompute: fc.constantFrom('none', 'selective', 'full'),
+    vocabulary: fc.constantFrom('end-stages', 'sharded-over-pp', 'counted-as-layer'),
+    offloadOptimizer: fc.constantFrom(0, 0.5, 1),
+  })
+  .map((layout) => ({
+    ...layout,
+    shardGroup: layout.data * layout.context,
+    chunks: layout.schedule === 'interleaved-1f1b' ? 2 : 1,
+    recomputeModules: layout.recompute === 'selective' ? (['mlp', 'moe'] as const) : [],
+    zeroImplementation: layout.zeroStage === 0 ? 'ddp' : layout.zeroStage === 1 ? 'distopt' : 'fsdp',
+  }));
+const models = fc.constantFrom('llama-3.1-8b', 'mixtral-8x7b', 'deepseek-v2-lite', 'nemotron-3-nano-30b-a3b');
+const runs = fc.record({ model: models, layout: layouts, flashAttention: fc.boolean() });
+
+describe('memory of any layout', () => {
+  it('the parts of a rank sum to its total, and the search sees the worst rank', () => {
+    fc.assert(
+      fc.property(runs, (overrides) => {
+        const run = aRun(overrides);
+        const { stages, peakAllocatedBytes } = predictMemory(run);
+        for (const stage of stages) {
+          expect(sumOfParts(stage)).toBe(stage.totalBytes);
+          expect(Object.values(stage).every((bytes) => bytes >= 0)).toBe(true);
+        }
+        expect(peakAllocatedBytesOf(run)).toBe(peakAllocatedBytes);
+      }),
+    );
+  });
+
+  it.each<[string, Partial<LayoutPoint>, Partial<LayoutPoint>]>([
+    ['a larger micro-batch', { microBatchSize: 1 }, { microBatchSize: 2 }],
+    ['fewer tensor ranks', { tensor: 8 }, { tensor: 4 }],
+    ['fewer context ranks', { context: 4, shardGroup: 8, data: 8 }, { context: 2, shardGroup: 8, data: 8 }],
+    ['less recomputation', { recompute: 'full' }, { recompute: 'none', recomputeModules: [] }],
+    ['less offloading', { offloadOptimizer: 0.5 }, { offloadOptimizer: 0 }],
+    [
+      'a lower ZeRO stage',
+      { zeroStage: 1, zeroImplementation: 'distopt' },
+      { zeroStage: 0, zeroImplementation: 'ddp' },
+    ],
+    ['fewer ranks that share the states', { data: 8, shardGroup: 8 }, { data: 8, shardGroup: 4 }],
+  ])('%s never takes less', (_, small, large) => {
+    fc.assert(
+      fc.property(runs, (overrides) => {
+        const peakOf = (change: Partial<LayoutPoint>): number =>
+          peakAllocatedBytesOf(
+            aRun({
+              ...overrides,
+              layout: { ...overrides.layout, context: 1, shardGroup: overrides.layout.data ?? 1, ...change },
+            }),
+          );
+        expect(peakOf(large)).toBeGreaterThanOrEqual(peakOf(small) * (1 - 1e-12));
+      }),
+    );
+  });
+});
