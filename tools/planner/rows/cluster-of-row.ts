@@ -12,7 +12,7 @@ export function clusterOfRow(cells: StatedCells, filled: FilledValues): ClusterF
   const gpus = neededNumber(cells, 'gpus');
   const gpusPerNode = filled.or(wholeNumber(cells, 'gpus_per_node'), 'gpus_per_node by GPU', () => preset.gpusPerNode);
   return {
-    gpu: gpuFacts(preset),
+    gpu: gpuFacts(preset, cells.intra_node_link),
     gpus,
     gpusPerNode,
     scaleUpDomainGpus: Math.max(gpusPerNode, /NVL72/i.test(cells.intra_node_link) ? 72 : preset.scaleUpDomainGpus),
@@ -45,7 +45,9 @@ function essence(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-function gpuFacts(preset: GpuPreset): GpuFacts {
+/** A node without NVLink or xGMI moves everything over PCIe. */
+function gpuFacts(preset: GpuPreset, link: string): GpuFacts {
+  const isPcie = /^PCIe/i.test(link);
   return {
     name: preset.name,
     bf16Tflops: preset.bf16Tflops,
@@ -54,7 +56,7 @@ function gpuFacts(preset: GpuPreset): GpuFacts {
     matmulCeiling: preset.matmulCeiling,
     memoryGib: preset.memoryGib,
     memoryTbPerS: preset.memoryTbPerS,
-    scaleUpGbPerS: preset.scaleUpGbPerS,
+    scaleUpGbPerS: isPcie ? Math.min(preset.scaleUpGbPerS, preset.pcieGbPerS) : preset.scaleUpGbPerS,
     scaleUpDomainGpus: preset.scaleUpDomainGpus,
     pcieGbPerS: preset.pcieGbPerS,
     usdPerHour: preset.usdPerHour,

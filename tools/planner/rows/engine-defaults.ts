@@ -1,5 +1,5 @@
 /** What an engine does where a table does not say: its own defaults, by family and age. Every rule stands in docs/reference/planner-score.md. */
-import type { GpuFacts, LayoutPoint, Precision } from '@coxswain/planner';
+import type { GpuFacts, LayoutPoint, Precision, RecomputeModule } from '@coxswain/planner';
 import type { StatedCells } from './measured-row.ts';
 import { familyOfEngine, timeOfEngine } from './stack-of-engine.ts';
 import type { StatedFacts } from './stated-facts.ts';
@@ -26,8 +26,9 @@ function isModern(engine: string): boolean {
   return (timeOfEngine(engine) ?? MODERN) >= MODERN;
 }
 
+/** Megatron has it since 2022; in published layouts every engine of 2023 or later that splits tensors uses it. */
 export function hasSequenceParallel(engine: string): boolean {
-  return isMegatron(engine) && isModern(engine);
+  return isModern(engine) && !DEEPSPEED_FAMILIES.test(familyOfEngine(engine));
 }
 
 export function defaultZeroStage(engine: string): LayoutPoint['zeroStage'] {
@@ -44,9 +45,12 @@ export function zeroImplementationOf(
   return stage === 1 ? 'distopt' : 'fsdp';
 }
 
-/** Communication that hides behind computation. Only recipes of the NeMo line and of AMD's MLPerf submissions overlap tensor parallelism. */
+/**
+ * Communication that hides behind computation. Tensor parallelism is overlapped by recipes of the NeMo line (not in NVFP4), of AMD's
+ * MLPerf submissions, by MegaScale and by Megatron-Core since 2024, or where `async TP` is stated.
+ */
 export function overlapsOf(
-  engine: string,
+  { engine, precision }: StatedCells,
   facts: StatedFacts,
 ): Pick<LayoutPoint, 'overlapTensor' | 'overlapGradReduce' | 'overlapParamGather'> {
   const family = familyOfEngine(engine);
@@ -54,26 +58,90 @@ export function overlapsOf(
   const sharded = family === 'deepspeed';
   const data = allowed && (sharded || (isModern(engine) && facts.gradientBuckets && family !== 'sailor'));
   return {
-    overlapTensor: allowed && (isNemoLine(engine) || family === 'amd mlperf'),
+    overlapTensor: facts.overlapTensor ?? (allowed && overlapsTensor(engine, family) && precision !== 'nvfp4'),
     overlapGradReduce: data,
     overlapParamGather: data,
   };
 }
 
+function overlapsTensor(engine: string, family: string): boolean {
+  if (isNemoLine(engine) || family === 'amd mlperf' || family === 'megascale') return true;
+  return /^megatron-(core|lm)$/.test(family) && (timeOfEngine(engine) ?? 0) >= 2024;
+}
+
 export type RecipeDefaults = Pick<LayoutPoint, 'dispatcher' | 'cudaGraphs' | 'overlapExpert'>;
 
+/** What decides the options of a Megatron-Bridge recipe besides engine and GPU. */
+export interface RecipeSituation {
+  readonly hasExperts: boolean;
+  /** Layers of several kinds (Mamba, attention, experts) in one pattern. */
+  readonly isHybrid: boolean;
+  /** Expert parallelism reaches beyond a node. */
+  readonly expertsSpanNodes: boolean;
+  /** The pipeline is interleaved. */
+  readonly isInterleaved: boolean;
+}
+
 const PLAIN_RECIPE: RecipeDefaults = { dispatcher: 'alltoall', cudaGraphs: 'none', overlapExpert: false };
+/** Containers of November 2025, 2026 and June 2026, in years. */
+const FIRST_HYBRIDEP = 2025.8;
+const HYBRIDEP_EVERYWHERE = 2026;
+const FULL_GRAPHS = 2026.4;
 
 /**
- * Recipes of Megatron-Bridge for models with experts: HybridEP from 2026 on; from mid-2026 on full-iteration CUDA graphs and overlapped
- * all-to-all in MXFP8 and NVFP4. Where the options of a run's own recipe were printed, an option that is absent is off.
+ * Options of Megatron-Bridge's recipes for models with experts (`scripts/performance` of its releases 0.1 to 0.6), where a table prints
+ * none. Dispatcher: DeepEP between Hopper nodes, HybridEP on NVL72 since 25.11 and everywhere since 2026. CUDA graphs: of parts on NVL72
+ * and for hybrids, of the whole iteration in MXFP8 and NVFP4 since mid-2026. All-to-all is overlapped with interleaved pipelines outside
+ * NVL72 and with whole-iteration graphs. Where a recipe's own options were printed, an option that is absent is off.
  */
-export function recipeDefaults({ engine, notes, precision }: StatedCells, hasExperts: boolean): RecipeDefaults {
-  const time = timeOfEngine(engine) ?? 0;
-  const printed = notes.includes('layout-matched');
-  if (!hasExperts || printed || time < 2026 || familyOfEngine(engine) !== 'megatron-bridge') return PLAIN_RECIPE;
-  const full = time >= 2026.4 && /^(mxfp8|nvfp4)$/.test(precision);
-  return { dispatcher: 'hybridep', cudaGraphs: full ? 'full' : 'none', overlapExpert: full };
+export function recipeDefaults(cells: StatedCells, situation: RecipeSituation): RecipeDefaults {
+  const printed = cells.notes.includes('layout-matched');
+  if (!situation.hasExperts || printed || familyOfEngine(cells.engine) !== 'megatron-bridge') return PLAIN_RECIPE;
+  const time = timeOfEngine(cells.engine) ?? HYBRIDEP_EVERYWHERE;
+  const graphs = recipeGraphs(cells, situation, time);
+  const dropsTokens = /token-?drop/i.test(cells.notes);
+  return {
+    dispatcher: dropsTokens ? 'alltoall' : recipeDispatcher(cells, situation, time),
+    cudaGraphs: graphs,
+    overlapExpert: !dropsTokens && (graphs === 'full' || (situation.isInterleaved && !isNvl72(cells))),
+  };
+}
+
+function recipeDispatcher(cells: StatedCells, situation: RecipeSituation, time: number): LayoutPoint['dispatcher'] {
+  if (time >= HYBRIDEP_EVERYWHERE || (time >= FIRST_HYBRIDEP && isNvl72(cells))) return 'hybridep';
+  return situation.expertsSpanNodes && /H[12]00/i.test(cells.gpu) ? 'deepep' : 'alltoall';
+}
+
+function recipeGraphs(cells: StatedCells, situation: RecipeSituation, time: number): LayoutPoint['cudaGraphs'] {
+  if (situation.isHybrid) return 'partial';
+  if (time >= FULL_GRAPHS) return /^(mxfp8|nvfp4)$/.test(cells.precision) ? 'full' : 'none';
+  return time >= FIRST_HYBRIDEP && isNvl72(cells) ? 'partial' : 'none';
+}
+
+function isNvl72({ gpu }: StatedCells): boolean {
+  return /GB[23]00|NVL72/i.test(gpu);
+}
+
+/**
+ * Modules that Megatron-Bridge's recipes of DeepSeek-V3 and Kimi-K2 compute again: the latent up-projection, on Hopper also the MLP;
+ * nothing on GB300 in 8-bit formats since mid-2026. Undefined for other models.
+ */
+export function recipeRecompute({
+  engine,
+  model,
+  gpu,
+  precision,
+}: StatedCells): readonly RecomputeModule[] | undefined {
+  if (familyOfEngine(engine) !== 'megatron-bridge' || !/deepseek-?v3|kimi-?k2/i.test(model)) return undefined;
+  if (/H[12]00/i.test(gpu)) return ['mla_up_proj', 'mlp'];
+  const isRoomy = /GB300/i.test(gpu) && /fp8|fp4/.test(precision) && (timeOfEngine(engine) ?? 0) >= FULL_GRAPHS;
+  return isRoomy ? [] : ['mla_up_proj'];
+}
+
+/** Megatron-Bridge trains Nemotron 3 Super and Ultra with two passes of their multi-token-prediction layer. */
+export function recipeMtpLayers({ engine, model }: StatedCells): number | undefined {
+  const isLarge = /nemotron[- _]?3[- _]?(super|ultra)/i.test(model);
+  return isLarge && familyOfEngine(engine) === 'megatron-bridge' ? 2 : undefined;
 }
 
 /** fp8 in MLPerf submissions where the GPU has it (a configuration named `_fp4` says otherwise); else bf16 where the GPU has that. */

@@ -155,6 +155,16 @@ describe('a row becomes a run', () => {
       (run) => [run.layout.shardGroup, run.layout.zeroImplementation],
       [8, 'deepspeed'],
     ],
+    ['asynchronous tensor parallelism', { notes: 'async TP' }, (run) => run.layout.overlapTensor, true],
+    [
+      'data parallelism outermost',
+      { notes: 'layout from config_GB200_128x4_cg_dplast.sh' },
+      (run) => run.layout.rankOrder,
+      'tp-cp-pp-dp',
+    ],
+    ['a spelling of a precision', { gpu: 'B200-SXM', precision: 'FP8-MX' }, (run) => run.precision, 'mxfp8'],
+    ['a node without NVLink', { intra_node_link: 'PCIe' }, (run) => run.cluster.gpu.scaleUpGbPerS, 32],
+    ['a dp that the GPUs contradict', { dp: '3' }, (run) => run.layout.data, 4],
     ['LoRA', { engine: 'NeMo launcher (24.x) LoRA' }, (run) => run.loraRank, 16],
     ['8-bit moments', { engine: 'Megatron-DeepSpeed BNB 8-bit Adam' }, (run) => run.momentBytes, 2],
     [
@@ -240,6 +250,56 @@ describe('a row becomes a run', () => {
   });
 });
 
+describe('recipes of Megatron-Bridge', () => {
+  const features = ({ layout }: RunFacts): unknown => [layout.dispatcher, layout.cudaGraphs, layout.overlapExpert];
+  const moe = { ...MOE, tp: '1', pp: '1', dp: '64', gpus: '64', ep: '64', gbs: '1024' };
+  const interleaved = { pp: '2', vpp: '4', dp: '32', ep: '32' };
+  const of = (release: string): Record<string, string> => ({
+    engine: `Megatron-Bridge/MCore (NeMo container ${release})`,
+  });
+  const nvl72 = { gpu: 'GB200-NVL72', gpus_per_node: '4', precision: 'mxfp8' };
+  const h100 = { gpu: 'H100-SXM5-80GB', precision: 'bf16' };
+
+  it.each<[string, Record<string, string>, unknown]>([
+    ['of another engine: nothing is assumed', { ...nvl72, engine: 'NeMo 25.04' }, ['alltoall', 'none', false]],
+    ['mid-2026 in MXFP8', { ...nvl72, ...of('26.06') }, ['hybridep', 'full', true]],
+    ['mid-2026 in bf16', { ...nvl72, ...of('26.06'), precision: 'bf16' }, ['hybridep', 'none', false]],
+    ['early 2026 on NVL72', { ...nvl72, ...of('26.02') }, ['hybridep', 'partial', false]],
+    ['early 2026 elsewhere, interleaved', { ...h100, ...of('26.02'), ...interleaved }, ['hybridep', 'none', true]],
+    ['2025 on NVL72', { ...nvl72, ...of('25.11') }, ['hybridep', 'partial', false]],
+    ['2025 between Hopper nodes', { ...h100, ...of('25.09'), ...interleaved }, ['deepep', 'none', true]],
+    ['2025 inside a Hopper node', { ...h100, ...of('25.09'), ep: '8' }, ['alltoall', 'none', false]],
+    ['that drop tokens', { ...h100, ...of('25.09'), notes: 'tokendrop' }, ['alltoall', 'none', false]],
+    [
+      'whose options were printed',
+      { ...nvl72, ...of('26.06'), notes: 'x (layout-matched)' },
+      ['alltoall', 'none', false],
+    ],
+    [
+      'that say otherwise',
+      { ...nvl72, ...of('26.06'), notes: 'dispatcher=deepep; EP overlap off; CUDA graphs off' },
+      ['deepep', 'none', false],
+    ],
+  ])('%s', (_, change, expected) => {
+    expect(features(runOf({ ...moe, ...change }))).toEqual(expected);
+  });
+
+  it('hold hybrids in partial graphs and give the large ones two passes of multi-token prediction', () => {
+    const sizes = { layers: '', hidden: '', heads: '', kv_heads: '', ffn_hidden: '', vocab: '', experts: '', topk: '' };
+    const run = runOf({ ...moe, ...nvl72, ...of('26.06'), ...sizes, model: 'Nemotron-3-Super-120B-A12B' });
+    expect([run.layout.cudaGraphs, run.model.mtpLayers]).toEqual(['partial', 2]);
+  });
+
+  it.each([
+    ['on Hopper', { ...h100, ...of('26.04') }, ['mla_up_proj', 'mlp']],
+    ['on Blackwell', { ...nvl72, ...of('26.04') }, ['mla_up_proj']],
+    ['on GB300 since mid-2026', { ...nvl72, gpu: 'GB300-NVL72', ...of('26.06') }, []],
+  ])('recompute parts of DeepSeek-V3 %s', (_, change, expected) => {
+    const run = runOf({ ...moe, ...change, model: 'DeepSeek-V3', recompute: '' });
+    expect(run.layout.recomputeModules).toEqual(expected);
+  });
+});
+
 describe('layers that do not divide', () => {
   const layersOf = (change: Record<string, string>): readonly number[] | undefined =>
     runOf({ gpus: '8', tp: '1', dp: '1', mbs: '1', gbs: '64', pp: '8', ...change }).layout.stages?.map(
@@ -250,6 +310,7 @@ describe('layers that do not divide', () => {
     ['divide: no stages are stated', { layers: '24' }, undefined],
     ['embedding and loss count as a layer each', { layers: '30' }, [3, 4, 4, 4, 4, 4, 4, 3]],
     ['the last stage takes what is left', { layers: '61' }, [8, 8, 8, 8, 8, 8, 8, 5]],
+    ['nothing is left for the last, and the first holds fewer', { layers: '13' }, [1, 2, 2, 2, 2, 2, 2, 0]],
     ['too few would be left: the first stages hold one more', { layers: '9' }, [2, 1, 1, 1, 1, 1, 1, 1]],
     [
       'the ends hold one fewer',
@@ -359,7 +420,6 @@ describe('a row that cannot be predicted says why', () => {
     [{ gpus: '1e30' }, 'gpus is not a whole number'],
     [{ gbs: '' }, 'gbs is not published'],
     [{ gbs: '63' }, 'gbs is not a multiple of mbs x dp'],
-    [{ dp: '3' }, 'tp x pp x cp x dp is not the number of GPUs'],
     [{ dp: '', gpus: '15' }, 'gpus is not a multiple of tp x pp x cp'],
     [{ gpu: 'abacus' }, 'GPU "abacus" is not known'],
     [{ gpu: '' }, 'GPU is not known'],

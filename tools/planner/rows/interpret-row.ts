@@ -1,6 +1,6 @@
 /** From a row of published measurements to the facts that a prediction reads. Rules fill what was not printed; each is counted by name. */
 import type { ModelShape } from '@coxswain/layout';
-import { PRECISIONS, type ClusterFacts, type LayoutPoint, type Precision, type RunFacts } from '@coxswain/planner';
+import { type ClusterFacts, type LayoutPoint, type Precision, type RunFacts } from '@coxswain/planner';
 import { neededNumber, wholeNumber } from './cells.ts';
 import { clusterOfRow } from './cluster-of-row.ts';
 import {
@@ -13,6 +13,7 @@ import {
   isNemoLine,
   overlapsOf,
   recipeDefaults,
+  recipeRecompute,
   zeroImplementationOf,
 } from './engine-defaults.ts';
 import { FilledValues, Unpredicted } from './filled-values.ts';
@@ -43,7 +44,7 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
   const cluster = clusterOfRow(cells, filled);
   const model = modelOfRow(cells, filled);
   const precision = precisionOf(cells, cluster, filled);
-  const layout = layoutOf({ cells, facts, filled, degrees, model });
+  const layout = layoutOf({ cells, facts, filled, degrees, model, cluster });
   return {
     model,
     cluster,
@@ -79,9 +80,14 @@ function degreesOf(cells: StatedCells, filled: FilledValues): Degrees {
   const context = filled.or(wholeNumber(cells, 'cp'), 'cp = 1', () => 1);
   const gpus = neededNumber(cells, 'gpus');
   const replica = tensor * pipeline * context;
-  const data = filled.or(wholeNumber(cells, 'dp'), 'dp = gpus / (tp pp cp)', () => gpus / replica);
+  const stated = wholeNumber(cells, 'dp');
+  // Tables disagree on what dp counts: the number of GPUs decides.
+  const data = filled.or(
+    stated === gpus / replica ? stated : undefined,
+    'dp = gpus / (tp pp cp)',
+    () => gpus / replica,
+  );
   if (!Number.isInteger(data)) throw new Unpredicted('gpus is not a multiple of tp x pp x cp');
-  if (replica * data !== gpus) throw new Unpredicted('tp x pp x cp x dp is not the number of GPUs');
   const microBatchSize = neededNumber(cells, 'mbs');
   const globalBatchSize = globalBatchOf(cells, microBatchSize * data, filled);
   if (globalBatchSize % (microBatchSize * data) !== 0) throw new Unpredicted('gbs is not a multiple of mbs x dp');
@@ -103,6 +109,7 @@ interface LayoutInput {
   readonly filled: FilledValues;
   readonly degrees: Degrees;
   readonly model: ModelShape;
+  readonly cluster: ClusterFacts;
 }
 
 function layoutOf(input: LayoutInput): LayoutPoint {
@@ -110,15 +117,17 @@ function layoutOf(input: LayoutInput): LayoutPoint {
   const { tensor, pipeline, context, data, microBatchSize } = degrees;
   const schedule = scheduleOf(cells, facts, degrees, filled);
   const zeroStage = zeroStageOf(cells, filled);
+  const experts = expertDegrees(input);
   return {
     tensor,
     context,
     pipeline,
     data,
     shardGroup: shardGroupOf(facts, data * context),
-    ...expertDegrees(input),
+    ...experts,
     sequenceParallel: tensor > 1 && filled.or(flagOf(cells), 'sp by engine', () => hasSequenceParallel(cells.engine)),
     contextAlgorithm: facts.contextAlgorithm ?? 'ring',
+    ...(facts.rankOrder === undefined ? {} : { rankOrder: facts.rankOrder }),
     ...schedule,
     ...stagesOfRow(model, pipeline * schedule.chunks, facts),
     zeroStage,
@@ -128,8 +137,8 @@ function layoutOf(input: LayoutInput): LayoutPoint {
     offloadActivations: offloadedActivations(facts, model),
     offloadWeights: 0,
     microBatchSize,
-    ...overlapsOf(cells.engine, facts),
-    ...expertFeatures(input),
+    ...overlapsOf(cells, facts),
+    ...expertFeatures(input, { expert: experts.expert, chunks: schedule.chunks }),
   };
 }
 
@@ -162,13 +171,16 @@ function expertDegrees({ cells, filled, degrees, model }: LayoutInput): Pick<Lay
   return { expert, expertTensor };
 }
 
-function expertFeatures({
-  cells,
-  facts,
-  filled,
-  model,
-}: LayoutInput): Pick<LayoutPoint, 'dispatcher' | 'expertCapacity' | 'cudaGraphs' | 'overlapExpert'> {
-  const recipe = recipeDefaults(cells, model.experts !== undefined);
+function expertFeatures(
+  { cells, facts, filled, model, cluster }: LayoutInput,
+  { expert, chunks }: Pick<LayoutPoint, 'expert' | 'chunks'>,
+): Pick<LayoutPoint, 'dispatcher' | 'expertCapacity' | 'cudaGraphs' | 'overlapExpert'> {
+  const recipe = recipeDefaults(cells, {
+    hasExperts: model.experts !== undefined,
+    isHybrid: model.layerPattern !== undefined,
+    expertsSpanNodes: expert > cluster.gpusPerNode,
+    isInterleaved: chunks > 1,
+  });
   const dispatcher = model.experts === undefined ? 'alltoall' : facts.dispatcher;
   return {
     dispatcher: filled.or(dispatcher, 'dispatcher, graphs and overlap by release', () => recipe.dispatcher),
@@ -199,17 +211,32 @@ function recomputeOf(
   facts: StatedFacts,
   filled: FilledValues,
 ): Pick<LayoutPoint, 'recompute' | 'recomputeModules' | 'recomputeLayersPerChunk'> {
-  const text = cells.recompute.toLowerCase();
-  if (text !== '' && !['none', 'selective', 'full'].includes(text))
-    throw new Unpredicted('recompute has an unknown value');
+  const stated = recomputeMode(cells.recompute);
   if (facts.recomputeLayersPerChunk !== undefined) {
     return { recompute: 'full', recomputeModules: [], recomputeLayersPerChunk: facts.recomputeLayersPerChunk };
   }
-  const stated = text === '' ? undefined : (text as LayoutPoint['recompute']);
+  if (stated === undefined && !cells.notes.includes('layout-matched')) {
+    const modules = recipeRecompute(cells) ?? [];
+    if (modules.length > 0) {
+      return {
+        recompute: filled.or(undefined, 'recompute by recipe', () => 'selective' as const),
+        recomputeModules: modules,
+      };
+    }
+  }
   const mode = filled.or<LayoutPoint['recompute']>(stated, 'recompute = none', () => 'none');
   if (mode !== 'selective') return { recompute: mode, recomputeModules: [] };
   const modules = facts.recomputeModules.length > 0 ? facts.recomputeModules : (['core_attn'] as const);
   return { recompute: 'selective', recomputeModules: modules };
+}
+
+/** `partial`, `selective op` and `uniform` are what some tables call the three modes. */
+function recomputeMode(text: string): LayoutPoint['recompute'] | undefined {
+  if (text === '') return undefined;
+  if (/^(none|no|off|false|0)$/i.test(text)) return 'none';
+  if (/select|partial/i.test(text)) return 'selective';
+  if (/full|uniform|block|^(yes|on|true|1)$/i.test(text)) return 'full';
+  throw new Unpredicted('recompute has an unknown value');
 }
 
 function offloadedActivations(facts: StatedFacts, model: ModelShape): number {
@@ -217,10 +244,25 @@ function offloadedActivations(facts: StatedFacts, model: ModelShape): number {
   return Math.min(1, (facts.offloadedActivationLayers ?? 0) / model.layers);
 }
 
+/** The first that fits: tables write `FP8-MX`, `fp8_cs`, `amp_bf16`. */
+const PRECISION_WORDS: readonly (readonly [RegExp, Precision])[] = [
+  [/nvfp4|fp4/i, 'nvfp4'],
+  [/mxfp8|fp8.?mx/i, 'mxfp8'],
+  [/fp8|float8/i, 'fp8'],
+  [/bf16|bfloat16/i, 'bf16'],
+  [/fp16|float16|half/i, 'fp16'],
+  [/fp32|float32|tf32/i, 'fp32'],
+];
+
+function statedPrecision(text: string): Precision | undefined {
+  if (text === '') return undefined;
+  const found = PRECISION_WORDS.find(([words]) => words.test(text))?.[1];
+  if (found === undefined) throw new Unpredicted('precision has an unknown value');
+  return found;
+}
+
 function precisionOf(cells: StatedCells, cluster: ClusterFacts, filled: FilledValues): Precision {
-  const text = cells.precision.toLowerCase();
-  const stated = PRECISIONS.find((one) => one === text);
-  if (text !== '' && stated === undefined) throw new Unpredicted('precision has an unknown value');
+  const stated = statedPrecision(cells.precision);
   const precision = filled.or(stated, 'precision by engine and GPU', () => defaultPrecision(cells, cluster.gpu));
   if (precision === 'nvfp4' && cluster.gpu.fp4Tflops === 0) throw new Unpredicted('the GPU has no nvfp4');
   if (/fp8/.test(precision) && cluster.gpu.fp8Tflops === 0) throw new Unpredicted('the GPU has no fp8');

@@ -1,6 +1,7 @@
 /** The model of a row: its printed sizes, what its name implies, and rules for the rest. */
 import { ModelShape } from '@coxswain/layout';
 import { neededNumber, wholeNumber } from './cells.ts';
+import { recipeMtpLayers } from './engine-defaults.ts';
 import type { FilledValues } from './filled-values.ts';
 import { Unpredicted } from './filled-values.ts';
 import { knownModelOf, plainName } from './known-model.ts';
@@ -26,7 +27,7 @@ export function modelOfRow(cells: StatedCells, filled: FilledValues): ModelShape
     ...sizes,
     ...(cells.model === '' ? {} : { name: cells.model.slice(0, 200) }),
     ...expertsOfRow(cells, known, sizes),
-    mtpLayers: mtpLayersOf(cells.notes, known),
+    mtpLayers: mtpLayersOf(cells, known),
   });
   if (shape.success) return shape.data;
   const issue = shape.error.issues[0];
@@ -169,12 +170,13 @@ function expertsOfRow(
   };
 }
 
-function mtpLayersOf(notes: string, known: ModelShape | undefined): number {
+function mtpLayersOf(cells: StatedCells, known: ModelShape | undefined): number {
+  const { notes } = cells;
   if (/\b(no|w\/o|without) MTP\b/i.test(notes)) return 0;
   const layout = /pp_layout=(\S+?)[;,]?(\s|$)/.exec(notes)?.[1];
   if (layout !== undefined) return layout.split('m').length - 1;
   if (/\bMTP\b/.test(notes)) return 1;
-  return known?.mtpLayers ?? 0;
+  return recipeMtpLayers(cells) ?? known?.mtpLayers ?? 0;
 }
 
 function statedCount(notes: string, pattern: RegExp): number | undefined {

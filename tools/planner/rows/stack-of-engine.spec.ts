@@ -3,7 +3,7 @@ import { stackOfEngine, timeOfEngine } from './stack-of-engine.ts';
 describe('the stack that an engine names', () => {
   it.each([
     ['Megatron-Bridge/MCore (NeMo container 26.04.01)', 'megatron-bridge 26.04'],
-    ['Megatron-Bridge/MCore (mid-2026)', 'megatron-bridge 2026'],
+    ['Megatron-Bridge/MCore (mid-2026)', 'megatron-bridge 26.06'],
     ['Megatron-LM (2021)', 'megatron-lm 2021'],
     ['Megatron-LM PTD-P (2021)', 'megatron-lm 2021'],
     ['Megatron-LM + zero-bubble / ZB-2p', 'zero-bubble'],

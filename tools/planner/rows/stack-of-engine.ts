@@ -1,6 +1,7 @@
 /**
  * Normalised name of the software that ran a job: family and release, as a user can state it. A name without a release is the family.
- * Releases are kept to the month (`26.04`) or year, because that is what publications agree on.
+ * Releases are kept to the month (`26.04`; `mid-2026` is
+ * `26.06`) or year, because that is what publications agree on.
  */
 
 interface Family {
@@ -63,9 +64,11 @@ export function timeOfEngine(engine: string): number | undefined {
 
 function releaseOf(engine: string): string | undefined {
   const text = engine.toLowerCase();
+  const midYear = /mid-20(\d\d)/.exec(text)?.[1];
   return (
     /mlperf (\d\.\d)/.exec(text)?.[1] ??
     /\b(2[0-9]\.(?:0[1-9]|1[0-2]|x))/.exec(text)?.[1] ??
+    (midYear === undefined ? undefined : `${midYear}.06`) ??
     /\(v(\d+\.\d+)/.exec(text)?.[1] ??
     /\b(20\d\d)\b/.exec(text)?.[1]
   );

@@ -62,11 +62,15 @@ function withShortEnds(layers: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => (index === 0 || index === count - 1 ? middle - 1 : middle));
 }
 
-/** Equal stages but for the last, which takes what is left; spread evenly where too little would be left. */
+/**
+ * Equal stages but for the last, which takes what is left; where even the last has to hold nothing the first holds fewer too
+ * (`Et|(tt|)*30mL`). Spread evenly where that is not enough.
+ */
 function withShortLast(layers: number, count: number): readonly number[] {
   const full = Math.ceil(layers / count);
   const left = layers - full * (count - 1);
   if (left >= 0) return [...Array.from({ length: count - 1 }, () => full), left];
+  if (full + left > 0) return [full + left, ...Array.from({ length: count - 2 }, () => full), 0];
   const longer = layers - Math.floor(layers / count) * count;
   return Array.from({ length: count }, (_, index) => Math.floor(layers / count) + (index < longer ? 1 : 0));
 }

@@ -2,7 +2,7 @@
  * Facts of a layout that tables keep in free text: `engine`, `notes`, `recompute_detail`, `offload_detail`. Only what a user would state
  * about a run is read here; results that a note prints are not.
  */
-import type { LayoutPoint, RecomputeModule, Schedule } from '@coxswain/planner';
+import type { LayoutPoint, RankOrder, RecomputeModule, Schedule } from '@coxswain/planner';
 import type { StatedCells } from './measured-row.ts';
 
 /** Undefined where nothing is stated. */
@@ -18,6 +18,8 @@ export interface StatedFacts {
   readonly overlapExpert: boolean | undefined;
   /** False: the text says that communication is not overlapped. */
   readonly overlapsCommunication: boolean | undefined;
+  readonly overlapTensor: boolean | undefined;
+  readonly rankOrder: RankOrder | undefined;
   readonly gradientBuckets: boolean;
   readonly expertCapacity: number | undefined;
   readonly cudaGraphs: LayoutPoint['cudaGraphs'] | undefined;
@@ -52,6 +54,9 @@ export function statedFacts(cells: StatedCells): StatedFacts {
     overlapExpert:
       switchOf(notes, /EP (?:a2a )?overlap (on|off)/i) ?? (/1F1B overlap|\boverlap\b, CUDA/.test(notes) || undefined),
     overlapsCommunication: /communication overlap disabled|no overlap\b/i.test(notes) ? false : undefined,
+    overlapTensor: /async(hronous)?[- ]TP|TP overlap on/i.test(`${engine} ${notes}`) || undefined,
+    // Submissions whose configuration is named `..._dplast` put data parallelism outermost.
+    rankOrder: /config_\w*dplast|tp-pp-dp mapping/.test(notes) ? 'tp-cp-pp-dp' : undefined,
     gradientBuckets: !/no gradient bucketing/i.test(notes),
     expertCapacity: capacityOf(notes),
     cudaGraphs: cudaGraphsOf(notes),
