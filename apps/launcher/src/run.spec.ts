@@ -155,8 +155,10 @@ describe('a rank', () => {
   });
 
   it('ends when its launcher is killed with SIGKILL', async () => {
-    const launcher = launch({ engine: 'sleep 1000 & echo $! > child; wait' });
+    const launcher = launch({ engine: 'sleep 1000 & echo $! > child; echo up; wait' });
     const child = Number(await written(launcher, 'child'));
+    // Who passes its output on has told its guard of the rank: between fork and that there are some instructions.
+    await waitFor(() => launcher.stdout.includes('up'), { intervalMs: 10, what: 'the output of the rank' });
     launcher.child.kill('SIGKILL');
     await waitFor(() => !isRunning(child), { intervalMs: 10, what: 'the end of the rank' });
   });
