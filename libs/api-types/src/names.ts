@@ -34,6 +34,7 @@ export const NODE_LABELS = {
   nicType: 'fabric.coxswain.dev/nic-type',
   nicIsland: 'fabric.coxswain.dev/nic-island',
   nicSpeedGbps: 'fabric.coxswain.dev/nic-speed-gbps',
+  gpuType: 'fabric.coxswain.dev/gpu-type',
 } as const;
 
 /** Where things are inside a training container. */

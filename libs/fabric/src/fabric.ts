@@ -22,6 +22,8 @@ export interface FabricNode {
   /** infiniband, roce, ethernet, or what else the label says. */
   readonly nicType?: string;
   readonly nicSpeedGbps?: number;
+  /** As the label spells it, such as NVIDIA-H100-80GB-HBM3. */
+  readonly gpuType?: string;
   /** Ready and schedulable. An unusable node counts for what the cluster could hold, not for what is free. */
   readonly usable: boolean;
 }

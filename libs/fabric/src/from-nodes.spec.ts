@@ -40,6 +40,14 @@ describe('the fabric that labels describe', () => {
     expect(fabricFromNodes([aNode({ labels })]).nodes[0]?.island).toBe(want);
   });
 
+  it.each([
+    ['our own label', { [NODE_LABELS.gpuType]: 'h100', 'nvidia.com/gpu.product': 'NVIDIA-H200' }, 'h100'],
+    ['GPU feature discovery', { 'nvidia.com/gpu.product': 'NVIDIA-H100-80GB-HBM3' }, 'NVIDIA-H100-80GB-HBM3'],
+    ['nobody', {}, undefined],
+  ] as const)('a GPU type named by %s is read', (_producer, labels, want) => {
+    expect(fabricFromNodes([aNode({ labels })]).nodes[0]?.gpuType).toBe(want);
+  });
+
   it('never takes the names of two producers for the same domain', () => {
     const nodes = [
       aNode({ labels: { 'nvidia.com/gpu.clique': 'a' } }),

@@ -25,6 +25,14 @@ const ISLAND_LABELS = [
   'cloud.google.com/gce-topology-block',
 ] as const;
 
+/** Labels that name a node's GPUs, most trusted first: our own, GPU feature discovery of NVIDIA and of AMD, Google's. */
+const GPU_TYPE_LABELS = [
+  NODE_LABELS.gpuType,
+  'nvidia.com/gpu.product',
+  'amd.com/gpu.product-name',
+  'cloud.google.com/gke-accelerator',
+] as const;
+
 /** Name of the island that holds every node without an island label. */
 export const UNLABELLED_ISLAND = 'unlabelled';
 
@@ -42,6 +50,7 @@ export function fabricFromNodes(nodes: readonly NodeFacts[]): Fabric {
 function toFabricNode(node: NodeFacts): FabricNode {
   const nicType = node.labels[NODE_LABELS.nicType];
   const nicSpeedGbps = Number(node.labels[NODE_LABELS.nicSpeedGbps]);
+  const gpuType = GPU_TYPE_LABELS.map((label) => node.labels[label] ?? '').find((value) => value !== '');
   return {
     name: node.name,
     gpus: node.gpuCapacity,
@@ -50,6 +59,7 @@ function toFabricNode(node: NodeFacts): FabricNode {
     island: firstNamed(node.labels, ISLAND_LABELS) ?? UNLABELLED_ISLAND,
     ...(nicType === undefined || nicType === '' ? {} : { nicType }),
     ...(nicSpeedGbps > 0 && Number.isFinite(nicSpeedGbps) ? { nicSpeedGbps } : {}),
+    ...(gpuType === undefined ? {} : { gpuType }),
     usable: node.ready && node.schedulable,
   };
 }
