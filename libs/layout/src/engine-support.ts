@@ -1,0 +1,229 @@
+import { ENGINE_CAPABILITIES, type EngineCapabilities } from './engine-capabilities.ts';
+import { LAYOUT_ENGINES, type LayoutEngine } from './layout-facts.ts';
+import type { ParallelLayout } from './parallel-layout.ts';
+
+/** An option that an engine cannot be told: why, and what to do instead. */
+export interface OptionRefusal {
+  /** Dotted field of the layout. */
+  readonly option: string;
+  readonly value: string;
+  readonly reason: string;
+  readonly fallback: string;
+}
+
+/** Whether an engine can be told all that a layout says. */
+export type EngineOutcome =
+  { readonly kind: 'supported' } | { readonly kind: 'refused'; readonly refusals: readonly OptionRefusal[] };
+
+/** Everything of the layout that the engine cannot do, each with what to do instead. An option is refused, never dropped. */
+export function engineSupport(engine: LayoutEngine, layout: ParallelLayout): EngineOutcome {
+  const able = ENGINE_CAPABILITIES[engine];
+  const refusals = askedOf(layout)
+    .filter((asked) => !asked.isIn(able))
+    .map((asked) => refusalOf(engine, asked));
+  return refusals.length === 0 ? { kind: 'supported' } : { kind: 'refused', refusals };
+}
+
+/** Something that a layout asks of its engine. */
+interface Asked {
+  readonly option: string;
+  readonly value: string;
+  readonly isIn: (able: EngineCapabilities) => boolean;
+  /** Other values, best first: the first that the engine has is the way out. Absent: leave the option out. */
+  readonly instead?: readonly { readonly value: string; readonly isIn: (able: EngineCapabilities) => boolean }[];
+}
+
+function refusalOf(engine: LayoutEngine, asked: Asked): OptionRefusal {
+  const able = ENGINE_CAPABILITIES[engine];
+  const others = LAYOUT_ENGINES.filter((other) => other !== 'custom' && asked.isIn(ENGINE_CAPABILITIES[other]));
+  const instead = asked.instead?.find((choice) => choice.isIn(able));
+  const here = instead === undefined ? `leave ${asked.option} out` : `use ${instead.value}`;
+  const elsewhere = others.length === 0 ? '' : `, or engine ${others.slice(0, 3).join(' or ')}`;
+  return {
+    option: asked.option,
+    value: asked.value,
+    reason:
+      others.length === 0
+        ? `no public engine can do ${asked.option} ${asked.value}`
+        : `engine ${engine} cannot do ${asked.option} ${asked.value}`,
+    fallback: `${here}${elsewhere}`,
+  };
+}
+
+function askedOf(layout: ParallelLayout): readonly Asked[] {
+  return [
+    ...askedKeys(layout),
+    ...askedOfPipeline(layout),
+    ...askedOfSequence(layout),
+    ...askedOfStates(layout),
+    ...askedOfMemory(layout),
+    ...askedOfExperts(layout),
+    ...oneOf('kernel.attention', layout.kernel?.attention, (able) => able.attention, ['auto']),
+  ];
+}
+
+const DEGREES: ReadonlySet<string> = new Set(['tensorParallelDegree', 'pipelineParallelDegree', 'dataParallelDegree']);
+
+/** Keys that are written down at all; a degree of 1 asks for nothing. */
+function askedKeys(layout: ParallelLayout): readonly Asked[] {
+  return Object.entries(layout).flatMap(([key, value]) =>
+    DEGREES.has(key) || value === undefined || value === 1
+      ? []
+      : [
+          {
+            option: key,
+            value: typeof value === 'object' ? '(as given)' : String(value),
+            isIn: (able: EngineCapabilities) => (able.keys as readonly string[]).includes(key),
+          },
+        ],
+  );
+}
+
+function askedOfPipeline({ pipeline, pipelineParallelDegree }: ParallelLayout): readonly Asked[] {
+  if (pipeline === undefined) return [];
+  const plain = (pipeline.chunksPerRank ?? 1) > 1 ? 'interleaved-1f1b' : '1f1b';
+  const schedule = pipeline.schedule ?? plain;
+  return [
+    ...(pipelineParallelDegree === 1
+      ? []
+      : oneOf('pipeline.schedule', schedule, (able) => able.schedules, [
+          ...(INSTEAD_OF_SCHEDULE[schedule] ?? []),
+          '1f1b',
+        ])),
+    ...oneOf('pipeline.vocabulary', pipeline.vocabulary, (able) => able.vocabularies, [
+      'counted-as-layer',
+      'end-stages',
+    ]),
+    ...(pipeline.stages === undefined
+      ? []
+      : [{ option: 'pipeline.stages', value: '(as given)', isIn: (able: EngineCapabilities) => able.listsStages }]),
+  ];
+}
+
+const INSTEAD_OF_SCHEDULE: Readonly<Record<string, readonly string[]>> = {
+  'zb-2p': ['zb-h1'],
+  zbv: ['dualpipe-v', 'interleaved-1f1b'],
+  'v-half': ['zbv', 'interleaved-1f1b'],
+  'v-min': ['v-half', 'zbv', 'interleaved-1f1b'],
+  'dualpipe-v': ['zbv', 'interleaved-1f1b'],
+  'looped-bfs': ['interleaved-1f1b'],
+  'partial-paths': ['gpipe'],
+  'graph-chunks': ['gpipe'],
+};
+
+function askedOfSequence({ sequence, contextParallelDegree }: ParallelLayout): readonly Asked[] {
+  if (sequence === undefined) return [];
+  const { perLayerKind } = sequence;
+  const algorithms =
+    (contextParallelDegree ?? 1) === 1
+      ? []
+      : ([
+          ['sequence.contextAlgorithm', sequence.contextAlgorithm],
+          ['sequence.perLayerKind.attention', perLayerKind?.attention],
+          ['sequence.perLayerKind.linearAttention', perLayerKind?.linearAttention],
+          ['sequence.perLayerKind.stateSpace', perLayerKind?.stateSpace],
+        ] as const);
+  return [
+    ...algorithms.flatMap(([option, value]) =>
+      oneOf(option, value, (able) => able.contextAlgorithms, INSTEAD_OF_ALGORITHM[value ?? ''] ?? ['ring', 'ulysses']),
+    ),
+    ...oneOf('sequence.dynamic.method', sequence.dynamic?.method, (able) => able.dynamic, ['hybrid-data-parallel']),
+  ];
+}
+
+const INSTEAD_OF_ALGORITHM: Readonly<Record<string, readonly string[]>> = {
+  'state-scan': ['state-allgather', 'allgather'],
+  'state-allgather': ['allgather'],
+  'ulysses-ring': ['ulysses', 'ring'],
+  ulysses: ['allgather', 'ring'],
+};
+
+function askedOfStates({ states }: ParallelLayout): readonly Asked[] {
+  const stage = states?.zeroStage;
+  return [
+    ...(stage === undefined
+      ? []
+      : oneOf('states.zeroStage', String(stage), (able) => able.zeroStages.map(String), ['3', '2', '1', '0'])),
+    ...oneOf(
+      'states.optimizer',
+      states?.optimizer,
+      (able) => able.optimizers,
+      INSTEAD_OF_OPTIMIZER[states?.optimizer ?? ''] ?? ['adamw'],
+    ),
+    ...((states?.perturbationDegree ?? 1) > 1
+      ? [{ option: 'states.perturbationDegree', value: String(states?.perturbationDegree), isIn: () => false }]
+      : []),
+  ];
+}
+
+const INSTEAD_OF_OPTIMIZER: Readonly<Record<string, readonly string[]>> = {
+  'natural-galore': ['galore', 'adamw'],
+  'mezo-sgd': ['sgd', 'adamw'],
+};
+
+function askedOfMemory({ memory }: ParallelLayout): readonly Asked[] {
+  return (memory?.offload ?? []).flatMap((rule, index): readonly Asked[] => [
+    {
+      option: `memory.offload.${index}.what`,
+      value: rule.what,
+      isIn: (able) => able.offloads.includes(rule.what),
+      instead: (rule.what === 'layers' ? (['parameters', 'activations'] as const) : (['activations'] as const)).map(
+        (value) => ({
+          value,
+          isIn: (able) => able.offloads.includes(value),
+        }),
+      ),
+    },
+    ...(rule.gpuStride === undefined
+      ? []
+      : [
+          {
+            option: `memory.offload.${index}.gpuStride`,
+            value: String(rule.gpuStride),
+            isIn: (able: EngineCapabilities) => able.gpuStride,
+            instead: [{ value: 'fraction', isIn: (able: EngineCapabilities) => able.offloads.includes('optimizer') }],
+          },
+        ]),
+  ]);
+}
+
+function askedOfExperts({ expert, tensorParallelDegree }: ParallelLayout): readonly Asked[] {
+  if (expert === undefined) return [];
+  const tensor = expert.expertTensorParallelDegree ?? tensorParallelDegree;
+  return [
+    ...(tensor === 1
+      ? []
+      : [
+          {
+            option: 'expert.expertTensorParallelDegree',
+            value: String(tensor),
+            isIn: (able: EngineCapabilities) => able.expertTensor,
+            instead: [{ value: '1', isIn: () => true }],
+          },
+        ]),
+    ...oneOf('expert.dispatcher', expert.dispatcher, (able) => able.dispatchers, ['alltoall', 'allgather']),
+    ...oneOf('expert.balance', expert.balance, (able) => able.balances, ['aux-loss', 'bias', 'none']),
+    ...(expert.adaptiveDegree === undefined
+      ? []
+      : [
+          {
+            option: 'expert.adaptiveDegree',
+            value: String(expert.adaptiveDegree),
+            isIn: (able: EngineCapabilities) => able.balances.includes('adaptive-degree'),
+          },
+        ]),
+  ];
+}
+
+function oneOf(
+  option: string,
+  value: string | undefined,
+  of: (able: EngineCapabilities) => readonly string[],
+  instead: readonly string[],
+): readonly Asked[] {
+  if (value === undefined) return [];
+  const has = (wanted: string) => (able: EngineCapabilities) => of(able).includes(wanted);
+  return [
+    { option, value, isIn: has(value), instead: instead.map((choice) => ({ value: choice, isIn: has(choice) })) },
+  ];
+}
