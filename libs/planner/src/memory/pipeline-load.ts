@@ -20,6 +20,8 @@ export interface RankLoad {
   readonly mtpInFlight: number;
   /** Micro-batches in flight in the first chunk of this rank. */
   readonly firstInFlight: number;
+  /** Sum over the chunks of this rank of the micro-batches in flight. */
+  readonly stagesInFlight: number;
 }
 
 type PipelineChoices = Pick<LayoutPoint, 'pipeline' | 'chunks' | 'schedule' | 'vocabulary' | 'vocabularyBarriers'>;
@@ -60,6 +62,7 @@ interface MutableLoad {
   mtpLayers: number;
   mtpInFlight: number;
   firstInFlight: number;
+  stagesInFlight: number;
 }
 
 function computeLoads(model: ModelShape, layout: LayoutPoint, microBatches: number): readonly RankLoad[] {
@@ -74,6 +77,7 @@ function computeLoads(model: ModelShape, layout: LayoutPoint, microBatches: numb
     mtpLayers: 0,
     mtpInFlight: 0,
     firstInFlight: 0,
+    stagesInFlight: 0,
   }));
   let layer = 0;
   stagePartsOf(model, layout).forEach((part, stage) => {
@@ -94,6 +98,7 @@ function computeLoads(model: ModelShape, layout: LayoutPoint, microBatches: numb
     load.mtpLayers += part.mtpLayers;
     if (part.mtpLayers > 0) load.mtpInFlight = held;
     if (chunk === 0) load.firstInFlight = held;
+    load.stagesInFlight += held;
   });
   return loads;
 }
@@ -116,7 +121,8 @@ function holdsNoMore(a: RankLoad, b: RankLoad): boolean {
     (b.loss || !a.loss) &&
     a.mtpLayers <= b.mtpLayers &&
     a.mtpInFlight <= b.mtpInFlight &&
-    a.firstInFlight <= b.firstInFlight
+    a.firstInFlight <= b.firstInFlight &&
+    a.stagesInFlight <= b.stagesInFlight
   );
 }
 

@@ -208,7 +208,9 @@ function rankActivationsOf(memory: MemoryFacts, load: RankLoad): RankActivations
 function stageBuffersOf(memory: MemoryFacts, load: RankLoad, kept: number): number {
   const { layout, habits, boundaryBytes } = memory;
   if (layout.pipeline === 1) return 0;
-  const outputs = habits.keepsStageOutputs ? kept / load.firstInFlight + (load.firstInFlight + 1) * boundaryBytes : 0;
+  const extra = habits.extraMicroBatches;
+  const boundaries = habits.boundaryTensors * (load.stagesInFlight + extra) * boundaryBytes;
+  const outputs = boundaries + (extra * kept) / load.firstInFlight;
   if (!isSharded(layout)) return outputs;
   return outputs + (SHARDED_VOCABULARY_BUFFERS + SHARDED_VOCABULARY_BUFFERS_PER_RANK * layout.pipeline) * boundaryBytes;
 }
