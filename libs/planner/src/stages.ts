@@ -19,8 +19,11 @@ export function rankOfStage(layout: Pick<LayoutPoint, 'pipeline' | 'schedule'>, 
 }
 
 /**
- * The parts of the pipeline, `pipeline * chunks` entries in the order a sample passes through: the layout's own, or layers spread as
- * evenly as possible with the remainder on the first stages. 'counted-as-layer' gives embedding and loss the place of one layer each.
+ * The parts of the pipeline, `pipeline * chunks` entries in the order a sample passes through: the layout's own, or layers spread by rule.
+ *
+ * 'counted-as-layer' gives embedding and loss the place of one layer each. Layers that do not divide are spread as Megatron-Bridge's recipes and
+ * DeepSpeed's partitioner do: with embedding and loss in the place of a layer where that divides, else full stages from the front and what is
+ * left on the last one, which holds the loss; where that would leave later stages empty, one layer more on each of the first stages.
  */
 export function stagePartsOf(
   model: Pick<ModelShape, 'layers' | 'mtpLayers'>,
@@ -28,16 +31,24 @@ export function stagePartsOf(
 ): readonly StagePart[] {
   if (layout.stages !== undefined) return layout.stages;
   const count = layout.pipeline * layout.chunks;
-  const counted = layout.vocabulary === 'counted-as-layer' && count > 1 ? 1 : 0;
+  const divides = model.layers % count === 0;
+  const endsDivide = !divides && count > 1 && (model.layers + 2) % count === 0;
+  const counted = count > 1 && (layout.vocabulary === 'counted-as-layer' || endsDivide) ? 1 : 0;
   const slots = model.layers + 2 * counted;
+  const full = Math.ceil(slots / count);
+  const left = slots - full * (count - 1);
   const each = Math.floor(slots / count);
   const remainder = slots % count;
+  const slotsOf = (stage: number): number => {
+    if (left >= counted) return stage === count - 1 ? left : full;
+    return each + (stage < remainder ? 1 : 0);
+  };
   return Array.from({ length: count }, (_, stage) => {
     const first = stage === 0;
     const last = stage === count - 1;
     const ends = counted * ((first ? 1 : 0) + (last ? 1 : 0));
     return {
-      layers: Math.max(0, each + (stage < remainder ? 1 : 0) - ends),
+      layers: Math.max(0, slotsOf(stage) - ends),
       embedding: first,
       loss: last,
       mtpLayers: last ? model.mtpLayers : 0,

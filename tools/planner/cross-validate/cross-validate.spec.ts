@@ -1,7 +1,8 @@
 import { readRows } from '../rows/index.ts';
 import { plannedMemory } from '../testing/invented-predictor.ts';
 import { csvOf } from '../testing/invented-rows.ts';
-import { crossValidate, withScalarPerSource, type TrainingRow } from './cross-validate.ts';
+import type { TrainingRow } from '../fit/learn.ts';
+import { crossValidate, withScalarPerSource } from './cross-validate.ts';
 
 const AB = new Set(['A', 'B']);
 const ROWS = readRows(

@@ -1,17 +1,10 @@
 /** How well does a model predict sources that its constants were not fitted on? */
-import type { RunFacts } from '@coxswain/planner';
+import type { TrainingRow } from '../fit/learn.ts';
 import { interpretRow, sourceOfId, type MeasuredRow } from '../rows/index.ts';
 import { quantile } from '../score/error-statistics.ts';
 import type { Predictor } from '../score/predictor.ts';
 import { scoreRows, type PredictedRow, type ScoredRows } from '../score/score-rows.ts';
 import { foldsBySource } from './folds.ts';
-
-/** A row with a measured time, as a fit reads it. */
-export interface TrainingRow {
-  readonly id: string;
-  readonly run: RunFacts;
-  readonly measuredS: number;
-}
 
 export interface CrossValidation {
   readonly rows: readonly MeasuredRow[];

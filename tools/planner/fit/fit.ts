@@ -5,6 +5,7 @@
  * parameter: shared constants around their start, multipliers around 1. Derivatives by constant are finite differences; those of a
  * multiplier are sums of them, because it multiplies its constants. Deterministic: the same rows give the same result.
  */
+import { newScheduleScratch } from '@coxswain/planner';
 import { CholeskyDecomposition, Matrix } from 'ml-matrix';
 import {
   ADJUSTMENT_NAMES,
@@ -60,6 +61,7 @@ export function fit(rows: readonly FitRow[], options: FitOptions): Calibration {
   );
   let at = parameters.map((parameter, index) => valueIn(start, parameter) ?? prior[index] ?? 0);
   const places = rows.map((row) => placesOf(row, parameters));
+  const unused: Set<number>[] = [];
   let damping = 0.01;
   let current = residualsOf(rows, calibrationOf(parameters, at, options.fittedOn));
   let objective = objectiveOf({ rows, residuals: current, at, prior, parameters, options });
@@ -74,6 +76,7 @@ export function fit(rows: readonly FitRow[], options: FitOptions): Calibration {
       at,
       prior,
       options,
+      unused,
     });
     let improved = false;
     for (let attempt = 0; attempt < 6 && !improved; attempt++) {
@@ -175,10 +178,13 @@ function cachedConstants(calibration: Calibration): (run: RunFacts) => TimeConst
   };
 }
 
+/** Buffers of the schedule simulation, reused over all predictions of this program. */
+const SCRATCH = { scratch: newScheduleScratch() };
+
 function residualsOf(rows: readonly FitRow[], calibration: Calibration): Float64Array {
   const constants = cachedConstants(calibration);
   return Float64Array.from(rows, (row) =>
-    Math.log(predictStepTime(row.run, constants(row.run)).stepTimeS / row.measuredS),
+    Math.log(predictStepTime(row.run, constants(row.run), SCRATCH).stepTimeS / row.measuredS),
   );
 }
 
@@ -211,6 +217,8 @@ function normalEquations(
   point: Point & {
     readonly places: readonly (readonly { index: number; constants: readonly number[] }[])[];
     readonly calibration: Calibration;
+    /** Per row, constants that its prediction does not depend on; filled at the first visit. */
+    readonly unused: Set<number>[];
   },
 ): { readonly normal: Matrix; readonly gradient: Float64Array } {
   const { rows, places, calibration, residuals, parameters, at, prior, options } = point;
@@ -222,12 +230,16 @@ function normalEquations(
   rows.forEach((row, rowIndex) => {
     const constants = { ...constantsOf(row.run) };
     const residual = residuals[rowIndex] ?? 0;
+    const unused = (point.unused[rowIndex] ??= new Set());
     TIME_CONSTANT_NAMES.forEach((name, index) => {
+      slopes[index] = 0;
+      if (unused.has(index)) return;
       const before = constants[name];
       constants[name] = before * (1 + DIFFERENCE);
-      const moved = Math.log(predictStepTime(row.run, constants).stepTimeS / row.measuredS);
+      const moved = Math.log(predictStepTime(row.run, constants, SCRATCH).stepTimeS / row.measuredS);
       constants[name] = before;
       slopes[index] = (moved - residual) / Math.log(1 + DIFFERENCE);
+      if (moved === residual) unused.add(index);
     });
     const r = residual / options.noise;
     const weight = (row.weight * (options.freedom + 1)) / (options.freedom + r * r) / (options.noise * options.noise);
@@ -236,7 +248,12 @@ function normalEquations(
       .filter(({ slope }) => slope !== 0);
     for (const a of own) {
       gradient[a.index] = (gradient[a.index] ?? 0) + weight * a.slope * residual;
-      for (const b of own) normal.set(a.index, b.index, normal.get(a.index, b.index) + weight * a.slope * b.slope);
+      for (const b of own) {
+        if (b.index > a.index) continue;
+        const value = normal.get(a.index, b.index) + weight * a.slope * b.slope;
+        normal.set(a.index, b.index, value);
+        normal.set(b.index, a.index, value);
+      }
     }
   });
   parameters.forEach(({ sd }, index) => {

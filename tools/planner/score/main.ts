@@ -1,6 +1,5 @@
 /** `npm run planner:score`: how far predictions lie from published measurements. */
-import { Calibration, countConstants } from '@coxswain/planner/calibration';
-import { unfitted } from '../fit/fit.ts';
+import { CALIBRATION, Calibration, countConstants } from '@coxswain/planner/calibration';
 import { readMeasurements, textOf } from './measurement-files.ts';
 import { HELP, parseOptions } from './options.ts';
 import { plannerPredictor } from './predictor.ts';
@@ -21,7 +20,7 @@ function main(argv: readonly string[]): void {
     process.stdout.write(HELP);
     return;
   }
-  const calibration = options.calibration === undefined ? unfitted() : calibrationOf(options.calibration);
+  const calibration = options.calibration === undefined ? CALIBRATION : calibrationOf(options.calibration);
   const { rows, files } = readMeasurements(options.files);
   const scored = scoreRows(rows, plannerPredictor(calibration), options.qualities);
   const summary = summaryOf(scored);

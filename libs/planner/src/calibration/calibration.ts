@@ -10,15 +10,15 @@ import {
   type TimeConstants,
 } from '../time/constants.ts';
 
-const Multipliers = z.partialRecord(z.enum(ADJUSTMENT_NAMES as [AdjustmentName, ...AdjustmentName[]]), z.number().positive());
+const Multipliers = z.partialRecord(
+  z.enum(ADJUSTMENT_NAMES as [AdjustmentName, ...AdjustmentName[]]),
+  z.number().positive(),
+);
 
 /** Fitted constants: shared values, and multipliers of GPU types, engine families and releases of engines. */
 export const Calibration = z.strictObject({
   fittedOn: z.string().describe('What was fitted, with how many rows.'),
-  shared: z.record(
-    z.enum(TIME_CONSTANT_NAMES as [TimeConstantName, ...TimeConstantName[]]),
-    z.number().nonnegative(),
-  ),
+  shared: z.record(z.enum(TIME_CONSTANT_NAMES as [TimeConstantName, ...TimeConstantName[]]), z.number().nonnegative()),
   gpus: z.record(z.string(), Multipliers),
   families: z.record(z.string(), Multipliers),
   stacks: z.record(z.string(), Multipliers),

@@ -76,6 +76,8 @@ const noWork = (): Work => ({
 });
 
 const BYTES = 2;
+/** Megatron's fused softmax kernel takes four rows of scores per block and refuses other counts (megatron/model/fused_softmax.py). */
+const SOFTMAX_BATCHES = 4;
 const partIndex = Object.fromEntries(PARTS.map((part, index) => [part, index])) as Readonly<Record<Part, number>>;
 
 /** A frozen matrix (low-rank adapters) needs no weight gradient. */
@@ -130,14 +132,17 @@ function recomputedS(facts: BlockFacts, work: Work): number {
   const { layout } = facts.run;
   if (layout.recompute === 'none') return 0;
   if (layout.recompute === 'selective') return work.recomputeS;
+  const perChunk = layout.recomputeLayersPerChunk ?? Infinity;
+  const share = Math.min(1, (perChunk * layout.pipeline * layout.chunks) / facts.run.model.layers);
   return (
-    work.matrixProductsS +
-    work.attentionS +
-    work.memoryS +
-    work.routingS +
-    work.tensorTrafficS +
-    work.contextTrafficS +
-    work.expertTrafficS
+    share *
+    (work.matrixProductsS +
+      work.attentionS +
+      work.memoryS +
+      work.routingS +
+      work.tensorTrafficS +
+      work.contextTrafficS +
+      work.expertTrafficS)
   );
 }
 
@@ -195,11 +200,16 @@ export function attentionBlock(facts: BlockFacts): BlockCost {
     const queryIn = latent.queryRank || hiddenSize;
     const up =
       gemmS(kernels, { m: tokens, n: heads * queryDim, k: queryIn }, true) +
-      gemmS(kernels, { m: tokens, n: heads * (latent.nopeHeadDim + latent.valueHeadDim), k: latent.keyValueRank }, true);
+      gemmS(
+        kernels,
+        { m: tokens, n: heads * (latent.nopeHeadDim + latent.valueHeadDim), k: latent.keyValueRank },
+        true,
+      );
     work.matrixProductsS += gemmS(kernels, { m: tokens / facts.sequenceWays, n: down, k: hiddenSize }, true) + up;
     work.matrixProductsS += gemmS(kernels, { m: tokens, n: hiddenSize, k: heads * latent.valueHeadDim }, true);
     const split =
-      constants.elementwiseFactor * memoryS(kernels, tokens * (down + heads * (2 * queryDim + latent.valueHeadDim)) * 4);
+      constants.elementwiseFactor *
+      memoryS(kernels, tokens * (down + heads * (2 * queryDim + latent.valueHeadDim)) * 4);
     work.memoryS += split + quantise(facts, tokens * (hiddenSize + queryIn + heads * latent.valueHeadDim));
     work.memoryBackwardS += split + quantise(facts, tokens * (hiddenSize + heads * queryDim));
     if (recomputes(run, 'mla_up_proj')) work.recomputeS += up + split;
@@ -240,11 +250,20 @@ function attentionCore(facts: BlockFacts, work: Work, shape: CoreShape): void {
     const samples = tokens / (sequenceLength / layout.context);
     const batch = samples * heads;
     const flops = 2 * tokens * sequenceLength * heads * (queryDim + valueDim);
-    const aligned = 1 + (queryDim % 8 === 0 ? (queryDim % 64 === 0 ? 0 : constants.gemmMisaligned) : constants.gemmUnaligned);
+    const aligned =
+      1 + (queryDim % 8 === 0 ? (queryDim % 64 === 0 ? 0 : constants.gemmMisaligned) : constants.gemmUnaligned);
     const products =
-      (flops / kernels.ceilingFlopsPerS) * constants.unfusedSlowdown * aligned * (1 + (2 * constants.flashHead) / queryDim);
+      (flops / kernels.ceilingFlopsPerS) *
+      constants.unfusedSlowdown *
+      aligned *
+      (1 + (2 * constants.flashHead) / queryDim);
     const scores = (batch * sequenceLength * sequenceLength) / layout.context;
-    const softmaxS = constants.scoresFactor * memoryS(kernels, scores * (model.dropout ? 13 : 8));
+    const fused = batch % SOFTMAX_BATCHES === 0;
+    const softmaxS =
+      constants.scoresFactor *
+      (fused ? 1 : constants.softmaxFallback) *
+      memoryS(kernels, scores * (model.dropout ? 13 : 8));
+    if (!fused) work.hostS += constants.hostSoftmaxS * facts.hostShare;
     forwardS = products + softmaxS;
     backwardS = 2 * products + 1.5 * softmaxS;
   }
@@ -305,7 +324,7 @@ export function expertBlock(facts: BlockFacts): BlockCost {
   if (experts === undefined) throw new RangeError('a model without experts has no expert block');
   const work = noWork();
   /** Tokens that enter the router on this rank; with sequence parallelism the tensor ranks share them. */
-  const tokens = layout.sequenceParallel || layout.tensor === 1 ? facts.tokens / layout.tensor : facts.tokens / layout.tensor;
+  const tokens = facts.tokens / layout.tensor;
   const width = experts.latentSize || model.hiddenSize;
   const kept = Math.min(1, layout.expertCapacity ?? Infinity);
   const balance = layout.expertCapacity === undefined ? constants.imbalance : 1;
@@ -317,7 +336,8 @@ export function expertBlock(facts: BlockFacts): BlockCost {
   const rowsPerExpert = Math.max(1, rows / localExperts);
   const grouped = constants.groupedSlowdown * (1 + constants.groupedRows / rowsPerExpert);
   const expertsS =
-    (gemmS(kernels, { m: rows, n: inner, k: width }, true) + gemmS(kernels, { m: rows, n: width, k: outer }, true)) * grouped;
+    (gemmS(kernels, { m: rows, n: inner, k: width }, true) + gemmS(kernels, { m: rows, n: width, k: outer }, true)) *
+    grouped;
   work.matrixProductsS += expertsS;
   const activation = constants.elementwiseFactor * memoryS(kernels, rows * (inner + outer) * BYTES);
   work.memoryS += activation + quantise(facts, rows * (width + outer));
@@ -346,7 +366,8 @@ export function expertBlock(facts: BlockFacts): BlockCost {
   }
   aroundBlock(facts, work);
   if (layout.tensor > 1 && experts.sharedFfnHiddenSize > 0) tensorTraffic(facts, work, facts.tokens);
-  work.hostS += constants.hostExpertS * facts.hostShare;
+  work.hostS +=
+    constants.hostExpertS * facts.hostShare * (layout.expertCapacity === undefined ? 1 : constants.hostCapacity);
   return costOf(facts, work);
 }
 
@@ -367,9 +388,7 @@ function dispatch(
   const hierarchical = layout.dispatcher === 'deepep' || layout.dispatcher === 'hybridep';
   /** Copies of a token that leave its domain: one per other domain it goes to, or one per expert there. */
   const otherDomains = domains <= 1 ? 0 : (domains - 1) * (1 - Math.pow(1 - 1 / domains, topK));
-  const acrossBytes = hierarchical
-    ? sizes.tokenBytes * otherDomains
-    : (sizes.routedBytes * (n - inside)) / n;
+  const acrossBytes = hierarchical ? sizes.tokenBytes * otherDomains : (sizes.routedBytes * (n - inside)) / n;
   const insideBytes = hierarchical
     ? Math.min(sizes.routedBytes, sizes.tokenBytes * n * (1 - Math.pow(1 - 1 / n, topK)))
     : (sizes.routedBytes * (inside - 1)) / n;
@@ -415,7 +434,12 @@ export function embeddingCost(facts: BlockFacts, ways: number): BlockCost {
   const forwardS = (constants.embeddingFactor * memoryS(kernels, tokens * run.model.hiddenSize * 6)) / ways;
   const traffic =
     run.layout.tensor > 1
-      ? collectiveS(run.cluster, { size: run.layout.tensor, stride: 1 }, tokens * run.model.hiddenSize * BYTES, constants)
+      ? collectiveS(
+          run.cluster,
+          { size: run.layout.tensor, stride: 1 },
+          tokens * run.model.hiddenSize * BYTES,
+          constants,
+        )
       : 0;
   partsS[partIndex.vocabulary] = 3 * forwardS + 2 * traffic;
   return { forwardS: forwardS + traffic, backwardInputS: 0, backwardWeightS: 2 * forwardS + traffic, partsS };
@@ -427,8 +451,7 @@ export function lossCost(facts: BlockFacts, ways: number): BlockCost {
   const { model, layout, cluster } = run;
   const partsS = new Float64Array(PARTS.length);
   const columns = model.vocabularySize / (layout.tensor * ways);
-  const product =
-    constants.vocabularySlowdown * gemmS(kernels, { m: tokens, n: columns, k: model.hiddenSize }, false);
+  const product = constants.vocabularySlowdown * gemmS(kernels, { m: tokens, n: columns, k: model.hiddenSize }, false);
   const entropy = constants.lossFactor * memoryS(kernels, tokens * columns * 12);
   const traffic =
     layout.tensor > 1

@@ -2,9 +2,17 @@ import type { GpuFacts, Precision } from '../facts.ts';
 import type { TimeConstants } from './constants.ts';
 
 const TERA = 1e12;
-/** Rows and columns of the tile one multiprocessor computes, the usual choice of cuBLAS for large products. */
-const TILE_ROWS = 128;
-const TILE_COLUMNS = 256;
+/**
+ * Tiles that a library chooses from, with their speed relative to the largest: smaller ones load more bytes per FLOP, but fill the last wave
+ * of multiprocessors better. Sizes are those of cuBLAS and CUTLASS; the speeds are assumptions.
+ */
+const TILES: readonly { readonly rows: number; readonly columns: number; readonly speed: number }[] = [
+  { rows: 128, columns: 256, speed: 1 },
+  { rows: 256, columns: 128, speed: 1 },
+  { rows: 128, columns: 128, speed: 0.92 },
+  { rows: 64, columns: 128, speed: 0.8 },
+  { rows: 64, columns: 64, speed: 0.6 },
+];
 
 /** What the kernels of one GPU with one set of constants need, computed once per prediction. */
 export interface KernelFacts {
@@ -87,14 +95,22 @@ export function gemmS(
   const bytes = linear ? kernels.linearBytes : 2;
   const ridge = (flopsPerS * bytes) / (2 * kernels.memoryBytesPerS);
   const memory = constants.gemmRidge * ridge * (1 / m + 1 / n + 1 / k);
-  const tiles = Math.ceil(m / TILE_ROWS) * Math.ceil(n / TILE_COLUMNS);
-  const waves = tiles / kernels.multiprocessors;
-  const wave = 1 + constants.gemmWave * (Math.ceil(waves) / waves - 1);
   const slowdown =
     (1 + memory + constants.gemmDepth / k) *
     (1 + misalignment(n, constants) + misalignment(k, constants)) *
-    Math.min(wave, 4);
+    (1 + constants.gemmWave * (tileSlowdown(m, n, kernels.multiprocessors) - 1));
   return ((2 * m * n * k) / flopsPerS) * slowdown;
+}
+
+/** How much longer the best choice of tiles takes than tiles that fill every wave of multiprocessors; at least 1. */
+function tileSlowdown(m: number, n: number, multiprocessors: number): number {
+  let best = Infinity;
+  for (const { rows, columns, speed } of TILES) {
+    const tiles = Math.ceil(m / rows) * Math.ceil(n / columns);
+    const computed = Math.ceil(tiles / multiprocessors) * multiprocessors * rows * columns;
+    best = Math.min(best, computed / (m * n * speed));
+  }
+  return best;
 }
 
 /** Seconds to move bytes through memory once, without any slowdown. */

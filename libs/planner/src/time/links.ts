@@ -1,4 +1,4 @@
-import type { ClusterFacts } from '../facts.ts';
+import type { ClusterFacts, NicKind } from '../facts.ts';
 import type { TimeConstants } from './constants.ts';
 
 /** A process group: `size` ranks, each `stride` ranks after the one before (ranks fill nodes in order). */
@@ -20,8 +20,24 @@ function scaleUpBytesPerS(cluster: ClusterFacts, constants: TimeConstants): numb
 
 /** Bytes per second and GPU across nodes for a collective over `domains` scale-up domains. */
 function scaleOutBytesPerS(cluster: ClusterFacts, domains: number, constants: TimeConstants): number {
-  const slowdown = constants.scaleOutSlowdown * (1 + constants.scaleOutPerDoubling * Math.log2(Math.max(1, domains)));
+  const slowdown =
+    constants.scaleOutSlowdown *
+    nicSlowdown(cluster.nicKind, constants) *
+    (1 + constants.scaleOutPerDoubling * Math.log2(Math.max(1, domains)));
   return (cluster.scaleOutGbPerS * GIGA) / slowdown;
+}
+
+function nicSlowdown(kind: NicKind, constants: TimeConstants): number {
+  switch (kind) {
+    case 'infiniband':
+      return 1;
+    case 'roce':
+      return constants.scaleOutRoce;
+    case 'ethernet':
+      return constants.scaleOutEthernet;
+    case 'other':
+      return constants.scaleOutOther;
+  }
 }
 
 /**
@@ -36,9 +52,10 @@ export function collectiveS(cluster: ClusterFacts, group: Group, bytes: number, 
   const domains = Math.ceil(group.size / inside);
   const moved = (bytes * (group.size - 1)) / group.size;
   const up = scaleUpBytesPerS(cluster, constants);
-  if (domains === 1) return moved / up + constants.collectiveLatencyS;
+  const stepsS = constants.collectiveLatencyS * (inside - 1);
+  if (domains === 1) return moved / up + stepsS;
   const out = Math.min(inside > 1 ? up : Infinity, inside * scaleOutBytesPerS(cluster, domains, constants));
-  return moved / out + constants.collectiveLatencyS + constants.scaleOutLatencyS * Math.log2(group.size);
+  return moved / out + stepsS + constants.scaleOutLatencyS * Math.log2(group.size);
 }
 
 /**
@@ -56,7 +73,9 @@ export function allToAllS(
   const inside = membersPerDomain(cluster, group);
   const up = (bytes.inside * constants.dispatchSlowdown) / (cluster.gpu.scaleUpGbPerS * GIGA);
   if (inside >= group.size) return up + constants.collectiveLatencyS;
-  const across = (bytes.across * constants.dispatchAcross) / (cluster.scaleOutGbPerS * GIGA);
+  const across =
+    (bytes.across * constants.dispatchAcross * nicSlowdown(cluster.nicKind, constants)) /
+    (cluster.scaleOutGbPerS * GIGA);
   return up + across + constants.collectiveLatencyS + constants.scaleOutLatencyS * Math.log2(group.size);
 }
 

@@ -43,9 +43,11 @@ export function shardedTrafficS(
 ): { readonly gatherS: number; readonly reduceS: number } {
   if (run.layout.zeroStage < 3) return { gatherS: 0, reduceS: 0 };
   const groups = groupsOf(run.layout);
-  const gather = (count: number, group: Group): number => collectiveS(run.cluster, group, count * BYTES, constants);
+  const slow = run.layout.zeroImplementation === 'deepspeed' ? constants.deepspeedGather : 1;
+  const gather = (count: number, group: Group): number =>
+    slow * collectiveS(run.cluster, group, count * BYTES, constants);
   const reduce = (count: number, group: Group): number =>
-    collectiveS(run.cluster, group, count * run.gradientBytes, constants);
+    slow * collectiveS(run.cluster, group, count * run.gradientBytes, constants);
   return {
     gatherS: gather(parameters.dense, groups.shard) + gather(parameters.experts, groups.expertData),
     reduceS: reduce(parameters.dense, groups.shard) + reduce(parameters.experts, groups.expertData),
@@ -70,7 +72,8 @@ export function dataTrafficS(
   const move = (bytes: number): number =>
     collectiveS(cluster, whole, (dense * bytes) / shardedBy, constants) +
     collectiveS(cluster, expertWhole, experts * bytes, constants);
-  const reduceS = move(run.gradientBytes) * (layout.zeroStage === 2 && layout.zeroImplementation === 'deepspeed' ? 1.5 : 1);
+  const reduceS =
+    move(run.gradientBytes) * (layout.zeroStage === 2 && layout.zeroImplementation === 'deepspeed' ? 1.5 : 1);
   const returnS = layout.zeroStage === 0 || layout.zeroStage === 3 ? move(run.gradientBytes) : move(BYTES);
   return (
     exposedS(reduceS, layout.overlapGradReduce, windows.backwardS, constants.gradReduceExposed) +

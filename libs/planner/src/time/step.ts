@@ -23,7 +23,14 @@ import { groupsOf } from './groups.ts';
 import { kernelFacts, softExcess } from './kernels.ts';
 import { handOverS } from './links.ts';
 import { blocksOfStages, type StageBlocks } from './stage-blocks.ts';
-import { dataTrafficS, heaviestRank, optimizerS, parametersPerLayer, shardedTrafficS, type RankParameters } from './states.ts';
+import {
+  dataTrafficS,
+  heaviestRank,
+  optimizerS,
+  parametersPerLayer,
+  shardedTrafficS,
+  type RankParameters,
+} from './states.ts';
 
 /** Parts of a step in the order they are shown. */
 export const STEP_PARTS = [
@@ -82,7 +89,8 @@ export function blockCostsOf(run: RunFacts, constants: TimeConstants): BlockCost
   const facts = blockFacts(run, constants);
   const { model, layout } = run;
   const pattern = model.layerPattern;
-  const has = (letters: string): boolean => pattern !== undefined && [...letters].some((letter) => pattern.includes(letter));
+  const has = (letters: string): boolean =>
+    pattern !== undefined && [...letters].some((letter) => pattern.includes(letter));
   const shardedOverPipeline = layout.vocabulary === 'sharded-over-pp' || layout.vocabulary === 'interlaced';
   const ways = shardedOverPipeline ? layout.pipeline : 1;
   const dense = pattern === undefined ? model.experts === undefined || model.experts.denseLayers > 0 : has('-');
@@ -157,7 +165,8 @@ function offloadExposedS(run: RunFacts, costs: BlockCost, layers: number, consta
   const { layout, cluster, model } = run;
   if (layout.offloadActivations === 0 && layout.offloadWeights === 0) return 0;
   const tokens = (layout.microBatchSize * run.sequenceLength) / layout.context / layout.tensor;
-  const activationBytes = layout.offloadActivations * layers * tokens * (model.hiddenSize * 12 + model.ffnHiddenSize * 6);
+  const activationBytes =
+    layout.offloadActivations * layers * tokens * (model.hiddenSize * 12 + model.ffnHiddenSize * 6);
   const weightBytes = layout.offloadWeights * layers * 12 * model.hiddenSize * model.hiddenSize * BYTES;
   const movedS = (activationBytes + weightBytes) / (cluster.gpu.pcieGbPerS * 1e9);
   return constants.offloadExposed * movedS + softExcess(movedS - costs.forwardS, 0.1 * movedS);
@@ -212,7 +221,9 @@ export function predictStepTime(
       held.experts += kind?.experts ?? 0;
     }
     if (layout.zeroStage === 3) addShardedTraffic(run, cost, held, constants);
-    const ways = layout.tensor * (layout.vocabulary === 'sharded-over-pp' || layout.vocabulary === 'interlaced' ? layout.pipeline : 1);
+    const ways =
+      layout.tensor *
+      (layout.vocabulary === 'sharded-over-pp' || layout.vocabulary === 'interlaced' ? layout.pipeline : 1);
     if (blocks.embedding) held.dense += parameters.embedding / ways;
     if (blocks.loss) held.dense += parameters.head / ways;
     const offloadS = offloadExposedS(run, cost, layers, constants);
@@ -226,7 +237,7 @@ export function predictStepTime(
     of.dense += held.dense;
     of.experts += held.experts;
     of.offloadS += (2 * offloadS) / speed;
-    of.busyS += ((cost.forwardS + cost.backwardInputS + cost.backwardWeightS + 2 * offloadS) / speed);
+    of.busyS += (cost.forwardS + cost.backwardInputS + cost.backwardWeightS + 2 * offloadS) / speed;
     for (let part = 0; part < PARTS.length; part++) parts[part] = (parts[part] ?? 0) + (cost.partsS[part] ?? 0) / speed;
   });
   const groups = groupsOf(layout);

@@ -1,0 +1,38 @@
+/** How are constants learnt from measured rows? The settings of the fit and the weight of each row have their home here. */
+import type { Calibration } from '@coxswain/planner/calibration';
+import type { RunFacts } from '@coxswain/planner';
+import { sourceOfId } from '../rows/index.ts';
+import { fit, type FitOptions, type FitRow } from './fit.ts';
+
+/** A row with a measured time, as a fit reads it. */
+export interface TrainingRow {
+  readonly id: string;
+  readonly run: RunFacts;
+  readonly measuredS: number;
+}
+
+export const FIT_SETTINGS = {
+  sd: { gpu: 0.15, family: 0.15, stack: 0.1 },
+  noise: 0.04,
+  freedom: 3,
+} as const satisfies Partial<FitOptions>;
+
+/** Rows of a source beyond this many share their weight, so that a large table does not outvote all others. */
+const FULL_WEIGHT_ROWS = 30;
+
+export function learn(
+  training: readonly TrainingRow[],
+  options: Pick<FitOptions, 'fittedOn' | 'iterations' | 'onIteration'>,
+): Calibration {
+  return fit(weighted(training), { ...FIT_SETTINGS, ...options });
+}
+
+function weighted(training: readonly TrainingRow[]): readonly FitRow[] {
+  const sizes = new Map<string, number>();
+  for (const { id } of training) sizes.set(sourceOfId(id), (sizes.get(sourceOfId(id)) ?? 0) + 1);
+  return training.map(({ id, run, measuredS }) => ({
+    run,
+    measuredS,
+    weight: Math.min(1, Math.sqrt(FULL_WEIGHT_ROWS / (sizes.get(sourceOfId(id)) ?? 1))),
+  }));
+}

@@ -1,0 +1,90 @@
+/** `npm run planner:fit`: fits the constants of the time model to measured step times and writes them where the planner reads them. */
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { countConstants, type Adjustments, type Calibration } from '@coxswain/planner/calibration';
+import { format, resolveConfig } from 'prettier';
+import { trainingRows } from '../cross-validate/cross-validate.ts';
+import { readMeasurements } from '../score/measurement-files.ts';
+import { learn } from './learn.ts';
+
+const TARGET = fileURLToPath(new URL('../../../libs/planner/src/calibration/calibration.json', import.meta.url));
+const HELP = `npm run planner:fit -- FILE.csv ... [--iterations N] [--output FILE]
+
+Fits the constants of the planner's time model to the rows of quality A and B that have a step time, and writes them to
+libs/planner/src/calibration/calibration.json. The same files give the same constants. Takes about a minute per thousand rows.
+
+  --iterations N  steps of the fit (default: 16)
+  --output FILE   write there instead
+`;
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+async function main(argv: readonly string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean', short: 'h', default: false },
+      iterations: { type: 'string', default: '16' },
+      output: { type: 'string', default: TARGET },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  if (positionals.length === 0) throw new Error('name the files of measurements to fit (--help shows more)');
+  if (!/^[1-9]\d?$/.test(values.iterations)) {
+    throw new Error(`--iterations ${values.iterations} is not a whole number from 1 to 99`);
+  }
+  const { rows } = readMeasurements(positionals);
+  const training = trainingRows(rows.filter(({ quality }) => quality === 'A' || quality === 'B'));
+  process.stderr.write(`fitting ${training.length} rows\n`);
+  const calibration = rounded(
+    learn(training, {
+      fittedOn: `${training.length} published step times of quality A and B`,
+      iterations: Number(values.iterations),
+      onIteration: (iteration, objective) =>
+        process.stderr.write(`step ${iteration + 1}: objective ${objective.toFixed(1)}\n`),
+    }),
+  );
+  const text = await format(JSON.stringify(calibration), { ...(await resolveConfig(TARGET)), parser: 'json' });
+  writeFileSync(values.output, text);
+  const counts = countConstants(calibration);
+  process.stdout.write(
+    `${counts.shared} shared constants, ${counts.perGpuType} multipliers of GPU types, ${counts.perStack} of software stacks\n`,
+  );
+}
+
+/** Four digits are more than the data can tell; a multiplier within half a percent of 1 is left out. */
+function rounded(calibration: Calibration): Calibration {
+  const digits = (value: number): number => Number(value.toPrecision(4));
+  const table = (owners: Readonly<Record<string, Adjustments>>): Record<string, Adjustments> =>
+    Object.fromEntries(
+      Object.entries(owners)
+        .map(([owner, factors]): [string, Adjustments] => [
+          owner,
+          Object.fromEntries(
+            Object.entries(factors)
+              .filter(([, factor]) => Math.abs(Math.log(factor)) >= 0.005)
+              .map(([name, factor]) => [name, digits(factor)]),
+          ),
+        ])
+        .filter(([, factors]) => Object.keys(factors).length > 0),
+    );
+  return {
+    fittedOn: calibration.fittedOn,
+    shared: Object.fromEntries(
+      Object.entries(calibration.shared).map(([name, value]) => [name, digits(value)]),
+    ) as Calibration['shared'],
+    gpus: table(calibration.gpus),
+    families: table(calibration.families),
+    stacks: table(calibration.stacks),
+  };
+}
