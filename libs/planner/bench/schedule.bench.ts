@@ -14,6 +14,7 @@ const CASES: readonly [schedule: Schedule, pipeline: number, chunks: number, mic
     ['1f1b', 64, 1, 512, 600],
     ['interleaved-1f1b', 8, 4, 64, 90],
     ['interleaved-1f1b', 16, 4, 128, 300],
+    ['interleaved-1f1b', 16, 4, 2_048, 400],
     ['zb-h1', 8, 1, 64, 120],
     ['zb-2p', 8, 1, 64, 120],
     ['zbv', 16, 2, 64, 400],

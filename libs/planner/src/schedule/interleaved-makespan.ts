@@ -47,8 +47,8 @@ export function interleavedMakespan(input: ScheduleInput, scratch: ScheduleScrat
           nowS = Math.max(nowS, forwardEndAtS[forward - (forward < regular ? group : lastGroup)] as number);
         nowS += forwardS[stage] as number;
         const arrivesS = rank < last || chunk < chunks - 1 ? nowS + (forwardHopS[stage] as number) : nowS;
-        if (rank < last) inputAtS[rank] = arrivesS;
-        else forwardEndAtS[forward] = arrivesS;
+        inputAtS[rank] = arrivesS;
+        if (rank === last) forwardEndAtS[forward] = arrivesS;
         if (blocking) nowS = arrivesS;
       }
       const backward = wave - warmUp + rank;
@@ -61,8 +61,8 @@ export function interleavedMakespan(input: ScheduleInput, scratch: ScheduleScrat
         else nowS = Math.max(nowS, (forwardEndAtS[backward + (chunks - 1) * width] as number) + turnaroundS);
         nowS += (backwardInputS[stage] as number) + (backwardWeightS[stage] as number);
         const arrivesS = stage > 0 ? nowS + (backwardHopS[stage - 1] as number) : nowS;
-        if (rank > 0) gradientAtS[rank] = arrivesS;
-        else backwardEndAtS[backward] = arrivesS;
+        gradientAtS[rank] = arrivesS;
+        if (rank === 0) backwardEndAtS[backward] = arrivesS;
         if (blocking) nowS = arrivesS;
       }
       freeAtS[rank] = nowS;

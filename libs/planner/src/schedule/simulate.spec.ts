@@ -73,6 +73,26 @@ describe('timelineOf', () => {
   });
 });
 
+describe('timelineOf with blocking messages', () => {
+  it('keeps a rank from computing until what it sent has arrived', () => {
+    everySchedule((input) => {
+      const timeline = timelineOf({ ...input, p2p: 'blocking' });
+      const hopS = ({ kind, stage }: TimedPass) => {
+        const to = kind === 'forward' ? stage + 1 : stage - 1;
+        if (kind === 'backward-weight' || to < 0 || to >= input.pipeline * input.chunks) return 0;
+        if (rankOfStage(input, to) === rankOfStage(input, stage)) return 0;
+        return (kind === 'forward' ? input.forwardHopS[stage] : input.backwardHopS[to]) ?? 0;
+      };
+      const early = timeline.filter((pass, index) => {
+        const next = timeline[index + 1];
+        const paired = input.schedule === 'dualpipe-v' && pass.kind === 'forward' && next?.kind === 'backward';
+        return next?.rank === pass.rank && !paired && next.startS < pass.endS + hopS(pass) - ROUNDING;
+      });
+      expect(early).toEqual([]);
+    });
+  });
+});
+
 describe('simulateSchedule', () => {
   it('takes at least as long as its busiest rank computes', () => {
     everySchedule((input) => {

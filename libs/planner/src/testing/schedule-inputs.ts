@@ -43,7 +43,7 @@ const shapes = fc
     interleavedChunks: fc.integer({ min: 1, max: 4 }),
     microBatches: fc.integer({ min: 1, max: 60 }),
     groupSize: fc.integer({ min: 1, max: 16 }),
-    extraInFlight: fc.integer({ min: 0, max: 3 }),
+    extraInFlight: fc.constantFrom(0, 0, 1, 3),
   })
   .map(({ interleavedChunks, extraInFlight, ...shape }) => ({
     ...shape,
@@ -68,10 +68,10 @@ export const scheduleInputs: fc.Arbitrary<ScheduleInput> = shapes.chain((shape) 
     forwardS: times(80),
     backwardInputS: times(80),
     backwardWeightS: times(80),
-    forwardHopS: times(8),
-    backwardHopS: times(8),
+    forwardHopS: fc.oneof(times(8), times(400)),
+    backwardHopS: fc.oneof(times(8), times(400)),
     p2p: fc.constantFrom('blocking' as const, 'overlapped' as const),
-    turnaroundS: fc.constantFrom(0, 0, 1.5),
+    turnaroundS: fc.constantFrom(0, 15),
     weightShare: fc.constantFrom(0, 0.375, 1),
     synchronisedStep: fc.boolean(),
   });
