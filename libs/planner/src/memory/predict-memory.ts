@@ -8,6 +8,7 @@ import { activationFactsOf, layerActivationsOf, type LayerActivations } from './
 import { denseShareOf, expertShareOf, parametersOf, type LayerParameters, type ModelParameters } from './parameters.ts';
 import { pipelineLoadOf, type RankLoad } from './pipeline-load.ts';
 import { habitsOf, type StackHabits } from './stack-habits.ts';
+import { isVShaped } from '../stages.ts';
 import {
   ADAM_MOMENT_BYTES,
   quantizedExtraBytesOf,
@@ -60,8 +61,9 @@ const GIB = 2 ** 30;
 const FP32_BYTES = 4;
 const HALF_BYTES = 2;
 
-/** Above the capacity by more than this share, a prediction says that a run does not fit. */
-export const OVERFLOW_SHARE = 0.1;
+/** Above the capacity by more than this share, what a run allocates and the smallest context say that it does not fit. */
+export const OVERFLOW_SHARE = 0.05;
+const SMALLEST_CONTEXT_BYTES = GIB;
 
 /** LoRA trains two thin matrices per frozen one: rank (1 / in + 1 / out) of its parameters, on average over a layer's shapes. */
 const ADAPTER_SHARE_PER_RANK = 1.5;
@@ -209,7 +211,8 @@ function stageBuffersOf(memory: MemoryFacts, load: RankLoad, kept: number): numb
   const { layout, habits, boundaryBytes } = memory;
   if (layout.pipeline === 1) return 0;
   const extra = habits.extraMicroBatches;
-  const boundaries = habits.boundaryTensors * (load.stagesInFlight + extra) * boundaryBytes;
+  const tensors = isVShaped(layout.schedule) ? 0 : habits.boundaryTensors;
+  const boundaries = tensors * (load.stagesInFlight + extra) * boundaryBytes;
   const outputs = boundaries + (extra * kept) / load.firstInFlight;
   if (!isSharded(layout)) return outputs;
   return outputs + (SHARDED_VOCABULARY_BUFFERS + SHARDED_VOCABULARY_BUFFERS_PER_RANK * layout.pipeline) * boundaryBytes;
@@ -299,7 +302,7 @@ export function deviceUsedBytesOf(peakAllocatedBytes: number, stack: string): nu
 
 /**
  * Whether an allocator peak fits a GPU. 'fits' leaves `marginShare` of the capacity free (absent: what the stack needs to be safe),
- * 'doesNotFit' exceeds it by more than OVERFLOW_SHARE, and what lies between is 'tight'.
+ * 'doesNotFit' exceeds it by more than OVERFLOW_SHARE even without slack and communicators, and what lies between is 'tight'.
  */
 export function verdictOf(
   peakAllocatedBytes: number,
@@ -309,7 +312,7 @@ export function verdictOf(
   const used = deviceUsedBytesOf(peakAllocatedBytes, run.stack);
   const capacity = run.cluster.gpu.memoryGib * GIB;
   if (used <= capacity * (1 - marginShare)) return 'fits';
-  return used <= capacity * (1 + OVERFLOW_SHARE) ? 'tight' : 'doesNotFit';
+  return peakAllocatedBytes + SMALLEST_CONTEXT_BYTES <= capacity * (1 + OVERFLOW_SHARE) ? 'tight' : 'doesNotFit';
 }
 
 export interface MemoryOptions {

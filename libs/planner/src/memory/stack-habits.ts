@@ -11,7 +11,7 @@ export interface StackHabits {
   readonly dummyGradients: boolean;
   /** Bytes per logit in half precision at the peak of the loss: half-precision logits and fp32 copies. */
   readonly logitBytes: number;
-  /** Tensors between stages that are kept per micro-batch in flight, besides what the layers keep of their inputs. */
+  /** Tensors between stages that are kept per micro-batch in flight, besides what the layers keep of their inputs; none in a V. */
   readonly boundaryTensors: number;
   /** Micro-batches in flight beyond those of the schedule. */
   readonly extraMicroBatches: 0 | 1;
@@ -80,7 +80,7 @@ const HABITS: readonly StackHabits[] = [
   { ...WITHOUT_TRANSFORMER_ENGINE, family: 'sailor', slackShare: 0.085, contextGib: 3.4 },
   /** Fitted on 8 printed peaks: 28 bytes per parameter in the step and 7 GiB, whatever the degree of sharding. */
   { ...WITHOUT_TRANSFORMER_ENGINE, family: 'internevo', stepBytes: 12, slackShare: 0, contextGib: 7 },
-  /** Its runtime frees neither input nor output of a stage early: fitted on 36 peaks of five schedules. */
+  /** Its older runtime frees neither input nor output of a stage early: fitted on 33 peaks of four schedules; that for ZB-V does. */
   { ...WITHOUT_TRANSFORMER_ENGINE, family: 'zero-bubble', boundaryTensors: 2 },
   ...[
     'vocabulary-parallel',
