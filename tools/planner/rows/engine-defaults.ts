@@ -33,7 +33,7 @@ export function hasSequenceParallel(engine: string): boolean {
 
 export function defaultZeroStage(engine: string): LayoutPoint['zeroStage'] {
   if (/fsdp|torchtitan|maxtext/.test(familyOfEngine(engine))) return 3;
-  return isMegatron(engine) && isModern(engine) ? 1 : 0;
+  return isModern(engine) ? 1 : 0;
 }
 
 export function zeroImplementationOf(

@@ -142,7 +142,8 @@ function flashAttentionOf(notes: string): boolean | undefined {
 function contextAlgorithmOf(text: string): LayoutPoint['contextAlgorithm'] | undefined {
   if (/ulysses/i.test(text)) return 'ulysses';
   if (/ring attention|ring_attn|megatron_cp_algo/i.test(text)) return 'ring';
-  return /all-?gather (CP|KV|context)/i.test(text) ? 'allgather' : undefined;
+  const gathers = /(CP|context|KV)\b[^;]*all-?gather|all-?gather[- ](based )?(CP|KV|context)|\bllama 3\b/i.test(text);
+  return gathers ? 'allgather' : undefined;
 }
 
 /** The first pattern that fits a word of `recompute_detail` wins. */
