@@ -13,6 +13,7 @@ export type {
 } from './facts.ts';
 export {
   AllowedChoices,
+  AskedLayout,
   ClosestPlan,
   CONTEXT_ALGORITHMS,
   MEMORY_VERDICTS,
@@ -52,3 +53,7 @@ export { deviceUsedBytesOf, peakAllocatedBytesOf, predictMemory, verdictOf } fro
 export type { MemoryOptions, MemoryPrediction, RankMemory } from './memory/predict-memory.ts';
 export { isVShaped, rankOfStage, stagePartsOf } from './stages.ts';
 export { layoutOfPoint, pointOfLayout } from './search/point-and-layout.ts';
+export { plan } from './search/plan.ts';
+export { predict } from './search/predict.ts';
+export { whyNot } from './search/why-not.ts';
+export { PLANNER_VERSION } from './version.ts';

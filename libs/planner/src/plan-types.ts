@@ -52,7 +52,7 @@ export const PlanCluster = z
   .strictObject({
     gpu: z.string().min(1).max(100).describe('Name of a GPU preset.'),
     gpus: degree.describe('GPUs that may be used.'),
-    gpusPerNode: degree.default(8),
+    gpusPerNode: degree.optional().describe('Absent: as the preset says.'),
     scaleUpDomainGpus: degree.optional().describe('GPUs joined by NVLink or its like; absent: as the preset says.'),
     scaleOutGbPerS: bandwidthGbPerS
       .optional()
@@ -144,6 +144,12 @@ export const PlanRequest = z
 export type PlanRequest = z.infer<typeof PlanRequest>;
 /** As a caller writes it, defaults left out. */
 export type PlanRequestInput = z.input<typeof PlanRequest>;
+
+/** A layout to be predicted or asked about. */
+export const AskedLayout = z
+  .strictObject({ layout: ParallelLayout, microBatchSize: z.int().min(1).max(65_536) })
+  .meta({ id: 'AskedLayout' });
+export type AskedLayout = z.infer<typeof AskedLayout>;
 
 export const TimePart = z
   .strictObject({ part: z.string().describe('What the time is spent on.'), seconds })

@@ -41,8 +41,11 @@ const CONTEXT_ALGORITHMS = {
   ulysses: 'ulysses',
 } as const;
 
-/** The layout that a point describes; what the engine does anyway is left out. `microBatchSize` is not part of a layout. */
-export function layoutOfPoint(point: LayoutPoint, model: HasExperts): ParallelLayout {
+/**
+ * The layout that a point describes; what the engine does anyway is left out. `microBatchSize` is not part of a layout, and
+ * `hostMemoryGibPerGpu` (asked for where something is offloaded) not of a point.
+ */
+export function layoutOfPoint(point: LayoutPoint, model: HasExperts, hostMemoryGibPerGpu?: number): ParallelLayout {
   const allData = point.data * point.context;
   return {
     tensorParallelDegree: point.tensor,
@@ -63,7 +66,7 @@ export function layoutOfPoint(point: LayoutPoint, model: HasExperts): ParallelLa
             ...(point.offloadOptimizer > 0 ? { precisionAwareOptimizer: true } : {}),
           },
         }),
-    ...memoryOf(point),
+    ...memoryOf(point, hostMemoryGibPerGpu),
     ...communicationOf(point),
     ...(point.cudaGraphs === 'none' ? {} : { kernel: { cudaGraphs: point.cudaGraphs } }),
   };
@@ -121,7 +124,7 @@ function sequenceOf(point: LayoutPoint): Pick<ParallelLayout, 'sequence'> {
   };
 }
 
-function memoryOf(point: LayoutPoint): Pick<ParallelLayout, 'memory'> {
+function memoryOf(point: LayoutPoint, hostMemoryGibPerGpu: number | undefined): Pick<ParallelLayout, 'memory'> {
   const offload: OffloadRule[] = [];
   if (point.offloadOptimizer > 0) offload.push({ what: 'optimizer', fraction: point.offloadOptimizer });
   if (point.offloadActivations > 0) offload.push({ what: 'activations', fraction: point.offloadActivations });
@@ -131,6 +134,7 @@ function memoryOf(point: LayoutPoint): Pick<ParallelLayout, 'memory'> {
     memory: {
       ...(point.recompute === 'none' ? {} : { recompute: recomputeOf(point) }),
       ...(offload.length === 0 ? {} : { offload }),
+      ...(offload.length === 0 || hostMemoryGibPerGpu === undefined ? {} : { hostMemoryGibPerGpu }),
     },
   };
 }

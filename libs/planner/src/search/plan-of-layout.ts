@@ -1,0 +1,36 @@
+/** A measured layout as an answer tells it: written out, predicted and priced. */
+import type { LayoutPoint } from '../facts.ts';
+import { predictMemory } from '../memory/predict-memory.ts';
+import type { Plan, PlanRequest } from '../plan-types.ts';
+import type { MeasuredLayout } from './kept-layouts.ts';
+import { layoutOfPoint } from './point-and-layout.ts';
+import { predictRun } from './predict-run.ts';
+import { runBaseOf, stepsOf } from './run-base.ts';
+
+const SECONDS_PER_HOUR = 3600;
+const GIB = 2 ** 30;
+
+export function planOf(request: PlanRequest, layout: Pick<MeasuredLayout, 'point' | 'gpus'>): Plan {
+  const { point, gpus } = layout;
+  const base = runBaseOf(request, gpus);
+  const run = { ...base, layout: point };
+  const prediction = predictRun(run, request.memoryMarginShare);
+  const hostGib = Math.ceil(predictMemory(run).hostBytesPerGpu / GIB);
+  const usdPerGpuHour = request.cluster.usdPerGpuHour ?? base.cluster.gpu.usdPerHour;
+  const steps = request.tokens === undefined ? 1 : stepsOf(request, request.tokens);
+  const hours = (steps * prediction.stepTimeS) / SECONDS_PER_HOUR;
+  return {
+    layout: layoutOfPoint(plainPoint(point), base.model, hostGib),
+    microBatchSize: point.microBatchSize,
+    gpus,
+    prediction,
+    costUsd: hours * gpus * usdPerGpuHour,
+    ...(request.tokens === undefined ? {} : { trainingHours: hours }),
+  };
+}
+
+/** Overlap without data parallelism, and stages without a pipeline, are choices without effect. */
+function plainPoint(point: LayoutPoint): LayoutPoint {
+  const replicas = point.data * point.context;
+  return replicas > 1 ? point : { ...point, overlapGradReduce: false, overlapParamGather: false };
+}

@@ -1,0 +1,75 @@
+/** What is predicted for one run, in the words of an answer. */
+import type { RunFacts } from '../facts.ts';
+import { predictMemory, type RankMemory } from '../memory/predict-memory.ts';
+import { parametersOf } from '../memory/parameters.ts';
+import type { Prediction } from '../plan-types.ts';
+import { STEP_PARTS, predictStepTime } from '../time/step.ts';
+import { constantsOf, errorOf } from './calibration-in-use.ts';
+
+const GIB = 2 ** 30;
+const TERA = 1e12;
+
+const MEMORY_PARTS = [
+  'weights',
+  'gradients',
+  'optimizer',
+  'activations',
+  'vocabulary',
+  'backward',
+  'gathered',
+  'workspace',
+] as const satisfies readonly (keyof RankMemory)[];
+
+export function predictRun(run: RunFacts, memoryMarginShare?: number): Prediction {
+  const time = predictStepTime(run, constantsOf(run));
+  const memory = predictMemory(run, memoryMarginShare === undefined ? {} : { marginShare: memoryMarginShare });
+  const tokensPerSPerGpu = (run.globalBatchSize * run.sequenceLength) / time.stepTimeS / run.cluster.gpus;
+  return {
+    stepTimeS: time.stepTimeS,
+    tokensPerSPerGpu,
+    modelFlopsUtilizationPct: (100 * tokensPerSPerGpu * modelFlopsPerToken(run)) / peakFlopsPerS(run),
+    breakdown: STEP_PARTS.map((part) => ({ part, seconds: time.partsS[part] })).filter(({ seconds }) => seconds !== 0),
+    memory: memory.stages.map((rank, stage) => ({
+      stage,
+      peakGib: rank.totalBytes / GIB,
+      parts: MEMORY_PARTS.map((part) => ({ part, gib: rank[part] / GIB })).filter((part) => part.gib > 0),
+    })),
+    peakGib: memory.peakAllocatedBytes / GIB,
+    capacityGib: memory.capacityBytes / GIB,
+    verdict: memory.verdict,
+    bubbleShare: Math.min(1, Math.max(0, time.bubbleShare)),
+    error: errorOf(run),
+  };
+}
+
+/**
+ * Model FLOPs of one token, forward and backward, without recomputation: 6 per active parameter that is multiplied, and causal attention,
+ * of which half the scores count. An embedding lookup multiplies nothing.
+ */
+export function modelFlopsPerToken(run: Pick<RunFacts, 'model' | 'sequenceLength'>): number {
+  const { model } = run;
+  const parameters = parametersOf(model);
+  const head = model.tiedEmbeddings ? model.vocabularySize * model.hiddenSize : 0;
+  const multiplied = parameters.active - parameters.embedding + head;
+  const attentionLayers = parameters.kindOfLayer.filter((kind) => parameters.kinds[kind]?.mixer === 'attention').length;
+  const { latentAttention: latent } = model;
+  const width =
+    latent === undefined ? 2 * model.headDim : latent.nopeHeadDim + latent.ropeHeadDim + latent.valueHeadDim;
+  const keys = meanKeys(run);
+  return 6 * multiplied + 6 * attentionLayers * model.attentionHeads * width * keys;
+}
+
+/** Keys that a query meets under a causal mask, averaged over layers of which some see a window only. */
+function meanKeys({ model, sequenceLength }: Pick<RunFacts, 'model' | 'sequenceLength'>): number {
+  const windowed = model.attentionWindow > 0 ? Math.min(1, model.windowedLayers / model.layers) : 0;
+  const window = Math.min(model.attentionWindow, sequenceLength);
+  return (1 - windowed) * (sequenceLength / 2) + windowed * window * (1 - window / (2 * sequenceLength));
+}
+
+/** Of the format that matrix products run in. */
+function peakFlopsPerS({ precision, cluster }: RunFacts): number {
+  const { gpu } = cluster;
+  if (precision === 'nvfp4' && gpu.fp4Tflops > 0) return gpu.fp4Tflops * TERA;
+  const isFp8 = precision === 'fp8' || precision === 'mxfp8';
+  return (isFp8 && gpu.fp8Tflops > 0 ? gpu.fp8Tflops : gpu.bf16Tflops) * TERA;
+}

@@ -1,0 +1,102 @@
+/** Why is a layout that somebody names not the best one? */
+import type { RunFacts } from '../facts.ts';
+import type { AskedLayout, Plan, PlanRequest, PlanRequestInput, Prediction, WhyNotAnswer } from '../plan-types.ts';
+import { planOf } from './plan-of-layout.ts';
+import { brokenRulesOf, runOfLayout } from './predict.ts';
+import { predictRun } from './predict-run.ts';
+import { planRequestOf, runBaseOf } from './run-base.ts';
+import { limitsOf, searchRequest } from './search-request.ts';
+
+/** Times and sizes closer than this count as equal: they are the same layout, written in another way. */
+const SAME = 1e-9;
+
+/**
+ * The first broken rule of a layout, the memory it lacks, or how much worse than the best layout it is and in which parts of the step.
+ *
+ * @throws DomainError INVALID_REQUEST; INVALID_LAYOUT where the models do not cover a choice of the layout.
+ */
+export function whyNot(input: PlanRequestInput, asked: AskedLayout): WhyNotAnswer {
+  const request = planRequestOf(input);
+  const broken = brokenRulesOf(request, asked);
+  const [first] = broken;
+  const best = bestPlanOf(request);
+  const known = best === undefined ? {} : { best };
+  if (first !== undefined) {
+    const brokenRules = broken.map(({ rule, message }) => `${rule}: ${message}`);
+    return { verdict: 'illegal', reason: first.message, brokenRules, difference: [], ...known };
+  }
+  const run = runOfLayout(request, asked);
+  const prediction = predictRun(run, request.memoryMarginShare);
+  const answer = { brokenRules: [], prediction, ...known, difference: differenceOf(prediction, best?.prediction) };
+  if (prediction.verdict === 'doesNotFit' || (prediction.verdict === 'tight' && best !== undefined)) {
+    return { verdict: 'doesNotFit', reason: memoryReason(prediction), ...answer };
+  }
+  if (best === undefined) {
+    return { verdict: 'outsideSearch', reason: 'it may just fit; no layout of the search fits safely', ...answer };
+  }
+  return { ...comparison(request, { run, prediction }, best), ...answer };
+}
+
+function bestPlanOf(request: PlanRequest): Plan | undefined {
+  const [best] = searchRequest({ ...request, top: 1 }, limitsOf(request)).best;
+  return best === undefined ? undefined : planOf(request, best);
+}
+
+function memoryReason({ memory, peakGib, capacityGib, verdict }: Prediction): string {
+  const worst = memory.reduce((most, stage) => (stage.peakGib > most.peakGib ? stage : most));
+  const largest = [...worst.parts].sort((a, b) => b.gib - a.gib)[0];
+  const needs = `stage ${worst.stage} needs ${peakGib.toFixed(1)} of ${capacityGib.toFixed(1)} GiB`;
+  const most = largest === undefined ? '' : `, most of it ${largest.part} (${largest.gib.toFixed(1)} GiB)`;
+  return verdict === 'tight' ? `${needs}${most}, which leaves less than the margin` : `${needs}${most}`;
+}
+
+interface Asked {
+  readonly run: RunFacts;
+  readonly prediction: Prediction;
+}
+
+function comparison(
+  request: PlanRequest,
+  { run, prediction }: Asked,
+  best: Plan,
+): Pick<WhyNotAnswer, 'verdict' | 'reason'> {
+  const { gpus } = runBaseOf(request).cluster;
+  const price = best.costUsd === undefined ? 0 : best.costUsd / (best.prediction.stepTimeS * best.gpus);
+  const [what, mine, theirs] = {
+    time: ['s per step', prediction.stepTimeS, best.prediction.stepTimeS] as const,
+    cost: ['USD', price * prediction.stepTimeS * run.cluster.gpus, best.costUsd ?? 0] as const,
+    gpus: ['GPUs', gpus, best.gpus] as const,
+    memory: ['GiB per GPU', prediction.peakGib, best.prediction.peakGib] as const,
+  }[request.objective];
+  const ratio = mine / theirs - 1;
+  if (Math.abs(ratio) <= SAME)
+    return { verdict: 'best', reason: `no layout needs less than its ${figure(mine)} ${what}` };
+  const figures = `${figure(mine)} ${what} against ${figure(theirs)}`;
+  if (ratio < 0) {
+    return { verdict: 'outsideSearch', reason: `it is better than what the search considers: ${figures}` };
+  }
+  const most = differenceOf(prediction, best.prediction)[0];
+  const where = most === undefined || request.objective === 'memory' ? '' : `; most of it ${spelled(most.part)}`;
+  return { verdict: 'worse', reason: `${(100 * ratio).toFixed(1)} % worse: ${figures}${where}` };
+}
+
+function figure(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}
+
+/** `expertTraffic` as `expert traffic`. */
+function spelled(part: string): string {
+  return part.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** Parts of a step that take longer (or, negative, shorter) than in the best layout; largest first. */
+function differenceOf(mine: Prediction, best: Prediction | undefined): WhyNotAnswer['difference'] {
+  if (best === undefined) return [];
+  const parts = new Set([...mine.breakdown, ...best.breakdown].map(({ part }) => part));
+  const secondsIn = (prediction: Prediction, wanted: string): number =>
+    prediction.breakdown.find(({ part }) => part === wanted)?.seconds ?? 0;
+  return [...parts]
+    .map((part) => ({ part, seconds: secondsIn(mine, part) - secondsIn(best, part) }))
+    .filter(({ seconds }) => seconds !== 0)
+    .sort((a, b) => b.seconds - a.seconds);
+}
