@@ -6,7 +6,6 @@ import type { StatedFacts } from './stated-facts.ts';
 
 /** Sequence parallelism, FlashAttention and overlapped gradient reduction became usual with the releases of 2023. */
 const MODERN = 2023;
-const MEGATRON_FAMILIES = /megatron|moe-folding|zero-bubble|vocabulary-parallel|primus|amd mlperf/;
 /** Engines on DeepSpeed's code, or that shard the optimizer as it does. */
 const DEEPSPEED_FAMILIES = /deepspeed|internevo|colossal|sailor|oneflow/;
 const UNDATED_UNFUSED_FAMILIES = ['megatron-deepspeed', 'sailor', 'zero-bubble', 'oneflow'];
@@ -16,10 +15,6 @@ const GPUS_BEFORE_AMPERE = /v100|2080|titan/i;
 export function isNemoLine(engine: string): boolean {
   const family = familyOfEngine(engine);
   return family === 'megatron-bridge' || family.startsWith('nemo');
-}
-
-function isMegatron(engine: string): boolean {
-  return isNemoLine(engine) || MEGATRON_FAMILIES.test(familyOfEngine(engine));
 }
 
 function isModern(engine: string): boolean {
