@@ -118,13 +118,16 @@ function expertParts(parts: Parts, model: ModelShape, facts: ActivationFacts): v
   const { experts } = model;
   if (experts === undefined) return;
   const { tensor: t } = facts;
-  const shard = facts.sequenceParallel || facts.expertTensor < t ? t : 1;
-  const copies = (experts.topK * facts.expertLoad) / shard;
+  // With sequence parallelism a rank routes its share of the tokens, and expert-tensor ranks gather those of each other.
+  const routed = facts.sequenceParallel ? 1 / t : 1;
+  const gathered = facts.sequenceParallel ? facts.expertTensor / t : 1;
+  const copies = experts.topK * facts.expertLoad;
   const width = experts.latentSize > 0 ? experts.latentSize : model.hiddenSize;
   const inner = mlpBytes(model, experts.ffnHiddenSize, facts);
-  parts.experts +=
-    copies * (facts.inputBytes * width * facts.expertTensor + inner.before) + (FP32_BYTES * 2 * experts.count) / shard;
-  parts.expertActivation += copies * inner.after;
+  const innerShare = (copies * gathered) / facts.expertTensor;
+  parts.experts += copies * gathered * facts.inputBytes * width + innerShare * inner.before;
+  parts.experts += FP32_BYTES * 2 * experts.count * routed;
+  parts.expertActivation += innerShare * inner.after;
   if (experts.sharedFfnHiddenSize > 0) {
     const shared = mlpBytes(model, experts.sharedFfnHiddenSize, facts);
     parts.sharedExperts += (shared.before + shared.after) / t;
