@@ -77,6 +77,19 @@ describe('makespanOf', () => {
     },
   );
 
+  it.each([
+    [96, 1.232],
+    [256, 1.116],
+  ])(
+    'zbv beats 1f1b on 32 ranks and %d micro-batches by the measured %d (2401.10241, Table 6)',
+    (microBatches, speedUp) => {
+      const shape = { pipeline: 32, microBatches };
+      const baselineS = makespanOf(aScheduleOf({ ...shape, schedule: '1f1b', chunks: 1 }, profiles.large));
+      const makespanS = makespanOf(aScheduleOf({ ...shape, schedule: 'zbv', chunks: 2 }, profiles.large));
+      expect(Math.abs(baselineS / makespanS / speedUp - 1)).toBeLessThan(0.01);
+    },
+  );
+
   it('without a pipeline adds up the passes of all chunks', () => {
     const input = anEvenSchedule({ schedule: 'interleaved-1f1b', pipeline: 1, chunks: 4, microBatches: 5 });
     expect(makespanOf(input)).toBeCloseTo(15);

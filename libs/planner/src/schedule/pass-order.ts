@@ -42,7 +42,7 @@ export function passOrder(shape: ScheduleShape, rank: number): Pass[] {
     case 'v-half':
       return repeated(shape, rank, halfMemoryBlock(pipeline, rank));
     case 'v-min':
-      return repeated(shape, rank, minimalMemoryBlock(pipeline, rank));
+      return withWeightsBetween(repeated(shape, rank, minimalMemoryBlock(pipeline, rank)));
     case 'dualpipe-v':
       return dualPipeV(shape, rank);
   }
@@ -50,7 +50,7 @@ export function passOrder(shape: ScheduleShape, rank: number): Pass[] {
 
 /** Whether weight passes run when the rank would idle, or when it holds too much, instead of at a fixed place. */
 export function weightsWait({ schedule, pipeline }: ScheduleShape): boolean {
-  return pipeline > 1 && (schedule === 'zb-2p' || schedule === 'zbv' || schedule === 'v-half' || schedule === 'v-min');
+  return pipeline > 1 && (schedule === 'zb-2p' || schedule === 'zbv' || schedule === 'v-half');
 }
 
 /**
@@ -229,7 +229,7 @@ function halfMemoryBlock(pipeline: number, rank: number): BuildingBlock {
   return [2 * rank, 3 * pipeline - rank - 2, turned + 2 * rank - 1, turned + 3 * pipeline - rank - 2];
 }
 
-/** 2405.15362, V-Min: one slot per rank both ways. */
+/** 2405.15362, V-Min: one slot per rank both ways. Without any slack, so weight passes keep to the slots between. */
 function minimalMemoryBlock(pipeline: number, rank: number): BuildingBlock {
   const pause = pipeline % 3 === 0 ? 2 : 0;
   const turned = 2 * pipeline + pause;
@@ -237,21 +237,43 @@ function minimalMemoryBlock(pipeline: number, rank: number): BuildingBlock {
 }
 
 /** The block again for every micro-batch, six passes later. Only the order is kept: passes start as soon as they can. */
-function repeated(shape: ScheduleShape, rank: number, block: BuildingBlock): Pass[] {
+function repeated(shape: ScheduleShape, rank: number, block: BuildingBlock): SlottedPass[] {
   const parts = block.map((firstSlot, part) => ({
     slot: firstSlot,
     microBatch: 0,
     kind: part < 2 ? FORWARD : BACKWARD_INPUT,
     stage: stageOfRank(shape, rank, part === 0 || part === 3 ? 0 : 1),
   }));
-  const order: Pass[] = [];
+  const order: SlottedPass[] = [];
   while (order.length < 4 * shape.microBatches) {
     const next = parts.reduce((first, part) => (part.slot < first.slot ? part : first));
-    order.push({ kind: next.kind, stage: next.stage, microBatch: next.microBatch });
+    order.push({ kind: next.kind, stage: next.stage, microBatch: next.microBatch, slot: next.slot });
     next.microBatch++;
     next.slot = next.microBatch < shape.microBatches ? next.slot + PASSES_PER_MICRO_BATCH : Infinity;
   }
   return order;
+}
+
+/** A pass and when it starts where all passes are equally long. */
+interface SlottedPass extends Pass {
+  readonly slot: number;
+}
+
+/** Weight passes in the slots that other passes leave free, oldest first. */
+function withWeightsBetween(order: readonly SlottedPass[]): Pass[] {
+  const all: Pass[] = [];
+  const owed: Pass[] = [];
+  let freeSlot = 0;
+  for (const pass of order) {
+    for (; freeSlot < pass.slot; freeSlot++) {
+      const weight = owed.shift();
+      if (weight !== undefined) all.push(weight);
+    }
+    all.push(pass);
+    freeSlot = pass.slot + 1;
+    if (pass.kind === BACKWARD_INPUT) owed.push({ ...pass, kind: BACKWARD_WEIGHT });
+  }
+  return [...all, ...owed];
 }
 
 /** DeepSeek's DualPipeV, as in PyTorch's ScheduleDualPipeV: in the steady phase every forward runs interleaved with a backward. */

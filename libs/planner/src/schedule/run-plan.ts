@@ -111,6 +111,7 @@ class PlanRun {
     const lastStage = this.input.pipeline * this.input.chunks - 1;
     const blocking = this.input.p2p === 'blocking';
     const freedByInput = 1 - this.weightShare;
+    const listened = this.listener !== undefined;
     for (let i = 0; i < kinds.length; i++) {
       const kind = kinds[i] as number;
       const rank = ranks[i] as number;
@@ -132,7 +133,7 @@ class PlanRun {
       let sentAtS = startS;
       if (isForward) {
         endS += forwardS[stage] as number;
-        this.ran(FORWARD, i, startS, endS);
+        if (listened) this.ran(FORWARD, i, startS, endS);
         held[rank] = (held[rank] as number) + 1;
       }
       if (kind !== FORWARD) {
@@ -148,7 +149,7 @@ class PlanRun {
           endS += backwardWeightS[returning] as number;
           held[rank] = (held[rank] as number) - 1;
         }
-        this.ran(kinds[at] as number, at, backwardFromS, endS);
+        if (listened) this.ran(kinds[at] as number, at, backwardFromS, endS);
         if (returning > 0) {
           sentAtS = endS + (backwardHopS[returning - 1] as number) * (crossesRanks[returning - 1] as number);
           gradientAtS[(cells[at] as number) - microBatches] = sentAtS;
@@ -194,13 +195,12 @@ class PlanRun {
     this.firstOwed[rank] = at + 1;
     this.freeAtS[rank] = endS;
     this.held[rank] = (this.held[rank] as number) - this.weightShare;
-    this.ran(BACKWARD_WEIGHT, owed, startS, endS);
+    if (this.listener !== undefined) this.ran(BACKWARD_WEIGHT, owed, startS, endS);
   }
 
   private ran(kind: number, index: number, startS: number, endS: number): void {
-    if (this.listener === undefined) return;
     const { ranks, stages, cells } = this.plan;
     const [rank, stage, cell] = [ranks[index] as number, stages[index] as number, cells[index] as number];
-    this.listener({ kind, rank, stage, cell, startS, endS });
+    this.listener?.({ kind, rank, stage, cell, startS, endS });
   }
 }
