@@ -59,12 +59,13 @@ describe('test results', () => {
 
   it('describes many failures in few lines, with what was complained about once per file, and the names at the end', () => {
     const during = { startMs: 1, endMs: 2 };
-    const message = `\u001b[31mexpected\u001b[39m\n${'a line\n'.repeat(100)}`;
+    const message = `\u001b[31mexpected\u001b[39m\n    at new Promise (<anonymous>)\n    at run (/x/node_modules/jest/run.js:1:1)\n${'a line\n'.repeat(100)}`;
     const failures = Array.from({ length: 8 }, (_, index) => ({ name: `test ${index}`, message, during }));
     const lines = describeFailures(failures, ({ endMs }) => [`operator warned at ${endMs}`]).split('\n');
 
     expect(lines.length).toBeLessThan(120);
     expect(lines).toContain('expected');
+    expect(lines.filter((line) => line.startsWith('    at'))).toEqual([]);
     expect(lines.filter((line) => line === 'operator warned at 2')).toHaveLength(1);
     expect(lines.slice(-9, -1)).toEqual(failures.map(({ name }) => `✗ ${name}`));
   });

@@ -79,6 +79,8 @@ function tallyOfFile(file: JestReport['testResults'][number]): Tally {
 const REPORT_LINES = 80;
 const LEAST_LINES = 8;
 const MOST_LINES = 30;
+/** A line of a stack that is not in our code. */
+const FOREIGN_FRAME = /^\s+at .*(node_modules\/(?!@coxswain)|\(?node:|new Promise)/;
 
 /**
  * What failed, in words: every message, cut so that all fit in a screen or two; what programs complained about meanwhile, by
@@ -87,7 +89,12 @@ const MOST_LINES = 30;
 export function describeFailures(failures: readonly Failure[], complaints: (span: Span) => readonly string[]): string {
   const lines = Math.min(MOST_LINES, Math.max(LEAST_LINES, Math.floor(REPORT_LINES / failures.length)));
   const message = (text: string): string =>
-    stripVTControlCharacters(text).trim().split('\n').slice(0, lines).join('\n');
+    stripVTControlCharacters(text)
+      .trim()
+      .split('\n')
+      .filter((line) => !FOREIGN_FRAME.test(line))
+      .slice(0, lines)
+      .join('\n');
   const told = failures.map((failure) => `✗ ${failure.name}\n${message(failure.message)}\n`);
   const spans = new Map(
     failures.flatMap(({ during }) => (during === undefined ? [] : [[during.startMs, during] as const])),

@@ -16,7 +16,7 @@ export interface TestCommand {
   readonly report?: string;
 }
 
-const LINGER_MS = 20_000;
+const LINGER_MS = 60_000;
 const running = new Set<ProcessHandle>();
 
 /**
