@@ -501,7 +501,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     fp8Tflops: 0,
     fp4Tflops: 0,
     matmulCeiling: 0.5,
-    memoryGib: 2,
+    memoryGib: 16,
     memoryTbPerS: 0.01,
     scaleUpGbPerS: 2,
     scaleUpDomainGpus: 8,
