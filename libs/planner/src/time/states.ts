@@ -12,11 +12,13 @@ export interface RankParameters {
   readonly experts: number;
 }
 
-/** Parameters of the rank that holds most: its layers, and the embedding or the head where it has one. */
-export function heaviestRank(run: RunFacts, blocksPerRank: readonly RankParameters[]): RankParameters {
+/** Parameters of the rank that holds most, out of those of every pipeline rank. */
+export function heaviestRank(ranks: { readonly dense: Float64Array; readonly experts: Float64Array }): RankParameters {
   let heaviest: RankParameters = { dense: 0, experts: 0 };
-  for (const rank of blocksPerRank) {
-    if (rank.dense + rank.experts > heaviest.dense + heaviest.experts) heaviest = rank;
+  for (let rank = 0; rank < ranks.dense.length; rank++) {
+    const dense = ranks.dense[rank] ?? 0;
+    const experts = ranks.experts[rank] ?? 0;
+    if (dense + experts > heaviest.dense + heaviest.experts) heaviest = { dense, experts };
   }
   return heaviest;
 }

@@ -1,9 +1,10 @@
 /** How long does one training step take? */
 import { microBatches, type RunFacts, type Schedule } from '../facts.ts';
 import { parametersOf } from '../memory/parameters.ts';
-import { newScheduleScratch, type ScheduleScratch } from '../schedule/schedule-scratch.ts';
 import { makespanOf } from '../schedule/makespan.ts';
-import { rankOfStage, stagePartsOf } from '../stages.ts';
+import type { ScheduleInput } from '../schedule/schedule-input.ts';
+import { newScheduleScratch, type ScheduleScratch } from '../schedule/schedule-scratch.ts';
+import { rankOfStage } from '../stages.ts';
 import {
   addCost,
   attentionBlock,
@@ -22,7 +23,8 @@ import type { TimeConstants } from './constants.ts';
 import { groupsOf } from './groups.ts';
 import { kernelFacts, softExcess } from './kernels.ts';
 import { handOverS } from './links.ts';
-import { blocksOfStages, type StageBlocks } from './stage-blocks.ts';
+import type { StageBlocks } from './stage-blocks.ts';
+import { stageKindsOf, type StageKind, type StageKinds } from './stage-kinds.ts';
 import {
   dataTrafficS,
   heaviestRank,
@@ -185,123 +187,208 @@ function relativeSpeedOf(run: RunFacts, rank: number): number {
   return islands.at(-1)?.relativeSpeed ?? 1;
 }
 
-/**
- * Seconds of one step: the simulated pipeline on the predicted passes of every stage, then gradients, optimizer and fixed work.
- *
- * `kept` are block costs of an earlier run that differs only in pipeline, data parallelism or schedule.
- */
-export function predictStepTime(
-  run: RunFacts,
-  constants: TimeConstants,
-  options: { readonly kept?: BlockCosts; readonly scratch?: ScheduleScratch } = {},
-): StepTime {
-  const { layout, cluster, model } = run;
-  const costs = options.kept ?? blockCostsOf(run, constants);
-  const stageParts = stagePartsOf(model, layout);
-  const stages = blocksOfStages(model, stageParts);
-  const count = stages.length;
-  const schedule = scheduleOf(layout.schedule, layout.pipeline, layout.chunks);
-  const m = Math.max(1, Math.ceil(microBatches(run)));
+/** Passes of one micro-batch on the stages of one kind, what they hold, and where their time goes. */
+interface StageCost extends BlockCost {
+  readonly dense: number;
+  readonly experts: number;
+  /** Added to the forward and to the backward pass. */
+  readonly offloadS: number;
+}
+
+function costOfKind(run: RunFacts, kind: StageKind, costs: BlockCosts, constants: TimeConstants): StageCost {
+  const { layout, model } = run;
+  const cost = costOfStage(run, kind, costs, constants);
+  const held = { dense: 0, experts: 0 };
   const perLayer = parametersPerLayer(run);
+  for (let index = 0; index < perLayer.length; index++) {
+    const layers = kind.layersOfKind[index] ?? 0;
+    held.dense += layers * (perLayer[index]?.dense ?? 0);
+    held.experts += layers * (perLayer[index]?.experts ?? 0);
+  }
+  if (layout.zeroStage === 3) addShardedTraffic(run, cost, held, constants);
   const parameters = parametersOf(model);
-  const forwardS = new Float64Array(count);
-  const backwardInputS = new Float64Array(count);
-  const backwardWeightS = new Float64Array(count);
-  const perRank = Array.from({ length: layout.pipeline }, () => ({ dense: 0, experts: 0, busyS: 0, offloadS: 0 }));
-  const rankParts = perRank.map(() => new Float64Array(PARTS.length));
-  let layer = 0;
-  stages.forEach((blocks, stage) => {
-    const rank = rankOfStage({ pipeline: layout.pipeline, schedule }, stage);
-    const cost = costOfStage(run, blocks, costs, constants);
-    const held = { dense: 0, experts: 0 };
-    const layers = stageParts[stage]?.layers ?? 0;
-    for (let i = 0; i < layers; i++, layer++) {
-      const kind = perLayer[parameters.kindOfLayer[layer] ?? 0];
-      held.dense += kind?.dense ?? 0;
-      held.experts += kind?.experts ?? 0;
-    }
-    if (layout.zeroStage === 3) addShardedTraffic(run, cost, held, constants);
-    const ways =
-      layout.tensor *
-      (layout.vocabulary === 'sharded-over-pp' || layout.vocabulary === 'interlaced' ? layout.pipeline : 1);
-    if (blocks.embedding) held.dense += parameters.embedding / ways;
-    if (blocks.loss) held.dense += parameters.head / ways;
-    const offloadS = offloadExposedS(run, cost, layers, constants);
-    const speed = relativeSpeedOf(run, rank);
-    forwardS[stage] = (cost.forwardS + offloadS) / speed;
-    backwardInputS[stage] = (cost.backwardInputS + offloadS) / speed;
-    backwardWeightS[stage] = cost.backwardWeightS / speed;
-    const of = perRank[rank];
-    const parts = rankParts[rank];
-    if (of === undefined || parts === undefined) return;
-    of.dense += held.dense;
-    of.experts += held.experts;
-    of.offloadS += (2 * offloadS) / speed;
-    of.busyS += (cost.forwardS + cost.backwardInputS + cost.backwardWeightS + 2 * offloadS) / speed;
-    for (let part = 0; part < PARTS.length; part++) parts[part] = (parts[part] ?? 0) + (cost.partsS[part] ?? 0) / speed;
-  });
+  const isSharded = layout.vocabulary === 'sharded-over-pp' || layout.vocabulary === 'interlaced';
+  const ways = layout.tensor * (isSharded ? layout.pipeline : 1);
+  if (kind.embedding) held.dense += parameters.embedding / ways;
+  if (kind.loss) held.dense += parameters.head / ways;
+  return { ...cost, ...held, offloadS: offloadExposedS(run, cost, kind.layers, constants) };
+}
+
+/** Times of the passes by virtual stage, and sums by pipeline rank. */
+interface PipelineWork {
+  readonly schedule: Schedule;
+  readonly costs: readonly StageCost[];
+  readonly stages: StageKinds;
+  readonly forwardS: Float64Array;
+  readonly backwardInputS: Float64Array;
+  readonly backwardWeightS: Float64Array;
+  readonly dense: Float64Array;
+  readonly experts: Float64Array;
+  /** Of one micro-batch. */
+  readonly busyS: Float64Array;
+  readonly slowestRank: number;
+}
+
+function pipelineWorkOf(run: RunFacts, costs: BlockCosts, constants: TimeConstants): PipelineWork {
+  const { layout, model } = run;
+  const schedule = scheduleOf(layout.schedule, layout.pipeline, layout.chunks);
+  const stages = stageKindsOf(model, layout);
+  const stageCosts = stages.kinds.map((kind) => costOfKind(run, kind, costs, constants));
+  const count = stages.kindOfStage.length;
+  const numbers = new Float64Array(3 * count + 3 * layout.pipeline);
+  const ofStages = (index: number): Float64Array => numbers.subarray(index * count, (index + 1) * count);
+  const ofRanks = (index: number): Float64Array => {
+    const from = 3 * count + index * layout.pipeline;
+    return numbers.subarray(from, from + layout.pipeline);
+  };
+  const work = {
+    schedule,
+    costs: stageCosts,
+    stages,
+    forwardS: ofStages(0),
+    backwardInputS: ofStages(1),
+    backwardWeightS: ofStages(2),
+    dense: ofRanks(0),
+    experts: ofRanks(1),
+    busyS: ofRanks(2),
+  };
+  const shape = { pipeline: layout.pipeline, schedule };
+  const hasIslands = (run.cluster.islands ?? []).length > 0;
+  for (let stage = 0; stage < count; stage++) {
+    const cost = stageCosts[stages.kindOfStage[stage] ?? 0];
+    if (cost === undefined) continue;
+    const rank = rankOfStage(shape, stage);
+    const speed = hasIslands ? relativeSpeedOf(run, rank) : 1;
+    work.forwardS[stage] = (cost.forwardS + cost.offloadS) / speed;
+    work.backwardInputS[stage] = (cost.backwardInputS + cost.offloadS) / speed;
+    work.backwardWeightS[stage] = cost.backwardWeightS / speed;
+    work.dense[rank] = (work.dense[rank] ?? 0) + cost.dense;
+    work.experts[rank] = (work.experts[rank] ?? 0) + cost.experts;
+    work.busyS[rank] =
+      (work.busyS[rank] ?? 0) +
+      (cost.forwardS + cost.backwardInputS + cost.backwardWeightS + 2 * cost.offloadS) / speed;
+  }
+  let slowestRank = 0;
+  for (let rank = 1; rank < layout.pipeline; rank++) {
+    if ((work.busyS[rank] ?? 0) > (work.busyS[slowestRank] ?? 0)) slowestRank = rank;
+  }
+  return { ...work, slowestRank };
+}
+
+/** The seconds that add up to a step. */
+interface StepSeconds {
+  readonly busyS: number;
+  readonly hopS: number;
+  readonly pipelineS: number;
+  readonly dataS: number;
+  readonly optimizerS: number;
+  readonly fixedS: number;
+}
+
+function stepSecondsOf(run: RunFacts, work: PipelineWork, constants: TimeConstants, options: StepOptions): StepSeconds {
+  const { layout, cluster, model } = run;
+  const m = microBatchesOf(run);
   const groups = groupsOf(layout);
   const boundaryBytes =
     ((layout.microBatchSize * run.sequenceLength) / layout.context / (layout.sequenceParallel ? layout.tensor : 1)) *
     model.hiddenSize *
     BYTES;
   const hopS = handOverS(cluster, groups.pipeline, boundaryBytes, constants);
-  const hops = new Float64Array(count).fill(hopS);
-  let slowest = 0;
-  perRank.forEach((rank, index) => {
-    if (rank.busyS > (perRank[slowest]?.busyS ?? 0)) slowest = index;
-  });
-  const busyS = m * (perRank[slowest]?.busyS ?? 0);
+  const busyS = m * (work.busyS[work.slowestRank] ?? 0);
   const pipelineS =
     layout.pipeline === 1
       ? busyS
-      : makespanOf(
-          {
-            schedule,
-            pipeline: layout.pipeline,
-            chunks: layout.chunks,
-            microBatches: m,
-            forwardS,
-            backwardInputS,
-            backwardWeightS,
-            forwardHopS: hops,
-            backwardHopS: hops,
-            p2p: schedule === '1f1b' || schedule === 'gpipe' ? 'blocking' : 'overlapped',
-          },
-          options.scratch ?? newScheduleScratch(),
-        ) *
-        (1 + constants.stageImbalance * Math.log2(layout.pipeline));
-  const held = heaviestRank(run, perRank);
-  const slowestStageForwardS = forwardS.reduce((sum, seconds) => sum + seconds, 0) / layout.pipeline;
-  const slowestStageBackwardS =
-    backwardInputS.reduce((sum, seconds, stage) => sum + seconds + (backwardWeightS[stage] ?? 0), 0) / layout.pipeline;
+      : makespanS(run, work, hopS, options) * (1 + constants.stageImbalance * Math.log2(layout.pipeline));
+  const held = heaviestRank(work);
+  const windows = {
+    forwardS: sumOf(work.forwardS) / layout.pipeline,
+    backwardS: (sumOf(work.backwardInputS) + sumOf(work.backwardWeightS)) / layout.pipeline,
+  };
+  const dataS = dataTrafficS(run, held, windows, constants);
   const kernels = kernelFacts(cluster.gpu, run.precision, constants);
-  const dataS = dataTrafficS(
-    run,
-    held,
-    { forwardS: slowestStageForwardS, backwardS: slowestStageBackwardS },
-    constants,
-  );
   const stepOptimizerS = optimizerS(run, held, kernels);
   const nodes = Math.max(1, cluster.gpus / cluster.gpusPerNode);
   const worldS = (pipelineS + dataS + stepOptimizerS) * constants.jitterPerDoubling * Math.log2(nodes);
-  const fixedS = constants.stepOverheadS + worldS;
-  const stepTimeS = pipelineS + dataS + stepOptimizerS + fixedS;
-  const partsS = Object.fromEntries(STEP_PARTS.map((part) => [part, 0])) as Record<StepPart, number>;
-  PARTS.forEach((part, index) => {
-    partsS[part] = m * (rankParts[slowest]?.[index] ?? 0);
-  });
-  partsS.offload = m * (perRank[slowest]?.offloadS ?? 0);
-  partsS.bubble = pipelineS - busyS;
-  partsS.dataTraffic = dataS;
-  partsS.optimizer = stepOptimizerS;
-  partsS.fixed = fixedS;
-  return {
-    stepTimeS,
-    partsS,
-    bubbleShare: partsS.bubble / stepTimeS,
-    passesS: { forwardS, backwardInputS, backwardWeightS, hopS },
+  return { busyS, hopS, pipelineS, dataS, optimizerS: stepOptimizerS, fixedS: constants.stepOverheadS + worldS };
+}
+
+function microBatchesOf(run: RunFacts): number {
+  return Math.max(1, Math.ceil(microBatches(run)));
+}
+
+function makespanS(run: RunFacts, work: PipelineWork, hopS: number, options: StepOptions): number {
+  const { schedule, forwardS, backwardInputS, backwardWeightS } = work;
+  const { pipeline, chunks } = run.layout;
+  const hops = new Float64Array(forwardS.length).fill(hopS);
+  const input: ScheduleInput = {
+    schedule,
+    pipeline,
+    chunks,
+    microBatches: microBatchesOf(run),
+    forwardS,
+    backwardInputS,
+    backwardWeightS,
+    forwardHopS: hops,
+    backwardHopS: hops,
+    p2p: schedule === '1f1b' || schedule === 'gpipe' ? 'blocking' : 'overlapped',
   };
+  return (options.makespan ?? makespanOf)(input, options.scratch ?? newScheduleScratch());
+}
+
+function sumOf(numbers: Float64Array): number {
+  let sum = 0;
+  for (let index = 0; index < numbers.length; index++) sum += numbers[index] ?? 0;
+  return sum;
+}
+
+export interface StepOptions {
+  /** Block costs of an earlier run that differs only in pipeline, data parallelism or schedule. */
+  readonly kept?: BlockCosts;
+  readonly scratch?: ScheduleScratch;
+  /** How long the pipeline takes; absent: its schedule is simulated. A search asks for a lower bound first. */
+  readonly makespan?: (input: ScheduleInput, scratch: ScheduleScratch) => number;
+}
+
+/** Seconds of one step, without saying where they go: what a search compares. */
+export function stepTimeS(run: RunFacts, constants: TimeConstants, options: StepOptions = {}): number {
+  const work = pipelineWorkOf(run, options.kept ?? blockCostsOf(run, constants), constants);
+  const { pipelineS, dataS, optimizerS: stepOptimizerS, fixedS } = stepSecondsOf(run, work, constants, options);
+  return pipelineS + dataS + stepOptimizerS + fixedS;
+}
+
+/** Seconds of one step: the simulated pipeline on the predicted passes of every stage, then gradients, optimizer and fixed work. */
+export function predictStepTime(run: RunFacts, constants: TimeConstants, options: StepOptions = {}): StepTime {
+  const work = pipelineWorkOf(run, options.kept ?? blockCostsOf(run, constants), constants);
+  const step = stepSecondsOf(run, work, constants, options);
+  const { forwardS, backwardInputS, backwardWeightS } = work;
+  const partsS = Object.fromEntries(STEP_PARTS.map((part) => [part, 0])) as Record<StepPart, number>;
+  addPartsOfRank(run, work, partsS);
+  partsS.bubble = step.pipelineS - step.busyS;
+  partsS.dataTraffic = step.dataS;
+  partsS.optimizer = step.optimizerS;
+  partsS.fixed = step.fixedS;
+  const seconds = step.pipelineS + step.dataS + step.optimizerS + step.fixedS;
+  return {
+    stepTimeS: seconds,
+    partsS,
+    bubbleShare: partsS.bubble / seconds,
+    passesS: { forwardS, backwardInputS, backwardWeightS, hopS: step.hopS },
+  };
+}
+
+/** Where the slowest rank's time goes, over all micro-batches. */
+function addPartsOfRank(run: RunFacts, work: PipelineWork, partsS: Record<StepPart, number>): void {
+  const { schedule, stages, slowestRank } = work;
+  const shape = { pipeline: run.layout.pipeline, schedule };
+  const times = microBatchesOf(run) / relativeSpeedOf(run, slowestRank);
+  stages.kindOfStage.forEach((kind, stage) => {
+    const cost = work.costs[kind];
+    if (cost === undefined || rankOfStage(shape, stage) !== slowestRank) return;
+    PARTS.forEach((part, index) => {
+      partsS[part] += times * (cost.partsS[index] ?? 0);
+    });
+    partsS.offload += times * 2 * cost.offloadS;
+  });
 }
 
 /** Several chunks on plain 1F1B are the interleaved schedule; one chunk on the interleaved schedule is plain 1F1B. */
