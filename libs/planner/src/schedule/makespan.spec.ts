@@ -51,42 +51,73 @@ describe('makespanOf', () => {
     }
   });
 
-  const profiles = {
-    small: { forwardS: 18.522, backwardInputS: 18.086, backwardWeightS: 9.337, hopS: 0.601 },
-    large: { forwardS: 10.402, backwardInputS: 10.248, backwardWeightS: 7.698, hopS: 0.46 },
-  };
+  /**
+   * Profiled milliseconds of 2401.10241, Table 8, and the idle shares its Table 5 computes from them, both as listed in the authors'
+   * repository (sail-sg/zero-bubble-pipeline-parallelism, efficiency.py): ranks, micro-batches, F, B, W, hop, share of an activation
+   * kept for W, then 1F1B, ZB-H1 (which equals ZB-1p there) and ZB-2p.
+   */
+  const PROFILES = [
+    [8, 24, 18.522, 18.086, 9.337, 0.601, 0.366, 0.2431, 0.1585, 0.0433],
+    [8, 32, 18.513, 18.086, 9.331, 0.626, 0.366, 0.1985, 0.1242, 0.0039],
+    [8, 64, 18.546, 18.097, 9.321, 0.762, 0.366, 0.124, 0.0674, 0.0026],
+    [8, 24, 29.718, 29.444, 19.927, 0.527, 0.432, 0.2347, 0.1323, 0.0029],
+    [8, 32, 29.802, 29.428, 19.53, 0.577, 0.432, 0.1898, 0.1045, 0.0022],
+    [8, 64, 29.935, 29.621, 19.388, 0.535, 0.432, 0.1091, 0.0554, 0.001],
+    [16, 48, 11.347, 11.248, 8.132, 0.377, 0.432, 0.2552, 0.1397, 0.0066],
+    [16, 64, 11.307, 11.254, 8.101, 0.379, 0.432, 0.2082, 0.1088, 0.0054],
+    [16, 128, 11.325, 11.308, 8.109, 0.378, 0.432, 0.1251, 0.0576, 0.0028],
+    [32, 96, 10.419, 10.207, 7.715, 0.408, 0.432, 0.2646, 0.1421, 0.0038],
+    [32, 128, 10.408, 10.204, 7.703, 0.408, 0.432, 0.2168, 0.1106, 0.0029],
+    [32, 256, 10.402, 10.248, 7.698, 0.46, 0.432, 0.1352, 0.0594, 0.0018],
+  ] as const;
 
-  it.each<[Schedule, 'small' | 'large', number, number]>([
-    ['1f1b', 'small', 1, 0.243],
-    ['interleaved-1f1b', 'small', 3, 0.106],
-    ['zb-h1', 'small', 1, 0.159],
-    ['zb-2p', 'small', 1, 0.043],
-    ['1f1b', 'large', 1, 0.135],
-    ['interleaved-1f1b', 'large', 2, 0.062],
-    ['zb-h1', 'large', 1, 0.059],
-    ['zb-2p', 'large', 1, 0.002],
-  ])(
-    '%s with the %s profile and %d chunks idles the published %d (2401.10241, Tables 5 and 8)',
-    (schedule, size, chunks, share) => {
-      const [pipeline, microBatches] = size === 'small' ? [8, 24] : [32, 256];
-      const profile = profiles[size];
-      const input = aScheduleOf({ schedule, pipeline, chunks, microBatches }, profile);
-      const makespanS = makespanOf({ ...input, weightShare: 0.375 });
-      const computationS = microBatches * (profile.forwardS + profile.backwardInputS + profile.backwardWeightS);
-      expect(Math.abs(1 - computationS / makespanS - share)).toBeLessThan(0.0035);
+  it.each(PROFILES)(
+    'idles on %d ranks with %d micro-batches as published for F %d, B %d, W %d and hop %d',
+    (pipeline, microBatches, forwardS, backwardInputS, backwardWeightS, hopS, weightShare, ...published) => {
+      const profile = { forwardS, backwardInputS, backwardWeightS, hopS };
+      const computationS = microBatches * (forwardS + backwardInputS + backwardWeightS);
+      const idleShare = (schedule: Schedule) => {
+        const input = aScheduleOf({ schedule, pipeline, chunks: 1, microBatches }, profile);
+        return 1 - computationS / makespanOf({ ...input, weightShare });
+      };
+      const [oneForwardOneBackward, zeroBubbleH1, zeroBubble2p] = published;
+      expect(idleShare('1f1b')).toBeCloseTo(oneForwardOneBackward, 4);
+      expect(idleShare('zb-h1')).toBeCloseTo(zeroBubbleH1, 4);
+      // The authors search an order per profile; a fixed one idles up to 0.003 more on 32 ranks.
+      expect(idleShare('zb-2p') - zeroBubble2p).toBeGreaterThan(-0.0001);
+      expect(idleShare('zb-2p') - zeroBubble2p).toBeLessThan(0.0031);
     },
   );
 
   it.each([
-    [96, 1.232],
-    [256, 1.116],
+    [8, 24, 3, { forwardS: 18.522, backwardInputS: 18.086, backwardWeightS: 9.337, hopS: 0.601 }, 0.106],
+    [32, 256, 2, { forwardS: 10.402, backwardInputS: 10.248, backwardWeightS: 7.698, hopS: 0.46 }, 0.062],
   ])(
-    'zbv beats 1f1b on 32 ranks and %d micro-batches by the measured %d (2401.10241, Table 6)',
-    (microBatches, speedUp) => {
+    'interleaved-1f1b idles on %d ranks with %d micro-batches and %d chunks within 0.0035 of the published share',
+    (pipeline, microBatches, chunks, profile, share) => {
+      const input = aScheduleOf({ schedule: 'interleaved-1f1b', pipeline, chunks, microBatches }, profile);
+      const computationS = microBatches * (profile.forwardS + profile.backwardInputS + profile.backwardWeightS);
+      expect(Math.abs(1 - computationS / makespanOf(input) - share)).toBeLessThan(0.0035);
+    },
+  );
+
+  it.each([
+    [96, 9.458, 9.748, 7.288, 0.879, 7.3171 / 5.9406],
+    [128, 9.469, 9.744, 7.306, 0.892, 9.1954 / 7.8431],
+    [256, 9.447, 9.644, 7.193, 0.887, 16.8421 / 15.0943],
+  ])(
+    'zbv beats 1f1b on 32 ranks and %d micro-batches as measured (2401.10241, Table 6), within 2 %%',
+    (microBatches, chunkForwardS, chunkInputS, chunkWeightS, hopS, speedUp) => {
+      const profile = {
+        forwardS: 2 * chunkForwardS,
+        backwardInputS: 2 * chunkInputS,
+        backwardWeightS: 2 * chunkWeightS,
+        hopS,
+      };
       const shape = { pipeline: 32, microBatches };
-      const baselineS = makespanOf(aScheduleOf({ ...shape, schedule: '1f1b', chunks: 1 }, profiles.large));
-      const makespanS = makespanOf(aScheduleOf({ ...shape, schedule: 'zbv', chunks: 2 }, profiles.large));
-      expect(Math.abs(baselineS / makespanS / speedUp - 1)).toBeLessThan(0.01);
+      const baselineS = makespanOf(aScheduleOf({ ...shape, schedule: '1f1b', chunks: 1 }, profile));
+      const makespanS = makespanOf(aScheduleOf({ ...shape, schedule: 'zbv', chunks: 2 }, profile));
+      expect(Math.abs(baselineS / makespanS / speedUp - 1)).toBeLessThan(0.02);
     },
   );
 

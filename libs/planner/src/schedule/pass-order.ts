@@ -187,7 +187,11 @@ class PassList {
   }
 }
 
-/** The warm-up fills the way down and up again, then every rank runs one pass of each kind and chunk in turn (2401.10241, section 6). */
+/**
+ * The warm-up fills the way down and up again, then every rank runs one pass of each kind and chunk in turn, as PyTorch's
+ * ScheduleZBVZeroBubble does. The paper searches an order per profile instead: it states 2 to 7 % idle on 16 to 32 ranks where this one
+ * has 4 to 10 % (both without idle time where all passes are equally long).
+ */
 function zeroBubbleV(shape: ScheduleShape, rank: number): Pass[] {
   const { pipeline } = shape;
   const microBatches = Math.max(shape.microBatches, 2 * pipeline - 1);

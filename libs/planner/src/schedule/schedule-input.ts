@@ -37,7 +37,7 @@ export interface ScheduleInput extends ScheduleShape {
   readonly turnaroundS?: number;
   /**
    * Share of an activation that a split backward keeps until its weight pass, the rest going after the input pass; 1 where absent.
-   * Without flash attention a GPT layer keeps 32 / (34 + 5 * heads * sequence / hidden) (2401.10241, Table 1).
+   * Without flash attention a GPT layer keeps 32 / (34 + 5 * heads * sequence / hidden) (2401.10241, as its authors' efficiency.py has it).
    */
   readonly weightShare?: number;
   /**
