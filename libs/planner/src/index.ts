@@ -49,8 +49,10 @@ export type { ScheduleInput, ScheduleShape } from './schedule/schedule-input.ts'
 export { withInterlacedVocabulary, withShardedVocabulary, type VocabularyWork } from './schedule/vocabulary-passes.ts';
 export { parametersOf } from './memory/parameters.ts';
 export type { FeedForwardKind, LayerKind, LayerParameters, MixerKind, ModelParameters } from './memory/parameters.ts';
-export { deviceUsedBytesOf, peakAllocatedBytesOf, predictMemory, verdictOf } from './memory/predict-memory.ts';
-export type { MemoryOptions, MemoryPrediction, RankMemory } from './memory/predict-memory.ts';
+export { deviceUsedBytesOf, verdictOf } from './memory/memory-verdict.ts';
+export { peakAllocatedBytesOf, predictMemory } from './memory/predict-memory.ts';
+export type { MemoryOptions, MemoryPrediction } from './memory/predict-memory.ts';
+export type { RankMemory } from './memory/rank-memory.ts';
 export { isVShaped, rankOfStage, stagePartsOf } from './stages.ts';
 export { layoutOfPoint, pointOfLayout } from './search/point-and-layout.ts';
 export { plan } from './search/plan.ts';

@@ -4,7 +4,9 @@ import fc from 'fast-check';
 import type { LayoutPoint, RunFacts } from '../facts.ts';
 import { gpuOf, modelOf } from '../presets/index.ts';
 import { aPoint } from '../testing/points.ts';
-import { peakAllocatedBytesOf, predictMemory, verdictOf, type RankMemory } from './predict-memory.ts';
+import { verdictOf } from './memory-verdict.ts';
+import { peakAllocatedBytesOf, predictMemory } from './predict-memory.ts';
+import type { RankMemory } from './rank-memory.ts';
 
 const GIB = 2 ** 30;
 
@@ -181,13 +183,24 @@ describe('predictMemory', () => {
     expect(states).toBeCloseTo(18 * 8_030_261_248, 0);
   });
 
-  it('offloading moves its share to the host and nothing else', () => {
+  it('offloading moves its share to the host, but for two layers that activations pass through', () => {
     const here = predictMemory(aRun());
     const there = predictMemory(aRun({ layout: { offloadOptimizer: 0.5, offloadActivations: 1 } }));
     const [stage] = here.stages;
     if (stage === undefined) throw new Error('there is one rank');
-    expect(there.hostBytesPerGpu).toBe(0.5 * stage.optimizer + stage.activations);
+    const buffers = 2 / 32; // two of 32 equal layers stay
+    expect(there.hostBytesPerGpu).toBeCloseTo(0.5 * stage.optimizer + (1 - buffers) * stage.activations, 0);
     expect(there.peakAllocatedBytes).toBeLessThan(here.peakAllocatedBytes);
+  });
+
+  it('stage 2 holds the gradient of a unit until it is reduced, offloaded weights come back by twos', () => {
+    const layout = { data: 8, zeroStage: 2, zeroImplementation: 'fsdp' } as const;
+    const gatheredOf = (change: Partial<LayoutPoint>): number =>
+      predictMemory(aRun({ layout: { ...layout, ...change } })).stages[0]?.gathered ?? 0;
+    const layer = 218_112_000;
+    expect(gatheredOf({})).toBe(4 * layer);
+    expect(gatheredOf({ zeroStage: 1 })).toBe(0);
+    expect(gatheredOf({ zeroStage: 1, offloadWeights: 1 })).toBe(2 * 2 * layer);
   });
 
   it('adapters need states for what they train only', () => {

@@ -1,6 +1,7 @@
 /** What is predicted for one run, in the words of an answer. */
 import type { RunFacts } from '../facts.ts';
-import { predictMemory, type RankMemory } from '../memory/predict-memory.ts';
+import { predictMemory } from '../memory/predict-memory.ts';
+import type { RankMemory } from '../memory/rank-memory.ts';
 import { parametersOf } from '../memory/parameters.ts';
 import type { Prediction } from '../plan-types.ts';
 import { STEP_PARTS, predictStepTime } from '../time/step.ts';

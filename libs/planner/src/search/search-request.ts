@@ -1,5 +1,5 @@
 /** The search over every number of GPUs that a request leaves open. */
-import { deviceUsedBytesOf } from '../memory/predict-memory.ts';
+import { deviceUsedBytesOf } from '../memory/memory-verdict.ts';
 import { habitsOf } from '../memory/stack-habits.ts';
 import type { PlanRequest } from '../plan-types.ts';
 import { constantsOf } from './calibration-in-use.ts';

@@ -1,0 +1,118 @@
+/** What the memory of a run depends on, computed once for all ranks of its pipeline. */
+import type { ModelShape } from '@coxswain/layout';
+
+import type { LayoutPoint, RunFacts } from '../facts.ts';
+import { activationFactsOf, layerActivationsOf, type ActivationFacts, type LayerActivations } from './activations.ts';
+import { parametersOf, type ModelParameters } from './parameters.ts';
+import { habitsOf, type StackHabits } from './stack-habits.ts';
+import {
+  ADAM_MOMENT_BYTES,
+  quantizedExtraBytesOf,
+  shardDegreesOf,
+  shardedStateBytes,
+  stateBytesOf,
+  type StateBytes,
+} from './states.ts';
+
+const FP32_BYTES = 4;
+const HALF_BYTES = 2;
+
+/** LoRA trains two thin matrices per frozen one: rank (1 / in + 1 / out) of its parameters, on average over a layer's shapes. */
+const ADAPTER_SHARE_PER_RANK = 1.5;
+
+/** What is the same on all ranks of a pipeline. */
+export interface MemoryFacts {
+  readonly habits: StackHabits;
+  readonly model: ModelShape;
+  readonly layout: LayoutPoint;
+  readonly parameters: ModelParameters;
+  /** Bytes of states per parameter: before sharding, and what stays on one GPU of dense weights and of experts. */
+  readonly full: StateBytes;
+  readonly dense: StateBytes;
+  readonly expert: StateBytes;
+  /** Bytes per matrix parameter of quantized weights on top of `full.weights`. */
+  readonly quantizedBytes: number;
+  /** By layer kind, of one micro-batch: as `recompute` says, and of layers that keep their input only. */
+  readonly perKind: readonly LayerActivations[];
+  readonly perKindFully: readonly LayerActivations[];
+  readonly mtpActivations: LayerActivations;
+  /** Logits of one micro-batch with their fp32 copies, final norm and input of the head. */
+  readonly lossBytes: number;
+  /** Dropout mask behind the embedding, of one micro-batch. */
+  readonly embeddingMaskBytes: number;
+  /** One tensor between stages, of one micro-batch. */
+  readonly boundaryBytes: number;
+  /** Share of the parameters that is trained. */
+  readonly trainedShare: number;
+  /** Copies that the optimizer step makes, per parameter that a GPU holds. */
+  readonly stepCopyBytes: { readonly dense: number; readonly expert: number };
+}
+
+export function memoryFactsOf(run: RunFacts): MemoryFacts {
+  const { model, layout } = run;
+  const parameters = parametersOf(model);
+  const facts = activationFactsOf(run);
+  const habits = habitsOf(run.stack);
+  const full = fullStateBytes(run, habits);
+  const degrees = shardDegreesOf(layout);
+  const perKind = parameters.kinds.map((kind) => layerActivationsOf(model, kind, facts, false));
+  const perKindFully =
+    layout.recompute === 'full'
+      ? parameters.kinds.map((kind) => layerActivationsOf(model, kind, facts, true))
+      : perKind;
+  const outside = layout.sequenceParallel ? layout.tensor : 1;
+  const elements = (facts.tokens * model.hiddenSize) / outside;
+  return {
+    habits,
+    model,
+    layout,
+    parameters,
+    full,
+    dense: shardedStateBytes(full, layout.zeroStage, degrees.dense),
+    expert: shardedStateBytes(full, layout.zeroStage, degrees.expert),
+    quantizedBytes: quantizedExtraBytesOf(run.precision),
+    perKind,
+    perKindFully,
+    mtpActivations: perKindFully.at(-1) ?? NO_ACTIVATIONS,
+    lossBytes: logitBytesOf(run, facts, habits) + 2 * facts.elementBytes * elements,
+    embeddingMaskBytes: model.dropout ? elements : 0,
+    boundaryBytes: facts.elementBytes * elements,
+    trainedShare: run.loraRank > 0 ? Math.min(1, (ADAPTER_SHARE_PER_RANK * run.loraRank) / model.hiddenSize) : 1,
+    stepCopyBytes: stepCopyBytesOf(run, habits, degrees),
+  };
+}
+
+const NO_ACTIVATIONS: LayerActivations = { kept: 0, transient: 0 };
+
+function fullStateBytes(run: RunFacts, { keepsBothGradients }: StackHabits): StateBytes {
+  return stateBytesOf({
+    precision: run.precision,
+    gradientBytes: run.gradientBytes,
+    zeroStage: run.layout.zeroStage,
+    zeroImplementation: run.layout.zeroImplementation,
+    momentBytes: run.momentBytes ?? ADAM_MOMENT_BYTES,
+    keepsBothGradients,
+  });
+}
+
+function logitBytesOf({ model, layout, precision }: RunFacts, facts: ActivationFacts, habits: StackHabits): number {
+  const bytes = precision === 'fp32' ? 2 * FP32_BYTES : habits.logitBytes;
+  const shards = layout.tensor * (isVocabularySharded(layout) ? layout.pipeline : 1);
+  return (facts.tokens * bytes * model.vocabularySize) / shards;
+}
+
+/** Gradients in half precision are copied to fp32 for the update, each rank its share. */
+function stepCopyBytesOf(
+  { precision, gradientBytes, layout }: RunFacts,
+  habits: StackHabits,
+  degrees: { readonly dense: number; readonly expert: number },
+): MemoryFacts['stepCopyBytes'] {
+  const copies = Math.max(precision !== 'fp32' && gradientBytes === HALF_BYTES ? FP32_BYTES : 0, habits.stepBytes);
+  if (layout.zeroStage === 0) return { dense: copies, expert: copies };
+  return { dense: copies / degrees.dense, expert: copies / degrees.expert };
+}
+
+/** Whether every pipeline rank holds a share of the vocabulary. */
+export function isVocabularySharded({ vocabulary, pipeline }: LayoutPoint): boolean {
+  return pipeline > 1 && (vocabulary === 'sharded-over-pp' || vocabulary === 'interlaced');
+}

@@ -1,0 +1,31 @@
+/** What a GPU shows for what PyTorch's allocator hands out, and whether that fits. */
+import type { RunFacts } from '../facts.ts';
+import type { MemoryVerdict } from '../plan-types.ts';
+import { habitsOf } from './stack-habits.ts';
+
+const GIB = 2 ** 30;
+
+/** Above the capacity by more than this share, what a run allocates and the smallest context say that it does not fit. */
+export const OVERFLOW_SHARE = 0.05;
+const SMALLEST_CONTEXT_BYTES = GIB;
+
+/** What nvidia-smi shows for an allocator peak of a software stack, in bytes. */
+export function deviceUsedBytesOf(peakAllocatedBytes: number, stack: string): number {
+  const { slackShare, contextGib } = habitsOf(stack);
+  return peakAllocatedBytes * (1 + slackShare) + contextGib * GIB;
+}
+
+/**
+ * Whether an allocator peak fits a GPU. 'fits' leaves `marginShare` of the capacity free (absent: what the stack needs to be safe),
+ * 'doesNotFit' exceeds it by more than OVERFLOW_SHARE even without slack and communicators, and what lies between is 'tight'.
+ */
+export function verdictOf(
+  peakAllocatedBytes: number,
+  run: Pick<RunFacts, 'stack' | 'cluster'>,
+  marginShare = habitsOf(run.stack).marginShare,
+): MemoryVerdict {
+  const used = deviceUsedBytesOf(peakAllocatedBytes, run.stack);
+  const capacity = run.cluster.gpu.memoryGib * GIB;
+  if (used <= capacity * (1 - marginShare)) return 'fits';
+  return peakAllocatedBytes + SMALLEST_CONTEXT_BYTES <= capacity * (1 + OVERFLOW_SHARE) ? 'tight' : 'doesNotFit';
+}
