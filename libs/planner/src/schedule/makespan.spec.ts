@@ -73,7 +73,8 @@ describe('makespanOf', () => {
 
   it.each(PROFILES)(
     'idles on %d ranks with %d micro-batches as published for F %d, B %d, W %d and hop %d',
-    (pipeline, microBatches, forwardS, backwardInputS, backwardWeightS, hopS, weightShare, ...published) => {
+    (...row) => {
+      const [pipeline, microBatches, forwardS, backwardInputS, backwardWeightS, hopS, weightShare, ...published] = row;
       const profile = { forwardS, backwardInputS, backwardWeightS, hopS };
       const computationS = microBatches * (forwardS + backwardInputS + backwardWeightS);
       const idleShare = (schedule: Schedule) => {
@@ -94,7 +95,7 @@ describe('makespanOf', () => {
     [32, 256, 2, { forwardS: 10.402, backwardInputS: 10.248, backwardWeightS: 7.698, hopS: 0.46 }, 0.062],
   ])(
     'interleaved-1f1b idles on %d ranks with %d micro-batches and %d chunks within 0.0035 of the published share',
-    (pipeline, microBatches, chunks, profile, share) => {
+    (...[pipeline, microBatches, chunks, profile, share]) => {
       const input = aScheduleOf({ schedule: 'interleaved-1f1b', pipeline, chunks, microBatches }, profile);
       const computationS = microBatches * (profile.forwardS + profile.backwardInputS + profile.backwardWeightS);
       expect(Math.abs(1 - computationS / makespanOf(input) - share)).toBeLessThan(0.0035);
@@ -107,7 +108,7 @@ describe('makespanOf', () => {
     [256, 9.447, 9.644, 7.193, 0.887, 16.8421 / 15.0943],
   ])(
     'zbv beats 1f1b on 32 ranks and %d micro-batches as measured (2401.10241, Table 6), within 2 %%',
-    (microBatches, chunkForwardS, chunkInputS, chunkWeightS, hopS, speedUp) => {
+    (...[microBatches, chunkForwardS, chunkInputS, chunkWeightS, hopS, speedUp]) => {
       const profile = {
         forwardS: 2 * chunkForwardS,
         backwardInputS: 2 * chunkInputS,
