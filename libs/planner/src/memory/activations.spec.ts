@@ -95,6 +95,15 @@ describe('layerActivationsOf', () => {
     expect(bf16 - fp8).toBe(2048 * (2 * h + f - h));
   });
 
+  it('linear attention keeps no scores, whatever the kernel', () => {
+    const linear: LayerKind = { mixer: 'linear-attention', feedForward: 'mlp' };
+    const model = modelOf('llama-3.1-8b').model;
+    const keptBy = (flashAttention: boolean): number =>
+      layerActivationsOf(model, linear, facts({ flashAttention })).kept;
+    expect(keptBy(true)).toBe(keptBy(false));
+    expect(keptBy(true)).toBeLessThan(layerActivationsOf(model, DENSE, facts({ flashAttention: true })).kept);
+  });
+
   it('a Mamba layer keeps its projections and no attention', () => {
     const model = modelOf('nemotron-h-8b').model;
     const mamba: LayerKind = { mixer: 'mamba', feedForward: 'none' };

@@ -85,13 +85,21 @@ interface Parts {
   experts: number;
 }
 
-function attentionParts(parts: Parts, model: ModelShape, facts: ActivationFacts): void {
+/** Bytes per token of attention scores; with a flash kernel, of the softmax's sums. */
+function scoreBytes(model: ModelShape, facts: ActivationFacts): number {
+  const heads = model.attentionHeads / facts.tensor;
+  if (facts.flashAttention) return FP32_BYTES * heads;
+  const { elementBytes: e } = facts;
+  return facts.sequenceLength * heads * (model.dropout ? 2 * e + MASK_BYTES : e);
+}
+
+/** Linear attention keeps no scores: its state does not grow with the sequence. */
+function attentionParts(parts: Parts, model: ModelShape, facts: ActivationFacts, isLinear: boolean): void {
   const { tensor: t, elementBytes: e } = facts;
   const { attentionHeads: a, latentAttention: latent } = model;
   // Attention reads its own output in its backward pass, so a quantized input of the projection is kept besides.
   const quantized = facts.inputBytes < e ? facts.inputBytes : 0;
-  const scores = facts.flashAttention ? 0 : (facts.sequenceLength / facts.tensor) * a;
-  parts.core += facts.flashAttention ? (FP32_BYTES * a) / t : scores * (model.dropout ? 2 * e + MASK_BYTES : e);
+  parts.core += isLinear ? 0 : scoreBytes(model, facts);
   if (latent === undefined) {
     parts.attention += ((2 * e * (a + model.keyValueHeads) + quantized * a) * model.headDim) / t;
     return;
@@ -159,7 +167,9 @@ function partsOf(model: ModelShape, kind: LayerKind, facts: ActivationFacts): Pa
     expertActivation: 0,
     experts: 0,
   };
-  if (kind.mixer === 'attention' || kind.mixer === 'linear-attention') attentionParts(parts, model, facts);
+  if (kind.mixer === 'attention' || kind.mixer === 'linear-attention') {
+    attentionParts(parts, model, facts, kind.mixer === 'linear-attention');
+  }
   if (kind.mixer === 'mamba') mambaParts(parts, model, facts);
   if (kind.feedForward === 'mlp') {
     const inner = mlpBytes(model, model.ffnHiddenSize, facts);
