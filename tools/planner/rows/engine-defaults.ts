@@ -6,6 +6,7 @@ import type { StatedFacts } from './stated-facts.ts';
 
 /** Sequence parallelism, FlashAttention and overlapped gradient reduction became usual with the releases of 2023. */
 const MODERN = 2023;
+const FLASH_ATTENTION_2 = 2023.54;
 /** Engines on DeepSpeed's code, or that shard the optimizer as it does. */
 const DEEPSPEED_FAMILIES = /deepspeed|internevo|colossal|sailor|oneflow/;
 const UNDATED_UNFUSED_FAMILIES = ['megatron-deepspeed', 'sailor', 'zero-bubble', 'oneflow'];
@@ -151,6 +152,11 @@ export function hasFlashAttention({ engine, gpu }: StatedCells): boolean {
   if (GPUS_BEFORE_AMPERE.test(gpu)) return false;
   const undated = UNDATED_UNFUSED_FAMILIES.includes(familyOfEngine(engine)) ? MODERN - 1 : MODERN;
   return (timeOfEngine(engine) ?? undated) >= MODERN;
+}
+
+/** FlashAttention-2 appeared in July 2023; the tables of Composer were measured with the Triton kernel of before. */
+export function hasFirstFlashAttention(engine: string): boolean {
+  return familyOfEngine(engine) === 'composer-fsdp' || (timeOfEngine(engine) ?? Infinity) < FLASH_ATTENTION_2;
 }
 
 /** Megatron-Bridge's recipes of DeepSeek-V3 and Moonlight keep both moments in bf16 (precision-aware optimizer). */

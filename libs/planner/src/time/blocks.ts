@@ -243,7 +243,10 @@ function attentionCore(facts: BlockFacts, work: Work, shape: CoreShape): void {
     const flops = 2 * tokens * keys * heads * (queryDim + valueDim);
     const head = (queryDim + valueDim) / 2;
     const slow =
-      constants.flashSlowdown * (1 + constants.flashHead / head) * (1 + constants.flashSequence / sequenceLength);
+      constants.flashSlowdown *
+      (run.firstFlashAttention === true ? constants.flashFirst : 1) *
+      (1 + constants.flashHead / head) *
+      (1 + constants.flashSequence / sequenceLength);
     forwardS = (flops / kernels.ceilingFlopsPerS) * slow + memoryS(kernels, tokens * heads * (queryDim + valueDim) * 6);
     backwardS = 2.5 * forwardS * constants.flashBackward;
   } else {
@@ -327,7 +330,7 @@ export function expertBlock(facts: BlockFacts): BlockCost {
   const tokens = facts.tokens / layout.tensor;
   const width = experts.latentSize || model.hiddenSize;
   const kept = Math.min(1, layout.expertCapacity ?? Infinity);
-  const balance = layout.expertCapacity === undefined ? constants.imbalance : 1;
+  const balance = 1 + (layout.expertCapacity === undefined ? constants.imbalance : 0);
   const routed = tokens * experts.topK * kept;
   const localExperts = Math.max(1, experts.count / layout.expert);
   const rows = routed * layout.expertTensor * balance;

@@ -44,6 +44,7 @@ export const TIME_CONSTANTS = declare({
   fp4Slowdown: [1.9, 0.3, 'ratio', 'for nvfp4, relative to gemmSlowdown'],
   quantiseFactor: [1.5, 0.5, 'ratio', 'time of casts to fp8 or fp4 over their bytes at memory bandwidth'],
   flashSlowdown: [1.7, 0.3, 'ratio', 'fused attention forward over its FLOPs at the measured ceiling'],
+  flashFirst: [1.6, 0.3, 'ratio', 'FlashAttention before its second version, relative to later ones'],
   flashBackward: [1.2, 0.2, 'ratio', 'fused attention backward over forward, per FLOP'],
   flashHead: [16, 0.7, 'elements', 'head width lost to the softmax of fused attention'],
   flashSequence: [300, 0.7, 'tokens', 'sequence length at which fused attention reaches half its speed'],
@@ -128,7 +129,7 @@ export const TIME_CONSTANTS = declare({
   hybridepFactor: [0.5, 0.5, 'ratio', 'all-to-all by HybridEP relative to the plain one'],
   allgatherFactor: [1.5, 0.5, 'ratio', 'dispatch by all-gather relative to the plain all-to-all'],
   expertOverlap: [0.5, 0.5, 'ratio', 'token traffic left on the critical path where it is overlapped'],
-  imbalance: [1.05, 0.1, 'ratio', 'rows of the busiest rank over the mean when tokens are never dropped'],
+  imbalance: [0.05, 0.7, 'share', 'rows of the busiest rank over the mean, less one, when tokens are never dropped'],
   scanFactor: [
     3,
     0.6,

@@ -28,13 +28,13 @@ export interface KernelFacts {
   readonly quantises: boolean;
 }
 
-/** Streaming multiprocessors, compute units or cores that take one tile each; from the vendors' data sheets. */
+/** By name of the preset: streaming multiprocessors, compute units or cores that take one tile each; from the vendors' data sheets. */
 const MULTIPROCESSORS: readonly (readonly [pattern: RegExp, count: number])[] = [
-  [/^V100/, 80],
-  [/^A[18]00/, 108],
-  [/^(H[128]00|GH200|H20)/, 132],
-  [/^G?B[23]00/, 148],
-  [/^MI3/, 304],
+  [/^v100/, 80],
+  [/^a[18]00/, 108],
+  [/^(h[128]00|gh200|h20)/, 132],
+  [/^g?b[23]00/, 148],
+  [/^mi3/, 304],
 ];
 
 export function kernelFacts(gpu: GpuFacts, precision: Precision, constants: TimeConstants): KernelFacts {

@@ -175,7 +175,7 @@ function offloadExposedS(run: RunFacts, costs: BlockCost, layers: number, consta
 }
 
 /** Speed of the GPUs that a pipeline rank runs on, relative to the first island's. */
-function relativeSpeedOf(run: RunFacts, rank: number): number {
+export function relativeSpeedOf(run: RunFacts, rank: number): number {
   const { islands } = run.cluster;
   if (islands === undefined || islands.length === 0) return 1;
   const first = rank * groupsOf(run.layout).pipeline.stride;

@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { CALIBRATION } from '../calibration/fitted.ts';
+import { constantsFor } from '../calibration/calibration.ts';
+import type { LayoutPoint, RunFacts } from '../facts.ts';
+import { gpuOf, modelOf } from '../presets/index.ts';
+import { aPoint } from '../testing/points.ts';
+import { predictStepTime, STEP_PARTS, type StepTime } from './step.ts';
+
+interface RunOverrides {
+  readonly model?: string;
+  readonly gpu?: string;
+  readonly gpus?: number;
+  readonly layout?: Partial<LayoutPoint>;
+  readonly facts?: Partial<Omit<RunFacts, 'layout' | 'model' | 'cluster'>>;
+  readonly scaleOutGbPerS?: number;
+  readonly nicKind?: RunFacts['cluster']['nicKind'];
+}
+
+function aRun(overrides: RunOverrides = {}): RunFacts {
+  const layout = aPoint({ microBatchSize: 1, ...overrides.layout });
+  const gpus = overrides.gpus ?? layout.tensor * layout.context * layout.pipeline * layout.data;
+  const gpu = gpuOf(overrides.gpu ?? 'h100');
+  return {
+    model: modelOf(overrides.model ?? 'llama-3.1-8b').model,
+    cluster: {
+      gpu,
+      gpus,
+      gpusPerNode: 8,
+      scaleUpDomainGpus: 8,
+      scaleOutGbPerS: overrides.scaleOutGbPerS ?? 50,
+      nicKind: overrides.nicKind ?? 'infiniband',
+    },
+    stack: 'megatron-bridge',
+    precision: 'bf16',
+    flashAttention: true,
+    gradientBytes: 2,
+    loraRank: 0,
+    layout,
+    globalBatchSize: 64,
+    sequenceLength: 4096,
+    ...overrides.facts,
+  };
+}
+
+const step = (overrides: RunOverrides = {}): StepTime => {
+  const run = aRun(overrides);
+  return predictStepTime(run, constantsFor(CALIBRATION, run.cluster.gpu.name, run.stack));
+};
+const seconds = (overrides: RunOverrides = {}): number => step(overrides).stepTimeS;
+
+const GPT_1T = {
+  model: 'megatron-1t',
+  gpu: 'a100-80gb',
+  scaleOutGbPerS: 25,
+  layout: { tensor: 8, pipeline: 64, data: 6, recompute: 'full' },
+  facts: {
+    stack: 'megatron-lm 2021',
+    precision: 'fp16',
+    flashAttention: false,
+    globalBatchSize: 3072,
+    sequenceLength: 2048,
+  },
+} as const;
+
+const across = { ...GPT_1T, layout: { ...GPT_1T.layout, tensor: 16, pipeline: 32 } } as const;
+const PIPELINED = { tensor: 2, pipeline: 8, data: 1 } as const;
+
+describe('the time of a step', () => {
+  it('is within 8 % of what Megatron-LM published for a trillion parameters on 3,072 A100', () => {
+    // Narayanan et al. 2021 (arXiv 2104.04473), table 1: 102.4 s at 163 TFLOP/s per GPU
+    expect(Math.abs(seconds(GPT_1T) / 102.4 - 1)).toBeLessThan(0.08);
+  });
+
+  it.each<[string, RunOverrides, RunOverrides]>([
+    ['a tensor group inside a node is faster than one across nodes', GPT_1T, across],
+    ['full recomputation costs time', { layout: { data: 8 } }, { layout: { data: 8, recompute: 'full' } }],
+    [
+      'recomputing norms costs less than recomputing everything',
+      { layout: { data: 8, recompute: 'selective', recomputeModules: ['layernorm'] } },
+      { layout: { data: 8, recompute: 'full' } },
+    ],
+    [
+      'recomputing five layers costs less than recomputing all',
+      { layout: { data: 8, recompute: 'full', recomputeLayersPerChunk: 5 } },
+      { layout: { data: 8, recompute: 'full' } },
+    ],
+    ['fp8 is faster than bf16', { layout: { data: 8 }, facts: { precision: 'fp8' } }, { layout: { data: 8 } }],
+    [
+      'gradients that hide behind the backward pass are faster than gradients that wait',
+      { layout: { data: 32, zeroStage: 1, zeroImplementation: 'distopt', overlapGradReduce: true } },
+      { layout: { data: 32, zeroStage: 1, zeroImplementation: 'distopt' } },
+    ],
+    [
+      'interleaving shrinks the bubble',
+      { layout: { ...PIPELINED, chunks: 4, schedule: 'interleaved-1f1b' }, facts: { globalBatchSize: 16 } },
+      { layout: PIPELINED, facts: { globalBatchSize: 16 } },
+    ],
+    [
+      'a zero-bubble schedule is faster than 1F1B',
+      { layout: { ...PIPELINED, schedule: 'zb-2p' }, facts: { globalBatchSize: 16 } },
+      { layout: PIPELINED, facts: { globalBatchSize: 16 } },
+    ],
+    [
+      'InfiniBand is faster than Ethernet of the same rate',
+      { layout: { data: 32 } },
+      { layout: { data: 32 }, nicKind: 'ethernet' },
+    ],
+    [
+      'FlashAttention is faster than unfused attention',
+      { layout: { data: 8 } },
+      { layout: { data: 8 }, facts: { flashAttention: false } },
+    ],
+    [
+      'experts with a fixed capacity are faster than dropless ones',
+      { model: 'mixtral-8x7b', layout: { data: 8, expert: 8, expertCapacity: 1 } },
+      { model: 'mixtral-8x7b', layout: { data: 8, expert: 8 } },
+    ],
+    [
+      'an expert group inside a node is faster than one across nodes',
+      { model: 'qwen3-30b-a3b', layout: { data: 16, expert: 8 } },
+      { model: 'qwen3-30b-a3b', layout: { data: 16, expert: 16 } },
+    ],
+    [
+      'a stack with CUDA graphs launches small layers faster',
+      { model: 'qwen3-30b-a3b', layout: { data: 8, expert: 8, cudaGraphs: 'full' } },
+      { model: 'qwen3-30b-a3b', layout: { data: 8, expert: 8 } },
+    ],
+    [
+      'a context group of two halves neither more nor less than the attention it shares',
+      { layout: { context: 2, data: 4 }, facts: { sequenceLength: 65_536 } },
+      { layout: { data: 4 }, facts: { sequenceLength: 65_536 } },
+    ],
+  ])('%s', (_sentence, faster, slower) => {
+    expect(seconds(faster)).toBeLessThan(seconds(slower));
+  });
+
+  it('goes to parts that sum to it', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          tensor: fc.constantFrom(1, 2, 4, 8),
+          pipeline: fc.constantFrom(1, 2, 4),
+          data: fc.constantFrom(1, 2, 4),
+          microBatchSize: fc.constantFrom(1, 2),
+          recompute: fc.constantFrom('none' as const, 'full' as const),
+          zeroStage: fc.constantFrom(0 as const, 1 as const, 3 as const),
+        }),
+        (layout) => {
+          const { stepTimeS, partsS } = step({ layout: { ...layout, shardGroup: layout.data } });
+          expect(STEP_PARTS.reduce((sum, part) => sum + partsS[part], 0)).toBeCloseTo(stepTimeS, 9);
+        },
+      ),
+    );
+  });
+
+  it('never grows when links become faster', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1, max: 100, noNaN: true }),
+        fc.double({ min: 1, max: 4, noNaN: true }),
+        (rate, factor) => {
+          const layout = { tensor: 2, pipeline: 2, data: 8 } as const;
+          expect(seconds({ layout, scaleOutGbPerS: rate * factor })).toBeLessThanOrEqual(
+            seconds({ layout, scaleOutGbPerS: rate }) * (1 + 1e-12),
+          );
+        },
+      ),
+    );
+  });
+
+  it('is about proportional to the micro-batches once a pipeline is full', () => {
+    const layout = { pipeline: 4, data: 1 } as const;
+    const few = seconds({ layout, facts: { globalBatchSize: 256 } });
+    const many = seconds({ layout, facts: { globalBatchSize: 512 } });
+    expect(many / few).toBeGreaterThan(1.9);
+    expect(many / few).toBeLessThan(2);
+  });
+});
+
+describe('islands of unequal speed', () => {
+  const islands = (relativeSpeed: number): RunFacts => {
+    const run = aRun({ layout: { pipeline: 2, data: 8 } });
+    const island = { gpus: 8, scaleOutGbPerS: 50, nicKind: 'infiniband' as const };
+    return {
+      ...run,
+      cluster: {
+        ...run.cluster,
+        islands: [
+          { ...island, relativeSpeed: 1 },
+          { ...island, relativeSpeed },
+        ],
+      },
+    };
+  };
+
+  it('slow the step down to the pace of the slowest stage', () => {
+    const constants = constantsFor(CALIBRATION, 'h100-sxm5-80gb', 'megatron-bridge');
+    const equal = predictStepTime(islands(1), constants).stepTimeS;
+    const unequal = predictStepTime(islands(0.5), constants).stepTimeS;
+    expect(unequal / equal).toBeGreaterThan(1.5);
+    expect(unequal / equal).toBeLessThan(2.2);
+  });
+});
