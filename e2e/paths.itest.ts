@@ -139,7 +139,9 @@ describe('a job', () => {
     await project.api.suspend(at);
     const held = await jobIn(project, submitted.id, ['Suspended']);
     expect(held.checkpoint?.step).toBeGreaterThan(0);
-    await project.api.resume(at, { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2 });
+    await project.api.resume(at, {
+      layout: { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2 },
+    });
     const done = await jobIn(project, submitted.id, ['Complete']);
     expect(done.attempts.map((attempt) => attempt.outcome)).toEqual(['Suspended', 'Succeeded']);
     expect(done.attempts[1]?.resumedFrom?.step).toBe(held.checkpoint?.step);

@@ -92,14 +92,18 @@ describe('a real GPT', () => {
     });
     await project.api.suspend(at);
     const first = await jobIn(project, job.id, ['Suspended'], { deadlineMs });
-    await project.api.resume(at, { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2 });
+    await project.api.resume(at, {
+      layout: { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2 },
+    });
     await jobIn(project, job.id, ['Running'], {
       deadlineMs,
       and: ({ progress }) => (progress?.step ?? 0) > (first.checkpoint?.step ?? 0),
     });
     await project.api.suspend(at);
     await jobIn(project, job.id, ['Suspended'], { deadlineMs });
-    await project.api.resume(at, { tensorParallelDegree: 1, pipelineParallelDegree: 2, dataParallelDegree: 2 });
+    await project.api.resume(at, {
+      layout: { tensorParallelDegree: 1, pipelineParallelDegree: 2, dataParallelDegree: 2 },
+    });
     const done = await jobIn(project, job.id, ['Complete'], { deadlineMs });
     expect(done.attempts.map((attempt) => attempt.outcome)).toEqual(['Suspended', 'Suspended', 'Succeeded']);
     expectSameCurve(await curve(job.id), 1);

@@ -49,7 +49,7 @@ export async function differences(system: CoxswainSystem, project: TestProject):
     compare('epoch', row.epoch, status?.epoch ?? 0);
     compare('restarts', [row.restarts.total, row.restarts.charged], [status?.restarts.total, status?.restarts.charged]);
     compare('checkpoint', row.checkpoint?.step ?? null, status?.checkpoint?.step ?? null);
-    compare('layout', sorted(row.spec.layout), sorted(spec.layout));
+    compare('layout', sorted(row.spec.layout ?? {}), sorted(spec.layout ?? {}));
     compare(
       'attempts',
       row.attempts.map((attempt) => [attempt.epoch, attempt.outcome]),

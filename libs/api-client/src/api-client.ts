@@ -5,15 +5,19 @@ import {
   JobEvent,
   JobEventList,
   JobList,
+  PlanAccuracy,
+  PlanList,
   Project,
   ProjectList,
   RankMap,
   StepList,
   StepPoint,
+  StoredPlan,
   WhoAmI,
   type JobCreateInput,
+  type JobResume,
 } from '@coxswain/api-types';
-import type { ParallelLayout } from '@coxswain/layout';
+import type { PlanRequestInput } from '@coxswain/planner/types';
 import type { z } from 'zod';
 import { ApiProblem, ApiUnreachable, parseJson } from './api-problem.ts';
 import { chunks } from './chunks.ts';
@@ -120,12 +124,9 @@ export class ApiClient {
     return this.#json(Job, `${jobPath(reference)}/cancel`, { method: 'POST', body: {} });
   }
 
-  /** Without a layout the job goes on with the one it has. */
-  resume(reference: JobReference, layout?: ParallelLayout): Promise<Job> {
-    return this.#json(Job, `${jobPath(reference)}/resume`, {
-      method: 'POST',
-      body: layout === undefined ? {} : { layout },
-    });
+  /** Without a layout or a number of GPUs the job goes on with what it has. */
+  resume(reference: JobReference, request: JobResume = {}): Promise<Job> {
+    return this.#json(Job, `${jobPath(reference)}/resume`, { method: 'POST', body: request });
   }
 
   async deleteJob(reference: JobReference): Promise<void> {
@@ -162,6 +163,37 @@ export class ApiClient {
 
   checkpoints(reference: JobReference): Promise<CheckpointList> {
     return this.#json(CheckpointList, `${jobPath(reference)}/checkpoints`);
+  }
+
+  /** Asks the planner what if; the same idempotency key gives the same answer however often it is sent. */
+  createPlan(
+    request: PlanRequestInput,
+    options: { readonly idempotencyKey: string; readonly project?: string | undefined },
+  ): Promise<StoredPlan> {
+    return this.#json(StoredPlan, `/v1/plans${search({ project: options.project })}`, {
+      method: 'POST',
+      body: request,
+      headers: { 'idempotency-key': options.idempotencyKey },
+    });
+  }
+
+  plan(id: string): Promise<StoredPlan> {
+    return this.#json(StoredPlan, `/v1/plans/${encodeURIComponent(id)}`);
+  }
+
+  planPage(
+    query: {
+      readonly project?: string | undefined;
+      readonly pageSize?: number;
+      readonly pageToken?: string | undefined;
+    } = {},
+  ): Promise<PlanList> {
+    return this.#json(PlanList, `/v1/plans${search(query)}`);
+  }
+
+  /** Predicted against measured step times; of every project that the token may see unless one is named. */
+  planAccuracy(project?: string): Promise<PlanAccuracy> {
+    return this.#json(PlanAccuracy, `/v1/plans/accuracy${search({ project })}`);
   }
 
   /** Bytes of a rank's log as they come; with `follow` they end when the pod does. */

@@ -21,6 +21,8 @@ export const CONDITION_REASONS = {
   Accepted: {
     SpecValid: 'The layout fits the model and the engine can be started with it.',
     SpecInvalid: 'The spec cannot be read by this version of the operator; the message names field and rule.',
+    NoLayoutFits:
+      'The planner found no layout for that number of GPUs; the message says what rules them out. It is looked at again when the nodes change.',
     LayoutInvalid: 'The layout breaks a rule; the message names field, values and the nearest legal value.',
     EngineRefused: 'The engine cannot run this combination; the message names what and the alternative.',
   },
@@ -28,6 +30,7 @@ export const CONDITION_REASONS = {
     GangPlaced: 'Every rank has a node; the Placement object of the epoch records it.',
     Placing: 'Nodes are free; the placement is being recorded.',
     WaitingForCapacity: 'Too few free GPUs; the message says how many are needed and free.',
+    WaitingForPlan: 'The layout is chosen when the cluster has a node with GPUs.',
     TopologyUnsatisfiable:
       'Enough GPUs exist, but no set of nodes keeps each tensor group in an NVLink domain and each data group in an island.',
     WaitingForRestartDelay: 'The previous attempt failed; the next epoch starts after the delay.',

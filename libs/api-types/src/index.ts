@@ -24,10 +24,12 @@ export {
   ATTEMPT_OUTCOMES,
   ATTEMPT_REASONS,
   Attempt,
+  AttemptPrediction,
   CheckpointSpec,
   DataSpec,
   EngineSpec,
   JOB_STATES,
+  JobPlan,
   JobState,
   MAX_ATTEMPTS_IN_STATUS,
   ModelShape,
@@ -42,6 +44,16 @@ export type { AttemptReason, TrainingJob, TrainingJobSpecInput } from './trainin
 export { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
 export type { Checkpoint } from './checkpoint.ts';
 export { PlacementSpec, ranksOfPod } from './placement.ts';
+export {
+  DEFAULT_MICRO_BATCH_SIZE,
+  effectiveLayout,
+  effectiveSpec,
+  gpuCount,
+  isPlanOf,
+  isSameLayout,
+  specOfEpoch,
+} from './effective-spec.ts';
+export type { EffectiveSpec } from './effective-spec.ts';
 export type { Placement } from './placement.ts';
 export { EXIT_CODES, exitKindOf } from './exit-codes.ts';
 export type { ExitKind } from './exit-codes.ts';
@@ -58,6 +70,8 @@ export {
 } from './report-protocol.ts';
 export type { RankTiming, SavedCheckpoint } from './report-protocol.ts';
 export {
+  AccuracyFigures,
+  AccuracyGroup,
   ApiToken,
   ApiTokenCreate,
   ApiTokenCreated,
@@ -73,6 +87,10 @@ export {
   JobResume,
   LayoutCreate,
   LayoutList,
+  MeasuredPrediction,
+  PlanAccuracy,
+  PlanList,
+  PlanSummary,
   Problem,
   Project,
   ProjectCreate,
@@ -82,7 +100,9 @@ export {
   SeriesGap,
   StepList,
   StepPoint,
+  StepTime,
   StoredLayout,
+  StoredPlan,
   TOKEN_ROLES,
   WhoAmI,
 } from './rest.ts';

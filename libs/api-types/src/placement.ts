@@ -17,6 +17,7 @@ export const PlacementSpec = z
     jobUid: z.string().max(64),
     epoch: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
     layout: ParallelLayout,
+    microBatchSize: z.int().min(1).max(65_536).optional().describe('Absent: as the job says.'),
     worldSize: z.int().min(1).max(32_768),
     ranksPerPod: z.int().min(1).max(16),
     nodes: z.array(z.string().max(253)).min(1).max(32_768).meta({ 'x-kubernetes-list-type': 'atomic' }),

@@ -1,8 +1,9 @@
 import { ParallelLayout } from '@coxswain/layout';
+import { PlanAnswer, PlanRequest } from '@coxswain/planner/types';
 import { z } from 'zod';
 import { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
-import { Attempt, JobState, ObjectName, TrainingJobSpec } from './training-job.ts';
+import { Attempt, JobPlan, JobState, ObjectName, TrainingJobSpec } from './training-job.ts';
 
 /**
  * Requests and answers of the REST API, shared by API, dashboard, CLI and the generated GraphQL schema.
@@ -28,6 +29,10 @@ import { Attempt, JobState, ObjectName, TrainingJobSpec } from './training-job.t
  * GET    …/jobs/{jobId}/ranks                                 → RankMap           (rank → node, NVLink domain, island, last step time)
  * GET    …/jobs/{jobId}/checkpoints                           → CheckpointList
  * GET    …/jobs/{jobId}/logs?rank&tailLines&follow              text/plain
+ * POST   /v1/plans?project               PlanRequest          → StoredPlan        (Idempotency-Key optional, 201; what if: nothing runs)
+ * GET    /v1/plans?project&pageSize&pageToken                 → PlanList
+ * GET    /v1/plans/{planId}                                   → StoredPlan
+ * GET    /v1/plans/accuracy?project                           → PlanAccuracy      (prediction against measurement, over all jobs)
  * GET    /v1/projects/{project}/layouts  · POST (validate and store) · GET …/{layoutId}
  * GET    /healthz /readyz /metrics /openapi.json  ·  POST /graphql  ·  GET / (dashboard)
  * ```
@@ -90,11 +95,18 @@ export const WhoAmI = z
   .meta({ id: 'WhoAmI' });
 export type WhoAmI = z.infer<typeof WhoAmI>;
 
+/** `layout: auto` says the same as leaving the layout out; a schema of the cluster cannot hold a word beside an object. */
+function withoutLayoutWord(spec: unknown): unknown {
+  if (typeof spec !== 'object' || spec === null || !('layout' in spec) || spec.layout !== 'auto') return spec;
+  const { layout: _planned, ...rest } = spec;
+  return rest;
+}
+
 export const JobCreate = z
   .strictObject({
     name: ObjectName,
     namespace: ObjectName.optional().describe('Default: the first namespace of the project.'),
-    spec: TrainingJobSpec,
+    spec: z.preprocess(withoutLayoutWord, TrainingJobSpec),
   })
   .meta({ id: 'JobCreate' });
 export type JobCreate = z.infer<typeof JobCreate>;
@@ -105,9 +117,29 @@ export const JobResume = z
     layout: ParallelLayout.optional().describe(
       'Resume on this layout instead; the newest checkpoint is resharded on load.',
     ),
+    gpus: TrainingJobSpec.shape.gpus.describe('Resume on a layout that the planner chooses for this many GPUs.'),
+  })
+  .refine(({ layout, gpus }) => layout === undefined || gpus === undefined, {
+    path: ['gpus'],
+    message: 'give layout or gpus, not both: with gpus the planner chooses the layout',
   })
   .meta({ id: 'JobResume' });
 export type JobResume = z.infer<typeof JobResume>;
+
+/** Time of a step as it was planned and as it was. */
+export const StepTime = z
+  .object({
+    epoch: counter.describe('The attempt that it is about: the newest that was measured, or else predicted.'),
+    predictedMs: z.number().nullable(),
+    measuredMs: z
+      .number()
+      .nullable()
+      .describe('Median of the newest 1,000 steps of the attempt without its first 3; null before the fourth.'),
+    measuredSteps: counter,
+    errorPct: z.number().nullable().describe('(predicted - measured) / measured, in percent.'),
+  })
+  .meta({ id: 'StepTime' });
+export type StepTime = z.infer<typeof StepTime>;
 
 export const Job = z
   .object({
@@ -121,6 +153,9 @@ export const Job = z
     state: JobState.or(z.enum(['Submitting', 'Refused', 'Deleting', 'Deleted'])).describe(
       'State of the resource; Submitting: not yet in the cluster. Refused: the cluster refused it, see summary.',
     ),
+    layout: ParallelLayout.nullable().describe('What it runs on, whoever chose it; null until the planner has chosen.'),
+    plan: JobPlan.nullable().describe('What the planner said; null where it could say nothing.'),
+    stepTime: StepTime.nullable().describe('null before the first attempt that was predicted or measured.'),
     summary: z.string(),
     epoch: counter,
     restarts: z.object({ total: counter, charged: counter }),
@@ -197,6 +232,7 @@ export const RankPlace = z
     pod: z.string(),
     node: z.string(),
     tensorIndex: counter,
+    contextIndex: counter.default(0),
     dataIndex: counter,
     pipelineIndex: counter,
     nvlinkDomain: z.string().nullable(),
@@ -243,6 +279,83 @@ export const LayoutCreate = z
 export type LayoutCreate = z.infer<typeof LayoutCreate>;
 export const LayoutList = z.object({ items: z.array(StoredLayout) }).meta({ id: 'LayoutList' });
 export type LayoutList = z.infer<typeof LayoutList>;
+
+/** A question to the planner with its answer, as it was given then. */
+export const StoredPlan = z
+  .object({
+    id: z.uuid(),
+    project: z.string(),
+    request: PlanRequest,
+    answer: PlanAnswer,
+    plannerVersion: z.string(),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'StoredPlan' });
+export type StoredPlan = z.infer<typeof StoredPlan>;
+
+/** A stored plan without its runners-up and counts. */
+export const PlanSummary = z
+  .object({
+    id: z.uuid(),
+    project: z.string(),
+    model: z.string().nullable(),
+    gpu: z.string(),
+    gpus: counter,
+    layout: ParallelLayout.nullable().describe('null: no layout fits.'),
+    predictedStepMs: z.number().nullable(),
+    plannerVersion: z.string(),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'PlanSummary' });
+export type PlanSummary = z.infer<typeof PlanSummary>;
+export const PlanList = z.object({ items: z.array(PlanSummary), ...page }).meta({ id: 'PlanList' });
+export type PlanList = z.infer<typeof PlanList>;
+
+const pct = z.number().nullable();
+const accuracy = {
+  n: counter.describe('Layouts of jobs that were predicted and measured; a restart on the same layout counts once.'),
+  medianAbsPct: pct,
+  p90AbsPct: pct.describe('Nine of ten are closer than this.'),
+  biasPct: pct.describe('Mean; above 0: predictions are too long.'),
+  within10: pct.describe('Share within 10 %, in percent.'),
+  within20: pct,
+};
+/** How far predictions of step times were from what was measured; percentages of the measured time, null where n is 0. */
+export const AccuracyFigures = z.object(accuracy).meta({ id: 'AccuracyFigures' });
+export type AccuracyFigures = z.infer<typeof AccuracyFigures>;
+export const AccuracyGroup = z
+  .object({ engine: z.string(), gpuType: z.string(), ...accuracy })
+  .meta({ id: 'AccuracyGroup' });
+export type AccuracyGroup = z.infer<typeof AccuracyGroup>;
+export const MeasuredPrediction = z
+  .object({
+    jobId: z.uuid(),
+    project: z.string().nullable(),
+    name: z.string(),
+    engine: z.string(),
+    gpuType: z.string(),
+    gpus: counter,
+    epoch: counter,
+    layout: ParallelLayout,
+    microBatchSize: counter,
+    predictedMs: z.number(),
+    measuredMs: z.number(),
+    measuredSteps: counter,
+    errorPct: z.number(),
+    plannerVersion: z.string(),
+    startedAt: timestamp,
+  })
+  .meta({ id: 'MeasuredPrediction' });
+export type MeasuredPrediction = z.infer<typeof MeasuredPrediction>;
+/** Prediction against measurement over the jobs that the caller may see. */
+export const PlanAccuracy = z
+  .object({
+    overall: AccuracyFigures,
+    groups: z.array(AccuracyGroup).describe('By engine and GPU, largest first.'),
+    items: z.array(MeasuredPrediction).describe('Newest first, at most 500; the figures cover the newest 10,000.'),
+  })
+  .meta({ id: 'PlanAccuracy' });
+export type PlanAccuracy = z.infer<typeof PlanAccuracy>;
 
 /** RFC 9457 problem details; `code` is a DomainErrorCode. */
 export const Problem = z

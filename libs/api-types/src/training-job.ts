@@ -1,4 +1,5 @@
-import { ParallelLayout } from '@coxswain/layout';
+import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
+import { MEMORY_VERDICTS } from '@coxswain/planner/types';
 import { z } from 'zod';
 import { Condition } from './conditions.ts';
 import type { ObjectMeta } from './metadata.ts';
@@ -110,7 +111,14 @@ export const TrainingSpec = z
   .strictObject({
     steps: z.int().min(1).max(1_000_000_000),
     globalBatchSize: z.int().min(1).max(1_048_576).describe('Samples per step over all data-parallel ranks.'),
-    microBatchSize: z.int().min(1).max(65_536).default(1).describe('Samples per forward pass of one rank.'),
+    microBatchSize: z
+      .int()
+      .min(1)
+      .max(65_536)
+      .optional()
+      .describe(
+        'Samples per forward pass of one rank. Absent: 1, or what the planner finds best where it chooses the layout.',
+      ),
     learningRate: z.number().positive().max(10).default(0.001),
     minLearningRate: z.number().min(0).max(10).default(0.0001),
     warmupSteps: z.int().min(0).max(1_000_000).default(0),
@@ -181,18 +189,26 @@ export const RestartPolicy = z
 export type RestartPolicy = z.infer<typeof RestartPolicy>;
 
 const dividesRule = (options: { field: string; whole: string; wholeName: string }): CelRule => ({
-  rule: `!has(self.model) || self.model.${options.whole} % self.layout.${options.field} == 0`,
+  rule: `!has(self.model) || !has(self.layout) || self.model.${options.whole} % self.layout.${options.field} == 0`,
   messageExpression: `'layout.${options.field} %d does not divide model.${options.wholeName} %d'.format([self.layout.${options.field}, self.model.${options.whole}])`,
   fieldPath: `.layout.${options.field}`,
 });
 
+const unchanged = (field: string): string =>
+  `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`;
+
 const immutable = (field: string, optional = false): CelRule => ({
-  rule: optional
-    ? `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`
-    : `self.${field} == oldSelf.${field}`,
+  rule: optional ? unchanged(field) : `self.${field} == oldSelf.${field}`,
   message: `${field} cannot change; make another job instead`,
   fieldPath: `.${field}`,
 });
+
+const LAYOUT_OR_GPUS =
+  'give either layout, or gpus without a layout to have the planner choose one; not both, and not neither';
+const GPUS_NEED_A_MODEL = 'gpus without a layout needs model and training, because the planner divides them';
+/** In CEL: what applies where the field is absent. */
+const MICRO_BATCH = '(has(self.training.microBatchSize) ? self.training.microBatchSize : 1)';
+const degreeOrOne = (field: string): string => `(has(self.layout.${field}) ? self.layout.${field} : 1)`;
 
 /** What a user asks for. The layout's rules that need the model are checked by `layoutViolations` (API, operator) and by CEL (API server). */
 export const TrainingJobSpec = z
@@ -201,7 +217,15 @@ export const TrainingJobSpec = z
     model: ModelShape.optional().describe('Required by engine reference.'),
     training: TrainingSpec.optional().describe('Required by engine reference.'),
     data: DataSpec.optional(),
-    layout: ParallelLayout,
+    layout: ParallelLayout.optional().describe(
+      'How the ranks are divided. Absent: the planner chooses, for gpus GPUs.',
+    ),
+    gpus: z
+      .int()
+      .min(1)
+      .max(MAX_WORLD_SIZE)
+      .optional()
+      .describe('GPUs of a job whose layout the planner chooses. Exactly one of layout and gpus is given.'),
     resources: ResourcesSpec.default({}),
     checkpoint: CheckpointSpec.optional().describe('Absent: nothing is saved and a restart begins from scratch.'),
     restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5 }),
@@ -211,7 +235,10 @@ export const TrainingJobSpec = z
       .max(3600)
       .default(60)
       .describe('Time to save after SIGTERM before SIGKILL.'),
-    suspend: z.boolean().default(false).describe('true: save, stop and hold; layout may change meanwhile. false: run.'),
+    suspend: z
+      .boolean()
+      .default(false)
+      .describe('true: save, stop and hold; layout and gpus may change meanwhile. false: run.'),
     cancel: z.boolean().default(false).describe('true: stop for good. One-way.'),
   })
   .meta({
@@ -224,19 +251,28 @@ export const TrainingJobSpec = z
       dividesRule({ field: 'tensorParallelDegree', whole: 'attentionHeads', wholeName: 'attentionHeads' }),
       dividesRule({ field: 'pipelineParallelDegree', whole: 'layers', wholeName: 'layers' }),
       {
-        rule: '!has(self.training) || self.training.globalBatchSize % (self.layout.dataParallelDegree * self.training.microBatchSize) == 0',
-        messageExpression:
-          "'layout.dataParallelDegree %d times training.microBatchSize %d does not divide training.globalBatchSize %d'.format([self.layout.dataParallelDegree, self.training.microBatchSize, self.training.globalBatchSize])",
-        fieldPath: '.layout.dataParallelDegree',
-      },
-      {
-        rule: 'self.layout.tensorParallelDegree * self.layout.pipelineParallelDegree * self.layout.dataParallelDegree <= 32768',
-        message: 'the product of the degrees is the number of GPUs; at most 32768 are supported',
+        rule: 'has(self.layout) != has(self.gpus)',
+        message: LAYOUT_OR_GPUS,
         fieldPath: '.layout',
       },
       {
-        rule: 'oldSelf.suspend || self.layout == oldSelf.layout',
-        message: 'layout may change only while the job is suspended; set suspend to true first',
+        rule: '!has(self.gpus) || (has(self.model) && has(self.training))',
+        message: GPUS_NEED_A_MODEL,
+        fieldPath: '.gpus',
+      },
+      {
+        rule: `!has(self.training) || !has(self.layout) || self.training.globalBatchSize % (self.layout.dataParallelDegree * ${MICRO_BATCH}) == 0`,
+        messageExpression: `'layout.dataParallelDegree %d times training.microBatchSize %d does not divide training.globalBatchSize %d'.format([self.layout.dataParallelDegree, ${MICRO_BATCH}, self.training.globalBatchSize])`,
+        fieldPath: '.layout.dataParallelDegree',
+      },
+      {
+        rule: `!has(self.layout) || self.layout.tensorParallelDegree * self.layout.pipelineParallelDegree * self.layout.dataParallelDegree * ${degreeOrOne('contextParallelDegree')} * ${degreeOrOne('weightShardDegree')} <= ${MAX_WORLD_SIZE}`,
+        message: `the product of the degrees is the number of GPUs; at most ${MAX_WORLD_SIZE} are supported`,
+        fieldPath: '.layout',
+      },
+      {
+        rule: `oldSelf.suspend || (${unchanged('layout')} && ${unchanged('gpus')})`,
+        message: 'layout and gpus may change only while the job is suspended; set suspend to true first',
         fieldPath: '.layout',
       },
       {
@@ -251,6 +287,14 @@ export const TrainingJobSpec = z
       immutable('checkpoint', true),
       immutable('resources'),
     ),
+  })
+  .refine((spec) => (spec.layout === undefined) !== (spec.gpus === undefined), {
+    path: ['layout'],
+    message: LAYOUT_OR_GPUS,
+  })
+  .refine((spec) => spec.gpus === undefined || (spec.model !== undefined && spec.training !== undefined), {
+    path: ['gpus'],
+    message: GPUS_NEED_A_MODEL,
   });
 export type TrainingJobSpec = z.infer<typeof TrainingJobSpec>;
 /** As a user may write it: everything with a default may be left out. */
@@ -287,6 +331,57 @@ export type AttemptReason = keyof typeof ATTEMPT_REASONS;
 const timestamp = z.string().meta({ format: 'date-time' });
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
+const milliseconds = z.number().min(0);
+
+/** What the planner expected of an attempt when it was placed. */
+export const AttemptPrediction = z
+  .object({
+    stepMs: milliseconds.describe('Time of one step.'),
+    peakBytes: counter.describe('Largest memory of a rank.'),
+    gpuType: z.string().max(128).describe('GPU that it was predicted for.'),
+    microBatchSize: counter.describe('Samples per forward pass of one rank.'),
+    plannerVersion: z.string().max(64),
+  })
+  .meta({ id: 'AttemptPrediction' });
+export type AttemptPrediction = z.infer<typeof AttemptPrediction>;
+
+/**
+ * What the planner said of a job before its gang was made. It stands until somebody asks for another layout or number of GPUs; a restart
+ * keeps it. Without a layout it is a refusal, which is looked at again when the fabric is another.
+ */
+export const JobPlan = z
+  .object({
+    chosenBy: z
+      .enum(['Planner', 'User'])
+      .describe('Planner: spec.gpus asked for a layout. User: spec.layout is predicted.'),
+    gpus: counter,
+    fabric: z.string().max(1024).describe('What the planner knew of the cluster.'),
+    layout: ParallelLayout.optional().describe('What the job runs on. Absent: refused.'),
+    microBatchSize: counter.optional(),
+    predictedStepMs: milliseconds.optional(),
+    predictedPeakBytes: counter.optional(),
+    gpuType: z.string().max(128).optional(),
+    verdict: z.enum(MEMORY_VERDICTS).optional().describe('Whether predictedPeakBytes fits the GPU.'),
+    runnersUp: z
+      .array(
+        z.object({
+          layout: z.string().max(256),
+          microBatchSize: counter,
+          predictedStepMs: milliseconds,
+          predictedPeakBytes: counter,
+        }),
+      )
+      .max(5)
+      .optional()
+      .describe('The next best, best first.'),
+    errorStatement: z.string().max(1024).optional().describe('How far such predictions have been off.'),
+    refusal: z.string().max(2048).optional().describe('Why no layout fits, in one sentence.'),
+    plannerVersion: z.string().max(64),
+    plannedAt: timestamp,
+  })
+  .meta({ id: 'JobPlan' });
+export type JobPlan = z.infer<typeof JobPlan>;
+
 /**
  * One launch of the gang. `stage` only moves forward: Creating (pods are being made behind their gate) → Released (written before the
  * first gate is lifted) → Stopping (written before the first pod is deleted, with outcome and reason) → Ended (every pod is terminal or gone).
@@ -321,6 +416,7 @@ export const Attempt = z
       .optional()
       .describe('For a failure: whether a next epoch answers it. Decided once, with the budget of that moment.'),
     lastStep: counter.optional(),
+    prediction: AttemptPrediction.optional().describe('Absent: nothing could be predicted.'),
   })
   .meta({ id: 'Attempt' });
 export type Attempt = z.infer<typeof Attempt>;
@@ -366,6 +462,7 @@ export const TrainingJobStatus = z
       .object({ name: z.string().max(253), step: counter })
       .optional()
       .describe('Newest complete checkpoint; its step never falls.'),
+    plan: JobPlan.optional(),
     attempts: z.array(Attempt).max(MAX_ATTEMPTS_IN_STATUS).optional().describe('Oldest first.'),
     conditions: z
       .array(Condition)

@@ -60,6 +60,17 @@ describe('what an engine refuses', () => {
       want: 'engine "reference" starts its own program and would ignore engine.command',
     },
     {
+      name: 'a reference job with a division that it has no flag for',
+      spec: { layout: { contextParallelDegree: 2 } },
+      want: 'engine "reference" cannot do layout.contextParallelDegree 2',
+    },
+    {
+      name: 'a reference job with a policy that it does not know',
+      spec: { layout: { memory: { recompute: { mode: 'full' } } } },
+      want: 'engine "reference" cannot do layout.memory',
+    },
+    { name: 'no degree of 1', spec: { layout: { contextParallelDegree: 1 } }, want: undefined },
+    {
       name: 'nothing of engine command',
       spec: { engine: commandEngine, model: undefined, training: undefined, data: undefined, checkpoint: undefined },
       want: undefined,

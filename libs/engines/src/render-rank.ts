@@ -1,4 +1,6 @@
-import type { TrainingJobSpec } from '@coxswain/api-types';
+import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, type TrainingJobSpec } from '@coxswain/api-types';
+import { ParallelLayout } from '@coxswain/layout';
+import { beyondReference } from './reference-layout.ts';
 
 /** Paths as the engine sees them inside its container; absent where the job has no such thing. */
 export interface RankContext {
@@ -15,23 +17,29 @@ export type RenderedRank =
   | { readonly kind: 'refused'; readonly reason: string; readonly alternative: string };
 
 /** Command and environment of one rank, or why this engine cannot run the spec. A flag that an engine lacks is refused, never dropped. */
-export function renderRank(spec: TrainingJobSpec, context: RankContext): RenderedRank {
+export function renderRank(spec: EffectiveSpec, context: RankContext): RenderedRank {
   return adapters[spec.engine.name](spec, context);
 }
 
-/** Why the engine cannot run the spec at all, whatever the epoch; undefined when it can. */
+/**
+ * Why the engine cannot run the spec at all, whatever the epoch; undefined when it can. A layout that is still to be chosen is no reason: the
+ * planner chooses among those that the engine can do.
+ */
 export function engineRefusal(
   spec: TrainingJobSpec,
 ): { readonly reason: string; readonly alternative: string } | undefined {
-  const rendered = renderRank(spec, {
-    ...(spec.checkpoint === undefined ? {} : { saveDirectory: spec.checkpoint.path }),
-    ...(spec.data === undefined ? {} : { dataPath: spec.data.path }),
-  });
+  const rendered = renderRank(
+    { ...spec, layout: spec.layout ?? ParallelLayout.parse({}) },
+    {
+      ...(spec.checkpoint === undefined ? {} : { saveDirectory: spec.checkpoint.path }),
+      ...(spec.data === undefined ? {} : { dataPath: spec.data.path }),
+    },
+  );
   return rendered.kind === 'refused' ? rendered : undefined;
 }
 
 const adapters: Readonly<
-  Record<TrainingJobSpec['engine']['name'], (spec: TrainingJobSpec, context: RankContext) => RenderedRank>
+  Record<TrainingJobSpec['engine']['name'], (spec: EffectiveSpec, context: RankContext) => RenderedRank>
 > = { reference: renderReference, command: renderCommand };
 
 /** `command`: the program as given. It reads directories from the COXSWAIN_ variables of its pod. */
@@ -44,7 +52,7 @@ function renderCommand(spec: TrainingJobSpec): RenderedRank {
 }
 
 /** `reference`: the PyTorch GPT of this project (`engines/reference`). */
-function renderReference(spec: TrainingJobSpec, context: RankContext): RenderedRank {
+function renderReference(spec: EffectiveSpec, context: RankContext): RenderedRank {
   const { model, training, layout } = spec;
   if (spec.engine.command !== undefined) {
     return refused(
@@ -62,6 +70,13 @@ function renderReference(spec: TrainingJobSpec, context: RankContext): RenderedR
   if (context.saveDirectory === undefined) {
     return refused('engine "reference" saves its final state and needs checkpoint', 'set checkpoint.claimName');
   }
+  const beyond = beyondReference(layout);
+  if (beyond !== undefined) {
+    return refused(
+      `engine "reference" cannot do ${beyond}`,
+      'leave it out, or set engine.name to "command" and give a program that can',
+    );
+  }
   const flags: readonly (readonly [string, string | number | undefined])[] = [
     ['--layers', model.layers],
     ['--hidden-size', model.hiddenSize],
@@ -71,7 +86,7 @@ function renderReference(spec: TrainingJobSpec, context: RankContext): RenderedR
     ['--pipeline-parallel', layout.pipelineParallelDegree],
     ['--data-parallel', layout.dataParallelDegree],
     ['--global-batch-size', training.globalBatchSize],
-    ['--micro-batch-size', training.microBatchSize],
+    ['--micro-batch-size', training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE],
     ['--steps', training.steps],
     ['--learning-rate', training.learningRate],
     ['--min-learning-rate', training.minLearningRate],

@@ -1,5 +1,6 @@
-import type { TrainingJobStatus } from '@coxswain/api-types';
-import { aTrainingJob } from '@coxswain/api-types/testing';
+import { NODE_LABELS, type TrainingJobStatus } from '@coxswain/api-types';
+import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
+import { worldSize } from '@coxswain/layout';
 import fc from 'fast-check';
 import { World, type WorldFault } from './testing/index.ts';
 
@@ -47,6 +48,24 @@ describe('a job driven by decide()', () => {
         expectRest(world);
       }),
       { numRuns: 150 },
+    );
+  });
+
+  it('keeps the layout that the planner chose through every restart, and records it before any gang', () => {
+    fc.assert(
+      fc.property(story(mishap), (moments) => {
+        const job = { ...aTrainingJob(), spec: aPlannedJobSpec() };
+        const world = new World(job, { labels: { [NODE_LABELS.gpuType]: 'h100' } });
+        live(world, moments);
+        settle(world);
+        const ran = world.history.flatMap((status) => (status.attempts ?? []).map((attempt) => attempt.layout));
+        const planned = new Set(world.history.map((status) => JSON.stringify(status.plan?.layout)));
+        expect(planned.size).toBe(1);
+        expect(new Set(ran.map((layout) => JSON.stringify(layout)))).toEqual(planned);
+        expect(ran.every((layout) => worldSize(layout) === 4)).toBe(true);
+        expectRest(world);
+      }),
+      { numRuns: 40 },
     );
   });
 

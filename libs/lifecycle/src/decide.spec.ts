@@ -14,7 +14,7 @@ import { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from
 const NOW = new Date('2026-01-01T00:20:00Z');
 const EARLIER = '2026-01-01T00:10:00Z';
 
-function aJob(spec: Parameters<typeof aTrainingJob>[0] = {}): TrainingJob {
+function aJob(spec: Parameters<typeof aTrainingJob>[0] = {}): ReturnType<typeof aTrainingJob> {
   return aTrainingJob({ ...spec, metadata: { finalizers: [FINALIZER], ...spec.metadata } });
 }
 

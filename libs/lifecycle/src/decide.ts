@@ -60,7 +60,7 @@ function nextLookMs(situation: {
   const isUnscheduled = attempt?.stage === 'Released' && attempt.runningAt === undefined;
   const dueMs = [
     next.kind === 'delayed' ? next.untilMs : [],
-    next.kind === 'waiting' || next.kind === 'unsatisfiable' ? now.getTime() + WAITING_LOOK_MS : [],
+    ['waiting', 'unsatisfiable', 'unplanned'].includes(next.kind) ? now.getTime() + WAITING_LOOK_MS : [],
     isUnscheduled && Number.isFinite(schedulingDeadline(attempt)) ? schedulingDeadline(attempt) : [],
     attempt !== undefined && hasFreshProgress(ledger, facts) ? progressDueAt(ledger) : [],
     facts.pods.flatMap((pod) => fencedAt(facts, pod) ?? []),

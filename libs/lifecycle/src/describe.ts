@@ -3,12 +3,15 @@ import {
   type Condition,
   CONDITION_TYPES,
   type ConditionType,
+  type EffectiveSpec,
   findCondition,
+  type JobPlan,
   type JobState,
   type ReasonOf,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
+import { formatBytes, formatDuration } from '@coxswain/units';
 import { type Facts, placementOf, podCount } from './facts.ts';
 import { podsOf } from './failure.ts';
 import { acceptance, type NextEpoch } from './next-epoch.ts';
@@ -30,6 +33,7 @@ export function describe(
     epoch: ledger.epoch,
     restarts: ledger.restarts,
     ...(ledger.notBefore === undefined ? {} : { notBefore: ledger.notBefore }),
+    ...(ledger.plan === undefined ? {} : { plan: ledger.plan }),
     ...(ledger.progress === undefined ? {} : { progress: ledger.progress }),
     ...(ledger.checkpoint === undefined ? {} : { checkpoint: ledger.checkpoint }),
     ...(ledger.attempts.length === 0 ? {} : { attempts: [...ledger.attempts] }),
@@ -47,7 +51,7 @@ type Claims = { readonly [K in ConditionType]: Claim<K> | undefined };
 function claimsOf(ledger: Ledger, facts: Facts, next: NextEpoch): Claims {
   const { terminal } = ledger;
   return {
-    Accepted: acceptedClaim(facts),
+    Accepted: acceptedClaim(ledger, facts),
     Placed: placedClaim(ledger, facts, next),
     Running: runningClaim(ledger, facts),
     Suspended: suspendedClaim(ledger, facts),
@@ -58,14 +62,26 @@ function claimsOf(ledger: Ledger, facts: Facts, next: NextEpoch): Claims {
   };
 }
 
-function acceptedClaim(facts: Facts): Claim<'Accepted'> {
-  const accepted = acceptance(facts);
-  if (accepted.kind === 'refused') return { holds: false, reason: accepted.reason, message: accepted.message };
-  return {
-    holds: true,
-    reason: 'SpecValid',
-    message: `The layout ${formatLayout(accepted.spec.layout)} fits the model.`,
-  };
+function acceptedClaim(ledger: Ledger, facts: Facts): Claim<'Accepted'> {
+  const accepted = acceptance(ledger, facts);
+  switch (accepted.kind) {
+    case 'refused':
+      return { holds: false, reason: accepted.reason, message: accepted.message };
+    case 'unplanned':
+      return { holds: true, reason: 'SpecValid', message: 'The spec can be read; its layout is still to be chosen.' };
+    case 'accepted':
+      return { holds: true, reason: 'SpecValid', message: `${acceptedLayout(accepted.spec, ledger.plan)}.` };
+  }
+}
+
+/** `The layout tp2 x dp2 fits the model, predicted at 120 ms per step and 1.5 GiB per GPU` */
+function acceptedLayout(spec: EffectiveSpec, plan: JobPlan | undefined): string {
+  const layout = formatLayout(spec.layout);
+  const fits = plan?.chosenBy === 'Planner' ? `The planner chose ${layout}` : `The layout ${layout} fits the model`;
+  if (plan?.predictedStepMs === undefined || plan.predictedPeakBytes === undefined) return fits;
+  const prediction = `${formatDuration(plan.predictedStepMs)} per step and ${formatBytes(plan.predictedPeakBytes)} per GPU`;
+  const doubt = plan.verdict === 'doesNotFit' ? ', which is more than the GPU has' : '';
+  return `${fits}, predicted at ${prediction}${doubt}`;
 }
 
 function placedClaim(ledger: Ledger, facts: Facts, next: NextEpoch): Claim<'Placed'> {
@@ -84,6 +100,8 @@ function placedClaim(ledger: Ledger, facts: Facts, next: NextEpoch): Claim<'Plac
     case 'notNeeded':
     case 'refused':
       return { holds: false, reason: 'WaitingForCapacity', message: 'Nothing is placed before the spec is accepted.' };
+    case 'unplanned':
+      return { holds: false, reason: 'WaitingForPlan', message: next.message };
     case 'afterPreviousEpoch':
       return { holds: false, reason: 'WaitingForPreviousEpoch', message: next.message };
     case 'delayed': {

@@ -1,5 +1,6 @@
 import { FINALIZER, type Placement, type PlacementSpec, TrainingJobSpec } from '@coxswain/api-types';
 import type { Checkpoint, TrainingJob } from '@coxswain/api-types';
+import type { FabricCapacity } from '@coxswain/fabric';
 import type { NodeState, Observed, ObservedPod } from './observed.ts';
 
 /**
@@ -29,6 +30,8 @@ export interface Facts {
   readonly checkpoints: readonly Checkpoint[];
   readonly confirmedMissing: ReadonlySet<string>;
   readonly refusedPods: ReadonlyMap<string, string>;
+  /** As observed, asked for once at most. */
+  readonly capacity: () => FabricCapacity;
   readonly observed: Observed;
 }
 
@@ -54,8 +57,14 @@ export function factsOf(observed: Observed): Facts {
     checkpoints: observed.checkpoints.filter((checkpoint) => checkpoint.spec?.jobUid === uid),
     confirmedMissing: observed.confirmedMissing ?? new Set(),
     refusedPods: observed.refusedPods ?? new Map(),
+    capacity: once(observed.capacity),
     observed,
   };
+}
+
+function once<T>(ask: () => T): () => T {
+  let answer: { readonly value: T } | undefined;
+  return () => (answer ??= { value: ask() }).value;
 }
 
 /** The placement of that epoch. */

@@ -1,4 +1,4 @@
-import { formatBytes } from '@coxswain/units';
+import { formatBytes, formatDuration } from '@coxswain/units';
 import {
   type Attempt,
   type Checkpoint,
@@ -8,6 +8,7 @@ import {
   type PlacementSpec,
   ranksOfPod,
   type TrainingJob,
+  type TrainingJobSpec,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
@@ -17,6 +18,7 @@ import { type Ledger, recordedConditions, recordedLedger } from './recorded-stat
 /** Words of a job's history, in the order in which a smooth life shows them. */
 export const JOB_EVENT_TYPES = [
   'Submitted',
+  'Planned',
   'Waiting',
   'Placed',
   'Resuming',
@@ -54,6 +56,7 @@ export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
   const ledger = recordedLedger(resources.job);
   const events = [
     ...submission(facts),
+    ...planning(ledger),
     ...ledger.attempts.flatMap((attempt, index) => attemptEvents(attempt, ledger.attempts[index - 1], facts)),
     ...waiting(ledger, facts),
     ...facts.checkpoints.flatMap(checkpointEvents),
@@ -85,11 +88,22 @@ function emptyCapacity(): { fabric: { nodes: [] }; usedGpus: Map<string, number>
 function submission(facts: Facts): readonly DerivedJobEvent[] {
   const { name, creationTimestamp } = facts.job.metadata;
   if (creationTimestamp === undefined) return [];
-  const asks =
-    facts.spec === undefined
-      ? ''
-      : ` It asks for ${count(worldSize(facts.spec.layout), 'GPU')} (${formatLayout(facts.spec.layout)}).`;
+  const asks = facts.spec === undefined ? '' : ` It asks for ${requestOf(facts.spec)}.`;
   return [event('Submitted', { at: creationTimestamp, message: `Job ${name} was submitted.${asks}` })];
+}
+
+/** What the planner chose; of a layout that the user gave there is nothing to tell. */
+function planning({ plan }: Ledger): readonly DerivedJobEvent[] {
+  if (plan?.layout === undefined || plan.chosenBy !== 'Planner' || plan.predictedStepMs === undefined) return [];
+  const sentence = `The planner chose ${formatLayout(plan.layout)} for ${count(plan.gpus, 'GPU')}`;
+  const message = `${sentence}, predicted at ${formatDuration(plan.predictedStepMs)} per step.`;
+  return [{ ...event('Planned', { at: plan.plannedAt, message }), key: `planned/${plan.plannedAt}` }];
+}
+
+/** `4 GPUs (tp2 x dp2)`, or `4 GPUs and leaves the layout to the planner` */
+function requestOf({ layout, gpus = 0 }: TrainingJobSpec): string {
+  if (layout === undefined) return `${count(gpus, 'GPU')} and leaves the layout to the planner`;
+  return `${count(worldSize(layout), 'GPU')} (${formatLayout(layout)})`;
 }
 
 function attemptEvents(attempt: Attempt, earlier: Attempt | undefined, facts: Facts): readonly DerivedJobEvent[] {

@@ -1,19 +1,23 @@
-import type { Checkpoint, PlacementSpec, TrainingJobSpec } from '@coxswain/api-types';
+import { type Checkpoint, type EffectiveSpec, effectiveSpec, isPlanOf, type PlacementSpec } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
 import { engineRefusal } from '@coxswain/engines';
 import { placeGang } from '@coxswain/fabric';
-import { layoutViolations, worldSize } from '@coxswain/layout';
+import { worldSize } from '@coxswain/layout';
 import { type Facts, isLive } from './facts.ts';
+import { layoutRefusal } from './layout-refusal.ts';
 import { placementName } from './names.ts';
 import { type Ledger, liveAttempt } from './recorded-status.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';
 
 /** Whether the spec can be run as it stands. */
 export type Acceptance =
-  | { readonly kind: 'accepted'; readonly spec: TrainingJobSpec }
+  /** With the layout that it runs on, whoever chose it. */
+  | { readonly kind: 'accepted'; readonly spec: EffectiveSpec }
+  /** The planner is to choose a layout and knows too little of the cluster as yet. */
+  | { readonly kind: 'unplanned'; readonly message: string }
   | {
       readonly kind: 'refused';
-      readonly reason: 'SpecInvalid' | 'LayoutInvalid' | 'EngineRefused';
+      readonly reason: 'SpecInvalid' | 'NoLayoutFits' | 'LayoutInvalid' | 'EngineRefused';
       readonly message: string;
     };
 
@@ -21,36 +25,38 @@ export type Acceptance =
 export type NextEpoch =
   | { readonly kind: 'notNeeded' }
   | { readonly kind: 'refused' }
+  | { readonly kind: 'unplanned'; readonly message: string }
   | { readonly kind: 'afterPreviousEpoch'; readonly message: string }
   | { readonly kind: 'delayed'; readonly untilMs: number }
   | { readonly kind: 'waiting'; readonly message: string }
   | { readonly kind: 'unsatisfiable'; readonly message: string }
   | { readonly kind: 'placing'; readonly name: string; readonly spec: PlacementSpec };
 
-export function acceptance(facts: Facts): Acceptance {
+export function acceptance(ledger: Ledger, facts: Facts): Acceptance {
   const { spec } = facts;
   if (spec === undefined) {
     return { kind: 'refused', reason: 'SpecInvalid', message: facts.specProblem ?? 'spec cannot be read' };
   }
-  const violations =
-    spec.model === undefined || spec.training === undefined
-      ? []
-      : layoutViolations(spec.layout, { ...spec.model, ...spec.training });
-  if (violations.length > 0) {
-    const message = violations.map((violation) => `layout.${violation.message}`).join('; ');
-    return { kind: 'refused', reason: 'LayoutInvalid', message };
-  }
-  const refusal = engineRefusal(spec);
+  const effective = effectiveSpec(spec, ledger.plan);
+  const invalid = effective === undefined ? undefined : layoutRefusal(effective);
+  if (invalid !== undefined) return { kind: 'refused', reason: 'LayoutInvalid', message: invalid };
+  const refusal = engineRefusal(effective ?? spec);
   if (refusal !== undefined) {
     return { kind: 'refused', reason: 'EngineRefused', message: `${refusal.reason}; ${refusal.alternative}` };
   }
-  return { kind: 'accepted', spec };
+  if (effective !== undefined) return { kind: 'accepted', spec: effective };
+  const { plan } = ledger;
+  if (plan?.refusal !== undefined && isPlanOf(plan, spec)) {
+    return { kind: 'refused', reason: 'NoLayoutFits', message: plan.refusal };
+  }
+  return { kind: 'unplanned', message: 'The layout is chosen when the cluster has a node with GPUs.' };
 }
 
 export function nextEpoch(ledger: Ledger, facts: Facts, now: Date): NextEpoch {
-  const accepted = acceptance(facts);
+  const accepted = acceptance(ledger, facts);
   if (!isWanted(ledger, facts)) return { kind: 'notNeeded' };
   if (accepted.kind === 'refused') return { kind: 'refused' };
+  if (accepted.kind === 'unplanned') return accepted;
   const live = facts.pods.filter((pod) => isLive(facts, pod, now)).length;
   if (live > 0) {
     return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier epoch are still going away.' };
@@ -73,11 +79,12 @@ function isWanted(ledger: Ledger, facts: Facts): boolean {
   );
 }
 
-function place(ledger: Ledger, facts: Facts, spec: TrainingJobSpec): NextEpoch {
+function place(ledger: Ledger, facts: Facts, spec: EffectiveSpec): NextEpoch {
   const { gpusPerNode } = spec.resources;
+  const microBatchSize = spec.training?.microBatchSize;
   const outcome = placeGang(
     { layout: spec.layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) },
-    facts.observed.capacity(),
+    facts.capacity(),
   );
   if (outcome.kind !== 'placed') return outcome;
   const { name, uid } = facts.job.metadata;
@@ -91,6 +98,7 @@ function place(ledger: Ledger, facts: Facts, spec: TrainingJobSpec): NextEpoch {
       jobUid: uid,
       epoch,
       layout: spec.layout,
+      ...(microBatchSize === undefined ? {} : { microBatchSize }),
       worldSize: worldSize(spec.layout),
       ranksPerPod: outcome.ranksPerPod,
       nodes: [...outcome.nodes],

@@ -14,7 +14,7 @@ export interface Observed {
   readonly placements: readonly Placement[];
   /** Checkpoint objects that carry the job's UID. */
   readonly checkpoints: readonly Checkpoint[];
-  /** Free and taken GPUs, without this job's own terminal pods. Called at most once, and only when a gang is to be placed. */
+  /** Free and taken GPUs, without this job's own terminal pods. Called at most once, and only for a job that is to be planned or placed. */
   readonly capacity: () => FabricCapacity;
   /**
    * State of the nodes of the current epoch's placement, of the next one's, and of every pod of this job that is not terminal, whatever its

@@ -1,8 +1,9 @@
-import { type Attempt, MAX_ATTEMPTS_IN_STATUS } from '@coxswain/api-types';
+import { type Attempt, isPlanOf, isSameLayout, MAX_ATTEMPTS_IN_STATUS, type PlacementSpec } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
 import { type Facts, isLive, placementOf, podCount } from './facts.ts';
 import { type Failure, failureOf, missingIndices, missingPodNames, podsOf } from './failure.ts';
 import { placementName } from './names.ts';
+import { planJob } from './plan-job.ts';
 import { type Ledger, liveAttempt, type Terminal, withLastAttempt } from './recorded-status.ts';
 import { answerTo, restartDelayMs } from './restart-budget.ts';
 
@@ -17,6 +18,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recoverEpoch,
   recordNewestCheckpoint,
   beginAttempt,
+  recordPlan,
   recordRelease,
   recordRunning,
   recordProgress,
@@ -63,6 +65,7 @@ function beginAttempt(ledger: Ledger, facts: Facts, now: Date): Ledger {
     layout,
     ...(resume === undefined ? {} : { resumedFrom: { checkpoint: resume.checkpoint, step: resume.step } }),
     startedAt: now.toISOString(),
+    ...predictionOf(ledger, placement.spec),
   };
   return {
     ...ledger,
@@ -71,6 +74,41 @@ function beginAttempt(ledger: Ledger, facts: Facts, now: Date): Ledger {
     progress: undefined,
     attempts: [...ledger.attempts, attempt].slice(-MAX_ATTEMPTS_IN_STATUS),
   };
+}
+
+/** What was planned for the layout of that placement, if it was. */
+function predictionOf(ledger: Ledger, placement: PlacementSpec): Pick<Attempt, 'prediction'> {
+  const { plan } = ledger;
+  if (plan === undefined || !isSameLayout(plan.layout, placement.layout)) return {};
+  const { predictedStepMs, predictedPeakBytes, gpuType, microBatchSize, plannerVersion } = plan;
+  if (
+    predictedStepMs === undefined ||
+    predictedPeakBytes === undefined ||
+    gpuType === undefined ||
+    microBatchSize === undefined
+  ) {
+    return {};
+  }
+  const prediction = {
+    stepMs: predictedStepMs,
+    peakBytes: predictedPeakBytes,
+    gpuType,
+    microBatchSize,
+    plannerVersion,
+  };
+  return { prediction };
+}
+
+/**
+ * Planned when no gang is up and nothing that was planned answers what is asked for now. A plan stands through restarts and through changes
+ * of the cluster; a refusal is given again only where the cluster is as it was.
+ */
+function recordPlan(ledger: Ledger, facts: Facts, now: Date): Ledger {
+  const { spec } = facts;
+  if (spec === undefined || liveAttempt(ledger) !== undefined || facts.deleting || facts.cancel) return ledger;
+  const answered = ledger.plan !== undefined && isPlanOf(ledger.plan, spec) ? ledger.plan : undefined;
+  if (answered !== undefined && answered.refusal === undefined) return ledger;
+  return { ...ledger, plan: planJob(spec, { fabric: facts.capacity().fabric, refused: answered, now }) };
 }
 
 /** Written before the first gate is lifted: from here on a missing pod is a failure. */

@@ -18,6 +18,7 @@ export interface Ledger {
   readonly epoch: number;
   readonly restarts: { readonly total: number; readonly charged: number };
   readonly notBefore: string | undefined;
+  readonly plan: TrainingJobStatus['plan'];
   readonly progress: TrainingJobStatus['progress'];
   readonly checkpoint: TrainingJobStatus['checkpoint'];
   /** Oldest first. At most the last one is not Ended. */
@@ -48,6 +49,7 @@ export function recordedLedger(job: TrainingJob): Ledger {
     epoch: Math.max(parsed(raw.epoch, shape.epoch) ?? 0, attempts.at(-1)?.epoch ?? 0),
     restarts: parsed(raw.restarts, shape.restarts) ?? { total: 0, charged: 0 },
     notBefore: parsed(raw.notBefore, shape.notBefore),
+    plan: parsed(raw.plan, shape.plan),
     progress: parsed(raw.progress, shape.progress),
     checkpoint: parsed(raw.checkpoint, shape.checkpoint),
     attempts,

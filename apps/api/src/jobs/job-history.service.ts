@@ -4,6 +4,7 @@ import type {
   JobEvent,
   JobEventList,
   RankMap,
+  RankPlace,
   StepList,
   StepPoint,
 } from '@coxswain/api-types';
@@ -116,7 +117,7 @@ export class JobHistoryService {
         podIndex,
         pod: podName(job, { epoch: placement.epoch, podIndex }),
         node,
-        ...coordinatesOfRank(placement.spec.layout, rank),
+        ...positionOf(rank, placement.spec),
         nvlinkDomain: labels[NODE_LABELS.nvlinkDomain] ?? null,
         island: labels[NODE_LABELS.nicIsland] ?? null,
         nicType: labels[NODE_LABELS.nicType] ?? null,
@@ -211,6 +212,14 @@ export class JobHistoryService {
       found.rows.map((last) => [last.rank, { lastStep: Number(last.step), stepTimeMs: last.step_time_ms }]),
     );
   }
+}
+
+function positionOf(
+  rank: number,
+  { layout }: PlacementSpec,
+): Pick<RankPlace, 'tensorIndex' | 'contextIndex' | 'dataIndex' | 'pipelineIndex'> {
+  const { tensorIndex, contextIndex, dataIndex, pipelineIndex } = coordinatesOfRank(layout, rank);
+  return { tensorIndex, contextIndex, dataIndex, pipelineIndex };
 }
 
 function toStepPoint(row: StepRow): StepPoint {

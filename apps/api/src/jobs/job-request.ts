@@ -9,7 +9,6 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Observable, tap } from 'rxjs';
 import { etagOf, versionOfIfMatch } from '../http/etag.ts';
-import { idempotencyKeyOf } from '../http/idempotency-key.ts';
 import type { JobAddress } from './jobs.service.ts';
 
 /** The job that the path names, with the version that `If-Match` insists on. */
@@ -17,12 +16,6 @@ export const AddressedJob = createParamDecorator((_data: unknown, context: Execu
   const request = context.switchToHttp().getRequest<FastifyRequest>();
   const { project = '', jobId = '' } = request.params as { readonly project?: string; readonly jobId?: string };
   return { project, jobId, ifVersion: versionOfIfMatch(request.headers['if-match']) };
-});
-
-/** The checked `Idempotency-Key`, if the request has one. */
-export const IdempotencyKey = createParamDecorator((_data: unknown, context: ExecutionContext): string | undefined => {
-  const header = context.switchToHttp().getRequest<FastifyRequest>().headers['idempotency-key'];
-  return idempotencyKeyOf(Array.isArray(header) ? header.join(',') : header);
 });
 
 /** Puts a job's version into `ETag`. */

@@ -1,6 +1,16 @@
-import type { Attempt, Job, TrainingJobSpec, TrainingJobStatus } from '@coxswain/api-types';
+import {
+  type Attempt,
+  effectiveLayout,
+  isPlanOf,
+  type Job,
+  type StepTime,
+  type TrainingJobSpec,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
+import type { ParallelLayout } from '@coxswain/layout';
 import { firstOf, type Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
+import { errorPctOf } from '../plans/accuracy.ts';
 
 /** States of a row that its resource does not have. */
 export type RowState = Job['state'];
@@ -17,7 +27,8 @@ export interface JobRow {
   readonly spec: TrainingJobSpec;
   readonly desired_suspend: boolean | null;
   readonly desired_cancel: boolean;
-  readonly desired_layout: TrainingJobSpec['layout'] | null;
+  readonly desired_layout: ParallelLayout | null;
+  readonly desired_gpus: number | null;
   readonly desired_delete: boolean;
   readonly intent: string;
   readonly applied_intent: string;
@@ -41,11 +52,18 @@ export const SELECT_JOB = `
 
 /** The spec as it will be once everything that was asked has been applied: cancel stays, layout and suspend as asked last. */
 export function specAsAsked(row: JobRow): TrainingJobSpec {
+  const { layout, gpus, ...rest } = row.spec;
+  const division =
+    row.desired_layout !== null
+      ? { layout: row.desired_layout }
+      : row.desired_gpus !== null
+        ? { gpus: row.desired_gpus }
+        : { ...(layout === undefined ? {} : { layout }), ...(gpus === undefined ? {} : { gpus }) };
   return {
-    ...row.spec,
+    ...rest,
+    ...division,
     suspend: row.desired_suspend ?? row.spec.suspend,
     cancel: row.desired_cancel || row.spec.cancel,
-    layout: row.desired_layout ?? row.spec.layout,
   };
 }
 
@@ -70,8 +88,17 @@ export async function findJobRow(
 /** The resources that users see, with the whole history of attempts, in the order of the rows. */
 export async function toJobs(sql: Sql, cluster: Cluster, rows: readonly JobRow[]): Promise<readonly Job[]> {
   const uids = rows.flatMap((row) => (row.uid === null ? [] : [row.uid]));
-  const attemptsByUid = uids.length === 0 ? new Map<string, Attempt[]>() : await attemptsOf(sql, cluster, uids);
-  return rows.map((row) => toJob(row, { cluster, attempts: attemptsByUid.get(row.uid ?? '') ?? [] }));
+  const [attemptsByUid, measuredByUid] =
+    uids.length === 0
+      ? [new Map<string, Attempt[]>(), new Map<string, MeasuredStepTime>()]
+      : await Promise.all([attemptsOf(sql, cluster, uids), measuredStepTimesOf(sql, cluster, uids)]);
+  return rows.map((row) =>
+    toJob(row, {
+      cluster,
+      attempts: attemptsByUid.get(row.uid ?? '') ?? [],
+      measured: measuredByUid.get(row.uid ?? ''),
+    }),
+  );
 }
 
 /** One of them. */
@@ -95,8 +122,53 @@ async function attemptsOf(sql: Sql, cluster: Cluster, uids: readonly string[]): 
   return byUid;
 }
 
-function toJob(row: JobRow, context: { readonly cluster: Cluster; readonly attempts: readonly Attempt[] }): Job {
+interface MeasuredStepTime {
+  readonly job_uid: string;
+  readonly epoch: number;
+  readonly median_step_ms: number;
+  readonly steps: number;
+}
+
+/** What was measured of each job's newest attempt that was measured at all. */
+async function measuredStepTimesOf(
+  sql: Sql,
+  cluster: Cluster,
+  uids: readonly string[],
+): Promise<Map<string, MeasuredStepTime>> {
+  const found = await sql.query<MeasuredStepTime>(
+    `SELECT DISTINCT ON (job_uid) job_uid, epoch, median_step_ms, steps FROM measured_step_times
+      WHERE cluster_id = $1 AND job_uid = ANY ($2::text[]) ORDER BY job_uid, epoch DESC`,
+    [cluster.id, uids],
+  );
+  return new Map(found.rows.map((row) => [row.job_uid, row]));
+}
+
+/** Of the newest attempt that was measured; of the newest that was predicted before any was. */
+function stepTimeOf(attempts: readonly Attempt[], measured: MeasuredStepTime | undefined): StepTime | null {
+  const epoch = measured?.epoch ?? attempts.findLast(({ prediction }) => prediction !== undefined)?.epoch;
+  if (epoch === undefined) return null;
+  const predictedMs = attempts.find((attempt) => attempt.epoch === epoch)?.prediction?.stepMs ?? null;
+  const measuredMs = measured?.median_step_ms ?? null;
+  return {
+    epoch,
+    predictedMs,
+    measuredMs,
+    measuredSteps: measured?.steps ?? 0,
+    errorPct: predictedMs === null || measuredMs === null ? null : errorPctOf(predictedMs, measuredMs),
+  };
+}
+
+interface JobContext {
+  readonly cluster: Cluster;
+  readonly attempts: readonly Attempt[];
+  readonly measured: MeasuredStepTime | undefined;
+}
+
+function toJob(row: JobRow, context: JobContext): Job {
   const { status } = row;
+  const spec = specAsAsked(row);
+  // A plan answers the spec that it was made for; what was asked since is still to be planned.
+  const plan = status.plan !== undefined && isPlanOf(status.plan, spec) ? status.plan : undefined;
   const progress = status.progress;
   return {
     id: row.id,
@@ -105,8 +177,11 @@ function toJob(row: JobRow, context: { readonly cluster: Cluster; readonly attem
     namespace: row.namespace,
     name: row.name,
     uid: row.uid,
-    spec: specAsAsked(row),
+    spec,
     state: row.state,
+    layout: effectiveLayout(spec, plan) ?? null,
+    plan: plan ?? null,
+    stepTime: stepTimeOf(context.attempts, context.measured),
     summary: row.summary,
     epoch: status.epoch ?? 0,
     restarts: status.restarts ?? { total: 0, charged: 0 },

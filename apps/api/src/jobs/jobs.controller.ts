@@ -2,9 +2,10 @@ import { Job, JobCreate, JobList, JobResume } from '@coxswain/api-types';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, UseInterceptors } from '@nestjs/common';
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
+import { IdempotencyKey } from '../http/idempotency-key.ts';
 import { Answers } from '../http/openapi.ts';
 import { JobsQuery } from './job-queries.ts';
-import { AddressedJob, IdempotencyKey, JobEtag } from './job-request.ts';
+import { AddressedJob, JobEtag } from './job-request.ts';
 import { type JobAddress, JobsService } from './jobs.service.ts';
 
 /** A resume without a body resumes as it was. */

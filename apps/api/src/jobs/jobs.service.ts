@@ -8,6 +8,7 @@ import type { Action } from '../auth/roles.ts';
 import { isUuid } from '../http/ids.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../infrastructure/audit.ts';
+import { onceFor } from '../infrastructure/idempotency.ts';
 import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS } from '../infrastructure/tokens.ts';
 import { enqueueApply, notifyJobChanged } from '../outbox/outbox.ts';
 import {
@@ -17,9 +18,8 @@ import {
   requireProject,
   requireScope,
 } from '../projects/project-scope.ts';
-import { onceFor } from './idempotency.ts';
 import { findJobRow, type JobRow, SELECT_JOB, specAsAsked, toJobs, toJobWithAttempts } from './job-row.ts';
-import { requireLegalLayout, requireRunnable } from './spec-rules.ts';
+import { requireLegalLayout, requirePlannable, requireRunnable } from './spec-rules.ts';
 
 /** Which job, and which version of it when the caller insists (If-Match). */
 export interface JobAddress {
@@ -39,7 +39,9 @@ export interface JobListRequest {
 /** What a command changes in the row; undefined when the job is already so. */
 interface Wish {
   readonly suspend?: boolean;
+  /** Excludes `gpus`: whichever is wished takes the other's place. */
   readonly layout?: Job['spec']['layout'];
+  readonly gpus?: Job['spec']['gpus'];
   readonly cancel?: true;
   readonly delete?: true;
 }
@@ -128,7 +130,7 @@ export class JobsService {
     });
   }
 
-  /** Lets it run again, on another layout if one is given. NOT_SUSPENDED unless it was suspended; cancel beats resume. */
+  /** Lets it run again, on another layout if one is given, or on one that the planner chooses for a number of GPUs. NOT_SUSPENDED unless it was suspended; cancel beats resume. */
   resume(principal: Principal, address: JobAddress, request: JobResume): Promise<Job> {
     return this.#command(principal, address, {
       action: 'job.resume',
@@ -143,8 +145,10 @@ export class JobsService {
             `job "${row.name}" is not suspended; suspend it before you resume it or change its layout`,
           );
         }
-        if (request.layout !== undefined) requireLegalLayout({ ...spec, layout: request.layout }, '/layout');
-        return { suspend: false, ...(request.layout === undefined ? {} : { layout: request.layout }) };
+        const { layout, gpus } = request;
+        if (layout !== undefined) requireLegalLayout({ ...spec, layout, gpus: undefined }, '/layout');
+        if (gpus !== undefined) requirePlannable(spec, '/gpus');
+        return { suspend: false, layout, gpus };
       },
     });
   }
@@ -245,7 +249,9 @@ export class JobsService {
   async #write(sql: Sql, row: JobRow, wish: Wish): Promise<void> {
     const written = await sql.query(
       `UPDATE jobs
-          SET desired_suspend = coalesce($3, desired_suspend), desired_layout = coalesce($4::jsonb, desired_layout),
+          SET desired_suspend = coalesce($3, desired_suspend),
+              desired_layout = CASE WHEN $7::integer IS NULL THEN coalesce($4::jsonb, desired_layout) END,
+              desired_gpus = CASE WHEN $4::jsonb IS NULL THEN coalesce($7::integer, desired_gpus) END,
               desired_cancel = desired_cancel OR $5, desired_delete = desired_delete OR $6,
               state = CASE WHEN $6 THEN 'Deleting' ELSE state END,
               intent = intent + 1, version = version + 1, updated_at = now()
@@ -257,6 +263,7 @@ export class JobsService {
         wish.layout === undefined ? null : JSON.stringify(wish.layout),
         wish.cancel === true,
         wish.delete === true,
+        wish.gpus ?? null,
       ],
     );
     if (written.affected !== 1) throw changedMeanwhile(row);

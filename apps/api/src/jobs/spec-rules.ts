@@ -1,7 +1,7 @@
-import type { TrainingJobSpec } from '@coxswain/api-types';
+import { DEFAULT_MICRO_BATCH_SIZE, type TrainingJobSpec } from '@coxswain/api-types';
 import { DomainError, type Violation } from '@coxswain/domain-error';
 import { engineRefusal } from '@coxswain/engines';
-import { layoutViolations, MAX_WORLD_SIZE, worldSize } from '@coxswain/layout';
+import { layoutViolations } from '@coxswain/layout';
 
 /** What a schema cannot say of a spec: the layout against the model and batch, and whether the engine runs it at all. `at` is the pointer of the spec. */
 export function requireRunnable(spec: TrainingJobSpec, at: string): void {
@@ -17,19 +17,30 @@ export function requireRunnable(spec: TrainingJobSpec, at: string): void {
 
 /** INVALID_LAYOUT, with a pointer per broken rule, unless every degree divides what it splits. `at` is the pointer of the layout. */
 export function requireLegalLayout(spec: TrainingJobSpec, at: string): void {
-  const violations: Violation[] = [];
-  const ranks = worldSize(spec.layout);
-  if (ranks > MAX_WORLD_SIZE) {
-    const detail = `the product of the degrees is ${ranks} GPUs; at most ${MAX_WORLD_SIZE} are supported`;
-    violations.push({ pointer: at, detail });
-  }
-  if (spec.model !== undefined && spec.training !== undefined) {
-    const { globalBatchSize, microBatchSize } = spec.training;
-    for (const broken of layoutViolations(spec.layout, { ...spec.model, globalBatchSize, microBatchSize })) {
-      violations.push({ pointer: `${at}/${broken.field}`, detail: broken.message });
-    }
-  }
+  const { layout } = spec;
+  // Without a layout the planner chooses among legal ones.
+  if (layout === undefined) return;
+  const { model, training } = spec;
+  const facts =
+    model === undefined || training === undefined
+      ? {}
+      : {
+          ...model,
+          globalBatchSize: training.globalBatchSize,
+          microBatchSize: training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE,
+        };
+  const violations = layoutViolations(layout, facts).map(({ field, message }): Violation => ({
+    pointer: `${at}/${field}`,
+    detail: message,
+  }));
   if (violations.length > 0) throw new DomainError('INVALID_LAYOUT', firstSentence(violations), violations);
+}
+
+/** INVALID_REQUEST unless the planner can choose a layout for the spec. `at` is the pointer of what asks for it. */
+export function requirePlannable(spec: TrainingJobSpec, at: string): void {
+  if (spec.model !== undefined && spec.training !== undefined) return;
+  const detail = 'the planner needs model and training, which this job does not have; give a layout';
+  throw new DomainError('INVALID_REQUEST', detail, [{ pointer: at, detail }]);
 }
 
 function missingParts(spec: TrainingJobSpec, at: string): readonly Violation[] {

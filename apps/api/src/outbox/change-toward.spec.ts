@@ -1,5 +1,5 @@
 /* eslint-disable max-params -- the rows of a table are spread over the parameters of its test */
-import { aJobSpec } from '@coxswain/api-types/testing';
+import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
 import { aLayout } from '@coxswain/layout/testing';
 import { changeToward } from './cluster-writer.ts';
 
@@ -35,6 +35,27 @@ describe('the next change of a resource toward what was asked', () => {
     ],
     ['cancels and does nothing else', { ...running, cancel: true, layout: wide }, suspended, { cancel: true }, true],
     ['leaves a cancelled job alone', { ...running, cancel: true }, { ...suspended, cancel: true }, undefined, true],
+    [
+      'gives the layout of a suspended job to the planner',
+      aPlannedJobSpec({ gpus: 8 }),
+      suspended,
+      { suspend: false, layout: null, gpus: 8 },
+      true,
+    ],
+    [
+      'takes it back',
+      { ...running, layout: wide },
+      aPlannedJobSpec({ suspend: true }),
+      { suspend: false, layout: wide, gpus: null },
+      true,
+    ],
+    [
+      'removes what a layout no longer says, which a merge would keep',
+      { ...running, layout: wide },
+      { ...suspended, layout: { ...wide, contextParallelDegree: 2, pipeline: { schedule: 'gpipe' } } },
+      { suspend: false, layout: { ...wide, contextParallelDegree: null, pipeline: null } },
+      true,
+    ],
   ] as const)('%s', (_sentence, wanted, present, change, isComplete) => {
     expect(changeToward(wanted, present)).toEqual({ change, isComplete });
   });

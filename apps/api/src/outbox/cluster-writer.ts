@@ -1,4 +1,4 @@
-import { API_GROUP_VERSION, LABELS, type TrainingJob, type TrainingJobSpec } from '@coxswain/api-types';
+import { API_GROUP_VERSION, isSameLayout, LABELS, type TrainingJob, type TrainingJobSpec } from '@coxswain/api-types';
 import {
   isAlreadyExists,
   isConflict,
@@ -218,14 +218,44 @@ function manifestOf(row: JobRow): unknown {
 export function changeToward(
   wanted: TrainingJobSpec,
   present: TrainingJobSpec,
-): { readonly change: Partial<TrainingJobSpec> | undefined; readonly isComplete: boolean } {
+): { readonly change: SpecChange | undefined; readonly isComplete: boolean } {
   if (wanted.cancel) return { change: present.cancel ? undefined : { cancel: true }, isComplete: true };
-  const layoutDiffers = (Object.keys(wanted.layout) as (keyof TrainingJobSpec['layout'])[]).some(
-    (degree) => wanted.layout[degree] !== present.layout[degree],
-  );
+  const layoutDiffers = !isSameLayout(wanted.layout, present.layout) || wanted.gpus !== present.gpus;
   if (layoutDiffers && !present.suspend) return { change: { suspend: true }, isComplete: false };
   if (!layoutDiffers && wanted.suspend === present.suspend) return { change: undefined, isComplete: true };
-  return { change: { suspend: wanted.suspend, ...(layoutDiffers ? { layout: wanted.layout } : {}) }, isComplete: true };
+  const division = layoutDiffers ? divisionChange(wanted, present) : {};
+  return { change: { suspend: wanted.suspend, ...division }, isComplete: true };
+}
+
+/** Part of a JSON merge patch (RFC 7396) of the spec: null removes. */
+interface SpecChange {
+  readonly suspend?: boolean;
+  readonly cancel?: boolean;
+  readonly layout?: unknown;
+  readonly gpus?: number | null;
+}
+
+/** A layout takes the place of a number of GPUs, and the other way round. */
+function divisionChange(wanted: TrainingJobSpec, present: TrainingJobSpec): Pick<SpecChange, 'layout' | 'gpus'> {
+  if (wanted.layout === undefined) return { layout: null, gpus: wanted.gpus ?? null };
+  return {
+    layout: replacing(present.layout, wanted.layout),
+    ...(present.gpus === undefined ? {} : { gpus: null }),
+  };
+}
+
+/** A merge patch merges objects, so what is there and not wanted has to be named to be removed. */
+function replacing(present: unknown, wanted: unknown): unknown {
+  if (!isObject(present) || !isObject(wanted)) return wanted;
+  const removed = Object.keys(present).filter((key) => wanted[key] === undefined);
+  return Object.fromEntries([
+    ...Object.entries(wanted).map(([key, value]) => [key, replacing(present[key], value)]),
+    ...removed.map((key) => [key, null]),
+  ]) as unknown;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Records that the wishes up to the intent that was read are done; later ones stay. */
@@ -235,6 +265,7 @@ async function settleIntent(sql: Sql, row: JobRow): Promise<void> {
         SET applied_intent = greatest(applied_intent, $2),
             desired_suspend = CASE WHEN intent = $2 THEN NULL ELSE desired_suspend END,
             desired_layout = CASE WHEN intent = $2 THEN NULL ELSE desired_layout END,
+            desired_gpus = CASE WHEN intent = $2 THEN NULL ELSE desired_gpus END,
             desired_cancel = CASE WHEN intent = $2 THEN false ELSE desired_cancel END,
             version = version + 1, updated_at = now()
       WHERE id = $1`,

@@ -84,5 +84,5 @@ export class Capacity {
 /** Whether the job waits for GPUs, so that freed ones concern it. */
 export function waitsForCapacity(job: TrainingJob): boolean {
   const placed = job.status?.conditions?.find((condition) => condition.type === 'Placed');
-  return placed?.reason === 'WaitingForCapacity' || placed?.reason === 'TopologyUnsatisfiable';
+  return ['WaitingForCapacity', 'TopologyUnsatisfiable', 'WaitingForPlan'].includes(placed?.reason ?? '');
 }

@@ -1,6 +1,13 @@
 import { saveDirectoryOf } from '@coxswain/checkpoint';
 import { renderRank } from '@coxswain/engines';
-import { POD_PATHS, TrainingJobSpec, type Placement, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
+import {
+  POD_PATHS,
+  specOfEpoch,
+  TrainingJobSpec,
+  type Placement,
+  type PlacementSpec,
+  type TrainingJob,
+} from '@coxswain/api-types';
 import { isConflict, isForbidden, isInvalid, isRetryable, isUnauthorizedVerb, NotLeadingError } from '@coxswain/kube';
 import {
   decide,
@@ -165,16 +172,13 @@ export class TrainingJobReconciler {
   ): Record<string, unknown> {
     const { placement, podIndex, name } = action;
     // Defaults that a resource stored by an earlier version lacks are filled in here, and what cannot be read is told in one sentence.
-    const spec = TrainingJobSpec.parse(job.spec);
+    const spec = specOfEpoch(TrainingJobSpec.parse(job.spec), placement);
     const saveDirectory = saveDirectoryOf({ ...job, spec }, placement.epoch);
-    const rendered = renderRank(
-      { ...spec, layout: placement.layout },
-      {
-        ...(saveDirectory === undefined ? {} : { saveDirectory: `${POD_PATHS.checkpoints}/${saveDirectory}` }),
-        ...(placement.resume === undefined ? {} : { resumeFrom: `${POD_PATHS.checkpoints}/${placement.resume.path}` }),
-        ...(spec.data === undefined ? {} : { dataPath: inside(POD_PATHS.data, spec.data.path) }),
-      },
-    );
+    const rendered = renderRank(spec, {
+      ...(saveDirectory === undefined ? {} : { saveDirectory: `${POD_PATHS.checkpoints}/${saveDirectory}` }),
+      ...(placement.resume === undefined ? {} : { resumeFrom: `${POD_PATHS.checkpoints}/${placement.resume.path}` }),
+      ...(spec.data === undefined ? {} : { dataPath: inside(POD_PATHS.data, spec.data.path) }),
+    });
     if (rendered.kind === 'refused') throw new Error(`${rendered.reason}; ${rendered.alternative}`);
     const context = { ...this.#options.pods(), engine: rendered, saveDirectory, name };
     return toPod({ job: { ...job, spec }, placement: { spec: placement } }, podIndex, context);

@@ -1,18 +1,19 @@
 import { API_GROUP_VERSION } from '../names.ts';
 import type { TrainingJob, TrainingJobSpecInput } from '../training-job.ts';
+import type { EffectiveSpec } from '../effective-spec.ts';
 import { aJobSpec } from './spec.ts';
 
-export { aJobSpec } from './spec.ts';
+export { aJobSpec, aPlannedJobSpec } from './spec.ts';
 export { aCheckpointRecord, aJob, aJobEvent, anAttempt, aRankPlace, aStepPoint } from './rest.ts';
 
 /** A job as the API server would hand it out: no status yet, generation 1. */
 export function aTrainingJob(
   overrides: {
     readonly metadata?: Partial<TrainingJob['metadata']>;
-    readonly spec?: Partial<TrainingJobSpecInput>;
+    readonly spec?: Partial<Omit<TrainingJobSpecInput, 'gpus'>>;
     readonly status?: TrainingJob['status'];
   } = {},
-): TrainingJob {
+): TrainingJob & { readonly spec: EffectiveSpec } {
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'TrainingJob',

@@ -6,9 +6,9 @@ const AT = '2026-01-01T00:00:00.000Z';
 
 /** A running job as the API answers it: epoch 1, nothing reported yet. */
 export function aJob(
-  overrides: Partial<Omit<Job, 'spec'>> & { readonly spec?: Partial<TrainingJobSpecInput> } = {},
+  overrides: Partial<Omit<Job, 'spec'>> & { readonly spec?: Partial<Omit<TrainingJobSpecInput, 'gpus'>> } = {},
 ): Job {
-  const { spec, ...rest } = overrides;
+  const spec = aJobSpec(overrides.spec);
   return {
     id: '00000000-0000-4000-8000-000000000001',
     project: 'research',
@@ -16,7 +16,9 @@ export function aJob(
     namespace: 'research',
     name: 'tiny-gpt',
     uid: '3f1c2b9e-0000-4000-8000-000000000001',
-    spec: aJobSpec(spec),
+    layout: spec.layout,
+    plan: null,
+    stepTime: null,
     state: 'Running',
     summary: 'Training on 4 GPUs.',
     epoch: 1,
@@ -29,7 +31,8 @@ export function aJob(
     createdAt: AT,
     updatedAt: AT,
     finishedAt: null,
-    ...rest,
+    ...overrides,
+    spec,
   };
 }
 
@@ -82,6 +85,7 @@ export function aRankPlace(overrides: Partial<RankPlace> = {}): RankPlace {
     pod: `tiny-gpt-3f1c2b9e-e1-${podIndex}`,
     node: `node-${podIndex}`,
     tensorIndex: rank % 2,
+    contextIndex: 0,
     dataIndex: podIndex,
     pipelineIndex: 0,
     nvlinkDomain: 'nvl-a',

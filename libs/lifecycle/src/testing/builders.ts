@@ -1,6 +1,7 @@
 import {
   API_GROUP_VERSION,
   type Checkpoint,
+  effectiveLayout,
   FINALIZER,
   NODE_LABELS,
   type Placement,
@@ -10,7 +11,7 @@ import {
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { aCheckpoint as aCheckpointOf } from '@coxswain/checkpoint/testing';
 import { type FabricCapacity, fabricFromNodes, type NodeFacts } from '@coxswain/fabric';
-import { worldSize } from '@coxswain/layout';
+import { ParallelLayout, worldSize } from '@coxswain/layout';
 import { placementName, podName } from '../names.ts';
 import type { Observed, ObservedExit, ObservedPod } from '../observed.ts';
 
@@ -36,9 +37,14 @@ export function aCapacity(
   return { fabric: fabricFromNodes(nodes), usedGpus: new Map(Object.entries(usedGpus)) };
 }
 
+function layoutOf(job: TrainingJob): ParallelLayout {
+  return effectiveLayout(job.spec, job.status?.plan) ?? ParallelLayout.parse({});
+}
+
 /** The placement of an epoch of the job: two ranks each on node-a and node-b. */
 export function aPlacement(job: TrainingJob, spec: Overrides<Placement['spec']> = {}): Placement {
   const epoch = spec.epoch ?? 1;
+  const layout = layoutOf(job);
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'Placement',
@@ -47,8 +53,8 @@ export function aPlacement(job: TrainingJob, spec: Overrides<Placement['spec']> 
       jobName: job.metadata.name,
       jobUid: job.metadata.uid,
       epoch,
-      layout: job.spec.layout,
-      worldSize: worldSize(job.spec.layout),
+      layout,
+      worldSize: worldSize(layout),
       ranksPerPod: 2,
       nodes: ['node-a', 'node-b'],
       ...spec,
@@ -102,7 +108,7 @@ export function aCheckpoint(
   overrides: { readonly spec?: Overrides<Checkpoint['spec']>; readonly status?: Checkpoint['status'] } = {},
 ): Checkpoint {
   const { name, uid } = job.metadata;
-  const layout = job.spec.layout;
+  const layout = layoutOf(job);
   const checkpoint = aCheckpointOf({ jobName: name, jobUid: uid, layout, ...overrides.spec });
   return { ...checkpoint, status: overrides.status ?? { state: 'Complete' } };
 }

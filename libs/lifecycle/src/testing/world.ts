@@ -5,6 +5,7 @@ import {
   type TrainingJob,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
+import type { NodeFacts } from '@coxswain/fabric';
 import { decide } from '../decide.ts';
 import type { Action } from '../decision.ts';
 import type { NodeState, Observed, ObservedPod } from '../observed.ts';
@@ -53,8 +54,12 @@ export class World {
   readonly #released = new Set<number>();
   #newestStarted = 0;
 
-  constructor(job: TrainingJob) {
+  readonly #nodeFacts: Partial<NodeFacts>;
+
+  /** `nodeFacts` are those of every node, beside its name and state. */
+  constructor(job: TrainingJob, nodeFacts: Partial<NodeFacts> = {}) {
     this.job = job;
+    this.#nodeFacts = nodeFacts;
   }
 
   /** Pods that compute now: started, not ended, on a node that answers. */
@@ -166,7 +171,7 @@ export class World {
       capacity: () =>
         aCapacity(
           [...this.#nodes].map(([name, state]) =>
-            aNode({ name, ready: state === 'ready', schedulable: state !== 'gone' }),
+            aNode({ ...this.#nodeFacts, name, ready: state === 'ready', schedulable: state !== 'gone' }),
           ),
         ),
     };

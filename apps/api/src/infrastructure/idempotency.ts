@@ -20,7 +20,6 @@ export interface RepeatableRequest {
  */
 export async function onceFor<T>(sql: Sql, repeatable: RepeatableRequest, work: () => Promise<T>): Promise<T> {
   const { principal, key } = repeatable;
-  const requestHash = createHash('sha256').update(canonicalJson(repeatable.request)).digest();
   const free = firstOf(
     await sql.query<{ free: boolean }>('SELECT pg_try_advisory_xact_lock(hashtextextended($1, 1)) AS free', [
       `${principal.tokenId}/${key}`,
@@ -29,28 +28,36 @@ export async function onceFor<T>(sql: Sql, repeatable: RepeatableRequest, work: 
   if (free?.free !== true) {
     throw new DomainError('CONFLICT', 'a request with this Idempotency-Key is under way; try again in a second');
   }
-  const stored = firstOf(
-    await sql.query<{ request_sha256: Buffer; response: T }>(
-      `SELECT request_sha256, response FROM idempotency_keys
-        WHERE principal = $1 AND key = $2 AND created_at > now() - interval '${IDEMPOTENCY_LIFETIME}'`,
-      [principal.tokenId, key],
-    ),
-  );
-  if (stored !== undefined) {
-    if (stored.request_sha256.equals(requestHash)) return stored.response;
-    throw new DomainError(
-      'IDEMPOTENCY_KEY_REUSED',
-      'this Idempotency-Key was used for a different request; use a new key for a new request',
-    );
-  }
+  const before = await answeredBefore<T>(sql, repeatable);
+  if (before !== undefined) return before;
   const response = await work();
   await sql.query(
     `INSERT INTO idempotency_keys (principal, key, request_sha256, response) VALUES ($1, $2, $3, $4)
      ON CONFLICT (principal, key) DO UPDATE
        SET request_sha256 = excluded.request_sha256, response = excluded.response, created_at = now()`,
-    [principal.tokenId, key, requestHash, JSON.stringify(response)],
+    [principal.tokenId, key, hashOf(repeatable), JSON.stringify(response)],
   );
   return response;
+}
+
+/** The answer that is stored for the key, if any; IDEMPOTENCY_KEY_REUSED when it answers another request. */
+export async function answeredBefore<T>(sql: Sql, repeatable: RepeatableRequest): Promise<T | undefined> {
+  const stored = firstOf(
+    await sql.query<{ request_sha256: Buffer; response: T }>(
+      `SELECT request_sha256, response FROM idempotency_keys
+        WHERE principal = $1 AND key = $2 AND created_at > now() - interval '${IDEMPOTENCY_LIFETIME}'`,
+      [repeatable.principal.tokenId, repeatable.key],
+    ),
+  );
+  if (stored === undefined || stored.request_sha256.equals(hashOf(repeatable))) return stored?.response;
+  throw new DomainError(
+    'IDEMPOTENCY_KEY_REUSED',
+    'this Idempotency-Key was used for a different request; use a new key for a new request',
+  );
+}
+
+function hashOf({ request }: RepeatableRequest): Buffer {
+  return createHash('sha256').update(canonicalJson(request)).digest();
 }
 
 /** JSON with sorted keys: the order in which a client writes fields is no difference. */

@@ -1,0 +1,71 @@
+import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import type { PlacementSpec } from './placement.ts';
+import type { JobPlan, TrainingJobSpec } from './training-job.ts';
+
+/** A spec whose layout and micro-batch are settled, whoever chose them. */
+export type EffectiveSpec = TrainingJobSpec & {
+  readonly layout: ParallelLayout;
+};
+
+/** Samples per forward pass where neither the user nor the planner said a number. */
+export const DEFAULT_MICRO_BATCH_SIZE = 1;
+
+/** Whether the plan answers what the spec asks for now. */
+export function isPlanOf(plan: JobPlan, spec: Pick<TrainingJobSpec, 'layout' | 'gpus'>): boolean {
+  if (spec.layout === undefined) return plan.chosenBy === 'Planner' && plan.gpus === spec.gpus;
+  return plan.chosenBy === 'User' && isSameLayout(plan.layout, spec.layout);
+}
+
+/** The layout that the job runs on: as the user wrote it, or as the planner chose it; undefined until it has chosen. */
+export function effectiveLayout(
+  spec: Pick<TrainingJobSpec, 'layout' | 'gpus'>,
+  plan: JobPlan | undefined,
+): ParallelLayout | undefined {
+  if (spec.layout !== undefined) return spec.layout;
+  return plan !== undefined && isPlanOf(plan, spec) ? plan.layout : undefined;
+}
+
+/** GPUs that a job runs on, or asks for while its layout is still to be chosen. */
+export function gpuCount(layout: ParallelLayout | null | undefined, gpus: number | undefined): number {
+  return layout === null || layout === undefined ? (gpus ?? 0) : worldSize(layout);
+}
+
+/** The spec with the layout and micro-batch that the job runs on; undefined until the planner has chosen. */
+export function effectiveSpec(spec: TrainingJobSpec, plan: JobPlan | undefined): EffectiveSpec | undefined {
+  const layout = effectiveLayout(spec, plan);
+  if (layout === undefined) return undefined;
+  const planned = spec.layout === undefined ? plan?.microBatchSize : undefined;
+  return withLayout(spec, { layout, ...(planned === undefined ? {} : { microBatchSize: planned }) });
+}
+
+/** The spec as one epoch runs it: its placement has the last word. */
+export function specOfEpoch(
+  spec: TrainingJobSpec,
+  placement: Pick<PlacementSpec, 'layout' | 'microBatchSize'>,
+): EffectiveSpec {
+  return withLayout(spec, placement);
+}
+
+function withLayout(
+  spec: TrainingJobSpec,
+  chosen: { readonly layout: ParallelLayout; readonly microBatchSize?: number | undefined },
+): EffectiveSpec {
+  const { gpus: _answered, ...rest } = spec;
+  const { layout } = chosen;
+  if (spec.training === undefined) return { ...rest, layout };
+  const microBatchSize = chosen.microBatchSize ?? spec.training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE;
+  return { ...rest, layout, training: { ...spec.training, microBatchSize } };
+}
+
+/** Whether two layouts say the same; a key that is absent differs from one that is there. */
+export function isSameLayout(one: ParallelLayout | undefined, other: ParallelLayout | undefined): boolean {
+  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+}
+
+/** With keys in one order: the API server and Postgres each have their own. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
+}

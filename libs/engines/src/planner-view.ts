@@ -1,0 +1,79 @@
+import type { TrainingJobSpec } from '@coxswain/api-types';
+import type { ModelShape } from '@coxswain/layout';
+
+/** What a planner has to know of a job and its engine; plain data in the planner's words. */
+export interface PlannerView {
+  readonly modelShape: ModelShape;
+  readonly sequenceLength: number;
+  readonly globalBatchSize: number;
+  readonly precision: 'fp32' | 'bf16';
+  /** Name of the engine among the software stacks of the calibration. */
+  readonly stack: string;
+  /** What the engine does in one way only. */
+  readonly pinned: {
+    readonly context: 1;
+    readonly expert: 1;
+    readonly expertTensor: 1;
+    readonly chunks: 1;
+    readonly zeroStage: 1;
+    readonly schedule: '1f1b';
+    readonly recompute: 'none';
+    readonly partition: 'even';
+    readonly rankOrder: 'tp-cp-dp-pp';
+    readonly offloadOptimizer: 0;
+    readonly offloadActivations: 0;
+    readonly microBatchSize?: number;
+  };
+}
+
+/** Width of the MLP over the hidden size, and vocabulary of one byte per token (engines/reference, settings.py). */
+const MLP_EXPANSION = 4;
+const BYTE_VOCABULARY = 256;
+
+/**
+ * The job as the planner sees it; undefined where it says too little. `reference` trains a byte-level GPT with RMS norms, GELU and untied
+ * embeddings, in 1F1B order with ZeRO stage 1. A program of the user's own is taken to do the same, as nothing else is known of it.
+ */
+export function plannerView({ engine, model, training }: TrainingJobSpec): PlannerView | undefined {
+  if (model === undefined || training === undefined) return undefined;
+  const { layers, hiddenSize, attentionHeads, sequenceLength } = model;
+  const { microBatchSize } = training;
+  return {
+    modelShape: {
+      layers,
+      hiddenSize,
+      ffnHiddenSize: MLP_EXPANSION * hiddenSize,
+      attentionHeads,
+      keyValueHeads: attentionHeads,
+      headDim: hiddenSize / attentionHeads,
+      vocabularySize: BYTE_VOCABULARY,
+      gatedMlp: false,
+      rmsNorm: true,
+      linearBias: false,
+      dropout: false,
+      tiedEmbeddings: false,
+      learnedPositions: 0,
+      attentionWindow: 0,
+      windowedLayers: 0,
+      mtpLayers: 0,
+    },
+    sequenceLength,
+    globalBatchSize: training.globalBatchSize,
+    precision: training.precision,
+    stack: engine.name,
+    pinned: {
+      context: 1,
+      expert: 1,
+      expertTensor: 1,
+      chunks: 1,
+      zeroStage: 1,
+      schedule: '1f1b',
+      recompute: 'none',
+      partition: 'even',
+      rankOrder: 'tp-cp-dp-pp',
+      offloadOptimizer: 0,
+      offloadActivations: 0,
+      ...(microBatchSize === undefined ? {} : { microBatchSize }),
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import type { FabricNode } from '@coxswain/fabric';
+import { aFabricNode } from '@coxswain/fabric/testing';
+import { planCluster } from './plan-cluster.ts';
+
+const nodes = (count: number, overrides: Partial<FabricNode> = {}): FabricNode[] =>
+  Array.from({ length: count }, (_, index) =>
+    aFabricNode({
+      gpuType: 'H100',
+      nicType: 'infiniband',
+      nicSpeedGbps: 400,
+      ...overrides,
+      name: `${overrides.island ?? 'ib'}-${index}`,
+    }),
+  );
+
+describe('the cluster that a job is planned for', () => {
+  it('is as its nodes are labelled', () => {
+    expect(planCluster({ nodes: nodes(4) }, { gpus: 16 })).toEqual({
+      cluster: {
+        gpu: 'h100-sxm5-80gb',
+        gpus: 16,
+        gpusPerNode: 8,
+        scaleUpDomainGpus: 8,
+        scaleOutGbPerS: 50,
+        nicKind: 'infiniband',
+      },
+      description: '32 h100-sxm5-80gb GPUs, 8 per node, NVLink domains of 8; for 16: 16 on infiniband of 400 Gb/s',
+    });
+  });
+
+  it.each([
+    [
+      'the type of most GPUs counts',
+      [...nodes(2), ...nodes(3, { gpuType: 'a100', island: 'a' })],
+      { gpu: 'a100-sxm4-80gb' },
+    ],
+    [
+      'nodes that share an NVLink domain scale up together',
+      nodes(4, { nvlinkDomain: 'rack', gpus: 4 }),
+      { scaleUpDomainGpus: 16 },
+    ],
+    ['an unusual NIC is another kind', nodes(4, { nicType: 'Slingshot' }), { nicKind: 'other' }],
+    ['fewer GPUs per node than there are is what the job asked for', nodes(4), { gpusPerNode: 8 }],
+  ] as const)('%s', (_sentence, fabric, want) => {
+    expect(planCluster({ nodes: fabric }, { gpus: 8 })).toMatchObject({ cluster: want });
+  });
+
+  it('spans islands, largest first, when one cannot hold the job', () => {
+    const fabric = { nodes: [...nodes(1, { island: 'roce-0', nicType: 'roce' }), ...nodes(2)] };
+    expect(planCluster(fabric, { gpus: 24 })).toMatchObject({
+      cluster: {
+        islands: [
+          { gpus: 16, nicKind: 'infiniband', relativeSpeed: 1 },
+          { gpus: 8, nicKind: 'roce' },
+        ],
+      },
+    });
+    expect(planCluster(fabric, { gpus: 16 })).not.toHaveProperty('cluster.islands');
+  });
+
+  it('is expected to grow when the job asks for more than there is', () => {
+    expect(planCluster({ nodes: nodes(1) }, { gpus: 64 })).toMatchObject({ cluster: { gpus: 64 } });
+  });
+
+  it('is unknown without GPUs', () => {
+    expect(planCluster({ nodes: [] }, { gpus: 1 })).toBeUndefined();
+  });
+});

@@ -1,0 +1,145 @@
+import type { Fabric, FabricNode } from '@coxswain/fabric';
+import type { PlanCluster, PlanIsland } from '@coxswain/planner';
+import { gpuOf } from '@coxswain/planner/presets';
+
+/** The part of a fabric that a job is planned for. `description` says it in one line, and is equal where the rest is. */
+export interface KnownCluster {
+  readonly cluster: PlanCluster;
+  readonly description: string;
+}
+
+/** Why nothing can be planned on a fabric that has GPUs. */
+export interface UnknownCluster {
+  readonly problem: string;
+  readonly description: string;
+}
+
+/** Most islands that a plan is made for; further ones are left out, smallest first. */
+const MAX_ISLANDS = 64;
+const NIC_KINDS = ['infiniband', 'roce', 'ethernet'] as const;
+/** Gb/s of a label in the GB/s of the planner. */
+const GBPS_PER_GB_PER_S = 8;
+
+/**
+ * The cluster as the planner of a job with `gpus` GPUs sees it: nodes of the GPU type that there is most of, whatever is free of them, one NIC
+ * per GPU at the speed of the label. A job that one island can hold is planned for that island alone. Undefined without any GPU.
+ */
+export function planCluster(
+  fabric: Fabric,
+  request: { readonly gpus: number; readonly gpusPerNode?: number | undefined },
+): KnownCluster | UnknownCluster | undefined {
+  const [gpuType, nodes] = largestGroup(fabric.nodes, (node) => node.gpuType ?? '');
+  const [first] = nodes;
+  if (first === undefined) return undefined;
+  const total = gpusOf(nodes);
+  if (gpuType === '') {
+    return {
+      problem:
+        'The planner does not know which GPUs the nodes have: label them with fabric.coxswain.dev/gpu-type or ' +
+        'nvidia.com/gpu.product, or give a layout instead of gpus.',
+      description: `${total} GPUs of an unknown type`,
+    };
+  }
+  const preset = presetOf(gpuType);
+  if (preset === undefined) {
+    return {
+      problem:
+        `The planner does not know the GPU type "${gpuType}" of the nodes: label them with a type it knows as ` +
+        'fabric.coxswain.dev/gpu-type, or give a layout instead of gpus.',
+      description: `${total} GPUs of type ${gpuType}`,
+    };
+  }
+  const gpusPerNode = Math.min(request.gpusPerNode ?? Infinity, mostCommon(nodes.map((node) => node.gpus)));
+  const domains = [...groupsOf(nodes, (node) => node.nvlinkDomain).values()].map(gpusOf);
+  const islands = islandsFor(request.gpus, nodes);
+  const [largest] = islands;
+  const cluster: PlanCluster = {
+    gpu: preset,
+    gpus: request.gpus,
+    gpusPerNode,
+    scaleUpDomainGpus: mostCommon(domains),
+    ...(largest?.scaleOutGbPerS === undefined ? {} : { scaleOutGbPerS: largest.scaleOutGbPerS }),
+    ...(largest?.nicKind === undefined ? {} : { nicKind: largest.nicKind }),
+    ...(islands.length < 2 ? {} : { islands }),
+  };
+  const networks = islands.map((island) => `${island.gpus} on ${networkOf(island)}`).join(' and ');
+  const description =
+    `${total} ${preset} GPUs, ${gpusPerNode} per node, NVLink domains of ${mostCommon(domains)}; for ${request.gpus}: ${networks}`.slice(
+      0,
+      MAX_DESCRIPTION,
+    );
+  return { cluster, description };
+}
+
+/** Longest `fabric` of a plan in status. */
+const MAX_DESCRIPTION = 1024;
+
+/** The largest islands that together hold the job; one where one does. */
+function islandsFor(gpus: number, nodes: readonly FabricNode[]): PlanIsland[] {
+  const islands = [...groupsOf(nodes, (node) => node.island)]
+    .sort(([a, nodesOfA], [b, nodesOfB]) => gpusOf(nodesOfB) - gpusOf(nodesOfA) || (a < b ? -1 : 1))
+    .slice(0, MAX_ISLANDS)
+    .map(([, members]) => members);
+  const chosen: PlanIsland[] = [];
+  let left = gpus;
+  for (const [index, members] of islands.entries()) {
+    if (left <= 0) break;
+    // More than there is: what is missing is expected beside the last of them.
+    const taken = index === islands.length - 1 ? left : Math.min(left, gpusOf(members));
+    chosen.push({ gpus: taken, relativeSpeed: 1, ...nicOf(members) });
+    left -= taken;
+  }
+  return chosen;
+}
+
+function nicOf(nodes: readonly FabricNode[]): Pick<PlanIsland, 'nicKind' | 'scaleOutGbPerS'> {
+  const [kind] = largestGroup(nodes, (node) => node.nicType ?? '');
+  const speeds = nodes.flatMap((node) => node.nicSpeedGbps ?? []);
+  return {
+    ...(kind === '' ? {} : { nicKind: NIC_KINDS.find((known) => known === kind.toLowerCase()) ?? 'other' }),
+    ...(speeds.length === 0 ? {} : { scaleOutGbPerS: mostCommon(speeds) / GBPS_PER_GB_PER_S }),
+  };
+}
+
+function networkOf({ nicKind, scaleOutGbPerS }: PlanIsland): string {
+  const speed = scaleOutGbPerS === undefined ? '' : ` of ${scaleOutGbPerS * GBPS_PER_GB_PER_S} Gb/s`;
+  return `${nicKind ?? 'a usual network'}${speed}`;
+}
+
+function presetOf(gpuType: string): string | undefined {
+  try {
+    return gpuOf(gpuType).name;
+  } catch {
+    return undefined;
+  }
+}
+
+function gpusOf(nodes: readonly FabricNode[]): number {
+  return nodes.reduce((sum, node) => sum + node.gpus, 0);
+}
+
+function groupsOf(
+  nodes: readonly FabricNode[],
+  nameOf: (node: FabricNode) => string,
+): ReadonlyMap<string, readonly FabricNode[]> {
+  return Map.groupBy(nodes, nameOf);
+}
+
+/** The group with most GPUs; of equal ones the first by name. */
+function largestGroup(
+  nodes: readonly FabricNode[],
+  nameOf: (node: FabricNode) => string,
+): readonly [string, readonly FabricNode[]] {
+  const groups = [...groupsOf(nodes, nameOf)].sort(
+    ([a, nodesOfA], [b, nodesOfB]) => gpusOf(nodesOfB) - gpusOf(nodesOfA) || (a < b ? -1 : 1),
+  );
+  return groups[0] ?? ['', []];
+}
+
+/** Of equally common ones the largest. */
+function mostCommon(values: readonly number[]): number {
+  const counts = new Map<number, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const [best] = [...counts].sort(([a, timesA], [b, timesB]) => timesB - timesA || b - a);
+  return best?.[0] ?? 1;
+}

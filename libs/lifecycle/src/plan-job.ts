@@ -1,0 +1,205 @@
+import {
+  DEFAULT_MICRO_BATCH_SIZE,
+  effectiveSpec,
+  type EffectiveSpec,
+  isSameLayout,
+  type JobPlan,
+  type TrainingJobSpec,
+} from '@coxswain/api-types';
+import { isDomainError } from '@coxswain/domain-error';
+import { degreesOf, engineRefusal, type PlannerView, plannerView } from '@coxswain/engines';
+import { type Fabric, placeGang } from '@coxswain/fabric';
+import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
+import {
+  plan,
+  type Plan,
+  type PlanAnswer,
+  PLANNER_VERSION,
+  type PlanCluster,
+  type PlanRequestInput,
+  predict,
+  type Prediction,
+} from '@coxswain/planner';
+import { GIB_BYTES, SECOND_MS } from '@coxswain/units';
+import { layoutRefusal } from './layout-refusal.ts';
+import { planCluster } from './plan-cluster.ts';
+
+/** What a job is planned on. */
+export interface PlanningFacts {
+  readonly fabric: Fabric;
+  /** The same job's refusal, if it was refused before: given again where the fabric is as it was. */
+  readonly refused: JobPlan | undefined;
+  readonly now: Date;
+}
+
+/** How many layouts the planner is asked for: those that the engine or the fabric cannot do fall out. */
+const CONSIDERED = 50;
+const MAX_RUNNERS_UP = 3;
+
+/**
+ * The layout that the planner chooses for the job, or what it expects of the one that the user wrote. Pure. Undefined where nothing can be
+ * said: the cluster has no GPU as yet, the engine would refuse the job anyway, or too little of job or GPUs is known to predict a user's layout.
+ */
+export function planJob(spec: TrainingJobSpec, facts: PlanningFacts): JobPlan | undefined {
+  const view = plannerView(spec);
+  if (view === undefined || engineRefusal(spec) !== undefined) return undefined;
+  const gpus = spec.layout === undefined ? (spec.gpus ?? 0) : worldSize(spec.layout);
+  const known = planCluster(facts.fabric, { gpus, gpusPerNode: spec.resources.gpusPerNode });
+  if (known === undefined) return undefined;
+  const isAsBefore = facts.refused?.fabric === known.description && facts.refused.plannerVersion === PLANNER_VERSION;
+  if (isAsBefore) return facts.refused;
+  const about = {
+    gpus,
+    fabric: known.description,
+    plannerVersion: PLANNER_VERSION,
+    plannedAt: facts.now.toISOString(),
+  };
+  if (spec.layout === undefined) {
+    const chosen = 'problem' in known ? known.problem : choose(spec, { view, cluster: known.cluster, facts });
+    return { chosenBy: 'Planner', ...about, ...(typeof chosen === 'string' ? { refusal: chosen } : chosen) };
+  }
+  const effective = effectiveSpec(spec, undefined);
+  if ('problem' in known || effective === undefined || layoutRefusal(effective) !== undefined) return undefined;
+  const expected = predicted(effective, requestOf(view, known.cluster));
+  return expected === undefined ? undefined : { chosenBy: 'User', ...about, ...expected };
+}
+
+type Chosen = Pick<
+  JobPlan,
+  | 'layout'
+  | 'microBatchSize'
+  | 'predictedStepMs'
+  | 'predictedPeakBytes'
+  | 'gpuType'
+  | 'verdict'
+  | 'runnersUp'
+  | 'errorStatement'
+>;
+
+/** The fastest layout on exactly that many GPUs that engine and fabric can do; a sentence where there is none. */
+function choose(
+  spec: TrainingJobSpec,
+  on: { readonly view: PlannerView; readonly cluster: PlanCluster; readonly facts: PlanningFacts },
+): Chosen | string {
+  const request = requestOf(on.view, on.cluster);
+  const answer = unlessRefused(() => plan(request));
+  if (typeof answer === 'string') return `The planner refuses the job: ${answer}`.slice(0, MAX_REFUSAL);
+  const able = answer.plans.filter((one) => one.gpus === request.cluster.gpus && isRunnable(spec, one));
+  const placed = able.map((one) => ({ one, obstacle: placementObstacle(spec, one, on.facts.fabric) }));
+  const [best, ...others] = placed.flatMap(({ one, obstacle }) => (obstacle === undefined ? [one] : []));
+  if (best === undefined) {
+    const obstacle = placed.find((candidate) => candidate.obstacle !== undefined)?.obstacle;
+    return obstacle ?? whyNothingFits(request.cluster, answer);
+  }
+  return {
+    layout: degreesOf(best.layout),
+    microBatchSize: best.microBatchSize,
+    ...figuresOf(best.prediction, request.cluster),
+    ...(others.length === 0 ? {} : { runnersUp: others.slice(0, MAX_RUNNERS_UP).map(toRunnerUp) }),
+  };
+}
+
+/** What is expected of the user's layout; undefined where the models do not cover it. */
+function predicted(spec: EffectiveSpec, request: PlanRequestInput): Chosen | undefined {
+  const microBatchSize = spec.training?.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE;
+  const { layout } = spec;
+  const prediction = unlessRefused(() => predictionOf(layout, microBatchSize, request));
+  if (prediction === undefined || typeof prediction === 'string') return undefined;
+  return { layout, microBatchSize, ...figuresOf(prediction, request.cluster) };
+}
+
+/** Degrees alone leave the rest to the engine, whose ways the request pins; whatever else a layout says is taken as it stands. */
+function predictionOf(
+  layout: ParallelLayout,
+  microBatchSize: number,
+  request: PlanRequestInput,
+): Prediction | undefined {
+  if (!isSameLayout(layout, degreesOf(layout))) return predict(request, { layout, microBatchSize });
+  const degrees = {
+    tensor: layout.tensorParallelDegree,
+    pipeline: layout.pipelineParallelDegree,
+    data: layout.dataParallelDegree,
+  };
+  const { best, closest } = plan({ ...request, top: 1, pinned: { ...request.pinned, ...degrees, microBatchSize } });
+  return (best ?? closest?.plan)?.prediction;
+}
+
+/** A job must not stand still because the planner has no words for it: what it refuses is told. */
+function unlessRefused<T>(ask: () => T): T | string {
+  try {
+    return ask();
+  } catch (error) {
+    if (isDomainError(error)) return error.message;
+    throw error;
+  }
+}
+
+function requestOf(view: PlannerView, cluster: PlanCluster): PlanRequestInput {
+  return { ...view, cluster, objective: 'time', top: CONSIDERED };
+}
+
+/** Whether layout rules and engine take the layout as it would be told to the engine. */
+function isRunnable(spec: TrainingJobSpec, { layout, microBatchSize }: Plan): boolean {
+  const { gpus: _asked, ...rest } = spec;
+  const training = spec.training === undefined ? undefined : { ...spec.training, microBatchSize };
+  const planned: EffectiveSpec = { ...rest, training, layout: degreesOf(layout) };
+  return (
+    worldSize(planned.layout) === worldSize(layout) &&
+    layoutRefusal(planned) === undefined &&
+    engineRefusal(planned) === undefined
+  );
+}
+
+/** Why not even an empty cluster of this fabric can hold the gang; undefined when it can, or is only too small as yet. */
+function placementObstacle(spec: TrainingJobSpec, { layout }: Plan, fabric: Fabric): string | undefined {
+  const { gpusPerNode } = spec.resources;
+  const request = { layout: degreesOf(layout), ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
+  const outcome = placeGang(request, { fabric, usedGpus: new Map() });
+  return outcome.kind === 'unsatisfiable' ? outcome.message : undefined;
+}
+
+function whyNothingFits(cluster: PlanRequestInput['cluster'], answer: PlanAnswer): string {
+  const { closest } = answer;
+  const [rule] = answer.ruledOut;
+  const reason =
+    closest !== undefined
+      ? `the closest, ${formatLayout(closest.plan.layout)}, needs ${closest.exceedsGib.toFixed(1)} GiB more per GPU than there is`
+      : (rule?.example ?? 'no combination of degrees divides the model and the batch');
+  const relax = closest?.relax[0];
+  return `No layout on ${cluster.gpus} ${cluster.gpu} can train this: ${reason}.${relax === undefined ? '' : ` ${relax}`}`.slice(
+    0,
+    MAX_REFUSAL,
+  );
+}
+
+const MAX_REFUSAL = 2048;
+
+function toRunnerUp({ layout, microBatchSize, prediction }: Plan): NonNullable<JobPlan['runnersUp']>[number] {
+  return {
+    layout: formatLayout(degreesOf(layout)),
+    microBatchSize,
+    predictedStepMs: toMs(prediction.stepTimeS),
+    predictedPeakBytes: toBytes(prediction.peakGib),
+  };
+}
+
+function figuresOf(prediction: Prediction, cluster: PlanRequestInput['cluster']): Chosen {
+  const { basis, medianAbsPct, p90AbsPct, n } = prediction.error;
+  const statement = `Such predictions were off by ${medianAbsPct.toFixed(1)} % (median) and ${p90AbsPct.toFixed(1)} % (9 of 10) on ${n} measurements: ${basis}`;
+  return {
+    predictedStepMs: toMs(prediction.stepTimeS),
+    predictedPeakBytes: toBytes(prediction.peakGib),
+    gpuType: cluster.gpu,
+    verdict: prediction.verdict,
+    errorStatement: statement.slice(0, 1024),
+  };
+}
+
+/** Four significant digits: more would claim an exactness that no prediction has. */
+function toMs(timeS: number): number {
+  return Number((timeS * SECOND_MS).toPrecision(4));
+}
+
+function toBytes(gib: number): number {
+  return Math.round(gib * GIB_BYTES);
+}
