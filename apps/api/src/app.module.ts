@@ -27,6 +27,7 @@ import {
   METRICS,
   OPEN_STREAMS,
   PAGE_TOKENS,
+  PLANNING,
   READINESS,
   type WallClock,
 } from './infrastructure/tokens.ts';
@@ -38,6 +39,9 @@ import { JobsController } from './jobs/jobs.controller.ts';
 import { JobsService } from './jobs/jobs.service.ts';
 import { LayoutsController } from './layouts/layouts.controller.ts';
 import { LayoutsService } from './layouts/layouts.service.ts';
+import { PlansController } from './plans/plans.controller.ts';
+import { PlansService } from './plans/plans.service.ts';
+import type { PlanningThread } from './plans/planning-thread.ts';
 import { ApiTokensService } from './projects/api-tokens.service.ts';
 import { ProjectsController } from './projects/projects.controller.ts';
 import { ProjectsService } from './projects/projects.service.ts';
@@ -55,6 +59,7 @@ export interface Infrastructure {
   readonly readiness: Readiness;
   readonly liveJobs: LiveJobs;
   readonly openStreams: OpenStreams;
+  readonly planning: PlanningThread;
 }
 
 /** Every controller; the OpenAPI document and the test of authentication read this list. */
@@ -65,6 +70,7 @@ export const CONTROLLERS: readonly Type[] = [
   JobHistoryController,
   JobStreamsController,
   LayoutsController,
+  PlansController,
   GraphqlController,
   HealthController,
 ];
@@ -78,6 +84,7 @@ const SERVICES: readonly Type[] = [
   JobLogsService,
   EventStreamService,
   LayoutsService,
+  PlansService,
   GraphqlEngine,
 ];
 
@@ -96,6 +103,7 @@ export class AppModule {
       [READINESS, infrastructure.readiness],
       [LIVE_JOBS, infrastructure.liveJobs],
       [OPEN_STREAMS, infrastructure.openStreams],
+      [PLANNING, infrastructure.planning],
     ] as const;
     return {
       module: AppModule,

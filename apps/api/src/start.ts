@@ -15,6 +15,7 @@ import type { WallClock } from './infrastructure/tokens.ts';
 import { ApplyQueue } from './outbox/apply-queue.ts';
 import { ClusterWriter } from './outbox/cluster-writer.ts';
 import { LeaderDuties } from './projection/leader-duties.ts';
+import { PlanningThread } from './plans/planning-thread.ts';
 import { Projector } from './projection/projector.ts';
 import { SeriesStore } from './series/series-store.ts';
 import { seriesMetrics, SeriesSubscriber } from './series/series-subscriber.ts';
@@ -61,6 +62,7 @@ export async function startApi(config: Config, options: StartOptions): Promise<R
     close: async () => {
       infrastructure.readiness.stop();
       infrastructure.openStreams.close();
+      await infrastructure.planning.close();
       await Promise.all([app.close(), ...parts.map((part) => part.close())]);
       await infrastructure.liveJobs.close();
       await infrastructure.kube.close();
@@ -78,7 +80,7 @@ function startMirroring(infrastructure: Infrastructure): Part {
     const projecting = new Projector({ database, cluster, kube, logger });
     projector = projecting;
     const store = new SeriesStore(database, cluster);
-    const subscriber = new SeriesSubscriber({ operator: config.operator, store, kube, logger, metrics: counters });
+    const subscriber = new SeriesSubscriber({ operator: config.operator, store, logger, metrics: counters });
     return [(signal) => projecting.run(signal), (signal) => subscriber.run(signal)];
   });
   readiness.add({
@@ -141,6 +143,7 @@ async function buildInfrastructure(config: Config, options: StartOptions): Promi
     readiness,
     liveJobs: new LiveJobs(database.url),
     openStreams: new OpenStreams(),
+    planning: new PlanningThread(),
   };
 }
 

@@ -12,11 +12,13 @@ export const ACTIONS = [
   'job.write',
   'layout.read',
   'layout.write',
+  'plan.read',
+  'plan.write',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
-const READ: readonly Action[] = ['project.read', 'job.read', 'layout.read'];
-const WORK: readonly Action[] = [...READ, 'job.write', 'layout.write'];
+const READ: readonly Action[] = ['project.read', 'job.read', 'layout.read', 'plan.read'];
+const WORK: readonly Action[] = [...READ, 'job.write', 'layout.write', 'plan.write'];
 
 /** What each role may do inside its project; a cluster administrator may do everything in every project. */
 export const ROLE_ACTIONS: Readonly<Record<WhoAmI['role'], readonly Action[]>> = {

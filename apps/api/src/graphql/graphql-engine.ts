@@ -12,6 +12,7 @@ import { JobHistoryService } from '../jobs/job-history.service.ts';
 import { JobsService } from '../jobs/jobs.service.ts';
 import { LayoutsService } from '../layouts/layouts.service.ts';
 import { ApiTokensService } from '../projects/api-tokens.service.ts';
+import { PlansService } from '../plans/plans.service.ts';
 import { ProjectsService } from '../projects/projects.service.ts';
 import { toGraphqlErrors } from './graphql-errors.ts';
 import type { GraphqlRequest } from './graphql-request.ts';
@@ -46,9 +47,10 @@ export class GraphqlEngine {
     @Inject(JobsService) jobs: JobsService,
     @Inject(JobHistoryService) history: JobHistoryService,
     @Inject(LayoutsService) layouts: LayoutsService,
+    @Inject(PlansService) plans: PlansService,
     @Inject(LOGGER) logger: Logger,
   ) {
-    this.#services = { projects, tokens, jobs, history, layouts };
+    this.#services = { projects, tokens, jobs, history, layouts, plans };
     this.#logger = logger;
   }
 

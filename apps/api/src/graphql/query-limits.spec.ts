@@ -19,7 +19,7 @@ describe('a document', () => {
   });
 
   it.each([
-    ['a field too many', `{ a { ${times(MAX_FIELDS, () => 'b')} } }`, 'has 501 fields; at most 500'],
+    ['a field too many', `{ a { ${times(MAX_FIELDS, () => 'b')} } }`, 'has 1001 fields; at most 1000'],
     ['a root field too many', `{ ${times(MAX_ROOT_FIELDS + 1, () => 'a')} }`, 'has 11 fields at its root; at most 10'],
     [
       'root fields in several operations',

@@ -1,4 +1,5 @@
 import { ApiTokenCreate, JobCreate, JobResume, LayoutCreate, ProjectCreate } from '@coxswain/api-types';
+import { PlanRequest } from '@coxswain/planner/types';
 import { GraphQLError, Kind, type ValueNode } from 'graphql';
 import { whoAmI } from '../auth/whoami.controller.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -8,6 +9,8 @@ import type { JobHistoryService } from '../jobs/job-history.service.ts';
 import { EventsQuery, JobsQuery, StepsQuery } from '../jobs/job-queries.ts';
 import type { JobAddress, JobsService } from '../jobs/jobs.service.ts';
 import type { LayoutsService } from '../layouts/layouts.service.ts';
+import { PlanScopeQuery, PlansQuery } from '../plans/plan-queries.ts';
+import type { PlansService } from '../plans/plans.service.ts';
 import type { ApiTokensService } from '../projects/api-tokens.service.ts';
 import type { ProjectsService } from '../projects/projects.service.ts';
 import type { ItemBudget } from './query-limits.ts';
@@ -19,6 +22,7 @@ export interface GraphqlServices {
   readonly jobs: JobsService;
   readonly history: JobHistoryService;
   readonly layouts: LayoutsService;
+  readonly plans: PlansService;
 }
 
 /** Made anew for every request. */
@@ -46,7 +50,7 @@ export function createResolvers(services: GraphqlServices): Readonly<Record<stri
   return { SafeInt, Query: queries(services), Mutation: mutations(services) };
 }
 
-function queries({ projects, jobs, history, layouts }: GraphqlServices): Readonly<Record<string, unknown>> {
+function queries({ projects, jobs, history, layouts, plans }: GraphqlServices): Readonly<Record<string, unknown>> {
   return {
     whoAmI: resolver((_root, _args, { principal }) => whoAmI(principal)),
     projects: resolver(async (_root, _args, { principal, budget }) => budget.spend(await projects.list(principal))),
@@ -63,6 +67,13 @@ function queries({ projects, jobs, history, layouts }: GraphqlServices): Readonl
     layouts: resolver<InProject>(async (_root, { project }, { principal, budget }) =>
       budget.spend(await layouts.list(principal, project)),
     ),
+    plan: resolver<{ id: string }>((_root, { id }, { principal }) => plans.get(principal, id)),
+    plans: resolver(async (_root, query, { principal, budget }) =>
+      budget.spend(await plans.list(principal, parse(PlansQuery, present(query)))),
+    ),
+    planAccuracy: resolver(async (_root, query, { principal, budget }) =>
+      budget.spend(await plans.accuracy(principal, parse(PlanScopeQuery, present(query)).project)),
+    ),
     events: resolver<OfJob>(async (_root, { project, jobId, ...query }, { principal, budget }) => {
       const { after } = parse(EventsQuery, present(query));
       return budget.spend(await history.events(principal, { project, jobId }, after));
@@ -76,7 +87,7 @@ function queries({ projects, jobs, history, layouts }: GraphqlServices): Readonl
   };
 }
 
-function mutations({ projects, tokens, jobs, layouts }: GraphqlServices): Readonly<Record<string, unknown>> {
+function mutations({ projects, tokens, jobs, layouts, plans }: GraphqlServices): Readonly<Record<string, unknown>> {
   return {
     createProject: resolver<{ input: unknown }>((_root, { input }, { principal }) =>
       projects.create(principal, parse(ProjectCreate, present(input))),
@@ -102,6 +113,14 @@ function mutations({ projects, tokens, jobs, layouts }: GraphqlServices): Readon
     ),
     createLayout: resolver<InProject & { input: unknown }>((_root, { project, input }, { principal }) =>
       layouts.create(principal, project, parse(LayoutCreate, present(input))),
+    ),
+    createPlan: resolver<{ input: unknown; project?: string | null; idempotencyKey?: string | null }>(
+      (_root, { input, idempotencyKey, ...scope }, { principal }) =>
+        plans.create(principal, {
+          ...parse(PlanScopeQuery, present(scope)),
+          request: parse(PlanRequest, present(input)),
+          key: idempotencyKeyOf(idempotencyKey ?? undefined),
+        }),
     ),
   };
 }

@@ -1,5 +1,5 @@
 import type { SeriesFrame } from '@coxswain/api-types';
-import { type Database, storableJson } from '@coxswain/persistence';
+import { type Database, type Sql, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { JOB_CHANNEL } from '../outbox/outbox.ts';
 
@@ -52,6 +52,7 @@ export class SeriesStore {
               OR (steps.grad_norm IS NULL AND excluded.grad_norm IS NOT NULL) OR excluded.step_time_ms > steps.step_time_ms`,
         [this.#cluster.id, storableJson(steps)],
       );
+      await this.#measure(sql, frames);
       await sql.query(
         `INSERT INTO rank_steps (cluster_id, job_uid, rank, epoch, step, step_time_ms, timings_ms, at)
          SELECT $1, r.* FROM jsonb_to_recordset($2::jsonb) AS r (
@@ -70,7 +71,34 @@ export class SeriesStore {
       ]);
     });
   }
+
+  /** Brings the median step time of the attempts that reported up to date; it is compared with what was predicted. */
+  async #measure(sql: Sql, frames: readonly StepFrame[]): Promise<void> {
+    const reported = new Map(frames.map(({ jobUid, epoch }) => [`${jobUid}/${epoch}`, { jobUid, epoch }]));
+    await sql.query(
+      `INSERT INTO measured_step_times (cluster_id, job_uid, epoch, median_step_ms, steps)
+       SELECT $1, a."jobUid", a.epoch, m.median_step_ms, m.steps
+         FROM jsonb_to_recordset($2::jsonb) AS a ("jobUid" text, epoch integer)
+        CROSS JOIN LATERAL (
+          SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY newest.step_time_ms) AS median_step_ms, count(*) AS steps
+            FROM (SELECT s.step_time_ms FROM steps s
+                   WHERE s.cluster_id = $1 AND s.job_uid = a."jobUid" AND s.epoch = a.epoch
+                     AND s.step >= $3 + (SELECT min(f.step) FROM steps f
+                                          WHERE f.cluster_id = $1 AND f.job_uid = a."jobUid" AND f.epoch = a.epoch)
+                   ORDER BY s.step DESC LIMIT $4) AS newest
+        ) AS m
+        WHERE m.steps > 0
+       ON CONFLICT (cluster_id, job_uid, epoch) DO UPDATE
+         SET median_step_ms = excluded.median_step_ms, steps = excluded.steps, measured_at = now()`,
+      [this.#cluster.id, storableJson([...reported.values()]), WARM_UP_STEPS, MEASURED_STEPS],
+    );
+  }
 }
+
+/** Steps at the beginning of an epoch that are slower than the rest: memory is allocated, kernels are chosen, files are read first. */
+const WARM_UP_STEPS = 3;
+/** The newest steps say what an attempt does now; older ones would only make the median slower to compute. */
+const MEASURED_STEPS = 1_000;
 
 type StepValues = Pick<
   StepFrame,

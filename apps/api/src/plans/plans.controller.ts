@@ -1,0 +1,50 @@
+import { PlanAccuracy, PlanList, StoredPlan } from '@coxswain/api-types';
+import { PlanRequest } from '@coxswain/planner/types';
+import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { Caller } from '../auth/auth.guard.ts';
+import type { Principal } from '../auth/principal.ts';
+import { IdempotencyKey } from '../http/idempotency-key.ts';
+import { Answers } from '../http/openapi.ts';
+import { PlanScopeQuery, PlansQuery } from './plan-queries.ts';
+import { PlansService } from './plans.service.ts';
+
+@Controller('v1/plans')
+export class PlansController {
+  readonly #plans: PlansService;
+
+  constructor(@Inject(PlansService) plans: PlansService) {
+    this.#plans = plans;
+  }
+
+  @Post()
+  @Answers({ status: 201, schema: StoredPlan, summary: 'Ask what if; nothing runs. The answer is kept' })
+  create(
+    @Caller() caller: Principal,
+    @Query({ schema: PlanScopeQuery }) { project }: PlanScopeQuery,
+    @Body({ schema: PlanRequest }) request: PlanRequest,
+    @IdempotencyKey() key: string | undefined,
+  ): Promise<StoredPlan> {
+    return this.#plans.create(caller, { project, request, key });
+  }
+
+  @Get()
+  @Answers({ status: 200, schema: PlanList, summary: 'Plans that were asked for, newest first' })
+  list(@Caller() caller: Principal, @Query({ schema: PlansQuery }) query: PlansQuery): Promise<PlanList> {
+    return this.#plans.list(caller, query);
+  }
+
+  @Get('accuracy')
+  @Answers({ status: 200, schema: PlanAccuracy, summary: 'Predicted against measured step times of past jobs' })
+  accuracy(
+    @Caller() caller: Principal,
+    @Query({ schema: PlanScopeQuery }) { project }: PlanScopeQuery,
+  ): Promise<PlanAccuracy> {
+    return this.#plans.accuracy(caller, project);
+  }
+
+  @Get(':planId')
+  @Answers({ status: 200, schema: StoredPlan, summary: 'One plan with its whole answer' })
+  get(@Caller() caller: Principal, @Param('planId') planId: string): Promise<StoredPlan> {
+    return this.#plans.get(caller, planId);
+  }
+}
