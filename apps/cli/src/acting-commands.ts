@@ -1,17 +1,27 @@
-import type { Job } from '@coxswain/api-types';
-import type { ParallelLayout } from '@coxswain/layout';
+import type { Job, JobResume } from '@coxswain/api-types';
+import { ParallelLayout } from '@coxswain/layout';
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
+import { CliError } from './cli-error.ts';
 import { readJobFile } from './job-file.ts';
 import { jobDetails } from './output.ts';
 import type { Session } from './session.ts';
 import { watchJob } from './watch.ts';
 import { wholeNumber } from './whole-number.ts';
 
+interface SubmitOptions {
+  readonly file: string;
+  readonly name?: string;
+  readonly gpus?: number;
+  readonly idempotencyKey?: string;
+  readonly watch?: true;
+}
+
 interface ResumeOptions {
   readonly tensorParallel?: number;
   readonly pipelineParallel?: number;
   readonly dataParallel?: number;
+  readonly gpus?: number;
 }
 
 /** Commands that ask for something: submit, suspend, resume, cancel, delete. */
@@ -23,11 +33,12 @@ export function addActingCommands(program: Command, session: Session): void {
     .description('submit a job from a YAML or JSON file')
     .requiredOption('-f, --file <file>', 'TrainingJob manifest or {name, spec}; - reads standard input')
     .option('--name <name>', 'name to use instead of the one in the file')
+    .option('--gpus <count>', 'have the planner choose a layout for this many GPUs', wholeNumber)
     .option('--idempotency-key <key>', 'the same key twice makes one job (default: a fresh one)')
     .option('-w, --watch', 'follow the job until it ends')
     .addHelpText('after', '\nExample:\n  coxswain submit -f examples/jobs/tiny-gpt.yaml --watch')
-    .action(async (options: { file: string; name?: string; idempotencyKey?: string; watch?: true }) => {
-      const body = readJobFile(options.file, options.name === undefined ? {} : { name: options.name });
+    .action(async (options: SubmitOptions) => {
+      const body = readJobFile(options.file, { name: options.name, gpus: options.gpus });
       const project = await session.open();
       const job = await project.api.createJob(project.project, body, options.idempotencyKey ?? randomUUID());
       if (options.watch === undefined) return showJob(job);
@@ -57,10 +68,11 @@ export function addActingCommands(program: Command, session: Session): void {
     .option('--tensor-parallel <ways>', 'tensor parallel degree', wholeNumber)
     .option('--pipeline-parallel <ways>', 'pipeline parallel degree', wholeNumber)
     .option('--data-parallel <ways>', 'data parallel degree', wholeNumber)
+    .option('--gpus <count>', 'have the planner choose a layout for this many GPUs', wholeNumber)
     .action(async (name: string, options: ResumeOptions) => {
       const project = await session.open();
       const { job, at } = await project.find(name);
-      showJob(await project.api.resume(at, changedLayout(job.spec.layout, options)));
+      showJob(await project.api.resume(at, resumeRequest(job, options)));
     });
 
   program
@@ -74,12 +86,21 @@ export function addActingCommands(program: Command, session: Session): void {
     });
 }
 
-/** The layout with the degrees that were named; undefined when none was. */
-function changedLayout(layout: ParallelLayout, options: ResumeOptions): ParallelLayout | undefined {
-  if (Object.keys(options).length === 0) return undefined;
+/** What the options ask for: the job's layout with the degrees that were named, or a number of GPUs; nothing when none was named. */
+function resumeRequest(job: Job, { gpus, ...degrees }: ResumeOptions): JobResume {
+  const isLayout = Object.keys(degrees).length > 0;
+  if (gpus !== undefined && isLayout) {
+    throw new CliError('Give --gpus or degrees, not both: with --gpus the planner chooses the layout.');
+  }
+  if (gpus !== undefined) return { gpus };
+  if (!isLayout) return {};
+  const layout = job.layout ?? ParallelLayout.parse({});
   return {
-    tensorParallelDegree: options.tensorParallel ?? layout.tensorParallelDegree,
-    pipelineParallelDegree: options.pipelineParallel ?? layout.pipelineParallelDegree,
-    dataParallelDegree: options.dataParallel ?? layout.dataParallelDegree,
+    layout: {
+      ...layout,
+      tensorParallelDegree: degrees.tensorParallel ?? layout.tensorParallelDegree,
+      pipelineParallelDegree: degrees.pipelineParallel ?? layout.pipelineParallelDegree,
+      dataParallelDegree: degrees.dataParallel ?? layout.dataParallelDegree,
+    },
   };
 }

@@ -1,5 +1,15 @@
 import { startFakeApi, type FakeAnswer, type FakeApi } from '@coxswain/api-client/testing';
-import { aCheckpointRecord, aJob, aJobEvent, aJobSpec, anAttempt, aStepPoint } from '@coxswain/api-types/testing';
+import type { Job } from '@coxswain/api-types';
+import {
+  aCheckpointRecord,
+  aJob,
+  aJobEvent,
+  aJobSpec,
+  anAttempt,
+  aPlannedJobSpec,
+  aStepPoint,
+} from '@coxswain/api-types/testing';
+import { aLayout } from '@coxswain/layout/testing';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -92,6 +102,62 @@ function aManifest(overrides: object = {}): string {
   });
 }
 
+const FIGURES = { n: 1, medianAbsPct: 10, p90AbsPct: 10, biasPct: 10, within10: 100, within20: 100 };
+const AN_ACCURACY = {
+  overall: FIGURES,
+  groups: [{ engine: 'reference', gpuType: 'simulated', ...FIGURES }],
+  items: [
+    {
+      jobId: aJob().id,
+      project: 'research',
+      name: 'tiny-gpt',
+      engine: 'reference',
+      gpuType: 'simulated',
+      gpus: 4,
+      epoch: 1,
+      layout: aLayout({ dataParallelDegree: 4 }),
+      microBatchSize: 2,
+      predictedMs: 110,
+      measuredMs: 100,
+      measuredSteps: 7,
+      errorPct: 10,
+      plannerVersion: '1',
+      startedAt: '2026-01-01T00:00:00Z',
+    },
+  ],
+};
+const A_PLAN_SUMMARY = {
+  id: aJob().id,
+  project: 'research',
+  model: 'llama',
+  gpu: 'h100',
+  gpus: 64,
+  layout: aLayout({ tensorParallelDegree: 8, dataParallelDegree: 8 }),
+  predictedStepMs: 1234,
+  plannerVersion: '1',
+  createdAt: '2026-01-01T00:00:00Z',
+};
+
+/** A job whose layout the planner chose, with a measured attempt. */
+function aPlannedJob(): Job {
+  const layout = aLayout({ tensorParallelDegree: 2, dataParallelDegree: 2 });
+  const runnersUp = [{ layout: 'dp4', microBatchSize: 1, predictedStepMs: 120, predictedPeakBytes: 2048 }];
+  return {
+    ...aJob({ layout }),
+    spec: aPlannedJobSpec(),
+    plan: {
+      chosenBy: 'Planner',
+      gpus: 4,
+      fabric: '8 GPUs',
+      layout,
+      runnersUp,
+      plannerVersion: '1',
+      plannedAt: aJob().createdAt,
+    },
+    stepTime: { epoch: 1, predictedMs: 110, measuredMs: 100, measuredSteps: 7, errorPct: 10 },
+  };
+}
+
 const sse = (event: string, data: unknown, id?: number): string =>
   `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 
@@ -150,6 +216,39 @@ describe('reading', () => {
       ['list'],
       { ...ME, [`GET ${JOBS}`]: { json: { items: [] } } },
       /No jobs\. `coxswain submit/,
+    ],
+    [
+      'get shows who chose the layout, and the predicted beside the measured step time',
+      ['get', 'tiny-gpt'],
+      { ...ME, [`GET ${JOBS}`]: { json: { items: [aPlannedJob()] } } },
+      /Layout: +tp2 x dp2 on 4 GPUs, chosen by the planner[\s\S]*Step time: +predicted 110 ms, measured 100 ms \(\+10\.0 %\) over 7 steps of epoch 1[\s\S]*Runners-up: +dp4 \(120 ms\)/,
+    ],
+    [
+      'get says that a layout is still to be chosen',
+      ['get', 'tiny-gpt'],
+      { ...ME, [`GET ${JOBS}`]: { json: { items: [{ ...aJob({ layout: null }), spec: aPlannedJobSpec() }] } } },
+      /Layout: +to be chosen by the planner for 4 GPUs/,
+    ],
+    [
+      'plans accuracy tells how predictions came true',
+      ['plans', 'accuracy'],
+      { ...ME, 'GET /v1/plans/accuracy?project=research': { json: AN_ACCURACY } },
+      /reference +simulated +1 +10\.0 % +10\.0 % +\+10\.0 %[\s\S]*tiny-gpt +1 +dp4 +110 ms +100 ms +\+10\.0 % +7/,
+    ],
+    [
+      'plans accuracy has something to say before anything was measured',
+      ['plans', 'accuracy'],
+      {
+        ...ME,
+        'GET /v1/plans/accuracy': { json: { overall: { ...FIGURES, n: 0 }, groups: [], items: [] } },
+      },
+      /^No job has been both predicted and measured yet\.\n$/,
+    ],
+    [
+      'plans list shows what was asked',
+      ['plans', 'list'],
+      { ...ME, 'GET /v1/plans': { json: { items: [A_PLAN_SUMMARY] } } },
+      /^MODEL +GPUS[\s\S]*llama +64 x h100 +tp8 x dp8 +1,230 ms +2026-01-01 00:00:00/,
     ],
     [
       'events are told in plain words',
@@ -247,6 +346,14 @@ describe('acting', () => {
     expect(fake?.requests.at(-1)?.body).toMatchObject({ name: 'another' });
   });
 
+  it('submit --gpus goes before the layout in the file', async () => {
+    const argv = ['submit', '-f', aFile('job.yaml', aManifest()), '--gpus', '8'];
+    await run(argv, { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } });
+    const { spec } = fake?.requests.at(-1)?.body as { spec: object };
+    expect(spec).toMatchObject({ gpus: 8 });
+    expect(spec).not.toHaveProperty('layout');
+  });
+
   it('submit makes up a key of its own each time', async () => {
     const routes = { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } };
     const file = aFile('job.yaml', aManifest());
@@ -266,6 +373,12 @@ describe('acting', () => {
       ['resume', 'tiny-gpt', '--tensor-parallel', '1', '--pipeline-parallel', '2'],
       `POST ${JOB}/resume`,
       { layout: { tensorParallelDegree: 1, pipelineParallelDegree: 2, dataParallelDegree: 2 } },
+    ],
+    [
+      'resume --gpus leaves the layout to the planner',
+      ['resume', 'tiny-gpt', '--gpus', '8'],
+      `POST ${JOB}/resume`,
+      { gpus: 8 },
     ],
   ])('%s asks the API and shows the job as it is then', async (_sentence, argv, route, want) => {
     const { code, out } = await run(argv, { ...FOUND, [route]: { json: aJob({ summary: 'Answered.' }) } });
@@ -462,8 +575,8 @@ describe('what goes wrong is said in a sentence', () => {
     ['has no name', aManifest({ metadata: {} }), /is not a valid job:[\s\S]*at name/],
     [
       'has a field that there is not',
-      aManifest({ spec: { ...aJobSpec(), gpus: 8 } }),
-      /Unrecognized key: "gpus"[\s\S]*at spec/,
+      aManifest({ spec: { ...aJobSpec(), gpuCount: 8 } }),
+      /Unrecognized key: "gpuCount"[\s\S]*at spec/,
     ],
     ['has a wrong type', aManifest({ spec: { ...aJobSpec(), suspend: 'yes' } }), /at spec\.suspend/],
   ])('a job file that %s, before anything is sent', async (_sentence, text, want) => {

@@ -1,6 +1,6 @@
-import type { Job, JobEvent } from '@coxswain/api-types';
-import { formatLayout, worldSize } from '@coxswain/layout';
-import { formatDuration } from '@coxswain/units';
+import { gpuCount, type Job, type JobEvent, type StepTime } from '@coxswain/api-types';
+import { formatLayout } from '@coxswain/layout';
+import { formatBytes, formatDuration } from '@coxswain/units';
 import { stringify } from 'yaml';
 
 export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
@@ -36,8 +36,8 @@ interface JobColumn {
 const JOB_COLUMNS: readonly JobColumn[] = [
   { title: 'NAME', worth: 9, cell: (job) => job.name },
   { title: 'STATE', worth: 8, cell: (job) => job.state },
-  { title: 'GPUS', worth: 5, cell: (job) => String(worldSize(job.spec.layout)) },
-  { title: 'LAYOUT', worth: 1, cell: (job) => formatLayout(job.spec.layout) },
+  { title: 'GPUS', worth: 5, cell: (job) => String(gpuCount(job.layout, job.spec.gpus)) },
+  { title: 'LAYOUT', worth: 1, cell: (job) => (job.layout === null ? '-' : formatLayout(job.layout)) },
   { title: 'STEP', worth: 6, cell: stepCell },
   { title: 'LOSS', worth: 4, cell: (job) => job.progress?.loss?.toFixed(4) ?? '-' },
   { title: 'EPOCH', worth: 2, cell: (job) => String(job.epoch) },
@@ -95,11 +95,12 @@ export function jobDetails(job: Job, now: Date): string {
     ['Name', `${job.name} (namespace ${job.namespace}, cluster ${job.cluster})`],
     ['Id', job.id],
     ['State', `${job.state}: ${job.summary}`],
-    ['Layout', `${formatLayout(job.spec.layout)} on ${worldSize(job.spec.layout)} GPUs`],
+    ['Layout', layoutLine(job)],
     ['Epoch', `${job.epoch}, ${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} restarts used`],
     ['Checkpoint', job.checkpoint === null ? 'none yet' : `step ${job.checkpoint.step} (${job.checkpoint.name})`],
   ];
   if (job.progress !== null) facts.push(['Progress', progressLine(job.progress)]);
+  facts.push(...planFacts(job));
   facts.push(['Created', `${formatDuration(now.getTime() - Date.parse(job.createdAt))} ago`]);
   const attempts = job.attempts.map((attempt) => [
     `  ${attempt.epoch}`,
@@ -114,6 +115,48 @@ export function jobDetails(job: Job, now: Date): string {
       ? []
       : ['', 'Attempts', columns([['  EPOCH', 'OUTCOME', 'REASON', 'STARTED', 'LAYOUT', 'MESSAGE'], ...attempts])];
   return [columns(facts.map(([name, value]) => [`${name}:`, value])), ...history, ...lastFailure(job)].join('\n');
+}
+
+function layoutLine(job: Job): string {
+  const gpus = `${gpuCount(job.layout, job.spec.gpus)} GPUs`;
+  if (job.layout === null) return `to be chosen by the planner for ${gpus}`;
+  return `${formatLayout(job.layout)} on ${gpus}${job.plan?.chosenBy === 'Planner' ? ', chosen by the planner' : ''}`;
+}
+
+/** What was predicted, what was measured, and what else the planner thought of. */
+function planFacts({ plan, stepTime }: Job): (readonly [string, string])[] {
+  const facts: (readonly [string, string])[] = [];
+  if (stepTime !== null) facts.push(['Step time', stepTimeLine(stepTime)]);
+  if (plan === null) return facts;
+  if (plan.predictedPeakBytes !== undefined) {
+    facts.push([
+      'Memory',
+      `${formatBytes(plan.predictedPeakBytes)} per GPU predicted (${plan.gpuType ?? 'unknown GPU'})`,
+    ]);
+  }
+  if (plan.runnersUp !== undefined) {
+    const others = plan.runnersUp.map((one) => `${one.layout} (${formatMs(one.predictedStepMs)})`);
+    facts.push(['Runners-up', others.join(', ')]);
+  }
+  return facts;
+}
+
+/** `predicted 118 ms, measured 124 ms (-4.8 %) over 57 steps of epoch 1` */
+export function stepTimeLine({ epoch, predictedMs, measuredMs, measuredSteps, errorPct }: StepTime): string {
+  const predicted = predictedMs === null ? 'not predicted' : `predicted ${formatMs(predictedMs)}`;
+  if (measuredMs === null) return `${predicted}, not measured yet`;
+  const error = errorPct === null ? '' : ` (${signed(errorPct)} %)`;
+  return `${predicted}, measured ${formatMs(measuredMs)}${error} over ${measuredSteps} steps of epoch ${epoch}`;
+}
+
+/** Three significant digits: `118 ms`, `1,240 ms`. */
+export function formatMs(durationMs: number): string {
+  return `${durationMs.toLocaleString('en-US', { maximumSignificantDigits: 3 })} ms`;
+}
+
+/** With its sign, as an error is told. */
+export function signed(value: number): string {
+  return `${value > 0 ? '+' : ''}${value.toFixed(1)}`;
 }
 
 /** The whole message of the newest attempt that failed; the table above has its first line only. */
