@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Link, Route, Switch } from 'wouter';
 import { JobPage } from './pages/job-page.tsx';
 import { JobsPage } from './pages/jobs-page.tsx';
+import { PlansPage } from './pages/plans-page.tsx';
 import { SignInPage } from './pages/sign-in-page.tsx';
 import { useSessionState } from './session.tsx';
 
@@ -15,6 +16,10 @@ export function App(): ReactNode {
         <Link href="/" className="brand">
           <img src="/favicon.svg" alt="" width="24" height="24" /> Coxswain
         </Link>
+        <nav className="pages">
+          <Link href="/">Jobs</Link>
+          <Link href="/predictions">Predictions</Link>
+        </nav>
         <span className="who">
           {session.me.name} · {session.me.role}
           <button type="button" className="quiet" onClick={session.signOut}>
@@ -26,6 +31,9 @@ export function App(): ReactNode {
         <Switch>
           <Route path="/">
             <JobsPage />
+          </Route>
+          <Route path="/predictions">
+            <PlansPage />
           </Route>
           <Route path="/projects/:project/jobs/:id">
             {({ project, id }) => <JobPage key={id} project={project} id={id} />}

@@ -1,6 +1,6 @@
-import type { Attempt, Job, JobEvent } from '@coxswain/api-types';
-import { formatLayout, worldSize } from '@coxswain/layout';
-import { formatDuration } from '@coxswain/units';
+import { gpuCount, type Attempt, type Job, type JobEvent, type JobPlan } from '@coxswain/api-types';
+import { formatLayout } from '@coxswain/layout';
+import { formatBytes, formatDuration } from '@coxswain/units';
 import { Fragment, useMemo, useState, type ReactNode } from 'react';
 import { CurvePlot } from '../components/curve-plot.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
@@ -10,6 +10,7 @@ import { columnsOf, epochStarts } from '../job/curve.ts';
 import { liveProgress, type LiveProgress } from '../job/live-progress.ts';
 import { useLiveJob } from '../job/use-live-job.ts';
 import { useSession } from '../session.tsx';
+import { formatMs, signedPercent } from '../step-time.ts';
 
 const formatLoss = (value: number): string => value.toFixed(3);
 const formatSpeed = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 4 });
@@ -57,6 +58,7 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
         </p>
       )}
       <Facts job={job} progress={liveProgress(job, curve)} />
+      {job.plan !== null && <PlanPanel plan={job.plan} />}
       <div className="plots">
         <CurvePlot title="Loss" data={loss} color="--curve-loss" format={formatLoss} marks={marks} />
         <CurvePlot title="Tokens/s" data={speed} color="--curve-speed" fromZero format={formatSpeed} marks={marks} />
@@ -151,7 +153,8 @@ function Facts({ job, progress }: FactsProps): ReactNode {
     ['Loss', shown(progress?.loss, (loss) => loss.toFixed(4))],
     ['Tokens/s', shown(progress?.tokensPerSecond, formatSpeed)],
     ['Left', shown(progress?.etaSeconds, (seconds) => formatDuration(seconds * 1000))],
-    ['Layout', `${formatLayout(job.spec.layout)} on ${counted(worldSize(job.spec.layout))} GPUs`],
+    ['Layout', layoutOf(job)],
+    ['Step time', <StepTimes key="step-time" stepTime={job.stepTime} />],
     ['Epoch', job.epoch],
     [
       'Restarts',
@@ -171,6 +174,59 @@ function Facts({ job, progress }: FactsProps): ReactNode {
         ))}
       </dl>
     </div>
+  );
+}
+
+function layoutOf({ layout, spec, plan }: Job): string {
+  const gpus = `${counted(gpuCount(layout, spec.gpus))} GPUs`;
+  if (layout === null) return `to be planned for ${gpus}`;
+  return `${formatLayout(layout)} on ${gpus}${plan?.chosenBy === 'Planner' ? ', chosen by the planner' : ''}`;
+}
+
+const VERDICT_WORDS: Readonly<Record<NonNullable<JobPlan['verdict']>, string>> = {
+  fits: 'fits',
+  tight: 'is tight',
+  doesNotFit: 'does not fit',
+};
+
+/** What the planner said before the job started; nothing where it could say nothing. */
+function PlanPanel({ plan }: { readonly plan: JobPlan }): ReactNode {
+  if (plan.layout === undefined || plan.predictedStepMs === undefined) return null;
+  const memory =
+    plan.predictedPeakBytes === undefined || plan.verdict === undefined
+      ? ''
+      : `, ${formatBytes(plan.predictedPeakBytes)} per GPU, which ${VERDICT_WORDS[plan.verdict]}`;
+  const layout = `${formatLayout(plan.layout)}, micro-batch ${plan.microBatchSize ?? 1}`;
+  return (
+    <section className="panel" data-testid="plan">
+      <h2>{plan.chosenBy === 'Planner' ? 'Chosen by the planner' : 'Predicted by the planner'}</h2>
+      <p>
+        {layout}: {formatMs(plan.predictedStepMs)} per step{memory}.
+        {plan.errorStatement !== undefined && <small> {plan.errorStatement}</small>}
+      </p>
+      {plan.runnersUp !== undefined && (
+        <p className="hint">
+          Next best:{' '}
+          {plan.runnersUp
+            .map((one) => `${one.layout}, micro-batch ${one.microBatchSize} (${formatMs(one.predictedStepMs)})`)
+            .join('; ')}
+        </p>
+      )}
+      <p className="hint">Planned for {plan.fabric}.</p>
+    </section>
+  );
+}
+
+/** Measured, with the prediction and its error beneath. */
+function StepTimes({ stepTime }: { readonly stepTime: Job['stepTime'] }): ReactNode {
+  if (stepTime === null) return '–';
+  const { predictedMs, measuredMs, errorPct } = stepTime;
+  const error = errorPct === null ? '' : `, ${signedPercent(errorPct)}`;
+  return (
+    <>
+      {measuredMs === null ? '–' : formatMs(measuredMs)}
+      {predictedMs !== null && <small>{`${formatMs(predictedMs)} predicted${error}`}</small>}
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
-import { JOB_STATES, type Job } from '@coxswain/api-types';
-import { formatLayout, worldSize } from '@coxswain/layout';
+import { gpuCount, JOB_STATES, type Job } from '@coxswain/api-types';
+import { formatLayout } from '@coxswain/layout';
 import { formatDuration } from '@coxswain/units';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
@@ -135,8 +135,8 @@ function JobRow({ job }: { readonly job: Job }): ReactNode {
         <Progress job={job} />
       </td>
       <td className="number detail">{job.progress?.loss?.toFixed(4) ?? '–'}</td>
-      <td className="number detail">{worldSize(job.spec.layout).toLocaleString('en')}</td>
-      <td className="detail nowrap">{formatLayout(job.spec.layout)}</td>
+      <td className="number detail">{gpuCount(job.layout, job.spec.gpus).toLocaleString('en')}</td>
+      <td className="detail nowrap">{job.layout === null ? 'to be planned' : formatLayout(job.layout)}</td>
       <td className="number detail nowrap">{formatDuration(Date.now() - Date.parse(job.createdAt))}</td>
     </tr>
   );
