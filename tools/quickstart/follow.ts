@@ -1,5 +1,5 @@
 import type { ApiClient } from '@coxswain/api-client';
-import { FINAL_JOB_STATES, type Job, type JobEvent, type StepPoint } from '@coxswain/api-types';
+import { FINAL_JOB_STATES, type Job, type JobEvent, type StepPoint, type StepTime } from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 
 /** What to do when something happens to the job that is followed. */
@@ -43,4 +43,12 @@ export function stepSentence(point: StepPoint, totalSteps: number): string {
     parts.push(`${Math.round(point.tokensPerSecond).toLocaleString('en-US')} tokens/s`);
   parts.push(`${formatDuration((totalSteps - point.step) * point.stepTimeMs)} left`);
   return parts.join(' · ');
+}
+
+/** `118 ms predicted before it ran, 124 ms measured (-4.8 %)`. */
+export function stepTimeSentence({ predictedMs, measuredMs, errorPct }: StepTime): string {
+  const predicted = predictedMs === null ? 'not predicted' : `${formatDuration(predictedMs)} predicted before it ran`;
+  if (measuredMs === null) return predicted;
+  const error = errorPct === null ? '' : ` (${errorPct > 0 ? '+' : ''}${errorPct.toFixed(1)} %)`;
+  return `${predicted}, ${formatDuration(measuredMs)} measured${error}`;
 }

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { ensureSetup } from '../setup/ensure-setup.ts';
 import { progressOn, secondsSince, type Progress } from '../setup/progress.ts';
-import { followJob, stepSentence } from './follow.ts';
+import { followJob, stepSentence, stepTimeSentence } from './follow.ts';
 import { HELP, parseOptions, type QuickstartOptions } from './options.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -179,6 +179,7 @@ async function summarise(system: CoxswainSystem, { api, job, losses, progress, t
   progress.say(`4. ${job.name}: ${job.state}. ${job.summary}`);
   if (first !== undefined && last !== undefined)
     progress.say(`    loss          ${first.toFixed(3)} at the start, ${last.toFixed(3)} at the end`);
+  if (job.stepTime !== null) progress.say(`    step time     ${stepTimeSentence(job.stepTime)}`);
   progress.say(
     `    attempts      ${job.attempts.length} (${job.restarts.charged} restart charged), ${checkpoints.items.length} checkpoints`,
   );
