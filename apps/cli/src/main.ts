@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
 import { addActingCommands } from './acting-commands.ts';
+import { addPlansCommands } from './plans-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 import type { CliContext, Session } from './session.ts';
 import { OUTPUT_FORMATS, render, type OutputFormat } from './output.ts';
@@ -90,5 +91,6 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   };
   addReadingCommands(program, session);
   addActingCommands(program, session);
+  addPlansCommands(program, session);
   return program;
 }
