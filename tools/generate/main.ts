@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { generateCrds } from './crds.ts';
 import { generateGraphqlSchema } from './graphql.ts';
+import { generateLayoutPages } from './layouts.ts';
 import { generateReference } from './reference.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -12,6 +13,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([
     ...generateCrds(),
     ...generateReference(),
+    ...generateLayoutPages(),
     ['apps/api/src/graphql/schema.generated.graphql', generateGraphqlSchema()],
   ]);
 }

@@ -8,95 +8,179 @@ import type { StateSharding } from './state-sharding.ts';
 
 type Schedule = NonNullable<PipelinePlan['schedule']>;
 type Dynamic = NonNullable<NonNullable<ParallelLayout['sequence']>['dynamic']>['method'];
-type Attention = NonNullable<NonNullable<ParallelLayout['kernel']>['attention']>;
+type Kernel = NonNullable<ParallelLayout['kernel']>;
+type Attention = NonNullable<Kernel['attention']>;
 
 /** What an engine can be told. An option that is not listed is refused, never dropped. */
 export interface EngineCapabilities {
   /** What it is, and where what stands here was read. */
   readonly source: string;
-  /** Keys of a layout that it takes beside the three degrees, whatever their value. */
-  readonly keys: readonly (keyof ParallelLayout)[];
+  /** Dotted options of a layout that it takes beside the three degrees; one with parts stands for all of them. */
+  readonly options: readonly string[];
   readonly schedules: readonly Schedule[];
   readonly vocabularies: readonly NonNullable<PipelinePlan['vocabulary']>[];
-  readonly listsStages: boolean;
   readonly contextAlgorithms: readonly ContextAlgorithm[];
   readonly dynamic: readonly Dynamic[];
   readonly zeroStages: readonly number[];
   readonly optimizers: readonly NonNullable<StateSharding['optimizer']>[];
   readonly offloads: readonly OffloadRule['what'][];
-  /** Deep Optimizer States: part of the subgroups is updated on the GPU. */
-  readonly gpuStride: boolean;
   readonly expertTensor: boolean;
   readonly dispatchers: readonly NonNullable<ExpertLayout['dispatcher']>[];
   readonly balances: readonly NonNullable<ExpertLayout['balance']>[];
   readonly attention: readonly Attention[];
+  readonly precisions: readonly NonNullable<Kernel['precision']>[];
+  readonly checkpointFormats: readonly NonNullable<NonNullable<ParallelLayout['checkpointPolicy']>['format']>[];
+  /** What to do with an option that it cannot be told; absent: leave it out. */
+  readonly wayOut?: string;
 }
+
+const MEGATRON_OPTIONS = [
+  'contextParallelDegree',
+  'dataParallelShardDegree',
+  'weightShardDegree',
+  'rankOrder',
+  'expert.expertParallelDegree',
+  'expert.expertTensorParallelDegree',
+  'expert.weightShardDegree',
+  'expert.dispatcher',
+  'expert.capacityFactor',
+  'expert.tokenDropOrder',
+  'expert.balance',
+  'pipeline.schedule',
+  'pipeline.chunksPerRank',
+  'pipeline.microBatchGroupSize',
+  'pipeline.stages',
+  'pipeline.vocabulary',
+  'sequence.sequenceParallel',
+  'sequence.contextAlgorithm',
+  'sequence.ulyssesDegree',
+  'sequence.perLayerKind',
+  'sequence.causalBalance',
+  'sequence.dynamic',
+  'states.zeroStage',
+  'states.implementation',
+  'states.optimizerInstances',
+  'states.optimizer',
+  'states.optimizerPrecision',
+  'states.precisionAwareOptimizer',
+  'memory.recompute',
+  'memory.offload.what',
+  'memory.offload.to',
+  'memory.offload.fraction',
+  'memory.offload.modules',
+  'memory.offload.overlap',
+  'memory.hostMemoryGibPerGpu',
+  'communication',
+  'kernel',
+  'checkpointPolicy',
+];
+
+const TORCHTITAN_OPTIONS = [
+  'contextParallelDegree',
+  'dataParallelShardDegree',
+  'expert.expertParallelDegree',
+  'expert.expertTensorParallelDegree',
+  'expert.dispatcher',
+  'expert.balance',
+  'pipeline.schedule',
+  'pipeline.chunksPerRank',
+  'pipeline.stages',
+  'pipeline.vocabulary',
+  'pipeline.scheduleFile',
+  'sequence.sequenceParallel',
+  'sequence.contextAlgorithm',
+  'sequence.causalBalance',
+  'states.zeroStage',
+  'states.implementation',
+  'states.reshardAfterForward',
+  'states.optimizer',
+  'memory.recompute',
+  'memory.offload.what',
+  'memory.offload.to',
+  'memory.hostMemoryGibPerGpu',
+  'communication.overlapGradReduce',
+  'communication.overlapParamGather',
+  'communication.overlapTensorParallel',
+  'communication.timeoutMinutes',
+  'kernel',
+  'checkpointPolicy.format',
+  'checkpointPolicy.asyncSave',
+];
+
+const DEEPSPEED_OPTIONS = [
+  'contextParallelDegree',
+  'dataParallelShardDegree',
+  'expert.expertParallelDegree',
+  'expert.expertTensorParallelDegree',
+  'expert.dispatcher',
+  'expert.capacityFactor',
+  'expert.tokenDropOrder',
+  'expert.balance',
+  'pipeline.schedule',
+  'pipeline.stages',
+  'pipeline.vocabulary',
+  'sequence.sequenceParallel',
+  'sequence.contextAlgorithm',
+  'states.zeroStage',
+  'states.implementation',
+  'states.secondaryShardDegree',
+  'states.optimizer',
+  'memory.recompute',
+  'memory.offload.what',
+  'memory.offload.to',
+  'memory.offload.fraction',
+  'memory.offload.overlap',
+  'memory.offload.subgroupElements',
+  'memory.hostMemoryGibPerGpu',
+  'communication.overlapGradReduce',
+  'communication.overlapParamGather',
+  'communication.timeoutMinutes',
+  'kernel',
+  'checkpointPolicy.format',
+  'checkpointPolicy.asyncSave',
+];
 
 const MEGATRON: EngineCapabilities = {
   source: 'NVIDIA/Megatron-LM d98e8a64dd',
-  keys: [
-    'contextParallelDegree',
-    'dataParallelShardDegree',
-    'weightShardDegree',
-    'rankOrder',
-    'expert',
-    'pipeline',
-    'sequence',
-    'states',
-    'memory',
-    'communication',
-    'kernel',
-    'checkpointPolicy',
-  ],
+  options: MEGATRON_OPTIONS,
   schedules: ['1f1b', 'interleaved-1f1b'],
   vocabularies: ['end-stages', 'counted-as-layer'],
-  listsStages: true,
   contextAlgorithms: ['ring', 'dist-flash', 'allgather', 'ulysses', 'ulysses-ring'],
   dynamic: ['hybrid-data-parallel'],
   zeroStages: [0, 1, 2, 3],
   optimizers: ['adamw', 'sgd', 'lion', 'muon'],
   offloads: ['optimizer', 'activations'],
-  gpuStride: false,
   expertTensor: true,
   dispatchers: ['allgather', 'alltoall', 'deepep', 'hybridep', 'ncclep'],
   balances: ['none', 'aux-loss', 'bias'],
   attention: ['auto', 'flash', 'fused', 'unfused', 'local'],
+  precisions: ['fp32', 'fp16', 'bf16', 'fp8', 'mxfp8', 'nvfp4'],
+  checkpointFormats: ['torch_dist', 'torch_dcp', 'fsdp_dtensor', 'legacy'],
 };
 
 /** An engine that is told degrees and nothing else. */
 const DEGREES_ONLY: EngineCapabilities = {
   source: 'engines/reference of this project',
-  keys: [],
+  options: [],
   schedules: ['1f1b'],
   vocabularies: ['end-stages'],
-  listsStages: false,
   contextAlgorithms: [],
   dynamic: [],
   zeroStages: [0],
   optimizers: ['adamw'],
   offloads: [],
-  gpuStride: false,
   expertTensor: false,
   dispatchers: [],
   balances: [],
   attention: ['auto'],
+  precisions: ['fp32', 'bf16'],
+  checkpointFormats: [],
 };
 
 const TORCHTITAN: EngineCapabilities = {
   ...MEGATRON,
   source: 'pytorch/torchtitan b5bcd76c6',
-  keys: [
-    'contextParallelDegree',
-    'dataParallelShardDegree',
-    'expert',
-    'pipeline',
-    'sequence',
-    'states',
-    'memory',
-    'communication',
-    'kernel',
-    'checkpointPolicy',
-  ],
+  options: TORCHTITAN_OPTIONS,
   schedules: ['1f1b', 'interleaved-1f1b', 'gpipe', 'looped-bfs', 'zbv', 'dualpipe-v', 'schedule-file'],
   vocabularies: ['end-stages'],
   contextAlgorithms: ['ring', 'allgather'],
@@ -108,39 +192,37 @@ const TORCHTITAN: EngineCapabilities = {
   dispatchers: ['alltoall', 'deepep', 'hybridep'],
   balances: ['none', 'bias'],
   attention: ['auto', 'flex'],
+  precisions: ['fp32', 'bf16', 'fp8', 'mxfp8'],
+  checkpointFormats: ['dcp'],
 };
 
 const DEEPSPEED: EngineCapabilities = {
   ...MEGATRON,
   source: 'deepspeedai/DeepSpeed edaa72212',
-  keys: [
-    'contextParallelDegree',
-    'dataParallelShardDegree',
-    'expert',
-    'pipeline',
-    'sequence',
-    'states',
-    'memory',
-    'communication',
-    'kernel',
-    'checkpointPolicy',
-  ],
+  options: DEEPSPEED_OPTIONS,
   schedules: ['1f1b'],
   vocabularies: ['end-stages'],
   contextAlgorithms: ['ulysses'],
   dynamic: [],
   optimizers: ['adamw', 'sgd', 'lion', 'muon', 'lamb'],
-  offloads: ['optimizer', 'parameters', 'activations', 'layers'],
+  offloads: ['optimizer', 'parameters', 'activations'],
   expertTensor: true,
   dispatchers: ['alltoall'],
   balances: ['none', 'aux-loss'],
   attention: ['auto', 'flash'],
+  precisions: ['fp32', 'fp16', 'bf16'],
+  checkpointFormats: ['deepspeed', 'deepspeed-universal'],
 };
 
 /** What each engine can be told; a fork has a row of its own. Read in the repositories named in `source`, at those commits. */
 export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabilities>> = {
   reference: DEGREES_ONLY,
-  command: { ...DEGREES_ONLY, source: 'any program, started as given; its options belong into engine.args' },
+  command: {
+    ...DEGREES_ONLY,
+    source: 'any program, started as given',
+    options: ['contextParallelDegree'],
+    wayOut: 'give it to the program in engine.args',
+  },
   'megatron-lm': MEGATRON,
   'megatron-bridge': { ...MEGATRON, source: 'NVIDIA-NeMo/Megatron-Bridge 067f987df' },
   torchtitan: TORCHTITAN,
@@ -154,7 +236,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   galvatron: {
     ...MEGATRON,
     source: 'PKU-DAIR/Hetu-Galvatron cea12ff; branches flexsp, laer-moe',
-    keys: [...MEGATRON.keys, 'perLayer'],
+    options: [...MEGATRON_OPTIONS, 'perLayer'],
     schedules: ['1f1b', 'gpipe'],
     vocabularies: ['end-stages'],
     contextAlgorithms: ['ring', 'ulysses'],
@@ -162,6 +244,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
     optimizers: ['adamw'],
     offloads: [],
     balances: ['none', 'aux-loss'],
+    checkpointFormats: ['galvatron'],
   },
   mindspeed: {
     ...MEGATRON,
@@ -172,7 +255,8 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   mindformers: {
     ...MEGATRON,
     source: 'mindspore-lab/mindformers fd4deebc1',
-    keys: [...MEGATRON.keys, 'tensorPlacements'],
+    options: [...MEGATRON_OPTIONS, 'tensorPlacements'],
+    checkpointFormats: ['mindspore'],
     contextAlgorithms: [],
     dynamic: [],
     zeroStages: [0, 1],
@@ -187,7 +271,6 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
     source: 'hpcaitech/ColossalAI 4f9953be3',
     schedules: ['1f1b', 'interleaved-1f1b', 'zbv'],
     vocabularies: ['end-stages'],
-    listsStages: false,
     contextAlgorithms: ['ring', 'ring-self-attention', 'ulysses'],
     dynamic: [],
     zeroStages: [0, 1, 2],
@@ -199,7 +282,15 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   libai: {
     ...MEGATRON,
     source: 'Oneflow-Inc/libai 9dcbe3b2',
-    keys: ['pipeline', 'states', 'memory', 'kernel', 'checkpointPolicy', 'tensorPlacements'],
+    options: [
+      'pipeline.schedule',
+      'pipeline.stages',
+      'states.zeroStage',
+      'states.optimizer',
+      'memory.recompute',
+      'kernel',
+      'tensorPlacements',
+    ],
     schedules: ['1f1b'],
     vocabularies: ['end-stages'],
     contextAlgorithms: [],
@@ -212,7 +303,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   redco: {
     ...DEGREES_ONLY,
     source: 'tanyuqian/redco 8129ab3',
-    keys: ['tensorPlacements', 'kernel'],
+    options: ['tensorPlacements', 'kernel.precision'],
   },
   areal: { ...MEGATRON, source: 'inclusionAI/AReaL 4aef98d8d' },
   verl: { ...MEGATRON, source: 'verl-project/verl 1dda039b9' },
@@ -226,6 +317,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   'vocabulary-parallelism': {
     ...MEGATRON,
     source: 'sail-sg/VocabularyParallelism 6191c3bf',
+    options: [...MEGATRON_OPTIONS, 'pipeline.vocabularyBarriers'],
     schedules: ['1f1b', 'v-half'],
     vocabularies: ['end-stages', 'counted-as-layer', 'sharded-over-pp', 'interlaced'],
     dynamic: [],
@@ -233,13 +325,13 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   skippipe: {
     ...DEGREES_ONLY,
     source: 'gensyn-ai/skippipe 7f20d8a',
-    keys: ['pipeline'],
+    options: ['pipeline.schedule', 'pipeline.scheduleFile', 'pipeline.skipRatio', 'pipeline.protectedStages'],
     schedules: ['gpipe', 'partial-paths'],
   },
   'deep-optimizer-states': {
     ...DEEPSPEED,
     source: 'DataStates/DeepSpeed 6f061899, branch deep-optimizer-states',
-    gpuStride: true,
+    options: [...DEEPSPEED_OPTIONS, 'memory.offload.gpuStride'],
   },
   'linear-moe': {
     ...MEGATRON,
@@ -250,27 +342,52 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   zo2: {
     ...DEGREES_ONLY,
     source: 'liangyuwang/zo2 4bca25c; its distributed part is not in the repository',
-    keys: ['states', 'memory', 'kernel'],
+    options: [
+      'states.optimizer',
+      'memory.offload.what',
+      'memory.offload.to',
+      'memory.offload.overlap',
+      'memory.hostMemoryGibPerGpu',
+      'kernel.precision',
+    ],
     optimizers: ['mezo-sgd'],
     offloads: ['layers'],
   },
   'natural-galore': {
     ...DEGREES_ONLY,
     source: 'selfsupervised-ai/Natural-GaLore e23336d',
-    keys: ['states', 'kernel'],
+    options: ['states.optimizer', 'states.lowRank', 'kernel.precision'],
     optimizers: ['adamw', 'galore', 'natural-galore'],
   },
   rcm: {
     ...DEGREES_ONLY,
     source: 'NVlabs/rcm 5b41aa9',
-    keys: ['contextParallelDegree', 'dataParallelShardDegree', 'sequence', 'states', 'checkpointPolicy', 'kernel'],
+    options: [
+      'contextParallelDegree',
+      'dataParallelShardDegree',
+      'sequence.contextAlgorithm',
+      'sequence.causalBalance',
+      'states.zeroStage',
+      'states.implementation',
+      'kernel',
+      'checkpointPolicy.format',
+    ],
+    checkpointFormats: ['dcp'],
     contextAlgorithms: ['ulysses'],
     zeroStages: [0, 3],
   },
   custom: {
     ...MEGATRON,
     source: 'an image of the user’s own that reads the layout itself',
-    keys: [...MEGATRON.keys, 'perLayer', 'tensorPlacements'],
+    options: [
+      ...MEGATRON_OPTIONS,
+      'expert.overlapDegree',
+      'expert.adaptiveDegree',
+      'states.lowRank',
+      'states.reshardAfterForward',
+      'perLayer',
+      'tensorPlacements',
+    ],
     schedules: ['gpipe', '1f1b', 'interleaved-1f1b', 'schedule-file'],
     vocabularies: ['end-stages', 'counted-as-layer'],
     contextAlgorithms: [
@@ -289,5 +406,6 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
     dispatchers: ['allgather', 'alltoall', 'alltoall-2d', 'deepep', 'hybridep', 'ncclep'],
     balances: ['none', 'aux-loss', 'bias', 'adaptive-degree'],
     attention: ['auto', 'flash', 'fused', 'flex', 'unfused', 'local'],
+    checkpointFormats: ['torch_dist', 'torch_dcp', 'fsdp_dtensor', 'dcp', 'bytecheckpoint', 'legacy'],
   },
 };

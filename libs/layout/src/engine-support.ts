@@ -18,9 +18,12 @@ export type EngineOutcome =
 /** Everything of the layout that the engine cannot do, each with what to do instead. An option is refused, never dropped. */
 export function engineSupport(engine: LayoutEngine, layout: ParallelLayout): EngineOutcome {
   const able = ENGINE_CAPABILITIES[engine];
-  const refusals = askedOf(layout)
-    .filter((asked) => !asked.isIn(able))
-    .map((asked) => refusalOf(engine, asked));
+  const missing = askedOf(layout).filter((asked) => !asked.isIn(able));
+  // A value that is refused says more than its option being unknown, and comes first.
+  const firstOfOption = missing.filter(
+    (asked, index) => missing.findIndex(({ option }) => option === asked.option) === index,
+  );
+  const refusals = firstOfOption.map((asked) => refusalOf(engine, asked));
   return refusals.length === 0 ? { kind: 'supported' } : { kind: 'refused', refusals };
 }
 
@@ -37,7 +40,8 @@ function refusalOf(engine: LayoutEngine, asked: Asked): OptionRefusal {
   const able = ENGINE_CAPABILITIES[engine];
   const others = LAYOUT_ENGINES.filter((other) => other !== 'custom' && asked.isIn(ENGINE_CAPABILITIES[other]));
   const instead = asked.instead?.find((choice) => choice.isIn(able));
-  const here = instead === undefined ? `leave ${asked.option} out` : `use ${instead.value}`;
+  const leaveOut = able.wayOut ?? `leave ${asked.option} out`;
+  const here = instead === undefined ? leaveOut : `use ${instead.value}`;
   const elsewhere = others.length === 0 ? '' : `, or engine ${others.slice(0, 3).join(' or ')}`;
   return {
     option: asked.option,
@@ -52,31 +56,50 @@ function refusalOf(engine: LayoutEngine, asked: Asked): OptionRefusal {
 
 function askedOf(layout: ParallelLayout): readonly Asked[] {
   return [
-    ...askedKeys(layout),
     ...askedOfPipeline(layout),
     ...askedOfSequence(layout),
     ...askedOfStates(layout),
     ...askedOfMemory(layout),
     ...askedOfExperts(layout),
     ...oneOf('kernel.attention', layout.kernel?.attention, (able) => able.attention, ['auto']),
+    ...oneOf('kernel.precision', layout.kernel?.precision, (able) => able.precisions, ['mxfp8', 'fp8', 'bf16']),
+    ...oneOf('checkpointPolicy.format', layout.checkpointPolicy?.format, (able) => able.checkpointFormats, [
+      'torch_dist',
+      'dcp',
+      'deepspeed',
+    ]),
+    ...leavesOf(layout).map(({ option, value }) => ({
+      option,
+      value,
+      isIn: (able: EngineCapabilities) =>
+        able.options.some((known) => option === known || option.startsWith(`${known}.`)),
+    })),
   ];
 }
 
 const DEGREES: ReadonlySet<string> = new Set(['tensorParallelDegree', 'pipelineParallelDegree', 'dataParallelDegree']);
 
-/** Keys that are written down at all; a degree of 1 asks for nothing. */
-function askedKeys(layout: ParallelLayout): readonly Asked[] {
-  return Object.entries(layout).flatMap(([key, value]) =>
-    DEGREES.has(key) || value === undefined || value === 1
-      ? []
-      : [
-          {
-            option: key,
-            value: typeof value === 'object' ? '(as given)' : String(value),
-            isIn: (able: EngineCapabilities) => (able.keys as readonly string[]).includes(key),
-          },
-        ],
-  );
+/** Everything that is written down, by dotted option; lists are one, but for offload rules. */
+function leavesOf(layout: ParallelLayout): readonly { readonly option: string; readonly value: string }[] {
+  return Object.entries(layout).flatMap(([key, value]) => (DEGREES.has(key) ? [] : leaves(key, value)));
+}
+
+function leaves(option: string, value: unknown): readonly { readonly option: string; readonly value: string }[] {
+  if (value === undefined || asksForNothing(option, value)) return [];
+  if (option === 'memory.offload') return (value as readonly object[]).flatMap((rule) => leavesInside(option, rule));
+  if (Array.isArray(value)) return value.length === 0 ? [] : [{ option, value: 'as given' }];
+  if (typeof value === 'object' && value !== null) return leavesInside(option, value);
+  return [{ option, value: String(value) }];
+}
+
+/** One way of a division is none; a switch that is off is off, but for the one that is on unless told otherwise. */
+function asksForNothing(option: string, value: unknown): boolean {
+  if (value === 1) return /(Degree|chunksPerRank|optimizerInstances)$/.test(option);
+  return value === false && option !== 'states.reshardAfterForward';
+}
+
+function leavesInside(option: string, value: object): readonly { readonly option: string; readonly value: string }[] {
+  return Object.entries(value).flatMap(([key, inner]) => leaves(`${option}.${key}`, inner));
 }
 
 function askedOfPipeline({ pipeline, pipelineParallelDegree }: ParallelLayout): readonly Asked[] {
@@ -94,9 +117,6 @@ function askedOfPipeline({ pipeline, pipelineParallelDegree }: ParallelLayout): 
       'counted-as-layer',
       'end-stages',
     ]),
-    ...(pipeline.stages === undefined
-      ? []
-      : [{ option: 'pipeline.stages', value: '(as given)', isIn: (able: EngineCapabilities) => able.listsStages }]),
   ];
 }
 
@@ -150,9 +170,6 @@ function askedOfStates({ states }: ParallelLayout): readonly Asked[] {
       (able) => able.optimizers,
       INSTEAD_OF_OPTIMIZER[states?.optimizer ?? ''] ?? ['adamw'],
     ),
-    ...((states?.perturbationDegree ?? 1) > 1
-      ? [{ option: 'states.perturbationDegree', value: String(states?.perturbationDegree), isIn: () => false }]
-      : []),
   ];
 }
 
@@ -162,29 +179,14 @@ const INSTEAD_OF_OPTIMIZER: Readonly<Record<string, readonly string[]>> = {
 };
 
 function askedOfMemory({ memory }: ParallelLayout): readonly Asked[] {
-  return (memory?.offload ?? []).flatMap((rule, index): readonly Asked[] => [
-    {
-      option: `memory.offload.${index}.what`,
-      value: rule.what,
-      isIn: (able) => able.offloads.includes(rule.what),
-      instead: (rule.what === 'layers' ? (['parameters', 'activations'] as const) : (['activations'] as const)).map(
-        (value) => ({
-          value,
-          isIn: (able) => able.offloads.includes(value),
-        }),
-      ),
-    },
-    ...(rule.gpuStride === undefined
-      ? []
-      : [
-          {
-            option: `memory.offload.${index}.gpuStride`,
-            value: String(rule.gpuStride),
-            isIn: (able: EngineCapabilities) => able.gpuStride,
-            instead: [{ value: 'fraction', isIn: (able: EngineCapabilities) => able.offloads.includes('optimizer') }],
-          },
-        ]),
-  ]);
+  return (memory?.offload ?? []).flatMap((rule) =>
+    oneOf(
+      'memory.offload.what',
+      rule.what,
+      (able) => able.offloads,
+      rule.what === 'layers' ? ['parameters', 'activations'] : ['activations'],
+    ),
+  );
 }
 
 function askedOfExperts({ expert, tensorParallelDegree }: ParallelLayout): readonly Asked[] {
@@ -203,15 +205,6 @@ function askedOfExperts({ expert, tensorParallelDegree }: ParallelLayout): reado
         ]),
     ...oneOf('expert.dispatcher', expert.dispatcher, (able) => able.dispatchers, ['alltoall', 'allgather']),
     ...oneOf('expert.balance', expert.balance, (able) => able.balances, ['aux-loss', 'bias', 'none']),
-    ...(expert.adaptiveDegree === undefined
-      ? []
-      : [
-          {
-            option: 'expert.adaptiveDegree',
-            value: String(expert.adaptiveDegree),
-            isIn: (able: EngineCapabilities) => able.balances.includes('adaptive-degree'),
-          },
-        ]),
   ];
 }
 

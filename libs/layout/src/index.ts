@@ -46,3 +46,5 @@ export { ENGINE_CAPABILITIES } from './engine-capabilities.ts';
 export type { EngineCapabilities } from './engine-capabilities.ts';
 export { engineSupport } from './engine-support.ts';
 export type { EngineOutcome, OptionRefusal } from './engine-support.ts';
+export { rankTable } from './rank-table.ts';
+export type { GridTable, RankTable } from './rank-table.ts';

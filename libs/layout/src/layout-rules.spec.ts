@@ -239,6 +239,13 @@ const cases: readonly Case[] = [
     message: 'pipeline.vocabulary sharded-over-pp needs untied embeddings; with tiedEmbeddings use counted-as-layer',
   },
   {
+    rule: 'worldSizeWithinLimit',
+    layout: { tensorParallelDegree: 8, dataParallelDegree: 8192 },
+    facts: { globalBatchSize: 8192 },
+    message:
+      'the product of the degrees is 65536 GPUs; at most 32768 are supported, so the largest dataParallelDegree is 4096',
+  },
+  {
     rule: 'degreesMakeTheGpus',
     layout: { tensorParallelDegree: 8, dataParallelDegree: 2 },
     facts: { gpus: 64 },

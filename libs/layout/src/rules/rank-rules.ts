@@ -1,3 +1,4 @@
+import { MAX_WORLD_SIZE } from '../degree.ts';
 import { axisOf, denseGrid } from '../rank-grid.ts';
 import { type ParallelLayout, RANK_AXES, type RankAxis, worldSize } from '../parallel-layout.ts';
 import { broken, type OptionRule } from './option-rule.ts';
@@ -6,6 +7,21 @@ const MEGATRON = 'Megatron-LM';
 
 /** Rules of ranks: their number and order. */
 export const rankRules: readonly OptionRule[] = [
+  {
+    name: 'worldSizeWithinLimit',
+    source: 'this project',
+    statement: `a layout has at most ${MAX_WORLD_SIZE} ranks`,
+    check: (layout) => {
+      const ranks = worldSize(layout);
+      if (ranks <= MAX_WORLD_SIZE) return [];
+      const others = ranks / layout.dataParallelDegree;
+      return broken(
+        'dataParallelDegree',
+        `the product of the degrees is ${ranks} GPUs; at most ${MAX_WORLD_SIZE} are supported, so the largest dataParallelDegree is ` +
+          `${Math.max(1, Math.floor(MAX_WORLD_SIZE / others))}`,
+      );
+    },
+  },
   {
     name: 'degreesMakeTheGpus',
     source: 'every engine',
