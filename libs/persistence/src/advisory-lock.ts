@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { CONNECT_DEADLINE_MS } from './connect-deadline.ts';
 import { toDatabaseError } from './errors.ts';
 
 /** Which lock, on which database. */
@@ -57,7 +58,7 @@ async function connect(lock: LockAddress): Promise<Client> {
   const client = new Client({
     connectionString: lock.url,
     application_name: lock.name,
-    connectionTimeoutMillis: 2_000,
+    connectionTimeoutMillis: CONNECT_DEADLINE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
   });

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { DataSource, type QueryRunner } from 'typeorm';
+import { CONNECT_DEADLINE_MS } from './connect-deadline.ts';
 import { toDatabaseError } from './errors.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { withAdvisoryLock } from './advisory-lock.ts';
@@ -52,7 +53,7 @@ export class Database implements Sql {
       poolErrorHandler: (error: unknown) => options.onIdleError?.(toDatabaseError(error).message),
       extra: {
         max: options.maxConnections ?? 10,
-        connectionTimeoutMillis: 2_000,
+        connectionTimeoutMillis: CONNECT_DEADLINE_MS,
         statement_timeout: options.statementTimeoutMs ?? 5_000,
         idle_in_transaction_session_timeout: 15_000,
         keepAlive: true,

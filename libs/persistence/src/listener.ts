@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { CONNECT_DEADLINE_MS } from './connect-deadline.ts';
 
 /** One NOTIFY. Payloads carry ids only: PostgreSQL cuts them at 8,000 bytes, and rows may change before they are read. */
 export interface Notification {
@@ -48,7 +49,7 @@ export class Listener {
     const client = new Client({
       connectionString: this.#options.url,
       application_name: 'coxswain/listener',
-      connectionTimeoutMillis: 2_000,
+      connectionTimeoutMillis: CONNECT_DEADLINE_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: 5_000,
     });
