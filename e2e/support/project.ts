@@ -1,4 +1,4 @@
-import { ApiClient } from '@coxswain/api-client';
+import { ApiClient, ApiProblem } from '@coxswain/api-client';
 import { FINAL_JOB_STATES, type Job, type JobState, type RankPlace, type TrainingJob } from '@coxswain/api-types';
 import { GiveUp, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
 import { randomUUID } from 'node:crypto';
@@ -26,7 +26,21 @@ export async function createProject(system: CoxswainSystem, name: string): Promi
 
 /** Submits a job by REST under a name of its own. */
 export function submit(project: TestProject, name: string, spec: Job['spec']): Promise<Job> {
-  return project.api.createJob(project.name, { name, spec }, randomUUID());
+  const key = randomUUID();
+  return served(() => project.api.createJob(project.name, { name, spec }, key));
+}
+
+/** Asks again while the API says that something of it is busy for the moment, as its clients do; for what may be asked for twice. */
+function served<T extends object>(ask: () => Promise<T>): Promise<T> {
+  const once = async (): Promise<T | undefined> => {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof ApiProblem && error.status === 503) return undefined;
+      throw new GiveUp(String(error), { cause: error });
+    }
+  };
+  return waitFor<T | undefined>(once, { intervalMs: 500, what: 'the API to serve' });
 }
 
 export interface WaitForStateOptions {
