@@ -492,25 +492,26 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     usdPerHour: 2.7,
   },
   {
-    // Quickstart and end-to-end clusters have no GPU: a CPU process plays each one. The figures only keep plans for the tiny models
-    // trained there comparable among themselves; a predicted step time says nothing about any real machine.
+    // Quickstart and end-to-end clusters have no GPU: a CPU process plays each one. Peak and links are chosen so that the reference engine's
+    // measured steps (engines/reference/README.md, Figures: 138, 222 and 200 ms) come out within a third. The peak is not that of a core:
+    // the models charge tiny matrices for the multiprocessors of a GPU that they leave idle.
     name: 'simulated',
     title: 'CPU process standing for a GPU (local development)',
     aliases: ['cpu', 'local', 'coxswain-simulated', 'simulated-gpu'],
-    bf16Tflops: 0.05,
+    bf16Tflops: 2,
     fp8Tflops: 0,
     fp4Tflops: 0,
     matmulCeiling: 0.5,
     memoryGib: 16,
     memoryTbPerS: 0.01,
-    scaleUpGbPerS: 2,
+    scaleUpGbPerS: 0.2,
     scaleUpDomainGpus: 8,
     pcieGbPerS: 8,
     gpusPerNode: 2,
-    nicGbps: 8,
+    nicGbps: 1.6,
     nicKind: 'ethernet',
     usdPerHour: 0,
-    source: 'none: order of magnitude of one core of a small virtual machine',
+    source: 'steps of the reference engine on two shared cores (engines/reference/README.md)',
     assumed: ['every figure'],
   },
 ];
