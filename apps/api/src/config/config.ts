@@ -35,10 +35,6 @@ const Environment = z.object({
   COXSWAIN_OPERATOR_CA_FILE: file
     .optional()
     .describe('CA of the operator’s endpoint, PEM; read anew at each connection.'),
-  COXSWAIN_OPERATOR_CA_SECRET: z
-    .string()
-    .regex(/^[a-z0-9.-]+\/[a-z0-9.-]+$/, 'must be namespace/name of a Secret with ca.crt')
-    .optional(),
   COXSWAIN_OPERATOR_TOKEN_FILE: file
     .optional()
     .describe('Service account token with audience coxswain-operator; read anew at each connection.'),
@@ -60,10 +56,7 @@ export interface Config {
   readonly kubeconfigPath: string | undefined;
   readonly operator: {
     readonly seriesUrls: readonly string[];
-    readonly ca:
-      | { readonly kind: 'file'; readonly path: string }
-      | { readonly kind: 'secret'; readonly namespace: string; readonly name: string }
-      | undefined;
+    readonly caFile: string | undefined;
     readonly tokenFile: string | undefined;
   };
   readonly bootstrapTokenFile: string | undefined;
@@ -94,7 +87,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     kubeconfigPath: values.COXSWAIN_KUBECONFIG,
     operator: {
       seriesUrls: values.COXSWAIN_OPERATOR_SERIES_URLS.map((url) => url.replace(/\/+$/, '')),
-      ca: caSource(values.COXSWAIN_OPERATOR_CA_FILE, values.COXSWAIN_OPERATOR_CA_SECRET),
+      caFile: values.COXSWAIN_OPERATOR_CA_FILE,
       tokenFile: values.COXSWAIN_OPERATOR_TOKEN_FILE,
     },
     bootstrapTokenFile: values.COXSWAIN_BOOTSTRAP_TOKEN_FILE,
@@ -102,12 +95,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     logLevel: values.COXSWAIN_LOG_LEVEL,
     shutdownMs: values.COXSWAIN_SHUTDOWN_MS,
   });
-}
-
-function caSource(path: string | undefined, secret: string | undefined): Config['operator']['ca'] {
-  if (path !== undefined) return { kind: 'file', path };
-  const [namespace, name] = secret?.split('/') ?? [];
-  return namespace === undefined || name === undefined ? undefined : { kind: 'secret', namespace, name };
 }
 
 function contentOf(path: string | undefined): string | undefined {

@@ -4,7 +4,6 @@ import { request as httpsRequest } from 'node:https';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SERIES_PATH, SeriesFrame } from '@coxswain/api-types';
-import { type KubeClient, resourcePath } from '@coxswain/kube';
 import { isUnavailable } from '@coxswain/persistence';
 import type { Logger, Metrics } from '@coxswain/telemetry';
 import type { Config } from '../config/config.ts';
@@ -23,7 +22,6 @@ const MAX_BUFFERED = 20_000;
 export interface SubscriberParts {
   readonly operator: Config['operator'];
   readonly store: SeriesStore;
-  readonly kube: Pick<KubeClient, 'get'>;
   readonly logger: Logger;
   readonly metrics: SeriesMetrics;
 }
@@ -106,9 +104,9 @@ export class SeriesSubscriber {
   }
 
   async #connect(url: string, signal: AbortSignal): Promise<IncomingMessage> {
-    const { operator, kube } = this.#parts;
+    const { operator } = this.#parts;
     const [ca, token] = await Promise.all([
-      readCa(operator.ca, kube),
+      operator.caFile === undefined ? undefined : readFile(operator.caFile, 'utf8'),
       operator.tokenFile === undefined ? undefined : readFile(operator.tokenFile, 'utf8'),
     ]);
     const target = new URL(SERIES_PATH, url);
@@ -229,20 +227,6 @@ async function leaderNamedBy(response: IncomingMessage): Promise<string | undefi
     // Not ours; the status alone is told.
   }
   throw new Error(`the operator answered ${response.statusCode ?? 0}`);
-}
-
-async function readCa(source: Config['operator']['ca'], kube: Pick<KubeClient, 'get'>): Promise<string | undefined> {
-  if (source === undefined) return undefined;
-  if (source.kind === 'file') return readFile(source.path, 'utf8');
-  const path = resourcePath({
-    group: '',
-    version: 'v1',
-    plural: 'secrets',
-    namespace: source.namespace,
-    name: source.name,
-  });
-  const secret = await kube.get<{ readonly data?: Readonly<Record<string, string>> }>(path);
-  return Buffer.from(secret.data?.['ca.crt'] ?? '', 'base64').toString('utf8');
 }
 
 function waitForAbort(signal: AbortSignal): Promise<void> {
