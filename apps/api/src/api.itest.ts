@@ -1,6 +1,6 @@
 /* eslint-disable max-params -- the rows of a table are spread over the parameters of its test */
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/test-harness';
+import { type Postgres, startPostgres, waitFor } from '@coxswain/test-harness';
 import { CONTROLLERS } from './app.module.ts';
 import { declaredRoutes } from './http/openapi.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from './testing/api-under-test.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
     body: { name: 'reader', role: 'viewer' },
   });
   viewerToken = made.body.token;
-}, 60_000);
+});
 
 afterAll(async () => {
   await api?.close();
@@ -360,9 +360,10 @@ describe('whoever is not allowed', () => {
     const { body } = await api.send('POST', url, { token: api.adminToken, body: { name: 'short', role: 'viewer' } });
     expect((await api.send('GET', JOBS, { token: body.token })).status).toBe(200);
     expect((await api.send('DELETE', `${url}/${body.id}`, { token: api.adminToken })).status).toBe(204);
-    const deadline = Date.now() + 5_000;
-    while ((await api.send('GET', JOBS, { token: body.token })).status !== 401)
-      expect(Date.now()).toBeLessThan(deadline);
+    await waitFor(async () => (await api.send('GET', JOBS, { token: body.token })).status === 401, {
+      deadlineMs: 30_000,
+      what: 'the token to be refused',
+    });
   });
 });
 
@@ -444,7 +445,6 @@ describe('the API', () => {
     expect((await api.send('GET', '/healthz')).status).toBe(200);
     expect((await api.send('GET', '/readyz')).status).toBe(503);
     await postgres.start();
-    const deadline = Date.now() + 10_000;
-    while ((await api.send('GET', JOBS, { token })).status !== 200) expect(Date.now()).toBeLessThan(deadline);
+    await waitFor(async () => (await api.send('GET', JOBS, { token })).status === 200, { what: 'jobs to be served' });
   });
 });

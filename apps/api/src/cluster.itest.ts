@@ -30,12 +30,12 @@ beforeAll(async () => {
   databaseUrl = await postgres.createDatabase('api');
   api = await startApiUnderTest(start());
   token = await api.project('research');
-}, 240_000);
+});
 
 afterAll(async () => {
   await api?.close();
   await Promise.all([cluster?.stop(), postgres?.stop()]);
-}, 60_000);
+});
 
 const start = (): { databaseUrl: string; environment: Record<string, string> } => ({
   databaseUrl,
@@ -58,12 +58,13 @@ const manifest = (name: string, namespace = 'research', labels: Record<string, s
   });
 const submit = async (name: string): Promise<{ id: string; uid: string }> => {
   const made = await api.send('POST', JOBS, { token, body: { name, spec: aJobSpec() } });
+  expect(made).toMatchObject({ status: 201 });
   return waitFor(
     async () => {
       const { body } = await api.send('GET', `${JOBS}/${made.body.id}`, { token });
       return body.uid !== null && (body as { id: string; uid: string });
     },
-    { deadlineMs: 15_000, what: `the UID of ${name}` },
+    { what: `the UID of ${name}` },
   );
 };
 const untilJob = (
@@ -72,7 +73,6 @@ const untilJob = (
   condition: (job: { state: string; summary: string }) => boolean,
 ): Promise<unknown> =>
   waitFor(async () => condition((await api.send('GET', `${JOBS}/${id}`, { token })).body), {
-    deadlineMs: 15_000,
     what,
   });
 
@@ -82,23 +82,26 @@ describe('between row and resource', () => {
     const resource = await resourceOf('carried');
     expect(resource.metadata).toMatchObject({ uid: job.uid, labels: { [LABELS.jobId]: job.id } });
     await untilJob(job.id, 'state Queued', ({ state }) => state === 'Queued');
-    const outbox = await api.running.infrastructure.database.query('SELECT 1 FROM outbox');
-    expect(outbox.rows).toHaveLength(0);
+    // Whoever watches the cluster may be faster than who carried the job there.
+    const outbox = async (): Promise<unknown[]> => [
+      ...(await api.running.infrastructure.database.query('SELECT 1 FROM outbox')).rows,
+    ];
+    await waitFor(async () => (await outbox()).length === 0, { what: 'the outbox to be empty' });
   });
 
   it('suspend, resume on another layout and cancel reach the resource; cancel beats resume', async () => {
     const job = await submit('steered');
     const spec = async (): Promise<Resource['spec']> => (await resourceOf('steered')).spec;
     await api.send('POST', `${JOBS}/${job.id}/suspend`, { token });
-    await waitFor(async () => (await spec()).suspend, { deadlineMs: 15_000, what: 'suspend' });
+    await waitFor(async () => (await spec()).suspend, { what: 'suspend' });
     const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2 };
     const resumed = await api.send('POST', `${JOBS}/${job.id}/resume`, { token, body: { layout } });
     expect(resumed.status).toBe(200);
-    await waitFor(async () => !(await spec()).suspend && (await spec()).layout, { deadlineMs: 15_000, what: 'resume' });
+    await waitFor(async () => !(await spec()).suspend && (await spec()).layout, { what: 'resume' });
     expect((await spec()).layout).toEqual(layout);
     await api.send('POST', `${JOBS}/${job.id}/cancel`, { token });
     expect((await api.send('POST', `${JOBS}/${job.id}/resume`, { token })).body.code).toBe('CONFLICT');
-    await waitFor(async () => (await spec()).cancel, { deadlineMs: 15_000, what: 'cancel' });
+    await waitFor(async () => (await spec()).cancel, { what: 'cancel' });
   });
 
   it('a resume on another layout that overtakes its suspend still arrives', async () => {
@@ -111,7 +114,7 @@ describe('between row and resource', () => {
         const { spec } = await resourceOf('overtaken');
         return !spec.suspend && spec.layout['pipelineParallelDegree'] === 2;
       },
-      { deadlineMs: 15_000, what: 'the new layout' },
+      { what: 'the new layout' },
     );
   });
 
@@ -158,18 +161,15 @@ describe('between row and resource', () => {
         ({ name }) => name,
       );
     await waitFor(async () => (await names('research', token)).includes('by-hand'), {
-      deadlineMs: 15_000,
       what: 'the row',
     });
     await waitFor(async () => (await names('-', api.adminToken)).includes('by-nobody'), {
-      deadlineMs: 15_000,
       what: 'the row',
     });
     expect(await names('research', token)).not.toContain('by-nobody');
     expect((await api.send('GET', '/v1/projects/-/jobs', { token })).status).toBe(404);
     await cluster.kubectl(['delete', 'trainingjob', 'by-hand', '-n', 'research']);
     await waitFor(async () => !(await names('research', token)).includes('by-hand'), {
-      deadlineMs: 15_000,
       what: 'the row to go',
     });
   });
@@ -250,7 +250,6 @@ describe('between row and resource', () => {
       attempts: [attempt],
     });
     await waitFor(async () => (await read('checkpoints')).items.length === 1, {
-      deadlineMs: 15_000,
       what: 'the checkpoint',
     });
     expect((await read('checkpoints')).items[0]).toMatchObject({
@@ -259,8 +258,13 @@ describe('between row and resource', () => {
       jobId: job.id,
       deletedAt: null,
     });
-    await waitFor(async () => (await read('ranks')).items.length === 4, { deadlineMs: 15_000, what: 'the ranks' });
-    const { items } = await read('ranks');
+    const items = await waitFor(
+      async () => {
+        const ranks = (await read('ranks')).items;
+        return ranks.length === 4 && ranks[0]?.['nvlinkDomain'] !== null && ranks;
+      },
+      { what: 'the ranks, and the labels of the node that has some' },
+    );
     expect(items[1]).toMatchObject({
       rank: 1,
       podIndex: 0,
@@ -278,7 +282,9 @@ describe('between row and resource', () => {
       dataIndex: 1,
       nvlinkDomain: null,
     });
-    expect((await read('events')).items.map(({ type }) => type)).toContain('CheckpointSaved');
+    await waitFor(async () => (await read('events')).items.some(({ type }) => type === 'CheckpointSaved'), {
+      what: 'the event of the checkpoint',
+    });
 
     // An answer that comes late must not bring an older state back.
     const { database, cluster: row } = api.running.infrastructure;
@@ -307,7 +313,7 @@ describe('between row and resource', () => {
         const { body } = await api.send('GET', JOBS, { token });
         return (body.items as { name: string }[]).some(({ name }) => name === 'while-away');
       },
-      { deadlineMs: 15_000, what: 'the row' },
+      { what: 'the row' },
     );
     expect((await resourceOf('kept')).metadata).toEqual(before);
     expect((await api.send('GET', `${JOBS}/${kept.id}`, { token })).body.uid).toBe(kept.uid);
@@ -319,8 +325,8 @@ describe('between row and resource', () => {
       `UPDATE jobs SET desired_suspend = true, intent = intent + 1, updated_at = now() - interval '1 hour' WHERE id = $1`,
       [job.id],
     );
-    await waitFor(async () => (await resourceOf('swept')).spec.suspend, { deadlineMs: 20_000, what: 'suspend' });
-  }, 30_000);
+    await waitFor(async () => (await resourceOf('swept')).spec.suspend, { what: 'suspend' });
+  });
 
   it('events tell of the submission, over REST and as a stream', async () => {
     const job = await submit('told');
@@ -329,7 +335,7 @@ describe('between row and resource', () => {
         const { body } = await api.send('GET', `${JOBS}/${job.id}/events`, { token });
         return body.items.length > 0 && (body.items as { id: number; type: string }[]);
       },
-      { deadlineMs: 15_000, what: 'an event' },
+      { what: 'an event' },
     );
     expect(events[0]).toMatchObject({ type: 'Submitted' });
     const stop = new AbortController();
@@ -341,7 +347,11 @@ describe('between row and resource', () => {
     let text = '';
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     const readUntil = async (wanted: string): Promise<void> => {
-      while (!text.includes(wanted)) text += (await reader?.read())?.value ?? '';
+      while (!text.includes(wanted)) {
+        const part = await reader?.read();
+        if (part === undefined || part.done) throw new Error(`the stream ended without ${wanted}: ${text}`);
+        text += part.value;
+      }
     };
     await readUntil('event: job');
     expect(text).toContain(`id: ${events[0]?.id}`);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KubeClient } from '@coxswain/kube';
 import { createLogger, createMetrics } from '@coxswain/telemetry';
+import { GiveUp, waitFor } from '@coxswain/test-harness';
 import { readConfig } from '../config/config.ts';
 import { type RunningApi, startApi } from '../start.ts';
 
@@ -71,17 +72,25 @@ export async function startApiUnderTest(options: {
     const isJson = String(answer.headers['content-type'] ?? '').includes('json');
     return { status: answer.statusCode, headers: answer.headers, body: isJson ? answer.json() : answer.body };
   };
+  /** What a test needs before it begins; a database that is busy for a moment (503) is asked again. */
+  const made = (url: string, body: object): Promise<TestAnswer> =>
+    waitFor(
+      async () => {
+        const answer = await send('POST', url, { token: adminToken, body });
+        if (answer.status >= 300 && answer.status !== 503) {
+          throw new GiveUp(`POST ${url} was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+        }
+        return answer.status < 300 ? answer : undefined;
+      },
+      { what: `${url} to be served` },
+    );
   return {
     running,
     adminToken,
     send,
     project: async (name, role = 'operator') => {
-      await send('POST', '/v1/projects', { token: adminToken, body: { name, namespaces: [name] } });
-      const made = await send('POST', `/v1/projects/${name}/tokens`, {
-        token: adminToken,
-        body: { name: 'test', role },
-      });
-      return (made.body as { token: string }).token;
+      await made('/v1/projects', { name, namespaces: [name] });
+      return (await made(`/v1/projects/${name}/tokens`, { name: 'test', role })).body.token as string;
     },
     close: async () => {
       await running.close();
