@@ -714,8 +714,11 @@ describe('--help', () => {
     'resume',
     'cancel',
     'delete',
+    'layout',
+    'layout check',
+    'layout ranks',
   ])('of coxswain %s is printed and is no failure', async (command) => {
-    const { code, out } = await runWith([...(command === '' ? [] : [command]), '--help'], {});
+    const { code, out } = await runWith([...command.split(' ').filter(Boolean), '--help'], {});
     expect(code).toBe(0);
     expect(out).toMatch(/^Usage: coxswain/);
   });

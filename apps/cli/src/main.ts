@@ -3,6 +3,8 @@ import { Command, CommanderError, Option } from 'commander';
 import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
 import { addActingCommands } from './acting-commands.ts';
+import { addLayoutCommands } from './layout-commands.ts';
+import { addPlannerCommands } from './planner-commands.ts';
 import { addPlansCommands } from './plans-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 import type { CliContext, Session } from './session.ts';
@@ -14,7 +16,7 @@ type Globals = SettingsFlags & { readonly output: OutputFormat };
 
 /**
  * Runs one command line; resolves to the exit code: 0 done, 1 refused or wrong, 2 server out of reach, 3 a watched job did not complete,
- * 130 interrupted by Ctrl-C.
+ * 4 no layout fits or the one given is not legal, 130 interrupted by Ctrl-C.
  */
 export async function main(argv: readonly string[], context: CliContext = processContext()): Promise<number> {
   let exitCode = 0;
@@ -42,7 +44,7 @@ Flags go before COXSWAIN_* variables, and those before the configuration file:
   server: https://coxswain.example.com
   tokenFile: /home/me/.coxswain-token
 
-Exit codes: 0 done, 1 refused or wrong, 2 server out of reach, 3 a watched job did not complete, 130 Ctrl-C.`;
+Exit codes: 0 done, 1 refused or wrong, 2 server out of reach, 3 a watched job did not complete, 4 no layout fits, 130 Ctrl-C.`;
 
 function processContext(): CliContext {
   const abort = new AbortController();
@@ -91,6 +93,8 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   };
   addReadingCommands(program, session);
   addActingCommands(program, session);
+  addLayoutCommands(program, session);
+  addPlannerCommands(program, session);
   addPlansCommands(program, session);
   return program;
 }
