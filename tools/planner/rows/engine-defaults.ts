@@ -1,12 +1,11 @@
 /** What an engine does where a table does not say: its own defaults, by family and age. Every rule stands in docs/reference/planner-score.md. */
-import type { GpuFacts, LayoutPoint, Precision, RecomputeModule } from '@coxswain/planner';
+import type { GpuFacts, LayoutPoint, Precision, RankOrder, RecomputeModule } from '@coxswain/planner';
 import type { StatedCells } from './measured-row.ts';
 import { familyOfEngine, timeOfEngine } from './stack-of-engine.ts';
 import type { StatedFacts } from './stated-facts.ts';
 
 /** Sequence parallelism, FlashAttention and overlapped gradient reduction became usual with the releases of 2023. */
 const MODERN = 2023;
-const FLASH_ATTENTION_2 = 2023.54;
 /** Engines on DeepSpeed's code, or that shard the optimizer as it does. */
 const DEEPSPEED_FAMILIES = /deepspeed|internevo|colossal|sailor|oneflow/;
 const UNDATED_UNFUSED_FAMILIES = ['megatron-deepspeed', 'sailor', 'zero-bubble', 'oneflow'];
@@ -39,6 +38,11 @@ export function zeroImplementationOf(
   if (stage === 0) return 'ddp';
   if (DEEPSPEED_FAMILIES.test(familyOfEngine(engine))) return 'deepspeed';
   return stage === 1 ? 'distopt' : 'fsdp';
+}
+
+/** MLPerf submissions of the NeMo line since 5.1 put data parallelism outermost (`TP_PP_DP_MAPPING`); all others follow Megatron's default. */
+export function rankOrderOf(engine: string): RankOrder | undefined {
+  return familyOfEngine(engine) === 'nemo mlperf' && (timeOfEngine(engine) ?? 0) >= 2025.5 ? 'tp-cp-pp-dp' : undefined;
 }
 
 /**
@@ -154,9 +158,9 @@ export function hasFlashAttention({ engine, gpu }: StatedCells): boolean {
   return (timeOfEngine(engine) ?? undated) >= MODERN;
 }
 
-/** FlashAttention-2 appeared in July 2023; the tables of Composer were measured with the Triton kernel of before. */
-export function hasFirstFlashAttention(engine: string): boolean {
-  return familyOfEngine(engine) === 'composer-fsdp' || (timeOfEngine(engine) ?? Infinity) < FLASH_ATTENTION_2;
+/** NVIDIA's and AMD's own lines call their libraries' fused attention; others use FlashAttention 1 or 2, written for Ampere. */
+export function hasAmpereFlashAttention(engine: string): boolean {
+  return !isNemoLine(engine) && !/^(megatron-core|moe-folding|amd mlperf|primus|maxtext)$/.test(familyOfEngine(engine));
 }
 
 /** Megatron-Bridge's recipes of DeepSeek-V3 and Moonlight keep both moments in bf16 (precision-aware optimizer). */

@@ -300,6 +300,23 @@ describe('recipes of Megatron-Bridge', () => {
   });
 });
 
+describe('MLPerf submissions with NeMo', () => {
+  const submission = { engine: 'NeMo/MCore (MLPerf 5.1)', gpu: 'B200-SXM', precision: 'fp8' };
+
+  it.each([
+    ['of the 8B benchmark run CUDA graphs', 'config_DGXB200_8x8x1xtp1pp1cp2_8b.sh', 'full'],
+    ['run them where the name says so', 'config_GB200_1280x4x16xtp4pp8cp2_cg_fp4.sh', 'full'],
+    ['else do not', 'config_DGXH100_16x8x1xtp2pp1cp1.sh', 'none'],
+  ])('%s', (_, file, expected) => {
+    expect(runOf({ ...submission, notes: `layout from ${file} (2 candidates)` }).layout.cudaGraphs).toBe(expected);
+  });
+
+  it('put data parallelism outermost since 5.1', () => {
+    expect(runOf(submission).layout.rankOrder).toBe('tp-cp-pp-dp');
+    expect(runOf({ ...submission, engine: 'NeMo/MCore (MLPerf 5.0)' }).layout.rankOrder).toBeUndefined();
+  });
+});
+
 describe('layers that do not divide', () => {
   const layersOf = (change: Record<string, string>): readonly number[] | undefined =>
     runOf({ gpus: '8', tp: '1', dp: '1', mbs: '1', gbs: '64', pp: '8', ...change }).layout.stages?.map(

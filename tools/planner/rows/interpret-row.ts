@@ -8,11 +8,12 @@ import {
   defaultZeroStage,
   gradientBytesOf,
   recipeMomentBytes,
-  hasFirstFlashAttention,
+  hasAmpereFlashAttention,
   hasFlashAttention,
   hasSequenceParallel,
   isNemoLine,
   overlapsOf,
+  rankOrderOf,
   recipeDefaults,
   recipeRecompute,
   zeroImplementationOf,
@@ -51,7 +52,7 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
     cluster,
     stack: stackOfEngine(cells.engine),
     precision,
-    ...(hasFirstFlashAttention(cells.engine) ? { firstFlashAttention: true } : {}),
+    ...(hasAmpereFlashAttention(cells.engine) ? { ampereFlashAttention: true } : {}),
     flashAttention: filled.or(facts.flashAttention, 'flash attention by engine', () => hasFlashAttention(cells)),
     gradientBytes: facts.gradientBytes ?? gradientBytesOf(cells.engine, precision),
     ...momentBytesOf(cells, facts),
@@ -120,6 +121,7 @@ function layoutOf(input: LayoutInput): LayoutPoint {
   const schedule = scheduleOf(cells, facts, degrees, filled);
   const zeroStage = zeroStageOf(cells, filled);
   const experts = expertDegrees(input);
+  const rankOrder = facts.rankOrder ?? rankOrderOf(cells.engine);
   return {
     tensor,
     context,
@@ -129,7 +131,7 @@ function layoutOf(input: LayoutInput): LayoutPoint {
     ...experts,
     sequenceParallel: tensor > 1 && filled.or(flagOf(cells), 'sp by engine', () => hasSequenceParallel(cells.engine)),
     contextAlgorithm: facts.contextAlgorithm ?? 'ring',
-    ...(facts.rankOrder === undefined ? {} : { rankOrder: facts.rankOrder }),
+    ...(rankOrder === undefined ? {} : { rankOrder }),
     ...schedule,
     ...stagesOfRow(model, pipeline * schedule.chunks, facts),
     zeroStage,

@@ -130,8 +130,8 @@ function cudaGraphsOf(notes: string): LayoutPoint['cudaGraphs'] | undefined {
   const graphs = switchOf(notes, /CUDA graphs (on|off)/i);
   if (graphs !== undefined) return graphs ? 'full' : 'none';
   if (/full-iteratio/i.test(notes)) return 'full';
-  // Submissions name the configuration file after its options: `..._cg.sh` runs CUDA graphs.
-  return /\bCUDA graphs\b|config_\w*_cg(_|\.)/.test(notes) ? 'full' : undefined;
+  // Submissions name the configuration file after its options: `..._cg.sh` runs CUDA graphs, and so do those of the 8B benchmark.
+  return /\bCUDA graphs\b|config_\w*_(cg|8b)(_|\.)/.test(notes) ? 'full' : undefined;
 }
 
 function flashAttentionOf(notes: string): boolean | undefined {
