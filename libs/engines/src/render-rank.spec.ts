@@ -67,7 +67,24 @@ describe('what an engine refuses', () => {
     {
       name: 'a reference job with a policy that it does not know',
       spec: { layout: { memory: { recompute: { mode: 'full' } } } },
-      want: 'engine "reference" cannot do layout.memory',
+      want: 'engine "reference" cannot do layout.memory.recompute.mode full',
+    },
+    {
+      name: 'a command with options that nobody would tell it',
+      spec: {
+        engine: commandEngine,
+        layout: {
+          contextParallelDegree: 2,
+          rankOrder: ['tensor', 'data', 'pipeline', 'context'],
+          kernel: { precision: 'fp8' },
+        },
+      },
+      want: 'engine "command" cannot do layout.kernel.precision fp8, layout.rankOrder as given',
+    },
+    {
+      name: 'no context degree of a command, which only adds ranks',
+      spec: { engine: commandEngine, layout: { contextParallelDegree: 2 } },
+      want: undefined,
     },
     { name: 'no degree of 1', spec: { layout: { contextParallelDegree: 1 } }, want: undefined },
     {

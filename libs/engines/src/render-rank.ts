@@ -1,6 +1,5 @@
 import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, type TrainingJobSpec } from '@coxswain/api-types';
-import { ParallelLayout } from '@coxswain/layout';
-import { beyondReference } from './reference-layout.ts';
+import { engineSupport, ParallelLayout } from '@coxswain/layout';
 
 /** Paths as the engine sees them inside its container; absent where the job has no such thing. */
 export interface RankContext {
@@ -43,11 +42,13 @@ const adapters: Readonly<
 > = { reference: renderReference, command: renderCommand };
 
 /** `command`: the program as given. It reads directories from the COXSWAIN_ variables of its pod. */
-function renderCommand(spec: TrainingJobSpec): RenderedRank {
+function renderCommand(spec: EffectiveSpec): RenderedRank {
   const { command, args } = spec.engine;
   if (command === undefined) {
     return refused('engine.name "command" needs engine.command', 'set engine.command to the program of one rank');
   }
+  const beyond = beyondEngine('command', spec.layout);
+  if (beyond !== undefined) return beyond;
   return { kind: 'rendered', command: [...command, ...(args ?? [])], env: userEnvironment(spec) };
 }
 
@@ -70,13 +71,8 @@ function renderReference(spec: EffectiveSpec, context: RankContext): RenderedRan
   if (context.saveDirectory === undefined) {
     return refused('engine "reference" saves its final state and needs checkpoint', 'set checkpoint.claimName');
   }
-  const beyond = beyondReference(layout);
-  if (beyond !== undefined) {
-    return refused(
-      `engine "reference" cannot do ${beyond}`,
-      'leave it out, or set engine.name to "command" and give a program that can',
-    );
-  }
+  const beyond = beyondEngine('reference', layout);
+  if (beyond !== undefined) return beyond;
   const flags: readonly (readonly [string, string | number | undefined])[] = [
     ['--layers', model.layers],
     ['--hidden-size', model.hiddenSize],
@@ -114,6 +110,18 @@ function renderReference(spec: EffectiveSpec, context: RankContext): RenderedRan
 
 function userEnvironment(spec: TrainingJobSpec): Readonly<Record<string, string>> {
   return Object.fromEntries((spec.engine.env ?? []).map(({ name, value }) => [name, value]));
+}
+
+/** The refusal of everything in the layout that the engine has no option for; undefined when there is nothing. */
+function beyondEngine(engine: TrainingJobSpec['engine']['name'], layout: ParallelLayout): RenderedRank | undefined {
+  const outcome = engineSupport(engine, layout);
+  if (outcome.kind === 'supported') return undefined;
+  const options = outcome.refusals.map(({ option, value }) => `layout.${option} ${value}`);
+  const program = engine === 'command' ? 'the program' : 'a program of engine "command"';
+  return refused(
+    `engine "${engine}" cannot do ${options.join(', ')}`,
+    `leave it out of the layout; ${program} can be told in engine.args`,
+  );
 }
 
 function refused(reason: string, alternative: string): RenderedRank {
