@@ -67,7 +67,7 @@ export class BestLayouts {
 }
 
 /** Layouts on the front may take up to this many times the step time of the fastest one on as many GPUs. */
-export const FRONT_SLOWDOWN = 2;
+export const FRONT_SLOWDOWN = 1.25;
 
 /** Layouts of one GPU count of which no other is at least as fast and as small; of two equal ones the first of the space. */
 export class ParetoFront {

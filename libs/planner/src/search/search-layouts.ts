@@ -31,19 +31,30 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** What of a point is not decided yet: bounds hold for every way to decide it. */
-export type OpenChoices = 'states-and-pipeline' | 'pipeline' | 'nothing';
+/** Least time and memory of all layouts that a branch of the search may still become; never above what any of them takes. */
+export interface Bounds {
+  readonly timeS: number;
+  readonly bytes: number;
+}
 
-/** What the search asks of the models. All are pure; a bound is never above the value of any layout that it covers. */
+/** What the search asks of the models. All are pure. */
 export interface LayoutModels {
   /** The first broken rule. */
   readonly refusalOf: (point: LayoutPoint) => Refusal | undefined;
   /** Stages of which the slowest is as fast as possible. The same object for the same answer, where that is cheap. */
   readonly balancedStages: (point: LayoutPoint) => readonly StagePart[];
-  readonly timeBoundS: (point: LayoutPoint, open: OpenChoices) => number;
-  readonly bytesBound: (point: LayoutPoint, open: OpenChoices) => number;
-  readonly stepTimeS: (point: LayoutPoint) => number;
+  /** Of every layout on a mesh. */
+  readonly meshBounds: (mesh: LayoutPoint) => Bounds;
+  readonly withStates: (point: LayoutPoint) => StateModels;
+}
+
+/** Models of the layouts on one mesh with one choice of states: what these have in common is computed once. */
+export interface StateModels {
+  /** Of every pipeline. */
+  readonly bounds: Bounds;
+  readonly timeBoundS: (point: LayoutPoint) => number;
   readonly peakBytes: (point: LayoutPoint) => number;
+  readonly stepTimeS: (point: LayoutPoint) => number;
 }
 
 export interface SearchLimits {
@@ -78,11 +89,9 @@ export interface LayoutSearch {
   readonly smallestFirst: boolean;
 }
 
-interface BoundedMesh {
+interface BoundedMesh extends Bounds {
   readonly mesh: Mesh;
   readonly index: number;
-  readonly timeBoundS: number;
-  readonly bytesBound: number;
 }
 
 /** Numbers layouts as the space lists them: mesh, states, pipeline. */
@@ -111,6 +120,8 @@ export function* meshesOf(space: SpaceFacts): Generator<Mesh> {
   }
 }
 
+const FASTEST_FIRST = 16;
+
 class Searcher {
   readonly #search: LayoutSearch;
   readonly #gpus: number;
@@ -127,13 +138,14 @@ class Searcher {
   }
 
   run(): void {
-    const { smallestFirst } = this.#search;
     const meshes = this.#legalMeshes();
-    meshes.sort((a, b) =>
-      smallestFirst
-        ? a.bytesBound - b.bytesBound || a.timeBoundS - b.timeBoundS
-        : a.timeBoundS - b.timeBoundS || a.bytesBound - b.bytesBound,
-    );
+    const fastestFirst = (a: Bounds, b: Bounds): number => a.timeS - b.timeS || a.bytes - b.bytes;
+    meshes.sort(fastestFirst);
+    if (this.#search.smallestFirst) {
+      // The fastest few come first nevertheless: they show how slow a layout on the front may be.
+      const rest = meshes.splice(FASTEST_FIRST);
+      meshes.push(...rest.sort((a, b) => a.bytes - b.bytes || a.timeS - b.timeS));
+    }
     for (const mesh of meshes) this.#tryMesh(mesh);
   }
 
@@ -151,8 +163,7 @@ class Searcher {
         continue;
       }
       const point = pointOfMesh(mesh);
-      const timeBoundS = models.timeBoundS(point, 'states-and-pipeline');
-      meshes.push({ mesh, index, timeBoundS, bytesBound: models.bytesBound(point, 'states-and-pipeline') });
+      meshes.push({ mesh, index, ...models.meshBounds(point) });
     }
     return meshes;
   }
@@ -170,49 +181,44 @@ class Searcher {
   }
 
   #tryMesh(bounded: BoundedMesh): void {
-    const { space, models, tally, limits } = this.#search;
+    const { space, models, tally } = this.#search;
     const { mesh } = bounded;
     const states = stateChoicesOf(space, mesh);
     const pipelines = this.#pipelineChoicesOf(mesh);
     const size = states.length * pipelines.length;
     tally.enumerated += size;
-    if (this.#leave(bounded.timeBoundS, bounded.bytesBound, size)) return;
+    if (this.#leave(bounded, size)) return;
     const point = pointOfMesh(mesh);
     for (const [stateIndex, choice] of states.entries()) {
-      const withChoice = withStates(point, choice, space.model);
-      const bytesBound = models.bytesBound(withChoice, 'pipeline');
-      if (bytesBound > limits.peakBytes) {
-        this.#leave(0, bytesBound, pipelines.length);
-        continue;
-      }
-      const timeBoundS = models.timeBoundS(withChoice, 'pipeline');
-      if (this.#leave(timeBoundS, bytesBound, pipelines.length)) continue;
+      const decided = withStates(point, choice, space.model);
+      const stateModels = models.withStates(decided);
+      if (this.#leave(stateModels.bounds, pipelines.length)) continue;
       for (const [pipelineIndex, pipeline] of pipelines.entries()) {
         const order = orderOf(bounded.index, stateIndex, pipelineIndex);
-        this.#tryLeaf({ point: withChoice, choice, pipeline, bytesBound, order });
+        this.#tryLeaf({ point: decided, choice, pipeline, models: stateModels, order });
       }
     }
   }
 
   /** Counts `size` layouts as out of question if these bounds show it, and says so. */
-  #leave(timeBoundS: number, bytesBound: number, size: number): boolean {
+  #leave({ timeS, bytes }: Bounds, size: number): boolean {
     const { limits, best, front, tally } = this.#search;
-    if (bytesBound > limits.peakBytes) {
-      this.#ruleOut('memory', size, () => tooLarge(bytesBound, limits.peakBytes));
+    if (bytes > limits.peakBytes) {
+      this.#ruleOut('memory', size, () => tooLarge(bytes, limits.peakBytes));
       return true;
     }
-    if (timeBoundS > limits.stepTimeS) {
-      this.#ruleOut('deadline', size, () => tooSlow(timeBoundS, limits.stepTimeS));
+    if (timeS > limits.stepTimeS) {
+      this.#ruleOut('deadline', size, () => tooSlow(timeS, limits.stepTimeS));
       return true;
     }
-    if (!best.excludes(timeBoundS, bytesBound, this.#gpus) || !front.excludes(timeBoundS, bytesBound)) return false;
+    if (!best.excludes(timeS, bytes, this.#gpus) || !front.excludes(timeS, bytes)) return false;
     tally.bounded += size;
     return true;
   }
 
   #tryLeaf(leaf: Leaf): void {
-    const { models, tally, best, front } = this.#search;
-    const point = this.#pointOf(leaf);
+    const { tally, best, front } = this.#search;
+    const point = decidedPoint(this.#cuts, this.#search, leaf);
     if (point === undefined) {
       tally.repeated++;
       return;
@@ -222,24 +228,19 @@ class Searcher {
       this.#ruleOut(refusal.rule, 1, () => refusal.message);
       return;
     }
-    const timeBoundS = models.timeBoundS(point, 'nothing');
-    if (this.#leave(timeBoundS, leaf.bytesBound, 1)) return;
-    const peakBytes = models.peakBytes(point);
-    if (this.#leave(timeBoundS, peakBytes, 1)) return;
-    const stepTimeS = models.stepTimeS(point);
-    tally.timed++;
+    const timeBoundS = leaf.models.timeBoundS(point);
+    if (this.#leave({ timeS: timeBoundS, bytes: leaf.models.bounds.bytes }, 1)) return;
+    const peakBytes = leaf.models.peakBytes(point);
+    if (this.#leave({ timeS: timeBoundS, bytes: peakBytes }, 1)) return;
+    const stepTimeS = leaf.models.stepTimeS(point);
     if (stepTimeS > this.#search.limits.stepTimeS) {
-      tally.timed--;
-      this.#leave(stepTimeS, peakBytes, 1);
+      this.#leave({ timeS: stepTimeS, bytes: peakBytes }, 1);
       return;
     }
+    tally.timed++;
     const layout = { point, gpus: this.#gpus, stepTimeS, peakBytes, order: leaf.order };
     best.offer(layout);
     front.offer(layout);
-  }
-
-  #pointOf(leaf: Leaf): LayoutPoint | undefined {
-    return decidedPoint(this.#cuts, this.#search, leaf);
   }
 
   /** Rules read a mesh through its degrees, and through one at a time of experts, micro-batch, context algorithm and rank order. */
@@ -300,7 +301,7 @@ interface Leaf {
   readonly point: LayoutPoint;
   readonly choice: StateChoice;
   readonly pipeline: PipelineChoice;
-  readonly bytesBound: number;
+  readonly models: StateModels;
   readonly order: number;
 }
 

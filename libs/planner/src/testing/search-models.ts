@@ -47,10 +47,13 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
       const even = stagePartsOf(space.model, { ...point, vocabulary: 'end-stages' });
       return even.map((stage, index) => ({ ...stage, layers: counts[index] ?? 0 }));
     },
-    timeBoundS: (point) => Math.floor(smooth(point).timeS),
-    bytesBound: (point) => Math.floor(smooth(point).bytes),
-    stepTimeS: (point) => Math.floor(smooth(point).timeS) + stirOf(point, 1),
-    peakBytes: (point) => Math.floor(smooth(point).bytes) + stirOf(point, 2),
+    meshBounds: (point) => ({ timeS: Math.floor(smooth(point).timeS), bytes: Math.floor(smooth(point).bytes) }),
+    withStates: (states) => ({
+      bounds: { timeS: Math.floor(smooth(states).timeS), bytes: Math.floor(smooth(states).bytes) },
+      timeBoundS: (point) => Math.floor(smooth(point).timeS),
+      stepTimeS: (point) => Math.floor(smooth(point).timeS) + stirOf(point, 1),
+      peakBytes: (point) => Math.floor(smooth(point).bytes) + stirOf(point, 2),
+    }),
   };
 }
 
@@ -80,8 +83,9 @@ export function enumerateLayouts(
         const decided = withStates(pointOfMesh(mesh), choice, space.model);
         const point = decidedPoint(cuts, { space, models }, { point: decided, choice, pipeline });
         if (point === undefined || models.refusalOf(point) !== undefined) continue;
-        const stepTimeS = models.stepTimeS(point);
-        const peakBytes = models.peakBytes(point);
+        const of = models.withStates(decided);
+        const stepTimeS = of.stepTimeS(point);
+        const peakBytes = of.peakBytes(point);
         if (stepTimeS > asked.limits.stepTimeS || peakBytes > asked.limits.peakBytes) continue;
         const order = orderOf(meshIndex, stateIndex, pipelineIndex);
         possible.push({ point, gpus: space.cluster.gpus, stepTimeS, peakBytes, order });
