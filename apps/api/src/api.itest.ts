@@ -194,7 +194,7 @@ describe('bad input is refused with status and sentence:', () => {
       },
       422,
       'INVALID_LAYOUT',
-      '/spec/layout',
+      '/spec/layout/dataParallelDegree',
       /65536 GPUs; at most 32768/,
     ],
     [
