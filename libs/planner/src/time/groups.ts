@@ -16,16 +16,28 @@ export interface LayoutGroups {
 
 const DEFAULT_ORDER: RankOrder = 'tp-cp-dp-pp';
 
+/** Distances between neighbours on the context, data and pipeline axes. */
+function stridesOf(layout: LayoutPoint): { readonly cp: number; readonly dp: number; readonly pp: number } {
+  const { tensor: t, context: c, data: d, pipeline: p } = layout;
+  switch (layout.rankOrder ?? DEFAULT_ORDER) {
+    case 'tp-cp-dp-pp':
+      return { cp: t, dp: t * c, pp: t * c * d };
+    case 'tp-cp-pp-dp':
+      return { cp: t, pp: t * c, dp: t * c * p };
+    case 'tp-dp-cp-pp':
+      return { dp: t, cp: t * d, pp: t * d * c };
+    case 'tp-dp-pp-cp':
+      return { dp: t, pp: t * d, cp: t * d * p };
+    case 'tp-pp-cp-dp':
+      return { pp: t, cp: t * p, dp: t * p * c };
+    case 'tp-pp-dp-cp':
+      return { pp: t, dp: t * p, cp: t * p * d };
+  }
+}
+
 export function groupsOf(layout: LayoutPoint): LayoutGroups {
   const { tensor, context, pipeline, data, shardGroup, expert, expertTensor } = layout;
-  const sizes: Readonly<Record<string, number>> = { tp: tensor, cp: context, dp: data, pp: pipeline };
-  const strides: Record<string, number> = {};
-  let stride = 1;
-  for (const axis of (layout.rankOrder ?? DEFAULT_ORDER).split('-')) {
-    strides[axis] = stride;
-    stride *= sizes[axis] ?? 1;
-  }
-  const { cp = 1, dp = 1, pp = 1 } = strides;
+  const { cp, dp, pp } = stridesOf(layout);
   const dense = { size: data * context, stride: context === 1 ? dp : data === 1 ? cp : Math.min(cp, dp) };
   const shard = { size: Math.min(shardGroup, dense.size), stride: dense.stride };
   const expertWays = expert * expertTensor;

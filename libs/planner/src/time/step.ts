@@ -21,7 +21,7 @@ import {
 } from './blocks.ts';
 import type { TimeConstants } from './constants.ts';
 import { groupsOf } from './groups.ts';
-import { kernelFacts, softExcess } from './kernels.ts';
+import { kernelFacts, softExcess, type KernelFacts } from './kernels.ts';
 import { handOverS } from './links.ts';
 import type { StageBlocks } from './stage-blocks.ts';
 import { stageKindsOf, type StageKind, type StageKinds } from './stage-kinds.ts';
@@ -106,8 +106,14 @@ export function blockCostsOf(run: RunFacts, constants: TimeConstants): BlockCost
   };
 }
 
-function costOfStage(run: RunFacts, blocks: StageBlocks, costs: BlockCosts, constants: TimeConstants): BlockCost {
-  const sum = noCost();
+/** `partsS` receives where the time goes; an empty one receives nothing. */
+function costOfStage(
+  run: RunFacts,
+  blocks: StageBlocks,
+  costs: BlockCosts,
+  { constants, partsS }: { readonly constants: TimeConstants; readonly partsS: Float64Array },
+): BlockCost {
+  const sum: BlockCost = { forwardS: 0, backwardInputS: 0, backwardWeightS: 0, partsS };
   addCost(sum, costs.attention, blocks.attention + blocks.mtpLayers);
   addCost(sum, costs.denseMlp, blocks.denseMlp);
   addCost(sum, costs.expertMlp, blocks.expertMlp);
@@ -195,11 +201,24 @@ interface StageCost extends BlockCost {
   readonly offloadS: number;
 }
 
-function costOfKind(run: RunFacts, kind: StageKind, costs: BlockCosts, constants: TimeConstants): StageCost {
+/** What the stages of a run are computed from. */
+interface StageFacts {
+  readonly run: RunFacts;
+  readonly costs: BlockCosts;
+  readonly constants: TimeConstants;
+  readonly perLayer: readonly RankParameters[];
+  /** Whether somebody asks where the time goes. */
+  readonly hasParts: boolean;
+}
+
+const NO_PARTS = new Float64Array(0);
+
+function costOfKind(facts: StageFacts, kind: StageKind): StageCost {
+  const { run, constants, perLayer } = facts;
   const { layout, model } = run;
-  const cost = costOfStage(run, kind, costs, constants);
+  const partsS = facts.hasParts ? new Float64Array(PARTS.length) : NO_PARTS;
+  const cost = costOfStage(run, kind, facts.costs, { constants, partsS });
   const held = { dense: 0, experts: 0 };
-  const perLayer = parametersPerLayer(run);
   for (let index = 0; index < perLayer.length; index++) {
     const layers = kind.layersOfKind[index] ?? 0;
     held.dense += layers * (perLayer[index]?.dense ?? 0);
@@ -214,116 +233,101 @@ function costOfKind(run: RunFacts, kind: StageKind, costs: BlockCosts, constants
   return { ...cost, ...held, offloadS: offloadExposedS(run, cost, kind.layers, constants) };
 }
 
-/** Times of the passes by virtual stage, and sums by pipeline rank. */
-interface PipelineWork {
+/** Times of the passes of one micro-batch, and what the ranks hold: nothing here depends on ZeRO stages below 3 or on offloaded optimizers. */
+export interface PipelineWork {
   readonly schedule: Schedule;
-  readonly costs: readonly StageCost[];
   readonly stages: StageKinds;
+  /** By kind of stage. */
+  readonly costs: readonly StageCost[];
+  /** By virtual stage. */
   readonly forwardS: Float64Array;
   readonly backwardInputS: Float64Array;
   readonly backwardWeightS: Float64Array;
-  readonly dense: Float64Array;
-  readonly experts: Float64Array;
-  /** Of one micro-batch. */
-  readonly busyS: Float64Array;
+  /** Seconds that the slowest rank computes, and its index. */
+  readonly busyS: number;
   readonly slowestRank: number;
+  /** Parameters on the rank that holds most. */
+  readonly held: RankParameters;
+  /** Seconds per rank that computing gives transfers to hide behind. */
+  readonly windows: { readonly forwardS: number; readonly backwardS: number };
 }
 
-function pipelineWorkOf(run: RunFacts, costs: BlockCosts, constants: TimeConstants): PipelineWork {
+/** The work of a run's pipeline; `hasParts` false leaves out where the time goes. */
+export function pipelineWorkOf(
+  run: RunFacts,
+  costs: BlockCosts,
+  constants: TimeConstants,
+  hasParts = false,
+): PipelineWork {
   const { layout, model } = run;
-  const schedule = scheduleOf(layout.schedule, layout.pipeline, layout.chunks);
+  const { pipeline } = layout;
+  const schedule = scheduleOf(layout.schedule, pipeline, layout.chunks);
   const stages = stageKindsOf(model, layout);
-  const stageCosts = stages.kinds.map((kind) => costOfKind(run, kind, costs, constants));
+  const facts: StageFacts = { run, costs, constants, perLayer: parametersPerLayer(run), hasParts };
+  const stageCosts = stages.kinds.map((kind) => costOfKind(facts, kind));
   const count = stages.kindOfStage.length;
-  const numbers = new Float64Array(3 * count + 3 * layout.pipeline);
-  const ofStages = (index: number): Float64Array => numbers.subarray(index * count, (index + 1) * count);
-  const ofRanks = (index: number): Float64Array => {
-    const from = 3 * count + index * layout.pipeline;
-    return numbers.subarray(from, from + layout.pipeline);
-  };
-  const work = {
-    schedule,
-    costs: stageCosts,
-    stages,
-    forwardS: ofStages(0),
-    backwardInputS: ofStages(1),
-    backwardWeightS: ofStages(2),
-    dense: ofRanks(0),
-    experts: ofRanks(1),
-    busyS: ofRanks(2),
-  };
-  const shape = { pipeline: layout.pipeline, schedule };
+  const forwardS = new Float64Array(count);
+  const backwardInputS = new Float64Array(count);
+  const backwardWeightS = new Float64Array(count);
+  const busyS = new Float64Array(pipeline);
+  const dense = new Float64Array(pipeline);
+  const experts = new Float64Array(pipeline);
+  const shape = { pipeline, schedule };
   const hasIslands = (run.cluster.islands ?? []).length > 0;
+  let forwardSumS = 0;
+  let backwardSumS = 0;
   for (let stage = 0; stage < count; stage++) {
     const cost = stageCosts[stages.kindOfStage[stage] ?? 0];
     if (cost === undefined) continue;
     const rank = rankOfStage(shape, stage);
     const speed = hasIslands ? relativeSpeedOf(run, rank) : 1;
-    work.forwardS[stage] = (cost.forwardS + cost.offloadS) / speed;
-    work.backwardInputS[stage] = (cost.backwardInputS + cost.offloadS) / speed;
-    work.backwardWeightS[stage] = cost.backwardWeightS / speed;
-    work.dense[rank] = (work.dense[rank] ?? 0) + cost.dense;
-    work.experts[rank] = (work.experts[rank] ?? 0) + cost.experts;
-    work.busyS[rank] =
-      (work.busyS[rank] ?? 0) +
-      (cost.forwardS + cost.backwardInputS + cost.backwardWeightS + 2 * cost.offloadS) / speed;
+    const passesForwardS = (cost.forwardS + cost.offloadS) / speed;
+    const passesBackwardS = (cost.backwardInputS + cost.offloadS) / speed;
+    const weightS = cost.backwardWeightS / speed;
+    forwardS[stage] = passesForwardS;
+    backwardInputS[stage] = passesBackwardS;
+    backwardWeightS[stage] = weightS;
+    forwardSumS += passesForwardS;
+    backwardSumS += passesBackwardS + weightS;
+    busyS[rank] = (busyS[rank] ?? 0) + passesForwardS + passesBackwardS + weightS;
+    dense[rank] = (dense[rank] ?? 0) + cost.dense;
+    experts[rank] = (experts[rank] ?? 0) + cost.experts;
   }
   let slowestRank = 0;
-  for (let rank = 1; rank < layout.pipeline; rank++) {
-    if ((work.busyS[rank] ?? 0) > (work.busyS[slowestRank] ?? 0)) slowestRank = rank;
-  }
-  return { ...work, slowestRank };
-}
-
-/** The seconds that add up to a step. */
-interface StepSeconds {
-  readonly busyS: number;
-  readonly hopS: number;
-  readonly pipelineS: number;
-  readonly dataS: number;
-  readonly optimizerS: number;
-  readonly fixedS: number;
-}
-
-function stepSecondsOf(run: RunFacts, work: PipelineWork, constants: TimeConstants, options: StepOptions): StepSeconds {
-  const { layout, cluster, model } = run;
-  const m = microBatchesOf(run);
-  const groups = groupsOf(layout);
-  const boundaryBytes =
-    ((layout.microBatchSize * run.sequenceLength) / layout.context / (layout.sequenceParallel ? layout.tensor : 1)) *
-    model.hiddenSize *
-    BYTES;
-  const hopS = handOverS(cluster, groups.pipeline, boundaryBytes, constants);
-  const busyS = m * (work.busyS[work.slowestRank] ?? 0);
-  const pipelineS =
-    layout.pipeline === 1
-      ? busyS
-      : makespanS(run, work, hopS, options) * (1 + constants.stageImbalance * Math.log2(layout.pipeline));
-  const held = heaviestRank(work);
-  const windows = {
-    forwardS: sumOf(work.forwardS) / layout.pipeline,
-    backwardS: (sumOf(work.backwardInputS) + sumOf(work.backwardWeightS)) / layout.pipeline,
+  for (let rank = 1; rank < pipeline; rank++) if ((busyS[rank] ?? 0) > (busyS[slowestRank] ?? 0)) slowestRank = rank;
+  return {
+    schedule,
+    stages,
+    costs: stageCosts,
+    forwardS,
+    backwardInputS,
+    backwardWeightS,
+    busyS: busyS[slowestRank] ?? 0,
+    slowestRank,
+    held: heaviestRank({ dense, experts }),
+    windows: { forwardS: forwardSumS / pipeline, backwardS: backwardSumS / pipeline },
   };
-  const dataS = dataTrafficS(run, held, windows, constants);
-  const kernels = kernelFacts(cluster.gpu, run.precision, constants);
-  const stepOptimizerS = optimizerS(run, held, kernels);
-  const nodes = Math.max(1, cluster.gpus / cluster.gpusPerNode);
-  const worldS = (pipelineS + dataS + stepOptimizerS) * constants.jitterPerDoubling * Math.log2(nodes);
-  return { busyS, hopS, pipelineS, dataS, optimizerS: stepOptimizerS, fixedS: constants.stepOverheadS + worldS };
 }
 
 function microBatchesOf(run: RunFacts): number {
   return Math.max(1, Math.ceil(microBatches(run)));
 }
 
-function makespanS(run: RunFacts, work: PipelineWork, hopS: number, options: StepOptions): number {
+/** What the schedule of a run is simulated from. */
+export function scheduleInputOf(run: RunFacts, work: PipelineWork, constants: TimeConstants): ScheduleInput {
   const { schedule, forwardS, backwardInputS, backwardWeightS } = work;
-  const { pipeline, chunks } = run.layout;
-  const hops = new Float64Array(forwardS.length).fill(hopS);
-  const input: ScheduleInput = {
+  const { layout, cluster, model } = run;
+  const boundaryBytes =
+    ((layout.microBatchSize * run.sequenceLength) / layout.context / (layout.sequenceParallel ? layout.tensor : 1)) *
+    model.hiddenSize *
+    BYTES;
+  const hops = new Float64Array(forwardS.length).fill(
+    handOverS(cluster, groupsOf(layout).pipeline, boundaryBytes, constants),
+  );
+  return {
     schedule,
-    pipeline,
-    chunks,
+    pipeline: layout.pipeline,
+    chunks: layout.chunks,
     microBatches: microBatchesOf(run),
     forwardS,
     backwardInputS,
@@ -332,47 +336,59 @@ function makespanS(run: RunFacts, work: PipelineWork, hopS: number, options: Ste
     backwardHopS: hops,
     p2p: schedule === '1f1b' || schedule === 'gpipe' ? 'blocking' : 'overlapped',
   };
-  return (options.makespan ?? makespanOf)(input, options.scratch ?? newScheduleScratch());
 }
 
-function sumOf(numbers: Float64Array): number {
-  let sum = 0;
-  for (let index = 0; index < numbers.length; index++) sum += numbers[index] ?? 0;
-  return sum;
+/** The seconds that add up to a step. */
+export interface StepSeconds {
+  readonly pipelineS: number;
+  readonly dataS: number;
+  readonly optimizerS: number;
+  readonly fixedS: number;
+  readonly stepTimeS: number;
 }
 
-export interface StepOptions {
-  /** Block costs of an earlier run that differs only in pipeline, data parallelism or schedule. */
-  readonly kept?: BlockCosts;
-  readonly scratch?: ScheduleScratch;
-  /** How long the pipeline takes; absent: its schedule is simulated. A search asks for a lower bound first. */
-  readonly makespan?: (input: ScheduleInput, scratch: ScheduleScratch) => number;
-}
-
-/** Seconds of one step, without saying where they go: what a search compares. */
-export function stepTimeS(run: RunFacts, constants: TimeConstants, options: StepOptions = {}): number {
-  const work = pipelineWorkOf(run, options.kept ?? blockCostsOf(run, constants), constants);
-  const { pipelineS, dataS, optimizerS: stepOptimizerS, fixedS } = stepSecondsOf(run, work, constants, options);
-  return pipelineS + dataS + stepOptimizerS + fixedS;
+/** A step whose pipeline takes `makespanS`: with gradients, optimizer, fixed work, and waits that grow with the machine. */
+export function stepSecondsOf(
+  run: RunFacts,
+  work: Pick<PipelineWork, 'held' | 'windows'>,
+  makespanS: number,
+  { constants, kernels }: { readonly constants: TimeConstants; readonly kernels: KernelFacts },
+): StepSeconds {
+  const { layout, cluster } = run;
+  const pipelineS = makespanS * (1 + constants.stageImbalance * Math.log2(layout.pipeline));
+  const dataS = dataTrafficS(run, work.held, work.windows, constants);
+  const stepOptimizerS = optimizerS(run, work.held, kernels);
+  const nodes = Math.max(1, cluster.gpus / cluster.gpusPerNode);
+  const worldS = (pipelineS + dataS + stepOptimizerS) * constants.jitterPerDoubling * Math.log2(nodes);
+  const fixedS = constants.stepOverheadS + worldS;
+  const seconds = pipelineS + dataS + stepOptimizerS + fixedS;
+  return { pipelineS, dataS, optimizerS: stepOptimizerS, fixedS, stepTimeS: seconds };
 }
 
 /** Seconds of one step: the simulated pipeline on the predicted passes of every stage, then gradients, optimizer and fixed work. */
-export function predictStepTime(run: RunFacts, constants: TimeConstants, options: StepOptions = {}): StepTime {
-  const work = pipelineWorkOf(run, options.kept ?? blockCostsOf(run, constants), constants);
-  const step = stepSecondsOf(run, work, constants, options);
+export function predictStepTime(
+  run: RunFacts,
+  constants: TimeConstants,
+  options: { readonly kept?: BlockCosts; readonly scratch?: ScheduleScratch } = {},
+): StepTime {
+  const work = pipelineWorkOf(run, options.kept ?? blockCostsOf(run, constants), constants, true);
+  const input = scheduleInputOf(run, work, constants);
+  const busyS = microBatchesOf(run) * work.busyS;
+  const makespanS = run.layout.pipeline === 1 ? busyS : makespanOf(input, options.scratch ?? newScheduleScratch());
+  const kernels = kernelFacts(run.cluster.gpu, run.precision, constants);
+  const step = stepSecondsOf(run, work, makespanS, { constants, kernels });
   const { forwardS, backwardInputS, backwardWeightS } = work;
   const partsS = Object.fromEntries(STEP_PARTS.map((part) => [part, 0])) as Record<StepPart, number>;
   addPartsOfRank(run, work, partsS);
-  partsS.bubble = step.pipelineS - step.busyS;
+  partsS.bubble = step.pipelineS - busyS;
   partsS.dataTraffic = step.dataS;
   partsS.optimizer = step.optimizerS;
   partsS.fixed = step.fixedS;
-  const seconds = step.pipelineS + step.dataS + step.optimizerS + step.fixedS;
   return {
-    stepTimeS: seconds,
+    stepTimeS: step.stepTimeS,
     partsS,
-    bubbleShare: partsS.bubble / seconds,
-    passesS: { forwardS, backwardInputS, backwardWeightS, hopS: step.hopS },
+    bubbleShare: partsS.bubble / step.stepTimeS,
+    passesS: { forwardS, backwardInputS, backwardWeightS, hopS: input.forwardHopS[0] ?? 0 },
   };
 }
 
