@@ -1,4 +1,4 @@
-import { POD_ENV, POD_PATHS } from '@coxswain/api-types';
+import { MAX_RANKS_PER_POD, POD_ENV, POD_PATHS } from '@coxswain/api-types';
 import { z } from 'zod';
 
 /** Variables that only the launcher and what it starts know; the operator does not write them into pods. */
@@ -11,8 +11,6 @@ export const LAUNCHER_ENV = {
   terminationLog: 'COXSWAIN_TERMINATION_LOG',
 } as const;
 
-/** Most processes of one pod: as many ranks as one report may hold. */
-const MAX_LOCAL_RANKS = 16;
 const DEFAULT_GRACE_SECONDS = 30;
 
 const text = z.string().min(1, 'is empty').max(1024);
@@ -35,7 +33,7 @@ const Environment = z
     [POD_ENV.podIndex]: integer(0, 32_767),
     [POD_ENV.epoch]: integer(0, 2 ** 31),
     [POD_ENV.firstRank]: integer(0, 32_767),
-    [POD_ENV.localWorldSize]: integer(1, MAX_LOCAL_RANKS),
+    [POD_ENV.localWorldSize]: integer(1, MAX_RANKS_PER_POD),
     [POD_ENV.worldSize]: integer(1, 32_768),
     [POD_ENV.reportUrls]: z.string().default('').transform(toUrls),
     [POD_ENV.reportCa]: z.string().optional(),

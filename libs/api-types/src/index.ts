@@ -44,6 +44,7 @@ export type { AttemptReason, TrainingJob, TrainingJobSpecInput } from './trainin
 export { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
 export type { Checkpoint } from './checkpoint.ts';
 export { PlacementSpec, ranksOfPod } from './placement.ts';
+export { MAX_RANKS_PER_POD } from './pod-size.ts';
 export {
   DEFAULT_MICRO_BATCH_SIZE,
   effectiveLayout,

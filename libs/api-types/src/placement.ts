@@ -1,7 +1,8 @@
-import { ParallelLayout } from '@coxswain/layout';
+import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
+import { MAX_RANKS_PER_POD } from './pod-size.ts';
 
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
@@ -18,9 +19,9 @@ export const PlacementSpec = z
     epoch: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
     layout: ParallelLayout,
     microBatchSize: z.int().min(1).max(65_536).optional().describe('Absent: as the job says.'),
-    worldSize: z.int().min(1).max(32_768),
-    ranksPerPod: z.int().min(1).max(16),
-    nodes: z.array(z.string().max(253)).min(1).max(32_768).meta({ 'x-kubernetes-list-type': 'atomic' }),
+    worldSize: z.int().min(1).max(MAX_WORLD_SIZE),
+    ranksPerPod: z.int().min(1).max(MAX_RANKS_PER_POD),
+    nodes: z.array(z.string().max(253)).min(1).max(MAX_WORLD_SIZE).meta({ 'x-kubernetes-list-type': 'atomic' }),
     resume: z
       .strictObject({
         checkpoint: z.string().max(253),

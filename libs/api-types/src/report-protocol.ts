@@ -1,5 +1,7 @@
+import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { z } from 'zod';
 import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
+import { MAX_RANKS_PER_POD } from './pod-size.ts';
 
 /**
  * What launcher and operator say to each other over one WebSocket (path {@link REPORT_PATH}, TLS, `Authorization: Bearer <pod-bound token>`).
@@ -18,7 +20,10 @@ export const MAX_TERMINATION_MESSAGE_BYTES = 4096;
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const finite = z.number().min(-1e30).max(1e30);
 const durationMs = z.number().min(0).max(1e12);
-const rank = z.int().min(0).max(32_767);
+const rank = z
+  .int()
+  .min(0)
+  .max(MAX_WORLD_SIZE - 1);
 
 const SavedCheckpoint = z.strictObject({
   step: counter,
@@ -80,7 +85,7 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({
     ...envelope,
     kind: z.literal('heartbeat'),
-    ranks: z.array(z.strictObject({ rank, alive: z.boolean(), step: counter.nullable() })).max(16),
+    ranks: z.array(z.strictObject({ rank, alive: z.boolean(), step: counter.nullable() })).max(MAX_RANKS_PER_POD),
   }),
   z.strictObject({
     ...envelope,
@@ -90,7 +95,7 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
     tokens: counter.nullable().describe('Tokens of the whole step over all ranks; null where a rank does not know.'),
     learningRate: finite.nullable(),
     gradNorm: finite.nullable(),
-    ranks: z.array(RankTiming).max(16),
+    ranks: z.array(RankTiming).max(MAX_RANKS_PER_POD),
   }),
   z.strictObject({ ...envelope, kind: z.literal('resumed'), step: counter }),
   z.strictObject({ ...envelope, kind: z.literal('checkpointStarted'), step: counter }),
@@ -136,7 +141,7 @@ export const SeriesFrame = z.discriminatedUnion('kind', [
     stepTimeMs: durationMs,
     learningRate: finite.nullable(),
     gradNorm: finite.nullable(),
-    ranks: z.array(RankTiming).max(16),
+    ranks: z.array(RankTiming).max(MAX_RANKS_PER_POD),
   }),
   z.strictObject({ kind: z.literal('keepalive'), bootId: z.string().max(64), sequence: counter, at: z.string() }),
 ]);

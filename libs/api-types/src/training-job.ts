@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { Condition } from './conditions.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
+import { MAX_RANKS_PER_POD } from './pod-size.ts';
 
 /** Kubernetes reads `x-kubernetes-validations` (CEL); zod carries it into the generated schema as metadata. */
 interface CelRule {
@@ -153,7 +154,7 @@ export const ResourcesSpec = z
     gpusPerNode: z
       .int()
       .min(1)
-      .max(16)
+      .max(MAX_RANKS_PER_POD)
       .optional()
       .describe('Ranks per pod; default: as many as the nodes have GPUs, at most the world size.'),
     cpuPerGpu: z

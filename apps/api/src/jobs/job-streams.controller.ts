@@ -4,6 +4,7 @@ import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { isDomainError } from '@coxswain/domain-error';
+import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { Caller } from '../auth/auth.guard.ts';
 import { Authenticator } from '../auth/authenticator.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -18,7 +19,12 @@ import type { JobAddress } from './jobs.service.ts';
 const StreamQuery = z.strictObject({ after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0) });
 type StreamQuery = z.infer<typeof StreamQuery>;
 const LogsQuery = z.strictObject({
-  rank: z.coerce.number().int().min(0).max(32_767).default(0),
+  rank: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(MAX_WORLD_SIZE - 1)
+    .default(0),
   tailLines: z.coerce.number().int().min(0).max(100_000).optional(),
   follow: z.stringbool().default(false),
 });
