@@ -118,6 +118,26 @@ const ICI = {
 /** Every preset; the first that a name or alias fits is meant. */
 export const GPU_PRESETS: readonly GpuPreset[] = [
   {
+    name: 'p100-sxm2-16gb',
+    title: 'NVIDIA P100 SXM2 16 GB',
+    aliases: ['p100', 'p100-16gb', 'P100-SXM2-16GB', 'Tesla-P100-SXM2-16GB'],
+    bf16Tflops: 21.2, // fp16 on plain cores: Pascal has no matrix units
+    fp8Tflops: 0,
+    fp4Tflops: 0,
+    matmulCeiling: 0.85,
+    memoryGib: 16280 / 1024,
+    memoryTbPerS: 0.732,
+    scaleUpGbPerS: 80, // NVLink 1: four links of 20
+    scaleUpDomainGpus: 8,
+    pcieGbPerS: PCIE3,
+    gpusPerNode: 8,
+    nicGbps: 50,
+    nicKind: 'infiniband',
+    usdPerHour: 0.4,
+    source: `${NVIDIA}; NVLink 1`,
+    assumed: ['matmulCeiling'],
+  },
+  {
     ...V100,
     name: 'v100-sxm2-16gb',
     title: 'NVIDIA V100 SXM2 16 GB',
@@ -417,6 +437,26 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     nicKind: 'roce',
     usdPerHour: 1.3,
     source: 'Intel Gaudi architecture documentation',
+    assumed: ['matmulCeiling'],
+  },
+  {
+    name: 'ascend-910',
+    title: 'Huawei Ascend 910',
+    aliases: ['Ascend 910', '910a', 'Ascend910A'],
+    bf16Tflops: 256, // fp16
+    fp8Tflops: 0,
+    fp4Tflops: 0,
+    matmulCeiling: 0.85,
+    memoryGib: 32,
+    memoryTbPerS: 1.2,
+    scaleUpGbPerS: 90, // HCCS, three links of 30 among four processors
+    scaleUpDomainGpus: 8,
+    pcieGbPerS: PCIE4,
+    gpusPerNode: 8,
+    nicGbps: 100,
+    nicKind: 'roce',
+    usdPerHour: 0.9,
+    source: 'Liao et al. 2021 (HPCA, Ascend: a scalable and unified architecture)',
     assumed: ['matmulCeiling'],
   },
   {

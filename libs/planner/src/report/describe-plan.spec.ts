@@ -36,6 +36,16 @@ describe('a plan in few words', () => {
       'micro-batch 1, ZeRO-3, states in groups of 2, recomputing all',
     ],
     [
+      'the usual order of ranks, written out',
+      { rankOrder: ['tensor', 'context', 'expert', 'data', 'pipeline'] },
+      'micro-batch 1, ZeRO-0, no recomputation',
+    ],
+    [
+      'another order of ranks',
+      { rankOrder: ['tensor', 'context', 'pipeline', 'data'] },
+      'micro-batch 1, ZeRO-0, no recomputation, ranks tp-cp-pp-dp',
+    ],
+    [
       'selective recomputation and offloading',
       {
         memory: {

@@ -1,4 +1,4 @@
-import { formatLayout, type ParallelLayout } from '@coxswain/layout';
+import { formatLayout, type ParallelLayout, type RankAxis } from '@coxswain/layout';
 import type { MemoryVerdict, Plan } from '../plan-types.ts';
 
 /** The degrees of a plan: `tp8 x dp16 x pp4`. */
@@ -16,7 +16,7 @@ export function choicesOf({ layout, microBatchSize }: Pick<Plan, 'layout' | 'mic
     ...shardingOf(layout),
     recomputationOf(layout),
     ...offloadOf(layout),
-    ...(layout.rankOrder === undefined ? [] : [`ranks in order ${layout.rankOrder.join('-')}`]),
+    ...rankOrderOf(layout),
   ].join(', ');
 }
 
@@ -68,4 +68,24 @@ function offloadOf({ memory }: ParallelLayout): readonly string[] {
     ({ what, fraction = 1 }) =>
       `${Math.round(100 * fraction)} % of ${what === 'optimizer' ? 'optimizer states' : what} on the host`,
   );
+}
+
+const SHORT_AXES: Readonly<Record<RankAxis, string>> = {
+  tensor: 'tp',
+  weightShard: 'wshard',
+  context: 'cp',
+  expert: 'ep',
+  data: 'dp',
+  pipeline: 'pp',
+};
+/** What an engine does without being told. */
+const USUAL_ORDER: readonly RankAxis[] = ['tensor', 'weightShard', 'context', 'expert', 'data', 'pipeline'];
+
+/** `ranks tp-cp-pp-dp` where the order of axes, from adjacent ranks to distant ones, is not the usual one. */
+function rankOrderOf({ rankOrder }: ParallelLayout): readonly string[] {
+  if (rankOrder === undefined) return [];
+  const isUsual = USUAL_ORDER.filter((axis) => rankOrder.includes(axis)).every(
+    (axis, index) => axis === rankOrder[index],
+  );
+  return isUsual ? [] : [`ranks ${rankOrder.map((axis) => SHORT_AXES[axis]).join('-')}`];
 }

@@ -36,8 +36,9 @@ export function formatShare(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
 }
 
-/** `$1,234` or, for small sums, `$0.12`. */
+/** `$1,234`, `$1.23` or, for small sums, `$0.0123`. */
 export function formatUsd(usd: number): string {
+  if (usd < 1) return `$${Number(usd.toPrecision(3))}`;
   return usd < 100 ? `$${usd.toFixed(2)}` : `$${formatCount(usd)}`;
 }
 

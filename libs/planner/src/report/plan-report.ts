@@ -4,6 +4,7 @@ import { gpuOf } from '../presets/gpus.ts';
 import { modelOf } from '../presets/models.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { choicesOf, degreesOf, describeVerdict } from './describe-plan.ts';
+import { errorRange, errorSentence } from './prediction-error.ts';
 import { formatCount, formatGib, formatHours, formatSeconds, formatShare, formatTokens, formatUsd } from './figures.ts';
 import { Markup, markup } from './markup.ts';
 import { paretoChart } from './pareto-chart.ts';
@@ -86,11 +87,10 @@ function nothingFits({ closest }: PlanAnswer): Markup {
 
 function chosen(plan: Plan, answer: PlanAnswer): Markup {
   const { prediction } = plan;
-  const { error } = prediction;
   return markup`<section><h2>${answer.best === undefined ? 'The closest layout' : 'The best layout'}</h2>
 <p class="chosen-layout">${degreesOf(plan)}</p><p class="choices">${choicesOf(plan)}</p>
 <dl class="cards">
-${card('Step time', formatSeconds(prediction.stepTimeS), `± ${error.medianAbsPct.toFixed(1)} % median, ${error.p90AbsPct.toFixed(0)} % at p90`)}
+${card('Step time', formatSeconds(prediction.stepTimeS), errorRange(prediction))}
 ${card('Throughput', `${formatCount(prediction.tokensPerSPerGpu)} tokens/s`, 'per GPU')}
 ${card('Model FLOPs utilisation', `${prediction.modelFlopsUtilizationPct.toFixed(1)} %`)}
 <div><dt>Peak memory per GPU</dt><dd>${formatGib(prediction.peakGib)}<small class="${prediction.verdict}">${describeVerdict(prediction.verdict)} in ${formatGib(prediction.capacityGib)}</small></dd></div>
@@ -180,7 +180,7 @@ function ruledOut({ ruledOut: rules, counted }: PlanAnswer): Markup {
     .sort((a, b) => b.count - a.count)
     .map(
       ({ rule, count, example }) =>
-        markup`<tr><td>${rule}</td><td class="number" data-title="combinations">${formatCount(count)}</td><td>${example}</td></tr>`,
+        markup`<tr><td class="rule">${rule}</td><td class="number" data-title="combinations">${formatCount(count)}</td><td>${example}</td></tr>`,
     );
   const table =
     rows.length === 0
@@ -190,13 +190,8 @@ function ruledOut({ ruledOut: rules, counted }: PlanAnswer): Markup {
 }
 
 function trust(shown: Plan | undefined, answer: PlanAnswer): Markup {
-  const error = shown?.prediction.error;
   return markup`<section><h2>How far to trust this</h2>
-${
-  error === undefined
-    ? undefined
-    : markup`<p>Predicted step times of this kind were off by ${error.medianAbsPct.toFixed(1)} % at the median and ${error.p90AbsPct.toFixed(1)} % for nine in ten (${formatCount(error.n)} measurements: ${error.basis}).</p>`
-}
+${shown === undefined ? undefined : markup`<p>${errorSentence(shown.prediction)}</p>`}
 <p>${answer.calibration}</p>
 ${answer.assumptions.length === 0 ? undefined : markup`<ul class="plain">${answer.assumptions.map((assumption) => markup`<li>${assumption}</li>`)}</ul>`}
 </section>`;

@@ -51,6 +51,7 @@ table{border-collapse:collapse;width:100%;font-size:.88rem}
 th{text-align:left;color:var(--muted);font-weight:500;font-size:.8rem;white-space:nowrap}
 th,td{padding:.35rem .8rem .35rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 tr:last-child td{border-bottom:0}
+td.rule{white-space:nowrap}
 td.number,th.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 td small{color:var(--muted)}
 ul.plain{margin:0;padding-left:1.1rem}
@@ -60,7 +61,7 @@ table.stacked,table.stacked tbody,table.stacked tr,table.stacked td{display:bloc
 table.stacked thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 table.stacked tr{border-bottom:1px solid var(--line);padding:.4rem 0}table.stacked tr:last-child{border-bottom:0}
 table.stacked td{border:0;padding:.05rem 0;text-align:left}table.stacked td.number{display:inline-block;margin-right:.9rem}
-table.stacked td:empty{display:none}
+table.stacked td:empty{display:none}td.rule{white-space:normal}
 table.stacked td[data-title]::before{content:attr(data-title) ': ';color:var(--muted);font-size:.8rem}}
 @media print{section{break-inside:avoid}}
 `;
