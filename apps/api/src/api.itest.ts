@@ -3,6 +3,7 @@ import { aJobSpec } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres, waitFor } from '@coxswain/test-harness';
 import { CONTROLLERS } from './app.module.ts';
 import { declaredRoutes } from './http/openapi.ts';
+import { removeSomeExpiredKeys } from './infrastructure/key-expiry.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from './testing/api-under-test.ts';
 
 let postgres: Postgres;
@@ -108,6 +109,14 @@ describe('an Idempotency-Key', () => {
     const headers = { 'idempotency-key': 'other' };
     await submit({}, headers);
     expect(await submit({}, headers)).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+  });
+
+  it('is forgotten after a day, and only then', async () => {
+    for (const key of ['old', 'young']) await submit({}, { 'idempotency-key': key });
+    const { database } = api.running.infrastructure;
+    await database.query("UPDATE idempotency_keys SET created_at = now() - interval '24 hours' WHERE key = 'old'");
+    expect(await removeSomeExpiredKeys(database)).toBe(1);
+    expect(await count('SELECT 1 FROM idempotency_keys WHERE key = ANY ($1)', [['old', 'young']])).toBe(1);
   });
 
   it('makes one job however many copies arrive at once; the rest are told to wait', async () => {

@@ -12,6 +12,7 @@ import { createHttpServer } from './http/http-server.ts';
 import { PageTokens } from './http/page-token.ts';
 import { ensureBootstrapAdministrator, ensureCluster, ensurePageTokenSecret } from './infrastructure/installation.ts';
 import type { WallClock } from './infrastructure/tokens.ts';
+import { removeExpiredKeys } from './infrastructure/key-expiry.ts';
 import { ApplyQueue } from './outbox/apply-queue.ts';
 import { ClusterWriter } from './outbox/cluster-writer.ts';
 import { LeaderDuties } from './projection/leader-duties.ts';
@@ -81,7 +82,11 @@ function startMirroring(infrastructure: Infrastructure): Part {
     projector = projecting;
     const store = new SeriesStore(database, cluster);
     const subscriber = new SeriesSubscriber({ operator: config.operator, store, logger, metrics: counters });
-    return [(signal) => projecting.run(signal), (signal) => subscriber.run(signal)];
+    return [
+      (signal) => projecting.run(signal),
+      (signal) => subscriber.run(signal),
+      (signal) => removeExpiredKeys({ database, logger }, signal),
+    ];
   });
   readiness.add({
     name: 'projector',
