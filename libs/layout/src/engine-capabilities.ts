@@ -15,7 +15,7 @@ type Attention = NonNullable<Kernel['attention']>;
 export interface EngineCapabilities {
   /** What it is, and where what stands here was read. */
   readonly source: string;
-  /** Dotted options of a layout that it takes beside the three degrees; one with parts stands for all of them. */
+  /** Dotted options of a layout that it takes; one with parts stands for all of them. */
   readonly options: readonly string[];
   readonly schedules: readonly Schedule[];
   readonly vocabularies: readonly NonNullable<PipelinePlan['vocabulary']>[];
@@ -34,7 +34,10 @@ export interface EngineCapabilities {
   readonly wayOut?: string;
 }
 
+const DEGREES = ['tensorParallelDegree', 'pipelineParallelDegree', 'dataParallelDegree'];
+
 const MEGATRON_OPTIONS = [
+  ...DEGREES,
   'contextParallelDegree',
   'dataParallelShardDegree',
   'weightShardDegree',
@@ -75,7 +78,13 @@ const MEGATRON_OPTIONS = [
   'checkpointPolicy',
 ];
 
+/** Forks and users of an older Megatron-LM lack what came to it in 2026. */
+const OLDER_MEGATRON_OPTIONS = MEGATRON_OPTIONS.filter(
+  (option) => !['weightShardDegree', 'expert.weightShardDegree', 'sequence.dynamic'].includes(option),
+);
+
 const TORCHTITAN_OPTIONS = [
+  ...DEGREES,
   'contextParallelDegree',
   'dataParallelShardDegree',
   'expert.expertParallelDegree',
@@ -108,6 +117,7 @@ const TORCHTITAN_OPTIONS = [
 ];
 
 const DEEPSPEED_OPTIONS = [
+  ...DEGREES,
   'contextParallelDegree',
   'dataParallelShardDegree',
   'expert.expertParallelDegree',
@@ -161,7 +171,7 @@ const MEGATRON: EngineCapabilities = {
 /** An engine that is told degrees and nothing else. */
 const DEGREES_ONLY: EngineCapabilities = {
   source: 'engines/reference of this project',
-  options: [],
+  options: DEGREES,
   schedules: ['1f1b'],
   vocabularies: ['end-stages'],
   contextAlgorithms: [],
@@ -220,7 +230,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   command: {
     ...DEGREES_ONLY,
     source: 'any program, started as given',
-    options: ['contextParallelDegree'],
+    options: [...DEGREES, 'contextParallelDegree'],
     wayOut: 'give it to the program in engine.args',
   },
   'megatron-lm': MEGATRON,
@@ -236,7 +246,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   galvatron: {
     ...MEGATRON,
     source: 'PKU-DAIR/Hetu-Galvatron cea12ff; branches flexsp, laer-moe',
-    options: [...MEGATRON_OPTIONS, 'perLayer'],
+    options: [...OLDER_MEGATRON_OPTIONS, 'sequence.dynamic', 'perLayer'],
     schedules: ['1f1b', 'gpipe'],
     vocabularies: ['end-stages'],
     contextAlgorithms: ['ring', 'ulysses'],
@@ -249,13 +259,14 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   mindspeed: {
     ...MEGATRON,
     source: 'Ascend/MindSpeed 028de58c, MindSpeed-LLM c77308a1, MindSpeed-MM 57069cd5',
+    options: OLDER_MEGATRON_OPTIONS,
     schedules: ['1f1b', 'interleaved-1f1b', 'dualpipe-v'],
     dynamic: [],
   },
   mindformers: {
     ...MEGATRON,
     source: 'mindspore-lab/mindformers fd4deebc1',
-    options: [...MEGATRON_OPTIONS, 'tensorPlacements'],
+    options: [...OLDER_MEGATRON_OPTIONS, 'tensorPlacements'],
     checkpointFormats: ['mindspore'],
     contextAlgorithms: [],
     dynamic: [],
@@ -265,10 +276,11 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
     balances: ['none', 'aux-loss'],
     dispatchers: ['alltoall'],
   },
-  flagscale: { ...MEGATRON, source: 'FlagOpen/FlagScale da4935ec6' },
+  flagscale: { ...MEGATRON, source: 'FlagOpen/FlagScale da4935ec6', options: OLDER_MEGATRON_OPTIONS, dynamic: [] },
   colossalai: {
     ...MEGATRON,
     source: 'hpcaitech/ColossalAI 4f9953be3',
+    options: OLDER_MEGATRON_OPTIONS,
     schedules: ['1f1b', 'interleaved-1f1b', 'zbv'],
     vocabularies: ['end-stages'],
     contextAlgorithms: ['ring', 'ring-self-attention', 'ulysses'],
@@ -283,6 +295,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
     ...MEGATRON,
     source: 'Oneflow-Inc/libai 9dcbe3b2',
     options: [
+      ...DEGREES,
       'pipeline.schedule',
       'pipeline.stages',
       'states.zeroStage',
@@ -303,21 +316,26 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   redco: {
     ...DEGREES_ONLY,
     source: 'tanyuqian/redco 8129ab3',
-    options: ['tensorPlacements', 'kernel.precision'],
+    options: ['tensorParallelDegree', 'dataParallelDegree', 'tensorPlacements', 'kernel.precision'],
   },
-  areal: { ...MEGATRON, source: 'inclusionAI/AReaL 4aef98d8d' },
-  verl: { ...MEGATRON, source: 'verl-project/verl 1dda039b9' },
-  'nemo-rl': { ...MEGATRON, source: 'NVIDIA-NeMo/RL 7ea279abf' },
+  areal: { ...MEGATRON, source: 'inclusionAI/AReaL 4aef98d8d', options: OLDER_MEGATRON_OPTIONS, dynamic: [] },
+  verl: {
+    ...MEGATRON,
+    source: 'verl-project/verl 1dda039b9',
+    options: [...OLDER_MEGATRON_OPTIONS, 'sequence.dynamic'],
+  },
+  'nemo-rl': { ...MEGATRON, source: 'NVIDIA-NeMo/RL 7ea279abf', options: OLDER_MEGATRON_OPTIONS, dynamic: [] },
   'zero-bubble': {
     ...MEGATRON,
     source: 'sail-sg/zero-bubble-pipeline-parallelism 39f2c186',
+    options: OLDER_MEGATRON_OPTIONS,
     schedules: ['1f1b', 'interleaved-1f1b', 'zb-h1', 'zb-2p', 'zbv', 'v-half', 'v-min'],
     dynamic: [],
   },
   'vocabulary-parallelism': {
     ...MEGATRON,
     source: 'sail-sg/VocabularyParallelism 6191c3bf',
-    options: [...MEGATRON_OPTIONS, 'pipeline.vocabularyBarriers'],
+    options: [...OLDER_MEGATRON_OPTIONS, 'pipeline.vocabularyBarriers'],
     schedules: ['1f1b', 'v-half'],
     vocabularies: ['end-stages', 'counted-as-layer', 'sharded-over-pp', 'interlaced'],
     dynamic: [],
@@ -325,7 +343,14 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   skippipe: {
     ...DEGREES_ONLY,
     source: 'gensyn-ai/skippipe 7f20d8a',
-    options: ['pipeline.schedule', 'pipeline.scheduleFile', 'pipeline.skipRatio', 'pipeline.protectedStages'],
+    options: [
+      'pipelineParallelDegree',
+      'dataParallelDegree',
+      'pipeline.schedule',
+      'pipeline.scheduleFile',
+      'pipeline.skipRatio',
+      'pipeline.protectedStages',
+    ],
     schedules: ['gpipe', 'partial-paths'],
   },
   'deep-optimizer-states': {
@@ -336,6 +361,7 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   'linear-moe': {
     ...MEGATRON,
     source: 'OpenSparseLLMs/Linear-MoE b312754',
+    options: OLDER_MEGATRON_OPTIONS,
     contextAlgorithms: ['allgather', 'state-allgather'],
     dynamic: [],
   },
@@ -356,13 +382,14 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
   'natural-galore': {
     ...DEGREES_ONLY,
     source: 'selfsupervised-ai/Natural-GaLore e23336d',
-    options: ['states.optimizer', 'states.lowRank', 'kernel.precision'],
+    options: ['dataParallelDegree', 'states.optimizer', 'states.lowRank', 'kernel.precision'],
     optimizers: ['adamw', 'galore', 'natural-galore'],
   },
   rcm: {
     ...DEGREES_ONLY,
     source: 'NVlabs/rcm 5b41aa9',
     options: [
+      'dataParallelDegree',
       'contextParallelDegree',
       'dataParallelShardDegree',
       'sequence.contextAlgorithm',

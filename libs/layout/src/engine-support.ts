@@ -36,9 +36,12 @@ interface Asked {
   readonly instead?: readonly { readonly value: string; readonly isIn: (able: EngineCapabilities) => boolean }[];
 }
 
+/** Engines that are no way out: they do what the user's program does. */
+const OF_THE_USER: ReadonlySet<LayoutEngine> = new Set(['command', 'custom', 'reference']);
+
 function refusalOf(engine: LayoutEngine, asked: Asked): OptionRefusal {
   const able = ENGINE_CAPABILITIES[engine];
-  const others = LAYOUT_ENGINES.filter((other) => other !== 'custom' && asked.isIn(ENGINE_CAPABILITIES[other]));
+  const others = LAYOUT_ENGINES.filter((other) => !OF_THE_USER.has(other) && asked.isIn(ENGINE_CAPABILITIES[other]));
   const instead = asked.instead?.find((choice) => choice.isIn(able));
   const leaveOut = able.wayOut ?? `leave ${asked.option} out`;
   const here = instead === undefined ? leaveOut : `use ${instead.value}`;
@@ -77,11 +80,9 @@ function askedOf(layout: ParallelLayout): readonly Asked[] {
   ];
 }
 
-const DEGREES: ReadonlySet<string> = new Set(['tensorParallelDegree', 'pipelineParallelDegree', 'dataParallelDegree']);
-
 /** Everything that is written down, by dotted option; lists are one, but for offload rules. */
 function leavesOf(layout: ParallelLayout): readonly { readonly option: string; readonly value: string }[] {
-  return Object.entries(layout).flatMap(([key, value]) => (DEGREES.has(key) ? [] : leaves(key, value)));
+  return Object.entries(layout).flatMap(([key, value]) => leaves(key, value));
 }
 
 function leaves(option: string, value: unknown): readonly { readonly option: string; readonly value: string }[] {

@@ -367,6 +367,33 @@ const cases: readonly Case[] = [
       'expert.dispatcher alltoall-2d needs full nodes, and 4 ranks leave one of 8 GPUs with 4; use alltoall, or 8 ranks',
   },
   {
+    rule: 'expertsStayInReplica',
+    layout: {
+      dataParallelDegree: 16,
+      dataParallelShardDegree: 4,
+      expert: { expertParallelDegree: 8, expertTensorParallelDegree: 1 },
+    },
+    facts: { ...moe, engine: 'torchtitan' },
+    message:
+      'expert.expertParallelDegree 8 does not divide the 4 ranks of one replica (dataParallelShardDegree times tensorParallelDegree); the nearest that does is 4',
+  },
+  {
+    rule: 'deepspeedExpertsAreAlone',
+    layout: {
+      dataParallelDegree: 8,
+      expert: { expertParallelDegree: 8 },
+      states: { zeroStage: 3, implementation: 'deepspeed' },
+    },
+    facts: { ...moe, engine: 'deepspeed' },
+    message: 'states.zeroStage 3 does not go with expert parallelism on deepspeed; the nearest is 2',
+  },
+  {
+    rule: 'deepspeedSequencesAreNotSplitByTensor',
+    layout: { tensorParallelDegree: 2, contextParallelDegree: 4, sequence: { contextAlgorithm: 'ulysses' } },
+    facts: { engine: 'deepspeed' },
+    message: 'contextParallelDegree 4 on deepspeed takes tensorParallelDegree 1 and not 2; or use engine megatron-lm',
+  },
+  {
     rule: 'implementationHasZeroStage',
     layout: { dataParallelDegree: 8, states: { implementation: 'distributed-optimizer', zeroStage: 3 } },
     message:

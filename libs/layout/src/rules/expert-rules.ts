@@ -65,4 +65,46 @@ export const expertRules: readonly OptionRule[] = [
       );
     },
   },
+  {
+    name: 'expertsStayInReplica',
+    source: 'TorchTitan (parallel_dims.py)',
+    statement:
+      'on TorchTitan expertParallelDegree divides the ranks of one replica of a stage: shard degree times tensor',
+    check: (layout, { engine }) => {
+      if (engine !== 'torchtitan' && engine !== 'torchtitan-toml') return [];
+      const ranks = layout.dataParallelDegree * (layout.contextParallelDegree ?? 1);
+      const replica = (layout.dataParallelShardDegree ?? ranks) * layout.tensorParallelDegree;
+      const ways = layout.expert?.expertParallelDegree ?? 1;
+      return brokenIf(
+        replica % ways !== 0,
+        'expert/expertParallelDegree',
+        () =>
+          `expert.expertParallelDegree ${ways} does not divide the ${replica} ranks of one replica (dataParallelShardDegree times ` +
+          `tensorParallelDegree); the nearest that does is ${nearestDivisor(replica, ways)}`,
+      );
+    },
+  },
+  {
+    name: 'deepspeedExpertsAreAlone',
+    source: 'DeepSpeed (AutoEP, AutoTP)',
+    statement: 'on DeepSpeed experts go with ZeRO up to stage 2 and not with tensor and pipeline parallelism together',
+    check: (layout, { engine }) => {
+      if (engine !== 'deepspeed' || (layout.expert?.expertParallelDegree ?? 1) === 1) return [];
+      const { tensorParallelDegree: tensor, pipelineParallelDegree: pipeline } = layout;
+      const stage = layout.states?.zeroStage ?? 0;
+      return [
+        ...brokenIf(
+          stage === 3,
+          'states/zeroStage',
+          () => 'states.zeroStage 3 does not go with expert parallelism on deepspeed; the nearest is 2',
+        ),
+        ...brokenIf(
+          tensor > 1 && pipeline > 1,
+          'pipelineParallelDegree',
+          () =>
+            `expert parallelism with tensorParallelDegree ${tensor} takes pipelineParallelDegree 1 on deepspeed and not ${pipeline}`,
+        ),
+      ];
+    },
+  },
 ];

@@ -161,4 +161,17 @@ export const sequenceRules: readonly OptionRule[] = [
       ];
     },
   },
+  {
+    name: 'deepspeedSequencesAreNotSplitByTensor',
+    source: 'DeepSpeed (AutoTP)',
+    statement: 'on DeepSpeed context parallelism goes with tensorParallelDegree 1',
+    check: (layout, { engine }) =>
+      brokenIf(
+        engine === 'deepspeed' && (layout.contextParallelDegree ?? 1) > 1 && layout.tensorParallelDegree > 1,
+        'tensorParallelDegree',
+        () =>
+          `contextParallelDegree ${layout.contextParallelDegree ?? 1} on deepspeed takes tensorParallelDegree 1 and not ` +
+          `${layout.tensorParallelDegree}; or use engine megatron-lm`,
+      ),
+  },
 ];
