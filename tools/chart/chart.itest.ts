@@ -1,3 +1,4 @@
+import type { PolicyRule } from '@coxswain/kube';
 import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -18,16 +19,10 @@ import {
 const root = resolve(import.meta.dirname, '../..');
 const chart = join(root, 'charts/coxswain');
 
-interface Rule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
-}
 interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
-  readonly rules?: readonly Rule[];
+  readonly rules?: readonly PolicyRule[];
 }
 
 let manifests: readonly Manifest[];
@@ -39,7 +34,7 @@ beforeAll(async () => {
 });
 
 /** One line per verb on a resource, so that two ways to write the same rights compare equal. */
-function rights(rules: readonly Rule[]): readonly string[] {
+function rights(rules: readonly PolicyRule[]): readonly string[] {
   return rules
     .flatMap(({ apiGroups, resources, verbs, resourceNames = [] }) =>
       apiGroups.flatMap((group) =>
@@ -51,7 +46,7 @@ function rights(rules: readonly Rule[]): readonly string[] {
     .sort();
 }
 
-function rulesOf(kind: string, name: string): readonly Rule[] {
+function rulesOf(kind: string, name: string): readonly PolicyRule[] {
   return manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name)?.rules ?? [];
 }
 

@@ -1,12 +1,5 @@
 import { API_GROUP } from '@coxswain/api-types';
-
-/** One rule of a Kubernetes Role or ClusterRole. */
-export interface PolicyRule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
-}
+import type { PolicyRule } from '@coxswain/kube';
 
 const READ = ['get', 'list', 'watch'] as const;
 

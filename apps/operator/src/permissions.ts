@@ -1,13 +1,6 @@
 import { API_GROUP } from '@coxswain/api-types';
+import type { PolicyRule } from '@coxswain/kube';
 import { REPORT_TLS_SECRET } from './reports/tls-secret-name.ts';
-
-/** One rule of a Kubernetes Role or ClusterRole. */
-export interface PolicyRule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
-}
 
 const READ = ['get', 'list', 'watch'] as const;
 

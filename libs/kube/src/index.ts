@@ -48,6 +48,7 @@ export { toMicroTime } from './micro-time.ts';
 export { OwnWrites } from './own-writes.ts';
 export { resourcePath } from './paths.ts';
 export type { ResourceAddress } from './paths.ts';
+export type { PolicyRule } from './policy-rule.ts';
 export { Reflector } from './reflector.ts';
 export type {
   ReflectorFailure,
