@@ -1,0 +1,200 @@
+import { isDomainError } from '@coxswain/domain-error';
+import { worldSize } from '@coxswain/layout';
+import {
+  type AskedLayout,
+  NIC_KINDS,
+  OBJECTIVES,
+  PRECISIONS,
+  type Plan,
+  type PlanAnswer,
+  type PlanRequest,
+} from '@coxswain/planner';
+import { pipelineOfPlan, planReport, type PlanReportFacts } from '@coxswain/planner/report';
+import { Option, type Command } from 'commander';
+import { writeFileSync } from 'node:fs';
+import { CliError } from './cli-error.ts';
+import { readLayoutFile } from './layout-file.ts';
+import { island, pinned, readRequest, type ReadRequest, type RequestOptions } from './plan-request.ts';
+import { askPlanner, NOTHING_FITS } from './planner-thread.ts';
+import { planText, predictionText, whyNotText } from './planner-tables.ts';
+import { addPresetsCommand } from './presets-command.ts';
+import { hours, positiveNumber, tokenCount } from './quantities.ts';
+import { render } from './output.ts';
+import type { Session } from './session.ts';
+import { wholeNumber } from './whole-number.ts';
+
+interface PlanOptions extends RequestOptions {
+  readonly json?: true;
+  readonly report?: string;
+}
+
+interface LayoutOptions extends RequestOptions {
+  readonly json?: true;
+  readonly microBatch?: number;
+}
+
+/** Commands that plan without any server: plan, predict, why-not, presets. */
+export function addPlannerCommands(program: Command, session: Session): void {
+  searchOptions(program.command('plan'))
+    .description('find the best layout for a model on a cluster; no server is asked')
+    .option('--top <count>', 'how many layouts to show (default: 5)', wholeNumber)
+    .option('--report <file>', 'also write one HTML page with the pipeline drawn')
+    .addHelpText('after', PLAN_EXAMPLES)
+    .action((options: PlanOptions) =>
+      inPlainWords(async () => {
+        const read = readRequest(options);
+        const reply = await askPlanner({ kind: 'plan', request: read.request }, session);
+        if (reply.kind !== 'plan') return;
+        const answer = withAssumptions(reply.answer, read);
+        if (options.report !== undefined) writeReport(options.report, read.request, answer);
+        show(session, options, answer, () => planText(read.request, answer, session.widthColumns));
+        if (answer.best === undefined) session.setExitCode(NOTHING_FITS);
+      }),
+    );
+
+  requestOptions(layoutOptions(program.command('predict <layout-file>')))
+    .description('what a layout will cost in time and memory; no server is asked')
+    .addHelpText('after', PREDICT_EXAMPLES)
+    .action((path: string, options: LayoutOptions) =>
+      inPlainWords(async () => {
+        const { asked, request } = readAsked(path, options);
+        const reply = await askPlanner({ kind: 'predict', request, asked }, session);
+        if (reply.kind !== 'predict') return;
+        const plan: Plan = { ...asked, gpus: worldSize(asked.layout), prediction: reply.prediction };
+        show(session, options, plan, () => predictionText(request, plan, session.widthColumns));
+        if (reply.prediction.verdict === 'doesNotFit') session.setExitCode(NOTHING_FITS);
+      }),
+    );
+
+  searchOptions(layoutOptions(program.command('why-not <layout-file>')))
+    .description('why a layout is not the best: the first broken rule, or what it costs over the best one')
+    .addHelpText('after', WHY_NOT_EXAMPLES)
+    .action((path: string, options: LayoutOptions) =>
+      inPlainWords(async () => {
+        const { asked, request } = readAsked(path, options);
+        const reply = await askPlanner({ kind: 'whyNot', request, asked }, session);
+        if (reply.kind !== 'whyNot') return;
+        show(session, options, reply.answer, () => whyNotText(asked, reply.answer, session.widthColumns));
+        const { verdict } = reply.answer;
+        if (verdict === 'illegal' || verdict === 'doesNotFit') session.setExitCode(NOTHING_FITS);
+      }),
+    );
+
+  addPresetsCommand(program, session);
+}
+
+function requestOptions(command: Command): Command {
+  return command
+    .option('-f, --file <file>', 'a plan request in YAML or JSON; options come before it')
+    .option('--model <name|file>', 'preset, Hugging Face config.json, or a model shape in YAML or JSON')
+    .option('--gpu <name>', 'GPU preset, such as h100')
+    .option('--gpus <count>', 'GPUs that may be used', wholeNumber)
+    .option('--gpus-per-node <count>', 'default: as the GPU usually comes', wholeNumber)
+    .option('--scale-up-domain <count>', 'GPUs joined by NVLink or its like', wholeNumber)
+    .option('--nic-gbps <gbps>', 'network per GPU in Gb/s, e.g. 400', positiveNumber)
+    .addOption(new Option('--nic <kind>', 'kind of network').choices(NIC_KINDS))
+    .option(
+      '--island <facts>',
+      'gpus=256[,gbps=200][,nic=roce][,speed=0.8]; once per island of unequal GPUs or networks',
+      island,
+    )
+    .option('--between-islands-gbps <gbps>', 'network per GPU between islands', positiveNumber)
+    .option('--usd-per-gpu-hour <usd>', 'price instead of the preset’s', positiveNumber)
+    .option('--global-batch <samples>', 'samples per step', wholeNumber)
+    .option('--seq <tokens>', 'tokens per sample', wholeNumber)
+    .addOption(new Option('--precision <format>', 'of matrix products (default: bf16)').choices(PRECISIONS))
+    .option('--stack <engine release>', 'engine and release that the predictions are calibrated for')
+    .option('--tokens <count>', 'tokens of the whole training, e.g. 15T', tokenCount)
+    .option('--deadline <duration>', 'the training must be over by then, e.g. 30d', hours)
+    .option('--margin <share>', 'share of GPU memory to leave free, e.g. 0.05', positiveNumber)
+    .option('--json', 'the same as --output json');
+}
+
+/** What decides which layout is the best one. */
+function searchOptions(command: Command): Command {
+  return requestOptions(command)
+    .addOption(new Option('--objective <goal>', 'what is best').choices(OBJECTIVES))
+    .option(
+      '--pin <choices>',
+      'choices made already: tp=8,pp=4,cp=,dp=,ep=,etp=,vpp=,mbs=,zero=,schedule=,recompute=',
+      pinned,
+    );
+}
+
+function layoutOptions(command: Command): Command {
+  return command.option(
+    '--micro-batch <samples>',
+    'samples per pass (default: what the file says, else 1)',
+    wholeNumber,
+  );
+}
+
+function readAsked(
+  path: string,
+  options: LayoutOptions,
+): { readonly asked: AskedLayout; readonly request: PlanRequest } {
+  const { asked, known } = readLayoutFile(path, options.microBatch);
+  const gpus = options.gpus ?? known.cluster?.gpus ?? worldSize(asked.layout);
+  return { asked, request: readRequest({ ...options, gpus }, known).request };
+}
+
+function withAssumptions(answer: PlanAnswer, { assumed }: ReadRequest): PlanAnswer {
+  return { ...answer, assumptions: [...assumed, ...answer.assumptions] };
+}
+
+function show<T>(session: Session, { json }: { readonly json?: true }, data: T, table: () => string): void {
+  session.print(render(data, json === true ? 'json' : session.outputFormat(), table));
+}
+
+function writeReport(path: string, request: PlanRequest, answer: PlanAnswer): void {
+  const html = planReport({ request, answer, ...pipelineToDraw(request, answer) });
+  try {
+    writeFileSync(path, html);
+  } catch (error) {
+    throw new CliError(`Cannot write ${path}: ${(error as Error).message}`);
+  }
+}
+
+function pipelineToDraw(request: PlanRequest, { best, closest }: PlanAnswer): Pick<PlanReportFacts, 'pipeline'> {
+  const shown = best ?? closest?.plan;
+  const pipeline = shown === undefined ? undefined : pipelineOfPlan(request, shown);
+  return pipeline === undefined ? {} : { pipeline };
+}
+
+/** What the planner's libraries refuse is the user's to mend. */
+async function inPlainWords(action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    if (isDomainError(error)) throw new CliError(error.message);
+    throw error;
+  }
+}
+
+const PLAN_EXAMPLES = `
+Examples:
+  coxswain plan --model llama-3.1-70b --gpu h100 --gpus 512 --global-batch 1024 --seq 8192
+  coxswain plan --model ./config.json --gpu b200 --gpus 64 --global-batch 256 --seq 4096 --precision mxfp8 --report plan.html
+  coxswain plan --model deepseek-v3 --gpu h800 --gpus 2048 --global-batch 15360 --seq 4096 --tokens 14.8T --deadline 60d --objective gpus
+  coxswain plan --model gpt3-175b --gpu a100 --island gpus=256,nic=infiniband --island gpus=256,nic=roce --between-islands-gbps 25 \\
+      --global-batch 1536 --seq 2048 --pin tp=8
+  coxswain plan -f request.yaml --json | jq .best.layout
+
+Exit code 4: no layout fits.`;
+
+const PREDICT_EXAMPLES = `
+The file holds a layout document as in examples/layouts, a layout alone, or one plan of coxswain plan --json.
+Options come before what it says of model, batch and machines.
+
+Examples:
+  coxswain predict layout.yaml --model llama-3.1-70b --gpu h100 --global-batch 1024 --seq 8192
+  coxswain predict examples/layouts/06-holmes.yaml
+  coxswain plan -f request.yaml --json | jq .best | coxswain predict - -f request.yaml
+
+Exit code 4: the layout does not fit the memory.`;
+
+const WHY_NOT_EXAMPLES = `
+Examples:
+  coxswain why-not layout.yaml --model llama-3.1-70b --gpu h100 --global-batch 1024 --seq 8192
+
+Exit code 4: the layout is not legal or does not fit the memory.`;

@@ -1,0 +1,1 @@
+export { aPlan, aPlanAnswer, aPrediction, aStageMemory } from './plan-answers.ts';
