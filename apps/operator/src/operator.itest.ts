@@ -266,6 +266,35 @@ describe('the operator', () => {
   });
 });
 
+describe('a job that leaves its layout to the planner', () => {
+  it('is refused while nobody says which GPUs the nodes have, and planned and run when their labels do', async () => {
+    await world.operator();
+    const namespace = await world.namespace();
+    const job = await world.job(namespace, 'planned', {
+      layout: undefined,
+      gpus: 4,
+      model: { layers: 4, hiddenSize: 128, attentionHeads: 4, sequenceLength: 128 },
+      training: { steps: 10, globalBatchSize: 8 },
+    });
+    const refused = await world.until(job, 'refused', ({ status }) =>
+      (status?.conditions ?? []).some(({ reason }) => reason === 'NoLayoutFits'),
+    );
+    expect(refused.status?.summary).toMatch(/label them with fabric.coxswain.dev\/gpu-type/);
+    expect(await world.pods(namespace)).toEqual([]);
+
+    const label = (text: string): Promise<string> =>
+      world.plane.kubectl(['label', 'nodes', 'node-a', 'node-b', text, '--overwrite']);
+    await label('fabric.coxswain.dev/gpu-type=h100');
+    const running = await world.until(job, 'running', ({ status }) => status?.state === 'Running');
+    expect(running.status?.plan).toMatchObject({ chosenBy: 'Planner', gpus: 4, gpuType: 'h100-sxm5-80gb' });
+    expect(running.status?.attempts?.[0]).toMatchObject({
+      layout: running.status?.plan?.layout,
+      prediction: { stepMs: running.status?.plan?.predictedStepMs },
+    });
+    await label('fabric.coxswain.dev/gpu-type-');
+  });
+});
+
 /** Puts a quota in force, or changes it, and waits until the cluster counts by it. */
 async function quotaOfPods(namespace: string, pods: number): Promise<void> {
   const quota = {

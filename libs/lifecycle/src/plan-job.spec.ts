@@ -154,6 +154,12 @@ describe('a job that leaves its layout to the planner', () => {
     expect(planOf(seen(spec, { job: aJob(spec, refused) }))?.layout).toBeDefined();
   });
 
+  it('is searched with one sample per pass where there are very many ways to divide it', () => {
+    const model = { layers: 840, hiddenSize: 3960, attentionHeads: 3960, sequenceLength: 128 };
+    const spec = aPlannedJobSpec({ gpus: 27_720, model, training: { steps: 1, globalBatchSize: 831_600 } });
+    expect(planOf(seen(spec))).toMatchObject({ gpus: 27_720, microBatchSize: 1 });
+  });
+
   it('keeps the micro-batch that the user gave', () => {
     const spec = aPlannedJobSpec({ training: { steps: 10, globalBatchSize: 8, microBatchSize: 2 } });
     expect(planOf(seen(spec))?.microBatchSize).toBe(2);

@@ -81,7 +81,7 @@ function choose(
   spec: TrainingJobSpec,
   on: { readonly view: PlannerView; readonly cluster: PlanCluster; readonly facts: PlanningFacts },
 ): Chosen | string {
-  const request = requestOf(on.view, on.cluster);
+  const request = modestRequest(requestOf(on.view, on.cluster));
   const answer = unlessRefused(() => plan(request));
   if (typeof answer === 'string') return `The planner refuses the job: ${answer}`.slice(0, MAX_REFUSAL);
   const able = answer.plans.filter((one) => one.gpus === request.cluster.gpus && isRunnable(spec, one));
@@ -97,6 +97,39 @@ function choose(
     ...figuresOf(best.prediction, request.cluster),
     ...(others.length === 0 ? {} : { runnersUp: others.slice(0, MAX_RUNNERS_UP).map(toRunnerUp) }),
   };
+}
+
+/**
+ * Combinations of degrees and micro-batch above which a search could keep the operator from its other jobs for seconds. Machines come in powers
+ * of two, which have a few hundred; a number with very many divisors is met in attacks.
+ */
+const MAX_COMBINATIONS = 1_000;
+
+/** The request, with micro-batches of one sample where there are too many combinations. */
+function modestRequest(request: PlanRequestInput): PlanRequestInput {
+  if (combinationsOf(request) <= MAX_COMBINATIONS) return request;
+  return { ...request, pinned: { ...request.pinned, microBatchSize: DEFAULT_MICRO_BATCH_SIZE } };
+}
+
+function combinationsOf({ cluster, modelShape, globalBatchSize, pinned }: PlanRequestInput): number {
+  const { layers = 1, attentionHeads = 1 } = modelShape ?? {};
+  let combinations = 0;
+  for (const tensor of divisorsOf(cluster.gpus).filter((ways) => attentionHeads % ways === 0)) {
+    const replicas = cluster.gpus / tensor;
+    for (const pipeline of divisorsOf(replicas).filter((ways) => layers % ways === 0)) {
+      const samples = (globalBatchSize * pipeline) / replicas;
+      if (!Number.isInteger(samples)) continue;
+      combinations += pinned?.microBatchSize === undefined ? divisorsOf(samples).length : 1;
+    }
+  }
+  return combinations;
+}
+
+function divisorsOf(whole: number): readonly number[] {
+  const small = Array.from({ length: Math.floor(Math.sqrt(whole)) }, (_, index) => index + 1).filter(
+    (candidate) => whole % candidate === 0,
+  );
+  return [...new Set([...small, ...small.map((divisor) => whole / divisor)])];
 }
 
 /** What is expected of the user's layout; undefined where the models do not cover it. */
