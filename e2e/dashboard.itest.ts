@@ -1,7 +1,7 @@
 import { findChromium, startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { sleeperSpec, UNTIL_STOPPED } from './support/jobs.ts';
+import { gptSpec, sleeperSpec, UNTIL_STOPPED } from './support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
 
 /** Few enough for the pointer to meet the last one; slow enough for a slow browser to see them before and after the failure. */
@@ -93,7 +93,11 @@ describe('the dashboard', () => {
 
   it('shows a job from its first step through a failed rank and the restart to its end, live', async () => {
     const fault = { rank: 1, step: 75, kind: 'exit', code: 1, epoch: 1 } as const;
-    const job = await submit(project, 'rowing', sleeperSpec({ steps: STEPS, stepMs: 200, saveEvery: 20, fault }));
+    const spec = sleeperSpec(
+      { steps: STEPS, stepMs: 200, saveEvery: 20, fault },
+      { model: gptSpec().model, training: { steps: STEPS, globalBatchSize: 8 } },
+    );
+    const job = await submit(project, 'rowing', spec);
 
     await seen('.jobs', /rowing/);
     await page.getByRole('link', { name: 'rowing' }).click();
@@ -127,9 +131,19 @@ describe('the dashboard', () => {
       what: 'the last step on the curve',
     });
     await seen('.events', /CheckpointSaved/);
+    await seen('[data-testid=plan]', /Predicted by the planner\s+tp2 x dp2/);
+    await seen('.facts', /Step time\s+[\d,.]+ ms\s+[\d,.]+ ms predicted, [+-]/);
     await picture('4-complete');
     expect(await page.evaluate(() => performance.timeOrigin)).toBe(loadedAt);
     await jobIn(project, job.id, ['Complete']);
+  });
+
+  it('shows how predictions came true', async () => {
+    await page.getByRole('link', { name: 'Predictions' }).click();
+    await seen('main', /command\s+simulated\s+1\s/);
+    await seen('table', /rowing/);
+    expect(await page.locator('.scatter circle').count()).toBe(1);
+    await picture('6-predictions');
   });
 
   it('suspends, resumes and cancels a job at the push of a button', async () => {
