@@ -22,7 +22,16 @@ describe('the example layouts', () => {
     expect(title).toMatch(/^\S.*: .+\.$/);
   });
 
-  it.each(examples)('$file is planned, or refused with reason and way out', ({ file, refusals }) => {
+  it.each(examples)('$file is planned, or refused with reason and way out', ({ planning }) => {
+    for (const said of planning) expect(said).toMatch(/(^|: )planned$|, so .*; |refused: .*; /);
+  });
+
+  it('are planned for the most part', () => {
+    const planned = examples.filter(({ planning }) => planning.some((said) => said.endsWith('planned')));
+    expect(planned.length).toBeGreaterThanOrEqual(27);
+  });
+
+  it.each(examples)('$file goes to its engine whole, or is refused with reason and way out', ({ file, refusals }) => {
     const refused = REFUSED[file];
     expect(refusals.join('. ')).toMatch(refused ?? /^$/);
   });
