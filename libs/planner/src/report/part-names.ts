@@ -29,6 +29,7 @@ const STYLES: ReadonlyMap<string, PartStyle> = new Map([
   ['weights', style('weights', '#1d4ed8', '#5b9cff')],
   ['gradients', style('gradients', '#0e7490', '#22c3de')],
   ['activations', style('activations', '#c2410c', '#fb923c')],
+  ['backward', style('gradients of activations', '#7c3aed', '#b794ff')],
   ['recomputation', style('recomputation workspace', '#7c3aed', '#b794ff')],
   ['gathered', style('gathered weights', '#be185d', '#f472b6')],
   ['workspace', style('optimizer and kernel workspace', '#64748b', '#94a3b8')],
