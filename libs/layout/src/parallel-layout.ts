@@ -94,10 +94,12 @@ export const ParallelLayout = z
       .describe('Further ranks that share each tensor-parallel weight and gather it before use (GTP). Absent: 1.'),
     rankOrder: z
       .array(z.enum(RANK_AXES))
-      .min(4)
+      .min(1)
       .max(6)
       .optional()
-      .describe('Axes from adjacent ranks to distant ones. Absent: tensor, context, expert, data, pipeline.'),
+      .describe(
+        'Axes from adjacent ranks to distant ones; those of degree 1 may be left out. Absent: tensor, context, expert, data, pipeline.',
+      ),
     expert: ExpertLayout.optional(),
     pipeline: PipelinePlan.optional(),
     sequence: SequencePlan.optional(),
