@@ -14,6 +14,7 @@ const shared = {
         jsc: {
           target: 'es2023',
           keepClassNames: true,
+          experimental: { keepImportAttributes: true },
           parser: { syntax: 'typescript', tsx: false, decorators: true },
           transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
         },

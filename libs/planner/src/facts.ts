@@ -154,8 +154,8 @@ export interface RunFacts {
   readonly stack: string;
   readonly precision: Precision;
   readonly flashAttention: boolean;
-  /** FlashAttention before its second version of mid-2023 (also in Triton); absent: later. */
-  readonly firstFlashAttention?: boolean;
+  /** FlashAttention kernels written for Ampere (versions 1 and 2, also in Triton), which leave the matrix units of Hopper and later half idle. */
+  readonly ampereFlashAttention?: boolean;
   readonly gradientBytes: 2 | 4;
   /** Bytes per parameter of the optimizer's moments; absent: 8, both of Adam in fp32 (2 with 8-bit Adam, 4 in bf16). */
   readonly momentBytes?: number;

@@ -244,7 +244,7 @@ function attentionCore(facts: BlockFacts, work: Work, shape: CoreShape): void {
     const head = (queryDim + valueDim) / 2;
     const slow =
       constants.flashSlowdown *
-      (run.firstFlashAttention === true ? constants.flashFirst : 1) *
+      (run.ampereFlashAttention === true && run.cluster.gpu.fp8Tflops > 0 ? constants.flashForAmpere : 1) *
       (1 + constants.flashHead / head) *
       (1 + constants.flashSequence / sequenceLength);
     forwardS = (flops / kernels.ceilingFlopsPerS) * slow + memoryS(kernels, tokens * heads * (queryDim + valueDim) * 6);

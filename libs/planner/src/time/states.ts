@@ -32,6 +32,8 @@ export function parametersPerLayer(run: RunFacts): readonly RankParameters[] {
 }
 
 const BYTES = 2;
+/** Weights return to their ranks in the format that linear layers read. */
+const LOW_PRECISION: ReadonlySet<string> = new Set(['fp8', 'mxfp8', 'nvfp4']);
 /** Read gradient, weight, two moments; write weight, two moments and the working copy; gradient norm and zeroing. */
 const OPTIMIZER_BYTES = 42;
 /** What unsharded gradients still cost per parameter: norm, scaling and zeroing. */
@@ -76,7 +78,10 @@ export function dataTrafficS(
     collectiveS(cluster, expertWhole, experts * bytes, constants);
   const reduceS =
     move(run.gradientBytes) * (layout.zeroStage === 2 && layout.zeroImplementation === 'deepspeed' ? 1.5 : 1);
-  const returnS = layout.zeroStage === 0 || layout.zeroStage === 3 ? move(run.gradientBytes) : move(BYTES);
+  const returnS =
+    layout.zeroStage === 0 || layout.zeroStage === 3
+      ? move(run.gradientBytes)
+      : move(LOW_PRECISION.has(run.precision) ? 1 : BYTES);
   return (
     exposedS(reduceS, layout.overlapGradReduce, windows.backwardS, constants.gradReduceExposed) +
     exposedS(returnS, layout.overlapParamGather, windows.forwardS, constants.paramGatherExposed)
