@@ -152,8 +152,10 @@ function rolesOf(read: WellRead): readonly { readonly name?: string; readonly ro
 /** Without these there is no rank map; what else is wrong, `layout check` says. */
 const NEEDED_FOR_RANKS: ReadonlySet<string> = new Set([
   'worldSizeWithinLimit',
-  'expertGridFillsStage',
   'rankOrderNamesEveryAxis',
+  'expertGridFillsStage',
+  'shardDegreeDividesDataRanks',
+  'ulyssesRingFactors',
 ]);
 
 function requireRanks(layout: ParallelLayout, path: string): void {

@@ -15,6 +15,7 @@ import {
   type RankAxis,
   type RankGrid,
   rankOfCoordinates,
+  rankTable,
   worldSize,
 } from './index.ts';
 import { aLayout } from './testing/index.ts';
@@ -264,5 +265,30 @@ describe('the expert grid', () => {
     expect(() => expertGrid(layout)).toThrow(
       'experts are divided over 64 ranks, which does not divide the 8 of a stage',
     );
+  });
+});
+
+describe('the rank table', () => {
+  it('cuts what shares states into shards and replicas, as HSDP does', () => {
+    const { dense } = rankTable(
+      aLayout({ tensorParallelDegree: 2, dataParallelDegree: 4, dataParallelShardDegree: 2 }),
+    );
+    expect(written(dense.combinedGroups['stateShard'] ?? [])).toBe('0 2|4 6|1 3|5 7');
+    expect(written(dense.combinedGroups['stateReplica'] ?? [])).toBe('0 4|2 6|1 5|3 7');
+  });
+
+  it('cuts context groups into all-to-all groups of adjacent ranks and rings across them', () => {
+    const { dense } = rankTable(
+      aLayout({ contextParallelDegree: 8, sequence: { contextAlgorithm: 'ulysses-ring', ulyssesDegree: 4 } }),
+    );
+    expect(written(dense.combinedGroups['ulysses'] ?? [])).toBe('0 1 2 3|4 5 6 7');
+    expect(written(dense.combinedGroups['ring'] ?? [])).toBe('0 4|1 5|2 6|3 7');
+  });
+
+  it('has no groups of what is not asked for', () => {
+    const table = rankTable(aLayout({ dataParallelDegree: 2 }));
+    expect(Object.keys(table.dense.combinedGroups)).toHaveLength(5);
+    expect(table.expert).toBeUndefined();
+    expect(table.ranks[1]).toEqual({ rank: 1, dense: { tensor: 0, weightShard: 0, context: 0, data: 1, pipeline: 0 } });
   });
 });

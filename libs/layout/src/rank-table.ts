@@ -9,7 +9,10 @@ export interface GridTable {
   readonly degrees: PerAxis<number>;
   /** Per axis the groups as global ranks, in the engine's own order. */
   readonly groups: PerAxis<Groups>;
-  /** Groups over several axes that engines also make, such as `context-data`, over which gradients are reduced. */
+  /**
+   * Groups over several axes that engines also make, such as `context-data`, over which gradients are reduced; and parts of groups:
+   * `stateShard` and `stateReplica` (HSDP, distributed optimizer instances), `ulysses` and `ring` of ulysses-ring.
+   */
   readonly combinedGroups: Readonly<Record<string, Groups>>;
 }
 
@@ -51,7 +54,7 @@ export function rankTable(layout: ParallelLayout): RankTable {
   return {
     worldSize: ranks,
     rankOrder: dense.axes.map(({ axis }) => axis),
-    dense: gridTable(dense, DENSE_AXES, DENSE_COMBINED),
+    dense: withParts(gridTable(dense, DENSE_AXES, DENSE_COMBINED), layout),
     ...(expert === undefined ? {} : { expert: gridTable(expert, EXPERT_AXES, EXPERT_COMBINED) }),
     ranks: Array.from({ length: ranks }, (_, rank) => ({
       rank,
@@ -60,6 +63,33 @@ export function rankTable(layout: ParallelLayout): RankTable {
         ? {}
         : { expert: perAxis(EXPERT_AXES, (axis) => indexOnAxis(axisOf(expert, axis), rank)) }),
     })),
+  };
+}
+
+/** Groups that engines cut into consecutive pieces of a stated size. */
+function withParts(table: GridTable, layout: ParallelLayout): GridTable {
+  const { dataParallelShardDegree: shard, sequence } = layout;
+  const ulysses = sequence?.contextAlgorithm === 'ulysses-ring' ? sequence.ulyssesDegree : undefined;
+  const parts = {
+    ...(shard === undefined ? {} : cut(table.combinedGroups['context-data'], shard, ['stateShard', 'stateReplica'])),
+    ...(ulysses === undefined ? {} : cut(table.groups.context, ulysses, ['ulysses', 'ring'])),
+  };
+  return { ...table, combinedGroups: { ...table.combinedGroups, ...parts } };
+}
+
+/** Consecutive pieces of each group, and the ranks at the same position of all pieces. */
+function cut(
+  groups: Groups = [],
+  size: number,
+  [piece, across]: readonly [string, string],
+): Readonly<Record<string, Groups>> {
+  const every = (group: readonly number[], step: number, first: number): readonly number[] =>
+    group.filter((_, index) => index % step === first);
+  return {
+    [piece]: groups.flatMap((group) =>
+      Array.from({ length: group.length / size }, (_, index) => group.slice(index * size, (index + 1) * size)),
+    ),
+    [across]: groups.flatMap((group) => Array.from({ length: size }, (_, first) => every(group, size, first))),
   };
 }
 
