@@ -394,6 +394,21 @@ const cases: readonly Case[] = [
     message: 'contextParallelDegree 4 on deepspeed takes tensorParallelDegree 1 and not 2; or use engine megatron-lm',
   },
   {
+    rule: 'interleavedPairNeedsOverlap',
+    layout: {
+      pipelineParallelDegree: 2,
+      pipeline: { chunksPerRank: 2 },
+      communication: { overlapPipelineTransfers: false },
+    },
+    message:
+      'communication.overlapPipelineTransfers false with interleaved-1f1b takes pipelineParallelDegree 3 or more and not 2; set it to true',
+  },
+  {
+    rule: 'weightShardsHaveOneInstance',
+    layout: { dataParallelDegree: 4, weightShardDegree: 2, states: { optimizerInstances: 2 } },
+    message: 'states.optimizerInstances 2 does not go with weightShardDegree 2; the nearest is 1',
+  },
+  {
     rule: 'implementationHasZeroStage',
     layout: { dataParallelDegree: 8, states: { implementation: 'distributed-optimizer', zeroStage: 3 } },
     message:

@@ -57,4 +57,19 @@ export const pipelineRules: readonly OptionRule[] = [
       );
     },
   },
+  {
+    name: 'interleavedPairNeedsOverlap',
+    source: 'Megatron-LM',
+    statement: 'interleaved-1f1b on two stages needs overlapped pipeline transfers',
+    check: ({ pipeline, communication, pipelineParallelDegree: stages }) => {
+      const isInterleaved =
+        (pipeline?.chunksPerRank ?? 1) > 1 && (pipeline?.schedule ?? 'interleaved-1f1b') === 'interleaved-1f1b';
+      return brokenIf(
+        isInterleaved && stages === 2 && communication?.overlapPipelineTransfers === false,
+        'communication/overlapPipelineTransfers',
+        () =>
+          'communication.overlapPipelineTransfers false with interleaved-1f1b takes pipelineParallelDegree 3 or more and not 2; set it to true',
+      );
+    },
+  },
 ];

@@ -103,6 +103,20 @@ export const stateRules: readonly OptionRule[] = [
     },
   },
   {
+    name: 'weightShardsHaveOneInstance',
+    source: 'Megatron-LM (parallel_state.py)',
+    statement: 'weight shards go with one copy of the optimizer states',
+    check: (layout) => {
+      const instances = layout.states?.optimizerInstances ?? 1;
+      const shards = Math.max(layout.weightShardDegree ?? 1, layout.expert?.weightShardDegree ?? 1);
+      return brokenIf(
+        shards > 1 && instances > 1,
+        'states/optimizerInstances',
+        () => `states.optimizerInstances ${instances} does not go with weightShardDegree ${shards}; the nearest is 1`,
+      );
+    },
+  },
+  {
     name: 'lowRankNeedsWholeGradients',
     source: 'GaLore, Natural GaLore',
     statement:
