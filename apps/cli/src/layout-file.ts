@@ -1,6 +1,7 @@
-import { ModelShape, readLayout, type DeviceMesh, type LayoutDocument } from '@coxswain/layout';
+import { ModelShape, readLayout, type DeviceMesh, type JobLayout, type LayoutDocument } from '@coxswain/layout';
 import type { AskedLayout, PlanRequestInput } from '@coxswain/planner';
 import { CliError } from './cli-error.ts';
+import { NOTHING_FITS } from './planner-thread.ts';
 import { readDocument } from './read-document.ts';
 
 export interface LayoutFile {
@@ -9,11 +10,20 @@ export interface LayoutFile {
   readonly known: Partial<PlanRequestInput>;
 }
 
+/** What the command line says of a layout file; it comes first. */
+export interface LayoutChoice {
+  readonly microBatch?: number;
+  /** Which role of a job of several. */
+  readonly role?: string;
+  /** Predicted instead of the file's model. */
+  readonly model?: string;
+}
+
 /**
- * A layout from a YAML or JSON file: a layout document as in `examples/layouts`, a layout alone, or one plan of a plan's answer
- * (`coxswain plan --json | jq .best`). `microBatchSize` of the command line comes first; without one, 1.
+ * A layout from a YAML or JSON file: a layout document as in `examples/layouts`, one role of a job, a layout alone, or one plan of a plan's
+ * answer (`coxswain plan --json | jq .best`). Where nobody gives a micro-batch, it is 1.
  */
-export function readLayoutFile(path: string, microBatchSize?: number): LayoutFile {
+export function readLayoutFile(path: string, choice: LayoutChoice = {}): LayoutFile {
   const value = readDocument(path);
   const ofPlan = planIn(value);
   const read = readLayout(ofPlan?.layout ?? value);
@@ -21,15 +31,27 @@ export function readLayoutFile(path: string, microBatchSize?: number): LayoutFil
     const lines = read.problems.map(({ path: at, message }) => `  ${at === '' ? '' : `${at}: `}${message}`);
     throw new CliError(`${path} is not a valid layout:\n${lines.join('\n')}`);
   }
-  if (read.kind === 'job') {
-    const roles = Object.keys(read.document.roles).join(', ');
+  const document = read.kind === 'job' ? roleOf(read.document, path, choice.role) : read.document;
+  const { layout, batch, model } = document;
+  if (choice.model === undefined && typeof model === 'object' && 'kind' in model)
     throw new CliError(
-      `${path} holds a job of several roles (${roles}); put the layout of one role in a file of its own.`,
+      `${path} divides a model of kind ${model.kind}, of which neither time nor memory can be predicted; ` +
+        '`coxswain layout check` checks its layout, and --model predicts it as a transformer.',
+      NOTHING_FITS,
     );
+  const microBatchSize = choice.microBatch ?? ofPlan?.microBatchSize ?? batch?.microBatchSize ?? 1;
+  return { asked: { layout, microBatchSize }, known: knownOf(document) };
+}
+
+/** One role with the mesh it runs on. */
+function roleOf(job: JobLayout, path: string, name: string | undefined): LayoutDocument {
+  const role = name === undefined ? undefined : job.roles[name];
+  if (role === undefined) {
+    const what = name === undefined ? 'holds a job of several roles' : `has no role "${name}"`;
+    throw new CliError(`${path} ${what}; choose one with --role: ${Object.keys(job.roles).join(', ')}.`);
   }
-  const { layout, batch } = read.document;
-  const size = microBatchSize ?? ofPlan?.microBatchSize ?? batch?.microBatchSize ?? 1;
-  return { asked: { layout, microBatchSize: size }, known: knownOf(read.document) };
+  const mesh = job.meshes[job.roleMesh[name ?? ''] ?? ''];
+  return { ...role, ...(mesh === undefined ? {} : { mesh }) };
 }
 
 /** One plan of an answer: its layout stands beside its prediction. */
@@ -48,7 +70,6 @@ function knownOf({ model, batch, engine, mesh }: LayoutDocument): Partial<PlanRe
   };
 }
 
-/** Of a model that is no transformer only the layout can be checked: it must be named otherwise to be predicted. */
 function modelOfDocument(model: LayoutDocument['model']): Pick<PlanRequestInput, 'model' | 'modelShape'> {
   if (model === undefined) return {};
   if (typeof model === 'string') return { model };

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { main } from './main.ts';
+import type { CliContext } from './session.ts';
 
 let directory: string;
 beforeAll(() => {
@@ -23,7 +24,11 @@ interface Outcome {
 }
 
 /** Runs one command line; no server is there to be asked. */
-async function run(...argv: readonly string[]): Promise<Outcome> {
+function run(...argv: readonly string[]): Promise<Outcome> {
+  return runWith({}, ...argv);
+}
+
+async function runWith(context: Partial<CliContext>, ...argv: readonly string[]): Promise<Outcome> {
   const out: string[] = [];
   const err: string[] = [];
   const code = await main(argv, {
@@ -35,6 +40,7 @@ async function run(...argv: readonly string[]): Promise<Outcome> {
     widthColumns: 120,
     pause: () => new Promise(() => undefined),
     signal: new AbortController().signal,
+    ...context,
   });
   return { code, out: out.join('\n'), err: err.join('\n') };
 }
@@ -102,6 +108,19 @@ describe('plan', () => {
     expect(out).toContain('tiny on 4 x NVIDIA A100');
   });
 
+  it('says that it takes a while once patience ends', async () => {
+    const { code, err } = await runWith({ pause: () => Promise.resolve() }, 'plan', ...onFour(), ...PINS);
+    expect(code).toBe(0);
+    expect(err).toBe('Searching layouts; this takes a few seconds more.');
+  });
+
+  it('ends with 130 at Ctrl-C, while it searches', async () => {
+    const abort = new AbortController();
+    const pause = (): Promise<void> => Promise.resolve(abort.abort());
+    const { code, out, err } = await runWith({ pause, signal: abort.signal }, 'plan', ...onFour(), ...PINS);
+    expect({ code, out, err }).toEqual({ code: 130, out: '', err: '' });
+  });
+
   it('tells with exit code 4 that nothing fits, and what would help', async () => {
     const { code, out } = await run('plan', '--model', 'llama-3.1-70b', '--gpu', 'rtx-4090', '--gpus', '1', ...BATCH);
     expect(code).toBe(4);
@@ -123,6 +142,22 @@ describe('predict', () => {
     expect(out).toMatch(/^tiny on 4 x NVIDIA H100/);
     expect(out).toMatch(/Layout +tp2 x pp2 on 4 GPUs\n +micro-batch 2, 1f1b/);
     expect(out).toMatch(/Memory per GPU by stage, in GiB of 79\.6\n {2}stage +0 +1\n/);
+  });
+
+  it('takes one role of a job with its machines', async () => {
+    const actor = { model: SHAPE, batch: { globalBatchSize: 8, sequenceLength: 1024 }, layout: LAYOUT };
+    const mesh = { gpusPerNode: 4, segments: [{ nodes: 1, gpu: 'a100', network: 'roce' }] };
+    const job = { roles: { actor }, meshes: { all: mesh }, roleMesh: { actor: 'all' } };
+    const { code, out } = await run('predict', aFile('roles.json', job), '--role', 'actor');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^tiny on 4 x NVIDIA A100/);
+  });
+
+  it('has nothing to say of a model that is no transformer', async () => {
+    const file = aFile('graph.json', { model: { kind: 'graph', layers: 32 }, layout: LAYOUT });
+    const { code, err } = await run('predict', file);
+    expect(code).toBe(4);
+    expect(err).toMatch(/a model of kind graph, of which neither time nor memory can be predicted/);
   });
 
   it('refuses an illegal layout with exit code 4 and every broken rule', async () => {
@@ -205,7 +240,7 @@ describe('what is wrong is said in words', () => {
         aFile('job.json', { roles: { actor: { layout: LAYOUT } }, meshes: {}, roleMesh: {} }),
         ...onFour(),
       ],
-      /several roles \(actor\)/,
+      /holds a job of several roles; choose one with --role: actor\./,
     ],
   ])('%s', async (_, argv, message) => {
     const { code, err } = await run(...argv());

@@ -31,6 +31,7 @@ interface PlanOptions extends RequestOptions {
 interface LayoutOptions extends RequestOptions {
   readonly json?: true;
   readonly microBatch?: number;
+  readonly role?: string;
 }
 
 /** Commands that plan without any server: plan, predict, why-not, presets. */
@@ -122,18 +123,16 @@ function searchOptions(command: Command): Command {
 }
 
 function layoutOptions(command: Command): Command {
-  return command.option(
-    '--micro-batch <samples>',
-    'samples per pass (default: what the file says, else 1)',
-    wholeNumber,
-  );
+  return command
+    .option('--role <name>', 'which role, where the file holds a job of several')
+    .option('--micro-batch <samples>', 'samples per pass (default: what the file says, else 1)', wholeNumber);
 }
 
 function readAsked(
   path: string,
   options: LayoutOptions,
 ): { readonly asked: AskedLayout; readonly request: PlanRequest } {
-  const { asked, known } = readLayoutFile(path, options.microBatch);
+  const { asked, known } = readLayoutFile(path, options);
   const gpus = options.gpus ?? known.cluster?.gpus ?? worldSize(asked.layout);
   return { asked, request: readRequest({ ...options, gpus }, known).request };
 }
