@@ -1,13 +1,14 @@
 /** `npm run planner:cross-validate`: errors on sources that the constants were not fitted on. */
 import { parseArgs } from 'node:util';
 import { learn, type TrainingRow } from '../fit/learn.ts';
-import { readMeasurements } from '../score/measurement-files.ts';
+import { recordErrors } from '../fit/record-errors.ts';
+import { filesOrRepository, readMeasurements } from '../score/measurement-files.ts';
 import { plannerPredictor } from '../score/predictor.ts';
 import { reportLines } from '../score/report.ts';
 import { summaryLine, summaryOf } from '../score/summary.ts';
 import { crossValidate, withScalarPerSource } from './cross-validate.ts';
 
-const HELP = `npm run planner:cross-validate -- FILE.csv ... [--folds N] [--iterations N]
+const HELP = `npm run planner:cross-validate -- [FILE.csv ...] [--folds N] [--iterations N] [--record]
 
 Fits the constants of the time model once per fold, on the sources of all other folds, and predicts the fold with them.
 A source is the prefix of a row's id. Prints the errors, then the same after one scalar per source; the last two lines
@@ -15,16 +16,19 @@ are one JSON object each, as npm run planner:score prints it.
 
   --folds N       number of folds (default: 5)
   --iterations N  steps of each fit (default: 12)
+  --record        write the errors to libs/planner/src/calibration/errors.json, which predictions show beside their answers
+
+Without a file it reads tools/planner/data/*.csv.
 `;
 
 try {
-  main(process.argv.slice(2));
+  await main(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
 
-function main(argv: readonly string[]): void {
+async function main(argv: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...argv],
     allowPositionals: true,
@@ -32,17 +36,16 @@ function main(argv: readonly string[]): void {
       help: { type: 'boolean', short: 'h', default: false },
       folds: { type: 'string', default: '5' },
       iterations: { type: 'string', default: '12' },
+      record: { type: 'boolean', default: false },
     },
   });
   if (values.help) {
     process.stdout.write(HELP);
     return;
   }
-  if (positionals.length === 0)
-    throw new Error('name the files of measurements to fit and predict (--help shows more)');
   const folds = countOf(values.folds, '--folds');
   const iterations = countOf(values.iterations, '--iterations');
-  const { rows, files } = readMeasurements(positionals);
+  const { rows, files } = readMeasurements(filesOrRepository(positionals));
   const learnFold = (training: readonly TrainingRow[], fold: number): ReturnType<typeof plannerPredictor> => {
     process.stderr.write(`fold ${fold + 1} of ${folds}: fitting ${training.length} rows\n`);
     return plannerPredictor(learn(training, { fittedOn: 'the sources of the other folds', iterations }));
@@ -50,6 +53,7 @@ function main(argv: readonly string[]): void {
   const scored = crossValidate({ rows, qualities: new Set(['A', 'B']), folds, learn: learnFold });
   const rescaled = withScalarPerSource(scored);
   const report = reportLines(scored, summaryOf(scored), { by: ['file', 'source', 'kind'], worst: 0, files });
+  if (values.record) await recordErrors('unknown', summaryOf(scored));
   process.stdout.write([...report, summaryLine(summaryOf(scored)), summaryLine(summaryOf(rescaled)), ''].join('\n'));
 }
 

@@ -1,12 +1,22 @@
 /** Reads files of measurements that a user names on the command line. */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { MeasurementsError, readRows, type MeasuredRow } from '../rows/index.ts';
 
 export interface MeasurementFiles {
   readonly rows: readonly MeasuredRow[];
   /** Name of the file by row id. */
   readonly files: ReadonlyMap<string, string>;
+}
+
+/** The published measurements that come with the repository: read where a user names no file. */
+const REPOSITORY_FILES = ['measurements.csv', 'measurements_single_node.csv'].map((name) =>
+  fileURLToPath(new URL(`../data/${name}`, import.meta.url)),
+);
+
+export function filesOrRepository(paths: readonly string[]): readonly string[] {
+  return paths.length === 0 ? REPOSITORY_FILES : paths;
 }
 
 /** @throws Error that names file, line and column of what is wrong */

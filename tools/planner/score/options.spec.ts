@@ -22,7 +22,6 @@ describe('options of the score', () => {
   });
 
   it.each([
-    [[], 'name at least one file'],
     [['--by', 'colour', 'a.csv'], 'choose from source, gpu'],
     [['--worst', '-1', 'a.csv'], "'--worst' argument is ambiguous"],
     [['--worst', 'many', 'a.csv'], '--worst many is not a whole number'],

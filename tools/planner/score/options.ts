@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { filesOrRepository } from './measurement-files.ts';
 
 export const GROUPINGS = ['source', 'gpu', 'stack', 'kind', 'precision', 'file'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -15,9 +16,9 @@ export interface ScoreOptions {
   readonly calibration: string | undefined;
 }
 
-export const HELP = `npm run planner:score -- FILE.csv ... [options]
+export const HELP = `npm run planner:score -- [FILE.csv ...] [options]
 
-Predicts step time and memory of every published run in the files and prints how far the predictions lie from what was
+Predicts step time and memory of every published run in the files (default: tools/planner/data/*.csv) and prints how far the predictions lie from what was
 measured: n, median, mean and 90th percentile of |error|, bias, and the shares within 10 and 20 %. The last line is one
 JSON object. Columns, rules and traps: docs/reference/planner-score.md.
 
@@ -47,14 +48,11 @@ export function parseOptions(argv: readonly string[]): ScoreOptions {
       'json-only': { type: 'boolean', default: false },
     },
   });
-  if (!values.help && positionals.length === 0) {
-    throw new Error('name at least one file of measurements: npm run planner:score -- FILE.csv (--help shows more)');
-  }
   return {
     help: values.help,
-    files: positionals,
+    files: filesOrRepository(positionals),
     qualities: new Set(listed(values.quality)),
-    by: groupings(values.by, positionals.length),
+    by: groupings(values.by, filesOrRepository(positionals).length),
     worst: wholeNumber(values.worst, '--worst'),
     jsonOnly: values['json-only'],
     calibration: values.calibration,

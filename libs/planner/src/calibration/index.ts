@@ -1,4 +1,5 @@
-export { CALIBRATION } from './fitted.ts';
+export { CalibrationErrors, errorFor, type ErrorFigures } from './errors.ts';
+export { CALIBRATION, ERRORS } from './fitted.ts';
 export { Calibration, constantsFor, countConstants, familyOfStack } from './calibration.ts';
 export { ADJUSTMENT_NAMES, ADJUSTMENTS, TIME_CONSTANT_NAMES, TIME_CONSTANTS } from '../time/constants.ts';
 export type {

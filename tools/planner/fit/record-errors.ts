@@ -1,0 +1,28 @@
+/** Writes how far predictions were from measurements to where the planner reads it. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { CalibrationErrors, type ErrorFigures } from '@coxswain/planner/calibration';
+import { format, resolveConfig } from 'prettier';
+import type { ErrorStatistics } from '../score/error-statistics.ts';
+import type { Summary } from '../score/summary.ts';
+
+const TARGET = fileURLToPath(new URL('../../../libs/planner/src/calibration/errors.json', import.meta.url));
+
+export async function recordErrors(
+  kind: 'known' | 'unknown',
+  summary: Pick<Summary, 'dense' | 'moe'>,
+  families?: readonly string[],
+): Promise<void> {
+  const before = CalibrationErrors.parse(JSON.parse(readFileSync(TARGET, 'utf8')));
+  const errors: CalibrationErrors = {
+    ...before,
+    ...(families === undefined ? {} : { families: [...families].sort() }),
+    [kind]: { dense: figuresOf(summary.dense), moe: figuresOf(summary.moe) },
+  };
+  writeFileSync(TARGET, await format(JSON.stringify(errors), { ...(await resolveConfig(TARGET)), parser: 'json' }));
+}
+
+function figuresOf({ n, medianAbsPct, p90AbsPct }: ErrorStatistics): ErrorFigures {
+  const digit = (value: number | null): number => Number((value ?? 0).toFixed(1));
+  return { n, medianAbsPct: digit(medianAbsPct), p90AbsPct: digit(p90AbsPct) };
+}
