@@ -325,6 +325,27 @@ export const MODEL_PRESETS: readonly ModelPreset[] = [
     },
   ),
   preset(
+    'glm-5',
+    {
+      title: 'GLM-5',
+      aliases: ['glm-5.1', 'glm-5.2', 'glm5-2'],
+      source: `${CONFIG_JSON}; sparse attention as full attention`,
+    },
+    {
+      ...llama({
+        layers: 78,
+        hiddenSize: 6144,
+        ffnHiddenSize: 12_288,
+        heads: 64,
+        headDim: 256,
+        vocabularySize: 154_880,
+      }),
+      mtpLayers: 1,
+      experts: { count: 256, topK: 8, ffnHiddenSize: 2048, sharedFfnHiddenSize: 2048, denseLayers: 3 },
+      latentAttention: { queryRank: 2048, keyValueRank: 512, nopeHeadDim: 192, ropeHeadDim: 64, valueHeadDim: 256 },
+    },
+  ),
+  preset(
     'moonlight-16b-a3b',
     { title: 'Moonlight 16B-A3B', aliases: ['moonlight'], source: CONFIG_JSON },
     {
@@ -419,6 +440,51 @@ export const MODEL_PRESETS: readonly ModelPreset[] = [
         vocabularySize: 151_936,
       }),
       experts: { count: 128, topK: 8, ffnHiddenSize: 1536 },
+    },
+  ),
+  preset(
+    'qwen3.5-27b',
+    {
+      title: 'Qwen3.5 27B',
+      aliases: ['qwen3.6-27b'],
+      source: `${CONFIG_JSON}; gated delta rule as Mamba-2 of the same widths`,
+    },
+    {
+      ...llama({
+        layers: 128,
+        hiddenSize: 5120,
+        ffnHiddenSize: 17_408,
+        heads: 24,
+        keyValueHeads: 4,
+        headDim: 256,
+        vocabularySize: 248_320,
+      }),
+      mtpLayers: 1,
+      layerPattern: 'M-M-M-*-'.repeat(16),
+      stateSpace: { stateSize: 128, heads: 48, headDim: 128, groups: 16 },
+    },
+  ),
+  preset(
+    'qwen3.5-35b-a3b',
+    {
+      title: 'Qwen3.5 35B-A3B',
+      aliases: ['qwen3.6-35b-a3b'],
+      source: `${CONFIG_JSON}; gated delta rule as Mamba-2 of the same widths`,
+    },
+    {
+      ...llama({
+        layers: 80,
+        hiddenSize: 2048,
+        ffnHiddenSize: 0,
+        heads: 16,
+        keyValueHeads: 2,
+        headDim: 256,
+        vocabularySize: 248_320,
+      }),
+      mtpLayers: 1,
+      layerPattern: 'MEMEME*E'.repeat(10),
+      experts: { count: 256, topK: 8, ffnHiddenSize: 512, sharedFfnHiddenSize: 512 },
+      stateSpace: { stateSize: 128, heads: 32, headDim: 128, groups: 16 },
     },
   ),
   preset(
