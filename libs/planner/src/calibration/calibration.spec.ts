@@ -31,6 +31,7 @@ describe('the constants of a run', () => {
     ['megatron-bridge 26.04', 'megatron-bridge'],
     ['nemo mlperf 5.1', 'nemo mlperf'],
     ['composer-fsdp', 'composer-fsdp'],
+    ['megatron-lm core_v0.15', 'megatron-lm'],
   ])('%s is of family %s', (stack, family) => {
     expect(familyOfStack(stack)).toBe(family);
   });

@@ -27,7 +27,7 @@ export type Calibration = z.infer<typeof Calibration>;
 
 /** `megatron-bridge 26.04` is a release of the family `megatron-bridge`. */
 export function familyOfStack(stack: string): string {
-  return stack.replace(/ \d\S*$/, '');
+  return stack.replace(/ \S*\d\S*$/, '');
 }
 
 /** Shared values times the multipliers of the GPU type, the family and the release; unknown names multiply by 1. */
