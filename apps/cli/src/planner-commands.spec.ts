@@ -196,6 +196,7 @@ describe('presets', () => {
   it.each([
     [['presets', 'models'], /llama-3\.1-405b +405\.9 B +- +126 +16384 +config\.json/],
     [['presets', 'gpus'], /h100-sxm5-80gb +989 +79\.6 +3\.35 +450 +8 +8 +400 infiniband +\$3\.00/],
+    [['presets', 'stacks'], /^STACK\n[\s\S]*megatron-bridge 26\.04\n[\s\S]*takes the constants of its engine/],
     [['presets'], /deepseek-v3 +671\.0 B +37\.55 B[\s\S]*gb200-nvl72/],
   ])('%j', async (argv, text) => {
     const { code, out } = await run(...argv);

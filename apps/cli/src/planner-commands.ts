@@ -104,7 +104,7 @@ function requestOptions(command: Command): Command {
     .option('--global-batch <samples>', 'samples per step', wholeNumber)
     .option('--seq <tokens>', 'tokens per sample', wholeNumber)
     .addOption(new Option('--precision <format>', 'of matrix products (default: bf16)').choices(PRECISIONS))
-    .option('--stack <engine release>', 'engine and release that the predictions are calibrated for')
+    .option('--stack <engine release>', 'engine and release, as `coxswain presets stacks` lists them')
     .option('--tokens <count>', 'tokens of the whole training, e.g. 15T', tokenCount)
     .option('--deadline <duration>', 'the training must be over by then, e.g. 30d', hours)
     .option('--margin <share>', 'share of GPU memory to leave free, e.g. 0.05', positiveNumber)

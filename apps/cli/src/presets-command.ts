@@ -1,26 +1,31 @@
 import { parametersOf } from '@coxswain/planner';
+import { CALIBRATION } from '@coxswain/planner/calibration';
 import { GPU_PRESETS, MODEL_PRESETS, PRICE_BASIS, type GpuPreset, type ModelPreset } from '@coxswain/planner/presets';
 import { Argument, type Command } from 'commander';
 import { columns } from './output.ts';
 import type { Session } from './session.ts';
 
-const KINDS = ['models', 'gpus'] as const;
+const KINDS = ['models', 'gpus', 'stacks'] as const;
 
-/** `coxswain presets [models|gpus]`: what can be planned by name. */
+/** `coxswain presets [models|gpus|stacks]`: what can be planned by name. */
 export function addPresetsCommand(program: Command, session: Session): void {
   program
     .command('presets')
-    .description('models and GPUs that can be planned by name')
+    .description('models, GPUs and software stacks that can be planned by name')
     .addArgument(new Argument('[kind]', 'only these').choices(KINDS))
     .action((kind?: (typeof KINDS)[number]) => {
+      const wants = (one: (typeof KINDS)[number]): boolean => kind === undefined || kind === one;
       const shown = {
-        ...(kind === 'gpus' ? {} : { models: MODEL_PRESETS }),
-        ...(kind === 'models' ? {} : { gpus: GPU_PRESETS }),
+        ...(wants('models') ? { models: MODEL_PRESETS } : {}),
+        ...(wants('gpus') ? { gpus: GPU_PRESETS } : {}),
+        ...(wants('stacks') ? { stacks: calibratedStacks() } : {}),
       };
-      session.show(shown, ({ models, gpus }) =>
-        [...(models === undefined ? [] : [modelTable(models)]), ...(gpus === undefined ? [] : [gpuTable(gpus)])].join(
-          '\n\n',
-        ),
+      session.show(shown, ({ models, gpus, stacks }) =>
+        [
+          ...(models === undefined ? [] : [modelTable(models)]),
+          ...(gpus === undefined ? [] : [gpuTable(gpus)]),
+          ...(stacks === undefined ? [] : [stackTable(stacks)]),
+        ].join('\n\n'),
       );
     });
 }
@@ -58,4 +63,14 @@ function gpuTable(gpus: readonly GpuPreset[]): string {
   ]);
   const title = ['GPU', 'BF16 TFLOP/S', 'GIB', 'TB/S', 'SCALE-UP GB/S', 'DOMAIN', 'PER NODE', 'NIC GBIT/S', 'PER HOUR'];
   return `${columns([title, ...rows])}\nPrices: ${PRICE_BASIS}.`;
+}
+
+/** Engines, and releases of them, that constants were fitted for. */
+function calibratedStacks(): readonly string[] {
+  return [...new Set([...Object.keys(CALIBRATION.families), ...Object.keys(CALIBRATION.stacks)])].sort();
+}
+
+function stackTable(stacks: readonly string[]): string {
+  const rows = stacks.map((stack) => [stack]);
+  return `${columns([['STACK'], ...rows])}\nAnother release takes the constants of its engine, another engine the average.`;
 }
