@@ -50,7 +50,9 @@ describe('a job that leaves its layout to the planner', () => {
     expect(worldSize(status.plan?.layout ?? aLayout())).toBe(4);
     expect(status.plan?.predictedStepMs).toBeGreaterThan(0);
     expect(status.plan?.predictedPeakBytes).toBeGreaterThan(0);
-    expect(status.plan?.runnersUp?.length).toBeGreaterThan(0);
+    const shown = (status.plan?.runnersUp ?? []).map(({ layout, microBatchSize }) => `${layout}/${microBatchSize}`);
+    expect(shown.length).toBeGreaterThan(0);
+    expect(new Set(shown).size).toBe(shown.length);
     expect(status.attempts).toBeUndefined();
   });
 
@@ -154,10 +156,18 @@ describe('a job that leaves its layout to the planner', () => {
     expect(planOf(seen(spec, { job: aJob(spec, refused) }))?.layout).toBeDefined();
   });
 
+  it('gets stages of equal size from an engine that knows no others, however much better others are', () => {
+    const model = { layers: 126, hiddenSize: 4096, attentionHeads: 32, sequenceLength: 4096 };
+    const spec = aPlannedJobSpec({ gpus: 2048, model, training: { steps: 1, globalBatchSize: 2048 } });
+    const nodes = Array.from({ length: 256 }, (_, index) => aNode({ name: `node-${index}`, labels, gpuCapacity: 8 }));
+    const layout = planOf(seen(spec, { capacity: () => aCapacity(nodes) }))?.layout;
+    expect(126 % (layout?.pipelineParallelDegree ?? 0)).toBe(0);
+  });
+
   it('is searched with one sample per pass where there are very many ways to divide it', () => {
-    const model = { layers: 840, hiddenSize: 3960, attentionHeads: 3960, sequenceLength: 128 };
-    const spec = aPlannedJobSpec({ gpus: 27_720, model, training: { steps: 1, globalBatchSize: 831_600 } });
-    expect(planOf(seen(spec))).toMatchObject({ gpus: 27_720, microBatchSize: 1 });
+    const model = { layers: 60, hiddenSize: 120, attentionHeads: 120, sequenceLength: 128 };
+    const spec = aPlannedJobSpec({ gpus: 240, model, training: { steps: 1, globalBatchSize: 15_120 } });
+    expect(planOf(seen(spec))).toMatchObject({ gpus: 240, microBatchSize: 1 });
   });
 
   it('keeps the micro-batch that the user gave', () => {

@@ -84,12 +84,22 @@ function choose(
   const request = modestRequest(requestOf(on.view, on.cluster));
   const answer = unlessRefused(() => plan(request));
   if (typeof answer === 'string') return `The planner refuses the job: ${answer}`.slice(0, MAX_REFUSAL);
-  const able = answer.plans.filter((one) => one.gpus === request.cluster.gpus && isRunnable(spec, one));
-  const placed = able.map((one) => ({ one, obstacle: placementObstacle(spec, one, on.facts.fabric) }));
+  const liked = answer.plans.filter((one) => isRunnable(spec, one));
+  // Everything that the planner likes best may be beyond the engine, such as stages of unequal size.
+  const able = liked.length > 0 || answer.best === undefined ? liked : plansOfEvenGrids(request);
+  const placed = able
+    .filter((one) => isRunnable(spec, one))
+    .map((one) => ({ one, obstacle: placementObstacle(spec, one, on.facts.fabric) }));
   const [best, ...others] = placed.flatMap(({ one, obstacle }) => (obstacle === undefined ? [one] : []));
   if (best === undefined) {
-    const obstacle = placed.find((candidate) => candidate.obstacle !== undefined)?.obstacle;
-    return obstacle ?? whyNothingFits(request.cluster, answer);
+    const [nearest] = placed;
+    if (nearest?.obstacle === undefined) return whyNothingFits(spec, request.cluster, answer);
+    // What a user should change of a layout that the user did not choose is no advice.
+    const [obstacle = ''] = nearest.obstacle.split('. ', 1);
+    return noLayout(
+      request.cluster,
+      `${formatLayout(degreesOf(nearest.one.layout))} fits the GPUs, but not the fabric: ${obstacle}`,
+    );
   }
   return {
     layout: degreesOf(best.layout),
@@ -101,9 +111,9 @@ function choose(
 
 /**
  * Combinations of degrees and micro-batch above which a search could keep the operator from its other jobs for seconds. Machines come in powers
- * of two, which have a few hundred; a number with very many divisors is met in attacks.
+ * of two, sometimes times three, and have up to 2,000; a number with very many divisors is met in attacks.
  */
-const MAX_COMBINATIONS = 1_000;
+const MAX_COMBINATIONS = 2_500;
 
 /** The request, with micro-batches of one sample where there are too many combinations. */
 function modestRequest(request: PlanRequestInput): PlanRequestInput {
@@ -111,18 +121,35 @@ function modestRequest(request: PlanRequestInput): PlanRequestInput {
   return { ...request, pinned: { ...request.pinned, microBatchSize: DEFAULT_MICRO_BATCH_SIZE } };
 }
 
-function combinationsOf({ cluster, modelShape, globalBatchSize, pinned }: PlanRequestInput): number {
+function combinationsOf(request: PlanRequestInput): number {
+  if (request.pinned?.microBatchSize !== undefined) return evenGridsOf(request).length;
+  return evenGridsOf(request).reduce((sum, { data }) => sum + divisorsOf(request.globalBatchSize / data).length, 0);
+}
+
+/** The best of each even division, fastest first. */
+function plansOfEvenGrids(request: PlanRequestInput): readonly Plan[] {
+  return evenGridsOf(request)
+    .flatMap((grid) => plan({ ...request, top: 1, pinned: { ...request.pinned, ...grid } }).best ?? [])
+    .sort((one, other) => one.prediction.stepTimeS - other.prediction.stepTimeS);
+}
+
+/** Degrees on all GPUs that divide heads, layers and batch evenly. */
+function evenGridsOf({ cluster, modelShape, globalBatchSize }: PlanRequestInput): readonly EvenGrid[] {
   const { layers = 1, attentionHeads = 1 } = modelShape ?? {};
-  let combinations = 0;
-  for (const tensor of divisorsOf(cluster.gpus).filter((ways) => attentionHeads % ways === 0)) {
-    const replicas = cluster.gpus / tensor;
-    for (const pipeline of divisorsOf(replicas).filter((ways) => layers % ways === 0)) {
-      const samples = (globalBatchSize * pipeline) / replicas;
-      if (!Number.isInteger(samples)) continue;
-      combinations += pinned?.microBatchSize === undefined ? divisorsOf(samples).length : 1;
-    }
-  }
-  return combinations;
+  return divisorsOf(cluster.gpus)
+    .filter((tensor) => attentionHeads % tensor === 0)
+    .flatMap((tensor) =>
+      divisorsOf(cluster.gpus / tensor)
+        .filter((pipeline) => layers % pipeline === 0)
+        .map((pipeline) => ({ tensor, pipeline, data: cluster.gpus / tensor / pipeline })),
+    )
+    .filter(({ data }) => globalBatchSize % data === 0);
+}
+
+interface EvenGrid {
+  readonly tensor: number;
+  readonly pipeline: number;
+  readonly data: number;
 }
 
 function divisorsOf(whole: number): readonly number[] {
@@ -171,8 +198,10 @@ function requestOf(view: PlannerView, cluster: PlanCluster): PlanRequestInput {
   return { ...view, cluster, objective: 'time', top: CONSIDERED };
 }
 
-/** Whether layout rules and engine take the layout as it would be told to the engine. */
+/** Whether layout rules and engine take the layout as it would be told to the engine, and the engine then does what was predicted. */
 function isRunnable(spec: TrainingJobSpec, { layout, microBatchSize }: Plan): boolean {
+  // States are shared by all data-parallel ranks; that is no choice that could be told.
+  if (layout.dataParallelShardDegree !== undefined) return false;
   const { gpus: _asked, ...rest } = spec;
   const training = spec.training === undefined ? undefined : { ...spec.training, microBatchSize };
   const planned: EffectiveSpec = { ...rest, training, layout: degreesOf(layout) };
@@ -191,21 +220,26 @@ function placementObstacle(spec: TrainingJobSpec, { layout }: Plan, fabric: Fabr
   return outcome.kind === 'unsatisfiable' ? outcome.message : undefined;
 }
 
-function whyNothingFits(cluster: PlanRequestInput['cluster'], answer: PlanAnswer): string {
-  const { closest } = answer;
+function whyNothingFits(spec: TrainingJobSpec, cluster: PlanRequestInput['cluster'], answer: PlanAnswer): string {
+  const { best, closest } = answer;
   const [rule] = answer.ruledOut;
   const reason =
-    closest !== undefined
-      ? `the closest, ${formatLayout(closest.plan.layout)}, needs ${closest.exceedsGib.toFixed(1)} GiB more per GPU than there is`
-      : (rule?.example ?? 'no combination of degrees divides the model and the batch');
+    best !== undefined
+      ? `what fits, such as ${formatLayout(best.layout)}, is beyond engine "${spec.engine.name}"`
+      : closest !== undefined
+        ? `the closest, ${formatLayout(closest.plan.layout)}, needs ${closest.exceedsGib.toFixed(1)} GiB more per GPU than there is`
+        : (rule?.example ?? 'no combination of degrees divides the model and the batch');
   const relax = closest?.relax[0];
-  return `No layout on ${cluster.gpus} ${cluster.gpu} can train this: ${reason}.${relax === undefined ? '' : ` ${relax}`}`.slice(
-    0,
-    MAX_REFUSAL,
-  );
+  return noLayout(cluster, relax === undefined ? reason : `${reason}; ${relax}`);
 }
 
+function noLayout({ gpus, gpu }: PlanRequestInput['cluster'], reason: string): string {
+  return `No layout on ${gpus} ${gpu} GPUs can train this: ${reason}.`.slice(0, MAX_REFUSAL);
+}
+
+/** Of the fields in status. */
 const MAX_REFUSAL = 2048;
+const MAX_ERROR_STATEMENT = 1024;
 
 function toRunnerUp({ layout, microBatchSize, prediction }: Plan): NonNullable<JobPlan['runnersUp']>[number] {
   return {
@@ -217,15 +251,20 @@ function toRunnerUp({ layout, microBatchSize, prediction }: Plan): NonNullable<J
 }
 
 function figuresOf(prediction: Prediction, cluster: PlanRequestInput['cluster']): Chosen {
-  const { basis, medianAbsPct, p90AbsPct, n } = prediction.error;
-  const statement = `Such predictions were off by ${medianAbsPct.toFixed(1)} % (median) and ${p90AbsPct.toFixed(1)} % (9 of 10) on ${n} measurements: ${basis}`;
   return {
     predictedStepMs: toMs(prediction.stepTimeS),
     predictedPeakBytes: toBytes(prediction.peakGib),
     gpuType: cluster.gpu,
     verdict: prediction.verdict,
-    errorStatement: statement.slice(0, 1024),
+    errorStatement: errorStatementOf(prediction).slice(0, MAX_ERROR_STATEMENT),
   };
+}
+
+function errorStatementOf({ error }: Prediction): string {
+  const { basis, medianAbsPct, p90AbsPct, n } = error;
+  if (n === 0) return 'No published measurement says how far such predictions are off.';
+  const off = `${medianAbsPct.toFixed(1)} % (median) and ${p90AbsPct.toFixed(1)} % (9 of 10)`;
+  return `Such predictions were off by ${off} on ${n} measurements: ${basis}.`;
 }
 
 /** Four significant digits: more would claim an exactness that no prediction has. */
