@@ -28,6 +28,7 @@ describe('cross-validation', () => {
       rows: ROWS,
       qualities: AB,
       folds: 2,
+      leaveOut: 'sources',
       learn: (training) => {
         taught.push(training.map(({ id }) => id));
         return meanOf(training);
@@ -43,7 +44,9 @@ describe('cross-validation', () => {
   });
 
   it('with one scalar per source leaves no bias at its median', () => {
-    const { predicted } = withScalarPerSource(crossValidate({ rows: ROWS, qualities: AB, folds: 2, learn: meanOf }));
+    const { predicted } = withScalarPerSource(
+      crossValidate({ rows: ROWS, qualities: AB, folds: 2, leaveOut: 'sources', learn: meanOf }),
+    );
     expect(predicted.find(({ row }) => row.id === 'two-1')?.time?.predicted).toBeCloseTo(10);
     const [low, high] = predicted.filter(({ row }) => row.id.startsWith('one')).map(({ time }) => time?.predicted ?? 0);
     expect(low).toBeCloseTo(Math.sqrt(3));

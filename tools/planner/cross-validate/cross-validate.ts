@@ -4,25 +4,26 @@ import { interpretRow, sourceOfId, type MeasuredRow } from '../rows/index.ts';
 import { quantile } from '../score/error-statistics.ts';
 import type { Predictor } from '../score/predictor.ts';
 import { scoreRows, type PredictedRow, type ScoredRows } from '../score/score-rows.ts';
-import { foldsBySource } from './folds.ts';
+import { foldsByRow, foldsBySource } from './folds.ts';
 
 export interface CrossValidation {
   readonly rows: readonly MeasuredRow[];
   readonly qualities: ReadonlySet<string>;
   readonly folds: number;
+  /** What is left out together: whole sources, or rows of all of them. */
+  readonly leaveOut: 'sources' | 'rows';
   /** Learns from rows; called once per fold with the rows of all others. */
   readonly learn: (training: readonly TrainingRow[], fold: number) => Predictor;
 }
 
-/** Every row predicted by what was learnt without its source. */
-export function crossValidate({ rows, qualities, folds, learn }: CrossValidation): ScoredRows {
+/** Every row predicted by what was learnt without it, and where sources are left out without any row of its source. */
+export function crossValidate({ rows, qualities, folds, leaveOut, learn }: CrossValidation): ScoredRows {
   const kept = rows.filter((row) => qualities.has(row.quality));
-  const foldOf = foldsBySource(
-    kept.map(({ id }) => id),
-    folds,
-  );
+  const ids = kept.map(({ id }) => id);
+  const bySource = leaveOut === 'sources';
+  const foldOf = bySource ? foldsBySource(ids, folds) : foldsByRow(ids, folds);
   const scored = Array.from({ length: folds }, (_, fold) => {
-    const isLeftOut = (row: MeasuredRow): boolean => foldOf.get(sourceOfId(row.id)) === fold;
+    const isLeftOut = (row: MeasuredRow): boolean => foldOf.get(bySource ? sourceOfId(row.id) : row.id) === fold;
     const predictor = learn(trainingRows(kept.filter((row) => !isLeftOut(row))), fold);
     return scoreRows(kept.filter(isLeftOut), predictor, qualities);
   });

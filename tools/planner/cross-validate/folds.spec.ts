@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { sourceOfId } from '../rows/index.ts';
-import { foldsBySource } from './folds.ts';
+import { foldsByRow, foldsBySource } from './folds.ts';
 
 const idsOf = (sizes: Readonly<Record<string, number>>): readonly string[] =>
   Object.entries(sizes).flatMap(([source, size]) => Array.from({ length: size }, (_, index) => `${source}-${index}`));
@@ -40,5 +40,17 @@ describe('folds by source', () => {
         expect(foldsBySource([...ids].reverse(), 5)).toEqual(folds);
       }),
     );
+  });
+});
+
+describe('folds of rows', () => {
+  it('deal every source to all folds, whatever the order of the rows', () => {
+    const ids = ['one-1', 'one-2', 'two-1', 'two-2'];
+    expect(Object.fromEntries(foldsByRow([...ids].reverse(), 2))).toEqual({
+      'one-1': 0,
+      'one-2': 1,
+      'two-1': 0,
+      'two-2': 1,
+    });
   });
 });

@@ -1,4 +1,4 @@
-/** Which rows are predicted together by constants that never saw their source? */
+/** Which rows are predicted together by constants that never saw them, or their source? */
 import { sourceOfId } from '../rows/index.ts';
 
 /**
@@ -22,4 +22,9 @@ export function foldsBySource(ids: readonly string[], folds: number): ReadonlyMa
     foldOf.set(source, fold);
   }
   return foldOf;
+}
+
+/** Fold of every row: ids in their order are dealt to the folds in turn, so that each fold has rows of every larger source. */
+export function foldsByRow(ids: readonly string[], folds: number): ReadonlyMap<string, number> {
+  return new Map([...ids].sort().map((id, index) => [id, index % folds]));
 }

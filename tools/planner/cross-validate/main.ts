@@ -8,7 +8,7 @@ import { reportLines } from '../score/report.ts';
 import { summaryLine, summaryOf } from '../score/summary.ts';
 import { crossValidate, withScalarPerSource } from './cross-validate.ts';
 
-const HELP = `npm run planner:cross-validate -- [FILE.csv ...] [--folds N] [--iterations N] [--record]
+const HELP = `npm run planner:cross-validate -- [FILE.csv ...] [--folds N] [--iterations N] [--leave-out rows] [--record]
 
 Fits the constants of the time model once per fold, on the sources of all other folds, and predicts the fold with them.
 A source is the prefix of a row's id. Prints the errors, then the same after one scalar per source; the last two lines
@@ -16,6 +16,7 @@ are one JSON object each, as npm run planner:score prints it.
 
   --folds N       number of folds (default: 5)
   --iterations N  steps of each fit (default: 12)
+  --leave-out W   sources (default): whole sources are unknown to the constants; rows: one row in N of each
   --record        write the errors to libs/planner/src/calibration/errors.json, which predictions show beside their answers
 
 Without a file it reads tools/planner/data/*.csv.
@@ -36,6 +37,7 @@ async function main(argv: readonly string[]): Promise<void> {
       help: { type: 'boolean', short: 'h', default: false },
       folds: { type: 'string', default: '5' },
       iterations: { type: 'string', default: '12' },
+      'leave-out': { type: 'string', default: 'sources' },
       record: { type: 'boolean', default: false },
     },
   });
@@ -48,12 +50,16 @@ async function main(argv: readonly string[]): Promise<void> {
   const { rows, files } = readMeasurements(filesOrRepository(positionals));
   const learnFold = (training: readonly TrainingRow[], fold: number): ReturnType<typeof plannerPredictor> => {
     process.stderr.write(`fold ${fold + 1} of ${folds}: fitting ${training.length} rows\n`);
-    return plannerPredictor(learn(training, { fittedOn: 'the sources of the other folds', iterations }));
+    return plannerPredictor(learn(training, { fittedOn: 'the rows of the other folds', iterations }));
   };
-  const scored = crossValidate({ rows, qualities: new Set(['A', 'B']), folds, learn: learnFold });
+  const leaveOut = values['leave-out'];
+  if (leaveOut !== 'sources' && leaveOut !== 'rows') {
+    throw new Error(`--leave-out ${leaveOut} is not known; choose sources or rows`);
+  }
+  const scored = crossValidate({ rows, qualities: new Set(['A', 'B']), folds, leaveOut, learn: learnFold });
   const rescaled = withScalarPerSource(scored);
   const report = reportLines(scored, summaryOf(scored), { by: ['file', 'source', 'kind'], worst: 0, files });
-  if (values.record) await recordErrors('unknown', summaryOf(scored));
+  if (values.record && leaveOut === 'sources') await recordErrors('unknown', summaryOf(scored));
   process.stdout.write([...report, summaryLine(summaryOf(scored)), summaryLine(summaryOf(rescaled)), ''].join('\n'));
 }
 
