@@ -45,6 +45,11 @@ export class BestLayouts {
     this.#size = size;
   }
 
+  /** For as many layouts by the same objective. */
+  emptyCopy(): BestLayouts {
+    return new BestLayouts(this.#objective, this.#size);
+  }
+
   /** Whether a layout that takes at least this much cannot be among the best any more. */
   excludes(timeBoundS: number, bytesBound: number, gpus: number): boolean {
     const last = this.#kept.length < this.#size ? undefined : this.#kept.at(-1);

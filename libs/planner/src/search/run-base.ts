@@ -55,6 +55,7 @@ export function spaceOf(request: PlanRequest, base: RunBase): SpaceFacts {
     model: base.model,
     cluster: base.cluster,
     globalBatchSize: base.globalBatchSize,
+    sequenceLength: base.sequenceLength,
     flashAttention: base.flashAttention,
     pinned: request.pinned ?? {},
     allow: request.allow ?? {},

@@ -1,21 +1,37 @@
 /** The models of the planner as the search asks for them: what one run's layouts cost, and bounds of what many of them cost at once. */
-import { LAYOUT_ENGINES, layoutViolations, type LayoutEngine, type LayoutFacts } from '@coxswain/layout';
-import type { LayoutPoint, RunFacts, StagePart } from '../facts.ts';
+import {
+  LAYOUT_ENGINES,
+  layoutViolations,
+  type LayoutEngine,
+  type LayoutFacts,
+  type ModelShape,
+} from '@coxswain/layout';
+import type { LayoutPoint, RunFacts, Schedule, StagePart } from '../facts.ts';
 import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
 import { denseShareOf, expertShareOf, parametersOf, type ModelParameters } from '../memory/parameters.ts';
-import { pipelineLoadOf } from '../memory/pipeline-load.ts';
-import { rankMemoryOf } from '../memory/rank-memory.ts';
+import { microBatchesInFlight, pipelineLoadOf, type RankLoad } from '../memory/pipeline-load.ts';
+import { rankMemoryOf, type RankMemory } from '../memory/rank-memory.ts';
 import { makespanLowerBound } from '../schedule/makespan-bound.ts';
+import { makespanOf } from '../schedule/makespan.ts';
+import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { newScheduleScratch } from '../schedule/schedule-scratch.ts';
-import { rankOfStage } from '../stages.ts';
+import { isVShaped, rankOfStage } from '../stages.ts';
 import type { BlockCost } from '../time/blocks.ts';
 import type { TimeConstants } from '../time/constants.ts';
 import { kernelFacts, type KernelFacts } from '../time/kernels.ts';
-import { dataTrafficS, optimizerS } from '../time/states.ts';
-import { blockCostsOf, relativeSpeedOf, stepTimeS, type BlockCosts } from '../time/step.ts';
+import { dataTrafficS, shardedTrafficS } from '../time/states.ts';
+import {
+  blockCostsOf,
+  leastExposedS,
+  pipelineWorkOf,
+  relativeSpeedOf,
+  scheduleInputOf,
+  stepSecondsOf,
+  type BlockCosts,
+} from '../time/step.ts';
 import { layoutOfPoint } from './point-and-layout.ts';
 import type { RunBase } from './run-base.ts';
-import type { Bounds, LayoutModels, Refusal, StateModels } from './search-layouts.ts';
+import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './search-layouts.ts';
 import { balancedLayerCounts } from './stage-cuts.ts';
 
 /** The engine that a software stack names, if the layout rules know it: `megatron-lm core_v0.15` is a release of `megatron-lm`. */
@@ -45,18 +61,25 @@ export function modelsOfRun(base: RunBase, constants: TimeConstants): LayoutMode
   return {
     refusalOf: (point) => models.refusalOf(point),
     balancedStages: (point) => models.balancedStages(point),
-    meshBounds: (point) => models.meshBounds(point),
-    withStates: (point) => models.withStates(point),
+    denseBounds: (mesh) => models.denseBounds(mesh),
+    meshBounds: (mesh) => models.meshBounds(mesh),
+    withPasses: (leanest) => models.withPasses(leanest),
   };
 }
+
+/** Seconds of one micro-batch over the whole model: all passes, and those that it cannot return without. */
+type BusySeconds = Pick<WholeModel, 'totalS' | 'roundTripS'>;
 
 /** Seconds of one micro-batch over the whole model on one rank, all passes. */
 interface WholeModel {
   readonly costs: BlockCosts;
-  readonly perLayerS: readonly number[];
+  /** By layer kind. */
+  readonly perKindS: readonly number[];
   readonly embeddingS: number;
   readonly lossS: number;
   readonly forwardS: number;
+  /** Forward, and gradients of activations. */
+  readonly roundTripS: number;
   readonly totalS: number;
 }
 
@@ -66,20 +89,35 @@ class RunModels {
   readonly #scratch = newScheduleScratch();
   readonly #parameters: ModelParameters;
   readonly #kernels: KernelFacts;
+  /** Layers of each kind. */
+  readonly #layersOfKind: readonly number[];
+  /** The same model without its experts. */
+  readonly #denseModel: ModelShape;
   readonly #whole = new Map<string, WholeModel>();
+  readonly #densely = new Map<string, number>();
   readonly #balanced = new Map<string, readonly StagePart[]>();
-  /** What all GPUs wait for each other, and the sum of the speeds of those of one pipeline over their number. */
+  readonly #makespans = new Map<string, number>();
+  readonly #inFlights = new Map<string, readonly number[]>();
+  readonly #stages = new Map<string, readonly StagePart[]>();
+  /** What all GPUs wait for each other. */
   readonly #jitter: number;
-  readonly #speed: number;
+  readonly #fastest: number;
+  readonly #slowest: number;
 
   constructor(base: RunBase, constants: TimeConstants) {
-    const { cluster } = base;
+    const { cluster, model } = base;
+    const { experts: _experts, ...denseModel } = model;
     this.#base = base;
     this.#constants = constants;
-    this.#parameters = parametersOf(base.model);
+    this.#parameters = parametersOf(model);
     this.#kernels = kernelFacts(cluster.gpu, base.precision, constants);
+    this.#denseModel = denseModel;
+    const { kinds, kindOfLayer } = this.#parameters;
+    this.#layersOfKind = kinds.map((_, kind) => kindOfLayer.filter((of) => of === kind).length);
     this.#jitter = 1 + constants.jitterPerDoubling * Math.log2(Math.max(1, cluster.gpus / cluster.gpusPerNode));
-    this.#speed = Math.max(1, ...(cluster.islands ?? []).map((island) => island.relativeSpeed));
+    const speeds = (cluster.islands ?? []).map((island) => island.relativeSpeed);
+    this.#fastest = Math.max(1, ...speeds);
+    this.#slowest = Math.min(1, ...speeds);
   }
 
   refusalOf(point: LayoutPoint): Refusal | undefined {
@@ -90,114 +128,267 @@ class RunModels {
   }
 
   balancedStages(point: LayoutPoint): readonly StagePart[] {
-    const whole = this.#wholeModel(point);
-    const key = `${costKeyOf(point)}/${point.pipeline}/${point.chunks}/${point.schedule}`;
+    const key = `${costKeyOf(point)}/${point.pipeline}/${point.chunks}/${isVShaped(point.schedule)}`;
     const known = this.#balanced.get(key);
     if (known !== undefined) return known;
-    const count = point.pipeline * point.chunks;
-    const counts = balancedLayerCounts({
-      layersS: whole.perLayerS,
-      embeddingS: whole.embeddingS,
-      lossS: whole.lossS,
-      speeds: Array.from({ length: count }, (_, stage) =>
-        relativeSpeedOf({ ...this.#base, layout: point }, rankOfStage(point, stage)),
-      ),
-    });
-    const stages = counts.map((layers, stage) => ({
-      layers,
-      embedding: stage === 0,
-      loss: stage === count - 1,
-      mtpLayers: stage === count - 1 ? this.#base.model.mtpLayers : 0,
-    }));
+    const { perKindS, embeddingS, lossS } = this.#wholeModel(point);
+    const layersS = this.#parameters.kindOfLayer.map((kind) => perKindS[kind] ?? 0);
+    const run = this.#runOf(point);
+    const speeds = Array.from({ length: point.pipeline * point.chunks }, (_, stage) =>
+      relativeSpeedOf(run, rankOfStage(point, stage)),
+    );
+    const stages = this.#stagesOf(balancedLayerCounts({ layersS, embeddingS, lossS, speeds }));
     this.#balanced.set(key, stages);
     return stages;
   }
 
-  meshBounds(mesh: LayoutPoint): Bounds {
-    const pipelineS = this.#leastPipelineS(mesh, this.#wholeModel(mesh));
-    return { timeS: pipelineS * this.#jitter + this.#constants.stepOverheadS, bytes: 0 };
+  /** One list per layer counts, because the models keep what they know of a list. */
+  #stagesOf(counts: readonly number[]): readonly StagePart[] {
+    const key = counts.join();
+    const known = this.#stages.get(key);
+    if (known !== undefined) return known;
+    const last = counts.length - 1;
+    const stages = counts.map((layers, stage) => ({
+      layers,
+      embedding: stage === 0,
+      loss: stage === last,
+      mtpLayers: stage === last ? this.#base.model.mtpLayers : 0,
+    }));
+    this.#stages.set(key, stages);
+    return stages;
   }
 
-  withStates(states: LayoutPoint): StateModels {
-    const whole = this.#wholeModel(states);
-    const memory = memoryFactsOf(this.#runOf(states));
-    const options = { kept: whole.costs, scratch: this.#scratch };
-    const atLeast = { ...options, makespan: makespanLowerBound };
-    const peakBytes = (point: LayoutPoint): number => this.#peakBytes(point, { ...memory, layout: point });
-    const timeBoundS = (point: LayoutPoint): number => stepTimeS(this.#runOf(point), this.#constants, atLeast);
-    const bounds =
-      states.pipeline === 1
-        ? { timeS: timeBoundS(states), bytes: peakBytes(states) }
-        : { timeS: this.#statesBoundS(states, whole), bytes: this.#statesBoundBytes(states, memory) };
+  denseBounds(mesh: LayoutPoint): readonly Bounds[] {
+    const { experts } = this.#base.model;
+    if (experts === undefined) return this.meshBounds(mesh);
+    const busy = { totalS: this.#denseS(mesh), roundTripS: 0 };
+    return [{ timeS: this.#stepS(this.#leastPipelineS(mesh, busy)), bytes: this.#lossBytes(mesh) }];
+  }
+
+  /** Either weights are gathered for every micro-batch, or each rank keeps its own. */
+  meshBounds(mesh: LayoutPoint): readonly Bounds[] {
+    const whole = this.#wholeModel(mesh);
+    const lossBytes = this.#lossBytes(mesh);
+    const lean = { ...mesh, ...EVERYTHING_LEAN };
+    return [2, 3].map((stage) => {
+      const point: LayoutPoint = { ...lean, zeroStage: stage === 3 ? 3 : 2, zeroImplementation: 'fsdp' };
+      const bytes = this.#meanBytes(point, memoryFactsOf(this.#runOf(point)));
+      return {
+        timeS: this.#stepS(this.#leastPipelineS(point, this.#withGathers(point, whole))),
+        bytes: Math.max(lossBytes, bytes),
+      };
+    });
+  }
+
+  withPasses(leanest: LayoutPoint): PassModels {
+    const whole = this.#wholeModel(leanest);
+    const busy = this.#withGathers(leanest, whole);
+    const memory = memoryFactsOf(this.#runOf(leanest));
+    const memories: (MemoryFacts | undefined)[] = [];
+    const memoryOfState = (point: LayoutPoint, index: number): MemoryFacts =>
+      (memories[index] ??= memoryFactsOf(this.#runOf(point)));
+    const tailS = this.#meanTailS(leanest, whole);
+    const bytes = this.#meanBytes(leanest, memory);
     return {
-      bounds,
-      timeBoundS,
-      peakBytes,
-      stepTimeS: (point) => stepTimeS(this.#runOf(point), this.#constants, options),
+      bounds: { timeS: this.#stepS(this.#leastPipelineS(leanest, busy) + tailS), bytes },
+      scheduleBounds: ({ schedule, chunks }) => ({
+        timeS: this.#stepS(this.#leastScheduleS(leanest, schedule, busy) + tailS),
+        bytes: Math.max(bytes, this.#scheduleBytes({ ...leanest, schedule, chunks }, memory)),
+      }),
+      withPipeline: (point) => this.#withPipeline(point, { memory, memoryOfState }),
     };
   }
 
-  #peakBytes(point: LayoutPoint, memory: MemoryFacts): number {
-    let peak = 0;
-    for (const load of pipelineLoadOf(this.#base.model, point, this.#microBatches(point)).heaviest) {
-      peak = Math.max(peak, rankMemoryOf(memory, load).totalBytes);
+  #withPipeline(
+    leanest: LayoutPoint,
+    { memory, memoryOfState }: { readonly memory: MemoryFacts; readonly memoryOfState: MemoryOfState },
+  ): PipelineModels {
+    const run = this.#runOf(leanest);
+    const work = pipelineWorkOf(run, this.#wholeModel(leanest).costs, this.#constants);
+    const input = scheduleInputOf(run, work, this.#constants);
+    const leastS = makespanLowerBound(input);
+    const loads = pipelineLoadOf(this.#base.model, leanest, this.#microBatches(leanest)).heaviest;
+    let makespanS: number | undefined;
+    const models = { constants: this.#constants, kernels: this.#kernels };
+    const stepOf = (point: LayoutPoint, pipelineS: number): number =>
+      stepSecondsOf(this.#runOf(point), work, pipelineS, models).stepTimeS;
+    return {
+      bounds: {
+        timeS: this.#stepS(leastS * this.#imbalance(leanest)),
+        bytes: leastBytesOf(leanest, memory, loads),
+      },
+      ofStates: (point, index) => ({
+        timeS: stepOf(point, leastS),
+        bytes: peakBytesOf(point, memoryOfState(point, index), loads),
+      }),
+      stepTimeS: (point) => {
+        makespanS ??= leanest.pipeline === 1 ? leastS : this.#makespanS(leanest, input);
+        return stepOf(point, makespanS);
+      },
+    };
+  }
+
+  /** Meshes that differ in what crosses which network often have the same passes: a schedule is simulated once for all of them. */
+  #makespanS(point: LayoutPoint, input: ScheduleInput): number {
+    const key = [
+      ...[input.schedule, input.pipeline, input.chunks, input.microBatches, input.p2p, input.forwardHopS[0] ?? 0],
+      ...[...new Set(input.forwardS), ...new Set(input.backwardInputS), ...new Set(input.backwardWeightS)],
+      point.stages?.map(({ layers }) => layers).join(',') ?? point.vocabulary,
+    ].join('/');
+    const known = this.#makespans.get(key);
+    if (known !== undefined) return known;
+    const makespanS = makespanOf(input, this.#scratch);
+    this.#makespans.set(key, makespanS);
+    return makespanS;
+  }
+
+  /** A step of which the given seconds are known, and everything else takes no time but what every step takes. */
+  #stepS(seconds: number): number {
+    return seconds * this.#jitter + this.#constants.stepOverheadS;
+  }
+
+  #imbalance(point: LayoutPoint): number {
+    return 1 + this.#constants.stageImbalance * Math.log2(point.pipeline);
+  }
+
+  /**
+   * No pipeline is faster than its ranks working without a pause, on shares as large as their GPUs are fast; and none is faster than one
+   * micro-batch on its way down and back.
+   */
+  #leastPipelineS(point: LayoutPoint, { totalS, roundTripS }: BusySeconds): number {
+    const busyS = (this.#microBatches(point) * totalS) / point.pipeline;
+    return (Math.max(busyS, roundTripS) / this.#fastest) * this.#imbalance(point);
+  }
+
+  /**
+   * With a fused backward pass and one chunk, rank r waits for one micro-batch to pass the ranks above it, and they wait for its gradient:
+   * m w(r) + w(0) + … + w(r - 1) seconds, whatever the shares w. The longest of these is least where all are equal, and is then
+   * W / (1 - (1 - 1/m)^p) for work W.
+   */
+  #leastScheduleS(point: LayoutPoint, schedule: Schedule, whole: BusySeconds): number {
+    const isPlain = schedule === '1f1b' || schedule === 'gpipe';
+    if (!isPlain || point.pipeline === 1 || this.#fastest !== this.#slowest) return this.#leastPipelineS(point, whole);
+    const filled = 1 - Math.pow(1 - 1 / this.#microBatches(point), point.pipeline);
+    return (whole.totalS / filled / this.#fastest) * this.#imbalance(point);
+  }
+
+  /**
+   * Least transfers of gradients and weights: the rank that holds most holds at least an equal share of the layers; what of it is dense or of
+   * experts is left open. Stage 0 returns wider gradients than stages 1 and 2 return weights.
+   */
+  #meanTailS(leanest: LayoutPoint, whole: WholeModel): number {
+    const run = this.#runOf(leanest.zeroStage === 3 ? leanest : { ...leanest, zeroStage: 1 });
+    const share = this.#meanParameters(leanest);
+    const windows = this.#widestWindows(leanest, whole);
+    const denseS = dataTrafficS(run, { dense: share, experts: 0 }, windows, this.#constants);
+    if (this.#base.model.experts === undefined) return denseS;
+    return Math.min(denseS, dataTrafficS(run, { dense: 0, experts: share }, windows, this.#constants));
+  }
+
+  /** With the gathers of fully sharded weights, as far as they cannot hide behind all the computing of the same direction. */
+  #withGathers(point: LayoutPoint, whole: WholeModel): BusySeconds {
+    if (point.zeroStage < 3) return whole;
+    const run = this.#runOf(point);
+    const held = { dense: 0, experts: 0 };
+    for (let kind = 0; kind < this.#layersOfKind.length; kind++) {
+      const layer = this.#parameters.perKind[kind];
+      if (layer === undefined) continue;
+      held.dense += (this.#layersOfKind[kind] ?? 0) * denseShareOf(layer, point);
+      held.experts += (this.#layersOfKind[kind] ?? 0) * expertShareOf(layer, point);
     }
-    return peak;
+    const { gatherS, reduceS } = shardedTrafficS(run, held, this.#constants);
+    const windows = this.#widestWindows({ ...point, zeroStage: 2 }, whole);
+    const wide = point.pipeline * this.#slowest;
+    const gathersS =
+      leastExposedS(windows.forwardS * wide, gatherS, this.#constants) +
+      leastExposedS(windows.backwardS * wide, gatherS + reduceS, this.#constants);
+    return { totalS: whole.totalS + gathersS, roundTripS: whole.roundTripS + gathersS };
   }
 
-  /** No pipeline is faster than its ranks working without a pause, on shares as large as their GPUs are fast. */
-  #leastPipelineS(point: LayoutPoint, { totalS }: WholeModel): number {
-    const imbalance = 1 + this.#constants.stageImbalance * Math.log2(point.pipeline);
-    return ((this.#microBatches(point) * totalS) / (point.pipeline * this.#speed)) * imbalance;
-  }
-
-  /** The rank that holds most holds at least an equal share; what of it is dense or of experts is left open. */
-  #statesBoundS(states: LayoutPoint, whole: WholeModel): number {
-    const run = this.#runOf(states);
-    const share = this.#meanParameters(states);
-    const forwardS = whole.forwardS / states.pipeline;
-    const windows =
-      states.zeroStage === 3 ? EVERYTHING_HIDES : { forwardS, backwardS: whole.totalS / states.pipeline - forwardS };
-    const tailS = Math.min(
-      ...[
-        { dense: share, experts: 0 },
-        { dense: 0, experts: share },
-      ]
-        .slice(0, this.#base.model.experts === undefined ? 1 : 2)
-        .map((held) => dataTrafficS(run, held, windows, this.#constants) + optimizerS(run, held, this.#kernels)),
-    );
-    return (this.#leastPipelineS(states, whole) + tailS) * this.#jitter + this.#constants.stepOverheadS;
-  }
-
-  /** The rank that holds most holds at least an equal share of the layers, with one micro-batch in flight. */
-  #statesBoundBytes(states: LayoutPoint, memory: MemoryFacts): number {
-    const { kinds, kindOfLayer } = this.#parameters;
-    const share = 1 / states.pipeline;
-    const layers = kinds.map((_, kind) => kindOfLayer.filter((of) => of === kind).length * share);
-    const none = kinds.map(() => 0);
-    const fully = states.recompute === 'full';
-    const part = rankMemoryOf(memory, {
-      layers,
-      inFlight: fully ? none : layers,
-      inFlightFully: fully ? layers : none,
-      embedding: false,
-      loss: false,
-      mtpLayers: 0,
-      mtpInFlight: 0,
-      firstInFlight: 1,
-      stagesInFlight: 0,
-    });
-    return part.weights + part.gradients + part.optimizer + (states.offloadActivations > 0 ? 0 : part.activations);
+  /** Everything that a rank computes, more than a mean rank rather than less. */
+  #widestWindows(point: LayoutPoint, whole: WholeModel): { readonly forwardS: number; readonly backwardS: number } {
+    if (point.zeroStage === 3 || point.offloadActivations > 0) return { forwardS: Infinity, backwardS: Infinity };
+    const mtp = 1 + (2 * this.#base.model.mtpLayers) / this.#base.model.layers + MTP_LOSS * this.#base.model.mtpLayers;
+    const launchS = MOST_CHUNKS * this.#constants.hostPassS;
+    const forwardS = (whole.forwardS * mtp) / point.pipeline + launchS;
+    const backwardS = ((whole.totalS - whole.forwardS) * mtp) / point.pipeline + launchS;
+    return { forwardS: forwardS / this.#slowest, backwardS: backwardS / this.#slowest };
   }
 
   /** Parameters of one rank if every one held the same, without the vocabulary. */
   #meanParameters(point: LayoutPoint): number {
     let held = 0;
-    for (const kind of this.#parameters.kindOfLayer) {
+    for (let kind = 0; kind < this.#layersOfKind.length; kind++) {
       const layer = this.#parameters.perKind[kind];
-      if (layer !== undefined) held += denseShareOf(layer, point) + expertShareOf(layer, point);
+      if (layer === undefined) continue;
+      held += (this.#layersOfKind[kind] ?? 0) * (denseShareOf(layer, point) + expertShareOf(layer, point));
     }
     return held / point.pipeline;
+  }
+
+  /** The rank that holds most holds at least an equal share of the layers, with one micro-batch in flight. */
+  #meanBytes(states: LayoutPoint, memory: MemoryFacts): number {
+    const layers = this.#layersOfKind.map((count) => count / states.pipeline);
+    const none = layers.map(() => 0);
+    const fully = states.recompute === 'full';
+    const part = rankMemoryOf(memory, {
+      ...EMPTY_LOAD,
+      layers,
+      inFlight: fully ? none : layers,
+      inFlightFully: fully ? layers : none,
+    });
+    return statesOf(part) + (states.offloadActivations > 0 ? 0 : part.activations);
+  }
+
+  /**
+   * However layers are cut: if rank r keeps i(r) micro-batches in flight, its layers take k (a + i(r)) bytes or more, with a the least ratio of
+   * a layer's states to its activations k. All layers together then need sum of k / sum of 1 / (a + i(r)) bytes on some rank.
+   */
+  #scheduleBytes(point: LayoutPoint, memory: MemoryFacts): number {
+    if (point.pipeline === 1) return 0;
+    const perKind = point.recompute === 'full' ? memory.perKindFully : memory.perKind;
+    let kept = 0;
+    let ratio = Infinity;
+    for (let kind = 0; kind < this.#layersOfKind.length; kind++) {
+      const layers = this.#layersOfKind[kind] ?? 0;
+      const layerKept = perKind[kind]?.kept ?? 0;
+      if (layers === 0 || layerKept === 0) return 0;
+      kept += layers * layerKept;
+      ratio = Math.min(ratio, this.#layerStateBytes(kind, memory) / layerKept);
+    }
+    let places = 0;
+    for (const inFlight of this.#inFlight(point)) places += 1 / (ratio + inFlight);
+    return kept / places;
+  }
+
+  /** States of one layer on one GPU. */
+  #layerStateBytes(kind: number, memory: MemoryFacts): number {
+    const layers = this.#layersOfKind.map((_, index) => (index === kind ? 1 : 0));
+    const none = layers.map(() => 0);
+    return statesOf(rankMemoryOf(memory, { ...EMPTY_LOAD, layers, inFlight: none, inFlightFully: none }));
+  }
+
+  /** Micro-batches in flight in the chunk of each rank that holds fewest. */
+  #inFlight(point: LayoutPoint): readonly number[] {
+    const { pipeline, schedule, chunks } = point;
+    const microBatches = this.#microBatches(point);
+    const key = `${pipeline}/${schedule}/${chunks}/${microBatches}`;
+    const known = this.#inFlights.get(key);
+    if (known !== undefined) return known;
+    const perRank = Array.from({ length: pipeline }, (_, rank) =>
+      Math.min(
+        ...Array.from({ length: chunks }, (__, chunk) => microBatchesInFlight(point, rank, chunk, microBatches)),
+      ),
+    );
+    this.#inFlights.set(key, perRank);
+    return perRank;
+  }
+
+  /** Logits of the last stage, whatever else is chosen. */
+  #lossBytes(mesh: LayoutPoint): number {
+    const none = this.#layersOfKind.map(() => 0);
+    const load = { ...EMPTY_LOAD, layers: none, inFlight: none, inFlightFully: none, loss: true };
+    return rankMemoryOf(memoryFactsOf(this.#runOf(mesh)), load).vocabulary;
   }
 
   #runOf(layout: LayoutPoint): RunFacts {
@@ -208,12 +399,28 @@ class RunModels {
     return this.#base.globalBatchSize / (point.microBatchSize * point.data);
   }
 
+  /** Seconds of one micro-batch over the model with experts that cost nothing. */
+  #denseS(mesh: LayoutPoint): number {
+    const key = costKeyOf(mesh);
+    const known = this.#densely.get(key);
+    if (known !== undefined) return known;
+    const costs = blockCostsOf({ ...this.#base, model: this.#denseModel, layout: mesh }, this.#constants);
+    let totalS = secondsOf(costs.embedding) + secondsOf(costs.loss);
+    this.#parameters.kinds.forEach(({ mixer, feedForward }, kind) => {
+      const mixerS = mixer === 'none' ? 0 : secondsOf(mixer === 'attention' ? costs.attention : costs.stateSpace);
+      const mlpS = feedForward === 'mlp' ? secondsOf(costs.denseMlp) : 0;
+      totalS += (this.#layersOfKind[kind] ?? 0) * (mixerS + mlpS);
+    });
+    this.#densely.set(key, totalS);
+    return totalS;
+  }
+
   #wholeModel(point: LayoutPoint): WholeModel {
     const key = costKeyOf(point);
     const known = this.#whole.get(key);
     if (known !== undefined) return known;
     const costs = blockCostsOf(this.#runOf(point), this.#constants);
-    const { kinds, kindOfLayer } = this.#parameters;
+    const { kinds } = this.#parameters;
     const blocksOf = kinds.map(({ mixer, feedForward }) => [
       ...(mixer === 'none' ? [] : [mixer === 'attention' ? costs.attention : costs.stateSpace]),
       ...(feedForward === 'none' ? [] : [feedForward === 'mlp' ? costs.denseMlp : costs.expertMlp]),
@@ -222,29 +429,76 @@ class RunModels {
       blocksOf.map((blocks) => blocks.reduce((seconds, block) => seconds + of(block), 0));
     const perKindS = sum(secondsOf);
     const perKindForwardS = sum((cost) => cost.forwardS);
-    const perLayerS = kindOfLayer.map((kind) => perKindS[kind] ?? 0);
-    const layersForwardS = kindOfLayer.reduce((seconds, kind) => seconds + (perKindForwardS[kind] ?? 0), 0);
     const embeddingS = secondsOf(costs.embedding);
     const lossS = secondsOf(costs.loss);
+    let forwardS = costs.embedding.forwardS + costs.loss.forwardS;
+    let totalS = embeddingS + lossS;
+    let weightS = costs.embedding.backwardWeightS + costs.loss.backwardWeightS;
+    const perKindWeightS = sum((cost) => cost.backwardWeightS);
+    this.#layersOfKind.forEach((layers, kind) => {
+      weightS += layers * (perKindWeightS[kind] ?? 0);
+      forwardS += layers * (perKindForwardS[kind] ?? 0);
+      totalS += layers * (perKindS[kind] ?? 0);
+    });
     const whole = {
       costs,
-      perLayerS,
+      perKindS,
       embeddingS,
       lossS,
-      forwardS: layersForwardS + costs.embedding.forwardS + costs.loss.forwardS,
-      totalS: perLayerS.reduce((seconds, layer) => seconds + layer, 0) + embeddingS + lossS,
+      forwardS,
+      roundTripS: totalS - weightS,
+      totalS,
     };
     this.#whole.set(key, whole);
     return whole;
   }
 }
 
-const EVERYTHING_HIDES = { forwardS: Infinity, backwardS: Infinity };
+type MemoryOfState = (point: LayoutPoint, stateIndex: number) => MemoryFacts;
+
+const EVERYTHING_LEAN = { recompute: 'full', offloadOptimizer: 1 } as const;
+const MOST_CHUNKS = 32;
+/** A multi-token-prediction module ends in the loss of the whole vocabulary, at most as much again as the model. */
+const MTP_LOSS = 1;
+
+const EMPTY_LOAD = {
+  embedding: false,
+  loss: false,
+  mtpLayers: 0,
+  mtpInFlight: 0,
+  firstInFlight: 1,
+  stagesInFlight: 0,
+} as const;
+
+function statesOf(part: RankMemory): number {
+  return part.weights + part.gradients + part.optimizer;
+}
+
+/** What a rank holds whatever its states are, with states as small as `leanest` has them. */
+function leastBytesOf(leanest: LayoutPoint, memory: MemoryFacts, loads: readonly RankLoad[]): number {
+  const facts = { ...memory, layout: leanest };
+  let least = 0;
+  for (const load of loads) {
+    const part = rankMemoryOf(facts, load);
+    least = Math.max(least, statesOf(part) + part.activations + part.vocabulary);
+  }
+  return least;
+}
+
+function peakBytesOf(point: LayoutPoint, memory: MemoryFacts, loads: readonly RankLoad[]): number {
+  const facts = { ...memory, layout: point };
+  let peak = 0;
+  for (const load of loads) peak = Math.max(peak, rankMemoryOf(facts, load).totalBytes);
+  return peak;
+}
 
 const secondsOf = (cost: BlockCost): number => cost.forwardS + cost.backwardInputS + cost.backwardWeightS;
 
 /** What block costs depend on. */
 function costKeyOf(point: LayoutPoint): string {
+  const { recompute, recomputeModules, recomputeLayersPerChunk: block } = point;
   const mesh = `${point.tensor}/${point.context}/${point.expert}/${point.expertTensor}/${point.microBatchSize}`;
-  return `${mesh}/${point.contextAlgorithm}/${point.rankOrder ?? ''}/${point.recompute}/${point.recomputeModules.length}`;
+  const order = point.context > 1 ? `${point.contextAlgorithm}/${point.rankOrder ?? ''}` : '';
+  const again = recompute === 'selective' ? recomputeModules.join() : recompute;
+  return `${mesh}/${order}/${again}${block === undefined ? '' : `/${block}/${point.pipeline * point.chunks}`}`;
 }

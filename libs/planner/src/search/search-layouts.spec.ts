@@ -46,6 +46,7 @@ const spaceOf = (from: typeof spaces extends fc.Arbitrary<infer T> ? T : never):
     nicKind: 'infiniband',
   },
   globalBatchSize: from.globalBatchSize,
+  sequenceLength: 64,
   flashAttention: from.flashAttention,
   pinned: from.pinned,
   allow: { schedules: ['1f1b', 'interleaved-1f1b', 'zbv'] },

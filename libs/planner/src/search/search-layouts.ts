@@ -1,24 +1,28 @@
 /**
  * Which layouts of the space are best, and which rules out the rest?
  *
- * Branch and bound over three levels: mesh, states, pipeline (`search-space.ts`). A branch is left when a rule forbids it, when the least
- * memory that it can take does not fit, or when a lower bound of its time and memory shows that nothing in it can enter the best few or the
- * Pareto front. Bounds come from the models, are never above what they bound, and only prune strictly: the result equals that of plain
- * enumeration, in the same order.
+ * Branch and bound over the levels of `search-space.ts`: dense mesh, experts, passes, pipeline, states. A branch is left when a rule forbids it,
+ * when the least memory that it can take does not fit, or when lower bounds of its time and memory show that nothing in it can enter the best
+ * few or the Pareto front. Bounds come from the models, are never above what they bound, and only prune strictly: the result equals that of
+ * plain enumeration, in the same order.
  */
 import type { LayoutPoint, StagePart } from '../facts.ts';
-import type { BestLayouts, ParetoFront } from './kept-layouts.ts';
+import type { AllowedChoices } from '../plan-types.ts';
+import { ParetoFront, type BestLayouts } from './kept-layouts.ts';
 import {
-  contextAlgorithmsOf,
-  denseGridsOf,
+  denseMeshesOf,
   expertGridsOf,
-  microBatchSizesOf,
+  passGroupsOf,
   pipelineChoicesOf,
   pointOfMesh,
-  rankOrdersOf,
+  shardGroupsOf,
   stateChoicesOf,
+  withPassGroup,
   withStates,
+  type DenseMesh,
+  type ExpertGrid,
   type Mesh,
+  type PassGroup,
   type PipelineChoice,
   type SpaceFacts,
   type StateChoice,
@@ -37,23 +41,31 @@ export interface Bounds {
   readonly bytes: number;
 }
 
-/** What the search asks of the models. All are pure. */
+/** What the search asks of the models. All are pure. A point holds defaults for what its level leaves open. */
 export interface LayoutModels {
   /** The first broken rule. */
   readonly refusalOf: (point: LayoutPoint) => Refusal | undefined;
   /** Stages of which the slowest is as fast as possible. The same object for the same answer, where that is cheap. */
   readonly balancedStages: (point: LayoutPoint) => readonly StagePart[];
-  /** Of every layout on a mesh. */
-  readonly meshBounds: (mesh: LayoutPoint) => Bounds;
-  readonly withStates: (point: LayoutPoint) => StateModels;
+  /** Of every layout on a dense mesh, however experts are dealt out: each of them keeps at least one of these bounds. */
+  readonly denseBounds: (mesh: LayoutPoint) => readonly Bounds[];
+  readonly meshBounds: (mesh: LayoutPoint) => readonly Bounds[];
+  /** Of layouts whose states are `leanest` or another choice of the same group of passes. */
+  readonly withPasses: (leanest: LayoutPoint) => PassModels;
 }
 
-/** Models of the layouts on one mesh with one choice of states: what these have in common is computed once. */
-export interface StateModels {
-  /** Of every pipeline. */
+export interface PassModels {
   readonly bounds: Bounds;
-  readonly timeBoundS: (point: LayoutPoint) => number;
-  readonly peakBytes: (point: LayoutPoint) => number;
+  /** Of every way to cut the layers for a schedule. */
+  readonly scheduleBounds: (choice: Pick<PipelineChoice, 'schedule' | 'chunks'>) => Bounds;
+  readonly withPipeline: (leanest: LayoutPoint) => PipelineModels;
+}
+
+export interface PipelineModels {
+  /** Of every choice of states in the group. */
+  readonly bounds: Bounds;
+  /** Of one choice: a lower bound of its time, and its memory itself. `stateIndex` numbers the choices of the mesh. */
+  readonly ofStates: (point: LayoutPoint, stateIndex: number) => Bounds;
   readonly stepTimeS: (point: LayoutPoint) => number;
 }
 
@@ -72,10 +84,12 @@ export interface SearchTally {
   /** Equal to a layout that is counted already. */
   repeated: number;
   timed: number;
+  /** Of all layouts, those whose own bound was computed. */
+  evaluated: number;
 }
 
 export function newTally(): SearchTally {
-  return { enumerated: 0, ruledOut: new Map(), bounded: 0, repeated: 0, timed: 0 };
+  return { enumerated: 0, ruledOut: new Map(), bounded: 0, repeated: 0, timed: 0, evaluated: 0 };
 }
 
 export interface LayoutSearch {
@@ -89,120 +103,283 @@ export interface LayoutSearch {
   readonly smallestFirst: boolean;
 }
 
-interface BoundedMesh extends Bounds {
-  readonly mesh: Mesh;
-  readonly index: number;
-}
-
-/** Numbers layouts as the space lists them: mesh, states, pipeline. */
-export function orderOf(meshIndex: number, stateIndex: number, pipelineIndex: number): number {
-  return (meshIndex * 4096 + stateIndex) * 256 + pipelineIndex;
+/** Numbers layouts as the space lists them. */
+export function orderOf(
+  mesh: { readonly dense: number; readonly expert: number },
+  state: number,
+  pipeline: number,
+): number {
+  return ((mesh.dense * 256 + mesh.expert) * 2048 + state) * 256 + pipeline;
 }
 
 /** Tries every layout of one number of GPUs; offers what it finds to `best` and `front`. */
 export function searchLayouts(search: LayoutSearch): void {
-  new Searcher(search).run();
+  const scouted = scoutLayouts(search);
+  new Searcher(search, scouted).run();
 }
 
-/** Every mesh of the space, legal or not, in its order. */
-export function* meshesOf(space: SpaceFacts): Generator<Mesh> {
-  for (const grid of denseGridsOf(space)) {
-    const orders = rankOrdersOf(space, grid);
-    const algorithms = contextAlgorithmsOf(space, grid);
-    const sizes = microBatchSizesOf(space, grid);
-    for (const experts of expertGridsOf(space, grid)) {
-      for (const microBatchSize of sizes) {
-        for (const contextAlgorithm of algorithms) {
-          for (const rankOrder of orders) yield { ...grid, ...experts, microBatchSize, contextAlgorithm, rankOrder };
-        }
-      }
-    }
+/** What excludes branches besides what a search has kept itself. */
+type Rivals = Pick<LayoutSearch, 'best' | 'front'>;
+
+/**
+ * A search of the few layouts that are usually good, for what it teaches the search of all: a branch that cannot reach what is already found is
+ * left at once. Its layouts are part of the space, so nothing is left wrongly, and the search of all finds them again.
+ */
+function scoutLayouts(search: LayoutSearch): Rivals {
+  const { allow } = search.space;
+  const among = <T>(usual: readonly T[], allowed: readonly T[] | undefined): readonly T[] => {
+    const both = allowed === undefined ? usual : usual.filter((choice) => allowed.includes(choice));
+    return both.length > 0 ? both : (allowed ?? usual);
+  };
+  const usual = search.smallestFirst ? USUALLY_SMALL : USUALLY_FAST;
+  const narrowed: AllowedChoices = {
+    ...allow,
+    schedules: [...among(usual.schedules, allow.schedules)],
+    recompute: [...among(usual.recompute, allow.recompute)],
+    zeroStages: [...among(usual.zeroStages, allow.zeroStages)],
+    partitions: [...among(['even'] as const, allow.partitions)],
+    rankOrders: [...among(['tp-cp-dp-pp'] as const, allow.rankOrders)],
+    offload: search.smallestFirst && allow.offload !== false,
+  };
+  const { pinned } = search.space;
+  const context = search.space.sequenceLength <= SHORT_SEQUENCE ? { context: 1 } : {};
+  const best = search.best.emptyCopy();
+  const front = new ParetoFront();
+  const space = { ...search.space, allow: narrowed, pinned: { ...context, ...pinned } };
+  const scout = { ...search, space, best, front, tally: newTally() };
+  new Searcher(scout, { best, front }).run();
+  return { best, front };
+}
+
+/** Samples of so many tokens rarely want context parallelism. */
+const SHORT_SEQUENCE = 8192;
+const USUALLY_FAST = {
+  schedules: ['1f1b', 'interleaved-1f1b', 'zbv'],
+  recompute: ['none', 'norms', 'full'],
+  zeroStages: [1, 2],
+} as const;
+const USUALLY_SMALL = { schedules: ['1f1b', 'v-min'], recompute: ['full'], zeroStages: [3] } as const;
+
+interface BoundedMesh {
+  readonly mesh: DenseMesh;
+  readonly index: number;
+  readonly bounds: readonly Bounds[];
+  /** Least of the bounds that fit. */
+  readonly least: Bounds;
+}
+
+/** What state choices and pipelines a mesh leaves: the same for many. */
+interface Openings {
+  readonly states: readonly StateChoice[];
+  readonly groups: readonly PassGroup[];
+  readonly schedules: readonly ScheduleGroup[];
+  readonly pipelines: number;
+  readonly size: number;
+}
+
+interface NumberedPipeline {
+  readonly pipeline: PipelineChoice;
+  readonly pipelineIndex: number;
+}
+
+/** Pipelines that differ in how layers are cut. */
+interface ScheduleGroup {
+  readonly schedule: PipelineChoice['schedule'];
+  readonly chunks: number;
+  readonly pipelines: NumberedPipeline[];
+}
+
+function scheduleGroupsOf(pipelines: readonly PipelineChoice[]): readonly ScheduleGroup[] {
+  const groups: ScheduleGroup[] = [];
+  for (const [pipelineIndex, pipeline] of pipelines.entries()) {
+    const { schedule, chunks } = pipeline;
+    const group = groups.find((known) => known.schedule === schedule && known.chunks === chunks);
+    if (group === undefined) groups.push({ schedule, chunks, pipelines: [{ pipeline, pipelineIndex }] });
+    else group.pipelines.push({ pipeline, pipelineIndex });
   }
+  return groups;
+}
+
+/** A branch at which mesh and passes are decided. */
+interface PassBranch {
+  readonly mesh: Mesh;
+  readonly numbers: { readonly dense: number; readonly expert: number };
+  readonly point: LayoutPoint;
+  readonly group: PassGroup;
 }
 
 const FASTEST_FIRST = 16;
+const NO_EXPERTS: ExpertGrid = { expert: 1, expertTensor: 1 };
 
 class Searcher {
   readonly #search: LayoutSearch;
+  readonly #rivals: Rivals;
   readonly #gpus: number;
   readonly #cuts: StageCuts;
-  /** Refusals of meshes by the choices that rules can read together, and of leaves likewise; null: legal. */
-  readonly #meshRefusals = new Map<string, Refusal | null>();
-  readonly #leafRefusals = new Map<string, Refusal | null>();
-  readonly #pipelineChoices = new Map<number, readonly PipelineChoice[]>();
+  /** Refusals by the choices that rules can read together; null: legal. */
+  readonly #refusals = new Map<string, Refusal | null>();
+  readonly #openings = new Map<string, Openings>();
 
-  constructor(search: LayoutSearch) {
+  constructor(search: LayoutSearch, rivals: Rivals) {
     this.#search = search;
+    this.#rivals = rivals;
     this.#gpus = search.space.cluster.gpus;
     this.#cuts = new StageCuts(search.space.model);
   }
 
   run(): void {
     const meshes = this.#legalMeshes();
-    const fastestFirst = (a: Bounds, b: Bounds): number => a.timeS - b.timeS || a.bytes - b.bytes;
-    meshes.sort(fastestFirst);
+    meshes.sort((a, b) => a.least.timeS - b.least.timeS || a.least.bytes - b.least.bytes);
     if (this.#search.smallestFirst) {
       // The fastest few come first nevertheless: they show how slow a layout on the front may be.
       const rest = meshes.splice(FASTEST_FIRST);
-      meshes.push(...rest.sort((a, b) => a.bytes - b.bytes || a.timeS - b.timeS));
+      const smallestFirst = rest.sort((a, b) => a.least.bytes - b.least.bytes || a.least.timeS - b.least.timeS);
+      for (const mesh of smallestFirst) meshes.push(mesh);
     }
-    for (const mesh of meshes) this.#tryMesh(mesh);
+    for (const mesh of meshes) this.#tryDenseMesh(mesh);
   }
 
   #legalMeshes(): BoundedMesh[] {
     const { space, models, tally } = this.#search;
     const meshes: BoundedMesh[] = [];
     let index = 0;
-    for (const mesh of meshesOf(space)) {
+    for (const mesh of denseMeshesOf(space)) {
       index++;
-      const refusal = this.#meshRefusal(mesh);
-      if (refusal !== undefined) {
-        const size = this.#sizeOf(mesh);
-        tally.enumerated += size;
+      const size = this.#openingsOf(mesh).size * expertGridsOf(space, mesh).length;
+      tally.enumerated += size;
+      const refusal = this.#denseRefusal(mesh);
+      if (refusal === undefined) {
+        const bounds = models.denseBounds(pointOfMesh({ ...mesh, ...NO_EXPERTS }));
+        meshes.push({ mesh, index, bounds, least: this.#leastOf(bounds) });
+      } else {
         this.#ruleOut(refusal.rule, size, () => refusal.message);
-        continue;
       }
-      const point = pointOfMesh(mesh);
-      meshes.push({ mesh, index, ...models.meshBounds(point) });
     }
     return meshes;
   }
 
-  #sizeOf(mesh: Mesh): number {
-    return stateChoicesOf(this.#search.space, mesh).length * this.#pipelineChoicesOf(mesh).length;
+  #leastOf(bounds: readonly Bounds[]): Bounds {
+    const fitting = bounds.filter(({ bytes }) => bytes <= this.#search.limits.peakBytes);
+    return {
+      timeS: Math.min(...fitting.map(({ timeS }) => timeS)),
+      bytes: Math.min(...bounds.map(({ bytes }) => bytes)),
+    };
   }
 
-  #pipelineChoicesOf(mesh: Mesh): readonly PipelineChoice[] {
-    const known = this.#pipelineChoices.get(mesh.pipeline);
+  #openingsOf(mesh: DenseMesh): Openings {
+    const { space } = this.#search;
+    const key = `${mesh.pipeline}/${mesh.data * mesh.context}/${shardGroupsOf(space, mesh).join()}`;
+    const known = this.#openings.get(key);
     if (known !== undefined) return known;
-    const choices = pipelineChoicesOf(this.#search.space, mesh);
-    this.#pipelineChoices.set(mesh.pipeline, choices);
-    return choices;
+    const states = stateChoicesOf(space, mesh);
+    const pipelines = pipelineChoicesOf(space, mesh);
+    const openings = {
+      states,
+      groups: passGroupsOf(states),
+      schedules: scheduleGroupsOf(pipelines),
+      pipelines: pipelines.length,
+      size: states.length * pipelines.length,
+    };
+    this.#openings.set(key, openings);
+    return openings;
   }
 
-  #tryMesh(bounded: BoundedMesh): void {
-    const { space, models, tally } = this.#search;
+  #tryDenseMesh(bounded: BoundedMesh): void {
+    const { space } = this.#search;
     const { mesh } = bounded;
-    const states = stateChoicesOf(space, mesh);
-    const pipelines = this.#pipelineChoicesOf(mesh);
-    const size = states.length * pipelines.length;
-    tally.enumerated += size;
-    if (this.#leave(bounded, size)) return;
+    const openings = this.#openingsOf(mesh);
+    const grids = expertGridsOf(space, mesh);
+    if (this.#leaveAll(bounded.bounds, openings.size * grids.length)) return;
+    for (const [expert, grid] of grids.entries()) {
+      this.#tryMesh({ ...mesh, ...grid }, { dense: bounded.index, expert }, openings);
+    }
+  }
+
+  #tryMesh(mesh: Mesh, numbers: PassBranch['numbers'], openings: Openings): void {
+    const { space, models } = this.#search;
+    const refusal = this.#expertRefusal(mesh);
+    if (refusal !== undefined) {
+      this.#ruleOut(refusal.rule, openings.size, () => refusal.message);
+      return;
+    }
     const point = pointOfMesh(mesh);
-    for (const [stateIndex, choice] of states.entries()) {
-      const decided = withStates(point, choice, space.model);
-      const stateModels = models.withStates(decided);
-      if (this.#leave(stateModels.bounds, pipelines.length)) continue;
-      for (const [pipelineIndex, pipeline] of pipelines.entries()) {
-        const order = orderOf(bounded.index, stateIndex, pipelineIndex);
-        this.#tryLeaf({ point: decided, choice, pipeline, models: stateModels, order });
+    if (space.model.experts !== undefined && this.#leaveAll(models.meshBounds(point), openings.size)) return;
+    for (const group of openings.groups) {
+      const leanest = withPassGroup(point, group, space.model);
+      const passes = models.withPasses(leanest);
+      const count = group.members.length;
+      if (this.#leave(passes.bounds, count * openings.pipelines)) continue;
+      for (const schedule of openings.schedules) {
+        const size = count * schedule.pipelines.length;
+        if (this.#leave(passes.scheduleBounds(schedule), size)) continue;
+        for (const pipeline of schedule.pipelines) {
+          this.#tryPipeline({ mesh, numbers, point: leanest, group }, pipeline, passes);
+        }
       }
     }
   }
 
+  #tryPipeline(branch: PassBranch, { pipeline, pipelineIndex }: NumberedPipeline, passes: PassModels): void {
+    const { tally, space } = this.#search;
+    const { group, mesh } = branch;
+    const count = group.members.length;
+    const refusal = this.#pipelineRefusal(mesh, pipeline);
+    if (refusal !== undefined) {
+      this.#ruleOut(refusal.rule, count, () => refusal.message);
+      return;
+    }
+    const leanest = decidedPoint(this.#cuts, this.#search, { point: branch.point, choice: group.leanest, pipeline });
+    if (leanest === undefined) {
+      tally.repeated += count;
+      return;
+    }
+    const pipelineModels = passes.withPipeline(leanest);
+    if (this.#leave(pipelineModels.bounds, count)) return;
+    for (const { choice, index } of group.members) {
+      const stateRefusal = this.#stateRefusal(mesh, choice);
+      if (stateRefusal !== undefined) {
+        this.#ruleOut(stateRefusal.rule, 1, () => stateRefusal.message);
+        continue;
+      }
+      const point = withStates(leanest, choice, space.model);
+      const bounds = pipelineModels.ofStates(point, index);
+      tally.evaluated++;
+      if (this.#leave(bounds, 1)) continue;
+      this.#measure(point, pipelineModels, { bounds, order: orderOf(branch.numbers, index, pipelineIndex) });
+    }
+  }
+
+  #measure(
+    point: LayoutPoint,
+    models: PipelineModels,
+    { bounds, order }: { readonly bounds: Bounds; readonly order: number },
+  ): void {
+    const { tally, best, front, limits } = this.#search;
+    const stepTimeS = models.stepTimeS(point);
+    if (stepTimeS > limits.stepTimeS) {
+      this.#leave({ timeS: stepTimeS, bytes: bounds.bytes }, 1);
+      return;
+    }
+    tally.timed++;
+    const layout = { point, gpus: this.#gpus, stepTimeS, peakBytes: bounds.bytes, order };
+    best.offer(layout);
+    front.offer(layout);
+  }
+
+  /** Counts `size` layouts as out of question if every one of these bounds shows it, and says so. */
+  #leaveAll(bounds: readonly Bounds[], size: number): boolean {
+    const { limits } = this.#search;
+    const possible = bounds.filter(
+      (bound) => bound.bytes <= limits.peakBytes && bound.timeS <= limits.stepTimeS && !this.#excludes(bound),
+    );
+    const [first] = bounds;
+    if (possible.length > 0 || first === undefined) return false;
+    return this.#leave(bounds.find(({ bytes }) => bytes <= limits.peakBytes) ?? first, size);
+  }
+
   /** Counts `size` layouts as out of question if these bounds show it, and says so. */
   #leave({ timeS, bytes }: Bounds, size: number): boolean {
-    const { limits, best, front, tally } = this.#search;
+    const { limits, tally } = this.#search;
     if (bytes > limits.peakBytes) {
       this.#ruleOut('memory', size, () => tooLarge(bytes, limits.peakBytes));
       return true;
@@ -211,80 +388,69 @@ class Searcher {
       this.#ruleOut('deadline', size, () => tooSlow(timeS, limits.stepTimeS));
       return true;
     }
-    if (!best.excludes(timeS, bytes, this.#gpus) || !front.excludes(timeS, bytes)) return false;
+    if (!this.#excludes({ timeS, bytes })) return false;
     tally.bounded += size;
     return true;
   }
 
-  #tryLeaf(leaf: Leaf): void {
-    const { tally, best, front } = this.#search;
-    const point = decidedPoint(this.#cuts, this.#search, leaf);
-    if (point === undefined) {
-      tally.repeated++;
-      return;
-    }
-    const refusal = this.#leafRefusal(point, leaf);
-    if (refusal !== undefined) {
-      this.#ruleOut(refusal.rule, 1, () => refusal.message);
-      return;
-    }
-    const timeBoundS = leaf.models.timeBoundS(point);
-    if (this.#leave({ timeS: timeBoundS, bytes: leaf.models.bounds.bytes }, 1)) return;
-    const peakBytes = leaf.models.peakBytes(point);
-    if (this.#leave({ timeS: timeBoundS, bytes: peakBytes }, 1)) return;
-    const stepTimeS = leaf.models.stepTimeS(point);
-    if (stepTimeS > this.#search.limits.stepTimeS) {
-      this.#leave({ timeS: stepTimeS, bytes: peakBytes }, 1);
-      return;
-    }
-    tally.timed++;
-    const layout = { point, gpus: this.#gpus, stepTimeS, peakBytes, order: leaf.order };
-    best.offer(layout);
-    front.offer(layout);
+  #excludes({ timeS, bytes }: Bounds): boolean {
+    const { best, front } = this.#search;
+    const rivals = this.#rivals;
+    if (!front.excludes(timeS, bytes) && !rivals.front.excludes(timeS, bytes)) return false;
+    return best.excludes(timeS, bytes, this.#gpus) || rivals.best.excludes(timeS, bytes, this.#gpus);
   }
 
-  /** Rules read a mesh through its degrees, and through one at a time of experts, micro-batch, context algorithm and rank order. */
-  #meshRefusal(mesh: Mesh): Refusal | undefined {
-    const { tensor, context, pipeline, data, expert, expertTensor } = mesh;
-    const grid = `${tensor}/${context}/${pipeline}/${data}`;
-    const plain = { ...mesh, expert: 1, expertTensor: 1, contextAlgorithm: 'ring', rankOrder: 'tp-cp-dp-pp' } as const;
+  /** Rules read a mesh through its degrees, and through one at a time of micro-batch, context algorithm, experts with rank order. */
+  #denseRefusal(mesh: DenseMesh): Refusal | undefined {
+    const plain: Mesh = { ...mesh, ...NO_EXPERTS, contextAlgorithm: 'ring', rankOrder: 'tp-cp-dp-pp' };
+    const grid = gridKeyOf(mesh);
     return (
-      this.#keptRefusal(this.#meshRefusals, `${grid}/b${mesh.microBatchSize}`, () => plain) ??
-      this.#keptRefusal(this.#meshRefusals, `${grid}/e${expert}/${expertTensor}/${mesh.rankOrder}`, () => ({
-        ...plain,
-        expert,
-        expertTensor,
-        rankOrder: mesh.rankOrder,
-      })) ??
-      this.#keptRefusal(this.#meshRefusals, `${grid}/${mesh.contextAlgorithm}`, () => ({
-        ...plain,
-        contextAlgorithm: mesh.contextAlgorithm,
-      }))
+      this.#meshRefusal(`${grid}/b${mesh.microBatchSize}`, plain) ??
+      this.#meshRefusal(`${grid}/${mesh.contextAlgorithm}`, { ...plain, contextAlgorithm: mesh.contextAlgorithm })
     );
   }
 
-  #keptRefusal(kept: Map<string, Refusal | null>, key: string, meshOf: () => Mesh): Refusal | undefined {
-    const known = kept.get(key);
-    if (known !== undefined) return known ?? undefined;
-    const mesh = meshOf();
-    const cut = this.#cuts.of(mesh.pipeline, { chunks: 1, partition: 'even' }, () => []);
-    const refusal = this.#search.models.refusalOf({ ...pointOfMesh(mesh), ...cut });
-    kept.set(key, refusal ?? null);
-    return refusal;
+  #expertRefusal(mesh: Mesh): Refusal | undefined {
+    const key = `${gridKeyOf(mesh)}/e${mesh.expert}/${mesh.expertTensor}/${mesh.rankOrder}`;
+    return this.#meshRefusal(key, { ...mesh, contextAlgorithm: 'ring' });
   }
 
-  /** Rules read a leaf through pipeline size, micro-batches, schedule, partition and state choices; a legal mesh breaks no other. */
-  #leafRefusal(point: LayoutPoint, leaf: Leaf): Refusal | undefined {
-    const { choice, pipeline } = leaf;
-    const microBatches = this.#search.space.globalBatchSize / (point.data * point.microBatchSize);
-    const shape = `${point.pipeline}/${microBatches}/${pipeline.schedule}/${pipeline.chunks}/${pipeline.partition}`;
-    const shards = choice.shardGroup === point.data * point.context;
-    const states = `${choice.zeroStage}/${shards}/${choice.recompute}/${choice.offloadOptimizer}/${choice.offloadActivations}`;
-    const key = `${shape}/${states}/${point.context > 1}`;
-    const known = this.#leafRefusals.get(key);
+  #meshRefusal(key: string, mesh: Mesh): Refusal | undefined {
+    return this.#keptRefusal(key, () => this.#plainPoint(mesh));
+  }
+
+  #plainPoint(mesh: Mesh): LayoutPoint {
+    const cut = this.#cuts.of(mesh.pipeline, { chunks: 1, partition: 'even' }, () => []);
+    return { ...pointOfMesh(mesh), ...cut };
+  }
+
+  /** On a legal mesh, rules read a schedule through the pipeline's size and micro-batches, … */
+  #pipelineRefusal(mesh: Mesh, choice: PipelineChoice): Refusal | undefined {
+    const microBatches = this.#search.space.globalBatchSize / (mesh.data * mesh.microBatchSize);
+    const key = `p${mesh.pipeline}/${microBatches}/${choice.schedule}/${choice.chunks}/${choice.partition}`;
+    return this.#keptRefusal(key, () => {
+      const point = pointOfMesh(mesh);
+      const states: StateChoice = PLAIN_STATES;
+      const decided = { point, choice: { ...states, shardGroup: point.shardGroup }, pipeline: choice };
+      return decidedPoint(this.#cuts, this.#search, decided) ?? this.#plainPoint(mesh);
+    });
+  }
+
+  /** … and states through whether there is a pipeline, and what is sharded over how many. */
+  #stateRefusal(mesh: Mesh, choice: StateChoice): Refusal | undefined {
+    const replicas = mesh.data * mesh.context;
+    const shards = choice.shardGroup === replicas ? 'all' : 'some';
+    const offload = `${choice.offloadOptimizer}/${choice.offloadActivations}`;
+    const shape = `${mesh.pipeline > 1}/${mesh.context > 1}/${replicas > 1}/${mesh.tensor > 1}`;
+    const key = `s${shape}/${choice.zeroStage}/${shards}/${choice.recompute}/${offload}`;
+    return this.#keptRefusal(key, () => withStates(this.#plainPoint(mesh), choice, this.#search.space.model));
+  }
+
+  #keptRefusal(key: string, pointOf: () => LayoutPoint): Refusal | undefined {
+    const known = this.#refusals.get(key);
     if (known !== undefined) return known ?? undefined;
-    const refusal = this.#search.models.refusalOf(point);
-    this.#leafRefusals.set(key, refusal ?? null);
+    const refusal = this.#search.models.refusalOf(pointOf());
+    this.#refusals.set(key, refusal ?? null);
     return refusal;
   }
 
@@ -296,20 +462,23 @@ class Searcher {
   }
 }
 
-interface Leaf {
-  /** Mesh and states are decided. */
-  readonly point: LayoutPoint;
-  readonly choice: StateChoice;
-  readonly pipeline: PipelineChoice;
-  readonly models: StateModels;
-  readonly order: number;
+const PLAIN_STATES: StateChoice = {
+  zeroStage: 0,
+  shardGroup: 1,
+  recompute: 'none',
+  offloadOptimizer: 0,
+  offloadActivations: 0,
+};
+
+function gridKeyOf({ tensor, context, pipeline, data }: DenseMesh): string {
+  return `${tensor}/${context}/${pipeline}/${data}`;
 }
 
 /** The whole layout, or undefined where it repeats one that the space lists before it. */
 export function decidedPoint(
   cuts: StageCuts,
   search: Pick<LayoutSearch, 'space' | 'models'>,
-  leaf: Pick<Leaf, 'point' | 'choice' | 'pipeline'>,
+  leaf: { readonly point: LayoutPoint; readonly choice: StateChoice; readonly pipeline: PipelineChoice },
 ): LayoutPoint | undefined {
   const { point, choice, pipeline } = leaf;
   const { schedule, chunks } = pipeline;

@@ -4,9 +4,9 @@
  * For one model, batch and number of GPUs the space is every combination of
  *
  * - tensor x context x pipeline x data = GPUs, each a divisor of it;
- * - expert (divisors of the number of experts) and expert tensor (divisors of tensor), for models with experts;
- * - micro-batch: every divisor of a replica's batch up to 64; a batch that data parallelism does not divide leaves micro-batch 1, which the
- *   rules then refuse;
+ * - expert (divisors of the number of experts) and expert tensor (1, or as many as tensor), for models with experts;
+ * - micro-batch: every divisor of a replica's batch up to 8, and beyond that the powers of two up to 64; a batch that data parallelism does not
+ *   divide leaves micro-batch 1, which the rules then refuse;
  * - context algorithm (ring, all-gather, Ulysses) where context > 1;
  * - rank order: tensor innermost, then context, data and pipeline in any order, of which those that put the same members of every group into
  *   every network tier count once; with experts the pipeline stays outermost, because both grids must fold inside one stage;
@@ -15,8 +15,8 @@
  * - recomputation by the named policies of `RECOMPUTE_POLICIES`; core attention only without FlashAttention;
  * - optimizer states in host memory: none, half or all, from ZeRO 1 on; activations in host memory: none or all, without a pipeline and
  *   without recomputation;
- * - with a pipeline: every schedule; interleaved with 2 to 16 chunks as layers allow, V-shaped ones with their 2; layers cut by the rules of
- *   `PARTITIONS`, equal cuts counting once.
+ * - with a pipeline: every schedule; interleaved with each number of chunks up to 16 that divides the layers of the fullest even stage,
+ *   V-shaped ones with their 2; layers cut by the rules of `PARTITIONS`, equal cuts counting once.
  *
  * What the engine should do anyway is not searched: sequence parallelism with tensor > 1; overlap of gradient reduction and parameter gathering.
  * The search never answers with anything outside of this space, and with nothing less than the best inside it.
@@ -50,25 +50,32 @@ export interface SpaceFacts {
   /** Its `gpus` are all used. */
   readonly cluster: ClusterFacts;
   readonly globalBatchSize: number;
+  readonly sequenceLength: number;
   readonly flashAttention: boolean;
   readonly pinned: PinnedAxes;
   readonly allow: AllowedChoices;
 }
 
-/** Where a layer's weights and tokens go: the first level of the search. */
-export interface Mesh {
+/** Where dense weights and tokens go: the first level of the search. */
+export interface DenseMesh {
   readonly tensor: number;
   readonly context: number;
   readonly pipeline: number;
   readonly data: number;
-  readonly expert: number;
-  readonly expertTensor: number;
   readonly microBatchSize: number;
   readonly contextAlgorithm: LayoutPoint['contextAlgorithm'];
   readonly rankOrder: RankOrder;
 }
 
-/** What a rank keeps of states and activations: the second level. */
+/** How experts are dealt out over the same ranks: the second level. */
+export interface ExpertGrid {
+  readonly expert: number;
+  readonly expertTensor: number;
+}
+
+export type Mesh = DenseMesh & ExpertGrid;
+
+/** What a rank keeps of states and activations: the third level decides what of it changes the passes, the last one the rest. */
 export interface StateChoice {
   readonly zeroStage: LayoutPoint['zeroStage'];
   readonly shardGroup: number;
@@ -77,7 +84,7 @@ export interface StateChoice {
   readonly offloadActivations: number;
 }
 
-/** How layers are cut and micro-batches flow: the third level. */
+/** How layers are cut and micro-batches flow: the fourth level. */
 export interface PipelineChoice {
   readonly schedule: Schedule;
   readonly chunks: number;
@@ -104,11 +111,25 @@ function choicesOf<T>(pinned: T | undefined, allowed: readonly T[] | undefined, 
   return allowed === undefined ? all : all.filter((choice) => allowed.includes(choice));
 }
 
-/** Dense grids in ascending order of tensor, context and pipeline. */
-export function denseGridsOf(space: SpaceFacts): readonly Pick<Mesh, 'tensor' | 'context' | 'pipeline' | 'data'>[] {
+type DenseGrid = Pick<DenseMesh, 'tensor' | 'context' | 'pipeline' | 'data'>;
+
+/** Every dense mesh, legal or not, in ascending order of tensor, context, pipeline and micro-batch. */
+export function* denseMeshesOf(space: SpaceFacts): Generator<DenseMesh> {
+  for (const grid of denseGridsOf(space)) {
+    const orders = rankOrdersOf(space, grid);
+    const algorithms = contextAlgorithmsOf(space, grid);
+    for (const microBatchSize of microBatchSizesOf(space, grid)) {
+      for (const contextAlgorithm of algorithms) {
+        for (const rankOrder of orders) yield { ...grid, microBatchSize, contextAlgorithm, rankOrder };
+      }
+    }
+  }
+}
+
+function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
   const { pinned } = space;
   const { gpus } = space.cluster;
-  const grids: Pick<Mesh, 'tensor' | 'context' | 'pipeline' | 'data'>[] = [];
+  const grids: DenseGrid[] = [];
   const isOpen = (value: number, wanted: number | undefined): boolean => wanted === undefined || wanted === value;
   for (const tensor of divisorsOf(gpus)) {
     if (!isOpen(tensor, pinned.tensor)) continue;
@@ -124,50 +145,41 @@ export function denseGridsOf(space: SpaceFacts): readonly Pick<Mesh, 'tensor' | 
   return grids;
 }
 
-export function expertGridsOf(
-  space: SpaceFacts,
-  grid: Pick<Mesh, 'tensor'>,
-): readonly Pick<Mesh, 'expert' | 'expertTensor'>[] {
+export function expertGridsOf(space: SpaceFacts, grid: Pick<DenseMesh, 'tensor'>): readonly ExpertGrid[] {
   const { experts } = space.model;
   if (experts === undefined) return [{ expert: 1, expertTensor: 1 }];
   const { pinned } = space;
   return choicesOf(pinned.expert, undefined, divisorsOf(experts.count)).flatMap((expert) =>
-    choicesOf(pinned.expertTensor, undefined, divisorsOf(grid.tensor)).map((expertTensor) => ({
+    choicesOf(pinned.expertTensor, undefined, [...new Set([1, grid.tensor])]).map((expertTensor) => ({
       expert,
       expertTensor,
     })),
   );
 }
 
-export function microBatchSizesOf(space: SpaceFacts, grid: Pick<Mesh, 'data'>): readonly number[] {
+function microBatchSizesOf(space: SpaceFacts, grid: DenseGrid): readonly number[] {
   const replicaBatch = space.globalBatchSize / grid.data;
   const divisors = Number.isInteger(replicaBatch) ? divisorsOf(replicaBatch) : [1];
   return choicesOf(
     space.pinned.microBatchSize,
     undefined,
-    divisors.filter((size) => size <= MAX_MICRO_BATCH),
+    divisors.filter((size) => size <= 8 || (size <= MAX_MICRO_BATCH && Number.isInteger(Math.log2(size)))),
   );
 }
 
-export function contextAlgorithmsOf(
-  space: SpaceFacts,
-  grid: Pick<Mesh, 'context'>,
-): readonly LayoutPoint['contextAlgorithm'][] {
+function contextAlgorithmsOf(space: SpaceFacts, grid: DenseGrid): readonly LayoutPoint['contextAlgorithm'][] {
   if (grid.context === 1) return ['ring'];
   return choicesOf(space.pinned.contextAlgorithm, space.allow.contextAlgorithms, CONTEXT_ALGORITHMS);
 }
 
-export function rankOrdersOf(
-  space: SpaceFacts,
-  grid: Pick<Mesh, 'tensor' | 'context' | 'pipeline' | 'data'>,
-): readonly RankOrder[] {
+function rankOrdersOf(space: SpaceFacts, grid: DenseGrid): readonly RankOrder[] {
   const orders = choicesOf(space.pinned.rankOrder, space.allow.rankOrders, RANK_ORDERS);
   const folding = space.model.experts === undefined ? orders : orders.filter((order) => order.endsWith('pp'));
   return distinctRankOrders(grid, space.cluster, folding);
 }
 
 /** Ascending in what is sharded, recomputed and offloaded. */
-export function stateChoicesOf(space: SpaceFacts, mesh: Mesh): readonly StateChoice[] {
+export function stateChoicesOf(space: SpaceFacts, mesh: DenseMesh): readonly StateChoice[] {
   const { pinned, allow } = space;
   const replicas = mesh.data * mesh.context;
   const allowedStages = allow.zeroStages ?? ZERO_STAGES;
@@ -197,35 +209,66 @@ export function stateChoicesOf(space: SpaceFacts, mesh: Mesh): readonly StateCho
   return choices;
 }
 
-function shardGroupsOf(space: SpaceFacts, mesh: Mesh): readonly number[] {
+export function shardGroupsOf(space: SpaceFacts, mesh: DenseMesh): readonly number[] {
   const replicas = mesh.data * mesh.context;
   if (space.pinned.shardGroup !== undefined) return [space.pinned.shardGroup];
   const inTiers = denseRanksInTiers(mesh, mesh.rankOrder, space.cluster);
   return [...new Set([replicas, ...inTiers.filter((size) => size > 1 && replicas % size === 0)])].sort((a, b) => b - a);
 }
 
+/** State choices whose passes take the same time; each with its place among all. */
+export interface PassGroup {
+  readonly members: readonly { readonly choice: StateChoice; readonly index: number }[];
+  /** The member whose states take least memory. */
+  readonly leanest: StateChoice;
+}
+
+/** Recomputation, offloaded activations and gathering of sharded weights change the passes; all else about states does not. */
+export function passGroupsOf(choices: readonly StateChoice[]): readonly PassGroup[] {
+  const groups = new Map<string, { choice: StateChoice; index: number }[]>();
+  for (const [index, choice] of choices.entries()) {
+    const gathering = choice.zeroStage === 3 ? choice.shardGroup : 0;
+    const key = `${choice.recompute}/${gathering}/${choice.offloadActivations}`;
+    const members = groups.get(key);
+    if (members === undefined) groups.set(key, [{ choice, index }]);
+    else members.push({ choice, index });
+  }
+  return [...groups.values()].flatMap((members) => {
+    const [first, ...others] = members.map(({ choice }) => choice);
+    if (first === undefined) return [];
+    return [{ members, leanest: others.reduce((lean, choice) => (isLeaner(choice, lean) ? choice : lean), first) }];
+  });
+}
+
+function isLeaner(choice: StateChoice, than: StateChoice): boolean {
+  if (choice.zeroStage !== than.zeroStage) return choice.zeroStage > than.zeroStage;
+  if (choice.shardGroup !== than.shardGroup) return choice.shardGroup > than.shardGroup;
+  return choice.offloadOptimizer > than.offloadOptimizer;
+}
+
 /** Without a pipeline there is nothing to schedule. */
-export function pipelineChoicesOf(space: SpaceFacts, mesh: Pick<Mesh, 'pipeline'>): readonly PipelineChoice[] {
+export function pipelineChoicesOf(space: SpaceFacts, mesh: Pick<DenseMesh, 'pipeline'>): readonly PipelineChoice[] {
   const { pinned, allow } = space;
   if (mesh.pipeline === 1) return [{ schedule: '1f1b', chunks: 1, partition: 'even' }];
-  const { layers } = space.model;
+  const perRank = Math.ceil(space.model.layers / mesh.pipeline);
   const partitions = choicesOf(pinned.partition, allow.partitions, PARTITIONS);
   const choices: PipelineChoice[] = [];
   for (const schedule of choicesOf(pinned.schedule, allow.schedules, SCHEDULES)) {
-    for (const chunks of chunksOf(schedule)) {
-      if (pinned.chunks !== undefined && pinned.chunks !== chunks) continue;
-      if (chunks > 1 && mesh.pipeline * chunks > layers) continue;
+    for (const chunks of chunksOf(schedule, perRank, pinned.chunks)) {
+      if (chunks > perRank) continue;
       for (const partition of partitions) choices.push({ schedule, chunks, partition });
     }
   }
   return choices;
 }
 
-const SEVERAL_CHUNKS: readonly number[] = Array.from({ length: MAX_CHUNKS - 1 }, (_, index) => index + 2);
-
-function chunksOf(schedule: Schedule): readonly number[] {
-  if (schedule === 'interleaved-1f1b') return SEVERAL_CHUNKS;
-  return isVShaped(schedule) ? [2] : [1];
+function chunksOf(schedule: Schedule, perRank: number, pinned: number | undefined): readonly number[] {
+  if (schedule !== 'interleaved-1f1b') {
+    const chunks = isVShaped(schedule) ? 2 : 1;
+    return pinned === undefined || pinned === chunks ? [chunks] : [];
+  }
+  if (pinned !== undefined) return pinned > 1 ? [pinned] : [];
+  return divisorsOf(perRank).filter((chunks) => chunks > 1 && chunks <= MAX_CHUNKS);
 }
 
 /** The point of the first two levels, with one chunk of even stages on plain 1F1B until the third level says otherwise. */
@@ -275,6 +318,12 @@ export function withStates(point: LayoutPoint, states: StateChoice, model: Model
     offloadOptimizer: states.offloadOptimizer,
     offloadActivations: states.offloadActivations,
   };
+}
+
+/** The states of a branch of which the pipeline is not decided: half of the layers of a chunk are at least one. */
+export function withPassGroup(point: LayoutPoint, { leanest }: PassGroup, model: ModelShape): LayoutPoint {
+  const decided = withStates(point, leanest, model);
+  return leanest.recompute === 'half' ? { ...decided, recomputeLayersPerChunk: 1 } : decided;
 }
 
 function modeOf(policy: RecomputePolicy): LayoutPoint['recompute'] {

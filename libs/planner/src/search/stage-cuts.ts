@@ -1,7 +1,6 @@
 /** Where is a model cut into pipeline stages? */
 import type { ModelShape } from '@coxswain/layout';
 import type { LayoutPoint, StagePart } from '../facts.ts';
-import type { Partition } from '../plan-types.ts';
 import { stagePartsOf } from '../stages.ts';
 import type { PipelineChoice } from './search-space.ts';
 
@@ -10,7 +9,8 @@ type Cut = Pick<LayoutPoint, 'vocabulary' | 'stages'>;
 /** Cuts of one model; equal ones are one object, so that models can keep what they know of a cut. */
 export class StageCuts {
   readonly #model: Pick<ModelShape, 'layers' | 'mtpLayers'>;
-  readonly #known = new Map<string, Cut>();
+  readonly #ruled = new Map<number, RuledCuts>();
+  readonly #balanced = new WeakMap<readonly StagePart[], { readonly cut: Cut | undefined }>();
 
   constructor(model: Pick<ModelShape, 'layers' | 'mtpLayers'>) {
     this.#model = model;
@@ -18,45 +18,60 @@ export class StageCuts {
 
   /**
    * The cut that a partition means, or undefined where it is the same as that of a partition before it in `PARTITIONS`.
-   * `balancedStages` is asked only for 'balanced'.
+   * `balancedStages` is asked only for 'balanced'; the same list has the same answer, however it is divided over ranks.
    */
   of(
     pipeline: number,
     choice: Pick<PipelineChoice, 'chunks' | 'partition'>,
     balancedStages: () => readonly StagePart[],
   ): Cut | undefined {
-    const { chunks, partition } = choice;
-    const even = this.#listed(pipeline, chunks, 'even');
-    if (partition === 'even' || pipeline === 1) return even;
-    const vocabulary = this.#listed(pipeline, chunks, 'vocabulary');
-    if (partition === 'vocabulary') return this.#same(vocabulary, even, pipeline * chunks) ? undefined : vocabulary;
-    const balanced: Cut = { vocabulary: 'end-stages', stages: balancedStages() };
-    const isKnown = [even, vocabulary].some((cut) => this.#same(balanced, cut, pipeline * chunks));
-    return isKnown ? undefined : balanced;
-  }
-
-  /** A cut that says more than "as even as possible" lists its stages. */
-  #listed(pipeline: number, chunks: number, partition: Exclude<Partition, 'balanced'>): Cut {
-    const key = `${partition}/${pipeline}/${chunks}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const counted = partition === 'vocabulary';
-    const vocabulary = counted ? 'counted-as-layer' : 'end-stages';
-    const slots = this.#model.layers + (counted ? 2 : 0);
-    const cut: Cut =
-      slots % (pipeline * chunks) === 0
-        ? { vocabulary }
-        : { vocabulary: 'end-stages', stages: stagePartsOf(this.#model, { pipeline, chunks, vocabulary }) };
-    this.#known.set(key, cut);
+    const ruled = this.#ruledCuts(pipeline * choice.chunks);
+    if (choice.partition === 'even' || pipeline === 1) return ruled.even;
+    if (choice.partition === 'vocabulary') return ruled.vocabulary;
+    const stages = balancedStages();
+    const known = this.#balanced.get(stages);
+    if (known !== undefined) return known.cut;
+    const layers = layersOf(stages);
+    const isKnown = layers === ruled.evenLayers || layers === ruled.vocabularyLayers;
+    const cut: Cut | undefined = isKnown ? undefined : { vocabulary: 'end-stages', stages };
+    this.#balanced.set(stages, { cut });
     return cut;
   }
 
-  #same(left: Cut, right: Cut, count: number): boolean {
-    const shape = { pipeline: count, chunks: 1 };
-    const leftStages = stagePartsOf(this.#model, { ...shape, ...left });
-    const rightStages = stagePartsOf(this.#model, { ...shape, ...right });
-    return leftStages.every((stage, index) => stage.layers === rightStages[index]?.layers);
+  #ruledCuts(count: number): RuledCuts {
+    const known = this.#ruled.get(count);
+    if (known !== undefined) return known;
+    const even = this.#listed(count, 'end-stages');
+    const vocabulary = this.#listed(count, 'counted-as-layer');
+    const cuts = {
+      even: even.cut,
+      evenLayers: even.layers,
+      vocabulary: vocabulary.layers === even.layers ? undefined : vocabulary.cut,
+      vocabularyLayers: vocabulary.layers,
+    };
+    this.#ruled.set(count, cuts);
+    return cuts;
   }
+
+  /** A cut that says more than "as even as possible" lists its stages. */
+  #listed(count: number, vocabulary: Cut['vocabulary']): { readonly cut: Cut; readonly layers: string } {
+    const stages = stagePartsOf(this.#model, { pipeline: count, chunks: 1, vocabulary });
+    const slots = this.#model.layers + (vocabulary === 'counted-as-layer' ? 2 : 0);
+    const cut: Cut = slots % count === 0 ? { vocabulary } : { vocabulary: 'end-stages', stages };
+    return { cut, layers: layersOf(stages) };
+  }
+}
+
+/** The cuts into one number of stages that need no costs; the layers of each are listed for comparison. */
+interface RuledCuts {
+  readonly even: Cut;
+  readonly evenLayers: string;
+  readonly vocabulary: Cut | undefined;
+  readonly vocabularyLayers: string;
+}
+
+function layersOf(stages: readonly StagePart[]): string {
+  return stages.map((stage) => stage.layers).join();
 }
 
 /** What a stage costs, for `balancedStages`: seconds of one micro-batch. */
@@ -72,16 +87,22 @@ export interface StageWeights {
 
 /**
  * Contiguous stages of at least one layer each, such that the slowest is as fast as possible; within that, late stages are filled first,
- * because early ones hold more micro-batches in flight. Exact: halving finds the least time for which the stages suffice, and then fills.
+ * because early ones hold more micro-batches in flight. Halving finds the least time for which the stages suffice, to a thousandth of a layer.
  */
 export function balancedLayerCounts(weights: StageWeights): readonly number[] {
-  const stages = weights.speeds.length;
-  let high = 0;
-  for (const layerS of weights.layersS) high += layerS;
-  high = (high + weights.embeddingS + weights.lossS) / Math.min(...weights.speeds);
-  let low = 0;
+  const { layersS, speeds, embeddingS, lossS } = weights;
+  const totalS = layersS.reduce((sum, layerS) => sum + layerS, embeddingS + lossS);
+  const longestS = Math.max(...layersS);
+  let low = totalS / speeds.reduce((sum, speed) => sum + speed, 0);
+  let high = low + (longestS + Math.max(embeddingS, lossS)) / Math.min(...speeds);
   let best = fill(weights, high);
-  for (let halving = 0; halving < HALVINGS; halving++) {
+  while (best === undefined) {
+    low = high;
+    high *= 2;
+    best = fill(weights, high);
+    if (high > totalS * IMPOSSIBLE) return speeds.map(() => 1);
+  }
+  while (high - low > longestS / 1000) {
     const middle = (low + high) / 2;
     const filled = fill(weights, middle);
     if (filled === undefined) {
@@ -91,28 +112,28 @@ export function balancedLayerCounts(weights: StageWeights): readonly number[] {
       high = middle;
     }
   }
-  return best ?? Array.from({ length: stages }, () => 1);
+  return best;
 }
 
-const HALVINGS = 40;
+/** Fewer layers than stages: no time is enough. */
+const IMPOSSIBLE = 1e6;
 
 /** Layers per stage so that no stage takes longer than `limitS`, or undefined where that is impossible. */
 function fill(weights: StageWeights, limitS: number): readonly number[] | undefined {
   const { layersS, speeds, embeddingS, lossS } = weights;
-  const stages = speeds.length;
-  const counts: number[] = Array.from({ length: stages }, () => 0);
+  const last = speeds.length - 1;
+  const counts: number[] = new Array<number>(speeds.length);
   let layer = layersS.length - 1;
-  for (let stage = stages - 1; stage >= 0; stage--) {
-    const room = limitS * (speeds[stage] ?? 1);
-    let usedS = (stage === 0 ? embeddingS : 0) + (stage === stages - 1 ? lossS : 0);
+  for (let stage = last; stage >= 0; stage--) {
+    let roomS = limitS * (speeds[stage] ?? 1) - (stage === 0 ? embeddingS : 0) - (stage === last ? lossS : 0);
+    const from = layer;
     while (layer >= stage) {
-      const nextS = usedS + (layersS[layer] ?? 0);
-      if (nextS > room) break;
-      usedS = nextS;
-      counts[stage] = (counts[stage] ?? 0) + 1;
+      roomS -= layersS[layer] ?? 0;
+      if (roomS < 0) break;
       layer--;
     }
-    if (counts[stage] === 0) return undefined;
+    if (layer === from) return undefined;
+    counts[stage] = from - layer;
   }
   return layer < 0 ? counts : undefined;
 }

@@ -1,8 +1,16 @@
 import { stagePartsOf } from '../stages.ts';
 import type { LayoutPoint } from '../facts.ts';
 import { FRONT_SLOWDOWN, rankingOf, type MeasuredLayout } from '../search/kept-layouts.ts';
-import { decidedPoint, meshesOf, orderOf, type LayoutModels, type SearchLimits } from '../search/search-layouts.ts';
-import { pipelineChoicesOf, pointOfMesh, stateChoicesOf, withStates, type SpaceFacts } from '../search/search-space.ts';
+import { decidedPoint, orderOf, type Bounds, type LayoutModels, type SearchLimits } from '../search/search-layouts.ts';
+import {
+  denseMeshesOf,
+  expertGridsOf,
+  pipelineChoicesOf,
+  pointOfMesh,
+  stateChoicesOf,
+  withStates,
+  type SpaceFacts,
+} from '../search/search-space.ts';
 import { balancedLayerCounts, StageCuts } from '../search/stage-cuts.ts';
 import type { Objective } from '../plan-types.ts';
 
@@ -28,6 +36,10 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
     for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 16777619);
     return (hash >>> 8) % 24;
   };
+  const boundsOf = (point: LayoutPoint): Bounds => ({
+    timeS: Math.floor(smooth(point).timeS),
+    bytes: Math.floor(smooth(point).bytes),
+  });
   return {
     refusalOf: (point) => {
       if (point.tensor * point.context > 4) return { rule: 'narrow', message: 'tensor times context is at most 4' };
@@ -47,12 +59,19 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
       const even = stagePartsOf(space.model, { ...point, vocabulary: 'end-stages' });
       return even.map((stage, index) => ({ ...stage, layers: counts[index] ?? 0 }));
     },
-    meshBounds: (point) => ({ timeS: Math.floor(smooth(point).timeS), bytes: Math.floor(smooth(point).bytes) }),
-    withStates: (states) => ({
-      bounds: { timeS: Math.floor(smooth(states).timeS), bytes: Math.floor(smooth(states).bytes) },
-      timeBoundS: (point) => Math.floor(smooth(point).timeS),
-      stepTimeS: (point) => Math.floor(smooth(point).timeS) + stirOf(point, 1),
-      peakBytes: (point) => Math.floor(smooth(point).bytes) + stirOf(point, 2),
+    denseBounds: (mesh) => [boundsOf(mesh)],
+    meshBounds: (mesh) => [boundsOf(mesh), { timeS: Infinity, bytes: 0 }],
+    withPasses: (passes) => ({
+      bounds: boundsOf(passes),
+      scheduleBounds: () => boundsOf(passes),
+      withPipeline: (pipeline) => ({
+        bounds: boundsOf(pipeline),
+        ofStates: (point) => ({
+          timeS: Math.floor(smooth(point).timeS),
+          bytes: Math.floor(smooth(point).bytes) + stirOf(point, 2),
+        }),
+        stepTimeS: (point) => Math.floor(smooth(point).timeS) + stirOf(point, 1),
+      }),
     }),
   };
 }
@@ -74,21 +93,24 @@ export function enumerateLayouts(
   const cuts = new StageCuts(space.model);
   const possible: MeasuredLayout[] = [];
   let all = 0;
-  let meshIndex = 0;
-  for (const mesh of meshesOf(space)) {
-    meshIndex++;
-    for (const [stateIndex, choice] of stateChoicesOf(space, mesh).entries()) {
-      for (const [pipelineIndex, pipeline] of pipelineChoicesOf(space, mesh).entries()) {
-        all++;
-        const decided = withStates(pointOfMesh(mesh), choice, space.model);
-        const point = decidedPoint(cuts, { space, models }, { point: decided, choice, pipeline });
-        if (point === undefined || models.refusalOf(point) !== undefined) continue;
-        const of = models.withStates(decided);
-        const stepTimeS = of.stepTimeS(point);
-        const peakBytes = of.peakBytes(point);
-        if (stepTimeS > asked.limits.stepTimeS || peakBytes > asked.limits.peakBytes) continue;
-        const order = orderOf(meshIndex, stateIndex, pipelineIndex);
-        possible.push({ point, gpus: space.cluster.gpus, stepTimeS, peakBytes, order });
+  let dense = 0;
+  for (const denseMesh of denseMeshesOf(space)) {
+    dense++;
+    for (const [expert, grid] of expertGridsOf(space, denseMesh).entries()) {
+      const mesh = { ...denseMesh, ...grid };
+      for (const [state, choice] of stateChoicesOf(space, mesh).entries()) {
+        for (const [index, pipeline] of pipelineChoicesOf(space, mesh).entries()) {
+          all++;
+          const decided = withStates(pointOfMesh(mesh), choice, space.model);
+          const point = decidedPoint(cuts, { space, models }, { point: decided, choice, pipeline });
+          if (point === undefined || models.refusalOf(point) !== undefined) continue;
+          const of = models.withPasses(decided).withPipeline(point);
+          const stepTimeS = of.stepTimeS(point);
+          const peakBytes = of.ofStates(point, state).bytes;
+          if (stepTimeS > asked.limits.stepTimeS || peakBytes > asked.limits.peakBytes) continue;
+          const order = orderOf({ dense, expert }, state, index);
+          possible.push({ point, gpus: space.cluster.gpus, stepTimeS, peakBytes, order });
+        }
       }
     }
   }

@@ -4,7 +4,7 @@ import { parametersOf } from '../memory/parameters.ts';
 import { makespanOf } from '../schedule/makespan.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { newScheduleScratch, type ScheduleScratch } from '../schedule/schedule-scratch.ts';
-import { rankOfStage } from '../stages.ts';
+import { isVShaped, rankOfStage } from '../stages.ts';
 import {
   addCost,
   attentionBlock,
@@ -160,12 +160,16 @@ function addShardedTraffic(run: RunFacts, sum: BlockCost, parameters: RankParame
 }
 
 function exposedBeside(computeS: number, trafficS: number, constants: TimeConstants): number {
-  const hidden = Math.min(trafficS, computeS);
-  return (
-    constants.interference * hidden +
-    constants.shardedExposed * trafficS +
-    softExcess(trafficS * (1 - constants.shardedExposed) - computeS, 0.1 * computeS)
-  );
+  return constants.interference * Math.min(trafficS, computeS) + leastExposedS(computeS, trafficS, constants);
+}
+
+/**
+ * What stays of gathers beside computation without what they slow it down. Convex and homogeneous: of several stages together it is never more
+ * than the sum over the stages.
+ */
+export function leastExposedS(computeS: number, trafficS: number, constants: TimeConstants): number {
+  const hidden = trafficS * (1 - constants.shardedExposed) - computeS;
+  return constants.shardedExposed * trafficS + softExcess(hidden, 0.1 * computeS);
 }
 
 /** Activations or weights that move over PCIe while the passes run. */
@@ -272,14 +276,15 @@ export function pipelineWorkOf(
   const busyS = new Float64Array(pipeline);
   const dense = new Float64Array(pipeline);
   const experts = new Float64Array(pipeline);
-  const shape = { pipeline, schedule };
+  const isFolded = isVShaped(schedule);
   const hasIslands = (run.cluster.islands ?? []).length > 0;
   let forwardSumS = 0;
   let backwardSumS = 0;
   for (let stage = 0; stage < count; stage++) {
     const cost = stageCosts[stages.kindOfStage[stage] ?? 0];
     if (cost === undefined) continue;
-    const rank = rankOfStage(shape, stage);
+    const along = stage % pipeline;
+    const rank = isFolded && stage >= pipeline ? pipeline - 1 - along : along;
     const speed = hasIslands ? relativeSpeedOf(run, rank) : 1;
     const passesForwardS = (cost.forwardS + cost.offloadS) / speed;
     const passesBackwardS = (cost.backwardInputS + cost.offloadS) / speed;

@@ -1,0 +1,193 @@
+import { layoutViolations, ModelShape } from '@coxswain/layout';
+import fc from 'fast-check';
+import type { LayoutPoint, RunFacts } from '../facts.ts';
+import { peakAllocatedBytesOf } from '../memory/predict-memory.ts';
+import type { PinnedAxes, PlanRequestInput } from '../plan-types.ts';
+import { enumerateLayouts } from '../testing/search-models.ts';
+import { predictStepTime } from '../time/step.ts';
+import { constantsOf } from './calibration-in-use.ts';
+import { BestLayouts, ParetoFront } from './kept-layouts.ts';
+import { layoutOfPoint } from './point-and-layout.ts';
+import { planRequestOf, runBaseOf, spaceOf, type RunBase } from './run-base.ts';
+import { layoutFactsOf, modelsOfRun } from './run-models.ts';
+import { decidedPoint, newTally, searchLayouts, type Bounds, type LayoutModels } from './search-layouts.ts';
+import {
+  denseMeshesOf,
+  expertGridsOf,
+  passGroupsOf,
+  pipelineChoicesOf,
+  pointOfMesh,
+  stateChoicesOf,
+  withPassGroup,
+  withStates,
+  type SpaceFacts,
+} from './search-space.ts';
+import { limitsOf } from './search-request.ts';
+import { StageCuts } from './stage-cuts.ts';
+
+const SMALL = {
+  layers: 5,
+  hiddenSize: 4096,
+  ffnHiddenSize: 14_336,
+  attentionHeads: 32,
+  keyValueHeads: 8,
+  headDim: 128,
+  vocabularySize: 128_256,
+  gatedMlp: true,
+};
+const MODELS = {
+  dense: ModelShape.parse(SMALL),
+  'with experts': ModelShape.parse({
+    ...SMALL,
+    mtpLayers: 1,
+    experts: { count: 8, topK: 2, ffnHiddenSize: 4096, denseLayers: 1, sharedFfnHiddenSize: 2048 },
+  }),
+  hybrid: ModelShape.parse({
+    ...SMALL,
+    layers: 6,
+    layerPattern: 'M-*M-*',
+    stateSpace: { stateSize: 128, heads: 64, headDim: 64, groups: 8 },
+  }),
+};
+const ISLANDS = [{ gpus: 8 }, { gpus: 8, relativeSpeed: 0.6, scaleOutGbPerS: 12 }];
+
+const requestOf = (model: keyof typeof MODELS, over: Partial<PlanRequestInput> = {}) =>
+  planRequestOf({
+    modelShape: MODELS[model],
+    cluster: { gpu: 'a100', gpus: 16 },
+    globalBatchSize: 48,
+    sequenceLength: 4096,
+    ...over,
+  });
+
+/** Nothing is kept, bounded or decided in parts: every layout is predicted by itself. */
+function plainModels(base: RunBase, balancedStages: LayoutModels['balancedStages']): LayoutModels {
+  const runOf = (layout: LayoutPoint): RunFacts => ({ ...base, layout });
+  const constants = constantsOf(base);
+  const none = { timeS: 0, bytes: 0 };
+  return {
+    refusalOf: (point) =>
+      layoutViolations(layoutOfPoint(point, base.model, 1), layoutFactsOf(base, point.microBatchSize))[0],
+    balancedStages,
+    denseBounds: () => [none],
+    meshBounds: () => [none],
+    withPasses: () => ({
+      bounds: none,
+      scheduleBounds: () => none,
+      withPipeline: () => ({
+        bounds: none,
+        ofStates: (point) => ({ timeS: 0, bytes: peakAllocatedBytesOf(runOf(point)) }),
+        stepTimeS: (point) => predictStepTime(runOf(point), constants).stepTimeS,
+      }),
+    }),
+  };
+}
+
+describe('the models of a run', () => {
+  it.each<[keyof typeof MODELS, PinnedAxes, Partial<PlanRequestInput>]>([
+    ['dense', { context: 1, rankOrder: 'tp-cp-dp-pp', microBatchSize: 1 }, {}],
+    ['dense', { pipeline: 4, zeroStage: 1, offloadOptimizer: 0, microBatchSize: 2 }, { objective: 'memory' }],
+    ['dense', { tensor: 2, recompute: 'half', context: 2, microBatchSize: 1 }, { memoryMarginShare: 0.4 }],
+    [
+      'dense',
+      { zeroStage: 1, context: 1, offloadOptimizer: 0, microBatchSize: 1 },
+      { cluster: { gpu: 'a100', gpus: 16, islands: ISLANDS, betweenIslandsGbPerS: 1 } },
+    ],
+    ['with experts', { context: 1, microBatchSize: 1, offloadOptimizer: 0, tensor: 2 }, {}],
+    ['with experts', { pipeline: 2, recompute: 'norms', context: 1, microBatchSize: 2 }, { objective: 'memory', precision: 'fp16' }],
+    ['hybrid', { context: 1, tensor: 2, microBatchSize: 1 }, { allow: { zeroStages: [0, 1] } }],
+  ])(
+    'let the search of a %s model with %j %j find what predicting every layout finds',
+    (model, pinned, over) => {
+      const request = requestOf(model, { ...over, pinned, top: 8 });
+      const base = runBaseOf(request);
+      const space = spaceOf(request, base);
+      const models = modelsOfRun(base, constantsOf(base));
+      const best = new BestLayouts(request.objective, request.top);
+      const front = new ParetoFront();
+      const limits = limitsOf(request);
+      const smallestFirst = request.objective === 'memory';
+      searchLayouts({ space, models, limits, best, front, tally: newTally(), smallestFirst });
+      const asked = { limits, objective: request.objective, top: request.top };
+      const plain = enumerateLayouts(space, plainModels(base, models.balancedStages), asked);
+      expect(plain.possible).toBeGreaterThan(100);
+      expect(figuresOf(best.layouts)).toEqual(figuresOf(plain.best));
+      expect(figuresOf(front.layouts)).toEqual(figuresOf(plain.front));
+    },
+    60_000,
+  );
+
+  it.each<keyof typeof MODELS>(['dense', 'with experts', 'hybrid'])(
+    'never bound a layout of a %s model above what it takes',
+    (model) => {
+      for (const islands of [undefined, ISLANDS]) {
+        const request = requestOf(model, {
+          cluster: { gpu: 'h100', gpus: 16, ...(islands === undefined ? {} : { islands, betweenIslandsGbPerS: 1 }) },
+        });
+        const base = runBaseOf(request);
+        const space = spaceOf(request, base);
+        const models = modelsOfRun(base, constantsOf(base));
+        const meshes = [...denseMeshesOf(space)].filter(({ data }) => request.globalBatchSize % data === 0);
+        fc.assert(
+          fc.property(fc.constantFrom(...meshes), fc.nat(), fc.nat(), (mesh, first, second) => {
+            checkBounds(space, { base, models }, { mesh, numbers: [first, second] });
+          }),
+          { numRuns: 300 },
+        );
+      }
+    },
+  );
+});
+
+/** To six digits: sums in another order differ in the last ones. */
+function figuresOf(layouts: readonly { readonly point: LayoutPoint; stepTimeS: number; peakBytes: number }[]) {
+  return layouts.map(({ point, stepTimeS, peakBytes }) => ({
+    point,
+    stepTimeS: stepTimeS.toPrecision(6),
+    peakBytes: peakBytes.toPrecision(6),
+  }));
+}
+
+type SomeMesh = ReturnType<typeof denseMeshesOf> extends Generator<infer Mesh> ? Mesh : never;
+
+function checkBounds(
+  space: SpaceFacts,
+  { base, models }: { readonly base: RunBase; readonly models: LayoutModels },
+  at: { readonly mesh: SomeMesh; readonly numbers: readonly [number, number] },
+): void {
+  const pick = <T>(from: readonly T[], number: number): T => {
+    const picked = from[number % from.length];
+    if (picked === undefined) throw new Error('nothing to pick from');
+    return picked;
+  };
+  const [first, second] = at.numbers;
+  const grid = pick(expertGridsOf(space, at.mesh), first);
+  const mesh = { ...at.mesh, ...grid };
+  const group = pick(passGroupsOf(stateChoicesOf(space, mesh)), second);
+  const { choice, index } = pick(group.members, first);
+  const pipeline = pick(pipelineChoicesOf(space, mesh), first ^ second);
+  const leanest = withPassGroup(pointOfMesh(mesh), group, space.model);
+  const decided = { point: leanest, choice: group.leanest, pipeline };
+  const point = decidedPoint(new StageCuts(space.model), { space, models }, decided);
+  if (point === undefined) return;
+  const whole = withStates(point, choice, space.model);
+  if (models.refusalOf(whole) !== undefined) return;
+  const run = { ...base, layout: whole };
+  const timeS = predictStepTime(run, constantsOf(base)).stepTimeS * (1 + 1e-9);
+  const bytes = peakAllocatedBytesOf(run) * (1 + 1e-9);
+  const passes = models.withPasses(leanest);
+  const pipelineModels = passes.withPipeline(point);
+  const bounds = {
+    passes: passes.bounds,
+    schedule: passes.scheduleBounds(pipeline),
+    pipeline: pipelineModels.bounds,
+    states: pipelineModels.ofStates(whole, index),
+  };
+  const isAbove = ({ timeS: least, bytes: fewest }: Bounds): boolean => least > timeS || fewest > bytes;
+  expect(Object.entries(bounds).filter(([, bound]) => isAbove(bound))).toEqual([]);
+  const dense = models.denseBounds(pointOfMesh({ ...mesh, expert: 1, expertTensor: 1 }));
+  expect(dense.every(isAbove)).toBe(false);
+  expect(models.meshBounds(pointOfMesh(mesh)).every(isAbove)).toBe(false);
+  expect(pipelineModels.stepTimeS(whole)).toBeCloseTo(timeS, 6);
+  expect(pipelineModels.ofStates(whole, index).bytes / bytes).toBeCloseTo(1, 6);
+}
