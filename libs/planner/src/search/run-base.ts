@@ -4,6 +4,7 @@ import type { ModelShape } from '@coxswain/layout';
 import type { ClusterFacts, RunFacts } from '../facts.ts';
 import { PlanRequest, type PlanCluster, type PlanRequestInput } from '../plan-types.ts';
 import { GPU_PRESETS, modelOf, namedOf, type GpuPreset } from '../presets/index.ts';
+import { choicesOfEngine } from './choices-of-engine.ts';
 import type { SpaceFacts } from './search-space.ts';
 
 /** Everything about a run but its layout. */
@@ -58,7 +59,7 @@ export function spaceOf(request: PlanRequest, base: RunBase): SpaceFacts {
     sequenceLength: base.sequenceLength,
     flashAttention: base.flashAttention,
     pinned: request.pinned ?? {},
-    allow: request.allow ?? {},
+    allow: choicesOfEngine(request.stack, request.allow ?? {}),
   };
 }
 

@@ -1,11 +1,5 @@
 /** The models of the planner as the search asks for them: what one run's layouts cost, and bounds of what many of them cost at once. */
-import {
-  LAYOUT_ENGINES,
-  layoutViolations,
-  type LayoutEngine,
-  type LayoutFacts,
-  type ModelShape,
-} from '@coxswain/layout';
+import { layoutViolations, type LayoutFacts, type ModelShape } from '@coxswain/layout';
 import type { LayoutPoint, RunFacts, Schedule, StagePart } from '../facts.ts';
 import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
 import { denseShareOf, expertShareOf, parametersOf, type ModelParameters } from '../memory/parameters.ts';
@@ -29,16 +23,11 @@ import {
   stepSecondsOf,
   type BlockCosts,
 } from '../time/step.ts';
+import { engineOfStack } from './choices-of-engine.ts';
 import { layoutOfPoint } from './point-and-layout.ts';
 import type { RunBase } from './run-base.ts';
 import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './search-layouts.ts';
 import { balancedLayerCounts } from './stage-cuts.ts';
-
-/** The engine that a software stack names, if the layout rules know it: `megatron-lm core_v0.15` is a release of `megatron-lm`. */
-export function engineOfStack(stack: string): LayoutEngine | undefined {
-  const byLength = [...LAYOUT_ENGINES].sort((a, b) => b.length - a.length);
-  return byLength.find((engine) => stack === engine || stack.startsWith(`${engine} `));
-}
 
 /** What the layout rules know of a run. */
 export function layoutFactsOf(base: RunBase, microBatchSize: number): LayoutFacts {

@@ -1,0 +1,40 @@
+import { SCHEDULES } from '../facts.ts';
+import type { AllowedChoices } from '../plan-types.ts';
+import { choicesOfEngine, engineOfStack } from './choices-of-engine.ts';
+import { plan } from './plan.ts';
+
+describe('the choices of an engine', () => {
+  it.each([
+    ['megatron-lm core_v0.15', 'megatron-lm'],
+    ['megatron-bridge 26.04', 'megatron-bridge'],
+    ['nemo mlperf 5.1', 'megatron-bridge'],
+    ['torchtitan', 'torchtitan'],
+    ['an engine nobody knows', undefined],
+  ])('%s is engine %s', (stack, engine) => {
+    expect(engineOfStack(stack)).toBe(engine);
+  });
+
+  it.each<[string, string | undefined, AllowedChoices, AllowedChoices['schedules']]>([
+    ['everything where no engine is named', undefined, {}, undefined],
+    ['the schedules that Megatron-LM has', 'megatron-lm 2022', {}, ['1f1b', 'interleaved-1f1b']],
+    ['of those that the caller allows, the ones it has', 'megatron-lm 2022', { schedules: ['1f1b', 'zbv'] }, ['1f1b']],
+    ['what the caller allows where the engine has none of it', 'megatron-lm 2022', { schedules: ['zbv'] }, ['zbv']],
+  ])('are %s', (_sentence, stack, allow, want) => {
+    expect(choicesOfEngine(stack, allow).schedules).toEqual(want);
+  });
+
+  it('hold for a plan: Megatron-LM is never told a zero-bubble schedule', () => {
+    const answer = plan({
+      model: 'llama-3.1-8b',
+      cluster: { gpu: 'h100', gpus: 16 },
+      globalBatchSize: 32,
+      sequenceLength: 4096,
+      stack: 'megatron-lm core_v0.15',
+      pinned: { pipeline: 4 },
+    });
+    const schedules = answer.plans.map(({ layout }) => layout.pipeline?.schedule);
+    expect(schedules.length).toBeGreaterThan(0);
+    expect(SCHEDULES).toEqual(expect.arrayContaining(schedules));
+    for (const schedule of schedules) expect(['1f1b', 'interleaved-1f1b']).toContain(schedule);
+  });
+});
