@@ -2,15 +2,11 @@ import { isDomainError } from '@coxswain/domain-error';
 import {
   checkJobLayout,
   checkLayoutDocument,
-  type DocumentFinding,
-  type EngineOutcome,
   engineSupport,
   formatLayout,
-  type LayoutEngine,
   layoutFindings,
   type ModelByName,
   type ParallelLayout,
-  type RankTable,
   rankTable,
   readLayout,
   type RoleDocument,
@@ -19,33 +15,10 @@ import {
 import { modelOf } from '@coxswain/planner/presets';
 import type { Command } from 'commander';
 import { CliError } from './cli-error.ts';
+import type { LayoutCheck, LayoutRanks } from './layout-answers.ts';
 import { checkText, ranksText } from './layout-tables.ts';
 import { readDocument } from './read-document.ts';
 import type { Session } from './session.ts';
-
-/** What `layout check` answers. */
-export interface LayoutCheck {
-  readonly file: string;
-  /** Whether no rule is broken; warnings do not count. */
-  readonly legal: boolean;
-  readonly roles: readonly CheckedRole[];
-  readonly findings: readonly DocumentFinding[];
-}
-
-/** One role of the file; a file of one has no name for it. */
-export interface CheckedRole {
-  readonly name?: string;
-  readonly layout: string;
-  readonly gpus: number;
-  readonly engine?: LayoutEngine;
-  /** Whether its engine can be told all of it; absent where the file names none. */
-  readonly outcome?: EngineOutcome;
-}
-
-/** What `layout ranks` answers: the rank map of each role; a file of one role has no name for it. */
-export interface LayoutRanks {
-  readonly roles: readonly { readonly name?: string; readonly table: RankTable }[];
-}
 
 interface JsonOption {
   readonly json?: true;

@@ -1,5 +1,5 @@
 import type { EngineOutcome, GridTable, RankTable } from '@coxswain/layout';
-import type { CheckedRole, LayoutCheck, LayoutRanks } from './layout-commands.ts';
+import type { CheckedRole, LayoutCheck, LayoutRanks } from './layout-answers.ts';
 import { columns } from './output.ts';
 
 /** A check for people: the verdict, what is wrong or unwise, and what each engine makes of it. */
