@@ -94,7 +94,11 @@ describe('the models of a run', () => {
       { cluster: { gpu: 'a100', gpus: 16, islands: ISLANDS, betweenIslandsGbPerS: 1 } },
     ],
     ['with experts', { context: 1, microBatchSize: 1, offloadOptimizer: 0, tensor: 2 }, {}],
-    ['with experts', { pipeline: 2, recompute: 'norms', context: 1, microBatchSize: 2 }, { objective: 'memory', precision: 'fp16' }],
+    [
+      'with experts',
+      { pipeline: 2, recompute: 'norms', context: 1, microBatchSize: 2 },
+      { objective: 'memory', precision: 'fp16' },
+    ],
     ['hybrid', { context: 1, tensor: 2, microBatchSize: 1 }, { allow: { zeroStages: [0, 1] } }],
   ])(
     'let the search of a %s model with %j %j find what predicting every layout finds',

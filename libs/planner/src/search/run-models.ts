@@ -1,6 +1,6 @@
 /** The models of the planner as the search asks for them: what one run's layouts cost, and bounds of what many of them cost at once. */
-import { layoutViolations, type LayoutFacts, type ModelShape } from '@coxswain/layout';
-import type { LayoutPoint, RunFacts, Schedule, StagePart } from '../facts.ts';
+import { layoutViolations, type LayoutFacts } from '@coxswain/layout';
+import { SCHEDULES, type LayoutPoint, type RunFacts, type Schedule, type StagePart } from '../facts.ts';
 import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
 import { denseShareOf, expertShareOf, parametersOf, type ModelParameters } from '../memory/parameters.ts';
 import { microBatchesInFlight, pipelineLoadOf, type RankLoad } from '../memory/pipeline-load.ts';
@@ -17,6 +17,7 @@ import { dataTrafficS, shardedTrafficS } from '../time/states.ts';
 import {
   blockCostsOf,
   leastExposedS,
+  newWorkBuffers,
   pipelineWorkOf,
   relativeSpeedOf,
   scheduleInputOf,
@@ -27,6 +28,7 @@ import { engineOfStack } from './choices-of-engine.ts';
 import { layoutOfPoint } from './point-and-layout.ts';
 import type { RunBase } from './run-base.ts';
 import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './search-layouts.ts';
+import { divisorsOf } from './search-space.ts';
 import { balancedLayerCounts } from './stage-cuts.ts';
 
 /** What the layout rules know of a run. */
@@ -58,6 +60,7 @@ export function modelsOfRun(base: RunBase, constants: TimeConstants): LayoutMode
 
 /** Seconds of one micro-batch over the whole model: all passes, and those that it cannot return without. */
 type BusySeconds = Pick<WholeModel, 'totalS' | 'roundTripS'>;
+type PassSeconds = Pick<WholeModel, 'totalS' | 'roundTripS' | 'forwardS' | 'backwardS'>;
 
 /** Seconds of one micro-batch over the whole model on one rank, all passes. */
 interface WholeModel {
@@ -67,6 +70,7 @@ interface WholeModel {
   readonly embeddingS: number;
   readonly lossS: number;
   readonly forwardS: number;
+  readonly backwardS: number;
   /** Forward, and gradients of activations. */
   readonly roundTripS: number;
   readonly totalS: number;
@@ -76,17 +80,17 @@ class RunModels {
   readonly #base: RunBase;
   readonly #constants: TimeConstants;
   readonly #scratch = newScheduleScratch();
+  /** Holds the passes of the pipeline that was asked for last. */
+  readonly #work = newWorkBuffers();
   readonly #parameters: ModelParameters;
   readonly #kernels: KernelFacts;
   /** Layers of each kind. */
   readonly #layersOfKind: readonly number[];
-  /** The same model without its experts. */
-  readonly #denseModel: ModelShape;
   readonly #whole = new Map<string, WholeModel>();
-  readonly #densely = new Map<string, number>();
+  readonly #cheapest = new Map<string, PassSeconds>();
   readonly #balanced = new Map<string, readonly StagePart[]>();
   readonly #makespans = new Map<string, number>();
-  readonly #inFlights = new Map<string, readonly number[]>();
+  readonly #inFlights = new Map<number, readonly number[]>();
   readonly #stages = new Map<string, readonly StagePart[]>();
   /** What all GPUs wait for each other. */
   readonly #jitter: number;
@@ -95,12 +99,10 @@ class RunModels {
 
   constructor(base: RunBase, constants: TimeConstants) {
     const { cluster, model } = base;
-    const { experts: _experts, ...denseModel } = model;
     this.#base = base;
     this.#constants = constants;
     this.#parameters = parametersOf(model);
     this.#kernels = kernelFacts(cluster.gpu, base.precision, constants);
-    this.#denseModel = denseModel;
     const { kinds, kindOfLayer } = this.#parameters;
     this.#layersOfKind = kinds.map((_, kind) => kindOfLayer.filter((of) => of === kind).length);
     this.#jitter = 1 + constants.jitterPerDoubling * Math.log2(Math.max(1, cluster.gpus / cluster.gpusPerNode));
@@ -150,17 +152,19 @@ class RunModels {
   denseBounds(mesh: LayoutPoint): readonly Bounds[] {
     const { experts } = this.#base.model;
     if (experts === undefined) return this.meshBounds(mesh);
-    const busy = { totalS: this.#denseS(mesh), roundTripS: 0 };
-    return [{ timeS: this.#stepS(this.#leastPipelineS(mesh, busy)), bytes: this.#lossBytes(mesh) }];
+    const spread = { ...mesh, expert: experts.count, expertTensor: mesh.tensor };
+    return this.#boundsOf(spread, this.#withCheapestExperts(mesh));
+  }
+
+  meshBounds(mesh: LayoutPoint): readonly Bounds[] {
+    return this.#boundsOf(mesh, this.#wholeModel(mesh));
   }
 
   /** Either weights are gathered for every micro-batch, or each rank keeps its own. */
-  meshBounds(mesh: LayoutPoint): readonly Bounds[] {
-    const whole = this.#wholeModel(mesh);
+  #boundsOf(mesh: LayoutPoint, whole: PassSeconds): readonly Bounds[] {
     const lossBytes = this.#lossBytes(mesh);
-    const lean = { ...mesh, ...EVERYTHING_LEAN };
-    return [2, 3].map((stage) => {
-      const point: LayoutPoint = { ...lean, zeroStage: stage === 3 ? 3 : 2, zeroImplementation: 'fsdp' };
+    return LEAN_STATES.map((states) => {
+      const point = { ...mesh, ...states };
       const bytes = this.#meanBytes(point, memoryFactsOf(this.#runOf(point)));
       return {
         timeS: this.#stepS(this.#leastPipelineS(point, this.#withGathers(point, whole))),
@@ -178,22 +182,23 @@ class RunModels {
       (memories[index] ??= memoryFactsOf(this.#runOf(point)));
     const tailS = this.#meanTailS(leanest, whole);
     const bytes = this.#meanBytes(leanest, memory);
+    let layers: LayerBytes | undefined;
     return {
       bounds: { timeS: this.#stepS(this.#leastPipelineS(leanest, busy) + tailS), bytes },
-      scheduleBounds: ({ schedule, chunks }) => ({
-        timeS: this.#stepS(this.#leastScheduleS(leanest, schedule, busy) + tailS),
-        bytes: Math.max(bytes, this.#scheduleBytes({ ...leanest, schedule, chunks }, memory)),
-      }),
-      withPipeline: (point) => this.#withPipeline(point, { memory, memoryOfState }),
+      scheduleBounds: ({ schedule, chunks }) => {
+        layers ??= this.#layerBytes(leanest, memory);
+        return {
+          timeS: this.#stepS(this.#leastScheduleS(leanest, schedule, busy) + tailS),
+          bytes: Math.max(bytes, this.#scheduleBytes({ ...leanest, schedule, chunks }, layers)),
+        };
+      },
+      withPipeline: (point) => this.#withPipeline(point, { memory, memoryOfState, tailS }),
     };
   }
 
-  #withPipeline(
-    leanest: LayoutPoint,
-    { memory, memoryOfState }: { readonly memory: MemoryFacts; readonly memoryOfState: MemoryOfState },
-  ): PipelineModels {
+  #withPipeline(leanest: LayoutPoint, { memory, memoryOfState, tailS }: PassFacts): PipelineModels {
     const run = this.#runOf(leanest);
-    const work = pipelineWorkOf(run, this.#wholeModel(leanest).costs, this.#constants);
+    const work = pipelineWorkOf(run, this.#wholeModel(leanest).costs, this.#constants, this.#work);
     const input = scheduleInputOf(run, work, this.#constants);
     const leastS = makespanLowerBound(input);
     const loads = pipelineLoadOf(this.#base.model, leanest, this.#microBatches(leanest)).heaviest;
@@ -203,7 +208,7 @@ class RunModels {
       stepSecondsOf(this.#runOf(point), work, pipelineS, models).stepTimeS;
     return {
       bounds: {
-        timeS: this.#stepS(leastS * this.#imbalance(leanest)),
+        timeS: this.#stepS(leastS * this.#imbalance(leanest) + tailS),
         bytes: leastBytesOf(leanest, memory, loads),
       },
       ofStates: (point, index) => ({
@@ -221,7 +226,7 @@ class RunModels {
   #makespanS(point: LayoutPoint, input: ScheduleInput): number {
     const key = [
       ...[input.schedule, input.pipeline, input.chunks, input.microBatches, input.p2p, input.forwardHopS[0] ?? 0],
-      ...[...new Set(input.forwardS), ...new Set(input.backwardInputS), ...new Set(input.backwardWeightS)],
+      ...[input.forwardS, input.backwardInputS, input.backwardWeightS].flatMap((seconds) => [...new Set(seconds)]),
       point.stages?.map(({ layers }) => layers).join(',') ?? point.vocabulary,
     ].join('/');
     const known = this.#makespans.get(key);
@@ -275,7 +280,7 @@ class RunModels {
   }
 
   /** With the gathers of fully sharded weights, as far as they cannot hide behind all the computing of the same direction. */
-  #withGathers(point: LayoutPoint, whole: WholeModel): BusySeconds {
+  #withGathers(point: LayoutPoint, whole: PassSeconds): BusySeconds {
     if (point.zeroStage < 3) return whole;
     const run = this.#runOf(point);
     const held = { dense: 0, experts: 0 };
@@ -295,12 +300,12 @@ class RunModels {
   }
 
   /** Everything that a rank computes, more than a mean rank rather than less. */
-  #widestWindows(point: LayoutPoint, whole: WholeModel): { readonly forwardS: number; readonly backwardS: number } {
+  #widestWindows(point: LayoutPoint, whole: PassSeconds): { readonly forwardS: number; readonly backwardS: number } {
     if (point.zeroStage === 3 || point.offloadActivations > 0) return { forwardS: Infinity, backwardS: Infinity };
     const mtp = 1 + (2 * this.#base.model.mtpLayers) / this.#base.model.layers + MTP_LOSS * this.#base.model.mtpLayers;
     const launchS = MOST_CHUNKS * this.#constants.hostPassS;
     const forwardS = (whole.forwardS * mtp) / point.pipeline + launchS;
-    const backwardS = ((whole.totalS - whole.forwardS) * mtp) / point.pipeline + launchS;
+    const backwardS = (whole.backwardS * mtp) / point.pipeline + launchS;
     return { forwardS: forwardS / this.#slowest, backwardS: backwardS / this.#slowest };
   }
 
@@ -333,21 +338,26 @@ class RunModels {
    * However layers are cut: if rank r keeps i(r) micro-batches in flight, its layers take k (a + i(r)) bytes or more, with a the least ratio of
    * a layer's states to its activations k. All layers together then need sum of k / sum of 1 / (a + i(r)) bytes on some rank.
    */
-  #scheduleBytes(point: LayoutPoint, memory: MemoryFacts): number {
-    if (point.pipeline === 1) return 0;
+  #scheduleBytes(point: LayoutPoint, { kept, ratio }: LayerBytes): number {
+    if (point.pipeline === 1 || kept === 0) return 0;
+    let places = 0;
+    for (const inFlight of this.#inFlight(point)) places += 1 / (ratio + inFlight);
+    return kept / places;
+  }
+
+  #layerBytes(point: LayoutPoint, memory: MemoryFacts): LayerBytes {
     const perKind = point.recompute === 'full' ? memory.perKindFully : memory.perKind;
     let kept = 0;
     let ratio = Infinity;
     for (let kind = 0; kind < this.#layersOfKind.length; kind++) {
       const layers = this.#layersOfKind[kind] ?? 0;
       const layerKept = perKind[kind]?.kept ?? 0;
-      if (layers === 0 || layerKept === 0) return 0;
+      if (layers === 0) continue;
+      if (layerKept === 0) return { kept: 0, ratio: 0 };
       kept += layers * layerKept;
       ratio = Math.min(ratio, this.#layerStateBytes(kind, memory) / layerKept);
     }
-    let places = 0;
-    for (const inFlight of this.#inFlight(point)) places += 1 / (ratio + inFlight);
-    return kept / places;
+    return { kept, ratio };
   }
 
   /** States of one layer on one GPU. */
@@ -361,7 +371,8 @@ class RunModels {
   #inFlight(point: LayoutPoint): readonly number[] {
     const { pipeline, schedule, chunks } = point;
     const microBatches = this.#microBatches(point);
-    const key = `${pipeline}/${schedule}/${chunks}/${microBatches}`;
+    const counted = schedule === 'gpipe' ? microBatches : Math.min(microBatches, 3 * pipeline * chunks);
+    const key = ((counted * 65_536 + pipeline) * 64 + chunks) * 16 + SCHEDULES.indexOf(schedule);
     const known = this.#inFlights.get(key);
     if (known !== undefined) return known;
     const perRank = Array.from({ length: pipeline }, (_, rank) =>
@@ -388,20 +399,24 @@ class RunModels {
     return this.#base.globalBatchSize / (point.microBatchSize * point.data);
   }
 
-  /** Seconds of one micro-batch over the model with experts that cost nothing. */
-  #denseS(mesh: LayoutPoint): number {
+  /** The whole model with experts dealt out in whichever way costs least, and leaves most to hide transfers behind. */
+  #withCheapestExperts(mesh: LayoutPoint): PassSeconds {
     const key = costKeyOf(mesh);
-    const known = this.#densely.get(key);
+    const known = this.#cheapest.get(key);
     if (known !== undefined) return known;
-    const costs = blockCostsOf({ ...this.#base, model: this.#denseModel, layout: mesh }, this.#constants);
-    let totalS = secondsOf(costs.embedding) + secondsOf(costs.loss);
-    this.#parameters.kinds.forEach(({ mixer, feedForward }, kind) => {
-      const mixerS = mixer === 'none' ? 0 : secondsOf(mixer === 'attention' ? costs.attention : costs.stateSpace);
-      const mlpS = feedForward === 'mlp' ? secondsOf(costs.denseMlp) : 0;
-      totalS += (this.#layersOfKind[kind] ?? 0) * (mixerS + mlpS);
-    });
-    this.#densely.set(key, totalS);
-    return totalS;
+    const count = this.#base.model.experts?.count ?? 1;
+    const cheapest = { forwardS: 0, backwardS: 0, roundTripS: Infinity, totalS: Infinity };
+    for (const expertTensor of new Set([1, mesh.tensor])) {
+      for (const expert of divisorsOf(count)) {
+        const whole = this.#wholeModel({ ...mesh, expert, expertTensor });
+        cheapest.forwardS = Math.max(cheapest.forwardS, whole.forwardS);
+        cheapest.backwardS = Math.max(cheapest.backwardS, whole.backwardS);
+        cheapest.roundTripS = Math.min(cheapest.roundTripS, whole.roundTripS);
+        cheapest.totalS = Math.min(cheapest.totalS, whole.totalS);
+      }
+    }
+    this.#cheapest.set(key, cheapest);
+    return cheapest;
   }
 
   #wholeModel(point: LayoutPoint): WholeModel {
@@ -435,6 +450,7 @@ class RunModels {
       embeddingS,
       lossS,
       forwardS,
+      backwardS: totalS - forwardS,
       roundTripS: totalS - weightS,
       totalS,
     };
@@ -443,9 +459,25 @@ class RunModels {
   }
 }
 
-type MemoryOfState = (point: LayoutPoint, stateIndex: number) => MemoryFacts;
+/** Activations that all layers keep of one micro-batch, and the least ratio of a layer's states to them. */
+interface LayerBytes {
+  readonly kept: number;
+  readonly ratio: number;
+}
 
-const EVERYTHING_LEAN = { recompute: 'full', offloadOptimizer: 1 } as const;
+/** What all pipelines of one group of passes share. */
+interface PassFacts {
+  /** Of the leanest states. */
+  readonly memory: MemoryFacts;
+  readonly memoryOfState: (point: LayoutPoint, stateIndex: number) => MemoryFacts;
+  /** Least seconds for gradients and weights. */
+  readonly tailS: number;
+}
+
+/** As little as states and activations can take, with weights kept and with weights gathered. */
+const LEAN_STATES = ([2, 3] as const).map(
+  (zeroStage) => ({ zeroStage, zeroImplementation: 'fsdp', recompute: 'full', offloadOptimizer: 1 }) as const,
+);
 const MOST_CHUNKS = 32;
 /** A multi-token-prediction module ends in the loss of the whole vocabulary, at most as much again as the model. */
 const MTP_LOSS = 1;

@@ -9,6 +9,7 @@
 import type { LayoutPoint, StagePart } from '../facts.ts';
 import type { AllowedChoices } from '../plan-types.ts';
 import { ParetoFront, type BestLayouts } from './kept-layouts.ts';
+import { LeastFirst } from './least-first.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
@@ -131,41 +132,45 @@ function scoutLayouts(search: LayoutSearch): Rivals {
     const both = allowed === undefined ? usual : usual.filter((choice) => allowed.includes(choice));
     return both.length > 0 ? both : (allowed ?? usual);
   };
-  const usual = search.smallestFirst ? USUALLY_SMALL : USUALLY_FAST;
   const narrowed: AllowedChoices = {
     ...allow,
-    schedules: [...among(usual.schedules, allow.schedules)],
-    recompute: [...among(usual.recompute, allow.recompute)],
-    zeroStages: [...among(usual.zeroStages, allow.zeroStages)],
+    schedules: [...among(USUALLY_GOOD.schedules, allow.schedules)],
+    recompute: [...among(USUALLY_GOOD.recompute, allow.recompute)],
+    zeroStages: [...among(USUALLY_GOOD.zeroStages, allow.zeroStages)],
     partitions: [...among(['even'] as const, allow.partitions)],
     rankOrders: [...among(['tp-cp-dp-pp'] as const, allow.rankOrders)],
-    offload: search.smallestFirst && allow.offload !== false,
+    offload: false,
   };
   const { pinned } = search.space;
   const context = search.space.sequenceLength <= SHORT_SEQUENCE ? { context: 1 } : {};
   const best = search.best.emptyCopy();
   const front = new ParetoFront();
   const space = { ...search.space, allow: narrowed, pinned: { ...context, ...pinned } };
-  const scout = { ...search, space, best, front, tally: newTally() };
+  const scout = { ...search, space, best, front, tally: newTally(), smallestFirst: false };
   new Searcher(scout, { best, front }).run();
   return { best, front };
 }
 
 /** Samples of so many tokens rarely want context parallelism. */
 const SHORT_SEQUENCE = 8192;
-const USUALLY_FAST = {
+const USUALLY_GOOD = {
   schedules: ['1f1b', 'interleaved-1f1b', 'zbv'],
   recompute: ['none', 'norms', 'full'],
   zeroStages: [1, 2],
 } as const;
-const USUALLY_SMALL = { schedules: ['1f1b', 'v-min'], recompute: ['full'], zeroStages: [3] } as const;
 
-interface BoundedMesh {
+/** A dense mesh whose experts are not dealt out. */
+interface DenseBranch {
   readonly mesh: DenseMesh;
   readonly index: number;
   readonly bounds: readonly Bounds[];
-  /** Least of the bounds that fit. */
-  readonly least: Bounds;
+}
+
+interface MeshBranch {
+  readonly mesh: Mesh;
+  readonly grid: ExpertGrid;
+  readonly numbers: { readonly dense: number; readonly expert: number };
+  readonly bounds: readonly Bounds[];
 }
 
 /** What state choices and pipelines a mesh leaves: the same for many. */
@@ -206,9 +211,10 @@ interface PassBranch {
   readonly numbers: { readonly dense: number; readonly expert: number };
   readonly point: LayoutPoint;
   readonly group: PassGroup;
+  readonly openings: Openings;
+  readonly passes: PassModels;
 }
 
-const FASTEST_FIRST = 16;
 const NO_EXPERTS: ExpertGrid = { expert: 1, expertTensor: 1 };
 
 class Searcher {
@@ -218,7 +224,10 @@ class Searcher {
   readonly #cuts: StageCuts;
   /** Refusals by the choices that rules can read together; null: legal. */
   readonly #refusals = new Map<string, Refusal | null>();
+  readonly #pipelineRefusals = new Map<number, RefusalSlots>();
+  readonly #stateRefusals = new Map<Openings, RefusalSlots>();
   readonly #openings = new Map<string, Openings>();
+  readonly #branches = new LeastFirst<DenseBranch | MeshBranch>();
 
   constructor(search: LayoutSearch, rivals: Rivals) {
     this.#search = search;
@@ -228,20 +237,15 @@ class Searcher {
   }
 
   run(): void {
-    const meshes = this.#legalMeshes();
-    meshes.sort((a, b) => a.least.timeS - b.least.timeS || a.least.bytes - b.least.bytes);
-    if (this.#search.smallestFirst) {
-      // The fastest few come first nevertheless: they show how slow a layout on the front may be.
-      const rest = meshes.splice(FASTEST_FIRST);
-      const smallestFirst = rest.sort((a, b) => a.least.bytes - b.least.bytes || a.least.timeS - b.least.timeS);
-      for (const mesh of smallestFirst) meshes.push(mesh);
+    this.#addDenseMeshes();
+    for (let branch = this.#branches.pop(); branch !== undefined; branch = this.#branches.pop()) {
+      if ('grid' in branch) this.#tryMesh(branch);
+      else this.#tryDenseMesh(branch);
     }
-    for (const mesh of meshes) this.#tryDenseMesh(mesh);
   }
 
-  #legalMeshes(): BoundedMesh[] {
+  #addDenseMeshes(): void {
     const { space, models, tally } = this.#search;
-    const meshes: BoundedMesh[] = [];
     let index = 0;
     for (const mesh of denseMeshesOf(space)) {
       index++;
@@ -249,13 +253,18 @@ class Searcher {
       tally.enumerated += size;
       const refusal = this.#denseRefusal(mesh);
       if (refusal === undefined) {
-        const bounds = models.denseBounds(pointOfMesh({ ...mesh, ...NO_EXPERTS }));
-        meshes.push({ mesh, index, bounds, least: this.#leastOf(bounds) });
+        this.#add({ mesh, index, bounds: models.denseBounds(pointOfMesh({ ...mesh, ...NO_EXPERTS })) }, size);
       } else {
         this.#ruleOut(refusal.rule, size, () => refusal.message);
       }
     }
-    return meshes;
+  }
+
+  /** Puts a branch of `size` layouts in the queue, if anything in it can be of use. */
+  #add(branch: DenseBranch | MeshBranch, size: number): void {
+    if (this.#leaveAll(branch.bounds, size)) return;
+    const least = this.#leastOf(branch.bounds);
+    this.#branches.push(this.#search.smallestFirst ? least.bytes : least.timeS, branch);
   }
 
   #leastOf(bounds: readonly Bounds[]): Bounds {
@@ -284,46 +293,51 @@ class Searcher {
     return openings;
   }
 
-  #tryDenseMesh(bounded: BoundedMesh): void {
-    const { space } = this.#search;
-    const { mesh } = bounded;
+  #tryDenseMesh({ mesh, index, bounds }: DenseBranch): void {
+    const { space, models } = this.#search;
     const openings = this.#openingsOf(mesh);
     const grids = expertGridsOf(space, mesh);
-    if (this.#leaveAll(bounded.bounds, openings.size * grids.length)) return;
+    if (this.#leaveAll(bounds, openings.size * grids.length)) return;
     for (const [expert, grid] of grids.entries()) {
-      this.#tryMesh({ ...mesh, ...grid }, { dense: bounded.index, expert }, openings);
-    }
-  }
-
-  #tryMesh(mesh: Mesh, numbers: PassBranch['numbers'], openings: Openings): void {
-    const { space, models } = this.#search;
-    const refusal = this.#expertRefusal(mesh);
-    if (refusal !== undefined) {
-      this.#ruleOut(refusal.rule, openings.size, () => refusal.message);
-      return;
-    }
-    const point = pointOfMesh(mesh);
-    if (space.model.experts !== undefined && this.#leaveAll(models.meshBounds(point), openings.size)) return;
-    for (const group of openings.groups) {
-      const leanest = withPassGroup(point, group, space.model);
-      const passes = models.withPasses(leanest);
-      const count = group.members.length;
-      if (this.#leave(passes.bounds, count * openings.pipelines)) continue;
-      for (const schedule of openings.schedules) {
-        const size = count * schedule.pipelines.length;
-        if (this.#leave(passes.scheduleBounds(schedule), size)) continue;
-        for (const pipeline of schedule.pipelines) {
-          this.#tryPipeline({ mesh, numbers, point: leanest, group }, pipeline, passes);
-        }
+      const whole = { ...mesh, ...grid };
+      const refusal = this.#expertRefusal(whole);
+      if (refusal === undefined) {
+        const ofGrid = space.model.experts === undefined ? bounds : models.meshBounds(pointOfMesh(whole));
+        this.#add({ mesh: whole, numbers: { dense: index, expert }, bounds: ofGrid, grid }, openings.size);
+      } else {
+        this.#ruleOut(refusal.rule, openings.size, () => refusal.message);
       }
     }
   }
 
-  #tryPipeline(branch: PassBranch, { pipeline, pipelineIndex }: NumberedPipeline, passes: PassModels): void {
+  #tryMesh({ mesh, numbers, bounds }: MeshBranch): void {
+    const { space, models } = this.#search;
+    const openings = this.#openingsOf(mesh);
+    if (this.#leaveAll(bounds, openings.size)) return;
+    const point = pointOfMesh(mesh);
+    const branches = openings.groups.map((group) => {
+      const leanest = withPassGroup(point, group, space.model);
+      return { mesh, numbers, point: leanest, group, openings, passes: models.withPasses(leanest) };
+    });
+    branches.sort((a, b) => a.passes.bounds.timeS - b.passes.bounds.timeS);
+    for (const branch of branches) this.#tryPasses(branch);
+  }
+
+  #tryPasses(branch: PassBranch): void {
+    const { group, passes, openings } = branch;
+    const count = group.members.length;
+    if (this.#leave(passes.bounds, count * openings.pipelines)) return;
+    for (const schedule of openings.schedules) {
+      if (this.#leave(passes.scheduleBounds(schedule), count * schedule.pipelines.length)) continue;
+      for (const pipeline of schedule.pipelines) this.#tryPipeline(branch, pipeline);
+    }
+  }
+
+  #tryPipeline(branch: PassBranch, { pipeline, pipelineIndex }: NumberedPipeline): void {
     const { tally, space } = this.#search;
     const { group, mesh } = branch;
     const count = group.members.length;
-    const refusal = this.#pipelineRefusal(mesh, pipeline);
+    const refusal = this.#pipelineRefusal(mesh, { pipeline, pipelineIndex });
     if (refusal !== undefined) {
       this.#ruleOut(refusal.rule, count, () => refusal.message);
       return;
@@ -333,10 +347,10 @@ class Searcher {
       tally.repeated += count;
       return;
     }
-    const pipelineModels = passes.withPipeline(leanest);
+    const pipelineModels = branch.passes.withPipeline(leanest);
     if (this.#leave(pipelineModels.bounds, count)) return;
     for (const { choice, index } of group.members) {
-      const stateRefusal = this.#stateRefusal(mesh, choice);
+      const stateRefusal = this.#stateRefusal(branch, choice, index);
       if (stateRefusal !== undefined) {
         this.#ruleOut(stateRefusal.rule, 1, () => stateRefusal.message);
         continue;
@@ -425,25 +439,25 @@ class Searcher {
   }
 
   /** On a legal mesh, rules read a schedule through the pipeline's size and micro-batches, … */
-  #pipelineRefusal(mesh: Mesh, choice: PipelineChoice): Refusal | undefined {
+  #pipelineRefusal(mesh: Mesh, { pipeline: choice, pipelineIndex }: NumberedPipeline): Refusal | undefined {
     const microBatches = this.#search.space.globalBatchSize / (mesh.data * mesh.microBatchSize);
-    const key = `p${mesh.pipeline}/${microBatches}/${choice.schedule}/${choice.chunks}/${choice.partition}`;
-    return this.#keptRefusal(key, () => {
+    const known = slotsOf(this.#pipelineRefusals, microBatches * MAX_PIPELINE + mesh.pipeline);
+    return kept(known, pipelineIndex, () => {
       const point = pointOfMesh(mesh);
-      const states: StateChoice = PLAIN_STATES;
-      const decided = { point, choice: { ...states, shardGroup: point.shardGroup }, pipeline: choice };
-      return decidedPoint(this.#cuts, this.#search, decided) ?? this.#plainPoint(mesh);
+      const states = { ...PLAIN_STATES, shardGroup: point.shardGroup };
+      const decided = decidedPoint(this.#cuts, this.#search, { point, choice: states, pipeline: choice });
+      return this.#search.models.refusalOf(decided ?? this.#plainPoint(mesh));
     });
   }
 
   /** … and states through whether there is a pipeline, and what is sharded over how many. */
-  #stateRefusal(mesh: Mesh, choice: StateChoice): Refusal | undefined {
+  #stateRefusal({ mesh, openings }: PassBranch, choice: StateChoice, index: number): Refusal | undefined {
     const replicas = mesh.data * mesh.context;
-    const shards = choice.shardGroup === replicas ? 'all' : 'some';
-    const offload = `${choice.offloadOptimizer}/${choice.offloadActivations}`;
-    const shape = `${mesh.pipeline > 1}/${mesh.context > 1}/${replicas > 1}/${mesh.tensor > 1}`;
-    const key = `s${shape}/${choice.zeroStage}/${shards}/${choice.recompute}/${offload}`;
-    return this.#keptRefusal(key, () => withStates(this.#plainPoint(mesh), choice, this.#search.space.model));
+    const shape = (mesh.context > 1 ? 1 : 0) + (mesh.tensor > 1 ? 2 : 0);
+    const known = slotsOf(this.#stateRefusals, openings);
+    return kept(known, (index * 4 + shape) * 2 + (replicas > 1 ? 1 : 0), () =>
+      this.#search.models.refusalOf(withStates(this.#plainPoint(mesh), choice, this.#search.space.model)),
+    );
   }
 
   #keptRefusal(key: string, pointOf: () => LayoutPoint): Refusal | undefined {
@@ -461,6 +475,28 @@ class Searcher {
     else known.count += count;
   }
 }
+
+/** Refusals by number; null: legal, undefined: nobody asked yet. */
+type RefusalSlots = (Refusal | null | undefined)[];
+
+function slotsOf<Key>(all: Map<Key, RefusalSlots>, key: Key): RefusalSlots {
+  let slots = all.get(key);
+  if (slots === undefined) {
+    slots = [];
+    all.set(key, slots);
+  }
+  return slots;
+}
+
+function kept(slots: RefusalSlots, index: number, refusalOf: () => Refusal | undefined): Refusal | undefined {
+  const known = slots[index];
+  if (known !== undefined) return known ?? undefined;
+  const refusal = refusalOf();
+  slots[index] = refusal ?? null;
+  return refusal;
+}
+
+const MAX_PIPELINE = 32_769;
 
 const PLAIN_STATES: StateChoice = {
   zeroStage: 0,

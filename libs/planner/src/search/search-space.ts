@@ -8,8 +8,8 @@
  * - micro-batch: every divisor of a replica's batch up to 8, and beyond that the powers of two up to 64; a batch that data parallelism does not
  *   divide leaves micro-batch 1, which the rules then refuse;
  * - context algorithm (ring, all-gather, Ulysses) where context > 1;
- * - rank order: tensor innermost, then context, data and pipeline in any order, of which those that put the same members of every group into
- *   every network tier count once; with experts the pipeline stays outermost, because both grids must fold inside one stage;
+ * - rank order: tensor innermost and context inside data (it talks in every layer), with the pipeline anywhere; orders that put the same members
+ *   of every group into every network tier count once; with experts the pipeline stays outermost, because both grids must fold inside one stage;
  * - ZeRO stage 0 to 3, where there is anything to shard; from stage 1 on the states of all data and context ranks, or only of those that share
  *   a tier (HSDP);
  * - recomputation by the named policies of `RECOMPUTE_POLICIES`; core attention only without FlashAttention;
@@ -95,6 +95,8 @@ const MAX_MICRO_BATCH = 64;
 const MAX_CHUNKS = 16;
 const OPTIMIZER_SHARES = [0, 0.5, 1];
 
+const ORDERS_WITH_CONTEXT_INSIDE = RANK_ORDERS.filter((order) => order.indexOf('cp') < order.indexOf('dp'));
+
 export function divisorsOf(whole: number): readonly number[] {
   const divisors: number[] = [];
   for (let divisor = 1; divisor * divisor <= whole; divisor++) {
@@ -173,7 +175,7 @@ function contextAlgorithmsOf(space: SpaceFacts, grid: DenseGrid): readonly Layou
 }
 
 function rankOrdersOf(space: SpaceFacts, grid: DenseGrid): readonly RankOrder[] {
-  const orders = choicesOf(space.pinned.rankOrder, space.allow.rankOrders, RANK_ORDERS);
+  const orders = choicesOf(space.pinned.rankOrder, space.allow.rankOrders, ORDERS_WITH_CONTEXT_INSIDE);
   const folding = space.model.experts === undefined ? orders : orders.filter((order) => order.endsWith('pp'));
   return distinctRankOrders(grid, space.cluster, folding);
 }

@@ -256,26 +256,45 @@ export interface PipelineWork {
   readonly windows: { readonly forwardS: number; readonly backwardS: number };
 }
 
-/** The work of a run's pipeline; `hasParts` false leaves out where the time goes. */
+/** Arrays that the work of one pipeline after another is written into. */
+export interface WorkBuffers {
+  numbers: Float64Array;
+}
+
+export function newWorkBuffers(): WorkBuffers {
+  return { numbers: new Float64Array(0) };
+}
+
+/**
+ * The work of a run's pipeline. With `buffers` it holds until they are used again, and says nothing of where the time goes.
+ */
 export function pipelineWorkOf(
   run: RunFacts,
   costs: BlockCosts,
   constants: TimeConstants,
-  hasParts = false,
+  buffers?: WorkBuffers,
 ): PipelineWork {
   const { layout, model } = run;
   const { pipeline } = layout;
   const schedule = scheduleOf(layout.schedule, pipeline, layout.chunks);
   const stages = stageKindsOf(model, layout);
-  const facts: StageFacts = { run, costs, constants, perLayer: parametersPerLayer(run), hasParts };
+  const facts: StageFacts = {
+    run,
+    costs,
+    constants,
+    perLayer: parametersPerLayer(run),
+    hasParts: buffers === undefined,
+  };
   const stageCosts = stages.kinds.map((kind) => costOfKind(facts, kind));
   const count = stages.kindOfStage.length;
-  const forwardS = new Float64Array(count);
-  const backwardInputS = new Float64Array(count);
-  const backwardWeightS = new Float64Array(count);
-  const busyS = new Float64Array(pipeline);
-  const dense = new Float64Array(pipeline);
-  const experts = new Float64Array(pipeline);
+  const numbers = numbersOf(buffers, 3 * (count + pipeline));
+  const forwardS = numbers.subarray(0, count);
+  const backwardInputS = numbers.subarray(count, 2 * count);
+  const backwardWeightS = numbers.subarray(2 * count, 3 * count);
+  const ranks = numbers.subarray(3 * count, 3 * (count + pipeline)).fill(0);
+  const busyS = ranks.subarray(0, pipeline);
+  const dense = ranks.subarray(pipeline, 2 * pipeline);
+  const experts = ranks.subarray(2 * pipeline, 3 * pipeline);
   const isFolded = isVShaped(schedule);
   const hasIslands = (run.cluster.islands ?? []).length > 0;
   let forwardSumS = 0;
@@ -312,6 +331,12 @@ export function pipelineWorkOf(
     held: heaviestRank({ dense, experts }),
     windows: { forwardS: forwardSumS / pipeline, backwardS: backwardSumS / pipeline },
   };
+}
+
+function numbersOf(buffers: WorkBuffers | undefined, length: number): Float64Array {
+  if (buffers === undefined) return new Float64Array(length);
+  if (buffers.numbers.length < length) buffers.numbers = new Float64Array(2 * length);
+  return buffers.numbers;
 }
 
 function microBatchesOf(run: RunFacts): number {
@@ -376,7 +401,7 @@ export function predictStepTime(
   constants: TimeConstants,
   options: { readonly kept?: BlockCosts; readonly scratch?: ScheduleScratch } = {},
 ): StepTime {
-  const work = pipelineWorkOf(run, options.kept ?? blockCostsOf(run, constants), constants, true);
+  const work = pipelineWorkOf(run, options.kept ?? blockCostsOf(run, constants), constants);
   const input = scheduleInputOf(run, work, constants);
   const busyS = microBatchesOf(run) * work.busyS;
   const makespanS = run.layout.pipeline === 1 ? busyS : makespanOf(input, options.scratch ?? newScheduleScratch());
