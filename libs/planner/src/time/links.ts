@@ -19,12 +19,35 @@ function scaleUpBytesPerS(cluster: ClusterFacts, constants: TimeConstants): numb
 }
 
 /** Bytes per second and GPU across nodes for a collective over `domains` scale-up domains. */
-function scaleOutBytesPerS(cluster: ClusterFacts, domains: number, constants: TimeConstants): number {
-  const slowdown =
-    constants.scaleOutSlowdown *
-    nicSlowdown(cluster.nicKind, constants) *
-    (1 + constants.scaleOutPerDoubling * Math.log2(Math.max(1, domains)));
-  return (cluster.scaleOutGbPerS * GIGA) / slowdown;
+function scaleOutBytesPerS(cluster: ClusterFacts, group: Group, domains: number, constants: TimeConstants): number {
+  const slowdown = constants.scaleOutSlowdown * (1 + constants.scaleOutPerDoubling * Math.log2(Math.max(1, domains)));
+  return nicBytesPerS(cluster, group, constants) / slowdown;
+}
+
+/** Of the NICs that a group talks over: those of its island, of the slowest island where all have such groups, or those between islands. */
+function nicBytesPerS(cluster: ClusterFacts, group: Group, constants: TimeConstants): number {
+  const { islands } = cluster;
+  if (islands === undefined || islands.length < 2) return nicsOf(cluster, constants);
+  const slowest = Math.min(...islands.map((island) => nicsOf(island, constants)));
+  if (!crossesIslands(cluster, group)) return slowest;
+  return Math.min(slowest, (cluster.betweenIslandsGbPerS ?? Infinity) * GIGA);
+}
+
+function nicsOf(
+  { scaleOutGbPerS, nicKind }: Pick<ClusterFacts, 'scaleOutGbPerS' | 'nicKind'>,
+  constants: TimeConstants,
+): number {
+  return (scaleOutGbPerS * GIGA) / nicSlowdown(nicKind, constants);
+}
+
+/** Whether some group of this shape has members on two islands: groups tile the ranks in blocks of stride * size, islands in order. */
+export function crossesIslands(cluster: ClusterFacts, group: Group): boolean {
+  const block = group.stride * group.size;
+  let end = 0;
+  return (cluster.islands ?? []).some((island) => {
+    end += island.gpus;
+    return end < cluster.gpus && end % block !== 0;
+  });
 }
 
 function nicSlowdown(kind: NicKind, constants: TimeConstants): number {
@@ -54,7 +77,7 @@ export function collectiveS(cluster: ClusterFacts, group: Group, bytes: number, 
   const up = scaleUpBytesPerS(cluster, constants);
   const stepsS = constants.collectiveLatencyS * (inside - 1);
   if (domains === 1) return moved / up + stepsS;
-  const out = Math.min(inside > 1 ? up : Infinity, inside * scaleOutBytesPerS(cluster, domains, constants));
+  const out = Math.min(inside > 1 ? up : Infinity, inside * scaleOutBytesPerS(cluster, group, domains, constants));
   return moved / out + stepsS + constants.scaleOutLatencyS * Math.log2(group.size);
 }
 
@@ -73,19 +96,24 @@ export function allToAllS(
   const inside = membersPerDomain(cluster, group);
   const up = (bytes.inside * constants.dispatchSlowdown) / (cluster.gpu.scaleUpGbPerS * GIGA);
   if (inside >= group.size) return up + constants.collectiveLatencyS;
-  const across =
-    (bytes.across * constants.dispatchAcross * nicSlowdown(cluster.nicKind, constants)) /
-    (cluster.scaleOutGbPerS * GIGA);
+  const across = (bytes.across * constants.dispatchAcross) / nicBytesPerS(cluster, group, constants);
   return up + across + constants.collectiveLatencyS + constants.scaleOutLatencyS * Math.log2(group.size);
 }
 
-/** Seconds to hand `bytes` bytes from every rank of one pipeline stage to the next, averaged over the boundaries. */
+/**
+ * Seconds to hand `bytes` bytes from every rank of one pipeline stage to the next, averaged over the boundaries: some lie inside a scale-up
+ * domain, some between two, and as many as there are borders of islands between these.
+ */
 export function handOverS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
   if (group.size <= 1) return 0;
   const inside = membersPerDomain(cluster, group);
   const boundaries = group.size - 1;
   const crossing = Math.ceil(group.size / inside) - 1;
-  const up = bytes / scaleUpBytesPerS(cluster, constants);
-  const out = crossing === 0 ? 0 : bytes / scaleOutBytesPerS(cluster, 1, constants);
-  return (up * (boundaries - crossing) + out * crossing) / boundaries + constants.pipelineHopS;
+  const borders = crossesIslands(cluster, group) ? Math.min(crossing, (cluster.islands ?? []).length - 1) : 0;
+  const alone = { size: 1, stride: 1 };
+  const upS = bytes / scaleUpBytesPerS(cluster, constants);
+  const outS = crossing === 0 ? 0 : bytes / scaleOutBytesPerS(cluster, alone, 1, constants);
+  const betweenS = borders === 0 ? 0 : bytes / scaleOutBytesPerS(cluster, group, 1, constants);
+  const sumS = upS * (boundaries - crossing) + outS * (crossing - borders) + betweenS * borders;
+  return sumS / boundaries + constants.pipelineHopS;
 }
