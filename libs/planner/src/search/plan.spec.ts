@@ -1,0 +1,204 @@
+import { isDomainError } from '@coxswain/domain-error';
+import { ModelShape, type ParallelLayout } from '@coxswain/layout';
+import type { AskedLayout, PinnedAxes, PlanRequestInput } from '../plan-types.ts';
+import { plan } from './plan.ts';
+import { predict } from './predict.ts';
+import { whyNot } from './why-not.ts';
+
+/** 1.3 billion parameters. */
+const MODEL = ModelShape.parse({
+  layers: 24,
+  hiddenSize: 2048,
+  ffnHiddenSize: 8192,
+  attentionHeads: 16,
+  keyValueHeads: 16,
+  headDim: 128,
+  vocabularySize: 51_200,
+  gatedMlp: false,
+});
+/** Few choices, so that a test takes a moment. */
+const PINNED: PinnedAxes = { context: 1, microBatchSize: 1, recompute: 'none', zeroStage: 1, offloadOptimizer: 0 };
+const REQUEST: PlanRequestInput = {
+  modelShape: MODEL,
+  cluster: { gpu: 'a100', gpus: 16 },
+  globalBatchSize: 64,
+  sequenceLength: 2048,
+  pinned: PINNED,
+};
+const LAYOUT: ParallelLayout = {
+  tensorParallelDegree: 8,
+  pipelineParallelDegree: 2,
+  dataParallelDegree: 1,
+  sequence: { sequenceParallel: true },
+};
+const ask = (layout: Partial<ParallelLayout> = {}, microBatchSize = 1): AskedLayout => ({
+  layout: { ...LAYOUT, ...layout },
+  microBatchSize,
+});
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+
+describe('plan', () => {
+  it('answers with the fastest layouts first, the front from fastest to smallest, and what became of the rest', () => {
+    const { best, plans, pareto, counted, ruledOut, assumptions } = plan(REQUEST);
+    const times = plans.map(({ prediction }) => prediction.stepTimeS);
+    expect(plans).toHaveLength(5);
+    expect(best).toEqual(plans[0]);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    const sizes = pareto.map(({ prediction }) => prediction.peakGib);
+    expect(sizes).toEqual([...sizes].sort((a, b) => b - a));
+    expect(pareto[0]?.prediction.stepTimeS).toBe(times[0]);
+    const out = sumOf(ruledOut.filter(({ rule }) => rule !== 'memory').map(({ count }) => count));
+    expect(counted.legal).toBeLessThanOrEqual(counted.enumerated - out);
+    expect(counted.bounded + counted.timed).toBe(counted.fitting);
+    expect(assumptions.join()).toContain('8 GPUs per node');
+  });
+
+  it('prices a training by its tokens', () => {
+    const { best } = plan({ ...REQUEST, tokens: 1e9, cluster: { gpu: 'a100', gpus: 16, usdPerGpuHour: 2 } });
+    expect(best?.costUsd).toBeCloseTo((best?.trainingHours ?? 0) * 16 * 2);
+  });
+
+  it('takes the fewest GPUs that meet a deadline, the cheapest number of them, or the least memory, as asked', () => {
+    const needs = { ...REQUEST, tokens: 1e10 };
+    const slowest = plan({ ...needs, objective: 'cost' }).best;
+    const hours = slowest?.trainingHours ?? 0;
+    const fewest = plan({ ...needs, objective: 'gpus', deadlineHours: hours / 2 });
+    const fastest = plan(needs).best;
+    const smallest = plan({ ...needs, objective: 'memory', pinned: { ...PINNED, recompute: 'full' } }).best;
+    expect(slowest?.gpus).toBeLessThan(16);
+    expect(fewest.best?.gpus).toBeGreaterThan(slowest?.gpus ?? 0);
+    expect(fewest.best?.trainingHours).toBeLessThanOrEqual(hours / 2);
+    expect(slowest?.costUsd).toBeLessThan(fastest?.costUsd ?? 0);
+    expect(smallest?.prediction.peakGib).toBeLessThan(fastest?.prediction.peakGib ?? 0);
+  });
+
+  describe('on two islands that a slow network joins', () => {
+    const islands = (relativeSpeed: number): PlanRequestInput => ({
+      ...REQUEST,
+      globalBatchSize: 128,
+      cluster: {
+        gpu: 'a100',
+        gpus: 64,
+        islands: [
+          { gpus: 32, nicKind: 'infiniband' },
+          { gpus: 32, nicKind: 'roce', relativeSpeed },
+        ],
+        betweenIslandsGbPerS: 0.5,
+      },
+      pinned: { ...PINNED, schedule: '1f1b' },
+      allow: { offload: false },
+    });
+
+    it('only the pipeline crosses from one to the other, and data-parallel groups stay where their NICs are', () => {
+      const layout = plan(islands(1)).best?.layout;
+      expect(layout?.pipelineParallelDegree).toBeGreaterThan(1);
+      const stage = 64 / (layout?.pipelineParallelDegree ?? 1);
+      expect(32 % stage).toBe(0);
+      expect(layout?.rankOrder).toBeUndefined();
+    });
+
+    it('the slower one takes fewer layers, by its measured speed', () => {
+      const pipeline = plan(islands(0.6)).best?.layout.pipeline;
+      const layers = (pipeline?.stages ?? []).map((stage) => stage.layers);
+      const [fast, slow] = [layers.slice(0, layers.length / 2), layers.slice(layers.length / 2)].map(sumOf);
+      expect((fast ?? 0) / ((fast ?? 0) + (slow ?? 0))).toBeCloseTo(1 / 1.6, 1);
+    });
+  });
+
+  it.each<[string, Partial<PlanRequestInput>, RegExp]>([
+    ['too little memory', { memoryMarginShare: 0.5, pinned: { ...PINNED, tensor: 1, pipeline: 1 } }, /tensor.*open/],
+    ['too early a deadline', { tokens: 1e12, deadlineHours: 1 }, /deadlineHours above 1/],
+  ])('with %s says what comes closest, and which limit to relax', (_what, over, relax) => {
+    const model = ModelShape.parse({ ...MODEL, layers: 192 });
+    const { best, plans, closest } = plan({ ...REQUEST, modelShape: model, ...over });
+    expect(best).toBeUndefined();
+    expect(plans).toEqual([]);
+    expect(closest?.relax.join('; ')).toMatch(relax);
+    expect((closest?.exceedsGib ?? 0) > 0).toBe('memoryMarginShare' in over);
+  });
+
+  it.each<[Partial<PlanRequestInput>, string, RegExp]>([
+    [{ model: 'gpt-3' }, '/model', /exactly one of model and modelShape/],
+    [{ cluster: { gpu: 'a100', gpus: 0 } }, '/cluster/gpus', />=1/],
+    [{ cluster: { gpu: 'a1000', gpus: 8 } }, '/cluster/gpu', /nearest: .*a100/],
+    [
+      { cluster: { gpu: 'a100', gpus: 8, islands: [{ gpus: 4 }] } },
+      '/cluster/islands',
+      /hold 4 GPUs and cluster.gpus is 8/,
+    ],
+    [{ objective: 'gpus' }, '/deadlineHours', /give tokens and deadlineHours/],
+    [{ deadlineHours: 5 }, '/tokens', /needs the tokens/],
+  ])('refuses %j with the field, the rule and what to do', (over, pointer, message) => {
+    const refused = refusalOf(() => plan({ ...REQUEST, ...over }));
+    expect(refused.violations).toEqual([{ pointer, detail: expect.stringMatching(message) as string }]);
+  });
+});
+
+describe('predict', () => {
+  it('says where the time and the memory go, each part counted once', () => {
+    const prediction = predict(REQUEST, ask());
+    expect(sumOf(prediction.breakdown.map(({ seconds }) => seconds))).toBeCloseTo(prediction.stepTimeS, 9);
+    expect(prediction.memory).toHaveLength(2);
+    for (const { peakGib, parts } of prediction.memory)
+      expect(sumOf(parts.map(({ gib }) => gib))).toBeCloseTo(peakGib, 9);
+    expect(Math.max(...prediction.memory.map(({ peakGib }) => peakGib))).toBeCloseTo(prediction.peakGib, 9);
+    expect(prediction.modelFlopsUtilizationPct).toBeGreaterThan(5);
+    expect(prediction.modelFlopsUtilizationPct).toBeLessThan(80);
+  });
+
+  it('takes the number format of the layout before that of the request', () => {
+    const half = predict({ ...REQUEST, precision: 'fp32' }, ask({ kernel: { precision: 'bf16' } }));
+    expect(half.stepTimeS).toBeLessThan(predict({ ...REQUEST, precision: 'fp32' }, ask()).stepTimeS);
+  });
+
+  it('refuses an illegal layout with every broken rule', () => {
+    const refused = refusalOf(() => predict(REQUEST, ask({ dataParallelDegree: 3 })));
+    expect(refused.code).toBe('INVALID_LAYOUT');
+    expect(refused.violations.length).toBeGreaterThan(0);
+  });
+});
+
+describe('why not', () => {
+  it.each<[string, AskedLayout, Partial<PlanRequestInput>, RegExp]>([
+    ['illegal', ask({ tensorParallelDegree: 3 }), {}, /3/],
+    ['worse', ask(), {}, /% worse: .* s per step against .*; most of it /],
+    ['worse', ask(), { objective: 'memory' }, /GiB per GPU against/],
+    ['doesNotFit', ask({}, 64), { sequenceLength: 16_384 }, /stage \d needs .* of .* GiB, most of it/],
+  ])('%s', (verdict, asked, over, reason) => {
+    const answer = whyNot({ ...REQUEST, ...over }, asked);
+    expect(answer.verdict).toBe(verdict);
+    expect(answer.reason).toMatch(reason);
+    expect(answer.best).toBeDefined();
+  });
+
+  it('tells the difference to the best layout part by part', () => {
+    const { difference, prediction, best } = whyNot(REQUEST, ask());
+    const longer = (prediction?.stepTimeS ?? 0) - (best?.prediction.stepTimeS ?? 0);
+    expect(sumOf(difference.map(({ seconds }) => seconds))).toBeCloseTo(longer, 9);
+    expect(difference[0]?.seconds).toBeGreaterThan(0);
+  });
+
+  it('says that the best layout is the best', () => {
+    const { best } = plan(REQUEST);
+    if (best === undefined) throw new Error('nothing fits');
+    expect(whyNot(REQUEST, { layout: best.layout, microBatchSize: best.microBatchSize }).verdict).toBe('best');
+  });
+
+  it('says of a better layout which the pinned choices exclude that the search did not consider it', () => {
+    const { best } = plan(REQUEST);
+    if (best === undefined) throw new Error('nothing fits');
+    const narrow = { ...REQUEST, pinned: { ...PINNED, tensor: 8 } };
+    const answer = whyNot(narrow, { layout: best.layout, microBatchSize: best.microBatchSize });
+    expect(answer.verdict).toBe('outsideSearch');
+  });
+});
+
+function refusalOf(act: () => unknown): { readonly code: string; readonly violations: readonly unknown[] } {
+  try {
+    act();
+  } catch (error) {
+    if (isDomainError(error)) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
