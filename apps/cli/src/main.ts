@@ -61,7 +61,10 @@ function processContext(): CliContext {
     printError: (line) => console.error(line),
     stdout: process.stdout,
     widthColumns: process.stdout.isTTY ? process.stdout.columns : undefined,
-    pause: (durationMs) => setTimeout(durationMs, undefined, { signal: abort.signal }).catch(() => undefined),
+    pause: (durationMs, until) =>
+      setTimeout(durationMs, undefined, {
+        signal: until === undefined ? abort.signal : AbortSignal.any([abort.signal, until]),
+      }).catch(() => undefined),
     signal: abort.signal,
   };
 }

@@ -29,17 +29,18 @@ export async function askPlanner(
   context: Pick<CliContext, 'pause' | 'printError' | 'signal'>,
 ): Promise<Exclude<PlannerReply, { kind: 'refused' }>> {
   const worker = new Worker(WORKER, { workerData: task });
-  let isAnswered = false;
+  const over = new AbortController();
   const answered = once(worker, 'message', { signal: context.signal }).then(([reply]) => reply as PlannerReply);
-  void context.pause(PATIENCE_MS).then(() => {
-    if (!isAnswered && !context.signal.aborted) context.printError('Searching layouts; this takes a few seconds more.');
+  void context.pause(PATIENCE_MS, over.signal).then(() => {
+    if (!over.signal.aborted && !context.signal.aborted)
+      context.printError('Searching layouts; this takes a few seconds more.');
   });
   try {
     const reply = await answered;
     if (reply.kind === 'refused') throw new CliError(reply.reasons.join('\n'), reply.isLayout ? NOTHING_FITS : 1);
     return reply;
   } finally {
-    isAnswered = true;
+    over.abort();
     await worker.terminate();
   }
 }

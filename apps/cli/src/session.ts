@@ -11,8 +11,8 @@ export interface CliContext {
   readonly stdout: NodeJS.WritableStream;
   /** Characters of a line of the terminal; undefined when the output goes elsewhere: then nothing is shortened. */
   readonly widthColumns: number | undefined;
-  /** Resolves after that time, or at once when the signal aborts. */
-  readonly pause: (durationMs: number) => Promise<void>;
+  /** Resolves after that time, or at once when the signal or `until` aborts; a pause that nobody ends keeps the process alive. */
+  readonly pause: (durationMs: number, until?: AbortSignal) => Promise<void>;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
