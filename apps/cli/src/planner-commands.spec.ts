@@ -59,6 +59,10 @@ const SHAPE = {
 const BATCH = ['--global-batch', '8', '--seq', '1024'];
 /** So much is decided that the search is over at once. */
 const PINS = ['--pin', 'cp=1,mbs=1,zero=1,recompute=none,schedule=1f1b,vpp=1,partition=even,order=tp-cp-dp-pp'];
+/** Nine lists, each nine times the one before it. */
+const NINE_TO_THE_NINTH = ['a: &a [1]']
+  .concat([...'bcdefghij'].map((name, at) => `${name}: &${name} [${`*${'abcdefghi'.charAt(at)},`.repeat(9)}]`))
+  .join('\n');
 const LAYOUT = { tensorParallelDegree: 2, pipelineParallelDegree: 2, dataParallelDegree: 1 };
 
 const shape = (): string => aFile('tiny.json', SHAPE);
@@ -112,6 +116,13 @@ describe('plan', () => {
     const { code, err } = await runWith({ pause: () => Promise.resolve() }, 'plan', ...onFour(), ...PINS);
     expect(code).toBe(0);
     expect(err).toBe('Searching layouts; this takes a few seconds more.');
+  });
+
+  it('is over with its answer, not with its patience', async () => {
+    let until: AbortSignal | undefined;
+    const pause = (_: number, signal?: AbortSignal): Promise<void> => new Promise(() => (until = signal));
+    await runWith({ pause }, 'plan', ...onFour(), ...PINS);
+    expect(until?.aborted).toBe(true);
   });
 
   it('ends with 130 at Ctrl-C, while it searches', async () => {
@@ -228,6 +239,16 @@ describe('what is wrong is said in words', () => {
       'a report that cannot be written',
       () => ['plan', ...onFour(), ...PINS, '--report', join(directory, 'no', 'where.html')],
       /Cannot write/,
+    ],
+    [
+      'a file whose aliases expand without end',
+      () => ['plan', ...onFour(), '--model', aFile('aliases.yaml', NINE_TO_THE_NINTH)],
+      /aliases\.yaml cannot be read: Excessive alias count/,
+    ],
+    [
+      'an alias of nothing',
+      () => ['plan', ...onFour(), '--model', aFile('alias.yaml', 'layers: *four\n')],
+      /alias\.yaml cannot be read: Unresolved alias .*four\. Write out what its aliases stand for\./,
     ],
     [
       'a layout that is none',

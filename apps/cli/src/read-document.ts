@@ -16,5 +16,10 @@ export function readDocument(path: string): unknown {
   if (documents.length > 1) throw new CliError(`${path} holds ${documents.length} documents; give one.`);
   const [wrong] = document.errors;
   if (wrong !== undefined) throw new CliError(`${path} is neither YAML nor JSON: ${wrong.message}`);
-  return document.toJS();
+  try {
+    return document.toJS();
+  } catch (error) {
+    // Aliases that expand without end, and those of an anchor that is not there.
+    throw new CliError(`${path} cannot be read: ${(error as Error).message}. Write out what its aliases stand for.`);
+  }
 }
