@@ -13,7 +13,7 @@ import { isVShaped, rankOfStage } from '../stages.ts';
 import type { BlockCost } from '../time/blocks.ts';
 import type { TimeConstants } from '../time/constants.ts';
 import { kernelFacts, type KernelFacts } from '../time/kernels.ts';
-import { dataTrafficS, shardedTrafficS } from '../time/states.ts';
+import { dataTrafficS, shardedTrafficS, type RankParameters } from '../time/states.ts';
 import {
   blockCostsOf,
   leastExposedS,
@@ -59,8 +59,8 @@ export function modelsOfRun(base: RunBase, constants: TimeConstants): LayoutMode
 }
 
 /** Seconds of one micro-batch over the whole model: all passes, and those that it cannot return without. */
-type BusySeconds = Pick<WholeModel, 'totalS' | 'roundTripS'>;
-type PassSeconds = Pick<WholeModel, 'totalS' | 'roundTripS' | 'forwardS' | 'backwardS'>;
+type BusySeconds = Pick<WholeModel, 'totalS' | 'roundTripS' | 'endS' | 'shortestLayerS'>;
+type PassSeconds = BusySeconds & Pick<WholeModel, 'forwardS' | 'backwardS'>;
 
 /** Seconds of one micro-batch over the whole model on one rank, all passes. */
 interface WholeModel {
@@ -68,7 +68,9 @@ interface WholeModel {
   /** By layer kind. */
   readonly perKindS: readonly number[];
   readonly embeddingS: number;
-  readonly lossS: number;
+  /** Loss and multi-token prediction: what the last stage does whatever its layers. */
+  readonly endS: number;
+  readonly shortestLayerS: number;
   readonly forwardS: number;
   readonly backwardS: number;
   /** Forward, and gradients of activations. */
@@ -122,13 +124,13 @@ class RunModels {
     const key = `${costKeyOf(point)}/${point.pipeline}/${point.chunks}/${isVShaped(point.schedule)}`;
     const known = this.#balanced.get(key);
     if (known !== undefined) return known;
-    const { perKindS, embeddingS, lossS } = this.#wholeModel(point);
+    const { perKindS, embeddingS, endS } = this.#wholeModel(point);
     const layersS = this.#parameters.kindOfLayer.map((kind) => perKindS[kind] ?? 0);
     const run = this.#runOf(point);
     const speeds = Array.from({ length: point.pipeline * point.chunks }, (_, stage) =>
       relativeSpeedOf(run, rankOfStage(point, stage)),
     );
-    const stages = this.#stagesOf(balancedLayerCounts({ layersS, embeddingS, lossS, speeds }));
+    const stages = this.#stagesOf(balancedLayerCounts({ layersS, embeddingS, lossS: endS, speeds }));
     this.#balanced.set(key, stages);
     return stages;
   }
@@ -202,13 +204,14 @@ class RunModels {
     const input = scheduleInputOf(run, work, this.#constants);
     const leastS = makespanLowerBound(input);
     const loads = pipelineLoadOf(this.#base.model, leanest, this.#microBatches(leanest)).heaviest;
+    const transferS = dataTrafficS(this.#fewestTransfers(leanest), work.held, work.windows, this.#constants);
     let makespanS: number | undefined;
     const models = { constants: this.#constants, kernels: this.#kernels };
     const stepOf = (point: LayoutPoint, pipelineS: number): number =>
       stepSecondsOf(this.#runOf(point), work, pipelineS, models).stepTimeS;
     return {
       bounds: {
-        timeS: this.#stepS(leastS * this.#imbalance(leanest) + tailS),
+        timeS: this.#stepS(leastS * this.#imbalance(leanest) + Math.max(tailS, transferS)),
         bytes: leastBytesOf(leanest, memory, loads),
       },
       ofStates: (point, index) => ({
@@ -246,12 +249,13 @@ class RunModels {
   }
 
   /**
-   * No pipeline is faster than its ranks working without a pause, on shares as large as their GPUs are fast; and none is faster than one
-   * micro-batch on its way down and back.
+   * No pipeline is faster than its ranks working without a pause, on shares as large as their GPUs are fast; none is faster than its fullest
+   * rank if all layers are as short as the shortest, or than one micro-batch on its way down and back.
    */
-  #leastPipelineS(point: LayoutPoint, { totalS, roundTripS }: BusySeconds): number {
-    const busyS = (this.#microBatches(point) * totalS) / point.pipeline;
-    return (Math.max(busyS, roundTripS) / this.#fastest) * this.#imbalance(point);
+  #leastPipelineS(point: LayoutPoint, busy: BusySeconds): number {
+    const fullestS = leastRankS(point.pipeline, this.#base.model.layers, busy);
+    const busyS = this.#microBatches(point) * Math.max(busy.totalS / point.pipeline, fullestS);
+    return (Math.max(busyS, busy.roundTripS) / this.#fastest) * this.#imbalance(point);
   }
 
   /**
@@ -268,56 +272,69 @@ class RunModels {
 
   /**
    * Least transfers of gradients and weights: the rank that holds most holds at least an equal share of the layers; what of it is dense or of
-   * experts is left open. Stage 0 returns wider gradients than stages 1 and 2 return weights.
+   * experts is left open, but for what no other layers than those with experts can make up.
    */
   #meanTailS(leanest: LayoutPoint, whole: WholeModel): number {
-    const run = this.#runOf(leanest.zeroStage === 3 ? leanest : { ...leanest, zeroStage: 1 });
-    const share = this.#meanParameters(leanest);
+    const run = this.#fewestTransfers(leanest);
     const windows = this.#widestWindows(leanest, whole);
-    const denseS = dataTrafficS(run, { dense: share, experts: 0 }, windows, this.#constants);
+    const trafficS = (held: RankParameters): number => dataTrafficS(run, held, windows, this.#constants);
+    const { all, withExperts } = this.#meanParameters(leanest);
+    const share = all.dense + all.experts;
+    const denseS = trafficS({ dense: share, experts: 0 });
     if (this.#base.model.experts === undefined) return denseS;
-    return Math.min(denseS, dataTrafficS(run, { dense: 0, experts: share }, windows, this.#constants));
+    const { embedding, head } = this.#parameters;
+    const others = (all.dense - withExperts.dense) * leanest.pipeline + (embedding + head) / leanest.tensor;
+    const sure = Math.max(0, 1 - others / (withExperts.dense + withExperts.experts));
+    return Math.max(
+      Math.min(denseS, trafficS({ dense: 0, experts: share })),
+      trafficS({ dense: sure * withExperts.dense, experts: sure * withExperts.experts }),
+    );
+  }
+
+  /** Stage 0 returns wider gradients than stages 1 and 2 return weights. */
+  #fewestTransfers(leanest: LayoutPoint): RunFacts {
+    return this.#runOf(leanest.zeroStage === 3 ? leanest : { ...leanest, zeroStage: 1 });
   }
 
   /** With the gathers of fully sharded weights, as far as they cannot hide behind all the computing of the same direction. */
   #withGathers(point: LayoutPoint, whole: PassSeconds): BusySeconds {
     if (point.zeroStage < 3) return whole;
     const run = this.#runOf(point);
-    const held = { dense: 0, experts: 0 };
-    for (let kind = 0; kind < this.#layersOfKind.length; kind++) {
-      const layer = this.#parameters.perKind[kind];
-      if (layer === undefined) continue;
-      held.dense += (this.#layersOfKind[kind] ?? 0) * denseShareOf(layer, point);
-      held.experts += (this.#layersOfKind[kind] ?? 0) * expertShareOf(layer, point);
-    }
+    const { all } = this.#meanParameters(point);
+    const held = { dense: all.dense * point.pipeline, experts: all.experts * point.pipeline };
     const { gatherS, reduceS } = shardedTrafficS(run, held, this.#constants);
     const windows = this.#widestWindows({ ...point, zeroStage: 2 }, whole);
     const wide = point.pipeline * this.#slowest;
     const gathersS =
       leastExposedS(windows.forwardS * wide, gatherS, this.#constants) +
       leastExposedS(windows.backwardS * wide, gatherS + reduceS, this.#constants);
-    return { totalS: whole.totalS + gathersS, roundTripS: whole.roundTripS + gathersS };
+    return { ...whole, totalS: whole.totalS + gathersS, roundTripS: whole.roundTripS + gathersS };
   }
 
   /** Everything that a rank computes, more than a mean rank rather than less. */
   #widestWindows(point: LayoutPoint, whole: PassSeconds): { readonly forwardS: number; readonly backwardS: number } {
     if (point.zeroStage === 3 || point.offloadActivations > 0) return { forwardS: Infinity, backwardS: Infinity };
-    const mtp = 1 + (2 * this.#base.model.mtpLayers) / this.#base.model.layers + MTP_LOSS * this.#base.model.mtpLayers;
     const launchS = MOST_CHUNKS * this.#constants.hostPassS;
-    const forwardS = (whole.forwardS * mtp) / point.pipeline + launchS;
-    const backwardS = (whole.backwardS * mtp) / point.pipeline + launchS;
+    const forwardS = whole.forwardS / point.pipeline + launchS;
+    const backwardS = whole.backwardS / point.pipeline + launchS;
     return { forwardS: forwardS / this.#slowest, backwardS: backwardS / this.#slowest };
   }
 
-  /** Parameters of one rank if every one held the same, without the vocabulary. */
-  #meanParameters(point: LayoutPoint): number {
-    let held = 0;
+  /** Parameters of one rank if every one held the same, without the vocabulary: of all layers, and of those with experts. */
+  #meanParameters(point: LayoutPoint): { readonly all: RankParameters; readonly withExperts: RankParameters } {
+    const all = { dense: 0, experts: 0 };
+    const withExperts = { dense: 0, experts: 0 };
     for (let kind = 0; kind < this.#layersOfKind.length; kind++) {
       const layer = this.#parameters.perKind[kind];
       if (layer === undefined) continue;
-      held += (this.#layersOfKind[kind] ?? 0) * (denseShareOf(layer, point) + expertShareOf(layer, point));
+      const perRank = (this.#layersOfKind[kind] ?? 0) / point.pipeline;
+      const held = { dense: perRank * denseShareOf(layer, point), experts: perRank * expertShareOf(layer, point) };
+      for (const sum of held.experts > 0 ? [all, withExperts] : [all]) {
+        sum.dense += held.dense;
+        sum.experts += held.experts;
+      }
     }
-    return held / point.pipeline;
+    return { all, withExperts };
   }
 
   /** The rank that holds most holds at least an equal share of the layers, with one micro-batch in flight. */
@@ -405,13 +422,22 @@ class RunModels {
     const known = this.#cheapest.get(key);
     if (known !== undefined) return known;
     const count = this.#base.model.experts?.count ?? 1;
-    const cheapest = { forwardS: 0, backwardS: 0, roundTripS: Infinity, totalS: Infinity };
+    const cheapest = {
+      forwardS: 0,
+      backwardS: 0,
+      roundTripS: Infinity,
+      totalS: Infinity,
+      endS: Infinity,
+      shortestLayerS: Infinity,
+    };
     for (const expertTensor of new Set([1, mesh.tensor])) {
       for (const expert of divisorsOf(count)) {
         const whole = this.#wholeModel({ ...mesh, expert, expertTensor });
         cheapest.forwardS = Math.max(cheapest.forwardS, whole.forwardS);
         cheapest.backwardS = Math.max(cheapest.backwardS, whole.backwardS);
         cheapest.roundTripS = Math.min(cheapest.roundTripS, whole.roundTripS);
+        cheapest.endS = Math.min(cheapest.endS, whole.endS);
+        cheapest.shortestLayerS = Math.min(cheapest.shortestLayerS, whole.shortestLayerS);
         cheapest.totalS = Math.min(cheapest.totalS, whole.totalS);
       }
     }
@@ -423,36 +449,33 @@ class RunModels {
     const key = costKeyOf(point);
     const known = this.#whole.get(key);
     if (known !== undefined) return known;
+    const { model } = this.#base;
     const costs = blockCostsOf(this.#runOf(point), this.#constants);
-    const { kinds } = this.#parameters;
-    const blocksOf = kinds.map(({ mixer, feedForward }) => [
-      ...(mixer === 'none' ? [] : [mixer === 'attention' ? costs.attention : costs.stateSpace]),
-      ...(feedForward === 'none' ? [] : [feedForward === 'mlp' ? costs.denseMlp : costs.expertMlp]),
-    ]);
-    const sum = (of: (cost: BlockCost) => number): readonly number[] =>
-      blocksOf.map((blocks) => blocks.reduce((seconds, block) => seconds + of(block), 0));
-    const perKindS = sum(secondsOf);
-    const perKindForwardS = sum((cost) => cost.forwardS);
-    const embeddingS = secondsOf(costs.embedding);
-    const lossS = secondsOf(costs.loss);
-    let forwardS = costs.embedding.forwardS + costs.loss.forwardS;
-    let totalS = embeddingS + lossS;
-    let weightS = costs.embedding.backwardWeightS + costs.loss.backwardWeightS;
-    const perKindWeightS = sum((cost) => cost.backwardWeightS);
-    this.#layersOfKind.forEach((layers, kind) => {
-      weightS += layers * (perKindWeightS[kind] ?? 0);
-      forwardS += layers * (perKindForwardS[kind] ?? 0);
-      totalS += layers * (perKindS[kind] ?? 0);
-    });
+    const perKind = this.#parameters.kinds.map(({ mixer, feedForward }) =>
+      passesOf([
+        ...(mixer === 'none' ? [] : [mixer === 'attention' ? costs.attention : costs.stateSpace]),
+        ...(feedForward === 'none' ? [] : [feedForward === 'mlp' ? costs.denseMlp : costs.expertMlp]),
+      ]),
+    );
+    const mtpMlp = model.experts === undefined ? costs.denseMlp : costs.expertMlp;
+    const mtp = passesOf([costs.attention, mtpMlp, costs.loss]);
+    const end = passesOf([costs.loss]);
+    addPasses(end, mtp, model.mtpLayers);
+    const embedding = passesOf([costs.embedding]);
+    const all = passesOf([]);
+    addPasses(all, end, 1);
+    addPasses(all, embedding, 1);
+    this.#layersOfKind.forEach((layers, kind) => addPasses(all, perKind[kind] ?? passesOf([]), layers));
     const whole = {
       costs,
-      perKindS,
-      embeddingS,
-      lossS,
-      forwardS,
-      backwardS: totalS - forwardS,
-      roundTripS: totalS - weightS,
-      totalS,
+      perKindS: perKind.map(totalOf),
+      embeddingS: totalOf(embedding),
+      endS: totalOf(end),
+      shortestLayerS: Math.min(...perKind.map(totalOf)),
+      forwardS: all.forwardS,
+      backwardS: all.inputS + all.weightS,
+      roundTripS: all.forwardS + all.inputS,
+      totalS: totalOf(all),
     };
     this.#whole.set(key, whole);
     return whole;
@@ -479,8 +502,6 @@ const LEAN_STATES = ([2, 3] as const).map(
   (zeroStage) => ({ zeroStage, zeroImplementation: 'fsdp', recompute: 'full', offloadOptimizer: 1 }) as const,
 );
 const MOST_CHUNKS = 32;
-/** A multi-token-prediction module ends in the loss of the whole vocabulary, at most as much again as the model. */
-const MTP_LOSS = 1;
 
 const EMPTY_LOAD = {
   embedding: false,
@@ -513,7 +534,44 @@ function peakBytesOf(point: LayoutPoint, memory: MemoryFacts, loads: readonly Ra
   return peak;
 }
 
-const secondsOf = (cost: BlockCost): number => cost.forwardS + cost.backwardInputS + cost.backwardWeightS;
+/** Layers are whole: the rank with the end of the model takes k of them, and some other rank at least its share of the rest, rounded up. */
+function leastRankS(pipeline: number, layers: number, { endS, shortestLayerS }: BusySeconds): number {
+  if (pipeline === 1) return endS + layers * shortestLayerS;
+  let leastS = Infinity;
+  for (let atEnd = 0; atEnd <= layers; atEnd++) {
+    const endRankS = endS + atEnd * shortestLayerS;
+    if (endRankS >= leastS) break;
+    leastS = Math.min(leastS, Math.max(endRankS, Math.ceil((layers - atEnd) / (pipeline - 1)) * shortestLayerS));
+  }
+  return leastS;
+}
+
+/** Seconds of the three passes. */
+interface Passes {
+  forwardS: number;
+  inputS: number;
+  weightS: number;
+}
+
+function passesOf(blocks: readonly BlockCost[]): Passes {
+  const passes = { forwardS: 0, inputS: 0, weightS: 0 };
+  for (const block of blocks) {
+    passes.forwardS += block.forwardS;
+    passes.inputS += block.backwardInputS;
+    passes.weightS += block.backwardWeightS;
+  }
+  return passes;
+}
+
+function addPasses(sum: Passes, passes: Passes, times: number): void {
+  sum.forwardS += times * passes.forwardS;
+  sum.inputS += times * passes.inputS;
+  sum.weightS += times * passes.weightS;
+}
+
+function totalOf(passes: Passes): number {
+  return passes.forwardS + passes.inputS + passes.weightS;
+}
 
 /** What block costs depend on. */
 function costKeyOf(point: LayoutPoint): string {
