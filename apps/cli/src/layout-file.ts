@@ -1,5 +1,5 @@
 import { ModelShape, readLayout, type DeviceMesh, type JobLayout, type LayoutDocument } from '@coxswain/layout';
-import type { AskedLayout, PlanRequestInput } from '@coxswain/planner';
+import { AskedLayout, type PlanRequestInput } from '@coxswain/planner';
 import { CliError } from './cli-error.ts';
 import { NOTHING_FITS } from './planner-thread.ts';
 import { readDocument } from './read-document.ts';
@@ -40,6 +40,10 @@ export function readLayoutFile(path: string, choice: LayoutChoice = {}): LayoutF
       NOTHING_FITS,
     );
   const microBatchSize = choice.microBatch ?? ofPlan?.microBatchSize ?? batch?.microBatchSize ?? 1;
+  if (!AskedLayout.shape.microBatchSize.safeParse(microBatchSize).success)
+    throw new CliError(
+      `The micro-batch size of ${path} is ${JSON.stringify(microBatchSize)}, and must be a whole number of samples from 1; give --micro-batch.`,
+    );
   return { asked: { layout, microBatchSize }, known: knownOf(document) };
 }
 

@@ -241,6 +241,11 @@ describe('what is wrong is said in words', () => {
       /Cannot write/,
     ],
     [
+      'a micro-batch of fewer samples than one',
+      () => ['predict', aFile('minus.json', { layout: LAYOUT, microBatchSize: -1, prediction: {} }), ...onFour()],
+      /The micro-batch size of .*minus\.json is -1, and must be a whole number of samples from 1; give --micro-batch\./,
+    ],
+    [
       'a file whose aliases expand without end',
       () => ['plan', ...onFour(), '--model', aFile('aliases.yaml', NINE_TO_THE_NINTH)],
       /aliases\.yaml cannot be read: Excessive alias count/,
