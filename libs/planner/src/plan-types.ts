@@ -5,7 +5,8 @@ import { NIC_KINDS, PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
 
 const degree = z.int().min(1).max(MAX_WORLD_SIZE);
 const share = z.number().min(0).max(1);
-const bandwidthGbPerS = z.number().positive().max(100_000);
+/** At less than a megabyte a second times and costs outgrow what numbers hold. */
+const bandwidthGbPerS = z.number().min(0.001).max(100_000);
 const seconds = z.number().min(0);
 const gib = z.number().min(0);
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -40,7 +41,7 @@ export const PlanIsland = z
     nicKind: z.enum(NIC_KINDS).optional(),
     relativeSpeed: z
       .number()
-      .positive()
+      .min(0.01)
       .max(100)
       .default(1)
       .describe('Measured speed of one GPU relative to the first island; slower islands take fewer layers.'),
