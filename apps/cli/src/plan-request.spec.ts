@@ -122,9 +122,29 @@ describe('what cannot be planned is refused in words', () => {
     ['an unknown model', () => ({ ...OPTIONS, model: 'lama-70b' }), /model "lama-70b" is not known; nearest: llama/],
     ['an unknown GPU', () => ({ ...OPTIONS, gpu: 'h10' }), /GPU "h10" is not known; nearest: .*h100-sxm5-80gb/],
     [
+      'a network that carries nothing',
+      () => ({ ...OPTIONS, nicGbps: 1e-300 }),
+      /cluster\.scaleOutGbPerS \(--nic-gbps\): is 1\.25e-301; it must be at least 0\.001/,
+    ],
+    [
+      'no GPUs',
+      () => ({ ...OPTIONS, gpus: 0 }),
+      /^[^\n]*:\n {2}cluster\.gpus \(--gpus\): is 0; it must be at least 1$/,
+    ],
+    [
+      'a margin over a half',
+      () => ({ ...OPTIONS, margin: 0.6 }),
+      /memoryMarginShare \(--margin\): is 0\.6; it must be at most 0\.5/,
+    ],
+    [
+      'a stage that there is none of',
+      () => ({ ...OPTIONS, pin: pinned('zero=4') }),
+      /pinned\.zeroStage \(--pin\): is 4; it must be at most 3/,
+    ],
+    [
       'no batch',
       () => ({ model: 'llama-3.1-8b', gpu: 'h100', gpus: 8, seq: 8192 }),
-      /globalBatchSize \(--global-batch\): /,
+      /globalBatchSize \(--global-batch\): is needed and not given/,
     ],
     ['no GPU', () => ({ model: 'llama-3.1-8b', globalBatch: 8, seq: 8192 }), /cluster\.gpu \(--gpu\): /],
     ['no model', () => ({ gpu: 'h100', gpus: 8, globalBatch: 8, seq: 8192 }), /model \(--model\): exactly one of/],
@@ -163,6 +183,7 @@ describe('what cannot be planned is refused in words', () => {
   it.each([
     ['tp=x', /"x" is not a whole number/],
     ['recompute=some', /"some" is none of none, core-attention/],
+    ['offload-optimizer=half', /"half" is not a share from 0 to 1/],
     ['sp=2', /"sp" is none of tp, cp/],
   ])('pin %s', (text, message) => {
     expect(() => pinned(text)).toThrow(message);

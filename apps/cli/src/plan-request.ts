@@ -14,7 +14,7 @@ import { InvalidArgumentError } from 'commander';
 import type { z } from 'zod';
 import { CliError } from './cli-error.ts';
 import { plannedModel } from './planned-model.ts';
-import { assignments, positiveNumber } from './quantities.ts';
+import { assignments, positiveNumber, shareOfOne } from './quantities.ts';
 import { readDocument } from './read-document.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -54,6 +54,8 @@ export interface ReadRequest {
 }
 
 const BITS = 8;
+/** Characters of a wrong value that are repeated. */
+const MOST_SHOWN = 60;
 
 /**
  * The request that options and file make, options first. `known` comes before the file: what a layout file says of its job.
@@ -83,7 +85,7 @@ export function readRequest(options: RequestOptions, known: Partial<PlanRequestI
     }),
     ...(pinned === undefined && options.pin === undefined ? {} : { pinned: { ...pinned, ...options.pin } }),
   };
-  const parsed = PlanRequest.safeParse(merged);
+  const parsed = PlanRequest.safeParse(merged, { reportInput: true });
   if (parsed.success) return { request: parsed.data, assumed };
   throw new CliError(`The request is not complete or not valid:\n${parsed.error.issues.map(explained).join('\n')}`);
 }
@@ -123,7 +125,7 @@ function clusterOf(options: RequestOptions, file: Partial<ClusterInput> | undefi
     ...merged,
     gpu: preset.name,
     ...given({ gpus }),
-    gpusPerNode: merged.gpusPerNode ?? Math.min(preset.gpusPerNode, gpus ?? preset.gpusPerNode),
+    gpusPerNode: merged.gpusPerNode ?? Math.min(preset.gpusPerNode, Math.max(1, gpus ?? preset.gpusPerNode)),
   };
 }
 
@@ -146,14 +148,37 @@ const OPTION_OF: Readonly<Record<string, string>> = {
   sequenceLength: '--seq',
   precision: '--precision',
   objective: '--objective',
+  top: '--top',
+  memoryMarginShare: '--margin',
+  pinned: '--pin',
   tokens: '--tokens',
   deadlineHours: '--deadline',
 };
 
 function explained(issue: z.core.$ZodIssue): string {
   const path = issue.path.join('.');
-  const option = OPTION_OF[path];
-  return `  ${path === '' ? 'request' : path}${option === undefined ? '' : ` (${option})`}: ${issue.message}`;
+  const option = OPTION_OF[path] ?? OPTION_OF[String(issue.path[0])];
+  return `  ${path === '' ? 'request' : path}${option === undefined ? '' : ` (${option})`}: ${whatIsWrong(issue)}`;
+}
+
+/** The value before the rule that it breaks; schema messages leave it out. */
+function whatIsWrong(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'custom' || issue.code === 'unrecognized_keys') return issue.message;
+  if (issue.input === undefined) return 'is needed and not given';
+  return `is ${shown(issue.input)}; ${ruleOf(issue)}`;
+}
+
+function ruleOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'too_small')
+    return `it must be ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}`;
+  if (issue.code === 'too_big')
+    return `it must be ${issue.inclusive === true ? 'at most' : 'less than'} ${issue.maximum}`;
+  return issue.message;
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value);
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 }
 
 const ISLAND_KEYS = ['gpus', 'gbps', 'nic', 'speed'] as const;
@@ -194,8 +219,8 @@ const PINS: Readonly<Record<string, (value: string) => Pinned>> = {
   partition: (value) => ({ partition: oneOf(PARTITIONS, value) }),
   context: (value) => ({ contextAlgorithm: oneOf(CONTEXT_ALGORITHMS, value) }),
   order: (value) => ({ rankOrder: oneOf(RANK_ORDERS, value) }),
-  'offload-optimizer': (value) => ({ offloadOptimizer: Number(value) }),
-  'offload-activations': (value) => ({ offloadActivations: Number(value) }),
+  'offload-optimizer': (value) => ({ offloadOptimizer: shareOfOne(value) }),
+  'offload-activations': (value) => ({ offloadActivations: shareOfOne(value) }),
 };
 
 /** `tp=8,pp=4,recompute=none`: choices that are made already. */

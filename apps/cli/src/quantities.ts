@@ -28,6 +28,14 @@ export function positiveNumber(text: string): number {
   return number;
 }
 
+/** A share from 0 to 1. */
+export function shareOfOne(text: string): number {
+  const share = Number(text);
+  if (text.trim() === '' || !(share >= 0 && share <= 1))
+    throw new InvalidArgumentError(`"${text}" is not a share from 0 to 1, such as 0.5.`);
+  return share;
+}
+
 /**
  * `tp=8,pp=4` as entries. Throws InvalidArgumentError where a part is no pair, a key is given twice or is none of `keys`.
  */
