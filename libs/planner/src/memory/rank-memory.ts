@@ -27,15 +27,30 @@ export interface RankMemory {
   readonly hostBytes: number;
 }
 
-export function rankMemoryOf(memory: MemoryFacts, load: RankLoad): RankMemory {
+/** What a rank holds before its states are sharded or offloaded: the same for every ZeRO stage. */
+export interface RankContents {
+  readonly parameters: RankParameters;
+  readonly activations: RankActivations;
+}
+
+export function rankContentsOf(memory: MemoryFacts, load: RankLoad): RankContents {
+  return { parameters: rankParametersOf(memory, load), activations: rankActivationsOf(memory, load) };
+}
+
+/** `contents` may be kept from another choice of states on the same mesh with the same passes. */
+export function rankMemoryOf(
+  memory: MemoryFacts,
+  load: RankLoad,
+  contents: RankContents = rankContentsOf(memory, load),
+): RankMemory {
   const { layout, dense, expert, trainedShare } = memory;
-  const held = rankParametersOf(memory, load);
+  const held = contents.parameters;
   const densely = held.dense + held.vocabulary;
   const quantized = layout.zeroStage === 3 ? 0 : held.quantized * memory.quantizedBytes;
   const allWeights = densely * dense.weights + held.expert * expert.weights + quantized;
   const allOptimizer = (densely * dense.optimizer + held.expert * expert.optimizer) * trainedShare;
   const gradients = (densely * dense.gradients + held.expert * expert.gradients) * trainedShare;
-  const { kept, transient, largest } = rankActivationsOf(memory, load);
+  const { kept, transient, largest } = contents.activations;
   const weights = allWeights * (1 - layout.offloadWeights);
   const optimizer = allOptimizer * (1 - layout.offloadOptimizer);
   const activations = kept - layout.offloadActivations * Math.max(0, kept - OFFLOAD_BUFFERS * largest);

@@ -76,7 +76,8 @@ function plainModels(base: RunBase, balancedStages: LayoutModels['balancedStages
       scheduleBounds: () => none,
       withPipeline: () => ({
         bounds: none,
-        ofStates: (point) => ({ timeS: 0, bytes: peakAllocatedBytesOf(runOf(point)) }),
+        timeBoundS: () => 0,
+        peakBytes: (point) => peakAllocatedBytesOf(runOf(point)),
         stepTimeS: (point) => predictStepTime(runOf(point), constants).stepTimeS,
       }),
     }),
@@ -185,7 +186,7 @@ function checkBounds(
     passes: passes.bounds,
     schedule: passes.scheduleBounds(pipeline),
     pipeline: pipelineModels.bounds,
-    states: pipelineModels.ofStates(whole, index),
+    states: { timeS: pipelineModels.timeBoundS(whole), bytes: pipelineModels.peakBytes(whole, index) },
   };
   const isAbove = ({ timeS: least, bytes: fewest }: Bounds): boolean => least > timeS || fewest > bytes;
   expect(Object.entries(bounds).filter(([, bound]) => isAbove(bound))).toEqual([]);
@@ -193,5 +194,5 @@ function checkBounds(
   expect(dense.every(isAbove)).toBe(false);
   expect(models.meshBounds(pointOfMesh(mesh)).every(isAbove)).toBe(false);
   expect(pipelineModels.stepTimeS(whole)).toBeCloseTo(timeS, 6);
-  expect(pipelineModels.ofStates(whole, index).bytes / bytes).toBeCloseTo(1, 6);
+  expect(pipelineModels.peakBytes(whole, index) / bytes).toBeCloseTo(1, 6);
 }

@@ -4,7 +4,7 @@ import { SCHEDULES, type LayoutPoint, type RunFacts, type Schedule, type StagePa
 import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
 import { denseShareOf, expertShareOf, parametersOf, type ModelParameters } from '../memory/parameters.ts';
 import { microBatchesInFlight, pipelineLoadOf, type RankLoad } from '../memory/pipeline-load.ts';
-import { rankMemoryOf, type RankMemory } from '../memory/rank-memory.ts';
+import { rankContentsOf, rankMemoryOf, type RankContents, type RankMemory } from '../memory/rank-memory.ts';
 import { makespanLowerBound } from '../schedule/makespan-bound.ts';
 import { makespanOf } from '../schedule/makespan.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
@@ -194,16 +194,19 @@ class RunModels {
           bytes: Math.max(bytes, this.#scheduleBytes({ ...leanest, schedule, chunks }, layers)),
         };
       },
-      withPipeline: (point) => this.#withPipeline(point, { memory, memoryOfState, tailS }),
+      withPipeline: (point) => this.#withPipeline(point, { memory, memoryOfState, tailS, whole }),
     };
   }
 
-  #withPipeline(leanest: LayoutPoint, { memory, memoryOfState, tailS }: PassFacts): PipelineModels {
+  #withPipeline(leanest: LayoutPoint, { memory, memoryOfState, tailS, whole }: PassFacts): PipelineModels {
     const run = this.#runOf(leanest);
-    const work = pipelineWorkOf(run, this.#wholeModel(leanest).costs, this.#constants, this.#work);
-    const input = scheduleInputOf(run, work, this.#constants);
+    const { costs } = leanest.recomputeLayersPerChunk === undefined ? whole : this.#wholeModel(leanest);
+    const work = pipelineWorkOf(run, costs, this.#constants, this.#work);
+    const input = scheduleInputOf(run, work, this.#constants, this.#work);
     const leastS = makespanLowerBound(input);
+    const facts = { ...memory, layout: leanest };
     const loads = pipelineLoadOf(this.#base.model, leanest, this.#microBatches(leanest)).heaviest;
+    const contents = loads.map((load) => ({ load, contents: rankContentsOf(facts, load) }));
     const transferS = dataTrafficS(this.#fewestTransfers(leanest), work.held, work.windows, this.#constants);
     let makespanS: number | undefined;
     const models = { constants: this.#constants, kernels: this.#kernels };
@@ -212,12 +215,10 @@ class RunModels {
     return {
       bounds: {
         timeS: this.#stepS(leastS * this.#imbalance(leanest) + Math.max(tailS, transferS)),
-        bytes: leastBytesOf(leanest, memory, loads),
+        bytes: leastBytesOf(facts, contents),
       },
-      ofStates: (point, index) => ({
-        timeS: stepOf(point, leastS),
-        bytes: peakBytesOf(point, memoryOfState(point, index), loads),
-      }),
+      timeBoundS: (point) => stepOf(point, leastS),
+      peakBytes: (point, index) => peakBytesOf(point, memoryOfState(point, index), contents),
       stepTimeS: (point) => {
         makespanS ??= leanest.pipeline === 1 ? leastS : this.#makespanS(leanest, input);
         return stepOf(point, makespanS);
@@ -495,6 +496,7 @@ interface PassFacts {
   readonly memoryOfState: (point: LayoutPoint, stateIndex: number) => MemoryFacts;
   /** Least seconds for gradients and weights. */
   readonly tailS: number;
+  readonly whole: WholeModel;
 }
 
 /** As little as states and activations can take, with weights kept and with weights gathered. */
@@ -516,21 +518,25 @@ function statesOf(part: RankMemory): number {
   return part.weights + part.gradients + part.optimizer;
 }
 
-/** What a rank holds whatever its states are, with states as small as `leanest` has them. */
-function leastBytesOf(leanest: LayoutPoint, memory: MemoryFacts, loads: readonly RankLoad[]): number {
-  const facts = { ...memory, layout: leanest };
+interface FilledRank {
+  readonly load: RankLoad;
+  readonly contents: RankContents;
+}
+
+/** What a rank holds whatever its states are, with states as small as the facts have them. */
+function leastBytesOf(facts: MemoryFacts, ranks: readonly FilledRank[]): number {
   let least = 0;
-  for (const load of loads) {
-    const part = rankMemoryOf(facts, load);
+  for (const { load, contents } of ranks) {
+    const part = rankMemoryOf(facts, load, contents);
     least = Math.max(least, statesOf(part) + part.activations + part.vocabulary);
   }
   return least;
 }
 
-function peakBytesOf(point: LayoutPoint, memory: MemoryFacts, loads: readonly RankLoad[]): number {
+function peakBytesOf(point: LayoutPoint, memory: MemoryFacts, ranks: readonly FilledRank[]): number {
   const facts = { ...memory, layout: point };
   let peak = 0;
-  for (const load of loads) peak = Math.max(peak, rankMemoryOf(facts, load).totalBytes);
+  for (const { load, contents } of ranks) peak = Math.max(peak, rankMemoryOf(facts, load, contents).totalBytes);
   return peak;
 }
 

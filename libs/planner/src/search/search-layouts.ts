@@ -65,8 +65,10 @@ export interface PassModels {
 export interface PipelineModels {
   /** Of every choice of states in the group. */
   readonly bounds: Bounds;
-  /** Of one choice: a lower bound of its time, and its memory itself. `stateIndex` numbers the choices of the mesh. */
-  readonly ofStates: (point: LayoutPoint, stateIndex: number) => Bounds;
+  /** A lower bound of one choice. */
+  readonly timeBoundS: (point: LayoutPoint) => number;
+  /** `stateIndex` numbers the choices of the mesh. */
+  readonly peakBytes: (point: LayoutPoint, stateIndex: number) => number;
   readonly stepTimeS: (point: LayoutPoint) => number;
 }
 
@@ -356,26 +358,28 @@ class Searcher {
         continue;
       }
       const point = withStates(leanest, choice, space.model);
-      const bounds = pipelineModels.ofStates(point, index);
+      const timeS = pipelineModels.timeBoundS(point);
       tally.evaluated++;
-      if (this.#leave(bounds, 1)) continue;
-      this.#measure(point, pipelineModels, { bounds, order: orderOf(branch.numbers, index, pipelineIndex) });
+      if (this.#leave({ timeS, bytes: pipelineModels.bounds.bytes }, 1)) continue;
+      const bytes = pipelineModels.peakBytes(point, index);
+      if (this.#leave({ timeS, bytes }, 1)) continue;
+      this.#measure(point, pipelineModels, { bytes, order: orderOf(branch.numbers, index, pipelineIndex) });
     }
   }
 
   #measure(
     point: LayoutPoint,
     models: PipelineModels,
-    { bounds, order }: { readonly bounds: Bounds; readonly order: number },
+    { bytes, order }: { readonly bytes: number; readonly order: number },
   ): void {
     const { tally, best, front, limits } = this.#search;
     const stepTimeS = models.stepTimeS(point);
     if (stepTimeS > limits.stepTimeS) {
-      this.#leave({ timeS: stepTimeS, bytes: bounds.bytes }, 1);
+      this.#leave({ timeS: stepTimeS, bytes }, 1);
       return;
     }
     tally.timed++;
-    const layout = { point, gpus: this.#gpus, stepTimeS, peakBytes: bounds.bytes, order };
+    const layout = { point, gpus: this.#gpus, stepTimeS, peakBytes: bytes, order };
     best.offer(layout);
     front.offer(layout);
   }

@@ -66,10 +66,8 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
       scheduleBounds: () => boundsOf(passes),
       withPipeline: (pipeline) => ({
         bounds: boundsOf(pipeline),
-        ofStates: (point) => ({
-          timeS: Math.floor(smooth(point).timeS),
-          bytes: Math.floor(smooth(point).bytes) + stirOf(point, 2),
-        }),
+        timeBoundS: (point) => Math.floor(smooth(point).timeS),
+        peakBytes: (point) => Math.floor(smooth(point).bytes) + stirOf(point, 2),
         stepTimeS: (point) => Math.floor(smooth(point).timeS) + stirOf(point, 1),
       }),
     }),
@@ -106,7 +104,7 @@ export function enumerateLayouts(
           if (point === undefined || models.refusalOf(point) !== undefined) continue;
           const of = models.withPasses(decided).withPipeline(point);
           const stepTimeS = of.stepTimeS(point);
-          const peakBytes = of.ofStates(point, state).bytes;
+          const peakBytes = of.peakBytes(point, state);
           if (stepTimeS > asked.limits.stepTimeS || peakBytes > asked.limits.peakBytes) continue;
           const order = orderOf({ dense, expert }, state, index);
           possible.push({ point, gpus: space.cluster.gpus, stepTimeS, peakBytes, order });

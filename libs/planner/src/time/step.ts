@@ -259,10 +259,12 @@ export interface PipelineWork {
 /** Arrays that the work of one pipeline after another is written into. */
 export interface WorkBuffers {
   numbers: Float64Array;
+  /** All alike. */
+  hopsS: Float64Array;
 }
 
 export function newWorkBuffers(): WorkBuffers {
-  return { numbers: new Float64Array(0) };
+  return { numbers: new Float64Array(0), hopsS: new Float64Array(0) };
 }
 
 /**
@@ -343,16 +345,23 @@ function microBatchesOf(run: RunFacts): number {
   return Math.max(1, Math.ceil(microBatches(run)));
 }
 
-/** What the schedule of a run is simulated from. */
-export function scheduleInputOf(run: RunFacts, work: PipelineWork, constants: TimeConstants): ScheduleInput {
+/** What the schedule of a run is simulated from; with `buffers` until these are used again. */
+export function scheduleInputOf(
+  run: RunFacts,
+  work: PipelineWork,
+  constants: TimeConstants,
+  buffers?: WorkBuffers,
+): ScheduleInput {
   const { schedule, forwardS, backwardInputS, backwardWeightS } = work;
   const { layout, cluster, model } = run;
   const boundaryBytes =
     ((layout.microBatchSize * run.sequenceLength) / layout.context / (layout.sequenceParallel ? layout.tensor : 1)) *
     model.hiddenSize *
     BYTES;
-  const hops = new Float64Array(forwardS.length).fill(
+  const hops = hopsOf(
     handOverS(cluster, groupsOf(layout).pipeline, boundaryBytes, constants),
+    forwardS.length,
+    buffers,
   );
   return {
     schedule,
@@ -366,6 +375,13 @@ export function scheduleInputOf(run: RunFacts, work: PipelineWork, constants: Ti
     backwardHopS: hops,
     p2p: schedule === '1f1b' || schedule === 'gpipe' ? 'blocking' : 'overlapped',
   };
+}
+
+function hopsOf(hopS: number, count: number, buffers: WorkBuffers | undefined): Float64Array {
+  if (buffers === undefined) return new Float64Array(count).fill(hopS);
+  if (buffers.hopsS.length < count) buffers.hopsS = new Float64Array(2 * count).fill(hopS);
+  else if (buffers.hopsS[0] !== hopS) buffers.hopsS.fill(hopS);
+  return buffers.hopsS;
 }
 
 /** The seconds that add up to a step. */
