@@ -68,6 +68,7 @@ function plainModels(base: RunBase, balancedStages: LayoutModels['balancedStages
   return {
     refusalOf: (point) =>
       layoutViolations(layoutOfPoint(point, base.model, 1), layoutFactsOf(base, point.microBatchSize))[0],
+    degreeRefusalOf: () => undefined,
     balancedStages,
     denseBounds: () => [none],
     meshBounds: () => [none],

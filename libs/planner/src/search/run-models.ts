@@ -1,5 +1,5 @@
 /** The models of the planner as the search asks for them: what one run's layouts cost, and bounds of what many of them cost at once. */
-import { layoutViolations, type LayoutFacts } from '@coxswain/layout';
+import { gridRules, layoutViolations, type LayoutFacts } from '@coxswain/layout';
 import { SCHEDULES, type LayoutPoint, type RunFacts, type Schedule, type StagePart } from '../facts.ts';
 import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
 import { denseShareOf, expertShareOf, parametersOf, type ModelParameters } from '../memory/parameters.ts';
@@ -51,6 +51,7 @@ export function modelsOfRun(base: RunBase, constants: TimeConstants): LayoutMode
   const models = new RunModels(base, constants);
   return {
     refusalOf: (point) => models.refusalOf(point),
+    degreeRefusalOf: (point) => models.degreeRefusalOf(point),
     balancedStages: (point) => models.balancedStages(point),
     denseBounds: (mesh) => models.denseBounds(mesh),
     meshBounds: (mesh) => models.meshBounds(mesh),
@@ -88,6 +89,7 @@ class RunModels {
   readonly #kernels: KernelFacts;
   /** Layers of each kind. */
   readonly #layersOfKind: readonly number[];
+  readonly #facts = new Map<number, LayoutFacts>();
   readonly #whole = new Map<string, WholeModel>();
   readonly #cheapest = new Map<string, PassSeconds>();
   readonly #balanced = new Map<string, readonly StagePart[]>();
@@ -116,8 +118,23 @@ class RunModels {
   refusalOf(point: LayoutPoint): Refusal | undefined {
     // Host memory is requested from Kubernetes once a layout is chosen; any amount satisfies the rule that asks for one.
     const layout = layoutOfPoint(point, this.#base.model, 1);
-    const [first] = layoutViolations(layout, layoutFactsOf(this.#base, point.microBatchSize));
+    const [first] = layoutViolations(layout, this.#factsOf(point.microBatchSize));
     return first === undefined ? undefined : { rule: first.rule, message: first.message };
+  }
+
+  degreeRefusalOf(point: LayoutPoint): Refusal | undefined {
+    const grid = { ...point, stages: point.stages?.map((stage) => stage) };
+    const facts = this.#factsOf(point.microBatchSize);
+    const broken = gridRules.find((rule) => !rule.holds(grid, facts));
+    return broken === undefined ? undefined : { rule: broken.name, message: broken.explain(grid, facts).message };
+  }
+
+  #factsOf(microBatchSize: number): LayoutFacts {
+    const known = this.#facts.get(microBatchSize);
+    if (known !== undefined) return known;
+    const facts = layoutFactsOf(this.#base, microBatchSize);
+    this.#facts.set(microBatchSize, facts);
+    return facts;
   }
 
   balancedStages(point: LayoutPoint): readonly StagePart[] {

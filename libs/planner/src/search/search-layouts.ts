@@ -46,6 +46,8 @@ export interface Bounds {
 export interface LayoutModels {
   /** The first broken rule. */
   readonly refusalOf: (point: LayoutPoint) => Refusal | undefined;
+  /** The first broken rule of those that read degrees only, which is asked of far more points. */
+  readonly degreeRefusalOf: (point: LayoutPoint) => Refusal | undefined;
   /** Stages of which the slowest is as fast as possible. The same object for the same answer, where that is cheap. */
   readonly balancedStages: (point: LayoutPoint) => readonly StagePart[];
   /** Of every layout on a dense mesh, however experts are dealt out: each of them keeps at least one of these bounds. */
@@ -253,7 +255,7 @@ class Searcher {
       index++;
       const size = this.#openingsOf(mesh).size * expertGridsOf(space, mesh).length;
       tally.enumerated += size;
-      const refusal = this.#denseRefusal(mesh);
+      const refusal = this.#degreeRefusal(mesh);
       if (refusal === undefined) {
         this.#add({ mesh, index, bounds: models.denseBounds(pointOfMesh({ ...mesh, ...NO_EXPERTS })) }, size);
       } else {
@@ -299,7 +301,13 @@ class Searcher {
     const { space, models } = this.#search;
     const openings = this.#openingsOf(mesh);
     const grids = expertGridsOf(space, mesh);
-    if (this.#leaveAll(bounds, openings.size * grids.length)) return;
+    const size = openings.size * grids.length;
+    if (this.#leaveAll(bounds, size)) return;
+    const denseRefusal = this.#denseRefusal(mesh);
+    if (denseRefusal !== undefined) {
+      this.#ruleOut(denseRefusal.rule, size, () => denseRefusal.message);
+      return;
+    }
     for (const [expert, grid] of grids.entries()) {
       const whole = { ...mesh, ...grid };
       const refusal = this.#expertRefusal(whole);
@@ -416,6 +424,10 @@ class Searcher {
     const rivals = this.#rivals;
     if (!front.excludes(timeS, bytes) && !rivals.front.excludes(timeS, bytes)) return false;
     return best.excludes(timeS, bytes, this.#gpus) || rivals.best.excludes(timeS, bytes, this.#gpus);
+  }
+
+  #degreeRefusal(mesh: DenseMesh): Refusal | undefined {
+    return this.#search.models.degreeRefusalOf(this.#plainPoint({ ...mesh, ...NO_EXPERTS, rankOrder: 'tp-cp-dp-pp' }));
   }
 
   /** Rules read a mesh through its degrees, and through one at a time of micro-batch, context algorithm, experts with rank order. */

@@ -49,6 +49,8 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
       const isGiven = point.zeroStage >= 2 && point.pipeline > 1 && point.recompute === 'full';
       return isGiven ? { rule: 'deep', message: 'no full recomputation with ZeRO 2 in a pipeline' } : undefined;
     },
+    degreeRefusalOf: (point) =>
+      point.tensor * point.context > 4 ? { rule: 'narrow', message: 'tensor times context is at most 4' } : undefined,
     balancedStages: (point) => {
       const counts = balancedLayerCounts({
         layersS: Array.from({ length: space.model.layers }, () => 1),
