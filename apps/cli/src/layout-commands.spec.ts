@@ -134,7 +134,11 @@ describe('coxswain layout check', () => {
       'layout: { pipeline: { schedule: zb-v } }',
       /layout\.pipeline\.schedule: "zb-v" is none of gpipe, .*; did you mean zbv\?/,
     ],
-    ['a value out of bounds', 'layout: { tensorParallelDegree: 0 }', /layout\.tensorParallelDegree: .*>=1/],
+    [
+      'a value out of bounds',
+      'layout: { tensorParallelDegree: 0 }',
+      /layout\.tensorParallelDegree: is 0; it must be at least 1/,
+    ],
     ['an unknown model', 'model: lama-3.1-8b\nlayout: {}', /lama-3\.1-8b.*llama-3\.1-8b/],
     ['a model that lacks a size', 'model: { layers: 4 }\nlayout: {}', /model\.hiddenSize: /],
     ['a document that is a list', '[]', /expected a layout, a document with layout, or a job with roles/],

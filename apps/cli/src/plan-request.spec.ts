@@ -157,6 +157,16 @@ describe('what cannot be planned is refused in words', () => {
     ['a file of two documents', () => ({ file: aFile('two.yaml', 'a: 1\n---\nb: 2\n') }), /holds 2 documents/],
     ['a broken file', () => ({ file: aFile('broken.yaml', '{a: [') }), /neither YAML nor JSON/],
     ['a list', () => ({ file: aFile('list.yaml', '- 1\n') }), /holds no request/],
+    [
+      'a GPU that is a number',
+      () => ({ file: aFile('number.yaml', 'cluster: {gpu: 7}\n') }),
+      /cluster\.gpu \(--gpu\): is 7; /,
+    ],
+    [
+      'islands that are text',
+      () => ({ file: aFile('text.yaml', 'cluster: {gpu: h100, islands: many}\n') }),
+      /cluster\.islands \(--island\): is "many"; /,
+    ],
     ['an empty file', () => ({ file: aFile('empty.yaml', '') }), /is empty|holds no request/],
     [
       'a file that is no model',

@@ -1,7 +1,9 @@
+import { brokenSchemaRule } from '@coxswain/layout';
 import {
   CONTEXT_ALGORITHMS,
   NIC_KINDS,
   PARTITIONS,
+  PlanCluster,
   PlanRequest,
   RANK_ORDERS,
   RECOMPUTE_POLICIES,
@@ -54,8 +56,6 @@ export interface ReadRequest {
 }
 
 const BITS = 8;
-/** Characters of a wrong value that are repeated. */
-const MOST_SHOWN = 60;
 
 /**
  * The request that options and file make, options first. `known` comes before the file: what a layout file says of its job.
@@ -118,15 +118,20 @@ function clusterOf(options: RequestOptions, file: Partial<ClusterInput> | undefi
       usdPerGpuHour: options.usdPerGpuHour,
     }),
   };
-  if (merged.gpu === undefined) return merged;
+  // What a file says is of any type until the request is checked as a whole.
+  if (typeof merged.gpu !== 'string') return merged;
   const preset = gpuOf(merged.gpu);
-  const gpus = merged.gpus ?? merged.islands?.reduce((sum, { gpus: ofIsland }) => sum + ofIsland, 0);
+  const gpus = merged.gpus ?? gpusOfIslands(merged.islands);
   return {
     ...merged,
     gpu: preset.name,
     ...given({ gpus }),
     gpusPerNode: merged.gpusPerNode ?? Math.min(preset.gpusPerNode, Math.max(1, gpus ?? preset.gpusPerNode)),
   };
+}
+
+function gpusOfIslands(islands: unknown): number | undefined {
+  return PlanCluster.shape.islands.safeParse(islands).data?.reduce((sum, { gpus }) => sum + gpus, 0);
 }
 
 /** The entries that are not undefined. */
@@ -143,7 +148,11 @@ const OPTION_OF: Readonly<Record<string, string>> = {
   'cluster.gpus': '--gpus',
   'cluster.gpusPerNode': '--gpus-per-node',
   'cluster.scaleOutGbPerS': '--nic-gbps',
+  'cluster.scaleUpDomainGpus': '--scale-up-domain',
   'cluster.nicKind': '--nic',
+  'cluster.islands': '--island',
+  'cluster.betweenIslandsGbPerS': '--between-islands-gbps',
+  'cluster.usdPerGpuHour': '--usd-per-gpu-hour',
   globalBatchSize: '--global-batch',
   sequenceLength: '--seq',
   precision: '--precision',
@@ -157,28 +166,8 @@ const OPTION_OF: Readonly<Record<string, string>> = {
 
 function explained(issue: z.core.$ZodIssue): string {
   const path = issue.path.join('.');
-  const option = OPTION_OF[path] ?? OPTION_OF[String(issue.path[0])];
-  return `  ${path === '' ? 'request' : path}${option === undefined ? '' : ` (${option})`}: ${whatIsWrong(issue)}`;
-}
-
-/** The value before the rule that it breaks; schema messages leave it out. */
-function whatIsWrong(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'custom' || issue.code === 'unrecognized_keys') return issue.message;
-  if (issue.input === undefined) return 'is needed and not given';
-  return `is ${shown(issue.input)}; ${ruleOf(issue)}`;
-}
-
-function ruleOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'too_small')
-    return `it must be ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}`;
-  if (issue.code === 'too_big')
-    return `it must be ${issue.inclusive === true ? 'at most' : 'less than'} ${issue.maximum}`;
-  return issue.message;
-}
-
-function shown(value: unknown): string {
-  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value);
-  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+  const option = OPTION_OF[issue.path.slice(0, 2).join('.')] ?? OPTION_OF[String(issue.path[0])];
+  return `  ${path === '' ? 'request' : path}${option === undefined ? '' : ` (${option})`}: ${brokenSchemaRule(issue)}`;
 }
 
 const ISLAND_KEYS = ['gpus', 'gbps', 'nic', 'speed'] as const;

@@ -1,8 +1,8 @@
-import { ModelShape } from '@coxswain/layout';
+import { brokenSchemaRule, ModelShape } from '@coxswain/layout';
 import { modelFromHuggingFace, modelOf } from '@coxswain/planner/presets';
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { CliError } from './cli-error.ts';
 import { readDocument } from './read-document.ts';
 
@@ -26,12 +26,17 @@ export function plannedModel(nameOrFile: string): PlannedModel {
     const name = document['_name_or_path'] === undefined ? nameOfFile(nameOrFile) : model.name;
     return { modelShape: { ...model, name }, assumed };
   }
-  const shape = ModelShape.safeParse(document);
+  const shape = ModelShape.safeParse(document, { reportInput: true });
   if (!shape.success)
     throw new CliError(
-      `${nameOrFile} is neither a Hugging Face config.json (it names no model_type) nor a model shape:\n${z.prettifyError(shape.error)}`,
+      `${nameOrFile} is neither a Hugging Face config.json (it names no model_type) nor a model shape:\n${shape.error.issues.map(sentenceOf).join('\n')}`,
     );
   return { modelShape: { ...shape.data, name: shape.data.name ?? nameOfFile(nameOrFile) }, assumed: [] };
+}
+
+function sentenceOf(issue: z.core.$ZodIssue): string {
+  const path = issue.path.join('.');
+  return `  ${path === '' ? '' : `${path}: `}${brokenSchemaRule(issue)}`;
 }
 
 function isFile(text: string): boolean {

@@ -37,6 +37,7 @@ export { layoutFindings, layoutRules, layoutViolations } from './layout-rules.ts
 export type { LayoutRule, LayoutViolation } from './layout-rules.ts';
 export { DeviceMesh, JobLayout, LayoutDocument, OtherModel } from './layout-document.ts';
 export type { RoleDocument } from './layout-document.ts';
+export { brokenSchemaRule } from './broken-schema-rule.ts';
 export { readLayout } from './read-layout.ts';
 export type { DocumentProblem, ReadLayout } from './read-layout.ts';
 export { checkJobLayout, checkLayoutDocument, factsOfRole } from './check-document.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { brokenSchemaRule } from './broken-schema-rule.ts';
 import { JobLayout, LayoutDocument } from './layout-document.ts';
 import { nearestWord } from './nearest-word.ts';
 import { ParallelLayout } from './parallel-layout.ts';
@@ -77,7 +78,7 @@ function sentencesOf(
     const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
     return [{ path: dotted(path), message: `${given} is none of ${words.join(', ')}${hint}` }];
   }
-  return [{ path: dotted(path), message: issue.message }];
+  return [{ path: dotted(path), message: brokenSchemaRule(issue) }];
 }
 
 function valueSaid(value: unknown): string {

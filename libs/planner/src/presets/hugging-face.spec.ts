@@ -400,7 +400,8 @@ describe('refusals name the key and the rule', () => {
     ],
     ['a size of zero', { ...llama, num_hidden_layers: 0 }, '/num_hidden_layers', /must be at least 1/],
     ['a flag that is text', { ...llama, tie_word_embeddings: 'no' }, '/tie_word_embeddings', /must be true or false/],
-    ['heads that do not divide', { ...llama, num_attention_heads: 33 }, '', /headDim/],
+    ['heads that do not divide', { ...llama, num_attention_heads: 33 }, '', /"llama": headDim is 124\.12\d+; /],
+    ['no key-value heads', { ...llama, num_key_value_heads: 0 }, '', /keyValueHeads is 0; it must be at least 1\.$/],
     ['a list', [llama], '', /must hold one JSON object/],
     [
       'a pattern of unknown letters',

@@ -5,7 +5,7 @@
  * caller is told. Left out because no plan depends on it: rotary settings, norms of queries and keys, biases of queries alone, soft caps.
  */
 import { DomainError } from '@coxswain/domain-error';
-import { ModelShape } from '@coxswain/layout';
+import { brokenSchemaRule, ModelShape } from '@coxswain/layout';
 import { z } from 'zod';
 import { configKeys, type ConfigKeys } from './config-keys.ts';
 
@@ -123,9 +123,14 @@ function read(config: Readonly<Record<string, unknown>>, assumed: string[]): Imp
     );
   const keys = configKeys(config, type, assumed);
   const name = keys.text('_name_or_path');
-  const shape = ModelShape.safeParse({ name: name === '' ? type : name, ...family(keys) });
-  if (!shape.success) throw refusal('', `config.json of model_type "${type}": ${z.prettifyError(shape.error)}`);
+  const shape = ModelShape.safeParse({ name: name === '' ? type : name, ...family(keys) }, { reportInput: true });
+  if (!shape.success) throw refusal('', `config.json of model_type "${type}": ${wrongSizes(shape.error)}`);
   return { model: shape.data, assumed };
+}
+
+/** Sizes that follow from a config and cannot be, as the keys of a shape: more than one key of the config may stand behind them. */
+function wrongSizes({ issues }: z.ZodError): string {
+  return issues.map((issue) => `${issue.path.join('.')} ${brokenSchemaRule(issue)}`).join('; ');
 }
 
 function refusal(pointer: string, detail: string): DomainError {
