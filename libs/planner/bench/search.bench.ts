@@ -1,0 +1,155 @@
+/**
+ * How fast and how exact is the search for layouts? Run: `npm run planner:bench`; the last line is one JSON object.
+ *
+ * Seconds are those that the process was busy (user time), so that other work on the machine does not count, beside what a clock saw.
+ */
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { constantsOf } from '../src/search/calibration-in-use.ts';
+import { BestLayouts, ParetoFront } from '../src/search/kept-layouts.ts';
+import { planRequestOf, runBaseOf, spaceOf } from '../src/search/run-base.ts';
+import { modelsOfRun } from '../src/search/run-models.ts';
+import { decidedPoint, newTally, searchLayouts, type SearchTally } from '../src/search/search-layouts.ts';
+import { limitsOf } from '../src/search/search-request.ts';
+import {
+  denseMeshesOf,
+  expertGridsOf,
+  passGroupsOf,
+  pipelineChoicesOf,
+  pointOfMesh,
+  stateChoicesOf,
+  withPassGroup,
+  withStates,
+} from '../src/search/search-space.ts';
+import { StageCuts } from '../src/search/stage-cuts.ts';
+import type { PlanRequestInput } from '../src/plan-types.ts';
+import { enumerateLayouts } from '../src/testing/search-models.ts';
+
+const MIB = 2 ** 20;
+
+const TRILLION: PlanRequestInput = {
+  model: 'megatron-1t',
+  cluster: { gpu: 'a100', gpus: 3072 },
+  globalBatchSize: 3072,
+  sequenceLength: 2048,
+};
+const DEEPSEEK: PlanRequestInput = {
+  model: 'deepseek-v3',
+  cluster: { gpu: 'h100', gpus: 16_384 },
+  globalBatchSize: 15_360,
+  sequenceLength: 4096,
+};
+const SMALL: PlanRequestInput = {
+  model: 'llama-3.1-8b',
+  cluster: { gpu: 'h100', gpus: 16 },
+  globalBatchSize: 32,
+  sequenceLength: 4096,
+  pinned: { context: 1, microBatchSize: 1 },
+  top: 20,
+};
+
+interface Spent {
+  readonly busyS: number;
+  readonly wallS: number;
+}
+
+function measured<T>(act: () => T): T & Spent {
+  const startedMs = performance.now();
+  const before = process.cpuUsage();
+  const result = act();
+  return { ...result, busyS: process.cpuUsage(before).user / 1e6, wallS: (performance.now() - startedMs) / 1000 };
+}
+
+function prepared(input: PlanRequestInput) {
+  const request = planRequestOf(input);
+  const base = runBaseOf(request);
+  const space = spaceOf(request, base);
+  return { request, space, limits: limitsOf(request), models: modelsOfRun(base, constantsOf(base)) };
+}
+
+function searched(input: PlanRequestInput) {
+  const { request, space, limits, models } = prepared(input);
+  const best = new BestLayouts(request.objective, request.top);
+  const front = new ParetoFront();
+  const tally = newTally();
+  searchLayouts({ space, models, limits, best, front, tally, smallestFirst: request.objective === 'memory' });
+  return { best: best.layouts, front: front.layouts, tally };
+}
+
+/** Time bound and memory of every layout on some meshes, one by one, as if nothing could be left out. */
+function evaluatedOneByOne(input: PlanRequestInput, everyNthMesh: number): { readonly layouts: number } {
+  const { space, models } = prepared(input);
+  const cuts = new StageCuts(space.model);
+  let layouts = 0;
+  let sum = 0;
+  [...denseMeshesOf(space)].forEach((dense, number) => {
+    const [grid] = expertGridsOf(space, dense);
+    const replicaBatch = space.globalBatchSize / dense.data / dense.microBatchSize;
+    if (number % everyNthMesh !== 0 || grid === undefined || !Number.isInteger(replicaBatch)) return;
+    const mesh = { ...dense, ...grid };
+    if (models.degreeRefusalOf({ ...pointOfMesh(mesh), ...cuts.of(mesh.pipeline, EVEN, () => []) }) !== undefined)
+      return;
+    for (const group of passGroupsOf(stateChoicesOf(space, mesh))) {
+      const leanest = withPassGroup(pointOfMesh(mesh), group, space.model);
+      const passes = models.withPasses(leanest);
+      for (const pipeline of pipelineChoicesOf(space, mesh)) {
+        const point = decidedPoint(cuts, { space, models }, { point: leanest, choice: group.leanest, pipeline });
+        if (point === undefined) continue;
+        const pipelineModels = passes.withPipeline(point);
+        for (const { choice, index } of group.members) {
+          const layout = withStates(point, choice, space.model);
+          sum += pipelineModels.timeBoundS(layout) + pipelineModels.peakBytes(layout, index);
+          layouts++;
+        }
+      }
+    }
+  });
+  if (!(sum > 0)) throw new Error('nothing was evaluated');
+  return { layouts };
+}
+
+const EVEN = { chunks: 1, partition: 'even' } as const;
+
+/** Whether a small space has the same best layouts and front when every layout of it is measured. */
+function isExact(input: PlanRequestInput): { readonly exact: boolean; readonly layouts: number } {
+  const { request, space, limits, models } = prepared(input);
+  const found = searched(input);
+  const plain = enumerateLayouts(space, models, { limits, objective: request.objective, top: request.top });
+  const ordersOf = (layouts: readonly { readonly order: number }[]): string => layouts.map(({ order }) => order).join();
+  const exact = ordersOf(found.best) === ordersOf(plain.best) && ordersOf(found.front) === ordersOf(plain.front);
+  return { exact, layouts: plain.all };
+}
+
+function describeSearch(name: string, limitS: number, spent: Spent & { readonly tally: SearchTally }) {
+  const { tally, busyS, wallS } = spent;
+  const peakMib = process.resourceUsage().maxRSS / 1024;
+  console.log(
+    `${name}: ${tally.enumerated.toLocaleString('en')} layouts, ${tally.evaluated.toLocaleString('en')} bounded or predicted one by one, ` +
+      `in ${busyS.toFixed(2)} s (bar ${limitS}; clock ${wallS.toFixed(2)}), at most ${peakMib.toFixed(0)} MiB so far`,
+  );
+  return { layouts: tally.enumerated, busyS, wallS, peakMib, isMet: busyS < limitS };
+}
+
+console.log(
+  `${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, ${Math.round(totalmem() / MIB / 1024)} GiB, Node ${process.version}`,
+);
+evaluatedOneByOne(TRILLION, 997);
+const oneByOne = measured(() => evaluatedOneByOne(TRILLION, 97));
+const layoutsPerS = oneByOne.layouts / oneByOne.busyS;
+console.log(`one by one: ${Math.round(layoutsPerS).toLocaleString('en')} layouts per second and core (bar 100,000)`);
+const trillion = describeSearch(
+  '1T parameters on 3,072 GPUs',
+  1,
+  measured(() => searched(TRILLION)),
+);
+const deepseek = describeSearch(
+  'DeepSeek-V3 on 16,384 GPUs',
+  3,
+  measured(() => searched(DEEPSEEK)),
+);
+const exactness = isExact(SMALL);
+console.log(
+  `against plain enumeration of ${exactness.layouts.toLocaleString('en')} layouts: ${exactness.exact ? 'equal' : 'DIFFERENT'}`,
+);
+const peakMib = process.resourceUsage().maxRSS / 1024;
+if (!exactness.exact) process.exitCode = 1;
+console.log(JSON.stringify({ layoutsPerS, trillion, deepseek, peakMib, exact: exactness.exact }));
