@@ -76,7 +76,8 @@ function plainModels(base: RunBase, balancedStages: LayoutModels['balancedStages
       bounds: none,
       scheduleBounds: () => none,
       withPipeline: () => ({
-        bounds: none,
+        leastS: 0,
+        leastBytes: () => 0,
         timeBoundS: () => 0,
         peakBytes: (point) => peakAllocatedBytesOf(runOf(point)),
         stepTimeS: (point) => predictStepTime(runOf(point), constants).stepTimeS,
@@ -186,7 +187,7 @@ function checkBounds(
   const bounds = {
     passes: passes.bounds,
     schedule: passes.scheduleBounds(pipeline),
-    pipeline: pipelineModels.bounds,
+    pipeline: { timeS: pipelineModels.leastS, bytes: pipelineModels.leastBytes() },
     states: { timeS: pipelineModels.timeBoundS(whole), bytes: pipelineModels.peakBytes(whole, index) },
   };
   const isAbove = ({ timeS: least, bytes: fewest }: Bounds): boolean => least > timeS || fewest > bytes;

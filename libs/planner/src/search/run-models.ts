@@ -221,26 +221,29 @@ class RunModels {
     const work = pipelineWorkOf(run, costs, this.#constants, this.#work);
     const input = scheduleInputOf(run, work, this.#constants, this.#work);
     const leastS = makespanLowerBound(input);
-    const facts = { ...memory, layout: leanest };
-    const loads = pipelineLoadOf(this.#base.model, leanest, this.#microBatches(leanest)).heaviest;
-    const contents = loads.map((load) => ({ load, contents: rankContentsOf(facts, load) }));
+    let filled: readonly FilledRank[] | undefined;
+    const ranks = (): readonly FilledRank[] => (filled ??= this.#filledRanks(leanest, memory));
     const transferS = dataTrafficS(this.#fewestTransfers(leanest), work.held, work.windows, this.#constants);
     let makespanS: number | undefined;
     const models = { constants: this.#constants, kernels: this.#kernels };
     const stepOf = (point: LayoutPoint, pipelineS: number): number =>
       stepSecondsOf(this.#runOf(point), work, pipelineS, models).stepTimeS;
     return {
-      bounds: {
-        timeS: this.#stepS(leastS * this.#imbalance(leanest) + Math.max(tailS, transferS)),
-        bytes: leastBytesOf(facts, contents),
-      },
+      leastS: this.#stepS(leastS * this.#imbalance(leanest) + Math.max(tailS, transferS)),
+      leastBytes: () => leastBytesOf({ ...memory, layout: leanest }, ranks()),
       timeBoundS: (point) => stepOf(point, leastS),
-      peakBytes: (point, index) => peakBytesOf(point, memoryOfState(point, index), contents),
+      peakBytes: (point, index) => peakBytesOf(point, memoryOfState(point, index), ranks()),
       stepTimeS: (point) => {
         makespanS ??= leanest.pipeline === 1 ? leastS : this.#makespanS(leanest, input);
         return stepOf(point, makespanS);
       },
     };
+  }
+
+  #filledRanks(leanest: LayoutPoint, memory: MemoryFacts): readonly FilledRank[] {
+    const facts = { ...memory, layout: leanest };
+    const { heaviest } = pipelineLoadOf(this.#base.model, leanest, this.#microBatches(leanest));
+    return heaviest.map((load) => ({ load, contents: rankContentsOf(facts, load) }));
   }
 
   /** Meshes that differ in what crosses which network often have the same passes: a schedule is simulated once for all of them. */

@@ -65,8 +65,9 @@ export interface PassModels {
 }
 
 export interface PipelineModels {
-  /** Of every choice of states in the group. */
-  readonly bounds: Bounds;
+  /** Least time of every choice of states in the group. */
+  readonly leastS: number;
+  readonly leastBytes: () => number;
   /** A lower bound of one choice. */
   readonly timeBoundS: (point: LayoutPoint) => number;
   /** `stateIndex` numbers the choices of the mesh. */
@@ -230,6 +231,7 @@ class Searcher {
   readonly #refusals = new Map<string, Refusal | null>();
   readonly #pipelineRefusals = new Map<number, RefusalSlots>();
   readonly #stateRefusals = new Map<Openings, RefusalSlots>();
+  #degrees: { readonly key: string; readonly refusal: Refusal | undefined } = { key: '', refusal: undefined };
   readonly #openings = new Map<string, Openings>();
   readonly #branches = new LeastFirst<DenseBranch | MeshBranch>();
 
@@ -338,12 +340,13 @@ class Searcher {
     const count = group.members.length;
     if (this.#leave(passes.bounds, count * openings.pipelines)) return;
     for (const schedule of openings.schedules) {
-      if (this.#leave(passes.scheduleBounds(schedule), count * schedule.pipelines.length)) continue;
-      for (const pipeline of schedule.pipelines) this.#tryPipeline(branch, pipeline);
+      const bounds = passes.scheduleBounds(schedule);
+      if (this.#leave(bounds, count * schedule.pipelines.length)) continue;
+      for (const pipeline of schedule.pipelines) this.#tryPipeline(branch, pipeline, bounds.bytes);
     }
   }
 
-  #tryPipeline(branch: PassBranch, { pipeline, pipelineIndex }: NumberedPipeline): void {
+  #tryPipeline(branch: PassBranch, { pipeline, pipelineIndex }: NumberedPipeline, leastBytes: number): void {
     const { tally, space } = this.#search;
     const { group, mesh } = branch;
     const count = group.members.length;
@@ -358,7 +361,10 @@ class Searcher {
       return;
     }
     const pipelineModels = branch.passes.withPipeline(leanest);
-    if (this.#leave(pipelineModels.bounds, count)) return;
+    const timeS = pipelineModels.leastS;
+    if (this.#leave({ timeS, bytes: leastBytes }, count)) return;
+    const bytes = pipelineModels.leastBytes();
+    if (this.#leave({ timeS, bytes }, count)) return;
     for (const { choice, index } of group.members) {
       const stateRefusal = this.#stateRefusal(branch, choice, index);
       if (stateRefusal !== undefined) {
@@ -366,12 +372,12 @@ class Searcher {
         continue;
       }
       const point = withStates(leanest, choice, space.model);
-      const timeS = pipelineModels.timeBoundS(point);
+      const boundS = pipelineModels.timeBoundS(point);
       tally.evaluated++;
-      if (this.#leave({ timeS, bytes: pipelineModels.bounds.bytes }, 1)) continue;
-      const bytes = pipelineModels.peakBytes(point, index);
-      if (this.#leave({ timeS, bytes }, 1)) continue;
-      this.#measure(point, pipelineModels, { bytes, order: orderOf(branch.numbers, index, pipelineIndex) });
+      if (this.#leave({ timeS: boundS, bytes }, 1)) continue;
+      const peakBytes = pipelineModels.peakBytes(point, index);
+      if (this.#leave({ timeS: boundS, bytes: peakBytes }, 1)) continue;
+      this.#measure(point, pipelineModels, { bytes: peakBytes, order: orderOf(branch.numbers, index, pipelineIndex) });
     }
   }
 
@@ -426,8 +432,13 @@ class Searcher {
     return best.excludes(timeS, bytes, this.#gpus) || rivals.best.excludes(timeS, bytes, this.#gpus);
   }
 
+  /** Rank orders share their degrees. */
   #degreeRefusal(mesh: DenseMesh): Refusal | undefined {
-    return this.#search.models.degreeRefusalOf(this.#plainPoint({ ...mesh, ...NO_EXPERTS, rankOrder: 'tp-cp-dp-pp' }));
+    const { models } = this.#search;
+    const key = `d${gridKeyOf(mesh)}/${mesh.microBatchSize}/${mesh.contextAlgorithm}`;
+    const plain = { ...mesh, ...NO_EXPERTS, rankOrder: 'tp-cp-dp-pp' } as const;
+    if (key !== this.#degrees.key) this.#degrees = { key, refusal: models.degreeRefusalOf(this.#plainPoint(plain)) };
+    return this.#degrees.refusal;
   }
 
   /** Rules read a mesh through its degrees, and through one at a time of micro-batch, context algorithm, experts with rank order. */

@@ -16,7 +16,8 @@
  * - optimizer states in host memory: none, half or all, from ZeRO 1 on; activations in host memory: none or all, without a pipeline and
  *   without recomputation;
  * - with a pipeline: every schedule; interleaved with each number of chunks up to 16 that divides the layers of the fullest even stage,
- *   V-shaped ones with their 2; layers cut by the rules of `PARTITIONS`, equal cuts counting once.
+ *   V-shaped ones with their 2; layers cut evenly or balanced (with vocabulary ends and unequal islands at their predicted speed), equal cuts
+ *   counting once. Embedding and loss in the place of one layer each only where asked for: balancing does what that rule of thumb stands for.
  *
  * What the engine should do anyway is not searched: sequence parallelism with tensor > 1; overlap of gradient reduction and parameter gathering.
  * The search never answers with anything outside of this space, and with nothing less than the best inside it.
@@ -33,7 +34,6 @@ import {
 } from '../facts.ts';
 import {
   CONTEXT_ALGORITHMS,
-  PARTITIONS,
   RECOMPUTE_POLICIES,
   ZERO_STAGES,
   type AllowedChoices,
@@ -95,6 +95,7 @@ const MAX_MICRO_BATCH = 64;
 const MAX_CHUNKS = 16;
 const OPTIMIZER_SHARES = [0, 0.5, 1];
 
+const USUAL_PARTITIONS: readonly Partition[] = ['even', 'balanced'];
 const ORDERS_WITH_CONTEXT_INSIDE = RANK_ORDERS.filter((order) => order.indexOf('cp') < order.indexOf('dp'));
 
 export function divisorsOf(whole: number): readonly number[] {
@@ -253,7 +254,7 @@ export function pipelineChoicesOf(space: SpaceFacts, mesh: Pick<DenseMesh, 'pipe
   const { pinned, allow } = space;
   if (mesh.pipeline === 1) return [{ schedule: '1f1b', chunks: 1, partition: 'even' }];
   const perRank = Math.ceil(space.model.layers / mesh.pipeline);
-  const partitions = choicesOf(pinned.partition, allow.partitions, PARTITIONS);
+  const partitions = choicesOf(pinned.partition, allow.partitions, allow.partitions ?? USUAL_PARTITIONS);
   const choices: PipelineChoice[] = [];
   for (const schedule of choicesOf(pinned.schedule, allow.schedules, SCHEDULES)) {
     for (const chunks of chunksOf(schedule, perRank, pinned.chunks)) {

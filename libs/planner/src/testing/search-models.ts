@@ -67,7 +67,8 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
       bounds: boundsOf(passes),
       scheduleBounds: () => boundsOf(passes),
       withPipeline: (pipeline) => ({
-        bounds: boundsOf(pipeline),
+        leastS: boundsOf(pipeline).timeS,
+        leastBytes: () => boundsOf(pipeline).bytes,
         timeBoundS: (point) => Math.floor(smooth(point).timeS),
         peakBytes: (point) => Math.floor(smooth(point).bytes) + stirOf(point, 2),
         stepTimeS: (point) => Math.floor(smooth(point).timeS) + stirOf(point, 1),
