@@ -31,6 +31,7 @@ export type Interpretation =
 
 /** Never throws: what cannot be understood is a reason not to predict. */
 export function interpretRow(row: MeasuredRow): Interpretation {
+  if (row.fault !== undefined) return { unpredicted: row.fault };
   const filled = new FilledValues();
   try {
     return { run: runOf(row.stated, filled), filled: filled.rules };

@@ -1,4 +1,5 @@
 import { COLUMNS, csvOf, PLAIN, rowWith } from '../testing/invented-rows.ts';
+import { interpretRow } from './interpret-row.ts';
 import { MeasurementsError, readRows } from './measured-row.ts';
 
 describe('a file of measurements', () => {
@@ -21,16 +22,22 @@ describe('a file of measurements', () => {
     ['a file without a needed column', csvOf([{}]).replace('gbs', 'batch'), 'missing column gbs'],
     ['a quote that never ends', `${COLUMNS.join(',')}\n"one`, 'not readable as CSV'],
     ['more cells than columns', `${COLUMNS.join(',')}\n${'x,'.repeat(COLUMNS.length + 3)}\n`, 'not readable as CSV'],
-    ['two rows of one id', csvOf([{ id: 'a' }, { id: 'a' }]), 'line 3, column id: a stands on line 2 too'],
-    ['a row without an id', csvOf([{ id: '' }]), 'line 2, column id'],
-    ['a time that is no number', csvOf([{ iter_time_s: 'fast' }]), 'line 2, column iter_time_s: "fast"'],
-    ['a negative time', csvOf([{ iter_time_s: '-1' }]), 'line 2, column iter_time_s'],
-    ['an endless time', csvOf([{ iter_time_s: '1e999' }]), 'line 2, column iter_time_s'],
-    ['a time that is not a number', csvOf([{ iter_time_s: 'NaN' }]), 'line 2, column iter_time_s'],
-    ['a negative memory', csvOf([{}, { mem_per_gpu_gib: '-3' }]), 'line 3, column mem_per_gpu_gib'],
   ])('is refused: %s', (_, text, message) => {
     expect(() => readRows(text)).toThrow(MeasurementsError);
     expect(() => readRows(text)).toThrow(message);
+  });
+
+  it.each([
+    ['a second row of one id', [{ id: 'a' }, { id: 'a' }], 'the id of the row stands twice'],
+    ['a row without an id', [{ id: '' }], 'the row has no id'],
+    ['a time that is no number', [{ iter_time_s: 'fast' }], 'iter_time_s is not a positive number'],
+    ['a negative time', [{ iter_time_s: '-1' }], 'iter_time_s is not a positive number'],
+    ['an endless time', [{ iter_time_s: '1e999' }], 'iter_time_s is not a positive number'],
+    ['a negative memory', [{}, { id: 'b', mem_per_gpu_gib: '-3' }], 'mem_per_gpu_gib is not a positive number'],
+  ])('keeps %s, at fault, and predicts it not', (_, cells, fault) => {
+    const row = readRows(csvOf(cells)).at(-1);
+    expect(row?.fault).toBe(fault);
+    expect(row === undefined ? undefined : interpretRow(row)).toEqual({ unpredicted: fault });
   });
 
   it('shows the rules neither answers nor names of rows', () => {

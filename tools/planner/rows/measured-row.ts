@@ -73,6 +73,8 @@ export interface MeasuredRow {
   readonly outOfMemory: boolean;
   /** Sizes of the layout are published, so that a prediction is owed. */
   readonly hasFullLayout: boolean;
+  /** Why the row counts as unpredicted: an answer that is no number, or an id that another row has. */
+  readonly fault?: string;
 }
 
 /** A file that cannot be read; the message says which line or column and what to do. */
@@ -84,21 +86,23 @@ const OUT_OF_MEMORY = /\bOOM on\b|\bOOM\b(?=\s*[(;,]|\s*$)|out of memory/i;
 /**
  * Rows of a CSV text. Accepts a byte-order mark, CRLF and line breaks inside quotes.
  *
- * @throws MeasurementsError for text that is not CSV, a missing column, a repeated id or an answer that is not a number
+ * A row whose answer is not a positive number, or whose id stands twice, keeps its place with a `fault`: one odd row never stops a score.
+ *
+ * @throws MeasurementsError for text that is not CSV, or a missing column
  */
 export function readRows(csvText: string): readonly MeasuredRow[] {
   const rows = parsed(csvText).map(({ record, info }) => rowOf(record, info.lines));
-  const seen = new Map<string, number>();
-  for (const { id, line } of rows) {
-    const earlier = seen.get(id);
-    if (earlier !== undefined) {
-      throw new MeasurementsError(
-        `line ${line}, column id: ${id} stands on line ${earlier} too; give each row its own id`,
-      );
-    }
-    seen.set(id, line);
-  }
-  return rows;
+  return withoutRepeatedIds(rows);
+}
+
+/** Every row after the first of its id is at fault. */
+export function withoutRepeatedIds(rows: readonly MeasuredRow[]): readonly MeasuredRow[] {
+  const seen = new Set<string>();
+  return rows.map((row) => {
+    const repeated = seen.has(row.id);
+    seen.add(row.id);
+    return repeated ? { ...row, fault: row.fault ?? 'the id of the row stands twice' } : row;
+  });
 }
 
 interface ParsedRecord {
@@ -136,7 +140,6 @@ function rowOf(record: Readonly<Record<string, string>>, line: number): Measured
     [...REQUIRED_COLUMNS, ...OPTIONAL_COLUMNS].filter(isStated).map((name) => [name, cell(name)]),
   ) as StatedCells;
   const id = cell('id');
-  if (id === '') throw new MeasurementsError(`line ${line}, column id: is empty; give the row an id`);
   return {
     id,
     source: cell('source'),
@@ -146,13 +149,14 @@ function rowOf(record: Readonly<Record<string, string>>, line: number): Measured
     engine: cell('engine'),
     quality: cell('quality'),
     stated,
-    iterTimeS: measured(cell('iter_time_s'), 'iter_time_s', line),
-    memGib: measured(cell('mem_per_gpu_gib'), 'mem_per_gpu_gib', line),
+    iterTimeS: measured(cell('iter_time_s')),
+    memGib: measured(cell('mem_per_gpu_gib')),
     memKind: cell('mem_kind'),
     isMoe:
       Number(cell('experts')) > 1 || /\bA\d+(\.\d+)?B\b|moe\b|mixtral|deepseek|gpt-oss|\d+x\d+b/i.test(cell('model')),
     outOfMemory: cell('iter_time_s') === '' && OUT_OF_MEMORY.test(cell('notes')),
     hasFullLayout: LAYOUT_COLUMNS.every((name) => cell(name) !== ''),
+    ...faultOf(id, { iter_time_s: cell('iter_time_s'), mem_per_gpu_gib: cell('mem_per_gpu_gib') }),
   };
 }
 
@@ -168,12 +172,16 @@ function isStated(name: Column): name is StatedColumn {
   return name !== 'quality' && !ANSWER_COLUMNS.some((answer) => answer === name);
 }
 
-/** An answer: empty, or a positive number. */
-function measured(text: string, column: Column, line: number): number | undefined {
-  if (text === '') return undefined;
+/** An answer: undefined where the cell is empty or not a positive number. */
+function measured(text: string): number | undefined {
   const value = Number(text);
-  if (Number.isFinite(value) && value > 0) return value;
-  throw new MeasurementsError(
-    `line ${line}, column ${column}: ${JSON.stringify(text)} is not a positive number; leave the cell empty where nothing was measured`,
+  return Number.isFinite(value) && value > 0 ? value : undefined;
+}
+
+function faultOf(id: string, answers: Readonly<Record<string, string>>): { readonly fault?: string } {
+  if (id === '') return { fault: 'the row has no id' };
+  const wrong = Object.keys(answers).find(
+    (name) => answers[name] !== '' && measured(answers[name] ?? '') === undefined,
   );
+  return wrong === undefined ? {} : { fault: `${wrong} is not a positive number` };
 }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { MeasurementsError, readRows, type MeasuredRow } from '../rows/index.ts';
+import { MeasurementsError, readRows, withoutRepeatedIds, type MeasuredRow } from '../rows/index.ts';
 
 export interface MeasurementFiles {
   readonly rows: readonly MeasuredRow[];
@@ -19,19 +19,15 @@ export function filesOrRepository(paths: readonly string[]): readonly string[] {
   return paths.length === 0 ? REPOSITORY_FILES : paths;
 }
 
-/** @throws Error that names file, line and column of what is wrong */
+/** @throws Error that names the file and what is wrong with it */
 export function readMeasurements(paths: readonly string[]): MeasurementFiles {
   const files = new Map<string, string>();
   const rows = paths.flatMap((path) => {
     const read = rowsOfFile(path);
-    for (const { id, line } of read) {
-      const other = files.get(id);
-      if (other !== undefined) throw new Error(`${path}: line ${line}, column id: ${id} stands in ${other} too`);
-    }
-    for (const { id } of read) files.set(id, basename(path));
+    for (const { id } of read) if (!files.has(id)) files.set(id, basename(path));
     return read;
   });
-  return { rows, files };
+  return { rows: withoutRepeatedIds(rows), files };
 }
 
 function rowsOfFile(path: string): readonly MeasuredRow[] {

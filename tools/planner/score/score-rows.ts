@@ -45,7 +45,7 @@ export function scoreRows(
 }
 
 export function hasAnswer(row: MeasuredRow): boolean {
-  return row.iterTimeS !== undefined || row.memGib !== undefined || row.outOfMemory;
+  return row.iterTimeS !== undefined || row.memGib !== undefined || row.outOfMemory || row.fault !== undefined;
 }
 
 function scored(row: MeasuredRow, predictor: Predictor): PredictedRow | UnpredictedRow {
