@@ -95,10 +95,9 @@ export function gemmS(
   const bytes = linear ? kernels.linearBytes : 2;
   const ridge = (flopsPerS * bytes) / (2 * kernels.memoryBytesPerS);
   const memory = constants.gemmRidge * ridge * (1 / m + 1 / n + 1 / k);
+  const tiles = constants.gemmWave * (tileSlowdown(m, n, kernels.multiprocessors) - 1);
   const slowdown =
-    (1 + memory + constants.gemmDepth / k) *
-    (1 + misalignment(n, constants) + misalignment(k, constants)) *
-    (1 + constants.gemmWave * (tileSlowdown(m, n, kernels.multiprocessors) - 1));
+    (1 + memory + constants.gemmDepth / k + tiles) * (1 + misalignment(n, constants) + misalignment(k, constants));
   return ((2 * m * n * k) / flopsPerS) * slowdown;
 }
 
