@@ -36,7 +36,9 @@ export function parseJob(text: string, options: JobOverrides & { readonly source
   const parsed = JobCreate.safeParse({
     ...body,
     ...(options.name === undefined ? {} : { name: options.name }),
-    ...(options.gpus === undefined ? {} : { spec: { ...(body['spec'] as object), layout: 'auto', gpus: options.gpus } }),
+    ...(options.gpus === undefined
+      ? {}
+      : { spec: { ...(body['spec'] as object), layout: 'auto', gpus: options.gpus } }),
   });
   if (parsed.success) return parsed.data;
   throw new CliError(`${options.source} is not a valid job:\n${z.prettifyError(parsed.error)}`);
