@@ -81,7 +81,7 @@ function evaluatedOneByOne(input: PlanRequestInput, everyNthMesh: number): { rea
   const cuts = new StageCuts(space.model);
   let layouts = 0;
   let sum = 0;
-  [...denseMeshesOf(space)].forEach((dense, number) => {
+  [...denseMeshesOf(space, (mesh) => mesh.contextAlgorithm)].forEach((dense, number) => {
     const [grid] = expertGridsOf(space, dense);
     const replicaBatch = space.globalBatchSize / dense.data / dense.microBatchSize;
     if (number % everyNthMesh !== 0 || grid === undefined || !Number.isInteger(replicaBatch)) return;

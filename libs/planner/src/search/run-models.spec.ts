@@ -61,15 +61,16 @@ const requestOf = (model: keyof typeof MODELS, over: Partial<PlanRequestInput> =
   });
 
 /** Nothing is kept, bounded or decided in parts: every layout is predicted by itself. */
-function plainModels(base: RunBase, balancedStages: LayoutModels['balancedStages']): LayoutModels {
+function plainModels(base: RunBase, { balancedStages, attentionS, degreeRefusalOf }: LayoutModels): LayoutModels {
   const runOf = (layout: LayoutPoint): RunFacts => ({ ...base, layout });
   const constants = constantsOf(base);
   const none = { timeS: 0, bytes: 0 };
   return {
     refusalOf: (point) =>
       layoutViolations(layoutOfPoint(point, base.model, 1), layoutFactsOf(base, point.microBatchSize))[0],
-    degreeRefusalOf: () => undefined,
+    degreeRefusalOf,
     balancedStages,
+    attentionS,
     denseBounds: () => [none],
     meshBounds: () => [none],
     withPasses: () => ({
@@ -116,7 +117,7 @@ describe('the models of a run', () => {
       const smallestFirst = request.objective === 'memory';
       searchLayouts({ space, models, limits, best, front, tally: newTally(), smallestFirst });
       const asked = { limits, objective: request.objective, top: request.top };
-      const plain = enumerateLayouts(space, plainModels(base, models.balancedStages), asked);
+      const plain = enumerateLayouts(space, plainModels(base, models), asked);
       expect(plain.possible).toBeGreaterThan(100);
       expect(figuresOf(best.layouts)).toEqual(figuresOf(plain.best));
       expect(figuresOf(front.layouts)).toEqual(figuresOf(plain.front));
@@ -134,7 +135,9 @@ describe('the models of a run', () => {
         const base = runBaseOf(request);
         const space = spaceOf(request, base);
         const models = modelsOfRun(base, constantsOf(base));
-        const meshes = [...denseMeshesOf(space)].filter(({ data }) => request.globalBatchSize % data === 0);
+        const meshes = [...denseMeshesOf(space, (_mesh, [first]) => first ?? 'ring')].filter(
+          ({ data }) => request.globalBatchSize % data === 0,
+        );
         fc.assert(
           fc.property(fc.constantFrom(...meshes), fc.nat(), fc.nat(), (mesh, first, second) => {
             checkBounds(space, { base, models }, { mesh, numbers: [first, second] });

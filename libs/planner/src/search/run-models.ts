@@ -53,6 +53,7 @@ export function modelsOfRun(base: RunBase, constants: TimeConstants): LayoutMode
     refusalOf: (point) => models.refusalOf(point),
     degreeRefusalOf: (point) => models.degreeRefusalOf(point),
     balancedStages: (point) => models.balancedStages(point),
+    attentionS: (mesh) => models.attentionS(mesh),
     denseBounds: (mesh) => models.denseBounds(mesh),
     meshBounds: (mesh) => models.meshBounds(mesh),
     withPasses: (leanest) => models.withPasses(leanest),
@@ -166,6 +167,10 @@ class RunModels {
     }));
     this.#stages.set(key, stages);
     return stages;
+  }
+
+  attentionS(mesh: LayoutPoint): number {
+    return totalOf(passesOf([this.#wholeModel(mesh).costs.attention]));
   }
 
   denseBounds(mesh: LayoutPoint): readonly Bounds[] {

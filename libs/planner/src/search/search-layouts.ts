@@ -20,6 +20,7 @@ import {
   stateChoicesOf,
   withPassGroup,
   withStates,
+  type AlgorithmOf,
   type DenseMesh,
   type ExpertGrid,
   type Mesh,
@@ -50,6 +51,8 @@ export interface LayoutModels {
   readonly degreeRefusalOf: (point: LayoutPoint) => Refusal | undefined;
   /** Stages of which the slowest is as fast as possible. The same object for the same answer, where that is cheap. */
   readonly balancedStages: (point: LayoutPoint) => readonly StagePart[];
+  /** Seconds of one layer's attention on a mesh, to choose the context algorithm by. */
+  readonly attentionS: (mesh: LayoutPoint) => number;
   /** Of every layout on a dense mesh, however experts are dealt out: each of them keeps at least one of these bounds. */
   readonly denseBounds: (mesh: LayoutPoint) => readonly Bounds[];
   readonly meshBounds: (mesh: LayoutPoint) => readonly Bounds[];
@@ -253,7 +256,7 @@ class Searcher {
   #addDenseMeshes(): void {
     const { space, models, tally } = this.#search;
     let index = 0;
-    for (const mesh of denseMeshesOf(space)) {
+    for (const mesh of denseMeshesOf(space, fastestAlgorithm(models, this.#cuts))) {
       index++;
       const size = this.#openingsOf(mesh).size * expertGridsOf(space, mesh).length;
       tally.enumerated += size;
@@ -461,8 +464,7 @@ class Searcher {
   }
 
   #plainPoint(mesh: Mesh): LayoutPoint {
-    const cut = this.#cuts.of(mesh.pipeline, { chunks: 1, partition: 'even' }, () => []);
-    return { ...pointOfMesh(mesh), ...cut };
+    return plainPointOf(mesh, this.#cuts);
   }
 
   /** On a legal mesh, rules read a schedule through the pipeline's size and micro-batches, … */
@@ -535,6 +537,29 @@ const PLAIN_STATES: StateChoice = {
 
 function gridKeyOf({ tensor, context, pipeline, data }: DenseMesh): string {
   return `${tensor}/${context}/${pipeline}/${data}`;
+}
+
+/** A mesh with one even stage per rank. */
+function plainPointOf(mesh: Mesh, cuts: StageCuts): LayoutPoint {
+  return { ...pointOfMesh(mesh), ...cuts.of(mesh.pipeline, { chunks: 1, partition: 'even' }, () => []) };
+}
+
+/** Chooses the legal algorithm with the fastest attention; of equal ones the first, and the first also where none is legal. */
+export function fastestAlgorithm(
+  models: Pick<LayoutModels, 'attentionS' | 'degreeRefusalOf'>,
+  cuts: StageCuts,
+): AlgorithmOf {
+  return (mesh, algorithms) => {
+    const plain: Mesh = { ...mesh, ...NO_EXPERTS };
+    const timed = algorithms.flatMap((contextAlgorithm) => {
+      const point = plainPointOf({ ...plain, contextAlgorithm }, cuts);
+      const isLegal = models.degreeRefusalOf(point) === undefined;
+      return isLegal ? [{ contextAlgorithm, seconds: models.attentionS(point) }] : [];
+    });
+    const [first, ...others] = timed;
+    if (first === undefined) return mesh.contextAlgorithm;
+    return others.reduce((least, other) => (other.seconds < least.seconds ? other : least), first).contextAlgorithm;
+  };
 }
 
 /** The whole layout, or undefined where it repeats one that the space lists before it. */

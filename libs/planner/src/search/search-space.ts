@@ -7,7 +7,7 @@
  * - expert (divisors of the number of experts) and expert tensor (1, or as many as tensor), for models with experts;
  * - micro-batch: every divisor of a replica's batch up to 8, and beyond that the powers of two up to 64; a batch that data parallelism does not
  *   divide leaves micro-batch 1, which the rules then refuse;
- * - context algorithm (ring, all-gather, Ulysses) where context > 1;
+ * - where context > 1, of ring, all-gather and Ulysses the one with the fastest attention, as they take the same memory;
  * - rank order: tensor innermost and context inside data (it talks in every layer), with the pipeline anywhere; orders that put the same members
  *   of every group into every network tier count once; with experts the pipeline stays outermost, because both grids must fold inside one stage;
  * - ZeRO stage 0 to 3, where there is anything to shard; from stage 1 on the states of all data and context ranks, or only of those that share
@@ -117,17 +117,22 @@ function choicesOf<T>(pinned: T | undefined, allowed: readonly T[] | undefined, 
 type DenseGrid = Pick<DenseMesh, 'tensor' | 'context' | 'pipeline' | 'data'>;
 
 /** Every dense mesh, legal or not, in ascending order of tensor, context, pipeline and micro-batch. */
-export function* denseMeshesOf(space: SpaceFacts): Generator<DenseMesh> {
+export function* denseMeshesOf(space: SpaceFacts, algorithmOf: AlgorithmOf): Generator<DenseMesh> {
   for (const grid of denseGridsOf(space)) {
     const orders = rankOrdersOf(space, grid);
     const algorithms = contextAlgorithmsOf(space, grid);
     for (const microBatchSize of microBatchSizesOf(space, grid)) {
-      for (const contextAlgorithm of algorithms) {
-        for (const rankOrder of orders) yield { ...grid, microBatchSize, contextAlgorithm, rankOrder };
+      for (const rankOrder of orders) {
+        const mesh: DenseMesh = { ...grid, microBatchSize, contextAlgorithm: algorithms[0] ?? 'ring', rankOrder };
+        yield algorithms.length > 1 ? { ...mesh, contextAlgorithm: algorithmOf(mesh, algorithms) } : mesh;
       }
     }
   }
 }
+
+/** The algorithm of those that may be chosen with the fastest attention on a mesh. */
+export type AlgorithmOf = (mesh: DenseMesh, algorithms: readonly ContextAlgorithm[]) => ContextAlgorithm;
+type ContextAlgorithm = LayoutPoint['contextAlgorithm'];
 
 function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
   const { pinned } = space;

@@ -1,7 +1,14 @@
 import { stagePartsOf } from '../stages.ts';
 import type { LayoutPoint } from '../facts.ts';
 import { FRONT_SLOWDOWN, rankingOf, type MeasuredLayout } from '../search/kept-layouts.ts';
-import { decidedPoint, orderOf, type Bounds, type LayoutModels, type SearchLimits } from '../search/search-layouts.ts';
+import {
+  decidedPoint,
+  fastestAlgorithm,
+  orderOf,
+  type Bounds,
+  type LayoutModels,
+  type SearchLimits,
+} from '../search/search-layouts.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
@@ -61,6 +68,7 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
       const even = stagePartsOf(space.model, { ...point, vocabulary: 'end-stages' });
       return even.map((stage, index) => ({ ...stage, layers: counts[index] ?? 0 }));
     },
+    attentionS: (mesh) => stirOf(mesh, 3),
     denseBounds: (mesh) => [boundsOf(mesh)],
     meshBounds: (mesh) => [boundsOf(mesh), { timeS: Infinity, bytes: 0 }],
     withPasses: (passes) => ({
@@ -95,7 +103,7 @@ export function enumerateLayouts(
   const possible: MeasuredLayout[] = [];
   let all = 0;
   let dense = 0;
-  for (const denseMesh of denseMeshesOf(space)) {
+  for (const denseMesh of denseMeshesOf(space, fastestAlgorithm(models, cuts))) {
     dense++;
     for (const [expert, grid] of expertGridsOf(space, denseMesh).entries()) {
       const mesh = { ...denseMesh, ...grid };
