@@ -184,6 +184,19 @@ describe('why not', () => {
     expect(whyNot(REQUEST, { layout: best.layout, microBatchSize: best.microBatchSize }).verdict).toBe('best');
   });
 
+  it.each(['cost', 'memory', 'time'] as const)(
+    'says so for objective %s, on however many GPUs the best is',
+    (objective) => {
+      const request = { ...REQUEST, objective, tokens: 1e9, top: 1 };
+      const { best } = plan(request);
+      if (best === undefined) throw new Error('something fits');
+      expect(whyNot(request, { layout: best.layout, microBatchSize: best.microBatchSize })).toMatchObject({
+        verdict: 'best',
+        brokenRules: [],
+      });
+    },
+  );
+
   it('says of a better layout which the pinned choices exclude that the search did not consider it', () => {
     const { best } = plan(REQUEST);
     if (best === undefined) throw new Error('nothing fits');

@@ -1,6 +1,8 @@
 /** Why is a layout that somebody names not the best one? */
+import { worldSize } from '@coxswain/layout';
 import type { RunFacts } from '../facts.ts';
 import type { AskedLayout, Plan, PlanRequest, PlanRequestInput, Prediction, WhyNotAnswer } from '../plan-types.ts';
+import { gpuCountsOf } from './gpu-counts.ts';
 import { planOf } from './plan-of-layout.ts';
 import { brokenRulesOf, runOfLayout } from './predict.ts';
 import { predictRun } from './predict-run.ts';
@@ -17,7 +19,8 @@ const SAME = 1e-9;
  */
 export function whyNot(input: PlanRequestInput, asked: AskedLayout): WhyNotAnswer {
   const request = planRequestOf(input);
-  const broken = brokenRulesOf(request, asked);
+  const own = onItsOwnGpus(request, asked);
+  const broken = brokenRulesOf(own, asked);
   const [first] = broken;
   const best = bestPlanOf(request);
   const known = best === undefined ? {} : { best };
@@ -25,7 +28,7 @@ export function whyNot(input: PlanRequestInput, asked: AskedLayout): WhyNotAnswe
     const brokenRules = broken.map(({ rule, message }) => `${rule}: ${message}`);
     return { verdict: 'illegal', reason: first.message, brokenRules, difference: [], ...known };
   }
-  const run = runOfLayout(request, asked);
+  const run = runOfLayout(own, asked);
   const prediction = predictRun(run, request.memoryMarginShare);
   const answer = { brokenRules: [], prediction, ...known, difference: differenceOf(prediction, best?.prediction) };
   if (prediction.verdict === 'doesNotFit' || (prediction.verdict === 'tight' && best !== undefined)) {
@@ -35,6 +38,14 @@ export function whyNot(input: PlanRequestInput, asked: AskedLayout): WhyNotAnswe
     return { verdict: 'outsideSearch', reason: 'it may just fit; no layout of the search fits safely', ...answer };
   }
   return { ...comparison(request, { run, prediction }, best), ...answer };
+}
+
+/** Where a plan may take fewer GPUs than the cluster has, a layout is judged on as many as it names, if a plan could take that many. */
+function onItsOwnGpus(request: PlanRequest, { layout }: AskedLayout): PlanRequest {
+  const { cluster } = request;
+  const gpus = worldSize(layout);
+  const mayTake = gpuCountsOf(request, runBaseOf(request).cluster.gpusPerNode).includes(gpus);
+  return mayTake && cluster.islands === undefined ? { ...request, cluster: { ...cluster, gpus } } : request;
 }
 
 function bestPlanOf(request: PlanRequest): Plan | undefined {
@@ -60,12 +71,11 @@ function comparison(
   { run, prediction }: Asked,
   best: Plan,
 ): Pick<WhyNotAnswer, 'verdict' | 'reason'> {
-  const { gpus } = runBaseOf(request).cluster;
   const price = best.costUsd === undefined ? 0 : best.costUsd / (best.prediction.stepTimeS * best.gpus);
   const [what, mine, theirs] = {
     time: ['s per step', prediction.stepTimeS, best.prediction.stepTimeS] as const,
     cost: ['USD', price * prediction.stepTimeS * run.cluster.gpus, best.costUsd ?? 0] as const,
-    gpus: ['GPUs', gpus, best.gpus] as const,
+    gpus: ['GPUs', run.cluster.gpus, best.gpus] as const,
     memory: ['GiB per GPU', prediction.peakGib, best.prediction.peakGib] as const,
   }[request.objective];
   const ratio = mine / theirs - 1;
