@@ -1,7 +1,7 @@
 /** How long does a pipeline take at least? For searches that drop a layout before its schedule is simulated. */
 import { isVShaped } from '../stages.ts';
-import { activationLimit } from './pass-order.ts';
-import type { ScheduleInput } from './schedule-input.ts';
+import { activationLimit, BACKWARD, BACKWARD_WEIGHT, FORWARD, passOrder } from './pass-order.ts';
+import type { ScheduleInput, ScheduleShape } from './schedule-input.ts';
 
 /**
  * Lower bound of `makespanOf`, in time linear in the stages: every rank computes all its passes. Where the backward is fused, it starts
@@ -24,6 +24,89 @@ export function makespanLowerBound(input: ScheduleInput): number {
     aboveS += passesS(input, rank) + (input.forwardHopS[rank] as number) + (input.backwardHopS[rank] as number);
   }
   return fused || pipeline === 1 ? boundS : Math.max(boundS, firstRankBoundS(input, folded));
+}
+
+/** The passes of the first rank by shape, for `firstRankMakespanBound`. Owned by the caller. */
+export type FirstRankOrders = Map<string, FirstRankOrder>;
+
+interface FirstRankOrder {
+  readonly kinds: Uint8Array;
+  /** 1 for the last stage, which a folded pipeline's first rank holds too. */
+  readonly isLast: Uint8Array;
+  readonly microBatches: Int32Array;
+}
+
+/**
+ * A closer lower bound of `makespanOf` for the zero-bubble and V-shaped schedules, in time linear in the micro-batches: the first rank in its own
+ * order of passes, as if all other ranks were free whenever something comes to them. Other schedules have no closer bound than
+ * `makespanLowerBound`, and DualPipeV's pairs of passes are not looked at.
+ */
+export function firstRankMakespanBound(input: ScheduleInput, orders: FirstRankOrders): number {
+  const { schedule, pipeline, chunks, microBatches } = input;
+  const isSplit = schedule !== 'gpipe' && schedule !== '1f1b' && schedule !== 'interleaved-1f1b';
+  if (!isSplit || schedule === 'dualpipe-v' || pipeline === 1) return 0;
+  const { kinds, isLast, microBatches: ofPass } = firstRankOrderOf(input, orders);
+  const last = pipeline * chunks - 1;
+  const folded = isVShaped(schedule);
+  const way = chainOf(input, folded ? last - 1 : last);
+  const readyS = new Float64Array(microBatches);
+  const leastWeightS = Math.min(
+    input.backwardWeightS[0] as number,
+    folded ? (input.backwardWeightS[last] as number) : Infinity,
+  );
+  let nowS = 0;
+  for (let pass = 0; pass < kinds.length; pass++) {
+    const kind = kinds[pass];
+    const at = ofPass[pass] as number;
+    const stage = isLast[pass] === 1 ? last : 0;
+    if (kind === BACKWARD_WEIGHT) {
+      nowS += leastWeightS;
+    } else if (kind === FORWARD) {
+      if (stage === last) nowS = Math.max(nowS, readyS[at] as number);
+      nowS += input.forwardS[stage] as number;
+      if (stage === 0) readyS[at] = nowS + way.downS + (folded ? 0 : way.upS);
+    } else {
+      if (stage === 0) nowS = Math.max(nowS, readyS[at] as number);
+      nowS += input.backwardInputS[stage] as number;
+      if (kind === BACKWARD) nowS += input.backwardWeightS[stage] as number;
+      if (stage === last) readyS[at] = nowS + way.upS;
+    }
+  }
+  return nowS;
+}
+
+/** Seconds that a micro-batch is away from the first rank, over stages 1 to `to`: down with its activation, up with its gradient. */
+function chainOf(input: ScheduleInput, to: number): { readonly downS: number; readonly upS: number } {
+  const { pipeline, chunks } = input;
+  const last = pipeline * chunks - 1;
+  let downS = 0;
+  let upS = 0;
+  for (let stage = 0; stage <= to; stage++) {
+    if (stage > 0) {
+      downS += input.forwardS[stage] as number;
+      upS += input.backwardInputS[stage] as number;
+    }
+    const staysOnRank = isVShaped(input.schedule) && stage % pipeline === pipeline - 1;
+    if (stage < last && !staysOnRank) {
+      downS += input.forwardHopS[stage] as number;
+      upS += input.backwardHopS[stage] as number;
+    }
+  }
+  return { downS, upS };
+}
+
+function firstRankOrderOf(shape: ScheduleShape, orders: FirstRankOrders): FirstRankOrder {
+  const key = `${shape.schedule}/${shape.pipeline}/${shape.microBatches}`;
+  const known = orders.get(key);
+  if (known !== undefined) return known;
+  const passes = passOrder(shape, 0);
+  const order = {
+    kinds: Uint8Array.from(passes, ({ kind }) => kind),
+    isLast: Uint8Array.from(passes, ({ stage }) => (stage === 0 ? 0 : 1)),
+    microBatches: Int32Array.from(passes, ({ microBatch }) => microBatch),
+  };
+  orders.set(key, order);
+  return order;
 }
 
 /**

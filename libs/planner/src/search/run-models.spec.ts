@@ -80,6 +80,7 @@ function plainModels(base: RunBase, { balancedStages, attentionS, degreeRefusalO
         leastS: 0,
         leastBytes: () => 0,
         timeBoundS: () => 0,
+        closerBoundS: () => 0,
         peakBytes: (point) => peakAllocatedBytesOf(runOf(point)),
         stepTimeS: (point) => predictStepTime(runOf(point), constants).stepTimeS,
       }),
@@ -191,6 +192,7 @@ function checkBounds(
     passes: passes.bounds,
     schedule: passes.scheduleBounds(pipeline),
     pipeline: { timeS: pipelineModels.leastS, bytes: pipelineModels.leastBytes() },
+    closer: { timeS: pipelineModels.closerBoundS(whole), bytes: 0 },
     states: { timeS: pipelineModels.timeBoundS(whole), bytes: pipelineModels.peakBytes(whole, index) },
   };
   const isAbove = ({ timeS: least, bytes: fewest }: Bounds): boolean => least > timeS || fewest > bytes;

@@ -5,7 +5,7 @@ import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
 import { denseShareOf, expertShareOf, parametersOf, type ModelParameters } from '../memory/parameters.ts';
 import { microBatchesInFlight, pipelineLoadOf, type RankLoad } from '../memory/pipeline-load.ts';
 import { rankContentsOf, rankMemoryOf, type RankContents, type RankMemory } from '../memory/rank-memory.ts';
-import { makespanLowerBound } from '../schedule/makespan-bound.ts';
+import { firstRankMakespanBound, makespanLowerBound, type FirstRankOrders } from '../schedule/makespan-bound.ts';
 import { makespanOf } from '../schedule/makespan.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { newScheduleScratch } from '../schedule/schedule-scratch.ts';
@@ -95,6 +95,7 @@ class RunModels {
   readonly #cheapest = new Map<string, PassSeconds>();
   readonly #balanced = new Map<string, readonly StagePart[]>();
   readonly #makespans = new Map<string, number>();
+  readonly #orders: FirstRankOrders = new Map();
   readonly #inFlights = new Map<number, readonly number[]>();
   readonly #stages = new Map<string, readonly StagePart[]>();
   /** What all GPUs wait for each other. */
@@ -230,6 +231,7 @@ class RunModels {
     const ranks = (): readonly FilledRank[] => (filled ??= this.#filledRanks(leanest, memory));
     const transferS = dataTrafficS(this.#fewestTransfers(leanest), work.held, work.windows, this.#constants);
     let makespanS: number | undefined;
+    let closerS: number | undefined;
     const models = { constants: this.#constants, kernels: this.#kernels };
     const stepOf = (point: LayoutPoint, pipelineS: number): number =>
       stepSecondsOf(this.#runOf(point), work, pipelineS, models).stepTimeS;
@@ -237,6 +239,10 @@ class RunModels {
       leastS: this.#stepS(leastS * this.#imbalance(leanest) + Math.max(tailS, transferS)),
       leastBytes: () => leastBytesOf({ ...memory, layout: leanest }, ranks()),
       timeBoundS: (point) => stepOf(point, leastS),
+      closerBoundS: (point) => {
+        closerS ??= Math.max(leastS, firstRankMakespanBound(input, this.#orders));
+        return stepOf(point, closerS);
+      },
       peakBytes: (point, index) => peakBytesOf(point, memoryOfState(point, index), ranks()),
       stepTimeS: (point) => {
         makespanS ??= leanest.pipeline === 1 ? leastS : this.#makespanS(leanest, input);

@@ -73,6 +73,8 @@ export interface PipelineModels {
   readonly leastBytes: () => number;
   /** A lower bound of one choice. */
   readonly timeBoundS: (point: LayoutPoint) => number;
+  /** A closer one that takes longer to find. */
+  readonly closerBoundS: (point: LayoutPoint) => number;
   /** `stateIndex` numbers the choices of the mesh. */
   readonly peakBytes: (point: LayoutPoint, stateIndex: number) => number;
   readonly stepTimeS: (point: LayoutPoint) => number;
@@ -380,6 +382,7 @@ class Searcher {
       if (this.#leave({ timeS: boundS, bytes }, 1)) continue;
       const peakBytes = pipelineModels.peakBytes(point, index);
       if (this.#leave({ timeS: boundS, bytes: peakBytes }, 1)) continue;
+      if (this.#leave({ timeS: pipelineModels.closerBoundS(point), bytes: peakBytes }, 1)) continue;
       this.#measure(point, pipelineModels, { bytes: peakBytes, order: orderOf(branch.numbers, index, pipelineIndex) });
     }
   }

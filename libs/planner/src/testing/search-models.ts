@@ -78,6 +78,7 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
         leastS: boundsOf(pipeline).timeS,
         leastBytes: () => boundsOf(pipeline).bytes,
         timeBoundS: (point) => Math.floor(smooth(point).timeS),
+        closerBoundS: (point) => Math.floor(smooth(point).timeS),
         peakBytes: (point) => Math.floor(smooth(point).bytes) + stirOf(point, 2),
         stepTimeS: (point) => Math.floor(smooth(point).timeS) + stirOf(point, 1),
       }),
