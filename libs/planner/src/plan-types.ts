@@ -223,11 +223,13 @@ export type RuledOut = z.infer<typeof RuledOut>;
 
 export const SearchCounts = z
   .strictObject({
-    enumerated: count.describe('Combinations of the stated space.'),
-    legal: count.describe('Of them, those that break no rule.'),
-    fitting: count.describe('Of the legal ones whose memory was computed, those that fit.'),
-    bounded: count.describe('Legal ones that a lower bound of time or memory showed to be worse than those kept.'),
-    timed: count.describe('Those whose step time was computed in full.'),
+    enumerated: count.describe('Layouts of the searched space, with those that equal another one.'),
+    legal: count.describe('Of them, those that no rule had excluded before a bound or the memory did.'),
+    fitting: count.describe('Of the legal ones, those that neither memory nor the deadline excluded.'),
+    bounded: count.describe(
+      'Of those, the ones that lower bounds of time and memory showed to be worse than what is answered.',
+    ),
+    timed: count.describe('The others: their time and memory were predicted in full.'),
   })
   .meta({ id: 'SearchCounts' });
 export type SearchCounts = z.infer<typeof SearchCounts>;
@@ -245,7 +247,11 @@ export const PlanAnswer = z
   .strictObject({
     best: Plan.optional().describe('Absent where nothing fits.'),
     plans: z.array(Plan).describe('The best layouts, best first.'),
-    pareto: z.array(Plan).describe('No other layout is better in time, memory and GPUs at once. Fastest first.'),
+    pareto: z
+      .array(Plan)
+      .describe(
+        'Of the layouts at most a quarter slower than the fastest on as many GPUs, those that no other one beats in time, memory and GPUs. Fastest first.',
+      ),
     closest: ClosestPlan.optional(),
     ruledOut: z.array(RuledOut),
     counted: SearchCounts,

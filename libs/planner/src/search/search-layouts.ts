@@ -470,16 +470,22 @@ class Searcher {
     return plainPointOf(mesh, this.#cuts);
   }
 
-  /** On a legal mesh, rules read a schedule through the pipeline's size and micro-batches, … */
+  /** On a legal mesh, rules of degrees read a schedule through the pipeline's size and micro-batches, others through the pipeline alone, … */
   #pipelineRefusal(mesh: Mesh, { pipeline: choice, pipelineIndex }: NumberedPipeline): Refusal | undefined {
-    const microBatches = this.#search.space.globalBatchSize / (mesh.data * mesh.microBatchSize);
-    const known = slotsOf(this.#pipelineRefusals, microBatches * MAX_PIPELINE + mesh.pipeline);
-    return kept(known, pipelineIndex, () => {
+    const { models, space } = this.#search;
+    const microBatches = space.globalBatchSize / (mesh.data * mesh.microBatchSize);
+    const pointOf = (): LayoutPoint => {
       const point = pointOfMesh(mesh);
       const states = { ...PLAIN_STATES, shardGroup: point.shardGroup };
       const decided = decidedPoint(this.#cuts, this.#search, { point, choice: states, pipeline: choice });
-      return this.#search.models.refusalOf(decided ?? this.#plainPoint(mesh));
-    });
+      return decided ?? this.#plainPoint(mesh);
+    };
+    const ofDegrees = slotsOf(this.#pipelineRefusals, microBatches * MAX_PIPELINE + mesh.pipeline);
+    const ofPipeline = slotsOf(this.#pipelineRefusals, mesh.pipeline);
+    return (
+      kept(ofDegrees, pipelineIndex, () => models.degreeRefusalOf(pointOf())) ??
+      kept(ofPipeline, pipelineIndex, () => models.refusalOf(pointOf()))
+    );
   }
 
   /** … and states through whether there is a pipeline, and what is sharded over how many. */
