@@ -48,8 +48,13 @@ export function kernelFacts(gpu: GpuFacts, precision: Precision, constants: Time
     memoryBytesPerS: gpu.memoryTbPerS * TERA,
     multiprocessors: MULTIPROCESSORS.find(([pattern]) => pattern.test(gpu.name))?.[1] ?? 128,
     linearBytes: precision === 'fp32' ? 4 : precision === 'fp16' || precision === 'bf16' ? 2 : 1,
-    quantises: precision === 'fp8' || precision === 'mxfp8' || precision === 'nvfp4',
+    quantises: isQuantised(precision),
   };
+}
+
+/** Formats of 8 and 4 bits: linear layers cast what they read, and weights travel in one byte. */
+export function isQuantised(precision: Precision): boolean {
+  return precision === 'fp8' || precision === 'mxfp8' || precision === 'nvfp4';
 }
 
 function linearSpeedup(gpu: GpuFacts, precision: Precision, constants: TimeConstants): number {

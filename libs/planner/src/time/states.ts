@@ -3,7 +3,7 @@ import type { RunFacts } from '../facts.ts';
 import { denseShareOf, expertShareOf, parametersOf } from '../memory/parameters.ts';
 import type { TimeConstants } from './constants.ts';
 import { groupsOf } from './groups.ts';
-import { memoryS, softExcess, type KernelFacts } from './kernels.ts';
+import { isQuantised, memoryS, softExcess, type KernelFacts } from './kernels.ts';
 import { collectiveS, type Group } from './links.ts';
 
 /** Parameters that one rank holds before any sharding over data parallelism. */
@@ -32,8 +32,6 @@ export function parametersPerLayer(run: RunFacts): readonly RankParameters[] {
 }
 
 const BYTES = 2;
-/** Weights return to their ranks in the format that linear layers read. */
-const LOW_PRECISION: ReadonlySet<string> = new Set(['fp8', 'mxfp8', 'nvfp4']);
 /** Read gradient, weight, two moments; write weight, two moments and the working copy; gradient norm and zeroing. */
 const OPTIMIZER_BYTES = 42;
 /** What unsharded gradients still cost per parameter: norm, scaling and zeroing. */
@@ -81,7 +79,7 @@ export function dataTrafficS(
   const returnS =
     layout.zeroStage === 0 || layout.zeroStage === 3
       ? move(run.gradientBytes)
-      : move(LOW_PRECISION.has(run.precision) ? 1 : BYTES);
+      : move(isQuantised(run.precision) ? 1 : BYTES);
   return (
     exposedS(reduceS, layout.overlapGradReduce, windows.backwardS, constants.gradReduceExposed) +
     exposedS(returnS, layout.overlapParamGather, windows.forwardS, constants.paramGatherExposed)
