@@ -1,5 +1,6 @@
 import importX from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
+import { FOLDER_ORDER, zonesOf } from './tools/lint/folder-order.mjs';
 
 /** Libraries by layer. Core is pure; adapters do I/O and hold no rule; apps wire and are imported by nobody. */
 export const CORE = [
@@ -12,9 +13,20 @@ export const CORE = [
   'checkpoint',
   'lifecycle',
   'planner',
+  'job-planning',
+  'plan-report',
 ];
-export const ADAPTERS = ['api-client', 'kube', 'persistence', 'telemetry', 'test-harness'];
-const APPS = ['api', 'operator', 'launcher', 'dashboard', 'cli'];
+export const ADAPTERS = [
+  'api-client',
+  'kube',
+  'persistence',
+  'telemetry',
+  'planner-thread',
+  'planner-calibration',
+  'local-cluster',
+  'test-harness',
+];
+const APPS = ['api', 'operator', 'launcher', 'local-node', 'dashboard', 'cli'];
 
 const packages = (names) => names.flatMap((name) => [`@coxswain/${name}`, `@coxswain/${name}/*`]);
 const APPS_ARE_PROGRAMS = { group: packages(APPS), message: 'An app is a program: move what you need into a library.' };
@@ -75,6 +87,20 @@ export default tseslint.config(
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { attributes: false } }],
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+    },
+  },
+  {
+    // Folders of a package have an order, so that a reader knows where a thing can be used from.
+    files: Object.keys(FOLDER_ORDER).map((folder) => `${folder}/src/**/*.ts`),
+    ignores: tests,
+    rules: {
+      'import-x/no-restricted-paths': [
+        'error',
+        {
+          basePath: import.meta.dirname,
+          zones: Object.entries(FOLDER_ORDER).flatMap(([folder, order]) => zonesOf(folder, order)),
+        },
+      ],
     },
   },
   {

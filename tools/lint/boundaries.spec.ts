@@ -85,6 +85,12 @@ describe('the import boundaries', () => {
       'import-x/no-cycle',
     ],
     [
+      'a folder imports from those below it alone',
+      'apps/dashboard/src/job/curve.ts',
+      "import { RankMap } from '../components/rank-map.tsx';\nexport const map = RankMap;",
+      'import-x/no-restricted-paths',
+    ],
+    [
       'a module lists what it exports',
       'libs/kube/src/index.ts',
       "export * from './client.ts';",

@@ -1,0 +1,20 @@
+/**
+ * The folders of each package that has several, top first: what stands in one imports from its own folder and from those below it. Files that
+ * stand in `src` itself, such as `main.ts` and `index.ts`, wire the folders together and are above them all, unless a name in the list is a file.
+ *
+ * Tests and their helpers (`*.spec.ts`, `*.itest.ts`, `testing/`, `bench/`) may look from anywhere.
+ */
+export const FOLDER_ORDER = {
+  'apps/dashboard': ['pages', 'components', 'plans', 'job'],
+};
+
+/** Zones of `import-x/no-restricted-paths` for one package: every folder is forbidden what stands above it. */
+export function zonesOf(packageFolder, order) {
+  return order.flatMap((folder, position) =>
+    order.slice(0, position).map((above) => ({
+      target: `./${packageFolder}/src/${folder}`,
+      from: `./${packageFolder}/src/${above}`,
+      message: `In ${packageFolder}, ${above} stands above ${folder} (tools/lint/folder-order.mjs): move what both need below them.`,
+    })),
+  );
+}
