@@ -1,4 +1,4 @@
-import { startSystem, type CoxswainSystem } from '@coxswain/test-harness';
+import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
 import type { Problem } from '@coxswain/api-types';
 import { gptSpec, sleeperSpec } from './support/jobs.ts';
 import { createProject, type TestProject } from './support/project.ts';

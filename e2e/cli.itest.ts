@@ -1,4 +1,4 @@
-import { startSystem, type CoxswainSystem } from '@coxswain/test-harness';
+import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
 import { Job } from '@coxswain/api-types';
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-import { findChromium, startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { findChromium } from '@coxswain/test-harness';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { gptSpec, sleeperSpec, UNTIL_STOPPED } from './support/jobs.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { findRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { findRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec, sleeperSpec, UNTIL_STOPPED, type SleeperOptions } from './support/jobs.ts';
 import { createProject, jobIn, ranksOf, submit, type TestProject } from './support/project.ts';

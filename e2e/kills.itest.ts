@@ -1,5 +1,5 @@
 import { API_GROUP_VERSION, LABELS, type Job, type TrainingJob } from '@coxswain/api-types';
-import { listPodProcesses, startSystem, SYSTEM_NAMESPACE, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { listPodProcesses, startSystem, SYSTEM_NAMESPACE, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { sleeperSpec } from './support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';

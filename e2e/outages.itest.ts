@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { sleeperSpec } from './support/jobs.ts';
 import { createProject, jobIn, resource, submit, type TestProject } from './support/project.ts';

@@ -1,4 +1,4 @@
-import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { API_GROUP_VERSION, LABELS, type Job } from '@coxswain/api-types';
 import { randomUUID } from 'node:crypto';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';

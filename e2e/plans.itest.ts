@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { API_GROUP_VERSION, type Job, type PlanAccuracy } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { PlanRequest } from '@coxswain/planner/types';
-import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec, sleeperSpec, UNTIL_STOPPED } from './support/jobs.ts';
 import { createProject, jobIn, resource, submit, type TestProject } from './support/project.ts';

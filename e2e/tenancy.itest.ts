@@ -1,5 +1,5 @@
 import { LABELS, SERIES_PATH, type Job } from '@coxswain/api-types';
-import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';

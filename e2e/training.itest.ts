@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StepPoint, TrainingJobSpec } from '@coxswain/api-types';
-import { killRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { killRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec } from './support/jobs.ts';
 import { createProject, jobIn, submit, type TestProject } from './support/project.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { waitFor } from '@coxswain/test-harness';
+import { waitFor } from '@coxswain/local-cluster';
 
 interface Ended {
   readonly code: number | null;

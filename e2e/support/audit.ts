@@ -1,5 +1,5 @@
 import { LABELS, type Checkpoint, type Job, type Placement, type TrainingJob } from '@coxswain/api-types';
-import { waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import type { TestProject } from './project.ts';
 
 interface Pod {

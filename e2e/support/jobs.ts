@@ -1,5 +1,5 @@
 import { TrainingJobSpec, type TrainingJobSpecInput } from '@coxswain/api-types';
-import { LOCAL_IMAGES } from '@coxswain/test-harness';
+import { LOCAL_IMAGES } from '@coxswain/local-cluster';
 
 /** What a sleeping engine does: it speaks and saves like a real one, and needs no PyTorch. */
 export interface SleeperOptions {

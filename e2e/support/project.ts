@@ -1,6 +1,6 @@
 import { ApiClient, ApiProblem } from '@coxswain/api-client';
 import { FINAL_JOB_STATES, type Job, type JobState, type RankPlace, type TrainingJob } from '@coxswain/api-types';
-import { GiveUp, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { GiveUp, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { randomUUID } from 'node:crypto';
 import { copyFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -8,7 +8,7 @@ import {
   startControlPlane,
   SYSTEM_NAMESPACE,
   type ControlPlane,
-} from '@coxswain/test-harness';
+} from '@coxswain/local-cluster';
 import { parseAllDocuments } from 'yaml';
 import { CLUSTER_RULES as API_RULES } from '../../apps/api/src/permissions.ts';
 import {

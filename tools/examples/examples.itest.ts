@@ -1,7 +1,7 @@
 import { API_GROUP_VERSION, JobCreate } from '@coxswain/api-types';
 import { engineRefusal } from '@coxswain/engines';
 import { layoutViolations } from '@coxswain/layout';
-import { startControlPlane, type ControlPlane } from '@coxswain/test-harness';
+import { startControlPlane, type ControlPlane } from '@coxswain/local-cluster';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

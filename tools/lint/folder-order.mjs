@@ -6,6 +6,8 @@
  */
 export const FOLDER_ORDER = {
   'apps/dashboard': ['pages', 'components', 'plans', 'job'],
+  'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
+  'libs/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
 };
 
 /** Zones of `import-x/no-restricted-paths` for one package: every folder is forbidden what stands above it. */

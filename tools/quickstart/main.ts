@@ -1,7 +1,7 @@
 /** `npm run quickstart`: a newcomer's first ten minutes. */
 import { ApiClient } from '@coxswain/api-client';
 import { JobCreate, TrainingJobSpec, type Job } from '@coxswain/api-types';
-import { killRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/test-harness';
+import { killRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { randomUUID } from 'node:crypto';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

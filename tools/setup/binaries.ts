@@ -8,7 +8,7 @@ import {
   lookUpBinary,
   withLock,
   type BinaryName,
-} from '@coxswain/test-harness';
+} from '@coxswain/local-cluster';
 import { download, publishedSum } from './download.ts';
 import { GO_BUILDS, goBuild, whyNoGo } from './go-builds.ts';
 import { officialRelease } from './official-releases.ts';

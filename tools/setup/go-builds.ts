@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { BINARY_VERSIONS, goModuleOf, type BinaryName } from '@coxswain/test-harness';
+import { BINARY_VERSIONS, goModuleOf, type BinaryName } from '@coxswain/local-cluster';
 import { runCommand } from './run-command.ts';
 
 /** Programs that one run of the Go compiler makes together, because they share most of their packages. */

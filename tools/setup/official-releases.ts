@@ -1,4 +1,4 @@
-import { BINARY_VERSIONS, type BinaryName } from '@coxswain/test-harness';
+import { BINARY_VERSIONS, type BinaryName } from '@coxswain/local-cluster';
 
 /** Where a project publishes one program, and what says which bytes are right. */
 export interface Release {

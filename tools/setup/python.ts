@@ -9,7 +9,7 @@ import {
   lookUpEnginePython,
   onPath,
   withLock,
-} from '@coxswain/test-harness';
+} from '@coxswain/local-cluster';
 import type { Progress } from './progress.ts';
 import { runCommand } from './run-command.ts';
 

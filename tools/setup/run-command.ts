@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { cacheDirectory, describeExit, lastLines, startProcess, type ProcessSpec } from '@coxswain/test-harness';
+import { cacheDirectory, describeExit, lastLines, startProcess, type ProcessSpec } from '@coxswain/local-cluster';
 
 /** A command that set-up waits for. */
 export interface SetupCommand extends Pick<ProcessSpec, 'command' | 'args' | 'env' | 'cwd'> {

@@ -1,6 +1,6 @@
 import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeExit, findEnginePython } from '@coxswain/test-harness';
+import { describeExit, findEnginePython } from '@coxswain/local-cluster';
 import type { SetupPart } from '../setup/ensure-setup.ts';
 import { tallyOfJest, tallyOfJunit, type Tally } from './results.ts';
 import { ROOT, runSupervised } from './run-supervised.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startProcess, type ProcessExit, type ProcessHandle } from '@coxswain/test-harness';
+import { startProcess, type ProcessExit, type ProcessHandle } from '@coxswain/local-cluster';
 
 /** The root of the repository. */
 export const ROOT = join(import.meta.dirname, '../..');

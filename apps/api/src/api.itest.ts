@@ -1,6 +1,6 @@
 /* eslint-disable max-params -- the rows of a table are spread over the parameters of its test */
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres, waitFor } from '@coxswain/test-harness';
+import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
 import { CONTROLLERS } from './app.module.ts';
 import { declaredRoutes } from './http/openapi.ts';
 import { removeSomeExpiredKeys } from './infrastructure/key-expiry.ts';

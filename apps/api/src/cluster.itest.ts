@@ -2,7 +2,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { API_GROUP_VERSION, LABELS, NODE_LABELS, type TrainingJob } from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { type ControlPlane, type Postgres, startControlPlane, startPostgres, waitFor } from '@coxswain/test-harness';
+import { type ControlPlane, type Postgres, startControlPlane, startPostgres, waitFor } from '@coxswain/local-cluster';
 import { projectJob } from './projection/job-projection.ts';
 import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
 

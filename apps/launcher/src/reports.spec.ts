@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { EXIT_CODES, POD_ENV } from '@coxswain/api-types';
-import { createAuthority, freePort, waitFor } from '@coxswain/test-harness';
+import { createAuthority, freePort, waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from './testing/a-checkpoint.ts';
 import { anAuthority, FakeOperator, obliging, type Behaviour } from './testing/fake-operator.ts';
 import { LauncherProcess, type Start } from './testing/launcher-process.ts';

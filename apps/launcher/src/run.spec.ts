@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { POD_ENV } from '@coxswain/api-types';
-import { waitFor } from '@coxswain/test-harness';
+import { waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from './testing/a-checkpoint.ts';
 import { isRunning, LauncherProcess, type Start } from './testing/launcher-process.ts';
 

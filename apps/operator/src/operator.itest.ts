@@ -1,5 +1,5 @@
 import { LABELS, isTrue, type Placement, type TrainingJob } from '@coxswain/api-types';
-import { waitFor } from '@coxswain/test-harness';
+import { waitFor } from '@coxswain/local-cluster';
 import { startWorld, type World } from './testing/world.ts';
 
 let world: World;

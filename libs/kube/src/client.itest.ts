@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { spoilWatch, waitFor, type FaultAction, type Verb } from '@coxswain/test-harness';
+import { waitFor } from '@coxswain/local-cluster';
+import { spoilWatch, type FaultAction, type Verb } from '@coxswain/test-harness';
 
 import { systemClock } from './clock.ts';
 import { isAlreadyExists, isConflict, isInvalid, isNotFound, isOutcomeUnknown, isRetryable } from './errors.ts';

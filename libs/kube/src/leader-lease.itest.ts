@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 
-import { waitFor, type RecordedWrite } from '@coxswain/test-harness';
+import { waitFor } from '@coxswain/local-cluster';
+import type { RecordedWrite } from '@coxswain/test-harness';
 
 import { LEASE_DURATION_MS } from './testing/lease-candidate-timing.ts';
 import { startWorld, type World } from './testing/world.ts';

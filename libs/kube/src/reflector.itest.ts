@@ -1,4 +1,5 @@
-import { errorLine, spoilWatch, waitFor, type Fault, type FaultAction } from '@coxswain/test-harness';
+import { waitFor } from '@coxswain/local-cluster';
+import { errorLine, spoilWatch, type Fault, type FaultAction } from '@coxswain/test-harness';
 import type { KubeClient } from './client.ts';
 import { systemClock } from './clock.ts';
 import { isGone } from './errors.ts';

@@ -1,1 +1,38 @@
-export {};
+export { type AdminClient } from './kubernetes/admin-client.ts';
+export { createAuthority, type CertificateAuthority, type KeyPair } from './kubernetes/certificates.ts';
+export { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './kubernetes/control-plane.ts';
+export { startPostgres, type Postgres } from './postgres/postgres.ts';
+export { withLock } from './process/lock.ts';
+export { freePort } from './process/ports.ts';
+export {
+  describeExit,
+  lastLines,
+  onPath,
+  startProcess,
+  type ProcessExit,
+  type ProcessHandle,
+  type ProcessSpec,
+} from './process/processes.ts';
+export { GiveUp, waitFor } from './process/wait.ts';
+export {
+  BINARY_NAMES,
+  BINARY_VERSIONS,
+  cacheDirectory,
+  cachedBinary,
+  findBinary,
+  goModuleOf,
+  lookUpBinary,
+  type BinaryName,
+} from './programs/binaries.ts';
+export {
+  ENGINE_PYTHON_COMPLETE,
+  ENGINE_REQUIREMENTS,
+  enginePythonDirectory,
+  findEnginePython,
+  lookUpEnginePython,
+} from './programs/engine-python.ts';
+export { installChart, renderChart, SYSTEM_NAMESPACE } from './system/chart.ts';
+export { findRank, killRank } from './system/kill-rank.ts';
+export { LOCAL_IMAGES } from './system/local-images.ts';
+export { listPodProcesses, SANDBOX_PID_FILE } from './system/pod-processes.ts';
+export { startSystem, type CoxswainSystem } from './system/system.ts';

@@ -16,9 +16,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createBrotliDecompress } from 'node:zlib';
-import { cacheDirectory } from './binaries.ts';
-import { withLock } from './lock.ts';
-import { onPath } from './processes.ts';
+import { cacheDirectory, onPath, withLock } from '@coxswain/local-cluster';
 
 /** How to start a browser without a screen; the fields are those of Playwright's `chromium.launch`. */
 export interface Chromium {

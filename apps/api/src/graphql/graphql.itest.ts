@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
-import { type Postgres, startPostgres } from '@coxswain/test-harness';
+import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { buildSchema, getIntrospectionQuery, getNamedType, type GraphQLNamedType, isObjectType } from 'graphql';
 import { aPlanRequest } from '../testing/a-plan-request.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SeriesFrame } from '@coxswain/api-types';
 import { createLogger } from '@coxswain/telemetry';
-import { createAuthority, type Postgres, startPostgres, waitFor } from '@coxswain/test-harness';
+import { createAuthority, type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
 import { SeriesStore } from './series-store.ts';
 import { SeriesSubscriber } from './series-subscriber.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KubeClient } from '@coxswain/kube';
 import { createLogger, createMetrics } from '@coxswain/telemetry';
-import { GiveUp, waitFor } from '@coxswain/test-harness';
+import { GiveUp, waitFor } from '@coxswain/local-cluster';
 import { readConfig } from '../config/config.ts';
 import { type RunningApi, startApi } from '../start.ts';
 

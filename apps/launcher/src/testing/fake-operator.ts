@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { LauncherMessage, REPORT_PATH, type OperatorMessage } from '@coxswain/api-types';
-import { createAuthority, type CertificateAuthority } from '@coxswain/test-harness';
+import { createAuthority, type CertificateAuthority } from '@coxswain/local-cluster';
 import { WebSocketServer, type WebSocket } from 'ws';
 
 /** One launcher's connection, as the operator sees it. */

@@ -8,7 +8,7 @@ import {
   type OperatorMessage,
   type TrainingJob,
 } from '@coxswain/api-types';
-import { SYSTEM_NAMESPACE, waitFor } from '@coxswain/test-harness';
+import { SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
 import { request } from 'node:https';
 import WebSocket from 'ws';
 import type { Operator } from '../operator.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CONTAINERS, LABELS, type TerminationCause } from '@coxswain/api-types';
-import type { AdminClient } from '@coxswain/test-harness';
+import type { AdminClient } from '@coxswain/local-cluster';
 import type { RawPod } from './world.ts';
 
 /** What becomes of a pod once it is bound: it goes on running, or its trainer ends. */

@@ -6,7 +6,8 @@ import {
   type TerminationCause,
   type TrainingJob,
 } from '@coxswain/api-types';
-import { waitFor, SYSTEM_NAMESPACE, type FaultProxy, type Verb } from '@coxswain/test-harness';
+import { waitFor, SYSTEM_NAMESPACE } from '@coxswain/local-cluster';
+import type { FaultProxy, Verb } from '@coxswain/test-harness';
 import type { RawPod, World } from './world.ts';
 
 /** Where the operator dies: at the how-manieth write of a job's life, and at which moment of it. */

@@ -4,13 +4,12 @@ import {
   freePort,
   installChart,
   startControlPlane,
-  startFaultProxy,
   startProcess,
   SYSTEM_NAMESPACE,
   waitFor,
   type ControlPlane,
-  type FaultProxy,
-} from '@coxswain/test-harness';
+} from '@coxswain/local-cluster';
+import { startFaultProxy, type FaultProxy } from '@coxswain/test-harness';
 import { createLogger } from '@coxswain/telemetry';
 import { readConfig } from '../config/config.ts';
 import { startOperator, type Operator } from '../operator.ts';

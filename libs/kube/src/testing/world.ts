@@ -1,11 +1,5 @@
-import {
-  startControlPlane,
-  startFaultProxy,
-  waitFor,
-  type ControlPlane,
-  type ControlPlaneOptions,
-  type FaultProxy,
-} from '@coxswain/test-harness';
+import { startControlPlane, waitFor, type ControlPlane, type ControlPlaneOptions } from '@coxswain/local-cluster';
+import { startFaultProxy, type FaultProxy } from '@coxswain/test-harness';
 
 import type { KubeClient, KubeClientOptions } from '../client.ts';
 import { createKubeClient } from '../client.ts';

@@ -2,10 +2,9 @@ import { Agent, createServer, request as httpsRequest, type Server } from 'node:
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-import type { KeyPair } from '../certificates.ts';
+import { freePort, type KeyPair } from '@coxswain/local-cluster';
 import { statusBody, type Fault, type FaultAction, type SeenRequest, type Verb } from './faults.ts';
 import { relayWatch } from './relay-watch.ts';
-import { freePort } from '../ports.ts';
 import { resetConnection } from './reset-connection.ts';
 
 /** How to stand in front of an apiserver. */
