@@ -4,11 +4,11 @@
  * Seconds are those that the process was busy (user time), so that other work on the machine does not count, beside what a clock saw.
  */
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { constantsOf } from '../src/search/calibration-in-use.ts';
+import { constantsOf } from '../src/calibration/calibration-in-use.ts';
 import { BestLayouts, ParetoFront } from '../src/search/kept-layouts.ts';
-import { planRequestOf, runBaseOf, spaceOf } from '../src/search/run-base.ts';
+import { planRequestOf, runBaseOf, spaceOf } from '../src/request/run-base.ts';
 import { modelsOfRun } from '../src/search/run-models.ts';
-import { decidedPoint, newTally, searchLayouts, type SearchTally } from '../src/search/search-layouts.ts';
+import { decidedPoint, newTally, searchLayouts, type SearchTally } from '../src/search/branch-and-bound.ts';
 import { limitsOf } from '../src/search/search-request.ts';
 import {
   denseMeshesOf,
@@ -19,9 +19,9 @@ import {
   stateChoicesOf,
   withPassGroup,
   withStates,
-} from '../src/search/search-space.ts';
-import { StageCuts } from '../src/search/stage-cuts.ts';
-import type { PlanRequestInput } from '../src/plan-types.ts';
+} from '../src/space/search-space.ts';
+import { StageCuts } from '../src/space/stage-partitions.ts';
+import type { PlanRequestInput } from '../src/contract.ts';
 import { enumerateLayouts } from '../src/testing/search-models.ts';
 
 const MIB = 2 ** 20;

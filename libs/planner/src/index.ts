@@ -36,8 +36,8 @@ export {
   WHY_NOT_VERDICTS,
   WhyNotAnswer,
   ZERO_STAGES,
-} from './plan-types.ts';
-export type { MemoryVerdict, Objective, Partition, PlanRequestInput, RecomputePolicy } from './plan-types.ts';
+} from './contract.ts';
+export type { MemoryVerdict, Objective, Partition, PlanRequestInput, RecomputePolicy } from './contract.ts';
 export { newScheduleScratch, type ScheduleScratch } from './schedule/schedule-scratch.ts';
 export { peakInFlight } from './schedule/in-flight.ts';
 export { makespanLowerBound } from './schedule/makespan-bound.ts';
@@ -54,8 +54,8 @@ export { peakAllocatedBytesOf, predictMemory } from './memory/predict-memory.ts'
 export type { MemoryOptions, MemoryPrediction } from './memory/predict-memory.ts';
 export type { RankMemory } from './memory/rank-memory.ts';
 export { isVShaped, rankOfStage, stagePartsOf } from './stages.ts';
-export { layoutOfPoint, pointOfLayout } from './search/point-and-layout.ts';
-export { plan } from './search/plan.ts';
-export { predict } from './search/predict.ts';
-export { whyNot } from './search/why-not.ts';
+export { layoutOfPoint, pointOfLayout } from './request/layout-conversion.ts';
+export { plan } from './questions/plan.ts';
+export { predict } from './questions/predict.ts';
+export { whyNot } from './questions/why-not.ts';
 export { PLANNER_VERSION } from './version.ts';

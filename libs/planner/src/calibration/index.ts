@@ -9,5 +9,5 @@ export type {
   TimeConstantName,
   TimeConstants,
 } from '../time/constants.ts';
-export { predictStepTime } from '../time/step.ts';
+export { predictStepTime } from '../time/step-time.ts';
 export type { RunFacts } from '../facts.ts';

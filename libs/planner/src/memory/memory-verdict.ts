@@ -1,6 +1,6 @@
 /** What a GPU shows for what PyTorch's allocator hands out, and whether that fits. */
 import type { RunFacts } from '../facts.ts';
-import type { MemoryVerdict } from '../plan-types.ts';
+import type { MemoryVerdict } from '../contract.ts';
 import { habitsOf } from './stack-habits.ts';
 
 const GIB = 2 ** 30;

@@ -1,6 +1,6 @@
 /** How much GPU memory a run needs on each pipeline rank, and whether it fits. */
 import { microBatches, type RunFacts } from '../facts.ts';
-import type { MemoryVerdict } from '../plan-types.ts';
+import type { MemoryVerdict } from '../contract.ts';
 import { memoryFactsOf } from './memory-facts.ts';
 import { deviceUsedBytesOf, verdictOf } from './memory-verdict.ts';
 import { pipelineLoadOf } from './pipeline-load.ts';

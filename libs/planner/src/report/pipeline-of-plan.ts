@@ -1,9 +1,9 @@
-import type { AskedLayout, PlanRequest } from '../plan-types.ts';
-import { constantsOf } from '../search/calibration-in-use.ts';
-import { runOfLayout } from '../search/predict.ts';
+import type { AskedLayout, PlanRequest } from '../contract.ts';
+import { constantsOf } from '../calibration/calibration-in-use.ts';
+import { runOfLayout } from '../questions/predict.ts';
 import { microBatches } from '../facts.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
-import { predictStepTime } from '../time/step.ts';
+import { predictStepTime } from '../time/step-time.ts';
 
 /**
  * The predicted passes of a layout's pipeline, to be drawn; undefined where it has one stage. `gpus` of the plan count, not those of the

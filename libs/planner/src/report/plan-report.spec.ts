@@ -1,4 +1,4 @@
-import { PlanRequest, type PlanAnswer, type PlanRequestInput } from '../plan-types.ts';
+import { PlanRequest, type PlanAnswer, type PlanRequestInput } from '../contract.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { aPlan, aPlanAnswer, aPrediction, aStageMemory } from '../testing/plan-answers.ts';
 import { planReport } from './plan-report.ts';

@@ -1,5 +1,5 @@
 /** One page that shows a plan: where its time and memory go, how its pipeline runs, what else was possible and what was not. */
-import type { Plan, PlanAnswer, PlanRequest, Prediction, StageMemory } from '../plan-types.ts';
+import type { Plan, PlanAnswer, PlanRequest, Prediction, StageMemory } from '../contract.ts';
 import { gpuOf } from '../presets/gpus.ts';
 import { modelOf } from '../presets/models.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';

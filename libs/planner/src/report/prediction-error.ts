@@ -1,4 +1,4 @@
-import type { Prediction } from '../plan-types.ts';
+import type { Prediction } from '../contract.ts';
 import { formatCount } from './figures.ts';
 
 /** `± 4.2 % median, 14 % at p90`: how far off predictions of this kind were. */

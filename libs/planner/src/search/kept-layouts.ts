@@ -1,6 +1,6 @@
 /** Which layouts are worth keeping: the best few by the objective, and the Pareto front of time and memory. */
 import type { LayoutPoint } from '../facts.ts';
-import type { Objective } from '../plan-types.ts';
+import type { Objective } from '../contract.ts';
 
 /** A layout whose time and memory are known. `order` numbers layouts as the space lists them, and settles what is otherwise equal. */
 export interface MeasuredLayout {

@@ -2,15 +2,15 @@ import { layoutViolations, ModelShape } from '@coxswain/layout';
 import fc from 'fast-check';
 import type { LayoutPoint, RunFacts } from '../facts.ts';
 import { peakAllocatedBytesOf } from '../memory/predict-memory.ts';
-import type { PinnedAxes, PlanRequestInput } from '../plan-types.ts';
+import type { PinnedAxes, PlanRequestInput } from '../contract.ts';
 import { enumerateLayouts } from '../testing/search-models.ts';
-import { predictStepTime } from '../time/step.ts';
-import { constantsOf } from './calibration-in-use.ts';
+import { predictStepTime } from '../time/step-time.ts';
+import { constantsOf } from '../calibration/calibration-in-use.ts';
 import { BestLayouts, ParetoFront } from './kept-layouts.ts';
-import { layoutOfPoint } from './point-and-layout.ts';
-import { planRequestOf, runBaseOf, spaceOf, type RunBase } from './run-base.ts';
+import { layoutOfPoint } from '../request/layout-conversion.ts';
+import { planRequestOf, runBaseOf, spaceOf, type RunBase } from '../request/run-base.ts';
 import { layoutFactsOf, modelsOfRun } from './run-models.ts';
-import { decidedPoint, newTally, searchLayouts, type Bounds, type LayoutModels } from './search-layouts.ts';
+import { decidedPoint, newTally, searchLayouts, type Bounds, type LayoutModels } from './branch-and-bound.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
@@ -21,9 +21,9 @@ import {
   withPassGroup,
   withStates,
   type SpaceFacts,
-} from './search-space.ts';
+} from '../space/search-space.ts';
 import { limitsOf } from './search-request.ts';
-import { StageCuts } from './stage-cuts.ts';
+import { StageCuts } from '../space/stage-partitions.ts';
 
 const SMALL = {
   layers: 5,

@@ -23,13 +23,13 @@ import {
   scheduleInputOf,
   stepSecondsOf,
   type BlockCosts,
-} from '../time/step.ts';
-import { engineOfStack } from './choices-of-engine.ts';
-import { layoutOfPoint } from './point-and-layout.ts';
-import type { RunBase } from './run-base.ts';
-import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './search-layouts.ts';
-import { divisorsOf } from './search-space.ts';
-import { balancedLayerCounts } from './stage-cuts.ts';
+} from '../time/step-time.ts';
+import { engineOfStack } from '../request/engine-choices.ts';
+import { layoutOfPoint } from '../request/layout-conversion.ts';
+import type { RunBase } from '../request/run-base.ts';
+import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './branch-and-bound.ts';
+import { divisorsOf } from '../space/search-space.ts';
+import { balancedLayerCounts } from '../space/stage-partitions.ts';
 
 /** What the layout rules know of a run. */
 export function layoutFactsOf(base: RunBase, microBatchSize: number): LayoutFacts {

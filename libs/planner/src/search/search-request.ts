@@ -1,13 +1,13 @@
 /** The search over every number of GPUs that a request leaves open. */
 import { deviceUsedBytesOf } from '../memory/memory-verdict.ts';
 import { habitsOf } from '../memory/stack-habits.ts';
-import type { PlanRequest } from '../plan-types.ts';
-import { constantsOf } from './calibration-in-use.ts';
-import { gpuCountsOf } from './gpu-counts.ts';
+import type { PlanRequest } from '../contract.ts';
+import { constantsOf } from '../calibration/calibration-in-use.ts';
+import { gpuCountsOf } from '../space/gpu-counts.ts';
 import { BestLayouts, frontOverGpuCounts, ParetoFront, type MeasuredLayout } from './kept-layouts.ts';
-import { runBaseOf, spaceOf, stepsOf } from './run-base.ts';
+import { runBaseOf, spaceOf, stepsOf } from '../request/run-base.ts';
 import { modelsOfRun } from './run-models.ts';
-import { newTally, searchLayouts, type SearchLimits, type SearchTally } from './search-layouts.ts';
+import { newTally, searchLayouts, type SearchLimits, type SearchTally } from './branch-and-bound.ts';
 
 const SECONDS_PER_HOUR = 3600;
 const GIB = 2 ** 30;

@@ -1,5 +1,5 @@
 /** Plans and answers as a search would give them, for tests of what is made of them. */
-import type { Plan, PlanAnswer, Prediction, StageMemory } from '../plan-types.ts';
+import type { Plan, PlanAnswer, Prediction, StageMemory } from '../contract.ts';
 
 export function aStageMemory(stage: number, overrides: Partial<StageMemory> = {}): StageMemory {
   return {

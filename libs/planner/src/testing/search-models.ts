@@ -8,7 +8,7 @@ import {
   type Bounds,
   type LayoutModels,
   type SearchLimits,
-} from '../search/search-layouts.ts';
+} from '../search/branch-and-bound.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
@@ -17,9 +17,9 @@ import {
   stateChoicesOf,
   withStates,
   type SpaceFacts,
-} from '../search/search-space.ts';
-import { balancedLayerCounts, StageCuts } from '../search/stage-cuts.ts';
-import type { Objective } from '../plan-types.ts';
+} from '../space/search-space.ts';
+import { balancedLayerCounts, StageCuts } from '../space/stage-partitions.ts';
+import type { Objective } from '../contract.ts';
 
 /**
  * Models of which nothing is known but that their bounds hold: time and memory follow the layout roughly and are then stirred, so that no

@@ -40,7 +40,7 @@ import {
   type Partition,
   type PinnedAxes,
   type RecomputePolicy,
-} from '../plan-types.ts';
+} from '../contract.ts';
 import { isVShaped } from '../stages.ts';
 import { denseRanksInTiers, distinctRankOrders } from './rank-tiers.ts';
 

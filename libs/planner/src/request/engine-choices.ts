@@ -1,7 +1,7 @@
 /** Which choices does the engine of a request offer? */
 import { engineSupport, LAYOUT_ENGINES, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
 import { SCHEDULES } from '../facts.ts';
-import { CONTEXT_ALGORITHMS, type AllowedChoices } from '../plan-types.ts';
+import { CONTEXT_ALGORITHMS, type AllowedChoices } from '../contract.ts';
 
 /** A longer name first, so that no engine is taken for another whose name begins alike. */
 const LONGEST_FIRST = [...LAYOUT_ENGINES].sort((a, b) => b.length - a.length);

@@ -3,9 +3,9 @@ import type { RunFacts } from '../facts.ts';
 import { predictMemory } from '../memory/predict-memory.ts';
 import type { RankMemory } from '../memory/rank-memory.ts';
 import { parametersOf } from '../memory/parameters.ts';
-import type { Prediction } from '../plan-types.ts';
-import { STEP_PARTS, predictStepTime } from '../time/step.ts';
-import { constantsOf, errorOf } from './calibration-in-use.ts';
+import type { Prediction } from '../contract.ts';
+import { STEP_PARTS, predictStepTime } from '../time/step-time.ts';
+import { constantsOf, errorOf } from '../calibration/calibration-in-use.ts';
 
 const GIB = 2 ** 30;
 const TERA = 1e12;

@@ -1,9 +1,9 @@
 /** Nothing fits: which layout comes closest, and what would make it fit? */
-import type { ClosestPlan, PlanRequest } from '../plan-types.ts';
-import type { MeasuredLayout } from './kept-layouts.ts';
-import { planOf } from './plan-of-layout.ts';
-import type { SearchLimits } from './search-layouts.ts';
-import { limitsOf, searchRequest } from './search-request.ts';
+import type { ClosestPlan, PlanRequest } from '../contract.ts';
+import type { MeasuredLayout } from '../search/kept-layouts.ts';
+import { planOf } from '../answer/plan-of-layout.ts';
+import type { SearchLimits } from '../search/branch-and-bound.ts';
+import { limitsOf, searchRequest } from '../search/search-request.ts';
 
 const GIB = 2 ** 30;
 const NO_LIMITS: SearchLimits = { peakBytes: Infinity, stepTimeS: Infinity };

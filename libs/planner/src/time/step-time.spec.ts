@@ -4,7 +4,7 @@ import { constantsFor } from '../calibration/calibration.ts';
 import type { LayoutPoint, RunFacts } from '../facts.ts';
 import { gpuOf, modelOf } from '../presets/index.ts';
 import { aPoint } from '../testing/points.ts';
-import { predictStepTime, STEP_PARTS, type StepTime } from './step.ts';
+import { predictStepTime, STEP_PARTS, type StepTime } from './step-time.ts';
 
 interface RunOverrides {
   readonly model?: string;

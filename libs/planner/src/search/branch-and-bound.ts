@@ -7,7 +7,7 @@
  * plain enumeration, in the same order.
  */
 import type { LayoutPoint, StagePart } from '../facts.ts';
-import type { AllowedChoices } from '../plan-types.ts';
+import type { AllowedChoices } from '../contract.ts';
 import { ParetoFront, type BestLayouts } from './kept-layouts.ts';
 import { LeastFirst } from './least-first.ts';
 import {
@@ -28,8 +28,8 @@ import {
   type PipelineChoice,
   type SpaceFacts,
   type StateChoice,
-} from './search-space.ts';
-import { StageCuts } from './stage-cuts.ts';
+} from '../space/search-space.ts';
+import { StageCuts } from '../space/stage-partitions.ts';
 
 /** A broken rule, as a person reads it. */
 export interface Refusal {

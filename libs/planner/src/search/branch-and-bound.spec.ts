@@ -1,11 +1,11 @@
 import { ModelShape } from '@coxswain/layout';
 import fc from 'fast-check';
-import { OBJECTIVES, type PinnedAxes } from '../plan-types.ts';
+import { OBJECTIVES, type PinnedAxes } from '../contract.ts';
 import { gpuOf } from '../presets/index.ts';
 import { enumerateLayouts, stirredModels } from '../testing/search-models.ts';
 import { BestLayouts, ParetoFront } from './kept-layouts.ts';
-import { newTally, searchLayouts } from './search-layouts.ts';
-import type { SpaceFacts } from './search-space.ts';
+import { newTally, searchLayouts } from './branch-and-bound.ts';
+import type { SpaceFacts } from '../space/search-space.ts';
 
 const DENSE = ModelShape.parse({
   layers: 4,

@@ -1,12 +1,12 @@
 /** Which layout is best for a model on a cluster, and what rules out the rest? */
-import type { PlanAnswer, PlanRequestInput, RuledOut } from '../plan-types.ts';
-import { assumptionsOf } from './assumptions.ts';
-import { calibrationSentence } from './calibration-in-use.ts';
+import type { PlanAnswer, PlanRequestInput, RuledOut } from '../contract.ts';
+import { assumptionsOf } from '../answer/assumptions.ts';
+import { calibrationSentence } from '../calibration/calibration-in-use.ts';
 import { closestPlanOf } from './closest-plan.ts';
-import { planOf } from './plan-of-layout.ts';
-import { planRequestOf, runBaseOf } from './run-base.ts';
-import type { SearchTally } from './search-layouts.ts';
-import { limitsOf, searchRequest } from './search-request.ts';
+import { planOf } from '../answer/plan-of-layout.ts';
+import { planRequestOf, runBaseOf } from '../request/run-base.ts';
+import type { SearchTally } from '../search/branch-and-bound.ts';
+import { limitsOf, searchRequest } from '../search/search-request.ts';
 
 /**
  * The best layouts for a request, exact over the space that `search-space.ts` states.

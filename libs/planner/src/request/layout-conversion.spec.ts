@@ -2,7 +2,7 @@ import { isDomainError } from '@coxswain/domain-error';
 import { ParallelLayout } from '@coxswain/layout';
 import fc from 'fast-check';
 import { anyPoint, aPoint } from '../testing/points.ts';
-import { layoutOfPoint, pointOfLayout } from './point-and-layout.ts';
+import { layoutOfPoint, pointOfLayout } from './layout-conversion.ts';
 
 const EXPERTS = { count: 8, topK: 2, ffnHiddenSize: 64, sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
 const DENSE = {};

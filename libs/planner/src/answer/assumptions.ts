@@ -1,7 +1,7 @@
 /** What a prediction takes for granted where the request does not say it. */
-import type { PlanRequest } from '../plan-types.ts';
+import type { PlanRequest } from '../contract.ts';
 import { PRICE_BASIS } from '../presets/index.ts';
-import type { RunBase } from './run-base.ts';
+import type { RunBase } from '../request/run-base.ts';
 
 export function assumptionsOf(request: PlanRequest, base: RunBase): string[] {
   const { cluster } = base;

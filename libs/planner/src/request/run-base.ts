@@ -2,10 +2,10 @@
 import { DomainError, type Violation } from '@coxswain/domain-error';
 import type { ModelShape } from '@coxswain/layout';
 import type { ClusterFacts, RunFacts } from '../facts.ts';
-import { PlanRequest, type PlanCluster, type PlanRequestInput } from '../plan-types.ts';
+import { PlanRequest, type PlanCluster, type PlanRequestInput } from '../contract.ts';
 import { GPU_PRESETS, modelOf, namedOf, type GpuPreset } from '../presets/index.ts';
-import { choicesOfEngine } from './choices-of-engine.ts';
-import type { SpaceFacts } from './search-space.ts';
+import { choicesOfEngine } from './engine-choices.ts';
+import type { SpaceFacts } from '../space/search-space.ts';
 
 /** Everything about a run but its layout. */
 export type RunBase = Omit<RunFacts, 'layout'>;

@@ -1,5 +1,5 @@
 /** On how many GPUs may a training run? */
-import type { PlanRequest } from '../plan-types.ts';
+import type { PlanRequest } from '../contract.ts';
 import { divisorsOf } from './search-space.ts';
 
 /**

@@ -2,11 +2,11 @@
 import { DomainError } from '@coxswain/domain-error';
 import { layoutViolations, type LayoutViolation } from '@coxswain/layout';
 import type { RunFacts } from '../facts.ts';
-import type { AskedLayout, PlanRequest, PlanRequestInput, Prediction } from '../plan-types.ts';
-import { pointOfLayout } from './point-and-layout.ts';
-import { predictRun } from './predict-run.ts';
-import { planRequestOf, runBaseOf } from './run-base.ts';
-import { layoutFactsOf } from './run-models.ts';
+import type { AskedLayout, PlanRequest, PlanRequestInput, Prediction } from '../contract.ts';
+import { pointOfLayout } from '../request/layout-conversion.ts';
+import { predictRun } from '../answer/predict-run.ts';
+import { planRequestOf, runBaseOf } from '../request/run-base.ts';
+import { layoutFactsOf } from '../search/run-models.ts';
 
 /**
  * Time and memory of one layout on the cluster of the request.

@@ -1,13 +1,13 @@
 /** Why is a layout that somebody names not the best one? */
 import { worldSize } from '@coxswain/layout';
 import type { RunFacts } from '../facts.ts';
-import type { AskedLayout, Plan, PlanRequest, PlanRequestInput, Prediction, WhyNotAnswer } from '../plan-types.ts';
-import { gpuCountsOf } from './gpu-counts.ts';
-import { planOf } from './plan-of-layout.ts';
+import type { AskedLayout, Plan, PlanRequest, PlanRequestInput, Prediction, WhyNotAnswer } from '../contract.ts';
+import { gpuCountsOf } from '../space/gpu-counts.ts';
+import { planOf } from '../answer/plan-of-layout.ts';
 import { brokenRulesOf, runOfLayout } from './predict.ts';
-import { predictRun } from './predict-run.ts';
-import { planRequestOf, runBaseOf } from './run-base.ts';
-import { limitsOf, searchRequest } from './search-request.ts';
+import { predictRun } from '../answer/predict-run.ts';
+import { planRequestOf, runBaseOf } from '../request/run-base.ts';
+import { limitsOf, searchRequest } from '../search/search-request.ts';
 
 /** Times and sizes closer than this count as equal: they are the same layout, written in another way. */
 const SAME = 1e-9;

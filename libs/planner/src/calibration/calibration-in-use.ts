@@ -1,9 +1,9 @@
 /** Which constants do predictions use, and how far off were they? */
-import { constantsFor } from '../calibration/calibration.ts';
-import { errorFor } from '../calibration/errors.ts';
-import { CALIBRATION, ERRORS } from '../calibration/fitted.ts';
+import { constantsFor } from './calibration.ts';
+import { errorFor } from './errors.ts';
+import { CALIBRATION, ERRORS } from './fitted.ts';
 import type { RunFacts } from '../facts.ts';
-import type { PredictionError } from '../plan-types.ts';
+import type { PredictionError } from '../contract.ts';
 import type { TimeConstants } from '../time/constants.ts';
 
 export function constantsOf(run: Pick<RunFacts, 'cluster' | 'stack'>): TimeConstants {

@@ -1,6 +1,6 @@
 import { isDomainError } from '@coxswain/domain-error';
 import { ModelShape, type ParallelLayout } from '@coxswain/layout';
-import type { AskedLayout, PinnedAxes, PlanRequestInput } from '../plan-types.ts';
+import type { AskedLayout, PinnedAxes, PlanRequestInput } from '../contract.ts';
 import { plan } from './plan.ts';
 import { predict } from './predict.ts';
 import { whyNot } from './why-not.ts';

@@ -1,11 +1,11 @@
 /** A measured layout as an answer tells it: written out, predicted and priced. */
 import type { LayoutPoint } from '../facts.ts';
 import { predictMemory } from '../memory/predict-memory.ts';
-import type { Plan, PlanRequest } from '../plan-types.ts';
-import type { MeasuredLayout } from './kept-layouts.ts';
-import { layoutOfPoint } from './point-and-layout.ts';
+import type { Plan, PlanRequest } from '../contract.ts';
+import type { MeasuredLayout } from '../search/kept-layouts.ts';
+import { layoutOfPoint } from '../request/layout-conversion.ts';
 import { predictRun } from './predict-run.ts';
-import { runBaseOf, stepsOf } from './run-base.ts';
+import { runBaseOf, stepsOf } from '../request/run-base.ts';
 
 const SECONDS_PER_HOUR = 3600;
 const GIB = 2 ** 30;

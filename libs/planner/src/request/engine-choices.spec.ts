@@ -1,7 +1,7 @@
 import { SCHEDULES } from '../facts.ts';
-import type { AllowedChoices } from '../plan-types.ts';
-import { choicesOfEngine, engineOfStack } from './choices-of-engine.ts';
-import { plan } from './plan.ts';
+import type { AllowedChoices } from '../contract.ts';
+import { choicesOfEngine, engineOfStack } from './engine-choices.ts';
+import { plan } from '../questions/plan.ts';
 
 describe('the choices of an engine', () => {
   it.each([
