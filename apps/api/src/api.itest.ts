@@ -3,7 +3,7 @@ import { aJobSpec } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
 import { CONTROLLERS } from './app.module.ts';
 import { declaredRoutes } from './http/openapi.ts';
-import { removeSomeExpiredKeys } from './infrastructure/key-expiry.ts';
+import { removeSomeExpiredKeys } from './http/key-expiry.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from './testing/api-under-test.ts';
 
 let postgres: Postgres;

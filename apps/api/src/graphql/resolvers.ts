@@ -1,7 +1,7 @@
 import { ApiTokenCreate, JobCreate, JobResume, LayoutCreate, ProjectCreate } from '@coxswain/api-types';
 import { PlanRequest } from '@coxswain/planner/types';
 import { GraphQLError, Kind, type ValueNode } from 'graphql';
-import { whoAmI } from '../auth/whoami.controller.ts';
+import { whoAmI } from '../projects/whoami.controller.ts';
 import type { Principal } from '../auth/principal.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
 import { parse } from '../http/validation.ts';

@@ -7,17 +7,11 @@ import type { Principal } from '../auth/principal.ts';
 import type { Action } from '../auth/roles.ts';
 import { isUuid } from '../http/ids.ts';
 import { PageTokens } from '../http/page-token.ts';
-import { recordAudit } from '../infrastructure/audit.ts';
-import { onceFor } from '../infrastructure/idempotency.ts';
+import { recordAudit } from '../auth/audit.ts';
+import { onceFor } from '../http/idempotency.ts';
 import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS } from '../infrastructure/tokens.ts';
-import { enqueueApply, notifyJobChanged } from '../outbox/outbox.ts';
-import {
-  ALL_PROJECTS,
-  projectIdOf,
-  type ProjectScope,
-  requireProject,
-  requireScope,
-} from '../projects/project-scope.ts';
+import { enqueueApply, notifyJobChanged } from './job-changes.ts';
+import { ALL_PROJECTS, projectIdOf, type ProjectScope, requireProject, requireScope } from '../auth/project-scope.ts';
 import { findJobRow, type JobRow, SELECT_JOB, specAsAsked, toJobs, toJobWithAttempts } from './job-row.ts';
 import { requireLegalLayout, requirePlannable, requireRunnable } from './spec-rules.ts';
 

@@ -6,9 +6,9 @@ import { type Database, isUniqueViolation } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import { isUuid } from '../http/ids.ts';
-import { recordAudit } from '../infrastructure/audit.ts';
+import { recordAudit } from '../auth/audit.ts';
 import { CLUSTER, type Cluster, DATABASE } from '../infrastructure/tokens.ts';
-import { projectIdOf, requireProject, requireScope } from '../projects/project-scope.ts';
+import { projectIdOf, requireProject, requireScope } from '../auth/project-scope.ts';
 
 interface LayoutRow {
   readonly id: string;

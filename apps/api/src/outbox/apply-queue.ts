@@ -3,7 +3,7 @@ import type { Logger, Metrics } from '@coxswain/telemetry';
 import { type Database, Listener } from '@coxswain/persistence';
 import { createPostgresBackend, type PostgresPoolConfig, withBackend } from 'bullmq';
 import type { ClusterWriter } from './cluster-writer.ts';
-import { OUTBOX_CHANNEL } from './outbox.ts';
+import { OUTBOX_CHANNEL } from '../jobs/job-changes.ts';
 
 const QUEUE = 'apply-job';
 /** A pending row that has no queue entry any more (or never had one) is found after this time. */

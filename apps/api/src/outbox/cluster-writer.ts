@@ -14,7 +14,7 @@ import { collectionOf, sentenceOf, trainingJobPath } from '../cluster/resources.
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { findJobRow, type JobRow, specAsAsked } from '../jobs/job-row.ts';
 import { nameTakenSentence, projectJob } from '../projection/job-projection.ts';
-import { notifyJobChanged } from './outbox.ts';
+import { notifyJobChanged } from '../jobs/job-changes.ts';
 
 /*
  * How a row becomes a resource.

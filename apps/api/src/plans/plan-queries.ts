@@ -1,7 +1,7 @@
 import { ObjectName } from '@coxswain/api-types';
 import { z } from 'zod';
 import { pageQuery } from '../http/page-query.ts';
-import { ALL_PROJECTS } from '../projects/project-scope.ts';
+import { ALL_PROJECTS } from '../auth/project-scope.ts';
 
 /** Whose plans. Absent: the project of the token; for administrators, who have none, every project where that is possible. */
 const project = ObjectName.or(z.literal(ALL_PROJECTS)).optional();

@@ -18,16 +18,10 @@ import type { Principal } from '../auth/principal.ts';
 import type { Action } from '../auth/roles.ts';
 import { isUuid } from '../http/ids.ts';
 import { PageTokens } from '../http/page-token.ts';
-import { recordAudit } from '../infrastructure/audit.ts';
+import { recordAudit } from '../auth/audit.ts';
 import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS, PLANNING } from '../infrastructure/tokens.ts';
-import { answeredBefore, onceFor, type RepeatableRequest } from '../infrastructure/idempotency.ts';
-import {
-  ALL_PROJECTS,
-  projectIdOf,
-  requireProject,
-  requireScope,
-  type ScopeQuestion,
-} from '../projects/project-scope.ts';
+import { answeredBefore, onceFor, type RepeatableRequest } from '../http/idempotency.ts';
+import { ALL_PROJECTS, projectIdOf, requireProject, requireScope, type ScopeQuestion } from '../auth/project-scope.ts';
 import { accuracyGroups, accuracyOf, errorPctOf } from './accuracy.ts';
 import type { PlanningThread } from './planning-thread.ts';
 import type { PlansQuery } from './plan-queries.ts';

@@ -3,7 +3,7 @@ import { FINAL_JOB_STATES, LABELS, type TrainingJob, type TrainingJobStatus } fr
 import { firstOf, type Sql, storableJson, storableText } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import type { RowState } from '../jobs/job-row.ts';
-import { notifyJobChanged } from '../outbox/outbox.ts';
+import { notifyJobChanged } from '../jobs/job-changes.ts';
 import { isUuid } from '../http/ids.ts';
 
 /** What became of a resource that was written to its row. */

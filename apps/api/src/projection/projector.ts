@@ -16,7 +16,7 @@ import { type Database, isUnavailable, type Sql, storableJson } from '@coxswain/
 import type { Logger } from '@coxswain/telemetry';
 import { collectionOf } from '../cluster/resources.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
-import { notifyJobChanged } from '../outbox/outbox.ts';
+import { notifyJobChanged } from '../jobs/job-changes.ts';
 import { markJobGone, projectJob } from './job-projection.ts';
 import { markGone, projectCheckpoint, projectNode, projectPlacement } from './mirrors.ts';
 

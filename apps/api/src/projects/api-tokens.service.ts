@@ -7,9 +7,9 @@ import type { Principal } from '../auth/principal.ts';
 import type { Action } from '../auth/roles.ts';
 import { freshToken } from '../auth/token-format.ts';
 import { isUuid } from '../http/ids.ts';
-import { recordAudit } from '../infrastructure/audit.ts';
+import { recordAudit } from '../auth/audit.ts';
 import { CLOCK, CLUSTER, type Cluster, DATABASE, type WallClock } from '../infrastructure/tokens.ts';
-import { requireProject } from './project-scope.ts';
+import { requireProject } from '../auth/project-scope.ts';
 
 interface TokenRow {
   readonly id: string;

@@ -5,9 +5,9 @@ import { type Database, isUniqueViolation } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import { requireAction } from '../auth/roles.ts';
-import { recordAudit } from '../infrastructure/audit.ts';
+import { recordAudit } from '../auth/audit.ts';
 import { CLUSTER, type Cluster, DATABASE } from '../infrastructure/tokens.ts';
-import { requireProject } from './project-scope.ts';
+import { requireProject } from '../auth/project-scope.ts';
 
 interface ProjectRow {
   readonly id: string;

@@ -1,7 +1,7 @@
 import type { SeriesFrame } from '@coxswain/api-types';
 import { type Database, type Sql, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
-import { JOB_CHANNEL } from '../outbox/outbox.ts';
+import { JOB_CHANNEL } from '../jobs/job-changes.ts';
 
 /** A step of one pod's ranks; rank 0's pod knows loss and tokens, the others send their timings. */
 export type StepFrame = Extract<SeriesFrame, { kind: 'step' }>;

@@ -6,7 +6,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import { sentenceOf } from '../cluster/resources.ts';
 import { CLUSTER, type Cluster, DATABASE, KUBE } from '../infrastructure/tokens.ts';
-import { type JobAddress, JobsService } from './jobs.service.ts';
+import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
 
 /** Which log, and how much of it. */
 export interface LogRequest {

@@ -8,13 +8,13 @@ import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { Caller } from '../auth/auth.guard.ts';
 import { Authenticator } from '../auth/authenticator.ts';
 import type { Principal } from '../auth/principal.ts';
-import { EventStreamService } from '../events/event-stream.service.ts';
-import type { OpenStreams } from '../events/open-streams.ts';
+import { EventStreamService } from './event-stream.service.ts';
+import type { OpenStreams } from './open-streams.ts';
 import { invalidRequest } from '../http/validation.ts';
 import { Answers } from '../http/openapi.ts';
 import { OPEN_STREAMS } from '../infrastructure/tokens.ts';
 import { JobLogsService } from './job-logs.service.ts';
-import type { JobAddress } from './jobs.service.ts';
+import type { JobAddress } from '../jobs/jobs.service.ts';
 
 const StreamQuery = z.strictObject({ after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0) });
 type StreamQuery = z.infer<typeof StreamQuery>;

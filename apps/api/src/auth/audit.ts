@@ -1,5 +1,5 @@
 import type { Sql } from '@coxswain/persistence';
-import type { Principal } from '../auth/principal.ts';
+import type { Principal } from './principal.ts';
 
 /** Something that a principal did. */
 export interface AuditEntry {

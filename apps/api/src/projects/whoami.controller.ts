@@ -1,8 +1,8 @@
 import { WhoAmI } from '@coxswain/api-types';
 import { Controller, Get } from '@nestjs/common';
 import { Answers } from '../http/openapi.ts';
-import { Caller } from './auth.guard.ts';
-import type { Principal } from './principal.ts';
+import { Caller } from '../auth/auth.guard.ts';
+import type { Principal } from '../auth/principal.ts';
 
 /** What the API knows of a principal. */
 export function whoAmI(principal: Principal): WhoAmI {

@@ -1,7 +1,7 @@
 import { DomainError } from '@coxswain/domain-error';
 import { firstOf, type Sql } from '@coxswain/persistence';
-import type { Principal } from '../auth/principal.ts';
-import { type Action, requireAction } from '../auth/roles.ts';
+import type { Principal } from './principal.ts';
+import { type Action, requireAction } from './roles.ts';
 
 /** In place of a project’s name: every job of the cluster, those in namespaces without a project included. Administrators only. */
 export const ALL_PROJECTS = '-';

@@ -8,12 +8,12 @@ import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
-import { AppModule, CONTROLLERS, type Infrastructure } from '../app.module.ts';
-import { GraphqlEngine } from '../graphql/graphql-engine.ts';
-import { MAX_BODY_BYTES, parseJsonBody } from './json-body.ts';
-import { openApiDocument } from './openapi.ts';
-import { ProblemFilter } from './problem.filter.ts';
-import { validationPipe } from './validation.ts';
+import { AppModule, CONTROLLERS, type Infrastructure } from './app.module.ts';
+import { GraphqlEngine } from './graphql/graphql-engine.ts';
+import { MAX_BODY_BYTES, parseJsonBody } from './http/json-body.ts';
+import { openApiDocument } from './http/openapi.ts';
+import { ProblemFilter } from './http/problem.filter.ts';
+import { validationPipe } from './http/validation.ts';
 
 /** Builds the HTTP side: routes, limits, headers, problem documents, dashboard. It does not listen yet. */
 export async function createHttpServer(infrastructure: Infrastructure): Promise<NestFastifyApplication> {
@@ -97,7 +97,7 @@ function measureRequests(fastify: FastifyInstance, metrics: Metrics): void {
 
 /** Where the built dashboard is: as configured, or in the workspace beside this program; undefined when it was not built. */
 function dashboardDirectory(configured: string | undefined): string | undefined {
-  const directory = configured ?? resolve(import.meta.dirname, '../../../dashboard/dist');
+  const directory = configured ?? resolve(import.meta.dirname, '../../dashboard/dist');
   return existsSync(resolve(directory, 'index.html')) ? directory : undefined;
 }
 

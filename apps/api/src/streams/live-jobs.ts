@@ -1,5 +1,5 @@
 import { Listener } from '@coxswain/persistence';
-import { JOB_CHANNEL } from '../outbox/outbox.ts';
+import { JOB_CHANNEL } from '../jobs/job-changes.ts';
 
 /** Tells streams which jobs have changed. One connection listens for the whole process; only ids travel. */
 export class LiveJobs {
