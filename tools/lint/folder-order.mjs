@@ -5,6 +5,27 @@
  * Tests and their helpers (`*.spec.ts`, `*.itest.ts`, `testing/`, `bench/`) may look from anywhere.
  */
 export const FOLDER_ORDER = {
+  'apps/api': [
+    // what goes on by itself
+    'outbox',
+    'projection',
+    'series',
+    // what is asked for
+    'health',
+    'streams',
+    'projects',
+    'jobs',
+    'layouts',
+    'plans',
+    // how it is asked
+    'graphql',
+    'http',
+    'auth',
+    // what all of it stands on
+    'cluster',
+    'infrastructure',
+    'config',
+  ],
   'apps/dashboard': ['pages', 'components', 'plans', 'job'],
   'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
   'libs/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],

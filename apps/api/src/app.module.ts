@@ -2,19 +2,15 @@ import type { KubeClient } from '@coxswain/kube';
 import type { Database } from '@coxswain/persistence';
 import type { Logger, Metrics } from '@coxswain/telemetry';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
-import { AuthGuard } from './auth/auth.guard.ts';
-import { Authenticator } from './auth/authenticator.ts';
-import { WhoAmIController } from './projects/whoami.controller.ts';
+import { MODULE_METADATA } from '@nestjs/common/constants.js';
+import { AuthModule } from './auth/auth.module.ts';
 import type { Config } from './config/config.ts';
-import { EventStreamService } from './streams/event-stream.service.ts';
-import type { LiveJobs } from './streams/live-jobs.ts';
-import type { OpenStreams } from './streams/open-streams.ts';
-import { GraphqlEngine } from './graphql/graphql-engine.ts';
-import { GraphqlController } from './graphql/graphql.controller.ts';
-import { HealthController } from './health/health.controller.ts';
+import { GraphqlModule } from './graphql/graphql.module.ts';
+import type { RootResolvers } from './graphql/root-resolvers.ts';
+import { HealthModule } from './health/health.module.ts';
 import type { Readiness } from './health/readiness.ts';
 import type { PageTokens } from './http/page-token.ts';
+import { InfrastructureModule } from './infrastructure/infrastructure.module.ts';
 import {
   CLOCK,
   CLUSTER,
@@ -31,20 +27,18 @@ import {
   READINESS,
   type WallClock,
 } from './infrastructure/tokens.ts';
-import { JobHistoryController } from './jobs/job-history.controller.ts';
-import { JobHistoryService } from './jobs/job-history.service.ts';
-import { JobLogsService } from './streams/job-logs.service.ts';
-import { JobStreamsController } from './streams/job-streams.controller.ts';
-import { JobsController } from './jobs/jobs.controller.ts';
-import { JobsService } from './jobs/jobs.service.ts';
-import { LayoutsController } from './layouts/layouts.controller.ts';
-import { LayoutsService } from './layouts/layouts.service.ts';
-import { PlansController } from './plans/plans.controller.ts';
-import { PlansService } from './plans/plans.service.ts';
+import { JobResolvers } from './jobs/job.resolvers.ts';
+import { JobsModule } from './jobs/jobs.module.ts';
+import { LayoutResolvers } from './layouts/layout.resolvers.ts';
+import { LayoutsModule } from './layouts/layouts.module.ts';
+import { PlanResolvers } from './plans/plan.resolvers.ts';
 import type { PlanningThread } from './plans/planning-thread.ts';
-import { ApiTokensService } from './projects/api-tokens.service.ts';
-import { ProjectsController } from './projects/projects.controller.ts';
-import { ProjectsService } from './projects/projects.service.ts';
+import { PlansModule } from './plans/plans.module.ts';
+import { ProjectResolvers } from './projects/project.resolvers.ts';
+import { ProjectsModule } from './projects/projects.module.ts';
+import type { LiveJobs } from './streams/live-jobs.ts';
+import type { OpenStreams } from './streams/open-streams.ts';
+import { StreamsModule } from './streams/streams.module.ts';
 
 /** What exists before Nest does: connections, clock, secrets. */
 export interface Infrastructure {
@@ -62,31 +56,29 @@ export interface Infrastructure {
   readonly planning: PlanningThread;
 }
 
-/** Every controller; the OpenAPI document and the test of authentication read this list. */
-export const CONTROLLERS: readonly Type[] = [
-  WhoAmIController,
-  ProjectsController,
-  JobsController,
-  JobHistoryController,
-  JobStreamsController,
-  LayoutsController,
-  PlansController,
-  GraphqlController,
-  HealthController,
+/** Whatever has routes. A new feature is one more module here, and its resolvers below. */
+const FEATURES: readonly Type[] = [
+  ProjectsModule,
+  JobsModule,
+  StreamsModule,
+  LayoutsModule,
+  PlansModule,
+  GraphqlModule,
+  HealthModule,
 ];
 
-const SERVICES: readonly Type[] = [
-  Authenticator,
-  ProjectsService,
-  ApiTokensService,
-  JobsService,
-  JobHistoryService,
-  JobLogsService,
-  EventStreamService,
-  LayoutsService,
-  PlansService,
-  GraphqlEngine,
+/** What each feature adds to GraphQL. */
+export const FEATURE_RESOLVERS: readonly Type<RootResolvers>[] = [
+  ProjectResolvers,
+  JobResolvers,
+  LayoutResolvers,
+  PlanResolvers,
 ];
+
+/** Every controller; the OpenAPI document and the test of authentication read this list. */
+export const CONTROLLERS: readonly Type[] = FEATURES.flatMap(
+  (feature) => Reflect.getMetadata(MODULE_METADATA.CONTROLLERS, feature) as Type[],
+);
 
 @Module({})
 export class AppModule {
@@ -105,14 +97,6 @@ export class AppModule {
       [OPEN_STREAMS, infrastructure.openStreams],
       [PLANNING, infrastructure.planning],
     ] as const;
-    return {
-      module: AppModule,
-      controllers: [...CONTROLLERS],
-      providers: [
-        ...values.map(([provide, useValue]) => ({ provide, useValue })),
-        ...SERVICES,
-        { provide: APP_GUARD, useClass: AuthGuard },
-      ],
-    };
+    return { module: AppModule, imports: [InfrastructureModule.over(values), AuthModule, ...FEATURES] };
   }
 }

@@ -8,8 +8,9 @@ import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
-import { AppModule, CONTROLLERS, type Infrastructure } from './app.module.ts';
+import { AppModule, CONTROLLERS, FEATURE_RESOLVERS, type Infrastructure } from './app.module.ts';
 import { GraphqlEngine } from './graphql/graphql-engine.ts';
+import type { RootResolvers } from './graphql/root-resolvers.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from './http/json-body.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { ProblemFilter } from './http/problem.filter.ts';
@@ -38,7 +39,8 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   fastify.server.headersTimeout = 10_000;
   acceptJson(fastify);
   await fastify.register(helmet, { contentSecurityPolicy: { directives: CONTENT_SECURITY_POLICY }, hsts: false });
-  await app.get(GraphqlEngine).start(fastify);
+  const resolvers = FEATURE_RESOLVERS.map((feature) => app.get<RootResolvers>(feature));
+  await app.get(GraphqlEngine).start(fastify, resolvers);
   measureRequests(fastify, metrics);
   if (dashboard !== undefined) {
     await fastify.register(fastifyStatic, { root: dashboard, wildcard: false, index: ['index.html'] });

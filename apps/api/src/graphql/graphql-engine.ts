@@ -8,16 +8,11 @@ import type { DocumentNode, ExecutionResult, GraphQLFormattedError } from 'graph
 import mercurius from 'mercurius';
 import type { Principal } from '../auth/principal.ts';
 import { LOGGER } from '../infrastructure/tokens.ts';
-import { JobHistoryService } from '../jobs/job-history.service.ts';
-import { JobsService } from '../jobs/jobs.service.ts';
-import { LayoutsService } from '../layouts/layouts.service.ts';
-import { ApiTokensService } from '../projects/api-tokens.service.ts';
-import { PlansService } from '../plans/plans.service.ts';
-import { ProjectsService } from '../projects/projects.service.ts';
 import { toGraphqlErrors } from './graphql-errors.ts';
 import type { GraphqlRequest } from './graphql-request.ts';
 import { ItemBudget, MAX_QUERY_DEPTH, MAX_TOKENS, requireModest } from './query-limits.ts';
-import { createResolvers, type GraphqlServices } from './resolvers.ts';
+import type { FieldResolvers, GraphqlContext, RootResolvers } from './root-resolvers.ts';
+import { SafeInt } from './safe-int.ts';
 
 /** Who asks, and the id under which a failure of ours is recorded. */
 export interface GraphqlCaller {
@@ -33,34 +28,23 @@ export type GraphqlOutcome =
 /** A document is compiled when it is asked for the sixth time. */
 const COMPILE_AFTER = 5;
 
-/** Runs GraphQL documents by Mercurius, over the committed schema and the services of REST. */
+/** Runs GraphQL documents by Mercurius, over the committed schema and what the features resolve. */
 @Injectable()
 export class GraphqlEngine {
-  readonly #services: GraphqlServices;
   readonly #logger: Logger;
   #fastify: FastifyInstance | undefined;
 
-  // eslint-disable-next-line max-params -- dependency injection: one per service
-  constructor(
-    @Inject(ProjectsService) projects: ProjectsService,
-    @Inject(ApiTokensService) tokens: ApiTokensService,
-    @Inject(JobsService) jobs: JobsService,
-    @Inject(JobHistoryService) history: JobHistoryService,
-    @Inject(LayoutsService) layouts: LayoutsService,
-    @Inject(PlansService) plans: PlansService,
-    @Inject(LOGGER) logger: Logger,
-  ) {
-    this.#services = { projects, tokens, jobs, history, layouts, plans };
+  constructor(@Inject(LOGGER) logger: Logger) {
     this.#logger = logger;
   }
 
   /** Registers Mercurius without routes of its own: ours is a controller, behind the same guard as every other. */
-  async start(fastify: FastifyInstance): Promise<void> {
+  async start(fastify: FastifyInstance, features: readonly RootResolvers[]): Promise<void> {
     // Beside the sources, where the generator writes it; the same path from src and from dist.
     const schema = readFileSync(resolve(import.meta.dirname, '../../src/graphql/schema.generated.graphql'), 'utf8');
     await fastify.register(mercurius, {
       schema,
-      resolvers: createResolvers(this.#services) as never,
+      resolvers: resolversOf(features) as never,
       routes: false,
       graphiql: false,
       subscription: false,
@@ -85,7 +69,7 @@ export class GraphqlEngine {
     if (this.#fastify === undefined) throw new Error('the GraphQL engine was not started');
     const { variables, operationName } = request;
     try {
-      const context = { ...caller, budget: new ItemBudget() };
+      const context: GraphqlCaller & GraphqlContext = { ...caller, budget: new ItemBudget() };
       const document = documentOf(request);
       const result = await this.#fastify.graphql(document, context, variables ?? {}, operationName ?? undefined);
       return hasRun(result) ? { kind: 'ran', result } : { kind: 'refused', errors: errorsOf(result) };
@@ -100,6 +84,15 @@ export class GraphqlEngine {
   #answered(errors: readonly unknown[], requestId: string): readonly GraphQLFormattedError[] {
     return toGraphqlErrors(errors, (error) => this.#logger.error({ requestId, err: error }, 'GraphQL request failed'));
   }
+}
+
+function resolversOf(features: readonly RootResolvers[]): Readonly<Record<string, unknown>> {
+  const merged = (fields: readonly (FieldResolvers | undefined)[]): FieldResolvers => Object.assign({}, ...fields);
+  return {
+    SafeInt,
+    Query: merged(features.map(({ queries }) => queries)),
+    Mutation: merged(features.map(({ mutations }) => mutations)),
+  };
 }
 
 /**

@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.ts';
+import { JobsModule } from '../jobs/jobs.module.ts';
+import { EventStreamService } from './event-stream.service.ts';
+import { JobLogsService } from './job-logs.service.ts';
+import { JobStreamsController } from './job-streams.controller.ts';
+
+/** Answers that go on for as long as somebody reads: a job's events and logs. */
+@Module({
+  imports: [AuthModule, JobsModule],
+  controllers: [JobStreamsController],
+  providers: [EventStreamService, JobLogsService],
+})
+export class StreamsModule {}
