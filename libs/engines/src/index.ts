@@ -1,5 +1,4 @@
-export { plannerView } from './planner-view.ts';
-export type { PlannerView } from './planner-view.ts';
+export { layoutRefusal } from './layout-refusal.ts';
 export { degreesOf } from './reference-layout.ts';
 export { engineRefusal, renderRank } from './render-rank.ts';
 export type { RankContext, RenderedRank } from './render-rank.ts';

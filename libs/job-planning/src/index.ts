@@ -1,1 +1,1 @@
-export {};
+export { planJob } from './plan-job.ts';

@@ -1,10 +1,9 @@
 import { type Checkpoint, type EffectiveSpec, effectiveSpec, isPlanOf, type PlacementSpec } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
-import { engineRefusal } from '@coxswain/engines';
+import { engineRefusal, layoutRefusal } from '@coxswain/engines';
 import { placeGang } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import { type Facts, isLive } from './facts.ts';
-import { layoutRefusal } from './layout-refusal.ts';
 import { placementName } from './names.ts';
 import { type Ledger, liveAttempt } from './recorded-status.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';

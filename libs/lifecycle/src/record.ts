@@ -1,9 +1,9 @@
 import { type Attempt, isPlanOf, isSameLayout, MAX_ATTEMPTS_IN_STATUS, type PlacementSpec } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
+import { planJob } from '@coxswain/job-planning';
 import { type Facts, isLive, placementOf, podCount } from './facts.ts';
 import { type Failure, failureOf, missingIndices, missingPodNames, podsOf } from './failure.ts';
 import { placementName } from './names.ts';
-import { planJob } from './plan-job.ts';
 import { type Ledger, liveAttempt, type Terminal, withLastAttempt } from './recorded-status.ts';
 import { answerTo, restartDelayMs } from './restart-budget.ts';
 

@@ -7,7 +7,7 @@ import {
   type TrainingJobSpec,
 } from '@coxswain/api-types';
 import { isDomainError } from '@coxswain/domain-error';
-import { degreesOf, engineRefusal, type PlannerView, plannerView } from '@coxswain/engines';
+import { degreesOf, engineRefusal, layoutRefusal } from '@coxswain/engines';
 import { type Fabric, placeGang } from '@coxswain/fabric';
 import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
 import {
@@ -21,8 +21,8 @@ import {
   type Prediction,
 } from '@coxswain/planner';
 import { GIB_BYTES, SECOND_MS } from '@coxswain/units';
-import { layoutRefusal } from './layout-refusal.ts';
 import { planCluster } from './plan-cluster.ts';
+import { type PlannerView, plannerView } from './planner-view.ts';
 
 /** What a job is planned on. */
 export interface PlanningFacts {
