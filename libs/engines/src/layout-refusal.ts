@@ -1,11 +1,19 @@
 import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec } from '@coxswain/api-types';
-import { layoutViolations } from '@coxswain/layout';
+import { type LayoutViolation, layoutViolations } from '@coxswain/layout';
 
-/** Every rule that the layout breaks, in one sentence; undefined when it breaks none. */
-export function layoutRefusal({ layout, model, training }: EffectiveSpec): string | undefined {
-  if (model === undefined || training === undefined) return undefined;
+/**
+ * Every rule that the spec's layout breaks, with the field below `layout` that it concerns; empty when the layout is legal. Rules that need the
+ * model or the batch are left out where the spec says nothing of these.
+ */
+export function brokenLayoutRules({ layout, model, training }: EffectiveSpec): readonly LayoutViolation[] {
+  if (model === undefined || training === undefined) return layoutViolations(layout, {});
   const { globalBatchSize, microBatchSize = DEFAULT_MICRO_BATCH_SIZE } = training;
-  const violations = layoutViolations(layout, { ...model, globalBatchSize, microBatchSize });
-  if (violations.length === 0) return undefined;
-  return violations.map((violation) => `layout.${violation.message}`).join('; ');
+  return layoutViolations(layout, { ...model, globalBatchSize, microBatchSize });
+}
+
+/** The same in one sentence; undefined when the layout is legal. */
+export function layoutRefusal(spec: EffectiveSpec): string | undefined {
+  const broken = brokenLayoutRules(spec);
+  if (broken.length === 0) return undefined;
+  return broken.map(({ message }) => `layout.${message}`).join('; ');
 }

@@ -1,7 +1,6 @@
-import { DEFAULT_MICRO_BATCH_SIZE, type TrainingJobSpec } from '@coxswain/api-types';
+import type { TrainingJobSpec } from '@coxswain/api-types';
 import { DomainError, type Violation } from '@coxswain/domain-error';
-import { engineRefusal } from '@coxswain/engines';
-import { layoutViolations } from '@coxswain/layout';
+import { brokenLayoutRules, engineRefusal } from '@coxswain/engines';
 
 /** What a schema cannot say of a spec: the layout against the model and batch, and whether the engine runs it at all. `at` is the pointer of the spec. */
 export function requireRunnable(spec: TrainingJobSpec, at: string): void {
@@ -20,16 +19,7 @@ export function requireLegalLayout(spec: TrainingJobSpec, at: string): void {
   const { layout } = spec;
   // Without a layout the planner chooses among legal ones.
   if (layout === undefined) return;
-  const { model, training } = spec;
-  const facts =
-    model === undefined || training === undefined
-      ? {}
-      : {
-          ...model,
-          globalBatchSize: training.globalBatchSize,
-          microBatchSize: training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE,
-        };
-  const violations = layoutViolations(layout, facts).map(({ field, message }): Violation => ({
+  const violations = brokenLayoutRules({ ...spec, layout }).map(({ field, message }): Violation => ({
     pointer: `${at}/${field}`,
     detail: message,
   }));
