@@ -8,8 +8,9 @@ import {
   type Plan,
   type PlanAnswer,
   type PlanRequest,
+  pipelineOfPlan,
 } from '@coxswain/planner';
-import { pipelineOfPlan, planReport, type PlanReportFacts } from '@coxswain/planner/report';
+import { planReport, type PlanReportFacts } from '@coxswain/plan-report';
 import { Option, type Command } from 'commander';
 import { writeFileSync } from 'node:fs';
 import { CliError } from './cli-error.ts';

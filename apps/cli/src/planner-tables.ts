@@ -13,7 +13,7 @@ import {
   formatShare,
   formatUsd,
   labelOfPart,
-} from '@coxswain/planner/report';
+} from '@coxswain/plan-report';
 import { columns } from './output.ts';
 
 /** Characters of a line; undefined: as wide as it needs. */

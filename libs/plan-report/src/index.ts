@@ -1,1 +1,5 @@
-export {};
+export { choicesOf, degreesOf, describeVerdict } from './describe-plan.ts';
+export { formatCount, formatGib, formatHours, formatSeconds, formatShare, formatUsd } from './figures.ts';
+export { labelOfPart } from './part-names.ts';
+export { planReport, type PlanReportFacts } from './plan-report.ts';
+export { errorRange, errorSentence } from './prediction-error.ts';

@@ -1,5 +1,5 @@
 import { formatLayout, type ParallelLayout, type RankAxis } from '@coxswain/layout';
-import type { MemoryVerdict, Plan } from '../contract.ts';
+import type { MemoryVerdict, Plan } from '@coxswain/planner';
 
 /** The degrees of a plan: `tp8 x dp16 x pp4`. */
 export function degreesOf(plan: Pick<Plan, 'layout'>): string {

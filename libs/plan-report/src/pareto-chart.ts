@@ -1,4 +1,4 @@
-import type { Plan } from '../contract.ts';
+import type { Plan } from '@coxswain/planner';
 import { degreesOf } from './describe-plan.ts';
 import { formatGib, formatSeconds } from './figures.ts';
 import { markup, type Markup } from './markup.ts';

@@ -1,7 +1,6 @@
 import { formatSeconds } from './figures.ts';
 import { markup, type Markup } from './markup.ts';
-import type { ScheduleInput } from '../schedule/schedule-input.ts';
-import { timelineOf, type PassKind, type TimedPass } from '../schedule/simulate.ts';
+import { timelineOf, type PassKind, type ScheduleInput, type TimedPass } from '@coxswain/planner';
 
 const PASS_KINDS = ['forward', 'backward', 'backward-input', 'backward-weight'] as const satisfies readonly PassKind[];
 const LABELS: Readonly<Record<PassKind, string>> = {

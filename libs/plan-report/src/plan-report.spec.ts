@@ -1,6 +1,5 @@
-import { PlanRequest, type PlanAnswer, type PlanRequestInput } from '../contract.ts';
-import type { ScheduleInput } from '../schedule/schedule-input.ts';
-import { aPlan, aPlanAnswer, aPrediction, aStageMemory } from '../testing/plan-answers.ts';
+import { PlanRequest, type PlanAnswer, type PlanRequestInput, type ScheduleInput } from '@coxswain/planner';
+import { aPlan, aPlanAnswer, aPrediction, aStageMemory } from '@coxswain/planner/testing';
 import { planReport } from './plan-report.ts';
 
 const REQUEST = {

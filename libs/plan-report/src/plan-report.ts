@@ -1,8 +1,6 @@
 /** One page that shows a plan: where its time and memory go, how its pipeline runs, what else was possible and what was not. */
-import type { Plan, PlanAnswer, PlanRequest, Prediction, StageMemory } from '../contract.ts';
-import { gpuOf } from '../presets/gpus.ts';
-import { modelOf } from '../presets/models.ts';
-import type { ScheduleInput } from '../schedule/schedule-input.ts';
+import type { Plan, PlanAnswer, PlanRequest, Prediction, ScheduleInput, StageMemory } from '@coxswain/planner';
+import { gpuOf, modelOf } from '@coxswain/planner/presets';
 import { choicesOf, degreesOf, describeVerdict } from './describe-plan.ts';
 import { errorRange, errorSentence } from './prediction-error.ts';
 import { formatCount, formatGib, formatHours, formatSeconds, formatShare, formatTokens, formatUsd } from './figures.ts';

@@ -1,6 +1,6 @@
 import type { AskedLayout, PlanRequest } from '../contract.ts';
 import { constantsOf } from '../calibration/calibration-in-use.ts';
-import { runOfLayout } from '../questions/predict.ts';
+import { runOfLayout } from './predict.ts';
 import { microBatches } from '../facts.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { predictStepTime } from '../time/step-time.ts';

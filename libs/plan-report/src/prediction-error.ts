@@ -1,4 +1,4 @@
-import type { Prediction } from '../contract.ts';
+import type { Prediction } from '@coxswain/planner';
 import { formatCount } from './figures.ts';
 
 /** `± 4.2 % median, 14 % at p90`: how far off predictions of this kind were. */

@@ -1,6 +1,0 @@
-export { choicesOf, degreesOf, describeVerdict } from './describe-plan.ts';
-export { formatCount, formatGib, formatHours, formatSeconds, formatShare, formatTokens, formatUsd } from './figures.ts';
-export { labelOfPart } from './part-names.ts';
-export { pipelineOfPlan } from './pipeline-of-plan.ts';
-export { planReport, type PlanReportFacts } from './plan-report.ts';
-export { errorRange, errorSentence } from './prediction-error.ts';
