@@ -1,12 +1,18 @@
 /** `npm run planner:cross-validate`: errors on sources that the constants were not fitted on. */
+import {
+  crossValidate,
+  filesOrRepository,
+  learn,
+  plannerPredictor,
+  readMeasurements,
+  reportLines,
+  summaryLine,
+  summaryOf,
+  withScalarPerSource,
+  type TrainingRow,
+} from '@coxswain/planner-calibration';
 import { parseArgs } from 'node:util';
-import { learn, type TrainingRow } from '../fit/learn.ts';
-import { recordErrors } from '../fit/record-errors.ts';
-import { filesOrRepository, readMeasurements } from '../score/measurement-files.ts';
-import { plannerPredictor } from '../score/predictor.ts';
-import { reportLines } from '../score/report.ts';
-import { summaryLine, summaryOf } from '../score/summary.ts';
-import { crossValidate, withScalarPerSource } from './cross-validate.ts';
+import { recordErrors } from '../record-errors.ts';
 
 const HELP = `npm run planner:cross-validate -- [FILE.csv ...] [--folds N] [--iterations N] [--leave-out rows] [--record]
 
@@ -19,7 +25,7 @@ are one JSON object each, as npm run planner:score prints it.
   --leave-out W   sources (default): whole sources are unknown to the constants; rows: one row in N of each
   --record        write the errors to libs/planner/src/calibration/errors.json, which predictions show beside their answers
 
-Without a file it reads tools/planner/data/*.csv.
+Without a file it reads libs/planner-calibration/data/*.csv.
 `;
 
 try {

@@ -1,23 +1,27 @@
 /** `npm run planner:fit`: fits the constants of the time model to measured step times and writes them where the planner reads them. */
+import { countConstants, familyOfStack } from '@coxswain/planner/calibration';
+import {
+  filesOrRepository,
+  learn,
+  plannerPredictor,
+  readMeasurements,
+  rounded,
+  scoreRows,
+  summaryOf,
+  trainingRows,
+} from '@coxswain/planner-calibration';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { countConstants, familyOfStack, type Adjustments, type Calibration } from '@coxswain/planner/calibration';
 import { format, resolveConfig } from 'prettier';
-import { trainingRows } from '../cross-validate/cross-validate.ts';
-import { filesOrRepository, readMeasurements } from '../score/measurement-files.ts';
-import { plannerPredictor } from '../score/predictor.ts';
-import { scoreRows } from '../score/score-rows.ts';
-import { summaryOf } from '../score/summary.ts';
-import { learn } from './learn.ts';
-import { recordErrors } from './record-errors.ts';
+import { recordErrors } from '../record-errors.ts';
 
 const TARGET = fileURLToPath(new URL('../../../libs/planner/src/calibration/calibration.json', import.meta.url));
 const HELP = `npm run planner:fit -- [FILE.csv ...] [--iterations N] [--output FILE]
 
 Fits the constants of the planner's time model to the rows of quality A and B that have a step time, and writes them to
 libs/planner/src/calibration/calibration.json, with their errors beside them. The same files give the same constants. Without a
-file it reads tools/planner/data/*.csv. Takes about 20 s on a free core.
+file it reads libs/planner-calibration/data/*.csv. Takes about 20 s on a free core.
 
   --iterations N  steps of the fit (default: 16)
   --output FILE   write the constants there instead, and no errors
@@ -69,31 +73,4 @@ async function main(argv: readonly string[]): Promise<void> {
   process.stdout.write(
     `${counts.shared} shared constants, ${counts.perGpuType} multipliers of GPU types, ${counts.perStack} of software stacks\n`,
   );
-}
-
-/** Four digits are more than the data can tell; a multiplier within half a percent of 1 is left out. */
-function rounded(calibration: Calibration): Calibration {
-  const digits = (value: number): number => Number(value.toPrecision(4));
-  const table = (owners: Readonly<Record<string, Adjustments>>): Record<string, Adjustments> =>
-    Object.fromEntries(
-      Object.entries(owners)
-        .map(([owner, factors]): [string, Adjustments] => [
-          owner,
-          Object.fromEntries(
-            Object.entries(factors)
-              .filter(([, factor]) => Math.abs(Math.log(factor)) >= 0.005)
-              .map(([name, factor]) => [name, digits(factor)]),
-          ),
-        ])
-        .filter(([, factors]) => Object.keys(factors).length > 0),
-    );
-  return {
-    fittedOn: calibration.fittedOn,
-    shared: Object.fromEntries(
-      Object.entries(calibration.shared).map(([name, value]) => [name, digits(value)]),
-    ) as Calibration['shared'],
-    gpus: table(calibration.gpus),
-    families: table(calibration.families),
-    stacks: table(calibration.stacks),
-  };
 }

@@ -1,11 +1,16 @@
 /** `npm run planner:score`: how far predictions lie from published measurements. */
 import { CALIBRATION, Calibration, countConstants } from '@coxswain/planner/calibration';
-import { readMeasurements, textOf } from './measurement-files.ts';
+import {
+  constantsLine,
+  plannerPredictor,
+  readMeasurements,
+  reportLines,
+  scoreRows,
+  summaryLine,
+  summaryOf,
+  textOf,
+} from '@coxswain/planner-calibration';
 import { HELP, parseOptions } from './options.ts';
-import { plannerPredictor } from './predictor.ts';
-import { constantsLine, reportLines } from './report.ts';
-import { scoreRows } from './score-rows.ts';
-import { summaryLine, summaryOf } from './summary.ts';
 
 try {
   main(process.argv.slice(2));

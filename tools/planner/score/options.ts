@@ -1,8 +1,5 @@
+import { filesOrRepository, GROUPINGS, type Grouping } from '@coxswain/planner-calibration';
 import { parseArgs } from 'node:util';
-import { filesOrRepository } from './measurement-files.ts';
-
-export const GROUPINGS = ['source', 'gpu', 'stack', 'kind', 'precision', 'file'] as const;
-export type Grouping = (typeof GROUPINGS)[number];
 
 export interface ScoreOptions {
   readonly help: boolean;
@@ -18,8 +15,8 @@ export interface ScoreOptions {
 
 export const HELP = `npm run planner:score -- [FILE.csv ...] [options]
 
-Predicts step time and memory of every published run in the files (default: tools/planner/data/*.csv) and prints how far the predictions lie from what was
-measured: n, median, mean and 90th percentile of |error|, bias, and the shares within 10 and 20 %. The last line is one
+Predicts step time and memory of every published run in the files (default: libs/planner-calibration/data/*.csv) and
+prints how far the predictions lie from what was measured: n, median, mean and 90th percentile of |error|, bias, and the shares within 10 and 20 %. The last line is one
 JSON object. Columns, rules and traps: docs/reference/planner-score.md.
 
   --quality A,B       qualities of rows to score (default: A,B)

@@ -1,12 +1,11 @@
 /** Writes how far predictions were from measurements to where the planner reads it. */
+import type { Summary } from '@coxswain/planner-calibration';
+import { CalibrationErrors, type ErrorFigures } from '@coxswain/planner/calibration';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { CalibrationErrors, type ErrorFigures } from '@coxswain/planner/calibration';
 import { format, resolveConfig } from 'prettier';
-import type { ErrorStatistics } from '../score/error-statistics.ts';
-import type { Summary } from '../score/summary.ts';
 
-const TARGET = fileURLToPath(new URL('../../../libs/planner/src/calibration/errors.json', import.meta.url));
+const TARGET = fileURLToPath(new URL('../../libs/planner/src/calibration/errors.json', import.meta.url));
 
 export async function recordErrors(
   kind: 'known' | 'unknown',
@@ -22,7 +21,7 @@ export async function recordErrors(
   writeFileSync(TARGET, await format(JSON.stringify(errors), { ...(await resolveConfig(TARGET)), parser: 'json' }));
 }
 
-function figuresOf({ n, medianAbsPct, p90AbsPct }: ErrorStatistics): ErrorFigures {
+function figuresOf({ n, medianAbsPct, p90AbsPct }: Summary['dense']): ErrorFigures {
   const digit = (value: number | null): number => Number((value ?? 0).toFixed(1));
   return { n, medianAbsPct: digit(medianAbsPct), p90AbsPct: digit(p90AbsPct) };
 }

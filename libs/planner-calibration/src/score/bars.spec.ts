@@ -1,5 +1,5 @@
 import { CALIBRATION } from '@coxswain/planner/calibration';
-import { filesOrRepository, readMeasurements } from './measurement-files.ts';
+import { filesOrRepository, readMeasurements } from '../rows/measurement-files.ts';
 import { plannerPredictor } from './predictor.ts';
 import { scoreRows } from './score-rows.ts';
 import { summaryOf, type Summary } from './summary.ts';

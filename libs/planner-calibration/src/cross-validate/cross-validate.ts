@@ -1,6 +1,6 @@
 /** How well does a model predict sources that its constants were not fitted on? */
-import type { TrainingRow } from '../fit/learn.ts';
-import { interpretRow, sourceOfId, type MeasuredRow } from '../rows/index.ts';
+import { trainingRows, type TrainingRow } from '../fit/learn.ts';
+import { sourceOfId, type MeasuredRow } from '../rows/index.ts';
 import { quantile } from '../score/error-statistics.ts';
 import type { Predictor } from '../score/predictor.ts';
 import { scoreRows, type PredictedRow, type ScoredRows } from '../score/score-rows.ts';
@@ -31,15 +31,6 @@ export function crossValidate({ rows, qualities, folds, leaveOut, learn }: Cross
     predicted: scored.flatMap(({ predicted }) => predicted),
     unpredicted: scored.flatMap(({ unpredicted }) => unpredicted),
   };
-}
-
-export function trainingRows(rows: readonly MeasuredRow[]): readonly TrainingRow[] {
-  return rows.flatMap((row) => {
-    const read = interpretRow(row);
-    return row.iterTimeS === undefined || 'unpredicted' in read
-      ? []
-      : [{ id: row.id, run: read.run, measuredS: row.iterTimeS }];
-  });
 }
 
 /** The same predictions after one scalar per source: each is divided by the median of predicted over measured times of its source. */

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { MeasurementsError, readRows, withoutRepeatedIds, type MeasuredRow } from '../rows/index.ts';
+import { MeasurementsError, readRows, withoutRepeatedIds, type MeasuredRow } from './measured-row.ts';
 
 export interface MeasurementFiles {
   readonly rows: readonly MeasuredRow[];
@@ -12,7 +12,7 @@ export interface MeasurementFiles {
 
 /** The published measurements that come with the repository: read where a user names no file. */
 const REPOSITORY_FILES = ['measurements.csv', 'measurements_single_node.csv'].map((name) =>
-  fileURLToPath(new URL(`../data/${name}`, import.meta.url)),
+  fileURLToPath(new URL(`../../data/${name}`, import.meta.url)),
 );
 
 export function filesOrRepository(paths: readonly string[]): readonly string[] {

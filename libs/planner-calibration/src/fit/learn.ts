@@ -1,7 +1,7 @@
 /** How are constants learnt from measured rows? The settings of the fit and the weight of each row have their home here. */
 import type { Calibration } from '@coxswain/planner/calibration';
 import type { RunFacts } from '@coxswain/planner';
-import { sourceOfId } from '../rows/index.ts';
+import { interpretRow, sourceOfId, type MeasuredRow } from '../rows/index.ts';
 import { fit, type FitOptions, type FitRow } from './fit.ts';
 
 /** A row with a measured time, as a fit reads it. */
@@ -9,6 +9,16 @@ export interface TrainingRow {
   readonly id: string;
   readonly run: RunFacts;
   readonly measuredS: number;
+}
+
+/** The rows that have a measured time and can be predicted. */
+export function trainingRows(rows: readonly MeasuredRow[]): readonly TrainingRow[] {
+  return rows.flatMap((row) => {
+    const read = interpretRow(row);
+    return row.iterTimeS === undefined || 'unpredicted' in read
+      ? []
+      : [{ id: row.id, run: read.run, measuredS: row.iterTimeS }];
+  });
 }
 
 export const FIT_SETTINGS = {

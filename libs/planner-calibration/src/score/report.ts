@@ -2,10 +2,13 @@
 import { errorPct, errorStatistics, type ErrorStatistics } from './error-statistics.ts';
 import { memoryPeakOf } from './memory-kind.ts';
 import { sourceOfId } from '../rows/index.ts';
-import type { Grouping } from './options.ts';
 import type { PredictedRow, ScoredRows } from './score-rows.ts';
 import { countsOf, memoriesOf, timesOf, type Summary } from './summary.ts';
 import { tableLines } from './text-table.ts';
+
+/** What a table of step times has one line for. */
+export const GROUPINGS = ['source', 'gpu', 'stack', 'kind', 'precision', 'file'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
 
 /** A row and the file it stands in. */
 export type FileOfRow = ReadonlyMap<string, string>;
