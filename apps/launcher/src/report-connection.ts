@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MAX_REPORT_BYTES, OperatorMessage, REPORT_PATH, type LauncherMessage } from '@coxswain/api-types';
 import WebSocket from 'ws';
-import type { Draft, Outbox } from './outbox.ts';
+import type { Draft, PendingReports } from './pending-reports.ts';
 import { isHttpsBase } from './settings.ts';
 
 const HANDSHAKE_MS = 5_000;
@@ -10,7 +10,7 @@ const PING_MS = 10_000;
 const SILENCE_MS = 25_000;
 const FIRST_BACKOFF_MS = 200;
 const LONGEST_BACKOFF_MS = 5_000;
-/** Above this the kernel and the socket have enough to do; more waits in the outbox, where it can be shed. */
+/** Above this the kernel and the socket have enough to do; more waits in the pending reports, where it can be shed. */
 const MAX_IN_FLIGHT_BYTES = 262_144;
 
 export interface ReportConnectionOptions {
@@ -18,7 +18,7 @@ export interface ReportConnectionOptions {
   /** PEM of the authority that signed the endpoint's certificate; the system's own when absent. */
   readonly ca: string | undefined;
   readonly tokenFile: string;
-  readonly outbox: Outbox;
+  readonly pending: PendingReports;
   /** First message of every connection. */
   readonly hello: Draft;
   readonly envelope: () => Pick<LauncherMessage, 'podUid' | 'epoch' | 'rendezvous'>;
@@ -38,7 +38,7 @@ type SessionEnd =
 
 /**
  * Keeps one WebSocket to the leading operator for as long as the launcher lives. Losing it is normal: the training goes on, what
- * matters waits in the outbox, and the next address is tried after a pause that doubles from 0.2 s to 5 s.
+ * matters waits among the pending reports, and the next address is tried after a pause that doubles from 0.2 s to 5 s.
  */
 export class ReportConnection {
   readonly #options: ReportConnectionOptions;
@@ -62,11 +62,11 @@ export class ReportConnection {
     this.#loop = this.#keepConnected();
   }
 
-  /** Sends what waits in the outbox, if there is a connection that takes it. */
+  /** Sends what waits, if there is a connection that takes it. */
   pump(): void {
-    const { outbox } = this.#options;
+    const { pending } = this.#options;
     while (this.#isWelcome && this.#socket !== undefined && this.#socket.bufferedAmount < MAX_IN_FLIGHT_BYTES) {
-      const draft = outbox.take(this.#sequence + 1);
+      const draft = pending.take(this.#sequence + 1);
       if (draft === undefined) return;
       this.#send(this.#socket, draft);
     }
@@ -74,7 +74,7 @@ export class ReportConnection {
 
   /** Waits until everything important is acknowledged; false when `deadlineMs` passed first, or nobody will ever hear it. */
   async settle(deadlineMs: number): Promise<boolean> {
-    if (this.#options.outbox.isSettled) return true;
+    if (this.#options.pending.isSettled) return true;
     const { signal } = this.#closing;
     if (signal.aborted) return false;
     return await new Promise<boolean>((resolve) => {
@@ -194,7 +194,7 @@ export class ReportConnection {
         this.#isWelcome = true;
         if (this.#lastComplaint !== '') this.#options.say('The operator listens again.');
         this.#lastComplaint = '';
-        this.#options.outbox.reconnected();
+        this.#options.pending.reconnected();
         this.#options.onWelcome();
         this.pump();
         return;
@@ -202,8 +202,8 @@ export class ReportConnection {
         this.#options.onRendezvous(message.address);
         return;
       case 'ack':
-        this.#options.outbox.acknowledge(message.sequence);
-        if (this.#options.outbox.isSettled) this.#onSettled?.();
+        this.#options.pending.acknowledge(message.sequence);
+        if (this.#options.pending.isSettled) this.#onSettled?.();
         return;
     }
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SavedCheckpoint, TerminationCause } from '@coxswain/api-types';
 import { verifySaved } from './checkpoint-verification.ts';
 import type { EngineFact, SavedFact } from './engine-facts.ts';
-import { Outbox } from './outbox.ts';
+import { PendingReports } from './pending-reports.ts';
 import { ReportConnection } from './report-connection.ts';
 import { formatAddress, type RendezvousAddress } from './rendezvous.ts';
 import type { Settings } from './settings.ts';
@@ -24,7 +24,7 @@ export interface ReporterOptions {
 /** Turns what ranks do into reports, and keeps the connection that carries them. Says nothing where nobody listens. */
 export class Reporter {
   readonly #options: ReporterOptions;
-  readonly #outbox = new Outbox();
+  readonly #pending = new PendingReports();
   readonly #connection: ReportConnection | undefined;
   readonly #collector: StepCollector;
   readonly #throttle = new StepThrottle<CollectedStep>(performance.now());
@@ -61,7 +61,7 @@ export class Reporter {
   }
 
   get unreportedCheckpoints(): readonly SavedCheckpoint[] {
-    return this.#outbox.unreportedCheckpoints;
+    return this.#pending.unreportedCheckpoints;
   }
 
   /** From now on every message names where rank 0 listens. */
@@ -128,7 +128,7 @@ export class Reporter {
       urls: settings.reportUrls,
       ca: settings.reportCa,
       tokenFile: settings.tokenFile,
-      outbox: this.#outbox,
+      pending: this.#pending,
       hello: {
         kind: 'hello',
         jobUid: settings.jobUid,
@@ -171,15 +171,15 @@ export class Reporter {
     this.#add({ kind: 'heartbeat', ranks });
   }
 
-  #add(draft: Parameters<Outbox['add']>[0]): void {
+  #add(draft: Parameters<PendingReports['add']>[0]): void {
     if (this.#connection === undefined) return;
-    this.#outbox.add(draft);
+    this.#pending.add(draft);
     this.#connection.pump();
   }
 
   #sayWhatIsMissing(): void {
     const { skipped } = this.#throttle;
-    const { shedSteps } = this.#outbox;
+    const { shedSteps } = this.#pending;
     if (this.#connection === undefined || skipped + shedSteps === 0) return;
     this.#options.say(
       `The series lacks ${skipped + shedSteps} steps: ${skipped} came faster than 5 a second, ${shedSteps} while the operator was away.`,

@@ -11,7 +11,7 @@ import {
   type Clock,
   type KubeClient,
   type KubeObject,
-  type StoreChange,
+  type CacheChange,
 } from '@coxswain/kube';
 import type { Decision } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
@@ -24,10 +24,10 @@ import { startHealthServer, type HealthServer } from './process/health-server.ts
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
 import { TokenReviewAuthenticator } from './reports/authenticator.ts';
 import { KubernetesReportPorts } from './reports/kubernetes-report-ports.ts';
-import { ProgressBook } from './reports/progress-book.ts';
+import { MessageDeduplicator } from './reports/message-deduplicator.ts';
+import { ProgressTracker } from './reports/progress-tracker.ts';
 import { Rendezvous } from './reports/rendezvous.ts';
 import { startReportServer, type ReportServer } from './reports/report-server.ts';
-import { Deliveries } from './reports/report-session.ts';
 import { ReportTls } from './reports/report-tls.ts';
 import { SecretAuthorityStore } from './reports/secret-authority-store.ts';
 import { SeriesRing } from './reports/series-ring.ts';
@@ -77,7 +77,7 @@ class RunningOperator implements Operator {
   readonly #metrics: OperatorMetrics;
   readonly #cache: ClusterCache;
   readonly #capacity: Capacity;
-  readonly #progress = new ProgressBook();
+  readonly #progress = new ProgressTracker();
   readonly #rendezvous = new Rendezvous();
   readonly #events: EventRecorder;
   readonly #tls: ReportTls;
@@ -109,8 +109,8 @@ class RunningOperator implements Operator {
     this.#metrics = createOperatorMetrics({
       isLeader: () => (this.isLeader() ? 1 : 0),
       launcherConnections: () => this.#reports?.connections ?? 0,
-      cachedPods: () => this.#cache.pods.store.size,
-      cachedJobs: () => this.#cache.jobs.store.size,
+      cachedPods: () => this.#cache.pods.cached.size,
+      cachedJobs: () => this.#cache.jobs.cached.size,
     });
     this.#cache = createClusterCache({
       client: this.#client,
@@ -206,14 +206,14 @@ class RunningOperator implements Operator {
   /** Whatever is said by a reflector wakes the jobs it concerns; what to do is decided from the whole picture, not from the event. */
   #watchCache(): void {
     const { jobs, placements, checkpoints, pods, nodes } = this.#cache;
-    jobs.store.onChange((change) => this.#onJob(change));
-    placements.store.onChange(({ object }) => this.#wake(object.spec.jobUid));
-    checkpoints.store.onChange(({ object }) => this.#wake(object.spec.jobUid));
-    pods.store.onChange((change) => this.#onPod(change));
+    jobs.cached.onChange((change) => this.#onJob(change));
+    placements.cached.onChange(({ object }) => this.#wake(object.spec.jobUid));
+    checkpoints.cached.onChange(({ object }) => this.#wake(object.spec.jobUid));
+    pods.cached.onChange((change) => this.#onPod(change));
     nodes.onChange((change) => this.#onNode(change));
   }
 
-  #onJob(change: StoreChange<TrainingJob & KubeObject>): void {
+  #onJob(change: CacheChange<TrainingJob & KubeObject>): void {
     const { object } = change;
     if (change.kind === 'deleted') {
       this.#progress.forget(object.metadata.uid);
@@ -226,7 +226,7 @@ class RunningOperator implements Operator {
     this.#queue?.add(keyOf(object), isEdited ? 'user' : 'normal');
   }
 
-  #onPod(change: StoreChange<CachedPod>): void {
+  #onPod(change: CacheChange<CachedPod>): void {
     const { object } = change;
     if (object.gang !== undefined) this.#wake(object.gang.jobUid);
     const freed =
@@ -234,15 +234,16 @@ class RunningOperator implements Operator {
     if (freed && object.gpus > 0) this.#wakeWaiting();
   }
 
-  #onNode(change: StoreChange<CachedNode>): void {
+  #onNode(change: CacheChange<CachedNode>): void {
     const { object } = change;
     if (change.kind === 'updated' && sameFacts(change.previous, object)) return;
-    for (const pod of this.#cache.pods.store.byIndex(BY_NODE, object.metadata.name)) this.#wake(pod.gang?.jobUid ?? '');
+    for (const pod of this.#cache.pods.cached.byIndex(BY_NODE, object.metadata.name))
+      this.#wake(pod.gang?.jobUid ?? '');
     this.#wakeWaiting();
   }
 
   #wake(jobUid: string): void {
-    const job = this.#cache.jobs.store.byIndex(BY_UID, jobUid)[0];
+    const job = this.#cache.jobs.cached.byIndex(BY_UID, jobUid)[0];
     if (job !== undefined) this.#queue?.add(keyOf(job));
   }
 
@@ -250,7 +251,7 @@ class RunningOperator implements Operator {
     if (this.#queue === undefined || this.#cancelCapacityTimer !== undefined) return;
     this.#cancelCapacityTimer = this.#clock.setTimer(CAPACITY_DELAY_MS, () => {
       this.#cancelCapacityTimer = undefined;
-      for (const job of this.#cache.jobs.store.list()) {
+      for (const job of this.#cache.jobs.cached.list()) {
         if (waitsForCapacity(this.#cache.jobs.newest(job))) this.#queue?.add(keyOf(job));
       }
     });
@@ -301,7 +302,7 @@ class RunningOperator implements Operator {
         series,
         progress: this.#progress,
         rendezvous: this.#rendezvous,
-        deliveries: new Deliveries(),
+        deduplicator: new MessageDeduplicator(),
         now: () => clock.now(),
         sleep: (delayMs) => sleep(clock, delayMs, this.#stopping.signal),
         count: (what) => this.#metrics.countSession(what),
@@ -331,7 +332,7 @@ class RunningOperator implements Operator {
       try {
         await this.#lease.run({
           signal,
-          onStartedLeading: (epoch, termSignal) => this.#work(epoch, termSignal),
+          onStartedLeading: (term, termSignal) => this.#work(term, termSignal),
           onStoppedLeading: (why) => this.#log.info({ why }, 'leads no longer'),
         });
       } catch (error) {
@@ -343,8 +344,8 @@ class RunningOperator implements Operator {
     }
   }
 
-  async #work(epoch: number, signal: AbortSignal): Promise<void> {
-    this.#log.info({ leaderEpoch: epoch }, 'leads');
+  async #work(term: number, signal: AbortSignal): Promise<void> {
+    this.#log.info({ leaderTerm: term }, 'leads');
     this.#metrics.count('lease_transitions_total');
     const queue = new WorkQueue({
       clock: this.#clock,
@@ -370,7 +371,7 @@ class RunningOperator implements Operator {
         this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note }),
     });
     this.#queue = queue;
-    for (const job of this.#cache.jobs.store.list()) queue.add(keyOf(job), 'resync');
+    for (const job of this.#cache.jobs.cached.list()) queue.add(keyOf(job), 'resync');
     try {
       await queue.run({
         workers: this.#config.workers,

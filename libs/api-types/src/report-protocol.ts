@@ -107,7 +107,7 @@ export type LauncherMessage = z.infer<typeof LauncherMessage>;
 export const REFUSALS = ['notLeader', 'staleEpoch', 'unknownPod', 'unauthenticated', 'malformed', 'notReady'] as const;
 
 export const OperatorMessage = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('welcome'), leaderEpoch: counter }),
+  z.strictObject({ kind: z.literal('welcome'), leaderTerm: counter }),
   /** Address of rank 0, repeated on every (re)connection once known. */
   z.strictObject({ kind: z.literal('rendezvous'), address: z.string().max(255) }),
   z.strictObject({ kind: z.literal('ack'), sequence: counter }),

@@ -10,7 +10,7 @@ import { EventRecorder } from './events.ts';
 import { keyOf } from './kube-object.ts';
 import { OwnWrites } from './own-writes.ts';
 import { Reflector } from './reflector.ts';
-import { ObjectStore } from './store.ts';
+import { ObjectCache } from './object-cache.ts';
 import { aConfigMap, configMaps, startWorld, type ConfigMap, type World } from './testing/world.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -162,18 +162,18 @@ describe('C2: the write is done and its answer is lost', () => {
 /** A controller that wants one child `child-KEY` per ConfigMap labelled as a parent: the smallest that can get it wrong. */
 async function childMaker(namespace: string): Promise<{
   readonly queue: WorkQueue;
-  readonly store: ObjectStore<ConfigMap>;
+  readonly cache: ObjectCache<ConfigMap>;
   readonly stop: () => Promise<void>;
 }> {
   const client = world.client({ timeoutMs: 2_000 });
-  const store = new ObjectStore<ConfigMap>();
-  const own = new OwnWrites(store, systemClock);
+  const cache = new ObjectCache<ConfigMap>();
+  const own = new OwnWrites(cache, systemClock);
   const queue = new WorkQueue({ clock: systemClock, random: Math.random, backoff: { minMs: 500, maxMs: 4_000 } });
-  const options = { client, collectionPath: configMaps(namespace), store, clock: systemClock, random: Math.random };
+  const options = { client, collectionPath: configMaps(namespace), cache, clock: systemClock, random: Math.random };
   const tuning = { backoff: { minMs: 50, maxMs: 500 }, requestTimeoutMs: 2_000 };
   const reflector = new Reflector<ConfigMap>({ ...options, tuning });
   const stop = new AbortController();
-  store.onChange(({ object }) => {
+  cache.onChange(({ object }) => {
     if (!object.metadata.name.startsWith('child-')) queue.add(keyOf(object));
   });
   const reflecting = reflector.run(stop.signal);
@@ -184,7 +184,7 @@ async function childMaker(namespace: string): Promise<{
     drainMs: 100,
     reconcile: async (key) => {
       const name = key.split('/')[1] ?? '';
-      const cached = store.list().filter((child) => child.metadata.name.startsWith(`child-${name}-`));
+      const cached = cache.list().filter((child) => child.metadata.name.startsWith(`child-${name}-`));
       if (own.view(key, cached).length > 0) return {};
       // A random name on purpose: only what is remembered of the own write keeps this from making two.
       const child = aConfigMap(`child-${name}-${Math.random().toString(36).slice(2, 10)}`);
@@ -194,7 +194,7 @@ async function childMaker(namespace: string): Promise<{
   });
   return {
     queue,
-    store,
+    cache,
     stop: async () => {
       stop.abort();
       await Promise.all([reflecting, working]);
@@ -206,14 +206,14 @@ describe('C3: a cache that has not seen the own write', () => {
   it('makes no second child while events are held back and the parent is requeued a hundred times', async () => {
     const namespace = await aNamespace();
     world.proxy.add({ match: { verbs: ['watch'] }, action: spoilWatch.hold(400) });
-    const { queue, store, stop } = await childMaker(namespace);
+    const { queue, cache, stop } = await childMaker(namespace);
     await world.direct.create(configMaps(namespace), aConfigMap('parent'));
     await waitFor(() => Promise.resolve(world.proxy.writes.length > 0), { what: 'the child' });
     for (let n = 0; n < 100; n += 1) {
       queue.add(`${namespace}/parent`);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
-    await waitFor(() => Promise.resolve(store.size === 2), { what: 'the held events' });
+    await waitFor(() => Promise.resolve(cache.size === 2), { what: 'the held events' });
     await waitFor(() => Promise.resolve(queue.stats().waiting + queue.stats().running === 0), {
       what: 'rest',
     });
@@ -236,7 +236,7 @@ describe('C13: an apiserver that pushes back', () => {
     '%s on creates: at most 2 tries a second per object, and every child exists once it is over',
     async (_what, action, probability) => {
       const namespace = await aNamespace();
-      const { store, stop } = await childMaker(namespace);
+      const { cache, stop } = await childMaker(namespace);
       world.proxy.add({ match: { verbs: ['create'], path: configMaps(namespace), probability }, action });
       const names = ['a', 'b', 'c', 'd', 'e'];
       const startedAtMs = Date.now();
@@ -251,11 +251,11 @@ describe('C13: an apiserver that pushes back', () => {
           expect(tries).toBeLessThanOrEqual(Math.floor(seconds / action.retryAfterSeconds) + 1);
       }
       world.proxy.clearFaults();
-      await waitFor(() => Promise.resolve(store.size === 2 * names.length), {
+      await waitFor(() => Promise.resolve(cache.size === 2 * names.length), {
         what: 'every child',
       });
       await stop();
-      expect(new Set(store.list().map(({ metadata }) => metadata.name.split('-')[1] ?? metadata.name)).size).toBe(
+      expect(new Set(cache.list().map(({ metadata }) => metadata.name.split('-')[1] ?? metadata.name)).size).toBe(
         names.length,
       );
     },

@@ -58,8 +58,8 @@ export type {
   ReflectorTuning,
 } from './reflector.ts';
 export { compareResourceVersions, newerResourceVersion } from './resource-version.ts';
-export { ObjectStore } from './store.ts';
-export type { IndexFunction, StoreChange, StoreProblem } from './store.ts';
+export { ObjectCache } from './object-cache.ts';
+export type { IndexFunction, CacheChange, CacheProblem } from './object-cache.ts';
 export type { KubeTransport, PoolOptions, TransportAnswer, TransportRequest } from './transport.ts';
 export { GuardRefusal, passGuard, undiciTransport } from './transport.ts';
 export { WorkQueue } from './work-queue.ts';

@@ -47,7 +47,7 @@ export interface KubeList<T extends KubeObject> {
   readonly items: readonly T[];
 }
 
-/** `namespace/name`, or `name` for cluster-scoped objects: the key of stores and queues. */
+/** `namespace/name`, or `name` for cluster-scoped objects: the key of caches and queues. */
 export function keyOf(object: { readonly metadata: Pick<ObjectMeta, 'name' | 'namespace'> }): string {
   const { namespace, name } = object.metadata;
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;

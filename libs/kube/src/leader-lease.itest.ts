@@ -50,22 +50,22 @@ const says = (candidate: Candidate, text: string): Promise<unknown> =>
     what: `${candidate.identity} to say "${text}"`,
   });
 
-const epochOf = (candidate: Candidate): number =>
+const termOf = (candidate: Candidate): number =>
   Number(candidate.said.find((line) => line.startsWith('leading'))?.split(' ')[1]);
 
-/** The writes of the work, not of the lease, that took effect: epoch and writer in order. */
-function effects(): readonly { readonly epoch: number; readonly identity: string; readonly sequence: number }[] {
+/** The writes of the work, not of the lease, that took effect: term and writer in order. */
+function effects(): readonly { readonly term: number; readonly identity: string; readonly sequence: number }[] {
   const isEffect = ({ verb, path, status }: RecordedWrite): boolean =>
     verb === 'apply' && path.includes('configmaps') && status < 300;
   return world.proxy.writes.filter(isEffect).map(({ body, sequence }) => {
-    const { data } = JSON.parse(body) as { data: { epoch: string; identity: string } };
-    return { epoch: Number(data.epoch), identity: data.identity, sequence };
+    const { data } = JSON.parse(body) as { data: { term: string; identity: string } };
+    return { term: Number(data.term), identity: data.identity, sequence };
   });
 }
 
-function expectEpochsNeverFall(): void {
-  const epochs = effects().map(({ epoch }) => epoch);
-  expect(epochs).toEqual([...epochs].sort((a, b) => a - b));
+function expectTermsNeverFall(): void {
+  const terms = effects().map(({ term }) => term);
+  expect(terms).toEqual([...terms].sort((a, b) => a - b));
 }
 
 describe('C14: handing over a lease', () => {
@@ -81,10 +81,10 @@ describe('C14: handing over a lease', () => {
     first.process.kill('SIGCONT');
     expect(await first.exited).toBe(1);
     expect(first.said).toContain('ended lost');
-    expect(epochOf(second)).toBe(epochOf(first) + 1);
+    expect(termOf(second)).toBe(termOf(first) + 1);
     const writers = effects().map(({ identity }) => identity);
     expect(writers.lastIndexOf('first')).toBeLessThan(writers.indexOf('second'));
-    expectEpochsNeverFall();
+    expectTermsNeverFall();
   });
 
   it('a leader whose renewals alone are refused stops before the other starts', async () => {
@@ -98,7 +98,7 @@ describe('C14: handing over a lease', () => {
     expect(await first.exited).toBe(1);
     expect(second.said.some((line) => line.startsWith('leading'))).toBe(false);
     await says(second, 'leading');
-    expectEpochsNeverFall();
+    expectTermsNeverFall();
   });
 
   it('a leader whose renewals are carried out but never answered keeps its lease', async () => {
@@ -127,6 +127,6 @@ describe('C14: handing over a lease', () => {
     const releasedAtMs = Date.now();
     await says(second, 'leading');
     expect(Date.now() - releasedAtMs).toBeLessThan(LEASE_DURATION_MS);
-    expectEpochsNeverFall();
+    expectTermsNeverFall();
   });
 });

@@ -16,7 +16,7 @@ const specOf = (api: FakeKubeApi): LeaseSpec => (api.objects(LEASES)[0] as unkno
 interface Candidate {
   readonly lease: LeaderLease;
   readonly clock: FakeClock;
-  readonly epochs: number[];
+  readonly terms: number[];
   readonly stop: AbortController;
   readonly outcome: { now: string };
 }
@@ -34,12 +34,12 @@ function aCandidate(api: FakeKubeApi, identity: string, options: Partial<LeaderL
     random: () => 0,
     ...options,
   });
-  const epochs: number[] = [];
+  const terms: number[] = [];
   const outcome = { now: 'running' };
   void lease
-    .run({ signal: stop.signal, onStartedLeading: (epoch) => void epochs.push(epoch) })
+    .run({ signal: stop.signal, onStartedLeading: (term) => void terms.push(term) })
     .then((why) => (outcome.now = why));
-  return { lease, clock, epochs, stop, outcome };
+  return { lease, clock, terms, stop, outcome };
 }
 
 const pass = async (byMs: number, ...candidates: readonly Candidate[]): Promise<void> => {
@@ -51,7 +51,7 @@ const unavailable = (): never => {
 };
 
 describe('a leader lease', () => {
-  it('is taken when nobody holds it, with six digits of time and the first epoch, and renewed', async () => {
+  it('is taken when nobody holds it, with six digits of time and the first term, and renewed', async () => {
     const api = new FakeKubeApi();
     const a = aCandidate(api, 'a', { annotations: { 'coxswain.dev/reports': 'https://a' } });
     await pass(0, a);
@@ -59,12 +59,12 @@ describe('a leader lease', () => {
     expect(specOf(api)).toMatchObject({ holderIdentity: 'a', leaseTransitions: 1 });
     expect(specOf(api).renewTime).toMatch(/\.[0-9]{6}Z$/);
     await pass(60_000, a);
-    expect([a.lease.isLeader(), a.lease.assertLeading(), a.epochs]).toEqual([true, 1, [1]]);
+    expect([a.lease.isLeader(), a.lease.assertLeading(), a.terms]).toEqual([true, 1, [1]]);
     const b = aCandidate(api, 'b');
     await settle();
     expect(b.lease.currentLeader()).toEqual({
       identity: 'a',
-      epoch: 1,
+      term: 1,
       annotations: { 'coxswain.dev/reports': 'https://a' },
     });
     expect(() => b.lease.assertLeading()).toThrow(NotLeadingError);
@@ -80,7 +80,7 @@ describe('a leader lease', () => {
       a.clock.stepWall(-stepMs);
       await pass(40_000, a, b);
     }
-    expect([a.lease.isLeader(), b.lease.isLeader(), b.epochs]).toEqual([true, false, []]);
+    expect([a.lease.isLeader(), b.lease.isLeader(), b.terms]).toEqual([true, false, []]);
   });
 
   it('denies leadership to a process that was stopped, before it can send anything, and for good', async () => {
@@ -94,15 +94,15 @@ describe('a leader lease', () => {
     expect([a.lease.isLeader(), a.outcome.now]).toEqual([false, 'lost']);
   });
 
-  it('passes to another with the next epoch once its holder is silent for the lease duration, never sooner', async () => {
+  it('passes to another with the next term once its holder is silent for the lease duration, never sooner', async () => {
     const api = new FakeKubeApi();
     aCandidate(api, 'a');
     const b = aCandidate(api, 'b');
     await settle();
     await pass(14_500, b);
-    expect(b.epochs).toEqual([]);
+    expect(b.terms).toEqual([]);
     await pass(4_000, b);
-    expect([b.epochs, specOf(api).holderIdentity]).toEqual([[2], 'b']);
+    expect([b.terms, specOf(api).holderIdentity]).toEqual([[2], 'b']);
   });
 
   it('ends the term at the renew deadline when renewals fail, before anybody else may start', async () => {
@@ -140,7 +140,7 @@ describe('a leader lease', () => {
       await pass(4_000, a);
       lose = which === 'a renewal' ? 1_000 : 0;
       await pass(60_000, a);
-      expect([a.lease.isLeader(), a.epochs]).toEqual([true, [1]]);
+      expect([a.lease.isLeader(), a.terms]).toEqual([true, [1]]);
     },
   );
 
@@ -162,7 +162,7 @@ describe('a leader lease', () => {
     expect(a.lease.isLeader()).toBe(true);
   });
 
-  it('is released on a clean stop, so that the next leads with a higher epoch within a retry', async () => {
+  it('is released on a clean stop, so that the next leads with a higher term within a retry', async () => {
     const api = new FakeKubeApi();
     const a = aCandidate(api, 'a');
     const b = aCandidate(api, 'b');
@@ -171,24 +171,24 @@ describe('a leader lease', () => {
     await pass(500, a);
     expect([a.outcome.now, specOf(api).holderIdentity, a.lease.isLeader()]).toEqual(['released', '', false]);
     await pass(2_500, b);
-    expect(b.epochs).toEqual([2]);
+    expect(b.terms).toEqual([2]);
   });
 
-  it('never falls below the epochs stamped on objects, even after the lease was deleted', async () => {
+  it('never falls below the terms stamped on objects, even after the lease was deleted', async () => {
     const api = new FakeKubeApi();
-    const a = aCandidate(api, 'a', { epochFloor: () => 41 });
+    const a = aCandidate(api, 'a', { termFloor: () => 41 });
     await settle();
-    expect(a.epochs).toEqual([42]);
+    expect(a.terms).toEqual([42]);
     const [lease] = api.objects<KubeObject>(LEASES);
     const b = aCandidate(api, 'b');
     await settle();
     await api.delete(`${LEASES}/l`, { uid: lease?.metadata.uid ?? '' });
     await pass(3_000, b);
-    expect(b.epochs).toEqual([]);
+    expect(b.terms).toEqual([]);
     await pass(3_000, a);
     expect(a.outcome.now).toBe('lost');
     await pass(15_000, b);
-    expect(b.epochs).toEqual([43]);
+    expect(b.terms).toEqual([43]);
   });
 
   it('refuses durations that would let two lead', () => {

@@ -16,9 +16,9 @@ import { resourcePath } from './paths.ts';
  * over, provided that the two monotonic clocks run at rates that differ by less than leaseDuration : renewDeadline.
  * A process that is stopped (SIGSTOP, a long garbage collection) and wakes up is not told: hence `assertLeading()` before each write,
  * which looks at the clock and ends the term itself. Between that look and the server there is still a gap, which only the server can
- * close: stamp writes with the epoch or give them a resourceVersion precondition.
+ * close: stamp writes with the term or give them a resourceVersion precondition.
  *
- * The epoch is `leaseTransitions`, one more at each acquisition, whoever acquires. Every write to the Lease carries the resourceVersion
+ * The number of a term is `leaseTransitions`, one more at each acquisition, whoever acquires. Every write to the Lease carries the resourceVersion
  * it is based on, so of two candidates one gets a conflict.
  */
 
@@ -30,7 +30,8 @@ export class NotLeadingError extends Error {
 /** Who leads, as followers tell others. */
 export interface CurrentLeader {
   readonly identity: string;
-  readonly epoch: number;
+  /** Number of its term. */
+  readonly term: number;
   /** The annotations of the Lease, where a leader publishes for instance its report address. */
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -49,8 +50,8 @@ export interface LeaderLeaseOptions {
   readonly clock: Clock;
   /** [0, 1). */
   readonly random: () => number;
-  /** An epoch must be above what is stamped on objects already, even when somebody has deleted the Lease. */
-  readonly epochFloor?: () => number;
+  /** A term's number must be above what is stamped on objects already, even when somebody has deleted the Lease. */
+  readonly termFloor?: () => number;
   /** Requests that failed; the lease goes on trying. */
   readonly onError?: (error: unknown) => void;
 }
@@ -60,7 +61,7 @@ export interface LeaseRun {
   /** Ends the candidacy: leading work is told to stop, may finish while the lease is still renewed, then the lease is released. */
   readonly signal: AbortSignal;
   /** Called once. `signal` aborts when leadership ends; the promise settles when the work has stopped. A rejection ends the term. */
-  readonly onStartedLeading: (epoch: number, signal: AbortSignal) => Promise<void> | void;
+  readonly onStartedLeading: (term: number, signal: AbortSignal) => Promise<void> | void;
   /** Called once after leadership ended, if it began. */
   readonly onStoppedLeading?: (why: 'released' | 'lost') => void;
 }
@@ -99,10 +100,10 @@ export class LeaderLease {
     return false;
   }
 
-  /** The epoch of the present term; throws NotLeadingError when there is none. Call it right before every write. */
+  /** The number of the present term; throws NotLeadingError when there is none. Call it right before every write. */
   assertLeading(): number {
     const term = this.#term;
-    if (term !== undefined && this.isLeader()) return term.epoch;
+    if (term !== undefined && this.isLeader()) return term.number;
     throw new NotLeadingError(
       `${this.#options.identity} does not hold the lease ${this.#options.name} (any more): it must not write`,
     );
@@ -114,7 +115,7 @@ export class LeaderLease {
     const { lease } = this.#observed;
     const identity = lease.spec?.holderIdentity ?? '';
     if (identity === '' || this.#hasRunOut(this.#observed)) return undefined;
-    return { identity, epoch: lease.spec?.leaseTransitions ?? 0, annotations: lease.metadata.annotations ?? {} };
+    return { identity, term: lease.spec?.leaseTransitions ?? 0, annotations: lease.metadata.annotations ?? {} };
   }
 
   /**
@@ -163,33 +164,33 @@ export class LeaderLease {
 
   /** Takes the lease over from what was read; undefined when somebody was faster. Not abortable: an answer must not be thrown away. */
   async #write(current: Lease | undefined): Promise<Term | undefined> {
-    const epoch =
+    const number =
       1 +
       Math.max(
         current?.spec?.leaseTransitions ?? 0,
         this.#observed?.lease.spec?.leaseTransitions ?? 0,
-        this.#options.epochFloor?.() ?? 0,
+        this.#options.termFloor?.() ?? 0,
       );
     const startedAtMs = this.#nowMs();
     const now = toMicroTime(this.#options.clock.now());
-    const spec = { ...this.#specAt(now), acquireTime: now, leaseTransitions: epoch };
+    const spec = { ...this.#specAt(now), acquireTime: now, leaseTransitions: number };
     try {
       const lease = current === undefined ? await this.#create(spec) : await this.#patch(current, spec);
-      return this.#begin(lease, { epoch, startedAtMs });
+      return this.#begin(lease, { number, startedAtMs });
     } catch (error) {
       if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) return undefined;
       // The answer may have been lost after the write was done. Reading tells; if it was, the term began when the request did.
       const lease = await this.#read(undefined).catch(() => undefined);
-      const isOurs = lease?.spec?.holderIdentity === this.#options.identity && lease.spec.leaseTransitions === epoch;
-      if (lease !== undefined && isOurs) return this.#begin(lease, { epoch, startedAtMs });
+      const isOurs = lease?.spec?.holderIdentity === this.#options.identity && lease.spec.leaseTransitions === number;
+      if (lease !== undefined && isOurs) return this.#begin(lease, { number, startedAtMs });
       throw error;
     }
   }
 
-  #begin(lease: Lease, started: { readonly epoch: number; readonly startedAtMs: number }): Term {
+  #begin(lease: Lease, started: { readonly number: number; readonly startedAtMs: number }): Term {
     this.#observe(lease);
     const term: Term = {
-      epoch: started.epoch,
+      number: started.number,
       lease,
       validUntilMs: started.startedAtMs + this.#renewDeadlineMs,
       ended: new AbortController(),
@@ -207,7 +208,7 @@ export class LeaderLease {
     const work: Work = { done: Promise.resolve(), stopped: new AbortController(), failure: undefined };
     const call = async (): Promise<void> => {
       try {
-        await run.onStartedLeading(term.epoch, signal);
+        await run.onStartedLeading(term.number, signal);
         // Work that returns at once has started others: leadership lasts until it is ended from outside.
         await aborted(signal);
       } catch (error) {
@@ -263,7 +264,7 @@ export class LeaderLease {
   #isOfTerm(lease: Lease | undefined, term: Term): lease is Lease {
     return (
       lease?.spec?.holderIdentity === this.#options.identity &&
-      lease.spec.leaseTransitions === term.epoch &&
+      lease.spec.leaseTransitions === term.number &&
       lease.metadata.uid === term.lease.metadata.uid
     );
   }
@@ -359,7 +360,7 @@ interface Lease extends KubeObject {
 }
 
 interface Term {
-  readonly epoch: number;
+  readonly number: number;
   lease: Lease;
   validUntilMs: number;
   readonly ended: AbortController;

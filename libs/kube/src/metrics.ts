@@ -10,7 +10,7 @@ export type KubeCounter =
   | 'reflector_watches_total'
   | 'reflector_events_total'
   | 'reflector_failures_total'
-  | 'store_handler_errors_total'
+  | 'cache_handler_errors_total'
   | 'queue_adds_total'
   | 'queue_reconciles_total'
   | 'queue_quarantined_total'

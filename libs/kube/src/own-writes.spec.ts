@@ -1,57 +1,57 @@
 import type { KubeObject } from './kube-object.ts';
 import { OwnWrites } from './own-writes.ts';
-import { ObjectStore } from './store.ts';
+import { ObjectCache } from './object-cache.ts';
 import { anObject, FakeClock } from './testing/index.ts';
 
 describe('our own writes over a cache', () => {
-  const setUp = (): { store: ObjectStore<KubeObject>; writes: OwnWrites<KubeObject>; clock: FakeClock } => {
-    const store = new ObjectStore<KubeObject>();
+  const setUp = (): { cache: ObjectCache<KubeObject>; writes: OwnWrites<KubeObject>; clock: FakeClock } => {
+    const cache = new ObjectCache<KubeObject>();
     const clock = new FakeClock();
-    return { store, clock, writes: new OwnWrites(store, clock) };
+    return { cache, clock, writes: new OwnWrites(cache, clock) };
   };
   const pod = (version: number): KubeObject => anObject('pod', { uid: 'u1', version });
   const versions = (pods: readonly KubeObject[]): string[] =>
     pods.map(({ metadata }) => `${metadata.uid}@${metadata.resourceVersion}`);
 
   it('show an object that was created and has not been heard of yet', () => {
-    const { store, writes } = setUp();
+    const { cache, writes } = setUp();
     writes.remember('job-1', pod(7));
-    expect(versions(writes.view('job-1', store.list()))).toEqual(['u1@7']);
+    expect(versions(writes.view('job-1', cache.list()))).toEqual(['u1@7']);
     expect(versions(writes.all())).toEqual(['u1@7']);
     expect(writes.view('job-2', [])).toEqual([]);
   });
 
   it('give way as soon as the cache knows as much', () => {
-    const { store, writes } = setUp();
+    const { cache, writes } = setUp();
     writes.remember('job-1', pod(7));
-    store.upsert(pod(7));
+    cache.upsert(pod(7));
     expect(writes.size).toBe(0);
-    store.upsert(pod(9));
-    expect(versions(writes.view('job-1', store.list()))).toEqual(['u1@9']);
+    cache.upsert(pod(9));
+    expect(versions(writes.view('job-1', cache.list()))).toEqual(['u1@9']);
   });
 
   it('outdo a cache that is behind', () => {
-    const { store, writes } = setUp();
-    store.upsert(pod(5));
+    const { cache, writes } = setUp();
+    cache.upsert(pod(5));
     writes.remember('job-1', pod(7));
-    expect(versions(writes.view('job-1', store.list()))).toEqual(['u1@7']);
+    expect(versions(writes.view('job-1', cache.list()))).toEqual(['u1@7']);
     expect(versions(writes.all())).toEqual(['u1@7']);
   });
 
   it('hide what was deleted, until the cache has heard of it', () => {
-    const { store, writes } = setUp();
-    store.upsert(pod(5));
+    const { cache, writes } = setUp();
+    cache.upsert(pod(5));
     writes.rememberGone('u1');
-    expect(writes.view('job-1', store.list())).toEqual([]);
+    expect(writes.view('job-1', cache.list())).toEqual([]);
     expect(writes.all()).toEqual([]);
   });
 
   it('do not bring back an object whose deletion was heard of before the answer to a write came', () => {
-    const { store, writes } = setUp();
-    store.upsert(pod(5));
-    store.remove(pod(8));
+    const { cache, writes } = setUp();
+    cache.upsert(pod(5));
+    cache.remove(pod(8));
     writes.remember('job-1', pod(7));
-    expect(writes.view('job-1', store.list())).toEqual([]);
+    expect(writes.view('job-1', cache.list())).toEqual([]);
   });
 
   it('are forgotten after a minute, so that only the server can vouch for them then', async () => {

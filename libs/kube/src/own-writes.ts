@@ -1,6 +1,6 @@
 import type { KubeObject } from './kube-object.ts';
 import { compareResourceVersions } from './resource-version.ts';
-import type { ObjectStore } from './store.ts';
+import type { ObjectCache } from './object-cache.ts';
 
 /**
  * Read your own writes: the server's answers to our writes, laid over a cache that has not seen them yet.
@@ -10,15 +10,15 @@ import type { ObjectStore } from './store.ts';
  * still misses it must ask the server, as for any other absence.
  */
 export class OwnWrites<T extends KubeObject> {
-  readonly #store: ObjectStore<T>;
+  readonly #cache: ObjectCache<T>;
   readonly #monotonicMs: () => number;
   readonly #written = new Map<string, { readonly group: string; readonly object: T; readonly atMs: number }>();
   readonly #gone = new Map<string, number>();
 
-  constructor(store: ObjectStore<T>, clock: { monotonicMs(): number }) {
-    this.#store = store;
+  constructor(cache: ObjectCache<T>, clock: { monotonicMs(): number }) {
+    this.#cache = cache;
     this.#monotonicMs = () => clock.monotonicMs();
-    store.onChange((change) => {
+    cache.onChange((change) => {
       const uid = change.object.metadata.uid ?? '';
       if (change.kind === 'deleted') {
         this.#written.delete(uid);
@@ -73,7 +73,7 @@ export class OwnWrites<T extends KubeObject> {
   /** Everything that the cache holds, of every group, brought up to date like a view. */
   all(): readonly T[] {
     this.#expire();
-    const cached = this.#store.list();
+    const cached = this.#cache.list();
     const seen = new Set(cached.map((object) => object.metadata.uid ?? ''));
     const unseen = [...this.#written].flatMap(([uid, { object }]) => (seen.has(uid) ? [] : [object]));
     const current = cached.filter((object) => !this.#gone.has(object.metadata.uid ?? ''));
@@ -104,9 +104,9 @@ export class OwnWrites<T extends KubeObject> {
     }
   }
 
-  /** The store this is laid over. */
-  get store(): ObjectStore<T> {
-    return this.#store;
+  /** The cache this is laid over. */
+  get cached(): ObjectCache<T> {
+    return this.#cache;
   }
 }
 

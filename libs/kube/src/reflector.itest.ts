@@ -7,9 +7,9 @@ import type { ReflectorFailure, ReflectorOptions, ReflectorProblem } from './ref
 import { Reflector } from './reflector.ts';
 import { resourcePath } from './paths.ts';
 import { compareResourceVersions } from './resource-version.ts';
-import type { StoreChange, StoreProblem } from './store.ts';
-import { ObjectStore } from './store.ts';
-import { aConfigMap, configMaps, startWorld, storeEqualsServer, type ConfigMap, type World } from './testing/world.ts';
+import type { CacheChange, CacheProblem } from './object-cache.ts';
+import { ObjectCache } from './object-cache.ts';
+import { aConfigMap, configMaps, startWorld, cacheEqualsServer, type ConfigMap, type World } from './testing/world.ts';
 
 let world: World;
 const unhandled: unknown[] = [];
@@ -37,10 +37,10 @@ afterEach(async () => {
 });
 
 interface Reflected {
-  readonly store: ObjectStore<ConfigMap>;
+  readonly cache: ObjectCache<ConfigMap>;
   readonly reflector: Reflector<ConfigMap>;
   readonly problems: ReflectorProblem[];
-  readonly changes: StoreChange<ConfigMap>[];
+  readonly changes: CacheChange<ConfigMap>[];
   readonly failures: () => readonly ReflectorFailure[];
   readonly collectionPath: string;
 }
@@ -59,13 +59,13 @@ const HASTY = { idleTimeoutMs: 1_500, requestTimeoutMs: 3_000 };
 
 function reflect(collectionPath: string, options: Partial<ReflectorOptions<ConfigMap>> = {}): Reflected {
   const problems: ReflectorProblem[] = [];
-  const changes: StoreChange<ConfigMap>[] = [];
-  const store = options.store ?? new ObjectStore<ConfigMap>();
-  store.onChange((change) => void changes.push(change));
+  const changes: CacheChange<ConfigMap>[] = [];
+  const cache = options.cache ?? new ObjectCache<ConfigMap>();
+  cache.onChange((change) => void changes.push(change));
   const reflector = new Reflector<ConfigMap>({
     client: world.client(),
     collectionPath,
-    store,
+    cache,
     clock: systemClock,
     random: Math.random,
     onError: (problem) => void problems.push(problem),
@@ -75,7 +75,7 @@ function reflect(collectionPath: string, options: Partial<ReflectorOptions<Confi
   const stop = new AbortController();
   running.push({ stop, done: reflector.run(stop.signal) });
   return {
-    store,
+    cache,
     reflector,
     problems,
     changes,
@@ -88,7 +88,7 @@ const synced = (reflected: Reflected): Promise<unknown> =>
   waitFor(() => Promise.resolve(reflected.reflector.hasSynced()), { what: 'the first list' });
 
 const sees = (reflected: Reflected, key: string): Promise<unknown> =>
-  waitFor(() => Promise.resolve(reflected.store.get(key) !== undefined), {
+  waitFor(() => Promise.resolve(reflected.cache.get(key) !== undefined), {
     what: `${key} to arrive`,
   });
 
@@ -111,7 +111,7 @@ async function churn(namespace: string, rounds = 4): Promise<void> {
   }
 }
 
-function expectVersionsNeverFall(changes: readonly StoreChange<ConfigMap>[]): void {
+function expectVersionsNeverFall(changes: readonly CacheChange<ConfigMap>[]): void {
   const newest = new Map<string, string>();
   for (const { kind, object } of changes) {
     const { uid = '', resourceVersion = '' } = object.metadata;
@@ -128,7 +128,7 @@ describe('C9: a watch that repeats, replays or reorders', () => {
     ['replays its first event after each later one', spoilWatch.replayFirst()],
     ['swaps neighbouring events', spoilWatch.swapPairs()],
     ['delays every event', spoilWatch.hold(20)],
-  ])('leaves the store equal to the server when it %s, and no version falls', async (_what, action) => {
+  ])('leaves the cache equal to the server when it %s, and no version falls', async (_what, action) => {
     const namespace = await aNamespace();
     world.proxy.add(watches(action, Infinity));
     const reflected = reflect(configMaps(namespace), { tuning: HASTY });
@@ -137,12 +137,12 @@ describe('C9: a watch that repeats, replays or reorders', () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     world.proxy.clearFaults();
     // A pair that waits for its other half is released when the watch is cut for its silence.
-    await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
+    await cacheEqualsServer(reflected.cache, { direct: world.direct, collectionPath: reflected.collectionPath });
     expectVersionsNeverFall(reflected.changes);
   });
 });
 
-describe('C10: a line that is torn, huge or foreign', () => {
+describe('C10: a line that is truncated, huge or foreign', () => {
   it.each([1, 9, 40, 120, 200])(
     'loses nothing when an event is cut at byte %i by a reset, a close or a newline',
     async (atByte) => {
@@ -157,7 +157,7 @@ describe('C10: a line that is torn, huge or foreign', () => {
         );
         await sees(reflected, `${namespace}/cut-${then.toLowerCase()}`);
         expect(reflected.failures()).toContain(
-          then === 'goOn' ? 'alien-line' : then === 'close' ? 'torn-line' : 'request',
+          then === 'goOn' ? 'malformed-line' : then === 'close' ? 'truncated-line' : 'request',
         );
         world.proxy.clearFaults();
         await world.direct.delete(configMaps(namespace, made.metadata.name), { uid: made.metadata.uid ?? '' });
@@ -172,7 +172,7 @@ describe('C10: a line that is torn, huge or foreign', () => {
     const reflected = reflect(configMaps(namespace));
     await sees(reflected, `${namespace}/doomed`);
     await world.direct.delete(configMaps(namespace, 'doomed'), { uid: metadata.uid ?? '' });
-    await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
+    await cacheEqualsServer(reflected.cache, { direct: world.direct, collectionPath: reflected.collectionPath });
     expect(reflected.changes.map(({ kind }) => kind)).toEqual(['added', 'deleted']);
   });
 
@@ -189,7 +189,7 @@ describe('C10: a line that is torn, huge or foreign', () => {
     await synced(reflected);
     await world.direct.create(configMaps(namespace), aConfigMap('lost'));
     await sees(reflected, `${namespace}/lost`);
-    expect(reflected.failures()).toEqual(['alien-line']);
+    expect(reflected.failures()).toEqual(['malformed-line']);
   });
 
   it('cuts a line that does not end before it fills the memory', async () => {
@@ -199,7 +199,7 @@ describe('C10: a line that is torn, huge or foreign', () => {
     await synced(reflected);
     await world.direct.create(configMaps(namespace), aConfigMap('small'));
     await sees(reflected, `${namespace}/small`);
-    expect(reflected.failures()).toEqual(['alien-line']);
+    expect(reflected.failures()).toEqual(['malformed-line']);
   });
 });
 
@@ -249,7 +249,7 @@ describe('C11: history that is gone', () => {
     const reflected = reflect(secrets, { pageSize: 2 });
     await synced(reflected);
     expect(slow.hits).toBe(1);
-    await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
+    await cacheEqualsServer(reflected.cache, { direct: world.direct, collectionPath: reflected.collectionPath });
     expect(reflected.failures()).toContain('gone');
   });
 
@@ -263,9 +263,9 @@ describe('C11: history that is gone', () => {
     await world.direct.delete(`${secrets}/first`, { uid: first.metadata.uid ?? '' });
     await world.direct.create(secrets, aSecret('second'));
     await compacted(secrets, first);
-    await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: secrets });
+    await cacheEqualsServer(reflected.cache, { direct: world.direct, collectionPath: secrets });
     expect(reflected.failures()).toEqual(expect.arrayContaining(['silence', 'gone']));
-    expect(reflected.store.get(`${namespace}/first`)).toBeUndefined();
+    expect(reflected.cache.get(`${namespace}/first`)).toBeUndefined();
   });
 
   it('asks for bookmarks, a random end and a version in every watch, and lists in pages with a quorum read', async () => {
@@ -309,7 +309,7 @@ describe('C12: a watch that dies', () => {
     const reflected = reflect(configMaps(namespace), { tuning: HASTY });
     await synced(reflected);
     await churn(namespace, 2);
-    await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
+    await cacheEqualsServer(reflected.cache, { direct: world.direct, collectionPath: reflected.collectionPath });
     expectVersionsNeverFall(reflected.changes);
   });
 
@@ -363,12 +363,12 @@ describe('C12: a watch that dies', () => {
     const reflected = reflect(configMaps(namespace), { tuning: HASTY });
     await churn(namespace, 8);
     world.proxy.clearFaults();
-    await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
+    await cacheEqualsServer(reflected.cache, { direct: world.direct, collectionPath: reflected.collectionPath });
     expectVersionsNeverFall(reflected.changes);
   });
 });
 
-describe('C5 to C8: what a store must not believe', () => {
+describe('C5 to C8: what a cache must not believe', () => {
   it('refuses a list from the past (C5), here a genuine one of an exact older version', async () => {
     const namespace = await aNamespace();
     const old = await world.direct.create<ConfigMap>(configMaps(namespace), aConfigMap('old'));
@@ -417,7 +417,7 @@ describe('C5 to C8: what a store must not believe', () => {
     await sees(reflected, `${namespace}/twin`);
     await world.direct.delete(configMaps(namespace, 'twin'), { uid: first.metadata.uid ?? '' });
     const second = await world.direct.create<ConfigMap>(configMaps(namespace), aConfigMap('twin'));
-    await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
+    await cacheEqualsServer(reflected.cache, { direct: world.direct, collectionPath: reflected.collectionPath });
     expect(reflected.changes.map(({ kind, object }) => [kind, object.metadata.uid])).toEqual([
       ['added', first.metadata.uid],
       ['deleted', first.metadata.uid],
@@ -434,15 +434,15 @@ describe('C5 to C8: what a store must not believe', () => {
     await sees(reflected, `${namespace}/ending`);
     await world.direct.delete(configMaps(namespace, 'ending'), { uid: metadata.uid ?? '' });
     const isTerminating = (): boolean =>
-      reflected.store.get(`${namespace}/ending`)?.metadata.deletionTimestamp !== undefined;
+      reflected.cache.get(`${namespace}/ending`)?.metadata.deletionTimestamp !== undefined;
     await waitFor(() => Promise.resolve(isTerminating()), { what: 'the deletion to show' });
     await world.direct.patch(configMaps(namespace, 'ending'), { metadata: { finalizers: null } }, { type: 'merge' });
-    await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
-    expect(reflected.store.size).toBe(0);
+    await cacheEqualsServer(reflected.cache, { direct: world.direct, collectionPath: reflected.collectionPath });
+    expect(reflected.cache.size).toBe(0);
   });
 });
 
-describe('C20 and C21: poison and handlers that throw', () => {
+describe('C20 and C21: invalid objects and handlers that throw', () => {
   it('keeps every object that the apiserver accepts, however odd, and goes on around user code that throws', async () => {
     const namespace = await aNamespace();
     const oddities: readonly unknown[] = [
@@ -453,17 +453,17 @@ describe('C20 and C21: poison and handlers that throw', () => {
       { ...aConfigMap('labels'), metadata: { name: 'labels', annotations: { a: 'v'.repeat(200_000) } } },
     ];
     world.proxy.add(watches(spoilWatch.replace({ index: 0, line: errorLine(500, 'Odd') })));
-    const storeProblems: StoreProblem[] = [];
-    const store = new ObjectStore<ConfigMap>({ onProblem: (problem) => void storeProblems.push(problem) });
-    store.addIndex('throws', () => {
+    const cacheProblems: CacheProblem[] = [];
+    const cache = new ObjectCache<ConfigMap>({ onProblem: (problem) => void cacheProblems.push(problem) });
+    cache.addIndex('throws', () => {
       throw new Error('index');
     });
-    store.onChange(() => {
+    cache.onChange(() => {
       throw new Error('handler');
     });
-    store.onChange(() => Promise.reject(new Error('async handler')));
+    cache.onChange(() => Promise.reject(new Error('async handler')));
     const reflected = reflect(configMaps(namespace), {
-      store,
+      cache,
       trim: (object) => {
         if (object.metadata.name === 'big') throw new Error('trim');
         return object;
@@ -474,10 +474,10 @@ describe('C20 and C21: poison and handlers that throw', () => {
     });
     await synced(reflected);
     for (const oddity of oddities) await world.direct.create(configMaps(namespace), oddity);
-    await storeEqualsServer(reflected.store, { direct: world.direct, collectionPath: reflected.collectionPath });
-    expect(store.size).toBe(oddities.length);
+    await cacheEqualsServer(reflected.cache, { direct: world.direct, collectionPath: reflected.collectionPath });
+    expect(cache.size).toBe(oddities.length);
     expect(reflected.changes).toHaveLength(oddities.length);
-    expect(new Set(storeProblems.map(({ where }) => where))).toEqual(new Set(['index', 'handler']));
+    expect(new Set(cacheProblems.map(({ where }) => where))).toEqual(new Set(['index', 'handler']));
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
     expect(unhandled).toEqual([]);
   });
@@ -487,7 +487,7 @@ describe('C20 and C21: poison and handlers that throw', () => {
     await world.direct.create(configMaps(namespace), aConfigMap('lean'));
     const reflected = reflect(configMaps(namespace));
     await sees(reflected, `${namespace}/lean`);
-    expect(reflected.store.get(`${namespace}/lean`)?.metadata.managedFields).toBeUndefined();
-    expect(reflected.store.get(`${namespace}/lean`)).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' });
+    expect(reflected.cache.get(`${namespace}/lean`)?.metadata.managedFields).toBeUndefined();
+    expect(reflected.cache.get(`${namespace}/lean`)).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' });
   });
 });

@@ -5,7 +5,7 @@ import type { KubeObject } from './kube-object.ts';
 import { keyOf } from './kube-object.ts';
 import type { ReflectorFailure, ReflectorOptions } from './reflector.ts';
 import { Reflector } from './reflector.ts';
-import { ObjectStore } from './store.ts';
+import { ObjectCache } from './object-cache.ts';
 import type { WatchStep } from './testing/index.ts';
 import { FakeClock, FakeKubeApi, ScriptedWatch, anEvent, anObject, listOf } from './testing/index.ts';
 
@@ -19,7 +19,7 @@ const refused = (status: number, retryAfterMs?: number): KubeApiError =>
 
 interface Started {
   readonly clock: FakeClock;
-  readonly store: ObjectStore<KubeObject>;
+  readonly cache: ObjectCache<KubeObject>;
   readonly reflector: Reflector<KubeObject>;
   readonly failures: ReflectorFailure[];
   readonly stop: () => Promise<void>;
@@ -30,12 +30,12 @@ async function start(
   options: Partial<ReflectorOptions<KubeObject>> = {},
 ): Promise<Started> {
   const clock = new FakeClock();
-  const store = new ObjectStore<KubeObject>();
+  const cache = new ObjectCache<KubeObject>();
   const failures: ReflectorFailure[] = [];
   const reflector = new Reflector<KubeObject>({
     client,
     collectionPath: '/apis/x/v1/namespaces/ns/things',
-    store,
+    cache,
     clock,
     random: () => 0.5,
     onError: ({ failure }) => void failures.push(failure),
@@ -49,10 +49,10 @@ async function start(
     await clock.advance(0);
     await done;
   };
-  return { clock, store, reflector, failures, stop };
+  return { clock, cache, reflector, failures, stop };
 }
 
-const names = (store: ObjectStore<KubeObject>): readonly string[] => store.list().map(({ metadata }) => metadata.name);
+const names = (cache: ObjectCache<KubeObject>): readonly string[] => cache.list().map(({ metadata }) => metadata.name);
 
 describe('a reflector', () => {
   const one = anObject('one', { version: 11 });
@@ -64,8 +64,13 @@ describe('a reflector', () => {
     { name: 'a reset', watch: [{ end: 'reset' }], failure: 'request', then: 'watch 11' },
     { name: 'an early close', watch: [{ end: 'close' }], failure: 'short-watch', then: 'watch 11' },
     { name: 'silence', watch: [{ end: 'silence' }], failure: 'silence', then: 'watch 11' },
-    { name: 'a torn line', watch: [{ send: '{"type":"AD' }, { end: 'close' }], failure: 'torn-line', then: 'watch 11' },
-    { name: 'a line that is no JSON', watch: [{ send: '{"type":"AD\n' }], failure: 'alien-line', then: 'list' },
+    {
+      name: 'a truncated line',
+      watch: [{ send: '{"type":"AD' }, { end: 'close' }],
+      failure: 'truncated-line',
+      then: 'watch 11',
+    },
+    { name: 'a line that is no JSON', watch: [{ send: '{"type":"AD\n' }], failure: 'malformed-line', then: 'list' },
     {
       name: 'an ERROR of 410',
       watch: [{ send: anEvent('ERROR', { kind: 'Status', code: 410 }) }],
@@ -87,13 +92,13 @@ describe('a reflector', () => {
     {
       name: 'a bookmark without version',
       watch: [{ send: anEvent('BOOKMARK', {}) }],
-      failure: 'alien-line',
+      failure: 'malformed-line',
       then: 'list',
     },
     {
       name: 'a deleted object that comes back under an old version',
       watch: [{ send: anEvent('ADDED', anObject('ghost', { version: 5 })) }],
-      failure: 'disorder',
+      failure: 'out-of-order',
       then: 'list',
     },
   ])('goes on with "$then" after $name', async ({ watch, failure, then }) => {
@@ -119,10 +124,10 @@ describe('a reflector', () => {
         ],
       ],
     });
-    const { store, stop } = await start(script);
-    expect(store.list()).toEqual([changed]);
+    const { cache, stop } = await start(script);
+    expect(cache.list()).toEqual([changed]);
     expect(script.asked).toEqual(['list', 'watch 11', 'watch 20']);
-    expect(store.resourceVersion).toBe('20');
+    expect(cache.resourceVersion).toBe('20');
     await stop();
   });
 
@@ -138,9 +143,9 @@ describe('a reflector', () => {
             [{ send: bytes.subarray(0, 7) }, { send: bytes.subarray(7) }],
           ],
         });
-        const { clock, store, stop } = await start(script);
+        const { clock, cache, stop } = await start(script);
         await clock.advance(2_000);
-        expect(names(store)).toEqual(['one', 'päckchen']);
+        expect(names(cache)).toEqual(['one', 'päckchen']);
         await stop();
       }
     }
@@ -184,10 +189,10 @@ describe('a reflector', () => {
   it('starts a list over when a page is gone, and asks for it in one piece the third time', async () => {
     const page = listOf([one], 11, 'more');
     const script = new ScriptedWatch({ lists: [page, refused(410), page, refused(410), listOf([one, two], 12)] });
-    const { store, failures, stop } = await start(script, { pageSize: 1 });
+    const { cache, failures, stop } = await start(script, { pageSize: 1 });
     expect(script.asked.slice(0, 5)).toEqual(['list', 'list continue=more', 'list', 'list continue=more', 'list']);
     expect(script.listOptions.map(({ limit }) => limit)).toEqual([1, 1, 1, 1, undefined]);
-    expect([names(store), failures]).toEqual([
+    expect([names(cache), failures]).toEqual([
       ['one', 'two'],
       ['gone', 'gone'],
     ]);
@@ -199,13 +204,13 @@ describe('a reflector', () => {
       lists: [listOf([one, two], 50), listOf([], 40), listOf([two], 60)],
       watches: [[{ refuse: refused(410) }]],
     });
-    const { clock, store, failures, stop } = await start(script);
-    expect([names(store), failures]).toEqual([
+    const { clock, cache, failures, stop } = await start(script);
+    expect([names(cache), failures]).toEqual([
       ['one', 'two'],
       ['gone', 'stale-list'],
     ]);
     await clock.advance(8_000);
-    expect(names(store)).toEqual(['two']);
+    expect(names(cache)).toEqual(['two']);
     await stop();
   });
 
@@ -213,12 +218,12 @@ describe('a reflector', () => {
     const nameless = { apiVersion: 'v1', kind: 'Thing', metadata: {} } as unknown as KubeObject;
     const script = new ScriptedWatch({ lists: [listOf([one], 11)] });
     script.list = () => Promise.resolve({ ...listOf([one], 11), items: [nameless, null, one] } as never);
-    const { store, failures, stop } = await start(script, {
+    const { cache, failures, stop } = await start(script, {
       trim: () => {
         throw new Error('trim');
       },
     });
-    expect([names(store), failures]).toEqual([['one'], ['poison-object', 'poison-object', 'trim']]);
+    expect([names(cache), failures]).toEqual([['one'], ['invalid-object', 'invalid-object', 'trim']]);
     await stop();
   });
 
@@ -245,7 +250,7 @@ describe('a reflector against a model', () => {
     fc.record({ kind: fc.constantFrom('compact', 'failLists', 'failWatches', 'pass') }),
   );
 
-  it('ends with the store equal to the server, whatever happened before things calmed down', async () => {
+  it('ends with the cache equal to the server, whatever happened before things calmed down', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.integer({ min: 1, max: 4 }), async (steps, pageSize) => {
         const api = new FakeKubeApi();
@@ -254,9 +259,9 @@ describe('a reflector against a model', () => {
         api.interfere = ({ verb }) => {
           if (verb === failing) throw refused(500);
         };
-        const { clock, store, stop } = await start(api, { pageSize });
+        const { clock, cache, stop } = await start(api, { pageSize });
         const told = new Map<string, KubeObject>();
-        store.onChange(({ kind, object }) => {
+        cache.onChange(({ kind, object }) => {
           if (kind === 'deleted') told.delete(keyOf(object));
           else told.set(keyOf(object), object);
         });
@@ -278,7 +283,7 @@ describe('a reflector against a model', () => {
         const want = new Map(api.objects(collection).map((object) => [keyOf(object), object.metadata.resourceVersion]));
         const seen = (objects: Iterable<KubeObject>): unknown =>
           new Map([...objects].map((object) => [keyOf(object), object.metadata.resourceVersion]));
-        expect(seen(store.list())).toEqual(want);
+        expect(seen(cache.list())).toEqual(want);
         expect(seen(told.values())).toEqual(want);
         await stop();
       }),

@@ -9,14 +9,14 @@ import { keyOf } from './kube-object.ts';
 import type { KubeMetrics } from './metrics.ts';
 import { noMetrics } from './metrics.ts';
 import { compareResourceVersions, newerResourceVersion } from './resource-version.ts';
-import type { ObjectStore } from './store.ts';
+import type { ObjectCache } from './object-cache.ts';
 import type { WatchLine } from './watch-lines.ts';
 import { OversizedLine, isIdentified, linesOf, parseWatchLine } from './watch-lines.ts';
 
 /*
- * How a reflector keeps a store equal to a collection.
+ * How a reflector keeps a cache equal to a collection.
  *
- *   list (pages, newest state) ──► store.replace ──► watch from the list's version ──► store.upsert / remove
+ *   list (pages, newest state) ──► cache.replace ──► watch from the list's version ──► cache.upsert / remove
  *     ▲                                                │ ends by its own timeout, is reset, falls silent, is refused:
  *     │                                                │ watch again from the last version seen
  *     └──── 410, or a line that cannot be trusted ◄────┘
@@ -25,8 +25,8 @@ import { OversizedLine, isIdentified, linesOf, parseWatchLine } from './watch-li
  * nothing between two watches is skipped. The *floor* is the newest version ever seen, here or by a predecessor
  * (`notOlderThan`): a list below it comes from a server that has fallen behind and is refused, however well formed.
  *
- * A watch delivers in order. An event at or below the position is therefore a repetition (the store knows that UID at least as
- * new: ignored) or proof of disorder (a deleted object coming back, an unknown one): then only a list tells the truth.
+ * A watch delivers in order. An event at or below the position is therefore a repetition (the cache knows that UID at least as
+ * new: ignored) or proof that the order is broken (a deleted object coming back, an unknown one): then only a list tells the truth.
  */
 
 /** Why a round of list-and-watch ended early; also the `cause` label of `reflector_failures_total`. */
@@ -34,12 +34,12 @@ export type ReflectorFailure =
   | 'request'
   | 'gone'
   | 'error-event'
-  | 'alien-line'
-  | 'torn-line'
+  | 'malformed-line'
+  | 'truncated-line'
   | 'silence'
-  | 'disorder'
+  | 'out-of-order'
   | 'stale-list'
-  | 'poison-object'
+  | 'invalid-object'
   | 'trim'
   | 'short-watch';
 
@@ -56,7 +56,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly collectionPath: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  readonly store: ObjectStore<T>;
+  readonly cache: ObjectCache<T>;
   /** Makes an object smaller before it is kept; managedFields are gone already. Must keep metadata. May change its argument. */
   readonly trim?: (object: T) => T;
   /** Objects per page of a list. Default 500. */
@@ -118,7 +118,7 @@ export class Reflector<T extends KubeObject> {
     this.#metrics = options.metrics ?? noMetrics;
   }
 
-  /** The store has held a complete list. It stays true afterwards: an old picture is still a picture, `health` tells its age. */
+  /** The cache has held a complete list. It stays true afterwards: an old picture is still a picture, `health` tells its age. */
   hasSynced(): boolean {
     return this.#synced;
   }
@@ -166,7 +166,7 @@ export class Reflector<T extends KubeObject> {
       const message = `a list of ${this.collectionPath} as of ${listed.resourceVersion} is older than ${floor}, which was seen before`;
       return { relist: true, failure: 'stale-list', error: new Error(message) };
     }
-    this.#options.store.replace(listed.objects, listed.resourceVersion);
+    this.#options.cache.replace(listed.objects, listed.resourceVersion);
     this.#position = listed.resourceVersion;
     this.#floor = newerResourceVersion(floor, listed.resourceVersion);
     this.#synced = true;
@@ -222,7 +222,7 @@ export class Reflector<T extends KubeObject> {
     signal.addEventListener('abort', onStop, { once: true });
     const startedAtMs = clock.monotonicMs();
     let events = 0;
-    let tornBytes = 0;
+    let truncatedBytes = 0;
     try {
       const stream = await client.requestStream(collectionPath, {
         query: {
@@ -242,7 +242,7 @@ export class Reflector<T extends KubeObject> {
       idle.restart();
       const lines = linesOf(idle.through(stream.body), {
         maxLineBytes: this.#tuning.maxLineBytes,
-        onTail: (bytes) => (tornBytes = bytes),
+        onTail: (bytes) => (truncatedBytes = bytes),
       });
       for await (const line of lines) {
         if (signal.aborted) return { relist: false };
@@ -253,7 +253,7 @@ export class Reflector<T extends KubeObject> {
       }
     } catch (error) {
       if (idle.fired()) return { relist: false, failure: 'silence', error };
-      if (error instanceof OversizedLine) return { relist: true, failure: 'alien-line', error };
+      if (error instanceof OversizedLine) return { relist: true, failure: 'malformed-line', error };
       throw error;
     } finally {
       idle.cancel();
@@ -262,10 +262,10 @@ export class Reflector<T extends KubeObject> {
       // Only a watch that held for a while ends a series of failures: one that breaks at once, every time, must not make a hot loop.
       if (this.#outageSinceMs === undefined && clock.monotonicMs() - startedAtMs >= STEADY_WATCH_MS) this.#failures = 0;
     }
-    if (tornBytes > 0) {
+    if (truncatedBytes > 0) {
       // The cut-off event was not taken over, so the next watch from the same position brings it again, whole.
-      const error = new Error(`a watch of ${collectionPath} ended inside a line, after ${tornBytes} bytes of it`);
-      return { relist: false, failure: 'torn-line', error };
+      const error = new Error(`a watch of ${collectionPath} ended inside a line, after ${truncatedBytes} bytes of it`);
+      return { relist: false, failure: 'truncated-line', error };
     }
     const livedMs = clock.monotonicMs() - startedAtMs;
     if (events === 0 && livedMs < SHORT_WATCH_MS) {
@@ -277,7 +277,7 @@ export class Reflector<T extends KubeObject> {
     return { relist: clock.monotonicMs() - this.#listedAtMs >= (this.#options.relistAfterMs ?? Infinity) };
   }
 
-  /** Takes one line over into the store; an answer means that this watch is over. */
+  /** Takes one line over into the cache; an answer means that this watch is over. */
   #perform(line: WatchLine<T>): Next | undefined {
     switch (line.kind) {
       case 'bookmark':
@@ -292,8 +292,8 @@ export class Reflector<T extends KubeObject> {
         const relist = isGone(error);
         return { relist, failure: relist ? 'gone' : 'error-event', error };
       }
-      case 'alien':
-        return { relist: true, failure: 'alien-line', error: new Error(`a watch line is ${line.why}`) };
+      case 'malformed':
+        return { relist: true, failure: 'malformed-line', error: new Error(`a watch line is ${line.why}`) };
     }
   }
 
@@ -303,33 +303,33 @@ export class Reflector<T extends KubeObject> {
     if (order !== undefined && order <= 0) return this.#repetition(type, raw);
     const object = this.#ingest(raw);
     if (object === undefined) return undefined;
-    if (type === 'DELETED') this.#options.store.remove(object);
-    else this.#options.store.upsert(object);
+    if (type === 'DELETED') this.#options.cache.remove(object);
+    else this.#options.cache.upsert(object);
     this.#advanceTo(version);
     return undefined;
   }
 
   /** An event at or below the position: harmless when it tells nothing new, otherwise the order is broken. */
   #repetition(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): Next | undefined {
-    const known = this.#options.store.get(keyOf(object));
+    const known = this.#options.cache.get(keyOf(object));
     const order = compareResourceVersions(object.metadata.resourceVersion, known?.metadata.resourceVersion);
     const isKnown = order !== undefined && order <= 0;
     if (type === 'DELETED' ? known === undefined || isKnown : isKnown) return undefined;
     const message = `a watch of ${this.collectionPath} sent ${object.metadata.resourceVersion} after ${this.#position}`;
-    return { relist: true, failure: 'disorder', error: new Error(message) };
+    return { relist: true, failure: 'out-of-order', error: new Error(message) };
   }
 
   #advanceTo(version: string): void {
     this.#position = version;
     this.#floor = newerResourceVersion(this.#floor, version);
-    this.#options.store.advanceTo(version);
+    this.#options.cache.advanceTo(version);
   }
 
   /** What is kept of an object from the wire: nothing when it cannot be identified, the whole when it cannot be trimmed. */
   #ingest(raw: T): T | undefined {
     if (!isIdentified(raw)) {
       this.#report(
-        'poison-object',
+        'invalid-object',
         new Error(`${this.collectionPath} holds an object without name, uid or resourceVersion`),
       );
       return undefined;

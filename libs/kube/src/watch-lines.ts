@@ -6,7 +6,7 @@ export type WatchLine<T extends KubeObject> =
   | { readonly kind: 'bookmark'; readonly resourceVersion: string }
   | { readonly kind: 'error'; readonly status: unknown }
   /** Nothing that a watch of this kind can send: the stream cannot be trusted any further. */
-  | { readonly kind: 'alien'; readonly why: string };
+  | { readonly kind: 'malformed'; readonly why: string };
 
 /**
  * The complete lines of a byte stream. Text that is left without its newline when the stream ends is handed to `onTail`; a line longer
@@ -51,9 +51,9 @@ export function parseWatchLine<T extends KubeObject>(line: string): WatchLine<T>
   try {
     value = JSON.parse(line);
   } catch {
-    return { kind: 'alien', why: 'not JSON' };
+    return { kind: 'malformed', why: 'not JSON' };
   }
-  if (typeof value !== 'object' || value === null) return { kind: 'alien', why: 'not an object' };
+  if (typeof value !== 'object' || value === null) return { kind: 'malformed', why: 'not an object' };
   const { type, object } = value as { readonly type?: unknown; readonly object?: unknown };
   if (type === 'ERROR') return { kind: 'error', status: object };
   const metadata = (object as { readonly metadata?: Readonly<Record<string, unknown>> | null } | null | undefined)
@@ -62,11 +62,12 @@ export function parseWatchLine<T extends KubeObject>(line: string): WatchLine<T>
     const version = metadata?.['resourceVersion'];
     return typeof version === 'string' && version !== ''
       ? { kind: 'bookmark', resourceVersion: version }
-      : { kind: 'alien', why: 'a bookmark without resourceVersion' };
+      : { kind: 'malformed', why: 'a bookmark without resourceVersion' };
   }
   if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED')
-    return { kind: 'alien', why: 'an unknown event type' };
-  if (!isIdentified(object)) return { kind: 'alien', why: 'an event whose object lacks name, uid or resourceVersion' };
+    return { kind: 'malformed', why: 'an unknown event type' };
+  if (!isIdentified(object))
+    return { kind: 'malformed', why: 'an event whose object lacks name, uid or resourceVersion' };
   return { kind: 'event', type, object: object as T };
 }
 

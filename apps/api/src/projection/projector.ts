@@ -4,7 +4,7 @@ import {
   type KubeClient,
   type KubeObject,
   keyOf,
-  ObjectStore,
+  ObjectCache,
   Reflector,
   resourcePath,
   splitKey,
@@ -35,15 +35,15 @@ const BY_JOB = 'by job';
 
 /**
  * Brings rows to what the cluster says, for as long as it leads. Level, not edge: a change only names a key; what is written is what the
- * store holds when the key’s turn comes. After the first complete lists every row and every object is looked at once, so what vanished
+ * cache holds when the key’s turn comes. After the first complete lists every row and every object is looked at once, so what vanished
  * while nobody projected is found.
  */
 export class Projector {
   readonly #parts: ProjectorParts;
-  readonly #jobs = new ObjectStore<TrainingJob & KubeObject>();
-  readonly #checkpoints = new ObjectStore<Checkpoint & KubeObject>();
-  readonly #placements = new ObjectStore<Placement & KubeObject>();
-  readonly #nodes = new ObjectStore<KubeObject>();
+  readonly #jobs = new ObjectCache<TrainingJob & KubeObject>();
+  readonly #checkpoints = new ObjectCache<Checkpoint & KubeObject>();
+  readonly #placements = new ObjectCache<Placement & KubeObject>();
+  readonly #nodes = new ObjectCache<KubeObject>();
   readonly #queue: WorkQueue;
   readonly #group: InformerGroup;
   #synced = false;
@@ -99,12 +99,12 @@ export class Projector {
     await reflecting;
   }
 
-  #reflect<T extends KubeObject>(collectionPath: string, store: ObjectStore<T>, trim?: (object: T) => T): Reflector<T> {
+  #reflect<T extends KubeObject>(collectionPath: string, cache: ObjectCache<T>, trim?: (object: T) => T): Reflector<T> {
     const { kube, logger } = this.#parts;
     return new Reflector<T>({
       client: kube,
       collectionPath,
-      store,
+      cache,
       clock: systemClock,
       random: Math.random,
       ...(trim === undefined ? {} : { trim }),
@@ -118,7 +118,7 @@ export class Projector {
     this.#queue.add(`jobs ${object.metadata.namespace ?? ''}/${object.spec.jobName}`);
   }
 
-  /** Rows whose object is gone have no key in the stores: they are found in the tables. */
+  /** Rows whose object is gone have no key in the caches: they are found in the tables. */
   async #lookAtEveryRow(signal: AbortSignal): Promise<void> {
     const { database, cluster } = this.#parts;
     for (const table of ['jobs', 'checkpoints', 'placements', 'nodes'] as const) {
@@ -148,15 +148,15 @@ export class Projector {
     const key = queueKey.slice(space + 1);
     const { namespace = '', name } = splitKey(key);
     const { database, cluster } = this.#parts;
-    const store = {
+    const cache = {
       jobs: this.#jobs,
       checkpoints: this.#checkpoints,
       placements: this.#placements,
       nodes: this.#nodes,
     }[kind];
     // Read before the object: a deletion seen later than this version is none of this round’s business.
-    const seenUpTo = store.resourceVersion ?? '0';
-    const object = store.get(key);
+    const seenUpTo = cache.resourceVersion ?? '0';
+    const object = cache.get(key);
     const gone = { namespace, name, presentUid: object?.metadata.uid, seenUpTo };
     await database.transaction(async (sql) => {
       if (kind === 'jobs') {

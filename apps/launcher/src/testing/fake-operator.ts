@@ -22,7 +22,7 @@ export const obliging: Behaviour = (message, connection, operator) => {
     for (const other of operator.connections) other.send({ kind: 'rendezvous', address: message.rendezvous });
   }
   if (message.kind === 'hello') {
-    connection.send({ kind: 'welcome', leaderEpoch: 1 });
+    connection.send({ kind: 'welcome', leaderTerm: 1 });
     if (operator.rendezvous !== undefined) connection.send({ kind: 'rendezvous', address: operator.rendezvous });
   }
   connection.send({ kind: 'ack', sequence: message.sequence });

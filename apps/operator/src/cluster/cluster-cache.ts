@@ -1,7 +1,7 @@
 import { LABELS, type Checkpoint, type Placement, type TrainingJob } from '@coxswain/api-types';
 import {
   InformerGroup,
-  ObjectStore,
+  ObjectCache,
   OwnWrites,
   Reflector,
   type Clock,
@@ -21,7 +21,7 @@ export interface ClusterCache {
   readonly placements: OwnWrites<Placement & KubeObject>;
   readonly checkpoints: OwnWrites<Checkpoint & KubeObject>;
   readonly pods: OwnWrites<CachedPod>;
-  readonly nodes: ObjectStore<CachedNode>;
+  readonly nodes: ObjectCache<CachedNode>;
   readonly gpuUsage: GpuUsage;
   readonly informers: InformerGroup;
 }
@@ -45,11 +45,11 @@ export function createClusterCache(options: {
   const reflect = <T extends KubeObject>(
     collectionPath: string,
     trim?: (object: T) => T,
-  ): [ObjectStore<T>, Reflector<T>] => {
-    const store = new ObjectStore<T>({ onProblem, metrics });
+  ): [ObjectCache<T>, Reflector<T>] => {
+    const cache = new ObjectCache<T>({ onProblem, metrics });
     const onError = (problem: ReflectorProblem): void => onProblem(problem);
-    const shared = { client, collectionPath, store, clock, random, metrics, onError };
-    return [store, new Reflector<T>({ ...shared, ...(trim === undefined ? {} : { trim }) })];
+    const shared = { client, collectionPath, cache, clock, random, metrics, onError };
+    return [cache, new Reflector<T>({ ...shared, ...(trim === undefined ? {} : { trim }) })];
   };
   const [jobs, jobsReflector] = reflect<TrainingJob & KubeObject>(trainingJobsPath());
   const [placements, placementsReflector] = reflect<Placement & KubeObject>(placementsPath());

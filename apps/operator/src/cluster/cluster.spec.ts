@@ -1,5 +1,5 @@
 import { CONTAINERS, GPU_RESOURCE, LABELS, SCHEDULING_GATE } from '@coxswain/api-types';
-import { ObjectStore, type KubeObject } from '@coxswain/kube';
+import { ObjectCache, type KubeObject } from '@coxswain/kube';
 import { toCachedNode } from './cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from './cached-pod.ts';
 import { GpuUsage } from './gpu-usage.ts';
@@ -101,18 +101,18 @@ describe('what is kept of a node', () => {
 
 describe('GPUs in use', () => {
   it('are those of pods that are bound and have not ended', () => {
-    const store = new ObjectStore<CachedPod>();
-    const usage = new GpuUsage(store);
+    const cache = new ObjectCache<CachedPod>();
+    const usage = new GpuUsage(cache);
     const pod = (resourceVersion: string, overrides: Record<string, unknown>): CachedPod =>
       toCachedPod(aPod(overrides, { resourceVersion }));
     const { spec } = aPod() as unknown as { spec: Record<string, unknown> };
-    store.upsert(pod('1', { spec: { ...spec, nodeName: undefined } }));
+    cache.upsert(pod('1', { spec: { ...spec, nodeName: undefined } }));
     expect(usage.snapshot()).toEqual(new Map());
-    store.upsert(pod('2', {}));
+    cache.upsert(pod('2', {}));
     expect(usage.snapshot()).toEqual(new Map([['node-a', 2]]));
-    store.upsert(pod('3', { status: { phase: 'Succeeded' } }));
+    cache.upsert(pod('3', { status: { phase: 'Succeeded' } }));
     expect(usage.snapshot()).toEqual(new Map());
-    store.remove(pod('4', { status: { phase: 'Succeeded' } }));
+    cache.remove(pod('4', { status: { phase: 'Succeeded' } }));
     expect(usage.snapshot()).toEqual(new Map());
   });
 });

@@ -1,11 +1,11 @@
-import type { ObjectStore } from '@coxswain/kube';
+import type { ObjectCache } from '@coxswain/kube';
 import type { CachedPod } from './cached-pod.ts';
 
 /** GPUs held on each node by pods that are bound and not terminal, whoever made them; kept current pod by pod. */
 export class GpuUsage {
   readonly #byNode = new Map<string, number>();
 
-  constructor(pods: ObjectStore<CachedPod>) {
+  constructor(pods: ObjectCache<CachedPod>) {
     pods.onChange((change) => {
       if (change.kind !== 'added') this.#count(change.kind === 'updated' ? change.previous : change.object, -1);
       if (change.kind !== 'deleted') this.#count(change.object, 1);

@@ -21,7 +21,7 @@ const COUNTERS: Readonly<Record<KubeCounter, { readonly help: string; readonly l
   reflector_watches_total: { help: 'Watches that were accepted.', labelNames: ['collection'] },
   reflector_events_total: { help: 'Watch events.', labelNames: ['collection', 'type'] },
   reflector_failures_total: { help: 'Lists and watches that ended early.', labelNames: ['collection', 'cause'] },
-  store_handler_errors_total: { help: 'Handlers and indexes that threw.', labelNames: ['where'] },
+  cache_handler_errors_total: { help: 'Handlers and indexes that threw.', labelNames: ['where'] },
   queue_adds_total: { help: 'Keys added to a queue.', labelNames: ['queue', 'priority'] },
   queue_reconciles_total: { help: 'Reconciles by result.', labelNames: ['queue', 'result'] },
   queue_quarantined_total: { help: 'Keys that were put aside for failing again and again.', labelNames: ['queue'] },

@@ -19,7 +19,7 @@ export interface KubernetesReportPortsOptions {
   readonly client: Pick<KubeClient, 'get'>;
   readonly cache: ClusterCache;
   readonly store: Pick<TrainingJobStore, 'createCheckpoint'>;
-  /** Epoch of this replica's term as leader; undefined while it does not lead. */
+  /** Number of this replica's term as leader; undefined while it does not lead. */
   readonly term: () => number | undefined;
   readonly currentLeader: () => CurrentLeader | undefined;
   readonly onNews: ReportPorts['onNews'];
@@ -34,8 +34,8 @@ export class KubernetesReportPorts implements ReportPorts {
   }
 
   leadership(): ReturnType<ReportPorts['leadership']> {
-    const epoch = this.#options.term();
-    if (epoch !== undefined) return { leading: true, epoch };
+    const term = this.#options.term();
+    if (term !== undefined) return { leading: true, term };
     const leaderUrl = this.#options.currentLeader()?.annotations[ANNOTATIONS.reportUrl];
     return leaderUrl === undefined ? { leading: false } : { leading: false, leaderUrl };
   }
@@ -121,7 +121,7 @@ export class KubernetesReportPorts implements ReportPorts {
     readonly name: string;
     readonly uid: string;
   }): Promise<CachedPod | undefined> {
-    const cached = this.#options.cache.pods.store.get(keyOf({ metadata: pod }));
+    const cached = this.#options.cache.pods.cached.get(keyOf({ metadata: pod }));
     if (cached?.metadata.uid === pod.uid) return cached;
     const live = await this.#getOrUndefined<KubeObject>(podsPath(pod));
     return live?.metadata.uid === pod.uid ? toCachedPod(live) : undefined;
@@ -129,7 +129,7 @@ export class KubernetesReportPorts implements ReportPorts {
 
   #jobOf(jobUid: string): TrainingJob | undefined {
     const { jobs } = this.#options.cache;
-    const cached = jobs.store.byIndex(BY_UID, jobUid)[0];
+    const cached = jobs.cached.byIndex(BY_UID, jobUid)[0];
     return cached === undefined ? undefined : jobs.newest(cached);
   }
 
@@ -138,7 +138,7 @@ export class KubernetesReportPorts implements ReportPorts {
     const { uid, namespace } = job.metadata;
     const isOf = (spec: PlacementSpec): boolean => spec.jobUid === uid && spec.epoch === epoch;
     const cached = placements
-      .view(uid, placements.store.byIndex(BY_JOB, uid))
+      .view(uid, placements.cached.byIndex(BY_JOB, uid))
       .find(({ metadata, spec }) => metadata.namespace === namespace && isOf(spec));
     const name = job.status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.placement;
     if (cached !== undefined || name === undefined) return cached?.spec;

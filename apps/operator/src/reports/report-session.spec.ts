@@ -1,8 +1,8 @@
 import type { LauncherMessage, OperatorMessage } from '@coxswain/api-types';
-import { ProgressBook } from './progress-book.ts';
+import { MessageDeduplicator } from './message-deduplicator.ts';
+import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';
 import {
-  Deliveries,
   ReportSession,
   type ReportingPod,
   type ReportPorts,
@@ -52,7 +52,7 @@ function aDesk(shared: Partial<SessionContext> = {}): Desk {
   const world: Desk['world'] = { epoch: 3, isBroken: false, isLeader: true, checkpoints: [] };
   const ports: ReportPorts = {
     leadership: () =>
-      world.isLeader ? { leading: true, epoch: 7 } : { leading: false, leaderUrl: 'https://leader:9443' },
+      world.isLeader ? { leading: true, term: 7 } : { leading: false, leaderUrl: 'https://leader:9443' },
     findPod: async () => pod,
     currentEpoch: () => world.epoch,
     isBroken: () => world.isBroken,
@@ -68,9 +68,9 @@ function aDesk(shared: Partial<SessionContext> = {}): Desk {
       }),
     },
     rendezvous: new Rendezvous(),
-    progress: new ProgressBook(),
+    progress: new ProgressTracker(),
     series: new SeriesRing({ bootId: 'operator' }),
-    deliveries: new Deliveries(),
+    deduplicator: new MessageDeduplicator(),
     now: () => new Date('2026-01-01T00:00:00Z'),
     sleep: async () => undefined,
     count: (what) => void counts.push(what),
@@ -114,7 +114,7 @@ describe('a report session', () => {
     const desk = aDesk();
     await desk.say({ kind: 'hello' });
     expect(desk.said).toEqual([
-      { kind: 'welcome', leaderEpoch: 7 },
+      { kind: 'welcome', leaderTerm: 7 },
       { kind: 'ack', sequence: 1 },
     ]);
   });
@@ -324,9 +324,9 @@ describe('progress', () => {
   const report = { loss: 2, tokens: 1000, stepTimeMs: 100 };
 
   it('is the newest step with a pace and a forecast', () => {
-    const book = new ProgressBook();
-    book.recordStep(gang, { ...report, step: 10 });
-    expect(book.progressOf('job-1', 110)).toEqual({
+    const tracker = new ProgressTracker();
+    tracker.recordStep(gang, { ...report, step: 10 });
+    expect(tracker.progressOf('job-1', 110)).toEqual({
       epoch: 3,
       step: 10,
       loss: 2,
@@ -336,20 +336,20 @@ describe('progress', () => {
   });
 
   it('never goes back within an epoch, and leaves an earlier epoch no say', () => {
-    const book = new ProgressBook();
-    book.recordStep(gang, { ...report, step: 10 });
-    book.recordStep(gang, { ...report, step: 9 });
-    book.recordStep({ ...gang, epoch: 2 }, { ...report, step: 50 });
-    expect(book.progressOf('job-1')).toMatchObject({ epoch: 3, step: 10 });
-    book.recordStep({ ...gang, epoch: 4 }, { ...report, step: 5 });
-    expect(book.progressOf('job-1')).toMatchObject({ epoch: 4, step: 5 });
+    const tracker = new ProgressTracker();
+    tracker.recordStep(gang, { ...report, step: 10 });
+    tracker.recordStep(gang, { ...report, step: 9 });
+    tracker.recordStep({ ...gang, epoch: 2 }, { ...report, step: 50 });
+    expect(tracker.progressOf('job-1')).toMatchObject({ epoch: 3, step: 10 });
+    tracker.recordStep({ ...gang, epoch: 4 }, { ...report, step: 5 });
+    expect(tracker.progressOf('job-1')).toMatchObject({ epoch: 4, step: 5 });
   });
 
   it('keeps a loss that only one of the gang’s pods knows', () => {
-    const book = new ProgressBook();
-    book.recordStep(gang, { ...report, step: 10 });
-    book.recordStep(gang, { step: 10, loss: null, tokens: null, stepTimeMs: 100 });
-    expect(book.progressOf('job-1')).toMatchObject({ loss: 2, tokensPerSecond: 10_000 });
+    const tracker = new ProgressTracker();
+    tracker.recordStep(gang, { ...report, step: 10 });
+    tracker.recordStep(gang, { step: 10, loss: null, tokens: null, stepTimeMs: 100 });
+    expect(tracker.progressOf('job-1')).toMatchObject({ loss: 2, tokensPerSecond: 10_000 });
   });
 });
 

@@ -5,7 +5,8 @@ import {
   type SavedCheckpoint,
 } from '@coxswain/api-types';
 import type { Authenticator } from './authenticator.ts';
-import type { ProgressBook } from './progress-book.ts';
+import type { MessageDeduplicator } from './message-deduplicator.ts';
+import type { ProgressTracker } from './progress-tracker.ts';
 import type { Rendezvous } from './rendezvous.ts';
 import type { SeriesRing } from './series-ring.ts';
 
@@ -29,7 +30,7 @@ export interface ReportingPod {
 export interface ReportPorts {
   /** Whether this replica leads; if not, where the leader is. */
   leadership():
-    { readonly leading: true; readonly epoch: number } | { readonly leading: false; readonly leaderUrl?: string };
+    { readonly leading: true; readonly term: number } | { readonly leading: false; readonly leaderUrl?: string };
   /** The pod of that identity; unknown: it is no gang's pod, or not of that UID. unavailable: it cannot be told at the moment. */
   findPod(pod: {
     readonly namespace: string;
@@ -51,9 +52,9 @@ export interface SessionContext {
   readonly ports: ReportPorts;
   readonly authenticator: Authenticator;
   readonly rendezvous: Rendezvous;
-  readonly progress: ProgressBook;
+  readonly progress: ProgressTracker;
   readonly series: SeriesRing;
-  readonly deliveries: Deliveries;
+  readonly deduplicator: MessageDeduplicator;
   readonly now: () => Date;
   readonly sleep: (delayMs: number) => Promise<void>;
   readonly count: (what: SessionCount) => void;
@@ -141,7 +142,7 @@ export class ReportSession {
     this.#bootId = hello.bootId;
     if (!this.#refuseUnlessCurrent(found)) return;
     const leadership = this.#context.ports.leadership();
-    this.#link.send({ kind: 'welcome', leaderEpoch: leadership.leading ? leadership.epoch : 0 });
+    this.#link.send({ kind: 'welcome', leaderTerm: leadership.leading ? leadership.term : 0 });
     this.#leave = this.#context.rendezvous.join(found, {
       podIndex: found.podIndex,
       send: (address) => this.#link.send({ kind: 'rendezvous', address }),
@@ -185,7 +186,7 @@ export class ReportSession {
     if (!this.#refuseUnlessCurrent(pod)) return;
     if (!ranksAreOf(message, pod)) return this.#dropMalformed('the message speaks of ranks of another pod');
     this.#noteRendezvous(pod, message.rendezvous);
-    const isNew = this.#context.deliveries.isNew(this.#podUid, { bootId: this.#bootId, sequence: message.sequence });
+    const isNew = this.#context.deduplicator.isNew(this.#podUid, { bootId: this.#bootId, sequence: message.sequence });
     if (!isNew) this.#context.count('duplicate');
     // Checkpoints are written under a name of their own, so a repetition is harmless; a forgotten one would not be.
     const done = isNew || message.kind === 'checkpointSaved' ? await this.#perform(pod, message) : true;
@@ -297,28 +298,6 @@ export class ReportSession {
     this.#context.count('malformed');
     this.#malformed += 1;
     if (this.#malformed > MAX_MALFORMED) this.refuse({ code: 'malformed', message: why.slice(0, 1024) });
-  }
-}
-
-/** Which messages of each pod have been dealt with, so that one that is sent again after a lost acknowledgement counts once. */
-export class Deliveries {
-  readonly #newest = new Map<string, { readonly bootId: string; readonly sequence: number }>();
-  readonly #maxPods: number;
-
-  constructor(maxPods = 50_000) {
-    this.#maxPods = maxPods;
-  }
-
-  /** Whether the message was not seen before; from now on it was. */
-  isNew(podUid: string, message: { readonly bootId: string; readonly sequence: number }): boolean {
-    const newest = this.#newest.get(podUid);
-    if (newest?.bootId === message.bootId && message.sequence <= newest.sequence) return false;
-    this.#newest.delete(podUid);
-    this.#newest.set(podUid, message);
-    // Insertion order is the order of the last message: the pod that has been silent longest goes first.
-    const [oldest] = this.#newest.keys();
-    if (this.#newest.size > this.#maxPods && oldest !== undefined) this.#newest.delete(oldest);
-    return true;
   }
 }
 

@@ -54,7 +54,7 @@ export class Capacity {
 
   /** Whether pods of this placement may still be made: its job lives, its epoch is the newest and has not been told to stop. */
   #isActive(placement: Placement): boolean {
-    const cached = this.#cache.jobs.store.byIndex(BY_UID, placement.spec.jobUid)[0];
+    const cached = this.#cache.jobs.cached.byIndex(BY_UID, placement.spec.jobUid)[0];
     // A placement beside no job of its UID is a stranger's, and holds nothing.
     if (cached === undefined || cached.metadata.namespace !== placement.metadata.namespace) return false;
     const { status } = this.#cache.jobs.newest(cached);
@@ -76,7 +76,7 @@ export class Capacity {
 
   /** Pods that count for themselves (bound) or for nothing any more (terminal). */
   #settledPods(jobUid: string): ReadonlySet<string> {
-    const pods = this.#cache.pods.store.byIndex(BY_JOB, jobUid);
+    const pods = this.#cache.pods.cached.byIndex(BY_JOB, jobUid);
     return new Set(pods.filter((pod) => pod.nodeName !== undefined || pod.terminal).map((pod) => pod.metadata.name));
   }
 }

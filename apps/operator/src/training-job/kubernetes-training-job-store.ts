@@ -39,14 +39,14 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   }
 
   findJob(key: string): TrainingJob | undefined {
-    const cached = this.#cache.jobs.store.get(key);
+    const cached = this.#cache.jobs.cached.get(key);
     if (cached === undefined || this.#cache.jobs.isGone(cached.metadata.uid)) return undefined;
     return this.#cache.jobs.newest(cached);
   }
 
   podsOf(job: TrainingJob): readonly ObservedPod[] {
     const { uid } = job.metadata;
-    const pods = this.#cache.pods.view(uid, this.#cache.pods.store.byIndex(BY_JOB, uid));
+    const pods = this.#cache.pods.view(uid, this.#cache.pods.cached.byIndex(BY_JOB, uid));
     return pods
       .filter((pod) => pod.metadata.namespace === job.metadata.namespace)
       .map((pod) => toObservedPod(pod, uid));
@@ -54,13 +54,13 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   placementsOf(job: TrainingJob): readonly Placement[] {
     const { uid, namespace } = job.metadata;
-    const placements = this.#cache.placements.view(uid, this.#cache.placements.store.byIndex(BY_JOB, uid));
+    const placements = this.#cache.placements.view(uid, this.#cache.placements.cached.byIndex(BY_JOB, uid));
     return placements.filter((placement) => placement.metadata.namespace === namespace);
   }
 
   checkpointsOf(job: TrainingJob): readonly Checkpoint[] {
     const { uid, namespace } = job.metadata;
-    const checkpoints = this.#cache.checkpoints.view(uid, this.#cache.checkpoints.store.byIndex(BY_JOB, uid));
+    const checkpoints = this.#cache.checkpoints.view(uid, this.#cache.checkpoints.cached.byIndex(BY_JOB, uid));
     return checkpoints.filter((checkpoint) => checkpoint.metadata.namespace === namespace);
   }
 
@@ -168,7 +168,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   async liftGate(job: TrainingJob, pod: PodReference): Promise<void> {
     const path = podsPath({ namespace: job.metadata.namespace, name: pod.name });
     const cached = this.#cache.pods
-      .view(job.metadata.uid, this.#cache.pods.store.byIndex(BY_JOB, job.metadata.uid))
+      .view(job.metadata.uid, this.#cache.pods.cached.byIndex(BY_JOB, job.metadata.uid))
       .find((one) => one.metadata.uid === pod.uid);
     const gate = `/spec/schedulingGates/${cached?.gang?.gatePosition ?? 0}`;
     const lift = [

@@ -6,7 +6,7 @@ import { LEASE_DURATION_MS } from './lease-candidate-timing.ts';
 import { configMaps } from './world.ts';
 
 /*
- * A program for tests: leads when it can and then writes, as fast as it can, a ConfigMap stamped with its epoch, each write after
+ * A program for tests: leads when it can and then writes, as fast as it can, a ConfigMap stamped with its term, each write after
  * `assertLeading`. Arguments: kubeconfig, identity. It says what happens on its standard output and exits with 1 when it loses the lease.
  */
 const [kubeconfigPath = '', identity = ''] = process.argv.slice(2);
@@ -28,8 +28,8 @@ process.once('SIGTERM', () => stop.abort());
 
 const why = await lease.run({
   signal: stop.signal,
-  onStartedLeading: async (epoch, signal) => {
-    console.log(`leading ${epoch}`);
+  onStartedLeading: async (term, signal) => {
+    console.log(`leading ${term}`);
     const path = configMaps('default', 'contested');
     // The fence: a write is based on the version that this leader has seen, so it fails once a successor has written.
     let resourceVersion = await client
@@ -38,7 +38,7 @@ const why = await lease.run({
       .catch(() => undefined);
     for (let count = 0; !signal.aborted; count += 1) {
       try {
-        const data = { epoch: String(lease.assertLeading()), identity, count: String(count) };
+        const data = { term: String(lease.assertLeading()), identity, count: String(count) };
         const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'contested', resourceVersion }, data };
         const guard = (): void => void lease.assertLeading();
         const written = await client.apply<KubeObject>(path, body, { force: true, timeoutMs: 2_000, guard });

@@ -6,7 +6,7 @@ import { createKubeClient } from '../client.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { keyOf } from '../kube-object.ts';
 import { resourcePath } from '../paths.ts';
-import type { ObjectStore } from '../store.ts';
+import type { ObjectCache } from '../object-cache.ts';
 
 /** A real apiserver with a fault proxy before it, for integration tests of the runtime. */
 export interface World {
@@ -84,17 +84,17 @@ export function aConfigMap(name: string, data: Readonly<Record<string, string>> 
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data };
 }
 
-/** Waits until a store holds what the server holds, version for version. */
-export async function storeEqualsServer(
-  store: ObjectStore<ConfigMap>,
+/** Waits until a cache holds what the server holds, version for version. */
+export async function cacheEqualsServer(
+  cache: ObjectCache<ConfigMap>,
   world: { readonly direct: KubeClient; readonly collectionPath: string },
 ): Promise<void> {
   await waitFor(
     async () => {
       const { items } = await world.direct.list<ConfigMap>(world.collectionPath);
-      return picture(items) === picture(store.list());
+      return picture(items) === picture(cache.list());
     },
-    { what: `the store to equal ${world.collectionPath}` },
+    { what: `the cache to equal ${world.collectionPath}` },
   );
 }
 

@@ -24,7 +24,7 @@ interface Entry {
 const SMOOTHING = 0.1;
 
 /** How far each job is, by what its launchers say. Only for display: nothing is decided by it. */
-export class ProgressBook {
+export class ProgressTracker {
   readonly #entries = new Map<string, Entry>();
 
   /** A step was finished; answers whether it is news. Steps of one epoch never fall, and an earlier epoch has no say. */

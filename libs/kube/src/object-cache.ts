@@ -5,13 +5,13 @@ import { noMetrics } from './metrics.ts';
 import { compareResourceVersions, newerResourceVersion } from './resource-version.ts';
 
 /** One change of one object. A new UID under an old name is a deletion followed by an addition, never an update. */
-export type StoreChange<T extends KubeObject> =
+export type CacheChange<T extends KubeObject> =
   | { readonly kind: 'added'; readonly object: T; readonly previous?: undefined }
   | { readonly kind: 'updated'; readonly object: T; readonly previous: T }
   | { readonly kind: 'deleted'; readonly object: T; readonly previous?: undefined };
 
-/** What a store reports of user code that threw: it goes on without it. */
-export interface StoreProblem {
+/** What a cache reports of user code that threw: it goes on without it. */
+export interface CacheProblem {
   readonly where: 'handler' | 'index';
   readonly key: string;
   readonly error: unknown;
@@ -26,15 +26,15 @@ export type IndexFunction<T extends KubeObject> = (object: T) => readonly string
  * Only a reflector writes to it. Per UID an older resourceVersion never replaces a newer one. Lists are snapshots in the order of
  * first arrival, so a caller may iterate while events come in. Objects are shared and must not be changed by readers.
  */
-export class ObjectStore<T extends KubeObject> {
+export class ObjectCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #indexes = new Map<string, Index<T>>();
-  readonly #handlers = new Set<(change: StoreChange<T>) => unknown>();
-  readonly #onProblem: (problem: StoreProblem) => void;
+  readonly #handlers = new Set<(change: CacheChange<T>) => unknown>();
+  readonly #onProblem: (problem: CacheProblem) => void;
   readonly #metrics: KubeMetrics;
   #resourceVersion: string | undefined;
 
-  constructor(options: { readonly onProblem?: (problem: StoreProblem) => void; readonly metrics?: KubeMetrics } = {}) {
+  constructor(options: { readonly onProblem?: (problem: CacheProblem) => void; readonly metrics?: KubeMetrics } = {}) {
     this.#onProblem = options.onProblem ?? (() => undefined);
     this.#metrics = options.metrics ?? noMetrics;
   }
@@ -88,7 +88,7 @@ export class ObjectStore<T extends KubeObject> {
   }
 
   /** Calls `handler` on every change from now on; returns how to stop. A handler that throws or rejects is isolated and reported. */
-  onChange(handler: (change: StoreChange<T>) => unknown): () => void {
+  onChange(handler: (change: CacheChange<T>) => unknown): () => void {
     this.#handlers.add(handler);
     return () => this.#handlers.delete(handler);
   }
@@ -190,7 +190,7 @@ export class ObjectStore<T extends KubeObject> {
     }
   }
 
-  #tell(change: StoreChange<T>): void {
+  #tell(change: CacheChange<T>): void {
     for (const handler of [...this.#handlers]) {
       const failed = (error: unknown): void => {
         this.#report({ where: 'handler', key: keyOf(change.object), error });
@@ -205,8 +205,8 @@ export class ObjectStore<T extends KubeObject> {
     }
   }
 
-  #report(problem: StoreProblem): void {
-    this.#metrics.count('store_handler_errors_total', { where: problem.where });
+  #report(problem: CacheProblem): void {
+    this.#metrics.count('cache_handler_errors_total', { where: problem.where });
     try {
       this.#onProblem(problem);
     } catch {

@@ -23,7 +23,7 @@ interface Item {
  * A sequence number is given when a message is sent, so numbers never go back on a connection. What was told twice because an
  * acknowledgement was lost is recognised by what it says (a checkpoint's directory), not by its number.
  */
-export class Outbox {
+export class PendingReports {
   #items: Item[] = [];
   #shedSteps = 0;
 
@@ -45,7 +45,7 @@ export class Outbox {
   add(draft: Draft): void {
     switch (draft.kind) {
       case 'hello':
-        throw new Error('hello belongs to a connection, not to the outbox');
+        throw new Error('hello belongs to a connection, not to the pending reports');
       case 'heartbeat':
         this.#items = this.#items.filter((item) => item.draft.kind !== 'heartbeat');
         this.#append(draft, false);

@@ -1,0 +1,77 @@
+import { MAX_WAITING_STEPS, PendingReports, type Draft } from './pending-reports.ts';
+
+function aStep(step: number): Draft {
+  return { kind: 'step', step, loss: null, tokens: null, learningRate: null, gradNorm: null, ranks: [] };
+}
+
+function aCheckpoint(step: number): Draft {
+  const directory = `step-${step}`;
+  const manifestSha256 = 'a'.repeat(64);
+  return { kind: 'checkpointSaved', checkpoint: { step, directory, format: 'x', bytes: 1, files: 1, manifestSha256 } };
+}
+
+const aHeartbeat: Draft = { kind: 'heartbeat', ranks: [] };
+
+/** Takes everything that waits, in order, from sequence `first` on. */
+function takeAll(pending: PendingReports, first = 1): Draft[] {
+  const taken: Draft[] = [];
+  for (let draft = pending.take(first); draft !== undefined; draft = pending.take(first + taken.length))
+    taken.push(draft);
+  return taken;
+}
+
+describe('pending reports', () => {
+  it('gives messages in the order in which they came', () => {
+    const pending = new PendingReports();
+    for (const draft of [aStep(1), aCheckpoint(1), aStep(2)]) pending.add(draft);
+    expect(takeAll(pending)).toEqual([aStep(1), aCheckpoint(1), aStep(2)]);
+  });
+
+  it('tells on a new connection only what is important and was not acknowledged', () => {
+    const pending = new PendingReports();
+    for (const draft of [aCheckpoint(1), aStep(1), aCheckpoint(2), { kind: 'resumed', step: 1 } as const])
+      pending.add(draft);
+    takeAll(pending);
+    pending.acknowledge(1);
+    pending.reconnected();
+    expect(takeAll(pending, 10)).toEqual([aCheckpoint(2), { kind: 'resumed', step: 1 }]);
+    expect(pending.isSettled).toBe(false);
+    pending.acknowledge(10);
+    pending.acknowledge(11);
+    expect(pending.isSettled).toBe(true);
+  });
+
+  it('is not settled by an acknowledgement from before the connection broke', () => {
+    const pending = new PendingReports();
+    pending.add(aCheckpoint(1));
+    takeAll(pending);
+    pending.reconnected();
+    pending.acknowledge(1);
+    expect(pending.isSettled).toBe(false);
+  });
+
+  it('keeps one heartbeat, the newest', () => {
+    const pending = new PendingReports();
+    pending.add(aHeartbeat);
+    pending.add({ kind: 'heartbeat', ranks: [{ rank: 0, alive: true, step: 4 }] });
+    expect(takeAll(pending)).toEqual([{ kind: 'heartbeat', ranks: [{ rank: 0, alive: true, step: 4 }] }]);
+  });
+
+  it('sheds the oldest steps, never a checkpoint, and counts them', () => {
+    const pending = new PendingReports();
+    pending.add(aCheckpoint(1));
+    for (let step = 1; step <= MAX_WAITING_STEPS + 5; step += 1) pending.add(aStep(step));
+    const taken = takeAll(pending);
+    expect(taken).toHaveLength(1 + MAX_WAITING_STEPS);
+    expect(taken.slice(0, 2)).toEqual([aCheckpoint(1), aStep(6)]);
+    expect(pending.shedSteps).toBe(5);
+  });
+
+  it('names the checkpoints that nobody acknowledged', () => {
+    const pending = new PendingReports();
+    for (const step of [1, 2, 3]) pending.add(aCheckpoint(step));
+    takeAll(pending);
+    pending.acknowledge(2);
+    expect(pending.unreportedCheckpoints.map(({ step }) => step)).toEqual([1, 3]);
+  });
+});
