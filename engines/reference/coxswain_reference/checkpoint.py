@@ -10,7 +10,6 @@ ranks' files are on disk; rank 0 writes the manifest; rank 0 tells the others, s
 
 from __future__ import annotations
 
-import pickle
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from coxswain_reference.manifest import (
 )
 from coxswain_reference.optimizer import OwnedShard, ShardedAdamW
 from coxswain_reference.parallel.groups import COLLECTIVE_TIMEOUT
+from coxswain_reference.saved_metadata import read_metadata
 from coxswain_reference.settings import Settings
 from coxswain_reference.shards import without_padding
 
@@ -172,7 +172,7 @@ def load(directory: Path, optimizer: ShardedAdamW, group: dist.ProcessGroup) -> 
     """Fills the optimizer's state, whatever layout it was saved at. The weights are not yet shared with the model."""
     import torch.distributed.checkpoint as dcp
 
-    reader = _reader(directory, _read_metadata(directory))
+    reader = _reader(directory, read_metadata(directory))
     # A box that the checkpoint does not cover would silently keep its old values: not-a-number makes it seen.
     for shard in optimizer.owned:
         for state in optimizer.states.values():
@@ -233,49 +233,6 @@ def _zero_padding(optimizer: ShardedAdamW) -> None:
 def _causes(error: Any) -> str:
     first = next(iter(error.failures.values()), (error,))
     return str(first[0]).rstrip('.')
-
-
-_METADATA_NAMES = {
-    ('torch.distributed.checkpoint.metadata', name)
-    for name in (
-        'Metadata',
-        'TensorStorageMetadata',
-        'BytesStorageMetadata',
-        'ChunkStorageMetadata',
-        'TensorProperties',
-        'MetadataIndex',
-        'StorageMeta',
-        '_MEM_FORMAT_ENCODING',
-    )
-} | {
-    ('torch.distributed.checkpoint.filesystem', '_StorageInfo'),
-    ('torch.serialization', '_get_layout'),
-    ('torch', 'Size'),
-    ('torch', 'float32'),
-    ('torch', 'int64'),
-    ('pathlib', 'PosixPath'),
-    ('pathlib._local', 'PosixPath'),
-    ('collections', 'OrderedDict'),
-}
-
-
-class _MetadataUnpickler(pickle.Unpickler):
-    """Reads `.metadata` and nothing else: a pickle may otherwise run any code that its writer chose."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _METADATA_NAMES:
-            raise CheckpointRefused(f'.metadata refers to {module}.{name}, which no checkpoint of this engine does.')
-        return super().find_class(module, name)
-
-
-def _read_metadata(directory: Path) -> Metadata:
-    try:
-        with (directory / '.metadata').open('rb') as file:
-            return _MetadataUnpickler(file).load()
-    except CheckpointRefused:
-        raise
-    except Exception as error:  # noqa: BLE001 - a malformed pickle may raise anything
-        raise CheckpointRefused(f'{directory}/.metadata cannot be read: {type(error).__name__} {error}.') from error
 
 
 def _reader(directory: Path, metadata: Metadata) -> Any:
