@@ -1,4 +1,5 @@
 /** Which peak a published memory figure is, and what is predicted for it. */
+import { GIB_BYTES } from '@coxswain/units';
 import type { PredictedMemory } from './predictor.ts';
 
 export const MEMORY_PEAKS = ['allocated', 'reserved', 'device'] as const;
@@ -12,9 +13,7 @@ export function memoryPeakOf(memKind: string): MemoryPeak {
   return /smi|as noted|GPU memory|percent|max over/i.test(memKind) ? 'device' : 'allocated';
 }
 
-const GIB = 2 ** 30;
-
 export function predictedGib(memory: PredictedMemory, peak: MemoryPeak): number {
-  if (peak === 'reserved') return memory.peakReservedBytes / GIB;
-  return (peak === 'device' ? memory.deviceUsedBytes : memory.peakAllocatedBytes) / GIB;
+  if (peak === 'reserved') return memory.peakReservedBytes / GIB_BYTES;
+  return (peak === 'device' ? memory.deviceUsedBytes : memory.peakAllocatedBytes) / GIB_BYTES;
 }
