@@ -2,7 +2,7 @@ import type { Plan, PlanAnswer, PlanRequest, Prediction, TimePart, WhyNotAnswer 
 import { gpuOf, modelOf } from '@coxswain/planner/presets';
 import {
   choicesOf,
-  degreesOf,
+  formatDegrees,
   describeVerdict,
   errorRange,
   errorSentence,
@@ -57,7 +57,7 @@ export function whyNotText(
 ): string {
   const { verdict, reason, brokenRules, prediction, best, difference } = answer;
   return paragraphs([
-    wrapped(`${degreesOf(plan)}, ${choicesOf(plan)}`, width),
+    wrapped(`${formatDegrees(plan)}, ${choicesOf(plan)}`, width),
     wrapped(`${WHY_NOT_WORD[verdict]}: ${reason}`, width),
     brokenRules.length < 2 ? [] : ['It breaks', ...brokenRules.flatMap((rule) => wrapped(`- ${rule}`, width, INDENT))],
     factLines(
@@ -65,7 +65,7 @@ export function whyNotText(
         ...(prediction === undefined ? [] : [['Predicted', summary(prediction)] as const]),
         ...(best === undefined || verdict === 'best'
           ? []
-          : [['Best', `${degreesOf(best)}, ${choicesOf(best)}`] as const, ['', summary(best.prediction)] as const]),
+          : [['Best', `${formatDegrees(best)}, ${choicesOf(best)}`] as const, ['', summary(best.prediction)] as const]),
       ],
       width,
     ),
@@ -103,7 +103,7 @@ function planFacts(plan: Plan, width: WidthColumns): readonly string[] {
     ...(costUsd === undefined ? [] : [formatUsd(costUsd)]),
   ].join(', ');
   const rows: (readonly [string, string])[] = [
-    ['Layout', `${degreesOf(plan)} on ${formatCount(plan.gpus)} GPUs`],
+    ['Layout', `${formatDegrees(plan)} on ${formatCount(plan.gpus)} GPUs`],
     ['', choicesOf(plan)],
     ['Step', `${formatSeconds(prediction.stepTimeS)} (${errorRange(prediction)})`],
     [
@@ -194,7 +194,7 @@ interface PlanColumn {
 
 const PLAN_COLUMNS: readonly PlanColumn[] = [
   { title: '#', worth: 9, cell: (_, index) => String(index + 1) },
-  { title: 'LAYOUT', worth: 9, cell: (plan) => degreesOf(plan) },
+  { title: 'LAYOUT', worth: 9, cell: (plan) => formatDegrees(plan) },
   { title: 'GPUS', worth: 3, cell: (plan) => String(plan.gpus) },
   { title: 'STEP', worth: 9, cell: (plan) => formatSeconds(plan.prediction.stepTimeS) },
   {

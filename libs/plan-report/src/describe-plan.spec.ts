@@ -1,5 +1,5 @@
 import type { ParallelLayout } from '@coxswain/layout';
-import { choicesOf, degreesOf } from './describe-plan.ts';
+import { choicesOf, formatDegrees } from './describe-plan.ts';
 
 const LAYOUT: ParallelLayout = { tensorParallelDegree: 2, pipelineParallelDegree: 1, dataParallelDegree: 4 };
 
@@ -60,6 +60,6 @@ describe('a plan in few words', () => {
   });
 
   it('degrees as in every table', () => {
-    expect(degreesOf({ layout: { ...LAYOUT, expert: { expertParallelDegree: 8 } } })).toBe('tp2 x dp4 / ep8');
+    expect(formatDegrees({ layout: { ...LAYOUT, expert: { expertParallelDegree: 8 } } })).toBe('tp2 x dp4 / ep8');
   });
 });

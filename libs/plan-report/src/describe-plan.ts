@@ -2,7 +2,7 @@ import { formatLayout, type ParallelLayout, type RankAxis } from '@coxswain/layo
 import type { MemoryVerdict, Plan } from '@coxswain/planner';
 
 /** The degrees of a plan: `tp8 x dp16 x pp4`. */
-export function degreesOf(plan: Pick<Plan, 'layout'>): string {
+export function formatDegrees(plan: Pick<Plan, 'layout'>): string {
   return formatLayout(plan.layout);
 }
 

@@ -1,4 +1,4 @@
-export { choicesOf, degreesOf, describeVerdict } from './describe-plan.ts';
+export { choicesOf, formatDegrees, describeVerdict } from './describe-plan.ts';
 export { formatCount, formatGib, formatHours, formatSeconds, formatShare, formatUsd } from './figures.ts';
 export { labelOfPart } from './part-names.ts';
 export { planReport, type PlanReportFacts } from './plan-report.ts';

@@ -1,5 +1,5 @@
 import type { Plan } from '@coxswain/planner';
-import { degreesOf } from './describe-plan.ts';
+import { formatDegrees } from './describe-plan.ts';
 import { formatGib, formatSeconds } from './figures.ts';
 import { markup, type Markup } from './markup.ts';
 
@@ -22,7 +22,7 @@ export function paretoChart(pareto: readonly Plan[], plans: readonly Plan[], cap
   const mark = (plan: Plan, kind: string): Markup => {
     const { stepTimeS, peakGib } = plan.prediction;
     const radius = 3 + 3 * Math.sqrt(plan.gpus / mostGpus);
-    const label = `${degreesOf(plan)} on ${plan.gpus} GPUs: ${formatSeconds(stepTimeS)}, ${formatGib(peakGib)}`;
+    const label = `${formatDegrees(plan)} on ${plan.gpus} GPUs: ${formatSeconds(stepTimeS)}, ${formatGib(peakGib)}`;
     return markup`<circle class="${kind}" cx="${x.at(stepTimeS).toFixed(1)}" cy="${y.at(peakGib).toFixed(1)}" r="${radius.toFixed(1)}"><title>${label}</title></circle>`;
   };
   return markup`<svg class="scatter" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="pareto-title pareto-desc">

@@ -1,7 +1,7 @@
 /** One page that shows a plan: where its time and memory go, how its pipeline runs, what else was possible and what was not. */
 import type { Plan, PlanAnswer, PlanRequest, Prediction, ScheduleInput, StageMemory } from '@coxswain/planner';
 import { gpuOf, modelOf } from '@coxswain/planner/presets';
-import { choicesOf, degreesOf, describeVerdict } from './describe-plan.ts';
+import { choicesOf, formatDegrees, describeVerdict } from './describe-plan.ts';
 import { errorRange, errorSentence } from './prediction-error.ts';
 import { formatCount, formatGib, formatHours, formatSeconds, formatShare, formatTokens, formatUsd } from './figures.ts';
 import { Markup, markup } from './markup.ts';
@@ -86,7 +86,7 @@ function nothingFits({ closest }: PlanAnswer): Markup {
 function chosen(plan: Plan, answer: PlanAnswer): Markup {
   const { prediction } = plan;
   return markup`<section><h2>${answer.best === undefined ? 'The closest layout' : 'The best layout'}</h2>
-<p class="chosen-layout">${degreesOf(plan)}</p><p class="choices">${choicesOf(plan)}</p>
+<p class="chosen-layout">${formatDegrees(plan)}</p><p class="choices">${choicesOf(plan)}</p>
 <dl class="cards">
 ${card('Step time', formatSeconds(prediction.stepTimeS), errorRange(prediction))}
 ${card('Throughput', `${formatCount(prediction.tokensPerSPerGpu)} tokens/s`, 'per GPU')}
@@ -106,7 +106,7 @@ function card(name: string, value: string, note?: string): Markup {
 function timeSection(shown: Plan, answer: PlanAnswer): Markup {
   const plans = answer.plans.length === 0 ? [shown] : answer.plans;
   const bars = plans.map((plan) => ({
-    label: markup`${degreesOf(plan)}<small>${choicesOf(plan)}</small>`,
+    label: markup`${formatDegrees(plan)}<small>${choicesOf(plan)}</small>`,
     total: formatSeconds(plan.prediction.stepTimeS),
     segments: timeSegments(plan.prediction),
   }));
@@ -158,7 +158,7 @@ function runnersUp({ plans }: PlanAnswer): Markup | undefined {
     const { prediction } = plan;
     const slower = prediction.stepTimeS / best.prediction.stepTimeS - 1;
     return markup`<tr><td class="number">${index + 1}</td>
-<td>${degreesOf(plan)}<br><small>${choicesOf(plan)}</small></td>
+<td>${formatDegrees(plan)}<br><small>${choicesOf(plan)}</small></td>
 <td class="number" data-title="GPUs">${formatCount(plan.gpus)}</td>
 <td class="number" data-title="step time">${formatSeconds(prediction.stepTimeS)}</td>
 <td class="number" data-title="over the best">${index === 0 ? '' : `${slower < 0 ? '−' : '+'}${formatShare(Math.abs(slower))}`}</td>
