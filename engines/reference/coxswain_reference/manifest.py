@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from coxswain_reference.errors import CheckpointRefused
-from coxswain_reference.settings import ModelShape, Settings
+from coxswain_reference.settings import ModelSpec, Settings
 
 MANIFEST = 'manifest.json'
 FORMAT_VERSION = 1
@@ -99,7 +99,7 @@ def write_manifest(
     return hashlib.sha256(data).hexdigest()
 
 
-def model_fields(model: ModelShape) -> dict[str, int]:
+def model_fields(model: ModelSpec) -> dict[str, int]:
     """The shape as the manifest tells it."""
     return {
         'layers': model.layers,
@@ -132,7 +132,7 @@ def read_manifest(directory: Path) -> Manifest:
         raise CheckpointRefused(f'{directory / MANIFEST} is malformed: {type(error).__name__} {error}.') from error
 
 
-def check_model(manifest: Manifest, model: ModelShape) -> None:
+def check_model(manifest: Manifest, model: ModelSpec) -> None:
     """Refuses a checkpoint of another model; the message names the first field that differs, with both values."""
     for field, value in model_fields(model).items():
         saved = manifest.model.get(field)

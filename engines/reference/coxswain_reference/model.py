@@ -24,7 +24,7 @@ from coxswain_reference.parallel.tensor import (
     VocabularyParallelEmbedding,
     cross_entropy,
 )
-from coxswain_reference.settings import MLP_EXPANSION, ModelShape
+from coxswain_reference.settings import MLP_EXPANSION, ModelSpec
 from coxswain_reference.shards import padded_length, tensor_box
 
 _ROTARY_BASE = 10_000.0
@@ -34,7 +34,7 @@ _DEVIATION = 0.02
 class GptStage(nn.Module):
     """The layers of one pipeline stage; the first stage also embeds, the last also gives the loss."""
 
-    def __init__(self, shape: ModelShape, layout: Layout, tensor_group: Group) -> None:
+    def __init__(self, shape: ModelSpec, layout: Layout, tensor_group: Group) -> None:
         super().__init__()
         self.shape = shape
         self._group = tensor_group
@@ -75,7 +75,7 @@ class GptStage(nn.Module):
 class Block(nn.Module):
     """Attention and a feed-forward network, each added to its input."""
 
-    def __init__(self, shape: ModelShape, group: Group) -> None:
+    def __init__(self, shape: ModelSpec, group: Group) -> None:
         super().__init__()
         wide = MLP_EXPANSION * shape.hidden_size
         self.attention_norm = RmsNorm(shape.hidden_size, group)
@@ -92,7 +92,7 @@ class Block(nn.Module):
 class Attention(nn.Module):
     """Causal self-attention; each tensor-parallel rank has its own heads."""
 
-    def __init__(self, shape: ModelShape, group: Group) -> None:
+    def __init__(self, shape: ModelSpec, group: Group) -> None:
         super().__init__()
         self._heads = shape.attention_heads // group.size
         self._head_size = shape.head_size
@@ -145,6 +145,6 @@ def _generator(seed: int, name: str) -> torch.Generator:
     return torch.Generator().manual_seed(int.from_bytes(digest[:8], 'little') >> 1)
 
 
-def _into_residual(shape: ModelShape) -> float:
+def _into_residual(shape: ModelSpec) -> float:
     """Smaller by the root of the number of terms summed up in the residual stream, as in GPT-2."""
     return _DEVIATION / math.sqrt(2 * shape.layers)

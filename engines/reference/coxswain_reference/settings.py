@@ -20,7 +20,7 @@ MLP_EXPANSION = 4
 
 
 @dataclass(frozen=True)
-class ModelShape:
+class ModelSpec:
     """What must be equal between a checkpoint and the run that resumes from it."""
 
     layers: int
@@ -69,7 +69,7 @@ class Settings:
 
     process: Process
     layout: Layout
-    model: ModelShape
+    model: ModelSpec
     training: Training
     data: Path
     save_dir: Path
@@ -90,7 +90,7 @@ def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> S
             pipeline_parallel_degree=flags.pipeline_parallel,
             data_parallel_degree=flags.data_parallel,
         ),
-        model=ModelShape(flags.layers, flags.hidden_size, flags.attention_heads, flags.sequence_length),
+        model=ModelSpec(flags.layers, flags.hidden_size, flags.attention_heads, flags.sequence_length),
         training=Training(
             global_batch_size=flags.global_batch_size,
             micro_batch_size=flags.micro_batch_size,

@@ -32,7 +32,7 @@ export {
   JobPlan,
   JobState,
   MAX_ATTEMPTS_IN_STATUS,
-  ModelShape,
+  ModelSpec,
   ObjectName,
   ResourcesSpec,
   RestartPolicy,

@@ -83,7 +83,7 @@ export const EngineSpec = z
   });
 export type EngineSpec = z.infer<typeof EngineSpec>;
 
-export const ModelShape = z
+export const ModelSpec = z
   .strictObject({
     layers: z.int().min(1).max(1024),
     hiddenSize: z.int().min(1).max(1_048_576),
@@ -91,7 +91,7 @@ export const ModelShape = z
     sequenceLength: z.int().min(1).max(16_777_216).describe('Tokens per sample.'),
   })
   .meta({
-    id: 'ModelShape',
+    id: 'ModelSpec',
     ...cel({
       rule: 'self.hiddenSize % self.attentionHeads == 0',
       messageExpression:
@@ -106,7 +106,7 @@ export const ModelShape = z
       return `attentionHeads ${model.attentionHeads} does not divide hiddenSize ${model.hiddenSize}`;
     },
   });
-export type ModelShape = z.infer<typeof ModelShape>;
+export type ModelSpec = z.infer<typeof ModelSpec>;
 
 export const TrainingSpec = z
   .strictObject({
@@ -215,7 +215,7 @@ const degreeOrOne = (field: string): string => `(has(self.layout.${field}) ? sel
 export const TrainingJobSpec = z
   .strictObject({
     engine: EngineSpec,
-    model: ModelShape.optional().describe('Required by engine reference.'),
+    model: ModelSpec.optional().describe('Required by engine reference.'),
     training: TrainingSpec.optional().describe('Required by engine reference.'),
     data: DataSpec.optional(),
     layout: ParallelLayout.optional().describe(

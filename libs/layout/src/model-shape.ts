@@ -61,5 +61,5 @@ export const ModelShape = z
         'One letter per layer for hybrids whose layers hold one block each: A or * attention, L linear attention, M Mamba-2, E experts, - MLP. Absent: every layer is attention followed by an MLP or experts.',
       ),
   })
-  .meta({ id: 'PlannedModelShape', description: 'Sizes of a model, as a planner needs them.' });
+  .meta({ id: 'ModelShape', description: 'Sizes of a model, as a planner needs them.' });
 export type ModelShape = z.infer<typeof ModelShape>;
