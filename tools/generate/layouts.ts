@@ -11,7 +11,7 @@ import {
   type RoleDocument,
   worldSize,
 } from '@coxswain/layout';
-import { predict } from '@coxswain/planner';
+import { parsePlanRequest, predict } from '@coxswain/planner';
 import { modelOf } from '@coxswain/planner/presets';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -98,7 +98,7 @@ function planningOf({ name, role, mesh }: NamedRole): string {
   };
   const { globalBatchSize, microBatchSize, sequenceLength } = batch;
   try {
-    predict({ ...model, cluster, globalBatchSize, sequenceLength }, { layout, microBatchSize });
+    predict(parsePlanRequest({ ...model, cluster, globalBatchSize, sequenceLength }), { layout, microBatchSize });
     return `${of}planned`;
   } catch (error) {
     if (!isDomainError(error)) throw error;

@@ -4,11 +4,11 @@ import {
   type AskedLayout,
   NIC_KINDS,
   OBJECTIVES,
+  pipelineOfPlan,
   PRECISIONS,
   type Plan,
   type PlanAnswer,
   type PlanRequest,
-  pipelineOfPlan,
 } from '@coxswain/planner';
 import { planReport, type PlanReportFacts } from '@coxswain/plan-report';
 import { Option, type Command } from 'commander';

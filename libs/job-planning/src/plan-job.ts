@@ -11,12 +11,13 @@ import { degreesOf, engineRefusal, layoutRefusal } from '@coxswain/engines';
 import { type Fabric, placeGang } from '@coxswain/fabric';
 import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
 import {
+  parsePlanRequest,
   plan,
   type Plan,
   type PlanAnswer,
   PLANNER_VERSION,
   type PlanCluster,
-  type PlanRequestInput,
+  type PlanRequest,
   predict,
   type Prediction,
 } from '@coxswain/planner';
@@ -60,7 +61,7 @@ export function planJob(spec: TrainingJobSpec, facts: PlanningFacts): JobPlan | 
   }
   const effective = effectiveSpec(spec, undefined);
   if ('problem' in known || effective === undefined || layoutRefusal(effective) !== undefined) return undefined;
-  const expected = predicted(effective, requestOf(view, known.cluster));
+  const expected = predicted(effective, { view, cluster: known.cluster });
   return expected === undefined ? undefined : { chosenBy: 'User', ...about, ...expected };
 }
 
@@ -77,13 +78,13 @@ type Chosen = Pick<
 >;
 
 /** The fastest layout on exactly that many GPUs that engine and fabric can do; a sentence where there is none. */
-function choose(
-  spec: TrainingJobSpec,
-  on: { readonly view: PlannerView; readonly cluster: PlanCluster; readonly facts: PlanningFacts },
-): Chosen | string {
-  const request = modestRequest(requestOf(on.view, on.cluster));
-  const answer = unlessRefused(() => plan(request));
-  if (typeof answer === 'string') return `The planner refuses the job: ${answer}`.slice(0, MAX_REFUSAL);
+function choose(spec: TrainingJobSpec, on: PlannedOn & { readonly facts: PlanningFacts }): Chosen | string {
+  const asked = unlessRefused(() => {
+    const request = modestRequest(requestOf(on));
+    return { request, answer: plan(request) };
+  });
+  if (typeof asked === 'string') return `The planner refuses the job: ${asked}`.slice(0, MAX_REFUSAL);
+  const { request, answer } = asked;
   const liked = answer.plans.filter((one) => isRunnable(spec, one));
   // Everything that the planner likes best may be beyond the engine, such as stages of unequal size.
   const able = liked.length > 0 || answer.best === undefined ? liked : plansOfEvenGrids(request);
@@ -116,25 +117,25 @@ function choose(
 const MAX_COMBINATIONS = 2_500;
 
 /** The request, with micro-batches of one sample where there are too many combinations. */
-function modestRequest(request: PlanRequestInput): PlanRequestInput {
+function modestRequest(request: PlanRequest): PlanRequest {
   if (combinationsOf(request) <= MAX_COMBINATIONS) return request;
   return { ...request, pinned: { ...request.pinned, microBatchSize: DEFAULT_MICRO_BATCH_SIZE } };
 }
 
-function combinationsOf(request: PlanRequestInput): number {
+function combinationsOf(request: PlanRequest): number {
   if (request.pinned?.microBatchSize !== undefined) return evenGridsOf(request).length;
   return evenGridsOf(request).reduce((sum, { data }) => sum + divisorsOf(request.globalBatchSize / data).length, 0);
 }
 
 /** The best of each even division, fastest first. */
-function plansOfEvenGrids(request: PlanRequestInput): readonly Plan[] {
+function plansOfEvenGrids(request: PlanRequest): readonly Plan[] {
   return evenGridsOf(request)
     .flatMap((grid) => plan({ ...request, top: 1, pinned: { ...request.pinned, ...grid } }).best ?? [])
     .sort((one, other) => one.prediction.stepTimeS - other.prediction.stepTimeS);
 }
 
 /** Degrees on all GPUs that divide heads, layers and batch evenly. */
-function evenGridsOf({ cluster, modelShape, globalBatchSize }: PlanRequestInput): readonly EvenGrid[] {
+function evenGridsOf({ cluster, modelShape, globalBatchSize }: PlanRequest): readonly EvenGrid[] {
   const { layers = 1, attentionHeads = 1 } = modelShape ?? {};
   return divisorsOf(cluster.gpus)
     .filter((tensor) => attentionHeads % tensor === 0)
@@ -160,20 +161,16 @@ function divisorsOf(whole: number): readonly number[] {
 }
 
 /** What is expected of the user's layout; undefined where the models do not cover it. */
-function predicted(spec: EffectiveSpec, request: PlanRequestInput): Chosen | undefined {
+function predicted(spec: EffectiveSpec, on: PlannedOn): Chosen | undefined {
   const microBatchSize = spec.training?.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE;
   const { layout } = spec;
-  const prediction = unlessRefused(() => predictionOf(layout, microBatchSize, request));
+  const prediction = unlessRefused(() => predictionOf(layout, microBatchSize, requestOf(on)));
   if (prediction === undefined || typeof prediction === 'string') return undefined;
-  return { layout, microBatchSize, ...figuresOf(prediction, request.cluster) };
+  return { layout, microBatchSize, ...figuresOf(prediction, on.cluster) };
 }
 
 /** Degrees alone leave the rest to the engine, whose ways the request pins; whatever else a layout says is taken as it stands. */
-function predictionOf(
-  layout: ParallelLayout,
-  microBatchSize: number,
-  request: PlanRequestInput,
-): Prediction | undefined {
+function predictionOf(layout: ParallelLayout, microBatchSize: number, request: PlanRequest): Prediction | undefined {
   if (!isSameLayout(layout, degreesOf(layout))) return predict(request, { layout, microBatchSize });
   const degrees = {
     tensor: layout.tensorParallelDegree,
@@ -194,8 +191,14 @@ function unlessRefused<T>(ask: () => T): T | string {
   }
 }
 
-function requestOf(view: PlannerView, cluster: PlanCluster): PlanRequestInput {
-  return { ...view, cluster, objective: 'time', top: CONSIDERED };
+interface PlannedOn {
+  readonly view: PlannerView;
+  readonly cluster: PlanCluster;
+}
+
+/** @throws DomainError INVALID_REQUEST */
+function requestOf({ view, cluster }: PlannedOn): PlanRequest {
+  return parsePlanRequest({ ...view, cluster, objective: 'time', top: CONSIDERED });
 }
 
 /** Whether layout rules and engine take the layout as it would be told to the engine, and the engine then does what was predicted. */
@@ -220,7 +223,7 @@ function placementObstacle(spec: TrainingJobSpec, { layout }: Plan, fabric: Fabr
   return outcome.kind === 'unsatisfiable' ? outcome.message : undefined;
 }
 
-function whyNothingFits(spec: TrainingJobSpec, cluster: PlanRequestInput['cluster'], answer: PlanAnswer): string {
+function whyNothingFits(spec: TrainingJobSpec, cluster: PlanCluster, answer: PlanAnswer): string {
   const { best, closest } = answer;
   const [rule] = answer.ruledOut;
   const reason =
@@ -233,7 +236,7 @@ function whyNothingFits(spec: TrainingJobSpec, cluster: PlanRequestInput['cluste
   return noLayout(cluster, relax === undefined ? reason : `${reason}; ${relax}`);
 }
 
-function noLayout({ gpus, gpu }: PlanRequestInput['cluster'], reason: string): string {
+function noLayout({ gpus, gpu }: PlanCluster, reason: string): string {
   return `No layout on ${gpus} ${gpu} GPUs can train this: ${reason}.`.slice(0, MAX_REFUSAL);
 }
 
@@ -250,7 +253,7 @@ function toRunnerUp({ layout, microBatchSize, prediction }: Plan): NonNullable<J
   };
 }
 
-function figuresOf(prediction: Prediction, cluster: PlanRequestInput['cluster']): Chosen {
+function figuresOf(prediction: Prediction, cluster: PlanCluster): Chosen {
   return {
     predictedStepMs: toMs(prediction.stepTimeS),
     predictedPeakBytes: toBytes(prediction.peakGib),

@@ -6,10 +6,12 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { constantsOf } from '../src/calibration/calibration-in-use.ts';
 import { BestLayouts, ParetoFront } from '../src/search/kept-layouts.ts';
-import { planRequestOf, runBaseOf, spaceOf } from '../src/request/run-base.ts';
+import { parsePlanRequest } from '../src/request/parse-plan-request.ts';
+import { resolveRequest } from '../src/request/resolved-request.ts';
+import { spaceOf } from '../src/space/space-of-request.ts';
 import { modelsOfRun } from '../src/search/run-models.ts';
 import { decidedPoint, newTally, searchLayouts, type SearchTally } from '../src/search/branch-and-bound.ts';
-import { limitsOf } from '../src/search/search-request.ts';
+import { goalOf } from '../src/search/search-request.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
@@ -60,18 +62,18 @@ function measured<T>(act: () => T): T & Spent {
 }
 
 function prepared(input: PlanRequestInput) {
-  const request = planRequestOf(input);
-  const base = runBaseOf(request);
-  const space = spaceOf(request, base);
-  return { request, space, limits: limitsOf(request), models: modelsOfRun(base, constantsOf(base)) };
+  const resolved = resolveRequest(parsePlanRequest(input));
+  const { run } = resolved;
+  return { goal: goalOf(resolved), space: spaceOf(resolved, run), models: modelsOfRun(run, constantsOf(run)) };
 }
 
 function searched(input: PlanRequestInput) {
-  const { request, space, limits, models } = prepared(input);
-  const best = new BestLayouts(request.objective, request.top);
+  const { goal, space, models } = prepared(input);
+  const { objective, limits } = goal;
+  const best = new BestLayouts(objective, goal.top);
   const front = new ParetoFront();
   const tally = newTally();
-  searchLayouts({ space, models, limits, best, front, tally, smallestFirst: request.objective === 'memory' });
+  searchLayouts({ space, models, limits, best, front, tally, smallestFirst: objective === 'memory' });
   return { best: best.layouts, front: front.layouts, tally };
 }
 
@@ -111,9 +113,9 @@ const EVEN = { chunks: 1, partition: 'even' } as const;
 
 /** Whether a small space has the same best layouts and front when every layout of it is measured. */
 function isExact(input: PlanRequestInput): { readonly exact: boolean; readonly layouts: number } {
-  const { request, space, limits, models } = prepared(input);
+  const { goal, space, models } = prepared(input);
   const found = searched(input);
-  const plain = enumerateLayouts(space, models, { limits, objective: request.objective, top: request.top });
+  const plain = enumerateLayouts(space, models, goal);
   const ordersOf = (layouts: readonly { readonly order: number }[]): string => layouts.map(({ order }) => order).join();
   const exact = ordersOf(found.best) === ordersOf(plain.best) && ordersOf(found.front) === ordersOf(plain.front);
   return { exact, layouts: plain.all };

@@ -125,8 +125,8 @@ export const PlanRequest = z
     allow: AllowedChoices.optional(),
   })
   .superRefine((request, context) => {
-    const refuse = (field: 'model' | 'deadlineHours' | 'tokens', message: string): void => {
-      context.addIssue({ code: 'custom', path: [field], message });
+    const refuse = (field: string, message: string): void => {
+      context.addIssue({ code: 'custom', path: field.split('.'), message });
     };
     if ((request.model === undefined) === (request.modelShape === undefined)) {
       refuse('model', 'exactly one of model and modelShape says what is trained; give one of them');
@@ -138,6 +138,14 @@ export const PlanRequest = z
       refuse(
         'deadlineHours',
         'objective gpus asks for the fewest GPUs that meet a deadline; give tokens and deadlineHours',
+      );
+    }
+    const { islands, gpus } = request.cluster;
+    const inIslands = islands?.reduce((sum, island) => sum + island.gpus, 0) ?? gpus;
+    if (inIslands !== gpus) {
+      refuse(
+        'cluster.islands',
+        `islands hold ${inIslands} GPUs and cluster.gpus is ${gpus}; list every island, or correct cluster.gpus`,
       );
     }
   })

@@ -55,6 +55,7 @@ export type { MemoryOptions, MemoryPrediction } from './memory/predict-memory.ts
 export type { RankMemory } from './memory/rank-memory.ts';
 export { isVShaped, rankOfStage, stagePartsOf } from './stages.ts';
 export { layoutOfPoint, pointOfLayout } from './request/layout-conversion.ts';
+export { parsePlanRequest } from './request/parse-plan-request.ts';
 export { pipelineOfPlan } from './questions/pipeline-of-plan.ts';
 export { plan } from './questions/plan.ts';
 export { predict } from './questions/predict.ts';

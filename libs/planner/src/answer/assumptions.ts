@@ -1,10 +1,9 @@
 /** What a prediction takes for granted where the request does not say it. */
-import type { PlanRequest } from '../contract.ts';
 import { PRICE_BASIS } from '../presets/index.ts';
-import type { RunBase } from '../request/run-base.ts';
+import type { ResolvedRequest } from '../request/resolved-request.ts';
 
-export function assumptionsOf(request: PlanRequest, base: RunBase): string[] {
-  const { cluster } = base;
+export function assumptionsOf({ request, run }: ResolvedRequest): string[] {
+  const { cluster } = run;
   const asked = request.cluster;
   const assumed: string[] = [];
   if (asked.gpusPerNode === undefined)
@@ -16,7 +15,7 @@ export function assumptionsOf(request: PlanRequest, base: RunBase): string[] {
     assumed.push(`${cluster.gpu.usdPerHour} USD per GPU and hour (${PRICE_BASIS})`);
   if (request.stack === undefined) assumed.push('an engine like the average of those measured; name one with stack');
   assumed.push(
-    base.flashAttention ? 'FlashAttention' : 'attention without FlashAttention',
+    run.flashAttention ? 'FlashAttention' : 'attention without FlashAttention',
     'gradients summed in 4 bytes, Adam with fp32 master weights and moments',
     'sequence parallelism wherever tensor parallelism is above 1',
     'gradient reduction and parameter gathering overlap with computation',

@@ -1,18 +1,19 @@
 /** A measured layout as an answer tells it: written out, predicted and priced. */
 import type { LayoutPoint } from '../facts.ts';
 import { predictMemory } from '../memory/predict-memory.ts';
-import type { Plan, PlanRequest } from '../contract.ts';
+import type { Plan } from '../contract.ts';
 import type { MeasuredLayout } from '../search/kept-layouts.ts';
 import { layoutOfPoint } from '../request/layout-conversion.ts';
 import { predictRun } from './predict-run.ts';
-import { runBaseOf, stepsOf } from '../request/run-base.ts';
+import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 
 const SECONDS_PER_HOUR = 3600;
 const GIB = 2 ** 30;
 
-export function planOf(request: PlanRequest, layout: Pick<MeasuredLayout, 'point' | 'gpus'>): Plan {
+export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, 'point' | 'gpus'>): Plan {
+  const { request } = resolved;
   const { point, gpus } = layout;
-  const base = runBaseOf(request, gpus);
+  const base = runOnGpus(resolved, gpus);
   const run = { ...base, layout: point };
   const prediction = predictRun(run, request.memoryMarginShare);
   const hostGib = Math.ceil(predictMemory(run).hostBytesPerGpu / GIB);

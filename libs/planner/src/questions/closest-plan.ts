@@ -1,31 +1,36 @@
 /** Nothing fits: which layout comes closest, and what would make it fit? */
-import type { ClosestPlan, PlanRequest } from '../contract.ts';
-import type { MeasuredLayout } from '../search/kept-layouts.ts';
+import { GIB_BYTES } from '@coxswain/units';
 import { planOf } from '../answer/plan-of-layout.ts';
+import type { ClosestPlan, PlanRequest } from '../contract.ts';
+import type { ResolvedRequest } from '../request/resolved-request.ts';
 import type { SearchLimits } from '../search/branch-and-bound.ts';
-import { limitsOf, searchRequest } from '../search/search-request.ts';
+import type { MeasuredLayout } from '../search/kept-layouts.ts';
+import { searchRequest, type SearchGoal } from '../search/search-request.ts';
 
-const GIB = 2 ** 30;
 const NO_LIMITS: SearchLimits = { peakBytes: Infinity, stepTimeS: Infinity };
 /** How many times as many GPUs are tried. */
 const MULTIPLES = [2, 4, 8, 16];
 const MAX_GPUS = 32_768;
 
 /** The smallest layout, or where memory suffices the fastest one; undefined where no layout is legal. */
-export function closestPlanOf(request: PlanRequest): ClosestPlan | undefined {
-  const limits = limitsOf(request);
-  const withinMemory = bestOf({ ...request, objective: 'time' }, { ...limits, stepTimeS: Infinity });
+export function closestPlanOf(resolved: ResolvedRequest, limits: SearchLimits): ClosestPlan | undefined {
+  const { request } = resolved;
+  const { gpus } = request.cluster;
+  const withinMemory = bestOf(resolved, { objective: 'time', gpus, limits: { ...limits, stepTimeS: Infinity } });
   if (withinMemory !== undefined) {
-    return { plan: planOf(request, withinMemory), exceedsGib: 0, relax: relaxDeadline(request) };
+    return { plan: planOf(resolved, withinMemory), exceedsGib: 0, relax: relaxDeadline(request) };
   }
-  const smallest = bestOf({ ...request, objective: 'memory' }, NO_LIMITS);
+  const smallest = bestOf(resolved, { objective: 'memory', gpus, limits: NO_LIMITS });
   if (smallest === undefined) return undefined;
-  const exceedsGib = Math.max(0, (smallest.peakBytes - limits.peakBytes) / GIB);
-  return { plan: planOf(request, smallest), exceedsGib, relax: relaxMemory(request, limits) };
+  const exceedsGib = Math.max(0, (smallest.peakBytes - limits.peakBytes) / GIB_BYTES);
+  return { plan: planOf(resolved, smallest), exceedsGib, relax: relaxMemory(resolved, limits) };
 }
 
-function bestOf(request: PlanRequest, limits: SearchLimits): MeasuredLayout | undefined {
-  return searchRequest({ ...request, top: 1 }, limits).best[0];
+function bestOf(
+  resolved: ResolvedRequest,
+  { gpus, ...goal }: Pick<SearchGoal, 'objective' | 'limits'> & { readonly gpus: number },
+): MeasuredLayout | undefined {
+  return searchRequest(resolved, { ...goal, top: 1, gpuCounts: [gpus] }).best[0];
 }
 
 function relaxDeadline(request: PlanRequest): string[] {
@@ -35,8 +40,9 @@ function relaxDeadline(request: PlanRequest): string[] {
   ];
 }
 
-function relaxMemory(request: PlanRequest, limits: SearchLimits): string[] {
-  const more = fewestGpusThatHold(request, limits);
+function relaxMemory(resolved: ResolvedRequest, limits: SearchLimits): string[] {
+  const { request } = resolved;
+  const more = fewestGpusThatHold(resolved, limits);
   return [
     more === undefined
       ? `use GPUs with more memory than ${request.cluster.gpu}, or a smaller model`
@@ -55,11 +61,11 @@ function relaxPins(request: PlanRequest): string[] {
 }
 
 /** The least of a few multiples of the GPUs that holds the model. */
-function fewestGpusThatHold(request: PlanRequest, limits: SearchLimits): number | undefined {
-  if (request.cluster.islands !== undefined) return undefined;
-  const counts = MULTIPLES.map((multiple) => multiple * request.cluster.gpus).filter((gpus) => gpus <= MAX_GPUS);
-  return counts.find((gpus) => {
-    const larger = { ...request, objective: 'memory' as const, cluster: { ...request.cluster, gpus } };
-    return bestOf(larger, { ...limits, stepTimeS: Infinity }) !== undefined;
-  });
+function fewestGpusThatHold(resolved: ResolvedRequest, limits: SearchLimits): number | undefined {
+  const { cluster } = resolved.request;
+  if (cluster.islands !== undefined) return undefined;
+  const counts = MULTIPLES.map((multiple) => multiple * cluster.gpus).filter((gpus) => gpus <= MAX_GPUS);
+  return counts.find(
+    (gpus) => bestOf(resolved, { objective: 'memory', gpus, limits: { ...limits, stepTimeS: Infinity } }) !== undefined,
+  );
 }

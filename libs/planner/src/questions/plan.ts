@@ -1,24 +1,25 @@
 /** Which layout is best for a model on a cluster, and what rules out the rest? */
-import type { PlanAnswer, PlanRequestInput, RuledOut } from '../contract.ts';
+import type { PlanAnswer, PlanRequest, RuledOut } from '../contract.ts';
 import { assumptionsOf } from '../answer/assumptions.ts';
 import { calibrationSentence } from '../calibration/calibration-in-use.ts';
 import { closestPlanOf } from './closest-plan.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
-import { planRequestOf, runBaseOf } from '../request/run-base.ts';
+import { resolveRequest } from '../request/resolved-request.ts';
 import type { SearchTally } from '../search/branch-and-bound.ts';
-import { limitsOf, searchRequest } from '../search/search-request.ts';
+import { goalOf, searchRequest } from '../search/search-request.ts';
 
 /**
  * The best layouts for a request, exact over the space that `search-space.ts` states.
  *
- * @throws DomainError INVALID_REQUEST naming the field, its value, the rule and what to do.
+ * @throws DomainError INVALID_REQUEST for an unknown preset, with the nearest names.
  */
-export function plan(input: PlanRequestInput): PlanAnswer {
-  const request = planRequestOf(input);
-  const found = searchRequest(request, limitsOf(request));
-  const plans = found.best.map((layout) => planOf(request, layout));
+export function plan(request: PlanRequest): PlanAnswer {
+  const resolved = resolveRequest(request);
+  const goal = goalOf(resolved);
+  const found = searchRequest(resolved, goal);
+  const plans = found.best.map((layout) => planOf(resolved, layout));
   const [best] = plans;
-  const closest = best === undefined ? closestPlanOf(request) : undefined;
+  const closest = best === undefined ? closestPlanOf(resolved, goal.limits) : undefined;
   const { tally } = found;
   const ruledOut = ruledOutOf(tally);
   const broken = ruledOut.reduce((sum, rule) => sum + (isRule(rule) ? rule.count : 0), 0);
@@ -26,7 +27,7 @@ export function plan(input: PlanRequestInput): PlanAnswer {
   return {
     ...(best === undefined ? {} : { best }),
     plans,
-    pareto: found.front.map((layout) => planOf(request, layout)),
+    pareto: found.front.map((layout) => planOf(resolved, layout)),
     ...(closest === undefined ? {} : { closest }),
     ruledOut,
     counted: {
@@ -37,7 +38,7 @@ export function plan(input: PlanRequestInput): PlanAnswer {
       timed: tally.timed,
     },
     calibration: calibrationSentence(),
-    assumptions: assumptionsOf(request, runBaseOf(request)),
+    assumptions: assumptionsOf(resolved),
   };
 }
 

@@ -1,9 +1,14 @@
 import { isDomainError } from '@coxswain/domain-error';
 import { ModelShape, type ParallelLayout } from '@coxswain/layout';
 import type { AskedLayout, PinnedAxes, PlanRequestInput } from '../contract.ts';
-import { plan } from './plan.ts';
-import { predict } from './predict.ts';
-import { whyNot } from './why-not.ts';
+import { parsePlanRequest } from '../request/parse-plan-request.ts';
+import { plan as planParsed } from './plan.ts';
+import { predict as predictParsed } from './predict.ts';
+import { whyNot as whyNotParsed } from './why-not.ts';
+
+const plan = (input: PlanRequestInput) => planParsed(parsePlanRequest(input));
+const predict = (input: PlanRequestInput, asked: AskedLayout) => predictParsed(parsePlanRequest(input), asked);
+const whyNot = (input: PlanRequestInput, asked: AskedLayout) => whyNotParsed(parsePlanRequest(input), asked);
 
 /** 1.3 billion parameters. */
 const MODEL = ModelShape.parse({

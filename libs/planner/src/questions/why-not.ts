@@ -1,13 +1,13 @@
 /** Why is a layout that somebody names not the best one? */
 import { worldSize } from '@coxswain/layout';
 import type { RunFacts } from '../facts.ts';
-import type { AskedLayout, Plan, PlanRequest, PlanRequestInput, Prediction, WhyNotAnswer } from '../contract.ts';
+import type { AskedLayout, Plan, PlanRequest, Prediction, WhyNotAnswer } from '../contract.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
 import { brokenRulesOf, runOfLayout } from './predict.ts';
 import { predictRun } from '../answer/predict-run.ts';
-import { planRequestOf, runBaseOf } from '../request/run-base.ts';
-import { limitsOf, searchRequest } from '../search/search-request.ts';
+import { resolveRequest, runOnGpus, type ResolvedRequest, type RunBase } from '../request/resolved-request.ts';
+import { goalOf, searchRequest } from '../search/search-request.ts';
 
 /** Times and sizes closer than this count as equal: they are the same layout, written in another way. */
 const SAME = 1e-9;
@@ -15,14 +15,14 @@ const SAME = 1e-9;
 /**
  * The first broken rule of a layout, the memory it lacks, or how much worse than the best layout it is and in which parts of the step.
  *
- * @throws DomainError INVALID_REQUEST; INVALID_LAYOUT where the models do not cover a choice of the layout.
+ * @throws DomainError INVALID_REQUEST for an unknown preset; INVALID_LAYOUT where the models do not cover a choice of the layout.
  */
-export function whyNot(input: PlanRequestInput, asked: AskedLayout): WhyNotAnswer {
-  const request = planRequestOf(input);
-  const own = onItsOwnGpus(request, asked);
+export function whyNot(request: PlanRequest, asked: AskedLayout): WhyNotAnswer {
+  const resolved = resolveRequest(request);
+  const own = onItsOwnGpus(resolved, asked);
   const broken = brokenRulesOf(own, asked);
   const [first] = broken;
-  const best = bestPlanOf(request);
+  const best = bestPlanOf(resolved);
   const known = best === undefined ? {} : { best };
   if (first !== undefined) {
     const brokenRules = broken.map(({ rule, message }) => `${rule}: ${message}`);
@@ -41,16 +41,15 @@ export function whyNot(input: PlanRequestInput, asked: AskedLayout): WhyNotAnswe
 }
 
 /** Where a plan may take fewer GPUs than the cluster has, a layout is judged on as many as it names, if a plan could take that many. */
-function onItsOwnGpus(request: PlanRequest, { layout }: AskedLayout): PlanRequest {
-  const { cluster } = request;
+function onItsOwnGpus(resolved: ResolvedRequest, { layout }: AskedLayout): RunBase {
   const gpus = worldSize(layout);
-  const mayTake = gpuCountsOf(request, runBaseOf(request).cluster.gpusPerNode).includes(gpus);
-  return mayTake && cluster.islands === undefined ? { ...request, cluster: { ...cluster, gpus } } : request;
+  const mayTake = gpuCountsOf(resolved).includes(gpus) && resolved.request.cluster.islands === undefined;
+  return mayTake ? runOnGpus(resolved, gpus) : resolved.run;
 }
 
-function bestPlanOf(request: PlanRequest): Plan | undefined {
-  const [best] = searchRequest({ ...request, top: 1 }, limitsOf(request)).best;
-  return best === undefined ? undefined : planOf(request, best);
+function bestPlanOf(resolved: ResolvedRequest): Plan | undefined {
+  const [best] = searchRequest(resolved, { ...goalOf(resolved), top: 1 }).best;
+  return best === undefined ? undefined : planOf(resolved, best);
 }
 
 function memoryReason({ memory, peakGib, capacityGib, verdict }: Prediction): string {

@@ -1,7 +1,8 @@
 import { SCHEDULES } from '../facts.ts';
 import type { AllowedChoices } from '../contract.ts';
-import { choicesOfEngine, engineOfStack } from './engine-choices.ts';
 import { plan } from '../questions/plan.ts';
+import { choicesOfEngine, engineOfStack } from './engine-choices.ts';
+import { parsePlanRequest } from './parse-plan-request.ts';
 
 describe('the choices of an engine', () => {
   it.each([
@@ -24,7 +25,7 @@ describe('the choices of an engine', () => {
   });
 
   it('hold for a plan: Megatron-LM is never told a zero-bubble schedule', () => {
-    const answer = plan({
+    const request = parsePlanRequest({
       model: 'llama-3.1-8b',
       cluster: { gpu: 'h100', gpus: 16 },
       globalBatchSize: 32,
@@ -32,6 +33,7 @@ describe('the choices of an engine', () => {
       stack: 'megatron-lm core_v0.15',
       pinned: { pipeline: 4 },
     });
+    const answer = plan(request);
     const schedules = answer.plans.map(({ layout }) => layout.pipeline?.schedule);
     expect(schedules.length).toBeGreaterThan(0);
     expect(SCHEDULES).toEqual(expect.arrayContaining(schedules));

@@ -8,8 +8,11 @@ import { predictStepTime } from '../time/step-time.ts';
 import { constantsOf } from '../calibration/calibration-in-use.ts';
 import { BestLayouts, ParetoFront } from './kept-layouts.ts';
 import { layoutOfPoint } from '../request/layout-conversion.ts';
-import { planRequestOf, runBaseOf, spaceOf, type RunBase } from '../request/run-base.ts';
-import { layoutFactsOf, modelsOfRun } from './run-models.ts';
+import { layoutFactsOf } from '../request/layout-rule-facts.ts';
+import { parsePlanRequest } from '../request/parse-plan-request.ts';
+import { resolveRequest, type RunBase } from '../request/resolved-request.ts';
+import { spaceOf } from '../space/space-of-request.ts';
+import { modelsOfRun } from './run-models.ts';
 import { decidedPoint, newTally, searchLayouts, type Bounds, type LayoutModels } from './branch-and-bound.ts';
 import {
   denseMeshesOf,
@@ -22,7 +25,7 @@ import {
   withStates,
   type SpaceFacts,
 } from '../space/search-space.ts';
-import { limitsOf } from './search-request.ts';
+import { goalOf } from './search-request.ts';
 import { StageCuts } from '../space/stage-partitions.ts';
 
 const SMALL = {
@@ -51,14 +54,16 @@ const MODELS = {
 };
 const ISLANDS = [{ gpus: 8 }, { gpus: 8, relativeSpeed: 0.6, scaleOutGbPerS: 12 }];
 
-const requestOf = (model: keyof typeof MODELS, over: Partial<PlanRequestInput> = {}) =>
-  planRequestOf({
-    modelShape: MODELS[model],
-    cluster: { gpu: 'a100', gpus: 16 },
-    globalBatchSize: 48,
-    sequenceLength: 4096,
-    ...over,
-  });
+const resolvedOf = (model: keyof typeof MODELS, over: Partial<PlanRequestInput> = {}) =>
+  resolveRequest(
+    parsePlanRequest({
+      modelShape: MODELS[model],
+      cluster: { gpu: 'a100', gpus: 16 },
+      globalBatchSize: 48,
+      sequenceLength: 4096,
+      ...over,
+    }),
+  );
 
 /** Nothing is kept, bounded or decided in parts: every layout is predicted by itself. */
 function plainModels(base: RunBase, { balancedStages, attentionS, degreeRefusalOf }: LayoutModels): LayoutModels {
@@ -108,16 +113,16 @@ describe('the models of a run', () => {
   ])(
     'let the search of a %s model with %j %j find what predicting every layout finds',
     (model, pinned, over) => {
-      const request = requestOf(model, { ...over, pinned, top: 8 });
-      const base = runBaseOf(request);
-      const space = spaceOf(request, base);
+      const resolved = resolvedOf(model, { ...over, pinned, top: 8 });
+      const base = resolved.run;
+      const space = spaceOf(resolved, base);
       const models = modelsOfRun(base, constantsOf(base));
-      const best = new BestLayouts(request.objective, request.top);
+      const { objective, top, limits } = goalOf(resolved);
+      const best = new BestLayouts(objective, top);
       const front = new ParetoFront();
-      const limits = limitsOf(request);
-      const smallestFirst = request.objective === 'memory';
+      const smallestFirst = objective === 'memory';
       searchLayouts({ space, models, limits, best, front, tally: newTally(), smallestFirst });
-      const asked = { limits, objective: request.objective, top: request.top };
+      const asked = { limits, objective, top };
       const plain = enumerateLayouts(space, plainModels(base, models), asked);
       expect(plain.possible).toBeGreaterThan(100);
       expect(figuresOf(best.layouts)).toEqual(figuresOf(plain.best));
@@ -130,14 +135,14 @@ describe('the models of a run', () => {
     'never bound a layout of a %s model above what it takes',
     (model) => {
       for (const islands of [undefined, ISLANDS]) {
-        const request = requestOf(model, {
+        const resolved = resolvedOf(model, {
           cluster: { gpu: 'h100', gpus: 16, ...(islands === undefined ? {} : { islands, betweenIslandsGbPerS: 1 }) },
         });
-        const base = runBaseOf(request);
-        const space = spaceOf(request, base);
+        const base = resolved.run;
+        const space = spaceOf(resolved, base);
         const models = modelsOfRun(base, constantsOf(base));
         const meshes = [...denseMeshesOf(space, (_mesh, [first]) => first ?? 'ring')].filter(
-          ({ data }) => request.globalBatchSize % data === 0,
+          ({ data }) => base.globalBatchSize % data === 0,
         );
         fc.assert(
           fc.property(fc.constantFrom(...meshes), fc.nat(), fc.nat(), (mesh, first, second) => {

@@ -24,27 +24,12 @@ import {
   stepSecondsOf,
   type BlockCosts,
 } from '../time/step-time.ts';
-import { engineOfStack } from '../request/engine-choices.ts';
 import { layoutOfPoint } from '../request/layout-conversion.ts';
-import type { RunBase } from '../request/run-base.ts';
+import { layoutFactsOf } from '../request/layout-rule-facts.ts';
+import type { RunBase } from '../request/resolved-request.ts';
 import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './branch-and-bound.ts';
 import { divisorsOf } from '../space/search-space.ts';
 import { balancedLayerCounts } from '../space/stage-partitions.ts';
-
-/** What the layout rules know of a run. */
-export function layoutFactsOf(base: RunBase, microBatchSize: number): LayoutFacts {
-  const engine = engineOfStack(base.stack);
-  return {
-    ...base.model,
-    globalBatchSize: base.globalBatchSize,
-    sequenceLength: base.sequenceLength,
-    microBatchSize,
-    gpus: base.cluster.gpus,
-    gpusPerNode: base.cluster.gpusPerNode,
-    scaleUpDomainGpus: base.cluster.scaleUpDomainGpus,
-    ...(engine === undefined ? {} : { engine }),
-  };
-}
 
 /** The models of one run, for every layout of it. */
 export function modelsOfRun(base: RunBase, constants: TimeConstants): LayoutModels {

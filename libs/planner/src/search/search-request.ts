@@ -1,16 +1,27 @@
 /** The search over every number of GPUs that a request leaves open. */
+import { GIB_BYTES } from '@coxswain/units';
+import { constantsOf } from '../calibration/calibration-in-use.ts';
+import type { Objective } from '../contract.ts';
 import { deviceUsedBytesOf } from '../memory/memory-verdict.ts';
 import { habitsOf } from '../memory/stack-habits.ts';
-import type { PlanRequest } from '../contract.ts';
-import { constantsOf } from '../calibration/calibration-in-use.ts';
+import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
-import { BestLayouts, frontOverGpuCounts, ParetoFront, type MeasuredLayout } from './kept-layouts.ts';
-import { runBaseOf, spaceOf, stepsOf } from '../request/run-base.ts';
-import { modelsOfRun } from './run-models.ts';
+import { spaceOf } from '../space/space-of-request.ts';
 import { newTally, searchLayouts, type SearchLimits, type SearchTally } from './branch-and-bound.ts';
+import { BestLayouts, frontOverGpuCounts, ParetoFront, type MeasuredLayout } from './kept-layouts.ts';
+import { modelsOfRun } from './run-models.ts';
 
 const SECONDS_PER_HOUR = 3600;
-const GIB = 2 ** 30;
+
+/** What a search looks for, and where. */
+export interface SearchGoal {
+  readonly objective: Objective;
+  /** How many layouts are wanted. */
+  readonly top: number;
+  /** Each is searched; of one rank the first is preferred. */
+  readonly gpuCounts: readonly number[];
+  readonly limits: SearchLimits;
+}
 
 /** What a search over all GPU counts of a request found. */
 export interface SearchResult {
@@ -19,20 +30,26 @@ export interface SearchResult {
   readonly tally: SearchTally;
 }
 
-export function searchRequest(request: PlanRequest, limits: SearchLimits): SearchResult {
-  const best = new BestLayouts(request.objective, request.top);
+/** What the request itself looks for. */
+export function goalOf(resolved: ResolvedRequest): SearchGoal {
+  const { objective, top } = resolved.request;
+  return { objective, top, gpuCounts: gpuCountsOf(resolved), limits: limitsOf(resolved) };
+}
+
+export function searchRequest(resolved: ResolvedRequest, goal: SearchGoal): SearchResult {
+  const best = new BestLayouts(goal.objective, goal.top);
   const tally = newTally();
-  const fronts = gpuCountsOf(request, runBaseOf(request).cluster.gpusPerNode).map((gpus) => {
-    const base = runBaseOf(request, gpus);
+  const fronts = goal.gpuCounts.map((gpus) => {
+    const run = runOnGpus(resolved, gpus);
     const front = new ParetoFront();
     searchLayouts({
-      space: spaceOf(request, base),
-      models: modelsOfRun(base, constantsOf(base)),
-      limits,
+      space: spaceOf(resolved, run),
+      models: modelsOfRun(run, constantsOf(run)),
+      limits: goal.limits,
       best,
       front,
       tally,
-      smallestFirst: request.objective === 'memory',
+      smallestFirst: goal.objective === 'memory',
     });
     return front.layouts;
   });
@@ -40,16 +57,16 @@ export function searchRequest(request: PlanRequest, limits: SearchLimits): Searc
 }
 
 /** What a layout may take: memory with the margin of the verdict 'fits', and time so that the training meets its deadline. */
-export function limitsOf(request: PlanRequest): SearchLimits {
-  const { cluster, stack } = runBaseOf(request);
-  const margin = request.memoryMarginShare ?? habitsOf(stack).marginShare;
-  const usable = cluster.gpu.memoryGib * GIB * (1 - margin);
+function limitsOf(resolved: ResolvedRequest): SearchLimits {
+  const { cluster, stack } = resolved.run;
+  const margin = resolved.request.memoryMarginShare ?? habitsOf(stack).marginShare;
+  const usable = cluster.gpu.memoryGib * GIB_BYTES * (1 - margin);
   const none = deviceUsedBytesOf(0, stack);
-  const perByte = (deviceUsedBytesOf(GIB, stack) - none) / GIB;
-  return { peakBytes: (usable - none) / perByte, stepTimeS: deadlineStepTimeS(request) };
+  const perByte = (deviceUsedBytesOf(GIB_BYTES, stack) - none) / GIB_BYTES;
+  return { peakBytes: (usable - none) / perByte, stepTimeS: deadlineStepTimeS(resolved) };
 }
 
-function deadlineStepTimeS(request: PlanRequest): number {
+function deadlineStepTimeS({ request }: ResolvedRequest): number {
   if (request.deadlineHours === undefined || request.tokens === undefined) return Infinity;
   return (request.deadlineHours * SECONDS_PER_HOUR) / stepsOf(request, request.tokens);
 }

@@ -1,13 +1,13 @@
 /** On how many GPUs may a training run? */
-import type { PlanRequest } from '../contract.ts';
+import type { ResolvedRequest } from '../request/resolved-request.ts';
 import { divisorsOf } from './search-space.ts';
 
 /**
  * Objectives of time and memory use all GPUs. Of cost and fewest GPUs, every count that divides the cluster into equal whole nodes, or a single
  * node into equal parts; fewest first.
  */
-export function gpuCountsOf(request: PlanRequest, gpusPerNode: number): readonly number[] {
-  const { gpus } = request.cluster;
+export function gpuCountsOf({ request, run }: ResolvedRequest): readonly number[] {
+  const { gpus, gpusPerNode } = run.cluster;
   if (request.objective === 'time' || request.objective === 'memory') return [gpus];
   if (gpus <= gpusPerNode || gpus % gpusPerNode !== 0) return divisorsOf(gpus);
   const withinNode = divisorsOf(gpusPerNode).filter((count) => count < gpusPerNode);

@@ -51,13 +51,6 @@ export interface StepTime {
   readonly partsS: Readonly<Record<StepPart, number>>;
   /** Share of the step in which the slowest rank waits for other stages. */
   readonly bubbleShare: number;
-  /** Passes of one micro-batch by virtual stage, for drawing: forward, input gradient, weight gradient. */
-  readonly passesS: {
-    readonly forwardS: Float64Array;
-    readonly backwardInputS: Float64Array;
-    readonly backwardWeightS: Float64Array;
-    readonly hopS: number;
-  };
 }
 
 /** Costs of every kind of block for one micro-batch: they depend on neither the pipeline nor data parallelism, so a search keeps them. */
@@ -423,7 +416,6 @@ export function predictStepTime(
   const makespanS = run.layout.pipeline === 1 ? busyS : makespanOf(input, options.scratch ?? newScheduleScratch());
   const kernels = kernelFacts(run.cluster.gpu, run.precision, constants);
   const step = stepSecondsOf(run, work, makespanS, { constants, kernels });
-  const { forwardS, backwardInputS, backwardWeightS } = work;
   const partsS = Object.fromEntries(STEP_PARTS.map((part) => [part, 0])) as Record<StepPart, number>;
   addPartsOfRank(run, work, partsS);
   partsS.bubble = step.pipelineS - busyS;
@@ -434,7 +426,6 @@ export function predictStepTime(
     stepTimeS: step.stepTimeS,
     partsS,
     bubbleShare: partsS.bubble / step.stepTimeS,
-    passesS: { forwardS, backwardInputS, backwardWeightS, hopS: input.forwardHopS[0] ?? 0 },
   };
 }
 

@@ -1,11 +1,19 @@
-/** What of a run is known before its layout: the request with its presets looked up. */
-import { DomainError, type Violation } from '@coxswain/domain-error';
+/** What does a request mean? Its presets are looked up once, and everything that answers it reads what was found. */
 import type { ModelShape } from '@coxswain/layout';
+import type { AllowedChoices, PlanCluster, PlanRequest } from '../contract.ts';
 import type { ClusterFacts, RunFacts } from '../facts.ts';
-import { PlanRequest, type PlanCluster, type PlanRequestInput } from '../contract.ts';
 import { GPU_PRESETS, modelOf, namedOf, type GpuPreset } from '../presets/index.ts';
 import { choicesOfEngine } from './engine-choices.ts';
-import type { SpaceFacts } from '../space/search-space.ts';
+
+export interface ResolvedRequest {
+  /** What was asked. */
+  readonly request: PlanRequest;
+  readonly gpu: GpuPreset;
+  /** The run on all GPUs of the cluster. */
+  readonly run: RunBase;
+  /** What the caller allows and the engine can be told. */
+  readonly allow: AllowedChoices;
+}
 
 /** Everything about a run but its layout. */
 export type RunBase = Omit<RunFacts, 'layout'>;
@@ -15,61 +23,32 @@ export const UNNAMED_STACK = 'unnamed';
 
 const BITS_PER_BYTE = 8;
 
-/**
- * A request with its defaults filled in.
- *
- * @throws DomainError INVALID_REQUEST with one violation per fault.
- */
-export function planRequestOf(input: PlanRequestInput): PlanRequest {
-  const parsed = PlanRequest.safeParse(input);
-  if (parsed.success) return withAllIslands(parsed.data);
-  const violations = parsed.error.issues.map((issue): Violation => ({
-    pointer: issue.path.map((part) => `/${String(part)}`).join(''),
-    detail: issue.message,
-  }));
-  throw invalidRequest(violations);
-}
-
-function invalidRequest(violations: readonly Violation[]): DomainError {
-  const told = violations.map(({ pointer, detail }) => `${pointer === '' ? 'the request' : pointer}: ${detail}`);
-  return new DomainError('INVALID_REQUEST', told.join('; '), violations);
-}
-
-/** The run that a request describes, on `gpus` of its GPUs. */
-export function runBaseOf(request: PlanRequest, gpus = request.cluster.gpus): RunBase {
-  const preset = gpuPresetOf(request.cluster);
-  return {
+/** @throws DomainError INVALID_REQUEST for a preset that does not exist, with the nearest names. */
+export function resolveRequest(request: PlanRequest): ResolvedRequest {
+  const { cluster } = request;
+  const gpu = namedOf(GPU_PRESETS, cluster.gpu, 'GPU', '/cluster/gpu');
+  const run: RunBase = {
     model: modelShapeOf(request),
-    cluster: clusterOf(request.cluster, preset, gpus),
+    cluster: clusterOf(cluster, gpu, cluster.gpus),
     stack: request.stack ?? UNNAMED_STACK,
     precision: request.precision,
-    flashAttention: hasFlashAttention(preset),
+    flashAttention: hasFlashAttention(gpu),
     gradientBytes: 4,
     loraRank: 0,
     globalBatchSize: request.globalBatchSize,
     sequenceLength: request.sequenceLength,
   };
+  return { request, gpu, run, allow: choicesOfEngine(request.stack, request.allow ?? {}) };
 }
 
-export function spaceOf(request: PlanRequest, base: RunBase): SpaceFacts {
-  return {
-    model: base.model,
-    cluster: base.cluster,
-    globalBatchSize: base.globalBatchSize,
-    sequenceLength: base.sequenceLength,
-    flashAttention: base.flashAttention,
-    pinned: request.pinned ?? {},
-    allow: choicesOfEngine(request.stack, request.allow ?? {}),
-  };
+/** The same run on another number of GPUs: of several islands the first that hold so many. */
+export function runOnGpus({ request, gpu, run }: ResolvedRequest, gpus: number): RunBase {
+  return gpus === run.cluster.gpus ? run : { ...run, cluster: clusterOf(request.cluster, gpu, gpus) };
 }
 
 function modelShapeOf(request: PlanRequest): ModelShape {
   if (request.modelShape !== undefined) return request.modelShape;
   return modelOf(request.model ?? '').model;
-}
-
-function gpuPresetOf(cluster: PlanCluster): GpuPreset {
-  return namedOf(GPU_PRESETS, cluster.gpu, 'GPU', '/cluster/gpu');
 }
 
 /** FlashAttention runs on tensor cores of Ampere and later, and on AMD's matrix cores; Volta computes attention in parts. */
@@ -112,16 +91,6 @@ function islandsWithin<Island extends { readonly gpus: number }>(islands: readon
     left -= island.gpus;
   }
   return used;
-}
-
-/** Islands must hold the GPUs of the cluster, no more and no fewer. */
-function withAllIslands(request: PlanRequest): PlanRequest {
-  const { islands, gpus } = request.cluster;
-  if (islands === undefined) return request;
-  const inIslands = islands.reduce((sum, island) => sum + island.gpus, 0);
-  if (inIslands === gpus) return request;
-  const detail = `islands hold ${inIslands} GPUs and cluster.gpus is ${gpus}; list every island, or correct cluster.gpus`;
-  throw invalidRequest([{ pointer: '/cluster/islands', detail }]);
 }
 
 /** Optimizer steps that a training over `tokens` tokens takes. */
