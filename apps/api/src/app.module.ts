@@ -1,5 +1,6 @@
 import type { KubeClient } from '@coxswain/kube';
 import type { Database } from '@coxswain/persistence';
+import type { PlannerThread } from '@coxswain/planner-thread';
 import type { Logger, Metrics } from '@coxswain/telemetry';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
@@ -23,7 +24,7 @@ import {
   METRICS,
   OPEN_STREAMS,
   PAGE_TOKENS,
-  PLANNING,
+  PLANNER,
   READINESS,
   type WallClock,
 } from './infrastructure/tokens.ts';
@@ -32,7 +33,6 @@ import { JobsModule } from './jobs/jobs.module.ts';
 import { LayoutResolvers } from './layouts/layout.resolvers.ts';
 import { LayoutsModule } from './layouts/layouts.module.ts';
 import { PlanResolvers } from './plans/plan.resolvers.ts';
-import type { PlanningThread } from './plans/planning-thread.ts';
 import { PlansModule } from './plans/plans.module.ts';
 import { ProjectResolvers } from './projects/project.resolvers.ts';
 import { ProjectsModule } from './projects/projects.module.ts';
@@ -53,7 +53,7 @@ export interface Infrastructure {
   readonly readiness: Readiness;
   readonly liveJobs: LiveJobs;
   readonly openStreams: OpenStreams;
-  readonly planning: PlanningThread;
+  readonly planner: PlannerThread;
 }
 
 /** Whatever has routes. A new feature is one more module here, and its resolvers below. */
@@ -95,7 +95,7 @@ export class AppModule {
       [READINESS, infrastructure.readiness],
       [LIVE_JOBS, infrastructure.liveJobs],
       [OPEN_STREAMS, infrastructure.openStreams],
-      [PLANNING, infrastructure.planning],
+      [PLANNER, infrastructure.planner],
     ] as const;
     return { module: AppModule, imports: [InfrastructureModule.over(values), AuthModule, ...FEATURES] };
   }

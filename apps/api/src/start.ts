@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKubeClient, type KubeClient } from '@coxswain/kube';
 import { Database, isUnavailable } from '@coxswain/persistence';
+import { PlannerThread } from '@coxswain/planner-thread';
 import { createMetrics, type Logger, type Metrics } from '@coxswain/telemetry';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Infrastructure } from './app.module.ts';
@@ -17,7 +18,6 @@ import { removeExpiredKeys } from './http/key-expiry.ts';
 import { ApplyQueue } from './outbox/apply-queue.ts';
 import { ClusterWriter } from './outbox/cluster-writer.ts';
 import { LeaderDuties } from './projection/leader-duties.ts';
-import { PlanningThread } from './plans/planning-thread.ts';
 import { Projector } from './projection/projector.ts';
 import { SeriesStore } from './series/series-store.ts';
 import { seriesMetrics, SeriesSubscriber } from './series/series-subscriber.ts';
@@ -64,7 +64,7 @@ export async function startApi(config: Config, options: StartOptions): Promise<R
     close: async () => {
       infrastructure.readiness.stop();
       infrastructure.openStreams.close();
-      await infrastructure.planning.close();
+      await infrastructure.planner.close();
       await Promise.all([app.close(), ...parts.map((part) => part.close())]);
       await infrastructure.liveJobs.close();
       await infrastructure.kube.close();
@@ -149,7 +149,7 @@ async function buildInfrastructure(config: Config, options: StartOptions): Promi
     readiness,
     liveJobs: new LiveJobs(database.url),
     openStreams: new OpenStreams(),
-    planning: new PlanningThread(),
+    planner: new PlannerThread(),
   };
 }
 

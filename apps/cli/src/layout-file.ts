@@ -1,7 +1,7 @@
 import { ModelShape, readLayout, type DeviceMesh, type JobLayout, type LayoutDocument } from '@coxswain/layout';
 import { AskedLayout, type PlanRequestInput } from '@coxswain/planner';
 import { CliError } from './cli-error.ts';
-import { NOTHING_FITS } from './planner-thread.ts';
+import { NOTHING_FITS } from './ask-planner.ts';
 import { readDocument } from './read-document.ts';
 
 export interface LayoutFile {

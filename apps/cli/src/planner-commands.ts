@@ -13,10 +13,10 @@ import {
 import { planReport, type PlanReportFacts } from '@coxswain/plan-report';
 import { Option, type Command } from 'commander';
 import { writeFileSync } from 'node:fs';
+import { askPlanner, NOTHING_FITS } from './ask-planner.ts';
 import { CliError } from './cli-error.ts';
 import { readLayoutFile } from './layout-file.ts';
 import { island, pinned, readRequest, type ReadRequest, type RequestOptions } from './plan-request.ts';
-import { askPlanner, NOTHING_FITS } from './planner-thread.ts';
 import { planText, predictionText, whyNotText } from './planner-tables.ts';
 import { addPresetsCommand } from './presets-command.ts';
 import { hours, positiveNumber, tokenCount } from './quantities.ts';
@@ -45,9 +45,8 @@ export function addPlannerCommands(program: Command, session: Session): void {
     .action((options: PlanOptions) =>
       inPlainWords(async () => {
         const read = readRequest(options);
-        const reply = await askPlanner({ kind: 'plan', request: read.request }, session);
-        if (reply.kind !== 'plan') return;
-        const answer = withAssumptions(reply.answer, read);
+        const found = await askPlanner({ kind: 'plan', request: read.request }, session);
+        const answer = withAssumptions(found, read);
         if (options.report !== undefined) writeReport(options.report, read.request, answer);
         show(session, options, answer, () => planText(read.request, answer, session.widthColumns));
         if (answer.best === undefined) session.setExitCode(NOTHING_FITS);
@@ -60,11 +59,10 @@ export function addPlannerCommands(program: Command, session: Session): void {
     .action((path: string, options: LayoutOptions) =>
       inPlainWords(async () => {
         const { asked, request } = readAsked(path, options);
-        const reply = await askPlanner({ kind: 'predict', request, asked }, session);
-        if (reply.kind !== 'predict') return;
-        const plan: Plan = { ...asked, gpus: worldSize(asked.layout), prediction: reply.prediction };
+        const prediction = await askPlanner({ kind: 'predict', request, asked }, session);
+        const plan: Plan = { ...asked, gpus: worldSize(asked.layout), prediction };
         show(session, options, plan, () => predictionText(request, plan, session.widthColumns));
-        if (reply.prediction.verdict === 'doesNotFit') session.setExitCode(NOTHING_FITS);
+        if (prediction.verdict === 'doesNotFit') session.setExitCode(NOTHING_FITS);
       }),
     );
 
@@ -74,10 +72,9 @@ export function addPlannerCommands(program: Command, session: Session): void {
     .action((path: string, options: LayoutOptions) =>
       inPlainWords(async () => {
         const { asked, request } = readAsked(path, options);
-        const reply = await askPlanner({ kind: 'whyNot', request, asked }, session);
-        if (reply.kind !== 'whyNot') return;
-        show(session, options, reply.answer, () => whyNotText(asked, reply.answer, session.widthColumns));
-        const { verdict } = reply.answer;
+        const answer = await askPlanner({ kind: 'whyNot', request, asked }, session);
+        show(session, options, answer, () => whyNotText(asked, answer, session.widthColumns));
+        const { verdict } = answer;
         if (verdict === 'illegal' || verdict === 'doesNotFit') session.setExitCode(NOTHING_FITS);
       }),
     );

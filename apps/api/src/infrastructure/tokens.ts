@@ -9,7 +9,7 @@ export const CLOCK = Symbol('clock');
 export const PAGE_TOKENS = Symbol('page tokens');
 export const LIVE_JOBS = Symbol('live jobs');
 export const READINESS = Symbol('readiness');
-export const PLANNING = Symbol('planning');
+export const PLANNER = Symbol('planner');
 export const OPEN_STREAMS = Symbol('open streams');
 
 /** The cluster whose resources the rows mirror. */

@@ -12,6 +12,7 @@ import { DomainError } from '@coxswain/domain-error';
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { type Database, firstOf, type Sql } from '@coxswain/persistence';
 import { PLANNER_VERSION } from '@coxswain/planner';
+import type { PlannerThread } from '@coxswain/planner-thread';
 import type { PlanAnswer, PlanRequest } from '@coxswain/planner/types';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
@@ -19,11 +20,10 @@ import type { Action } from '../auth/roles.ts';
 import { isUuid } from '../http/ids.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
-import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS, PLANNING } from '../infrastructure/tokens.ts';
+import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS, PLANNER } from '../infrastructure/tokens.ts';
 import { answeredBefore, onceFor, type RepeatableRequest } from '../http/idempotency.ts';
 import { ALL_PROJECTS, projectIdOf, requireProject, requireScope, type ScopeQuestion } from '../auth/project-scope.ts';
 import { accuracyGroups, accuracyOf, errorPctOf } from './accuracy.ts';
-import type { PlanningThread } from './planning-thread.ts';
 import type { PlansQuery } from './plan-queries.ts';
 
 interface PlanRow {
@@ -64,18 +64,18 @@ export class PlansService {
   readonly #database: Database;
   readonly #cluster: Cluster;
   readonly #pageTokens: PageTokens;
-  readonly #planning: PlanningThread;
+  readonly #planner: PlannerThread;
 
   constructor(
     @Inject(DATABASE) database: Database,
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(PAGE_TOKENS) pageTokens: PageTokens,
-    @Inject(PLANNING) planning: PlanningThread,
+    @Inject(PLANNER) planner: PlannerThread,
   ) {
     this.#database = database;
     this.#cluster = cluster;
     this.#pageTokens = pageTokens;
-    this.#planning = planning;
+    this.#planner = planner;
   }
 
   /** Plans and keeps the answer. The search runs before the transaction that stores it, so that it holds no connection. */
@@ -91,7 +91,7 @@ export class PlansService {
       const before = await answeredBefore<StoredPlan>(this.#database, repeatable);
       if (before !== undefined) return before;
     }
-    const answer = await this.#planning.plan(request);
+    const answer = await this.#planner.ask({ kind: 'plan', request }, { tenant: project.id });
     return this.#database.transaction((sql) => {
       const work = (): Promise<StoredPlan> => this.#insert(sql, { principal, project, request, answer });
       return repeatable === undefined ? work() : onceFor(sql, repeatable, work);

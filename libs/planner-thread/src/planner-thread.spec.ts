@@ -1,0 +1,168 @@
+import type { PlanAnswer, PlanRequest } from '@coxswain/planner';
+import { OverBudgetError, PlannerThread, type AskOptions, type SetTimer } from './planner-thread.ts';
+
+const worker = new URL('./testing/scripted-worker.ts', import.meta.url);
+
+/** Time passes by hand: `passes` fires whatever is due by then. */
+class FakeTimers {
+  #nowMs = 0;
+  readonly #due = new Map<() => void, number>();
+
+  readonly set: SetTimer = (delayMs, fire) => {
+    this.#due.set(fire, this.#nowMs + delayMs);
+    return () => this.#due.delete(fire);
+  };
+
+  get pending(): number {
+    return this.#due.size;
+  }
+
+  passes(ms: number): void {
+    this.#nowMs += ms;
+    for (const [fire, atMs] of [...this.#due]) {
+      if (atMs > this.#nowMs) continue;
+      this.#due.delete(fire);
+      fire();
+    }
+  }
+}
+
+let timers: FakeTimers;
+let thread: PlannerThread;
+
+beforeEach(() => {
+  timers = new FakeTimers();
+  thread = new PlannerThread({
+    worker,
+    setTimer: timers.set,
+    limits: { timeoutMs: 2_000, heapMib: 32, waitingPerTenant: 3, waiting: 5 },
+  });
+});
+afterEach(() => thread.close());
+
+const ask = (model: string, options: Partial<AskOptions> = {}): Promise<PlanAnswer> =>
+  thread.ask({ kind: 'plan', request: { model } as PlanRequest }, { tenant: 'research', ...options });
+
+describe('the thread in which layouts are searched', () => {
+  it('answers each question with its own answer', async () => {
+    const answers = await Promise.all([ask('one'), ask('two')]);
+    expect(answers.map(({ calibration }) => calibration)).toEqual(['one', 'two']);
+    expect(timers.pending).toBe(0);
+  });
+
+  it.each([
+    [
+      'what the planner refuses is refused in its words',
+      'refused',
+      {
+        code: 'INVALID_REQUEST',
+        message: 'no such model',
+        violations: [{ pointer: '/model', detail: 'no such model' }],
+      },
+    ],
+    ['a thread that dies says so', 'throws', { message: 'the search failed' }],
+    ['a thread that ends by itself says so', 'exits', { message: 'the thread of the planner ended by itself' }],
+    [
+      'a search that needs too much memory is ended',
+      'eats memory',
+      { code: 'UNAVAILABLE', message: expect.stringMatching(/more memory than 32 MiB/) as string },
+    ],
+  ])('%s, and who waits behind it is answered', async (_sentence, model, want) => {
+    const [failed, behind] = await Promise.allSettled([ask(model), ask('behind'), ask('other', { tenant: 'b' })]);
+    expect(failed).toMatchObject({ status: 'rejected', reason: want });
+    expect(behind).toMatchObject({ value: { calibration: 'behind' } });
+    expect((await ask('next')).calibration).toBe('next');
+  });
+
+  it('a search that takes longer than it may is ended, and who waits behind it gets the whole time', async () => {
+    const hung = ask('hangs');
+    const behind = ask('behind');
+    timers.passes(2_000);
+    await expect(hung).rejects.toBeInstanceOf(OverBudgetError);
+    await expect(hung).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(/longer than 2 s/) as string,
+    });
+    expect((await behind).calibration).toBe('behind');
+  });
+
+  it('without a bound of time nothing is timed', async () => {
+    await thread.close();
+    thread = new PlannerThread({ worker, setTimer: timers.set, limits: { timeoutMs: Infinity, heapMib: Infinity } });
+    const answer = ask('one');
+    expect(timers.pending).toBe(0);
+    expect((await answer).calibration).toBe('one');
+  });
+});
+
+describe('a question that nobody wants answered any more', () => {
+  it('is ended while it is searched, and the next one is answered', async () => {
+    const abort = new AbortController();
+    const hung = ask('hangs', { signal: abort.signal });
+    const behind = ask('behind');
+    abort.abort(new Error('no longer wanted'));
+    await expect(hung).rejects.toThrow('no longer wanted');
+    expect((await behind).calibration).toBe('behind');
+  });
+
+  it('leaves the waiting list, and its place to another', async () => {
+    const under = new AbortController();
+    const abort = new AbortController();
+    const hung = ask('hangs', { signal: under.signal });
+    const waits = [1, 2, 3].map(() => ask('waits', { signal: abort.signal }));
+    await expect(ask('too many')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    abort.abort(new Error('no longer wanted'));
+    expect((await Promise.allSettled(waits)).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    const next = ask('next');
+    under.abort();
+    await expect(hung).rejects.toMatchObject({ name: 'AbortError' });
+    expect((await next).calibration).toBe('next');
+  });
+
+  it('is not begun where that was known before', async () => {
+    await expect(ask('hangs', { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
+    expect(timers.pending).toBe(0);
+  });
+});
+
+describe('many questions at once', () => {
+  it('one tenant’s many delay another’s one by the search that is under way', async () => {
+    const order: string[] = [];
+    const noted = async (model: string, tenant: string): Promise<void> => {
+      await ask(model, { tenant });
+      order.push(model);
+    };
+    await Promise.all([noted('a1', 'a'), noted('a2', 'a'), noted('a3', 'a'), noted('b1', 'b')]);
+    expect(order).toEqual(['a1', 'b1', 'a2', 'a3']);
+  });
+
+  it.each([
+    ['a tenant has no more waiting than it may', ['a', 'a', 'a', 'a'], 'a', /your questions/],
+    ['and neither have all together', ['a', 'a', 'a', 'b', 'b', 'b'], 'c', /more to do than it can/],
+  ])('%s', async (_sentence, tenants, tenant, want) => {
+    const asked = tenants.map((one) => ask('answered', { tenant: one }));
+    await expect(ask('one more', { tenant })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(want) as string,
+    });
+    await Promise.all(asked);
+  });
+});
+
+describe('a thread that is closed', () => {
+  it('ends what is searched, tells who waits, and answers nobody', async () => {
+    const asked = [ask('hangs'), ask('waits'), ask('waits', { tenant: 'b' })];
+    const settled = Promise.allSettled(asked);
+    await thread.close();
+    for (const one of await settled) {
+      expect(one).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
+    }
+    await expect(ask('one')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(timers.pending).toBe(0);
+  });
+
+  it('may be closed twice, and before it was asked anything', async () => {
+    await thread.close();
+    await expect(thread.close()).resolves.toBeUndefined();
+  });
+});
