@@ -1,4 +1,4 @@
-import { isKindUnknown, isRetryable, isUnauthorizedVerb, KubeApiError } from './errors.ts';
+import { isKindUnknown, isRefusal, isRetryable, isUnauthorizedVerb, KubeApiError } from './errors.ts';
 
 const anError = (status: number, reason: string, message: string): KubeApiError =>
   new KubeApiError({ status, reason, message });
@@ -22,6 +22,19 @@ describe('an error of the Kubernetes API', () => {
     ['a credential that is not known', anError(401, 'Unauthorized', 'Unauthorized'), false],
   ])('tells %s from a judgement of the object', (_sentence, error, want) => {
     expect(isUnauthorizedVerb(error)).toBe(want);
+  });
+
+  it.each([
+    ['a right that is missing', anError(403, 'Forbidden', RBAC), false],
+    ['a quota that is spent', anError(403, 'Forbidden', 'pods "a" is forbidden: exceeded quota: gpus'), true],
+    ['a field that is not of the schema', anError(422, 'Invalid', 'spec.layout: Required value'), true],
+    ['a body that cannot be decoded', anError(400, 'BadRequest', 'strict decoding error'), true],
+    ['a newer version of the object', anError(409, 'Conflict', 'the object has been modified'), false],
+    ['a server that is busy', anError(429, 'TooManyRequests', ''), false],
+    ['no answer at all', anError(0, 'Timeout', ''), false],
+    ['something that the Kubernetes API did not say', new Error('forbidden'), false],
+  ])('that speaks of %s is a refusal of the object: %s', (_sentence, error, want) => {
+    expect(isRefusal(error)).toBe(want);
   });
 
   it.each([

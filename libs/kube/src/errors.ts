@@ -78,6 +78,14 @@ export function isInvalid(error: unknown): boolean {
   return hasStatus(error, 422) || hasStatus(error, 400);
 }
 
+/**
+ * Admission or validation said no to the object itself, as it will again: trying the same again is useless, and whoever made the object
+ * should be told. A right that the installation lacks says nothing of the object.
+ */
+export function isRefusal(error: unknown): boolean {
+  return isInvalid(error) || (isForbidden(error) && !isUnauthorizedVerb(error));
+}
+
 /** Nothing is wrong with the request: the server is away, busy or restarting, or credentials are being renewed. Conflicts are not included. */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof KubeApiError)) return false;

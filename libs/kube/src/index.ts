@@ -29,6 +29,7 @@ export {
   isKindUnknown,
   isNotFound,
   isOutcomeUnknown,
+  isRefusal,
   isRetryable,
   isUnauthorizedVerb,
   retryAfterMsOf,

@@ -1,14 +1,5 @@
 import { API_GROUP_VERSION, isSameLayout, LABELS, type TrainingJob, type TrainingJobSpec } from '@coxswain/api-types';
-import {
-  isAlreadyExists,
-  isConflict,
-  isForbidden,
-  isInvalid,
-  isKindUnknown,
-  isNotFound,
-  isUnauthorizedVerb,
-  type KubeClient,
-} from '@coxswain/kube';
+import { isAlreadyExists, isConflict, isKindUnknown, isNotFound, isRefusal, type KubeClient } from '@coxswain/kube';
 import type { Database, Sql } from '@coxswain/persistence';
 import { collectionOf, sentenceOf, trainingJobPath } from '../cluster/resources.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
@@ -288,9 +279,4 @@ async function recordEvent(
      ON CONFLICT (job_id, key) DO NOTHING`,
     [row.id, event.key, event.type, event.severity, event.message],
   );
-}
-
-/** The cluster judged the object itself. A missing right of ours is no judgement: the roles of a server that just started come a moment later. */
-function isRefusal(error: unknown): boolean {
-  return isInvalid(error) || (isForbidden(error) && !isUnauthorizedVerb(error));
 }

@@ -8,7 +8,7 @@ import {
   type PlacementSpec,
   type TrainingJob,
 } from '@coxswain/api-types';
-import { isConflict, isForbidden, isInvalid, isRetryable, isUnauthorizedVerb, NotLeadingError } from '@coxswain/kube';
+import { isConflict, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
 import {
   decide,
   sameStatus,
@@ -231,11 +231,6 @@ function groupedByKind(actions: readonly Action[]): readonly (readonly Action[])
 /** A quota, a policy or the object itself stands in the way: only somebody who changes one of them helps. */
 function needsAPerson(error: unknown): boolean {
   return !isRetryable(error) && !isConflict(error) && !(error instanceof NotLeadingError);
-}
-
-/** Admission or validation said no to the object itself, as it will again. An operator that lacks a right says nothing of the pod. */
-function isRefusal(error: unknown): boolean {
-  return (isForbidden(error) && !isUnauthorizedVerb(error)) || isInvalid(error);
 }
 
 function messageOf(error: unknown): string {
