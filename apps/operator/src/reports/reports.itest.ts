@@ -12,7 +12,8 @@ import { SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
 import { request } from 'node:https';
 import WebSocket from 'ws';
 import type { Operator } from '../operator.ts';
-import { startWorld, type RawPod, type World } from '../testing/world.ts';
+import type { RawPod } from '../testing/raw-pod.ts';
+import { startWorld, type World } from '../testing/world.ts';
 
 let world: World;
 let operator: Operator;

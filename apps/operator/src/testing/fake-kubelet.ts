@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CONTAINERS, LABELS, type TerminationCause } from '@coxswain/api-types';
 import type { AdminClient } from '@coxswain/local-cluster';
-import type { RawPod } from './world.ts';
+import type { RawPod } from './raw-pod.ts';
 
 /** What becomes of a pod once it is bound: it goes on running, or its trainer ends. */
 export type Fate =

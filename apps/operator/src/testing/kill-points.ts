@@ -8,7 +8,8 @@ import {
 } from '@coxswain/api-types';
 import { waitFor, SYSTEM_NAMESPACE } from '@coxswain/local-cluster';
 import type { FaultProxy, Verb } from '@coxswain/test-harness';
-import type { RawPod, World } from './world.ts';
+import type { RawPod } from './raw-pod.ts';
+import type { World } from './world.ts';
 
 /** Where the operator dies: at the how-manieth write of a job's life, and at which moment of it. */
 export interface KillPoint {

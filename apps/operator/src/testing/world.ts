@@ -14,6 +14,7 @@ import { createLogger } from '@coxswain/telemetry';
 import { readConfig } from '../config/config.ts';
 import { startOperator, type Operator } from '../operator.ts';
 import { FakeKubelet } from './fake-kubelet.ts';
+import type { RawPod } from './raw-pod.ts';
 
 /** A real control plane with the chart's roles, made-up nodes, and a stand-in for their kubelets. */
 export interface World {
@@ -48,22 +49,6 @@ export interface OperatorOptions {
   readonly environment?: Record<string, string>;
   /** Where it finds the apiserver; its own address unless given. */
   readonly apiserverUrl?: string;
-}
-
-/** As much of a pod as the tests look at. */
-export interface RawPod {
-  readonly metadata: {
-    readonly name: string;
-    readonly uid: string;
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly deletionTimestamp?: string;
-  };
-  readonly spec: {
-    readonly nodeName?: string;
-    readonly schedulingGates?: readonly { readonly name: string }[];
-    readonly containers: readonly { readonly env: readonly { readonly name: string; readonly value?: string }[] }[];
-  };
-  readonly status: { readonly phase: string };
 }
 
 /** Starts a world; ends what it started when something fails. */
