@@ -28,6 +28,7 @@ export const FOLDER_ORDER = {
   ],
   'apps/dashboard': ['pages', 'components', 'plans', 'job'],
   'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
+  'apps/operator': ['process', 'reports', 'training-job', 'cluster', 'config'],
   'libs/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
   'libs/planner-calibration': ['cross-validate', 'fit', 'score', 'rows'],
 };

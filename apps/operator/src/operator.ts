@@ -10,30 +10,29 @@ import {
   WorkQueue,
   type Clock,
   type KubeClient,
-  type KubeObject,
-  type CacheChange,
 } from '@coxswain/kube';
 import type { Decision } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
-import type { CachedNode } from './cluster/cached-node.ts';
-import type { CachedPod } from './cluster/cached-pod.ts';
-import { BY_NODE, BY_UID, createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
+import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
 import { leadingClient } from './cluster/leading-client.ts';
 import type { Config } from './config/config.ts';
 import { startHealthServer, type HealthServer } from './process/health-server.ts';
+import { Leadership } from './process/leadership.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
 import { TokenReviewAuthenticator } from './reports/authenticator.ts';
 import { KubernetesReportPorts } from './reports/kubernetes-report-ports.ts';
 import { MessageDeduplicator } from './reports/message-deduplicator.ts';
+import { ProgressTimers } from './reports/progress-timers.ts';
 import { ProgressTracker } from './reports/progress-tracker.ts';
 import { Rendezvous } from './reports/rendezvous.ts';
 import { startReportServer, type ReportServer } from './reports/report-server.ts';
 import { ReportTls } from './reports/report-tls.ts';
 import { SecretAuthorityStore } from './reports/secret-authority-store.ts';
 import { SeriesRing } from './reports/series-ring.ts';
-import { Capacity, waitsForCapacity } from './training-job/capacity.ts';
+import { Capacity } from './training-job/capacity.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
+import { Watches } from './training-job/watches.ts';
 
 /** A running operator. */
 export interface Operator {
@@ -47,12 +46,9 @@ export interface Operator {
 }
 
 const DRAIN_MS = 15_000;
-/** Freed GPUs come in bursts when a gang ends: the jobs that wait look once. */
-const CAPACITY_DELAY_MS = 200;
 const CERTIFICATE_CHECK_MS = 3_600_000;
 /** Above it the cache is too old to call this replica ready. */
 const MAX_OUTAGE_MS = 60_000;
-const RETRY_TERM_MS = 1_000;
 
 /** Starts an operator; rejects with a sentence for the administrator when it cannot work here at all. */
 export async function startOperator(
@@ -85,11 +81,9 @@ class RunningOperator implements Operator {
   readonly #stopping = new AbortController();
   readonly #background: Promise<unknown>[] = [];
   readonly #failure = Promise.withResolvers<unknown>();
-  /** How to cancel the next look at the progress of each job, and when the last one was. */
-  readonly #progressTimers = new Map<string, () => void>();
-  readonly #progressSeenAtMs = new Map<string, number>();
-  #cancelCapacityTimer: (() => void) | undefined;
-  #lease: LeaderLease;
+  readonly #progressTimers: ProgressTimers;
+  readonly #watches: Watches;
+  readonly #leadership: Leadership;
   #queue: WorkQueue | undefined;
   #stopped: Promise<void> | undefined;
   #health: HealthServer | undefined;
@@ -120,8 +114,25 @@ class RunningOperator implements Operator {
       onProblem: (problem) => this.#log.warn({ problem }, 'the cache met something it could not use'),
     });
     this.#capacity = new Capacity(this.#cache);
-    this.#lease = this.#newLease();
-    const client = leadingClient(this.#client, () => this.#lease.assertLeading());
+    this.#watches = new Watches({
+      cache: this.#cache,
+      clock,
+      // Between terms nobody looks; a term begins with a look at every job.
+      wake: (key, priority) => this.#queue?.add(key, priority),
+      onJobDeleted: (jobUid) => this.#forget(jobUid),
+    });
+    this.#progressTimers = new ProgressTimers({
+      clock,
+      intervalMs: config.progressIntervalMs,
+      onDue: (jobUid) => this.#watches.wake(jobUid),
+    });
+    this.#leadership = new Leadership({
+      newLease: () => this.#newLease(),
+      clock,
+      log: this.#log,
+      work: (term, signal) => this.#work(term, signal),
+    });
+    const client = leadingClient(this.#client, () => this.#leadership.assertLeading());
     this.#store = new KubernetesTrainingJobStore({ client, cache: this.#cache, capacity: this.#capacity });
     this.#events = new EventRecorder({
       client,
@@ -151,7 +162,7 @@ class RunningOperator implements Operator {
   }
 
   isLeader(): boolean {
-    return this.#lease.isLeader();
+    return this.#leadership.isLeader();
   }
 
   async start(): Promise<void> {
@@ -162,7 +173,6 @@ class RunningOperator implements Operator {
       this.#config.health,
     );
     await this.#tls.refresh();
-    this.#watchCache();
     this.#inBackground('informers', this.#cache.informers.run(this.#stopping.signal));
     this.#reports = await this.#startReports();
     this.#inBackground('certificate', this.#keepCertificate());
@@ -186,8 +196,8 @@ class RunningOperator implements Operator {
     await this.#events.flush();
     await this.#health?.stop();
     await this.#client.close();
-    this.#cancelCapacityTimer?.();
-    for (const cancel of this.#progressTimers.values()) cancel();
+    this.#watches.stop();
+    this.#progressTimers.stop();
     this.#log.info('operator stopped');
   }
 
@@ -203,71 +213,10 @@ class RunningOperator implements Operator {
     ];
   }
 
-  /** Whatever is said by a reflector wakes the jobs it concerns; what to do is decided from the whole picture, not from the event. */
-  #watchCache(): void {
-    const { jobs, placements, checkpoints, pods, nodes } = this.#cache;
-    jobs.cached.onChange((change) => this.#onJob(change));
-    placements.cached.onChange(({ object }) => this.#wake(object.spec.jobUid));
-    checkpoints.cached.onChange(({ object }) => this.#wake(object.spec.jobUid));
-    pods.cached.onChange((change) => this.#onPod(change));
-    nodes.onChange((change) => this.#onNode(change));
-  }
-
-  #onJob(change: CacheChange<TrainingJob & KubeObject>): void {
-    const { object } = change;
-    if (change.kind === 'deleted') {
-      this.#progress.forget(object.metadata.uid);
-      this.#progressSeenAtMs.delete(object.metadata.uid);
-      this.#capacity.release(object.metadata.uid);
-      this.#wakeWaiting();
-      return;
-    }
-    const isEdited = change.kind === 'added' || change.previous.metadata.generation !== object.metadata.generation;
-    this.#queue?.add(keyOf(object), isEdited ? 'user' : 'normal');
-  }
-
-  #onPod(change: CacheChange<CachedPod>): void {
-    const { object } = change;
-    if (object.gang !== undefined) this.#wake(object.gang.jobUid);
-    const freed =
-      change.kind === 'deleted' || (change.kind === 'updated' && object.terminal && !change.previous.terminal);
-    if (freed && object.gpus > 0) this.#wakeWaiting();
-  }
-
-  #onNode(change: CacheChange<CachedNode>): void {
-    const { object } = change;
-    if (change.kind === 'updated' && sameFacts(change.previous, object)) return;
-    for (const pod of this.#cache.pods.cached.byIndex(BY_NODE, object.metadata.name))
-      this.#wake(pod.gang?.jobUid ?? '');
-    this.#wakeWaiting();
-  }
-
-  #wake(jobUid: string): void {
-    const job = this.#cache.jobs.cached.byIndex(BY_UID, jobUid)[0];
-    if (job !== undefined) this.#queue?.add(keyOf(job));
-  }
-
-  #wakeWaiting(): void {
-    if (this.#queue === undefined || this.#cancelCapacityTimer !== undefined) return;
-    this.#cancelCapacityTimer = this.#clock.setTimer(CAPACITY_DELAY_MS, () => {
-      this.#cancelCapacityTimer = undefined;
-      for (const job of this.#cache.jobs.cached.list()) {
-        if (waitsForCapacity(this.#cache.jobs.newest(job))) this.#queue?.add(keyOf(job));
-      }
-    });
-  }
-
-  /** Reports come by the hundred per second; a job's status shows them every so often. */
-  #onProgress(jobUid: string): void {
-    if (this.#progressTimers.has(jobUid)) return;
-    const nowMs = this.#clock.monotonicMs();
-    const sinceLastMs = nowMs - (this.#progressSeenAtMs.get(jobUid) ?? -Infinity);
-    const cancel = this.#clock.setTimer(Math.max(0, this.#config.progressIntervalMs - sinceLastMs), () => {
-      this.#progressTimers.delete(jobUid);
-      this.#progressSeenAtMs.set(jobUid, this.#clock.monotonicMs());
-      this.#wake(jobUid);
-    });
-    this.#progressTimers.set(jobUid, cancel);
+  #forget(jobUid: string): void {
+    this.#progress.forget(jobUid);
+    this.#progressTimers.forget(jobUid);
+    this.#capacity.release(jobUid);
   }
 
   async #startReports(): Promise<ReportServer> {
@@ -279,9 +228,10 @@ class RunningOperator implements Operator {
       client: this.#client,
       cache: this.#cache,
       store: this.#store,
-      term: () => (this.#queue !== undefined && this.isLeader() ? this.#lease.assertLeading() : undefined),
-      currentLeader: () => this.#lease.currentLeader(),
-      onNews: (pod, news) => (news === 'progress' ? this.#onProgress(pod.jobUid) : this.#wake(pod.jobUid)),
+      term: () => (this.#queue !== undefined && this.isLeader() ? this.#leadership.assertLeading() : undefined),
+      currentLeader: () => this.#leadership.currentLeader(),
+      onNews: ({ jobUid }, news) =>
+        news === 'progress' ? this.#progressTimers.progressed(jobUid) : this.#watches.wake(jobUid),
     });
     return startReportServer({
       listenHost: reports.listenHost,
@@ -323,25 +273,10 @@ class RunningOperator implements Operator {
     }
   }
 
-  /** Term after term: a lost lease ends the work, not the process, whose cache stays warm. */
   async #lead(): Promise<void> {
     const { signal } = this.#stopping;
     // Whoever leads must see the cluster first.
-    if (!(await this.#cache.informers.waitForSync(signal))) return;
-    while (!signal.aborted) {
-      try {
-        await this.#lease.run({
-          signal,
-          onStartedLeading: (term, termSignal) => this.#work(term, termSignal),
-          onStoppedLeading: (why) => this.#log.info({ why }, 'leads no longer'),
-        });
-      } catch (error) {
-        this.#log.error({ err: error }, 'a term as leader failed');
-      }
-      if (signal.aborted) return;
-      this.#lease = this.#newLease();
-      await sleep(this.#clock, RETRY_TERM_MS, signal);
-    }
+    if (await this.#cache.informers.waitForSync(signal)) await this.#leadership.run(signal);
   }
 
   async #work(term: number, signal: AbortSignal): Promise<void> {
@@ -428,8 +363,4 @@ class RunningOperator implements Operator {
 
 function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '');
-}
-
-function sameFacts(one: CachedNode, other: CachedNode): boolean {
-  return JSON.stringify(one.facts) === JSON.stringify(other.facts);
 }

@@ -1,7 +1,7 @@
 import { GPU_RESOURCE } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
-import { deviceCount } from '../training-job/quantity.ts';
+import { deviceCount } from './quantity.ts';
 
 /** What the operator keeps of a Node. */
 export interface CachedNode extends KubeObject {

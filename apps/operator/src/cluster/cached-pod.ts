@@ -8,7 +8,7 @@ import {
 } from '@coxswain/api-types';
 import type { KubeObject } from '@coxswain/kube';
 import type { ObservedExit, ObservedPod } from '@coxswain/lifecycle';
-import { deviceCount } from '../training-job/quantity.ts';
+import { deviceCount } from './quantity.ts';
 
 /**
  * What the operator keeps of a pod: 0.4 kB for a stranger's, of which only the GPUs count, about 1 kB for a gang's. A whole pod is

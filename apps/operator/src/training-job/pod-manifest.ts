@@ -14,7 +14,7 @@ import {
 } from '@coxswain/api-types';
 import { launcherDelivery } from './launcher-delivery.ts';
 import { ownedBy } from './owner.ts';
-import { timesCpu, timesMemory } from './quantity.ts';
+import { timesCpu, timesMemory } from '../cluster/quantity.ts';
 
 /** What a pod holds beyond job and placement: the same for every pod of a gang. */
 export interface PodContext {

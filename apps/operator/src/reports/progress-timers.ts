@@ -1,0 +1,52 @@
+import type { Clock } from '@coxswain/kube';
+
+/** Reports of steps come by the hundred per second; the status of a job shows them at most once per interval. */
+export class ProgressTimers {
+  readonly #options: {
+    readonly clock: Clock;
+    readonly intervalMs: number;
+    /** A look at the job of that UID is due. */
+    readonly onDue: (jobUid: string) => void;
+  };
+  readonly #pending = new Map<string, () => void>();
+  readonly #lastDueAtMs = new Map<string, number>();
+
+  constructor(options: {
+    readonly clock: Clock;
+    readonly intervalMs: number;
+    readonly onDue: (jobUid: string) => void;
+  }) {
+    this.#options = options;
+  }
+
+  /** The job made progress: it is due at once, or when an interval has passed since it was due last. */
+  progressed(jobUid: string): void {
+    if (this.#pending.has(jobUid)) return;
+    const { clock, intervalMs, onDue } = this.#options;
+    const sinceLastMs = clock.monotonicMs() - (this.#lastDueAtMs.get(jobUid) ?? -Infinity);
+    const cancel = clock.setTimer(Math.max(0, intervalMs - sinceLastMs), () => {
+      this.#pending.delete(jobUid);
+      this.#lastDueAtMs.set(jobUid, clock.monotonicMs());
+      onDue(jobUid);
+    });
+    this.#pending.set(jobUid, cancel);
+  }
+
+  /** The job is gone. */
+  forget(jobUid: string): void {
+    this.#pending.get(jobUid)?.();
+    this.#pending.delete(jobUid);
+    this.#lastDueAtMs.delete(jobUid);
+  }
+
+  /** Jobs that something is kept for; for tests of memory. */
+  get size(): number {
+    return new Set([...this.#pending.keys(), ...this.#lastDueAtMs.keys()]).size;
+  }
+
+  /** Nothing becomes due any more. */
+  stop(): void {
+    for (const cancel of this.#pending.values()) cancel();
+    this.#pending.clear();
+  }
+}

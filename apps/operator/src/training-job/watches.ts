@@ -1,0 +1,105 @@
+import type { TrainingJob } from '@coxswain/api-types';
+import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
+import type { CachedNode } from '../cluster/cached-node.ts';
+import type { CachedPod } from '../cluster/cached-pod.ts';
+import { BY_NODE, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
+import { waitsForCapacity } from './capacity.ts';
+
+/*
+ * Which change wakes which jobs. What is to be done is decided from the whole picture, not from the change:
+ *
+ *   TrainingJob added or edited     that job, first in the queue
+ *   TrainingJob of which only status or metadata changed   that job
+ *   TrainingJob deleted             every job that waits for GPUs
+ *   Placement, Checkpoint           their job
+ *   Pod of a gang                   its job
+ *   Pod with GPUs ended or deleted  every job that waits for GPUs
+ *   Node (readiness, labels, GPUs)  the jobs with pods on it, and every job that waits for GPUs
+ */
+
+/** What the watches are made of. */
+export interface WatchesParts {
+  readonly cache: ClusterCache;
+  readonly clock: Clock;
+  /** Wants a look at the job of that key. */
+  readonly wake: (key: string, priority: QueuePriority) => void;
+  /** The job is gone: whoever keeps something for it may forget it. */
+  readonly onJobDeleted: (jobUid: string) => void;
+}
+
+/** Freed GPUs come in bursts when a gang ends: the jobs that wait look once. */
+const CAPACITY_DELAY_MS = 200;
+
+/** Wakes the jobs that a change in the cluster concerns. */
+export class Watches {
+  readonly #parts: WatchesParts;
+  #cancelCapacityTimer: (() => void) | undefined;
+
+  constructor(parts: WatchesParts) {
+    this.#parts = parts;
+    const { jobs, placements, checkpoints, pods, nodes } = parts.cache;
+    jobs.cached.onChange((change) => this.#onJob(change));
+    placements.cached.onChange(({ object }) => this.wake(object.spec.jobUid));
+    checkpoints.cached.onChange(({ object }) => this.wake(object.spec.jobUid));
+    pods.cached.onChange((change) => this.#onPod(change));
+    nodes.onChange((change) => this.#onNode(change));
+  }
+
+  /** Wants a look at the job of that UID, if there is one. */
+  wake(jobUid: string): void {
+    const job = this.#parts.cache.jobs.cached.byIndex(BY_UID, jobUid)[0];
+    if (job !== undefined) this.#parts.wake(keyOf(job), 'normal');
+  }
+
+  /** Wakes nobody any more by a timer. */
+  stop(): void {
+    this.#cancelCapacityTimer?.();
+  }
+
+  #onJob(change: CacheChange<TrainingJob & KubeObject>): void {
+    const { object } = change;
+    if (change.kind === 'deleted') {
+      this.#parts.onJobDeleted(object.metadata.uid);
+      this.#wakeWaiting();
+      return;
+    }
+    const isEdited = change.kind === 'added' || change.previous.metadata.generation !== object.metadata.generation;
+    this.#parts.wake(keyOf(object), isEdited ? 'user' : 'normal');
+  }
+
+  #onPod(change: CacheChange<CachedPod>): void {
+    const { gang } = change.object;
+    if (gang !== undefined) this.wake(gang.jobUid);
+    if (freesGpus(change)) this.#wakeWaiting();
+  }
+
+  #onNode(change: CacheChange<CachedNode>): void {
+    const { object } = change;
+    if (change.kind === 'updated' && sameFacts(change.previous, object)) return;
+    for (const { gang } of this.#parts.cache.pods.cached.byIndex(BY_NODE, object.metadata.name)) {
+      if (gang !== undefined) this.wake(gang.jobUid);
+    }
+    this.#wakeWaiting();
+  }
+
+  #wakeWaiting(): void {
+    const { cache, clock, wake } = this.#parts;
+    this.#cancelCapacityTimer ??= clock.setTimer(CAPACITY_DELAY_MS, () => {
+      this.#cancelCapacityTimer = undefined;
+      for (const job of cache.jobs.cached.list()) {
+        if (waitsForCapacity(cache.jobs.newest(job))) wake(keyOf(job), 'normal');
+      }
+    });
+  }
+}
+
+function freesGpus(change: CacheChange<CachedPod>): boolean {
+  const { object } = change;
+  const ended = change.kind === 'updated' && object.terminal && !change.previous.terminal;
+  return object.gpus > 0 && (change.kind === 'deleted' || ended);
+}
+
+/** A node says that it lives every few seconds; only what decisions look at is a change. */
+function sameFacts(one: CachedNode, other: CachedNode): boolean {
+  return JSON.stringify(one.facts) === JSON.stringify(other.facts);
+}
