@@ -98,6 +98,12 @@ export const AllowedChoices = z
     contextAlgorithms: z.array(z.enum(CONTEXT_ALGORITHMS)).min(1).max(CONTEXT_ALGORITHMS.length).optional(),
     rankOrders: z.array(z.enum(RANK_ORDERS)).min(1).max(RANK_ORDERS.length).optional(),
     offload: z.boolean().optional().describe('Host memory may hold optimizer states or activations. Default true.'),
+    evenOnly: z
+      .boolean()
+      .optional()
+      .describe(
+        'Only even divisions: tensor divides the attention heads, data the batch, and every stage of a pipeline has as many layers. Default false.',
+      ),
   })
   .meta({ id: 'AllowedChoices', description: 'What an engine offers; absent lists allow everything.' });
 export type AllowedChoices = z.infer<typeof AllowedChoices>;

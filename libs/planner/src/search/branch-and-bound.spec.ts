@@ -1,9 +1,11 @@
 import { ModelShape } from '@coxswain/layout';
 import fc from 'fast-check';
 import { OBJECTIVES, type PinnedAxes } from '../contract.ts';
+import type { LayoutPoint } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { enumerateLayouts, stirredModels } from '../testing/search-models.ts';
-import { BestLayouts, ParetoFront } from './kept-layouts.ts';
+import { stagePartsOf } from '../stages.ts';
+import { BestLayouts, ParetoFront, type MeasuredLayout } from './kept-layouts.ts';
 import { newTally, searchLayouts } from './branch-and-bound.ts';
 import type { SpaceFacts } from '../space/search-space.ts';
 
@@ -84,9 +86,35 @@ function check(asked: typeof questions extends fc.Arbitrary<infer T> ? T : never
   expect(tally.timed).toBeLessThanOrEqual(plain.possible);
 }
 
+/** Told from the layout alone: what each degree divides is divided without a rest, and no stage differs from another. */
+function isEven({ model, globalBatchSize }: SpaceFacts, point: LayoutPoint): boolean {
+  return (
+    model.attentionHeads % point.tensor === 0 &&
+    globalBatchSize % point.data === 0 &&
+    model.layers % (point.pipeline * point.chunks) === 0 &&
+    new Set(stagePartsOf(model, point).map(({ layers }) => layers)).size === 1
+  );
+}
+
 describe('the search', () => {
   it('finds the same best layouts and the same Pareto front as plain enumeration, for every objective and limit', () => {
     fc.assert(fc.property(questions, check), { numRuns: 25 });
+  });
+
+  it('finds of even divisions only what plain enumeration of all divisions finds among the even ones', () => {
+    fc.assert(
+      fc.property(questions, (asked) => {
+        const whole = { ...spaceOf(asked.from), model: { ...asked.from.model, layers: 6, attentionHeads: 6 } };
+        const even = answerOf({ ...whole, allow: { ...whole.allow, evenOnly: true } }, asked);
+        const isWanted = (point: LayoutPoint): boolean => isEven(whole, point);
+        const plain = enumerateLayouts(whole, even.models, { ...asked, limits: even.limits, isWanted });
+        // Layouts are numbered by the space they stand in; their sequence is the same.
+        const unnumbered = (layouts: readonly MeasuredLayout[]) => layouts.map(({ order: _, ...layout }) => layout);
+        expect(unnumbered(even.best)).toEqual(unnumbered(plain.best));
+        expect(unnumbered(even.front)).toEqual(unnumbered(plain.front));
+      }),
+      { numRuns: 25 },
+    );
   });
 
   it('measures fewer layouts than there are', () => {

@@ -19,6 +19,9 @@
  *   V-shaped ones with their 2; layers cut evenly or balanced (with vocabulary ends and unequal islands at their predicted speed), equal cuts
  *   counting once. Embedding and loss in the place of one layer each only where asked for: balancing does what that rule of thumb stands for.
  *
+ * A request may narrow each of these (`pinned`, `allow`). With `allow.evenOnly` what remains is every layout whose tensor divides the attention
+ * heads, whose data divides the batch, and whose chunks all have the same number of layers.
+ *
  * What the engine should do anyway is not searched: sequence parallelism with tensor > 1; overlap of gradient reduction and parameter gathering.
  * The search never answers with anything outside of this space, and with nothing less than the best inside it.
  */
@@ -138,6 +141,7 @@ function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
   const { pinned } = space;
   const { gpus } = space.cluster;
   const grids: DenseGrid[] = [];
+  const isWanted = (grid: DenseGrid): boolean => space.allow.evenOnly !== true || isEvenGrid(space, grid);
   const isOpen = (value: number, wanted: number | undefined): boolean => wanted === undefined || wanted === value;
   for (const tensor of divisorsOf(gpus)) {
     if (!isOpen(tensor, pinned.tensor)) continue;
@@ -145,12 +149,16 @@ function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
       if (!isOpen(context, pinned.context)) continue;
       for (const pipeline of divisorsOf(gpus / (tensor * context))) {
         if (!isOpen(pipeline, pinned.pipeline)) continue;
-        const data = gpus / (tensor * context * pipeline);
-        if (isOpen(data, pinned.data)) grids.push({ tensor, context, pipeline, data });
+        const grid = { tensor, context, pipeline, data: gpus / (tensor * context * pipeline) };
+        if (isOpen(grid.data, pinned.data) && isWanted(grid)) grids.push(grid);
       }
     }
   }
   return grids;
+}
+
+function isEvenGrid({ model, globalBatchSize }: SpaceFacts, { tensor, pipeline, data }: DenseGrid): boolean {
+  return model.attentionHeads % tensor === 0 && model.layers % pipeline === 0 && globalBatchSize % data === 0;
 }
 
 export function expertGridsOf(space: SpaceFacts, grid: Pick<DenseMesh, 'tensor'>): readonly ExpertGrid[] {
@@ -259,11 +267,14 @@ export function pipelineChoicesOf(space: SpaceFacts, mesh: Pick<DenseMesh, 'pipe
   const { pinned, allow } = space;
   if (mesh.pipeline === 1) return [{ schedule: '1f1b', chunks: 1, partition: 'even' }];
   const perRank = Math.ceil(space.model.layers / mesh.pipeline);
-  const partitions = choicesOf(pinned.partition, allow.partitions, allow.partitions ?? USUAL_PARTITIONS);
+  const evenOnly = allow.evenOnly === true;
+  const partitions = choicesOf(pinned.partition, allow.partitions, allow.partitions ?? USUAL_PARTITIONS).filter(
+    (partition) => !evenOnly || partition === 'even',
+  );
   const choices: PipelineChoice[] = [];
   for (const schedule of choicesOf(pinned.schedule, allow.schedules, SCHEDULES)) {
     for (const chunks of chunksOf(schedule, perRank, pinned.chunks)) {
-      if (chunks > perRank) continue;
+      if (chunks > perRank || (evenOnly && space.model.layers % (mesh.pipeline * chunks) !== 0)) continue;
       for (const partition of partitions) choices.push({ schedule, chunks, partition });
     }
   }

@@ -94,11 +94,16 @@ export interface Enumerated {
   readonly possible: number;
 }
 
-/** The answer of plain enumeration: every layout is measured, sorted and compared with every other. */
+/** The answer of plain enumeration: every layout that is wanted is measured, sorted and compared with every other. */
 export function enumerateLayouts(
   space: SpaceFacts,
   models: LayoutModels,
-  asked: { readonly limits: SearchLimits; readonly objective: Objective; readonly top: number },
+  asked: {
+    readonly limits: SearchLimits;
+    readonly objective: Objective;
+    readonly top: number;
+    readonly isWanted?: (point: LayoutPoint) => boolean;
+  },
 ): Enumerated {
   const cuts = new StageCuts(space.model);
   const possible: MeasuredLayout[] = [];
@@ -114,6 +119,7 @@ export function enumerateLayouts(
           const decided = withStates(pointOfMesh(mesh), choice, space.model);
           const point = decidedPoint(cuts, { space, models }, { point: decided, choice, pipeline });
           if (point === undefined || models.refusalOf(point) !== undefined) continue;
+          if (asked.isWanted?.(point) === false) continue;
           const of = models.withPasses(decided).withPipeline(point);
           const stepTimeS = of.stepTimeS(point);
           const peakBytes = of.peakBytes(point, state);
