@@ -13,6 +13,7 @@ import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS } from '../infrastructure/
 import { enqueueApply, notifyJobChanged } from './job-changes.ts';
 import { ALL_PROJECTS, projectIdOf, type ProjectScope, requireProject, requireScope } from '../auth/project-scope.ts';
 import { findJobRow, type JobRow, SELECT_JOB, specAsAsked, toJobs, toJobWithAttempts } from './job-row.ts';
+import { insertRequestedJob, recordWish, type Wish } from './job-table.ts';
 import { requireLegalLayout, requirePlannable, requireRunnable } from './spec-rules.ts';
 
 /** Which job, and which version of it when the caller insists (If-Match). */
@@ -28,16 +29,6 @@ export interface JobListRequest {
   readonly pageSize: number;
   readonly pageToken?: string | undefined;
   readonly state?: Job['state'] | undefined;
-}
-
-/** What a command changes in the row; undefined when the job is already so. */
-interface Wish {
-  readonly suspend?: boolean;
-  /** Excludes `gpus`: whichever is wished takes the other's place. */
-  readonly layout?: Job['spec']['layout'];
-  readonly gpus?: Job['spec']['gpus'];
-  readonly cancel?: true;
-  readonly delete?: true;
 }
 
 /** Jobs: what people ask for is written to the row together with an outbox entry; the cluster follows. */
@@ -187,11 +178,13 @@ export class JobsService {
     const { principal, project, body } = request;
     const namespace = await this.#namespaceFor(sql, project, body.namespace);
     const id = randomUUID();
-    await sql.query(
-      `INSERT INTO jobs (id, cluster_id, project_id, namespace, name, spec, state, summary, intent)
-       VALUES ($1, $2, $3, $4, $5, $6, 'Submitting', 'Recorded; on its way to the cluster.', 1)`,
-      [id, this.#cluster.id, project.id, namespace, body.name, JSON.stringify(body.spec)],
-    );
+    await insertRequestedJob(sql, this.#cluster, {
+      id,
+      projectId: project.id,
+      namespace,
+      name: body.name,
+      spec: body.spec,
+    });
     await enqueueApply(sql, id);
     await recordAudit(sql, principal, {
       action: 'job.create',
@@ -219,7 +212,7 @@ export class JobsService {
     throw new DomainError('INVALID_REQUEST', `namespace: ${detail}`, [{ pointer: '/namespace', detail }]);
   }
 
-  /** Locks the row, lets `decide` look at it, and writes what was wished together with its outbox entry. */
+  /** Locks the row, lets `decide` look at it (undefined: the job is so already), and writes what was wished together with its outbox entry. */
   async #command(
     principal: Principal,
     address: JobAddress,
@@ -230,7 +223,7 @@ export class JobsService {
       const row = await this.#row(sql, { scope, address, lock: true });
       const wish = command.decide(row);
       if (wish === undefined) return toJobWithAttempts(sql, this.#cluster, row);
-      await this.#write(sql, row, wish);
+      if (!(await recordWish(sql, row, wish))) throw changedMeanwhile(row);
       await enqueueApply(sql, row.id);
       await notifyJobChanged(sql, row.id);
       const target = `${row.namespace}/${row.name}`;
@@ -238,29 +231,6 @@ export class JobsService {
       const changed = await this.#row(sql, { scope, address: { ...address, ifVersion: undefined }, lock: false });
       return toJobWithAttempts(sql, this.#cluster, changed);
     });
-  }
-
-  async #write(sql: Sql, row: JobRow, wish: Wish): Promise<void> {
-    const written = await sql.query(
-      `UPDATE jobs
-          SET desired_suspend = coalesce($3, desired_suspend),
-              desired_layout = CASE WHEN $7::integer IS NULL THEN coalesce($4::jsonb, desired_layout) END,
-              desired_gpus = CASE WHEN $4::jsonb IS NULL THEN coalesce($7::integer, desired_gpus) END,
-              desired_cancel = desired_cancel OR $5, desired_delete = desired_delete OR $6,
-              state = CASE WHEN $6 THEN 'Deleting' ELSE state END,
-              intent = intent + 1, version = version + 1, updated_at = now()
-        WHERE id = $1 AND version = $2`,
-      [
-        row.id,
-        row.version,
-        wish.suspend ?? null,
-        wish.layout === undefined ? null : JSON.stringify(wish.layout),
-        wish.cancel === true,
-        wish.delete === true,
-        wish.gpus ?? null,
-      ],
-    );
-    if (written.affected !== 1) throw changedMeanwhile(row);
   }
 
   async #row(

@@ -4,6 +4,7 @@ import type { Database, Sql } from '@coxswain/persistence';
 import { collectionOf, sentenceOf, trainingJobPath } from '../cluster/resources.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { findJobRow, type JobRow, specAsAsked } from '../jobs/job-row.ts';
+import { markDeleteSent, markJobDeleted, refuseJob, settleIntent } from '../jobs/job-table.ts';
 import { nameTakenSentence, projectJob } from '../projection/job-projection.ts';
 import { notifyJobChanged } from '../jobs/job-changes.ts';
 
@@ -127,11 +128,7 @@ export class ClusterWriter {
       await this.#markGone(row);
       return true;
     }
-    // The row becomes Deleted when the object is gone; finalizers may take their time.
-    await this.#database.query('UPDATE jobs SET applied_intent = greatest(applied_intent, $2) WHERE id = $1', [
-      row.id,
-      row.intent,
-    ]);
+    await markDeleteSent(this.#database, row);
     return true;
   }
 
@@ -154,12 +151,7 @@ export class ClusterWriter {
 
   async #refuse(row: JobRow, sentence: string): Promise<void> {
     await this.#database.transaction(async (sql) => {
-      const refused = await sql.query(
-        `UPDATE jobs SET state = 'Refused', summary = $2, applied_intent = intent, finished_at = now(), version = version + 1, updated_at = now()
-          WHERE id = $1 AND uid IS NULL AND deleted_at IS NULL AND state <> 'Refused'`,
-        [row.id, sentence],
-      );
-      if (refused.affected === 0) return;
+      if (!(await refuseJob(sql, row, sentence))) return;
       await recordEvent(sql, row, { key: 'api/Refused', type: 'Refused', severity: 'error', message: sentence });
       await notifyJobChanged(sql, row.id);
     });
@@ -181,12 +173,7 @@ export class ClusterWriter {
 
   async #markGone(row: JobRow): Promise<void> {
     await this.#database.transaction(async (sql) => {
-      await sql.query(
-        `UPDATE jobs SET deleted_at = now(), state = 'Deleted', summary = 'The job was deleted.', applied_intent = intent,
-                         finished_at = coalesce(finished_at, now()), version = version + 1, updated_at = now()
-          WHERE id = $1 AND deleted_at IS NULL`,
-        [row.id],
-      );
+      await markJobDeleted(sql, row);
       await notifyJobChanged(sql, row.id);
     });
   }
@@ -247,21 +234,6 @@ function replacing(present: unknown, wanted: unknown): unknown {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Records that the wishes up to the intent that was read are done; later ones stay. */
-async function settleIntent(sql: Sql, row: JobRow): Promise<void> {
-  await sql.query(
-    `UPDATE jobs
-        SET applied_intent = greatest(applied_intent, $2),
-            desired_suspend = CASE WHEN intent = $2 THEN NULL ELSE desired_suspend END,
-            desired_layout = CASE WHEN intent = $2 THEN NULL ELSE desired_layout END,
-            desired_gpus = CASE WHEN intent = $2 THEN NULL ELSE desired_gpus END,
-            desired_cancel = CASE WHEN intent = $2 THEN false ELSE desired_cancel END,
-            version = version + 1, updated_at = now()
-      WHERE id = $1`,
-    [row.id, row.intent],
-  );
 }
 
 async function recordEvent(

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { FINAL_JOB_STATES, LABELS, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
-import { firstOf, type Sql, storableJson, storableText } from '@coxswain/persistence';
+import { firstOf, type Sql, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import type { RowState } from '../jobs/job-row.ts';
 import { notifyJobChanged } from '../jobs/job-changes.ts';
+import {
+  insertFoundJob,
+  markVanishedJobs,
+  releaseName,
+  type ResourceColumns,
+  type VanishedJob,
+  writeResource,
+} from '../jobs/job-table.ts';
 import { isUuid } from '../http/ids.ts';
 
 /** What became of a resource that was written to its row. */
@@ -32,60 +40,38 @@ export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): 
   const jobId = known?.id ?? (await insertRow(sql, cluster, job));
   if (known !== undefined && known.deleted_at !== null) return { jobId, changed: false };
 
-  const state = stateOf(job, known?.desired_delete === true);
-  const { attempts = [], ...status }: Partial<TrainingJobStatus> = job.status ?? {};
-  const written = await sql.query(
-    `UPDATE jobs
-        SET uid = $2, spec = $3, status = $4, state = $5, summary = $6, resource_version = $7::numeric,
-            finished_at = CASE WHEN $8 THEN coalesce(finished_at, $9::timestamptz, now()) ELSE NULL END,
-            version = version + 1, updated_at = now()
-      WHERE id = $1 AND (resource_version IS NULL OR uid IS NULL OR resource_version < $7::numeric)`,
-    [
-      jobId,
-      job.metadata.uid,
-      storableJson(job.spec),
-      storableJson(status),
-      state,
-      storableText(status.summary ?? summaryWithoutStatus(state)),
-      job.metadata.resourceVersion,
-      FINAL_JOB_STATES.has(state),
-      finishTimeOf(job),
-    ],
-  );
-  if (written.affected === 0) return { jobId, changed: false };
+  const columns = resourceColumnsOf(job, { isDeleteAsked: known?.desired_delete === true });
+  if (!(await writeResource(sql, jobId, columns))) return { jobId, changed: false };
   await sql.query(
     `INSERT INTO attempts (cluster_id, job_uid, epoch, attempt)
      SELECT $1, $2, (attempt ->> 'epoch')::integer, attempt FROM jsonb_array_elements($3::jsonb) AS attempt
      ON CONFLICT (cluster_id, job_uid, epoch) DO UPDATE SET attempt = excluded.attempt
        WHERE attempts.attempt IS DISTINCT FROM excluded.attempt`,
-    [cluster.id, job.metadata.uid, storableJson(attempts)],
+    [cluster.id, job.metadata.uid, storableJson(job.status?.attempts ?? [])],
   );
   await notifyJobChanged(sql, jobId);
   return { jobId, changed: true };
 }
 
-/** Where to look for rows whose resource is gone. */
-export interface VanishedJob {
-  readonly namespace: string;
-  readonly name: string;
-  /** UID of the object that has the name now, if any. */
-  readonly presentUid?: string | undefined;
-  /** Rows that know a newer version than the one up to which everything was seen are left alone. */
-  readonly seenUpTo: string;
+/** What the row of a TrainingJob repeats of it. The attempts have a table of their own. */
+export function resourceColumnsOf(job: TrainingJob, row: { readonly isDeleteAsked: boolean }): ResourceColumns {
+  const { attempts: _attempts, ...status }: Partial<TrainingJobStatus> = job.status ?? {};
+  const state = stateOf(job, row.isDeleteAsked);
+  return {
+    uid: job.metadata.uid,
+    spec: job.spec,
+    status,
+    state,
+    summary: status.summary ?? summaryWithoutStatus(state),
+    resourceVersion: job.metadata.resourceVersion,
+    isFinished: FINAL_JOB_STATES.has(state),
+    finishedAt: finishTimeOf(job),
+  };
 }
 
 /** Marks the rows of that name whose resource is gone. */
 export async function markJobGone(sql: Sql, cluster: Cluster, gone: VanishedJob): Promise<void> {
-  const marked = await sql.query<{ id: string }>(
-    `UPDATE jobs
-        SET deleted_at = now(), state = 'Deleted', summary = 'The job was deleted.', applied_intent = intent,
-            finished_at = coalesce(finished_at, now()), version = version + 1, updated_at = now()
-      WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid IS NOT NULL AND deleted_at IS NULL
-        AND ($4::text IS NULL OR uid <> $4) AND resource_version <= $5::numeric
-      RETURNING id`,
-    [cluster.id, gone.namespace, gone.name, gone.presentUid ?? null, gone.seenUpTo],
-  );
-  for (const row of marked.rows) await notifyJobChanged(sql, row.id);
+  for (const id of await markVanishedJobs(sql, cluster, gone)) await notifyJobChanged(sql, id);
 }
 
 async function rowOfUid(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<KnownRow | undefined> {
@@ -110,24 +96,16 @@ async function rowThatWaitsFor(sql: Sql, cluster: Cluster, job: TrainingJob): Pr
 /** A job that we did not make. Whoever waits for the name has lost it; whoever had it is gone. */
 async function insertRow(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<string> {
   const { namespace = '', name, uid, creationTimestamp } = job.metadata;
-  await sql.query(
-    `UPDATE jobs SET deleted_at = now(), state = 'Deleted', summary = 'The job was deleted.', applied_intent = intent,
-                     finished_at = coalesce(finished_at, now()), version = version + 1, updated_at = now()
-      WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid <> $4 AND deleted_at IS NULL`,
-    [cluster.id, namespace, name, uid],
-  );
-  await sql.query(
-    `UPDATE jobs SET state = 'Refused', summary = $4, applied_intent = intent, finished_at = now(), version = version + 1, updated_at = now()
-      WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid IS NULL AND deleted_at IS NULL AND state <> 'Refused'`,
-    [cluster.id, namespace, name, nameTakenSentence(name)],
-  );
+  await releaseName(sql, cluster, { namespace, name, byUid: uid, sentence: nameTakenSentence(name) });
   const id = randomUUID();
-  await sql.query(
-    `INSERT INTO jobs (id, cluster_id, uid, project_id, namespace, name, spec, state, created_at)
-     SELECT $1, $2, $3, (SELECT project_id FROM project_namespaces WHERE cluster_id = $2 AND namespace = $4), $4, $5, $6, 'Queued',
-            coalesce($7::timestamptz, now())`,
-    [id, cluster.id, uid, namespace, name, storableJson(job.spec), creationTimestamp ?? null],
-  );
+  await insertFoundJob(sql, cluster, {
+    id,
+    uid,
+    namespace,
+    name,
+    spec: job.spec,
+    createdAt: creationTimestamp ?? null,
+  });
   return id;
 }
 

@@ -8,6 +8,7 @@ import { requireAction } from '../auth/roles.ts';
 import { recordAudit } from '../auth/audit.ts';
 import { CLUSTER, type Cluster, DATABASE } from '../infrastructure/tokens.ts';
 import { requireProject } from '../auth/project-scope.ts';
+import { adoptJobs } from '../jobs/job-table.ts';
 
 interface ProjectRow {
   readonly id: string;
@@ -46,11 +47,7 @@ export class ProjectsService {
            SELECT $1, $2, namespace, position FROM unnest($3::text[]) WITH ORDINALITY AS given (namespace, position)`,
           [...key, namespaces],
         );
-        await sql.query(
-          `UPDATE jobs SET project_id = $1, version = version + 1
-            WHERE cluster_id = $2 AND namespace = ANY ($3::text[]) AND project_id IS NULL`,
-          [...key, namespaces],
-        );
+        await adoptJobs(sql, this.#cluster, { id: fresh, namespaces });
         await recordAudit(sql, principal, { action: 'project.create', target: request.name, projectId: fresh });
         return fresh;
       });

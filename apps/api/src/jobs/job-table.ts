@@ -1,0 +1,242 @@
+import type { TrainingJobSpec } from '@coxswain/api-types';
+import type { ParallelLayout } from '@coxswain/layout';
+import { type Sql, storableJson, storableText } from '@coxswain/persistence';
+import type { Cluster } from '../infrastructure/tokens.ts';
+import type { JobRow, RowState } from './job-row.ts';
+
+/*
+ * Every write of the table `jobs`. A test refuses a statement that writes it anywhere else.
+ *
+ * A row has three writers, and each owns its columns:
+ * - requests (JobsService) write what is asked for: `desired_*`, and `intent`, which counts the changes that were asked for;
+ * - the cluster writer brings the resource in line and records how far it got: `applied_intent`;
+ * - the projection repeats the resource: `uid`, `spec`, `status`, `state`, `summary`, `resource_version`.
+ *
+ * Whoever writes wakes those who wait for it (`job-changes.ts`) in the same transaction.
+ */
+
+/** A job that was asked for over the API. */
+export interface RequestedJob {
+  readonly id: string;
+  readonly projectId: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly spec: TrainingJobSpec;
+}
+
+/** What one request changes of a job. What it leaves out stays as it is. */
+export interface Wish {
+  readonly suspend?: boolean;
+  /** Excludes `gpus`: whichever is asked for takes the place of the other. */
+  readonly layout?: ParallelLayout | undefined;
+  readonly gpus?: number | undefined;
+  readonly cancel?: true;
+  readonly delete?: true;
+}
+
+/** Where a resource is, whoever it belongs to. */
+export interface NamedPlace {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a row repeats of its resource. */
+export interface ResourceColumns {
+  readonly uid: string;
+  readonly spec: TrainingJobSpec;
+  readonly status: Readonly<Record<string, unknown>>;
+  readonly state: RowState;
+  readonly summary: string;
+  readonly resourceVersion: string | undefined;
+  readonly isFinished: boolean;
+  /** Null: the time of the write, unless the row has one. */
+  readonly finishedAt: string | null;
+}
+
+/** A resource that the API did not make, as it is recorded before anything is known of its status. */
+export interface FoundJob extends NamedPlace {
+  readonly id: string;
+  readonly uid: string;
+  readonly spec: TrainingJobSpec;
+  /** Null: the time of the write. */
+  readonly createdAt: string | null;
+}
+
+/** A name whose resource is gone, or is another one now. */
+export interface VanishedJob extends NamedPlace {
+  /** UID of the object that has the name now, if any. */
+  readonly presentUid?: string | undefined;
+  /** Rows that know a newer resourceVersion than the one up to which everything was seen are left alone. */
+  readonly seenUpTo: string;
+}
+
+const TOUCHED = 'version = version + 1, updated_at = now()';
+const DELETED = `deleted_at = now(), state = 'Deleted', summary = 'The job was deleted.', applied_intent = intent,
+  finished_at = coalesce(finished_at, now()), ${TOUCHED}`;
+const REFUSED = `state = 'Refused', applied_intent = intent, finished_at = now(), ${TOUCHED}`;
+
+/**
+ * For requests: records a new job, which waits for its resource. The unique index `jobs_live_name` refuses a name that a live row of the
+ * namespace has.
+ */
+export async function insertRequestedJob(sql: Sql, cluster: Cluster, job: RequestedJob): Promise<void> {
+  await sql.query(
+    `INSERT INTO jobs (id, cluster_id, project_id, namespace, name, spec, state, summary, intent)
+     VALUES ($1, $2, $3, $4, $5, $6, 'Submitting', 'Recorded; on its way to the cluster.', 1)`,
+    [job.id, cluster.id, job.projectId, job.namespace, job.name, JSON.stringify(job.spec)],
+  );
+}
+
+/**
+ * For requests: records a change that was asked for. Compare-and-set on `version`: false when the row has changed since it was read.
+ * Cancel and delete are never taken back.
+ */
+export async function recordWish(sql: Sql, row: JobRow, change: Wish): Promise<boolean> {
+  const written = await sql.query(
+    `UPDATE jobs
+        SET desired_suspend = coalesce($3, desired_suspend),
+            desired_layout = CASE WHEN $7::integer IS NULL THEN coalesce($4::jsonb, desired_layout) END,
+            desired_gpus = CASE WHEN $4::jsonb IS NULL THEN coalesce($7::integer, desired_gpus) END,
+            desired_cancel = desired_cancel OR $5, desired_delete = desired_delete OR $6,
+            state = CASE WHEN $6 THEN 'Deleting' ELSE state END,
+            intent = intent + 1, ${TOUCHED}
+      WHERE id = $1 AND version = $2`,
+    [
+      row.id,
+      row.version,
+      change.suspend ?? null,
+      change.layout === undefined ? null : JSON.stringify(change.layout),
+      change.cancel === true,
+      change.delete === true,
+      change.gpus ?? null,
+    ],
+  );
+  return written.affected === 1;
+}
+
+/** For requests: jobs that are in the namespaces of a new project become its own, unless they belong to another already. */
+export async function adoptJobs(
+  sql: Sql,
+  cluster: Cluster,
+  project: { readonly id: string; readonly namespaces: readonly string[] },
+): Promise<void> {
+  await sql.query(
+    `UPDATE jobs SET project_id = $1, version = version + 1
+      WHERE cluster_id = $2 AND namespace = ANY ($3::text[]) AND project_id IS NULL`,
+    [project.id, cluster.id, project.namespaces],
+  );
+}
+
+/**
+ * For the cluster writer: what was asked up to the row that was read is done. Compares `intent`: when another change came since, it stays
+ * asked for, and so does everything that it may build on.
+ */
+export async function settleIntent(sql: Sql, row: JobRow): Promise<void> {
+  await sql.query(
+    `UPDATE jobs
+        SET applied_intent = greatest(applied_intent, $2),
+            desired_suspend = CASE WHEN intent = $2 THEN NULL ELSE desired_suspend END,
+            desired_layout = CASE WHEN intent = $2 THEN NULL ELSE desired_layout END,
+            desired_gpus = CASE WHEN intent = $2 THEN NULL ELSE desired_gpus END,
+            desired_cancel = CASE WHEN intent = $2 THEN false ELSE desired_cancel END,
+            ${TOUCHED}
+      WHERE id = $1`,
+    [row.id, row.intent],
+  );
+}
+
+/**
+ * For the cluster writer: the API server has taken the delete. The row becomes Deleted when the object is gone, since finalizers may take
+ * their time; `applied_intent` never goes back.
+ */
+export async function markDeleteSent(sql: Sql, row: JobRow): Promise<void> {
+  await sql.query('UPDATE jobs SET applied_intent = greatest(applied_intent, $2) WHERE id = $1', [row.id, row.intent]);
+}
+
+/** For the cluster writer: the job cannot be made. False for a row that has a resource, is deleted or refused already. */
+export async function refuseJob(sql: Sql, row: JobRow, sentence: string): Promise<boolean> {
+  const refused = await sql.query(
+    `UPDATE jobs SET summary = $2, ${REFUSED} WHERE id = $1 AND uid IS NULL AND deleted_at IS NULL AND state <> 'Refused'`,
+    [row.id, sentence],
+  );
+  return refused.affected === 1;
+}
+
+/** For the cluster writer: the job's resource is gone, or was never made. A row that is deleted keeps its time. */
+export async function markJobDeleted(sql: Sql, row: JobRow): Promise<void> {
+  await sql.query(`UPDATE jobs SET ${DELETED} WHERE id = $1 AND deleted_at IS NULL`, [row.id]);
+}
+
+/**
+ * For the projection: repeats the resource. Compares `resource_version`: only a newer one is written, so a row never goes back. False when
+ * the row knew this one or a newer one.
+ */
+export async function writeResource(sql: Sql, jobId: string, resource: ResourceColumns): Promise<boolean> {
+  const written = await sql.query(
+    `UPDATE jobs
+        SET uid = $2, spec = $3, status = $4, state = $5, summary = $6, resource_version = $7::numeric,
+            finished_at = CASE WHEN $8 THEN coalesce(finished_at, $9::timestamptz, now()) ELSE NULL END, ${TOUCHED}
+      WHERE id = $1 AND (resource_version IS NULL OR uid IS NULL OR resource_version < $7::numeric)`,
+    [
+      jobId,
+      resource.uid,
+      storableJson(resource.spec),
+      storableJson(resource.status),
+      resource.state,
+      storableText(resource.summary),
+      resource.resourceVersion,
+      resource.isFinished,
+      resource.finishedAt,
+    ],
+  );
+  return written.affected === 1;
+}
+
+/**
+ * For the projection: records a resource that the API did not make; it belongs to the project that owns its namespace, if one does. The
+ * name must be free (`releaseName`).
+ */
+export async function insertFoundJob(sql: Sql, cluster: Cluster, job: FoundJob): Promise<void> {
+  await sql.query(
+    `INSERT INTO jobs (id, cluster_id, uid, project_id, namespace, name, spec, state, created_at)
+     SELECT $1, $2, $3, (SELECT project_id FROM project_namespaces WHERE cluster_id = $2 AND namespace = $4), $4, $5, $6, 'Queued',
+            coalesce($7::timestamptz, now())`,
+    [job.id, cluster.id, job.uid, job.namespace, job.name, storableJson(job.spec), job.createdAt],
+  );
+}
+
+/**
+ * For the projection: a resource that no row waits for has the name now. The row whose resource had it before is deleted, and one that
+ * waits for it has lost it: `sentence` says so.
+ */
+export async function releaseName(
+  sql: Sql,
+  cluster: Cluster,
+  taken: NamedPlace & { readonly byUid: string; readonly sentence: string },
+): Promise<void> {
+  const place = [cluster.id, taken.namespace, taken.name];
+  await sql.query(
+    `UPDATE jobs SET ${DELETED} WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid <> $4 AND deleted_at IS NULL`,
+    [...place, taken.byUid],
+  );
+  await sql.query(
+    `UPDATE jobs SET summary = $4, ${REFUSED}
+      WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid IS NULL AND deleted_at IS NULL AND state <> 'Refused'`,
+    [...place, taken.sentence],
+  );
+}
+
+/**
+ * For the projection: marks the rows of that name whose resource is gone, and gives their ids. Compares UID and `resource_version`: the
+ * object that is there, and rows that know more than was seen, are left alone.
+ */
+export async function markVanishedJobs(sql: Sql, cluster: Cluster, gone: VanishedJob): Promise<readonly string[]> {
+  const marked = await sql.query<{ id: string }>(
+    `UPDATE jobs SET ${DELETED}
+      WHERE cluster_id = $1 AND namespace = $2 AND name = $3 AND uid IS NOT NULL AND deleted_at IS NULL
+        AND ($4::text IS NULL OR uid <> $4) AND resource_version <= $5::numeric
+      RETURNING id`,
+    [cluster.id, gone.namespace, gone.name, gone.presentUid ?? null, gone.seenUpTo],
+  );
+  return marked.rows.map(({ id }) => id);
+}
