@@ -319,10 +319,10 @@ describe('between row and resource', () => {
     expect((await api.send('GET', `${JOBS}/${kept.id}`, { token })).body.uid).toBe(kept.uid);
   });
 
-  it('a wish whose queue entry was lost is found by the sweep', async () => {
+  it('a change whose queue entry was lost is found by the sweep', async () => {
     const job = await submit('swept');
     await api.running.infrastructure.database.query(
-      `UPDATE jobs SET desired_suspend = true, intent = intent + 1, updated_at = now() - interval '1 hour' WHERE id = $1`,
+      `UPDATE jobs SET desired_suspend = true, generation = generation + 1, updated_at = now() - interval '1 hour' WHERE id = $1`,
       [job.id],
     );
     await waitFor(async () => (await resourceOf('swept')).spec.suspend, { what: 'suspend' });

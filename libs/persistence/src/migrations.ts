@@ -1,5 +1,10 @@
 import { CreateTheFirstTables1795269900000 } from '../../../migrations/20261121140500-create-the-first-tables.ts';
 import { RecordPlans1795281300000 } from '../../../migrations/20261121171500-record-plans.ts';
+import { CountGenerations1795315500000 } from '../../../migrations/20261122024500-count-generations.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
-export const MIGRATIONS = [CreateTheFirstTables1795269900000, RecordPlans1795281300000] as const;
+export const MIGRATIONS = [
+  CreateTheFirstTables1795269900000,
+  RecordPlans1795281300000,
+  CountGenerations1795315500000,
+] as const;

@@ -18,7 +18,11 @@ export interface RepeatableRequest {
  * Runs `work` once per key, in the caller's transaction: the answer is stored with what it did, or neither is. A repetition gets the
  * stored answer; IDEMPOTENCY_KEY_REUSED for another request under the key; CONFLICT while the first is still under way.
  */
-export async function onceFor<T>(sql: Sql, repeatable: RepeatableRequest, work: () => Promise<T>): Promise<T> {
+export async function withIdempotencyKey<T>(
+  sql: Sql,
+  repeatable: RepeatableRequest,
+  work: () => Promise<T>,
+): Promise<T> {
   const { principal, key } = repeatable;
   const free = firstOf(
     await sql.query<{ free: boolean }>('SELECT pg_try_advisory_xact_lock(hashtextextended($1, 1)) AS free', [

@@ -30,8 +30,8 @@ export interface JobRow {
   readonly desired_layout: ParallelLayout | null;
   readonly desired_gpus: number | null;
   readonly desired_delete: boolean;
-  readonly intent: string;
-  readonly applied_intent: string;
+  readonly generation: string;
+  readonly applied_generation: string;
   readonly state: RowState;
   readonly summary: string;
   readonly status: Partial<Omit<TrainingJobStatus, 'attempts'>>;
@@ -51,7 +51,7 @@ export const SELECT_JOB = `
     FROM jobs j LEFT JOIN projects p ON p.id = j.project_id`;
 
 /** The spec as it will be once everything that was asked has been applied: cancel stays, layout and suspend as asked last. */
-export function specAsAsked(row: JobRow): TrainingJobSpec {
+export function desiredSpec(row: JobRow): TrainingJobSpec {
   const { layout, gpus, ...rest } = row.spec;
   const division =
     row.desired_layout !== null
@@ -166,7 +166,7 @@ interface JobContext {
 
 function toJob(row: JobRow, context: JobContext): Job {
   const { status } = row;
-  const spec = specAsAsked(row);
+  const spec = desiredSpec(row);
   // A plan answers the spec that it was made for; what was asked since is still to be planned.
   const plan = status.plan !== undefined && isPlanOf(status.plan, spec) ? status.plan : undefined;
   const progress = status.progress;

@@ -8,8 +8,8 @@ import type { JobRow, RowState } from './job-row.ts';
  * Every write of the table `jobs`. A test refuses a statement that writes it anywhere else.
  *
  * A row has three writers, and each owns its columns:
- * - requests (JobsService) write what is asked for: `desired_*`, and `intent`, which counts the changes that were asked for;
- * - the cluster writer brings the resource in line and records how far it got: `applied_intent`;
+ * - requests (JobsService) write what is asked for: `desired_*`, and `generation`, which counts the changes that were asked for;
+ * - the cluster writer brings the resource in line and records how far it got: `applied_generation`;
  * - the projection repeats the resource: `uid`, `spec`, `status`, `state`, `summary`, `resource_version`.
  *
  * Whoever writes wakes those who wait for it (`job-changes.ts`) in the same transaction.
@@ -25,7 +25,7 @@ export interface RequestedJob {
 }
 
 /** What one request changes of a job. What it leaves out stays as it is. */
-export interface Wish {
+export interface DesiredChange {
   readonly suspend?: boolean;
   /** Excludes `gpus`: whichever is asked for takes the place of the other. */
   readonly layout?: ParallelLayout | undefined;
@@ -71,9 +71,9 @@ export interface VanishedJob extends NamedPlace {
 }
 
 const TOUCHED = 'version = version + 1, updated_at = now()';
-const DELETED = `deleted_at = now(), state = 'Deleted', summary = 'The job was deleted.', applied_intent = intent,
+const DELETED = `deleted_at = now(), state = 'Deleted', summary = 'The job was deleted.', applied_generation = generation,
   finished_at = coalesce(finished_at, now()), ${TOUCHED}`;
-const REFUSED = `state = 'Refused', applied_intent = intent, finished_at = now(), ${TOUCHED}`;
+const REFUSED = `state = 'Refused', applied_generation = generation, finished_at = now(), ${TOUCHED}`;
 
 /**
  * For requests: records a new job, which waits for its resource. The unique index `jobs_live_name` refuses a name that a live row of the
@@ -81,7 +81,7 @@ const REFUSED = `state = 'Refused', applied_intent = intent, finished_at = now()
  */
 export async function insertRequestedJob(sql: Sql, cluster: Cluster, job: RequestedJob): Promise<void> {
   await sql.query(
-    `INSERT INTO jobs (id, cluster_id, project_id, namespace, name, spec, state, summary, intent)
+    `INSERT INTO jobs (id, cluster_id, project_id, namespace, name, spec, state, summary, generation)
      VALUES ($1, $2, $3, $4, $5, $6, 'Submitting', 'Recorded; on its way to the cluster.', 1)`,
     [job.id, cluster.id, job.projectId, job.namespace, job.name, JSON.stringify(job.spec)],
   );
@@ -91,7 +91,7 @@ export async function insertRequestedJob(sql: Sql, cluster: Cluster, job: Reques
  * For requests: records a change that was asked for. Compare-and-set on `version`: false when the row has changed since it was read.
  * Cancel and delete are never taken back.
  */
-export async function recordWish(sql: Sql, row: JobRow, change: Wish): Promise<boolean> {
+export async function recordDesiredChange(sql: Sql, row: JobRow, change: DesiredChange): Promise<boolean> {
   const written = await sql.query(
     `UPDATE jobs
         SET desired_suspend = coalesce($3, desired_suspend),
@@ -99,7 +99,7 @@ export async function recordWish(sql: Sql, row: JobRow, change: Wish): Promise<b
             desired_gpus = CASE WHEN $4::jsonb IS NULL THEN coalesce($7::integer, desired_gpus) END,
             desired_cancel = desired_cancel OR $5, desired_delete = desired_delete OR $6,
             state = CASE WHEN $6 THEN 'Deleting' ELSE state END,
-            intent = intent + 1, ${TOUCHED}
+            generation = generation + 1, ${TOUCHED}
       WHERE id = $1 AND version = $2`,
     [
       row.id,
@@ -128,29 +128,32 @@ export async function adoptJobs(
 }
 
 /**
- * For the cluster writer: what was asked up to the row that was read is done. Compares `intent`: when another change came since, it stays
+ * For the cluster writer: what was asked up to the row that was read is done. Compares `generation`: when another change came since, it stays
  * asked for, and so does everything that it may build on.
  */
-export async function settleIntent(sql: Sql, row: JobRow): Promise<void> {
+export async function markApplied(sql: Sql, row: JobRow): Promise<void> {
   await sql.query(
     `UPDATE jobs
-        SET applied_intent = greatest(applied_intent, $2),
-            desired_suspend = CASE WHEN intent = $2 THEN NULL ELSE desired_suspend END,
-            desired_layout = CASE WHEN intent = $2 THEN NULL ELSE desired_layout END,
-            desired_gpus = CASE WHEN intent = $2 THEN NULL ELSE desired_gpus END,
-            desired_cancel = CASE WHEN intent = $2 THEN false ELSE desired_cancel END,
+        SET applied_generation = greatest(applied_generation, $2),
+            desired_suspend = CASE WHEN generation = $2 THEN NULL ELSE desired_suspend END,
+            desired_layout = CASE WHEN generation = $2 THEN NULL ELSE desired_layout END,
+            desired_gpus = CASE WHEN generation = $2 THEN NULL ELSE desired_gpus END,
+            desired_cancel = CASE WHEN generation = $2 THEN false ELSE desired_cancel END,
             ${TOUCHED}
       WHERE id = $1`,
-    [row.id, row.intent],
+    [row.id, row.generation],
   );
 }
 
 /**
  * For the cluster writer: the API server has taken the delete. The row becomes Deleted when the object is gone, since finalizers may take
- * their time; `applied_intent` never goes back.
+ * their time; `applied_generation` never goes back.
  */
 export async function markDeleteSent(sql: Sql, row: JobRow): Promise<void> {
-  await sql.query('UPDATE jobs SET applied_intent = greatest(applied_intent, $2) WHERE id = $1', [row.id, row.intent]);
+  await sql.query('UPDATE jobs SET applied_generation = greatest(applied_generation, $2) WHERE id = $1', [
+    row.id,
+    row.generation,
+  ]);
 }
 
 /** For the cluster writer: the job cannot be made. False for a row that has a resource, is deleted or refused already. */

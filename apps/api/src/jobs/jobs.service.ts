@@ -8,12 +8,12 @@ import type { Action } from '../auth/roles.ts';
 import { isUuid } from '../http/ids.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
-import { onceFor } from '../http/idempotency.ts';
+import { withIdempotencyKey } from '../http/idempotency.ts';
 import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS } from '../infrastructure/tokens.ts';
 import { enqueueApply, notifyJobChanged } from './job-changes.ts';
 import { ALL_PROJECTS, projectIdOf, type ProjectScope, requireProject, requireScope } from '../auth/project-scope.ts';
-import { findJobRow, type JobRow, SELECT_JOB, specAsAsked, toJobs, toJobWithAttempts } from './job-row.ts';
-import { insertRequestedJob, recordWish, type Wish } from './job-table.ts';
+import { findJobRow, type JobRow, SELECT_JOB, desiredSpec, toJobs, toJobWithAttempts } from './job-row.ts';
+import { insertRequestedJob, recordDesiredChange, type DesiredChange } from './job-table.ts';
 import { requireLegalLayout, requirePlannable, requireRunnable } from './spec-rules.ts';
 
 /** Which job, and which version of it when the caller insists (If-Match). */
@@ -60,7 +60,11 @@ export class JobsService {
       return await this.#database.transaction((sql) => {
         const work = (): Promise<Job> => this.#insert(sql, { principal, project, body });
         if (idempotencyKey === undefined) return work();
-        return onceFor(sql, { principal, key: idempotencyKey, request: { create: projectName, body } }, work);
+        return withIdempotencyKey(
+          sql,
+          { principal, key: idempotencyKey, request: { create: projectName, body } },
+          work,
+        );
       });
     } catch (error) {
       if (!isUniqueViolation(error, 'jobs_live_name')) throw error;
@@ -110,7 +114,7 @@ export class JobsService {
       action: 'job.suspend',
       decide: (row) => {
         requireUnfinished(row, 'suspended');
-        return specAsAsked(row).suspend ? undefined : { suspend: true };
+        return desiredSpec(row).suspend ? undefined : { suspend: true };
       },
     });
   }
@@ -121,7 +125,7 @@ export class JobsService {
       action: 'job.resume',
       decide: (row) => {
         requireUnfinished(row, 'resumed');
-        const spec = specAsAsked(row);
+        const spec = desiredSpec(row);
         if (spec.cancel)
           throw new DomainError('CONFLICT', 'the job is being cancelled, which cannot be undone; make another job');
         if (!spec.suspend) {
@@ -143,7 +147,7 @@ export class JobsService {
     return this.#command(principal, address, {
       action: 'job.cancel',
       decide: (row) => {
-        if (row.state === 'Cancelled' || specAsAsked(row).cancel) return undefined;
+        if (row.state === 'Cancelled' || desiredSpec(row).cancel) return undefined;
         requireUnfinished(row, 'cancelled');
         return { cancel: true };
       },
@@ -212,18 +216,18 @@ export class JobsService {
     throw new DomainError('INVALID_REQUEST', `namespace: ${detail}`, [{ pointer: '/namespace', detail }]);
   }
 
-  /** Locks the row, lets `decide` look at it (undefined: the job is so already), and writes what was wished together with its outbox entry. */
+  /** Locks the row, lets `decide` look at it (undefined: the job is so already), and records the desired change together with its outbox entry. */
   async #command(
     principal: Principal,
     address: JobAddress,
-    command: { readonly action: string; readonly decide: (row: JobRow) => Wish | undefined },
+    command: { readonly action: string; readonly decide: (row: JobRow) => DesiredChange | undefined },
   ): Promise<Job> {
     const scope = await requireScope(this.#database, this.#question(principal, address.project, 'job.write'));
     return this.#database.transaction(async (sql) => {
       const row = await this.#row(sql, { scope, address, lock: true });
-      const wish = command.decide(row);
-      if (wish === undefined) return toJobWithAttempts(sql, this.#cluster, row);
-      if (!(await recordWish(sql, row, wish))) throw changedMeanwhile(row);
+      const change = command.decide(row);
+      if (change === undefined) return toJobWithAttempts(sql, this.#cluster, row);
+      if (!(await recordDesiredChange(sql, row, change))) throw changedMeanwhile(row);
       await enqueueApply(sql, row.id);
       await notifyJobChanged(sql, row.id);
       const target = `${row.namespace}/${row.name}`;

@@ -28,8 +28,8 @@ export interface ApplyQueueParts {
 }
 
 /**
- * Carries wishes from the outbox to the cluster: a relay moves outbox rows into the queue, workers take entries from it, and a sweep puts
- * back what the queue has lost. The queue is a hint; the truth is `intent > applied_intent` in the row.
+ * Carries desired changes from the outbox to the cluster: a relay moves outbox rows into the queue, workers take entries from it, and a sweep puts
+ * back what the queue has lost. The queue is a hint; the truth is `generation > applied_generation` in the row.
  */
 export class ApplyQueue {
   readonly #parts: ApplyQueueParts;
@@ -120,12 +120,12 @@ export class ApplyQueue {
 
   async #sweep(add: (jobId: string, entryId: string) => Promise<void>): Promise<void> {
     await this.#repeat('sweep', async () => {
-      const found = await this.#parts.database.query<{ id: string; intent: string }>(
-        `SELECT id, intent FROM jobs
-          WHERE intent > applied_intent AND deleted_at IS NULL AND updated_at < now() - make_interval(secs => $1) LIMIT 500`,
+      const found = await this.#parts.database.query<{ id: string; generation: string }>(
+        `SELECT id, generation FROM jobs
+          WHERE generation > applied_generation AND deleted_at IS NULL AND updated_at < now() - make_interval(secs => $1) LIMIT 500`,
         [SWEEP_MS / 1000],
       );
-      for (const row of found.rows) await add(row.id, `sweep-${row.id}-${row.intent}`);
+      for (const row of found.rows) await add(row.id, `sweep-${row.id}-${row.generation}`);
       return SWEEP_MS;
     });
   }

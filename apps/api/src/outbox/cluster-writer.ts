@@ -3,8 +3,8 @@ import { isAlreadyExists, isConflict, isKindUnknown, isNotFound, isRefusal, type
 import type { Database, Sql } from '@coxswain/persistence';
 import { collectionOf, sentenceOf, trainingJobPath } from '../cluster/resources.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
-import { findJobRow, type JobRow, specAsAsked } from '../jobs/job-row.ts';
-import { markDeleteSent, markJobDeleted, refuseJob, settleIntent } from '../jobs/job-table.ts';
+import { findJobRow, type JobRow, desiredSpec } from '../jobs/job-row.ts';
+import { markDeleteSent, markJobDeleted, refuseJob, markApplied } from '../jobs/job-table.ts';
 import { nameTakenSentence, projectJob } from '../projection/job-projection.ts';
 import { notifyJobChanged } from '../jobs/job-changes.ts';
 
@@ -12,11 +12,11 @@ import { notifyJobChanged } from '../jobs/job-changes.ts';
  * How a row becomes a resource.
  *
  * Several workers may hold an entry of the same job, and each may be stopped at any point. Nothing is locked; instead the order of reads
- * makes an old wish harmless: the resource is read first, the row after it, and the write carries the resource's UID and resourceVersion.
- * If the write succeeds, nobody wrote since the resource was read, so nobody has applied a newer wish than the one the row then held.
+ * makes an old entry harmless: the resource is read first, the row after it, and the write carries the resource's UID and resourceVersion.
+ * If the write succeeds, nobody wrote since the resource was read, so nobody has applied a newer generation than the one the row then had.
  *
- * `intent` counts wishes. What was applied is recorded under the intent that was read: a wish that came meanwhile stays pending, and its own
- * queue entry, or the sweep, brings it here again.
+ * `generation` counts the changes that were asked for. What was applied is recorded under the generation that was read: a change that came
+ * meanwhile stays pending, and its own queue entry, or the sweep, brings it here again.
  */
 
 /** Writes of others can come between read and write; status is written often. */
@@ -41,15 +41,15 @@ export class ClusterWriter {
   async apply(jobId: string): Promise<void> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const row = await findJobRow(this.#database, { clusterId: this.#cluster.id, jobId });
-      if (row === undefined || row.deleted_at !== null || row.intent === row.applied_intent) return;
-      const isDone = row.uid === null ? await this.#bringIntoBeing(row) : await this.#bringInLine(row);
+      if (row === undefined || row.deleted_at !== null || row.generation === row.applied_generation) return;
+      const isDone = row.uid === null ? await this.#createResource(row) : await this.#updateResource(row);
       if (isDone) return;
     }
     throw new Error(`job ${jobId} was changed by others ${MAX_ROUNDS} times in a row; it is tried again later`);
   }
 
   /** The row has no resource yet. True when there is nothing more to do. */
-  async #bringIntoBeing(row: JobRow): Promise<boolean> {
+  async #createResource(row: JobRow): Promise<boolean> {
     if (row.desired_delete) return this.#abandon(row);
     try {
       const made = await this.#kube.create<TrainingJob>(collectionOf('trainingjobs', row.namespace), manifestOf(row), {
@@ -89,7 +89,7 @@ export class ClusterWriter {
     return true;
   }
 
-  async #bringInLine(before: JobRow): Promise<boolean> {
+  async #updateResource(before: JobRow): Promise<boolean> {
     const present = await this.#find(before);
     // A missing object is never brought back, and its successor of the same name is somebody else’s.
     if (present === undefined || present.metadata.uid !== before.uid) {
@@ -100,7 +100,7 @@ export class ClusterWriter {
     if (row === undefined || row.deleted_at !== null) return true;
     if (row.desired_delete) return this.#delete(row);
 
-    const { change, isComplete } = changeToward(specAsAsked(row), present.spec);
+    const { change, isComplete } = changeToward(desiredSpec(row), present.spec);
     if (change === undefined) {
       await this.#recordApplied(row, present);
       return true;
@@ -115,7 +115,7 @@ export class ClusterWriter {
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) return false;
       if (!isRefusal(error)) throw error;
-      await this.#dropWish(row, sentenceOf(error));
+      await this.#rejectChange(row, sentenceOf(error));
       return true;
     }
   }
@@ -144,7 +144,7 @@ export class ClusterWriter {
   async #recordApplied(row: JobRow, job: TrainingJob): Promise<void> {
     await this.#database.transaction(async (sql) => {
       await projectJob(sql, this.#cluster, job);
-      await settleIntent(sql, row);
+      await markApplied(sql, row);
       await notifyJobChanged(sql, row.id);
     });
   }
@@ -158,11 +158,11 @@ export class ClusterWriter {
   }
 
   /** The cluster refused a change of a job that exists: the job goes on as it was, and its history says so. */
-  async #dropWish(row: JobRow, sentence: string): Promise<void> {
+  async #rejectChange(row: JobRow, sentence: string): Promise<void> {
     await this.#database.transaction(async (sql) => {
-      await settleIntent(sql, row);
+      await markApplied(sql, row);
       await recordEvent(sql, row, {
-        key: `api/ChangeRefused/${row.intent}`,
+        key: `api/ChangeRefused/${row.generation}`,
         type: 'ChangeRefused',
         severity: 'warning',
         message: `The cluster refused the change: ${sentence}`,
@@ -185,7 +185,7 @@ function manifestOf(row: JobRow): unknown {
     apiVersion: API_GROUP_VERSION,
     kind: 'TrainingJob',
     metadata: { name: row.name, namespace: row.namespace, labels: { [LABELS.jobId]: row.id } },
-    spec: specAsAsked(row),
+    spec: desiredSpec(row),
   };
 }
 

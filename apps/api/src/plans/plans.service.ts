@@ -21,7 +21,7 @@ import { isUuid } from '../http/ids.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
 import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS, PLANNER } from '../infrastructure/tokens.ts';
-import { answeredBefore, onceFor, type RepeatableRequest } from '../http/idempotency.ts';
+import { answeredBefore, withIdempotencyKey, type RepeatableRequest } from '../http/idempotency.ts';
 import { ALL_PROJECTS, projectIdOf, requireProject, requireScope, type ScopeQuestion } from '../auth/project-scope.ts';
 import { accuracyGroups, accuracyOf, errorPctOf } from './accuracy.ts';
 import type { PlansQuery } from './plan-queries.ts';
@@ -94,7 +94,7 @@ export class PlansService {
     const answer = await this.#planner.ask({ kind: 'plan', request }, { tenant: project.id });
     return this.#database.transaction((sql) => {
       const work = (): Promise<StoredPlan> => this.#insert(sql, { principal, project, request, answer });
-      return repeatable === undefined ? work() : onceFor(sql, repeatable, work);
+      return repeatable === undefined ? work() : withIdempotencyKey(sql, repeatable, work);
     });
   }
 
