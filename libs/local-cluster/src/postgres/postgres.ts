@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { Component } from '../process/component.ts';
 import { createRunDirectory, persistentDirectory, type RunDirectory } from '../process/directories.ts';
 import { freePort } from '../process/ports.ts';
-import { findPostgresPrograms, type PostgresPrograms } from './postgres-programs.ts';
 import { describeExit, lastLines, startProcess, type ProcessSpec } from '../process/processes.ts';
+import { removeDataFolder, serverFiles, type ServerFiles } from './server-files.ts';
+import { serverUser } from './server-user.ts';
 
 /** What a database server may differ in. */
 export interface PostgresOptions {
@@ -22,8 +23,10 @@ export interface Postgres {
   readonly logPath: string;
   /** Makes an empty database with a name of its own and returns its URL. */
   createDatabase(prefix: string): Promise<string>;
-  /** Ends it, its clients' connections included, and removes the directory unless it was given. */
+  /** Ends it, its clients' connections included, and removes data and directory unless the directory was given. */
   stop(options?: { readonly keepLogs?: boolean }): Promise<void>;
+  /** Deletes its data for good; only after `stop`, by whoever deletes the directory that was given. */
+  removeData(): void;
   /** SIGKILL to the server, as after a crash; `start` brings it back with its data. */
   kill(): Promise<void>;
   /** Takes the server away in good order and keeps its data; `start` brings it back. */
@@ -32,14 +35,15 @@ export interface Postgres {
   restart(): Promise<void>;
 }
 
+/** What is kept of a server in its directory, so that it comes back as it was. */
 interface Access {
   readonly port: number;
   readonly password: string;
+  /** Only where the data lies elsewhere than in the directory: see `serverFiles`. */
+  readonly dataFolder?: string;
 }
 
 const SUPERUSER = 'coxswain';
-/** PostgreSQL refuses to run as root; every Linux has this user. */
-const UNPRIVILEGED_USER = 'nobody';
 const READY_MS = 120_000;
 
 /** Starts PostgreSQL and waits until it takes connections. */
@@ -55,24 +59,29 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   }
 }
 
+interface NewServer {
+  readonly files: ServerFiles;
+  readonly directory: RunDirectory;
+  readonly access: Access;
+}
+
+interface LocalPostgresParts extends NewServer {
+  readonly options: PostgresOptions;
+}
+
 class LocalPostgres implements Postgres {
   readonly url: string;
   readonly logPath: string;
   readonly #component: Component;
-  readonly #directory: RunDirectory;
+  readonly #parts: LocalPostgresParts;
 
-  constructor(parts: {
-    programs: PostgresPrograms;
-    directory: RunDirectory;
-    access: Access;
-    options: PostgresOptions;
-  }) {
-    this.#directory = parts.directory;
+  constructor(parts: LocalPostgresParts) {
+    this.#parts = parts;
     this.logPath = join(parts.directory.logs, 'postgres.log');
     this.url = `postgresql://${SUPERUSER}:${parts.access.password}@127.0.0.1:${parts.access.port}/postgres`;
     this.#component = new Component('postgres', () => ({
       name: 'postgres',
-      command: parts.programs.postgres,
+      command: parts.files.programs.postgres,
       args: serverArgs(parts),
       ...processDefaults(this.logPath),
       stopSignal: 'SIGINT', // "Fast": ends the connections instead of waiting for the clients to.
@@ -81,15 +90,24 @@ class LocalPostgres implements Postgres {
   }
 
   static async prepare(directory: RunDirectory, options: PostgresOptions): Promise<LocalPostgres> {
-    const programs = findPostgresPrograms();
+    const files = serverFiles();
     const accessPath = join(directory.data, 'access.json');
     if (!existsSync(accessPath)) {
-      const access: Access = { port: await freePort(), password: randomBytes(24).toString('hex') };
-      await initialise(directory, { programs, password: access.password });
+      const elsewhere = files.newDataFolder?.(directory.data);
+      const access: Access = {
+        port: await freePort(),
+        password: randomBytes(24).toString('hex'),
+        ...(elsewhere === undefined ? {} : { dataFolder: elsewhere }),
+      };
+      await initialise({ access, directory, files });
       writeFileSync(accessPath, JSON.stringify(access), { mode: 0o600 }); // Last: its presence means "initialised".
     }
     const access = JSON.parse(readFileSync(accessPath, 'utf8')) as Access;
-    return new LocalPostgres({ programs, directory, access, options });
+    const data = dataFolder(directory, access);
+    if (!existsSync(data)) {
+      throw new Error(`the data of this server is no longer in ${data}; remove ${directory.path} to begin with none`);
+    }
+    return new LocalPostgres({ files, directory, access, options });
   }
 
   async createDatabase(prefix: string): Promise<string> {
@@ -102,7 +120,12 @@ class LocalPostgres implements Postgres {
 
   async stop(options: { readonly keepLogs?: boolean } = {}): Promise<void> {
     await this.#component.stop();
-    this.#directory.remove(options);
+    if (this.#parts.options.directory === undefined) this.removeData();
+    this.#parts.directory.remove(options);
+  }
+
+  removeData(): void {
+    removeDataFolder(dataFolder(this.#parts.directory, this.#parts.access));
   }
 
   kill(): Promise<void> {
@@ -122,38 +145,35 @@ class LocalPostgres implements Postgres {
   }
 }
 
-function serverArgs(parts: { directory: RunDirectory; access: Access; options: PostgresOptions }): string[] {
+function serverArgs({ directory, access, options }: LocalPostgresParts): string[] {
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
-    port: String(parts.access.port),
+    port: String(access.port),
     unix_socket_directories: '', // Nobody else on the machine can even knock.
-    max_connections: String(parts.options.maxConnections ?? 200),
+    max_connections: String(options.maxConnections ?? 200),
     // A throw-away database need not survive the machine, only its own server.
-    ...(parts.options.directory === undefined ? { fsync: 'off', full_page_writes: 'off' } : {}),
+    ...(options.directory === undefined ? { fsync: 'off', full_page_writes: 'off' } : {}),
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  return ['-D', databaseDirectory(parts.directory), ...flags];
+  return ['-D', dataFolder(directory, access), ...flags];
 }
 
-function databaseDirectory(directory: RunDirectory): string {
-  return join(directory.data, 'postgres');
+function dataFolder(directory: RunDirectory, access: Access): string {
+  return access.dataFolder ?? join(directory.data, 'postgres');
 }
 
-async function initialise(
-  directory: RunDirectory,
-  { programs, password }: { programs: PostgresPrograms; password: string },
-): Promise<void> {
-  const target = databaseDirectory(directory);
-  rmSync(target, { recursive: true, force: true }); // What an initialisation left that did not finish.
-  mkdirSync(target, { mode: 0o700 });
-  const passwordFile = join(directory.data, 'password');
-  writeFileSync(passwordFile, password, { mode: 0o600 });
-  giveAway(directory, [target, passwordFile]);
+async function initialise({ access, directory, files }: NewServer): Promise<void> {
+  const data = dataFolder(directory, access);
+  rmSync(data, { recursive: true, force: true }); // What an initialisation left that did not finish.
+  mkdirSync(data, { mode: 0o700 });
+  const passwordFile = `${data}.password`;
+  writeFileSync(passwordFile, access.password, { mode: 0o600 });
+  [data, passwordFile].forEach((path) => files.giveAway?.(path));
   const run = await startProcess({
     name: 'initdb',
-    command: programs.initdb,
+    command: files.programs.initdb,
     args: [
-      ...['-D', target, '-U', SUPERUSER, `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--no-sync'],
+      ...['-D', data, '-U', SUPERUSER, `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--no-sync'],
       ...['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
     ],
     ...processDefaults(join(directory.logs, 'initdb.log')),
@@ -165,31 +185,13 @@ async function initialise(
   }
 }
 
-/** As root, the server runs as another user, who must own its files and get to them. */
-function giveAway(directory: RunDirectory, paths: readonly string[]): void {
-  if (process.getuid?.() !== 0) {
-    return;
-  }
-  const entry = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .map((line) => line.split(':'))
-    .find(([name]) => name === UNPRIVILEGED_USER);
-  if (entry === undefined) {
-    throw new Error(`PostgreSQL does not run as root, and there is no user "${UNPRIVILEGED_USER}" to run it as`);
-  }
-  for (const path of paths) {
-    chownSync(path, Number(entry[2]), Number(entry[3]));
-  }
-  chmodSync(directory.path, 0o711);
-  chmodSync(directory.data, 0o711);
-}
-
 function processDefaults(logPath: string): Pick<ProcessSpec, 'env' | 'cwd' | 'user' | 'logPath'> {
+  const user = serverUser();
   return {
     // Nothing of the caller's PG* variables or locale may leak in.
     env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
     cwd: '/',
-    user: UNPRIVILEGED_USER,
+    ...(user === undefined ? {} : { user: user.name }),
     logPath,
   };
 }

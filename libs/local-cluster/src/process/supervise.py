@@ -15,43 +15,27 @@ import os
 import pwd
 import select
 import signal
-import struct
 import sys
 import time
 
 PR_SET_PDEATHSIG = 1
-PR_SET_KEEPCAPS = 8
 PR_SET_CHILD_SUBREAPER = 36
-PR_CAP_AMBIENT = 47
-PR_CAP_AMBIENT_RAISE = 2
-CAP_DAC_OVERRIDE = 1
-LINUX_CAPABILITY_VERSION_3 = 0x20080522
 KILL_POLL_S = 0.02
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def prctl(option, argument=0, second=0):
-    if libc.prctl(option, ctypes.c_ulong(argument), ctypes.c_ulong(second), 0, 0) != 0:
+def prctl(option, argument):
+    if libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl %d" % option)
 
 
 def become(user):
-    """Drops root for `user`, keeping only the right to pass directories such as /root (PostgreSQL refuses to be root)."""
+    """Drops root for `user`, with every right that comes with it."""
     entry = pwd.getpwnam(user)
-    prctl(PR_SET_KEEPCAPS, 1)
     os.setgroups([])
     os.setgid(entry.pw_gid)
     os.setuid(entry.pw_uid)
-    try:
-        bit = 1 << CAP_DAC_OVERRIDE
-        header = struct.pack("<Ii", LINUX_CAPABILITY_VERSION_3, 0)
-        sets = struct.pack("<6I", bit, bit, bit, 0, 0, 0)  # effective, permitted, inheritable; low words, then high
-        if libc.capset(header, sets) != 0:
-            raise OSError(ctypes.get_errno(), "capset")
-        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_OVERRIDE)
-    except OSError:
-        pass  # A container without that capability: enough wherever the directories are readable by everyone.
 
 
 def start(spec):

@@ -313,6 +313,7 @@ class LocalSystem implements CoxswainSystem {
     ]);
     await Promise.allSettled([this.nodes?.stop({ graceMs })]);
     await Promise.allSettled([this.plane?.stop(options), this.postgres?.stop(options)]);
+    if (this.#options.directory === undefined) this.postgres?.removeData();
     this.#runDirectory.remove(options);
   }
 }
