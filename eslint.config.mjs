@@ -38,7 +38,7 @@ const INNER_FILES = {
 const tests = ['**/*.spec.ts', '**/*.itest.ts', '**/testing/**', '**/bench/**'];
 
 export default tseslint.config(
-  { ignores: ['**/dist/**', '**/node_modules/**', '.nx/**', '**/*.generated.*', 'coverage/**', '.coxswain/**'] },
+  { ignores: ['**/dist/**', '**/node_modules/**', '**/*.generated.*', 'coverage/**', '.coxswain/**'] },
   {
     files: ['**/*.ts', '**/*.tsx', '**/*.mjs'],
     extends: [...tseslint.configs.recommended],

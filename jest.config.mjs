@@ -4,7 +4,7 @@ const shared = {
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/tools', '<rootDir>/migrations', '<rootDir>/e2e'],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
-  modulePathIgnorePatterns: ['/dist/', '/.nx/'],
+  modulePathIgnorePatterns: ['/dist/'],
   // The workspaces are symlinks in node_modules: transform them, and nothing else there.
   transformIgnorePatterns: ['/node_modules/(?!@coxswain/)'],
   transform: {

@@ -1,28 +1,56 @@
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withLock } from '@coxswain/local-cluster';
+import { builtWorkspaces, inputHash, type BuiltWorkspace } from './build-inputs.ts';
 import type { Progress } from './progress.ts';
 import { runCommand } from './run-command.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
+/** Written last into a workspace's `dist`: the hash of what was built. */
+const STAMP = '.inputs-sha256';
 
 /**
  * Builds every workspace that has a build script: the API (its decorators need a compiler), the dashboard and the
- * launcher's executable. nx keeps what has not changed.
+ * launcher's executable. What was built from the same inputs is kept.
  */
 export async function ensureBuilds(progress: Progress): Promise<void> {
-  await progress.step('build API, dashboard and launcher', () =>
-    runCommand({
-      name: 'build workspaces',
-      command: join(ROOT, 'node_modules/.bin/nx'),
-      args: ['run-many', '-t', 'build', '--output-style=stream'],
-      cwd: ROOT,
-      // A daemon would outlive us; the pinned Node must be the one that builds.
-      env: { ...process.env, NX_DAEMON: 'false', NX_TUI: 'false', PATH: pinnedFirst(), FORCE_COLOR: '0' },
-    }),
-  );
+  const checkout = createHash('sha256').update(ROOT).digest('hex').slice(0, 16);
+  await withLock(`builds-${checkout}`, async () => {
+    const stale = builtWorkspaces(ROOT).filter((workspace) => !isBuilt(workspace));
+    if (stale.length > 0) {
+      const names = stale.map(({ folder }) => folder).join(', ');
+      await progress.step(`build ${names}`, async () => void (await Promise.all(stale.map(build))));
+    }
+  });
 }
 
+function isBuilt(workspace: BuiltWorkspace): boolean {
+  const stamp = stampOf(workspace);
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === inputHash(ROOT, workspace);
+}
+
+async function build(workspace: BuiltWorkspace): Promise<void> {
+  const { folder, script } = workspace;
+  rmSync(stampOf(workspace), { force: true });
+  // Before the build: what changes while it runs is built next time.
+  const hash = inputHash(ROOT, workspace);
+  await runCommand({
+    name: `build ${folder}`,
+    command: '/bin/sh',
+    args: ['-c', script],
+    cwd: join(ROOT, folder),
+    env: { ...process.env, PATH: pinnedFirst() },
+  });
+  writeFileSync(stampOf(workspace), hash);
+}
+
+function stampOf({ folder }: BuiltWorkspace): string {
+  return join(ROOT, folder, 'dist', STAMP);
+}
+
+/** The pinned Node builds, with the packages' own programs, as under `npm run`. */
 function pinnedFirst(): string {
-  const folders = [join(ROOT, 'node_modules/node/bin'), join(ROOT, 'node_modules/.bin')].filter(existsSync);
+  const folders = [join(ROOT, 'node_modules/node/bin'), join(ROOT, 'node_modules/.bin')];
   return [...folders, process.env['PATH']].join(':');
 }
