@@ -1,0 +1,48 @@
+/** `npm run help`: what the scripts of package.json do, in groups. Plain JavaScript, so that any Node shows it at once. */
+
+/** Every script of package.json, with what it does. A test holds the two equal. */
+export const SCRIPTS = {
+  'Try it': {
+    quickstart: 'set everything up, train a small model through the whole control plane, and show a restart',
+  },
+  'While you work': {
+    check: 'format, lint, types, unit tests: what to run before each commit',
+    test: 'every test; -- --unit NAME for the unit tests of one place, -- --watch NAME to run them again on each change',
+    generate: 'write again what is generated: custom resources, GraphQL schema, reference pages',
+    format: 'format every file',
+    lint: 'rules, import borders and format, without changing anything',
+    typecheck: 'types of the whole tree',
+  },
+  'Set up': {
+    setup: 'Kubernetes programs, Python with PyTorch, builds, browser; what is there already costs nothing',
+    build: 'API, dashboard and launcher, where what they are built from has changed',
+  },
+  'Planner (docs/reference/planner-commands.md)': {
+    'planner:score': 'how far predictions are from published measurements',
+    'planner:bench': 'how long the search takes, and whether it finds what trying every layout finds',
+    'planner:fit': 'fit the constants again to the published measurements',
+    'planner:cross-validate': 'errors on measurements that the fit was not shown',
+  },
+  'Now and then': {
+    campaign: 'long tests by name, such as kill-at-every-write',
+    help: 'this list',
+  },
+};
+
+/** The list as text: a line per group, and a line per script below it. */
+export function describeScripts() {
+  const width = Math.max(
+    ...Object.values(SCRIPTS)
+      .flatMap(Object.keys)
+      .map((name) => name.length),
+  );
+  const groups = Object.entries(SCRIPTS).map(([group, scripts]) => {
+    const lines = Object.entries(scripts).map(([name, what]) => `  npm run ${name.padEnd(width)}  ${what}\n`);
+    return `${group}\n${lines.join('')}`;
+  });
+  return groups.join('\n');
+}
+
+if (import.meta.filename === process.argv[1]) {
+  process.stdout.write(describeScripts());
+}
