@@ -8,6 +8,7 @@ import { secondsSince } from '../setup/progress.ts';
 import { chosenFiles, FORMAT, GENERATED, INTEGRATION, LINT, PYTHON, TYPECHECK, UNIT, type Part } from './parts.ts';
 import { describeFailures, summaryLine, total, type Tally } from './results.ts';
 import { stopRunning } from './run-supervised.ts';
+import { watchUnitTests } from './watch.ts';
 
 const HELP = `npm test [-- options] [path ...]
 
@@ -18,6 +19,7 @@ that does not load, count as failed.
   --unit          only the unit tests (they need nothing but Node)
   --integration   only the integration tests (Postgres, Kubernetes, PyTorch)
   --python        only the tests of the engines
+  --watch         the unit tests, and again whenever a file changes, until Ctrl-C
   --ci            everything, and also lint, format and whether generated files are up to date
   --help          this text
 `;
@@ -34,6 +36,7 @@ async function main(): Promise<number> {
       unit: { type: 'boolean' },
       integration: { type: 'boolean' },
       python: { type: 'boolean' },
+      watch: { type: 'boolean' },
       ci: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -41,6 +44,9 @@ async function main(): Promise<number> {
   if (values.help === true) {
     process.stdout.write(HELP);
     return 0;
+  }
+  if (values.watch === true) {
+    return watchUnitTests(positionals);
   }
   const chosen: readonly Part[] = [
     ...(values.unit === true ? [UNIT] : []),

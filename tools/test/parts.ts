@@ -56,6 +56,12 @@ export function chosenFiles(part: Part, filters: readonly string[]): string[] {
   return paths.filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter))).sort();
 }
 
+/** What Node is told so that Jest runs the tests of `project`, with Jest's own `options`. */
+export function jestArguments(project: string, options: readonly string[]): string[] {
+  const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  return [...node, join(ROOT, 'node_modules/jest/bin/jest.js'), '--selectProjects', project, ...options];
+}
+
 function commandPart(name: string, command: string, args: readonly string[]): Part {
   return {
     name,
@@ -80,15 +86,10 @@ function jestPart(kind: { project: string; suffix: string; needs: readonly Setup
       const exit = await runSupervised({
         name: `jest ${project}`,
         command: process.execPath,
-        args: [
-          ...[
-            '--experimental-vm-modules',
-            '--disable-warning=ExperimentalWarning',
-            join(ROOT, 'node_modules/jest/bin/jest.js'),
-          ],
-          ...['--selectProjects', project, `--maxWorkers=${workers}`, '--json', `--outputFile=${report}`],
+        args: jestArguments(project, [
+          ...[`--maxWorkers=${workers}`, '--json', `--outputFile=${report}`],
           ...['--passWithNoTests', ...filters],
-        ],
+        ]),
         env: { COXSWAIN_RUN_DIR: join(directory, project) },
         report,
       });

@@ -1,0 +1,25 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '@coxswain/local-cluster';
+
+const MAIN = join(import.meta.dirname, 'main.ts');
+const WATCHED = 'tools/test/results';
+
+it('npm test -- --watch NAME runs those tests, again when a file changes, and ends when it is told to', async () => {
+  const watch = spawn(process.execPath, [MAIN, '--watch', WATCHED], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let told = '';
+  watch.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
+  const runs = (): number => told.match(/^Tests:.* passed/gm)?.length ?? 0;
+  try {
+    await waitFor(() => runs() === 1, { what: 'the first run' });
+    const now = new Date();
+    utimesSync(join(import.meta.dirname, 'results.ts'), now, now);
+    await waitFor(() => runs() === 2, { what: 'the run after the change' });
+  } finally {
+    watch.kill('SIGTERM');
+    if (watch.exitCode === null && watch.signalCode === null) await once(watch, 'exit');
+  }
+  expect(told).not.toContain('parts.spec');
+});
