@@ -1,0 +1,74 @@
+/** Models, clusters and runs for tests: small whole numbers, so that what a rule makes of them can be computed by hand. */
+import { ModelShape } from '@coxswain/layout';
+import type { ClusterFacts, LayoutPoint, RunFacts } from '../facts.ts';
+import { gpuOf, modelOf } from '../presets/index.ts';
+import type { SpaceFacts } from '../space/search-space.ts';
+import { aPoint } from './points.ts';
+
+/** Eight layers of hidden size 16: four heads of 4, two of keys and values, a gated MLP of 32, 64 words. */
+export function aModel(overrides: Partial<ModelShape> = {}): ModelShape {
+  return {
+    ...ModelShape.parse({
+      layers: 8,
+      hiddenSize: 16,
+      ffnHiddenSize: 32,
+      attentionHeads: 4,
+      keyValueHeads: 2,
+      headDim: 4,
+      vocabularySize: 64,
+      gatedMlp: true,
+    }),
+    ...overrides,
+  };
+}
+
+/** Nodes of eight H100 with a 400 Gb/s NIC per GPU; what a node joins is smaller where there are fewer GPUs. */
+export function aCluster(gpus: number, overrides: Partial<ClusterFacts> = {}): ClusterFacts {
+  return {
+    gpu: gpuOf('h100'),
+    gpus,
+    gpusPerNode: Math.min(8, gpus),
+    scaleUpDomainGpus: Math.min(8, gpus),
+    scaleOutGbPerS: 50,
+    nicKind: 'infiniband',
+    ...overrides,
+  };
+}
+
+interface RunOverrides extends Partial<Omit<RunFacts, 'model' | 'layout'>> {
+  /** A preset by name, or sizes. */
+  readonly model?: string | ModelShape;
+  readonly layout?: Partial<LayoutPoint>;
+}
+
+/** Megatron-Core in bf16 with fp32 gradients, sixteen samples of eight tokens on as many GPUs as the layout has ranks. */
+export function aRun({ model = aModel(), layout = {}, ...facts }: RunOverrides = {}): RunFacts {
+  const point = aPoint(layout);
+  return {
+    model: typeof model === 'string' ? modelOf(model).model : model,
+    cluster: aCluster(point.tensor * point.context * point.pipeline * point.data),
+    stack: 'megatron-core',
+    precision: 'bf16',
+    flashAttention: true,
+    gradientBytes: 4,
+    loraRank: 0,
+    layout: point,
+    globalBatchSize: 16,
+    sequenceLength: 8,
+    ...facts,
+  };
+}
+
+/** All choices of the search on 8 GPUs, unless told otherwise. */
+export function aSpace(overrides: Partial<SpaceFacts> = {}): SpaceFacts {
+  return {
+    model: aModel(),
+    cluster: aCluster(8),
+    globalBatchSize: 16,
+    sequenceLength: 8,
+    flashAttention: true,
+    pinned: {},
+    allow: {},
+    ...overrides,
+  };
+}
