@@ -1,14 +1,14 @@
 import type { TrainingJobStatus } from '@coxswain/api-types';
-import { act } from './act.ts';
+import { actionsOf } from './actions-of.ts';
 import type { Decision } from './decision.ts';
-import { describe } from './describe.ts';
+import { statusOf } from './status-of.ts';
 import { type Facts, factsOf, fencedAt } from './facts.ts';
 import { schedulingDeadline } from './failure.ts';
 import { eventsSince } from './job-events.ts';
 import { type NextEpoch, nextEpoch } from './next-epoch.ts';
 import type { Observed } from './observed.ts';
-import { hasFreshProgress, progressDueAt, record } from './record.ts';
-import { type Ledger, liveAttempt, recordedLedger } from './recorded-status.ts';
+import { hasFreshProgress, progressDueAt, recordObservation } from './record-observation.ts';
+import { type JobRecord, liveAttempt, recordOf } from './job-record.ts';
 import { sameStatus } from './same-status.ts';
 
 /**
@@ -28,13 +28,13 @@ import { sameStatus } from './same-status.ts';
  */
 export function decide(observed: Observed, now: Date): Decision {
   const facts = factsOf(observed);
-  const ledger = record(recordedLedger(facts.job), facts, now);
-  const next = nextEpoch(ledger, facts, now);
-  const status = describe(ledger, { facts, next, now });
-  const requeueAfterMs = nextLookMs({ ledger, facts, next, now });
+  const record = recordObservation(recordOf(facts.job), facts, now);
+  const next = nextEpoch(record, facts, now);
+  const status = statusOf(record, { facts, next, now });
+  const requeueAfterMs = nextLookMs({ record, facts, next, now });
   return {
     status,
-    actions: act({ ledger, facts, next, now }),
+    actions: actionsOf({ record, facts, next, now }),
     events: announced(observed, status),
     ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
   };
@@ -50,19 +50,19 @@ const WAITING_LOOK_MS = 30_000;
 
 /** How long until something changes by time alone; undefined when only an observation can. */
 function nextLookMs(situation: {
-  readonly ledger: Ledger;
+  readonly record: JobRecord;
   readonly facts: Facts;
   readonly next: NextEpoch;
   readonly now: Date;
 }): number | undefined {
-  const { ledger, facts, next, now } = situation;
-  const attempt = liveAttempt(ledger);
+  const { record, facts, next, now } = situation;
+  const attempt = liveAttempt(record);
   const isUnscheduled = attempt?.stage === 'Released' && attempt.runningAt === undefined;
   const dueMs = [
     next.kind === 'delayed' ? next.untilMs : [],
     ['waiting', 'unsatisfiable', 'unplanned'].includes(next.kind) ? now.getTime() + WAITING_LOOK_MS : [],
     isUnscheduled && Number.isFinite(schedulingDeadline(attempt)) ? schedulingDeadline(attempt) : [],
-    attempt !== undefined && hasFreshProgress(ledger, facts) ? progressDueAt(ledger) : [],
+    attempt !== undefined && hasFreshProgress(record, facts) ? progressDueAt(record) : [],
     facts.pods.flatMap((pod) => fencedAt(facts, pod) ?? []),
   ].flat();
   const futureMs = dueMs.map((due) => due - now.getTime()).filter((ms) => ms > 0);

@@ -13,7 +13,7 @@ import {
 } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { factsOf, type Facts, placementOf, podCount } from './facts.ts';
-import { type Ledger, recordedConditions, recordedLedger } from './recorded-status.ts';
+import { type JobRecord, recordedConditions, recordOf } from './job-record.ts';
 
 /** Words of a job's history, in the order in which a smooth life shows them. */
 export const JOB_EVENT_TYPES = [
@@ -53,14 +53,14 @@ export interface JobResources {
 /** Every event that the current resources tell of, oldest first. Nothing depends on having seen each change. */
 export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
   const facts = factsOf({ ...resources, pods: [], nodeStates: new Map(), capacity: emptyCapacity });
-  const ledger = recordedLedger(resources.job);
+  const record = recordOf(resources.job);
   const events = [
     ...submission(facts),
-    ...planning(ledger),
-    ...ledger.attempts.flatMap((attempt, index) => attemptEvents(attempt, ledger.attempts[index - 1], facts)),
-    ...waiting(ledger, facts),
+    ...planning(record),
+    ...record.attempts.flatMap((attempt, index) => attemptEvents(attempt, record.attempts[index - 1], facts)),
+    ...waiting(record, facts),
     ...facts.checkpoints.flatMap(checkpointEvents),
-    ...ending(ledger, facts),
+    ...ending(record, facts),
   ];
   // A time that cannot be read must not spoil the history: the event is told as of the submission.
   const submittedAt = resources.job.metadata.creationTimestamp ?? new Date(0).toISOString();
@@ -93,7 +93,7 @@ function submission(facts: Facts): readonly DerivedJobEvent[] {
 }
 
 /** What the planner chose; of a layout that the user gave there is nothing to tell. */
-function planning({ plan }: Ledger): readonly DerivedJobEvent[] {
+function planning({ plan }: JobRecord): readonly DerivedJobEvent[] {
   if (plan?.layout === undefined || plan.chosenBy !== 'Planner' || plan.predictedStepMs === undefined) return [];
   const sentence = `The planner chose ${formatLayout(plan.layout)} for ${count(plan.gpus, 'GPU')}`;
   const message = `${sentence}, predicted at ${formatDuration(plan.predictedStepMs)} per step.`;
@@ -168,12 +168,12 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
 }
 
 /** Why the next epoch has not been placed, once per epoch and reason. */
-function waiting(ledger: Ledger, facts: Facts): readonly DerivedJobEvent[] {
+function waiting(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {
   const placed = findCondition(recordedConditions(facts.job), 'Placed');
   if (placed?.reason !== 'WaitingForCapacity' && placed?.reason !== 'TopologyUnsatisfiable') return [];
   const accepted = findCondition(recordedConditions(facts.job), 'Accepted');
   const message = accepted?.status === 'False' ? accepted.message : placed.message;
-  const epoch = ledger.epoch + 1;
+  const epoch = record.epoch + 1;
   const severity = placed.reason === 'WaitingForCapacity' ? 'info' : 'warning';
   const told = event('Waiting', { epoch, at: placed.lastTransitionTime, severity, message });
   return [{ ...told, key: `${told.key}/${placed.reason}` }];
@@ -198,11 +198,11 @@ function checkpointEvents(checkpoint: Checkpoint): readonly DerivedJobEvent[] {
   return told.map((one) => ({ ...one, key: `checkpoint/${name}/${one.type}` }));
 }
 
-function ending(ledger: Ledger, facts: Facts): readonly DerivedJobEvent[] {
-  const { terminal } = ledger;
+function ending(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {
+  const { terminal } = record;
   if (terminal === undefined) return [];
   const at = findCondition(recordedConditions(facts.job), terminal.type)?.lastTransitionTime ?? '';
-  const epoch = ledger.epoch === 0 ? null : ledger.epoch;
+  const epoch = record.epoch === 0 ? null : record.epoch;
   const { message } = terminal;
   if (terminal.type === 'Complete') return [{ ...event('Completed', { epoch, at, message }), key: 'Completed' }];
   if (terminal.reason === 'Cancelled') {

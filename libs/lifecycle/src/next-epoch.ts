@@ -5,7 +5,7 @@ import { placeGang } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import { type Facts, isLive } from './facts.ts';
 import { placementName } from './names.ts';
-import { type Ledger, liveAttempt } from './recorded-status.ts';
+import { type JobRecord, liveAttempt } from './job-record.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';
 
 /** Whether the spec can be run as it stands. */
@@ -31,12 +31,12 @@ export type NextEpoch =
   | { readonly kind: 'unsatisfiable'; readonly message: string }
   | { readonly kind: 'placing'; readonly name: string; readonly spec: PlacementSpec };
 
-export function acceptance(ledger: Ledger, facts: Facts): Acceptance {
+export function acceptance(record: JobRecord, facts: Facts): Acceptance {
   const { spec } = facts;
   if (spec === undefined) {
     return { kind: 'refused', reason: 'SpecInvalid', message: facts.specProblem ?? 'spec cannot be read' };
   }
-  const effective = effectiveSpec(spec, ledger.plan);
+  const effective = effectiveSpec(spec, record.plan);
   const invalid = effective === undefined ? undefined : layoutRefusal(effective);
   if (invalid !== undefined) return { kind: 'refused', reason: 'LayoutInvalid', message: invalid };
   const refusal = engineRefusal(effective ?? spec);
@@ -44,16 +44,16 @@ export function acceptance(ledger: Ledger, facts: Facts): Acceptance {
     return { kind: 'refused', reason: 'EngineRefused', message: `${refusal.reason}; ${refusal.alternative}` };
   }
   if (effective !== undefined) return { kind: 'accepted', spec: effective };
-  const { plan } = ledger;
+  const { plan } = record;
   if (plan?.refusal !== undefined && isPlanOf(plan, spec)) {
     return { kind: 'refused', reason: 'NoLayoutFits', message: plan.refusal };
   }
   return { kind: 'unplanned', message: 'The layout is chosen when the cluster has a node with GPUs.' };
 }
 
-export function nextEpoch(ledger: Ledger, facts: Facts, now: Date): NextEpoch {
-  const accepted = acceptance(ledger, facts);
-  if (!isWanted(ledger, facts)) return { kind: 'notNeeded' };
+export function nextEpoch(record: JobRecord, facts: Facts, now: Date): NextEpoch {
+  const accepted = acceptance(record, facts);
+  if (!isWanted(record, facts)) return { kind: 'notNeeded' };
   if (accepted.kind === 'refused') return { kind: 'refused' };
   if (accepted.kind === 'unplanned') return accepted;
   const live = facts.pods.filter((pod) => isLive(facts, pod, now)).length;
@@ -63,22 +63,22 @@ export function nextEpoch(ledger: Ledger, facts: Facts, now: Date): NextEpoch {
   if (unreportedCheckpoints(facts).length > 0) {
     return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier epoch are being recorded.' };
   }
-  const untilMs = notBeforeMs(ledger, now);
+  const untilMs = notBeforeMs(record, now);
   if (now.getTime() < untilMs) return { kind: 'delayed', untilMs };
-  return place(ledger, facts, accepted.spec);
+  return place(record, facts, accepted.spec);
 }
 
-function isWanted(ledger: Ledger, facts: Facts): boolean {
+function isWanted(record: JobRecord, facts: Facts): boolean {
   return (
-    ledger.terminal === undefined &&
-    liveAttempt(ledger) === undefined &&
+    record.terminal === undefined &&
+    liveAttempt(record) === undefined &&
     !facts.suspend &&
     !facts.cancel &&
     !facts.deleting
   );
 }
 
-function place(ledger: Ledger, facts: Facts, spec: EffectiveSpec): NextEpoch {
+function place(record: JobRecord, facts: Facts, spec: EffectiveSpec): NextEpoch {
   const { gpusPerNode } = spec.resources;
   const microBatchSize = spec.training?.microBatchSize;
   const outcome = placeGang(
@@ -87,8 +87,8 @@ function place(ledger: Ledger, facts: Facts, spec: EffectiveSpec): NextEpoch {
   );
   if (outcome.kind !== 'placed') return outcome;
   const { name, uid } = facts.job.metadata;
-  const epoch = ledger.epoch + 1;
-  const resume = spec.checkpoint === undefined ? undefined : checkpointToResume(ledger, facts);
+  const epoch = record.epoch + 1;
+  const resume = spec.checkpoint === undefined ? undefined : checkpointToResume(record, facts);
   return {
     kind: 'placing',
     name: placementName({ name, uid }, epoch),
@@ -116,8 +116,8 @@ function place(ledger: Ledger, facts: Facts, spec: EffectiveSpec): NextEpoch {
 }
 
 /** The newest one that no attempt found unreadable, whether or not its object says so yet. */
-function checkpointToResume(ledger: Ledger, facts: Facts): Checkpoint | undefined {
-  const unreadable = new Set(unreadableCheckpoints(ledger));
+function checkpointToResume(record: JobRecord, facts: Facts): Checkpoint | undefined {
+  const unreadable = new Set(unreadableCheckpoints(record));
   return newestRestorable(
     facts.checkpoints.filter((checkpoint) => !unreadable.has(checkpoint.metadata.name)),
     { jobUid: facts.job.metadata.uid },
@@ -125,8 +125,8 @@ function checkpointToResume(ledger: Ledger, facts: Facts): Checkpoint | undefine
 }
 
 /** Names of checkpoints that an attempt could not load. */
-export function unreadableCheckpoints(ledger: Ledger): readonly string[] {
-  return ledger.attempts.flatMap((attempt) =>
+export function unreadableCheckpoints(record: JobRecord): readonly string[] {
+  return record.attempts.flatMap((attempt) =>
     attempt.reason === 'CheckpointUnreadable' ? (attempt.resumedFrom?.checkpoint ?? []) : [],
   );
 }
@@ -134,7 +134,7 @@ export function unreadableCheckpoints(ledger: Ledger): readonly string[] {
 /** No restart waits longer than the longest delay a policy may ask for; a later time is nonsense and counts as absent. */
 const LONGEST_DELAY_MS = 3_600_000;
 
-function notBeforeMs(ledger: Ledger, now: Date): number {
-  const untilMs = Date.parse(ledger.notBefore ?? '');
+function notBeforeMs(record: JobRecord, now: Date): number {
+  const untilMs = Date.parse(record.notBefore ?? '');
   return Number.isNaN(untilMs) || untilMs > now.getTime() + LONGEST_DELAY_MS ? 0 : untilMs;
 }

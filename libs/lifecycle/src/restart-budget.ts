@@ -1,5 +1,5 @@
 import { type Attempt, ATTEMPT_REASONS } from '@coxswain/api-types';
-import type { Ledger } from './recorded-status.ts';
+import type { JobRecord } from './job-record.ts';
 
 interface RestartPolicy {
   readonly maxRestarts: number;
@@ -12,31 +12,31 @@ const MAX_DELAY_SECONDS = 300;
 /** First pause after the cluster refused pods, where the policy asks for less: a quota does not change at once. */
 const REFUSED_DELAY_SECONDS = 1;
 
-/** What answers the failure of the ledger's last attempt, and whether the budget pays for it. */
+/** What answers the failure of the record's last attempt, and whether the budget pays for it. */
 export function answerTo(
-  ledger: Ledger,
+  record: JobRecord,
   policy: RestartPolicy,
 ): { readonly answer: 'Restart' | 'GiveUp'; readonly charged: boolean } {
-  const failed = ledger.attempts.at(-1);
+  const failed = record.attempts.at(-1);
   const reason = failed?.reason ?? 'LauncherFailed';
   if (reason === 'DoNotRestart' || reason === 'NameConflict') {
     return { answer: 'GiveUp', charged: ATTEMPT_REASONS[reason].charged };
   }
   // Nothing ran, so nothing can run for ever: it waits, as for capacity, until somebody makes room.
   if (reason === 'PodsRefused') return { answer: 'Restart', charged: false };
-  const started = ledger.attempts.slice(0, -1).filter((attempt) => attempt.reason !== 'PodsRefused');
+  const started = record.attempts.slice(0, -1).filter((attempt) => attempt.reason !== 'PodsRefused');
   const charged = ATTEMPT_REASONS[reason].charged || freeFailuresInARow(started) >= MAX_FREE_RESTARTS_IN_A_ROW;
-  return { answer: charged && ledger.restarts.charged >= policy.maxRestarts ? 'GiveUp' : 'Restart', charged };
+  return { answer: charged && record.restarts.charged >= policy.maxRestarts ? 'GiveUp' : 'Restart', charged };
 }
 
 /**
  * Pause before the epoch that answers the last attempt's failure; `restarts` already counts it. Doubles with each charged restart, and
  * with each free one that follows another without a step in between, up to 300 s (or to a longer first delay).
  */
-export function restartDelayMs(ledger: Ledger, policy: RestartPolicy): number {
-  const failed = ledger.attempts.at(-1);
+export function restartDelayMs(record: JobRecord, policy: RestartPolicy): number {
+  const failed = record.attempts.at(-1);
   const doublings =
-    failed?.charged === true ? ledger.restarts.charged - 1 : freeFailuresInARow(ledger.attempts.slice(0, -1));
+    failed?.charged === true ? record.restarts.charged - 1 : freeFailuresInARow(record.attempts.slice(0, -1));
   const first = Math.max(policy.delaySeconds, failed?.reason === 'PodsRefused' ? REFUSED_DELAY_SECONDS : 0);
   const seconds = first * 2 ** Math.min(Math.max(0, doublings), 20);
   return 1000 * Math.min(seconds, Math.max(MAX_DELAY_SECONDS, policy.delaySeconds));

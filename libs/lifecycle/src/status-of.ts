@@ -16,45 +16,45 @@ import { type Facts, placementOf, podCount } from './facts.ts';
 import { podsOf } from './failure.ts';
 import { acceptance, type NextEpoch } from './next-epoch.ts';
 import type { ObservedPod } from './observed.ts';
-import { type Ledger, liveAttempt, recordedConditions } from './recorded-status.ts';
+import { type JobRecord, liveAttempt, recordedConditions } from './job-record.ts';
 
-/** The status that says what the ledger holds: conditions, state and one sentence are derived from it, never the other way round. */
-export function describe(
-  ledger: Ledger,
+/** The status that says what the record holds: conditions, state and one sentence are derived from it, never the other way round. */
+export function statusOf(
+  record: JobRecord,
   { facts, next, now }: { readonly facts: Facts; readonly next: NextEpoch; readonly now: Date },
 ): TrainingJobStatus {
-  const claims = claimsOf(ledger, facts, next);
-  const conditions = conditionsOf(claims, facts, now);
-  const state = stateOf(ledger, facts);
+  const drafts = draftsOf(record, facts, next);
+  const conditions = conditionsOf(drafts, facts, now);
+  const state = stateOf(record, facts);
   return {
     observedGeneration: facts.generation,
     state,
-    summary: firstLine(summaryOf({ ledger, facts, claims, state })),
-    epoch: ledger.epoch,
-    restarts: ledger.restarts,
-    ...(ledger.notBefore === undefined ? {} : { notBefore: ledger.notBefore }),
-    ...(ledger.plan === undefined ? {} : { plan: ledger.plan }),
-    ...(ledger.progress === undefined ? {} : { progress: ledger.progress }),
-    ...(ledger.checkpoint === undefined ? {} : { checkpoint: ledger.checkpoint }),
-    ...(ledger.attempts.length === 0 ? {} : { attempts: [...ledger.attempts] }),
+    summary: firstLine(summaryOf({ record, facts, drafts, state })),
+    epoch: record.epoch,
+    restarts: record.restarts,
+    ...(record.notBefore === undefined ? {} : { notBefore: record.notBefore }),
+    ...(record.plan === undefined ? {} : { plan: record.plan }),
+    ...(record.progress === undefined ? {} : { progress: record.progress }),
+    ...(record.checkpoint === undefined ? {} : { checkpoint: record.checkpoint }),
+    ...(record.attempts.length === 0 ? {} : { attempts: [...record.attempts] }),
     conditions,
   };
 }
 
 /** What a condition says, without the bookkeeping. */
-type Claim<T extends ConditionType = ConditionType> = {
+type ConditionDraft<T extends ConditionType = ConditionType> = {
   readonly [K in T]: { readonly holds: boolean; readonly reason: ReasonOf<K>; readonly message: string };
 }[T];
 
-type Claims = { readonly [K in ConditionType]: Claim<K> | undefined };
+type ConditionDrafts = { readonly [K in ConditionType]: ConditionDraft<K> | undefined };
 
-function claimsOf(ledger: Ledger, facts: Facts, next: NextEpoch): Claims {
-  const { terminal } = ledger;
+function draftsOf(record: JobRecord, facts: Facts, next: NextEpoch): ConditionDrafts {
+  const { terminal } = record;
   return {
-    Accepted: acceptedClaim(ledger, facts),
-    Placed: placedClaim(ledger, facts, next),
-    Running: runningClaim(ledger, facts),
-    Suspended: suspendedClaim(ledger, facts),
+    Accepted: acceptedDraft(record, facts),
+    Placed: placedDraft(record, facts, next),
+    Running: runningDraft(record, facts),
+    Suspended: suspendedDraft(record, facts),
     Complete:
       terminal?.type === 'Complete' ? { holds: true, reason: terminal.reason, message: terminal.message } : undefined,
     Failed:
@@ -62,15 +62,15 @@ function claimsOf(ledger: Ledger, facts: Facts, next: NextEpoch): Claims {
   };
 }
 
-function acceptedClaim(ledger: Ledger, facts: Facts): Claim<'Accepted'> {
-  const accepted = acceptance(ledger, facts);
+function acceptedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Accepted'> {
+  const accepted = acceptance(record, facts);
   switch (accepted.kind) {
     case 'refused':
       return { holds: false, reason: accepted.reason, message: accepted.message };
     case 'unplanned':
       return { holds: true, reason: 'SpecValid', message: 'The spec can be read; its layout is still to be chosen.' };
     case 'accepted':
-      return { holds: true, reason: 'SpecValid', message: `${acceptedLayout(accepted.spec, ledger.plan)}.` };
+      return { holds: true, reason: 'SpecValid', message: `${acceptedLayout(accepted.spec, record.plan)}.` };
   }
 }
 
@@ -84,11 +84,11 @@ function acceptedLayout(spec: EffectiveSpec, plan: JobPlan | undefined): string 
   return `${fits}, predicted at ${prediction}${doubt}`;
 }
 
-function placedClaim(ledger: Ledger, facts: Facts, next: NextEpoch): Claim<'Placed'> {
-  if (ledger.terminal !== undefined) {
+function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): ConditionDraft<'Placed'> {
+  if (record.terminal !== undefined) {
     return { holds: false, reason: 'Finished', message: 'The job is finished; its nodes are free.' };
   }
-  const attempt = liveAttempt(ledger);
+  const attempt = liveAttempt(record);
   if (attempt !== undefined) {
     const message = `Epoch ${attempt.epoch}: ${gangSize(attempt, facts)}.`;
     return { holds: true, reason: 'GangPlaced', message };
@@ -105,12 +105,12 @@ function placedClaim(ledger: Ledger, facts: Facts, next: NextEpoch): Claim<'Plac
     case 'afterPreviousEpoch':
       return { holds: false, reason: 'WaitingForPreviousEpoch', message: next.message };
     case 'delayed': {
-      const refused = refusal(ledger);
+      const refused = refusal(record);
       if (refused !== undefined) return { holds: false, reason: 'PodsRefused', message: refused };
       return {
         holds: false,
         reason: 'WaitingForRestartDelay',
-        message: `Epoch ${ledger.epoch + 1} starts after the delay.`,
+        message: `Epoch ${record.epoch + 1} starts after the delay.`,
       };
     }
     case 'waiting':
@@ -118,21 +118,21 @@ function placedClaim(ledger: Ledger, facts: Facts, next: NextEpoch): Claim<'Plac
     case 'unsatisfiable':
       return { holds: false, reason: 'TopologyUnsatisfiable', message: next.message };
     case 'placing':
-      return { holds: false, reason: 'Placing', message: `Epoch ${ledger.epoch + 1} is being placed.` };
+      return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
   }
 }
 
 /** The cluster's words, where it refused the last gang's pods. */
-function refusal(ledger: Ledger): string | undefined {
-  const last = ledger.attempts.at(-1);
+function refusal(record: JobRecord): string | undefined {
+  const last = record.attempts.at(-1);
   return last?.reason === 'PodsRefused' ? `${firstLine(last.message ?? '')} It is tried again.` : undefined;
 }
 
 const IMAGE_PROBLEM = /^(ErrImage|ImagePull|ImageInspect|InvalidImage|RegistryUnavailable|SignatureValidation)/;
 
-function runningClaim(ledger: Ledger, facts: Facts): Claim<'Running'> {
-  if (ledger.terminal !== undefined) return { holds: false, reason: 'Finished', message: 'The job is finished.' };
-  const attempt = liveAttempt(ledger);
+function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'> {
+  if (record.terminal !== undefined) return { holds: false, reason: 'Finished', message: 'The job is finished.' };
+  const attempt = liveAttempt(record);
   if (attempt === undefined) return { holds: false, reason: 'NotStarted', message: 'No gang is up.' };
   const { epoch } = attempt;
   if (attempt.stage === 'Stopping') {
@@ -172,39 +172,39 @@ function firstStuckPod(
   return stuck.toSorted((left, right) => left.pod.podIndex - right.pod.podIndex)[0];
 }
 
-function suspendedClaim(ledger: Ledger, facts: Facts): Claim<'Suspended'> {
-  if (!facts.suspend || ledger.terminal !== undefined) {
+function suspendedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Suspended'> {
+  if (!facts.suspend || record.terminal !== undefined) {
     return { holds: false, reason: 'NotSuspended', message: 'The job is not suspended.' };
   }
-  if (liveAttempt(ledger) !== undefined) {
+  if (liveAttempt(record) !== undefined) {
     return { holds: false, reason: 'Stopping', message: 'The gang is saving and stopping, as spec.suspend asks.' };
   }
   return { holds: true, reason: 'SuspendRequested', message: 'Nothing runs, as spec.suspend asks.' };
 }
 
 /** Types that are absent until they are true. */
-function conditionsOf(claims: Claims, facts: Facts, now: Date): Condition[] {
+function conditionsOf(drafts: ConditionDrafts, facts: Facts, now: Date): Condition[] {
   const recorded = recordedConditions(facts.job);
   return CONDITION_TYPES.flatMap((type): readonly Condition[] => {
-    const claim = claims[type];
-    if (claim === undefined) return [];
-    const status = claim.holds ? 'True' : 'False';
+    const draft = drafts[type];
+    if (draft === undefined) return [];
+    const status = draft.holds ? 'True' : 'False';
     const before = findCondition(recorded, type);
     const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now.toISOString();
-    const { reason, message } = claim;
+    const { reason, message } = draft;
     return [{ type, status, reason, message, observedGeneration: facts.generation, lastTransitionTime }];
   });
 }
 
-function stateOf(ledger: Ledger, facts: Facts): JobState {
-  const { terminal } = ledger;
+function stateOf(record: JobRecord, facts: Facts): JobState {
+  const { terminal } = record;
   if (terminal?.type === 'Complete') return 'Complete';
   if (terminal !== undefined) return terminal.reason === 'Cancelled' ? 'Cancelled' : 'Failed';
-  const attempt = liveAttempt(ledger);
+  const attempt = liveAttempt(record);
   if (facts.deleting || (facts.cancel && attempt !== undefined)) return 'Stopping';
   if (attempt === undefined) {
     if (facts.suspend) return 'Suspended';
-    return ledger.attempts.at(-1)?.outcome === 'Failed' && refusal(ledger) === undefined ? 'Restarting' : 'Queued';
+    return record.attempts.at(-1)?.outcome === 'Failed' && refusal(record) === undefined ? 'Restarting' : 'Queued';
   }
   if (attempt.stage === 'Stopping') return stoppingState(attempt, facts);
   return attempt.runningAt === undefined ? 'Starting' : 'Running';
@@ -216,40 +216,40 @@ function stoppingState(attempt: Attempt, facts: Facts): JobState {
 }
 
 function summaryOf(situation: {
-  readonly ledger: Ledger;
+  readonly record: JobRecord;
   readonly facts: Facts;
-  readonly claims: Claims;
+  readonly drafts: ConditionDrafts;
   readonly state: JobState;
 }): string {
-  const { ledger, facts, claims, state } = situation;
-  const attempt = liveAttempt(ledger);
-  const failure = firstLine(ledger.attempts.at(-1)?.message ?? '');
+  const { record, facts, drafts, state } = situation;
+  const attempt = liveAttempt(record);
+  const failure = firstLine(record.attempts.at(-1)?.message ?? '');
   switch (state) {
     case 'Complete':
     case 'Failed':
     case 'Cancelled':
-      return ledger.terminal?.message ?? '';
+      return record.terminal?.message ?? '';
     case 'Running':
       return attempt === undefined ? '' : `Trains in epoch ${attempt.epoch} on ${gangSize(attempt, facts)}.`;
     case 'Starting':
-      return claims.Running?.message ?? '';
+      return drafts.Running?.message ?? '';
     case 'Suspending':
       return 'Saves and stops, as spec.suspend asks.';
     case 'Suspended':
-      return resumePoint(ledger, 'Suspended; set spec.suspend to false to go on');
+      return resumePoint(record, 'Suspended; set spec.suspend to false to go on');
     case 'Stopping':
       return facts.deleting ? 'Stops, because it is being deleted.' : 'Stops for good.';
     case 'Restarting':
       return attempt === undefined
-        ? `${claims.Placed?.message ?? ''} Before: ${failure}`
+        ? `${drafts.Placed?.message ?? ''} Before: ${failure}`
         : `The gang of epoch ${attempt.epoch} failed and is being removed: ${failure}`;
     case 'Queued':
-      return claims.Accepted?.holds === false ? claims.Accepted.message : (claims.Placed?.message ?? '');
+      return drafts.Accepted?.holds === false ? drafts.Accepted.message : (drafts.Placed?.message ?? '');
   }
 }
 
-function resumePoint(ledger: Ledger, sentence: string): string {
-  return ledger.checkpoint === undefined ? `${sentence}.` : `${sentence} from step ${ledger.checkpoint.step}.`;
+function resumePoint(record: JobRecord, sentence: string): string {
+  return record.checkpoint === undefined ? `${sentence}.` : `${sentence} from step ${record.checkpoint.step}.`;
 }
 
 /** `4 GPUs of 2 nodes, tp2 x dp2` */

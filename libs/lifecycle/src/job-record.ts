@@ -13,7 +13,7 @@ import {
  * What a job's status records, as far as it makes sense. The status may have been written by another version or edited by hand: a part
  * that cannot be read counts as absent, so that one bad field never stops a job.
  */
-export interface Ledger {
+export interface JobRecord {
   /** Number of the current attempt; 0 before the first. Never falls. */
   readonly epoch: number;
   readonly restarts: { readonly total: number; readonly charged: number };
@@ -39,7 +39,7 @@ export type { AttemptReason };
 
 const shape = TrainingJobStatus.shape;
 
-export function recordedLedger(job: TrainingJob): Ledger {
+export function recordOf(job: TrainingJob): JobRecord {
   const raw = asRecord(job.status);
   const attempts = listOf(raw.attempts, Attempt)
     .toSorted((left, right) => left.epoch - right.epoch)
@@ -63,17 +63,17 @@ export function recordedConditions(job: TrainingJob): readonly Condition[] {
 }
 
 /** The attempt that is under way, if any. */
-export function liveAttempt(ledger: Ledger): Attempt | undefined {
-  const last = ledger.attempts.at(-1);
-  return last !== undefined && last.epoch === ledger.epoch && last.stage !== 'Ended' ? last : undefined;
+export function liveAttempt(record: JobRecord): Attempt | undefined {
+  const last = record.attempts.at(-1);
+  return last !== undefined && last.epoch === record.epoch && last.stage !== 'Ended' ? last : undefined;
 }
 
-/** The ledger with its last attempt changed. */
-export function withLastAttempt(ledger: Ledger, changes: Partial<Attempt>): Ledger {
-  const last = ledger.attempts.at(-1);
+/** The record with its last attempt changed. */
+export function withLastAttempt(record: JobRecord, changes: Partial<Attempt>): JobRecord {
+  const last = record.attempts.at(-1);
   return last === undefined
-    ? ledger
-    : { ...ledger, attempts: [...ledger.attempts.slice(0, -1), { ...last, ...changes }] };
+    ? record
+    : { ...record, attempts: [...record.attempts.slice(0, -1), { ...last, ...changes }] };
 }
 
 const TERMINAL_FAILURES = ['RestartsExhausted', 'DoNotRestart', 'Cancelled', 'NameConflict'] as const;

@@ -6,21 +6,21 @@ import { exitKind, missingIndices, missingPodNames, podsOf } from './failure.ts'
 import { podName } from './names.ts';
 import { type NextEpoch, unreadableCheckpoints } from './next-epoch.ts';
 import type { ObservedPod } from './observed.ts';
-import { type Ledger, liveAttempt } from './recorded-status.ts';
+import { type JobRecord, liveAttempt } from './job-record.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';
 
-/** What the actions are derived from: the ledger as it will be recorded, never more than that. */
+/** What the actions are derived from: the record as it will be recorded, never more than that. */
 export interface Situation {
-  readonly ledger: Ledger;
+  readonly record: JobRecord;
   readonly facts: Facts;
   readonly next: NextEpoch;
   readonly now: Date;
 }
 
-type ActStep = (situation: Situation) => readonly Action[];
+type ActionStep = (situation: Situation) => readonly Action[];
 
 /** What may be done, in the order in which it is done. Every step is idempotent. */
-const ACT_STEPS: readonly ActStep[] = [
+const ACTION_STEPS: readonly ActionStep[] = [
   keepFinalizer,
   deleteStrayPods,
   stopGang,
@@ -34,13 +34,13 @@ const ACT_STEPS: readonly ActStep[] = [
   releaseFinalizer,
 ];
 
-export function act(situation: Situation): readonly Action[] {
-  return ACT_STEPS.flatMap((step) => step(situation));
+export function actionsOf(situation: Situation): readonly Action[] {
+  return ACTION_STEPS.flatMap((step) => step(situation));
 }
 
 /** Nothing is made before the finalizer stands, so that a deleted job always gets the chance to clean up. */
-function keepFinalizer({ ledger, facts }: Situation): readonly Action[] {
-  const isNeeded = !facts.hasFinalizer && !facts.deleting && ledger.terminal === undefined;
+function keepFinalizer({ record, facts }: Situation): readonly Action[] {
+  const isNeeded = !facts.hasFinalizer && !facts.deleting && record.terminal === undefined;
   return isNeeded ? [{ kind: 'addFinalizer' }] : [];
 }
 
@@ -48,14 +48,14 @@ function keepFinalizer({ ledger, facts }: Situation): readonly Action[] {
 const AT_ONCE_SECONDS = 1;
 
 /** Live pods that belong to no attempt under way: of an earlier epoch, or of a job that is finished. */
-function deleteStrayPods({ ledger, facts, now }: Situation): readonly Action[] {
-  const epoch = liveAttempt(ledger)?.epoch;
+function deleteStrayPods({ record, facts, now }: Situation): readonly Action[] {
+  const epoch = liveAttempt(record)?.epoch;
   const strays = facts.pods.filter((pod) => pod.epoch !== epoch && isLive(facts, pod, now));
   return deletePods(strays, AT_ONCE_SECONDS, now);
 }
 
-function stopGang({ ledger, facts, now }: Situation): readonly Action[] {
-  const attempt = liveAttempt(ledger);
+function stopGang({ record, facts, now }: Situation): readonly Action[] {
+  const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Stopping') return [];
   const live = podsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod, now));
   const seconds = stopSeconds(facts, attempt);
@@ -86,8 +86,8 @@ function deletePods(pods: readonly ObservedPod[], gracePeriodSeconds: number, no
 }
 
 /** Absence in a cache proves nothing. While pods of a stopping gang are still seen there is no hurry to ask. */
-function confirmMissingPods({ ledger, facts, now }: Situation): readonly Action[] {
-  const attempt = liveAttempt(ledger);
+function confirmMissingPods({ record, facts, now }: Situation): readonly Action[] {
+  const attempt = liveAttempt(record);
   if (attempt === undefined || attempt.stage === 'Creating') return [];
   if (attempt.stage === 'Stopping' && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod, now))) return [];
   const names = missingPodNames(facts, attempt).filter(
@@ -96,8 +96,8 @@ function confirmMissingPods({ ledger, facts, now }: Situation): readonly Action[
   return names.length === 0 ? [] : [{ kind: 'confirmMissingPods', names }];
 }
 
-function createGang({ ledger, facts, now }: Situation): readonly Action[] {
-  const attempt = liveAttempt(ledger);
+function createGang({ record, facts, now }: Situation): readonly Action[] {
+  const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Creating' || !facts.hasFinalizer) return [];
   const placement = placementOf(facts, attempt.epoch);
   const isAlone = !facts.pods.some((pod) => pod.epoch !== attempt.epoch && isLive(facts, pod, now));
@@ -110,8 +110,8 @@ function createGang({ ledger, facts, now }: Situation): readonly Action[] {
   }));
 }
 
-function liftGates({ ledger, facts }: Situation): readonly Action[] {
-  const attempt = liveAttempt(ledger);
+function liftGates({ record, facts }: Situation): readonly Action[] {
+  const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released') return [];
   const gated = podsOf(facts, attempt.epoch).filter((pod) => pod.gated && pod.deletionTimestamp === undefined);
   return gated.length === 0 ? [] : [{ kind: 'liftGates', pods: gated.map(toReference) }];
@@ -122,13 +122,13 @@ function reportCheckpoints({ facts }: Situation): readonly Action[] {
   return unreportedCheckpoints(facts).map((checkpoint) => ({ kind: 'createCheckpoint', ...checkpoint }));
 }
 
-function markDamagedCheckpoints({ ledger, facts }: Situation): readonly Action[] {
-  const unreadable = new Set(unreadableCheckpoints(ledger));
+function markDamagedCheckpoints({ record, facts }: Situation): readonly Action[] {
+  const unreadable = new Set(unreadableCheckpoints(record));
   return facts.checkpoints
     .filter(({ metadata, status }) => unreadable.has(metadata.name) && status?.state !== 'Damaged')
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .map(({ metadata: { name, uid } }) => {
-      const attempt = ledger.attempts.findLast(
+      const attempt = record.attempts.findLast(
         (one) => one.resumedFrom?.checkpoint === name && one.reason === 'CheckpointUnreadable',
       );
       const message = `Epoch ${attempt?.epoch ?? 0} could not load it: ${attempt?.message ?? 'it did not verify'}`;
@@ -146,14 +146,14 @@ function placeNextEpoch({ facts, next }: Situation): readonly Action[] {
  * Ended pods of the current and the previous epoch stay, for their logs; earlier ones go. A Placement goes when its attempt has left the
  * status.
  */
-function tidyUp({ ledger, facts }: Situation): readonly Action[] {
+function tidyUp({ record, facts }: Situation): readonly Action[] {
   if (facts.deleting) return [];
   const pods = facts.pods.filter(
-    (pod) => isTerminal(pod) && pod.epoch < ledger.epoch - 1 && pod.deletionTimestamp === undefined,
+    (pod) => isTerminal(pod) && pod.epoch < record.epoch - 1 && pod.deletionTimestamp === undefined,
   );
-  const oldest = ledger.attempts[0]?.epoch ?? 0;
+  const oldest = record.attempts[0]?.epoch ?? 0;
   const placements = facts.placements.filter(
-    ({ spec, metadata }) => spec.epoch < Math.min(oldest, ledger.epoch) && metadata.deletionTimestamp === undefined,
+    ({ spec, metadata }) => spec.epoch < Math.min(oldest, record.epoch) && metadata.deletionTimestamp === undefined,
   );
   return [
     ...(pods.length === 0
@@ -171,8 +171,8 @@ function tidyUp({ ledger, facts }: Situation): readonly Action[] {
 }
 
 /** The last thing done for a job that is being deleted; its owner references do the rest. */
-function releaseFinalizer({ ledger, facts, now }: Situation): readonly Action[] {
-  if (!facts.deleting || !facts.hasFinalizer || liveAttempt(ledger) !== undefined) return [];
+function releaseFinalizer({ record, facts, now }: Situation): readonly Action[] {
+  if (!facts.deleting || !facts.hasFinalizer || liveAttempt(record) !== undefined) return [];
   return facts.pods.some((pod) => isLive(facts, pod, now)) ? [] : [{ kind: 'removeFinalizer' }];
 }
 

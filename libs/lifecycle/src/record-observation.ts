@@ -4,11 +4,11 @@ import { planJob } from '@coxswain/job-planning';
 import { type Facts, isLive, placementOf, podCount } from './facts.ts';
 import { type Failure, failureOf, missingIndices, missingPodNames, podsOf } from './failure.ts';
 import { placementName } from './names.ts';
-import { type Ledger, liveAttempt, type Terminal, withLastAttempt } from './recorded-status.ts';
+import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from './job-record.ts';
 import { answerTo, restartDelayMs } from './restart-budget.ts';
 
-/** One thing that an observation may add to what is recorded. Each looks at the ledger as the steps before it left it. */
-type RecordStep = (ledger: Ledger, facts: Facts, now: Date) => Ledger;
+/** One thing that an observation may add to what is recorded. Each looks at the record as the steps before it left it. */
+type RecordStep = (record: JobRecord, facts: Facts, now: Date) => JobRecord;
 
 /**
  * What is recorded of a job's life, in the order in which it happens. An end that has already happened (finished, failed) is recorded
@@ -29,34 +29,34 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordTerminal,
 ];
 
-/** The ledger after this observation. A finished job's ledger stays as it is, but for a last checkpoint that is reported late. */
-export function record(ledger: Ledger, facts: Facts, now: Date): Ledger {
-  if (ledger.terminal !== undefined) return recordNewestCheckpoint(ledger, facts);
-  return RECORD_STEPS.reduce((current, step) => step(current, facts, now), ledger);
+/** The record after this observation. A finished job's record stays as it is, but for a last checkpoint that is reported late. */
+export function recordObservation(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  if (record.terminal !== undefined) return recordNewestCheckpoint(record, facts);
+  return RECORD_STEPS.reduce((current, step) => step(current, facts, now), record);
 }
 
 /**
  * A status that was lost or rolled back must not reuse an epoch: Placements and pods tell how far the job had come. The newest Placement
  * is then continued as if it had just been made.
  */
-function recoverEpoch(ledger: Ledger, facts: Facts): Ledger {
+function recoverEpoch(record: JobRecord, facts: Facts): JobRecord {
   const placed = facts.placements.map((placement) => placement.spec.epoch - 1);
   const seen = facts.pods.map((pod) => pod.epoch).filter((epoch) => placementOf(facts, epoch) === undefined);
-  return { ...ledger, epoch: Math.max(ledger.epoch, ...placed, ...seen) };
+  return { ...record, epoch: Math.max(record.epoch, ...placed, ...seen) };
 }
 
-function recordNewestCheckpoint(ledger: Ledger, facts: Facts): Ledger {
+function recordNewestCheckpoint(record: JobRecord, facts: Facts): JobRecord {
   const newest = newestRestorable(facts.checkpoints, { jobUid: facts.job.metadata.uid });
-  if (newest === undefined || newest.spec.step <= (ledger.checkpoint?.step ?? -1)) return ledger;
-  return { ...ledger, checkpoint: { name: newest.metadata.name, step: newest.spec.step } };
+  if (newest === undefined || newest.spec.step <= (record.checkpoint?.step ?? -1)) return record;
+  return { ...record, checkpoint: { name: newest.metadata.name, step: newest.spec.step } };
 }
 
 /** A Placement of the next epoch is that epoch's beginning, whoever made it and whatever was asked since. */
-function beginAttempt(ledger: Ledger, facts: Facts, now: Date): Ledger {
-  if (liveAttempt(ledger) !== undefined) return ledger;
-  const epoch = ledger.epoch + 1;
+function beginAttempt(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  if (liveAttempt(record) !== undefined) return record;
+  const epoch = record.epoch + 1;
   const placement = placementOf(facts, epoch);
-  if (placement === undefined) return ledger;
+  if (placement === undefined) return record;
   const { layout, resume } = placement.spec;
   const attempt: Attempt = {
     epoch,
@@ -65,20 +65,20 @@ function beginAttempt(ledger: Ledger, facts: Facts, now: Date): Ledger {
     layout,
     ...(resume === undefined ? {} : { resumedFrom: { checkpoint: resume.checkpoint, step: resume.step } }),
     startedAt: now.toISOString(),
-    ...predictionOf(ledger, placement.spec),
+    ...predictionOf(record, placement.spec),
   };
   return {
-    ...ledger,
+    ...record,
     epoch,
     notBefore: undefined,
     progress: undefined,
-    attempts: [...ledger.attempts, attempt].slice(-MAX_ATTEMPTS_IN_STATUS),
+    attempts: [...record.attempts, attempt].slice(-MAX_ATTEMPTS_IN_STATUS),
   };
 }
 
 /** What was planned for the layout of that placement, if it was. */
-function predictionOf(ledger: Ledger, placement: PlacementSpec): Pick<Attempt, 'prediction'> {
-  const { plan } = ledger;
+function predictionOf(record: JobRecord, placement: PlacementSpec): Pick<Attempt, 'prediction'> {
+  const { plan } = record;
   if (plan === undefined || !isSameLayout(plan.layout, placement.layout)) return {};
   const { predictedStepMs, predictedPeakBytes, gpuType, microBatchSize, plannerVersion } = plan;
   if (
@@ -103,59 +103,59 @@ function predictionOf(ledger: Ledger, placement: PlacementSpec): Pick<Attempt, '
  * Planned when no gang is up and nothing that was planned answers what is asked for now. A plan stands through restarts and through changes
  * of the cluster; a refusal is given again only where the cluster is as it was.
  */
-function recordPlan(ledger: Ledger, facts: Facts, now: Date): Ledger {
+function recordPlan(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const { spec } = facts;
-  if (spec === undefined || liveAttempt(ledger) !== undefined || facts.deleting || facts.cancel) return ledger;
-  const answered = ledger.plan !== undefined && isPlanOf(ledger.plan, spec) ? ledger.plan : undefined;
-  if (answered !== undefined && answered.refusal === undefined) return ledger;
-  return { ...ledger, plan: planJob(spec, { fabric: facts.capacity().fabric, refused: answered, now }) };
+  if (spec === undefined || liveAttempt(record) !== undefined || facts.deleting || facts.cancel) return record;
+  const answered = record.plan !== undefined && isPlanOf(record.plan, spec) ? record.plan : undefined;
+  if (answered !== undefined && answered.refusal === undefined) return record;
+  return { ...record, plan: planJob(spec, { fabric: facts.capacity().fabric, refused: answered, now }) };
 }
 
 /** Written before the first gate is lifted: from here on a missing pod is a failure. */
-function recordRelease(ledger: Ledger, facts: Facts, now: Date): Ledger {
-  const attempt = liveAttempt(ledger);
-  if (attempt?.stage !== 'Creating' || placementOf(facts, attempt.epoch) === undefined) return ledger;
-  if (missingIndices(facts, attempt).length > 0 || isStopRequested(facts)) return ledger;
-  if (podsOf(facts, attempt.epoch).some((pod) => pod.deletionTimestamp !== undefined)) return ledger;
-  return withLastAttempt(ledger, { stage: 'Released', releasedAt: now.toISOString() });
+function recordRelease(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Creating' || placementOf(facts, attempt.epoch) === undefined) return record;
+  if (missingIndices(facts, attempt).length > 0 || isStopRequested(facts)) return record;
+  if (podsOf(facts, attempt.epoch).some((pod) => pod.deletionTimestamp !== undefined)) return record;
+  return withLastAttempt(record, { stage: 'Released', releasedAt: now.toISOString() });
 }
 
-function recordRunning(ledger: Ledger, facts: Facts, now: Date): Ledger {
-  const attempt = liveAttempt(ledger);
-  if (attempt?.stage !== 'Released' || attempt.runningAt !== undefined || !isComplete(facts, attempt)) return ledger;
+function recordRunning(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released' || attempt.runningAt !== undefined || !isComplete(facts, attempt)) return record;
   const isUp = podsOf(facts, attempt.epoch).every((pod) => pod.running || pod.phase === 'Succeeded');
-  return isUp ? withLastAttempt(ledger, { runningAt: now.toISOString() }) : ledger;
+  return isUp ? withLastAttempt(record, { runningAt: now.toISOString() }) : record;
 }
 
 export const PROGRESS_INTERVAL_MS = 15_000;
 
 /** At most every 15 s, and once more with the end of an attempt, whose write takes place anyway. */
-function recordProgress(ledger: Ledger, facts: Facts, now: Date): Ledger {
-  const attempt = liveAttempt(ledger);
-  if (attempt === undefined || !hasFreshProgress(ledger, facts)) return ledger;
+function recordProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt === undefined || !hasFreshProgress(record, facts)) return record;
   const isEnding = isFinished(facts, attempt) || failureOf(facts, attempt, now) !== undefined;
-  return isEnding || now.getTime() >= progressDueAt(ledger) ? withProgress(ledger, facts, now) : ledger;
+  return isEnding || now.getTime() >= progressDueAt(record) ? withProgress(record, facts, now) : record;
 }
 
 /** Whether the operator's memory knows a later step than the status. */
-export function hasFreshProgress(ledger: Ledger, facts: Facts): boolean {
+export function hasFreshProgress(record: JobRecord, facts: Facts): boolean {
   const { progress } = facts.observed;
-  return progress !== undefined && progress.epoch === ledger.epoch && progress.step > (ledger.progress?.step ?? -1);
+  return progress !== undefined && progress.epoch === record.epoch && progress.step > (record.progress?.step ?? -1);
 }
 
 /** When progress may be written again, in milliseconds since the epoch. */
-export function progressDueAt(ledger: Ledger): number {
-  const reportedMs = Date.parse(ledger.progress?.reportedAt ?? '');
+export function progressDueAt(record: JobRecord): number {
+  const reportedMs = Date.parse(record.progress?.reportedAt ?? '');
   return Number.isNaN(reportedMs) ? 0 : reportedMs + PROGRESS_INTERVAL_MS;
 }
 
-function withProgress(ledger: Ledger, facts: Facts, now: Date): Ledger {
+function withProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const { progress } = facts.observed;
-  if (progress === undefined) return ledger;
+  if (progress === undefined) return record;
   const { step, loss, tokensPerSecond, etaSeconds } = progress;
   const totalSteps = facts.spec?.training?.steps;
   return {
-    ...ledger,
+    ...record,
     progress: {
       step,
       ...(totalSteps === undefined ? {} : { totalSteps }),
@@ -167,31 +167,34 @@ function withProgress(ledger: Ledger, facts: Facts, now: Date): Ledger {
   };
 }
 
-function recordSuccess(ledger: Ledger, facts: Facts, now: Date): Ledger {
-  const attempt = liveAttempt(ledger);
-  if (attempt?.stage !== 'Released' || !isFinished(facts, attempt)) return ledger;
+function recordSuccess(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released' || !isFinished(facts, attempt)) return record;
   const at = now.toISOString();
-  return withLastAttempt(ledger, {
+  return withLastAttempt(record, {
     stage: 'Ended',
     runningAt: attempt.runningAt ?? at,
     stoppingAt: at,
     endedAt: at,
     outcome: 'Succeeded',
-    ...lastStepOf(ledger, facts),
+    ...lastStepOf(record, facts),
   });
 }
 
 /** Outcome, reason, message and what answers it are decided here, once, before the first pod is deleted. */
-function recordFailure(ledger: Ledger, facts: Facts, now: Date): Ledger {
-  const attempt = liveAttempt(ledger);
-  if (attempt === undefined || attempt.stage === 'Stopping') return ledger;
+function recordFailure(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt === undefined || attempt.stage === 'Stopping') return record;
   const failure = failureOf(facts, attempt, now);
-  return failure === undefined ? ledger : withFailure(ledger, { failure, facts, now });
+  return failure === undefined ? record : withFailure(record, { failure, facts, now });
 }
 
-function withFailure(ledger: Ledger, { failure, facts, now }: { failure: Failure; facts: Facts; now: Date }): Ledger {
-  const lastStep = failure.lastStep === undefined ? lastStepOf(ledger, facts) : { lastStep: failure.lastStep };
-  const ended = withLastAttempt(ledger, {
+function withFailure(
+  record: JobRecord,
+  { failure, facts, now }: { failure: Failure; facts: Facts; now: Date },
+): JobRecord {
+  const lastStep = failure.lastStep === undefined ? lastStepOf(record, facts) : { lastStep: failure.lastStep };
+  const ended = withLastAttempt(record, {
     stage: 'Stopping',
     stoppingAt: now.toISOString(),
     outcome: 'Failed',
@@ -203,58 +206,58 @@ function withFailure(ledger: Ledger, { failure, facts, now }: { failure: Failure
   const answered = withLastAttempt(ended, { answer, charged });
   if (answer === 'GiveUp') return answered;
   const restarts = {
-    total: ledger.restarts.total + 1,
-    charged: ledger.restarts.charged + (charged ? 1 : 0),
+    total: record.restarts.total + 1,
+    charged: record.restarts.charged + (charged ? 1 : 0),
   };
   const delayMs = restartDelayMs({ ...answered, restarts }, facts.restartPolicy);
   return { ...answered, restarts, notBefore: new Date(now.getTime() + delayMs).toISOString() };
 }
 
 /** Delete beats cancel beats suspend; all are answered by saving and stopping. */
-function recordStopRequest(ledger: Ledger, facts: Facts, now: Date): Ledger {
-  const attempt = liveAttempt(ledger);
-  if (attempt === undefined || attempt.stage === 'Stopping' || !isStopRequested(facts)) return ledger;
+function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt === undefined || attempt.stage === 'Stopping' || !isStopRequested(facts)) return record;
   const forGood = facts.deleting || facts.cancel;
-  return withLastAttempt(ledger, {
+  return withLastAttempt(record, {
     stage: 'Stopping',
     stoppingAt: now.toISOString(),
     outcome: forGood ? 'Cancelled' : 'Suspended',
     reason: forGood ? 'CancelRequested' : 'SuspendRequested',
     charged: false,
-    ...lastStepOf(ledger, facts),
+    ...lastStepOf(record, facts),
   });
 }
 
-function recordEnd(ledger: Ledger, facts: Facts, now: Date): Ledger {
-  const attempt = liveAttempt(ledger);
-  if (attempt?.stage !== 'Stopping') return ledger;
+function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Stopping') return record;
   const pods = podsOf(facts, attempt.epoch);
-  if (pods.some((pod) => isLive(facts, pod, now))) return ledger;
+  if (pods.some((pod) => isLive(facts, pod, now))) return record;
   // A pod that a cache does not show may have been created a moment ago: only a live read says that it is gone.
   if (
     missingPodNames(facts, attempt).some(
       (name) => !facts.confirmedMissing.has(name) && !facts.foreignPodNames.has(name),
     )
   ) {
-    return ledger;
+    return record;
   }
   const steps = pods.map((pod) => pod.exit?.cause?.lastStep ?? -1);
   const lastStep = Math.max(attempt.lastStep ?? -1, ...steps);
-  return withLastAttempt(ledger, {
+  return withLastAttempt(record, {
     stage: 'Ended',
     endedAt: now.toISOString(),
     ...(lastStep < 0 ? {} : { lastStep }),
   });
 }
 
-function recordTerminal(ledger: Ledger, facts: Facts): Ledger {
-  if (liveAttempt(ledger) !== undefined) return ledger;
-  const terminal = terminalOf(ledger, facts);
-  return terminal === undefined ? ledger : { ...ledger, terminal, notBefore: undefined };
+function recordTerminal(record: JobRecord, facts: Facts): JobRecord {
+  if (liveAttempt(record) !== undefined) return record;
+  const terminal = terminalOf(record, facts);
+  return terminal === undefined ? record : { ...record, terminal, notBefore: undefined };
 }
 
-function terminalOf(ledger: Ledger, facts: Facts): Terminal | undefined {
-  const last = ledger.attempts.at(-1);
+function terminalOf(record: JobRecord, facts: Facts): Terminal | undefined {
+  const last = record.attempts.at(-1);
   if (last?.outcome === 'Succeeded') {
     return { type: 'Complete', reason: 'AllRanksSucceeded', message: `Every rank of epoch ${last.epoch} finished.` };
   }
@@ -267,7 +270,7 @@ function terminalOf(ledger: Ledger, facts: Facts): Terminal | undefined {
   return {
     type: 'Failed',
     reason: 'RestartsExhausted',
-    message: `Failed in epoch ${last.epoch} after ${ledger.restarts.charged} of ${facts.restartPolicy.maxRestarts} restarts. ${message}`,
+    message: `Failed in epoch ${last.epoch} after ${record.restarts.charged} of ${facts.restartPolicy.maxRestarts} restarts. ${message}`,
   };
 }
 
@@ -286,11 +289,11 @@ function isFinished(facts: Facts, attempt: Attempt): boolean {
   return isComplete(facts, attempt) && podsOf(facts, attempt.epoch).every((pod) => pod.phase === 'Succeeded');
 }
 
-function lastStepOf(ledger: Ledger, facts: Facts): { readonly lastStep?: number } {
+function lastStepOf(record: JobRecord, facts: Facts): { readonly lastStep?: number } {
   const { progress } = facts.observed;
-  const attempt = liveAttempt(ledger);
+  const attempt = liveAttempt(record);
   const exits = attempt === undefined ? [] : podsOf(facts, attempt.epoch).map((pod) => pod.exit?.cause?.lastStep ?? -1);
-  const reported = progress?.epoch === ledger.epoch ? progress.step : -1;
+  const reported = progress?.epoch === record.epoch ? progress.step : -1;
   const lastStep = Math.max(reported, attempt?.lastStep ?? -1, ...exits);
   return lastStep < 0 ? {} : { lastStep };
 }
