@@ -12,6 +12,7 @@ import {
   type KubeClient,
 } from '@coxswain/kube';
 import type { Decision } from '@coxswain/lifecycle';
+import { PlannerThread } from '@coxswain/planner-thread';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
 import { leadingClient } from './cluster/leading-client.ts';
@@ -30,6 +31,7 @@ import { ReportTls } from './reports/report-tls.ts';
 import { SecretAuthorityStore } from './reports/secret-authority-store.ts';
 import { SeriesRing } from './reports/series-ring.ts';
 import { Capacity } from './training-job/capacity.ts';
+import { JobPlanner } from './training-job/job-planner.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
 import { Watches } from './training-job/watches.ts';
@@ -85,6 +87,7 @@ class RunningOperator implements Operator {
   readonly #watches: Watches;
   readonly #leadership: Leadership;
   #queue: WorkQueue | undefined;
+  #planner: JobPlanner | undefined;
   #stopped: Promise<void> | undefined;
   #health: HealthServer | undefined;
   #reports: ReportServer | undefined;
@@ -217,6 +220,7 @@ class RunningOperator implements Operator {
     this.#progress.forget(jobUid);
     this.#progressTimers.forget(jobUid);
     this.#capacity.release(jobUid);
+    this.#planner?.forget(jobUid);
   }
 
   async #startReports(): Promise<ReportServer> {
@@ -290,8 +294,16 @@ class RunningOperator implements Operator {
       onError: ({ key, error, failures, quarantined }) =>
         this.#log.warn({ job: key, err: error, failures, quarantined }, 'a job could not be reconciled'),
     });
+    const thread = new PlannerThread();
+    const planner = new JobPlanner({
+      planner: thread,
+      clock: this.#clock,
+      onNews: (key) => queue.add(key),
+      onFailure: (key, error) => this.#log.warn({ job: key, err: error }, 'the planner did not answer for a job'),
+    });
     const reconciler = new TrainingJobReconciler({
       store: this.#store,
+      planner,
       now: () => this.#clock.now(),
       pods: () => ({
         ...this.#config.pods,
@@ -306,6 +318,7 @@ class RunningOperator implements Operator {
         this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note }),
     });
     this.#queue = queue;
+    this.#planner = planner;
     for (const job of this.#cache.jobs.cached.list()) queue.add(keyOf(job), 'resync');
     try {
       await queue.run({
@@ -316,6 +329,9 @@ class RunningOperator implements Operator {
       });
     } finally {
       this.#queue = undefined;
+      this.#planner = undefined;
+      planner.close();
+      await thread.close();
       this.#reports?.dismissLaunchers();
     }
   }

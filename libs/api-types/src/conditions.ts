@@ -30,6 +30,9 @@ export const CONDITION_REASONS = {
     GangPlaced: 'Every rank has a node; the Placement object of the epoch records it.',
     Placing: 'Nodes are free; the placement is being recorded.',
     WaitingForCapacity: 'Too few free GPUs; the message says how many are needed and free.',
+    NotAccepted: 'The spec cannot be run as it stands; condition Accepted says why.',
+    Planning:
+      'The planner was asked for a layout, or for a prediction of the one that the spec gives; nothing is placed before it answers.',
     WaitingForPlan: 'The layout is chosen when the cluster has a node with GPUs.',
     TopologyUnsatisfiable:
       'Enough GPUs exist, but no set of nodes keeps each tensor group in an NVLink domain and each data group in an island.',

@@ -1,1 +1,4 @@
+export { jobPlanning, isRefusalOf } from './job-plan-question.ts';
+export type { JobPlanAnswer, JobPlanQuestion } from './job-plan-question.ts';
 export { planJob } from './plan-job.ts';
+export type { PlanJobOptions } from './plan-job.ts';

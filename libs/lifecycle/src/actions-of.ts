@@ -4,24 +4,19 @@ import type { Action, PodReference } from './decision.ts';
 import { type Facts, isLive, isTerminal, placementOf } from './facts.ts';
 import { exitKind, missingIndices, missingPodNames, podsOf } from './failure.ts';
 import { podName } from './names.ts';
-import { type NextEpoch, unreadableCheckpoints } from './next-epoch.ts';
+import { unreadableCheckpoints } from './next-epoch.ts';
 import type { ObservedPod } from './observed.ts';
-import { type JobRecord, liveAttempt } from './job-record.ts';
+import { isUnderWay } from './planning.ts';
+import type { Situation } from './situation.ts';
+import { liveAttempt } from './job-record.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';
-
-/** What the actions are derived from: the record as it will be recorded, never more than that. */
-export interface Situation {
-  readonly record: JobRecord;
-  readonly facts: Facts;
-  readonly next: NextEpoch;
-  readonly now: Date;
-}
 
 type ActionStep = (situation: Situation) => readonly Action[];
 
 /** What may be done, in the order in which it is done. Every step is idempotent. */
 const ACTION_STEPS: readonly ActionStep[] = [
   keepFinalizer,
+  askPlanner,
   deleteStrayPods,
   stopGang,
   confirmMissingPods,
@@ -42,6 +37,22 @@ export function actionsOf(situation: Situation): readonly Action[] {
 function keepFinalizer({ record, facts }: Situation): readonly Action[] {
   const isNeeded = !facts.hasFinalizer && !facts.deleting && record.terminal === undefined;
   return isNeeded ? [{ kind: 'addFinalizer' }] : [];
+}
+
+/** One question at a time: another one takes the place of what was asked before. What nobody wants to know any more is given up. */
+function askPlanner({ facts, planning }: Situation): readonly Action[] {
+  const { planning: asked } = facts.observed;
+  switch (planning.kind) {
+    case 'asking':
+      return isUnderWay(asked, planning.question) ? [] : [{ kind: 'planJob', question: planning.question }];
+    case 'askingLater':
+    case 'unanswered':
+      return [];
+    case 'notWanted':
+    case 'planned':
+    case 'nothingToAsk':
+      return asked === undefined ? [] : [{ kind: 'forgetPlanning' }];
+  }
 }
 
 /** A failed gang is not asked to save, and neither is a pod that should not be there. */

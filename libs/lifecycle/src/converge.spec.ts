@@ -13,7 +13,7 @@ const mishap: fc.Arbitrary<WorldFault> = fc.oneof(
     kind: fc.constantFrom('deletePod' as const, 'evict' as const, 'loseNode' as const, 'saveCheckpoint' as const),
     pick: fc.nat(9),
   }),
-  fc.record({ kind: fc.constant('restoreNodes' as const) }),
+  fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'plannerFails' as const) }),
   fc.record({ kind: fc.constant('staleLook' as const), looksAgo: fc.integer({ min: 1, max: 6 }) }),
   fc.record({ kind: fc.constant('crash' as const), afterWrites: fc.nat(3) }),
 );
@@ -59,10 +59,27 @@ describe('a job driven by decide()', () => {
         live(world, moments);
         settle(world);
         const ran = world.history.flatMap((status) => (status.attempts ?? []).map((attempt) => attempt.layout));
-        const planned = new Set(world.history.map((status) => JSON.stringify(status.plan?.layout)));
+        const planned = new Set(
+          world.history.flatMap(({ plan }) => (plan === undefined ? [] : JSON.stringify(plan.layout))),
+        );
         expect(planned.size).toBe(1);
+        expect(world.history.filter(({ plan, attempts }) => attempts !== undefined && plan === undefined)).toEqual([]);
         expect(new Set(ran.map((layout) => JSON.stringify(layout)))).toEqual(planned);
         expect(ran.every((layout) => worldSize(layout) === 4)).toBe(true);
+        expectRest(world);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('runs the layout that the user gave, with its prediction or without, whatever the planner does', () => {
+    fc.assert(
+      fc.property(story(mishap), (moments) => {
+        const world = new World(aTrainingJob(), { labels: { [NODE_LABELS.gpuType]: 'h100' } });
+        live(world, moments);
+        settle(world);
+        expect(['Complete', 'Failed']).toContain(world.job?.status?.state);
+        expect(world.violations).toEqual([]);
         expectRest(world);
       }),
       { numRuns: 40 },

@@ -1,15 +1,17 @@
 import type { TrainingJobStatus } from '@coxswain/api-types';
+import type { Acceptance } from './acceptance.ts';
 import { actionsOf } from './actions-of.ts';
 import type { Decision } from './decision.ts';
-import { statusOf } from './status-of.ts';
-import { type Facts, factsOf, fencedAt } from './facts.ts';
+import { fencedAt } from './facts.ts';
 import { schedulingDeadline } from './failure.ts';
 import { eventsSince } from './job-events.ts';
-import { type NextEpoch, nextEpoch } from './next-epoch.ts';
+import { liveAttempt } from './job-record.ts';
+import type { NextEpoch } from './next-epoch.ts';
 import type { Observed } from './observed.ts';
-import { hasFreshProgress, progressDueAt, recordObservation } from './record-observation.ts';
-import { type JobRecord, liveAttempt, recordOf } from './job-record.ts';
+import { hasFreshProgress, progressDueAt } from './record-observation.ts';
 import { sameStatus } from './same-status.ts';
+import { type Situation, situationOf } from './situation.ts';
+import { statusOf } from './status-of.ts';
 
 /**
  * What is to be done about a job, from one look at it. Level-triggered and pure: the same look gives the same decision, and nothing
@@ -23,18 +25,19 @@ import { sameStatus } from './same-status.ts';
  *                                                                                                               |
  *     (epoch n+1) <--- next Placement, when the budget, the delay, the spec and the capacity allow <------------+
  *
+ * Planning takes seconds, so it is an action like the others: `planJob` asks the planner, a later look shows its answer among what is observed,
+ * and the answer is recorded before any placement. A crash in between means that it is asked again, with the same answer.
+ *
  * Each arrow is one write of status, and what follows from it is done only after that write (`Decision` says how). So a crash between any
  * two writes leaves a state from which the same arrows lead on.
  */
 export function decide(observed: Observed, now: Date): Decision {
-  const facts = factsOf(observed);
-  const record = recordObservation(recordOf(facts.job), facts, now);
-  const next = nextEpoch(record, facts, now);
-  const status = statusOf(record, { facts, next, now });
-  const requeueAfterMs = nextLookMs({ record, facts, next, now });
+  const situation = situationOf(observed, now);
+  const status = statusOf(situation);
+  const requeueAfterMs = nextLookMs(situation);
   return {
     status,
-    actions: actionsOf({ record, facts, next, now }),
+    actions: actionsOf(situation),
     events: announced(observed, status),
     ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
   };
@@ -48,19 +51,23 @@ function announced(observed: Observed, status: TrainingJobStatus): Decision['eve
 /** A job that waits for room is looked at again this often even if nothing is observed; nothing is written as long as it waits. */
 const WAITING_LOOK_MS = 30_000;
 
+const WAITING: readonly NextEpoch['kind'][] = ['waiting', 'unsatisfiable', 'unplanned', 'planning'];
+
+/** What the planner refuses on these nodes it may plan on others. */
+function isRefusedByPlanner(acceptance: Acceptance): boolean {
+  return acceptance.kind === 'refused' && acceptance.reason === 'NoLayoutFits';
+}
+
 /** How long until something changes by time alone; undefined when only an observation can. */
-function nextLookMs(situation: {
-  readonly record: JobRecord;
-  readonly facts: Facts;
-  readonly next: NextEpoch;
-  readonly now: Date;
-}): number | undefined {
-  const { record, facts, next, now } = situation;
+function nextLookMs({ record, facts, planning, acceptance, next, now }: Situation): number | undefined {
   const attempt = liveAttempt(record);
   const isUnscheduled = attempt?.stage === 'Released' && attempt.runningAt === undefined;
   const dueMs = [
     next.kind === 'delayed' ? next.untilMs : [],
-    ['waiting', 'unsatisfiable', 'unplanned'].includes(next.kind) ? now.getTime() + WAITING_LOOK_MS : [],
+    WAITING.includes(next.kind) || (next.kind === 'refused' && isRefusedByPlanner(acceptance))
+      ? now.getTime() + WAITING_LOOK_MS
+      : [],
+    planning.kind === 'askingLater' ? planning.atMs : [],
     isUnscheduled && Number.isFinite(schedulingDeadline(attempt)) ? schedulingDeadline(attempt) : [],
     attempt !== undefined && hasFreshProgress(record, facts) ? progressDueAt(record) : [],
     facts.pods.flatMap((pod) => fencedAt(facts, pod) ?? []),

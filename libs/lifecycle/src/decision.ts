@@ -1,4 +1,5 @@
 import type { CheckpointResourceSpec, PlacementSpec, TrainingJobStatus } from '@coxswain/api-types';
+import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { DerivedJobEvent } from './job-events.ts';
 
 /**
@@ -26,6 +27,13 @@ export interface PodReference {
 export type Action =
   | { readonly kind: 'addFinalizer' }
   | { readonly kind: 'removeFinalizer' }
+  /**
+   * Ask the planner, without waiting for it: show the question as `planning` of the job at once, its outcome when it is there, and look at the
+   * job again then. A question that is under way for the job is ended.
+   */
+  | { readonly kind: 'planJob'; readonly question: JobPlanQuestion }
+  /** End the job's question to the planner, and forget its outcome: nobody wants it, or it is recorded. */
+  | { readonly kind: 'forgetPlanning' }
   /** Create with POST. AlreadyExists: read it live and look again; the recorded one is continued. */
   | { readonly kind: 'createPlacement'; readonly name: string; readonly spec: PlacementSpec }
   | { readonly kind: 'deletePlacements'; readonly placements: readonly PodReference[] }

@@ -4,5 +4,5 @@ export type { Action, Decision, PodReference } from './decision.ts';
 export { JOB_EVENT_TYPES, jobEvents } from './job-events.ts';
 export type { DerivedJobEvent, JobEventType, JobResources } from './job-events.ts';
 export { placementName, podName } from './names.ts';
-export type { NodeState, Observed, ObservedExit, ObservedPod, ObservedProgress } from './observed.ts';
+export type { NodeState, Observed, ObservedExit, ObservedPlanning, ObservedPod, ObservedProgress } from './observed.ts';
 export { sameStatus } from './same-status.ts';

@@ -167,10 +167,13 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
   return [];
 }
 
+/** Reasons of condition Placed that a person may want to do something about. */
+const TOLD_REASONS: readonly string[] = ['WaitingForCapacity', 'TopologyUnsatisfiable', 'NotAccepted'];
+
 /** Why the next epoch has not been placed, once per epoch and reason. */
 function waiting(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {
   const placed = findCondition(recordedConditions(facts.job), 'Placed');
-  if (placed?.reason !== 'WaitingForCapacity' && placed?.reason !== 'TopologyUnsatisfiable') return [];
+  if (placed === undefined || !TOLD_REASONS.includes(placed.reason)) return [];
   const accepted = findCondition(recordedConditions(facts.job), 'Accepted');
   const message = accepted?.status === 'False' ? accepted.message : placed.message;
   const epoch = record.epoch + 1;

@@ -1,61 +1,41 @@
-import { type Checkpoint, type EffectiveSpec, effectiveSpec, isPlanOf, type PlacementSpec } from '@coxswain/api-types';
+import type { Checkpoint, EffectiveSpec, PlacementSpec } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
-import { engineRefusal, layoutRefusal } from '@coxswain/engines';
 import { placeGang } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
+import type { Acceptance } from './acceptance.ts';
 import { type Facts, isLive } from './facts.ts';
+import type { JobRecord } from './job-record.ts';
 import { placementName } from './names.ts';
-import { type JobRecord, liveAttempt } from './job-record.ts';
+import { isGangWanted, type Planning } from './planning.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';
-
-/** Whether the spec can be run as it stands. */
-export type Acceptance =
-  /** With the layout that it runs on, whoever chose it. */
-  | { readonly kind: 'accepted'; readonly spec: EffectiveSpec }
-  /** The planner is to choose a layout and knows too little of the cluster as yet. */
-  | { readonly kind: 'unplanned'; readonly message: string }
-  | {
-      readonly kind: 'refused';
-      readonly reason: 'SpecInvalid' | 'NoLayoutFits' | 'LayoutInvalid' | 'EngineRefused';
-      readonly message: string;
-    };
 
 /** What stands between the job and its next epoch; `notNeeded` while an attempt is under way or none is wanted. */
 export type NextEpoch =
   | { readonly kind: 'notNeeded' }
   | { readonly kind: 'refused' }
+  /** The planner knows too little of the cluster as yet. */
   | { readonly kind: 'unplanned'; readonly message: string }
+  /** The planner was asked, or will be again. */
+  | { readonly kind: 'planning'; readonly message: string }
   | { readonly kind: 'afterPreviousEpoch'; readonly message: string }
   | { readonly kind: 'delayed'; readonly untilMs: number }
   | { readonly kind: 'waiting'; readonly message: string }
   | { readonly kind: 'unsatisfiable'; readonly message: string }
   | { readonly kind: 'placing'; readonly name: string; readonly spec: PlacementSpec };
 
-export function acceptance(record: JobRecord, facts: Facts): Acceptance {
-  const { spec } = facts;
-  if (spec === undefined) {
-    return { kind: 'refused', reason: 'SpecInvalid', message: facts.specProblem ?? 'spec cannot be read' };
-  }
-  const effective = effectiveSpec(spec, record.plan);
-  const invalid = effective === undefined ? undefined : layoutRefusal(effective);
-  if (invalid !== undefined) return { kind: 'refused', reason: 'LayoutInvalid', message: invalid };
-  const refusal = engineRefusal(effective ?? spec);
-  if (refusal !== undefined) {
-    return { kind: 'refused', reason: 'EngineRefused', message: `${refusal.reason}; ${refusal.alternative}` };
-  }
-  if (effective !== undefined) return { kind: 'accepted', spec: effective };
-  const { plan } = record;
-  if (plan?.refusal !== undefined && isPlanOf(plan, spec)) {
-    return { kind: 'refused', reason: 'NoLayoutFits', message: plan.refusal };
-  }
-  return { kind: 'unplanned', message: 'The layout is chosen when the cluster has a node with GPUs.' };
+/** What the next epoch depends on. */
+interface Standing {
+  readonly facts: Facts;
+  readonly record: JobRecord;
+  readonly planning: Planning;
+  readonly acceptance: Acceptance;
+  readonly now: Date;
 }
 
-export function nextEpoch(record: JobRecord, facts: Facts, now: Date): NextEpoch {
-  const accepted = acceptance(record, facts);
-  if (!isWanted(record, facts)) return { kind: 'notNeeded' };
-  if (accepted.kind === 'refused') return { kind: 'refused' };
-  if (accepted.kind === 'unplanned') return accepted;
+export function nextEpoch({ record, facts, planning, acceptance, now }: Standing): NextEpoch {
+  if (!isGangWanted(record, facts)) return { kind: 'notNeeded' };
+  if (acceptance.kind === 'refused') return { kind: 'refused' };
+  if (acceptance.kind === 'unplanned') return planning.kind === 'nothingToAsk' ? NO_GPUS : planningMessage(planning);
   const live = facts.pods.filter((pod) => isLive(facts, pod, now)).length;
   if (live > 0) {
     return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier epoch are still going away.' };
@@ -65,17 +45,19 @@ export function nextEpoch(record: JobRecord, facts: Facts, now: Date): NextEpoch
   }
   const untilMs = notBeforeMs(record, now);
   if (now.getTime() < untilMs) return { kind: 'delayed', untilMs };
-  return place(record, facts, accepted.spec);
+  if (planning.kind === 'asking')
+    return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
+  return place(record, facts, acceptance.spec);
 }
 
-function isWanted(record: JobRecord, facts: Facts): boolean {
-  return (
-    record.terminal === undefined &&
-    liveAttempt(record) === undefined &&
-    !facts.suspend &&
-    !facts.cancel &&
-    !facts.deleting
-  );
+const NO_GPUS = { kind: 'unplanned', message: 'The layout is chosen when the cluster has a node with GPUs.' } as const;
+
+function planningMessage(planning: Planning): NextEpoch {
+  const message =
+    planning.kind === 'askingLater'
+      ? `The planner could not choose a layout and is asked again: ${planning.problem}`
+      : 'The planner searches for a layout.';
+  return { kind: 'planning', message };
 }
 
 function place(record: JobRecord, facts: Facts, spec: EffectiveSpec): NextEpoch {

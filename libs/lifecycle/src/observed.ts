@@ -1,5 +1,6 @@
 import type { Checkpoint, Placement, TerminationCause, TrainingJob } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
+import type { JobPlanAnswer } from '@coxswain/job-planning';
 
 /** One look at everything that concerns a job. Nothing here is an event; a later look replaces an earlier one. */
 export interface Observed {
@@ -27,7 +28,17 @@ export interface Observed {
   readonly refusedPods?: ReadonlyMap<string, string>;
   /** Newest report of the gang's steps that the operator holds in memory, if any. */
   readonly progress?: ObservedProgress;
+  /** What became of the last action planJob, as long as this process remembers it. */
+  readonly planning?: ObservedPlanning;
 }
+
+/** A question to the planner, by its key, and its outcome. */
+export type ObservedPlanning =
+  | { readonly kind: 'asked'; readonly key: string }
+  /** `answer` undefined: the planner has nothing to say of the job. */
+  | { readonly kind: 'answered'; readonly key: string; readonly answer: JobPlanAnswer | undefined }
+  /** It took too long, needed too much memory, or died. May be asked again from `retryAtMs` on (milliseconds since 1970). */
+  | { readonly kind: 'failed'; readonly key: string; readonly problem: string; readonly retryAtMs: number };
 
 /** gone: the Node object does not exist. */
 export type NodeState = 'ready' | 'notReady' | 'gone';

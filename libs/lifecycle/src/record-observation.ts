@@ -1,6 +1,5 @@
-import { type Attempt, isPlanOf, isSameLayout, MAX_ATTEMPTS_IN_STATUS, type PlacementSpec } from '@coxswain/api-types';
+import { type Attempt, isSameLayout, MAX_ATTEMPTS_IN_STATUS, type PlacementSpec } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
-import { planJob } from '@coxswain/job-planning';
 import { type Facts, isLive, placementOf, podCount } from './facts.ts';
 import { type Failure, failureOf, missingIndices, missingPodNames, podsOf } from './failure.ts';
 import { placementName } from './names.ts';
@@ -18,7 +17,6 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recoverEpoch,
   recordNewestCheckpoint,
   beginAttempt,
-  recordPlan,
   recordRelease,
   recordRunning,
   recordProgress,
@@ -97,18 +95,6 @@ function predictionOf(record: JobRecord, placement: PlacementSpec): Pick<Attempt
     plannerVersion,
   };
   return { prediction };
-}
-
-/**
- * Planned when no gang is up and nothing that was planned answers what is asked for now. A plan stands through restarts and through changes
- * of the cluster; a refusal is given again only where the cluster is as it was.
- */
-function recordPlan(record: JobRecord, facts: Facts, now: Date): JobRecord {
-  const { spec } = facts;
-  if (spec === undefined || liveAttempt(record) !== undefined || facts.deleting || facts.cancel) return record;
-  const answered = record.plan !== undefined && isPlanOf(record.plan, spec) ? record.plan : undefined;
-  if (answered !== undefined && answered.refusal === undefined) return record;
-  return { ...record, plan: planJob(spec, { fabric: facts.capacity().fabric, refused: answered, now }) };
 }
 
 /** Written before the first gate is lifted: from here on a missing pod is a failure. */

@@ -12,18 +12,18 @@ import {
 } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
+import type { Acceptance } from './acceptance.ts';
 import { type Facts, placementOf, podCount } from './facts.ts';
 import { podsOf } from './failure.ts';
-import { acceptance, type NextEpoch } from './next-epoch.ts';
-import type { ObservedPod } from './observed.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from './job-record.ts';
+import type { NextEpoch } from './next-epoch.ts';
+import type { ObservedPod } from './observed.ts';
+import type { Situation } from './situation.ts';
 
 /** The status that says what the record holds: conditions, state and one sentence are derived from it, never the other way round. */
-export function statusOf(
-  record: JobRecord,
-  { facts, next, now }: { readonly facts: Facts; readonly next: NextEpoch; readonly now: Date },
-): TrainingJobStatus {
-  const drafts = draftsOf(record, facts, next);
+export function statusOf(situation: Situation): TrainingJobStatus {
+  const { record, facts, now } = situation;
+  const drafts = draftsOf(situation);
   const conditions = conditionsOf(drafts, facts, now);
   const state = stateOf(record, facts);
   return {
@@ -48,10 +48,10 @@ type ConditionDraft<T extends ConditionType = ConditionType> = {
 
 type ConditionDrafts = { readonly [K in ConditionType]: ConditionDraft<K> | undefined };
 
-function draftsOf(record: JobRecord, facts: Facts, next: NextEpoch): ConditionDrafts {
+function draftsOf({ record, facts, acceptance, next }: Situation): ConditionDrafts {
   const { terminal } = record;
   return {
-    Accepted: acceptedDraft(record, facts),
+    Accepted: acceptedDraft(acceptance, record.plan),
     Placed: placedDraft(record, facts, next),
     Running: runningDraft(record, facts),
     Suspended: suspendedDraft(record, facts),
@@ -62,15 +62,14 @@ function draftsOf(record: JobRecord, facts: Facts, next: NextEpoch): ConditionDr
   };
 }
 
-function acceptedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Accepted'> {
-  const accepted = acceptance(record, facts);
-  switch (accepted.kind) {
+function acceptedDraft(acceptance: Acceptance, plan: JobPlan | undefined): ConditionDraft<'Accepted'> {
+  switch (acceptance.kind) {
     case 'refused':
-      return { holds: false, reason: accepted.reason, message: accepted.message };
+      return { holds: false, reason: acceptance.reason, message: acceptance.message };
     case 'unplanned':
       return { holds: true, reason: 'SpecValid', message: 'The spec can be read; its layout is still to be chosen.' };
     case 'accepted':
-      return { holds: true, reason: 'SpecValid', message: `${acceptedLayout(accepted.spec, record.plan)}.` };
+      return { holds: true, reason: 'SpecValid', message: `${acceptedLayout(acceptance.spec, plan)}.` };
   }
 }
 
@@ -99,9 +98,11 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
   switch (next.kind) {
     case 'notNeeded':
     case 'refused':
-      return { holds: false, reason: 'WaitingForCapacity', message: 'Nothing is placed before the spec is accepted.' };
+      return { holds: false, reason: 'NotAccepted', message: 'Nothing is placed before the spec is accepted.' };
     case 'unplanned':
       return { holds: false, reason: 'WaitingForPlan', message: next.message };
+    case 'planning':
+      return { holds: false, reason: 'Planning', message: next.message };
     case 'afterPreviousEpoch':
       return { holds: false, reason: 'WaitingForPreviousEpoch', message: next.message };
     case 'delayed': {

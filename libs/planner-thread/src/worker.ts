@@ -1,6 +1,7 @@
 /** The thread's side: answers one question at a time, and keeps nothing between two. See `planner-thread.ts`. */
 import { parentPort } from 'node:worker_threads';
 import { isDomainError } from '@coxswain/domain-error';
+import { planJob } from '@coxswain/job-planning';
 import { plan, predict, whyNot } from '@coxswain/planner';
 import type { PlannerAnswer, PlannerQuestion, PlannerReply } from './planner-question.ts';
 
@@ -26,5 +27,7 @@ function answerTo(question: PlannerQuestion): PlannerAnswer {
       return predict(question.request, question.asked);
     case 'whyNot':
       return whyNot(question.request, question.asked);
+    case 'planJob':
+      return planJob(question.question, question.options);
   }
 }

@@ -1,4 +1,4 @@
-import { isTrue, ranksOfPod, type Placement, type TrainingJob } from '@coxswain/api-types';
+import { findCondition, isTrue, ranksOfPod, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { fabricFromNodes, type Fabric, type FabricCapacity } from '@coxswain/fabric';
 import { BY_JOB, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { podName } from '@coxswain/lifecycle';
@@ -82,7 +82,17 @@ export class Capacity {
 }
 
 /** Whether the job waits for GPUs, so that freed ones concern it. */
-export function waitsForCapacity(job: TrainingJob): boolean {
-  const placed = job.status?.conditions?.find((condition) => condition.type === 'Placed');
-  return ['WaitingForCapacity', 'TopologyUnsatisfiable', 'WaitingForPlan'].includes(placed?.reason ?? '');
+export function waitsForCapacity({ status }: TrainingJob): boolean {
+  const placed = findCondition(status?.conditions, 'Placed');
+  return ['WaitingForCapacity', 'TopologyUnsatisfiable'].includes(placed?.reason ?? '');
+}
+
+/** Whether other nodes may help the job: it waits for GPUs, or the planner found no layout for the nodes that there are. */
+export function waitsForNodes(job: TrainingJob): boolean {
+  const { conditions } = job.status ?? {};
+  return (
+    waitsForCapacity(job) ||
+    ['WaitingForPlan', 'Planning'].includes(findCondition(conditions, 'Placed')?.reason ?? '') ||
+    findCondition(conditions, 'Accepted')?.reason === 'NoLayoutFits'
+  );
 }

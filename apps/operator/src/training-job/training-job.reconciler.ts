@@ -17,6 +17,7 @@ import {
   type ObservedPod,
   type ObservedProgress,
 } from '@coxswain/lifecycle';
+import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';
 import type { TrainingJobStore } from './training-job-store.ts';
 
@@ -28,6 +29,8 @@ export interface ReconcilerOptions {
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'runAsNonRoot'>;
   /** Newest report of the job's steps held in memory. */
   readonly progressOf: (job: TrainingJob) => ObservedProgress | undefined;
+  /** Plans beside the loop. */
+  readonly planner: Pick<JobPlanner, 'planningOf' | 'ask' | 'forget'>;
   /** Tells every launcher of that epoch that is connected that the epoch is over. */
   readonly refuseLaunchers: (job: TrainingJob, epoch: number) => void;
   /** Tells people that the cluster refuses what has to be done, in its own words; best effort. */
@@ -68,7 +71,7 @@ export class TrainingJobReconciler {
   }
 
   async #look(key: string, found: Findings): Promise<{ readonly job?: TrainingJob; readonly decision?: Decision }> {
-    const { store, now, progressOf } = this.#options;
+    const { store, now, progressOf, planner } = this.#options;
     const before = store.findJob(key);
     if (before === undefined) return {};
     const nodeStates = await store.readLiveNodeStates(
@@ -80,6 +83,7 @@ export class TrainingJobReconciler {
     // Left over from a placement that could not be recorded: whether it still holds is decided anew.
     store.release(job);
     const progress = progressOf(job);
+    const planning = planner.planningOf(job.metadata.uid);
     const decision = decide(
       {
         job,
@@ -91,6 +95,7 @@ export class TrainingJobReconciler {
         confirmedMissing: found.missing,
         refusedPods: found.refused,
         ...(progress === undefined ? {} : { progress }),
+        ...(planning === undefined ? {} : { planning }),
       },
       now(),
     );
@@ -124,12 +129,16 @@ export class TrainingJobReconciler {
   }
 
   async #performOne(job: TrainingJob, action: Action, found: WritableFindings): Promise<void> {
-    const { store } = this.#options;
+    const { store, planner } = this.#options;
     switch (action.kind) {
       case 'addFinalizer':
         return unlessConflict(store.addFinalizer(job));
       case 'removeFinalizer':
         return unlessConflict(store.removeFinalizer(job));
+      case 'planJob':
+        return planner.ask(job, action.question);
+      case 'forgetPlanning':
+        return planner.forget(job.metadata.uid);
       case 'createPlacement':
         // Kept when this fails, since it may have been done all the same; the next look at the job tells.
         await store.createPlacement(job, action);

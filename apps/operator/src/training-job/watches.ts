@@ -3,7 +3,7 @@ import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriorit
 import type { CachedNode } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { BY_NODE, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
-import { waitsForCapacity } from './capacity.ts';
+import { waitsForCapacity, waitsForNodes } from './capacity.ts';
 
 /*
  * Which change wakes which jobs. What is to be done is decided from the whole picture, not from the change:
@@ -14,7 +14,7 @@ import { waitsForCapacity } from './capacity.ts';
  *   Placement, Checkpoint           their job
  *   Pod of a gang                   its job
  *   Pod with GPUs ended or deleted  every job that waits for GPUs
- *   Node (readiness, labels, GPUs)  the jobs with pods on it, and every job that waits for GPUs
+ *   Node (readiness, labels, GPUs)  the jobs with pods on it, and every job that waits for GPUs or for nodes that can be planned for
  */
 
 /** What the watches are made of. */
@@ -34,6 +34,8 @@ const CAPACITY_DELAY_MS = 200;
 export class Watches {
   readonly #parts: WatchesParts;
   #cancelCapacityTimer: (() => void) | undefined;
+  /** Whom the news since the last wake-up concerns. */
+  #concerned: (job: TrainingJob) => boolean = waitsForCapacity;
 
   constructor(parts: WatchesParts) {
     this.#parts = parts;
@@ -60,7 +62,7 @@ export class Watches {
     const { object } = change;
     if (change.kind === 'deleted') {
       this.#parts.onJobDeleted(object.metadata.uid);
-      this.#wakeWaiting();
+      this.#wakeWaiting(waitsForCapacity);
       return;
     }
     const isEdited = change.kind === 'added' || change.previous.metadata.generation !== object.metadata.generation;
@@ -70,7 +72,7 @@ export class Watches {
   #onPod(change: CacheChange<CachedPod>): void {
     const { gang } = change.object;
     if (gang !== undefined) this.wake(gang.jobUid);
-    if (freesGpus(change)) this.#wakeWaiting();
+    if (freesGpus(change)) this.#wakeWaiting(waitsForCapacity);
   }
 
   #onNode(change: CacheChange<CachedNode>): void {
@@ -79,16 +81,19 @@ export class Watches {
     for (const { gang } of this.#parts.cache.pods.cached.byIndex(BY_NODE, object.metadata.name)) {
       if (gang !== undefined) this.wake(gang.jobUid);
     }
-    this.#wakeWaiting();
+    this.#wakeWaiting(waitsForNodes);
   }
 
-  #wakeWaiting(): void {
+  /** Whoever waits for nodes waits for freed GPUs too, so of several kinds of news within the delay the wider one counts. */
+  #wakeWaiting(isConcerned: (job: TrainingJob) => boolean): void {
+    if (this.#concerned !== waitsForNodes) this.#concerned = isConcerned;
     const { cache, clock, wake } = this.#parts;
     this.#cancelCapacityTimer ??= clock.setTimer(CAPACITY_DELAY_MS, () => {
       this.#cancelCapacityTimer = undefined;
       for (const job of cache.jobs.cached.list()) {
-        if (waitsForCapacity(cache.jobs.newest(job))) wake(keyOf(job), 'normal');
+        if (this.#concerned(cache.jobs.newest(job))) wake(keyOf(job), 'normal');
       }
+      this.#concerned = waitsForCapacity;
     });
   }
 }

@@ -6,10 +6,12 @@ import {
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
+import type { JobPlanQuestion } from '@coxswain/job-planning';
 import { decide } from '../decide.ts';
 import type { Action } from '../decision.ts';
-import type { NodeState, Observed, ObservedPod } from '../observed.ts';
+import type { NodeState, Observed, ObservedPlanning, ObservedPod } from '../observed.ts';
 import { sameStatus } from '../same-status.ts';
+import { plannedAnswer } from './planned-answer.ts';
 import { aCapacity, aCheckpoint, anExit, aNode } from './builders.ts';
 
 /** What can go wrong, or be asked, between two looks. `pick` chooses among the candidates of that moment. */
@@ -17,6 +19,8 @@ export type WorldFault =
   | { readonly kind: 'exit'; readonly code: number; readonly pick: number }
   | { readonly kind: 'deletePod' | 'evict' | 'loseNode' | 'saveCheckpoint'; readonly pick: number }
   | { readonly kind: 'restoreNodes' | 'suspend' | 'resume' | 'cancel' | 'delete' | 'loseStatus' }
+  /** The planner does not answer the question that is under way, or the next one. */
+  | { readonly kind: 'plannerFails' }
   /** The operator's next look is the one it had `looksAgo` looks ago, except that it cannot write over a newer job. */
   | { readonly kind: 'staleLook'; readonly looksAgo: number }
   /** The operator dies after that many writes of its next pass. */
@@ -53,6 +57,11 @@ export class World {
   /** Epochs of which a gate was lifted. */
   readonly #released = new Set<number>();
   #newestStarted = 0;
+  /** What the operator's process remembers of its last question to the planner. */
+  #planning: ObservedPlanning | undefined;
+  /** What the planner will have said when time has passed. */
+  #plannerSays: ObservedPlanning | undefined;
+  #plannerFails = false;
 
   readonly #nodeFacts: Partial<NodeFacts>;
 
@@ -75,6 +84,8 @@ export class World {
     } catch (error) {
       if (!(error instanceof OperatorDied)) throw error;
       this.#snapshots = [];
+      this.#planning = undefined;
+      this.#plannerSays = undefined;
     }
     this.#staleBy = 0;
     this.#writesUntilCrash = undefined;
@@ -85,6 +96,8 @@ export class World {
   tick(ms: number, finishes = false): void {
     this.now = new Date(this.now.getTime() + ms);
     this.pods = this.pods.flatMap((pod) => this.#kubelet(pod, finishes));
+    if (this.#plannerSays !== undefined) this.#planning = this.#plannerSays;
+    this.#plannerSays = undefined;
   }
 
   apply(fault: WorldFault): void {
@@ -133,6 +146,9 @@ export class World {
         this.job = this.#touched(job);
         return;
       }
+      case 'plannerFails':
+        this.#plannerFails = true;
+        return;
       case 'staleLook':
         this.#staleBy = fault.looksAgo;
         return;
@@ -167,6 +183,7 @@ export class World {
     return {
       ...seen,
       confirmedMissing,
+      ...(this.#planning === undefined ? {} : { planning: this.#planning }),
       nodeStates: this.#nodes,
       capacity: () =>
         aCapacity(
@@ -241,11 +258,26 @@ export class World {
             one.metadata.uid === action.uid ? { ...one, status: damaged } : one,
           );
         });
+      case 'planJob':
+        return this.#askPlanner(action.question);
+      case 'forgetPlanning':
+        this.#planning = undefined;
+        this.#plannerSays = undefined;
+        return;
       case 'createCheckpoint':
       case 'refuseLaunchers':
       case 'confirmMissingPods':
         return;
     }
+  }
+
+  #askPlanner(question: JobPlanQuestion): void {
+    const { key } = question;
+    this.#planning = { kind: 'asked', key };
+    this.#plannerSays = this.#plannerFails
+      ? { kind: 'failed', key, problem: 'it took too long', retryAtMs: this.now.getTime() + 10_000 }
+      : { kind: 'answered', key, answer: plannedAnswer(question) };
+    this.#plannerFails = false;
   }
 
   #liftGate(pod: ObservedPod): void {

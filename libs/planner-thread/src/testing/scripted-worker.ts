@@ -2,9 +2,10 @@ import { parentPort } from 'node:worker_threads';
 import type { PlannerQuestion, PlannerReply } from '../planner-question.ts';
 
 /** In place of the planner's thread: what it does is the model's name of the request. Answers say which thread answered. */
-parentPort?.on('message', ({ request }: PlannerQuestion) => {
+parentPort?.on('message', (question: PlannerQuestion) => {
+  const model = question.kind === 'planJob' ? undefined : question.request.model;
   const reply = (message: PlannerReply): void => parentPort?.postMessage(message);
-  switch (request.model) {
+  switch (model) {
     case 'hangs':
       for (;;);
     case 'throws':
@@ -23,6 +24,6 @@ parentPort?.on('message', ({ request }: PlannerQuestion) => {
         violations: [{ pointer: '/model', detail: 'no such model' }],
       });
     default:
-      return reply({ kind: 'answered', answer: { calibration: request.model } as never });
+      return reply({ kind: 'answered', answer: { calibration: model } as never });
   }
 });

@@ -1,0 +1,65 @@
+import { effectiveSpec, type JobPlan, type TrainingJobSpec } from '@coxswain/api-types';
+import { engineRefusal, layoutRefusal } from '@coxswain/engines';
+import type { Fabric } from '@coxswain/fabric';
+import { worldSize } from '@coxswain/layout';
+import { PLANNER_VERSION, type PlanCluster } from '@coxswain/planner';
+import { planCluster } from './plan-cluster.ts';
+import { plannerView } from './planner-view.ts';
+
+/** A plan as it is answered; when it is recorded is for whoever records it to say. */
+export type JobPlanAnswer = Omit<JobPlan, 'plannedAt'>;
+
+/** What the planner is to find out for a job: plain data, so that it can be asked in another thread. */
+export interface JobPlanQuestion {
+  /** Equal where the question is: everything of spec and cluster that the answer depends on, and the planner's version. */
+  readonly key: string;
+  readonly spec: TrainingJobSpec;
+  /** To see whether what is chosen can be placed on an empty cluster. */
+  readonly fabric: Fabric;
+  readonly cluster: PlanCluster;
+  /** What every answer says of itself. */
+  readonly about: Pick<JobPlan, 'gpus' | 'fabric' | 'plannerVersion'>;
+}
+
+/** How a job comes by its plan; `about` is what every answer will say of itself. */
+export type JobPlanning = { readonly about: JobPlanQuestion['about'] } & (
+  | { readonly kind: 'question'; readonly question: JobPlanQuestion }
+  /** Known without a search: the planner does not know the GPUs. */
+  | { readonly kind: 'answer'; readonly answer: JobPlanAnswer }
+);
+
+/**
+ * What the planner is to be asked for the job: a layout, or what it expects of the one that the user wrote. Takes as long as it takes to
+ * count the nodes. Undefined where the cluster has no GPU as yet, the engine would refuse the job anyway, the user's layout is not legal, or
+ * too little of job or GPUs is known to predict it.
+ */
+export function jobPlanning(spec: TrainingJobSpec, fabric: Fabric): JobPlanning | undefined {
+  if (plannerView(spec) === undefined || engineRefusal(spec) !== undefined) return undefined;
+  const own = effectiveSpec(spec, undefined);
+  const gpus = own === undefined ? (spec.gpus ?? 0) : worldSize(own.layout);
+  const known = planCluster(fabric, { gpus, gpusPerNode: spec.resources.gpusPerNode });
+  if (known === undefined || (own !== undefined && layoutRefusal(own) !== undefined)) return undefined;
+  const about = { gpus, fabric: known.description, plannerVersion: PLANNER_VERSION };
+  if ('problem' in known) {
+    return own === undefined
+      ? { about, kind: 'answer', answer: { chosenBy: 'Planner', ...about, refusal: known.problem } }
+      : undefined;
+  }
+  return {
+    about,
+    kind: 'question',
+    question: { key: keyOf(spec, about), spec, fabric, cluster: known.cluster, about },
+  };
+}
+
+/** Whether a refusal of before still stands: planner and cluster are what they were. */
+export function isRefusalOf(refused: JobPlan, { gpus, fabric, plannerVersion }: JobPlanQuestion['about']): boolean {
+  return refused.gpus === gpus && refused.fabric === fabric && refused.plannerVersion === plannerVersion;
+}
+
+function keyOf(
+  { engine, model, training, layout, resources }: TrainingJobSpec,
+  about: JobPlanQuestion['about'],
+): string {
+  return JSON.stringify([engine.name, model, training, layout, resources.gpusPerNode, about]);
+}

@@ -1,0 +1,49 @@
+import type { JobPlan } from '@coxswain/api-types';
+import { degreesOf } from '@coxswain/engines';
+import { formatLayout } from '@coxswain/layout';
+import type { Plan, PlanCluster, Prediction } from '@coxswain/planner';
+import { GIB_BYTES, SECOND_MS } from '@coxswain/units';
+
+/** What a status says of a prediction. */
+export type Figures = Pick<
+  JobPlan,
+  'predictedStepMs' | 'predictedPeakBytes' | 'gpuType' | 'verdict' | 'errorStatement'
+>;
+
+/** Of the field in status. */
+const MAX_ERROR_STATEMENT = 1024;
+
+export function figuresOf(prediction: Prediction, { gpu }: Pick<PlanCluster, 'gpu'>): Figures {
+  return {
+    predictedStepMs: toMs(prediction.stepTimeS),
+    predictedPeakBytes: toBytes(prediction.peakGib),
+    gpuType: gpu,
+    verdict: prediction.verdict,
+    errorStatement: errorStatementOf(prediction).slice(0, MAX_ERROR_STATEMENT),
+  };
+}
+
+export function toRunnerUp({ layout, microBatchSize, prediction }: Plan): NonNullable<JobPlan['runnersUp']>[number] {
+  return {
+    layout: formatLayout(degreesOf(layout)),
+    microBatchSize,
+    predictedStepMs: toMs(prediction.stepTimeS),
+    predictedPeakBytes: toBytes(prediction.peakGib),
+  };
+}
+
+function errorStatementOf({ error }: Prediction): string {
+  const { basis, medianAbsPct, p90AbsPct, n } = error;
+  if (n === 0) return 'No published measurement says how far such predictions are off.';
+  const off = `${medianAbsPct.toFixed(1)} % (median) and ${p90AbsPct.toFixed(1)} % (9 of 10)`;
+  return `Such predictions were off by ${off} on ${n} measurements: ${basis}.`;
+}
+
+/** Four significant digits: more would claim an exactness that no prediction has. */
+function toMs(timeS: number): number {
+  return Number((timeS * SECOND_MS).toPrecision(4));
+}
+
+function toBytes(gib: number): number {
+  return Math.round(gib * GIB_BYTES);
+}

@@ -1,0 +1,132 @@
+import type { TrainingJobSpec } from '@coxswain/api-types';
+import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
+import { engineRefusal, layoutRefusal } from '@coxswain/engines';
+import type { FabricNode } from '@coxswain/fabric';
+import { aFabricNode } from '@coxswain/fabric/testing';
+import { worldSize } from '@coxswain/layout';
+import { aLayout } from '@coxswain/layout/testing';
+import fc from 'fast-check';
+import { type JobPlanAnswer, jobPlanning } from './job-plan-question.ts';
+import { planJob } from './plan-job.ts';
+
+const nodesOf = (count: number, overrides: Partial<FabricNode> = {}): readonly FabricNode[] =>
+  Array.from({ length: count }, (_, index) =>
+    aFabricNode({ name: `node-${index}`, gpus: 2, gpuType: 'h100', nvlinkDomain: 'd1', ...overrides }),
+  );
+
+/** What the planner answers on two nodes with two H100 each, unless told otherwise. */
+function planned(
+  spec: TrainingJobSpec,
+  {
+    nodes = nodesOf(2),
+    isBounded = false,
+  }: { readonly nodes?: readonly FabricNode[]; readonly isBounded?: boolean } = {},
+): JobPlanAnswer | undefined {
+  const planning = jobPlanning(spec, { nodes });
+  if (planning === undefined || planning.kind === 'answer') return planning?.answer;
+  return planJob(planning.question, { isBounded });
+}
+
+describe('a layout that is chosen', () => {
+  it('is on as many GPUs as are asked for, with its prediction and the runners-up', () => {
+    const answer = planned(aPlannedJobSpec());
+    expect(answer).toMatchObject({ chosenBy: 'Planner', gpus: 4, gpuType: 'h100-sxm5-80gb', verdict: 'fits' });
+    expect(worldSize(answer?.layout ?? aLayout())).toBe(4);
+    expect(answer?.predictedStepMs).toBeGreaterThan(0);
+    expect(answer?.predictedPeakBytes).toBeGreaterThan(0);
+    expect(answer?.errorStatement).toMatch(/\.$/);
+    const shown = (answer?.runnersUp ?? []).map(({ layout, microBatchSize }) => `${layout}/${microBatchSize}`);
+    expect(shown.length).toBeGreaterThan(0);
+    expect(new Set(shown).size).toBe(shown.length);
+  });
+
+  it('is the same however often it is asked for', () => {
+    expect(planned(aPlannedJobSpec())).toEqual(planned(aPlannedJobSpec()));
+  });
+
+  it('has stages of equal size for an engine that knows no others, however much better others are', () => {
+    const model = { layers: 126, hiddenSize: 4096, attentionHeads: 32, sequenceLength: 4096 };
+    const spec = aPlannedJobSpec({ gpus: 2048, model, training: { steps: 1, globalBatchSize: 2048 } });
+    const answer = planned(spec, { nodes: nodesOf(256, { gpus: 8 }) });
+    expect(126 % (answer?.layout?.pipelineParallelDegree ?? 0)).toBe(0);
+  });
+
+  it('keeps the micro-batch that the user gave, in a bounded search as well', () => {
+    const spec = aPlannedJobSpec({ training: { steps: 10, globalBatchSize: 8, microBatchSize: 2 } });
+    expect(planned(spec)?.microBatchSize).toBe(2);
+    expect(planned(spec, { isBounded: true })?.microBatchSize).toBe(2);
+  });
+
+  it('has one sample per pass where the search is bounded, however many ways there are to divide', () => {
+    const model = { layers: 60, hiddenSize: 120, attentionHeads: 120, sequenceLength: 128 };
+    const spec = aPlannedJobSpec({ gpus: 240, model, training: { steps: 1, globalBatchSize: 15_120 } });
+    expect(planned(spec, { isBounded: true })).toMatchObject({ gpus: 240, microBatchSize: 1 });
+  });
+});
+
+describe('no layout', () => {
+  it.each([
+    ['none divides the model', aPlannedJobSpec({ gpus: 7 }), nodesOf(2), /^No layout on 7 h100-sxm5-80gb/],
+    [
+      'the GPUs are too small for the model',
+      aPlannedJobSpec({ model: { layers: 128, hiddenSize: 65_536, attentionHeads: 128, sequenceLength: 4096 } }),
+      nodesOf(2),
+      /GiB more per GPU than there is/,
+    ],
+  ] as const)('is answered in one sentence, where %s', (_sentence, spec, nodes, want) => {
+    const answer = planned(spec, { nodes });
+    expect(answer).toMatchObject({ chosenBy: 'Planner', refusal: expect.stringMatching(want) as string });
+    expect(answer?.layout).toBeUndefined();
+    expect(answer?.refusal).not.toContain('\n');
+  });
+});
+
+describe('a layout of the user’s own', () => {
+  it('is predicted as it stands', () => {
+    expect(planned(aJobSpec())).toMatchObject({
+      chosenBy: 'User',
+      gpus: 4,
+      layout: aJobSpec().layout,
+      microBatchSize: 1,
+      gpuType: 'h100-sxm5-80gb',
+    });
+  });
+
+  it('is predicted even where it does not fit, and says so', () => {
+    const model = { layers: 128, hiddenSize: 65_536, attentionHeads: 128, sequenceLength: 4096 };
+    expect(planned(aJobSpec({ model }))).toMatchObject({ chosenBy: 'User', verdict: 'doesNotFit' });
+  });
+});
+
+describe('whatever a job asks for', () => {
+  const size = fc.constantFrom(1, 2, 3, 4, 6, 7, 8, 16, 48, 64, 1000);
+  const model = fc
+    .record({ layers: size, heads: size, headDim: fc.constantFrom(1, 2, 64, 128), sequenceLength: size })
+    .map(({ layers, heads, headDim, sequenceLength }) => ({
+      layers,
+      attentionHeads: heads,
+      hiddenSize: heads * headDim,
+      sequenceLength,
+    }));
+  const training = fc.record({
+    steps: size,
+    globalBatchSize: size,
+    precision: fc.constantFrom('fp32' as const, 'bf16' as const),
+  });
+
+  it('it is answered, bounded or not, and a layout is one that its engine and its model allow', () => {
+    fc.assert(
+      fc.property(model, training, fc.integer({ min: 1, max: 32 }), fc.boolean(), (shape, batch, gpus, isBounded) => {
+        const spec = aPlannedJobSpec({ model: shape, training: batch, gpus });
+        const { layout, microBatchSize, refusal } = planned(spec, { isBounded }) ?? {};
+        expect((layout === undefined) !== (refusal === undefined)).toBe(true);
+        if (layout === undefined || spec.training === undefined) return;
+        expect(worldSize(layout)).toBe(gpus);
+        const { gpus: _asked, ...rest } = spec;
+        const effective = { ...rest, layout, training: { ...spec.training, microBatchSize } };
+        expect([layoutRefusal(effective), engineRefusal(effective)]).toEqual([undefined, undefined]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
