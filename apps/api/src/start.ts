@@ -17,6 +17,7 @@ import type { WallClock } from './infrastructure/tokens.ts';
 import { removeExpiredKeys } from './http/key-expiry.ts';
 import { ApplyQueue } from './outbox/apply-queue.ts';
 import { ClusterWriter } from './outbox/cluster-writer.ts';
+import { PostgresJobRowStore } from './outbox/job-row-store.ts';
 import { LeaderDuties } from './projection/leader-duties.ts';
 import { Projector } from './projection/projector.ts';
 import { SeriesStore } from './series/series-store.ts';
@@ -110,7 +111,12 @@ function startMirroring(infrastructure: Infrastructure): Part {
 
 function startCarrying(infrastructure: Infrastructure): Part {
   const { database, cluster, kube, logger, metrics } = infrastructure;
-  const queue = new ApplyQueue({ database, writer: new ClusterWriter({ database, cluster, kube }), logger, metrics });
+  const queue = new ApplyQueue({
+    database,
+    writer: new ClusterWriter({ rows: new PostgresJobRowStore(database, cluster), kube }),
+    logger,
+    metrics,
+  });
   queue.start();
   return queue;
 }

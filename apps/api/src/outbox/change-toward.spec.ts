@@ -1,7 +1,7 @@
 /* eslint-disable max-params -- the rows of a table are spread over the parameters of its test */
 import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
 import { aLayout } from '@coxswain/layout/testing';
-import { changeToward } from './cluster-writer.ts';
+import { changeToward } from './change-toward.ts';
 
 const running = aJobSpec({ suspend: false });
 const suspended = aJobSpec({ suspend: true });

@@ -1,12 +1,10 @@
-import { API_GROUP_VERSION, isSameLayout, LABELS, type TrainingJob, type TrainingJobSpec } from '@coxswain/api-types';
+import { API_GROUP_VERSION, LABELS, type TrainingJob } from '@coxswain/api-types';
 import { isAlreadyExists, isConflict, isKindUnknown, isNotFound, isRefusal, type KubeClient } from '@coxswain/kube';
-import type { Database, Sql } from '@coxswain/persistence';
 import { collectionOf, sentenceOf, trainingJobPath } from '../cluster/resources.ts';
-import type { Cluster } from '../infrastructure/tokens.ts';
-import { findJobRow, type JobRow, desiredSpec } from '../jobs/job-row.ts';
-import { markDeleteSent, markJobDeleted, refuseJob, markApplied } from '../jobs/job-table.ts';
-import { nameTakenSentence, projectJob } from '../projection/job-projection.ts';
-import { notifyJobChanged } from '../jobs/job-changes.ts';
+import { desiredSpec, type JobRow } from '../jobs/job-row.ts';
+import { nameTakenSentence } from '../projection/job-projection.ts';
+import { changeToward } from './change-toward.ts';
+import type { JobRowStore } from './job-row-store.ts';
 
 /*
  * How a row becomes a resource.
@@ -27,20 +25,18 @@ export type WriterClient = Pick<KubeClient, 'get' | 'create' | 'patch' | 'delete
 
 /** Brings one resource in line with its row. */
 export class ClusterWriter {
-  readonly #database: Database;
-  readonly #cluster: Cluster;
+  readonly #rows: JobRowStore;
   readonly #kube: WriterClient;
 
-  constructor(parts: { readonly database: Database; readonly cluster: Cluster; readonly kube: WriterClient }) {
-    this.#database = parts.database;
-    this.#cluster = parts.cluster;
+  constructor(parts: { readonly rows: JobRowStore; readonly kube: WriterClient }) {
+    this.#rows = parts.rows;
     this.#kube = parts.kube;
   }
 
   /** Applies what the row says now. Rejects when the API server or the database is away: try again later. */
   async apply(jobId: string): Promise<void> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const row = await findJobRow(this.#database, { clusterId: this.#cluster.id, jobId });
+      const row = await this.#rows.find(jobId);
       if (row === undefined || row.deleted_at !== null || row.generation === row.applied_generation) return;
       const isDone = row.uid === null ? await this.#createResource(row) : await this.#updateResource(row);
       if (isDone) return;
@@ -55,13 +51,13 @@ export class ClusterWriter {
       const made = await this.#kube.create<TrainingJob>(collectionOf('trainingjobs', row.namespace), manifestOf(row), {
         fieldValidation: 'Strict',
       });
-      await this.#recordApplied(row, made);
+      await this.#rows.recordApplied(row, made);
       return true;
     } catch (error) {
       if (isAlreadyExists(error)) return this.#adoptOrRefuse(row);
       // 404 is a namespace that does not exist; 403 is admission. Neither becomes right by trying again.
       if (!isRefusal(error) && !(isNotFound(error) && !isKindUnknown(error))) throw error;
-      await this.#refuse(row, `The cluster refused the job: ${sentenceOf(error)}`);
+      await this.#rows.refuse(row, `The cluster refused the job: ${sentenceOf(error)}`);
       return true;
     }
   }
@@ -71,10 +67,10 @@ export class ClusterWriter {
     const present = await this.#find(row);
     if (present === undefined) return false;
     if (present.metadata.labels?.[LABELS.jobId] !== row.id) {
-      await this.#refuse(row, nameTakenSentence(row.name));
+      await this.#rows.refuse(row, nameTakenSentence(row.name));
       return true;
     }
-    await this.#database.transaction((sql) => projectJob(sql, this.#cluster, present));
+    await this.#rows.adopt(present);
     return false;
   }
 
@@ -82,10 +78,10 @@ export class ClusterWriter {
   async #abandon(row: JobRow): Promise<boolean> {
     const present = await this.#find(row);
     if (present !== undefined && present.metadata.labels?.[LABELS.jobId] === row.id) {
-      await this.#database.transaction((sql) => projectJob(sql, this.#cluster, present));
+      await this.#rows.adopt(present);
       return false;
     }
-    await this.#markGone(row);
+    await this.#rows.recordDeleted(row);
     return true;
   }
 
@@ -93,16 +89,16 @@ export class ClusterWriter {
     const present = await this.#find(before);
     // A missing object is never brought back, and its successor of the same name is somebody else’s.
     if (present === undefined || present.metadata.uid !== before.uid) {
-      await this.#markGone(before);
+      await this.#rows.recordDeleted(before);
       return true;
     }
-    const row = await findJobRow(this.#database, { clusterId: this.#cluster.id, jobId: before.id });
+    const row = await this.#rows.find(before.id);
     if (row === undefined || row.deleted_at !== null) return true;
     if (row.desired_delete) return this.#delete(row);
 
     const { change, isComplete } = changeToward(desiredSpec(row), present.spec);
     if (change === undefined) {
-      await this.#recordApplied(row, present);
+      await this.#rows.recordApplied(row, present);
       return true;
     }
     const { uid, resourceVersion } = present.metadata;
@@ -110,12 +106,12 @@ export class ClusterWriter {
     try {
       const patched = await this.#kube.patch<TrainingJob>(trainingJobPath(row), body, { type: 'merge' });
       if (!isComplete) return false;
-      await this.#recordApplied(row, patched);
+      await this.#rows.recordApplied(row, patched);
       return true;
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) return false;
       if (!isRefusal(error)) throw error;
-      await this.#rejectChange(row, sentenceOf(error));
+      await this.#rows.rejectChange(row, sentenceOf(error));
       return true;
     }
   }
@@ -125,10 +121,10 @@ export class ClusterWriter {
       await this.#kube.delete(trainingJobPath(row), { uid: row.uid ?? '', propagationPolicy: 'Background' });
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error;
-      await this.#markGone(row);
+      await this.#rows.recordDeleted(row);
       return true;
     }
-    await markDeleteSent(this.#database, row);
+    await this.#rows.recordDeleteSent(row);
     return true;
   }
 
@@ -140,43 +136,6 @@ export class ClusterWriter {
       throw error;
     }
   }
-
-  async #recordApplied(row: JobRow, job: TrainingJob): Promise<void> {
-    await this.#database.transaction(async (sql) => {
-      await projectJob(sql, this.#cluster, job);
-      await markApplied(sql, row);
-      await notifyJobChanged(sql, row.id);
-    });
-  }
-
-  async #refuse(row: JobRow, sentence: string): Promise<void> {
-    await this.#database.transaction(async (sql) => {
-      if (!(await refuseJob(sql, row, sentence))) return;
-      await recordEvent(sql, row, { key: 'api/Refused', type: 'Refused', severity: 'error', message: sentence });
-      await notifyJobChanged(sql, row.id);
-    });
-  }
-
-  /** The cluster refused a change of a job that exists: the job goes on as it was, and its history says so. */
-  async #rejectChange(row: JobRow, sentence: string): Promise<void> {
-    await this.#database.transaction(async (sql) => {
-      await markApplied(sql, row);
-      await recordEvent(sql, row, {
-        key: `api/ChangeRefused/${row.generation}`,
-        type: 'ChangeRefused',
-        severity: 'warning',
-        message: `The cluster refused the change: ${sentence}`,
-      });
-      await notifyJobChanged(sql, row.id);
-    });
-  }
-
-  async #markGone(row: JobRow): Promise<void> {
-    await this.#database.transaction(async (sql) => {
-      await markJobDeleted(sql, row);
-      await notifyJobChanged(sql, row.id);
-    });
-  }
 }
 
 /** The object as it is created. The label says whose it is. */
@@ -187,68 +146,4 @@ function manifestOf(row: JobRow): unknown {
     metadata: { name: row.name, namespace: row.namespace, labels: { [LABELS.jobId]: row.id } },
     spec: desiredSpec(row),
   };
-}
-
-/**
- * The next change of the spec toward what was asked; undefined when there is none. Cancel goes alone: it beats whatever else was asked.
- * A new layout needs a suspended job, so a job that runs is suspended first and the rest follows in the next round.
- */
-export function changeToward(
-  wanted: TrainingJobSpec,
-  present: TrainingJobSpec,
-): { readonly change: SpecChange | undefined; readonly isComplete: boolean } {
-  if (wanted.cancel) return { change: present.cancel ? undefined : { cancel: true }, isComplete: true };
-  const layoutDiffers = !isSameLayout(wanted.layout, present.layout) || wanted.gpus !== present.gpus;
-  if (layoutDiffers && !present.suspend) return { change: { suspend: true }, isComplete: false };
-  if (!layoutDiffers && wanted.suspend === present.suspend) return { change: undefined, isComplete: true };
-  const division = layoutDiffers ? divisionChange(wanted, present) : {};
-  return { change: { suspend: wanted.suspend, ...division }, isComplete: true };
-}
-
-/** Part of a JSON merge patch (RFC 7396) of the spec: null removes. */
-interface SpecChange {
-  readonly suspend?: boolean;
-  readonly cancel?: boolean;
-  readonly layout?: unknown;
-  readonly gpus?: number | null;
-}
-
-/** A layout takes the place of a number of GPUs, and the other way round. */
-function divisionChange(wanted: TrainingJobSpec, present: TrainingJobSpec): Pick<SpecChange, 'layout' | 'gpus'> {
-  if (wanted.layout === undefined) return { layout: null, gpus: wanted.gpus ?? null };
-  return {
-    layout: replacing(present.layout, wanted.layout),
-    ...(present.gpus === undefined ? {} : { gpus: null }),
-  };
-}
-
-/** A merge patch merges objects, so what is there and not wanted has to be named to be removed. */
-function replacing(present: unknown, wanted: unknown): unknown {
-  if (!isObject(present) || !isObject(wanted)) return wanted;
-  const removed = Object.keys(present).filter((key) => wanted[key] === undefined);
-  return Object.fromEntries([
-    ...Object.entries(wanted).map(([key, value]) => [key, replacing(present[key], value)]),
-    ...removed.map((key) => [key, null]),
-  ]) as unknown;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-async function recordEvent(
-  sql: Sql,
-  row: JobRow,
-  event: {
-    readonly key: string;
-    readonly type: string;
-    readonly severity: 'warning' | 'error';
-    readonly message: string;
-  },
-): Promise<void> {
-  await sql.query(
-    `INSERT INTO job_events (job_id, key, type, severity, message, at) VALUES ($1, $2, $3, $4, $5, now())
-     ON CONFLICT (job_id, key) DO NOTHING`,
-    [row.id, event.key, event.type, event.severity, event.message],
-  );
 }

@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import { Database } from '@coxswain/persistence';
+import { ensureCluster } from '../infrastructure/installation.ts';
+import { findJobRow } from '../jobs/job-row.ts';
+import { insertRequestedJob, recordDesiredChange } from '../jobs/job-table.ts';
+import { PostgresJobRowStore } from './job-row-store.ts';
+import { describeClusterWriter, type RowsUnderTest } from './testing/cluster-writer-cases.ts';
+
+let postgres: Postgres;
+let database: Database;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  const url = await postgres.createDatabase('writer');
+  database = await Database.connect({ url, applicationName: 'cluster writer test' });
+  await database.migrate();
+});
+afterAll(async () => {
+  await database?.close();
+  await postgres?.stop();
+});
+
+describeClusterWriter('in the database', async (): Promise<RowsUnderTest> => {
+  const cluster = await ensureCluster(database, { name: `cluster-${randomUUID()}`, id: undefined });
+  const projectId = randomUUID();
+  await database.query("INSERT INTO projects (id, cluster_id, name) VALUES ($1, $2, 'research')", [
+    projectId,
+    cluster.id,
+  ]);
+  return {
+    rows: new PostgresJobRowStore(database, cluster),
+    insert: async ({ name, spec }) => {
+      const id = randomUUID();
+      await insertRequestedJob(database, cluster, { id, projectId, namespace: 'research', name, spec });
+      return id;
+    },
+    change: async (jobId, change) => {
+      const row = await findJobRow(database, { clusterId: cluster.id, jobId });
+      if (row === undefined || !(await recordDesiredChange(database, row, change))) throw new Error('not written');
+    },
+    eventsOf: async (jobId) => {
+      const found = await database.query<{ type: string; message: string }>(
+        'SELECT type, message FROM job_events WHERE job_id = $1 ORDER BY id',
+        [jobId],
+      );
+      return found.rows.map(({ type, message }) => `${type}: ${message}`);
+    },
+  };
+});
