@@ -25,6 +25,7 @@ export const SCRIPTS = {
   },
   'Now and then': {
     campaign: 'long tests by name, such as kill-at-every-write',
+    house: 'measure functions, files, documentation and tests, and list what is too long, unused or in a circle',
     help: 'this list',
   },
 };

@@ -1,0 +1,190 @@
+import { declaredExports } from './exports.ts';
+import { namedFunctions, parse } from './functions.ts';
+import { circles, importsOf, unusedExports, type PackageManifest } from './imports.ts';
+import { measure, spreadOf } from './measures.ts';
+import { longFiles } from './rules.ts';
+import type { SourceText } from './sources.ts';
+import { walkOf, wayToSeconds } from './walk.ts';
+
+const file = (text: string, path = 'libs/kube/src/client.ts'): SourceText => ({ path, text });
+
+describe('a function', () => {
+  it.each([
+    ['is a declaration', 'function f() {\n  return 1;\n}', [['f', 3]]],
+    ['is what a variable is declared to be', 'const f = () =>\n  1;', [['f', 2]]],
+    [
+      'is a method, a constructor, an accessor',
+      'class C { constructor() {} m() {} get a() { return 1; } }',
+      [
+        ['constructor', 1],
+        ['m', 1],
+        ['a', 1],
+      ],
+    ],
+    ['is a property of an object', 'const o = { p: () => 1 };', [['p', 1]]],
+    ['begins at its first word, not at its comment', '/** Why. */\nfunction f() {}', [['f', 1]]],
+    [
+      'within another counts in both',
+      'function f() {\n  function g() {}\n}',
+      [
+        ['f', 3],
+        ['g', 1],
+      ],
+    ],
+    ['that is passed on belongs to the one that passes it', 'function f() { g(() => {}); }', [['f', 1]]],
+    ['without a body is none', 'declare function f(): void;\ninterface I { m(): void }', []],
+  ])('%s', (_sentence, text, want) => {
+    expect(namedFunctions(parse(file(text))).map(({ name, lines }) => [name, lines])).toEqual(want);
+  });
+});
+
+describe('an exported name', () => {
+  it.each([
+    ['is documented by the comment above it', '/** What. */\nexport const a = 1;', [['a', true]]],
+    ['is not documented by another comment', '// why\nexport const a = 1;', [['a', false]]],
+    [
+      'that is a schema and a type needs one comment',
+      '/** What. */\nexport const A = 1;\nexport type A = 1;',
+      [['A', true]],
+    ],
+    ['is counted where it is declared', "export { a } from './a.ts';\nconst b = 1;", []],
+  ])('%s', (_sentence, text, want) => {
+    expect(declaredExports(parse(file(text))).map(({ name, isDocumented }) => [name, isDocumented])).toEqual(want);
+  });
+});
+
+const KUBE: PackageManifest = {
+  name: '@coxswain/kube',
+  folder: 'libs/kube',
+  exports: { '.': './src/index.ts', './testing': './src/testing/index.ts' },
+};
+const index = (text: string): SourceText => file(text, 'libs/kube/src/index.ts');
+
+describe('an import circle', () => {
+  it.each([
+    ['is two files that import each other', { a: "import './b.ts';", b: "import './a.ts';" }, [['a', 'b']]],
+    ['is closed by a type alone', { a: "import './b.ts';", b: "import type { A } from './a.ts';" }, [['a', 'b']]],
+    ['is closed by a passed-on export', { a: "import './b.ts';", b: "export { a } from './a.ts';" }, [['a', 'b']]],
+    [
+      'goes through any number of files',
+      { a: "import './b.ts';", b: "import './c.ts';", c: "import './a.ts';" },
+      [['a', 'b', 'c']],
+    ],
+    ['is none where two import a third', { a: "import './c.ts';", b: "import './c.ts';", c: '' }, []],
+    ['is none where a file imports what imports another', { a: "import './b.ts';", b: "import './c.ts';", c: '' }, []],
+  ])('%s', (_sentence, texts, want) => {
+    const sources = Object.entries(texts).map(([name, text]) => file(text, `libs/kube/src/${name}.ts`));
+    const found = circles(importsOf(sources, []));
+    expect(found).toEqual(want.map((group) => group.map((name) => `libs/kube/src/${name}.ts`)));
+  });
+
+  it('may lead through a library’s name', () => {
+    const sources = [
+      index("export { a } from './a.ts';"),
+      file("import { a } from '@coxswain/kube';", 'libs/kube/src/a.ts'),
+    ];
+    expect(circles(importsOf(sources, [KUBE]))).toHaveLength(1);
+  });
+});
+
+describe('an export of a library’s index', () => {
+  const declared = file('export const a = 1;', 'libs/kube/src/a.ts');
+  const passedOn = index("export { a } from './a.ts';");
+  const UNUSED = ['libs/kube/src/index.ts a'];
+  it.each<[string, SourceText | undefined, readonly string[]]>([
+    ['is unused when nobody imports it', undefined, UNUSED],
+    ['is unused when only its own library does', file("import { a } from '@coxswain/kube';"), UNUSED],
+    [
+      'is used when a test elsewhere imports it',
+      file("import { a } from '@coxswain/kube';", 'apps/api/src/x.spec.ts'),
+      [],
+    ],
+    ['is used under another name', file("import { a as b } from '@coxswain/kube';", 'e2e/x.itest.ts'), []],
+    ['is used by who takes the whole module', file("import * as kube from '@coxswain/kube';", 'apps/api/src/x.ts'), []],
+    [
+      'is unused when another entry is imported',
+      file("import { a } from '@coxswain/kube/testing';", 'apps/api/src/x.ts'),
+      UNUSED,
+    ],
+  ])('%s', (_sentence, importer, want) => {
+    const sources = [declared, passedOn, ...(importer === undefined ? [] : [importer])];
+    expect(unusedExports(sources, [KUBE], importsOf(sources, [KUBE]))).toEqual(want);
+  });
+
+  it('is left alone where the entry file declares it', () => {
+    expect(unusedExports([index('export const a = 1;')], [KUBE], [])).toEqual([]);
+  });
+});
+
+describe('a file above 400 lines', () => {
+  const long = '\n'.repeat(400);
+  it.each([
+    ['is refused', `const a = 1;\n${long}`, 1],
+    [
+      'is accepted with a reason at its head',
+      `/** A table; more than 400 lines because it has a row per GPU. */\n${long}const a = 1;`,
+      0,
+    ],
+    [
+      'is accepted with the reason after its imports',
+      `import { b } from './b.ts';\n\n/** More than 400 lines: a row each. */\n${long}`,
+      0,
+    ],
+    ['is refused when its head gives no reason', `/** A table. */\n${long}\n/** 400 lines */`, 1],
+    ['may be a test with a reason', `// More than 400 lines: one table.\n${long}`, 0],
+    ['may be Python', `"""Why.\n\nMore than 400 lines: one program.\n"""\n${long}`, 0],
+    ['is none with 400', long, 0],
+  ])('%s', (_sentence, text, want) => {
+    expect(longFiles([file(text)])).toHaveLength(want);
+  });
+});
+
+describe('the measures', () => {
+  it('count tests, and what serves tests alone, per line of the rest of a package', () => {
+    const { testPerSource } = measure([
+      file('a\nb\nc\nd\n'),
+      file('a\n', 'libs/kube/src/client.spec.ts'),
+      file('a\n', 'libs/kube/src/testing/fake.ts'),
+      file('a\n', 'libs/layout/src/index.ts'),
+    ]);
+    expect(testPerSource).toEqual(
+      new Map([
+        ['libs/kube', 0.5],
+        ['libs/layout', 0],
+        ['all', 0.4],
+      ]),
+    );
+  });
+
+  it('leave tests out of functions, files and exports', () => {
+    const { functions, files, documentedExports } = measure([
+      file('/** What. */\nexport function f() {}\n'),
+      file('export function g() {\n\n\n}\n', 'libs/kube/src/client.spec.ts'),
+    ]);
+    expect([functions.max, files.max, documentedExports]).toEqual([1, 2, 1]);
+  });
+
+  it('name the middle, what nine of ten do not exceed, and the largest', () => {
+    expect(spreadOf([10, 1, 2, 3, 4, 5, 6, 7, 8, 9])).toEqual({ p50: 5, p90: 9, max: 10 });
+  });
+});
+
+describe('a walk', () => {
+  it('stays in a file while its functions follow each other, and returns to one that was left', () => {
+    expect(walkOf(['a.ts f', 'a.ts g', 'b.ts f', 'a.ts h'])).toEqual({ stays: 3, returns: 1, files: 2 });
+  });
+
+  it('takes the files of layout rules for one place', () => {
+    const rules = ['libs/layout/src/rules/tensor-degrees.ts f', 'libs/layout/src/rules/data-degrees.ts g'];
+    expect(walkOf(rules)).toEqual({ stays: 1, returns: 0, files: 1 });
+  });
+
+  it('leads from the file that reads layouts to the last function of time', () => {
+    const way = ['apps/cli/src/layout-file.ts read', 'libs/layout/src/x.ts x', 'libs/planner/src/time/step.ts seconds'];
+    expect(wayToSeconds(['apps/cli/src/main.ts main', ...way, 'apps/cli/src/main.ts print'])).toEqual(way);
+  });
+
+  it('says so when there is no such way', () => {
+    expect(() => wayToSeconds(['apps/cli/src/main.ts main'])).toThrow('mend tools/house/walk.ts');
+  });
+});

@@ -1,0 +1,131 @@
+import { dirname, join } from 'node:path';
+import ts from 'typescript';
+import { passedOnNames } from './exports.ts';
+import { parse } from './functions.ts';
+import { packageOf, type SourceText } from './sources.ts';
+
+/** An import, or an export that passes on what another file declares; types count as well. */
+export interface Import {
+  readonly from: string;
+  /** The file, as a path from the root. */
+  readonly to: string;
+  /** The names it takes; 'all' when it takes the module as a whole. */
+  readonly names: readonly string[] | 'all';
+}
+
+/** A package of the workspace, as its package.json says. */
+export interface PackageManifest {
+  readonly name: string;
+  readonly folder: string;
+  /** From what stands after the package's name (`.`, `./testing`) to the file. */
+  readonly exports: Readonly<Record<string, string>>;
+}
+
+/** Every import of one file of `sources` by another; what leads out of the repository is left out. */
+export function importsOf(sources: readonly SourceText[], packages: readonly PackageManifest[]): Import[] {
+  const known = new Set(sources.map(({ path }) => path));
+  const byName = new Map(packages.flatMap((one) => specifiersOf(one)));
+  return sources
+    .filter(({ path }) => !path.endsWith('.py'))
+    .flatMap((source) =>
+      statementsOf(parse(source)).flatMap(({ specifier, names }) => {
+        const to = specifier.startsWith('.') ? join(dirname(source.path), specifier) : byName.get(specifier);
+        return to !== undefined && known.has(to) ? [{ from: source.path, to, names }] : [];
+      }),
+    );
+}
+
+function specifiersOf({ name, folder, exports }: PackageManifest): [string, string][] {
+  return Object.entries(exports).map(([subpath, file]) => [join(name, subpath), join(folder, file)]);
+}
+
+function statementsOf(file: ts.SourceFile): { specifier: string; names: readonly string[] | 'all' }[] {
+  const found: { specifier: string; names: readonly string[] | 'all' }[] = [];
+  const visit = (node: ts.Node): void => {
+    if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier !== undefined) {
+      found.push({ specifier: textOf(node.moduleSpecifier), names: namesTaken(node) });
+    } else if (
+      ts.isCallExpression(node) &&
+      node.expression.kind === ts.SyntaxKind.ImportKeyword &&
+      node.arguments[0] !== undefined
+    ) {
+      found.push({ specifier: textOf(node.arguments[0]), names: 'all' });
+    } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+      found.push({ specifier: textOf(node.argument.literal), names: 'all' });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+function namesTaken(node: ts.ImportDeclaration | ts.ExportDeclaration): readonly string[] | 'all' {
+  const named = ts.isImportDeclaration(node) ? node.importClause?.namedBindings : node.exportClause;
+  if (named === undefined || ts.isNamespaceImport(named) || ts.isNamespaceExport(named)) return 'all';
+  return named.elements.map(({ name, propertyName }) => (propertyName ?? name).text);
+}
+
+function textOf(node: ts.Node): string {
+  return ts.isStringLiteralLike(node) ? node.text : '';
+}
+
+/** Groups of files of which each reaches every other by imports, largest first. None is what is wanted. */
+export function circles(imports: readonly Import[]): string[][] {
+  const next = new Map<string, string[]>();
+  for (const { from, to } of imports) {
+    next.set(from, [...(next.get(from) ?? []), to]);
+  }
+  return stronglyConnected(next)
+    .filter((group) => group.length > 1 || (next.get(group[0] ?? '') ?? []).includes(group[0] ?? ''))
+    .map((group) => group.sort())
+    .sort((a, b) => b.length - a.length);
+}
+
+/** Tarjan's algorithm. */
+function stronglyConnected(next: ReadonlyMap<string, readonly string[]>): string[][] {
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  const groups: string[][] = [];
+  const visit = (file: string): number => {
+    let low = order.size;
+    order.set(file, low);
+    const own = low;
+    stack.push(file);
+    for (const to of next.get(file) ?? []) {
+      if (!order.has(to)) low = Math.min(low, visit(to));
+      else if (stack.includes(to)) low = Math.min(low, order.get(to) ?? low);
+    }
+    lowest.set(file, low);
+    if (low === own) groups.push(stack.splice(stack.indexOf(file)));
+    return low;
+  };
+  for (const file of next.keys()) {
+    if (!order.has(file)) visit(file);
+  }
+  return groups;
+}
+
+/**
+ * Names that a library's entry files pass on and that no file outside the library imports, as `libs/kube/src/index.ts name`. What an entry file
+ * declares itself is left alone: the library's own files may import it from there.
+ */
+export function unusedExports(
+  sources: readonly SourceText[],
+  packages: readonly PackageManifest[],
+  imports: readonly Import[],
+): string[] {
+  const textOfPath = new Map(sources.map((source) => [source.path, source]));
+  return packages
+    .filter(({ folder }) => folder.startsWith('libs/'))
+    .flatMap(({ folder, exports }) => Object.values(exports).map((file) => join(folder, file)))
+    .flatMap((entry) => {
+      const source = textOfPath.get(entry);
+      const outside = imports.filter(({ from, to }) => to === entry && packageOf(from) !== packageOf(entry));
+      if (source === undefined || outside.some(({ names }) => names === 'all')) return [];
+      const used = new Set(outside.flatMap(({ names }) => names));
+      return passedOnNames(parse(source))
+        .filter((name) => !used.has(name))
+        .map((name) => `${entry} ${name}`);
+    });
+}

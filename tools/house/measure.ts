@@ -1,0 +1,38 @@
+/**
+ * `npm run house`: measures the code, and says where it breaks a rule that lint cannot see.
+ *
+ *     npm run house                    the table and the violations
+ *     npm run house -- --check         the violations alone, in seconds; exit code 1 when there are any (a part of CI's lint)
+ *     npm run house -- --root FOLDER   the same of another checkout, with its packages installed
+ *
+ * How each line is counted stands beside what counts it: files and tests in sources.ts, functions in functions.ts, documented exports in
+ * exports.ts, circles and unused exports in imports.ts, the way from YAML to seconds in walk.ts.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { describeMeasures, measure } from './measures.ts';
+import type { PackageManifest } from './imports.ts';
+import { violations } from './rules.ts';
+import { readSources } from './sources.ts';
+import { traceLayoutToSeconds, walkOf } from './walk.ts';
+
+const { values } = parseArgs({ options: { check: { type: 'boolean' }, root: { type: 'string' } } });
+const root = resolve(values.root ?? join(import.meta.dirname, '../..'));
+const sources = readSources(root);
+if (values.check !== true) {
+  process.stdout.write(describeMeasures(measure(sources), walkOf(traceLayoutToSeconds(root))));
+}
+const broken = violations(sources, readPackages(root));
+process.stdout.write(broken.map((line) => `${line}\n`).join(''));
+process.exitCode = broken.length === 0 ? 0 : 1;
+
+function readPackages(from: string): PackageManifest[] {
+  return globSync('{apps,libs}/*/package.json', { cwd: from }).map((path) => {
+    const { name, exports = {} } = JSON.parse(readFileSync(join(from, path), 'utf8')) as {
+      readonly name: string;
+      readonly exports?: Readonly<Record<string, string>>;
+    };
+    return { name, exports, folder: dirname(path) };
+  });
+}
