@@ -67,6 +67,7 @@ export {
   REPORT_PATH,
   SERIES_PATH,
   SeriesFrame,
+  StepFrame,
   TerminationCause,
 } from './report-protocol.ts';
 export type { RankTiming, SavedCheckpoint } from './report-protocol.ts';

@@ -73,6 +73,16 @@ const envelope = {
   rendezvous: z.string().max(255).nullable(),
 };
 
+/** What a pod knows of a step, on its way from launcher to operator and on to the API. Null: none of its ranks knows. */
+const stepValues = {
+  step: counter,
+  loss: finite.nullable(),
+  tokens: counter.nullable().describe('Of the whole step, over all ranks of the job.'),
+  learningRate: finite.nullable(),
+  gradNorm: finite.nullable(),
+  ranks: z.array(RankTiming).max(MAX_RANKS_PER_POD),
+};
+
 export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({
     ...envelope,
@@ -90,12 +100,7 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({
     ...envelope,
     kind: z.literal('step'),
-    step: counter,
-    loss: finite.nullable(),
-    tokens: counter.nullable().describe('Tokens of the whole step over all ranks; null where a rank does not know.'),
-    learningRate: finite.nullable(),
-    gradNorm: finite.nullable(),
-    ranks: z.array(RankTiming).max(MAX_RANKS_PER_POD),
+    ...stepValues,
   }),
   z.strictObject({ ...envelope, kind: z.literal('resumed'), step: counter }),
   z.strictObject({ ...envelope, kind: z.literal('checkpointStarted'), step: counter }),
@@ -121,28 +126,25 @@ export const OperatorMessage = z.discriminatedUnion('kind', [
 ]);
 export type OperatorMessage = z.infer<typeof OperatorMessage>;
 
-/**
- * What the operator streams to the API: best effort, bounded buffer. `sequence` is dense per `bootId`; a jump means frames were dropped
- * and the API records a gap.
- */
+/** Where a frame stands in the stream: `sequence` is dense per `bootId`; a jump means frames were dropped and the API records a gap. */
+const streamPosition = { bootId: z.string().max(64), sequence: counter, at: z.string() };
+
+/** One step as one pod's ranks saw it: rank 0's pod knows loss and tokens, the others send their timings. */
+export const StepFrame = z.strictObject({
+  kind: z.literal('step'),
+  ...streamPosition,
+  jobUid: z.string(),
+  namespace: z.string(),
+  jobName: z.string(),
+  epoch: counter,
+  ...stepValues,
+  stepTimeMs: durationMs.describe('Of the slowest rank of the pod.'),
+});
+export type StepFrame = z.infer<typeof StepFrame>;
+
+/** What the operator streams to the API: best effort, bounded buffer. */
 export const SeriesFrame = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('step'),
-    bootId: z.string().max(64),
-    sequence: counter,
-    at: z.string(),
-    jobUid: z.string(),
-    namespace: z.string(),
-    jobName: z.string(),
-    epoch: counter,
-    step: counter,
-    loss: finite.nullable(),
-    tokens: counter.nullable(),
-    stepTimeMs: durationMs,
-    learningRate: finite.nullable(),
-    gradNorm: finite.nullable(),
-    ranks: z.array(RankTiming).max(MAX_RANKS_PER_POD),
-  }),
-  z.strictObject({ kind: z.literal('keepalive'), bootId: z.string().max(64), sequence: counter, at: z.string() }),
+  StepFrame,
+  z.strictObject({ kind: z.literal('keepalive'), ...streamPosition }),
 ]);
 export type SeriesFrame = z.infer<typeof SeriesFrame>;

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { StepFrame } from '@coxswain/api-types';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
 import { aLayout } from '@coxswain/layout/testing';
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
-import { SeriesStore, type StepFrame } from '../series/series-store.ts';
+import { SeriesStore } from '../series/series-store.ts';
 import { aPlanRequest } from '../testing/a-plan-request.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
 

@@ -1,10 +1,7 @@
-import type { SeriesFrame } from '@coxswain/api-types';
+import type { StepFrame } from '@coxswain/api-types';
 import { type Database, type Sql, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { JOB_CHANNEL } from '../jobs/job-changes.ts';
-
-/** A step of one pod's ranks; rank 0's pod knows loss and tokens, the others send their timings. */
-export type StepFrame = Extract<SeriesFrame, { kind: 'step' }>;
 
 /** Frames that are known to be missing; null: an unknown number, the stream began anew. */
 export interface Gap {
@@ -100,40 +97,47 @@ const WARM_UP_STEPS = 3;
 /** The newest steps say what an attempt does now; older ones would only make the median slower to compute. */
 const MEASURED_STEPS = 1_000;
 
-type StepValues = Pick<
-  StepFrame,
-  'jobUid' | 'epoch' | 'step' | 'loss' | 'tokens' | 'stepTimeMs' | 'gradNorm' | 'learningRate' | 'at'
->;
-
-/** One entry per step: a statement cannot touch the same row twice. */
+/** One entry per step: a statement cannot touch the same row twice. What one frame knows fills what another does not. */
 function mergeSteps(frames: readonly StepFrame[]): readonly StepValues[] {
   const byKey = new Map<string, StepValues>();
-  for (const { jobUid, epoch, step, loss, tokens, stepTimeMs, gradNorm, learningRate, at } of frames) {
-    const key = `${jobUid}/${epoch}/${step}`;
+  for (const frame of frames) {
+    const values = valuesOf(frame);
+    const key = `${values.jobUid}/${values.epoch}/${values.step}`;
     const known = byKey.get(key);
-    byKey.set(key, {
-      jobUid,
-      epoch,
-      step,
-      loss: known?.loss ?? loss,
-      tokens: known?.tokens ?? tokens,
-      stepTimeMs: Math.max(known?.stepTimeMs ?? 0, stepTimeMs),
-      gradNorm: known?.gradNorm ?? gradNorm,
-      learningRate: known?.learningRate ?? learningRate,
-      at: known?.at ?? at,
-    });
+    byKey.set(key, known === undefined ? values : merged(known, values));
   }
   return [...byKey.values()];
 }
 
-function latestPerRank(frames: readonly StepFrame[]): readonly unknown[] {
-  const byRank = new Map<string, { readonly epoch: number; readonly step: number }>();
+type StepValues = ReturnType<typeof valuesOf>;
+
+/** What a frame says of its step, less who said it and how fast its own ranks were. */
+function valuesOf({ kind: _kind, bootId, sequence, namespace, jobName, ranks, ...values }: StepFrame) {
+  return values;
+}
+
+function merged(known: StepValues, other: StepValues): StepValues {
+  return {
+    ...known,
+    loss: known.loss ?? other.loss,
+    tokens: known.tokens ?? other.tokens,
+    stepTimeMs: Math.max(known.stepTimeMs, other.stepTimeMs),
+    gradNorm: known.gradNorm ?? other.gradNorm,
+    learningRate: known.learningRate ?? other.learningRate,
+  };
+}
+
+/** The newest step of each rank in the batch. */
+type RankStep = StepFrame['ranks'][number] & Pick<StepFrame, 'jobUid' | 'epoch' | 'step' | 'at'>;
+
+function latestPerRank(frames: readonly StepFrame[]): readonly RankStep[] {
+  const byRank = new Map<string, RankStep>();
   for (const { jobUid, epoch, step, at, ranks } of frames) {
-    for (const { rank, stepTimeMs, timingsMs } of ranks) {
-      const key = `${jobUid}/${rank}`;
+    for (const timing of ranks) {
+      const key = `${jobUid}/${timing.rank}`;
       const known = byRank.get(key);
       if (known !== undefined && (known.epoch > epoch || (known.epoch === epoch && known.step > step))) continue;
-      byRank.set(key, { jobUid, rank, epoch, step, stepTimeMs, timingsMs, at } as never);
+      byRank.set(key, { ...timing, jobUid, epoch, step, at });
     }
   }
   return [...byRank.values()];

@@ -3,11 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SERIES_PATH, SeriesFrame } from '@coxswain/api-types';
+import { SERIES_PATH, SeriesFrame, type StepFrame } from '@coxswain/api-types';
 import { isUnavailable } from '@coxswain/persistence';
 import type { Logger, Metrics } from '@coxswain/telemetry';
 import type { Config } from '../config/config.ts';
-import type { Gap, SeriesStore, StepFrame } from './series-store.ts';
+import type { Gap, SeriesStore } from './series-store.ts';
 
 /** Frames are written at most so late. */
 const FLUSH_MS = 250;
