@@ -111,6 +111,13 @@ describe('an export of a library’s index', () => {
     expect(unusedExports(sources, [KUBE], importsOf(sources, [KUBE]))).toEqual(want);
   });
 
+  it('is used behind a further entry when its own library’s tests import it', () => {
+    const testing = file("export { a } from '../a.ts';", 'libs/kube/src/testing/index.ts');
+    const spec = file("import { a } from './testing/index.ts';", 'libs/kube/src/a.spec.ts');
+    const sources = [declared, testing, spec];
+    expect(unusedExports(sources, [KUBE], importsOf(sources, [KUBE]))).toEqual([]);
+  });
+
   it('is left alone where the entry file declares it', () => {
     expect(unusedExports([index('export const a = 1;')], [KUBE], [])).toEqual([]);
   });

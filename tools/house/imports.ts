@@ -107,25 +107,26 @@ function stronglyConnected(next: ReadonlyMap<string, readonly string[]>): string
 }
 
 /**
- * Names that a library's entry files pass on and that no file outside the library imports, as `libs/kube/src/index.ts name`. What an entry file
- * declares itself is left alone: the library's own files may import it from there.
+ * Names that an entry file of a library passes on and nobody takes from it, as `libs/kube/src/index.ts name`. For the library's index only other
+ * packages count; what stands behind a further entry, such as `testing`, may serve the library's own files as well. What an entry file declares
+ * itself is left alone.
  */
 export function unusedExports(
   sources: readonly SourceText[],
   packages: readonly PackageManifest[],
   imports: readonly Import[],
 ): string[] {
-  const textOfPath = new Map(sources.map((source) => [source.path, source]));
-  return packages
-    .filter(({ folder }) => folder.startsWith('libs/'))
-    .flatMap(({ folder, exports }) => Object.values(exports).map((file) => join(folder, file)))
-    .flatMap((entry) => {
-      const source = textOfPath.get(entry);
-      const outside = imports.filter(({ from, to }) => to === entry && packageOf(from) !== packageOf(entry));
-      if (source === undefined || outside.some(({ names }) => names === 'all')) return [];
-      const used = new Set(outside.flatMap(({ names }) => names));
+  const sourceAt = new Map(sources.map((source) => [source.path, source]));
+  return packages.flatMap(({ folder, exports }) =>
+    Object.entries(exports).flatMap(([subpath, file]) => {
+      const entry = join(folder, file);
+      const source = sourceAt.get(entry);
+      const takers = imports.filter(({ from, to }) => to === entry && (subpath !== '.' || packageOf(from) !== folder));
+      if (source === undefined || takers.some(({ names }) => names === 'all')) return [];
+      const taken = new Set(takers.flatMap(({ names }) => names));
       return passedOnNames(parse(source))
-        .filter((name) => !used.has(name))
+        .filter((name) => !taken.has(name))
         .map((name) => `${entry} ${name}`);
-    });
+    }),
+  );
 }
