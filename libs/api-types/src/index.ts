@@ -7,7 +7,6 @@ export {
   FINALIZER,
   GPU_RESOURCE,
   LABELS,
-  MINIMUM_KUBERNETES_MINOR,
   NODE_LABELS,
   POD_ENV,
   POD_PATHS,
@@ -19,26 +18,18 @@ export { versionProblem } from './kubernetes-version.ts';
 export type { ServerVersion } from './kubernetes-version.ts';
 export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isTrue } from './conditions.ts';
 export type { ConditionType, ReasonOf } from './conditions.ts';
-export type { ObjectMeta, OwnerReference } from './metadata.ts';
+export type { OwnerReference } from './metadata.ts';
 export {
-  ATTEMPT_OUTCOMES,
   ATTEMPT_REASONS,
   Attempt,
   AttemptPrediction,
-  CheckpointSpec,
-  DataSpec,
-  EngineSpec,
   JOB_STATES,
   JobPlan,
   JobState,
   MAX_ATTEMPTS_IN_STATUS,
-  ModelSpec,
   ObjectName,
-  ResourcesSpec,
-  RestartPolicy,
   TrainingJobSpec,
   TrainingJobStatus,
-  TrainingSpec,
 } from './training-job.ts';
 export type { AttemptReason, TrainingJob, TrainingJobSpecInput } from './training-job.ts';
 export { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
@@ -63,7 +54,6 @@ export {
   MAX_REPORT_BYTES,
   MAX_TERMINATION_MESSAGE_BYTES,
   OperatorMessage,
-  REFUSALS,
   REPORT_PATH,
   SERIES_PATH,
   SeriesFrame,
@@ -99,13 +89,11 @@ export {
   ProjectList,
   RankMap,
   RankPlace,
-  SeriesGap,
   StepList,
   StepPoint,
   StepTime,
   StoredLayout,
   StoredPlan,
-  TOKEN_ROLES,
   WhoAmI,
 } from './rest.ts';
 export type { JobCreateInput } from './rest.ts';

@@ -1,4 +1,3 @@
 export { brokenLayoutRules, layoutRefusal } from './layout-refusal.ts';
 export { degreesOf } from './reference-layout.ts';
 export { engineRefusal, renderRank } from './render-rank.ts';
-export type { RankContext, RenderedRank } from './render-rank.ts';

@@ -1,6 +1,7 @@
 import type { TrainingJobSpecInput } from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { engineRefusal, type RankContext, renderRank } from './index.ts';
+import { engineRefusal, renderRank } from './index.ts';
+import { type RankContext } from './render-rank.ts';
 
 const paths: RankContext = { saveDirectory: '/checkpoints/epoch-2', dataPath: '/data/corpus.txt' };
 const commandEngine: TrainingJobSpecInput['engine'] = { name: 'command', image: 'any', command: ['sleep', '5'] };

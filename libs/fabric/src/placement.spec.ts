@@ -1,7 +1,8 @@
 import { groupsOfAxis, type ParallelLayout, worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
 import fc from 'fast-check';
-import { type FabricCapacity, type FabricNode, type GangRequest, placeGang } from './index.ts';
+import { type FabricCapacity, type FabricNode, placeGang } from './index.ts';
+import { type GangRequest } from './gang-shape.ts';
 import { aFabricCapacity, aFabricNode } from './testing/index.ts';
 
 const tp = (ways: number, more: Partial<ParallelLayout> = {}): ParallelLayout =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { ENGINE_CAPABILITIES, engineSupport, LAYOUT_ENGINES, type LayoutEngine, ParallelLayout } from './index.ts';
+import { engineSupport, LAYOUT_ENGINES, type LayoutEngine, ParallelLayout } from './index.ts';
+import { ENGINE_CAPABILITIES } from './engine-capabilities.ts';
 import { aLayout } from './testing/index.ts';
 
 interface Case {

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import {
-  gridPointOf,
   gridRules,
-  isLegalGrid,
   type LayoutFacts,
   layoutFindings,
   layoutRules,
   layoutViolations,
   type ParallelLayout,
 } from './index.ts';
+import { gridPointOf } from './grid-point.ts';
+import { isLegalGrid } from './rules/grid-rules.ts';
 import { aLayout } from './testing/index.ts';
 
 const facts: LayoutFacts = {

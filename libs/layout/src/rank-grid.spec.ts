@@ -2,22 +2,10 @@ import fc from 'fast-check';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  axisOf,
-  coordinatesOfRank,
-  denseGrid,
-  expertGrid,
-  groupsOfAxis,
-  groupsOver,
-  indexOnAxis,
-  type ParallelLayout,
-  RANK_AXES,
-  type RankAxis,
-  type RankGrid,
-  rankOfCoordinates,
-  rankTable,
-  worldSize,
-} from './index.ts';
+import { coordinatesOfRank, groupsOfAxis, type ParallelLayout, type RankAxis, rankTable, worldSize } from './index.ts';
+import { axisOf, denseGrid, expertGrid, groupsOver, indexOnAxis, type RankGrid } from './rank-grid.ts';
+import { RANK_AXES } from './parallel-layout.ts';
+import { rankOfCoordinates } from './rank-map.ts';
 import { aLayout } from './testing/index.ts';
 
 /** What the real generator answered; the file names its commit and says how to read it. */

@@ -8,7 +8,8 @@ import {
 } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { decide, podName } from './index.ts';
-import type { Action, Decision, Observed, ObservedPod } from './index.ts';
+import type { Action, Decision, ObservedPod } from './index.ts';
+import type { Observed } from './observed.ts';
 import { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from './testing/index.ts';
 
 const NOW = new Date('2026-01-01T00:20:00Z');

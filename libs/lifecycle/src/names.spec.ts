@@ -1,4 +1,5 @@
-import { placementName, podName } from './index.ts';
+import { podName } from './index.ts';
+import { placementName } from './names.ts';
 
 const uid = '3f1c2b9e-0000-4000-8000-000000000001';
 

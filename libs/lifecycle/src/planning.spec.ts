@@ -11,7 +11,8 @@ import { aJobSpec, anAttempt, aPlannedJobSpec, aTrainingJob } from '@coxswain/ap
 import { jobPlanning } from '@coxswain/job-planning';
 import { worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
-import { type Action, decide, type Decision, type Observed, type ObservedPlanning } from './index.ts';
+import { type Action, decide, type Decision, type ObservedPlanning } from './index.ts';
+import { type Observed } from './observed.ts';
 import { aCapacity, aNode, aPlacement, observe, plannedAnswer } from './testing/index.ts';
 
 const NOW = new Date('2026-01-01T00:20:00Z');

@@ -3,7 +3,8 @@
  *
  * A search asks for a makespan per layout that survives its cheaper bounds, so the limits below keep it at tens of thousands a second.
  */
-import { makespanOf, newScheduleScratch, type ScheduleInput } from '../src/index.ts';
+import { newScheduleScratch, type ScheduleInput } from '../src/index.ts';
+import { makespanOf } from '../src/schedule/makespan.ts';
 import type { Schedule } from '../src/index.ts';
 
 const CASES: readonly [schedule: Schedule, pipeline: number, chunks: number, microBatches: number, limitUs: number][] =

@@ -1,4 +1,4 @@
 export { createLogger, LOG_LEVELS } from './logger.ts';
 export type { Logger, LogLevel } from './logger.ts';
 export { createMetrics } from './metrics.ts';
-export type { Metrics, MetricSpec } from './metrics.ts';
+export type { Metrics } from './metrics.ts';

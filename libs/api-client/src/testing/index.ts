@@ -1,2 +1,2 @@
 export { startFakeApi } from './fake-api.ts';
-export type { FakeAnswer, FakeApi, SeenRequest } from './fake-api.ts';
+export type { FakeAnswer, FakeApi } from './fake-api.ts';

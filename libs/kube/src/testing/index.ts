@@ -1,3 +1,3 @@
 export { FakeClock, settle } from './fake-clock.ts';
-export { FakeKubeApi, type Interference } from './fake-kube-api.ts';
+export { FakeKubeApi } from './fake-kube-api.ts';
 export { ScriptedWatch, anEvent, anObject, listOf, type WatchStep } from './scripted-watch.ts';
