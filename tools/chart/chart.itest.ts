@@ -1,23 +1,14 @@
 import type { PolicyRule } from '@coxswain/kube';
-import { execFile } from 'node:child_process';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import {
-  findBinary,
-  renderChart,
-  startControlPlane,
-  SYSTEM_NAMESPACE,
-  type ControlPlane,
-} from '@coxswain/local-cluster';
+import { startControlPlane, SYSTEM_NAMESPACE, type ControlPlane } from '@coxswain/local-cluster';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { CLUSTER_RULES as API_RULES } from '../../apps/api/src/permissions.ts';
+import { CHART, helm, LOCAL_ROLES, renderChart, renderRoles } from './render.ts';
 import {
   CLUSTER_RULES as OPERATOR_RULES,
   NAMESPACE_RULES as OPERATOR_NAMESPACE_RULES,
 } from '../../apps/operator/src/permissions.ts';
-
-const root = resolve(import.meta.dirname, '../..');
-const chart = join(root, 'charts/coxswain');
 
 interface Manifest {
   readonly kind: string;
@@ -50,18 +41,17 @@ function rulesOf(kind: string, name: string): readonly PolicyRule[] {
   return manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name)?.rules ?? [];
 }
 
-async function helm(...args: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(await findBinary('helm'), args);
-  return stdout;
-}
-
 describe('the chart', () => {
   it('passes a strict lint', async () => {
-    expect(await helm('lint', '--strict', chart)).toContain('0 chart(s) failed');
+    expect(await helm('lint', '--strict', CHART)).toContain('0 chart(s) failed');
   });
 
   it('renders the same text twice', async () => {
     expect(await renderChart()).toBe(rendered);
+  });
+
+  it('gives the local cluster the roles that it installs; after a change: node tools/bootstrap.mjs tools/chart/roles.ts', async () => {
+    expect(readFileSync(LOCAL_ROLES, 'utf8')).toBe(await renderRoles());
   });
 
   it.each([
@@ -109,7 +99,7 @@ describe('the real API server', () => {
   afterAll(() => plane.stop());
 
   it('accepts the resource definitions, with the cost of their rules', async () => {
-    expect(await plane.kubectl(['apply', '--server-side', '-f', join(chart, 'crds')])).toContain(
+    expect(await plane.kubectl(['apply', '--server-side', '-f', join(CHART, 'crds')])).toContain(
       'trainingjobs.training.coxswain.dev serverside-applied',
     );
   });

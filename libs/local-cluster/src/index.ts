@@ -15,7 +15,6 @@ export {
 } from './process/processes.ts';
 export { GiveUp, waitFor } from './process/wait.ts';
 export {
-  BINARY_NAMES,
   BINARY_VERSIONS,
   cacheDirectory,
   cachedBinary,
@@ -31,7 +30,7 @@ export {
   findEnginePython,
   lookUpEnginePython,
 } from './programs/engine-python.ts';
-export { installChart, renderChart, SYSTEM_NAMESPACE } from './system/chart.ts';
+export { installChart, SYSTEM_NAMESPACE } from './system/chart.ts';
 export { findRank, killRank } from './system/kill-rank.ts';
 export { LOCAL_IMAGES } from './system/local-images.ts';
 export { listPodProcesses, SANDBOX_PID_FILE } from './system/pod-processes.ts';

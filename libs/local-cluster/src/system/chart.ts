@@ -1,40 +1,45 @@
-import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { findBinary } from '../programs/binaries.ts';
+import { parseAllDocuments } from 'yaml';
+import { applyObjects, pathOf, type KubeObject } from '../kubernetes/apply.ts';
 import type { ControlPlane } from '../kubernetes/control-plane.ts';
+import { waitFor } from '../process/wait.ts';
 
-const CHART = join(import.meta.dirname, '../../../../charts/coxswain');
+const CRDS = join(import.meta.dirname, '../../../../charts/coxswain/crds');
+/** What the chart's templates of roles render to, kept here so that a cluster can be started without helm; a test compares. */
+const ROLES = join(import.meta.dirname, 'chart-roles.generated.yaml');
+const ESTABLISHED_MS = 120_000;
 
 /** Namespace that the programs are installed into. */
 export const SYSTEM_NAMESPACE = 'coxswain-system';
 
-/** What the chart renders with default values; `templates` picks some, e.g. `templates/operator-rbac.yaml`. */
-export async function renderChart(
-  options: { readonly templates?: readonly string[]; readonly values?: readonly string[] } = {},
-): Promise<string> {
-  const helm = await findBinary('helm');
-  const show = (options.templates ?? []).flatMap((template) => ['--show-only', template]);
-  const set = (options.values ?? []).flatMap((value) => ['--set', value]);
-  const { stdout } = await promisify(execFile)(
-    helm,
-    ['template', 'coxswain', CHART, '--namespace', SYSTEM_NAMESPACE, ...show, ...set],
-    {
-      maxBuffer: 16 * 1024 * 1024,
-    },
-  );
-  return stdout;
-}
-
 /** Installs the chart's resource definitions, service accounts and roles; the programs themselves run as processes here. */
 export async function installChart(plane: ControlPlane): Promise<void> {
-  await plane.kubectl(['apply', '--server-side', '-f', join(CHART, 'crds')]);
-  await plane.kubectl(['wait', '--for=condition=Established', '--timeout=120s', '-f', join(CHART, 'crds')]);
-  await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: namespaceManifest(SYSTEM_NAMESPACE) });
-  const roles = await renderChart({ templates: ['templates/operator-rbac.yaml', 'templates/api-rbac.yaml'] });
-  await plane.kubectl(['apply', '--server-side', '-f', '-'], { input: roles });
+  const crds = readdirSync(CRDS).flatMap((file) => objectsIn(join(CRDS, file)));
+  await applyObjects(plane.admin, crds);
+  await Promise.all(crds.map((crd) => isEstablished(plane, crd)));
+  await applyObjects(plane.admin, [namespaceObject(SYSTEM_NAMESPACE), ...objectsIn(ROLES)]);
 }
 
-export function namespaceManifest(name: string): string {
-  return JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+export function namespaceObject(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+}
+
+function objectsIn(path: string): KubeObject[] {
+  return parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS() as KubeObject);
+}
+
+interface WithConditions {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+/** Until then its resources answer "not found". */
+async function isEstablished({ admin }: ControlPlane, crd: KubeObject): Promise<void> {
+  await waitFor(
+    async () => {
+      const { status } = await admin.json<WithConditions>({ method: 'GET', path: pathOf(crd) });
+      return status?.conditions?.some(({ type, status: is }) => type === 'Established' && is === 'True');
+    },
+    { what: `${crd.metadata.name} to be established`, deadlineMs: ESTABLISHED_MS },
+  );
 }

@@ -35,9 +35,10 @@ export function findRank(system: CoxswainSystem, wanted: RankOfJob): Promise<Ran
   const { namespace, jobUid, rank } = wanted;
   return waitFor(
     async () => {
-      const selector = `${LABELS.jobUid}=${jobUid}`;
-      const answer = await system.plane.kubectl(['-n', namespace, 'get', 'pods', '-l', selector, '-o', 'json']);
-      for (const { metadata, spec } of (JSON.parse(answer) as PodList).items) {
+      const selector = encodeURIComponent(`${LABELS.jobUid}=${jobUid}`);
+      const path = `/api/v1/namespaces/${namespace}/pods?labelSelector=${selector}`;
+      const pods = await system.plane.admin.json<PodList>({ method: 'GET', path });
+      for (const { metadata, spec } of pods.items) {
         const found = listPodProcesses(system.nodesDirectory, metadata.uid).find(
           ({ env }) => env['RANK'] === String(rank),
         );

@@ -8,7 +8,8 @@ import { freePort } from '../process/ports.ts';
 import { startPostgres, type Postgres } from '../postgres/postgres.ts';
 import { startProcess, type ProcessHandle } from '../process/processes.ts';
 import { waitFor } from '../process/wait.ts';
-import { installChart, namespaceManifest, SYSTEM_NAMESPACE } from './chart.ts';
+import { applyObjects, pathOf, type KubeObject } from '../kubernetes/apply.ts';
+import { installChart, namespaceObject, SYSTEM_NAMESPACE } from './chart.ts';
 import { LOCAL_IMAGES, writeImagesFile } from './local-images.ts';
 
 const ROOT = join(import.meta.dirname, '../../../..');
@@ -272,36 +273,42 @@ class LocalSystem implements CoxswainSystem {
 
   /** The part of a kubelet that projects the certificate of the operator's Secret, without its key, into the API's pod. */
   async #copyOperatorCa(): Promise<void> {
-    const template = 'jsonpath={.data.ca\\.crt}';
-    const args = ['-n', SYSTEM_NAMESPACE, 'get', 'secret', 'coxswain-report-tls', '--ignore-not-found', '-o', template];
-    const secret = await waitFor(async () => (await this.plane.kubectl(args)) || undefined, {
-      what: 'the operator to make its report certificate',
-    });
-    writeFileSync(join(this.#runDirectory.data, 'operator-ca.crt'), Buffer.from(secret, 'base64'));
+    const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/secrets/coxswain-report-tls`;
+    const ca = await waitFor(
+      async () => {
+        const answer = await this.plane.admin.send({ method: 'GET', path });
+        return answer.status === 200 ? (JSON.parse(answer.body) as ReportSecret).data?.['ca.crt'] : undefined;
+      },
+      { what: 'the operator to make its report certificate' },
+    );
+    writeFileSync(join(this.#runDirectory.data, 'operator-ca.crt'), Buffer.from(ca, 'base64'));
   }
 
   async createNamespace(name: string, claims: readonly string[]): Promise<Readonly<Record<string, string>>> {
     const folders = Object.fromEntries(
       claims.map((claim) => [claim, join(this.#runDirectory.data, 'volumes', name, claim)]),
     );
-    const objects: object[] = [JSON.parse(namespaceManifest(name)) as object];
+    const objects: KubeObject[] = [namespaceObject(name)];
+    const claimed: KubeObject[] = [];
     for (const [claim, path] of Object.entries(folders)) {
       mkdirSync(path, { recursive: true });
-      objects.push(...claimManifests({ namespace: name, claim, path, volume: `${name}-${claim}-${this.#claims++}` }));
+      const made = claimObjects({ namespace: name, claim, path, volume: `${name}-${claim}-${this.#claims++}` });
+      objects.push(made.volume, made.claim);
+      claimed.push(made.claim);
     }
-    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
-    await this.plane.kubectl(['apply', '--server-side', '-f', '-'], { input });
-    for (const claim of claims) {
-      await this.plane.kubectl([
-        '-n',
-        name,
-        'wait',
-        `persistentvolumeclaim/${claim}`,
-        '--for=jsonpath={.status.phase}=Bound',
-        '--timeout=120s',
-      ]);
-    }
+    await applyObjects(this.plane.admin, objects);
+    await Promise.all(claimed.map((claim) => this.#isBound(claim)));
     return folders;
+  }
+
+  async #isBound(claim: KubeObject): Promise<void> {
+    await waitFor(
+      async () => {
+        const seen = await this.plane.admin.json<Claim>({ method: 'GET', path: pathOf(claim) });
+        return seen.status?.phase === 'Bound';
+      },
+      { what: `the claim ${claim.metadata.name} to be bound`, deadlineMs: READY_MS },
+    );
   }
 
   async stop(options: { readonly keepLogs?: boolean } = {}): Promise<void> {
@@ -331,38 +338,42 @@ async function answers(url: string): Promise<boolean> {
   );
 }
 
-function claimManifests(options: {
+interface ReportSecret {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+interface Claim {
+  readonly status?: { readonly phase?: string };
+}
+
+/** A folder of this machine as a volume, and the claim that takes it. */
+function claimObjects(options: {
   readonly namespace: string;
   readonly claim: string;
   readonly path: string;
   readonly volume: string;
-}): object[] {
+}): { readonly volume: KubeObject; readonly claim: KubeObject } {
   const { namespace, claim, path, volume } = options;
+  const shared = { accessModes: ['ReadWriteMany'], storageClassName: '' };
   const storage = '1Gi';
-  return [
-    {
-      apiVersion: 'v1',
-      kind: 'PersistentVolume',
-      metadata: { name: volume },
-      spec: {
-        capacity: { storage },
-        accessModes: ['ReadWriteMany'],
-        persistentVolumeReclaimPolicy: 'Retain',
-        storageClassName: '',
-        hostPath: { path },
-        claimRef: { namespace, name: claim },
-      },
-    },
-    {
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: claim, namespace },
-      spec: {
-        accessModes: ['ReadWriteMany'],
-        storageClassName: '',
-        volumeName: volume,
-        resources: { requests: { storage } },
-      },
-    },
-  ];
+  const volumeSpec = {
+    ...shared,
+    capacity: { storage },
+    persistentVolumeReclaimPolicy: 'Retain',
+    hostPath: { path },
+    claimRef: { namespace, name: claim },
+  };
+  const claimSpec = { ...shared, volumeName: volume, resources: { requests: { storage } } };
+  return {
+    volume: objectOf('PersistentVolume', { name: volume }, volumeSpec),
+    claim: objectOf('PersistentVolumeClaim', { name: claim, namespace }, claimSpec),
+  };
+}
+
+function objectOf(
+  kind: string,
+  metadata: KubeObject['metadata'],
+  spec: object,
+): KubeObject & { readonly spec: object } {
+  return { apiVersion: 'v1', kind, metadata, spec };
 }
