@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, chmodSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
-  BINARY_NAMES,
   BINARY_VERSIONS,
   cacheDirectory,
   cachedBinary,
@@ -10,42 +9,69 @@ import {
   type BinaryName,
 } from '@coxswain/local-cluster';
 import { download, publishedSum } from './download.ts';
-import { GO_BUILDS, goBuild, whyNoGo } from './go-builds.ts';
-import { officialRelease } from './official-releases.ts';
+import type { Task } from './estimate.ts';
+import { GO_BUILDS, goBuild, whyNoGo, type GoBuild } from './go-builds.ts';
+import { officialRelease, type Release } from './official-releases.ts';
 import type { Progress } from './progress.ts';
 
-/** Makes every program of the local cluster available: as found, as downloaded, or as built here. */
-export async function ensureBinaries(progress: Progress): Promise<void> {
-  if ((await missingBinaries()).length === 0) {
+/** Makes programs of the local cluster available: as found, as downloaded, or as built here. */
+export async function ensureBinaries(names: readonly BinaryName[], progress: Progress): Promise<void> {
+  if ((await missingBinaries(names)).length === 0) {
     return;
   }
-  await withLock('binaries', () => makeMissing(progress), {
+  await withLock('binaries', () => makeMissing(names, progress), {
     onWait: (pid) => progress.say(`  process ${pid} is making the Kubernetes programs; waiting for it`),
   });
 }
 
-async function missingBinaries(): Promise<BinaryName[]> {
-  const paths = await Promise.all(BINARY_NAMES.map((name) => lookUpBinary(name)));
-  return BINARY_NAMES.filter((_, index) => paths[index] === undefined);
+/** What {@link ensureBinaries} will have to do. Asks whether the official downloads are in reach. */
+export async function binaryTasks(names: readonly BinaryName[]): Promise<Task[]> {
+  const missing = await missingBinaries(names);
+  const [first] = missing;
+  if (first === undefined) {
+    return [];
+  }
+  if ((await publishedSum(releaseOf(first))) !== undefined) {
+    const title = `download of ${missing.join(', ')}`;
+    return [{ title, lane: 'programs', cpuSeconds: 0, parallel: 1, waitSeconds: DOWNLOAD_SECONDS * missing.length }];
+  }
+  return buildsOf(missing).map(({ build, wanted }) => ({
+    title: `build of ${build.name} ${BINARY_VERSIONS[wanted[0]]}`,
+    lane: build.lane,
+    cpuSeconds: build.cpuSeconds,
+    parallel: Infinity,
+    waitSeconds: 0,
+  }));
 }
 
-async function makeMissing(progress: Progress): Promise<void> {
+async function missingBinaries(names: readonly BinaryName[]): Promise<BinaryName[]> {
+  const paths = await Promise.all(names.map((name) => lookUpBinary(name)));
+  return names.filter((_, index) => paths[index] === undefined);
+}
+
+async function makeMissing(names: readonly BinaryName[], progress: Progress): Promise<void> {
   const root = join(cacheDirectory(), 'bin');
   mkdirSync(root, { recursive: true });
   removeUnfinished(root);
   const workshop = mkdtempSync(join(root, UNFINISHED));
   try {
-    for (const name of await missingBinaries()) {
+    for (const name of await missingBinaries(names)) {
       if (!(await downloaded(name, workshop, progress))) {
         break; // One host out of reach means the others are too, and each would cost its own wait.
       }
     }
-    await buildFromSource(await missingBinaries(), workshop, progress);
+    await buildFromSource(await missingBinaries(names), workshop, progress);
   } finally {
     rmSync(workshop, { recursive: true, force: true });
   }
 }
 
+function releaseOf(name: BinaryName): Release {
+  return officialRelease(name, process.arch === 'x64' ? 'amd64' : 'arm64');
+}
+
+/** Each is 20 to 100 MB. */
+const DOWNLOAD_SECONDS = 5;
 const UNFINISHED = 'unfinished-';
 
 /** What a builder left that was killed. We hold the lock, so none is at work. */
@@ -56,7 +82,7 @@ function removeUnfinished(root: string): void {
 }
 
 async function downloaded(name: BinaryName, workshop: string, progress: Progress): Promise<boolean> {
-  const release = officialRelease(name, process.arch === 'x64' ? 'amd64' : 'arm64');
+  const release = releaseOf(name);
   const sum = await publishedSum(release);
   if (sum === undefined) {
     progress.say(`  ${new URL(release.url).host} is out of reach; building from source instead`);
@@ -80,18 +106,34 @@ async function buildFromSource(missing: readonly BinaryName[], workshop: string,
         missing.map((name) => `${name} ${BINARY_VERSIONS[name]}`).join(', '),
     );
   }
-  for (const build of GO_BUILDS) {
-    const wanted = build.binaries.filter((name) => missing.includes(name));
-    if (wanted.length > 0) {
-      const title = `build ${build.name} ${BINARY_VERSIONS[wanted[0] ?? 'etcd']} from its Go module`;
-      const expectation = `about ${build.minutes} min on two cores the first time: all of its packages are compiled here`;
-      await progress.step(title, async (note) => {
-        note(expectation);
-        await goBuild(build, wanted, workshop);
-      });
-      wanted.forEach((name) => publish(name, join(workshop, name)));
-    }
-  }
+  const builds = buildsOf(missing);
+  const lanes = [...new Set(builds.map(({ build }) => build.lane))];
+  await Promise.all(
+    lanes.map(async (lane) => {
+      for (const chosen of builds.filter(({ build }) => build.lane === lane)) {
+        await buildOne(chosen, workshop, progress);
+      }
+    }),
+  );
+}
+
+/** A build, and the programs of it that are wanted. */
+interface ChosenBuild {
+  readonly build: GoBuild;
+  readonly wanted: readonly [BinaryName, ...BinaryName[]];
+}
+
+function buildsOf(missing: readonly BinaryName[]): ChosenBuild[] {
+  return GO_BUILDS.flatMap((build) => {
+    const [first, ...rest] = build.binaries.filter((name) => missing.includes(name));
+    return first === undefined ? [] : [{ build, wanted: [first, ...rest] }];
+  });
+}
+
+async function buildOne({ build, wanted }: ChosenBuild, workshop: string, progress: Progress): Promise<void> {
+  const title = `build ${build.name} ${BINARY_VERSIONS[wanted[0]]} from its Go module`;
+  await progress.step(title, () => goBuild(build, wanted, workshop));
+  wanted.forEach((name) => publish(name, join(workshop, name)));
 }
 
 /** By one rename, so that nobody ever sees half a program. */

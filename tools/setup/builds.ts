@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from '@coxswain/local-cluster';
 import { builtWorkspaces, inputHash, type BuiltWorkspace } from './build-inputs.ts';
+import type { Task } from './estimate.ts';
 import type { Progress } from './progress.ts';
 import { runCommand } from './run-command.ts';
 
@@ -23,6 +24,18 @@ export async function ensureBuilds(progress: Progress): Promise<void> {
       await progress.step(`build ${names}`, async () => void (await Promise.all(stale.map(build))));
     }
   });
+}
+
+/** What {@link ensureBuilds} will have to do. */
+export function buildTasks(): Task[] {
+  const stale = builtWorkspaces(ROOT).filter((workspace) => !isBuilt(workspace));
+  return stale.map(({ folder }) => ({
+    title: `build of ${folder}`,
+    lane: folder,
+    cpuSeconds: 15,
+    parallel: 1,
+    waitSeconds: 0,
+  }));
 }
 
 function isBuilt(workspace: BuiltWorkspace): boolean {

@@ -1,26 +1,32 @@
 import { findChromium } from '@coxswain/test-harness';
-import { ensureBinaries } from './binaries.ts';
-import { ensureBuilds } from './builds.ts';
+import type { BinaryName } from '@coxswain/local-cluster';
+import { availableParallelism } from 'node:os';
+import { binaryTasks, ensureBinaries } from './binaries.ts';
+import { buildTasks, ensureBuilds } from './builds.ts';
+import { estimateSeconds, minutes, type Task } from './estimate.ts';
 import { progressOn, type Progress } from './progress.ts';
-import { ensureEnginePython } from './python.ts';
+import { ensureEnginePython, pythonTasks } from './python.ts';
+import { stopCommands } from './run-command.ts';
 
 /** What can be prepared on its own. */
-export const SETUP_PARTS = ['binaries', 'python', 'builds', 'browser'] as const;
+export const SETUP_PARTS = ['cluster', 'test-programs', 'python', 'builds', 'browser'] as const;
 export type SetupPart = (typeof SETUP_PARTS)[number];
 
 /** What each part is, for people. */
 export const PART_MEANINGS: Record<SetupPart, string> = {
-  binaries: 'Kubernetes programs: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl, helm, kwok',
+  cluster: 'what a local cluster runs: etcd, kube-apiserver, kube-scheduler, kube-controller-manager',
+  'test-programs': 'what only tests run: kubectl, helm, kwok',
   python: 'Python environment of the engines, with PyTorch',
   builds: 'API, dashboard and launcher',
   browser: 'Chromium, for tests of the dashboard',
 };
 
-const MAKERS: Record<SetupPart, (progress: Progress) => Promise<unknown>> = {
-  binaries: ensureBinaries,
-  python: ensureEnginePython,
-  builds: ensureBuilds,
-  browser: () => findChromium(),
+/** What `npm run quickstart` needs. */
+export const QUICKSTART_PARTS: readonly SetupPart[] = ['cluster', 'python', 'builds'];
+
+const PROGRAMS: Partial<Record<SetupPart, readonly BinaryName[]>> = {
+  cluster: ['etcd', 'kube-apiserver', 'kube-scheduler', 'kube-controller-manager'],
+  'test-programs': ['kubectl', 'helm', 'kwok'],
 };
 
 /** What to prepare, and where to tell about it. */
@@ -31,10 +37,44 @@ export interface SetupOptions {
   readonly progress?: Progress;
 }
 
-/** Prepares what is asked for; what is there already costs nothing. Rejects with what to do when it cannot. */
+/** What is missing of some parts. Empty when everything is there. */
+export async function missingTasks(parts: readonly SetupPart[] = SETUP_PARTS): Promise<readonly Task[]> {
+  const [programs, python] = await Promise.all([
+    binaryTasks(programsOf(parts)),
+    parts.includes('python') ? pythonTasks() : [],
+  ]);
+  return [...programs, ...python, ...(parts.includes('builds') ? buildTasks() : [])];
+}
+
+/** "about 9 min on 2 cores: build of etcd 3.6.8, …"; `moreSeconds` is what follows set-up. */
+export function describeTasks(tasks: readonly Task[], moreSeconds = 0): string {
+  const cores = availableParallelism();
+  const time = `${minutes(estimateSeconds(tasks, cores) + moreSeconds)} on ${cores} cores that do nothing else`;
+  return tasks.length === 0 ? time : `${time}: ${tasks.map(({ title }) => title).join(', ')}`;
+}
+
+/**
+ * Prepares what is asked for, side by side where that is possible; what is there already costs nothing. Rejects with
+ * what to do when it cannot.
+ */
 export async function ensureSetup(options: SetupOptions = {}): Promise<void> {
   const progress = options.progress ?? progressOn(process.stderr);
-  for (const part of options.only ?? SETUP_PARTS) {
-    await MAKERS[part](progress);
+  const parts = options.only ?? SETUP_PARTS;
+  const whenAsked = (part: SetupPart, make: () => Promise<unknown>): Promise<unknown>[] =>
+    parts.includes(part) ? [make()] : [];
+  try {
+    await Promise.all([
+      ensureBinaries(programsOf(parts), progress),
+      ...whenAsked('python', () => ensureEnginePython(progress)),
+      ...whenAsked('builds', () => ensureBuilds(progress)),
+      ...whenAsked('browser', () => findChromium()),
+    ]);
+  } catch (error) {
+    await stopCommands(); // The rest would be made for nobody.
+    throw error;
   }
+}
+
+function programsOf(parts: readonly SetupPart[]): BinaryName[] {
+  return parts.flatMap((part) => PROGRAMS[part] ?? []);
 }

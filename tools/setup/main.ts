@@ -1,5 +1,12 @@
 import { parseArgs } from 'node:util';
-import { ensureSetup, PART_MEANINGS, SETUP_PARTS, type SetupPart } from './ensure-setup.ts';
+import {
+  describeTasks,
+  ensureSetup,
+  missingTasks,
+  PART_MEANINGS,
+  SETUP_PARTS,
+  type SetupPart,
+} from './ensure-setup.ts';
 import { progressOn, secondsSince } from './progress.ts';
 
 const HELP = `npm run setup [-- part ...]
@@ -7,7 +14,7 @@ const HELP = `npm run setup [-- part ...]
 Prepares everything that the quickstart and the tests need, and keeps it in
 \${XDG_CACHE_HOME:-~/.cache}/coxswain. What is there already costs nothing. Parts, all unless named:
 
-${SETUP_PARTS.map((part) => `  ${part.padEnd(10)}${PART_MEANINGS[part]}`).join('\n')}
+${SETUP_PARTS.map((part) => `  ${part.padEnd(15)}${PART_MEANINGS[part]}`).join('\n')}
 
 Kubernetes programs are taken from KUBEBUILDER_ASSETS or PATH at the right version, else from the official downloads,
 else built from the Go modules pinned in tools/go.
@@ -24,9 +31,9 @@ async function main(): Promise<void> {
   }
   const progress = progressOn(process.stderr);
   const started = performance.now();
-  progress.say('Setting up');
-  const only = positionals.map(partNamed);
-  await ensureSetup({ progress, ...(only.length === 0 ? {} : { only }) });
+  const parts = positionals.length === 0 ? SETUP_PARTS : positionals.map(partNamed);
+  progress.say(`Setting up (${describeTasks(await missingTasks(parts))})`);
+  await ensureSetup({ progress, only: parts });
   progress.say(`Everything is ready (${secondsSince(started)})`);
 }
 

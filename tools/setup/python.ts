@@ -10,6 +10,7 @@ import {
   onPath,
   withLock,
 } from '@coxswain/local-cluster';
+import type { Task } from './estimate.ts';
 import type { Progress } from './progress.ts';
 import { runCommand } from './run-command.ts';
 
@@ -27,6 +28,17 @@ export async function ensureEnginePython(progress: Progress): Promise<void> {
       onWait: (pid) => progress.say(`  process ${pid} is making the Python environment; waiting for it`),
     });
   }
+}
+
+/** What {@link ensureEnginePython} will have to do. Asks which of the two builds of PyTorch is in reach. */
+export async function pythonTasks(): Promise<Task[]> {
+  if (lookUpEnginePython() !== undefined) {
+    return [];
+  }
+  const task = { lane: 'python', parallel: 1 };
+  return (await isReachable(`${CPU_INDEX}/torch/`))
+    ? [{ ...task, title: 'PyTorch for CPUs (under 1 GB)', cpuSeconds: 45, waitSeconds: 30 }]
+    : [{ ...task, title: 'PyTorch with its CUDA libraries (5.4 GB)', cpuSeconds: 90, waitSeconds: 90 }];
 }
 
 async function make(progress: Progress): Promise<void> {
@@ -49,7 +61,7 @@ async function make(progress: Progress): Promise<void> {
         note('that index failed; the general build follows'),
       );
     } else {
-      note('from the Python package index, with its CUDA libraries: 5.4 GB, one to three minutes');
+      note('from the Python package index, with its CUDA libraries: 5.4 GB');
     }
     await pip(python, ['--requirement', ENGINE_REQUIREMENTS]);
   });

@@ -1,7 +1,7 @@
 import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeExit, findEnginePython } from '@coxswain/local-cluster';
-import type { SetupPart } from '../setup/ensure-setup.ts';
+import { SETUP_PARTS, type SetupPart } from '../setup/ensure-setup.ts';
 import { tallyOfJest, tallyOfJunit, type Tally } from './results.ts';
 import { ROOT, runSupervised } from './run-supervised.ts';
 
@@ -26,7 +26,7 @@ export interface Part {
 const UNIT_WORKERS = 2;
 const INTEGRATION_WORKERS = 1;
 
-const EVERYTHING: readonly SetupPart[] = ['binaries', 'python', 'builds', 'browser'];
+const EVERYTHING: readonly SetupPart[] = SETUP_PARTS;
 const bin = (name: string): string => join(ROOT, 'node_modules/.bin', name);
 
 /** TypeScript's opinion of the whole tree. */
