@@ -1,19 +1,22 @@
 /** `npm run quickstart`: a newcomer's first ten minutes. */
 import { ApiClient } from '@coxswain/api-client';
-import { JobCreate, TrainingJobSpec, type Job } from '@coxswain/api-types';
+import { JobCreate, TrainingJobSpec, type CheckpointRecord, type Job } from '@coxswain/api-types';
 import { killRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { randomUUID } from 'node:crypto';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
-import { ensureSetup } from '../setup/ensure-setup.ts';
+import { describeTasks, ensureSetup, missingTasks, QUICKSTART_PARTS } from '../setup/ensure-setup.ts';
 import { progressOn, secondsSince, type Progress } from '../setup/progress.ts';
 import { followJob, stepSentence, stepTimeSentence } from './follow.ts';
 import { HELP, parseOptions, type QuickstartOptions } from './options.ts';
+import { whyNotShown } from './verdict.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PROJECT = 'research';
 const RANK_TO_KILL = 3;
+/** From the first process to the last step, on two cores. */
+const RUN_SECONDS = 75;
 
 async function main(argv: readonly string[]): Promise<number> {
   const options = parseOptions(argv);
@@ -28,8 +31,11 @@ async function main(argv: readonly string[]): Promise<number> {
   const started = performance.now();
   let system: CoxswainSystem | undefined;
   try {
-    progress.say('1. Setting up (what is there already costs nothing)');
-    await untilAborted(ensureSetup({ progress, only: ['binaries', 'python', 'builds'] }), abort.signal);
+    const tasks = await missingTasks(QUICKSTART_PARTS);
+    const announced = describeTasks(tasks, RUN_SECONDS);
+    progress.say(`This takes ${announced}.`);
+    progress.say('1. Setting up');
+    await untilAborted(ensureSetup({ progress, only: QUICKSTART_PARTS }), abort.signal);
     progress.say('2. Starting Coxswain');
     const starting = start(options, progress);
     // Interrupted half-way, it still has to be stopped: wait for it rather than leave it to the supervisors.
@@ -41,11 +47,15 @@ async function main(argv: readonly string[]): Promise<number> {
       system = await starting.catch(() => undefined);
       throw error;
     });
-    const job = await train(system, { options, progress, signal: abort.signal });
-    progress.say(`\nDone in ${secondsSince(started)}.`);
+    const why = await train(system, { options, progress, signal: abort.signal });
+    progress.say(
+      why === undefined
+        ? `\nDone in ${secondsSince(started)} (announced: ${announced}).`
+        : `\nThis went wrong: ${why}.`,
+    );
     if (options.keep) await keepRunning(progress, abort.signal);
     else progress.say('It is stopped now; `npm run quickstart -- --keep` leaves it running until Ctrl-C.');
-    return job.state === 'Complete' ? 0 : 1;
+    return why === undefined ? 0 : 1;
   } catch (error) {
     if (!(abort.signal.reason instanceof Interrupted)) throw error;
     progress.say('\nInterrupted.');
@@ -93,7 +103,8 @@ interface TrainContext {
   readonly signal: AbortSignal;
 }
 
-async function train(system: CoxswainSystem, { options, progress, signal }: TrainContext): Promise<Job> {
+/** Resolves to why the job did not show what it should; undefined when it did. */
+async function train(system: CoxswainSystem, { options, progress, signal }: TrainContext): Promise<string | undefined> {
   const folders = await system.createNamespace(PROJECT, ['corpus', 'checkpoints']);
   copyFileSync(join(ROOT, 'examples/data/logbook.txt'), join(folders['corpus'] ?? '', 'logbook.txt'));
   const existing = (await system.admin.projects()).items.some((project) => project.name === PROJECT);
@@ -125,8 +136,9 @@ async function train(system: CoxswainSystem, { options, progress, signal }: Trai
       progress.say(`    ${point.at.slice(11, 19)}  Training        ${stepSentence(point, totalSteps)}`);
     },
   });
-  await summarise(system, { api, job: finished, losses, progress, token });
-  return finished;
+  const checkpoints = (await api.checkpoints(at)).items;
+  await summarise(system, { api, job: finished, checkpoints, losses, progress, token });
+  return whyNotShown({ job: finished, checkpoints, killRank: options.killRank });
 }
 
 function jobRequest(): JobCreate {
@@ -166,14 +178,16 @@ async function killOneRank(system: CoxswainSystem, { api, at, progress }: KillCo
 interface Story {
   readonly api: ApiClient;
   readonly job: Job;
+  readonly checkpoints: readonly CheckpointRecord[];
   readonly losses: readonly number[];
   readonly progress: Progress;
   readonly token: string;
 }
 
-async function summarise(system: CoxswainSystem, { api, job, losses, progress, token }: Story): Promise<void> {
+async function summarise(system: CoxswainSystem, story: Story): Promise<void> {
+  const { api, job, checkpoints, losses, progress, token } = story;
   const at = { project: PROJECT, id: job.id };
-  const [checkpoints, steps] = await Promise.all([api.checkpoints(at), api.steps(at)]);
+  const steps = await api.steps(at);
   const measured = steps.items.flatMap((point) => (point.loss === null ? [] : [point.loss]));
   const [first, last] = [measured[0] ?? losses[0], measured.at(-1) ?? losses.at(-1)];
   progress.say(`4. ${job.name}: ${job.state}. ${job.summary}`);
@@ -181,7 +195,7 @@ async function summarise(system: CoxswainSystem, { api, job, losses, progress, t
     progress.say(`    loss          ${first.toFixed(3)} at the start, ${last.toFixed(3)} at the end`);
   if (job.stepTime !== null) progress.say(`    step time     ${stepTimeSentence(job.stepTime)}`);
   progress.say(
-    `    attempts      ${job.attempts.length} (${job.restarts.charged} restart charged), ${checkpoints.items.length} checkpoints`,
+    `    attempts      ${job.attempts.length} (${job.restarts.charged} restart charged), ${checkpoints.length} checkpoints`,
   );
   progress.say(
     `    REST          curl -H "Authorization: Bearer ${token}" ${system.apiUrl}/v1/projects/${PROJECT}/jobs/${job.id}`,
@@ -209,10 +223,10 @@ async function keepRunning(progress: Progress, signal: AbortSignal): Promise<voi
 }
 
 try {
-  process.exitCode = await main(process.argv.slice(2));
+  process.exit(await main(process.argv.slice(2))); // Set-up that was interrupted would go on.
 } catch (error) {
   process.stderr.write(`error: ${describe(error)}\n`);
-  process.exitCode = 1;
+  process.exit(1);
 }
 
 function describe(error: unknown): string {

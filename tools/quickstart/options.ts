@@ -13,8 +13,8 @@ export const HELP = `npm run quickstart -- [options]
 
 Sets everything up (its own Node 24, Kubernetes programs, PyTorch), starts Coxswain on this machine - PostgreSQL, a real
 Kubernetes control plane with four local nodes, API, operator, dashboard - and trains a small GPT on four ranks. One rank is
-killed on purpose; the gang restarts from its checkpoint and finishes. The first run downloads and builds for several
-minutes; later ones start within a minute.
+killed on purpose; the gang restarts from its checkpoint and finishes, or the quickstart ends with exit code 1. It begins by
+saying how long it takes: several minutes of downloads and builds the first time, about a minute later on.
 
   --keep             leave everything running after the job is done, until Ctrl-C
   --no-kill          let the job run undisturbed
