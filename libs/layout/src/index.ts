@@ -15,6 +15,7 @@ export { brokenSchemaRule } from './broken-schema-rule.ts';
 export { readLayout } from './read-layout.ts';
 export { checkJobLayout, checkLayoutDocument } from './check-document.ts';
 export type { DocumentFinding, ModelByName } from './check-document.ts';
+export { divisorsOf } from './nearest.ts';
 export { engineSupport } from './engine-support.ts';
 export type { EngineOutcome } from './engine-support.ts';
 export { rankTable } from './rank-table.ts';

@@ -9,8 +9,10 @@ import { BestLayouts, ParetoFront } from '../src/search/kept-layouts.ts';
 import { parsePlanRequest } from '../src/request/parse-plan-request.ts';
 import { resolveRequest } from '../src/request/resolved-request.ts';
 import { spaceOf } from '../src/space/space-of-request.ts';
-import { modelsOfRun } from '../src/search/run-models.ts';
-import { decidedPoint, newTally, searchLayouts, type SearchTally } from '../src/search/branch-and-bound.ts';
+import { searchLayouts } from '../src/search/branch-and-bound.ts';
+import { decidedPoint } from '../src/search/decided-layout.ts';
+import { RunModels } from '../src/search/run-models.ts';
+import { newStats, type SearchStats } from '../src/search/search-stats.ts';
 import { goalOf } from '../src/search/search-request.ts';
 import {
   denseMeshesOf,
@@ -22,7 +24,7 @@ import {
   withPassGroup,
   withStates,
 } from '../src/space/search-space.ts';
-import { StageCuts } from '../src/space/stage-partitions.ts';
+import { StagePartitions } from '../src/space/stage-partitions.ts';
 import type { PlanRequestInput } from '../src/contract.ts';
 import { enumerateLayouts } from '../src/testing/search-models.ts';
 
@@ -64,7 +66,7 @@ function measured<T>(act: () => T): T & Spent {
 function prepared(input: PlanRequestInput) {
   const resolved = resolveRequest(parsePlanRequest(input));
   const { run } = resolved;
-  return { goal: goalOf(resolved), space: spaceOf(resolved, run), models: modelsOfRun(run, constantsOf(run)) };
+  return { goal: goalOf(resolved), space: spaceOf(resolved, run), models: new RunModels(run, constantsOf(run)) };
 }
 
 function searched(input: PlanRequestInput) {
@@ -72,15 +74,15 @@ function searched(input: PlanRequestInput) {
   const { objective, limits } = goal;
   const best = new BestLayouts(objective, goal.top);
   const front = new ParetoFront();
-  const tally = newTally();
-  searchLayouts({ space, models, limits, best, front, tally, smallestFirst: objective === 'memory' });
-  return { best: best.layouts, front: front.layouts, tally };
+  const stats = newStats();
+  searchLayouts({ space, models, limits, best, front, stats, smallestFirst: objective === 'memory' });
+  return { best: best.layouts, front: front.layouts, stats };
 }
 
 /** Time bound and memory of every layout on some meshes, one by one, as if nothing could be left out. */
 function evaluatedOneByOne(input: PlanRequestInput, everyNthMesh: number): { readonly layouts: number } {
   const { space, models } = prepared(input);
-  const cuts = new StageCuts(space.model);
+  const partitions = new StagePartitions(space.model);
   let layouts = 0;
   let sum = 0;
   [...denseMeshesOf(space, (mesh) => mesh.contextAlgorithm)].forEach((dense, number) => {
@@ -88,13 +90,16 @@ function evaluatedOneByOne(input: PlanRequestInput, everyNthMesh: number): { rea
     const replicaBatch = space.globalBatchSize / dense.data / dense.microBatchSize;
     if (number % everyNthMesh !== 0 || grid === undefined || !Number.isInteger(replicaBatch)) return;
     const mesh = { ...dense, ...grid };
-    if (models.degreeRefusalOf({ ...pointOfMesh(mesh), ...cuts.of(mesh.pipeline, EVEN, () => []) }) !== undefined)
+    if (models.degreeRefusalOf({ ...pointOfMesh(mesh), ...partitions.of(mesh.pipeline, EVEN, () => []) }) !== undefined)
       return;
     for (const group of passGroupsOf(stateChoicesOf(space, mesh))) {
-      const leanest = withPassGroup(pointOfMesh(mesh), group, space.model);
-      const passes = models.withPasses(leanest);
+      const minMemory = withPassGroup(pointOfMesh(mesh), group, space.model);
+      const passes = models.withPasses(minMemory);
       for (const pipeline of pipelineChoicesOf(space, mesh)) {
-        const point = decidedPoint(cuts, { space, models }, { point: leanest, choice: group.leanest, pipeline });
+        const point = decidedPoint(
+          { space, models, partitions },
+          { point: minMemory, choice: group.minMemory, pipeline },
+        );
         if (point === undefined) continue;
         const pipelineModels = passes.withPipeline(point);
         for (const { choice, index } of group.members) {
@@ -121,14 +126,14 @@ function isExact(input: PlanRequestInput): { readonly exact: boolean; readonly l
   return { exact, layouts: plain.all };
 }
 
-function describeSearch(name: string, limitS: number, spent: Spent & { readonly tally: SearchTally }) {
-  const { tally, busyS, wallS } = spent;
+function describeSearch(name: string, limitS: number, spent: Spent & { readonly stats: SearchStats }) {
+  const { stats, busyS, wallS } = spent;
   const peakMib = process.resourceUsage().maxRSS / 1024;
   console.log(
-    `${name}: ${tally.enumerated.toLocaleString('en')} layouts, ${tally.evaluated.toLocaleString('en')} bounded or predicted one by one, ` +
+    `${name}: ${stats.enumerated.toLocaleString('en')} layouts, ${stats.evaluated.toLocaleString('en')} bounded or predicted one by one, ` +
       `in ${busyS.toFixed(2)} s (bar ${limitS}; clock ${wallS.toFixed(2)}), at most ${peakMib.toFixed(0)} MiB so far`,
   );
-  return { layouts: tally.enumerated, busyS, wallS, peakMib, isMet: busyS < limitS };
+  return { layouts: stats.enumerated, busyS, wallS, peakMib, isMet: busyS < limitS };
 }
 
 console.log(

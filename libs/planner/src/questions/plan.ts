@@ -5,7 +5,7 @@ import { calibrationSentence } from '../calibration/calibration-in-use.ts';
 import { closestPlanOf } from './closest-plan.ts';
 import { planOf } from '../answer/plan-of-layout.ts';
 import { resolveRequest } from '../request/resolved-request.ts';
-import type { SearchTally } from '../search/branch-and-bound.ts';
+import type { SearchStats } from '../search/search-stats.ts';
 import { goalOf, searchRequest } from '../search/search-request.ts';
 
 /**
@@ -20,10 +20,10 @@ export function plan(request: PlanRequest): PlanAnswer {
   const plans = found.best.map((layout) => planOf(resolved, layout));
   const [best] = plans;
   const closest = best === undefined ? closestPlanOf(resolved, goal.limits) : undefined;
-  const { tally } = found;
-  const ruledOut = ruledOutOf(tally);
+  const { stats } = found;
+  const ruledOut = ruledOutOf(stats);
   const broken = ruledOut.reduce((sum, rule) => sum + (isRule(rule) ? rule.count : 0), 0);
-  const legal = tally.enumerated - tally.repeated - broken;
+  const legal = stats.enumerated - stats.repeated - broken;
   return {
     ...(best === undefined ? {} : { best }),
     plans,
@@ -31,11 +31,11 @@ export function plan(request: PlanRequest): PlanAnswer {
     ...(closest === undefined ? {} : { closest }),
     ruledOut,
     counted: {
-      enumerated: tally.enumerated,
+      enumerated: stats.enumerated,
       legal,
       fitting: legal - ruledOut.reduce((sum, rule) => sum + (isRule(rule) ? 0 : rule.count), 0),
-      bounded: tally.bounded,
-      timed: tally.timed,
+      bounded: stats.bounded,
+      timed: stats.timed,
     },
     calibration: calibrationSentence(),
     assumptions: assumptionsOf(resolved),
@@ -47,8 +47,8 @@ function isRule({ rule }: RuledOut): boolean {
   return rule !== 'memory' && rule !== 'deadline';
 }
 
-function ruledOutOf(tally: SearchTally): RuledOut[] {
-  return [...tally.ruledOut]
+function ruledOutOf(stats: SearchStats): RuledOut[] {
+  return [...stats.ruledOut]
     .map(([rule, { count, example }]) => ({ rule, count, example }))
     .sort((a, b) => b.count - a.count);
 }

@@ -6,7 +6,8 @@ import { gpuOf } from '../presets/index.ts';
 import { enumerateLayouts, stirredModels } from '../testing/search-models.ts';
 import { stagePartsOf } from '../stages.ts';
 import { BestLayouts, ParetoFront, type MeasuredLayout } from './kept-layouts.ts';
-import { newTally, searchLayouts } from './branch-and-bound.ts';
+import { searchLayouts } from './branch-and-bound.ts';
+import { newStats } from './search-stats.ts';
 import type { SpaceFacts } from '../space/search-space.ts';
 
 const DENSE = ModelShape.parse({
@@ -67,10 +68,10 @@ function answerOf(space: SpaceFacts, asked: Omit<Parameters<typeof check>[0], 'f
   const models = stirredModels(space, asked.seed);
   const best = new BestLayouts(asked.objective, asked.top);
   const front = new ParetoFront();
-  const tally = newTally();
+  const stats = newStats();
   const limits = { peakBytes: asked.peakBytes, stepTimeS: asked.stepTimeS };
-  searchLayouts({ space, models, limits, best, front, tally, smallestFirst: asked.objective === 'memory' });
-  return { models, limits, best: best.layouts, front: front.layouts, tally };
+  searchLayouts({ space, models, limits, best, front, stats, smallestFirst: asked.objective === 'memory' });
+  return { models, limits, best: best.layouts, front: front.layouts, stats };
 }
 
 function check(asked: typeof questions extends fc.Arbitrary<infer T> ? T : never): void {
@@ -79,11 +80,11 @@ function check(asked: typeof questions extends fc.Arbitrary<infer T> ? T : never
   const plain = enumerateLayouts(space, found.models, { ...asked, limits: found.limits });
   expect(found.best).toEqual(plain.best);
   expect(found.front).toEqual(plain.front);
-  const { tally } = found;
-  const ruledOut = [...tally.ruledOut.values()].reduce((sum, rule) => sum + rule.count, 0);
-  expect(tally.enumerated).toBe(plain.all);
-  expect(ruledOut + tally.bounded + tally.repeated + tally.timed).toBe(plain.all);
-  expect(tally.timed).toBeLessThanOrEqual(plain.possible);
+  const { stats } = found;
+  const ruledOut = [...stats.ruledOut.values()].reduce((sum, rule) => sum + rule.count, 0);
+  expect(stats.enumerated).toBe(plain.all);
+  expect(ruledOut + stats.bounded + stats.repeated + stats.timed).toBe(plain.all);
+  expect(stats.timed).toBeLessThanOrEqual(plain.possible);
 }
 
 /** Told from the layout alone: what each degree divides is divided without a rest, and no stage differs from another. */
@@ -126,7 +127,7 @@ describe('the search', () => {
       flashAttention: true,
       pinned: {},
     });
-    const { tally } = answerOf(space, { seed: 1, objective: 'time', top: 1, peakBytes: Infinity, stepTimeS: Infinity });
-    expect(tally.bounded).toBeGreaterThan(tally.timed);
+    const { stats } = answerOf(space, { seed: 1, objective: 'time', top: 1, peakBytes: Infinity, stepTimeS: Infinity });
+    expect(stats.bounded).toBeGreaterThan(stats.timed);
   });
 });

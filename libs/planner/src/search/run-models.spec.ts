@@ -12,8 +12,11 @@ import { layoutFactsOf } from '../request/layout-rule-facts.ts';
 import { parsePlanRequest } from '../request/parse-plan-request.ts';
 import { resolveRequest, type RunBase } from '../request/resolved-request.ts';
 import { spaceOf } from '../space/space-of-request.ts';
-import { modelsOfRun } from './run-models.ts';
-import { decidedPoint, newTally, searchLayouts, type Bounds, type LayoutModels } from './branch-and-bound.ts';
+import { searchLayouts } from './branch-and-bound.ts';
+import { decidedPoint } from './decided-layout.ts';
+import type { Bounds, LayoutModels } from './layout-models.ts';
+import { RunModels } from './run-models.ts';
+import { newStats } from './search-stats.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
@@ -26,7 +29,7 @@ import {
   type SpaceFacts,
 } from '../space/search-space.ts';
 import { goalOf } from './search-request.ts';
-import { StageCuts } from '../space/stage-partitions.ts';
+import { StagePartitions } from '../space/stage-partitions.ts';
 
 const SMALL = {
   layers: 5,
@@ -66,16 +69,16 @@ const resolvedOf = (model: keyof typeof MODELS, over: Partial<PlanRequestInput> 
   );
 
 /** Nothing is kept, bounded or decided in parts: every layout is predicted by itself. */
-function plainModels(base: RunBase, { balancedStages, attentionS, degreeRefusalOf }: LayoutModels): LayoutModels {
+function plainModels(base: RunBase, models: LayoutModels): LayoutModels {
   const runOf = (layout: LayoutPoint): RunFacts => ({ ...base, layout });
   const constants = constantsOf(base);
   const none = { timeS: 0, bytes: 0 };
   return {
     refusalOf: (point) =>
       layoutViolations(layoutOfPoint(point, base.model, 1), layoutFactsOf(base, point.microBatchSize))[0],
-    degreeRefusalOf,
-    balancedStages,
-    attentionS,
+    degreeRefusalOf: (point) => models.degreeRefusalOf(point),
+    balancedStages: (point) => models.balancedStages(point),
+    attentionS: (mesh) => models.attentionS(mesh),
     denseBounds: () => [none],
     meshBounds: () => [none],
     withPasses: () => ({
@@ -116,12 +119,12 @@ describe('the models of a run', () => {
       const resolved = resolvedOf(model, { ...over, pinned, top: 8 });
       const base = resolved.run;
       const space = spaceOf(resolved, base);
-      const models = modelsOfRun(base, constantsOf(base));
+      const models = new RunModels(base, constantsOf(base));
       const { objective, top, limits } = goalOf(resolved);
       const best = new BestLayouts(objective, top);
       const front = new ParetoFront();
       const smallestFirst = objective === 'memory';
-      searchLayouts({ space, models, limits, best, front, tally: newTally(), smallestFirst });
+      searchLayouts({ space, models, limits, best, front, stats: newStats(), smallestFirst });
       const asked = { limits, objective, top };
       const plain = enumerateLayouts(space, plainModels(base, models), asked);
       expect(plain.possible).toBeGreaterThan(100);
@@ -140,7 +143,7 @@ describe('the models of a run', () => {
         });
         const base = resolved.run;
         const space = spaceOf(resolved, base);
-        const models = modelsOfRun(base, constantsOf(base));
+        const models = new RunModels(base, constantsOf(base));
         const meshes = [...denseMeshesOf(space, (_mesh, [first]) => first ?? 'ring')].filter(
           ({ data }) => base.globalBatchSize % data === 0,
         );
@@ -182,16 +185,16 @@ function checkBounds(
   const group = pick(passGroupsOf(stateChoicesOf(space, mesh)), second);
   const { choice, index } = pick(group.members, first);
   const pipeline = pick(pipelineChoicesOf(space, mesh), first ^ second);
-  const leanest = withPassGroup(pointOfMesh(mesh), group, space.model);
-  const decided = { point: leanest, choice: group.leanest, pipeline };
-  const point = decidedPoint(new StageCuts(space.model), { space, models }, decided);
+  const minMemory = withPassGroup(pointOfMesh(mesh), group, space.model);
+  const decided = { point: minMemory, choice: group.minMemory, pipeline };
+  const point = decidedPoint({ space, models, partitions: new StagePartitions(space.model) }, decided);
   if (point === undefined) return;
   const whole = withStates(point, choice, space.model);
   if (models.refusalOf(whole) !== undefined) return;
   const run = { ...base, layout: whole };
   const timeS = predictStepTime(run, constantsOf(base)).stepTimeS * (1 + 1e-9);
   const bytes = peakAllocatedBytesOf(run) * (1 + 1e-9);
-  const passes = models.withPasses(leanest);
+  const passes = models.withPasses(minMemory);
   const pipelineModels = passes.withPipeline(point);
   const bounds = {
     passes: passes.bounds,

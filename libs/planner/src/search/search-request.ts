@@ -7,9 +7,10 @@ import { habitsOf } from '../memory/stack-habits.ts';
 import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
 import { spaceOf } from '../space/space-of-request.ts';
-import { newTally, searchLayouts, type SearchLimits, type SearchTally } from './branch-and-bound.ts';
+import { searchLayouts, type SearchLimits } from './branch-and-bound.ts';
 import { BestLayouts, frontOverGpuCounts, ParetoFront, type MeasuredLayout } from './kept-layouts.ts';
-import { modelsOfRun } from './run-models.ts';
+import { RunModels } from './run-models.ts';
+import { newStats, type SearchStats } from './search-stats.ts';
 
 const SECONDS_PER_HOUR = 3600;
 
@@ -27,7 +28,7 @@ export interface SearchGoal {
 export interface SearchResult {
   readonly best: readonly MeasuredLayout[];
   readonly front: readonly MeasuredLayout[];
-  readonly tally: SearchTally;
+  readonly stats: SearchStats;
 }
 
 /** What the request itself looks for. */
@@ -38,22 +39,22 @@ export function goalOf(resolved: ResolvedRequest): SearchGoal {
 
 export function searchRequest(resolved: ResolvedRequest, goal: SearchGoal): SearchResult {
   const best = new BestLayouts(goal.objective, goal.top);
-  const tally = newTally();
+  const stats = newStats();
   const fronts = goal.gpuCounts.map((gpus) => {
     const run = runOnGpus(resolved, gpus);
     const front = new ParetoFront();
     searchLayouts({
       space: spaceOf(resolved, run),
-      models: modelsOfRun(run, constantsOf(run)),
+      models: new RunModels(run, constantsOf(run)),
       limits: goal.limits,
       best,
       front,
-      tally,
+      stats,
       smallestFirst: goal.objective === 'memory',
     });
     return front.layouts;
   });
-  return { best: best.layouts, front: frontOverGpuCounts(fronts), tally };
+  return { best: best.layouts, front: frontOverGpuCounts(fronts), stats };
 }
 
 /** What a layout may take: memory with the margin of the verdict 'fits', and time so that the training meets its deadline. */

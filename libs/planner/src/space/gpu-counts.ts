@@ -1,6 +1,6 @@
 /** On how many GPUs may a training run? */
+import { divisorsOf } from '@coxswain/layout';
 import type { ResolvedRequest } from '../request/resolved-request.ts';
-import { divisorsOf } from './search-space.ts';
 
 /**
  * Objectives of time and memory use all GPUs. Of cost and fewest GPUs, every count that divides the cluster into equal whole nodes, or a single

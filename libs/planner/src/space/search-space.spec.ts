@@ -1,10 +1,10 @@
+import { divisorsOf } from '@coxswain/layout';
 import { CONTEXT_ALGORITHMS } from '../contract.ts';
 import { SCHEDULES, type RankOrder } from '../facts.ts';
 import { modelOf } from '../presets/index.ts';
 import { aCluster, aModel, aSpace } from '../testing/runs.ts';
 import {
   denseMeshesOf,
-  divisorsOf,
   expertGridsOf,
   pipelineChoicesOf,
   pointOfMesh,

@@ -16,8 +16,8 @@
  * - optimizer states in host memory: none, half or all, from ZeRO 1 on; activations in host memory: none or all, without a pipeline and
  *   without recomputation;
  * - with a pipeline: every schedule; interleaved with each number of chunks up to 16 that divides the layers of the fullest even stage,
- *   V-shaped ones with their 2; layers cut evenly or balanced (with vocabulary ends and unequal islands at their predicted speed), equal cuts
- *   counting once. Embedding and loss in the place of one layer each only where asked for: balancing does what that rule of thumb stands for.
+ *   V-shaped ones with their 2; layers distributed evenly or balanced (with vocabulary ends and unequal islands at their predicted speed),
+ *   equal distributions counting once. Embedding and loss in the place of one layer each only where asked for: balancing does what that rule of thumb stands for.
  *
  * A request may narrow each of these (`pinned`, `allow`). With `allow.evenOnly` what remains is every layout whose tensor divides the attention
  * heads, whose data divides the batch, and whose chunks all have the same number of layers.
@@ -25,7 +25,7 @@
  * What the engine should do anyway is not searched: sequence parallelism with tensor > 1; overlap of gradient reduction and parameter gathering.
  * The search never answers with anything outside of this space, and with nothing less than the best inside it.
  */
-import type { ModelShape } from '@coxswain/layout';
+import { divisorsOf, type ModelShape } from '@coxswain/layout';
 import {
   RANK_ORDERS,
   SCHEDULES,
@@ -70,7 +70,7 @@ export interface DenseMesh {
   readonly rankOrder: RankOrder;
 }
 
-/** How experts are dealt out over the same ranks: the second level. */
+/** How experts are distributed over the same ranks: the second level. */
 export interface ExpertGrid {
   readonly expert: number;
   readonly expertTensor: number;
@@ -87,7 +87,7 @@ export interface StateChoice {
   readonly offloadActivations: number;
 }
 
-/** How layers are cut and micro-batches flow: the fourth level. */
+/** How layers are distributed and micro-batches flow: the fourth level. */
 export interface PipelineChoice {
   readonly schedule: Schedule;
   readonly chunks: number;
@@ -100,16 +100,6 @@ const OPTIMIZER_SHARES = [0, 0.5, 1];
 
 const USUAL_PARTITIONS: readonly Partition[] = ['even', 'balanced'];
 const ORDERS_WITH_CONTEXT_INSIDE = RANK_ORDERS.filter((order) => order.indexOf('cp') < order.indexOf('dp'));
-
-export function divisorsOf(whole: number): readonly number[] {
-  const divisors: number[] = [];
-  for (let divisor = 1; divisor * divisor <= whole; divisor++) {
-    if (whole % divisor !== 0) continue;
-    divisors.push(divisor);
-    if (divisor * divisor !== whole) divisors.push(whole / divisor);
-  }
-  return divisors.sort((a, b) => a - b);
-}
 
 /** The pinned value alone, or the choices that are allowed. */
 function choicesOf<T>(pinned: T | undefined, allowed: readonly T[] | undefined, all: readonly T[]): readonly T[] {
@@ -236,7 +226,7 @@ export function shardGroupsOf(space: SpaceFacts, mesh: DenseMesh): readonly numb
 export interface PassGroup {
   readonly members: readonly { readonly choice: StateChoice; readonly index: number }[];
   /** The member whose states take least memory. */
-  readonly leanest: StateChoice;
+  readonly minMemory: StateChoice;
 }
 
 /** Recomputation, offloaded activations and gathering of sharded weights change the passes; all else about states does not. */
@@ -252,11 +242,13 @@ export function passGroupsOf(choices: readonly StateChoice[]): readonly PassGrou
   return [...groups.values()].flatMap((members) => {
     const [first, ...others] = members.map(({ choice }) => choice);
     if (first === undefined) return [];
-    return [{ members, leanest: others.reduce((lean, choice) => (isLeaner(choice, lean) ? choice : lean), first) }];
+    return [
+      { members, minMemory: others.reduce((least, choice) => (takesLess(choice, least) ? choice : least), first) },
+    ];
   });
 }
 
-function isLeaner(choice: StateChoice, than: StateChoice): boolean {
+function takesLess(choice: StateChoice, than: StateChoice): boolean {
   if (choice.zeroStage !== than.zeroStage) return choice.zeroStage > than.zeroStage;
   if (choice.shardGroup !== than.shardGroup) return choice.shardGroup > than.shardGroup;
   return choice.offloadOptimizer > than.offloadOptimizer;
@@ -340,9 +332,9 @@ export function withStates(point: LayoutPoint, states: StateChoice, model: Model
 }
 
 /** The states of a branch of which the pipeline is not decided: half of the layers of a chunk are at least one. */
-export function withPassGroup(point: LayoutPoint, { leanest }: PassGroup, model: ModelShape): LayoutPoint {
-  const decided = withStates(point, leanest, model);
-  return leanest.recompute === 'half' ? { ...decided, recomputeLayersPerChunk: 1 } : decided;
+export function withPassGroup(point: LayoutPoint, { minMemory }: PassGroup, model: ModelShape): LayoutPoint {
+  const decided = withStates(point, minMemory, model);
+  return minMemory.recompute === 'half' ? { ...decided, recomputeLayersPerChunk: 1 } : decided;
 }
 
 function modeOf(policy: RecomputePolicy): LayoutPoint['recompute'] {

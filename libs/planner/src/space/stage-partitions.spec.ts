@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { StagePart } from '../facts.ts';
-import { balancedLayerCounts, StageCuts, type StageWeights } from './stage-partitions.ts';
+import { balancedLayerCounts, StagePartitions, type StageWeights } from './stage-partitions.ts';
 
 /** Layers of one second each on GPUs of equal speed, and ends that cost nothing. */
 function weights(layers: number, stages: number, overrides: Partial<StageWeights> = {}): StageWeights {
@@ -95,26 +95,26 @@ const parts = (counts: readonly number[]): readonly StagePart[] =>
     mtpLayers: 0,
   }));
 
-describe('StageCuts', () => {
+describe('StagePartitions', () => {
   const never = (): readonly StagePart[] => {
     throw new Error('only a balanced cut asks for balanced stages');
   };
-  const layersOf = (cut: ReturnType<StageCuts['of']>) => cut?.stages?.map((stage) => stage.layers);
+  const layersOf = (partition: ReturnType<StagePartitions['of']>) => partition?.stages?.map((stage) => stage.layers);
 
   it('says no more than "even" of layers that divide', () => {
-    expect(new StageCuts({ layers: 8, mtpLayers: 0 }).of(4, { chunks: 1, partition: 'even' }, never)).toEqual({
+    expect(new StagePartitions({ layers: 8, mtpLayers: 0 }).of(4, { chunks: 1, partition: 'even' }, never)).toEqual({
       vocabulary: 'end-stages',
     });
   });
 
   it('lists the stages of layers that do not divide', () => {
-    const cut = new StageCuts({ layers: 10, mtpLayers: 0 }).of(4, { chunks: 1, partition: 'even' }, never);
-    expect([cut?.vocabulary, layersOf(cut)]).toEqual(['end-stages', [2, 3, 3, 2]]);
+    const partition = new StagePartitions({ layers: 10, mtpLayers: 0 }).of(4, { chunks: 1, partition: 'even' }, never);
+    expect([partition?.vocabulary, layersOf(partition)]).toEqual(['end-stages', [2, 3, 3, 2]]);
   });
 
-  it('cuts every chunk of every rank', () => {
-    const cut = new StageCuts({ layers: 10, mtpLayers: 0 }).of(2, { chunks: 2, partition: 'even' }, never);
-    expect(layersOf(cut)).toEqual([2, 3, 3, 2]);
+  it('distributes the layers over every chunk of every rank', () => {
+    const partition = new StagePartitions({ layers: 10, mtpLayers: 0 }).of(2, { chunks: 2, partition: 'even' }, never);
+    expect(layersOf(partition)).toEqual([2, 3, 3, 2]);
   });
 
   it.each<[string, number, readonly number[] | undefined]>([
@@ -122,36 +122,41 @@ describe('StageCuts', () => {
     ['takes a layer from both ends where it does not divide', 9, [2, 3, 3, 1]],
     ['takes a layer from both ends where the even one divides', 16, [4, 5, 5, 2]],
   ])('a cut with embedding and loss in the place of a layer each %s', (_, layers, want) => {
-    const cut = new StageCuts({ layers, mtpLayers: 0 }).of(4, { chunks: 1, partition: 'vocabulary' }, never);
-    expect(layersOf(cut)).toEqual(want);
+    const partition = new StagePartitions({ layers, mtpLayers: 0 }).of(
+      4,
+      { chunks: 1, partition: 'vocabulary' },
+      never,
+    );
+    expect(layersOf(partition)).toEqual(want);
   });
 
   it('counts a balanced cut that equals a rule once', () => {
-    const cuts = new StageCuts({ layers: 8, mtpLayers: 0 });
+    const partitions = new StagePartitions({ layers: 8, mtpLayers: 0 });
     const balanced = (counts: readonly number[]) =>
-      cuts.of(4, { chunks: 1, partition: 'balanced' }, () => parts(counts));
+      partitions.of(4, { chunks: 1, partition: 'balanced' }, () => parts(counts));
     expect(balanced([2, 2, 2, 2])).toBeUndefined();
     expect(balanced([2, 3, 2, 1])).toEqual({ vocabulary: 'end-stages', stages: parts([2, 3, 2, 1]) });
   });
 
   it('answers the same stages with the same object, so that models can keep what they know of a cut', () => {
-    const cuts = new StageCuts({ layers: 8, mtpLayers: 0 });
+    const partitions = new StagePartitions({ layers: 8, mtpLayers: 0 });
     const stages = parts([3, 2, 2, 1]);
-    const of = (pipeline: number, chunks: number) => cuts.of(pipeline, { chunks, partition: 'balanced' }, () => stages);
+    const of = (pipeline: number, chunks: number) =>
+      partitions.of(pipeline, { chunks, partition: 'balanced' }, () => stages);
     expect(of(2, 2)).toBe(of(4, 1));
     expect(of(4, 1)?.stages).toBe(stages);
-    const even = () => cuts.of(4, { chunks: 1, partition: 'even' }, never);
+    const even = () => partitions.of(4, { chunks: 1, partition: 'even' }, never);
     expect(even()).toBe(even());
   });
 
   it('has one stage without a pipeline, whatever is asked', () => {
-    const cuts = new StageCuts({ layers: 7, mtpLayers: 0 });
-    const cut = cuts.of(1, { chunks: 1, partition: 'balanced' }, never);
-    expect(cut).toBe(cuts.of(1, { chunks: 1, partition: 'even' }, never));
+    const partitions = new StagePartitions({ layers: 7, mtpLayers: 0 });
+    const partition = partitions.of(1, { chunks: 1, partition: 'balanced' }, never);
+    expect(partition).toBe(partitions.of(1, { chunks: 1, partition: 'even' }, never));
   });
 
   it('puts what predicts more tokens on the last stage', () => {
-    const cut = new StageCuts({ layers: 5, mtpLayers: 2 }).of(2, { chunks: 1, partition: 'even' }, never);
-    expect(cut?.stages?.map((stage) => stage.mtpLayers)).toEqual([0, 2]);
+    const partition = new StagePartitions({ layers: 5, mtpLayers: 2 }).of(2, { chunks: 1, partition: 'even' }, never);
+    expect(partition?.stages?.map((stage) => stage.mtpLayers)).toEqual([0, 2]);
   });
 });

@@ -1,72 +1,75 @@
-/** Where is a model cut into pipeline stages? */
+/** How are the layers of a model distributed over pipeline stages? */
 import type { ModelShape } from '@coxswain/layout';
 import type { LayoutPoint, StagePart } from '../facts.ts';
 import { stagePartsOf } from '../stages.ts';
 import type { PipelineChoice } from './search-space.ts';
 
-type Cut = Pick<LayoutPoint, 'vocabulary' | 'stages'>;
+type StagePartition = Pick<LayoutPoint, 'vocabulary' | 'stages'>;
 
-/** Cuts of one model; equal ones are one object, so that models can keep what they know of a cut. */
-export class StageCuts {
+/** Distributions of one model's layers; equal ones are one object, so that models can keep what they know of it. */
+export class StagePartitions {
   readonly #model: Pick<ModelShape, 'layers' | 'mtpLayers'>;
-  readonly #ruled = new Map<number, RuledCuts>();
-  readonly #balanced = new WeakMap<readonly StagePart[], { readonly cut: Cut | undefined }>();
+  readonly #ruled = new Map<number, RuledPartitions>();
+  readonly #balanced = new WeakMap<readonly StagePart[], { readonly partition: StagePartition | undefined }>();
 
   constructor(model: Pick<ModelShape, 'layers' | 'mtpLayers'>) {
     this.#model = model;
   }
 
   /**
-   * The cut that a partition means, or undefined where it is the same as that of a partition before it in `PARTITIONS`.
+   * The stages that a partition means, or undefined where it is the same as that of a partition before it in `PARTITIONS`.
    * `balancedStages` is asked only for 'balanced'; the same list has the same answer, however it is divided over ranks.
    */
   of(
     pipeline: number,
     choice: Pick<PipelineChoice, 'chunks' | 'partition'>,
     balancedStages: () => readonly StagePart[],
-  ): Cut | undefined {
-    const ruled = this.#ruledCuts(pipeline * choice.chunks);
+  ): StagePartition | undefined {
+    const ruled = this.#ruledPartitions(pipeline * choice.chunks);
     if (choice.partition === 'even' || pipeline === 1) return ruled.even;
     if (choice.partition === 'vocabulary') return ruled.vocabulary;
     const stages = balancedStages();
     const known = this.#balanced.get(stages);
-    if (known !== undefined) return known.cut;
+    if (known !== undefined) return known.partition;
     const layers = layersOf(stages);
     const isKnown = layers === ruled.evenLayers || layers === ruled.vocabularyLayers;
-    const cut: Cut | undefined = isKnown ? undefined : { vocabulary: 'end-stages', stages };
-    this.#balanced.set(stages, { cut });
-    return cut;
+    const partition: StagePartition | undefined = isKnown ? undefined : { vocabulary: 'end-stages', stages };
+    this.#balanced.set(stages, { partition });
+    return partition;
   }
 
-  #ruledCuts(count: number): RuledCuts {
+  #ruledPartitions(count: number): RuledPartitions {
     const known = this.#ruled.get(count);
     if (known !== undefined) return known;
     const even = this.#listed(count, 'end-stages');
     const vocabulary = this.#listed(count, 'counted-as-layer');
-    const cuts = {
-      even: even.cut,
+    const partitions = {
+      even: even.partition,
       evenLayers: even.layers,
-      vocabulary: vocabulary.layers === even.layers ? undefined : vocabulary.cut,
+      vocabulary: vocabulary.layers === even.layers ? undefined : vocabulary.partition,
       vocabularyLayers: vocabulary.layers,
     };
-    this.#ruled.set(count, cuts);
-    return cuts;
+    this.#ruled.set(count, partitions);
+    return partitions;
   }
 
-  /** A cut that says more than "as even as possible" lists its stages. */
-  #listed(count: number, vocabulary: Cut['vocabulary']): { readonly cut: Cut; readonly layers: string } {
+  /** A partition that says more than "as even as possible" lists its stages. */
+  #listed(
+    count: number,
+    vocabulary: StagePartition['vocabulary'],
+  ): { readonly partition: StagePartition; readonly layers: string } {
     const stages = stagePartsOf(this.#model, { pipeline: count, chunks: 1, vocabulary });
     const slots = this.#model.layers + (vocabulary === 'counted-as-layer' ? 2 : 0);
-    const cut: Cut = slots % count === 0 ? { vocabulary } : { vocabulary: 'end-stages', stages };
-    return { cut, layers: layersOf(stages) };
+    const partition: StagePartition = slots % count === 0 ? { vocabulary } : { vocabulary: 'end-stages', stages };
+    return { partition, layers: layersOf(stages) };
   }
 }
 
-/** The cuts into one number of stages that need no costs; the layers of each are listed for comparison. */
-interface RuledCuts {
-  readonly even: Cut;
+/** The partitions into one number of stages that need no costs; the layers of each are listed for comparison. */
+interface RuledPartitions {
+  readonly even: StagePartition;
   readonly evenLayers: string;
-  readonly vocabulary: Cut | undefined;
+  readonly vocabulary: StagePartition | undefined;
   readonly vocabularyLayers: string;
 }
 

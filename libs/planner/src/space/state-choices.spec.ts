@@ -167,8 +167,8 @@ describe('passGroupsOf', () => {
       peakAllocatedBytesOf(
         aRun({ model, layout: withStates(aPoint({ data: 16 }), choice, model), sequenceLength: 4096 }),
       );
-    for (const { members, leanest } of groups) {
-      expect(bytesOf(leanest)).toBe(Math.min(...members.map(({ choice }) => bytesOf(choice))));
+    for (const { members, minMemory } of groups) {
+      expect(bytesOf(minMemory)).toBe(Math.min(...members.map(({ choice }) => bytesOf(choice))));
     }
   });
 });
@@ -220,13 +220,13 @@ describe('withPassGroup', () => {
     const groups = passGroupsOf(stateChoicesOf(aSpace(), aMesh()));
     for (const group of groups) {
       const { recomputeLayersPerChunk } = withPassGroup(aPoint({ data: 8 }), group, aModel());
-      expect(recomputeLayersPerChunk).toBe(group.leanest.recompute === 'half' ? 1 : undefined);
+      expect(recomputeLayersPerChunk).toBe(group.minMemory.recompute === 'half' ? 1 : undefined);
     }
   });
 
-  it('takes the states of the leanest member', () => {
+  it('takes the states of the minMemory member', () => {
     for (const group of passGroupsOf(stateChoicesOf(aSpace(), aMesh()))) {
-      const { zeroStage, shardGroup, offloadOptimizer } = group.leanest;
+      const { zeroStage, shardGroup, offloadOptimizer } = group.minMemory;
       const decided = withPassGroup(aPoint({ data: 8 }), group, aModel());
       expect(decided).toMatchObject({ zeroStage, shardGroup, offloadOptimizer });
     }

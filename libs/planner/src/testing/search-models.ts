@@ -1,14 +1,10 @@
 import { stagePartsOf } from '../stages.ts';
 import type { LayoutPoint } from '../facts.ts';
 import { FRONT_SLOWDOWN, rankingOf, type MeasuredLayout } from '../search/kept-layouts.ts';
-import {
-  decidedPoint,
-  fastestAlgorithm,
-  orderOf,
-  type Bounds,
-  type LayoutModels,
-  type SearchLimits,
-} from '../search/branch-and-bound.ts';
+import type { SearchLimits } from '../search/branch-and-bound.ts';
+import { decidedPoint, fastestAlgorithm } from '../search/decided-layout.ts';
+import type { Bounds, LayoutModels } from '../search/layout-models.ts';
+import { orderOf } from '../search/layout-order.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
@@ -18,7 +14,7 @@ import {
   withStates,
   type SpaceFacts,
 } from '../space/search-space.ts';
-import { balancedLayerCounts, StageCuts } from '../space/stage-partitions.ts';
+import { balancedLayerCounts, StagePartitions } from '../space/stage-partitions.ts';
 import type { Objective } from '../contract.ts';
 
 /**
@@ -105,11 +101,11 @@ export function enumerateLayouts(
     readonly isWanted?: (point: LayoutPoint) => boolean;
   },
 ): Enumerated {
-  const cuts = new StageCuts(space.model);
+  const partitions = new StagePartitions(space.model);
   const possible: MeasuredLayout[] = [];
   let all = 0;
   let dense = 0;
-  for (const denseMesh of denseMeshesOf(space, fastestAlgorithm(models, cuts))) {
+  for (const denseMesh of denseMeshesOf(space, fastestAlgorithm(models, partitions))) {
     dense++;
     for (const [expert, grid] of expertGridsOf(space, denseMesh).entries()) {
       const mesh = { ...denseMesh, ...grid };
@@ -117,14 +113,14 @@ export function enumerateLayouts(
         for (const [index, pipeline] of pipelineChoicesOf(space, mesh).entries()) {
           all++;
           const decided = withStates(pointOfMesh(mesh), choice, space.model);
-          const point = decidedPoint(cuts, { space, models }, { point: decided, choice, pipeline });
+          const point = decidedPoint({ space, models, partitions }, { point: decided, choice, pipeline });
           if (point === undefined || models.refusalOf(point) !== undefined) continue;
           if (asked.isWanted?.(point) === false) continue;
           const of = models.withPasses(decided).withPipeline(point);
           const stepTimeS = of.stepTimeS(point);
           const peakBytes = of.peakBytes(point, state);
           if (stepTimeS > asked.limits.stepTimeS || peakBytes > asked.limits.peakBytes) continue;
-          const order = orderOf({ dense, expert }, state, index);
+          const order = orderOf({ dense, expert, state, pipeline: index });
           possible.push({ point, gpus: space.cluster.gpus, stepTimeS, peakBytes, order });
         }
       }

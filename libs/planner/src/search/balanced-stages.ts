@@ -1,0 +1,46 @@
+/** How are layers distributed over the stages of one layout so that the slowest stage is fastest? */
+import type { LayoutPoint, StagePart } from '../facts.ts';
+import { balancedLayerCounts } from '../space/stage-partitions.ts';
+import { isVShaped, rankOfStage } from '../stages.ts';
+import { relativeSpeedOf } from '../time/step-time.ts';
+import { costKeyOf, type LayoutCosts } from './layout-costs.ts';
+import { remembered } from './memo.ts';
+import { runFactsOf, type SearchedRun } from './searched-run.ts';
+
+export class BalancedStages {
+  readonly #run: SearchedRun;
+  readonly #costs: LayoutCosts;
+  readonly #balanced = new Map<string, readonly StagePart[]>();
+  /** One list per layer counts, because the models keep what they know of a list. */
+  readonly #stages = new Map<string, readonly StagePart[]>();
+
+  constructor(run: SearchedRun, costs: LayoutCosts) {
+    this.#run = run;
+    this.#costs = costs;
+  }
+
+  of(point: LayoutPoint): readonly StagePart[] {
+    const key = `${costKeyOf(point)}/${point.pipeline}/${point.chunks}/${isVShaped(point.schedule)}`;
+    return remembered(this.#balanced, key, () => {
+      const { perKindS, embeddingS, endS } = this.#costs.wholeModel(point);
+      const layersS = this.#run.parameters.kindOfLayer.map((kind) => perKindS[kind] ?? 0);
+      const facts = runFactsOf(this.#run, point);
+      const speeds = Array.from({ length: point.pipeline * point.chunks }, (_, stage) =>
+        relativeSpeedOf(facts, rankOfStage(point, stage)),
+      );
+      return this.#stagesOf(balancedLayerCounts({ layersS, embeddingS, lossS: endS, speeds }));
+    });
+  }
+
+  #stagesOf(counts: readonly number[]): readonly StagePart[] {
+    return remembered(this.#stages, counts.join(), () => {
+      const last = counts.length - 1;
+      return counts.map((layers, stage) => ({
+        layers,
+        embedding: stage === 0,
+        loss: stage === last,
+        mtpLayers: stage === last ? this.#run.base.model.mtpLayers : 0,
+      }));
+    });
+  }
+}

@@ -1,0 +1,140 @@
+/** What does one micro-batch cost on the whole model? Costs of blocks depend on few choices of a layout, so they are kept per these choices. */
+import { divisorsOf } from '@coxswain/layout';
+import type { LayoutPoint } from '../facts.ts';
+import type { BlockCost } from '../time/blocks.ts';
+import { blockCostsOf, type BlockCosts } from '../time/step-time.ts';
+import { remembered } from './memo.ts';
+import { runFactsOf, type SearchedRun } from './searched-run.ts';
+
+/** Seconds of one micro-batch over the whole model on one rank, all passes. */
+export interface WholeModel {
+  readonly costs: BlockCosts;
+  /** By layer kind. */
+  readonly perKindS: readonly number[];
+  readonly embeddingS: number;
+  /** Loss and multi-token prediction: what the last stage does whatever its layers. */
+  readonly endS: number;
+  readonly shortestLayerS: number;
+  readonly forwardS: number;
+  readonly backwardS: number;
+  /** Forward, and gradients of activations. */
+  readonly roundTripS: number;
+  readonly totalS: number;
+}
+
+/** Seconds of one micro-batch over the whole model: all passes, and those that it cannot return without. */
+export type BusySeconds = Pick<WholeModel, 'totalS' | 'roundTripS' | 'endS' | 'shortestLayerS'>;
+export type PassSeconds = BusySeconds & Pick<WholeModel, 'forwardS' | 'backwardS'>;
+
+export class LayoutCosts {
+  readonly #run: SearchedRun;
+  readonly #whole = new Map<string, WholeModel>();
+  readonly #cheapest = new Map<string, PassSeconds>();
+
+  constructor(run: SearchedRun) {
+    this.#run = run;
+  }
+
+  wholeModel(point: LayoutPoint): WholeModel {
+    return remembered(this.#whole, costKeyOf(point), () => wholeModelOf(this.#run, point));
+  }
+
+  /** The whole model with experts distributed in whichever way costs least, and leaves most to hide transfers behind. */
+  withCheapestExperts(mesh: LayoutPoint): PassSeconds {
+    return remembered(this.#cheapest, costKeyOf(mesh), () => {
+      const count = this.#run.base.model.experts?.count ?? 1;
+      const cheapest = {
+        forwardS: 0,
+        backwardS: 0,
+        roundTripS: Infinity,
+        totalS: Infinity,
+        endS: Infinity,
+        shortestLayerS: Infinity,
+      };
+      for (const expertTensor of new Set([1, mesh.tensor])) {
+        for (const expert of divisorsOf(count)) {
+          const whole = this.wholeModel({ ...mesh, expert, expertTensor });
+          cheapest.forwardS = Math.max(cheapest.forwardS, whole.forwardS);
+          cheapest.backwardS = Math.max(cheapest.backwardS, whole.backwardS);
+          cheapest.roundTripS = Math.min(cheapest.roundTripS, whole.roundTripS);
+          cheapest.endS = Math.min(cheapest.endS, whole.endS);
+          cheapest.shortestLayerS = Math.min(cheapest.shortestLayerS, whole.shortestLayerS);
+          cheapest.totalS = Math.min(cheapest.totalS, whole.totalS);
+        }
+      }
+      return cheapest;
+    });
+  }
+}
+
+/** What block costs depend on. */
+export function costKeyOf(point: LayoutPoint): string {
+  const { recompute, recomputeModules, recomputeLayersPerChunk: block } = point;
+  const mesh = `${point.tensor}/${point.context}/${point.expert}/${point.expertTensor}/${point.microBatchSize}`;
+  const order = point.context > 1 ? `${point.contextAlgorithm}/${point.rankOrder ?? ''}` : '';
+  const again = recompute === 'selective' ? recomputeModules.join() : recompute;
+  return `${mesh}/${order}/${again}${block === undefined ? '' : `/${block}/${point.pipeline * point.chunks}`}`;
+}
+
+function wholeModelOf(run: SearchedRun, point: LayoutPoint): WholeModel {
+  const { model } = run.base;
+  const costs = blockCostsOf(runFactsOf(run, point), run.constants);
+  const perKind = run.parameters.kinds.map(({ mixer, feedForward }) =>
+    passesOf([
+      ...(mixer === 'none' ? [] : [mixer === 'attention' ? costs.attention : costs.stateSpace]),
+      ...(feedForward === 'none' ? [] : [feedForward === 'mlp' ? costs.denseMlp : costs.expertMlp]),
+    ]),
+  );
+  const mtpMlp = model.experts === undefined ? costs.denseMlp : costs.expertMlp;
+  const mtp = passesOf([costs.attention, mtpMlp, costs.loss]);
+  const end = passesOf([costs.loss]);
+  addPasses(end, mtp, model.mtpLayers);
+  const embedding = passesOf([costs.embedding]);
+  const all = passesOf([]);
+  addPasses(all, end, 1);
+  addPasses(all, embedding, 1);
+  run.layersOfKind.forEach((layers, kind) => addPasses(all, perKind[kind] ?? passesOf([]), layers));
+  return {
+    costs,
+    perKindS: perKind.map(totalOf),
+    embeddingS: totalOf(embedding),
+    endS: totalOf(end),
+    shortestLayerS: Math.min(...perKind.map(totalOf)),
+    forwardS: all.forwardS,
+    backwardS: all.inputS + all.weightS,
+    roundTripS: all.forwardS + all.inputS,
+    totalS: totalOf(all),
+  };
+}
+
+/** Seconds of one block over its three passes. */
+export function blockS(block: BlockCost): number {
+  return totalOf(passesOf([block]));
+}
+
+/** Seconds of the three passes. */
+interface Passes {
+  forwardS: number;
+  inputS: number;
+  weightS: number;
+}
+
+function passesOf(blocks: readonly BlockCost[]): Passes {
+  const passes = { forwardS: 0, inputS: 0, weightS: 0 };
+  for (const block of blocks) {
+    passes.forwardS += block.forwardS;
+    passes.inputS += block.backwardInputS;
+    passes.weightS += block.backwardWeightS;
+  }
+  return passes;
+}
+
+function addPasses(sum: Passes, passes: Passes, times: number): void {
+  sum.forwardS += times * passes.forwardS;
+  sum.inputS += times * passes.inputS;
+  sum.weightS += times * passes.weightS;
+}
+
+function totalOf(passes: Passes): number {
+  return passes.forwardS + passes.inputS + passes.weightS;
+}

@@ -1,0 +1,127 @@
+/**
+ * Does a rule forbid this part of a layout? Each question is put to the rules once per answer that they could tell apart.
+ *
+ * Rules read a layout in groups of choices, so a refusal is kept under the group alone: a dense mesh through its degrees, and through one at a time
+ * of micro-batch, context algorithm, and experts with rank order; on a legal mesh, rules of degrees read a schedule through the pipeline's size
+ * and its micro-batches, other rules through the pipeline alone; and states through whether there is a pipeline, and what is sharded over
+ * how many. A rule that reads other choices together needs a key here: `run-models.spec.ts` compares the search with judging every whole layout.
+ */
+import type { LayoutPoint } from '../facts.ts';
+import {
+  pointOfMesh,
+  withStates,
+  type DenseMesh,
+  type Mesh,
+  type PipelineChoice,
+  type StateChoice,
+} from '../space/search-space.ts';
+import { decidedPoint, NO_EXPERTS, plainPointOf, type Deciding } from './decided-layout.ts';
+import type { LayoutModels, Refusal } from './layout-models.ts';
+import { remembered } from './memo.ts';
+
+/** Refusals by number; null: legal, undefined: nobody asked yet. */
+type RefusalSlots = (Refusal | null | undefined)[];
+
+/** A choice with its number in the list of the space. */
+export interface Numbered<Choice> {
+  readonly choice: Choice;
+  readonly index: number;
+}
+
+export class LegalityCache<States extends object> {
+  readonly #deciding: Deciding;
+  readonly #models: LayoutModels;
+  /** Refusals of meshes by the choices that rules read together; null: legal. */
+  readonly #meshes = new Map<string, Refusal | null>();
+  readonly #pipelines = new Map<number, RefusalSlots>();
+  /** By the list that numbers the choices. */
+  readonly #states = new Map<States, RefusalSlots>();
+  #degrees: { readonly key: string; readonly refusal: Refusal | undefined } = { key: '', refusal: undefined };
+
+  constructor(deciding: Deciding, models: LayoutModels) {
+    this.#deciding = deciding;
+    this.#models = models;
+  }
+
+  /** By rules of degrees. Rank orders share their degrees, and come one after the other. */
+  degreeRefusal(mesh: DenseMesh): Refusal | undefined {
+    const key = `d${gridKeyOf(mesh)}/${mesh.microBatchSize}/${mesh.contextAlgorithm}`;
+    const plain = { ...mesh, ...NO_EXPERTS, rankOrder: 'tp-cp-dp-pp' } as const;
+    if (key !== this.#degrees.key)
+      this.#degrees = { key, refusal: this.#models.degreeRefusalOf(this.#plainPoint(plain)) };
+    return this.#degrees.refusal;
+  }
+
+  denseRefusal(mesh: DenseMesh): Refusal | undefined {
+    const plain: Mesh = { ...mesh, ...NO_EXPERTS, contextAlgorithm: 'ring', rankOrder: 'tp-cp-dp-pp' };
+    const grid = gridKeyOf(mesh);
+    return (
+      this.#meshRefusal(`${grid}/b${mesh.microBatchSize}`, plain) ??
+      this.#meshRefusal(`${grid}/${mesh.contextAlgorithm}`, { ...plain, contextAlgorithm: mesh.contextAlgorithm })
+    );
+  }
+
+  expertRefusal(mesh: Mesh): Refusal | undefined {
+    const key = `${gridKeyOf(mesh)}/e${mesh.expert}/${mesh.expertTensor}/${mesh.rankOrder}`;
+    return this.#meshRefusal(key, { ...mesh, contextAlgorithm: 'ring' });
+  }
+
+  pipelineRefusal(mesh: Mesh, { choice, index }: Numbered<PipelineChoice>): Refusal | undefined {
+    const { globalBatchSize } = this.#deciding.space;
+    const microBatches = globalBatchSize / (mesh.data * mesh.microBatchSize);
+    const pointOf = (): LayoutPoint => {
+      const point = pointOfMesh(mesh);
+      const states = { ...PLAIN_STATES, shardGroup: point.shardGroup };
+      return decidedPoint(this.#deciding, { point, choice: states, pipeline: choice }) ?? this.#plainPoint(mesh);
+    };
+    const ofDegrees = slotsOf(this.#pipelines, microBatches * MAX_PIPELINE + mesh.pipeline);
+    const ofPipeline = slotsOf(this.#pipelines, mesh.pipeline);
+    return (
+      refusalIn(ofDegrees, index, () => this.#models.degreeRefusalOf(pointOf())) ??
+      refusalIn(ofPipeline, index, () => this.#models.refusalOf(pointOf()))
+    );
+  }
+
+  /** `states` is the list that numbers the choice. */
+  stateRefusal(mesh: Mesh, states: States, { choice, index }: Numbered<StateChoice>): Refusal | undefined {
+    const replicas = mesh.data * mesh.context;
+    const shape = (mesh.context > 1 ? 1 : 0) + (mesh.tensor > 1 ? 2 : 0);
+    return refusalIn(slotsOf(this.#states, states), (index * 4 + shape) * 2 + (replicas > 1 ? 1 : 0), () =>
+      this.#models.refusalOf(withStates(this.#plainPoint(mesh), choice, this.#deciding.space.model)),
+    );
+  }
+
+  #meshRefusal(key: string, mesh: Mesh): Refusal | undefined {
+    return remembered(this.#meshes, key, () => this.#models.refusalOf(this.#plainPoint(mesh)) ?? null) ?? undefined;
+  }
+
+  #plainPoint(mesh: Mesh): LayoutPoint {
+    return plainPointOf(mesh, this.#deciding.partitions);
+  }
+}
+
+const MAX_PIPELINE = 32_769;
+
+const PLAIN_STATES: StateChoice = {
+  zeroStage: 0,
+  shardGroup: 1,
+  recompute: 'none',
+  offloadOptimizer: 0,
+  offloadActivations: 0,
+};
+
+function gridKeyOf({ tensor, context, pipeline, data }: DenseMesh): string {
+  return `${tensor}/${context}/${pipeline}/${data}`;
+}
+
+function slotsOf<Key>(all: Map<Key, RefusalSlots>, key: Key): RefusalSlots {
+  return remembered(all, key, () => []);
+}
+
+function refusalIn(slots: RefusalSlots, index: number, refusalOf: () => Refusal | undefined): Refusal | undefined {
+  const known = slots[index];
+  if (known !== undefined) return known ?? undefined;
+  const refusal = refusalOf();
+  slots[index] = refusal ?? null;
+  return refusal;
+}

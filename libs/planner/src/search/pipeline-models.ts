@@ -1,0 +1,95 @@
+/** What does one pipeline take, with any of the states of its group? The last level of the search: bounds of one layout, then its prediction. */
+import type { LayoutPoint } from '../facts.ts';
+import type { MemoryFacts } from '../memory/memory-facts.ts';
+import { pipelineLoadOf } from '../memory/pipeline-load.ts';
+import { rankContentsOf, rankMemoryOf } from '../memory/rank-memory.ts';
+import { firstRankMakespanBound, makespanLowerBound, type FirstRankOrders } from '../schedule/makespan-bound.ts';
+import { makespanOf } from '../schedule/makespan.ts';
+import type { ScheduleInput } from '../schedule/schedule-input.ts';
+import { newScheduleScratch } from '../schedule/schedule-scratch.ts';
+import { dataTrafficS } from '../time/states.ts';
+import { newWorkBuffers, pipelineWorkOf, scheduleInputOf, stepSecondsOf, type BlockCosts } from '../time/step-time.ts';
+import type { PipelineModels } from './layout-models.ts';
+import { remembered } from './memo.ts';
+import { leastBytesOf, type FilledRank } from './memory-bounds.ts';
+import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
+import type { TimeBounds } from './time-bounds.ts';
+
+/** What all pipelines of one group of passes share. */
+export interface PassInputs {
+  /** Of the states that take least memory. */
+  readonly memory: MemoryFacts;
+  readonly memoryOfState: (point: LayoutPoint, stateIndex: number) => MemoryFacts;
+  /** Least seconds for gradients and weights. */
+  readonly transferS: number;
+  readonly costs: BlockCosts;
+}
+
+export class PipelinePredictions {
+  readonly #run: SearchedRun;
+  readonly #bounds: TimeBounds;
+  readonly #scratch = newScheduleScratch();
+  /** Holds the passes of the pipeline that was asked for last. */
+  readonly #work = newWorkBuffers();
+  readonly #makespans = new Map<string, number>();
+  readonly #orders: FirstRankOrders = new Map();
+
+  constructor(run: SearchedRun, bounds: TimeBounds) {
+    this.#run = run;
+    this.#bounds = bounds;
+  }
+
+  /** Models of one pipeline; they hold until the next one is asked for. */
+  of(minMemory: LayoutPoint, { memory, memoryOfState, transferS, costs }: PassInputs): PipelineModels {
+    const { constants, kernels } = this.#run;
+    const run = runFactsOf(this.#run, minMemory);
+    const work = pipelineWorkOf(run, costs, constants, this.#work);
+    const input = scheduleInputOf(run, work, constants, this.#work);
+    const leastS = makespanLowerBound(input);
+    let filled: readonly FilledRank[] | undefined;
+    const ranks = (): readonly FilledRank[] => (filled ??= this.#filledRanks(minMemory, memory));
+    const ownTransferS = dataTrafficS(this.#bounds.fewestTransfers(minMemory), work.held, work.windows, constants);
+    let makespanS: number | undefined;
+    let closerS: number | undefined;
+    const models = { constants, kernels };
+    const stepOf = (point: LayoutPoint, pipelineS: number): number =>
+      stepSecondsOf(runFactsOf(this.#run, point), work, pipelineS, models).stepTimeS;
+    return {
+      leastS: this.#bounds.stepS(leastS * this.#bounds.imbalance(minMemory) + Math.max(transferS, ownTransferS)),
+      leastBytes: () => leastBytesOf({ ...memory, layout: minMemory }, ranks()),
+      timeBoundS: (point) => stepOf(point, leastS),
+      closerBoundS: (point) => {
+        closerS ??= Math.max(leastS, firstRankMakespanBound(input, this.#orders));
+        return stepOf(point, closerS);
+      },
+      peakBytes: (point, index) => peakBytesOf(point, memoryOfState(point, index), ranks()),
+      stepTimeS: (point) => {
+        makespanS ??= minMemory.pipeline === 1 ? leastS : this.#makespanS(minMemory, input);
+        return stepOf(point, makespanS);
+      },
+    };
+  }
+
+  #filledRanks(minMemory: LayoutPoint, memory: MemoryFacts): readonly FilledRank[] {
+    const facts = { ...memory, layout: minMemory };
+    const { heaviest } = pipelineLoadOf(this.#run.base.model, minMemory, microBatchesOf(this.#run, minMemory));
+    return heaviest.map((load) => ({ load, contents: rankContentsOf(facts, load) }));
+  }
+
+  /** Meshes that differ in what crosses which network often have the same passes: a schedule is simulated once for all of them. */
+  #makespanS(point: LayoutPoint, input: ScheduleInput): number {
+    const key = [
+      ...[input.schedule, input.pipeline, input.chunks, input.microBatches, input.p2p, input.forwardHopS[0] ?? 0],
+      ...[input.forwardS, input.backwardInputS, input.backwardWeightS].flatMap((seconds) => [...new Set(seconds)]),
+      point.stages?.map(({ layers }) => layers).join(',') ?? point.vocabulary,
+    ].join('/');
+    return remembered(this.#makespans, key, () => makespanOf(input, this.#scratch));
+  }
+}
+
+function peakBytesOf(point: LayoutPoint, memory: MemoryFacts, ranks: readonly FilledRank[]): number {
+  const facts = { ...memory, layout: point };
+  let peak = 0;
+  for (const { load, contents } of ranks) peak = Math.max(peak, rankMemoryOf(facts, load, contents).totalBytes);
+  return peak;
+}

@@ -1,0 +1,34 @@
+/** What became of every layout of the space? */
+import { GIB_BYTES } from '@coxswain/units';
+
+/** `enumerated` is the sum of all others but `evaluated`. */
+export interface SearchStats {
+  enumerated: number;
+  /** By rule; 'memory' and 'deadline' are rules here as well. */
+  readonly ruledOut: Map<string, { count: number; readonly example: string }>;
+  bounded: number;
+  /** Equal to a layout that is counted already. */
+  repeated: number;
+  timed: number;
+  /** Of all layouts, those whose own bound was computed. */
+  evaluated: number;
+}
+
+export function newStats(): SearchStats {
+  return { enumerated: 0, ruledOut: new Map(), bounded: 0, repeated: 0, timed: 0, evaluated: 0 };
+}
+
+/** Counts `count` layouts as ruled out; the first of a rule is its example. */
+export function countRuledOut(stats: SearchStats, rule: string, count: number, exampleOf: () => string): void {
+  const known = stats.ruledOut.get(rule);
+  if (known === undefined) stats.ruledOut.set(rule, { count, example: exampleOf() });
+  else known.count += count;
+}
+
+export function tooLarge(bytes: number, limit: number): string {
+  return `needs at least ${(bytes / GIB_BYTES).toFixed(1)} GiB per GPU, and ${(limit / GIB_BYTES).toFixed(1)} may be used`;
+}
+
+export function tooSlow(seconds: number, limit: number): string {
+  return `takes at least ${seconds.toPrecision(3)} s per step, and the deadline leaves ${limit.toPrecision(3)}`;
+}

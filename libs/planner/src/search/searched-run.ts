@@ -1,0 +1,46 @@
+/** What is the same for every layout of one run? Computed once per search. */
+import type { LayoutPoint, RunFacts } from '../facts.ts';
+import { parametersOf, type ModelParameters } from '../memory/parameters.ts';
+import type { RunBase } from '../request/resolved-request.ts';
+import type { TimeConstants } from '../time/constants.ts';
+import { kernelFacts, type KernelFacts } from '../time/kernels.ts';
+
+export interface SearchedRun {
+  readonly base: RunBase;
+  readonly constants: TimeConstants;
+  readonly parameters: ModelParameters;
+  readonly kernels: KernelFacts;
+  /** How many layers there are of each kind (`ModelParameters.kinds`). */
+  readonly layersOfKind: readonly number[];
+  /** What all GPUs wait for each other, as a factor. */
+  readonly jitter: number;
+  /** Speeds of the fastest and the slowest island relative to the first. */
+  readonly fastest: number;
+  readonly slowest: number;
+}
+
+export function searchedRunOf(base: RunBase, constants: TimeConstants): SearchedRun {
+  const { cluster, model } = base;
+  const parameters = parametersOf(model);
+  const { kinds, kindOfLayer } = parameters;
+  const speeds = (cluster.islands ?? []).map((island) => island.relativeSpeed);
+  return {
+    base,
+    constants,
+    parameters,
+    kernels: kernelFacts(cluster.gpu, base.precision, constants),
+    layersOfKind: kinds.map((_, kind) => kindOfLayer.filter((of) => of === kind).length),
+    jitter: 1 + constants.jitterPerDoubling * Math.log2(Math.max(1, cluster.gpus / cluster.gpusPerNode)),
+    fastest: Math.max(1, ...speeds),
+    slowest: Math.min(1, ...speeds),
+  };
+}
+
+export function runFactsOf({ base }: SearchedRun, layout: LayoutPoint): RunFacts {
+  return { ...base, layout };
+}
+
+/** Micro-batches of one replica; not whole where the batch does not divide. */
+export function microBatchesOf({ base }: SearchedRun, point: LayoutPoint): number {
+  return base.globalBatchSize / (point.microBatchSize * point.data);
+}

@@ -1,0 +1,33 @@
+/** Which few layouts are usually good? Searched first, they let the search of all prune early. */
+import type { AllowedChoices } from '../contract.ts';
+import type { SpaceFacts } from '../space/search-space.ts';
+
+/** Samples of so many tokens rarely want context parallelism. */
+const SHORT_SEQUENCE = 8192;
+const USUALLY_GOOD = {
+  schedules: ['1f1b', 'interleaved-1f1b', 'zbv'],
+  recompute: ['none', 'norms', 'full'],
+  zeroStages: [1, 2],
+} as const;
+
+/** A part of the space: what is found there is found in the whole as well, so nothing that it prunes is pruned wrongly. */
+export function warmStartSpaceOf(space: SpaceFacts): SpaceFacts {
+  const { allow, pinned } = space;
+  const narrowed: AllowedChoices = {
+    ...allow,
+    schedules: [...among(USUALLY_GOOD.schedules, allow.schedules)],
+    recompute: [...among(USUALLY_GOOD.recompute, allow.recompute)],
+    zeroStages: [...among(USUALLY_GOOD.zeroStages, allow.zeroStages)],
+    partitions: [...among(['even'] as const, allow.partitions)],
+    rankOrders: [...among(['tp-cp-dp-pp'] as const, allow.rankOrders)],
+    offload: false,
+  };
+  const context = space.sequenceLength <= SHORT_SEQUENCE ? { context: 1 } : {};
+  return { ...space, allow: narrowed, pinned: { ...context, ...pinned } };
+}
+
+/** The usual choices that are allowed; where none is, all that are. */
+function among<T>(usual: readonly T[], allowed: readonly T[] | undefined): readonly T[] {
+  const both = allowed === undefined ? usual : usual.filter((choice) => allowed.includes(choice));
+  return both.length > 0 ? both : (allowed ?? usual);
+}
