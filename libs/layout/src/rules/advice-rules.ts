@@ -1,4 +1,4 @@
-import { nearestDivisor } from '../nearest.ts';
+import { divisorsOf } from '../nearest.ts';
 import { broken, brokenIf, type OptionRule } from './option-rule.ts';
 import { algorithmOf } from './context-algorithm-of.ts';
 import { spanningAxes } from './island-borders.ts';
@@ -26,7 +26,7 @@ export const adviceRules: readonly OptionRule[] = [
           tensor > domain,
           'tensorParallelDegree',
           () =>
-            `tensorParallelDegree ${tensor} is more than the ${domain} GPUs of an NVLink domain; the nearest inside is ${nearestDivisor(tensor, domain)}`,
+            `tensorParallelDegree ${tensor} is more than the ${domain} GPUs of an NVLink domain; the nearest inside is ${largestDivisorWithin(tensor, domain)}`,
         ),
         ...brokenIf(
           exchange * tensor > domain && exchange > 1,
@@ -105,3 +105,7 @@ export const adviceRules: readonly OptionRule[] = [
       ),
   },
 ];
+
+function largestDivisorWithin(whole: number, most: number): number {
+  return divisorsOf(whole).findLast((divisor) => divisor <= most) ?? 1;
+}

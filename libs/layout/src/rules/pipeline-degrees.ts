@@ -1,6 +1,6 @@
 import { type GridPoint, microBatchesOf } from '../grid-point.ts';
 import type { LayoutFacts } from '../layout-facts.ts';
-import { divisorsOf, nearest, nearestMultiple } from '../nearest.ts';
+import { divisorsOf, nearest } from '../nearest.ts';
 import type { GridRule } from './grid-rule.ts';
 
 const MEGATRON = 'Megatron-LM';
@@ -56,8 +56,7 @@ export const pipelineDegreeRules: readonly GridRule[] = [
         field: 'pipeline/stages',
         message:
           stages.length === entries
-            ? `pipeline.stages hold ${sum} layers and the model has ${facts.layers ?? sum}; the last stage should hold ` +
-              `${Math.max(0, (stages.at(-1)?.layers ?? 0) + (facts.layers ?? sum) - sum)}`
+            ? `pipeline.stages hold ${sum} layers and the model has ${facts.layers ?? sum}; ${mendedStages(stages, (facts.layers ?? sum) - sum)}`
             : `pipeline.stages lists ${stages.length} stages; pipelineParallelDegree ${point.pipeline} times chunksPerRank ` +
               `${point.chunks} needs ${entries}`,
       };
@@ -139,8 +138,8 @@ export const pipelineDegreeRules: readonly GridRule[] = [
           `${point.pipeline} and ${count}, and what is left over none or at least ${point.pipeline}; ` +
           (count < point.pipeline
             ? `at least ${point.pipeline} micro-batches are needed, or use schedule 1f1b`
-            : `the nearest group is ${nearestGroup(count, point) ?? point.pipeline}, the nearest number of micro-batches ` +
-              `${nearestMultiple(point.pipeline, count)}`),
+            : `the nearest group is ${nearestGroup(count, point) ?? point.pipeline}` +
+              (group < point.pipeline ? '' : `, the nearest number of micro-batches ${nearestCount(count, point)}`)),
       };
     },
   },
@@ -158,7 +157,7 @@ export const pipelineDegreeRules: readonly GridRule[] = [
       message:
         `pipeline.schedule dualpipe-v needs at least ${point.pipeline * point.chunks} micro-batches and has ` +
         `${microBatchesOf(point, facts) ?? 0}; the nearest globalBatchSize that gives them is ` +
-        `${point.pipeline * point.chunks * (point.microBatchSize ?? 1) * point.data}, or use schedule zbv`,
+        `${point.pipeline * point.chunks * (point.microBatchSize ?? 1) * point.data * (point.weightShard ?? 1)}, or use schedule zbv`,
     }),
   },
   {
@@ -211,6 +210,13 @@ function nearestGroup(count: number, point: GridPoint): number | undefined {
   return nearest(legal, point.microBatchGroup ?? point.pipeline);
 }
 
+/** For a group that is no smaller than the pipeline: a number of micro-batches that is a multiple of it always goes through. */
+function nearestCount(count: number, point: GridPoint): number {
+  const group = point.microBatchGroup ?? point.pipeline;
+  const legal = Array.from({ length: count + group }, (_, index) => index + 1).filter((one) => fillsGroups(one, point));
+  return nearest(legal, count) ?? group;
+}
+
 function whyVocabularyStays(point: GridPoint, facts: LayoutFacts): string {
   const what = `pipeline.vocabulary ${point.vocabulary}`;
   if (point.pipeline === 1)
@@ -225,6 +231,12 @@ function whyVocabularyStays(point: GridPoint, facts: LayoutFacts): string {
     `${what} needs vocabularySize ${size} to be a multiple of tensorParallelDegree ${point.tensor} times pipelineParallelDegree ` +
     `${point.pipeline}, ${ways}; pad it to ${Math.ceil(size / ways) * ways}`
   );
+}
+
+/** How as many layers as `missing` are added to the last stage; fewer than none are taken from wherever they are. */
+function mendedStages(stages: NonNullable<GridPoint['stages']>, missing: number): string {
+  const last = (stages.at(-1)?.layers ?? 0) + missing;
+  return last >= 0 ? `the last stage should hold ${last}` : `take ${-missing} layers away`;
 }
 
 function sumOf<T>(items: readonly T[], of: (item: T) => number): number {

@@ -53,7 +53,7 @@ export const pipelineRules: readonly OptionRule[] = [
         'pipeline/skipRatio',
         () =>
           `pipeline.skipRatio ${String(pipeline?.skipRatio)} of ${stages} stages is ${skipped}, and ${free} are not protected; ` +
-          `the nearest legal share is ${(Math.max(0, free) / stages).toFixed(2)}`,
+          `the nearest legal share is ${shareOf(Math.max(0, free), stages)}`,
       );
     },
   },
@@ -73,3 +73,8 @@ export const pipelineRules: readonly OptionRule[] = [
     },
   },
 ];
+
+/** Six digits tell apart any two numbers of stages that a layout can have. */
+function shareOf(part: number, whole: number): number {
+  return Number((part / whole).toFixed(6));
+}

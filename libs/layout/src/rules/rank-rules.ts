@@ -15,10 +15,13 @@ export const rankRules: readonly OptionRule[] = [
       const ranks = worldSize(layout);
       if (ranks <= MAX_WORLD_SIZE) return [];
       const others = ranks / layout.dataParallelDegree;
+      const hint =
+        others > MAX_WORLD_SIZE
+          ? `and the degrees other than dataParallelDegree make ${others} already; make one of them smaller`
+          : `so the largest dataParallelDegree is ${Math.floor(MAX_WORLD_SIZE / others)}`;
       return broken(
         'dataParallelDegree',
-        `the product of the degrees is ${ranks} GPUs; at most ${MAX_WORLD_SIZE} are supported, so the largest dataParallelDegree is ` +
-          `${Math.max(1, Math.floor(MAX_WORLD_SIZE / others))}`,
+        `the product of the degrees is ${ranks} GPUs; at most ${MAX_WORLD_SIZE} are supported, ${hint}`,
       );
     },
   },

@@ -146,7 +146,7 @@ export const sequenceRules: readonly OptionRule[] = [
           ranks % 2 !== 0,
           'dataParallelDegree',
           () =>
-            `sequence.dynamic needs an even number of ranks of data times context, and there are ${ranks}; the nearest is ${ranks + 1}`,
+            `sequence.dynamic needs an even number of ranks of data times context, and there are ${ranks}; the nearest dataParallelDegree is ${layout.dataParallelDegree + 1}`,
         ),
         ...brokenIf(
           dynamic.perTokenLoss !== true,
