@@ -52,6 +52,12 @@ export function checkLayoutDocument(document: LayoutDocument, modelOf: ModelByNa
 /** Everything wrong or unwise in a job of several roles. */
 export function checkJobLayout(job: JobLayout, modelOf: ModelByName): readonly DocumentFinding[] {
   return [
+    ...error(
+      Object.keys(job.roles).length === 0,
+      'jobHasRoles',
+      'roles',
+      () => 'the job has no role; write at least one below roles, with its layout, and its mesh below roleMesh',
+    ),
     ...Object.entries(job.roles).flatMap(([name, role]) => {
       const mesh = job.meshes[job.roleMesh[name] ?? ''];
       const facts = factsOfRole(role, { mesh, modelOf });
