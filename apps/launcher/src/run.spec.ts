@@ -42,29 +42,35 @@ const endings: readonly {
       exit: 1,
       kind: 'engineFailed',
       rank: 1,
-      message: /^rank 1 on node node-2 exited with 1$/,
+      message: /^rank 1 on node node-2 exited with code 1$/,
       lastLine: /sorry/,
     },
   },
   {
     when: 'a rank is killed',
     engine: 'echo last; kill -9 $$',
-    want: { exit: 137, kind: 'engineFailed', rank: 0, message: /was ended by SIGKILL/, lastLine: /last/ },
+    want: {
+      exit: 137,
+      kind: 'engineFailed',
+      rank: 0,
+      message: /was killed by SIGKILL \(exit code 137\)/,
+      lastLine: /last/,
+    },
   },
   {
     when: 'Python raises',
     engine: ['python3', '-c', 'raise RuntimeError("boom")'],
-    want: { exit: 1, kind: 'engineFailed', rank: 0, message: /exited with 1/, lastLine: /^RuntimeError: boom$/ },
+    want: { exit: 1, kind: 'engineFailed', rank: 0, message: /exited with code 1/, lastLine: /^RuntimeError: boom$/ },
   },
   {
     when: 'the rendezvous port was lost',
     engine: 'exit 71',
-    want: { exit: 71, kind: 'rendezvousPortLost', rank: 0, message: /exited with 71/ },
+    want: { exit: 71, kind: 'rendezvousPortLost', rank: 0, message: /exited with code 71/ },
   },
   {
     when: 'a restart would not help',
     engine: 'exit 93',
-    want: { exit: 93, kind: 'doNotRestart', rank: 0, message: /exited with 93/ },
+    want: { exit: 93, kind: 'doNotRestart', rank: 0, message: /exited with code 93/ },
   },
   {
     when: 'one rank stopped and the other finished',
@@ -75,7 +81,7 @@ const endings: readonly {
   {
     when: 'an engine exits with the code by which a launcher says that it was fenced',
     engine: 'exit 73',
-    want: { exit: 73, kind: 'engineFailed', rank: 0, message: /exited with 73/ },
+    want: { exit: 73, kind: 'engineFailed', rank: 0, message: /exited with code 73/ },
   },
   {
     when: 'the program does not exist',

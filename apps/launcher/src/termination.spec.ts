@@ -9,7 +9,7 @@ function aCause(more: Partial<TerminationCause> = {}): TerminationCause {
     kind: 'engineFailed',
     epoch: 3,
     node: 'node-2',
-    message: 'rank 1 on node node-2 exited with 1',
+    message: 'rank 1 on node node-2 exited with code 1',
     lastLines: [],
     unreportedCheckpoints: [],
     ...more,

@@ -1,4 +1,4 @@
-import { EXIT_CODES, exitKindOf, type ExitKind } from '@coxswain/api-types';
+import { EXIT_CODES, exitKindOf, howItEnded, type ExitKind } from '@coxswain/api-types';
 import { constants } from 'node:os';
 
 /** How one rank's process ended. */
@@ -33,13 +33,13 @@ export function isFailure(exit: RankExit): boolean {
 export function failedVerdict(rank: number, exit: RankExit, node: string): Verdict {
   const exitCode = codeOf(exit);
   const kind = exitKindOf(exitCode);
-  const how = exit.kind === 'signal' ? `was ended by ${exit.signal}` : `exited with ${exit.code}`;
+  const signal = exit.kind === 'signal' ? exit.signal : undefined;
   return {
     kind: LAUNCHERS_OWN.includes(kind) ? 'engineFailed' : kind,
     exitCode,
     rank,
-    ...(exit.kind === 'signal' ? { signal: exit.signal } : {}),
-    message: `rank ${rank} on node ${node} ${how}`,
+    ...(signal === undefined ? {} : { signal }),
+    message: `rank ${rank} on node ${node} ${howItEnded({ exitCode, signal })}`,
   };
 }
 

@@ -63,7 +63,7 @@ describe('the operator', () => {
               node: 'node-b',
               rank: 3,
               exitCode: 1,
-              message: 'rank 3 exited with 1',
+              message: 'rank 3 exited with code 1',
               lastLines: ['RuntimeError: out of luck'],
               unreportedCheckpoints: [],
             },

@@ -28,3 +28,14 @@ export function exitKindOf(code: number): ExitKind {
   for (const kind of Object.keys(EXIT_CODES) as ExitKind[]) if (EXIT_CODES[kind].code === code) return kind;
   return 'engineFailed';
 }
+
+/** How a process ended, as part of a sentence: `exited with code 1`, `was killed by SIGKILL (exit code 137)`. */
+export function howItEnded({
+  exitCode,
+  signal,
+}: {
+  readonly exitCode: number;
+  readonly signal?: string | undefined;
+}): string {
+  return signal === undefined ? `exited with code ${exitCode}` : `was killed by ${signal} (exit code ${exitCode})`;
+}

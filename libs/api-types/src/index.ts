@@ -47,7 +47,7 @@ export {
 } from './effective-spec.ts';
 export type { EffectiveSpec } from './effective-spec.ts';
 export type { Placement } from './placement.ts';
-export { EXIT_CODES, exitKindOf } from './exit-codes.ts';
+export { EXIT_CODES, exitKindOf, howItEnded } from './exit-codes.ts';
 export type { ExitKind } from './exit-codes.ts';
 export {
   LauncherMessage,

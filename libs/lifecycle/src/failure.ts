@@ -1,4 +1,4 @@
-import { type Attempt, type AttemptReason, exitKindOf, type ExitKind } from '@coxswain/api-types';
+import { type Attempt, type AttemptReason, exitKindOf, type ExitKind, howItEnded } from '@coxswain/api-types';
 import { type Facts, isTerminal, nodeStateOf, placementOf, podCount } from './facts.ts';
 import { podName } from './names.ts';
 import type { ObservedPod } from './observed.ts';
@@ -185,12 +185,10 @@ function describeExit(pod: ObservedPod, node: string): string {
   const why = disrupted === undefined ? '' : ` (${disrupted})`;
   if (exit === undefined) return `Pod ${pod.name} ${where} ended without an exit code${why}.`;
   const { cause } = exit;
-  const code = cause?.exitCode ?? exit.exitCode;
+  const how = howItEnded({ exitCode: cause?.exitCode ?? exit.exitCode, signal: cause?.signal });
   const who = cause?.rank === undefined ? `Pod ${pod.name}` : `Rank ${cause.rank}`;
-  const how =
-    cause?.signal === undefined ? `exited with code ${code}` : `was killed by ${cause.signal} (exit code ${code})`;
   const runtime = ['Error', 'Completed', ''].includes(exit.reason) ? '' : `, ${exit.reason}`;
-  // Of a rank that failed the launcher's sentence says the same as ours.
+  // Of a rank the launcher says the same, in the same words.
   const said = cause === undefined || cause.rank !== undefined || cause.message === '' ? '' : ` ${cause.message}`;
   const lines = cause === undefined || cause.lastLines.length === 0 ? '' : cause.lastLines.join('\n');
   const log = lines === '' ? '' : `\nLast lines of its log:\n${lines.slice(-MAX_LOG_CHARACTERS)}`;

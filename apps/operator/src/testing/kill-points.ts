@@ -268,7 +268,7 @@ const CAUSE: TerminationCause = {
   node: 'node-b',
   rank: 3,
   exitCode: 1,
-  message: 'rank 3 on node node-b exited with 1',
+  message: 'rank 3 on node node-b exited with code 1',
   lastLines: ['RuntimeError: planted'],
   lastStep: 12,
   unreportedCheckpoints: [
