@@ -11,7 +11,7 @@ import {
   type Clock,
   type KubeClient,
 } from '@coxswain/kube';
-import type { Decision } from '@coxswain/lifecycle';
+import { type Decision, PROGRESS_INTERVAL_MS } from '@coxswain/lifecycle';
 import { PlannerThread } from '@coxswain/planner-thread';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
@@ -126,7 +126,7 @@ class RunningOperator implements Operator {
     });
     this.#progressTimers = new ProgressTimers({
       clock,
-      intervalMs: config.progressIntervalMs,
+      intervalMs: PROGRESS_INTERVAL_MS,
       onDue: (jobUid) => this.#watches.wake(jobUid),
     });
     this.#leadership = new Leadership({

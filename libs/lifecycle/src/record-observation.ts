@@ -113,9 +113,10 @@ function recordRunning(record: JobRecord, facts: Facts, now: Date): JobRecord {
   return isUp ? withLastAttempt(record, { runningAt: now.toISOString() }) : record;
 }
 
+/** Least time between two writes of a job's progress. */
 export const PROGRESS_INTERVAL_MS = 15_000;
 
-/** At most every 15 s, and once more with the end of an attempt, whose write takes place anyway. */
+/** Once per interval, and once more with the end of an attempt, whose write takes place anyway. */
 function recordProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || !hasFreshProgress(record, facts)) return record;

@@ -62,9 +62,6 @@ const Environment = z.object({
   COXSWAIN_HEALTH_LISTEN_HOST: z.string().min(1).default('0.0.0.0'),
   COXSWAIN_HEALTH_LISTEN_PORT: port.default(8081),
   COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
-  COXSWAIN_PROGRESS_INTERVAL_MS: durationMs
-    .default(15_000)
-    .describe('Least time between two progress writes of one job; smaller in tests only.'),
   COXSWAIN_HEARTBEAT_TIMEOUT_MS: durationMs.default(60_000).describe('Silence after which a connection is closed.'),
 });
 
@@ -92,7 +89,6 @@ export interface Config {
   readonly pods: { readonly launcherImage: string; readonly runAsNonRoot: boolean };
   readonly health: { readonly listenHost: string; readonly listenPort: number };
   readonly logLevel: (typeof LOG_LEVELS)[number];
-  readonly progressIntervalMs: number;
 }
 
 /**
@@ -139,7 +135,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     health: { listenHost: env.COXSWAIN_HEALTH_LISTEN_HOST, listenPort: env.COXSWAIN_HEALTH_LISTEN_PORT },
     logLevel: env.COXSWAIN_LOG_LEVEL,
-    progressIntervalMs: env.COXSWAIN_PROGRESS_INTERVAL_MS,
   });
 }
 
