@@ -1,6 +1,7 @@
 import { type Attempt, FINALIZER, type TrainingJob } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
-import { decide, jobEvents } from './index.ts';
+import { decide } from './decide.ts';
+import { jobEvents } from './job-events.ts';
 import { aCapacity, aCheckpoint, aNode, anExit, aPlacement, aPod, observe } from './testing/index.ts';
 
 const at = (minute: number): string => `2026-01-01T00:${String(minute).padStart(2, '0')}:00Z`;

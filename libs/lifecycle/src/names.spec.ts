@@ -1,4 +1,4 @@
-import { podName } from './index.ts';
+import { podName } from './names.ts';
 import { placementName } from './names.ts';
 
 const uid = '3f1c2b9e-0000-4000-8000-000000000001';

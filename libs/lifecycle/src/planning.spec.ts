@@ -11,7 +11,9 @@ import { aJobSpec, anAttempt, aPlannedJobSpec, aTrainingJob } from '@coxswain/ap
 import { jobPlanning } from '@coxswain/job-planning';
 import { worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
-import { type Action, decide, type Decision, type ObservedPlanning } from './index.ts';
+import { decide } from './decide.ts';
+import type { Action, Decision } from './decision.ts';
+import type { ObservedPlanning } from './observed.ts';
 import { type Observed } from './observed.ts';
 import { aCapacity, aNode, aPlacement, observe, plannedAnswer } from './testing/index.ts';
 
