@@ -3,9 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
 import { freePort, type KeyPair } from '@coxswain/local-cluster';
+import { ActiveFaults, type ActiveFault } from './active-faults.ts';
 import { statusBody, type Fault, type FaultAction, type SeenRequest, type Verb } from './faults.ts';
 import { relayWatch } from './relay-watch.ts';
 import { resetConnection } from './reset-connection.ts';
+import { addressOf, seenRequest } from './seen-request.ts';
 
 /** How to stand in front of an apiserver. */
 export interface FaultProxyOptions {
@@ -49,13 +51,6 @@ export interface WriteMoment {
   readonly body: string;
   /** What the apiserver said; 0 before it was asked. */
   readonly status: number;
-}
-
-/** A fault in force. */
-export interface ActiveFault {
-  /** Requests struck so far. */
-  readonly hits: number;
-  remove(): void;
 }
 
 /** A request that passed the proxy, of any verb. */
@@ -104,10 +99,9 @@ class HttpsFaultProxy implements FaultProxy {
   connectionsOpened = 0;
   readonly #options: FaultProxyOptions;
   readonly #upstream: Agent;
-  readonly #random: () => number;
+  readonly #faults: ActiveFaults;
   readonly #sockets = new Set<Socket>();
   readonly #hooks = new Set<(moment: WriteMoment) => Promise<void> | void>();
-  #faults: { readonly fault: Fault; hits: number }[] = [];
   #server: Server;
   #certificate: KeyPair;
   #port = 0;
@@ -123,7 +117,7 @@ class HttpsFaultProxy implements FaultProxy {
       keepAlive: true,
       ...(client === undefined ? {} : { cert: client.certPem, key: client.keyPem }),
     });
-    this.#random = seeded(options.seed ?? 1);
+    this.#faults = new ActiveFaults(options.seed ?? 1);
     this.#server = this.#makeServer();
   }
 
@@ -132,20 +126,11 @@ class HttpsFaultProxy implements FaultProxy {
   }
 
   add(fault: Fault): ActiveFault {
-    const active = { fault, hits: 0 };
-    this.#faults.push(active);
-    return {
-      get hits() {
-        return active.hits;
-      },
-      remove: () => {
-        this.#faults = this.#faults.filter((other) => other !== active);
-      },
-    };
+    return this.#faults.add(fault);
   }
 
   clearFaults(): void {
-    this.#faults = [];
+    this.#faults.clear();
   }
 
   clearRecords(): void {
@@ -215,7 +200,7 @@ class HttpsFaultProxy implements FaultProxy {
     const seen = seenRequest(incoming);
     this.requests.push({ ...seen, atMs: Date.now() });
     const body = await readAll(incoming);
-    const action = this.#strike(seen);
+    const action = this.#faults.strike(seen);
     if (seen.verb === 'watch') return this.#serveWatch({ incoming, outgoing, seen, action });
     const isWrite = incoming.method !== 'GET';
     const sequence = isWrite ? this.#sequence++ : -1;
@@ -272,22 +257,6 @@ class HttpsFaultProxy implements FaultProxy {
     });
   }
 
-  #strike(seen: SeenRequest): FaultAction | undefined {
-    for (const active of this.#faults) {
-      const { match = {}, action } = active.fault;
-      if (action.kind === 'watch' && seen.verb !== 'watch') continue;
-      if (match.verbs !== undefined && !match.verbs.includes(seen.verb)) continue;
-      if (typeof match.path === 'string' && match.path !== seen.path) continue;
-      if (match.path instanceof RegExp && !match.path.test(seen.path)) continue;
-      if (match.where !== undefined && !match.where(seen)) continue;
-      if (match.times !== undefined && active.hits >= match.times) continue;
-      if (match.probability !== undefined && this.#random() >= match.probability) continue;
-      active.hits += 1;
-      return action;
-    }
-    return undefined;
-  }
-
   async #tellHooks(moment: WriteMoment): Promise<void> {
     for (const hook of [...this.#hooks]) await hook(moment);
   }
@@ -317,39 +286,6 @@ interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-}
-
-function seenRequest(incoming: IncomingMessage): SeenRequest {
-  const url = new URL(incoming.url ?? '/', 'https://proxy.invalid');
-  const method = incoming.method ?? 'GET';
-  const contentType = incoming.headers['content-type'] ?? '';
-  const userAgent = incoming.headers['user-agent'] ?? '';
-  return { verb: verbOf(method, url, contentType), method, path: url.pathname, query: url.searchParams, userAgent };
-}
-
-function verbOf(method: string, url: URL, contentType: string): Verb {
-  const isCollection = addressOf(url.pathname).name === undefined;
-  switch (method) {
-    case 'POST':
-      return 'create';
-    case 'PUT':
-      return 'update';
-    case 'PATCH':
-      return contentType.startsWith('application/apply-patch') ? 'apply' : 'patch';
-    case 'DELETE':
-      return isCollection ? 'deletecollection' : 'delete';
-    default:
-      if (['true', '1'].includes(url.searchParams.get('watch') ?? '')) return 'watch';
-      return isCollection ? 'list' : 'get';
-  }
-}
-
-/** The last parts of /api/v1/[namespaces/NS/]PLURAL[/NAME[/SUBRESOURCE]] and of its /apis/GROUP/VERSION form. */
-function addressOf(path: string): { readonly name: string | undefined; readonly subresource: string | undefined } {
-  const parts = path.split('/').filter((part) => part !== '');
-  const rest = parts.slice(parts[0] === 'api' ? 2 : 3);
-  const local = rest[0] === 'namespaces' && rest.length > 2 ? rest.slice(2) : rest;
-  return { name: local[1], subresource: local[2] };
 }
 
 function recorded(
@@ -399,15 +335,4 @@ async function readAll(message: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8');
-}
-
-/** mulberry32. */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
