@@ -1,17 +1,18 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import { readFileSync } from 'node:fs';
 import { fieldsOfTermination, terminationMessage } from './termination.ts';
-import { containerEnvironment, referencedBy, type Environment, type References } from '../container/environment.ts';
-import { expand } from '../container/expansion.ts';
+import { containerEnvironment, type Environment } from '../container/environment.ts';
 import type { PodPlace } from '../container/downward.ts';
 import type { LocalImage, LocalImages } from '../settings/images-file.ts';
 import type { Condition, Container, Pod } from '../kube/kube-types.ts';
-import { bindsOf, rewritePaths, type Bind, type MountMode } from '../container/mount-plan.ts';
+import type { MountMode } from '../container/mount-plan.ts';
 import type { NodeApi } from '../kube/node-api.ts';
+import { afterEarlierLife, afterTheEnd, NEVER, withoutImage } from './container-records.ts';
+import { baseEnvironment, fetchReferences, runOf } from './container-run.ts';
+import { pause, retry } from './pauses.ts';
 import { PodFolder } from './pod-folder.ts';
 import { podSources } from './pod-sources.ts';
 import { podPhase, podStatus, type ContainerRecord, type ContainerState } from './pod-status.ts';
-import { Sandbox, type ContainerRun } from '../container/sandbox.ts';
+import { Sandbox } from '../container/sandbox.ts';
 import { StatusReporter } from './status-reporter.ts';
 import { makeVolume, VolumeNotReady, type MadeVolume, type VolumeSources } from './volumes.ts';
 
@@ -23,6 +24,8 @@ import { makeVolume, VolumeNotReady, type MadeVolume, type VolumeSources } from 
  * Two things cut this short: `terminate` (deletion, or a deadline) ends the processes with the pod's grace, `abandon`
  * (the node is lost) ends them at once and reports nothing. What happens is written into the records; the status is
  * always derived from the records as a whole, and a reporter of its own carries the latest one to the apiserver.
+ *
+ * It is longer than 400 lines because every step reads and writes the same records; rules without state stand beside it.
  */
 
 /** What a pod worker needs of the node it runs on. */
@@ -45,7 +48,6 @@ export interface PodEvent {
   readonly message: string;
 }
 
-const RETRY_MS = 1_000;
 const REFRESH_RETRY_MS = 10_000;
 const FIRST_BACKOFF_MS = 1_000;
 const LONGEST_BACKOFF_MS = 60_000;
@@ -53,8 +55,6 @@ const DEFAULT_GRACE_SECONDS = 30;
 /** A kubelet gives the containers of a force-deleted pod this long. */
 const REMOVED_GRACE_SECONDS = 1;
 const SIGTERM = 15;
-const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-const NEVER = '0001-01-01T00:00:00Z';
 
 export class PodWorker {
   readonly #node: WorkerNode;
@@ -192,33 +192,16 @@ export class PodWorker {
     ).unref();
   }
 
-  /**
-   * Containers that an earlier agent (or this one, before its node was lost) had started are gone with it. A kubelet
-   * that comes back to a rebooted machine finds the same and says the same.
-   */
+  /** What an earlier agent, or this one before its node was lost, reported of the containers. */
   #takeUpEarlierLife(): void {
-    const restarts = this.#pod.spec.restartPolicy !== 'Never';
+    const facts = { restarts: this.#pod.spec.restartPolicy !== 'Never', now: this.#now() };
     for (const [records, statuses] of [
       [this.#init, this.#pod.status?.initContainerStatuses],
       [this.#main, this.#pod.status?.containerStatuses],
     ] as const) {
       for (const [index, record] of records.entries()) {
         const before = statuses?.find(({ name }) => name === record.container.name);
-        const started = before?.state.running?.startedAt;
-        const ended = before?.state.terminated;
-        if (ended !== undefined) {
-          const { containerID: _, ...terminated } = ended;
-          records[index] = {
-            ...record,
-            state: { kind: 'terminated', ...terminated },
-            restarts: before?.restartCount ?? 0,
-          };
-        } else if (started !== undefined) {
-          const lost = { ...lostContainer(started, this.#now()) };
-          records[index] = restarts
-            ? { ...record, last: lost, restarts: (before?.restartCount ?? 0) + 1 }
-            : { ...record, state: lost, restarts: before?.restartCount ?? 0 };
-        }
+        records[index] = afterEarlierLife(record, before, facts);
       }
     }
   }
@@ -267,7 +250,7 @@ export class PodWorker {
   async #keepFresh(made: readonly MadeVolume[]): Promise<void> {
     let dueMs = soonestMs(made);
     while (Number.isFinite(dueMs) && !this.#isOver) {
-      if (!(await this.#pause(Math.max(0, dueMs - this.#node.now().getTime())))) {
+      if (!(await pause(Math.max(0, dueMs - this.#node.now().getTime()), this.#stopping.signal))) {
         return;
       }
       const again = await this.#makeVolumes();
@@ -316,7 +299,7 @@ export class PodWorker {
       const message = `back-off ${backoffMs / 1000}s restarting failed container=${container.name}`;
       const waiting: ContainerState = { kind: 'waiting', reason: 'CrashLoopBackOff', message };
       this.#set(slot, { state: waiting, last: state, restarts });
-      if (!(await this.#pause(backoffMs))) {
+      if (!(await pause(backoffMs, this.#stopping.signal))) {
         return;
       }
       this.#set(slot, { restarts: restarts + 1 });
@@ -332,10 +315,14 @@ export class PodWorker {
     }
     const logPath = this.#folder.logPath(container.name, restarts);
     const terminationFile = this.#folder.terminationFile(container.name, restarts);
-    const run = this.#toRun(container, { image, env: environment, logPath, terminationFile });
+    const run = runOf(container, {
+      ...{ image, env: environment, logPath, terminationFile, volumes: this.#volumes },
+      mountMode: this.#node.mountMode,
+      makeRoot: () => this.#folder.rootOf(container.name),
+    });
     if (run === undefined) {
       this.#set(slot, { state: { kind: 'waiting', reason: 'CreateContainerError', message: 'no command specified' } });
-      await this.#pause(LONGEST_BACKOFF_MS);
+      await pause(LONGEST_BACKOFF_MS, this.#stopping.signal);
       return;
     }
     const id = `${container.name}/${restarts}`;
@@ -384,19 +371,15 @@ export class PodWorker {
     if ('image' in found) {
       return found.image;
     }
-    const failedBefore = state.kind === 'waiting' && state.reason.startsWith('ErrImagePull');
-    const backingOff = state.kind === 'waiting' && state.reason === 'ImagePullBackOff';
-    if (!failedBefore && !backingOff) {
+    const waiting = withoutImage(state, container.image, found.problem);
+    if (waiting.kind === 'waiting' && waiting.reason === 'ErrImagePull') {
       this.#node.event(this.#pod, {
         type: 'Warning',
         reason: 'Failed',
         message: `Failed to pull image "${container.image}": ${found.problem}`,
       });
-      this.#setState(slot, { kind: 'waiting', reason: 'ErrImagePull', message: found.problem });
-    } else {
-      const message = `Back-off pulling image "${container.image}": ErrImagePull: ${found.problem}`;
-      this.#setState(slot, { kind: 'waiting', reason: 'ImagePullBackOff', message });
     }
+    this.#set(slot, { state: waiting });
     return undefined;
   }
 
@@ -404,60 +387,19 @@ export class PodWorker {
     const { container } = this.#record(slot);
     let environment: Environment;
     try {
-      const references = await this.#references(container);
-      const { place } = this.#node;
-      environment = containerEnvironment({ pod: this.#pod, container, place, references, base: this.#baseEnv(image) });
+      const references = await fetchReferences(container, this.#sources);
+      const { place, clusterEnv } = this.#node;
+      const base = baseEnvironment(this.#pod, image, clusterEnv);
+      environment = containerEnvironment({ pod: this.#pod, container, place, references, base });
     } catch {
       return undefined; // The apiserver does not answer; the next try will tell.
     }
     if (environment.kind === 'impossible') {
-      this.#setState(slot, { kind: 'waiting', reason: 'CreateContainerConfigError', message: environment.message });
+      const { message } = environment;
+      this.#set(slot, { state: { kind: 'waiting', reason: 'CreateContainerConfigError', message } });
       return undefined;
     }
     return environment.env;
-  }
-
-  async #references(container: Container): Promise<References> {
-    const names = referencedBy(container);
-    const fetch = async <T>(keys: readonly string[], find: (name: string) => Promise<T>): Promise<Map<string, T>> =>
-      new Map(await Promise.all(keys.map(async (key): Promise<[string, T]> => [key, await find(key)])));
-    return {
-      configMaps: await fetch(names.configMaps, this.#sources.configMap),
-      secrets: await fetch(names.secrets, this.#sources.secret),
-    };
-  }
-
-  #baseEnv(image: LocalImage): Record<string, string> {
-    const { metadata, spec } = this.#pod;
-    return {
-      PATH: [...image.pathPrepend, image.env['PATH'] ?? DEFAULT_PATH].join(':'),
-      HOME: process.env['HOME'] ?? '/',
-      HOSTNAME: spec.hostname ?? metadata.name,
-      ...this.#node.clusterEnv,
-      ...Object.fromEntries(Object.entries(image.env).filter(([name]) => name !== 'PATH')),
-    };
-  }
-
-  #toRun(container: Container, parts: RunParts): ContainerRun | undefined {
-    const { image, env, logPath } = parts;
-    const argv = [...(container.command ?? []), ...(container.args ?? [])].map((text) => expand(text, env));
-    if (argv.length === 0) {
-      return undefined;
-    }
-    const target = container.terminationMessagePath ?? '/dev/termination-log';
-    const message: Bind = { source: parts.terminationFile, target, readOnly: false };
-    const binds = [...bindsOf(container, this.#volumes, env), message];
-    const cwd = container.workingDir ?? image.workingDir ?? '/';
-    if (this.#node.mountMode !== 'rewrite') {
-      const at = this.#folder.rootOf(container.name);
-      const root = image.root === undefined ? {} : { image: image.root };
-      return { argv, env, cwd, logPath, mounts: { as: this.#node.mountMode, at, binds, ...root } };
-    }
-    const rewrite = (text: string): string => rewritePaths(text, binds, image.root);
-    const rewritten = Object.entries(env).map(([name, value]) => [name, rewrite(value)] as const);
-    const folder = rewrite(cwd);
-    mkdirSync(folder, { recursive: true });
-    return { argv: argv.map(rewrite), env: Object.fromEntries(rewritten), cwd: folder, logPath };
   }
 
   /** SIGTERM now, SIGKILL after `graceSeconds`. A later call can only bring the end nearer. */
@@ -490,13 +432,7 @@ export class PodWorker {
     if (!this.#stopping.signal.aborted) {
       return;
     }
-    const settle = (record: ContainerRecord): ContainerRecord => {
-      if (record.state.kind !== 'waiting') {
-        return record;
-      }
-      const message = 'The container could not be located when the pod was deleted.';
-      return { ...record, state: { ...lostContainer(NEVER, this.#now()), message } };
-    };
+    const settle = (record: ContainerRecord): ContainerRecord => afterTheEnd(record, this.#now());
     this.#init = this.#init.map(settle);
     this.#main = this.#main.map(settle);
   }
@@ -531,10 +467,6 @@ export class PodWorker {
     this.#report();
   }
 
-  #setState(slot: Slot, state: ContainerState): void {
-    this.#set(slot, { state });
-  }
-
   #report(): void {
     const status = podStatus({
       pod: this.#pod,
@@ -552,30 +484,8 @@ export class PodWorker {
     this.#reporter.report(status);
   }
 
-  /** Calls `attempt` until it gives something, once a second; undefined when the pod is to stop first. */
-  async #retry<T>(attempt: () => Promise<T | undefined>): Promise<T | undefined> {
-    for (;;) {
-      if (this.#stopping.signal.aborted) {
-        return undefined;
-      }
-      const result = await attempt();
-      if (result !== undefined) {
-        return result;
-      }
-      if (!(await this.#pause(RETRY_MS))) {
-        return undefined;
-      }
-    }
-  }
-
-  /** False when the pod is to stop before the time is over. */
-  async #pause(ms: number): Promise<boolean> {
-    try {
-      await delay(ms, undefined, { signal: this.#stopping.signal, ref: false });
-      return true;
-    } catch {
-      return false;
-    }
+  #retry<T>(attempt: () => Promise<T | undefined>): Promise<T | undefined> {
+    return retry(attempt, this.#stopping.signal);
   }
 
   /** Kubernetes keeps whole seconds. */
@@ -590,24 +500,6 @@ export class PodWorker {
 interface Slot {
   readonly list: 'init' | 'main';
   readonly index: number;
-}
-
-interface RunParts {
-  readonly image: LocalImage;
-  readonly env: Readonly<Record<string, string>>;
-  readonly logPath: string;
-  readonly terminationFile: string;
-}
-
-function lostContainer(startedAt: string, finishedAt: string): Extract<ContainerState, { kind: 'terminated' }> {
-  return {
-    kind: 'terminated',
-    exitCode: 137,
-    reason: 'ContainerStatusUnknown',
-    message: 'The container could not be located when the pod was terminated',
-    startedAt,
-    finishedAt,
-  };
 }
 
 function soonestMs(made: readonly MadeVolume[]): number {
