@@ -1,4 +1,4 @@
-import { formatLayout } from '@coxswain/layout';
+import { formatLayout, worldSize } from '@coxswain/layout';
 import type { Fabric, FabricNode } from './fabric.ts';
 import type { GangRequest, GangShape } from './gang-shape.ts';
 
@@ -38,12 +38,13 @@ export function unsatisfiableMessage(request: GangRequest, fabric: Fabric): stri
     );
   }
   const island = largestOf(usable, (node) => node.island);
-  const stage = tensorGroup * layout.dataParallelDegree;
+  const stage = worldSize(layout) / layout.pipelineParallelDegree;
   if (island.gpus < stage) {
+    const most = Math.floor((island.gpus * layout.dataParallelDegree) / stage);
+    const lower = most === 0 ? 'layout.contextParallelDegree' : `layout.dataParallelDegree to at most ${most}`;
     return (
       `The data groups of a pipeline stage need ${count(stage, 'GPU')} in one island; the largest, ${island.name}, has ` +
-      `${island.gpus}${perNode}. Lower layout.dataParallelDegree to at most ${Math.floor(island.gpus / tensorGroup)}, ` +
-      'or raise layout.pipelineParallelDegree in its place.'
+      `${island.gpus}${perNode}. Lower ${lower}, or raise layout.pipelineParallelDegree in its place.`
     );
   }
   return (
