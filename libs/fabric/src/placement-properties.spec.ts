@@ -1,0 +1,177 @@
+import { groupsOfAxis, type ParallelLayout, worldSize } from '@coxswain/layout';
+import { aLayout } from '@coxswain/layout/testing';
+import fc from 'fast-check';
+import type { FabricCapacity, FabricNode } from './fabric.ts';
+import type { GangRequest } from './gang-shape.ts';
+import { placeGang } from './placement.ts';
+import { aFabricCapacity, aFabricNode } from './testing/index.ts';
+
+const aCluster: fc.Arbitrary<readonly FabricNode[]> = fc
+  .array(
+    fc.record({
+      gpus: fc.constantFrom(1, 2, 4, 4, 8),
+      domain: fc.nat(4),
+      island: fc.nat(2),
+      usable: fc.boolean(),
+      hasDomain: fc.boolean(),
+    }),
+    { maxLength: 24 },
+  )
+  .map((drawn) =>
+    drawn.map(({ gpus, domain, island, usable, hasDomain }, index) => ({
+      ...aFabricNode({ name: `n${index}`, gpus, island: `i${island}`, usable }),
+      ...(hasDomain ? { nvlinkDomain: `d${domain}` } : {}),
+    })),
+  );
+const aRequest: fc.Arbitrary<GangRequest> = fc
+  .record({
+    tensor: fc.integer({ min: 1, max: 6 }),
+    data: fc.integer({ min: 1, max: 5 }),
+    pipeline: fc.integer({ min: 1, max: 3 }),
+    perNode: fc.option(fc.integer({ min: 1, max: 8 })),
+  })
+  .map(({ tensor, data, pipeline, perNode }) => ({
+    layout: aLayout({ tensorParallelDegree: tensor, dataParallelDegree: data, pipelineParallelDegree: pipeline }),
+    ...(perNode === null ? {} : { gpusPerNode: perNode }),
+  }));
+const someUse = fc.array(fc.nat(8), { maxLength: 24 });
+
+describe('every placement', () => {
+  it('keeps tensor groups in one NVLink domain and stages in one island, and overloads no node', () => {
+    let placed = 0;
+    fc.assert(
+      fc.property(aCluster, aRequest, someUse, (cluster, request, use) => {
+        const capacity = capacityOf(cluster, use);
+        const outcome = placeGang(request, capacity);
+        if (outcome.kind !== 'placed') return;
+        placed++;
+        const byName = new Map(cluster.map((node) => [node.name, node]));
+        const nodeOf = (rank: number): FabricNode | undefined =>
+          byName.get(outcome.nodes[Math.floor(rank / outcome.ranksPerPod)] ?? '');
+        const ranks = worldSize(request.layout);
+        expect(outcome.nodes).toHaveLength(Math.ceil(ranks / outcome.ranksPerPod));
+        expect(new Set(outcome.nodes).size).toBe(outcome.nodes.length);
+        for (const group of groupsOfAxis(request.layout, 'tensor')) {
+          expect(new Set(group.map((rank) => nodeOf(rank)?.nvlinkDomain)).size).toBe(1);
+        }
+        const stage = ranks / request.layout.pipelineParallelDegree;
+        for (let first = 0; first < ranks; first += stage) {
+          const islands = Array.from({ length: stage }, (_, index) => nodeOf(first + index)?.island);
+          expect(new Set(islands).size).toBe(1);
+        }
+        outcome.nodes.forEach((name, podIndex) => {
+          const node = byName.get(name);
+          const wanted = Math.min(outcome.ranksPerPod, ranks - podIndex * outcome.ranksPerPod);
+          expect(node?.usable).toBe(true);
+          expect(wanted + (capacity.usedGpus.get(name) ?? 0)).toBeLessThanOrEqual(node?.gpus ?? 0);
+        });
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(placed).toBeGreaterThan(50);
+  });
+
+  it('is the same whatever the order of the nodes', () => {
+    const orders = aCluster.chain((cluster) =>
+      fc.tuple(
+        fc.constant(cluster),
+        fc.shuffledSubarray([...cluster], { minLength: cluster.length, maxLength: cluster.length }),
+      ),
+    );
+    fc.assert(
+      fc.property(orders, aRequest, someUse, ([cluster, shuffled], request, use) => {
+        const capacity = capacityOf(cluster, use);
+        const turned = { ...capacity, fabric: { nodes: shuffled } };
+        expect(placeGang(request, turned)).toEqual(placeGang(request, capacity));
+      }),
+    );
+  });
+
+  it('never uses a GPU twice, gang after gang', () => {
+    let placed = 0;
+    fc.assert(
+      fc.property(aCluster, fc.array(aRequest, { minLength: 2, maxLength: 6 }), (cluster, requests) => {
+        const usedGpus = new Map<string, number>();
+        for (const request of requests) {
+          const outcome = placeGang(request, { fabric: { nodes: cluster }, usedGpus });
+          if (outcome.kind !== 'placed') continue;
+          placed++;
+          const ranks = worldSize(request.layout);
+          outcome.nodes.forEach((name, pod) => {
+            const taken = Math.min(outcome.ranksPerPod, ranks - pod * outcome.ranksPerPod);
+            usedGpus.set(name, (usedGpus.get(name) ?? 0) + taken);
+          });
+        }
+        for (const node of cluster)
+          expect(usedGpus.get(node.name) ?? 0).toBeLessThanOrEqual(node.usable ? node.gpus : 0);
+      }),
+      { numRuns: 400 },
+    );
+    expect(placed).toBeGreaterThan(50);
+  });
+
+  it('is not lost by one more node', () => {
+    fc.assert(
+      fc.property(aCluster, aRequest, someUse, fc.nat(2), (cluster, request, use, island) => {
+        const capacity = capacityOf(cluster, use);
+        fc.pre(placeGang(request, capacity).kind === 'placed');
+        const more = aFabricNode({ name: 'one-more', island: `i${island}` });
+        const grown = { ...capacity, fabric: { nodes: [...cluster, more] } };
+        expect(placeGang(request, grown).kind).toBe('placed');
+      }),
+    );
+  });
+
+  it('is called unsatisfiable just where the same nodes, all free, would not do', () => {
+    fc.assert(
+      fc.property(aCluster, aRequest, someUse, (cluster, request, use) => {
+        const { kind } = placeGang(request, capacityOf(cluster, use));
+        const empty = placeGang(request, aFabricCapacity(cluster.map((node) => ({ ...node, usable: true }))));
+        const gpus = cluster.reduce((sum, node) => sum + node.gpus, 0);
+        if (empty.kind === 'placed') expect(kind).not.toBe('unsatisfiable');
+        else expect(kind).toBe(gpus < worldSize(request.layout) ? 'waiting' : 'unsatisfiable');
+      }),
+    );
+  });
+
+  it('is found whenever a search of every assignment finds one, for one rank per node', () => {
+    let possible = 0;
+    fc.assert(
+      fc.property(
+        aCluster.map((cluster) => cluster.slice(0, 7)),
+        aRequest,
+        (cluster, { layout }) => {
+          fc.pre(worldSize(layout) <= 6);
+          const fits = canPlace(
+            layout,
+            cluster.filter((node) => node.usable),
+          );
+          if (fits) possible++;
+          expect(placeGang({ layout, gpusPerNode: 1 }, aFabricCapacity(cluster)).kind === 'placed').toBe(fits);
+        },
+      ),
+      { numRuns: 300 },
+    );
+    expect(possible).toBeGreaterThan(20);
+  });
+});
+
+function capacityOf(cluster: readonly FabricNode[], use: readonly number[]): FabricCapacity {
+  return aFabricCapacity(cluster, Object.fromEntries(use.map((gpus, index) => [`n${index}`, gpus])));
+}
+
+/** Brute force: gives each rank a node of its own, one after the other. */
+function canPlace(layout: ParallelLayout, free: readonly FabricNode[], chosen: readonly FabricNode[] = []): boolean {
+  const rank = chosen.length;
+  if (rank === worldSize(layout)) return true;
+  const stage = layout.tensorParallelDegree * layout.dataParallelDegree;
+  const groupMate = rank % layout.tensorParallelDegree === 0 ? undefined : chosen[rank - 1];
+  const stageMate = rank % stage === 0 ? undefined : chosen[rank - 1];
+  return free.some(
+    (node) =>
+      !chosen.includes(node) &&
+      (groupMate === undefined || groupMate.nvlinkDomain === node.nvlinkDomain) &&
+      (stageMate === undefined || stageMate.island === node.island) &&
+      canPlace(layout, free, [...chosen, node]),
+  );
+}
