@@ -12,14 +12,14 @@ import { assertScheduleShape, type ScheduleShape } from './schedule-input.ts';
  */
 export function peakInFlight(shape: ScheduleShape, rank: number): number {
   assertScheduleShape(shape);
-  const { schedule, pipeline, chunks, microBatches, extraInFlight = 0 } = shape;
+  const { schedule, pipeline, chunks, microBatches } = shape;
   if (pipeline === 1) return chunks;
   const all = microBatches * chunks;
   switch (schedule) {
     case 'gpipe':
       return all;
     case '1f1b':
-      return Math.min(all, pipeline - rank + extraInFlight);
+      return Math.min(all, pipeline - rank);
     case 'interleaved-1f1b':
       return Math.min(all, interleavedWarmUp(shape, rank) + 1);
     case 'dualpipe-v':

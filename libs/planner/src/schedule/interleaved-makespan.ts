@@ -1,5 +1,5 @@
 /** How long does interleaved 1F1B take, in which every rank holds several chunks of the model? */
-import { forEachInterleaved, interleavedWarmUp, interleavingGroup } from './pass-order.ts';
+import { forEachInterleaved, interleavedWarmUp } from './pass-order.ts';
 import { addToAll, copyStretch, latest, RepeatingWaves, stretchRepeats } from './repeating-waves.ts';
 import type { ScheduleInput } from './schedule-input.ts';
 import { chunksOf, numbersOf, type ScheduleScratch } from './schedule-scratch.ts';
@@ -14,14 +14,11 @@ import { chunksOf, numbersOf, type ScheduleScratch } from './schedule-scratch.ts
 export function interleavedMakespan(input: ScheduleInput, scratch: ScheduleScratch, skipPeriods = true): number {
   const { pipeline, chunks, microBatches, forwardS, backwardInputS, backwardWeightS, forwardHopS, backwardHopS } =
     input;
-  const { turnaroundS = 0 } = input;
   const last = pipeline - 1;
   const blocking = input.p2p === 'blocking';
-  const group = interleavingGroup(input);
   const { order, total } = chunkOrder(input, scratch);
-  const period = group * chunks;
-  const regular = Math.floor(microBatches / group) * period;
-  const lastGroup = (total - regular) / chunks;
+  const period = pipeline * chunks;
+  const regular = Math.floor(microBatches / pipeline) * period;
   const warmUp = interleavedWarmUp(input, 0);
   const numbers = numbersOf(scratch, 5 * pipeline + 2 * total);
   const clocksS = numbers.subarray(0, 3 * pipeline).fill(0);
@@ -31,7 +28,7 @@ export function interleavedMakespan(input: ScheduleInput, scratch: ScheduleScrat
   const waves = new RepeatingWaves(numbers.subarray(3 * pipeline, 5 * pipeline));
   const forwardEndAtS = numbers.subarray(5 * pipeline, 5 * pipeline + total);
   const backwardEndAtS = numbers.subarray(5 * pipeline + total, 5 * pipeline + 2 * total);
-  let skipping = skipPeriods && turnaroundS === 0;
+  let skipping = skipPeriods;
   for (let wave = 0; wave < total + warmUp; wave++) {
     let sentAtS = 0;
     for (let rank = 0; rank < pipeline; rank++) {
@@ -43,8 +40,7 @@ export function interleavedMakespan(input: ScheduleInput, scratch: ScheduleScrat
       if (chunk !== ABSENT) {
         const stage = chunk * pipeline + rank;
         if (rank > 0) nowS = Math.max(nowS, receivedAtS);
-        else if (chunk > 0)
-          nowS = Math.max(nowS, forwardEndAtS[forward - (forward < regular ? group : lastGroup)] as number);
+        else if (chunk > 0) nowS = Math.max(nowS, forwardEndAtS[forward - pipeline] as number);
         nowS += forwardS[stage] as number;
         const arrivesS = rank < last || chunk < chunks - 1 ? nowS + (forwardHopS[stage] as number) : nowS;
         inputAtS[rank] = arrivesS;
@@ -55,10 +51,9 @@ export function interleavedMakespan(input: ScheduleInput, scratch: ScheduleScrat
       const mirrored = backward >= 0 && backward < total ? (order[backward] as number) : ABSENT;
       if (mirrored !== ABSENT) {
         const stage = (chunks - 1 - mirrored) * pipeline + rank;
-        const width = backward < regular ? group : lastGroup;
         if (rank < last) nowS = Math.max(nowS, gradientAtS[rank + 1] as number);
-        else if (mirrored > 0) nowS = Math.max(nowS, backwardEndAtS[backward - width] as number);
-        else nowS = Math.max(nowS, (forwardEndAtS[backward + (chunks - 1) * width] as number) + turnaroundS);
+        else if (mirrored > 0) nowS = Math.max(nowS, backwardEndAtS[backward - pipeline] as number);
+        else nowS = Math.max(nowS, forwardEndAtS[backward + (chunks - 1) * pipeline] as number);
         nowS += (backwardInputS[stage] as number) + (backwardWeightS[stage] as number);
         const arrivesS = stage > 0 ? nowS + (backwardHopS[stage - 1] as number) : nowS;
         gradientAtS[rank] = arrivesS;
@@ -67,11 +62,11 @@ export function interleavedMakespan(input: ScheduleInput, scratch: ScheduleScrat
       }
       freeAtS[rank] = nowS;
     }
-    const steadyWaves = wave - warmUp - group;
+    const steadyWaves = wave - warmUp - pipeline;
     const steadyLeft = regular - 1 - wave;
     if (!skipping || steadyLeft <= 0 || steadyWaves < 0 || steadyWaves % period !== 0) continue;
-    const forwards = { from: wave + 1 - group, length: group - last };
-    const backwards = { from: wave + 1 - group + last - warmUp, length: group - last };
+    const forwards = { from: wave + 1 - pipeline, length: 1 };
+    const backwards = { from: wave - warmUp, length: 1 };
     if (
       waves.repeats(wave, clocksS) &&
       stretchRepeats(forwardEndAtS, forwards, waves.lag, waves.shiftS) &&
@@ -95,7 +90,7 @@ const ABSENT = -1;
 
 /** Chunk of every rank's j-th forward, {@link ABSENT} for micro-batches that only fill up the last group. */
 function chunkOrder(input: ScheduleInput, scratch: ScheduleScratch): { order: Int16Array; total: number } {
-  const longest = (input.microBatches + Math.max(input.pipeline, interleavingGroup(input))) * input.chunks;
+  const longest = (input.microBatches + input.pipeline) * input.chunks;
   const order = chunksOf(scratch, longest);
   let total = 0;
   forEachInterleaved(input, (chunk, microBatch) => {

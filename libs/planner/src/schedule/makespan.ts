@@ -7,8 +7,9 @@ import { assertScheduleInput, type ScheduleInput } from './schedule-input.ts';
 import { newScheduleScratch, type ScheduleScratch } from './schedule-scratch.ts';
 
 /**
- * Seconds that one step's passes take: from the first forward to the last pass where ranks step the optimizer together, otherwise the
- * longest time between the first and the last pass of one rank (`synchronisedStep`; the two differ for zero-bubble schedules only).
+ * Seconds that one step's passes take: the longest time between the first and the last pass of one rank. Every rank starts its next step when it
+ * has finished this one (post-validation, 2401.10241, section 4); ranks that step the optimizer together would add the staggered start of
+ * zero-bubble schedules.
  *
  * Pass one `scratch` to many calls: it holds the buffers and the orders of the schedules met.
  * @throws DomainError INVALID_REQUEST where the shape is impossible or an array too short.

@@ -1,12 +1,12 @@
 /** How long do schedules take in which a rank holds one stage and runs its backward pass in one go: accumulation, GPipe, 1F1B? */
-import { addToAll, copyStretch, latest, RepeatingWaves, stretchRepeats } from './repeating-waves.ts';
+import { addToAll, latest, RepeatingWaves } from './repeating-waves.ts';
 import type { ScheduleInput } from './schedule-input.ts';
 import { numbersOf, type ScheduleScratch } from './schedule-scratch.ts';
 
 /** No pipeline: one rank runs every pass of every micro-batch. */
 export function accumulationMakespan(input: ScheduleInput): number {
-  const { forwardS, backwardInputS, backwardWeightS, turnaroundS = 0 } = input;
-  let perMicroBatchS = turnaroundS;
+  const { forwardS, backwardInputS, backwardWeightS } = input;
+  let perMicroBatchS = 0;
   for (let stage = 0; stage < input.chunks; stage++) {
     perMicroBatchS +=
       (forwardS[stage] as number) + (backwardInputS[stage] as number) + (backwardWeightS[stage] as number);
@@ -19,7 +19,7 @@ export function accumulationMakespan(input: ScheduleInput): number {
  * slowest machine. Exact also for uneven stages: no rank is still in forwards when its first gradient arrives.
  */
 export function gpipeMakespan(input: ScheduleInput): number {
-  const { pipeline, microBatches, forwardS, backwardInputS, backwardWeightS, turnaroundS = 0 } = input;
+  const { pipeline, microBatches, forwardS, backwardInputS, backwardWeightS } = input;
   const blocking = input.p2p === 'blocking';
   let oneS = 0;
   let slowestForwardS = 0;
@@ -34,12 +34,11 @@ export function gpipeMakespan(input: ScheduleInput): number {
     slowestBackwardS = Math.max(slowestBackwardS, blocking ? backS + returnS : backS);
   }
   const further = microBatches - 1;
-  const turnedLateS = turnaroundS + further * Math.max(slowestForwardS, slowestBackwardS);
-  return oneS + Math.max(further * (slowestForwardS + slowestBackwardS), turnedLateS);
+  return oneS + further * (slowestForwardS + slowestBackwardS);
 }
 
 /**
- * 1F1B. Wave i: rank k runs the forward of micro-batch i, then the backward of i - (pipeline - 1 - k) - extraInFlight. Both wait for
+ * 1F1B. Wave i: rank k runs the forward of micro-batch i, then the backward of i - (pipeline - 1 - k). Both wait for
  * passes of this wave on earlier ranks or of the wave before only, so a wave is one sweep over the ranks, without queue or stored order.
  *
  * @param skipPeriods false simulates every wave; the result is the same
@@ -50,30 +49,26 @@ export function oneForwardOneBackwardMakespan(
   skipPeriods = true,
 ): number {
   const { pipeline, microBatches, forwardS, backwardInputS, backwardWeightS, forwardHopS, backwardHopS } = input;
-  const { turnaroundS = 0, extraInFlight = 0 } = input;
   const last = pipeline - 1;
-  const depth = last + extraInFlight;
   const blocking = input.p2p === 'blocking';
-  const numbers = numbersOf(scratch, 3 * pipeline + microBatches);
+  const numbers = numbersOf(scratch, 3 * pipeline);
   const clocksS = numbers.subarray(0, 2 * pipeline).fill(0);
   const freeAtS = clocksS.subarray(0, pipeline);
   const gradientAtS = clocksS.subarray(pipeline);
-  const turnedAtS = numbers.subarray(3 * pipeline, 3 * pipeline + microBatches);
   const waves = new RepeatingWaves(numbers.subarray(2 * pipeline, 3 * pipeline));
   let skipping = skipPeriods;
-  for (let wave = 0; wave < microBatches + depth; wave++) {
+  for (let wave = 0; wave < microBatches + last; wave++) {
     let inputAtS = 0;
     for (let rank = 0; rank < pipeline; rank++) {
       let nowS = freeAtS[rank] as number;
       if (wave < microBatches) {
         nowS = Math.max(nowS, inputAtS) + (forwardS[rank] as number);
         if (rank < last) inputAtS = nowS + (forwardHopS[rank] as number);
-        else turnedAtS[wave] = nowS + turnaroundS;
         if (blocking && rank < last) nowS = inputAtS;
       }
-      const returning = wave - depth + rank;
+      const returning = wave - last + rank;
       if (returning >= 0 && returning < microBatches) {
-        nowS = Math.max(nowS, (rank < last ? gradientAtS[rank + 1] : turnedAtS[returning]) as number);
+        if (rank < last) nowS = Math.max(nowS, gradientAtS[rank + 1] as number);
         nowS += (backwardInputS[rank] as number) + (backwardWeightS[rank] as number);
         const arrivesS = rank > 0 ? nowS + (backwardHopS[rank - 1] as number) : nowS;
         gradientAtS[rank] = arrivesS;
@@ -82,12 +77,10 @@ export function oneForwardOneBackwardMakespan(
       freeAtS[rank] = nowS;
     }
     const steadyLeft = microBatches - 1 - wave;
-    if (!skipping || wave < depth || steadyLeft <= 0) continue;
-    const turned = { from: wave + 1 - extraInFlight, length: extraInFlight };
-    if (waves.repeats(wave, freeAtS) && stretchRepeats(turnedAtS, turned, waves.lag, waves.shiftS)) {
+    if (!skipping || wave < last || steadyLeft <= 0) continue;
+    if (waves.repeats(wave, freeAtS)) {
       const periods = Math.floor(steadyLeft / waves.lag);
       addToAll(clocksS, periods * waves.shiftS);
-      copyStretch(turnedAtS, turned, periods * waves.lag, periods * waves.shiftS);
       wave += periods * waves.lag;
       skipping = false;
     } else {

@@ -23,14 +23,14 @@ export interface Pass {
  * Shorter than a schedule's warm-up, the micro-batches that do not exist are left out: an order without some micro-batches stays sound.
  */
 export function passOrder(shape: ScheduleShape, rank: number): Pass[] {
-  const { pipeline, microBatches, extraInFlight = 0 } = shape;
+  const { pipeline, microBatches } = shape;
   const below = pipeline - 1 - rank;
   if (pipeline === 1) return accumulation(shape);
   switch (shape.schedule) {
     case 'gpipe':
       return alternating(shape, rank, { warmUp: microBatches, backward: BACKWARD });
     case '1f1b':
-      return alternating(shape, rank, { warmUp: below + 1 + extraInFlight, backward: BACKWARD });
+      return alternating(shape, rank, { warmUp: below + 1, backward: BACKWARD });
     case 'interleaved-1f1b':
       return interleaved(shape, rank);
     case 'zb-h1':
@@ -82,29 +82,22 @@ export function limitKnowsWeightShare({ schedule }: ScheduleShape): boolean {
   return schedule === 'zb-2p' || schedule === 'zbv';
 }
 
-/** Micro-batches that one chunk takes in a row: at least one per rank, or a rank would wait for itself. */
-export function interleavingGroup({ pipeline, groupSize, microBatches }: ScheduleShape): number {
-  return Math.max(pipeline, Math.min(groupSize ?? pipeline, microBatches));
-}
-
 /**
  * Calls `visit` with chunk and micro-batch of every rank's j-th forward; the j-th backward is that of the mirrored chunk.
  * A last group shorter than the pipeline is filled up with micro-batches at and beyond `microBatches`, which do not exist.
  */
 export function forEachInterleaved(shape: ScheduleShape, visit: (chunk: number, microBatch: number) => void): void {
   const { pipeline, chunks, microBatches } = shape;
-  const group = interleavingGroup(shape);
-  for (let first = 0; first < microBatches; first += group) {
-    const width = Math.min(group, Math.max(pipeline, microBatches - first));
+  for (let first = 0; first < microBatches; first += pipeline) {
     for (let chunk = 0; chunk < chunks; chunk++) {
-      for (let i = 0; i < width; i++) visit(chunk, first + i);
+      for (let i = 0; i < pipeline; i++) visit(chunk, first + i);
     }
   }
 }
 
 /** Forwards of a rank before its first backward, interleaved over chunks as Megatron-LM does. */
 export function interleavedWarmUp(shape: ScheduleShape, rank: number): number {
-  return 2 * (shape.pipeline - 1 - rank) + (shape.chunks - 1) * interleavingGroup(shape);
+  return 2 * (shape.pipeline - 1 - rank) + (shape.chunks - 1) * shape.pipeline;
 }
 
 function accumulation({ chunks, microBatches }: ScheduleShape): Pass[] {

@@ -45,8 +45,8 @@ export function newPlanCache(): PlanCache {
 }
 
 export function planOf(shape: ScheduleShape, cache: PlanCache): PassPlan {
-  const { schedule, pipeline, chunks, microBatches, groupSize = 0, extraInFlight = 0 } = shape;
-  const key = `${schedule} ${pipeline} ${chunks} ${microBatches} ${groupSize} ${extraInFlight}`;
+  const { schedule, pipeline, chunks, microBatches } = shape;
+  const key = `${schedule} ${pipeline} ${chunks} ${microBatches}`;
   const known = cache.plans.get(key);
   if (known !== undefined) return known;
   const plan = newPlan(shape);

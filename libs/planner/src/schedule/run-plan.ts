@@ -97,15 +97,7 @@ class PlanRun {
 
   /** All passes of the plan, and the weight passes they make room or leave time for. */
   runAll(): void {
-    const {
-      microBatches,
-      forwardS,
-      backwardInputS,
-      backwardWeightS,
-      forwardHopS,
-      backwardHopS,
-      turnaroundS = 0,
-    } = this.input;
+    const { microBatches, forwardS, backwardInputS, backwardWeightS, forwardHopS, backwardHopS } = this.input;
     const { kinds, stages, cells, ranks, crossesRanks, weightsWait } = this.plan;
     const { startedAtS, freeAtS, held, inputAtS, gradientAtS, owed, firstOwed, lastOwed } = this;
     const lastStage = this.input.pipeline * this.input.chunks - 1;
@@ -160,7 +152,7 @@ class PlanRun {
         inputAtS[cell + microBatches] = arrivalS;
         sentAtS = Math.max(sentAtS, arrivalS);
       } else if (isForward) {
-        gradientAtS[cell] = endS + turnaroundS;
+        gradientAtS[cell] = endS;
       }
       freeAtS[rank] = blocking ? Math.max(endS, sentAtS) : endS;
     }
@@ -171,8 +163,7 @@ class PlanRun {
     let makespanS = 0;
     for (let rank = 0; rank < this.input.pipeline; rank++) {
       while ((this.firstOwed[rank] as number) < (this.lastOwed[rank] as number)) this.runOldestWeight(rank);
-      const fromS = this.input.synchronisedStep === true ? 0 : (this.startedAtS[rank] as number);
-      makespanS = Math.max(makespanS, (this.freeAtS[rank] as number) - fromS);
+      makespanS = Math.max(makespanS, (this.freeAtS[rank] as number) - (this.startedAtS[rank] as number));
     }
     return makespanS;
   }

@@ -11,10 +11,6 @@ export interface ScheduleShape {
   /** Model chunks per rank. Schedules that fold the model into a V (zbv, v-half, v-min, dualpipe-v) have 2. */
   readonly chunks: number;
   readonly microBatches: number;
-  /** Interleaved: consecutive micro-batches that one chunk takes before the next; `pipeline` where absent. */
-  readonly groupSize?: number;
-  /** 1f1b: micro-batches that every rank holds beyond its usual ones, to bridge `turnaroundS`; 0 where absent. */
-  readonly extraInFlight?: number;
 }
 
 /**
@@ -33,18 +29,11 @@ export interface ScheduleInput extends ScheduleShape {
   readonly backwardHopS: Float64Array;
   /** `blocking`: the sender computes nothing until the message has arrived. `overlapped`: only the receiver waits. */
   readonly p2p: 'blocking' | 'overlapped';
-  /** Latency from the end of the last stage's forward to the start of its backward; 0 where absent. */
-  readonly turnaroundS?: number;
   /**
    * Share of an activation that a split backward keeps until its weight pass, the rest going after the input pass; 1 where absent.
    * Without flash attention a GPT layer keeps 32 / (34 + 5 * heads * sequence / hidden) (2401.10241, as its authors' efficiency.py has it).
    */
   readonly weightShare?: number;
-  /**
-   * Whether all ranks step the optimizer together, as a global gradient norm demands. Where absent or false, every rank starts its next
-   * step when it has finished this one (post-validation, 2401.10241, section 4), and the makespan is that of the busiest rank.
-   */
-  readonly synchronisedStep?: boolean;
 }
 
 /** The virtual stage that a rank holds as its `chunk`-th. */
@@ -54,15 +43,10 @@ export function stageOfRank({ schedule, pipeline }: ScheduleShape, rank: number,
 
 /** @throws DomainError INVALID_REQUEST where no schedule has this shape. Without a pipeline every shape is plain accumulation. */
 export function assertScheduleShape(shape: ScheduleShape): void {
-  const { schedule, pipeline, chunks, microBatches, groupSize, extraInFlight = 0 } = shape;
+  const { schedule, pipeline, chunks, microBatches } = shape;
   assertCount('pipeline', pipeline);
   assertCount('chunks', chunks);
   assertCount('microBatches', microBatches);
-  if (groupSize !== undefined) assertCount('groupSize', groupSize);
-  if (extraInFlight !== 0) {
-    assertCount('extraInFlight', extraInFlight);
-    if (schedule !== '1f1b') refuse('extraInFlight', `schedule ${schedule} holds no extra micro-batches: use 1f1b`);
-  }
   if (pipeline === 1 || schedule === 'interleaved-1f1b') return;
   const needed = isVShaped(schedule) ? 2 : 1;
   if (chunks === needed) return;

@@ -42,13 +42,10 @@ const shapes = fc
     pipeline: fc.integer({ min: 1, max: 9 }),
     interleavedChunks: fc.integer({ min: 1, max: 4 }),
     microBatches: fc.integer({ min: 1, max: 60 }),
-    groupSize: fc.integer({ min: 1, max: 16 }),
-    extraInFlight: fc.constantFrom(0, 0, 1, 3),
   })
-  .map(({ interleavedChunks, extraInFlight, ...shape }) => ({
+  .map(({ interleavedChunks, ...shape }) => ({
     ...shape,
     chunks: shape.schedule === 'interleaved-1f1b' ? interleavedChunks : usualChunks(shape.schedule),
-    extraInFlight: shape.schedule === '1f1b' ? extraInFlight : 0,
   }));
 
 /** Uneven stages and links of every schedule, including fewer micro-batches than ranks and groups that do not divide. */
@@ -63,16 +60,12 @@ export const scheduleInputs: fc.Arbitrary<ScheduleInput> = shapes.chain((shape) 
     pipeline: fc.constant(shape.pipeline),
     chunks: fc.constant(shape.chunks),
     microBatches: fc.constant(shape.microBatches),
-    groupSize: fc.constant(shape.groupSize),
-    extraInFlight: fc.constant(shape.extraInFlight),
     forwardS: times(80),
     backwardInputS: times(80),
     backwardWeightS: times(80),
     forwardHopS: fc.oneof(times(8), times(400)),
     backwardHopS: fc.oneof(times(8), times(400)),
     p2p: fc.constantFrom('blocking' as const, 'overlapped' as const),
-    turnaroundS: fc.constantFrom(0, 15),
     weightShare: fc.constantFrom(0, 0.375, 1),
-    synchronisedStep: fc.boolean(),
   });
 });
