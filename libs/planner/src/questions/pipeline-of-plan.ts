@@ -3,7 +3,8 @@ import { constantsOf } from '../calibration/calibration-in-use.ts';
 import type { AskedLayout, PlanRequest } from '../contract.ts';
 import { resolveRequest, runOnGpus } from '../request/resolved-request.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
-import { blockCostsOf, pipelineWorkOf, scheduleInputOf } from '../time/step-time.ts';
+import { pipelineWorkOf, scheduleInputOf } from '../time/pipeline-work.ts';
+import { blockCostsOf } from '../time/stage-cost.ts';
 import { runOfLayout } from './predict.ts';
 
 /**

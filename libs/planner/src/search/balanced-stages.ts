@@ -2,7 +2,7 @@
 import type { LayoutPoint, StagePart } from '../facts.ts';
 import { balancedLayerCounts } from '../space/stage-partitions.ts';
 import { isVShaped, rankOfStage } from '../stages.ts';
-import { relativeSpeedOf } from '../time/step-time.ts';
+import { relativeSpeedOf } from '../time/pipeline-work.ts';
 import { costKeyOf, type LayoutCosts } from './layout-costs.ts';
 import { remembered } from './memo.ts';
 import { runFactsOf, type SearchedRun } from './searched-run.ts';

@@ -1,8 +1,8 @@
 /** What does one micro-batch cost on the whole model? Costs of blocks depend on few choices of a layout, so they are kept per these choices. */
 import { divisorsOf } from '@coxswain/layout';
 import type { LayoutPoint } from '../facts.ts';
-import type { BlockCost } from '../time/blocks.ts';
-import { blockCostsOf, type BlockCosts } from '../time/step-time.ts';
+import type { BlockCost } from '../time/block-cost.ts';
+import { blockCostsOf, type BlockCosts } from '../time/stage-cost.ts';
 import { remembered } from './memo.ts';
 import { runFactsOf, type SearchedRun } from './searched-run.ts';
 

@@ -24,7 +24,7 @@
 import type { LayoutPoint, RunFacts, Schedule } from '../facts.ts';
 import { denseShareOf, expertShareOf } from '../memory/parameters.ts';
 import { dataTrafficS, shardedTrafficS, type RankParameters } from '../time/states.ts';
-import { leastExposedS } from '../time/step-time.ts';
+import { leastExposedS } from '../time/stage-cost.ts';
 import type { BusySeconds, PassSeconds } from './layout-costs.ts';
 import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
 

@@ -149,6 +149,49 @@ export const TIME_CONSTANT_NAMES = Object.keys(TIME_CONSTANTS) as readonly TimeC
 /** The values for one GPU type and one software stack, shared value times multipliers. */
 export type TimeConstants = Readonly<Record<TimeConstantName, number>>;
 
+/**
+ * Coefficients that no data moves: the constants above are fitted around them. Where a count of bytes or operations, or a paper, gives one, it says
+ * so. The others are assumptions of this model without a source; they matter little, or are of features that few measurements use.
+ */
+export const COEFFICIENTS = {
+  /** Norm, residual and softmax backward over forward: two tensors read and one written, against one and one. */
+  normBackward: 3 / 2,
+  /** Norms alone, of norm and residual: 4 of 10 bytes per element. Taken also where dropout adds two bytes. */
+  normShare: 0.4,
+  /** MLP activation backward over forward: gated, 5 tensors against 3 (1.67); plain, 3 against 2 (1.5). Between the two. */
+  activationBackward: 1.6,
+  /** FLOPs of fused attention backward over forward: five matrix products against two (FlashAttention-2, 2307.08691, section 4.1). */
+  flashBackwardFlops: 5 / 2,
+  /** Host time of an attention or MLP block over that of a layer with both, which launch about as many kernels. */
+  hostShareOfBlock: 0.5,
+  /** The same for a Mamba-2 mixer. Assumption. */
+  hostShareOfMixer: 0.7,
+  /** Selective scan backward over forward. Assumption. */
+  scanBackward: 2,
+  /** A block that computes again more than this share of its forward pass launches its kernels again. Assumption. */
+  relaunchedFrom: 0.5,
+  /** Seconds of weight gradients, where only low-rank adapters are trained, over those of whole matrices. Assumption. */
+  adapterGradientShare: 0.1,
+  /** Parameters that low-rank adapters train, over all. Assumption; the memory model counts them by rank. */
+  adapterTrainedShare: 0.01,
+  /** Bytes of offloaded activations per token and element of the hidden state: about six tensors of two bytes. Assumption. */
+  offloadedBytesPerHidden: 12,
+  /** The same per element of the MLP: about three tensors of two bytes. Assumption. */
+  offloadedBytesPerFfn: 6,
+  /** Parameters of a layer over the square of its hidden size: 4 of attention and 8 of an MLP four times as wide (2104.04473, section 5.1). */
+  parametersPerSquaredHidden: 12,
+  /** Bytes that a CPU's Adam reads and writes per parameter: fp32 weight and two moments. Gradients and weights over PCIe come on top. */
+  hostOptimizerBytes: 24,
+  /** Host memory bandwidth that the optimizer of one GPU finds, bytes/s. Assumption. */
+  hostBytesPerS: 20e9,
+  /** Gradient traffic of DeepSpeed's ZeRO-2 over a reduce-scatter. Assumption. */
+  deepspeedReduce: 1.5,
+  /** Width of the smooth bend where traffic stops hiding behind computing, as a share of the smaller; it keeps the fit differentiable. */
+  bend: 0.1,
+  /** The same for the exchange of a ring of context ranks. */
+  ringBend: 0.2,
+} as const;
+
 /** What a GPU type or a software stack may multiply: one factor moves all constants of its list together. */
 export const ADJUSTMENTS = {
   compute: ['gemmSlowdown'],

@@ -1,7 +1,7 @@
 /** Seconds per step that data parallelism and the optimizer add to the passes of the pipeline. */
 import type { RunFacts } from '../facts.ts';
 import { denseShareOf, expertShareOf, parametersOf } from '../memory/parameters.ts';
-import type { TimeConstants } from './constants.ts';
+import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { groupsOf } from './groups.ts';
 import { isQuantised, memoryS, softExcess, type KernelFacts } from './kernels.ts';
 import { collectiveS, type Group } from './links.ts';
@@ -65,7 +65,7 @@ export function dataTrafficS(
 ): number {
   const { layout, cluster } = run;
   const groups = groupsOf(layout);
-  const trained = run.loraRank > 0 ? 0.01 : 1;
+  const trained = run.loraRank > 0 ? COEFFICIENTS.adapterTrainedShare : 1;
   const dense = parameters.dense * trained;
   const experts = parameters.experts * trained;
   const whole = layout.zeroStage === 3 ? groups.replicas : groups.dense;
@@ -75,7 +75,8 @@ export function dataTrafficS(
     collectiveS(cluster, whole, (dense * bytes) / shardedBy, constants) +
     collectiveS(cluster, expertWhole, experts * bytes, constants);
   const reduceS =
-    move(run.gradientBytes) * (layout.zeroStage === 2 && layout.zeroImplementation === 'deepspeed' ? 1.5 : 1);
+    move(run.gradientBytes) *
+    (layout.zeroStage === 2 && layout.zeroImplementation === 'deepspeed' ? COEFFICIENTS.deepspeedReduce : 1);
   const returnS =
     layout.zeroStage === 0 || layout.zeroStage === 3
       ? move(run.gradientBytes)
@@ -89,21 +90,23 @@ export function dataTrafficS(
 function exposedS(trafficS: number, overlapped: boolean, windowS: number, share: number): number {
   if (!overlapped || trafficS <= 0) return trafficS;
   const hideable = trafficS * (1 - share);
-  return trafficS * share + softExcess(hideable - windowS, 0.1 * hideable);
+  return trafficS * share + softExcess(hideable - windowS, COEFFICIENTS.bend * hideable);
 }
 
 /** The optimizer step on the parameters that this rank owns. */
 export function optimizerS(run: RunFacts, parameters: RankParameters, kernels: KernelFacts): number {
   const { layout, cluster } = run;
   const groups = groupsOf(layout);
-  const trained = run.loraRank > 0 ? 0.01 : 1;
+  const trained = run.loraRank > 0 ? COEFFICIENTS.adapterTrainedShare : 1;
   const sharded = layout.zeroStage >= 1;
   const owned =
     parameters.dense / (sharded ? groups.shard.size : 1) + parameters.experts / (sharded ? groups.expertData.size : 1);
   const held = layout.zeroStage === 3 ? owned : parameters.dense + parameters.experts;
   const onGpu = trained * (owned * OPTIMIZER_BYTES * (1 - layout.offloadOptimizer) + held * GRADIENT_BYTES);
   const offloaded = trained * owned * layout.offloadOptimizer;
-  /** Gradients down and weights up over PCIe, and twelve bytes of states read and written at a CPU's 20 GB/s per GPU. */
-  const offloadS = (offloaded * 2 * BYTES) / (cluster.gpu.pcieGbPerS * 1e9) + (offloaded * 24) / 20e9;
+  /** Gradients down and weights up over PCIe, and the step itself on the CPU. */
+  const offloadS =
+    (offloaded * 2 * BYTES) / (cluster.gpu.pcieGbPerS * 1e9) +
+    (offloaded * COEFFICIENTS.hostOptimizerBytes) / COEFFICIENTS.hostBytesPerS;
   return kernels.constants.optimizerFactor * memoryS(kernels, onGpu) + offloadS;
 }

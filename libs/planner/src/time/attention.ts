@@ -1,0 +1,138 @@
+/** What does attention cost, fused or in parts, with its projections and the exchange of keys and values between context ranks? */
+import {
+  aroundBlock,
+  BYTES,
+  costOf,
+  noWork,
+  quantise,
+  recomputes,
+  tensorTraffic,
+  type BlockCost,
+  type BlockInputs,
+  type Work,
+} from './block-cost.ts';
+import { COEFFICIENTS } from './constants.ts';
+import { gemmS, memoryS, softExcess } from './kernels.ts';
+import { collectiveS } from './links.ts';
+
+/** Megatron's fused softmax kernel takes four rows of scores per block and refuses other counts (megatron/model/fused_softmax.py). */
+const SOFTMAX_BATCHES = 4;
+
+/** Attention with its projections. */
+export function attentionBlock(inputs: BlockInputs): BlockCost {
+  const { run, kernels, constants, tokens } = inputs;
+  const { model, layout } = run;
+  const work = noWork();
+  const { hiddenSize } = model;
+  const t = layout.tensor;
+  const kvHeads = Math.max(1, model.keyValueHeads / t);
+  const heads = model.attentionHeads / t;
+  const latent = model.latentAttention;
+  if (latent === undefined) {
+    const qkv = heads * model.headDim + 2 * kvHeads * model.headDim;
+    work.matrixProductsS += gemmS(kernels, { m: tokens, n: qkv, k: hiddenSize }, true);
+    work.matrixProductsS += gemmS(kernels, { m: tokens, n: hiddenSize, k: heads * model.headDim }, true);
+    const rotary = constants.elementwiseFactor * memoryS(kernels, tokens * qkv * 4);
+    work.memoryS += rotary + quantise(inputs, tokens * (hiddenSize + heads * model.headDim));
+    work.memoryBackwardS += rotary + quantise(inputs, tokens * (hiddenSize + qkv));
+    attentionCore(inputs, work, { heads, kvHeads, queryDim: model.headDim, valueDim: model.headDim });
+  } else {
+    const queryDim = latent.nopeHeadDim + latent.ropeHeadDim;
+    const down = (latent.queryRank || 0) + latent.keyValueRank + latent.ropeHeadDim;
+    const queryIn = latent.queryRank || hiddenSize;
+    const up =
+      gemmS(kernels, { m: tokens, n: heads * queryDim, k: queryIn }, true) +
+      gemmS(
+        kernels,
+        { m: tokens, n: heads * (latent.nopeHeadDim + latent.valueHeadDim), k: latent.keyValueRank },
+        true,
+      );
+    work.matrixProductsS += gemmS(kernels, { m: tokens / inputs.sequenceWays, n: down, k: hiddenSize }, true) + up;
+    work.matrixProductsS += gemmS(kernels, { m: tokens, n: hiddenSize, k: heads * latent.valueHeadDim }, true);
+    const split =
+      constants.elementwiseFactor *
+      memoryS(kernels, tokens * (down + heads * (2 * queryDim + latent.valueHeadDim)) * 4);
+    work.memoryS += split + quantise(inputs, tokens * (hiddenSize + queryIn + heads * latent.valueHeadDim));
+    work.memoryBackwardS += split + quantise(inputs, tokens * (hiddenSize + heads * queryDim));
+    if (recomputes(run, 'mla_up_proj')) work.recomputeS += up + split;
+    attentionCore(inputs, work, { heads, kvHeads: heads, queryDim, valueDim: latent.valueHeadDim });
+  }
+  aroundBlock(inputs, work);
+  tensorTraffic(inputs, work, tokens);
+  work.hostS += COEFFICIENTS.hostShareOfBlock * constants.hostLayerS * inputs.hostShare;
+  return costOf(inputs, work);
+}
+
+interface CoreShape {
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly queryDim: number;
+  readonly valueDim: number;
+}
+
+/** Scores, softmax and the weighted sum; with context parallelism also the exchange of keys and values. */
+function attentionCore(inputs: BlockInputs, work: Work, shape: CoreShape): void {
+  const { run, kernels, constants, tokens } = inputs;
+  const { model, layout, sequenceLength } = run;
+  const windowed = model.attentionWindow > 0 ? Math.min(1, model.windowedLayers / model.layers) : 0;
+  const window = Math.min(model.attentionWindow, sequenceLength);
+  /** Keys each query meets under a causal mask, averaged over layers. */
+  const keys = (1 - windowed) * (sequenceLength / 2) + windowed * (window * (1 - window / (2 * sequenceLength)));
+  const { heads, kvHeads, queryDim, valueDim } = shape;
+  let forwardS: number;
+  let backwardS: number;
+  if (run.flashAttention) {
+    const flops = 2 * tokens * keys * heads * (queryDim + valueDim);
+    const head = (queryDim + valueDim) / 2;
+    const slow =
+      constants.flashSlowdown *
+      (run.ampereFlashAttention === true && run.cluster.gpu.fp8Tflops > 0 ? constants.flashForAmpere : 1) *
+      (1 + constants.flashHead / head) *
+      (1 + constants.flashSequence / sequenceLength);
+    forwardS = (flops / kernels.ceilingFlopsPerS) * slow + memoryS(kernels, tokens * heads * (queryDim + valueDim) * 6);
+    backwardS = COEFFICIENTS.flashBackwardFlops * forwardS * constants.flashBackward;
+  } else {
+    const samples = tokens / (sequenceLength / layout.context);
+    const batch = samples * heads;
+    const flops = 2 * tokens * sequenceLength * heads * (queryDim + valueDim);
+    const aligned =
+      1 + (queryDim % 8 === 0 ? (queryDim % 64 === 0 ? 0 : constants.gemmMisaligned) : constants.gemmUnaligned);
+    const products =
+      (flops / kernels.ceilingFlopsPerS) *
+      constants.unfusedSlowdown *
+      aligned *
+      (1 + (2 * constants.flashHead) / queryDim);
+    const scores = (batch * sequenceLength * sequenceLength) / layout.context;
+    const fused = batch % SOFTMAX_BATCHES === 0;
+    const softmaxS =
+      constants.scoresFactor *
+      (fused ? 1 : constants.softmaxFallback) *
+      memoryS(kernels, scores * (model.dropout ? 13 : 8));
+    if (!fused) work.hostS += constants.hostSoftmaxS * inputs.hostShare;
+    forwardS = products + softmaxS;
+    backwardS = 2 * products + COEFFICIENTS.normBackward * softmaxS;
+  }
+  work.attentionS += forwardS;
+  work.attentionBackwardS += backwardS;
+  if (recomputes(run, 'core_attn')) work.recomputeS += forwardS;
+  if (layout.context > 1) contextTraffic(inputs, work, { ...shape, forwardS, kvHeads });
+}
+
+function contextTraffic(inputs: BlockInputs, work: Work, core: CoreShape & { readonly forwardS: number }): void {
+  const { run, constants, tokens } = inputs;
+  const { layout, cluster } = run;
+  const group = { size: layout.context, stride: layout.tensor };
+  const keyValueBytes = tokens * core.kvHeads * (core.queryDim + core.valueDim) * BYTES;
+  if (layout.contextAlgorithm === 'ulysses') {
+    const bytes = tokens * (2 * core.heads * core.queryDim + core.kvHeads * (core.queryDim + core.valueDim)) * BYTES;
+    work.contextTrafficS += 2 * collectiveS(cluster, group, bytes, constants);
+    return;
+  }
+  const exchangeS = collectiveS(cluster, group, keyValueBytes * layout.context, constants);
+  if (layout.contextAlgorithm === 'allgather') {
+    work.contextTrafficS += exchangeS;
+    return;
+  }
+  const hidden = constants.contextOverlap * core.forwardS;
+  work.contextTrafficS += softExcess(exchangeS - hidden, COEFFICIENTS.ringBend * exchangeS);
+}

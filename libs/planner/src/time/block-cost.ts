@@ -1,0 +1,194 @@
+/** What does a block of the model cost on one rank for one micro-batch: from the work it does to its three passes. */
+import type { RunFacts } from '../facts.ts';
+import { COEFFICIENTS, type TimeConstants } from './constants.ts';
+import { memoryS, softMax, type KernelFacts } from './kernels.ts';
+import { collectiveS } from './links.ts';
+
+/** What a second was spent on. */
+export const PARTS = [
+  'matrixProducts',
+  'attention',
+  'memoryBound',
+  'recompute',
+  'launch',
+  'vocabulary',
+  'tensorTraffic',
+  'contextTraffic',
+  'expertTraffic',
+  'routing',
+  'shardTraffic',
+] as const;
+export type Part = (typeof PARTS)[number];
+
+/** One block, one micro-batch: the three passes, and where their time goes. */
+export interface BlockCost {
+  forwardS: number;
+  /** Gradient of the input; includes recomputation. */
+  backwardInputS: number;
+  /** Gradient of the weights. */
+  backwardWeightS: number;
+  readonly partsS: Float64Array;
+}
+
+/** Facts that every block of a run shares. */
+export interface BlockInputs {
+  readonly run: RunFacts;
+  readonly kernels: KernelFacts;
+  readonly constants: TimeConstants;
+  /** Tokens of one micro-batch on one context rank. */
+  readonly tokens: number;
+  /** Ways that norms, residuals and dropout are divided. */
+  readonly sequenceWays: number;
+  /** Host time that CUDA graphs leave. */
+  readonly hostShare: number;
+}
+
+export interface Work {
+  /** Seconds forward, by part. */
+  matrixProductsS: number;
+  attentionS: number;
+  attentionBackwardS: number;
+  memoryS: number;
+  memoryBackwardS: number;
+  routingS: number;
+  tensorTrafficS: number;
+  contextTrafficS: number;
+  expertTrafficS: number;
+  expertTrafficBackwardS: number;
+  hostS: number;
+  /** Forward seconds that the backward pass computes again. */
+  recomputeS: number;
+}
+
+export const noWork = (): Work => ({
+  matrixProductsS: 0,
+  attentionS: 0,
+  attentionBackwardS: 0,
+  memoryS: 0,
+  memoryBackwardS: 0,
+  routingS: 0,
+  tensorTrafficS: 0,
+  contextTrafficS: 0,
+  expertTrafficS: 0,
+  expertTrafficBackwardS: 0,
+  hostS: 0,
+  recomputeS: 0,
+});
+
+export const BYTES = 2;
+export const partIndex = Object.fromEntries(PARTS.map((part, index) => [part, index])) as Readonly<
+  Record<Part, number>
+>;
+
+/** A frozen matrix (low-rank adapters) needs no weight gradient. */
+export const weightShare = (run: RunFacts): number => (run.loraRank > 0 ? COEFFICIENTS.adapterGradientShare : 1);
+
+/** Turns what a block does into its three passes. */
+export function costOf(inputs: BlockInputs, work: Work): BlockCost {
+  const { run, constants } = inputs;
+  const partsS = new Float64Array(PARTS.length);
+  const weightS = work.matrixProductsS * weightShare(run);
+  const recomputeS = recomputedS(inputs, work);
+  const forwardGpuS =
+    work.matrixProductsS +
+    work.attentionS +
+    work.memoryS +
+    work.routingS +
+    work.tensorTrafficS +
+    work.contextTrafficS +
+    work.expertTrafficS;
+  const backwardGpuS =
+    work.matrixProductsS +
+    work.attentionBackwardS +
+    work.memoryBackwardS +
+    work.routingS +
+    work.tensorTrafficS +
+    work.contextTrafficS * 2 +
+    work.expertTrafficBackwardS +
+    recomputeS;
+  const recomputeHostS = recomputeS > COEFFICIENTS.relaunchedFrom * forwardGpuS ? work.hostS : 0;
+  const forwardS = softMax(forwardGpuS, work.hostS);
+  const backwardS = softMax(backwardGpuS + weightS, work.hostS * constants.hostBackward + recomputeHostS);
+  const weightPart = weightS / Math.max(backwardGpuS + weightS, 1e-12);
+  partsS[partIndex.matrixProducts] = 2 * work.matrixProductsS + weightS;
+  partsS[partIndex.attention] = work.attentionS + work.attentionBackwardS;
+  partsS[partIndex.memoryBound] = work.memoryS + work.memoryBackwardS;
+  partsS[partIndex.recompute] = recomputeS;
+  partsS[partIndex.routing] = 2 * work.routingS;
+  partsS[partIndex.tensorTraffic] = 2 * work.tensorTrafficS;
+  partsS[partIndex.contextTraffic] = 3 * work.contextTrafficS;
+  partsS[partIndex.expertTraffic] = work.expertTrafficS + work.expertTrafficBackwardS;
+  partsS[partIndex.launch] = forwardS + backwardS - forwardGpuS - backwardGpuS - weightS;
+  return {
+    forwardS,
+    backwardInputS: backwardS * (1 - weightPart),
+    backwardWeightS: backwardS * weightPart,
+    partsS,
+  };
+}
+
+/** Seconds of the forward pass that are computed again in the backward pass. */
+function recomputedS(inputs: BlockInputs, work: Work): number {
+  const { layout } = inputs.run;
+  if (layout.recompute === 'none') return 0;
+  if (layout.recompute === 'selective') return work.recomputeS;
+  const perChunk = layout.recomputeLayersPerChunk ?? Infinity;
+  const share = Math.min(1, (perChunk * layout.pipeline * layout.chunks) / inputs.run.model.layers);
+  return (
+    share *
+    (work.matrixProductsS +
+      work.attentionS +
+      work.memoryS +
+      work.routingS +
+      work.tensorTrafficS +
+      work.contextTrafficS +
+      work.expertTrafficS)
+  );
+}
+
+export const recomputes = (run: RunFacts, module: RunFacts['layout']['recomputeModules'][number]): boolean =>
+  run.layout.recompute === 'selective' && run.layout.recomputeModules.includes(module);
+
+/** Traffic of one row-parallel and one column-parallel pair forward: an all-reduce, or all-gather and reduce-scatter. */
+export function tensorTraffic(inputs: BlockInputs, work: Work, tokens: number): void {
+  const { run, constants } = inputs;
+  const { tensor, overlapTensor } = run.layout;
+  if (tensor <= 1) return;
+  const bytes = tokens * run.model.hiddenSize * BYTES;
+  const once = collectiveS(run.cluster, { size: tensor, stride: 1 }, bytes, constants);
+  work.tensorTrafficS += 2 * once * (overlapTensor ? constants.tensorOverlap : 1);
+  work.hostS += constants.hostCollectiveS * (run.layout.sequenceParallel ? 2 : 1) * inputs.hostShare;
+}
+
+/** Casts of activations to fp8 or fp4: read two bytes, write one, and once more transposed for the weight gradient. */
+export function quantise(inputs: BlockInputs, elements: number): number {
+  if (!inputs.kernels.quantises) return 0;
+  return inputs.constants.quantiseFactor * memoryS(inputs.kernels, elements * 4);
+}
+
+/** Norm, residual and dropout around a block: bytes per token and hidden element, forward and backward. */
+export function aroundBlock(inputs: BlockInputs, work: Work): void {
+  const { run, kernels, constants, tokens, sequenceWays } = inputs;
+  const bytes = (tokens / sequenceWays) * run.model.hiddenSize * (run.model.dropout ? 12 : 10);
+  const forwardS = constants.elementwiseFactor * memoryS(kernels, bytes);
+  work.memoryS += forwardS;
+  work.memoryBackwardS += COEFFICIENTS.normBackward * forwardS;
+  if (recomputes(run, 'layernorm')) work.recomputeS += COEFFICIENTS.normShare * forwardS;
+}
+
+export function addCost(sum: BlockCost, cost: BlockCost, times: number): void {
+  if (times === 0) return;
+  sum.forwardS += times * cost.forwardS;
+  sum.backwardInputS += times * cost.backwardInputS;
+  sum.backwardWeightS += times * cost.backwardWeightS;
+  for (let part = 0; part < sum.partsS.length; part++) {
+    sum.partsS[part] = (sum.partsS[part] ?? 0) + times * (cost.partsS[part] ?? 0);
+  }
+}
+
+export const noCost = (): BlockCost => ({
+  forwardS: 0,
+  backwardInputS: 0,
+  backwardWeightS: 0,
+  partsS: new Float64Array(PARTS.length),
+});

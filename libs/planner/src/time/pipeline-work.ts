@@ -1,0 +1,181 @@
+/** Which passes does a pipeline run, how long is each, and what do its ranks hold? What a schedule is simulated from. */
+import { microBatches, type RunFacts, type Schedule } from '../facts.ts';
+import type { ScheduleInput } from '../schedule/schedule-input.ts';
+import { isVShaped } from '../stages.ts';
+import type { TimeConstants } from './constants.ts';
+import { groupsOf } from './groups.ts';
+import { handOverS } from './links.ts';
+import { costOfKind, type BlockCosts, type StageCost, type StageInputs } from './stage-cost.ts';
+import { stageKindsOf, type StageKinds } from './stage-kinds.ts';
+import { heaviestRank, parametersPerLayer, type RankParameters } from './states.ts';
+
+const BYTES = 2;
+
+/** Speed of the GPUs that a pipeline rank runs on, relative to the first island's. */
+export function relativeSpeedOf(run: RunFacts, rank: number): number {
+  const { islands } = run.cluster;
+  if (islands === undefined || islands.length === 0) return 1;
+  const first = rank * groupsOf(run.layout).pipeline.stride;
+  let end = 0;
+  for (const island of islands) {
+    end += island.gpus;
+    if (first < end) return island.relativeSpeed;
+  }
+  return islands.at(-1)?.relativeSpeed ?? 1;
+}
+
+/** Times of the passes of one micro-batch, and what the ranks hold: nothing here depends on ZeRO stages below 3 or on offloaded optimizers. */
+export interface PipelineWork {
+  readonly schedule: Schedule;
+  readonly stages: StageKinds;
+  /** By kind of stage. */
+  readonly costs: readonly StageCost[];
+  /** By virtual stage. */
+  readonly forwardS: Float64Array;
+  readonly backwardInputS: Float64Array;
+  readonly backwardWeightS: Float64Array;
+  /** Seconds that the slowest rank computes, and its index. */
+  readonly busyS: number;
+  readonly slowestRank: number;
+  /** Parameters on the rank that holds most. */
+  readonly held: RankParameters;
+  /** Seconds per rank that computing gives transfers to hide behind. */
+  readonly windows: { readonly forwardS: number; readonly backwardS: number };
+}
+
+/** Arrays that the work of one pipeline after another is written into. */
+export interface WorkBuffers {
+  numbers: Float64Array;
+  /** All alike. */
+  hopsS: Float64Array;
+}
+
+export function newWorkBuffers(): WorkBuffers {
+  return { numbers: new Float64Array(0), hopsS: new Float64Array(0) };
+}
+
+/**
+ * The work of a run's pipeline. With `buffers` it holds until they are used again, and says nothing of where the time goes.
+ */
+export function pipelineWorkOf(
+  run: RunFacts,
+  costs: BlockCosts,
+  constants: TimeConstants,
+  buffers?: WorkBuffers,
+): PipelineWork {
+  const { layout, model } = run;
+  const { pipeline } = layout;
+  const schedule = scheduleOf(layout.schedule, pipeline, layout.chunks);
+  const stages = stageKindsOf(model, layout);
+  const inputs: StageInputs = {
+    run,
+    costs,
+    constants,
+    perLayer: parametersPerLayer(run),
+    hasParts: buffers === undefined,
+  };
+  const stageCosts = stages.kinds.map((kind) => costOfKind(inputs, kind));
+  const count = stages.kindOfStage.length;
+  const numbers = numbersOf(buffers, 3 * (count + pipeline));
+  const forwardS = numbers.subarray(0, count);
+  const backwardInputS = numbers.subarray(count, 2 * count);
+  const backwardWeightS = numbers.subarray(2 * count, 3 * count);
+  const ranks = numbers.subarray(3 * count, 3 * (count + pipeline)).fill(0);
+  const busyS = ranks.subarray(0, pipeline);
+  const dense = ranks.subarray(pipeline, 2 * pipeline);
+  const experts = ranks.subarray(2 * pipeline, 3 * pipeline);
+  const isFolded = isVShaped(schedule);
+  const hasIslands = (run.cluster.islands ?? []).length > 0;
+  let forwardSumS = 0;
+  let backwardSumS = 0;
+  for (let stage = 0; stage < count; stage++) {
+    const cost = stageCosts[stages.kindOfStage[stage] ?? 0];
+    if (cost === undefined) continue;
+    const along = stage % pipeline;
+    const rank = isFolded && stage >= pipeline ? pipeline - 1 - along : along;
+    const speed = hasIslands ? relativeSpeedOf(run, rank) : 1;
+    const passesForwardS = (cost.forwardS + cost.offloadS) / speed;
+    const passesBackwardS = (cost.backwardInputS + cost.offloadS) / speed;
+    const weightS = cost.backwardWeightS / speed;
+    forwardS[stage] = passesForwardS;
+    backwardInputS[stage] = passesBackwardS;
+    backwardWeightS[stage] = weightS;
+    forwardSumS += passesForwardS;
+    backwardSumS += passesBackwardS + weightS;
+    busyS[rank] = (busyS[rank] ?? 0) + passesForwardS + passesBackwardS + weightS;
+    dense[rank] = (dense[rank] ?? 0) + cost.dense;
+    experts[rank] = (experts[rank] ?? 0) + cost.experts;
+  }
+  let slowestRank = 0;
+  for (let rank = 1; rank < pipeline; rank++) if ((busyS[rank] ?? 0) > (busyS[slowestRank] ?? 0)) slowestRank = rank;
+  return {
+    schedule,
+    stages,
+    costs: stageCosts,
+    forwardS,
+    backwardInputS,
+    backwardWeightS,
+    busyS: busyS[slowestRank] ?? 0,
+    slowestRank,
+    held: heaviestRank({ dense, experts }),
+    windows: { forwardS: forwardSumS / pipeline, backwardS: backwardSumS / pipeline },
+  };
+}
+
+function numbersOf(buffers: WorkBuffers | undefined, length: number): Float64Array {
+  if (buffers === undefined) return new Float64Array(length);
+  if (buffers.numbers.length < length) buffers.numbers = new Float64Array(2 * length);
+  return buffers.numbers;
+}
+
+/** Whole micro-batches per replica; a batch that does not divide is rounded up. */
+export function microBatchesOf(run: RunFacts): number {
+  return Math.max(1, Math.ceil(microBatches(run)));
+}
+
+/** What the schedule of a run is simulated from; with `buffers` until these are used again. */
+export function scheduleInputOf(
+  run: RunFacts,
+  work: PipelineWork,
+  constants: TimeConstants,
+  buffers?: WorkBuffers,
+): ScheduleInput {
+  const { schedule, forwardS, backwardInputS, backwardWeightS } = work;
+  const { layout, cluster, model } = run;
+  const boundaryBytes =
+    ((layout.microBatchSize * run.sequenceLength) / layout.context / (layout.sequenceParallel ? layout.tensor : 1)) *
+    model.hiddenSize *
+    BYTES;
+  const hops = hopsOf(
+    handOverS(cluster, groupsOf(layout).pipeline, boundaryBytes, constants),
+    forwardS.length,
+    buffers,
+  );
+  return {
+    schedule,
+    pipeline: layout.pipeline,
+    chunks: layout.chunks,
+    microBatches: microBatchesOf(run),
+    forwardS,
+    backwardInputS,
+    backwardWeightS,
+    forwardHopS: hops,
+    backwardHopS: hops,
+    p2p: schedule === '1f1b' || schedule === 'gpipe' ? 'blocking' : 'overlapped',
+  };
+}
+
+function hopsOf(hopS: number, count: number, buffers: WorkBuffers | undefined): Float64Array {
+  if (buffers === undefined) return new Float64Array(count).fill(hopS);
+  if (buffers.hopsS.length < count) buffers.hopsS = new Float64Array(2 * count).fill(hopS);
+  else if (buffers.hopsS[0] !== hopS) buffers.hopsS.fill(hopS);
+  return buffers.hopsS;
+}
+
+/** Several chunks on plain 1F1B are the interleaved schedule; one chunk on the interleaved schedule is plain 1F1B. */
+function scheduleOf(schedule: Schedule, pipeline: number, chunks: number): Schedule {
+  if (pipeline === 1) return 'gpipe';
+  if (schedule === '1f1b' && chunks > 1) return 'interleaved-1f1b';
+  if (schedule === 'interleaved-1f1b' && chunks === 1) return '1f1b';
+  return schedule;
+}

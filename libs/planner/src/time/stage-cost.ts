@@ -1,0 +1,182 @@
+/** What does one micro-batch cost on a stage of the pipeline? Blocks added up, with the traffic that runs beside them. */
+import type { RunFacts } from '../facts.ts';
+import { parametersOf } from '../memory/parameters.ts';
+import { attentionBlock } from './attention.ts';
+import { addCost, noCost, PARTS, type BlockCost, type BlockInputs, type Part } from './block-cost.ts';
+import { COEFFICIENTS, type TimeConstants } from './constants.ts';
+import { expertBlock } from './experts.ts';
+import { denseMlpBlock } from './feed-forward.ts';
+import { kernelFacts, softExcess } from './kernels.ts';
+import type { StageBlocks } from './stage-blocks.ts';
+import type { StageKind } from './stage-kinds.ts';
+import { stateSpaceBlock } from './state-space.ts';
+import { shardedTrafficS, type RankParameters } from './states.ts';
+import { embeddingCost, lossCost } from './vocabulary.ts';
+
+/** Costs of every kind of block for one micro-batch: they depend on neither the pipeline nor data parallelism, so a search keeps them. */
+export interface BlockCosts {
+  readonly attention: BlockCost;
+  readonly denseMlp: BlockCost;
+  readonly expertMlp: BlockCost;
+  readonly stateSpace: BlockCost;
+  readonly embedding: BlockCost;
+  readonly loss: BlockCost;
+}
+
+const NO_COST = noCost();
+const BYTES = 2;
+
+function blockInputs(run: RunFacts, constants: TimeConstants): BlockInputs {
+  const { layout } = run;
+  const hostShare =
+    layout.cudaGraphs === 'full' ? constants.graphsFull : layout.cudaGraphs === 'partial' ? constants.graphsPartial : 1;
+  return {
+    run,
+    kernels: kernelFacts(run.cluster.gpu, run.precision, constants),
+    constants,
+    tokens: (layout.microBatchSize * run.sequenceLength) / layout.context,
+    sequenceWays: layout.sequenceParallel ? layout.tensor : 1,
+    hostShare,
+  };
+}
+
+export function blockCostsOf(run: RunFacts, constants: TimeConstants): BlockCosts {
+  const inputs = blockInputs(run, constants);
+  const { model, layout } = run;
+  const pattern = model.layerPattern;
+  const has = (letters: string): boolean =>
+    pattern !== undefined && [...letters].some((letter) => pattern.includes(letter));
+  const shardedOverPipeline = layout.vocabulary === 'sharded-over-pp' || layout.vocabulary === 'interlaced';
+  const ways = shardedOverPipeline ? layout.pipeline : 1;
+  const dense = pattern === undefined ? model.experts === undefined || model.experts.denseLayers > 0 : has('-');
+  return {
+    attention: attentionBlock(inputs),
+    denseMlp: dense ? denseMlpBlock(inputs) : NO_COST,
+    expertMlp: model.experts === undefined ? NO_COST : expertBlock(inputs),
+    stateSpace: has('ML') ? stateSpaceBlock(inputs) : NO_COST,
+    embedding: embeddingCost(inputs, ways),
+    loss: lossCost(inputs, ways),
+  };
+}
+
+/** `partsS` receives where the time goes; an empty one receives nothing. */
+function costOfStage(
+  run: RunFacts,
+  blocks: StageBlocks,
+  costs: BlockCosts,
+  { constants, partsS }: { readonly constants: TimeConstants; readonly partsS: Float64Array },
+): BlockCost {
+  const sum: BlockCost = { forwardS: 0, backwardInputS: 0, backwardWeightS: 0, partsS };
+  addCost(sum, costs.attention, blocks.attention + blocks.mtpLayers);
+  addCost(sum, costs.denseMlp, blocks.denseMlp);
+  addCost(sum, costs.expertMlp, blocks.expertMlp);
+  addCost(sum, costs.stateSpace, blocks.stateSpace);
+  if (blocks.mtpLayers > 0) {
+    addCost(sum, run.model.experts === undefined ? costs.denseMlp : costs.expertMlp, blocks.mtpLayers);
+    addCost(sum, costs.loss, blocks.mtpLayers);
+  }
+  const sharded = run.layout.vocabulary === 'sharded-over-pp' || run.layout.vocabulary === 'interlaced';
+  if (sharded) {
+    const share = 1 / run.layout.chunks;
+    addCost(sum, costs.embedding, share);
+    addCost(sum, costs.loss, share);
+    const barriersS = constants.vocabularyBarrierS * run.layout.vocabularyBarriers * share;
+    sum.forwardS += barriersS / 2;
+    sum.backwardInputS += barriersS / 2;
+    addPart(sum, 'vocabulary', barriersS);
+  } else {
+    if (blocks.embedding) addCost(sum, costs.embedding, 1);
+    if (blocks.loss) addCost(sum, costs.loss, 1);
+  }
+  const passS = constants.hostPassS * (run.layout.cudaGraphs === 'full' ? constants.graphsFull : 1);
+  sum.forwardS += passS;
+  sum.backwardInputS += passS;
+  addPart(sum, 'launch', 2 * passS);
+  return sum;
+}
+
+function addPart(sum: BlockCost, part: Part, seconds: number): void {
+  const index = PARTS.indexOf(part);
+  sum.partsS[index] = (sum.partsS[index] ?? 0) + seconds;
+}
+
+/** Gathers of fully sharded weights hide behind the layers they run beside, and slow them down. */
+function addShardedTraffic(run: RunFacts, sum: BlockCost, parameters: RankParameters, constants: TimeConstants): void {
+  const { gatherS, reduceS } = shardedTrafficS(run, parameters, constants);
+  if (gatherS <= 0) return;
+  const forward = exposedBeside(sum.forwardS, gatherS, constants);
+  const backwardS = sum.backwardInputS + sum.backwardWeightS;
+  const backward = exposedBeside(backwardS, gatherS + reduceS, constants);
+  sum.forwardS += forward;
+  sum.backwardInputS += backward;
+  addPart(sum, 'shardTraffic', forward + backward);
+}
+
+function exposedBeside(computeS: number, trafficS: number, constants: TimeConstants): number {
+  return constants.interference * Math.min(trafficS, computeS) + leastExposedS(computeS, trafficS, constants);
+}
+
+/**
+ * What stays of gathers beside computation without what they slow it down. Convex and homogeneous: of several stages together it is never more
+ * than the sum over the stages.
+ */
+export function leastExposedS(computeS: number, trafficS: number, constants: TimeConstants): number {
+  const hidden = trafficS * (1 - constants.shardedExposed) - computeS;
+  return constants.shardedExposed * trafficS + softExcess(hidden, COEFFICIENTS.bend * computeS);
+}
+
+/** Activations or weights that move over PCIe while the passes run. */
+function offloadExposedS(run: RunFacts, costs: BlockCost, layers: number, constants: TimeConstants): number {
+  const { layout, cluster, model } = run;
+  if (layout.offloadActivations === 0 && layout.offloadWeights === 0) return 0;
+  const tokens = (layout.microBatchSize * run.sequenceLength) / layout.context / layout.tensor;
+  const activationBytes =
+    layout.offloadActivations *
+    layers *
+    tokens *
+    (model.hiddenSize * COEFFICIENTS.offloadedBytesPerHidden + model.ffnHiddenSize * COEFFICIENTS.offloadedBytesPerFfn);
+  const parameters = layers * COEFFICIENTS.parametersPerSquaredHidden * model.hiddenSize * model.hiddenSize;
+  const weightBytes = layout.offloadWeights * parameters * BYTES;
+  const movedS = (activationBytes + weightBytes) / (cluster.gpu.pcieGbPerS * 1e9);
+  return constants.offloadExposed * movedS + softExcess(movedS - costs.forwardS, COEFFICIENTS.bend * movedS);
+}
+
+/** Passes of one micro-batch on the stages of one kind, what they hold, and where their time goes. */
+export interface StageCost extends BlockCost {
+  readonly dense: number;
+  readonly experts: number;
+  /** Added to the forward and to the backward pass. */
+  readonly offloadS: number;
+}
+
+/** What the stages of a run are computed from. */
+export interface StageInputs {
+  readonly run: RunFacts;
+  readonly costs: BlockCosts;
+  readonly constants: TimeConstants;
+  readonly perLayer: readonly RankParameters[];
+  /** Whether somebody asks where the time goes. */
+  readonly hasParts: boolean;
+}
+
+const NO_PARTS = new Float64Array(0);
+
+export function costOfKind(inputs: StageInputs, kind: StageKind): StageCost {
+  const { run, constants, perLayer } = inputs;
+  const { layout, model } = run;
+  const partsS = inputs.hasParts ? new Float64Array(PARTS.length) : NO_PARTS;
+  const cost = costOfStage(run, kind, inputs.costs, { constants, partsS });
+  const held = { dense: 0, experts: 0 };
+  for (let index = 0; index < perLayer.length; index++) {
+    const layers = kind.layersOfKind[index] ?? 0;
+    held.dense += layers * (perLayer[index]?.dense ?? 0);
+    held.experts += layers * (perLayer[index]?.experts ?? 0);
+  }
+  if (layout.zeroStage === 3) addShardedTraffic(run, cost, held, constants);
+  const parameters = parametersOf(model);
+  const isSharded = layout.vocabulary === 'sharded-over-pp' || layout.vocabulary === 'interlaced';
+  const ways = layout.tensor * (isSharded ? layout.pipeline : 1);
+  if (kind.embedding) held.dense += parameters.embedding / ways;
+  if (kind.loss) held.dense += parameters.head / ways;
+  return { ...cost, ...held, offloadS: offloadExposedS(run, cost, kind.layers, constants) };
+}

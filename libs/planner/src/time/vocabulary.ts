@@ -1,0 +1,43 @@
+/** What do the ends of the model cost: embedding lookup, output projection and loss? */
+import { BYTES, partIndex, PARTS, weightShare, type BlockCost, type BlockInputs } from './block-cost.ts';
+import { gemmS, memoryS } from './kernels.ts';
+import { collectiveS } from './links.ts';
+
+/** Embedding lookup of one micro-batch; `ways` more ranks share it when the vocabulary is sharded over the pipeline. */
+export function embeddingCost(inputs: BlockInputs, ways: number): BlockCost {
+  const { run, kernels, constants, tokens } = inputs;
+  const partsS = new Float64Array(PARTS.length);
+  const forwardS = (constants.embeddingFactor * memoryS(kernels, tokens * run.model.hiddenSize * 6)) / ways;
+  const traffic =
+    run.layout.tensor > 1
+      ? collectiveS(
+          run.cluster,
+          { size: run.layout.tensor, stride: 1 },
+          tokens * run.model.hiddenSize * BYTES,
+          constants,
+        )
+      : 0;
+  partsS[partIndex.vocabulary] = 3 * forwardS + 2 * traffic;
+  return { forwardS: forwardS + traffic, backwardInputS: 0, backwardWeightS: 2 * forwardS + traffic, partsS };
+}
+
+/** Output projection and cross entropy of one micro-batch. */
+export function lossCost(inputs: BlockInputs, ways: number): BlockCost {
+  const { run, kernels, constants, tokens } = inputs;
+  const { model, layout, cluster } = run;
+  const partsS = new Float64Array(PARTS.length);
+  const columns = model.vocabularySize / (layout.tensor * ways);
+  const product = constants.vocabularySlowdown * gemmS(kernels, { m: tokens, n: columns, k: model.hiddenSize }, false);
+  const entropy = constants.lossFactor * memoryS(kernels, tokens * columns * 12);
+  const traffic =
+    layout.tensor > 1
+      ? 2 * collectiveS(cluster, { size: layout.tensor, stride: 1 }, tokens * model.hiddenSize * BYTES, constants)
+      : 0;
+  partsS[partIndex.vocabulary] = 3 * product + 2 * entropy + 2 * traffic;
+  return {
+    forwardS: product + entropy + traffic,
+    backwardInputS: product + entropy + traffic,
+    backwardWeightS: product * weightShare(run),
+    partsS,
+  };
+}
