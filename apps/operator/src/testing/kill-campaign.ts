@@ -20,7 +20,6 @@ let tried = 0;
 let unreached = 0;
 let mostWrites = 0;
 try {
-  await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
   const ground = await KillGround.prepare(world);
   const clean = await ground.live();
   say(`A clean life has ${clean.writes.length} writes:`);

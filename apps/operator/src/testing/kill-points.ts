@@ -1,6 +1,7 @@
 import {
   API_GROUP_VERSION,
   LABELS,
+  NODE_LABELS,
   type Checkpoint,
   type Placement,
   type TerminationCause,
@@ -35,7 +36,7 @@ export interface Life {
 }
 
 /**
- * Plays one job's life again and again, through a proxy that kills the operator at a chosen write: the gang starts, a rank fails and
+ * Plays one job's life again and again, through a proxy that kills the operator at a chosen write: the planner chooses a layout, the gang starts, a rank fails and
  * leaves a checkpoint that only its termination message tells of, the gang restarts from it and finishes, the job is deleted.
  */
 export class KillGround {
@@ -53,8 +54,11 @@ export class KillGround {
     this.#namespace = namespace;
   }
 
-  /** In a world with two nodes of two GPUs. */
+  /** In a world without nodes. */
   static async prepare(world: World): Promise<KillGround> {
+    // The planner must know the GPUs, so that every life has a moment at which it is asked.
+    const labels = { [NODE_LABELS.gpuType]: 'simulated' };
+    await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2, labels)));
     const namespace = await world.namespace();
     await world.claim(namespace, 'checkpoints');
     const ground = new KillGround(world, await world.faultProxy(), namespace);
@@ -78,6 +82,10 @@ export class KillGround {
     try {
       const job = await this.#world.job(this.#namespace, name, {
         checkpoint: { claimName: 'checkpoints', path: 'runs', everySteps: 10 },
+        layout: undefined,
+        gpus: 4,
+        model: { layers: 4, hiddenSize: 64, attentionHeads: 4, sequenceLength: 64 },
+        training: { steps: 100, globalBatchSize: 8 },
       });
       await this.#untilComplete(job, broken);
       const end = await this.#endOf(job);
@@ -203,6 +211,7 @@ export class KillGround {
       epoch: status?.epoch,
       restarts: status?.restarts,
       checkpoint: status?.checkpoint?.step,
+      plan: { layout: status?.plan?.layout, microBatchSize: status?.plan?.microBatchSize },
       attempts: status?.attempts?.map(({ epoch, stage, outcome, reason, charged, answer, resumedFrom, lastStep }) => ({
         epoch,
         stage,

@@ -22,7 +22,7 @@ export interface World {
   readonly kubelet: FakeKubelet;
   /** A fresh namespace. */
   namespace(): Promise<string>;
-  node(name: string, gpus: number): Promise<void>;
+  node(name: string, gpus: number, labels?: Readonly<Record<string, string>>): Promise<void>;
   /** The node stops answering, or answers again: its condition Ready says so, and its kubelet lets everything be. */
   loseNode(name: string): Promise<void>;
   restoreNode(name: string): Promise<void>;
@@ -154,12 +154,12 @@ export async function startWorld(): Promise<World> {
       );
       return name;
     },
-    node: async (name, gpus) => {
+    node: async (name, gpus, labels = {}) => {
       const capacity = { cpu: '64', memory: '256Gi', pods: '110', 'nvidia.com/gpu': String(gpus) };
       await admin.json({
         method: 'POST',
         path: '/api/v1/nodes',
-        body: { apiVersion: 'v1', kind: 'Node', metadata: { name } },
+        body: { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } },
       });
       await patchNodeStatus(name, { capacity, allocatable: capacity, conditions: [readiness('True')] });
       await admin.json({
