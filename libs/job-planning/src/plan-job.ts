@@ -10,7 +10,6 @@ import { degreesOf, engineRefusal, layoutRefusal } from '@coxswain/engines';
 import { type Fabric, placeGang } from '@coxswain/fabric';
 import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
 import { parsePlanRequest, plan, type Plan, type PlanRequest, predict, type Prediction } from '@coxswain/planner';
-import { plansOfEvenGrids } from './even-grids.ts';
 import type { JobPlanAnswer, JobPlanQuestion } from './job-plan-question.ts';
 import { type Figures, figuresOf, toRunnerUp } from './plan-figures.ts';
 import { plannerView } from './planner-view.ts';
@@ -59,14 +58,10 @@ function boundedRequest(request: PlanRequest): PlanRequest {
 
 /** The fastest layout on exactly that many GPUs that engine and fabric can do; a sentence where there is none. */
 function choose(spec: TrainingJobSpec, fabric: Fabric, request: PlanRequest): Chosen | string {
-  const answer = unlessRefused(() => plan(request));
+  // Engines that are told degrees alone know no others.
+  const answer = unlessRefused(() => plan({ ...request, allow: { ...request.allow, evenOnly: true } }));
   if (typeof answer === 'string') return plannerRefuses(answer);
-  const runnable = answer.plans.filter((one) => isRunnable(spec, one));
-  // Everything that the planner likes best may be beyond the engine, such as stages of unequal size.
-  const candidates =
-    runnable.length > 0 || answer.best === undefined
-      ? runnable
-      : plansOfEvenGrids(request).filter((one) => isRunnable(spec, one));
+  const candidates = answer.plans.filter((one) => isRunnable(spec, one));
   const tried = candidates.map((one) => ({ one, obstacle: placementObstacle(spec, one, fabric) }));
   const [best, ...others] = tried.flatMap(({ one, obstacle }) => (obstacle === undefined ? [one] : []));
   if (best === undefined) {

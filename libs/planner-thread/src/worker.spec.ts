@@ -1,4 +1,7 @@
 import { plan, PlanRequest, predict, whyNot } from '@coxswain/planner';
+import { aPlannedJobSpec, aJobSpec } from '@coxswain/api-types/testing';
+import { aFabricNode } from '@coxswain/fabric/testing';
+import { jobPlanning, type JobPlanQuestion, planJob } from '@coxswain/job-planning';
 import { PlannerThread } from './planner-thread.ts';
 
 /** So few choices that it is planned at once. */
@@ -20,11 +23,30 @@ const planner = new PlannerThread({ limits: { timeoutMs: Infinity } });
 const tenant = 'research';
 afterAll(() => planner.close());
 
+function questionOf(spec: Parameters<typeof jobPlanning>[0]): JobPlanQuestion {
+  const planning = jobPlanning(spec, { nodes: [aFabricNode({ gpuType: 'h100' })] });
+  if (planning?.kind !== 'question') throw new Error('there is nothing to ask');
+  return planning.question;
+}
+
 describe('the planner in the thread', () => {
   it('answers as it does without one', async () => {
     expect(await planner.ask({ kind: 'plan', request }, { tenant })).toEqual(plan(request));
     expect(await planner.ask({ kind: 'predict', request, asked }, { tenant })).toEqual(predict(request, asked));
     expect(await planner.ask({ kind: 'whyNot', request, asked }, { tenant })).toEqual(whyNot(request, asked));
+  });
+
+  it.each([
+    ['a layout for a job, the whole search', aPlannedJobSpec(), false],
+    ['a layout for a job, the bounded search', aPlannedJobSpec(), true],
+    ['no layout, where none divides the model', aPlannedJobSpec({ gpus: 7 }), false],
+    ['a prediction of the layout of a job', aJobSpec(), false],
+  ])('answers as it does without one: %s', async (_sentence, spec, isBounded) => {
+    const question = questionOf(spec);
+    const options = { isBounded };
+    const answer = await planner.ask({ kind: 'planJob', question, options }, { tenant });
+    expect(answer).toEqual(planJob(question, options));
+    expect(answer).toBeDefined();
   });
 
   it('refuses in the same words', async () => {

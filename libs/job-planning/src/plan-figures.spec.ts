@@ -1,0 +1,57 @@
+import { aPlan, aPrediction } from '@coxswain/planner/testing';
+import { figuresOf, toRunnerUp } from './plan-figures.ts';
+
+const gpu = { gpu: 'h100' };
+
+describe('what a status says of a prediction', () => {
+  it.each([
+    ['a step in milliseconds', { stepTimeS: 1.25 }, { predictedStepMs: 1_250 }],
+    ['no more digits than a prediction has', { stepTimeS: 0.123456789 }, { predictedStepMs: 123.5 }],
+    ['a very short step', { stepTimeS: 0.000012345 }, { predictedStepMs: 0.01235 }],
+    ['memory in whole bytes', { peakGib: 1.5 }, { predictedPeakBytes: 1_610_612_736 }],
+    ['memory that is no whole number of bytes', { peakGib: 1 / 3 }, { predictedPeakBytes: 357_913_941 }],
+    ['whether it fits', { verdict: 'doesNotFit' as const }, { verdict: 'doesNotFit', gpuType: 'h100' }],
+  ])('%s', (_sentence, prediction, want) => {
+    expect(figuresOf({ ...aPrediction(), ...prediction }, gpu)).toMatchObject(want);
+  });
+
+  const error = { ...aPrediction().error, medianAbsPct: 4.04, p90AbsPct: 12.5, n: 31, basis: 'published dense runs' };
+
+  it.each([
+    [
+      'how far such predictions were off',
+      error,
+      'Such predictions were off by 4.0 % (median) and 12.5 % (9 of 10) on 31 measurements: published dense runs.',
+    ],
+    [
+      'that nobody measured such a thing',
+      { ...error, n: 0 },
+      'No published measurement says how far such predictions are off.',
+    ],
+  ])('says %s', (_sentence, one, want) => {
+    expect(figuresOf({ ...aPrediction(), error: one }, gpu).errorStatement).toBe(want);
+  });
+
+  it('keeps to the length that the field has', () => {
+    const long = { ...error, basis: 'x'.repeat(5_000) };
+    expect(figuresOf({ ...aPrediction(), error: long }, gpu).errorStatement).toHaveLength(1_024);
+  });
+});
+
+describe('a runner-up', () => {
+  it('is told by its degrees and figures alone', () => {
+    const layout = {
+      tensorParallelDegree: 2,
+      pipelineParallelDegree: 1,
+      dataParallelDegree: 4,
+      contextParallelDegree: 2,
+    };
+    const prediction = { ...aPrediction(), stepTimeS: 2, peakGib: 1 };
+    expect(toRunnerUp({ ...aPlan(), layout, microBatchSize: 4, prediction })).toEqual({
+      layout: 'tp2 x dp4',
+      microBatchSize: 4,
+      predictedStepMs: 2_000,
+      predictedPeakBytes: 1_073_741_824,
+    });
+  });
+});
