@@ -1,0 +1,177 @@
+import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import { anAttempt } from '@coxswain/api-types/testing';
+import { podName } from '@coxswain/lifecycle';
+import { aPlacement } from '@coxswain/lifecycle/testing';
+import { CacheScript } from '../testing/a-cluster-cache.ts';
+import { Capacity, waitsForCapacity, waitsForNodes } from './capacity.ts';
+
+/** Two nodes of two GPUs and a job whose epoch 1 is placed on both of them. */
+function aCluster(status?: TrainingJobStatus): { script: CacheScript; capacity: Capacity; job: TrainingJob } {
+  const script = new CacheScript();
+  const capacity = new Capacity(script.cache);
+  for (const name of ['node-a', 'node-b']) script.node(name);
+  return { script, capacity, job: script.job('tiny', status === undefined ? {} : { status }) };
+}
+
+const atStage = (stage: 'Creating' | 'Released' | 'Stopping' | 'Ended'): TrainingJobStatus => ({
+  epoch: 1,
+  restarts: { total: 0, charged: 0 },
+  attempts: [anAttempt({ stage })],
+});
+const ended = (type: 'Complete' | 'Failed'): TrainingJobStatus => ({
+  ...atStage('Ended'),
+  conditions: [
+    {
+      type,
+      status: 'True',
+      reason: 'Any',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+      observedGeneration: 1,
+    },
+  ],
+});
+const used = (capacity: Capacity, jobUid = 'a-rival'): Record<string, number> =>
+  Object.fromEntries(capacity.forJob(jobUid).usedGpus);
+
+describe('GPUs that are taken', () => {
+  it('are those of bound pods that have not ended, whoever made them', () => {
+    const { script, capacity } = aCluster();
+    script.pod('a-stranger', { nodeName: 'node-a', gpus: 1 });
+    script.pod('unbound', {});
+    script.pod('over', { nodeName: 'node-b', phase: 'Succeeded' });
+    expect(used(capacity)).toEqual({ 'node-a': 1 });
+    script.podDeleted('a-stranger', { nodeName: 'node-a', gpus: 1 });
+    expect(used(capacity)).toEqual({});
+  });
+
+  it('are those of a recorded placement whose pods are not bound yet', () => {
+    const { script, capacity, job } = aCluster();
+    script.placement(job);
+    expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+  });
+
+  it('are counted once when a pod of the placement is bound, and not at all when it has ended', () => {
+    const { script, capacity, job } = aCluster(atStage('Released'));
+    script.placement(job);
+    script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, nodeName: 'node-a' });
+    expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, nodeName: 'node-a', phase: 'Failed' });
+    expect(used(capacity)).toEqual({ 'node-b': 2 });
+  });
+
+  it('are not those that the job’s own placement or reservation holds', () => {
+    const { script, capacity, job } = aCluster();
+    script.placement(job);
+    capacity.reserve(aPlacement(job, { epoch: 2 }).spec);
+    expect(used(capacity, job.metadata.uid)).toEqual({});
+  });
+
+  it('are those of a reservation, until it is released', () => {
+    const { capacity, job } = aCluster();
+    capacity.reserve(aPlacement(job).spec);
+    expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    capacity.release(job.metadata.uid);
+    expect(used(capacity)).toEqual({});
+  });
+
+  it('are counted anew for each question: what a caller adds to an answer stays with it', () => {
+    const { capacity } = aCluster();
+    (capacity.forJob('x').usedGpus as Map<string, number>).set('node-a', 99);
+    expect(used(capacity)).toEqual({});
+  });
+});
+
+describe('a recorded placement holds GPUs', () => {
+  it.each<[string, TrainingJobStatus | undefined, number, boolean]>([
+    ['before its epoch is recorded', undefined, 1, true],
+    ['while its pods are made', atStage('Creating'), 1, true],
+    ['while its pods are bound', atStage('Released'), 1, true],
+    ['when it is of the next epoch', atStage('Ended'), 2, true],
+    ['while its gang is stopped, since no pod of it will be made', atStage('Stopping'), 1, false],
+    ['after its gang has ended', atStage('Ended'), 1, false],
+    ['when its epoch is past', { ...atStage('Released'), epoch: 2 }, 1, false],
+    ['when its job is complete', ended('Complete'), 1, false],
+    ['when its job has failed', ended('Failed'), 2, false],
+  ])('%s', (_when, status, epoch, want) => {
+    const { script, capacity, job } = aCluster(status);
+    script.placement(job, { epoch });
+    expect(used(capacity)).toEqual(want ? { 'node-a': 2, 'node-b': 2 } : {});
+  });
+
+  it('only beside a job of its UID in its own namespace', () => {
+    const { script, capacity, job } = aCluster();
+    script.placement({ ...job, metadata: { ...job.metadata, uid: 'nobody' } });
+    expect(used(capacity)).toEqual({});
+    const elsewhere = aPlacement(job);
+    script.cache.placements.cached.upsert({
+      ...elsewhere,
+      metadata: { ...elsewhere.metadata, namespace: 'elsewhere', uid: 'p', resourceVersion: '1' },
+    });
+    expect(used(capacity)).toEqual({});
+  });
+
+  it('until its job is deleted', () => {
+    const { script, capacity, job } = aCluster();
+    script.placement(job);
+    script.jobDeleted(job);
+    expect(used(capacity)).toEqual({});
+  });
+
+  it('from the answer to its creation on, though no watch has told of it', () => {
+    const { script, capacity, job } = aCluster();
+    const placement = aPlacement(job);
+    const metadata = { ...placement.metadata, resourceVersion: '99' };
+    script.cache.placements.remember(job.metadata.uid, { ...placement, metadata });
+    expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+  });
+});
+
+describe('the fabric', () => {
+  const gpusOf = (capacity: Capacity): Record<string, number> =>
+    Object.fromEntries(capacity.forJob('x').fabric.nodes.map(({ name, gpus }) => [name, gpus]));
+
+  it('follows the nodes as they come, change and go', () => {
+    const { script, capacity } = aCluster();
+    expect(gpusOf(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    script.node('node-c', { gpus: 8 });
+    script.node('node-a', { gpus: 4 });
+    expect(gpusOf(capacity)).toEqual({ 'node-a': 4, 'node-b': 2, 'node-c': 8 });
+  });
+
+  it('is built once for all jobs that ask between two changes', () => {
+    const { script, capacity } = aCluster();
+    const { fabric } = capacity.forJob('x');
+    expect(capacity.forJob('y').fabric).toBe(fabric);
+    script.node('node-a', { ready: false });
+    expect(capacity.forJob('y').fabric).not.toBe(fabric);
+  });
+});
+
+describe('a job whose condition', () => {
+  it.each([
+    ['Placed', 'WaitingForCapacity', { gpus: true, nodes: true }],
+    ['Placed', 'TopologyUnsatisfiable', { gpus: true, nodes: true }],
+    ['Placed', 'WaitingForPlan', { gpus: false, nodes: true }],
+    ['Placed', 'Planning', { gpus: false, nodes: true }],
+    ['Placed', 'Suspended', { gpus: false, nodes: false }],
+    ['Accepted', 'NoLayoutFits', { gpus: false, nodes: true }],
+    ['Accepted', 'InvalidSpec', { gpus: false, nodes: false }],
+  ] as const)('%s is false because of %s waits for %j', (type, reason, want) => {
+    const condition = {
+      type,
+      status: 'False',
+      reason,
+      message: '',
+      lastTransitionTime: '',
+      observedGeneration: 1,
+    } as const;
+    const job = aCluster().script.job('tiny', { status: { ...atStage('Ended'), conditions: [condition] } });
+    expect({ gpus: waitsForCapacity(job), nodes: waitsForNodes(job) }).toEqual(want);
+  });
+
+  it('does not say anything yet waits for nothing', () => {
+    const { job } = aCluster();
+    expect([waitsForCapacity(job), waitsForNodes(job)]).toEqual([false, false]);
+  });
+});

@@ -1,0 +1,281 @@
+import {
+  API_GROUP_VERSION,
+  FINALIZER,
+  ranksOfPod,
+  SCHEDULING_GATE,
+  type Checkpoint,
+  type CheckpointResourceSpec,
+  type Placement,
+  type PlacementSpec,
+  type TrainingJob,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
+import { fabricFromNodes, type FabricCapacity } from '@coxswain/fabric';
+import { isAlreadyExists, isConflict, isNotFound, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
+import { podName, type NodeState, type ObservedPod, type PodReference } from '@coxswain/lifecycle';
+import { toCachedNode } from '../../cluster/cached-node.ts';
+import { toCachedPod, toObservedPod, type CachedPod } from '../../cluster/cached-pod.ts';
+import type { InMemoryCluster, Kind } from './in-memory-cluster.ts';
+import { ownedBy } from '../owner.ts';
+import type { TrainingJobStore } from '../training-job-store.ts';
+
+type Stored<T> = T & KubeObject;
+
+/** A write of the store, as a test may watch it or let it fail. */
+export interface StoreWrite {
+  /** Method of the port and name of the object, such as `createPod tiny-e1-0`. */
+  readonly what: string;
+  /** Whether it is about to be done, or was done and the answer is on its way: what is thrown then is an answer that was lost. */
+  readonly moment: 'before' | 'after';
+}
+
+/**
+ * The port over a cluster in memory, for tests of what stands above it. It sees every change at once, and otherwise keeps what the
+ * port promises: training-job-store.contract.ts holds it and the real store to the same sentences.
+ */
+export class InMemoryTrainingJobStore implements TrainingJobStore {
+  /** Whether this process leads; what it writes while it does not is refused. */
+  leads = true;
+  onWrite: (write: StoreWrite) => void = () => undefined;
+  readonly #cluster: InMemoryCluster;
+  readonly #reserved = new Map<string, PlacementSpec>();
+  /** Pods that were read for a job, by UID, whoever owns them. */
+  readonly #readFor = new Map<string, string>();
+
+  constructor(cluster: InMemoryCluster) {
+    this.#cluster = cluster;
+  }
+
+  findJob(key: string): TrainingJob | undefined {
+    return this.#cluster.get<Stored<TrainingJob>>('TrainingJob', key);
+  }
+
+  podsOf(job: TrainingJob): readonly ObservedPod[] {
+    const { namespace, uid } = job.metadata;
+    return this.#pods()
+      .filter((pod) => pod.metadata.namespace === namespace)
+      .filter((pod) => pod.gang?.jobUid === uid || this.#readFor.get(pod.metadata.uid ?? '') === uid)
+      .map((pod) => toObservedPod(pod, uid));
+  }
+
+  placementsOf(job: TrainingJob): readonly Placement[] {
+    return this.#cluster.list<Stored<Placement>>('Placement').filter((one) => isOf(job, one));
+  }
+
+  checkpointsOf(job: TrainingJob): readonly Checkpoint[] {
+    return this.#cluster.list<Stored<Checkpoint>>('Checkpoint').filter((one) => isOf(job, one));
+  }
+
+  capacityFor(job: TrainingJob): FabricCapacity {
+    const usedGpus = new Map<string, number>();
+    const use = (node: string, gpus: number): void => void usedGpus.set(node, (usedGpus.get(node) ?? 0) + gpus);
+    const bound = this.#pods().filter(({ nodeName }) => nodeName !== undefined);
+    for (const { nodeName = '', terminal, gpus } of bound) if (!terminal) use(nodeName, gpus);
+    const boundNames = new Set(bound.map(({ metadata }) => metadata.name));
+    const recorded = this.#cluster.list<Stored<Placement>>('Placement').map(({ spec }) => spec);
+    for (const placement of [...recorded, ...this.#reserved.values()]) {
+      if (placement.jobUid === job.metadata.uid) continue;
+      const owner = { name: placement.jobName, uid: placement.jobUid };
+      placement.nodes.forEach((node, podIndex) => {
+        const isBound = boundNames.has(podName(owner, { epoch: placement.epoch, podIndex }));
+        if (!isBound) use(node, ranksOfPod(placement, podIndex).length);
+      });
+    }
+    const nodes = this.#cluster.list('Node').map((node) => toCachedNode(node).facts);
+    return { fabric: fabricFromNodes(nodes), usedGpus };
+  }
+
+  reserve(placement: PlacementSpec): void {
+    this.#reserved.set(placement.jobUid, placement);
+  }
+
+  release(job: TrainingJob): void {
+    this.#reserved.delete(job.metadata.uid);
+  }
+
+  async readLiveNodeStates(names: readonly string[]): Promise<ReadonlyMap<string, NodeState>> {
+    const stateOf = (name: string): NodeState => {
+      const node = this.#cluster.get('Node', name);
+      if (node === undefined) return 'gone';
+      return toCachedNode(node).facts.ready ? 'ready' : 'notReady';
+    };
+    return new Map(names.map((name) => [name, stateOf(name)]));
+  }
+
+  async readLivePod(job: TrainingJob, name: string): Promise<boolean> {
+    const pod = this.#cluster.get('Pod', childKey(job, name));
+    if (pod?.metadata.uid !== undefined) this.#readFor.set(pod.metadata.uid, job.metadata.uid);
+    return pod !== undefined;
+  }
+
+  async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {
+    return this.#updateJob('writeStatus', job, (current) => ({ ...current, status }));
+  }
+
+  async addFinalizer(job: TrainingJob): Promise<void> {
+    const finalizers = job.metadata.finalizers ?? [];
+    if (finalizers.includes(FINALIZER)) return;
+    await this.#setFinalizers('addFinalizer', job, [...finalizers, FINALIZER]);
+  }
+
+  async removeFinalizer(job: TrainingJob): Promise<void> {
+    const finalizers = job.metadata.finalizers ?? [];
+    if (!finalizers.includes(FINALIZER)) return;
+    const others = finalizers.filter((finalizer) => finalizer !== FINALIZER);
+    await this.#setFinalizers('removeFinalizer', job, others);
+  }
+
+  async createPlacement(
+    job: TrainingJob,
+    placement: { readonly name: string; readonly spec: PlacementSpec },
+  ): Promise<void> {
+    const { name, spec } = placement;
+    const draft = childOf(job, { kind: 'Placement', name, spec, ownerReferences: [ownedBy(job)] });
+    const { existing } = this.#createOrGet<Stored<Placement>>('createPlacement', 'Placement', draft);
+    if (existing === undefined || (isOf(job, existing) && existing.spec.epoch === spec.epoch)) return;
+    throw new Error(`Placement ${name} exists and is not of epoch ${spec.epoch} of this job`);
+  }
+
+  async deletePlacement(job: TrainingJob, placement: PodReference): Promise<void> {
+    this.#deleteIfPresent('deletePlacement', 'Placement', { job, ...placement });
+  }
+
+  async createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {
+    const { existing } = this.#createOrGet('createPod', 'Pod', manifest);
+    if (existing !== undefined) await this.readLivePod(job, existing.metadata.name);
+  }
+
+  async liftGate(job: TrainingJob, pod: PodReference): Promise<void> {
+    await this.#write(`liftGate ${pod.name}`, () => {
+      const change = (current: GatedPod): GatedPod => {
+        const schedulingGates = (current.spec?.schedulingGates ?? []).filter(({ name }) => name !== SCHEDULING_GATE);
+        return { ...current, spec: { ...current.spec, schedulingGates } };
+      };
+      try {
+        this.#cluster.update('Pod', childKey(job, pod.name), { expects: { uid: pod.uid }, change });
+      } catch (error) {
+        if (!isNotFound(error) && !isConflict(error)) throw error;
+      }
+    });
+    await this.readLivePod(job, pod.name);
+  }
+
+  async deletePod(job: TrainingJob, pod: PodReference & { readonly gracePeriodSeconds: number }): Promise<void> {
+    this.#deleteIfPresent('deletePod', 'Pod', { job, ...pod });
+  }
+
+  async markCheckpointDamaged(job: TrainingJob, damaged: PodReference & { readonly message: string }): Promise<void> {
+    const { name, uid, message } = damaged;
+    this.#writeCheckpointStatus(job, { name, uid }, { state: 'Damaged', message });
+  }
+
+  async createCheckpoint(
+    job: Pick<TrainingJob, 'metadata'>,
+    checkpoint: { readonly name: string; readonly spec: CheckpointResourceSpec },
+  ): Promise<void> {
+    const { name, spec } = checkpoint;
+    const draft = childOf(job, { kind: 'Checkpoint', name, spec });
+    const { existing, object } = this.#createOrGet<Stored<Checkpoint>>('createCheckpoint', 'Checkpoint', draft);
+    if (existing !== undefined && existing.spec.jobUid !== job.metadata.uid) {
+      throw new Error(`Checkpoint ${name} exists and belongs to another job`);
+    }
+    if (object.status?.state === undefined) {
+      this.#writeCheckpointStatus(job, { name, uid: object.metadata.uid }, { state: 'Complete' });
+    }
+  }
+
+  /** Every write passes here: it is refused when this process does not lead, and a test may let it fail on either side. */
+  #write<T>(what: string, write: () => T): T {
+    if (!this.leads) throw new NotLeadingError('another replica leads');
+    this.onWrite({ what, moment: 'before' });
+    const answer = write();
+    this.onWrite({ what, moment: 'after' });
+    return answer;
+  }
+
+  #updateJob(
+    what: string,
+    job: TrainingJob,
+    change: (current: Stored<TrainingJob>) => Stored<TrainingJob>,
+  ): TrainingJob {
+    const { uid, resourceVersion = '' } = job.metadata;
+    const call = { expects: { uid, resourceVersion }, change };
+    return this.#write(`${what} ${job.metadata.name}`, () => this.#cluster.update('TrainingJob', keyOf(job), call));
+  }
+
+  async #setFinalizers(what: string, job: TrainingJob, finalizers: string[]): Promise<void> {
+    this.#updateJob(what, job, (current) => ({ ...current, metadata: { ...current.metadata, finalizers } }));
+  }
+
+  #createOrGet<T extends KubeObject>(
+    what: string,
+    kind: Kind,
+    draft: unknown,
+  ): { readonly object: T; readonly existing?: T } {
+    const key = keyOf(draft as KubeObject);
+    return this.#write(`${what} ${(draft as KubeObject).metadata.name}`, () => {
+      try {
+        return { object: this.#cluster.create<T>(kind, draft) };
+      } catch (error) {
+        const existing = this.#cluster.get<T>(kind, key);
+        if (!isAlreadyExists(error) || existing === undefined) throw error;
+        return { object: existing, existing };
+      }
+    });
+  }
+
+  #deleteIfPresent(
+    what: string,
+    kind: Kind,
+    target: PodReference & { readonly job: TrainingJob; readonly gracePeriodSeconds?: number },
+  ): void {
+    const { job, name, ...options } = target;
+    this.#write(`${what} ${name}`, () => {
+      try {
+        this.#cluster.delete(kind, childKey(job, name), options);
+      } catch (error) {
+        if (!isNotFound(error) && !isConflict(error)) throw error;
+      }
+    });
+  }
+
+  #writeCheckpointStatus(
+    job: Pick<TrainingJob, 'metadata'>,
+    { name, uid }: PodReference,
+    status: NonNullable<Checkpoint['status']>,
+  ): void {
+    const change = (current: Stored<Checkpoint>): Stored<Checkpoint> => ({ ...current, status });
+    this.#write(`writeCheckpointStatus ${name}`, () =>
+      this.#cluster.update('Checkpoint', childKey(job, name), { expects: { uid }, change }),
+    );
+  }
+
+  #pods(): readonly CachedPod[] {
+    return this.#cluster.list('Pod').map((pod) => toCachedPod(pod, { asGang: true }));
+  }
+}
+
+type GatedPod = KubeObject & {
+  readonly spec?: { readonly schedulingGates?: readonly { readonly name: string }[] };
+};
+
+function isOf(job: TrainingJob, { metadata, spec }: Placement | Checkpoint): boolean {
+  return metadata.namespace === job.metadata.namespace && spec.jobUid === job.metadata.uid;
+}
+
+function childKey(job: Pick<TrainingJob, 'metadata'>, name: string): string {
+  return keyOf({ metadata: { namespace: job.metadata.namespace ?? '', name } });
+}
+
+function childOf(
+  job: Pick<TrainingJob, 'metadata'>,
+  child: { readonly kind: Kind; readonly name: string; readonly spec: unknown; readonly ownerReferences?: unknown },
+): Record<string, unknown> {
+  const { kind, name, spec, ownerReferences } = child;
+  const metadata = {
+    name,
+    namespace: job.metadata.namespace,
+    ...(ownerReferences === undefined ? {} : { ownerReferences }),
+  };
+  return { apiVersion: API_GROUP_VERSION, kind, metadata, spec };
+}

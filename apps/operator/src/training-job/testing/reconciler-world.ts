@@ -1,0 +1,155 @@
+import { CONTAINERS, GPU_RESOURCE, LABELS, type Placement, type TrainingJob } from '@coxswain/api-types';
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import { keyOf, type KubeObject } from '@coxswain/kube';
+import { TrainingJobReconciler, type ReconcilerOptions } from '../training-job.reconciler.ts';
+import { InMemoryCluster } from './in-memory-cluster.ts';
+import { InMemoryTrainingJobStore, type StoreWrite } from './in-memory-training-job-store.ts';
+
+/** What becomes of a pod that was bound: it runs, or its trainer exits. */
+export type PodFate = (pod: { readonly epoch: number; readonly podIndex: number }) => 'runs' | number;
+
+/** A cluster in memory with two nodes of two GPUs, one job of two pods, and an operator that a test may kill and start again. */
+export class ReconcilerWorld {
+  readonly cluster = new InMemoryCluster();
+  readonly key: string;
+  /** What was done to the cluster, in order: method of the store and name. */
+  readonly writes: string[] = [];
+  /** What people were told: types of events, and warnings. */
+  readonly announced: string[] = [];
+  readonly warnings: string[] = [];
+  /** Epochs whose launchers were told that it is over. */
+  readonly refused: number[] = [];
+  /** Shown every write before and after it is done; what it throws is what the write fails with. */
+  onWrite: (write: StoreWrite) => void = () => undefined;
+  nowMs = Date.parse('2026-01-01T00:00:00Z');
+  store: InMemoryTrainingJobStore;
+  reconciler: TrainingJobReconciler;
+
+  constructor(spec: NonNullable<Parameters<typeof aTrainingJob>[0]>['spec'] = {}) {
+    for (const name of ['node-a', 'node-b']) this.node(name);
+    const { apiVersion, kind, metadata, spec: wanted } = aTrainingJob({ spec: { ...QUICK_RESTART, ...spec } });
+    const { name, namespace } = metadata;
+    const job = this.cluster.create('TrainingJob', { apiVersion, kind, metadata: { name, namespace }, spec: wanted });
+    this.key = keyOf(job);
+    ({ store: this.store, reconciler: this.reconciler } = this.#start());
+  }
+
+  /** A new process: what the earlier one held in memory is gone. */
+  restart(): void {
+    ({ store: this.store, reconciler: this.reconciler } = this.#start());
+  }
+
+  #start(): { readonly store: InMemoryTrainingJobStore; readonly reconciler: TrainingJobReconciler } {
+    const store = new InMemoryTrainingJobStore(this.cluster);
+    store.onWrite = (write) => {
+      if (write.moment === 'before') this.writes.push(write.what);
+      this.onWrite(write);
+    };
+    const options: ReconcilerOptions = {
+      store,
+      now: () => new Date(this.nowMs),
+      pods: () => ({
+        launcherImage: 'launcher',
+        reportUrls: ['https://operator:9443'],
+        reportCaPem: '',
+        runAsNonRoot: false,
+      }),
+      progressOf: () => undefined,
+      // Nothing is known of these nodes' GPUs, so there is nothing to predict; what is asked is job-planner.spec.ts.
+      planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
+      refuseLaunchers: (_job, epoch) => void this.refused.push(epoch),
+      warn: (_job, message) => void this.warnings.push(message),
+      announce: (_job, events) => void this.announced.push(...events.map(({ type }) => type)),
+    };
+    return { store, reconciler: new TrainingJobReconciler(options) };
+  }
+
+  reconcile(): Promise<{ readonly requeueAfterMs?: number }> {
+    return this.reconciler.reconcile(this.key);
+  }
+
+  /** The job as the cluster holds it; fails when it is gone. */
+  get job(): TrainingJob {
+    const job = this.store.findJob(this.key);
+    if (job === undefined) throw new Error(`the job ${this.key} is gone`);
+    return job;
+  }
+
+  get pods(): readonly RawPod[] {
+    return this.cluster.list<RawPod>('Pod');
+  }
+
+  node(name: string, gpus = 2): void {
+    this.cluster.create('Node', {
+      apiVersion: 'v1',
+      metadata: { name },
+      status: { allocatable: { [GPU_RESOURCE]: String(gpus) }, conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+  }
+
+  /** Somebody else changes the job. */
+  edit(change: (job: TrainingJob & KubeObject) => TrainingJob & KubeObject): void {
+    this.cluster.update('TrainingJob', this.key, { expects: {}, change });
+  }
+
+  /** What scheduler and kubelets do meanwhile: pods without a gate are bound and run, meet their fate, and go when they are deleted. */
+  turn(fateOf: PodFate = () => 'runs'): void {
+    for (const pod of this.pods) {
+      const key = keyOf(pod);
+      if (pod.metadata.deletionTimestamp !== undefined) {
+        this.cluster.delete('Pod', key, { gracePeriodSeconds: 0 });
+        continue;
+      }
+      if ((pod.spec.schedulingGates ?? []).length > 0) continue;
+      const { labels = {} } = pod.metadata;
+      const epoch = Number(labels[LABELS.epoch]);
+      const podIndex = Number(labels[LABELS.podIndex]);
+      const placement = this.cluster.list<Placement & KubeObject>('Placement').find(({ spec }) => spec.epoch === epoch);
+      const nodeName = placement?.spec.nodes[podIndex] ?? 'node-a';
+      const status = pod.spec.nodeName === undefined ? RUNNING : statusOf(fateOf({ epoch, podIndex }));
+      const change = (current: RawPod): RawPod => ({ ...current, spec: { ...current.spec, nodeName }, status });
+      this.cluster.update('Pod', key, { expects: {}, change });
+    }
+  }
+
+  /** Reconciles and lets the cluster do its part, until nothing changes any more. */
+  async live(fateOf?: PodFate): Promise<void> {
+    for (let turn = 0; turn < MAX_TURNS; turn += 1) {
+      const before = this.picture();
+      await this.reconcile();
+      this.turn(fateOf);
+      this.nowMs += 1_000;
+      if (this.picture() === before) return;
+    }
+    throw new Error(`after ${MAX_TURNS} turns the cluster still changes: ${this.picture()}`);
+  }
+
+  /** Everything that the cluster holds, as text. */
+  picture(): string {
+    return JSON.stringify(
+      (['TrainingJob', 'Placement', 'Checkpoint', 'Pod'] as const).map((kind) => this.cluster.list(kind)),
+    );
+  }
+}
+
+/** As much of a pod as its kubelet looks at. */
+export type RawPod = KubeObject & {
+  readonly spec: { readonly nodeName?: string; readonly schedulingGates?: readonly { readonly name: string }[] };
+  readonly status?: unknown;
+};
+
+const QUICK_RESTART = { restartPolicy: { maxRestarts: 2, delaySeconds: 0 } };
+const MAX_TURNS = 40;
+
+const RUNNING = containerStatus('Running', { running: { startedAt: '2026-01-01T00:00:00Z' } });
+
+function statusOf(fate: 'runs' | number): unknown {
+  if (fate === 'runs') return RUNNING;
+  return containerStatus(fate === 0 ? 'Succeeded' : 'Failed', {
+    terminated: { exitCode: fate, reason: fate === 0 ? 'Completed' : 'Error', finishedAt: '2026-01-01T00:00:00Z' },
+  });
+}
+
+function containerStatus(phase: string, state: unknown): unknown {
+  return { phase, containerStatuses: [{ name: CONTAINERS.trainer, image: 'example/image', state }] };
+}

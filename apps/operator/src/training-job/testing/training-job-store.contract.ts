@@ -1,0 +1,435 @@
+import {
+  API_GROUP_VERSION,
+  FINALIZER,
+  LABELS,
+  SCHEDULING_GATE,
+  type Checkpoint,
+  type Placement,
+  type TrainingJob,
+} from '@coxswain/api-types';
+import { aJobSpec } from '@coxswain/api-types/testing';
+import { isConflict, isNotFound, isRefusal, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
+import { podName } from '@coxswain/lifecycle';
+import { aCheckpoint, aPlacement } from '@coxswain/lifecycle/testing';
+import { childLabels } from '../../cluster/cluster-cache.ts';
+import type { Kind } from './in-memory-cluster.ts';
+import { ownedBy } from '../owner.ts';
+import type { TrainingJobStore } from '../training-job-store.ts';
+
+/** A store, the cluster that it writes to, and somebody else who changes the same cluster. */
+export interface StoreWorld {
+  readonly store: TrainingJobStore;
+  /** A namespace of this world's own. */
+  readonly namespace: string;
+  /** Whether this process leads. */
+  lead(leads: boolean): void;
+  /** From now on the store may hear of nothing but the answers to its own reads and writes. */
+  blind(): void;
+  /** Waits until the store's reads show it. */
+  until(what: string, isSo: () => boolean): Promise<void>;
+  /** What others do, past the store. Names are of the world's namespace, but for nodes. */
+  readonly others: {
+    create(kind: Kind, object: unknown): Promise<KubeObject>;
+    /** Merges metadata into an object's. */
+    annotate(kind: Kind, name: string, metadata: Record<string, unknown>): Promise<void>;
+    delete(kind: Kind, name: string): Promise<void>;
+    get<T extends KubeObject>(kind: Kind, name: string): Promise<T | undefined>;
+    /** A node that takes pods, of a name of its own. */
+    node(options: { readonly ready: boolean }): Promise<string>;
+  };
+}
+
+/** What the port promises, of whichever store `start` gives; each test has a world of its own. */
+export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
+  let world: StoreWorld;
+  let store: TrainingJobStore;
+  let job: TrainingJob;
+  beforeEach(async () => {
+    world = await start();
+    ({ store } = world);
+    job = await submit('tiny');
+  });
+
+  const aJob = (name: string, metadata: Record<string, unknown> = {}): unknown => ({
+    apiVersion: API_GROUP_VERSION,
+    kind: 'TrainingJob',
+    metadata: { name, namespace: world.namespace, ...metadata },
+    spec: aJobSpec(),
+  });
+  const submit = async (name: string, metadata: Record<string, unknown> = {}): Promise<TrainingJob> => {
+    const made = await world.others.create('TrainingJob', aJob(name, metadata));
+    await world.until(`${name} to be seen`, () => newest(name)?.metadata.uid === made.metadata.uid);
+    return newest(name) as TrainingJob;
+  };
+  const newest = (name = 'tiny'): TrainingJob | undefined =>
+    store.findJob(keyOf({ metadata: { name, namespace: world.namespace } }));
+  const replaceUnseen = async (kind: Kind, name: string, successor: unknown): Promise<KubeObject> => {
+    world.blind();
+    await world.others.delete(kind, name);
+    return world.others.create(kind, successor);
+  };
+  const placement = (epoch = 1): { readonly name: string; readonly spec: Placement['spec'] } => {
+    const { metadata, spec } = aPlacement(job, { epoch });
+    return { name: metadata.name, spec };
+  };
+  const checkpoint = (): { readonly name: string; readonly spec: Checkpoint['spec'] } => ({
+    name: 'tiny-checkpoint',
+    spec: aCheckpoint(job).spec,
+  });
+  const theirs = (spec: Partial<Checkpoint['spec']> = {}): unknown => ({
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Checkpoint',
+    metadata: { name: checkpoint().name, namespace: world.namespace },
+    spec: { ...checkpoint().spec, ...spec },
+  });
+  const name = (): string => podName(job.metadata, { epoch: 1, podIndex: 0 });
+  const aPod = (metadata: Record<string, unknown>, spec: Record<string, unknown>): Record<string, unknown> => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: name(), namespace: world.namespace, ...metadata },
+    spec: { containers: [{ name: 'trainer', image: 'example/image' }], ...spec },
+  });
+  const ourPod = (spec: Record<string, unknown> = GATED): Record<string, unknown> =>
+    aPod({ labels: { ...childLabels(job, 1), [LABELS.podIndex]: '0' }, ownerReferences: [ownedBy(job)] }, spec);
+  const strangersPod = (): unknown => aPod({}, GATED);
+  const gatesOf = async (): Promise<readonly string[]> => {
+    const pod = await world.others.get<KubeObject & { spec: Gated }>('Pod', name());
+    return (pod?.spec.schedulingGates ?? []).map((gate) => gate.name);
+  };
+  const madePod = async (spec?: Record<string, unknown>): Promise<{ name: string; uid: string }> => {
+    await store.createPod(job, ourPod(spec));
+    return { name: name(), uid: store.podsOf(job)[0]?.uid ?? '' };
+  };
+
+  describe('a job', () => {
+    it('of a key that nobody has is none', () => {
+      expect(newest('nobody')).toBeUndefined();
+    });
+
+    it('has the status that was written at once, though the cluster’s changes are not heard', async () => {
+      world.blind();
+      const written = await store.writeStatus(job, QUEUED);
+      const live = await world.others.get<TrainingJob & KubeObject>('TrainingJob', 'tiny');
+      expect(written.status).toEqual(QUEUED);
+      expect([newest()?.status, live?.status]).toEqual([QUEUED, QUEUED]);
+      expect(newest()?.metadata.resourceVersion).toBe(live?.metadata.resourceVersion);
+    });
+
+    it('that somebody edited is a conflict for who saw it before, and is shown as it is from then on', async () => {
+      world.blind();
+      await world.others.annotate('TrainingJob', 'tiny', { annotations: { edited: 'yes' } });
+      const error = await rejection(store.writeStatus(job, QUEUED));
+      expect(isConflict(error)).toBe(true);
+      const seen = newest();
+      expect([seen?.metadata.annotations, seen?.status]).toEqual([{ edited: 'yes' }, undefined]);
+      await store.writeStatus(seen ?? job, QUEUED);
+      expect(newest()).toMatchObject({ status: QUEUED, metadata: { annotations: { edited: 'yes' } } });
+    });
+
+    it('of another UID under the same name is left alone', async () => {
+      const successor = await replaceUnseen('TrainingJob', 'tiny', aJob('tiny'));
+      expect(isConflict(await rejection(store.writeStatus(job, QUEUED)))).toBe(true);
+      expect(isConflict(await rejection(store.addFinalizer(job)))).toBe(true);
+      expect(await world.others.get('TrainingJob', 'tiny')).toEqual(successor);
+    });
+
+    it('that is gone cannot be written, and is none from then on', async () => {
+      world.blind();
+      await world.others.delete('TrainingJob', 'tiny');
+      expect(isNotFound(await rejection(store.writeStatus(job, QUEUED)))).toBe(true);
+      expect(newest()).toBeUndefined();
+    });
+  });
+
+  describe('the finalizer', () => {
+    it('is added once, beside those of others', async () => {
+      const held = await submit('held', { finalizers: ['example.com/other'] });
+      world.blind();
+      await store.addFinalizer(held);
+      const once = newest('held') as TrainingJob;
+      expect(once.metadata.finalizers).toEqual(['example.com/other', FINALIZER]);
+      await store.addFinalizer(once);
+      expect(newest('held')).toEqual(once);
+      await store.removeFinalizer(once);
+      expect(newest('held')?.metadata.finalizers).toEqual(['example.com/other']);
+      await store.removeFinalizer(newest('held') ?? held);
+      await world.others.annotate('TrainingJob', 'held', { finalizers: null });
+    });
+
+    it('is not written over somebody else’s change', async () => {
+      world.blind();
+      await world.others.annotate('TrainingJob', 'tiny', { finalizers: ['example.com/other'] });
+      expect(isConflict(await rejection(store.addFinalizer(job)))).toBe(true);
+      expect(newest()?.metadata.finalizers).toEqual(['example.com/other']);
+      await world.others.annotate('TrainingJob', 'tiny', { finalizers: null });
+    });
+
+    it('keeps a deleted job until it is removed, and the job is none at once', async () => {
+      await store.addFinalizer(job);
+      await world.others.delete('TrainingJob', 'tiny');
+      await world.until('the deletion to be seen', () => newest()?.metadata.deletionTimestamp !== undefined);
+      world.blind();
+      await store.removeFinalizer(newest() ?? job);
+      expect(newest()).toBeUndefined();
+      expect(await world.others.get('TrainingJob', 'tiny')).toBeUndefined();
+    });
+  });
+
+  describe('a placement', () => {
+    it('is shown at once, and made once when it is made twice', async () => {
+      world.blind();
+      await store.createPlacement(job, placement());
+      const [first] = store.placementsOf(job);
+      await store.createPlacement(job, placement());
+      expect(store.placementsOf(job)).toEqual([first]);
+      expect(first).toMatchObject({ spec: { jobUid: job.metadata.uid, epoch: 1 } });
+    });
+
+    it.each([
+      ['another job', { jobUid: 'another' }],
+      ['another epoch', { epoch: 7 }],
+    ])('whose name %s has taken is an error, and that one is left as it is', async (_whose, spec) => {
+      const { name: taken, spec: own } = placement();
+      world.blind();
+      const theirs = await world.others.create('Placement', {
+        apiVersion: API_GROUP_VERSION,
+        kind: 'Placement',
+        metadata: { name: taken, namespace: world.namespace },
+        spec: { ...own, ...spec },
+      });
+      await expect(store.createPlacement(job, placement())).rejects.toThrow(/exists/);
+      expect(await world.others.get('Placement', taken)).toEqual(theirs);
+    });
+
+    it('that is deleted is not shown any more, and deleting it again is success', async () => {
+      await store.createPlacement(job, placement());
+      const [made] = store.placementsOf(job);
+      const reference = { name: placement().name, uid: made?.metadata.uid ?? '' };
+      await store.deletePlacement(job, reference);
+      expect(store.placementsOf(job)).toEqual([]);
+      await store.deletePlacement(job, reference);
+    });
+
+    it('of another UID under the same name is not deleted', async () => {
+      await store.createPlacement(job, placement());
+      await store.deletePlacement(job, { name: placement().name, uid: 'of-a-predecessor' });
+      expect(await world.others.get('Placement', placement().name)).toBeDefined();
+    });
+
+    it('holds the GPUs of its pods against other jobs', async () => {
+      const node = await world.others.node({ ready: true });
+      const { name: ours, spec } = placement();
+      await store.createPlacement(job, { name: ours, spec: { ...spec, nodes: [node, node] } });
+      const rival = await submit('rival');
+      await world.until('the node to be seen', () => store.capacityFor(rival).usedGpus.get(node) === 4);
+      expect(store.capacityFor(job).usedGpus.get(node)).toBeUndefined();
+    });
+  });
+
+  it('holds what is reserved for a job against the others, until it is released', async () => {
+    const node = await world.others.node({ ready: true });
+    const rival = await submit('rival');
+    store.reserve({ ...placement().spec, nodes: [node, node] });
+    expect([store.capacityFor(rival), store.capacityFor(job)].map(({ usedGpus }) => usedGpus.get(node))).toEqual([
+      4,
+      undefined,
+    ]);
+    store.release(job);
+    expect(store.capacityFor(rival).usedGpus.get(node)).toBeUndefined();
+  });
+
+  describe('a pod', () => {
+    it('is shown at once, and made once when it is made twice', async () => {
+      world.blind();
+      const pod = await madePod();
+      await store.createPod(job, ourPod());
+      expect(store.podsOf(job)).toMatchObject([{ ...pod, ours: true, gated: true, epoch: 1, podIndex: 0 }]);
+    });
+
+    it('whose name a stranger has taken is shown as not ours, and left as it is', async () => {
+      world.blind();
+      const theirs = await world.others.create('Pod', strangersPod());
+      await store.createPod(job, ourPod());
+      expect(store.podsOf(job)).toMatchObject([{ uid: theirs.metadata.uid, ours: false }]);
+    });
+
+    it('that cannot be is refused', async () => {
+      expect(isRefusal(await rejection(store.createPod(job, ourPod({ containers: [] }))))).toBe(true);
+      expect(store.podsOf(job)).toEqual([]);
+    });
+
+    it('loses our gate and no other, at once, and twice is once', async () => {
+      const pod = await madePod({ schedulingGates: [{ name: 'example.com/other' }, { name: SCHEDULING_GATE }] });
+      world.blind();
+      await store.liftGate(job, pod);
+      expect(store.podsOf(job)).toMatchObject([{ ...pod, gated: false }]);
+      await store.liftGate(job, pod);
+      expect(await gatesOf()).toEqual(['example.com/other']);
+    });
+
+    it('that is gone has no gate to lift', async () => {
+      const pod = await madePod();
+      world.blind();
+      await world.others.delete('Pod', pod.name);
+      await store.liftGate(job, pod);
+      expect(store.podsOf(job)).toEqual([]);
+    });
+
+    it('of another UID under the same name keeps its gate, is not deleted, and is shown as what it is', async () => {
+      const pod = await madePod();
+      const theirs = await replaceUnseen('Pod', pod.name, strangersPod());
+      await store.liftGate(job, pod);
+      expect(await gatesOf()).toEqual([SCHEDULING_GATE]);
+      expect(store.podsOf(job)).toContainEqual(expect.objectContaining({ uid: theirs.metadata.uid, ours: false }));
+      await store.deletePod(job, { ...pod, gracePeriodSeconds: 0 });
+      expect(await world.others.get('Pod', pod.name)).toBeDefined();
+      expect(store.podsOf(job).map(({ uid }) => uid)).toEqual([theirs.metadata.uid]);
+    });
+
+    it('that is deleted before it was bound is gone at once, and deleting it again is success', async () => {
+      const pod = await madePod();
+      world.blind();
+      await store.deletePod(job, { ...pod, gracePeriodSeconds: 30 });
+      expect(store.podsOf(job)).toEqual([]);
+      await store.deletePod(job, { ...pod, gracePeriodSeconds: 30 });
+    });
+
+    it('that is bound stays while its grace period lasts, and is shown as going', async () => {
+      const nodeName = await world.others.node({ ready: true });
+      const pod = await madePod({ nodeName });
+      world.blind();
+      await store.deletePod(job, { ...pod, gracePeriodSeconds: 30 });
+      expect(store.podsOf(job)).toMatchObject([{ ...pod, nodeName, deletionTimestamp: expect.any(String) as string }]);
+      await store.deletePod(job, { ...pod, gracePeriodSeconds: 0 });
+      expect(store.podsOf(job)).toEqual([]);
+    });
+
+    it('is found by a live read though it was not heard of, whoever owns it, and is shown from then on', async () => {
+      world.blind();
+      expect(await store.readLivePod(job, name())).toBe(false);
+      const theirs = await world.others.create('Pod', strangersPod());
+      expect(await store.readLivePod(job, name())).toBe(true);
+      expect(store.podsOf(job)).toMatchObject([{ uid: theirs.metadata.uid, ours: false }]);
+    });
+
+    it('of another job is not shown', async () => {
+      const rival = await submit('rival');
+      await madePod();
+      expect(store.podsOf(rival)).toEqual([]);
+    });
+  });
+
+  it('tells ready nodes from those that are not and from those that do not exist, heard of or not', async () => {
+    const known = await world.others.node({ ready: true });
+    world.blind();
+    const unheard = await world.others.node({ ready: true });
+    const lost = await world.others.node({ ready: false });
+    expect(await store.readLiveNodeStates([known, unheard, lost, 'nowhere'])).toEqual(
+      new Map([
+        [known, 'ready'],
+        [unheard, 'ready'],
+        [lost, 'notReady'],
+        ['nowhere', 'gone'],
+      ]),
+    );
+  });
+
+  describe('a checkpoint', () => {
+    it('is complete and shown at once, made once when it is made twice, and outlives its job', async () => {
+      world.blind();
+      await store.createCheckpoint(job, checkpoint());
+      const [first] = store.checkpointsOf(job);
+      await store.createCheckpoint(job, checkpoint());
+      expect(store.checkpointsOf(job)).toEqual([first]);
+      expect(first).toMatchObject({ status: { state: 'Complete' }, spec: { jobUid: job.metadata.uid } });
+      expect((await world.others.get('Checkpoint', checkpoint().name))?.metadata.ownerReferences).toBeUndefined();
+    });
+
+    it('that was left without a status, by a crash in between, is completed', async () => {
+      await world.others.create('Checkpoint', theirs());
+      await store.createCheckpoint(job, checkpoint());
+      expect(store.checkpointsOf(job)).toMatchObject([{ status: { state: 'Complete' } }]);
+    });
+
+    it('that is damaged stays so, however often it is reported', async () => {
+      await store.createCheckpoint(job, checkpoint());
+      const [made] = store.checkpointsOf(job);
+      const damaged = { state: 'Damaged', message: 'a file is missing' };
+      const reference = { name: checkpoint().name, uid: made?.metadata.uid ?? '' };
+      await store.markCheckpointDamaged(job, { ...reference, message: damaged.message });
+      expect(store.checkpointsOf(job)).toMatchObject([{ status: damaged }]);
+      await store.createCheckpoint(job, checkpoint());
+      expect(store.checkpointsOf(job)).toMatchObject([{ status: damaged }]);
+    });
+
+    it('whose name another job has taken is an error, and that one is left as it is', async () => {
+      const existing = await world.others.create('Checkpoint', theirs({ jobUid: 'another' }));
+      await expect(store.createCheckpoint(job, checkpoint())).rejects.toThrow(/another job/);
+      expect(await world.others.get('Checkpoint', checkpoint().name)).toEqual(existing);
+    });
+  });
+
+  it('writes nothing while this process does not lead', async () => {
+    await store.createCheckpoint(job, checkpoint());
+    await store.createPlacement(job, placement());
+    const pod = await madePod();
+    await store.addFinalizer(job);
+    const current = newest() ?? job;
+    const uidOf = (object: Checkpoint | { metadata: { uid?: string } } | undefined): string =>
+      object?.metadata.uid ?? '';
+    const before = await everything();
+    world.lead(false);
+    const writes: readonly (() => Promise<unknown>)[] = [
+      () => store.writeStatus(current, QUEUED),
+      () => store.addFinalizer({ ...current, metadata: { ...current.metadata, finalizers: [] } }),
+      () => store.removeFinalizer(current),
+      () => store.createPlacement(job, placement(2)),
+      () => store.deletePlacement(job, { name: placement().name, uid: uidOf(store.placementsOf(job)[0]) }),
+      () => store.createPod(job, ourPod()),
+      () => store.liftGate(job, pod),
+      () => store.deletePod(job, { ...pod, gracePeriodSeconds: 0 }),
+      () => store.createCheckpoint(job, { ...checkpoint(), name: 'another' }),
+      () =>
+        store.markCheckpointDamaged(job, {
+          name: checkpoint().name,
+          uid: uidOf(store.checkpointsOf(job)[0]),
+          message: 'x',
+        }),
+    ];
+    for (const write of writes) expect(await rejection(write())).toBeInstanceOf(NotLeadingError);
+    expect(await everything()).toEqual(before);
+    world.lead(true);
+    await store.removeFinalizer(current);
+  });
+
+  const everything = async (): Promise<readonly unknown[]> => {
+    const objects = await Promise.all([
+      world.others.get('TrainingJob', 'tiny'),
+      world.others.get('Placement', placement().name),
+      world.others.get('Placement', placement(2).name),
+      world.others.get('Pod', name()),
+      world.others.get('Checkpoint', checkpoint().name),
+      world.others.get('Checkpoint', 'another'),
+    ]);
+    return objects.map((object) => {
+      const { metadata, spec, status } = (object ?? {}) as Partial<TrainingJob>;
+      // A scheduler may write a pod's status at any moment.
+      const state = object?.kind === 'Pod' ? undefined : status;
+      return [metadata?.uid, metadata?.finalizers, metadata?.deletionTimestamp, spec, state];
+    });
+  };
+}
+
+interface Gated {
+  readonly schedulingGates?: readonly { readonly name: string }[];
+}
+
+const QUEUED = { state: 'Queued', epoch: 0, restarts: { total: 0, charged: 0 } } as const;
+const GATED = { schedulingGates: [{ name: SCHEDULING_GATE }] };
+
+async function rejection(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}

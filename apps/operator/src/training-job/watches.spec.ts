@@ -1,0 +1,168 @@
+import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import { aCheckpoint } from '@coxswain/checkpoint/testing';
+import { CacheScript } from '../testing/a-cluster-cache.ts';
+import { Watches } from './watches.ts';
+
+const WAITING: TrainingJobStatus = {
+  epoch: 0,
+  restarts: { total: 0, charged: 0 },
+  conditions: [
+    {
+      type: 'Placed',
+      status: 'False',
+      reason: 'WaitingForCapacity',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+      observedGeneration: 1,
+    },
+  ],
+};
+
+/** A job that runs on node-a, one that waits for GPUs, and what was woken since, as `name priority`. */
+function aWatchedCluster(): {
+  script: CacheScript;
+  runs: TrainingJob;
+  woken: string[];
+  deleted: string[];
+  watches: Watches;
+  wokenBy(change: () => void): Promise<readonly string[]>;
+} {
+  const script = new CacheScript();
+  const runs = script.job('runs');
+  script.job('waits', { status: WAITING });
+  script.node('node-a');
+  script.pod('runs-0', { job: runs, nodeName: 'node-a' });
+  const woken: string[] = [];
+  const deleted: string[] = [];
+  const watches = new Watches({
+    cache: script.cache,
+    clock: script.clock,
+    wake: (key, priority) => void woken.push(`${key.replace('research/', '')} ${priority}`),
+    onJobDeleted: (jobUid) => void deleted.push(jobUid),
+  });
+  const wokenBy = async (change: () => void): Promise<readonly string[]> => {
+    woken.length = 0;
+    change();
+    await script.clock.advance(1_000);
+    return [...woken];
+  };
+  return { script, runs, woken, deleted, watches, wokenBy };
+}
+
+describe('which jobs look again because of a change', () => {
+  const bound = { nodeName: 'node-a' };
+  it.each<[string, (world: ReturnType<typeof aWatchedCluster>) => void, readonly string[]]>([
+    ['a new job: itself, ahead of the others', ({ script }) => script.job('new'), ['new user']],
+    [
+      'an edited job: itself, ahead of the others',
+      ({ script }) => script.job('runs', { generation: 2 }),
+      ['runs user'],
+    ],
+    ['a job’s status or metadata: itself', ({ script }) => script.job('runs'), ['runs normal']],
+    ['a deleted job: those that wait for GPUs', ({ script, runs }) => script.jobDeleted(runs), ['waits normal']],
+    ['a placement: its job', ({ script, runs }) => script.placement(runs), ['runs normal']],
+    [
+      'a checkpoint: its job',
+      ({ script, runs }) => {
+        const { metadata, ...rest } = aCheckpoint({ jobUid: runs.metadata.uid });
+        script.cache.checkpoints.cached.upsert({ ...rest, metadata: { ...metadata, resourceVersion: '1' } });
+      },
+      ['runs normal'],
+    ],
+    ['a pod of a gang: its job', ({ script, runs }) => script.pod('runs-1', { job: runs }), ['runs normal']],
+    [
+      'a pod that ended: its job and those that wait for GPUs',
+      ({ script, runs }) => script.pod('runs-0', { job: runs, ...bound, phase: 'Failed' }),
+      ['runs normal', 'waits normal'],
+    ],
+    [
+      'a pod that is gone: its job and those that wait for GPUs',
+      ({ script, runs }) => script.podDeleted('runs-0', { job: runs, ...bound }),
+      ['runs normal', 'waits normal'],
+    ],
+    ['a stranger’s new pod: nobody', ({ script }) => script.pod('other', bound), []],
+    [
+      'a stranger’s pod without GPUs that is gone: nobody',
+      ({ script }) => {
+        script.pod('other', { ...bound, gpus: 0 });
+        script.podDeleted('other', { ...bound, gpus: 0 });
+      },
+      [],
+    ],
+    [
+      'a stranger’s pod with GPUs that is gone: those that wait for GPUs',
+      ({ script }) => {
+        script.pod('other', bound);
+        script.podDeleted('other', bound);
+      },
+      ['waits normal'],
+    ],
+    ['a new node: those that wait for GPUs', ({ script }) => script.node('node-b'), ['waits normal']],
+    [
+      'a node that is lost: jobs with pods on it, and those that wait for GPUs',
+      ({ script }) => script.node('node-a', { ready: false }),
+      ['runs normal', 'waits normal'],
+    ],
+    ['a node’s sign of life, which changes nothing: nobody', ({ script }) => script.node('node-a', { note: 'x' }), []],
+  ])('%s', async (_sentence, change, want) => {
+    const world = aWatchedCluster();
+    expect(await world.wokenBy(() => change(world))).toEqual(want);
+  });
+
+  it('a job that waits for a plan looks when nodes change, also within one delay with freed GPUs, and not for GPUs alone', async () => {
+    const { script, wokenBy } = aWatchedCluster();
+    const conditions = (WAITING.conditions ?? []).map((condition) => ({ ...condition, reason: 'WaitingForPlan' }));
+    script.job('unplanned', { status: { ...WAITING, conditions } });
+    const free = (): void => {
+      script.pod('other', { nodeName: 'node-a' });
+      script.podDeleted('other', { nodeName: 'node-a' });
+    };
+    expect(await wokenBy(free)).toEqual(['waits normal']);
+    expect(
+      await wokenBy(() => {
+        script.node('node-b');
+        free();
+      }),
+    ).toEqual(['waits normal', 'unplanned normal']);
+  });
+
+  it('those that wait for GPUs look once when a gang’s pods go one after the other', async () => {
+    const { script, runs, wokenBy } = aWatchedCluster();
+    const woken = await wokenBy(() => {
+      for (const index of [0, 1, 2]) {
+        script.pod(`gang-${index}`, { job: runs, nodeName: 'node-a' });
+        script.podDeleted(`gang-${index}`, { job: runs, nodeName: 'node-a' });
+      }
+    });
+    expect(woken.filter((one) => one === 'waits normal')).toEqual(['waits normal']);
+  });
+
+  it('a job that was placed by a write of ours does not wait any more, though no watch has told of it', async () => {
+    const { script, wokenBy } = aWatchedCluster();
+    const [waits] = script.cache.jobs.cached.list().filter(({ metadata }) => metadata.name === 'waits');
+    if (waits === undefined) throw new Error('no such job');
+    const metadata = { ...waits.metadata, resourceVersion: '999' };
+    script.cache.jobs.remember(waits.metadata.uid, { ...waits, metadata, status: { ...WAITING, conditions: [] } });
+    expect(await wokenBy(() => script.node('node-b'))).toEqual([]);
+  });
+});
+
+it('tells once which job is gone', () => {
+  const { script, runs, deleted } = aWatchedCluster();
+  script.jobDeleted(runs);
+  expect(deleted).toEqual([runs.metadata.uid]);
+});
+
+it('wakes nobody for a UID that no job has', () => {
+  const { watches, woken } = aWatchedCluster();
+  watches.wake('nobody');
+  expect(woken).toEqual([]);
+});
+
+it('leaves no timer behind when it stops', () => {
+  const { script, watches } = aWatchedCluster();
+  script.node('node-b');
+  expect(script.clock.pending).toBe(1);
+  watches.stop();
+  expect(script.clock.pending).toBe(0);
+});
