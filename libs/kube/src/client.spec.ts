@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { createKubeClientOver, type ClientLimits, type KubeClient } from './client.ts';
+import { createKubeClientOver } from './client.ts';
+import type { ClientLimits, KubeClient } from './kube-client.ts';
 import { fileCredentials } from './credentials.ts';
 import {
   isConflict,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { KubeClient } from './client.ts';
+import type { KubeClient } from './kube-client.ts';
 import type { Clock } from './clock.ts';
 import type { KubeObject } from './kube-object.ts';
 import type { KubeMetrics } from './metrics.ts';

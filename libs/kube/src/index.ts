@@ -1,5 +1,5 @@
 export { createKubeClient, createKubeClientOver } from './client.ts';
-export type { KubeClient } from './client.ts';
+export type { KubeClient } from './kube-client.ts';
 export type { Clock } from './clock.ts';
 export { sleep, systemClock } from './clock.ts';
 export {
@@ -18,6 +18,7 @@ export { keyOf, splitKey } from './kube-object.ts';
 export type { KubeObject } from './kube-object.ts';
 export { LeaderLease, NotLeadingError } from './leader-lease.ts';
 export type { CurrentLeader } from './leader-lease.ts';
+export { noMetrics } from './metrics.ts';
 export type { KubeCounter, KubeMeasurement, KubeMetrics } from './metrics.ts';
 export { OwnWrites } from './own-writes.ts';
 export { resourcePath } from './paths.ts';
@@ -28,4 +29,4 @@ export { ObjectCache } from './object-cache.ts';
 export type { CacheChange } from './object-cache.ts';
 export { passGuard } from './transport.ts';
 export { WorkQueue } from './work-queue.ts';
-export type { QueuePriority } from './work-queue.ts';
+export type { QueuePriority } from './queue-contract.ts';

@@ -1,4 +1,4 @@
-import type { KubeClient } from './client.ts';
+import type { KubeClient } from './kube-client.ts';
 import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
 import { isAlreadyExists, isConflict, isNotFound, isOutcomeUnknown } from './errors.ts';

@@ -1,6 +1,6 @@
 import { waitFor } from '@coxswain/local-cluster';
 import { errorLine, spoilWatch, type Fault, type FaultAction } from '@coxswain/test-harness';
-import type { KubeClient } from './client.ts';
+import type { KubeClient } from './kube-client.ts';
 import { systemClock } from './clock.ts';
 import { isGone } from './errors.ts';
 import type { ReflectorFailure, ReflectorOptions, ReflectorProblem } from './reflector.ts';

@@ -1,17 +1,18 @@
-import type { BackoffBounds } from './backoff.ts';
 import { backoffMs } from './backoff.ts';
-import type { KubeClient } from './client.ts';
+import type { KubeClient } from './kube-client.ts';
 import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
-import { KubeApiError, isGone, parseStatus, retryAfterMsOf } from './errors.ts';
+import { isGone, retryAfterMsOf } from './errors.ts';
+import { idleCut } from './idle-cut.ts';
 import type { KubeObject } from './kube-object.ts';
 import { keyOf } from './kube-object.ts';
 import type { KubeMetrics } from './metrics.ts';
 import { noMetrics } from './metrics.ts';
+import { DEFAULT_TUNING, type ReflectorTuning } from './reflector-tuning.ts';
 import { compareResourceVersions, newerResourceVersion } from './resource-version.ts';
 import type { ObjectCache } from './object-cache.ts';
 import type { WatchLine } from './watch-lines.ts';
-import { OversizedLine, isIdentified, linesOf, parseWatchLine } from './watch-lines.ts';
+import { errorOfEvent, OversizedLine, isIdentified, linesOf, parseWatchLine } from './watch-lines.ts';
 
 /*
  * How a reflector keeps a cache equal to a collection.
@@ -71,22 +72,6 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** Lists again when a watch ends and the last list is older than this: insurance against a server that loses events. Off unless given. */
   readonly relistAfterMs?: number;
   readonly tuning?: Partial<ReflectorTuning>;
-}
-
-/** Times and sizes; the defaults suit production, tests shorten them. */
-export interface ReflectorTuning {
-  /**
-   * Between failed tries. The ceiling is 8 s although 30 s is customary: one try per 8 s and collection burdens no server, and a healed
-   * connection is in use again within 10 s. A server that wants more says so with Retry-After.
-   */
-  readonly backoff: BackoffBounds;
-  /** A watch ends itself after a random time between these, so that watches spread over replicas. */
-  readonly watchTimeoutMs: BackoffBounds;
-  /** A watch without a byte for so long is cut: bookmarks come about once a minute. Catches connections that died without a word. */
-  readonly idleTimeoutMs: number;
-  /** Time limit of one page of a list, and of a watch's answer head. */
-  readonly requestTimeoutMs: number;
-  readonly maxLineBytes: number;
 }
 
 /** What a health check asks. */
@@ -217,7 +202,7 @@ export class Reflector<T extends KubeObject> {
     const { client, collectionPath, labelSelector, fieldSelector, clock, random } = this.#options;
     const { minMs, maxMs } = this.#tuning.watchTimeoutMs;
     const cut = new AbortController();
-    const idle = this.#idleCut(cut);
+    const idle = idleCut(cut, { clock, limitMs: this.#tuning.idleTimeoutMs });
     const onStop = (): void => cut.abort(signal.reason);
     signal.addEventListener('abort', onStop, { once: true });
     const startedAtMs = clock.monotonicMs();
@@ -377,40 +362,7 @@ export class Reflector<T extends KubeObject> {
   #labels(more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
     return { collection: this.collectionPath, ...more };
   }
-
-  #idleCut(cut: AbortController): IdleCut {
-    const { clock } = this.#options;
-    const limitMs = this.#tuning.idleTimeoutMs;
-    let fired = false;
-    let cancel = (): void => undefined;
-    const restart = (): void => {
-      cancel();
-      cancel = clock.setTimer(limitMs, () => {
-        fired = true;
-        cut.abort(new DOMException(`no byte for ${limitMs} ms`, 'TimeoutError'));
-      });
-    };
-    return {
-      restart,
-      cancel: () => cancel(),
-      fired: () => fired,
-      async *through(body) {
-        for await (const chunk of body) {
-          restart();
-          yield chunk;
-        }
-      },
-    };
-  }
 }
-
-const DEFAULT_TUNING: ReflectorTuning = {
-  backoff: { minMs: 800, maxMs: 8_000 },
-  watchTimeoutMs: { minMs: 300_000, maxMs: 600_000 },
-  idleTimeoutMs: 100_000,
-  requestTimeoutMs: 30_000,
-  maxLineBytes: 16 * 1024 * 1024,
-};
 
 /** A watch that ends sooner, without an event, was not served: trying again at once would be a loop. */
 const SHORT_WATCH_MS = 1_000;
@@ -425,27 +377,7 @@ interface Next {
   readonly error?: unknown;
 }
 
-interface IdleCut {
-  restart(): void;
-  cancel(): void;
-  fired(): boolean;
-  through(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
-}
-
 function isOlder(version: string, floor: string | undefined): boolean {
   const order = compareResourceVersions(version, floor);
   return order !== undefined && order < 0;
-}
-
-/** The Status inside an ERROR event as the error it stands for. */
-function errorOfEvent(status: unknown): KubeApiError {
-  const facts = parseStatus(status);
-  const code = facts?.code ?? (facts?.reason === 'Expired' || facts?.reason === 'Gone' ? 410 : 500);
-  const seconds = (facts?.details as { readonly retryAfterSeconds?: unknown } | undefined)?.retryAfterSeconds;
-  return new KubeApiError({
-    status: code,
-    reason: facts?.reason ?? 'Unknown',
-    message: `the watch sent an error: ${facts?.message ?? 'without a message'}`,
-    ...(typeof seconds === 'number' && seconds >= 0 ? { retryAfterMs: Math.min(seconds, 120) * 1000 } : {}),
-  });
 }

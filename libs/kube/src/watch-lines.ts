@@ -1,3 +1,4 @@
+import { KubeApiError, parseStatus } from './errors.ts';
 import type { KubeObject } from './kube-object.ts';
 
 /** What one line of a watch turned out to be. */
@@ -86,4 +87,17 @@ const NEWLINE = 0x0a;
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
+}
+
+/** The Status inside an ERROR event as the error it stands for. */
+export function errorOfEvent(status: unknown): KubeApiError {
+  const facts = parseStatus(status);
+  const code = facts?.code ?? (facts?.reason === 'Expired' || facts?.reason === 'Gone' ? 410 : 500);
+  const seconds = (facts?.details as { readonly retryAfterSeconds?: unknown } | undefined)?.retryAfterSeconds;
+  return new KubeApiError({
+    status: code,
+    reason: facts?.reason ?? 'Unknown',
+    message: `the watch sent an error: ${facts?.message ?? 'without a message'}`,
+    ...(typeof seconds === 'number' && seconds >= 0 ? { retryAfterMs: Math.min(seconds, 120) * 1000 } : {}),
+  });
 }

@@ -1,12 +1,7 @@
 import { KubeApiError } from './errors.ts';
 import { FakeClock, settle } from './testing/index.ts';
-import {
-  WorkQueue,
-  type ReconcileContext,
-  type ReconcileFailure,
-  type ReconcileResult,
-  type WorkQueueOptions,
-} from './work-queue.ts';
+import type { ReconcileContext, ReconcileFailure, ReconcileResult, WorkQueueOptions } from './queue-contract.ts';
+import { WorkQueue } from './work-queue.ts';
 
 type Work = (key: string, context: ReconcileContext) => Promise<ReconcileResult | void> | ReconcileResult | void;
 

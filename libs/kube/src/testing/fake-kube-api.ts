@@ -1,4 +1,11 @@
-import type { CallOptions, DeleteOptions, KubeClient, ListOptions, PatchOptions, StreamOptions } from '../client.ts';
+import type {
+  CallOptions,
+  DeleteOptions,
+  KubeClient,
+  ListOptions,
+  PatchOptions,
+  StreamOptions,
+} from '../kube-client.ts';
 import { KubeApiError } from '../errors.ts';
 import type { KubeList, KubeObject, ObjectMeta } from '../kube-object.ts';
 

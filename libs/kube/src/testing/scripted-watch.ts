@@ -1,4 +1,4 @@
-import type { KubeClient, ListOptions } from '../client.ts';
+import type { KubeClient, ListOptions } from '../kube-client.ts';
 import { KubeApiError } from '../errors.ts';
 import type { KubeList, KubeObject } from '../kube-object.ts';
 

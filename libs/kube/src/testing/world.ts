@@ -1,7 +1,7 @@
 import { startControlPlane, waitFor, type ControlPlane, type ControlPlaneOptions } from '@coxswain/local-cluster';
 import { startFaultProxy, type FaultProxy } from '@coxswain/test-harness';
 
-import type { KubeClient, KubeClientOptions } from '../client.ts';
+import type { KubeClient, KubeClientOptions } from '../kube-client.ts';
 import { createKubeClient } from '../client.ts';
 import type { KubeObject } from '../kube-object.ts';
 import { keyOf } from '../kube-object.ts';

@@ -1,0 +1,122 @@
+import type { Clock } from './clock.ts';
+import type { KubeconfigChoice } from './credentials.ts';
+import type { KubeList, KubeObject } from './kube-object.ts';
+
+/** What every call may say about itself. */
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** Replaces the client's time limit for the whole call, answer body included. */
+  readonly timeoutMs?: number;
+  /** Skips rate and concurrency limits and the bounded pool: for lease renewals, which must not queue behind work. */
+  readonly unthrottled?: boolean;
+  /**
+   * Called at the last moment before the request is handed to its connection, after every wait; what it throws is what the call rejects
+   * with. Give `() => lease.assertLeading()` to writes: a process may be stopped between an earlier check and the sending.
+   */
+  readonly guard?: () => void;
+}
+
+/** Which part of a collection to list, and how fresh. Without `resourceVersion` the answer is the newest state (a quorum read). */
+export interface ListOptions extends CallOptions {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly limit?: number;
+  readonly continue?: string;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+}
+
+/** How to create. */
+export interface CreateOptions extends CallOptions {
+  readonly dryRun?: boolean;
+  /** `Strict` refuses unknown fields with 400; without it the server drops them silently. */
+  readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
+}
+
+/** How to apply: the whole intent of one manager; a field left out is given up. */
+export interface ApplyOptions extends CallOptions {
+  /** Defaults to the client's. */
+  readonly fieldManager?: string;
+  /** Takes fields over from other managers instead of answering 409. */
+  readonly force?: boolean;
+  readonly subresource?: 'status' | 'scale';
+  readonly dryRun?: boolean;
+  readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
+}
+
+/** How to patch: `json` is RFC 6902 (use its `test` as precondition), `merge` RFC 7386 (put metadata.resourceVersion and uid into it). */
+export interface PatchOptions extends CallOptions {
+  readonly type: 'json' | 'merge';
+  readonly subresource?: string;
+  readonly fieldManager?: string;
+  readonly dryRun?: boolean;
+}
+
+/** Which very object to delete. The UID is mandatory: a successor under the same name must never be hit. */
+export interface DeleteOptions extends CallOptions {
+  readonly uid: string;
+  readonly resourceVersion?: string;
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+  readonly dryRun?: boolean;
+}
+
+/** A long-lived GET: a watch or a log. */
+export interface StreamOptions {
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** Ends the stream: iteration then throws a KubeApiError with reason Aborted (or Timeout). */
+  readonly signal: AbortSignal;
+  /** Time limit for the head of the answer only. */
+  readonly timeoutMs?: number;
+  readonly accept?: string;
+}
+
+/** The answer to a stream request that was accepted. */
+export interface KubeStream {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** What `/version` says. */
+export interface KubeVersion {
+  readonly major: string;
+  readonly minor: string;
+  readonly gitVersion: string;
+}
+
+/**
+ * The Kubernetes API as raw JSON: nothing is converted, dropped or added on the way in or out. Paths come from `resourcePath`.
+ * Every method rejects with KubeApiError. There is no deleteCollection (it cannot carry UIDs) and no PUT (it undoes others' fields).
+ */
+export interface KubeClient {
+  get<T = KubeObject>(path: string, options?: CallOptions): Promise<T>;
+  list<T extends KubeObject>(collectionPath: string, options?: ListOptions): Promise<KubeList<T>>;
+  create<T = KubeObject>(collectionPath: string, body: unknown, options?: CreateOptions): Promise<T>;
+  apply<T = KubeObject>(path: string, body: unknown, options?: ApplyOptions): Promise<T>;
+  patch<T = KubeObject>(path: string, body: unknown, options: PatchOptions): Promise<T>;
+  /** Answers with the object's last state while it is still there (finalizers, grace period), or with a Status. A 404 is an error. */
+  delete(path: string, options: DeleteOptions): Promise<unknown>;
+  version(options?: CallOptions): Promise<KubeVersion>;
+  requestStream(path: string, options: StreamOptions): Promise<KubeStream>;
+  /** Drops every connection. */
+  close(): Promise<void>;
+}
+
+/** Limits of one client. */
+export interface ClientLimits {
+  /** Time limit of a call, body included. Default 15 000. */
+  readonly timeoutMs?: number;
+  /** Calls under way at once, and connections in the pool. Default 16. */
+  readonly maxInFlight?: number;
+  /** Sustained calls per second and burst above it; no limit by default (the apiserver's own fairness decides). */
+  readonly rate?: { readonly perSecond: number; readonly burst: number };
+}
+
+/** How to make a client. */
+export interface KubeClientOptions extends KubeconfigChoice, ClientLimits {
+  readonly userAgent: string;
+  /** Default of `apply`, and the manager recorded for create and patch. */
+  readonly fieldManager?: string;
+  readonly clock?: Clock;
+}

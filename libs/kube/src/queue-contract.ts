@@ -1,0 +1,77 @@
+import type { BackoffBounds } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import type { KubeMetrics } from './metrics.ts';
+
+/** Who wants the work: a person's edit, a change in the cluster, a periodic look. Earlier ones go first, the last is never starved. */
+export type QueuePriority = 'user' | 'normal' | 'resync';
+
+/** What a reconcile asks for when it did not throw. */
+export interface ReconcileResult {
+  /** Look at this key again after so long, if nothing else makes it look earlier. 0 means at once, behind the others. */
+  readonly requeueAfterMs?: number;
+}
+
+/** What a reconcile is told. */
+export interface ReconcileContext {
+  /** Aborts when the queue stops and its drain time is over, or when this call has run out of time. */
+  readonly signal: AbortSignal;
+  /** Failures of this key in a row before this call. */
+  readonly failures: number;
+  readonly priority: QueuePriority;
+}
+
+/** Brings the world closer to what one key wants. Throwing means "try again later". */
+export type Reconcile = (key: string, context: ReconcileContext) => Promise<ReconcileResult | void>;
+
+/** A reconcile that threw. */
+export interface ReconcileFailure {
+  readonly key: string;
+  readonly error: unknown;
+  /** Failures in a row, this one included. */
+  readonly failures: number;
+  readonly quarantined: boolean;
+  readonly retryInMs: number;
+}
+
+/** What a queue needs; the numbers have defaults. */
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  /** [0, 1). */
+  readonly random: () => number;
+  /** For logs and metrics. */
+  readonly name?: string;
+  readonly onError?: (failure: ReconcileFailure) => void;
+  readonly metrics?: KubeMetrics;
+  /** Between failed tries of one key. Default 500 ms .. 60 s. */
+  readonly backoff?: BackoffBounds;
+  /** Ceiling for failures that are not the key's fault. Default 10 s. */
+  readonly transientMaxMs?: number;
+  /** Rate of `addRateLimited` over all keys. Default 50/s with a burst of 300. */
+  readonly rate?: { readonly perSecond: number; readonly burst: number };
+  /** Default 5 failures in a row. */
+  readonly quarantineAfter?: number;
+  /** Default 5 min. */
+  readonly quarantineMs?: number;
+  /** A reconcile that takes longer loses its worker (never its key) and counts as failed. Default 2 min. */
+  readonly reconcileTimeoutMs?: number;
+  /** Whether an error says nothing about the key. Default: the server is away or busy, or a conflict. */
+  readonly isTransient?: (error: unknown) => boolean;
+}
+
+/** How to run. */
+export interface RunOptions {
+  readonly workers: number;
+  readonly reconcile: Reconcile;
+  /** Stops taking keys; calls under way may finish for `drainMs` (default 25 s), then their signal aborts. */
+  readonly signal: AbortSignal;
+  readonly drainMs?: number;
+}
+
+/** Figures of one moment. */
+export interface QueueStats {
+  readonly ready: number;
+  readonly waiting: number;
+  readonly running: number;
+  readonly failing: number;
+  readonly quarantined: number;
+}
