@@ -11,7 +11,6 @@ const number = z.number().min(-1e30).max(1e30).nullable().default(null);
 const durationMs = z.number().min(0).max(1e12);
 
 export const EngineFact = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('started') }),
   z.object({
     kind: z.literal('step'),
     step,
@@ -26,7 +25,6 @@ export const EngineFact = z.discriminatedUnion('kind', [
     gradNorm: number,
   }),
   z.object({ kind: z.literal('resumed'), step }),
-  z.object({ kind: z.literal('checkpointStarted'), step }),
   z.object({
     kind: z.literal('checkpointSaved'),
     step,
@@ -40,8 +38,6 @@ export const EngineFact = z.discriminatedUnion('kind', [
     files: step,
     manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
   }),
-  z.object({ kind: z.literal('finished'), step }),
-  z.object({ kind: z.literal('stopped'), step }),
   /** The hook's queue was full: so many facts are missing. */
   z.object({ kind: z.literal('reportsDropped'), count: step }),
 ]);

@@ -1,7 +1,7 @@
 import { MAX_WAITING_STEPS, PendingReports, type Draft } from './pending-reports.ts';
 
 function aStep(step: number): Draft {
-  return { kind: 'step', step, loss: null, tokens: null, learningRate: null, gradNorm: null, ranks: [] };
+  return { kind: 'step', report: { step, loss: null, tokens: null, learningRate: null, gradNorm: null, ranks: [] } };
 }
 
 function aCheckpoint(step: number): Draft {

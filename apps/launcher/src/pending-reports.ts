@@ -4,7 +4,7 @@ type WithoutEnvelope<M> = M extends unknown ? Omit<M, 'podUid' | 'epoch' | 'sequ
 /** A message without what every message repeats. */
 export type Draft = WithoutEnvelope<LauncherMessage>;
 
-/** Steps that wait for an operator that is away; a minute of them at the highest rate. */
+/** Steps that wait for an operator that is away: 15 s of them at the highest rate (STEPS_PER_SECOND of step-throttle.ts). */
 export const MAX_WAITING_STEPS = 300;
 const MAX_IMPORTANT = 256;
 
@@ -53,10 +53,6 @@ export class PendingReports {
       case 'step':
         this.#append(draft, false);
         this.#shed('step', MAX_WAITING_STEPS);
-        return;
-      case 'checkpointStarted':
-        this.#append(draft, false);
-        this.#shed('checkpointStarted', MAX_IMPORTANT);
         return;
       case 'resumed':
       case 'checkpointSaved':

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { SavedCheckpoint, TerminationCause } from '@coxswain/api-types';
+import type { SavedCheckpoint, StepReport, TerminationCause } from '@coxswain/api-types';
 import { verifySaved } from './checkpoint-verification.ts';
 import type { EngineFact, SavedFact } from './engine-facts.ts';
 import { PendingReports } from './pending-reports.ts';
 import { ReportConnection } from './report-connection.ts';
 import { formatAddress, type RendezvousAddress } from './rendezvous.ts';
 import type { Settings } from './settings.ts';
-import { StepCollector, type CollectedStep } from './step-collector.ts';
-import { StepThrottle } from './step-throttle.ts';
+import { StepCollector } from './step-collector.ts';
+import { STEPS_PER_SECOND, StepThrottle } from './step-throttle.ts';
 import { LAUNCHER_VERSION } from './version.ts';
 
 const HEARTBEAT_MS = 10_000;
@@ -27,7 +27,7 @@ export class Reporter {
   readonly #pending = new PendingReports();
   readonly #connection: ReportConnection | undefined;
   readonly #collector: StepCollector;
-  readonly #throttle = new StepThrottle<CollectedStep>(performance.now());
+  readonly #throttle = new StepThrottle<StepReport>(performance.now());
   readonly #operatorsAddress = Promise.withResolvers<string>();
   readonly #timers: readonly NodeJS.Timeout[];
   readonly #stepOfRank = new Map<number, number>();
@@ -81,18 +81,11 @@ export class Reporter {
         if (!this.#hasResumed) this.#add({ kind: 'resumed', step: fact.step });
         this.#hasResumed = true;
         return;
-      case 'checkpointStarted':
-        if (rank === 0) this.#add({ kind: 'checkpointStarted', step: fact.step });
-        return;
       case 'checkpointSaved':
         if (rank === 0) this.#verifications = this.#verifications.then(() => this.#reportSaved(fact));
         return;
       case 'reportsDropped':
         this.#options.say(`Rank ${rank} could not report ${fact.count} facts in time; its series has a gap.`);
-        return;
-      case 'started':
-      case 'finished':
-      case 'stopped':
         return;
     }
   }
@@ -160,8 +153,8 @@ export class Reporter {
     else say(`The checkpoint of step ${fact.step} did not verify and is not reported: ${seen.why}`);
   }
 
-  #tell(step: CollectedStep | undefined): void {
-    if (step !== undefined) this.#add({ kind: 'step', ...step, ranks: [...step.ranks] });
+  #tell(report: StepReport | undefined): void {
+    if (report !== undefined) this.#add({ kind: 'step', report });
   }
 
   #heartbeat(): void {
@@ -182,7 +175,7 @@ export class Reporter {
     const { shedSteps } = this.#pending;
     if (this.#connection === undefined || skipped + shedSteps === 0) return;
     this.#options.say(
-      `The series lacks ${skipped + shedSteps} steps: ${skipped} came faster than 5 a second, ${shedSteps} while the operator was away.`,
+      `The series lacks ${skipped + shedSteps} steps: ${skipped} came faster than ${STEPS_PER_SECOND} a second, ${shedSteps} while the operator was away.`,
     );
   }
 }

@@ -51,7 +51,15 @@ describe('a launcher and its operator', () => {
     expect(connection?.messages[0]).toMatchObject({ kind: 'hello', podUid: 'pod-uid', epoch: 1, jobUid: 'job-uid' });
     expect(operator.ofKind('heartbeat').length).toBeGreaterThan(0);
     expect(operator.ofKind('step')).toMatchObject([
-      { step: 1, loss: 2.5, gradNorm: 1, tokens: 64, ranks: [{ rank: 0 }, { rank: 1, timingsMs: { forward: 2 } }] },
+      {
+        report: {
+          step: 1,
+          loss: 2.5,
+          gradNorm: 1,
+          tokens: 64,
+          ranks: [{ rank: 0 }, { rank: 1, timingsMs: { forward: 2 } }],
+        },
+      },
     ]);
     expect(operator.ofKind('ended')).toMatchObject([{ cause: { kind: 'finished', lastStep: 1 } }]);
     const sequences = operator.messages.map(({ sequence }) => sequence);
@@ -258,7 +266,7 @@ describe('an engine that is not to be believed', () => {
     await eventually('the step', () => operator.ofKind('step').length > 0);
     writeFileSync(launcher.path('end'), '');
     expect(await launcher.exited).toBe(0);
-    expect(operator.ofKind('step')).toMatchObject([{ step: 7 }]);
+    expect(operator.ofKind('step')).toMatchObject([{ report: { step: 7 } }]);
     expect(operator.violations).toEqual([]);
     expect(launcher.stderr).toMatch(/\d+ lines on the report descriptor were no facts/);
   });
@@ -267,10 +275,10 @@ describe('an engine that is not to be believed', () => {
     const operator = await anOperator();
     const engine = `i=1; while [ $i -le 1000 ]; do echo "{\\"kind\\":\\"step\\",\\"step\\":$i,\\"stepTimeMs\\":1}" >&3; i=$((i+1)); done`;
     const launcher = await launch([operator.url], { engine: `${engine}; ${UNTIL_END}` });
-    await eventually('the newest', () => operator.ofKind('step').at(-1)?.step === 1000);
+    await eventually('the newest', () => operator.ofKind('step').at(-1)?.report.step === 1000);
     writeFileSync(launcher.path('end'), '');
     expect(await launcher.exited).toBe(0);
-    const steps = operator.ofKind('step').map((message) => message.step);
+    const steps = operator.ofKind('step').map(({ report }) => report.step);
     expect(steps.length).toBeLessThan(500);
     expect(steps.at(-1)).toBe(1000);
     expect(launcher.stderr).toMatch(/The series lacks \d+ steps/);

@@ -1,15 +1,5 @@
-import type { RankTiming } from '@coxswain/api-types';
+import type { StepReport } from '@coxswain/api-types';
 import type { StepFact } from './engine-facts.ts';
-
-/** One step of all local ranks. */
-export interface CollectedStep {
-  readonly step: number;
-  readonly loss: number | null;
-  readonly tokens: number | null;
-  readonly learningRate: number | null;
-  readonly gradNorm: number | null;
-  readonly ranks: readonly RankTiming[];
-}
 
 /** Steps that may wait for a slow rank's line before they are told without it. */
 const MAX_OPEN_STEPS = 4;
@@ -31,7 +21,7 @@ export class StepCollector {
   }
 
   /** The steps that are now complete, in order; usually one or none. */
-  push(rank: number, fact: StepFact): CollectedStep[] {
+  push(rank: number, fact: StepFact): StepReport[] {
     const facts = this.#open.get(fact.step) ?? new Map<number, StepFact>();
     if (fact.step <= this.#newestDone || facts.has(rank)) {
       this.#late += 1;
@@ -43,7 +33,7 @@ export class StepCollector {
   }
 
   /** Closes a step, and forgets earlier ones that never became complete. */
-  #close(step: number): CollectedStep {
+  #close(step: number): StepReport {
     const facts = this.#open.get(step) ?? new Map<number, StepFact>();
     for (const open of [...this.#open.keys()]) if (open <= step) this.#open.delete(open);
     this.#newestDone = step;

@@ -1,9 +1,10 @@
-/** Steps told per second in the long run, and at once after a pause. */
-const PER_SECOND = 20;
+/** Steps told per second in the long run. */
+export const STEPS_PER_SECOND = 20;
+/** Steps told at once after a pause. */
 const BURST = 40;
 
 /**
- * Lets at most 20 steps a second through. When more come, the newest waits for its turn and replaces the one that waited before: the
+ * Lets {@link STEPS_PER_SECOND} steps a second through. When more come, the newest waits for its turn and replaces the one that waited before: the
  * series then shows a gap, but never lags behind the training.
  */
 export class StepThrottle<T> {
@@ -30,7 +31,7 @@ export class StepThrottle<T> {
 
   /** The step that waited, if its turn has come. */
   poll(nowMs: number): T | undefined {
-    this.#tokens = Math.min(BURST, this.#tokens + ((nowMs - this.#countedAtMs) / 1000) * PER_SECOND);
+    this.#tokens = Math.min(BURST, this.#tokens + ((nowMs - this.#countedAtMs) / 1000) * STEPS_PER_SECOND);
     this.#countedAtMs = nowMs;
     if (this.#tokens < 1 || this.#waiting === undefined) return undefined;
     this.#tokens -= 1;

@@ -55,10 +55,6 @@ class Reporter:
         """How many facts were dropped so far."""
         return self._dropped
 
-    def started(self) -> None:
-        """The gang has met and the model is built."""
-        self._put({'kind': 'started'})
-
     def resumed(self, step: int) -> None:
         """The state after `step` optimizer steps was loaded from a checkpoint."""
         self._put({'kind': 'resumed', 'step': step})
@@ -94,10 +90,6 @@ class Reporter:
             }
         )
 
-    def checkpoint_started(self, step: int) -> None:
-        """A save of the state after `step` steps has begun."""
-        self._put({'kind': 'checkpointStarted', 'step': step})
-
     def checkpoint_saved(self, *, step: int, directory: str, size_bytes: int, files: int, manifest_sha256: str) -> None:
         """The checkpoint is complete and durable. `directory` is relative to the save directory."""
         self._put(
@@ -110,14 +102,6 @@ class Reporter:
                 'manifestSha256': manifest_sha256,
             }
         )
-
-    def stopped(self, step: int) -> None:
-        """The gang stopped after `step` because it was asked to, and its state is saved."""
-        self._put({'kind': 'stopped', 'step': step})
-
-    def finished(self, step: int) -> None:
-        """The training is complete."""
-        self._put({'kind': 'finished', 'step': step})
 
     def close(self, timeout_seconds: float = 5.0) -> None:
         """Writes what is queued, waiting at most `timeout_seconds` for a slow reader, and closes the pipe."""

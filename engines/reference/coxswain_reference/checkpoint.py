@@ -79,8 +79,6 @@ class CheckpointWriter:
         is_first_tensor_rank = self._settings.layout.tensor_rank == 0
         tensors = checkpoint_tensors(optimizer.owned, copies, with_common=is_first_tensor_rank)
         tensors.update(progress.to_tensors())
-        if self._rank == 0:
-            self._reporter.checkpoint_started(progress.step)
         self.last_step = progress.step
         self._thread = threading.Thread(target=self._save, args=(tensors, progress), name='checkpoint', daemon=True)
         self._thread.start()

@@ -56,7 +56,6 @@ class Trainer:
         self._samples = ByteSamples(settings.data, settings.model.sequence_length, settings.training.seed)
         self._writer = CheckpointWriter(settings, reporter)
         self._progress = Progress(step=0, samples=0, seed=settings.training.seed)
-        reporter.started()
 
     def resume(self, manifest: Manifest) -> None:
         """Takes up the state of the checkpoint `settings.resume_from`, whose manifest was read before."""
@@ -175,10 +174,6 @@ class Trainer:
 
     def _report_end(self) -> bool:
         is_finished = self._progress.step >= self._settings.training.steps
-        if is_finished:
-            self._reporter.finished(self._progress.step)
-        else:
-            self._reporter.stopped(self._progress.step)
         self._say(f'{"finished" if is_finished else "stopped as asked"} after step {self._progress.step}')
         return is_finished
 

@@ -71,14 +71,12 @@ class Sleeper:
 
     def run(self) -> int:
         self._meet()
-        self._reporter.started()
         self._resume()
         while self._step < self._options.steps:
             if self._stop.is_asked:
                 return self._end_stopped()
             self._one_step()
         self._save()
-        self._reporter.finished(self._step)
         return EXIT_FINISHED
 
     def _meet(self) -> None:
@@ -123,7 +121,6 @@ class Sleeper:
     def _save(self) -> None:
         if self._rank != 0 or self._save_directory is None or self._saved_step == self._step:
             return
-        self._reporter.checkpoint_started(self._step)
         saved = save(
             self._save_directory,
             step=self._step,
@@ -144,7 +141,6 @@ class Sleeper:
 
     def _end_stopped(self) -> int:
         self._save()
-        self._reporter.stopped(self._step)
         self._say(f'stopped after step {self._step}')
         return EXIT_STOPPED
 

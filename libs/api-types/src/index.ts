@@ -60,7 +60,7 @@ export {
   StepFrame,
   TerminationCause,
 } from './report-protocol.ts';
-export type { RankTiming, SavedCheckpoint } from './report-protocol.ts';
+export type { RankTiming, SavedCheckpoint, StepReport } from './report-protocol.ts';
 export {
   AccuracyFigures,
   AccuracyGroup,

@@ -74,14 +74,15 @@ const envelope = {
 };
 
 /** What a pod knows of a step, on its way from launcher to operator and on to the API. Null: none of its ranks knows. */
-const stepValues = {
+export const StepReport = z.strictObject({
   step: counter,
   loss: finite.nullable(),
   tokens: counter.nullable().describe('Of the whole step, over all ranks of the job.'),
   learningRate: finite.nullable(),
   gradNorm: finite.nullable(),
   ranks: z.array(RankTiming).max(MAX_RANKS_PER_POD),
-};
+});
+export type StepReport = z.infer<typeof StepReport>;
 
 export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -97,13 +98,8 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
     kind: z.literal('heartbeat'),
     ranks: z.array(z.strictObject({ rank, alive: z.boolean(), step: counter.nullable() })).max(MAX_RANKS_PER_POD),
   }),
-  z.strictObject({
-    ...envelope,
-    kind: z.literal('step'),
-    ...stepValues,
-  }),
+  z.strictObject({ ...envelope, kind: z.literal('step'), report: StepReport }),
   z.strictObject({ ...envelope, kind: z.literal('resumed'), step: counter }),
-  z.strictObject({ ...envelope, kind: z.literal('checkpointStarted'), step: counter }),
   z.strictObject({ ...envelope, kind: z.literal('checkpointSaved'), checkpoint: SavedCheckpoint }),
   z.strictObject({ ...envelope, kind: z.literal('ended'), cause: TerminationCause }),
 ]);
@@ -137,7 +133,7 @@ export const StepFrame = z.strictObject({
   namespace: z.string(),
   jobName: z.string(),
   epoch: counter,
-  ...stepValues,
+  ...StepReport.shape,
   stepTimeMs: durationMs.describe('Of the slowest rank of the pod.'),
 });
 export type StepFrame = z.infer<typeof StepFrame>;

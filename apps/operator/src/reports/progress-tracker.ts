@@ -1,15 +1,9 @@
 import type { ObservedProgress } from '@coxswain/lifecycle';
 import type { Gang } from './rendezvous.ts';
+import type { NewStepFrame } from './series-ring.ts';
 
-/** What one report says of a step of the whole gang. */
-export interface StepReport {
-  readonly step: number;
-  readonly loss: number | null;
-  /** Of the whole step, over all ranks. */
-  readonly tokens: number | null;
-  /** Of the slowest rank that was reported. */
-  readonly stepTimeMs: number;
-}
+/** As much of a step as progress is made of; `stepTimeMs` is that of the slowest rank. */
+type Step = Pick<NewStepFrame, 'step' | 'loss' | 'tokens' | 'stepTimeMs'>;
 
 interface Entry {
   readonly epoch: number;
@@ -28,17 +22,17 @@ export class ProgressTracker {
   readonly #entries = new Map<string, Entry>();
 
   /** A step was finished; answers whether it is news. Steps of one epoch never fall, and an earlier epoch has no say. */
-  recordStep(gang: Gang, report: StepReport): boolean {
+  recordStep(gang: Gang, reported: Step): boolean {
     const entry = this.#entryOf(gang);
-    if (entry === undefined || report.step < entry.step) return false;
+    if (entry === undefined || reported.step < entry.step) return false;
     // Several pods report the same step; only one of them may know loss and tokens.
-    entry.loss = report.loss ?? (report.step === entry.step ? entry.loss : undefined);
-    entry.tokens = report.tokens ?? entry.tokens;
-    if (report.step > entry.step) {
-      const average = entry.stepTimeMs ?? report.stepTimeMs;
-      entry.stepTimeMs = average + SMOOTHING * (report.stepTimeMs - average);
+    entry.loss = reported.loss ?? (reported.step === entry.step ? entry.loss : undefined);
+    entry.tokens = reported.tokens ?? entry.tokens;
+    if (reported.step > entry.step) {
+      const average = entry.stepTimeMs ?? reported.stepTimeMs;
+      entry.stepTimeMs = average + SMOOTHING * (reported.stepTimeMs - average);
     }
-    entry.step = report.step;
+    entry.step = reported.step;
     return true;
   }
 

@@ -100,13 +100,15 @@ function aDesk(shared: Partial<SessionContext> = {}): Desk {
 const aStep = (step: number, more: Record<string, unknown> = {}) =>
   ({
     kind: 'step',
-    step,
-    loss: 2,
-    tokens: 100,
-    learningRate: null,
-    gradNorm: null,
-    ranks: [{ rank: 0, stepTimeMs: 50, timingsMs: {} }],
-    ...more,
+    report: {
+      step,
+      loss: 2,
+      tokens: 100,
+      learningRate: null,
+      gradNorm: null,
+      ranks: [{ rank: 0, stepTimeMs: 50, timingsMs: {} }],
+      ...more,
+    },
   }) as const;
 
 describe('a report session', () => {

@@ -3,6 +3,7 @@ import {
   REPORT_TOKEN_AUDIENCE,
   type OperatorMessage,
   type SavedCheckpoint,
+  type StepReport,
 } from '@coxswain/api-types';
 import type { Authenticator } from './authenticator.ts';
 import type { MessageDeduplicator } from './message-deduplicator.ts';
@@ -198,10 +199,9 @@ export class ReportSession {
     const { progress, ports } = this.#context;
     switch (message.kind) {
       case 'heartbeat':
-      case 'checkpointStarted':
         return true;
       case 'step':
-        this.#performStep(pod, message);
+        this.#performStep(pod, message.report);
         return true;
       case 'resumed':
         progress.recordResumed(pod, message.step);
@@ -215,29 +215,16 @@ export class ReportSession {
     }
   }
 
-  #performStep(pod: ReportingPod, message: MessageOf<'step'>): void {
+  #performStep(pod: ReportingPod, report: StepReport): void {
     const { progress, series, ports, now } = this.#context;
-    const { step, loss, tokens, learningRate, gradNorm, ranks } = message;
-    if (pod.totalSteps !== undefined && step > pod.totalSteps) {
-      return this.#dropMalformed(`step ${step} is beyond the job's ${pod.totalSteps}`);
+    if (pod.totalSteps !== undefined && report.step > pod.totalSteps) {
+      return this.#dropMalformed(`step ${report.step} is beyond the job's ${pod.totalSteps}`);
     }
-    const stepTimeMs = ranks.reduce((slowest, rank) => Math.max(slowest, rank.stepTimeMs), 0);
     const { jobUid, namespace, jobName, epoch } = pod;
-    series.append({
-      at: now().toISOString(),
-      jobUid,
-      namespace,
-      jobName,
-      epoch,
-      step,
-      loss,
-      tokens,
-      stepTimeMs,
-      learningRate,
-      gradNorm,
-      ranks,
-    });
-    if (progress.recordStep(pod, { step, loss, tokens, stepTimeMs })) ports.onNews(pod, 'progress');
+    const stepTimeMs = report.ranks.reduce((slowest, rank) => Math.max(slowest, rank.stepTimeMs), 0);
+    const step = { at: now().toISOString(), jobUid, namespace, jobName, epoch, stepTimeMs, ...report };
+    series.append(step);
+    if (progress.recordStep(pod, step)) ports.onNews(pod, 'progress');
   }
 
   async #performCheckpoint(pod: ReportingPod, saved: SavedCheckpoint): Promise<boolean> {
@@ -311,7 +298,8 @@ function parseFrame(frame: string): LauncherMessage | undefined {
 
 function ranksAreOf(message: LauncherMessage, pod: ReportingPod): boolean {
   if (message.kind !== 'step' && message.kind !== 'heartbeat') return true;
-  return message.ranks.every(({ rank }) => rank >= pod.firstRank && rank < pod.firstRank + pod.rankCount);
+  const { ranks } = message.kind === 'step' ? message.report : message;
+  return ranks.every(({ rank }) => rank >= pod.firstRank && rank < pod.firstRank + pod.rankCount);
 }
 
 function isHostAndPort(address: string): boolean {

@@ -1,6 +1,5 @@
-import type { SeriesFrame } from '@coxswain/api-types';
+import type { SeriesFrame, StepFrame } from '@coxswain/api-types';
 
-type StepFrame = Extract<SeriesFrame, { kind: 'step' }>;
 /** A step as it is put in: the ring gives it its number. */
 export type NewStepFrame = Omit<StepFrame, 'kind' | 'bootId' | 'sequence'>;
 
