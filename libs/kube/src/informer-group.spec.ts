@@ -1,0 +1,74 @@
+import { InformerGroup, type GroupMember } from './informer-group.ts';
+import { FakeClock, settle } from './testing/index.ts';
+
+function aMember(collectionPath: string): GroupMember & { synced: boolean; outageMs: number; runs: number } {
+  return {
+    collectionPath,
+    synced: false,
+    outageMs: 0,
+    runs: 0,
+    async run(signal) {
+      this.runs += 1;
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      this.runs -= 1;
+    },
+    hasSynced() {
+      return this.synced;
+    },
+    health() {
+      return { synced: this.synced, lastEventAgeMs: 0, outageMs: this.outageMs };
+    },
+  };
+}
+
+describe('a group of reflectors', () => {
+  it('runs all of them until it is told to stop', async () => {
+    const members = [aMember('/pods'), aMember('/nodes')];
+    const group = new InformerGroup(members, new FakeClock());
+    const stop = new AbortController();
+    const run = group.run(stop.signal);
+    expect(members.map(({ runs }) => runs)).toEqual([1, 1]);
+    stop.abort();
+    await run;
+    expect(members.map(({ runs }) => runs)).toEqual([0, 0]);
+  });
+
+  it('has synced when the last of them has, and says what it waits for until then', () => {
+    const [pods, nodes] = [aMember('/pods'), aMember('/nodes')];
+    const group = new InformerGroup([pods, nodes], new FakeClock());
+    expect([group.hasSynced(), group.unsynced()]).toEqual([false, ['/pods', '/nodes']]);
+    pods.synced = true;
+    expect([group.hasSynced(), group.unsynced()]).toEqual([false, ['/nodes']]);
+    nodes.synced = true;
+    expect([group.hasSynced(), group.unsynced()]).toEqual([true, []]);
+  });
+
+  it('is waited for', async () => {
+    const clock = new FakeClock();
+    const pods = aMember('/pods');
+    let answer: boolean | undefined;
+    void new InformerGroup([pods], clock).waitForSync(new AbortController().signal).then((synced) => (answer = synced));
+    await clock.advance(1_000);
+    expect(answer).toBeUndefined();
+    pods.synced = true;
+    await clock.advance(20);
+    expect(answer).toBe(true);
+  });
+
+  it('is not waited for beyond the end', async () => {
+    const clock = new FakeClock();
+    const stop = new AbortController();
+    const waiting = new InformerGroup([aMember('/pods')], clock).waitForSync(stop.signal);
+    await settle();
+    stop.abort();
+    expect(await waiting).toBe(false);
+  });
+
+  it('has the longest outage of its members', () => {
+    const [pods, nodes] = [aMember('/pods'), aMember('/nodes')];
+    const group = new InformerGroup([pods, nodes], new FakeClock());
+    expect(group.longestOutageMs()).toBe(0);
+    [pods.outageMs, nodes.outageMs] = [300, 7_000];
+    expect(group.longestOutageMs()).toBe(7_000);
+  });
+});
