@@ -1,0 +1,40 @@
+import { codeOf, failedVerdict, isFailure, orderlyVerdict, type RankExit } from './verdict.ts';
+
+const code = (value: number): RankExit => ({ kind: 'code', code: value });
+const SIGKILLED: RankExit = { kind: 'signal', signal: 'SIGKILL' };
+
+describe('how a rank ended', () => {
+  it.each<[RankExit, number, boolean]>([
+    [code(0), 0, false],
+    [code(75), 75, false],
+    [code(1), 1, true],
+    [code(93), 93, true],
+    [SIGKILLED, 137, true],
+    [{ kind: 'signal', signal: 'SIGTERM' }, 143, true],
+  ])('%j has the code %s and ends the gang: %s', (exit, wantCode, endsGang) => {
+    expect([codeOf(exit), isFailure(exit)]).toEqual([wantCode, endsGang]);
+  });
+});
+
+describe('the verdict on a rank that failed', () => {
+  it.each<[string, RankExit, Record<string, unknown>]>([
+    ['any code', code(9), { kind: 'engineFailed', exitCode: 9 }],
+    ['the code for a lost port', code(71), { kind: 'rendezvousPortLost', exitCode: 71 }],
+    ['the code for no restart', code(93), { kind: 'doNotRestart', exitCode: 93 }],
+    ['the launcher’s own code, which only a launcher may claim', code(70), { kind: 'engineFailed', exitCode: 70 }],
+    ['the code of a refused epoch, which only a launcher may claim', code(73), { kind: 'engineFailed', exitCode: 73 }],
+    ['a signal', SIGKILLED, { kind: 'engineFailed', exitCode: 137, signal: 'SIGKILL' }],
+  ])('with %s', (_what, exit, want) => {
+    const verdict = failedVerdict(3, exit, 'node-b');
+    expect(verdict).toMatchObject({ ...want, rank: 3 });
+    expect(verdict.message).toMatch(/^rank 3 on node node-b /);
+    expect('signal' in verdict).toBe('signal' in want);
+  });
+});
+
+it.each<[string, readonly RankExit[], Record<string, unknown>]>([
+  ['finished', [code(0), code(0)], { kind: 'finished', exitCode: 0 }],
+  ['stopped, when one of them stopped', [code(0), code(75)], { kind: 'stopped', exitCode: 75 }],
+])('ranks that ended in good order have %s', (_what, exits, want) => {
+  expect(orderlyVerdict(exits)).toMatchObject(want);
+});
