@@ -1,6 +1,6 @@
 import type { WhoAmI } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import { type Database, firstOf } from '@coxswain/persistence';
+import { firstOf, type Sql } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, DATABASE, type WallClock } from '../infrastructure/tokens.ts';
 import type { Principal } from './principal.ts';
@@ -25,14 +25,14 @@ interface TokenRow {
 /** Turns what a client presents into a principal. */
 @Injectable()
 export class Authenticator {
-  readonly #database: Database;
+  readonly #database: Sql;
   readonly #clock: WallClock;
   readonly #cache = new Map<
     string,
     { readonly principal: Principal; readonly expiresAt: Date | null; readonly untilMs: number }
   >();
 
-  constructor(@Inject(DATABASE) database: Database, @Inject(CLOCK) clock: WallClock) {
+  constructor(@Inject(DATABASE) database: Sql, @Inject(CLOCK) clock: WallClock) {
     this.#database = database;
     this.#clock = clock;
   }

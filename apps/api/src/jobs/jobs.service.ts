@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { FINAL_JOB_STATES, type Job, type JobCreate, type JobList, type JobResume } from '@coxswain/api-types';
+import { type Job, type JobCreate, type JobList, type JobResume } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { type Database, isUniqueViolation, type Sql } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
@@ -12,9 +12,10 @@ import { withIdempotencyKey } from '../http/idempotency.ts';
 import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS } from '../infrastructure/tokens.ts';
 import { enqueueApply, notifyJobChanged } from './job-changes.ts';
 import { ALL_PROJECTS, projectIdOf, type ProjectScope, requireProject, requireScope } from '../auth/project-scope.ts';
-import { findJobRow, type JobRow, SELECT_JOB, desiredSpec, toJobs, toJobWithAttempts } from './job-row.ts';
+import { cancelChange, deleteChange, resumeChange, suspendChange } from './job-commands.ts';
+import { findJobRow, type JobRow, SELECT_JOB, toJobs, toJobWithAttempts } from './job-row.ts';
 import { insertRequestedJob, recordDesiredChange, type DesiredChange } from './job-table.ts';
-import { requireLegalLayout, requirePlannable, requireRunnable } from './spec-rules.ts';
+import { requireRunnable } from './spec-rules.ts';
 
 /** Which job, and which version of it when the caller insists (If-Match). */
 export interface JobAddress {
@@ -110,59 +111,22 @@ export class JobsService {
 
   /** Asks the job to save, stop and hold. Asking again changes nothing. */
   suspend(principal: Principal, address: JobAddress): Promise<Job> {
-    return this.#command(principal, address, {
-      action: 'job.suspend',
-      decide: (row) => {
-        requireUnfinished(row, 'suspended');
-        return desiredSpec(row).suspend ? undefined : { suspend: true };
-      },
-    });
+    return this.#command(principal, address, { action: 'job.suspend', decide: suspendChange });
   }
 
-  /** Lets it run again, on another layout if one is given, or on one that the planner chooses for a number of GPUs. NOT_SUSPENDED unless it was suspended; cancel beats resume. */
+  /** Lets it run again, on another layout if one is given, or on one that the planner chooses for a number of GPUs. */
   resume(principal: Principal, address: JobAddress, request: JobResume): Promise<Job> {
-    return this.#command(principal, address, {
-      action: 'job.resume',
-      decide: (row) => {
-        requireUnfinished(row, 'resumed');
-        const spec = desiredSpec(row);
-        if (spec.cancel)
-          throw new DomainError('CONFLICT', 'the job is being cancelled, which cannot be undone; make another job');
-        if (!spec.suspend) {
-          throw new DomainError(
-            'NOT_SUSPENDED',
-            `job "${row.name}" is not suspended; suspend it before you resume it or change its layout`,
-          );
-        }
-        const { layout, gpus } = request;
-        if (layout !== undefined) requireLegalLayout({ ...spec, layout, gpus: undefined }, '/layout');
-        if (gpus !== undefined) requirePlannable(spec, '/gpus');
-        return { suspend: false, layout, gpus };
-      },
-    });
+    return this.#command(principal, address, { action: 'job.resume', decide: (row) => resumeChange(row, request) });
   }
 
   /** Stops it for good; the object stays. */
   cancel(principal: Principal, address: JobAddress): Promise<Job> {
-    return this.#command(principal, address, {
-      action: 'job.cancel',
-      decide: (row) => {
-        if (row.state === 'Cancelled' || desiredSpec(row).cancel) return undefined;
-        requireUnfinished(row, 'cancelled');
-        return { cancel: true };
-      },
-    });
+    return this.#command(principal, address, { action: 'job.cancel', decide: cancelChange });
   }
 
   /** Removes the resource; the row stays as history. Beats everything else. */
   async remove(principal: Principal, address: JobAddress): Promise<void> {
-    await this.#command(principal, address, {
-      action: 'job.delete',
-      decide: (row) => {
-        if (row.deleted_at !== null) throw new DomainError('NOT_FOUND', `job "${row.name}" was deleted already`);
-        return row.desired_delete ? undefined : { delete: true };
-      },
-    });
+    await this.#command(principal, address, { action: 'job.delete', decide: deleteChange });
   }
 
   /** The row, if the principal may read it. */
@@ -264,17 +228,6 @@ export class JobsService {
   ): { readonly clusterId: string; readonly principal: Principal; readonly project: string; readonly action: Action } {
     return { clusterId: this.#cluster.id, principal, project, action };
   }
-}
-
-function requireUnfinished(row: JobRow, participle: string): void {
-  if (row.state === 'Deleting') {
-    throw new DomainError('CONFLICT', `job "${row.name}" is being deleted and cannot be ${participle}`);
-  }
-  if (!FINAL_JOB_STATES.has(row.state)) return;
-  throw new DomainError(
-    'ALREADY_FINISHED',
-    `job "${row.name}" is ${row.state} and cannot be ${participle}; make another job`,
-  );
 }
 
 function changedMeanwhile(row: JobRow): DomainError {

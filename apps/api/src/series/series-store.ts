@@ -2,12 +2,8 @@ import type { StepFrame } from '@coxswain/api-types';
 import { type Database, type Sql, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { JOB_CHANNEL } from '../jobs/job-changes.ts';
-
-/** Frames that are known to be missing; null: an unknown number, the stream began anew. */
-export interface Gap {
-  readonly bootId: string;
-  readonly missedFrames: number | null;
-}
+import { latestPerRank, mergeSteps } from './step-rows.ts';
+import type { Gap } from './stream-position.ts';
 
 /** Writes series in batches. Writing a frame twice changes nothing. */
 export class SeriesStore {
@@ -96,49 +92,3 @@ export class SeriesStore {
 const WARM_UP_STEPS = 3;
 /** The newest steps say what an attempt does now; older ones would only make the median slower to compute. */
 const MEASURED_STEPS = 1_000;
-
-/** One entry per step: a statement cannot touch the same row twice. What one frame knows fills what another does not. */
-function mergeSteps(frames: readonly StepFrame[]): readonly StepValues[] {
-  const byKey = new Map<string, StepValues>();
-  for (const frame of frames) {
-    const values = valuesOf(frame);
-    const key = `${values.jobUid}/${values.epoch}/${values.step}`;
-    const known = byKey.get(key);
-    byKey.set(key, known === undefined ? values : merged(known, values));
-  }
-  return [...byKey.values()];
-}
-
-type StepValues = ReturnType<typeof valuesOf>;
-
-/** What a frame says of its step, less who said it and how fast its own ranks were. */
-function valuesOf({ kind: _kind, bootId, sequence, namespace, jobName, ranks, ...values }: StepFrame) {
-  return values;
-}
-
-function merged(known: StepValues, other: StepValues): StepValues {
-  return {
-    ...known,
-    loss: known.loss ?? other.loss,
-    tokens: known.tokens ?? other.tokens,
-    stepTimeMs: Math.max(known.stepTimeMs, other.stepTimeMs),
-    gradNorm: known.gradNorm ?? other.gradNorm,
-    learningRate: known.learningRate ?? other.learningRate,
-  };
-}
-
-/** The newest step of each rank in the batch. */
-type RankStep = StepFrame['ranks'][number] & Pick<StepFrame, 'jobUid' | 'epoch' | 'step' | 'at'>;
-
-function latestPerRank(frames: readonly StepFrame[]): readonly RankStep[] {
-  const byRank = new Map<string, RankStep>();
-  for (const { jobUid, epoch, step, at, ranks } of frames) {
-    for (const timing of ranks) {
-      const key = `${jobUid}/${timing.rank}`;
-      const known = byRank.get(key);
-      if (known !== undefined && (known.epoch > epoch || (known.epoch === epoch && known.step > step))) continue;
-      byRank.set(key, { ...timing, jobUid, epoch, step, at });
-    }
-  }
-  return [...byRank.values()];
-}

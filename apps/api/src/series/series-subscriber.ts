@@ -7,7 +7,8 @@ import { SERIES_PATH, SeriesFrame, type StepFrame } from '@coxswain/api-types';
 import { isUnavailable } from '@coxswain/persistence';
 import type { Logger, Metrics } from '@coxswain/telemetry';
 import type { Config } from '../config/config.ts';
-import type { Gap, SeriesStore } from './series-store.ts';
+import type { SeriesStore } from './series-store.ts';
+import { type Gap, StreamPosition } from './stream-position.ts';
 
 /** Frames are written at most so late. */
 const FLUSH_MS = 250;
@@ -43,8 +44,7 @@ export function seriesMetrics(metrics: Metrics): SeriesMetrics {
  */
 export class SeriesSubscriber {
   readonly #parts: SubscriberParts;
-  #bootId: string | undefined;
-  #sequence: number | undefined;
+  readonly #position = new StreamPosition();
   #frames: StepFrame[] = [];
   #gaps: Gap[] = [];
   #dropped = 0;
@@ -110,9 +110,10 @@ export class SeriesSubscriber {
       operator.tokenFile === undefined ? undefined : readFile(operator.tokenFile, 'utf8'),
     ]);
     const target = new URL(SERIES_PATH, url);
-    if (this.#bootId !== undefined) {
-      target.searchParams.set('bootId', this.#bootId);
-      target.searchParams.set('after', String(this.#sequence ?? 0));
+    const { resumeAfter } = this.#position;
+    if (resumeAfter !== undefined) {
+      target.searchParams.set('bootId', resumeAfter.bootId);
+      target.searchParams.set('after', String(resumeAfter.sequence));
     }
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const headers = {
@@ -131,7 +132,7 @@ export class SeriesSubscriber {
       this.#parts.metrics.frames.inc({ outcome: 'malformed' });
       return;
     }
-    this.#noteGap(frame);
+    this.#gaps.push(...this.#position.advance(frame));
     if (frame.kind === 'keepalive') return;
     if (this.#frames.length >= MAX_BUFFERED) {
       this.#dropped++;
@@ -139,20 +140,6 @@ export class SeriesSubscriber {
       return;
     }
     this.#frames.push(frame);
-  }
-
-  /** A step frame continues the sequence by one; a keepalive repeats the number of the newest frame that there is. */
-  #noteGap(frame: SeriesFrame): void {
-    if (frame.bootId !== this.#bootId) {
-      // What an earlier boot had not sent is lost with it, unless this is the first we ever hear.
-      if (this.#bootId !== undefined) this.#gaps.push({ bootId: frame.bootId, missedFrames: null });
-      this.#bootId = frame.bootId;
-      this.#sequence = undefined;
-    }
-    if (frame.kind === 'keepalive') return;
-    const expected = (this.#sequence ?? 0) + 1;
-    if (frame.sequence > expected) this.#gaps.push({ bootId: frame.bootId, missedFrames: frame.sequence - expected });
-    this.#sequence = Math.max(this.#sequence ?? 0, frame.sequence);
   }
 
   async #flushRegularly(signal: AbortSignal): Promise<void> {
@@ -163,7 +150,8 @@ export class SeriesSubscriber {
   }
 
   async #flush(): Promise<void> {
-    if (this.#dropped > 0) this.#gaps.push({ bootId: this.#bootId ?? '', missedFrames: this.#dropped });
+    if (this.#dropped > 0)
+      this.#gaps.push({ bootId: this.#position.resumeAfter?.bootId ?? '', missedFrames: this.#dropped });
     this.#dropped = 0;
     const frames = this.#frames.slice(0, 2_000);
     const gaps = this.#gaps;

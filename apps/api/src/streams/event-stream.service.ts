@@ -28,22 +28,25 @@ export interface StreamRequest {
   readonly authorization: string | undefined;
 }
 
+/** What a stream shows of a job's history. */
+type StreamedHistory = Pick<JobHistoryService, 'eventsAfter' | 'stepsPosition' | 'stepsChangedAfter'>;
+
 /** A job as it happens, over server-sent events: `event` (JobEvent, with id), `job` (Job) and `step` (StepPoint). */
 @Injectable()
 export class EventStreamService {
-  readonly #jobs: JobsService;
-  readonly #history: JobHistoryService;
-  readonly #authenticator: Authenticator;
-  readonly #live: LiveJobs;
+  readonly #jobs: Pick<JobsService, 'get' | 'requireRow'>;
+  readonly #history: StreamedHistory;
+  readonly #authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly #live: Pick<LiveJobs, 'subscribe'>;
   readonly #streams: OpenStreams;
   readonly #logger: Logger;
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
-    @Inject(JobsService) jobs: JobsService,
-    @Inject(JobHistoryService) history: JobHistoryService,
-    @Inject(Authenticator) authenticator: Authenticator,
-    @Inject(LIVE_JOBS) live: LiveJobs,
+    @Inject(JobsService) jobs: Pick<JobsService, 'get' | 'requireRow'>,
+    @Inject(JobHistoryService) history: StreamedHistory,
+    @Inject(Authenticator) authenticator: Pick<Authenticator, 'authenticate'>,
+    @Inject(LIVE_JOBS) live: Pick<LiveJobs, 'subscribe'>,
     @Inject(OPEN_STREAMS) streams: OpenStreams,
     @Inject(LOGGER) logger: Logger,
   ) {

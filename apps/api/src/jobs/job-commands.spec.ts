@@ -1,0 +1,123 @@
+import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
+import type { DomainErrorCode } from '@coxswain/domain-error';
+import { aLayout } from '@coxswain/layout/testing';
+import { codeOf } from '../testing/code-of.ts';
+import { cancelChange, deleteChange, resumeChange, suspendChange } from './job-commands.ts';
+import type { JobRow } from './job-row.ts';
+import type { DesiredChange } from './job-table.ts';
+import { aJobRow } from './testing/a-job-row.ts';
+
+const running = aJobRow({ state: 'Running', uid: 'uid' });
+const suspended = aJobRow({ ...running, spec: aJobSpec({ suspend: true }) });
+const beingCancelled = aJobRow({ ...running, desired_cancel: true });
+const beingDeleted = aJobRow({ ...running, state: 'Deleting', desired_delete: true });
+const ended = (state: JobRow['state']): JobRow => aJobRow({ ...running, state });
+const wide = aLayout({ dataParallelDegree: 4 });
+const illegal = aLayout({ tensorParallelDegree: 3 });
+
+describe('suspend', () => {
+  it.each<[string, JobRow, DesiredChange | undefined]>([
+    ['asks a running job to hold', running, { suspend: true }],
+    ['asks a job that has no resource yet', aJobRow(), { suspend: true }],
+    ['changes nothing of a suspended job', suspended, undefined],
+    ['changes nothing when it was asked for already', aJobRow({ ...running, desired_suspend: true }), undefined],
+    [
+      'takes back a resume that was not applied yet',
+      aJobRow({ ...suspended, desired_suspend: false }),
+      { suspend: true },
+    ],
+  ])('%s', (_sentence, row, want) => {
+    expect(suspendChange(row)).toEqual(want);
+  });
+
+  it.each<[JobRow['state'], DomainErrorCode]>([
+    ['Complete', 'ALREADY_FINISHED'],
+    ['Failed', 'ALREADY_FINISHED'],
+    ['Cancelled', 'ALREADY_FINISHED'],
+    ['Deleted', 'ALREADY_FINISHED'],
+    ['Refused', 'ALREADY_FINISHED'],
+    ['Deleting', 'CONFLICT'],
+  ])('of a job that is %s is %s', (state, want) => {
+    expect(codeOf(() => suspendChange(ended(state)))).toBe(want);
+  });
+});
+
+describe('resume', () => {
+  it.each<[string, JobRow, Parameters<typeof resumeChange>[1], DesiredChange]>([
+    ['lets a suspended job run as it was', suspended, {}, { suspend: false }],
+    ['lets it run on another layout', suspended, { layout: wide }, { suspend: false, layout: wide }],
+    ['lets the planner choose for a number of GPUs', suspended, { gpus: 8 }, { suspend: false, gpus: 8 }],
+    ['believes what was asked last', aJobRow({ ...running, desired_suspend: true }), {}, { suspend: false }],
+  ])('%s', (_sentence, row, request, want) => {
+    expect(resumeChange(row, request)).toEqual(want);
+  });
+
+  it.each<[string, JobRow, Parameters<typeof resumeChange>[1], DomainErrorCode]>([
+    ['a job that runs', running, {}, 'NOT_SUSPENDED'],
+    ['a job that was asked to resume already', aJobRow({ ...suspended, desired_suspend: false }), {}, 'NOT_SUSPENDED'],
+    ['a job that is being cancelled', aJobRow({ ...suspended, desired_cancel: true }), {}, 'CONFLICT'],
+    ['a job that is being deleted', beingDeleted, {}, 'CONFLICT'],
+    ['a job that is complete', ended('Complete'), {}, 'ALREADY_FINISHED'],
+    ['a layout whose degrees do not divide', suspended, { layout: illegal }, 'INVALID_LAYOUT'],
+    [
+      'a number of GPUs when nothing is known of the model',
+      aJobRow({ spec: { ...aPlannedJobSpec({ suspend: true }), model: undefined } }),
+      { gpus: 8 },
+      'INVALID_REQUEST',
+    ],
+  ])('refuses %s', (_what, row, request, want) => {
+    expect(codeOf(() => resumeChange(row, request))).toBe(want);
+  });
+});
+
+describe('cancel', () => {
+  it.each<[string, JobRow, DesiredChange | undefined]>([
+    ['stops a running job', running, { cancel: true }],
+    ['stops a suspended job', suspended, { cancel: true }],
+    ['changes nothing when it was asked for already', beingCancelled, undefined],
+    ['changes nothing of a job that is cancelled', ended('Cancelled'), undefined],
+  ])('%s', (_sentence, row, want) => {
+    expect(cancelChange(row)).toEqual(want);
+  });
+
+  it.each<[JobRow['state'], DomainErrorCode]>([
+    ['Complete', 'ALREADY_FINISHED'],
+    ['Failed', 'ALREADY_FINISHED'],
+    ['Deleting', 'CONFLICT'],
+  ])('of a job that is %s is %s', (state, want) => {
+    expect(codeOf(() => cancelChange(ended(state)))).toBe(want);
+  });
+});
+
+describe('delete', () => {
+  it.each<[string, JobRow, DesiredChange | undefined]>([
+    ['removes a running job', running, { delete: true }],
+    ['removes a job that has ended', ended('Complete'), { delete: true }],
+    ['removes a job that is being cancelled', beingCancelled, { delete: true }],
+    ['changes nothing when it was asked for already', beingDeleted, undefined],
+  ])('%s', (_sentence, row, want) => {
+    expect(deleteChange(row)).toEqual(want);
+  });
+
+  it('finds no job that was deleted', () => {
+    expect(codeOf(() => deleteChange(aJobRow({ deleted_at: new Date() })))).toBe('NOT_FOUND');
+  });
+});
+
+describe('what a command refuses', () => {
+  it.each<[string, () => unknown, RegExp]>([
+    ['names the job and what to do first', () => resumeChange(running, {}), /"tiny-gpt" is not suspended; suspend it/],
+    [
+      'says what cannot be undone',
+      () => resumeChange(aJobRow({ ...suspended, desired_cancel: true }), {}),
+      /cannot be undone/,
+    ],
+    [
+      'names the state in which it ended',
+      () => suspendChange(ended('Failed')),
+      /"tiny-gpt" is Failed and cannot be suspended/,
+    ],
+  ])('%s', (_sentence, act, want) => {
+    expect(act).toThrow(want);
+  });
+});

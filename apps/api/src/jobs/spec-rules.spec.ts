@@ -1,0 +1,69 @@
+import type { TrainingJobSpec } from '@coxswain/api-types';
+import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
+import { DomainError } from '@coxswain/domain-error';
+import { aLayout } from '@coxswain/layout/testing';
+import { requireLegalLayout, requirePlannable, requireRunnable } from './spec-rules.ts';
+
+function refusalOf(act: () => void): DomainError {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('a spec', () => {
+  it.each<[string, TrainingJobSpec]>([
+    ['with a layout that divides', aJobSpec()],
+    ['that leaves the layout to the planner', aPlannedJobSpec({ gpus: 8 })],
+  ])('%s can be run', (_what, spec) => {
+    expect(() => requireRunnable(spec, '/spec')).not.toThrow();
+  });
+
+  it.each<[string, TrainingJobSpec, string, readonly string[]]>([
+    ['without data', { ...aJobSpec(), data: undefined }, 'INVALID_REQUEST', ['/spec/data']],
+    [
+      'without model and training',
+      { ...aJobSpec(), model: undefined, training: undefined },
+      'INVALID_REQUEST',
+      ['/spec/model', '/spec/training'],
+    ],
+    [
+      'whose layout does not divide',
+      aJobSpec({ layout: { tensorParallelDegree: 3 } }),
+      'INVALID_LAYOUT',
+      ['/spec/layout/tensorParallelDegree'],
+    ],
+  ])('%s is refused, and every field is named', (_what, spec, code, pointers) => {
+    const refusal = refusalOf(() => requireRunnable(spec, '/spec'));
+    expect(refusal.code).toBe(code);
+    expect(refusal.violations.map(({ pointer }) => pointer)).toEqual(expect.arrayContaining([...pointers]));
+  });
+
+  it('that breaks several rules is told one in the sentence and how many more there are', () => {
+    const refusal = refusalOf(() => requireRunnable({ ...aJobSpec(), data: undefined, model: undefined }, '/spec'));
+    expect(refusal.message).toBe('engine "reference" needs model; add it; 1 more in errors');
+  });
+});
+
+describe('a layout', () => {
+  it('is judged under the pointer at which it was sent', () => {
+    const spec = { ...aJobSpec(), layout: aLayout({ tensorParallelDegree: 3 }) };
+    const { violations } = refusalOf(() => requireLegalLayout(spec, '/layout'));
+    expect(violations[0]?.pointer).toBe('/layout/tensorParallelDegree');
+    expect(violations[0]?.detail).toMatch(/tensorParallelDegree 3 does not divide attentionHeads 4/);
+  });
+});
+
+describe('a number of GPUs', () => {
+  it('is enough for the planner when model and training are known', () => {
+    expect(() => requirePlannable(aJobSpec(), '/gpus')).not.toThrow();
+  });
+
+  it.each(['model', 'training'] as const)('is not enough without %s', (part) => {
+    const refusal = refusalOf(() => requirePlannable({ ...aJobSpec(), [part]: undefined }, '/gpus'));
+    expect(refusal).toMatchObject({ code: 'INVALID_REQUEST', violations: [{ pointer: '/gpus' }] });
+    expect(refusal.message).toMatch(/give a layout/);
+  });
+});

@@ -1,0 +1,83 @@
+import type { TrainingJob } from '@coxswain/api-types';
+import { anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
+import type { RowState } from '../jobs/job-row.ts';
+import { resourceColumnsOf } from './job-projection.ts';
+
+type Status = NonNullable<TrainingJob['status']>;
+const aStatus = (status: Partial<Status>): Status => ({ state: 'Running', summary: 'It trains.', ...status }) as Status;
+const columnsOf = (status?: Partial<Status>, metadata: Partial<TrainingJob['metadata']> = {}) =>
+  resourceColumnsOf(aTrainingJob({ metadata, ...(status === undefined ? {} : { status: aStatus(status) }) }), {
+    isDeleteAsked: false,
+  });
+const condition = (type: 'Complete' | 'Failed' | 'Placed', status: 'True' | 'False') =>
+  ({ type, status, reason: 'X', message: '', lastTransitionTime: '2026-01-02T00:00:00Z' }) as never;
+
+describe('what a row repeats of its resource', () => {
+  it('is all of it, before the operator has looked at it', () => {
+    const job = aTrainingJob();
+    expect(resourceColumnsOf(job, { isDeleteAsked: false })).toEqual({
+      uid: job.metadata.uid,
+      spec: job.spec,
+      status: {},
+      state: 'Queued',
+      summary: 'The operator has not looked at it yet.',
+      resourceVersion: '100',
+      isFinished: false,
+      finishedAt: null,
+    });
+  });
+
+  it('is the operator’s status and sentence, less the attempts, which have a table of their own', () => {
+    const { status, state, summary } = columnsOf({ epoch: 3, attempts: [anAttempt()] });
+    expect({ status, state, summary }).toEqual({
+      status: { state: 'Running', summary: 'It trains.', epoch: 3 },
+      state: 'Running',
+      summary: 'It trains.',
+    });
+  });
+
+  it.each<[string, { readonly isDeleteAsked: boolean; readonly deletionTimestamp?: string }, RowState]>([
+    ['as its status says', { isDeleteAsked: false }, 'Running'],
+    ['being deleted when that was asked of us', { isDeleteAsked: true }, 'Deleting'],
+    [
+      'being deleted when somebody else asked',
+      { isDeleteAsked: false, deletionTimestamp: '2026-01-02T00:00:00Z' },
+      'Deleting',
+    ],
+  ])('is a state: %s', (_what, { isDeleteAsked, deletionTimestamp }, want) => {
+    const metadata = deletionTimestamp === undefined ? {} : { deletionTimestamp };
+    const job = aTrainingJob({ metadata, status: aStatus({}) });
+    expect(resourceColumnsOf(job, { isDeleteAsked }).state).toBe(want);
+  });
+
+  it('says that it is being deleted when no operator has said anything', () => {
+    const summary = resourceColumnsOf(aTrainingJob(), { isDeleteAsked: true }).summary;
+    expect(summary).toBe('The job is being deleted.');
+  });
+
+  it.each<[string, Partial<Status>, boolean, string | null]>([
+    ['goes on while it runs', { state: 'Running' }, false, null],
+    [
+      'ends when it is complete',
+      { state: 'Complete', conditions: [condition('Complete', 'True')] },
+      true,
+      '2026-01-02T00:00:00Z',
+    ],
+    [
+      'ends when it has failed',
+      { state: 'Failed', conditions: [condition('Failed', 'True')] },
+      true,
+      '2026-01-02T00:00:00Z',
+    ],
+    ['ends at the time of the write when no condition says when', { state: 'Cancelled', conditions: [] }, true, null],
+    [
+      'has no end by a condition that does not hold',
+      { state: 'Running', conditions: [condition('Complete', 'False')] },
+      false,
+      null,
+    ],
+    ['has no end by another condition', { state: 'Running', conditions: [condition('Placed', 'True')] }, false, null],
+  ])('%s', (_sentence, status, isFinished, finishedAt) => {
+    expect(columnsOf(status)).toMatchObject({ isFinished, finishedAt });
+  });
+});
