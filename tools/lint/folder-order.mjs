@@ -30,6 +30,21 @@ export const FOLDER_ORDER = {
   'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
   'apps/operator': ['process', 'reports', 'training-job', 'cluster', 'config'],
   'libs/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],
+  'libs/planner': [
+    'questions',
+    'answer',
+    'search',
+    'space',
+    'request',
+    'calibration',
+    'time',
+    'memory',
+    'schedule',
+    'presets',
+    'contract.ts',
+    'stages.ts',
+    'facts.ts',
+  ],
   'libs/planner-calibration': ['cross-validate', 'fit', 'score', 'rows'],
 };
 

@@ -1,5 +1,5 @@
 import type { Fabric, FabricNode } from '@coxswain/fabric';
-import type { PlanCluster, PlanIsland } from '@coxswain/planner';
+import { NIC_KINDS, type PlanCluster, type PlanIsland } from '@coxswain/planner';
 import { gpuOf } from '@coxswain/planner/presets';
 
 /** The part of a fabric that a job is planned for. `description` says it in one line, and is equal where the rest is. */
@@ -16,7 +16,6 @@ export interface UnknownCluster {
 
 /** Most islands that a plan is made for; further ones are left out, smallest first. */
 const MAX_ISLANDS = 64;
-const NIC_KINDS = ['infiniband', 'roce', 'ethernet'] as const;
 /** Gb/s of a label in the GB/s of the planner. */
 const GBPS_PER_GB_PER_S = 8;
 

@@ -1,7 +1,7 @@
 export { MAX_WORLD_SIZE } from './degree.ts';
 export { ParallelLayout, formatLayout, worldSize } from './parallel-layout.ts';
 export type { RankAxis } from './parallel-layout.ts';
-export { OffloadRule } from './memory-policy.ts';
+export { OffloadRule, RECOMPUTED_MODULES } from './memory-policy.ts';
 export { ModelShape } from './model-shape.ts';
 export { coordinatesOfRank, groupsOfAxis } from './rank-map.ts';
 export { LAYOUT_ENGINES } from './layout-facts.ts';

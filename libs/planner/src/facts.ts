@@ -3,7 +3,7 @@
  *
  * Callers build it from a layout and a model (`factsOfPlan`) or from a row of published measurements.
  */
-import type { ModelShape } from '@coxswain/layout';
+import type { ModelShape, RECOMPUTED_MODULES } from '@coxswain/layout';
 
 export const PRECISIONS = ['fp32', 'fp16', 'bf16', 'fp8', 'mxfp8', 'nvfp4'] as const;
 /** fp8 is per-tensor scaling; mxfp8 block scaling with 32 elements; nvfp4 is fp4 with 16 elements. Attention and vocabulary stay in bf16. */
@@ -89,17 +89,7 @@ export const RANK_ORDERS = [
  */
 export type RankOrder = (typeof RANK_ORDERS)[number];
 
-export const RECOMPUTE_MODULES = [
-  'core_attn',
-  'layernorm',
-  'mlp',
-  'mla_up_proj',
-  'moe',
-  'moe_act',
-  'shared_experts',
-  'mamba',
-] as const;
-export type RecomputeModule = (typeof RECOMPUTE_MODULES)[number];
+export type RecomputeModule = (typeof RECOMPUTED_MODULES)[number];
 
 /** Every choice of a layout that time or memory depends on. Degrees are at least 1. */
 export interface LayoutPoint {

@@ -1,4 +1,5 @@
 /** A measured layout as an answer tells it: written out, predicted and priced. */
+import { GIB_BYTES } from '@coxswain/units';
 import type { LayoutPoint } from '../facts.ts';
 import { predictMemory } from '../memory/predict-memory.ts';
 import type { Plan } from '../contract.ts';
@@ -8,7 +9,6 @@ import { predictRun } from './predict-run.ts';
 import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 
 const SECONDS_PER_HOUR = 3600;
-const GIB = 2 ** 30;
 
 export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, 'point' | 'gpus'>): Plan {
   const { request } = resolved;
@@ -16,7 +16,7 @@ export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, '
   const base = runOnGpus(resolved, gpus);
   const run = { ...base, layout: point };
   const prediction = predictRun(run, request.memoryMarginShare);
-  const hostGib = Math.ceil(predictMemory(run).hostBytesPerGpu / GIB);
+  const hostGib = Math.ceil(predictMemory(run).hostBytesPerGpu / GIB_BYTES);
   const usdPerGpuHour = request.cluster.usdPerGpuHour ?? base.cluster.gpu.usdPerHour;
   const steps = request.tokens === undefined ? 1 : stepsOf(request, request.tokens);
   const hours = (steps * prediction.stepTimeS) / SECONDS_PER_HOUR;

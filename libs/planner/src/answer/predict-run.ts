@@ -1,4 +1,5 @@
 /** What is predicted for one run, in the words of an answer. */
+import { GIB_BYTES } from '@coxswain/units';
 import type { RunFacts } from '../facts.ts';
 import { predictMemory } from '../memory/predict-memory.ts';
 import type { RankMemory } from '../memory/rank-memory.ts';
@@ -7,7 +8,6 @@ import type { Prediction } from '../contract.ts';
 import { STEP_PARTS, predictStepTime } from '../time/step-time.ts';
 import { constantsOf, errorOf } from '../calibration/calibration-in-use.ts';
 
-const GIB = 2 ** 30;
 const TERA = 1e12;
 
 const MEMORY_PARTS = [
@@ -32,11 +32,11 @@ export function predictRun(run: RunFacts, memoryMarginShare?: number): Predictio
     breakdown: STEP_PARTS.map((part) => ({ part, seconds: time.partsS[part] })).filter(({ seconds }) => seconds !== 0),
     memory: memory.stages.map((rank, stage) => ({
       stage,
-      peakGib: rank.totalBytes / GIB,
-      parts: MEMORY_PARTS.map((part) => ({ part, gib: rank[part] / GIB })).filter((part) => part.gib > 0),
+      peakGib: rank.totalBytes / GIB_BYTES,
+      parts: MEMORY_PARTS.map((part) => ({ part, gib: rank[part] / GIB_BYTES })).filter((part) => part.gib > 0),
     })),
-    peakGib: memory.peakAllocatedBytes / GIB,
-    capacityGib: memory.capacityBytes / GIB,
+    peakGib: memory.peakAllocatedBytes / GIB_BYTES,
+    capacityGib: memory.capacityBytes / GIB_BYTES,
     verdict: memory.verdict,
     bubbleShare: Math.min(1, Math.max(0, time.bubbleShare)),
     error: errorOf(run),

@@ -1,5 +1,6 @@
 import type { ModelShape } from '@coxswain/layout';
-import { RECOMPUTE_MODULES, type RecomputeModule } from '../facts.ts';
+import { RECOMPUTED_MODULES } from '@coxswain/layout';
+import type { RecomputeModule } from '../facts.ts';
 import { aModel, aRun } from '../testing/runs.ts';
 import { activationFactsOf, layerActivationsOf, type ActivationFacts } from './activations.ts';
 import type { LayerKind } from './parameters.ts';
@@ -155,7 +156,7 @@ describe('what a module keeps of one token, by hand', () => {
 describe('any set of modules', () => {
   const sizes = { experts: { ...EXPERTS, sharedFfnHiddenSize: 20 }, latentAttention: LATENT };
 
-  it.each(RECOMPUTE_MODULES.map((module) => [module]))('what %s drops is computed again', (module) => {
+  it.each(RECOMPUTED_MODULES.map((module) => [module]))('what %s drops is computed again', (module) => {
     const model = aModel(sizes);
     for (const kind of [DENSE, EXPERT_LAYER]) {
       const all = layerActivationsOf(model, kind, facts()).kept;
@@ -169,7 +170,7 @@ describe('any set of modules', () => {
   });
 
   it('of all modules leaves inputs of norms and what attention itself reads', () => {
-    const modules = { recompute: 'selective', recomputeModules: RECOMPUTE_MODULES } as const;
+    const modules = { recompute: 'selective', recomputeModules: RECOMPUTED_MODULES } as const;
     expect(keptBy({}, DENSE, modules)).toBe(2 * 2 * 16 + 2 * 2 * (4 + 2) * 4);
   });
 

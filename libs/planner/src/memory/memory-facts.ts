@@ -4,7 +4,7 @@ import type { ModelShape } from '@coxswain/layout';
 import type { LayoutPoint, RunFacts } from '../facts.ts';
 import { activationFactsOf, layerActivationsOf, type ActivationFacts, type LayerActivations } from './activations.ts';
 import { parametersOf, type ModelParameters } from './parameters.ts';
-import { habitsOf, type StackHabits } from './stack-habits.ts';
+import { memoryProfileOf, type StackMemoryProfile } from './stack-memory-profile.ts';
 import {
   ADAM_MOMENT_BYTES,
   quantizedExtraBytesOf,
@@ -22,7 +22,7 @@ const ADAPTER_SHARE_PER_RANK = 1.5;
 
 /** What is the same on all ranks of a pipeline. */
 export interface MemoryFacts {
-  readonly habits: StackHabits;
+  readonly profile: StackMemoryProfile;
   readonly model: ModelShape;
   readonly layout: LayoutPoint;
   readonly parameters: ModelParameters;
@@ -52,8 +52,8 @@ export function memoryFactsOf(run: RunFacts): MemoryFacts {
   const { model, layout } = run;
   const parameters = parametersOf(model);
   const facts = activationFactsOf(run);
-  const habits = habitsOf(run.stack);
-  const full = fullStateBytes(run, habits);
+  const profile = memoryProfileOf(run.stack);
+  const full = fullStateBytes(run, profile);
   const degrees = shardDegreesOf(layout);
   const perKind = parameters.kinds.map((kind) => layerActivationsOf(model, kind, facts, false));
   const perKindFully =
@@ -63,7 +63,7 @@ export function memoryFactsOf(run: RunFacts): MemoryFacts {
   const outside = layout.sequenceParallel ? layout.tensor : 1;
   const elements = (facts.tokens * model.hiddenSize) / outside;
   return {
-    habits,
+    profile,
     model,
     layout,
     parameters,
@@ -74,17 +74,17 @@ export function memoryFactsOf(run: RunFacts): MemoryFacts {
     perKind,
     perKindFully,
     mtpActivations: perKindFully.at(-1) ?? NO_ACTIVATIONS,
-    lossBytes: logitBytesOf(run, facts, habits) + 2 * facts.elementBytes * elements,
+    lossBytes: logitBytesOf(run, facts, profile) + 2 * facts.elementBytes * elements,
     embeddingMaskBytes: model.dropout ? elements : 0,
     boundaryBytes: facts.elementBytes * elements,
     trainedShare: run.loraRank > 0 ? Math.min(1, (ADAPTER_SHARE_PER_RANK * run.loraRank) / model.hiddenSize) : 1,
-    stepCopyBytes: stepCopyBytesOf(run, habits, degrees),
+    stepCopyBytes: stepCopyBytesOf(run, profile, degrees),
   };
 }
 
 const NO_ACTIVATIONS: LayerActivations = { kept: 0, transient: 0 };
 
-function fullStateBytes(run: RunFacts, { keepsBothGradients }: StackHabits): StateBytes {
+function fullStateBytes(run: RunFacts, { keepsBothGradients }: StackMemoryProfile): StateBytes {
   return stateBytesOf({
     precision: run.precision,
     gradientBytes: run.gradientBytes,
@@ -95,8 +95,12 @@ function fullStateBytes(run: RunFacts, { keepsBothGradients }: StackHabits): Sta
   });
 }
 
-function logitBytesOf({ model, layout, precision }: RunFacts, facts: ActivationFacts, habits: StackHabits): number {
-  const bytes = precision === 'fp32' ? 2 * FP32_BYTES : habits.logitBytes;
+function logitBytesOf(
+  { model, layout, precision }: RunFacts,
+  facts: ActivationFacts,
+  profile: StackMemoryProfile,
+): number {
+  const bytes = precision === 'fp32' ? 2 * FP32_BYTES : profile.logitBytes;
   const shards = layout.tensor * (isVocabularySharded(layout) ? layout.pipeline : 1);
   return (facts.tokens * bytes * model.vocabularySize) / shards;
 }
@@ -104,10 +108,10 @@ function logitBytesOf({ model, layout, precision }: RunFacts, facts: ActivationF
 /** Gradients in half precision are copied to fp32 for the update, each rank its share. */
 function stepCopyBytesOf(
   { precision, gradientBytes, layout }: RunFacts,
-  habits: StackHabits,
+  profile: StackMemoryProfile,
   degrees: { readonly dense: number; readonly expert: number },
 ): MemoryFacts['stepCopyBytes'] {
-  const copies = Math.max(precision !== 'fp32' && gradientBytes === HALF_BYTES ? FP32_BYTES : 0, habits.stepBytes);
+  const copies = Math.max(precision !== 'fp32' && gradientBytes === HALF_BYTES ? FP32_BYTES : 0, profile.stepBytes);
   if (layout.zeroStage === 0) return { dense: copies, expert: copies };
   return { dense: copies / degrees.dense, expert: copies / degrees.expert };
 }

@@ -1,18 +1,17 @@
 /** What a GPU shows for what PyTorch's allocator hands out, and whether that fits. */
+import { GIB_BYTES } from '@coxswain/units';
 import type { RunFacts } from '../facts.ts';
 import type { MemoryVerdict } from '../contract.ts';
-import { habitsOf } from './stack-habits.ts';
-
-const GIB = 2 ** 30;
+import { memoryProfileOf } from './stack-memory-profile.ts';
 
 /** Above the capacity by more than this share, what a run allocates and the smallest context say that it does not fit. */
 export const OVERFLOW_SHARE = 0.05;
-const SMALLEST_CONTEXT_BYTES = GIB;
+const SMALLEST_CONTEXT_BYTES = GIB_BYTES;
 
 /** What nvidia-smi shows for an allocator peak of a software stack, in bytes. */
 export function deviceUsedBytesOf(peakAllocatedBytes: number, stack: string): number {
-  const { slackShare, contextGib } = habitsOf(stack);
-  return peakAllocatedBytes * (1 + slackShare) + contextGib * GIB;
+  const { slackShare, contextGib } = memoryProfileOf(stack);
+  return peakAllocatedBytes * (1 + slackShare) + contextGib * GIB_BYTES;
 }
 
 /**
@@ -22,10 +21,10 @@ export function deviceUsedBytesOf(peakAllocatedBytes: number, stack: string): nu
 export function verdictOf(
   peakAllocatedBytes: number,
   run: Pick<RunFacts, 'stack' | 'cluster'>,
-  marginShare = habitsOf(run.stack).marginShare,
+  marginShare = memoryProfileOf(run.stack).marginShare,
 ): MemoryVerdict {
   const used = deviceUsedBytesOf(peakAllocatedBytes, run.stack);
-  const capacity = run.cluster.gpu.memoryGib * GIB;
+  const capacity = run.cluster.gpu.memoryGib * GIB_BYTES;
   if (used <= capacity * (1 - marginShare)) return 'fits';
   return peakAllocatedBytes + SMALLEST_CONTEXT_BYTES <= capacity * (1 + OVERFLOW_SHARE) ? 'tight' : 'doesNotFit';
 }

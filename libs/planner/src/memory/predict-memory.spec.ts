@@ -1,4 +1,5 @@
 import type { ModelShape } from '@coxswain/layout';
+import { GIB_BYTES } from '@coxswain/units';
 import fc from 'fast-check';
 
 import type { LayoutPoint, RunFacts } from '../facts.ts';
@@ -7,8 +8,6 @@ import { aPoint } from '../testing/points.ts';
 import { verdictOf } from './memory-verdict.ts';
 import { peakAllocatedBytesOf, predictMemory } from './predict-memory.ts';
 import type { RankMemory } from './rank-memory.ts';
-
-const GIB = 2 ** 30;
 
 interface Overrides extends Partial<Omit<RunFacts, 'model' | 'layout'>> {
   readonly model?: string | ModelShape;
@@ -155,7 +154,7 @@ const PUBLISHED_PEAKS: readonly (readonly [what: string, run: Overrides, gib: nu
 
 describe('predictMemory', () => {
   it.each(PUBLISHED_PEAKS)('%s: within 2 %% of the published peak', (_, overrides, gib) => {
-    const peak = predictMemory(aRun(overrides)).peakAllocatedBytes / GIB;
+    const peak = predictMemory(aRun(overrides)).peakAllocatedBytes / GIB_BYTES;
     expect(Math.abs(peak / gib - 1)).toBeLessThan(0.02);
   });
 
@@ -229,12 +228,12 @@ describe('verdictOf', () => {
     ['doesNotFit', 1.15],
   ])('%s where the device would be used to %d of its capacity', (verdict, share) => {
     const used = share * run.cluster.gpu.memoryGib;
-    const allocated = ((used - 2) / 1.05) * GIB; // slack and context of a current Megatron-Core
+    const allocated = ((used - 2) / 1.05) * GIB_BYTES; // slack and context of a current Megatron-Core
     expect(verdictOf(allocated, run)).toBe(verdict);
   });
 
   it('the margin can be stated', () => {
-    const allocated = 0.6 * run.cluster.gpu.memoryGib * GIB;
+    const allocated = 0.6 * run.cluster.gpu.memoryGib * GIB_BYTES;
     expect(verdictOf(allocated, run, 0.5)).toBe('tight');
   });
 });

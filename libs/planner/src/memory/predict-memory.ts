@@ -1,12 +1,11 @@
 /** How much GPU memory a run needs on each pipeline rank, and whether it fits. */
+import { GIB_BYTES } from '@coxswain/units';
 import { microBatches, type RunFacts } from '../facts.ts';
 import type { MemoryVerdict } from '../contract.ts';
 import { memoryFactsOf } from './memory-facts.ts';
 import { deviceUsedBytesOf, verdictOf } from './memory-verdict.ts';
 import { pipelineLoadOf } from './pipeline-load.ts';
 import { rankMemoryOf, type RankMemory } from './rank-memory.ts';
-
-const GIB = 2 ** 30;
 
 export interface MemoryPrediction {
   /** One per pipeline rank. */
@@ -52,14 +51,14 @@ export function predictMemory(run: RunFacts, options: MemoryOptions = {}): Memor
     0,
   );
   const peakAllocatedBytes = stages[worstStage]?.totalBytes ?? 0;
-  const capacityBytes = run.cluster.gpu.memoryGib * GIB;
+  const capacityBytes = run.cluster.gpu.memoryGib * GIB_BYTES;
   const deviceUsedBytes = deviceUsedBytesOf(peakAllocatedBytes, run.stack);
   const verdict = verdictOf(peakAllocatedBytes, run, options.marginShare);
   return {
     stages,
     worstStage,
     peakAllocatedBytes,
-    peakReservedBytes: peakAllocatedBytes * (1 + memory.habits.slackShare),
+    peakReservedBytes: peakAllocatedBytes * (1 + memory.profile.slackShare),
     deviceUsedBytes,
     hostBytesPerGpu: stages.reduce((most, stage) => Math.max(most, stage.hostBytes), 0),
     capacityBytes,
@@ -72,6 +71,6 @@ export function predictMemory(run: RunFacts, options: MemoryOptions = {}): Memor
 const SAID: Readonly<Record<MemoryVerdict, string>> = { fits: 'fits', tight: 'is tight', doesNotFit: 'does not fit' };
 
 function sentenceOf(verdict: MemoryVerdict, usedBytes: number, capacityBytes: number): string {
-  const gib = (bytes: number): string => (bytes / GIB).toFixed(1);
+  const gib = (bytes: number): string => (bytes / GIB_BYTES).toFixed(1);
   return `needs ${gib(usedBytes)} of ${gib(capacityBytes)} GiB per GPU: ${SAID[verdict]}`;
 }

@@ -75,11 +75,11 @@ export function rankMemoryOf(
 }
 
 /** What stands beside the states during the whole step. */
-function standingWorkspaceOf({ habits, layout }: MemoryFacts, held: RankParameters): number {
+function standingWorkspaceOf({ profile, layout }: MemoryFacts, held: RankParameters): number {
   const inPlace = layout.zeroImplementation === 'distopt' || layout.zeroImplementation === 'ddp';
-  const dummies = habits.dummyGradients && inPlace ? held.distinct * HALF_BYTES : 0;
+  const dummies = profile.dummyGradients && inPlace ? held.distinct * HALF_BYTES : 0;
   const copiesGradients = layout.zeroImplementation === 'deepspeed' && layout.zeroStage === 1 && layout.pipeline === 1;
-  const copies = copiesGradients ? (held.dense + held.expert + held.vocabulary) * habits.gradientCopyBytes : 0;
+  const copies = copiesGradients ? (held.dense + held.expert + held.vocabulary) * profile.gradientCopyBytes : 0;
   return dummies + copies;
 }
 
@@ -160,10 +160,10 @@ function rankActivationsOf(memory: MemoryFacts, load: RankLoad): RankActivations
 
 /** Tensors that a pipeline keeps besides what its layers keep. */
 function stageBuffersOf(memory: MemoryFacts, load: RankLoad, kept: number): number {
-  const { layout, habits, boundaryBytes } = memory;
+  const { layout, profile, boundaryBytes } = memory;
   if (layout.pipeline === 1) return 0;
-  const extra = habits.extraMicroBatches;
-  const tensors = isVShaped(layout.schedule) ? 0 : habits.boundaryTensors;
+  const extra = profile.extraMicroBatches;
+  const tensors = isVShaped(layout.schedule) ? 0 : profile.boundaryTensors;
   const boundaries = tensors * (load.stagesInFlight + extra) * boundaryBytes;
   const outputs = boundaries + (extra * kept) / load.firstInFlight;
   if (!isVocabularySharded(layout)) return outputs;

@@ -1,5 +1,5 @@
 /**
- * Accelerators the planner knows, with what an ordinary machine of each holds.
+ * Accelerators the planner knows, with what an ordinary machine of each holds. This file is data: it is as long as there are types of GPU.
  *
  * Peaks are the vendor's dense figures (no sparsity). `matmulCeiling` is the largest measured bf16 product (mamf-finder, "accelerator
  * benchmarks" of stas00/ml-engineering) over that peak; where nobody published one, that of the nearest relative, said in `assumed`.

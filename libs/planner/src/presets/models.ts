@@ -1,5 +1,5 @@
 /**
- * Models the planner knows by name, as their publishers configured them.
+ * Models the planner knows by name, as their publishers configured them. This file is data: it is as long as there are models.
  *
  * Sizes come from the `config.json` beside the published weights, from the paper, or from the training framework's own recipe; `source`
  * says which. Vocabularies are the padded ones where a recipe pads (51,200 for the GPT family of Megatron-LM).

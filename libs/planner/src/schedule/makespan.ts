@@ -1,8 +1,8 @@
 /** How long does a pipeline take over its micro-batches? The fast path of the time model: no timeline is built. */
 import { interleavedMakespan } from './interleaved-makespan.ts';
 import { accumulationMakespan, gpipeMakespan, oneForwardOneBackwardMakespan } from './one-chunk-makespan.ts';
-import { planOf } from './pass-plan.ts';
-import { runPlan } from './run-plan.ts';
+import { sequenceOf } from './pass-sequence.ts';
+import { runSequence } from './run-sequence.ts';
 import { assertScheduleInput, type ScheduleInput } from './schedule-input.ts';
 import { newScheduleScratch, type ScheduleScratch } from './schedule-scratch.ts';
 
@@ -30,6 +30,6 @@ export function makespanOf(input: ScheduleInput, scratch: ScheduleScratch = newS
     case 'v-half':
     case 'v-min':
     case 'dualpipe-v':
-      return runPlan(input, planOf(input, scratch.cache), scratch.run);
+      return runSequence(input, sequenceOf(input, scratch.cache), scratch.run);
   }
 }

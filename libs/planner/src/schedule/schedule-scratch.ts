@@ -1,17 +1,17 @@
 /** What many simulations share so that none of them allocates: owned by the caller, not by the module. */
-import { newPlanCache, type PlanCache } from './pass-plan.ts';
-import { newRunBuffers, type RunBuffers } from './run-plan.ts';
+import { newSequenceCache, type SequenceCache } from './pass-sequence.ts';
+import { newRunBuffers, type RunBuffers } from './run-sequence.ts';
 
 /** Buffers and plans; they grow to the largest schedule seen. One per thread. */
 export interface ScheduleScratch {
-  readonly cache: PlanCache;
+  readonly cache: SequenceCache;
   readonly run: RunBuffers;
   numbers: Float64Array;
   chunks: Int16Array;
 }
 
 export function newScheduleScratch(): ScheduleScratch {
-  return { cache: newPlanCache(), run: newRunBuffers(), numbers: new Float64Array(0), chunks: new Int16Array(0) };
+  return { cache: newSequenceCache(), run: newRunBuffers(), numbers: new Float64Array(0), chunks: new Int16Array(0) };
 }
 
 /** At least `length` numbers, holding whatever they held before. */

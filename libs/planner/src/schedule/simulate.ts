@@ -1,7 +1,7 @@
 /** What does a schedule do, rank by rank? The full simulation behind reports and drawings; `makespanOf` is the fast path. */
 import { BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD } from './pass-order.ts';
-import { newPlanCache, planOf, type PlanCache } from './pass-plan.ts';
-import { newRunBuffers, runPlan, type PassRun } from './run-plan.ts';
+import { newSequenceCache, sequenceOf, type SequenceCache } from './pass-sequence.ts';
+import { newRunBuffers, runSequence, type PassRun } from './run-sequence.ts';
 import { assertScheduleInput, assertScheduleShape, type ScheduleInput, type ScheduleShape } from './schedule-input.ts';
 
 export type PassKind = 'forward' | 'backward' | 'backward-input' | 'backward-weight';
@@ -47,13 +47,13 @@ export interface ScheduleRun {
 export function simulateSchedule(
   input: ScheduleInput,
   activationBytes?: readonly number[],
-  cache: PlanCache = newPlanCache(),
+  cache: SequenceCache = newSequenceCache(),
 ): ScheduleRun {
   assertScheduleInput(input);
   const counts = new HeldActivations(input, () => 1);
   const bytes = new HeldActivations(input, (stage) => activationBytes?.[stage] ?? 0);
   const busyS = new Array<number>(input.pipeline).fill(0);
-  const makespanS = runPlan(input, planOf(input, cache), newRunBuffers(), (run) => {
+  const makespanS = runSequence(input, sequenceOf(input, cache), newRunBuffers(), (run) => {
     busyS[run.rank] = (busyS[run.rank] ?? 0) + run.endS - run.startS;
     counts.add(run);
     bytes.add(run);
@@ -69,10 +69,10 @@ export function simulateSchedule(
 }
 
 /** Every pass with its start and end, rank by rank and in order. */
-export function timelineOf(input: ScheduleInput, cache: PlanCache = newPlanCache()): TimedPass[] {
+export function timelineOf(input: ScheduleInput, cache: SequenceCache = newSequenceCache()): TimedPass[] {
   assertScheduleInput(input);
   const perRank = Array.from({ length: input.pipeline }, (): TimedPass[] => []);
-  runPlan(input, planOf(input, cache), newRunBuffers(), ({ kind, rank, stage, cell, startS, endS }) => {
+  runSequence(input, sequenceOf(input, cache), newRunBuffers(), ({ kind, rank, stage, cell, startS, endS }) => {
     const chunk = Math.floor(stage / input.pipeline);
     const microBatch = cell - stage * input.microBatches;
     perRank[rank]?.push({ kind: KIND_NAMES[kind] ?? 'forward', rank, stage, chunk, microBatch, startS, endS });
@@ -84,7 +84,7 @@ export function timelineOf(input: ScheduleInput, cache: PlanCache = newPlanCache
  * The passes of every rank in order. Weight passes that a schedule runs when it has time stand where they do when all passes take equally
  * long and messages no time.
  */
-export function orderOfPasses(shape: ScheduleShape, cache: PlanCache = newPlanCache()): ScheduledPass[][] {
+export function orderOfPasses(shape: ScheduleShape, cache: SequenceCache = newSequenceCache()): ScheduledPass[][] {
   assertScheduleShape(shape);
   const stages = shape.pipeline * shape.chunks;
   const one = new Float64Array(stages).fill(1);

@@ -3,7 +3,7 @@ import { GIB_BYTES } from '@coxswain/units';
 import { constantsOf } from '../calibration/calibration-in-use.ts';
 import type { Objective } from '../contract.ts';
 import { deviceUsedBytesOf } from '../memory/memory-verdict.ts';
-import { habitsOf } from '../memory/stack-habits.ts';
+import { memoryProfileOf } from '../memory/stack-memory-profile.ts';
 import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 import { gpuCountsOf } from '../space/gpu-counts.ts';
 import { spaceOf } from '../space/space-of-request.ts';
@@ -60,7 +60,7 @@ export function searchRequest(resolved: ResolvedRequest, goal: SearchGoal): Sear
 /** What a layout may take: memory with the margin of the verdict 'fits', and time so that the training meets its deadline. */
 function limitsOf(resolved: ResolvedRequest): SearchLimits {
   const { cluster, stack } = resolved.run;
-  const margin = resolved.request.memoryMarginShare ?? habitsOf(stack).marginShare;
+  const margin = resolved.request.memoryMarginShare ?? memoryProfileOf(stack).marginShare;
   const usable = cluster.gpu.memoryGib * GIB_BYTES * (1 - margin);
   const none = deviceUsedBytesOf(0, stack);
   const perByte = (deviceUsedBytesOf(GIB_BYTES, stack) - none) / GIB_BYTES;

@@ -1,5 +1,6 @@
+import { RECOMPUTED_MODULES } from '@coxswain/layout';
 import fc from 'fast-check';
-import { RANK_ORDERS, RECOMPUTE_MODULES, SCHEDULES, type LayoutPoint, type StagePart } from '../facts.ts';
+import { RANK_ORDERS, SCHEDULES, type LayoutPoint, type StagePart } from '../facts.ts';
 
 /** One rank, everything off, unless told otherwise. */
 export function aPoint(overrides: Partial<LayoutPoint> = {}): LayoutPoint {
@@ -67,7 +68,7 @@ const choices = fc.record({
     { zeroStage: 3 as const, zeroImplementation: 'fsdp' as const },
   ),
   recompute: fc.constantFrom('none' as const, 'selective' as const, 'full' as const),
-  recomputeModules: fc.uniqueArray(fc.constantFrom(...RECOMPUTE_MODULES), { minLength: 1 }),
+  recomputeModules: fc.uniqueArray(fc.constantFrom(...RECOMPUTED_MODULES), { minLength: 1 }),
   blockLayers: fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined }),
   offload: fc.constantFrom(0, 0.25, 1),
   flags: fc.tuple(fc.boolean(), fc.boolean(), fc.boolean(), fc.boolean()),

@@ -1,6 +1,6 @@
-/** When does every pass of a plan start and end? One sweep over the list: a pass starts when its rank is free and its message has come. */
+/** When does every pass of a sequence start and end? One sweep over the list: a pass starts when its rank is free and its message has come. */
 import { BACKWARD_INPUT, BACKWARD_WEIGHT, FORWARD, PAIRED_FORWARD } from './pass-order.ts';
-import type { PassPlan } from './pass-plan.ts';
+import type { PassSequence } from './pass-sequence.ts';
 import type { ScheduleInput } from './schedule-input.ts';
 
 /** A pass that ran. `kind` is one of pass-order.ts; `cell` is `stage * microBatches + microBatch`. */
@@ -35,21 +35,21 @@ const ROUNDING = 1e-9;
  * Weight passes that wait for a place run where their rank would idle, where a forward would exceed the plan's limit of activations,
  * and at the end. That choice depends on the times, so a schedule with such passes may get longer by a little when a pass gets shorter.
  */
-export function runPlan(
+export function runSequence(
   input: ScheduleInput,
-  plan: PassPlan,
+  sequence: PassSequence,
   buffers: RunBuffers,
   listener?: (run: PassRun) => void,
 ): number {
-  const run = new PlanRun(input, plan, buffers, listener);
+  const run = new SequenceRun(input, sequence, buffers, listener);
   run.runAll();
   return run.finish();
 }
 
 /** The clocks of all ranks: views into the buffers, set to the start of a step. */
-class PlanRun {
+class SequenceRun {
   private readonly input: ScheduleInput;
-  private readonly plan: PassPlan;
+  private readonly sequence: PassSequence;
   private readonly listener: ((run: PassRun) => void) | undefined;
   /** What a weight pass frees, by the accounting of the plan's limit. */
   private readonly weightShare: number;
@@ -59,14 +59,14 @@ class PlanRun {
   /** Arrival of inputs and gradients by cell. */
   private readonly inputAtS: Float64Array;
   private readonly gradientAtS: Float64Array;
-  /** Weight passes that ranks owe, oldest first, as indices into the plan; a stretch per rank. */
+  /** Weight passes that ranks owe, oldest first, as indices into the sequence; a stretch per rank. */
   private readonly owed: Int32Array;
   private readonly firstOwed: Int32Array;
   private readonly lastOwed: Int32Array;
 
   constructor(
     input: ScheduleInput,
-    plan: PassPlan,
+    sequence: PassSequence,
     buffers: RunBuffers,
     listener: ((run: PassRun) => void) | undefined,
   ) {
@@ -77,9 +77,9 @@ class PlanRun {
     if (buffers.cells.length < 2 * pipeline + cells) buffers.cells = new Int32Array(2 * pipeline + cells);
     const times = (from: number, length: number) => buffers.times.subarray(from, from + length);
     this.input = input;
-    this.plan = plan;
+    this.sequence = sequence;
     this.listener = listener;
-    this.weightShare = plan.limitKnowsWeightShare ? (input.weightShare ?? 1) : 1;
+    this.weightShare = sequence.limitKnowsWeightShare ? (input.weightShare ?? 1) : 1;
     this.startedAtS = times(0, pipeline).fill(-1);
     this.freeAtS = times(pipeline, pipeline).fill(0);
     this.held = times(2 * pipeline, pipeline).fill(0);
@@ -95,10 +95,10 @@ class PlanRun {
     }
   }
 
-  /** All passes of the plan, and the weight passes they make room or leave time for. */
+  /** All passes of the sequence, and the weight passes they make room or leave time for. */
   runAll(): void {
     const { microBatches, forwardS, backwardInputS, backwardWeightS, forwardHopS, backwardHopS } = this.input;
-    const { kinds, stages, cells, ranks, crossesRanks, weightsWait } = this.plan;
+    const { kinds, stages, cells, ranks, crossesRanks, weightsWait } = this.sequence;
     const { startedAtS, freeAtS, held, inputAtS, gradientAtS, owed, firstOwed, lastOwed } = this;
     const lastStage = this.input.pipeline * this.input.chunks - 1;
     const blocking = this.input.p2p === 'blocking';
@@ -171,8 +171,8 @@ class PlanRun {
   private runWeightsBefore(rank: number, arrivesS: number, isForward: boolean): void {
     while ((this.firstOwed[rank] as number) < (this.lastOwed[rank] as number)) {
       const owed = this.owed[this.firstOwed[rank] as number] as number;
-      const weightS = this.input.backwardWeightS[this.plan.stages[owed] as number] as number;
-      const full = isForward && (this.held[rank] as number) + 1 > this.plan.activationLimit + ROUNDING;
+      const weightS = this.input.backwardWeightS[this.sequence.stages[owed] as number] as number;
+      const full = isForward && (this.held[rank] as number) + 1 > this.sequence.activationLimit + ROUNDING;
       if (!full && arrivesS - (this.freeAtS[rank] as number) <= WORTH_FILLING * weightS) return;
       this.runOldestWeight(rank);
     }
@@ -182,7 +182,7 @@ class PlanRun {
     const at = this.firstOwed[rank] as number;
     const owed = this.owed[at] as number;
     const startS = this.freeAtS[rank] as number;
-    const endS = startS + (this.input.backwardWeightS[this.plan.stages[owed] as number] as number);
+    const endS = startS + (this.input.backwardWeightS[this.sequence.stages[owed] as number] as number);
     this.firstOwed[rank] = at + 1;
     this.freeAtS[rank] = endS;
     this.held[rank] = (this.held[rank] as number) - this.weightShare;
@@ -190,7 +190,7 @@ class PlanRun {
   }
 
   private ran(kind: number, index: number, startS: number, endS: number): void {
-    const { ranks, stages, cells } = this.plan;
+    const { ranks, stages, cells } = this.sequence;
     const [rank, stage, cell] = [ranks[index] as number, stages[index] as number, cells[index] as number];
     this.listener?.({ kind, rank, stage, cell, startS, endS });
   }

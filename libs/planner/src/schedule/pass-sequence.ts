@@ -14,8 +14,8 @@ import {
 import { rankOfStage } from '../stages.ts';
 import type { ScheduleShape } from './schedule-input.ts';
 
-/** A schedule ready to be timed. Depends on the shape alone, so one plan serves every layout of that shape. */
-export interface PassPlan {
+/** A schedule ready to be timed. Depends on the shape alone, so one sequence serves every layout of that shape. */
+export interface PassSequence {
   readonly kinds: Uint8Array;
   readonly stages: Int32Array;
   /** `stage * microBatches + microBatch`. */
@@ -31,8 +31,8 @@ export interface PassPlan {
 }
 
 /** Plans by shape. Owned by the caller: nothing is kept between calls that do not share it. */
-export interface PlanCache {
-  readonly plans: Map<string, PassPlan>;
+export interface SequenceCache {
+  readonly sequences: Map<string, PassSequence>;
   /** Passes of all plans in `plans`. */
   passes: number;
 }
@@ -40,30 +40,30 @@ export interface PlanCache {
 /** About 50 MB of plans; a search meets a few hundred shapes of a few thousand passes. */
 const CACHED_PASSES = 4_000_000;
 
-export function newPlanCache(): PlanCache {
-  return { plans: new Map(), passes: 0 };
+export function newSequenceCache(): SequenceCache {
+  return { sequences: new Map(), passes: 0 };
 }
 
-export function planOf(shape: ScheduleShape, cache: PlanCache): PassPlan {
+export function sequenceOf(shape: ScheduleShape, cache: SequenceCache): PassSequence {
   const { schedule, pipeline, chunks, microBatches } = shape;
   const key = `${schedule} ${pipeline} ${chunks} ${microBatches}`;
-  const known = cache.plans.get(key);
+  const known = cache.sequences.get(key);
   if (known !== undefined) return known;
-  const plan = newPlan(shape);
-  if (cache.passes + plan.kinds.length > CACHED_PASSES) {
-    cache.plans.clear();
+  const sequence = newSequence(shape);
+  if (cache.passes + sequence.kinds.length > CACHED_PASSES) {
+    cache.sequences.clear();
     cache.passes = 0;
   }
-  cache.plans.set(key, plan);
-  cache.passes += plan.kinds.length;
-  return plan;
+  cache.sequences.set(key, sequence);
+  cache.passes += sequence.kinds.length;
+  return sequence;
 }
 
-function newPlan(shape: ScheduleShape): PassPlan {
+function newSequence(shape: ScheduleShape): PassSequence {
   const { pipeline, chunks, microBatches } = shape;
   const orders = Array.from({ length: pipeline }, (_, rank) => passOrder(shape, rank));
   const length = orders.reduce((sum, order) => sum + order.length, 0);
-  const plan: PassPlan = {
+  const sequence: PassSequence = {
     kinds: new Uint8Array(length),
     stages: new Int32Array(length),
     cells: new Int32Array(length),
@@ -76,18 +76,18 @@ function newPlan(shape: ScheduleShape): PassPlan {
     limitKnowsWeightShare: limitKnowsWeightShare(shape),
   };
   let next = 0;
-  sequence(shape, orders, ({ kind, stage, microBatch }, rank) => {
-    plan.kinds[next] = kind;
-    plan.stages[next] = stage;
-    plan.cells[next] = stage * microBatches + microBatch;
-    plan.ranks[next] = rank;
+  interleaveRanks(shape, orders, ({ kind, stage, microBatch }, rank) => {
+    sequence.kinds[next] = kind;
+    sequence.stages[next] = stage;
+    sequence.cells[next] = stage * microBatches + microBatch;
+    sequence.ranks[next] = rank;
     next++;
   });
-  return plan;
+  return sequence;
 }
 
 /** Takes passes from every rank in turn for as long as what they wait for has been taken; pairs stay together. */
-function sequence(
+function interleaveRanks(
   shape: ScheduleShape,
   orders: readonly (readonly Pass[])[],
   visit: (pass: Pass, rank: number) => void,

@@ -5,7 +5,7 @@
  * were chosen on the allocator and nvidia-smi peaks of the published measurements of that family; the others follow from its source code.
  */
 
-export interface StackHabits {
+export interface StackMemoryProfile {
   readonly family: string;
   /** Transformer Engine keeps one dummy weight gradient per distinct matrix shape when gradients are accumulated in place. */
   readonly dummyGradients: boolean;
@@ -30,7 +30,7 @@ export interface StackHabits {
 }
 
 /** Slack: Megatron-Bridge reports 40 GB reserved at 36.6 GB allocated, and 2 to 10 GB in its memory guide. */
-const TRANSFORMER_ENGINE: StackHabits = {
+const TRANSFORMER_ENGINE: StackMemoryProfile = {
   family: '',
   dummyGradients: true,
   logitBytes: 6,
@@ -44,14 +44,14 @@ const TRANSFORMER_ENGINE: StackHabits = {
   marginShare: 0.1,
 };
 
-const WITHOUT_TRANSFORMER_ENGINE: StackHabits = { ...TRANSFORMER_ENGINE, dummyGradients: false };
+const WITHOUT_TRANSFORMER_ENGINE: StackMemoryProfile = { ...TRANSFORMER_ENGINE, dummyGradients: false };
 
 /**
  * Slack and context fitted on 54 nvidia-smi peaks of 176 to 203 B models on A100 (2022) and 15 of a 1.3 B model on V100 (2021) of BLOOM's
  * chronicle. Allocators before expandable segments break up under large attention scores and logits: layouts predicted at 75 to 95 % of
  * a V100 ran out of memory.
  */
-const MEGATRON_DEEPSPEED: StackHabits = {
+const MEGATRON_DEEPSPEED: StackMemoryProfile = {
   ...WITHOUT_TRANSFORMER_ENGINE,
   family: 'megatron-deepspeed',
   logitBytes: 10,
@@ -65,7 +65,7 @@ const MEGATRON_DEEPSPEED: StackHabits = {
 };
 
 /** More specific families stand first. */
-const HABITS: readonly StackHabits[] = [
+const PROFILES: readonly StackMemoryProfile[] = [
   {
     ...MEGATRON_DEEPSPEED,
     family: 'megatron-deepspeed 2021',
@@ -100,6 +100,6 @@ const HABITS: readonly StackHabits[] = [
 ];
 
 /** An unknown stack is taken for a current Megatron-Core with Transformer Engine. */
-export function habitsOf(stack: string): StackHabits {
-  return HABITS.find(({ family }) => stack.startsWith(family)) ?? TRANSFORMER_ENGINE;
+export function memoryProfileOf(stack: string): StackMemoryProfile {
+  return PROFILES.find(({ family }) => stack.startsWith(family)) ?? TRANSFORMER_ENGINE;
 }
