@@ -1,6 +1,7 @@
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import type { PlacementSpec } from './placement.ts';
-import type { JobPlan, TrainingJobSpec } from './training-job.ts';
+import type { JobPlan } from './job-plan.ts';
+import type { TrainingJobSpec } from './training-job-spec.ts';
 
 /** A spec whose layout and micro-batch are settled, whoever chose them. */
 export type EffectiveSpec = TrainingJobSpec & {

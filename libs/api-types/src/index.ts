@@ -19,19 +19,13 @@ export type { ServerVersion } from './kubernetes-version.ts';
 export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isTrue } from './conditions.ts';
 export type { ConditionType, ReasonOf } from './conditions.ts';
 export type { OwnerReference } from './metadata.ts';
-export {
-  ATTEMPT_REASONS,
-  Attempt,
-  AttemptPrediction,
-  JOB_STATES,
-  JobPlan,
-  JobState,
-  MAX_ATTEMPTS_IN_STATUS,
-  ObjectName,
-  TrainingJobSpec,
-  TrainingJobStatus,
-} from './training-job.ts';
-export type { AttemptReason, TrainingJob, TrainingJobSpecInput } from './training-job.ts';
+export { ATTEMPT_REASONS, Attempt, AttemptPrediction, MAX_ATTEMPTS_IN_STATUS } from './attempt.ts';
+export { JobPlan } from './job-plan.ts';
+export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
+export { ObjectName, TrainingJobSpec } from './training-job-spec.ts';
+export type { AttemptReason } from './attempt.ts';
+export type { TrainingJob } from './training-job.ts';
+export type { TrainingJobSpecInput } from './training-job-spec.ts';
 export { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
 export type { Checkpoint } from './checkpoint.ts';
 export { PlacementSpec, ranksOfPod } from './placement.ts';

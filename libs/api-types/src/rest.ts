@@ -3,7 +3,10 @@ import { PlanAnswer, PlanRequest } from '@coxswain/planner/types';
 import { z } from 'zod';
 import { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
-import { Attempt, JobPlan, JobState, ObjectName, TrainingJobSpec } from './training-job.ts';
+import { Attempt } from './attempt.ts';
+import { JobPlan } from './job-plan.ts';
+import { JobState } from './training-job.ts';
+import { ObjectName, TrainingJobSpec } from './training-job-spec.ts';
 
 /**
  * Requests and answers of the REST API, shared by API, dashboard, CLI and the generated GraphQL schema.

@@ -1,5 +1,6 @@
 import { API_GROUP_VERSION } from '../names.ts';
-import type { TrainingJob, TrainingJobSpecInput } from '../training-job.ts';
+import type { TrainingJob } from '../training-job.ts';
+import type { TrainingJobSpecInput } from '../training-job-spec.ts';
 import type { EffectiveSpec } from '../effective-spec.ts';
 import { aJobSpec } from './spec.ts';
 

@@ -1,5 +1,6 @@
 import type { CheckpointRecord, Job, JobEvent, RankPlace, StepPoint } from '../rest.ts';
-import type { Attempt, TrainingJobSpecInput } from '../training-job.ts';
+import type { Attempt } from '../attempt.ts';
+import type { TrainingJobSpecInput } from '../training-job-spec.ts';
 import { aJobSpec } from './spec.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';

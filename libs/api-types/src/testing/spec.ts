@@ -1,6 +1,6 @@
 import { aLayout } from '@coxswain/layout/testing';
 import type { EffectiveSpec } from '../effective-spec.ts';
-import { TrainingJobSpec, type TrainingJobSpecInput } from '../training-job.ts';
+import { TrainingJobSpec, type TrainingJobSpecInput } from '../training-job-spec.ts';
 
 const SMALL_JOB: TrainingJobSpecInput = {
   engine: { name: 'reference', image: 'coxswain/engine-reference:dev' },

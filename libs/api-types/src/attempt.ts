@@ -1,0 +1,85 @@
+/** How did one launch of a gang go? */
+import { ParallelLayout } from '@coxswain/layout';
+import { z } from 'zod';
+import { counter, milliseconds, timestamp } from './status-fields.ts';
+
+/** How an attempt ended. */
+export const ATTEMPT_OUTCOMES = ['Succeeded', 'Failed', 'Suspended', 'Cancelled'] as const;
+
+/** Reasons of a failed attempt; `charged` ones count against `restartPolicy.maxRestarts`. */
+export const ATTEMPT_REASONS = {
+  EngineFailed: { charged: true, meaning: 'A rank exited with an error or was killed.' },
+  DoNotRestart: { charged: true, meaning: 'A rank exited with 93.' },
+  LauncherFailed: { charged: true, meaning: 'A launcher ended without saying why.' },
+  PodLost: { charged: true, meaning: 'A pod was deleted by somebody else after the gang had started.' },
+  NodeLost: { charged: false, meaning: 'A node of the gang is gone or not ready.' },
+  Evicted: { charged: false, meaning: 'A pod was evicted, preempted or drained.' },
+  NotScheduled: { charged: false, meaning: 'The nodes of the placement did not take every pod in time.' },
+  RendezvousPortLost: { charged: false, meaning: 'Another process took the rendezvous port first.' },
+  CheckpointUnreadable: {
+    charged: false,
+    meaning: 'The checkpoint to resume from did not verify; it is not used again.',
+  },
+  PodsRefused: {
+    charged: false,
+    meaning:
+      'The cluster refused a pod of the gang (quota, limits, policy); those already made are removed, and it is tried again later.',
+  },
+  NameConflict: { charged: false, meaning: 'A pod of the gang’s name exists and is not ours.' },
+  SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
+  CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
+} as const satisfies Record<string, { charged: boolean; meaning: string }>;
+export type AttemptReason = keyof typeof ATTEMPT_REASONS;
+
+/** What the planner expected of an attempt when it was placed. */
+export const AttemptPrediction = z
+  .object({
+    stepMs: milliseconds.describe('Time of one step.'),
+    peakBytes: counter.describe('Largest memory of a rank.'),
+    gpuType: z.string().max(128).describe('GPU that it was predicted for.'),
+    microBatchSize: counter.describe('Samples per forward pass of one rank.'),
+    plannerVersion: z.string().max(64),
+  })
+  .meta({ id: 'AttemptPrediction' });
+export type AttemptPrediction = z.infer<typeof AttemptPrediction>;
+
+/**
+ * One launch of the gang. `stage` only moves forward: Creating (pods are being made behind their gate) → Released (written before the
+ * first gate is lifted) → Stopping (written before the first pod is deleted, with outcome and reason) → Ended (every pod is terminal or gone).
+ */
+export const Attempt = z
+  .object({
+    epoch: counter,
+    stage: z.enum(['Creating', 'Released', 'Stopping', 'Ended']),
+    placement: z.string().max(253).describe('Name of the Placement object of this epoch.'),
+    layout: ParallelLayout,
+    resumedFrom: z
+      .object({ checkpoint: z.string().max(253), step: counter })
+      .optional()
+      .describe('Absent: from scratch.'),
+    startedAt: timestamp,
+    releasedAt: timestamp.optional(),
+    runningAt: timestamp.optional().describe('When every pod was running.'),
+    stoppingAt: timestamp
+      .optional()
+      .describe('When its end was recorded: a failure seen, a suspend or cancel answered.'),
+    endedAt: timestamp.optional().describe('When every pod was terminal, gone or fenced.'),
+    outcome: z.enum(ATTEMPT_OUTCOMES).optional(),
+    reason: z.enum(Object.keys(ATTEMPT_REASONS) as [AttemptReason, ...AttemptReason[]]).optional(),
+    message: z
+      .string()
+      .max(8192)
+      .optional()
+      .describe('For a failure: rank, node, exit code and the last lines of its log.'),
+    charged: z.boolean().optional(),
+    answer: z
+      .enum(['Restart', 'GiveUp'])
+      .optional()
+      .describe('For a failure: whether a next epoch answers it. Decided once, with the budget of that moment.'),
+    lastStep: counter.optional(),
+    prediction: AttemptPrediction.optional().describe('Absent: nothing could be predicted.'),
+  })
+  .meta({ id: 'Attempt' });
+export type Attempt = z.infer<typeof Attempt>;
+/** Attempts kept in status; older ones are in the database. */
+export const MAX_ATTEMPTS_IN_STATUS = 20;

@@ -1,0 +1,42 @@
+/** What did the planner say of a job? */
+import { ParallelLayout } from '@coxswain/layout';
+import { MEMORY_VERDICTS } from '@coxswain/planner/types';
+import { z } from 'zod';
+import { counter, milliseconds, timestamp } from './status-fields.ts';
+
+/**
+ * What the planner said of a job before its gang was made. It stands until somebody asks for another layout or number of GPUs; a restart
+ * keeps it. Without a layout it is a refusal, which is looked at again when the fabric is another.
+ */
+export const JobPlan = z
+  .object({
+    chosenBy: z
+      .enum(['Planner', 'User'])
+      .describe('Planner: spec.gpus asked for a layout. User: spec.layout is predicted.'),
+    gpus: counter,
+    fabric: z.string().max(1024).describe('What the planner knew of the cluster.'),
+    layout: ParallelLayout.optional().describe('What the job runs on. Absent: refused.'),
+    microBatchSize: counter.optional(),
+    predictedStepMs: milliseconds.optional(),
+    predictedPeakBytes: counter.optional(),
+    gpuType: z.string().max(128).optional(),
+    verdict: z.enum(MEMORY_VERDICTS).optional().describe('Whether predictedPeakBytes fits the GPU.'),
+    runnersUp: z
+      .array(
+        z.object({
+          layout: z.string().max(256),
+          microBatchSize: counter,
+          predictedStepMs: milliseconds,
+          predictedPeakBytes: counter,
+        }),
+      )
+      .max(5)
+      .optional()
+      .describe('The next best, best first.'),
+    errorStatement: z.string().max(1024).optional().describe('How far such predictions have been off.'),
+    refusal: z.string().max(2048).optional().describe('Why no layout fits, in one sentence.'),
+    plannerVersion: z.string().max(64),
+    plannedAt: timestamp,
+  })
+  .meta({ id: 'JobPlan' });
+export type JobPlan = z.infer<typeof JobPlan>;

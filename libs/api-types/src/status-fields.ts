@@ -1,0 +1,7 @@
+/** Numbers and times as status and messages carry them. */
+import { z } from 'zod';
+
+/** An instant, RFC 3339. */
+export const timestamp = z.string().meta({ format: 'date-time' });
+export const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+export const milliseconds = z.number().min(0);

@@ -1,0 +1,299 @@
+/** What does a user ask for? The spec of a TrainingJob, with the rules that the API server itself enforces. */
+import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
+import { z } from 'zod';
+import { MAX_RANKS_PER_POD } from './pod-size.ts';
+
+/** Kubernetes reads `x-kubernetes-validations` (CEL); zod carries it into the generated schema as metadata. */
+interface CelRule {
+  readonly rule: string;
+  readonly message?: string;
+  readonly messageExpression?: string;
+  readonly fieldPath?: string;
+}
+const cel = (...rules: readonly CelRule[]): { 'x-kubernetes-validations': readonly CelRule[] } => ({
+  'x-kubernetes-validations': rules,
+});
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+/** Name of an object in a namespace: an RFC 1123 label, at most 63 characters. */
+export const ObjectName = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(DNS_LABEL, 'must be lower-case letters, digits and "-", and start and end with a letter or digit');
+/** A relative path without `..`, so that it stays inside its claim. */
+const RelativePath = z
+  .string()
+  .max(512)
+  .regex(/^(?!\/)(?!.*(^|\/)\.\.(\/|$)).*$/s, 'must be relative and must not contain ".."')
+  .meta({
+    pattern: undefined,
+    ...cel({
+      rule: "!self.startsWith('/') && !self.split('/').exists(part, part == '..')",
+      message: 'must be a relative path without ".."',
+    }),
+  });
+
+const EnvVar = z.strictObject({
+  name: z
+    .string()
+    .max(128)
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a C identifier')
+    .meta(
+      cel({
+        rule: "!self.startsWith('COXSWAIN_')",
+        message: 'names that start with COXSWAIN_ are written by the operator',
+      }),
+    )
+    .refine((name) => !name.startsWith('COXSWAIN_'), 'names that start with COXSWAIN_ are written by the operator'),
+  value: z.string().max(4096),
+});
+
+export const EngineSpec = z
+  .strictObject({
+    name: z
+      .enum(['reference', 'command'])
+      .describe(
+        'reference: the PyTorch GPT of this project, started from model, training and data. command: any program, started as given once per rank.',
+      ),
+    image: z.string().min(1).max(512).describe('Container image; it needs glibc, and no Node.js.'),
+    command: z
+      .array(z.string().max(4096))
+      .min(1)
+      .max(64)
+      .optional()
+      .describe('Program of one rank. Required for engine command.'),
+    args: z.array(z.string().max(4096)).max(256).optional().describe('Appended to what the engine adapter renders.'),
+    env: z.array(EnvVar).max(100).optional(),
+  })
+  .meta({
+    id: 'EngineSpec',
+    ...cel({
+      rule: "self.name != 'command' || has(self.command)",
+      message: 'command is required when name is "command"',
+      fieldPath: '.command',
+    }),
+  })
+  .refine((engine) => engine.name !== 'command' || engine.command !== undefined, {
+    path: ['command'],
+    message: 'is required when engine.name is "command"',
+  });
+export type EngineSpec = z.infer<typeof EngineSpec>;
+
+export const ModelSpec = z
+  .strictObject({
+    layers: z.int().min(1).max(1024),
+    hiddenSize: z.int().min(1).max(1_048_576),
+    attentionHeads: z.int().min(1).max(4096),
+    sequenceLength: z.int().min(1).max(16_777_216).describe('Tokens per sample.'),
+  })
+  .meta({
+    id: 'ModelSpec',
+    ...cel({
+      rule: 'self.hiddenSize % self.attentionHeads == 0',
+      messageExpression:
+        "'attentionHeads %d does not divide hiddenSize %d'.format([self.attentionHeads, self.hiddenSize])",
+      fieldPath: '.attentionHeads',
+    }),
+  })
+  .refine((model) => model.hiddenSize % model.attentionHeads === 0, {
+    path: ['attentionHeads'],
+    error: (issue) => {
+      const model = issue.input as { attentionHeads: number; hiddenSize: number };
+      return `attentionHeads ${model.attentionHeads} does not divide hiddenSize ${model.hiddenSize}`;
+    },
+  });
+export type ModelSpec = z.infer<typeof ModelSpec>;
+
+export const TrainingSpec = z
+  .strictObject({
+    steps: z.int().min(1).max(1_000_000_000),
+    globalBatchSize: z.int().min(1).max(1_048_576).describe('Samples per step over all data-parallel ranks.'),
+    microBatchSize: z
+      .int()
+      .min(1)
+      .max(65_536)
+      .optional()
+      .describe(
+        'Samples per forward pass of one rank. Absent: 1, or what the planner finds best where it chooses the layout.',
+      ),
+    learningRate: z.number().positive().max(10).default(0.001),
+    minLearningRate: z.number().min(0).max(10).default(0.0001),
+    warmupSteps: z.int().min(0).max(1_000_000).default(0),
+    weightDecay: z.number().min(0).max(10).default(0.1),
+    seed: z.int().min(0).max(2_147_483_647).default(1234),
+    precision: z.enum(['fp32', 'bf16']).default('bf16'),
+  })
+  .meta({ id: 'TrainingSpec' });
+export type TrainingSpec = z.infer<typeof TrainingSpec>;
+
+export const DataSpec = z
+  .strictObject({
+    claimName: ObjectName.describe('PersistentVolumeClaim in the namespace of the job; mounted read-only.'),
+    path: RelativePath.describe('File or directory inside the claim.'),
+  })
+  .meta({ id: 'DataSpec' });
+export type DataSpec = z.infer<typeof DataSpec>;
+
+export const CheckpointSpec = z
+  .strictObject({
+    claimName: ObjectName.describe('PersistentVolumeClaim that every node can mount.'),
+    path: RelativePath.default('').describe(
+      'Directory inside the claim; each epoch saves into a directory of its own below it.',
+    ),
+    everySteps: z.int().min(1).max(1_000_000_000).default(100),
+  })
+  .meta({ id: 'CheckpointSpec' });
+export type CheckpointSpec = z.infer<typeof CheckpointSpec>;
+
+export const ResourcesSpec = z
+  .strictObject({
+    gpusPerNode: z
+      .int()
+      .min(1)
+      .max(MAX_RANKS_PER_POD)
+      .optional()
+      .describe('Ranks per pod; default: as many as the nodes have GPUs, at most the world size.'),
+    cpuPerGpu: z
+      .string()
+      .max(32)
+      .regex(/^[0-9]+(\.[0-9]+)?m?$/, 'must be a Kubernetes CPU quantity such as 500m or 4')
+      .optional(),
+    memoryPerGpu: z
+      .string()
+      .max(32)
+      .regex(/^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$/, 'must be a Kubernetes memory quantity such as 16Gi')
+      .optional(),
+  })
+  .meta({ id: 'ResourcesSpec' });
+export type ResourcesSpec = z.infer<typeof ResourcesSpec>;
+
+export const RestartPolicy = z
+  .strictObject({
+    maxRestarts: z
+      .int()
+      .min(0)
+      .max(1000)
+      .default(3)
+      .describe('Failures that may be answered with a new epoch; lost nodes and lost port races are not charged.'),
+    delaySeconds: z
+      .int()
+      .min(0)
+      .max(3600)
+      .default(5)
+      .describe('Pause before the first restart; doubles with each charged restart up to 300 s.'),
+  })
+  .meta({ id: 'RestartPolicy' });
+export type RestartPolicy = z.infer<typeof RestartPolicy>;
+
+const dividesRule = (options: { field: string; whole: string; wholeName: string }): CelRule => ({
+  rule: `!has(self.model) || !has(self.layout) || self.model.${options.whole} % self.layout.${options.field} == 0`,
+  messageExpression: `'layout.${options.field} %d does not divide model.${options.wholeName} %d'.format([self.layout.${options.field}, self.model.${options.whole}])`,
+  fieldPath: `.layout.${options.field}`,
+});
+
+const unchanged = (field: string): string =>
+  `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`;
+
+const immutable = (field: string, optional = false): CelRule => ({
+  rule: optional ? unchanged(field) : `self.${field} == oldSelf.${field}`,
+  message: `${field} cannot change; make another job instead`,
+  fieldPath: `.${field}`,
+});
+
+const LAYOUT_OR_GPUS =
+  'give either layout, or gpus without a layout to have the planner choose one; not both, and not neither';
+const GPUS_NEED_A_MODEL = 'gpus without a layout needs model and training, because the planner divides them';
+/** In CEL: what applies where the field is absent. */
+const MICRO_BATCH = '(has(self.training.microBatchSize) ? self.training.microBatchSize : 1)';
+const degreeOrOne = (field: string): string => `(has(self.layout.${field}) ? self.layout.${field} : 1)`;
+
+/** What a user asks for. The layout's rules that need the model are checked by `layoutViolations` (API, operator) and by CEL (API server). */
+export const TrainingJobSpec = z
+  .strictObject({
+    engine: EngineSpec,
+    model: ModelSpec.optional().describe('Required by engine reference.'),
+    training: TrainingSpec.optional().describe('Required by engine reference.'),
+    data: DataSpec.optional(),
+    layout: ParallelLayout.optional().describe(
+      'How the ranks are divided. Absent: the planner chooses, for gpus GPUs.',
+    ),
+    gpus: z
+      .int()
+      .min(1)
+      .max(MAX_WORLD_SIZE)
+      .optional()
+      .describe('GPUs of a job whose layout the planner chooses. Exactly one of layout and gpus is given.'),
+    resources: ResourcesSpec.default({}),
+    checkpoint: CheckpointSpec.optional().describe('Absent: nothing is saved and a restart begins from scratch.'),
+    restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5 }),
+    terminationGracePeriodSeconds: z
+      .int()
+      .min(1)
+      .max(3600)
+      .default(60)
+      .describe('Time to save after SIGTERM before SIGKILL.'),
+    suspend: z
+      .boolean()
+      .default(false)
+      .describe('true: save, stop and hold; layout and gpus may change meanwhile. false: run.'),
+    cancel: z.boolean().default(false).describe('true: stop for good. One-way.'),
+  })
+  .meta({
+    id: 'TrainingJobSpec',
+    ...cel(
+      {
+        rule: "self.engine.name != 'reference' || (has(self.model) && has(self.training) && has(self.data) && has(self.checkpoint))",
+        message: 'engine "reference" needs model, training, data and checkpoint',
+      },
+      dividesRule({ field: 'tensorParallelDegree', whole: 'attentionHeads', wholeName: 'attentionHeads' }),
+      dividesRule({ field: 'pipelineParallelDegree', whole: 'layers', wholeName: 'layers' }),
+      {
+        rule: 'has(self.layout) != has(self.gpus)',
+        message: LAYOUT_OR_GPUS,
+        fieldPath: '.layout',
+      },
+      {
+        rule: '!has(self.gpus) || (has(self.model) && has(self.training))',
+        message: GPUS_NEED_A_MODEL,
+        fieldPath: '.gpus',
+      },
+      {
+        rule: `!has(self.training) || !has(self.layout) || self.training.globalBatchSize % (self.layout.dataParallelDegree * ${MICRO_BATCH}) == 0`,
+        messageExpression: `'layout.dataParallelDegree %d times training.microBatchSize %d does not divide training.globalBatchSize %d'.format([self.layout.dataParallelDegree, ${MICRO_BATCH}, self.training.globalBatchSize])`,
+        fieldPath: '.layout.dataParallelDegree',
+      },
+      {
+        rule: `!has(self.layout) || self.layout.tensorParallelDegree * self.layout.pipelineParallelDegree * self.layout.dataParallelDegree * ${degreeOrOne('contextParallelDegree')} * ${degreeOrOne('weightShardDegree')} <= ${MAX_WORLD_SIZE}`,
+        message: `the product of the degrees is the number of GPUs; at most ${MAX_WORLD_SIZE} are supported`,
+        fieldPath: '.layout',
+      },
+      {
+        rule: `oldSelf.suspend || (${unchanged('layout')} && ${unchanged('gpus')})`,
+        message: 'layout and gpus may change only while the job is suspended; set suspend to true first',
+        fieldPath: '.layout',
+      },
+      {
+        rule: '!oldSelf.cancel || self.cancel',
+        message: 'a cancelled job cannot be revived; make another job instead',
+        fieldPath: '.cancel',
+      },
+      immutable('engine'),
+      immutable('model', true),
+      immutable('training', true),
+      immutable('data', true),
+      immutable('checkpoint', true),
+      immutable('resources'),
+    ),
+  })
+  .refine((spec) => (spec.layout === undefined) !== (spec.gpus === undefined), {
+    path: ['layout'],
+    message: LAYOUT_OR_GPUS,
+  })
+  .refine((spec) => spec.gpus === undefined || (spec.model !== undefined && spec.training !== undefined), {
+    path: ['gpus'],
+    message: GPUS_NEED_A_MODEL,
+  });
+export type TrainingJobSpec = z.infer<typeof TrainingJobSpec>;
+/** As a user may write it: everything with a default may be left out. */
+export type TrainingJobSpecInput = z.input<typeof TrainingJobSpec>;
