@@ -1,5 +1,6 @@
 /** Small invented files of measurements for tests. */
-import { readRows, type MeasuredRow } from '../rows/index.ts';
+import type { RunFacts } from '@coxswain/planner';
+import { interpretRow, readRows, type MeasuredRow } from '../rows/index.ts';
 
 export const COLUMNS =
   'id,source,model,params_b,layers,hidden,heads,kv_heads,ffn_hidden,vocab,seq_len,experts,topk,gpu,gpus,gpus_per_node,intra_node_link,inter_node_link,tp,pp,vpp,dp,cp,ep,etp,sp,zero_stage,recompute,precision,mbs,gbs,engine,iter_time_s,notes,mem_per_gpu_gib,mem_kind,quality,recompute_detail,offload_detail'.split(
@@ -62,4 +63,22 @@ export function rowWith(change: Readonly<Record<string, string>>): MeasuredRow {
   const [row] = readRows(csvOf([change]));
   if (row === undefined) throw new Error('no row was read');
   return row;
+}
+
+/** A model with experts, to be laid over `PLAIN`. */
+export const MOE = {
+  model: 'Qwen3-30B-A3B',
+  heads: '32',
+  kv_heads: '4',
+  layers: '48',
+  ffn_hidden: '768',
+  experts: '128',
+  topk: '8',
+};
+
+/** What a row that differs from `PLAIN` as stated is predicted from. */
+export function runOf(change: Readonly<Record<string, string>>): RunFacts {
+  const result = interpretRow(rowWith(change));
+  if ('unpredicted' in result) throw new Error(result.unpredicted);
+  return result.run;
 }

@@ -1,0 +1,69 @@
+import type { RunFacts } from '@coxswain/planner';
+import { MOE, runOf } from '../testing/invented-rows.ts';
+
+describe('recipes of Megatron-Bridge', () => {
+  const features = ({ layout }: RunFacts): unknown => [layout.dispatcher, layout.cudaGraphs, layout.overlapExpert];
+  const moe = { ...MOE, tp: '1', pp: '1', dp: '64', gpus: '64', ep: '64', gbs: '1024' };
+  const interleaved = { pp: '2', vpp: '4', dp: '32', ep: '32' };
+  const of = (release: string): Record<string, string> => ({
+    engine: `Megatron-Bridge/MCore (NeMo container ${release})`,
+  });
+  const nvl72 = { gpu: 'GB200-NVL72', gpus_per_node: '4', precision: 'mxfp8' };
+  const h100 = { gpu: 'H100-SXM5-80GB', precision: 'bf16' };
+
+  it.each<[string, Record<string, string>, unknown]>([
+    ['of another engine: nothing is assumed', { ...nvl72, engine: 'NeMo 25.04' }, ['alltoall', 'none', false]],
+    ['mid-2026 in MXFP8', { ...nvl72, ...of('26.06') }, ['hybridep', 'full', true]],
+    ['mid-2026 in bf16', { ...nvl72, ...of('26.06'), precision: 'bf16' }, ['hybridep', 'none', false]],
+    ['early 2026 on NVL72', { ...nvl72, ...of('26.02') }, ['hybridep', 'partial', false]],
+    ['early 2026 elsewhere, interleaved', { ...h100, ...of('26.02'), ...interleaved }, ['hybridep', 'none', true]],
+    ['2025 on NVL72', { ...nvl72, ...of('25.11') }, ['hybridep', 'partial', false]],
+    ['2025 between Hopper nodes', { ...h100, ...of('25.09'), ...interleaved }, ['deepep', 'none', true]],
+    ['2025 inside a Hopper node', { ...h100, ...of('25.09'), ep: '8' }, ['alltoall', 'none', false]],
+    ['that drop tokens', { ...h100, ...of('25.09'), notes: 'tokendrop' }, ['alltoall', 'none', false]],
+    [
+      'whose options were printed',
+      { ...nvl72, ...of('26.06'), notes: 'x (layout-matched)' },
+      ['alltoall', 'none', false],
+    ],
+    [
+      'that say otherwise',
+      { ...nvl72, ...of('26.06'), notes: 'dispatcher=deepep; EP overlap off; CUDA graphs off' },
+      ['deepep', 'none', false],
+    ],
+  ])('%s', (_, change, expected) => {
+    expect(features(runOf({ ...moe, ...change }))).toEqual(expected);
+  });
+
+  it('hold hybrids in partial graphs and give the large ones two passes of multi-token prediction', () => {
+    const sizes = { layers: '', hidden: '', heads: '', kv_heads: '', ffn_hidden: '', vocab: '', experts: '', topk: '' };
+    const run = runOf({ ...moe, ...nvl72, ...of('26.06'), ...sizes, model: 'Nemotron-3-Super-120B-A12B' });
+    expect([run.layout.cudaGraphs, run.model.mtpLayers]).toEqual(['partial', 2]);
+  });
+
+  it.each([
+    ['on Hopper', { ...h100, ...of('26.04') }, ['mla_up_proj', 'mlp']],
+    ['on Blackwell', { ...nvl72, ...of('26.04') }, ['mla_up_proj']],
+    ['on GB300 since mid-2026', { ...nvl72, gpu: 'GB300-NVL72', ...of('26.06') }, []],
+  ])('recompute parts of DeepSeek-V3 %s', (_, change, expected) => {
+    const run = runOf({ ...moe, ...change, model: 'DeepSeek-V3', recompute: '' });
+    expect(run.layout.recomputeModules).toEqual(expected);
+  });
+});
+
+describe('MLPerf submissions with NeMo', () => {
+  const submission = { engine: 'NeMo/MCore (MLPerf 5.1)', gpu: 'B200-SXM', precision: 'fp8' };
+
+  it.each([
+    ['of the 8B benchmark run CUDA graphs', 'config_DGXB200_8x8x1xtp1pp1cp2_8b.sh', 'full'],
+    ['run them where the name says so', 'config_GB200_1280x4x16xtp4pp8cp2_cg_fp4.sh', 'full'],
+    ['else do not', 'config_DGXH100_16x8x1xtp2pp1cp1.sh', 'none'],
+  ])('%s', (_, file, expected) => {
+    expect(runOf({ ...submission, notes: `layout from ${file} (2 candidates)` }).layout.cudaGraphs).toBe(expected);
+  });
+
+  it('put data parallelism outermost since 5.1', () => {
+    expect(runOf(submission).layout.rankOrder).toBe('tp-cp-pp-dp');
+    expect(runOf({ ...submission, engine: 'NeMo/MCore (MLPerf 5.0)' }).layout.rankOrder).toBeUndefined();
+  });
+});
