@@ -73,6 +73,11 @@ describe('what is wrong with a file is told with field, value, rule and a way ou
       ['model.layers: is 0; it must be at least 1'],
     ],
     [
+      'a model that is neither a name nor sizes',
+      { layout: {}, model: 7 },
+      ['model: is 7; Invalid input: expected string, received number'],
+    ],
+    [
       'a job without its meshes',
       { roles: { actor: { layout: {} } }, roleMesh: {} },
       ['meshes: is needed and not given'],
