@@ -1,3 +1,7 @@
+/*
+ * What a reflector believes of a real API server behind a faulty connection. One file of more than 400 lines, because all of it needs one
+ * API server with flags of its own, which takes half a minute to start.
+ */
 import { waitFor } from '@coxswain/local-cluster';
 import { errorLine, spoilWatch, type Fault, type FaultAction } from '@coxswain/test-harness';
 import type { KubeClient } from './kube-client.ts';
