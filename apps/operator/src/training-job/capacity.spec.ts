@@ -60,6 +60,13 @@ describe('GPUs that are taken', () => {
     expect(used(capacity)).toEqual({ 'node-b': 2 });
   });
 
+  it('are not held for a pod that ended before it was bound', () => {
+    const { script, capacity, job } = aCluster(atStage('Released'));
+    script.placement(job);
+    script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, phase: 'Failed' });
+    expect(used(capacity)).toEqual({ 'node-b': 2 });
+  });
+
   it('are not those that the job’s own placement or reservation holds', () => {
     const { script, capacity, job } = aCluster();
     script.placement(job);
@@ -85,6 +92,7 @@ describe('GPUs that are taken', () => {
 describe('a recorded placement holds GPUs', () => {
   it.each<[string, TrainingJobStatus | undefined, number, boolean]>([
     ['before its epoch is recorded', undefined, 1, true],
+    ['when its epoch is recorded without an attempt', { epoch: 1, restarts: { total: 0, charged: 0 } }, 1, true],
     ['while its pods are made', atStage('Creating'), 1, true],
     ['while its pods are bound', atStage('Released'), 1, true],
     ['when it is of the next epoch', atStage('Ended'), 2, true],

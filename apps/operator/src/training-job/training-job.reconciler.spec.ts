@@ -132,6 +132,20 @@ describe('GPUs reserved for a placement', () => {
     expect(heldFor(world)).toBe(0);
   });
 
+  it('are given back by a look that finds no room any more, though nothing is written', async () => {
+    const world = new ReconcilerWorld();
+    const nodes = ['node-a', 'node-b'];
+    for (const name of nodes) world.cluster.delete('Node', name);
+    await world.reconcile();
+    for (const name of nodes) world.node(name);
+    failOnce(world, /^createPlacement/, { error: anAnswer(503, 'ServiceUnavailable') });
+    await expect(world.reconcile()).rejects.toThrow('ServiceUnavailable');
+    expect(heldFor(world)).toBe(4);
+    for (const name of nodes) world.cluster.delete('Node', name);
+    await world.reconcile();
+    expect(heldFor(world)).toBe(0);
+  });
+
   it('of another job are not given away', async () => {
     const world = new ReconcilerWorld();
     const rival = { ...world.job, metadata: { ...world.job.metadata, name: 'rival', uid: 'rival' } };

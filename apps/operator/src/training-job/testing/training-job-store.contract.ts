@@ -1,3 +1,7 @@
+/*
+ * The sentences of the port TrainingJobStore, as a suite that each implementation runs. One file of more than 400 lines, because a store
+ * is only held to the contract when it runs all of it.
+ */
 import {
   API_GROUP_VERSION,
   FINALIZER,
