@@ -211,8 +211,11 @@ describe('a planner that cannot answer', () => {
     expect(kinds(recorded(failed(aPlannedJobSpec(), NOW.toISOString())))).toEqual(['planJob']);
   });
 
-  it('does not hold up a job with a layout of its own', () => {
-    const decision = recorded(failed(aJobSpec(), '2026-01-01T00:30:00Z'));
+  it.each([
+    ['while it may not be asked again', '2026-01-01T00:30:00Z'],
+    ['when it might be asked again', NOW.toISOString()],
+  ])('does not hold up a job with a layout of its own: %s', (_sentence, retryAt) => {
+    const decision = recorded(failed(aJobSpec(), retryAt));
     expect(kinds(decision)).toEqual(['createPlacement']);
     expect(decision.status.plan).toBeUndefined();
   });
