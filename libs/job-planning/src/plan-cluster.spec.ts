@@ -40,6 +40,17 @@ describe('the cluster that a job is planned for', () => {
       { scaleUpDomainGpus: 16 },
     ],
     ['an unusual NIC is another kind', nodes(4, { nicType: 'Slingshot' }), { nicKind: 'other' }],
+    [
+      'a NIC whose name is spelled in capitals is known all the same',
+      nodes(4, { nicType: 'RoCE' }),
+      { nicKind: 'roce' },
+    ],
+    [
+      'of nodes of several sizes the commonest counts',
+      [...nodes(1, { gpus: 4, island: 'small' }), ...nodes(3)],
+      { gpusPerNode: 8, scaleUpDomainGpus: 8 },
+    ],
+    ['nodes that are not ready count as well: the plan outlives that', nodes(4, { usable: false }), { gpus: 8 }],
     ['fewer GPUs per node than there are is what the job asked for', nodes(4), { gpusPerNode: 8 }],
   ] as const)('%s', (_sentence, fabric, want) => {
     expect(planCluster({ nodes: fabric }, { gpus: 8 })).toMatchObject({ cluster: want });
@@ -60,6 +71,28 @@ describe('the cluster that a job is planned for', () => {
 
   it('is expected to grow when the job asks for more than there is', () => {
     expect(planCluster({ nodes: nodes(1) }, { gpus: 64 })).toMatchObject({ cluster: { gpus: 64 } });
+  });
+
+  it.each([
+    ['the job uses fewer GPUs of each node', 2, 2],
+    ['the job asks for more per node than there are', 16, 8],
+  ])('has as many GPUs per node as %s', (_sentence, gpusPerNode, want) => {
+    expect(planCluster({ nodes: nodes(4) }, { gpus: 8, gpusPerNode })).toMatchObject({
+      cluster: { gpusPerNode: want },
+    });
+  });
+
+  it('says nothing of a network that no label tells of', () => {
+    const bare = nodes(2).map(({ nicType: _type, nicSpeedGbps: _speed, ...node }) => node);
+    const known = planCluster({ nodes: bare }, { gpus: 16 });
+    expect(known).toMatchObject({ description: expect.stringMatching(/16 on a usual network$/) as string });
+    expect(known).not.toHaveProperty('cluster.nicKind');
+    expect(known).not.toHaveProperty('cluster.scaleOutGbPerS');
+  });
+
+  it('is described in a line that fits the field, whatever the number of islands', () => {
+    const many = Array.from({ length: 100 }, (_, index) => nodes(1, { island: `island-${index}` })).flat();
+    expect(planCluster({ nodes: many }, { gpus: 800 })?.description.length).toBeLessThanOrEqual(1_024);
   });
 
   it('is unknown without GPUs', () => {

@@ -149,6 +149,30 @@ describe('many questions at once', () => {
   });
 });
 
+describe('a question that cannot be put to a thread', () => {
+  it('hurts whoever asked, and nobody else', async () => {
+    const request = { model: () => 'a function cannot be copied' } as unknown as PlanRequest;
+    const poison = thread.ask({ kind: 'plan', request }, { tenant: 'a' });
+    const behind = ask('behind');
+    await expect(poison).rejects.toThrow(/could not be cloned/);
+    expect((await behind).calibration).toBe('behind');
+    expect(timers.pending).toBe(0);
+  });
+});
+
+describe('the time that a search has', () => {
+  it('is its own: what a question waited for its turn does not count', async () => {
+    const abort = new AbortController();
+    const first = ask('hangs', { signal: abort.signal });
+    const second = ask('second');
+    timers.passes(1_999);
+    abort.abort(new Error('no longer wanted'));
+    await expect(first).rejects.toThrow('no longer wanted');
+    timers.passes(1_999);
+    expect((await second).calibration).toBe('second');
+  });
+});
+
 describe('a thread that is closed', () => {
   it('ends what is searched, tells who waits, and answers nobody', async () => {
     const asked = [ask('hangs'), ask('waits'), ask('waits', { tenant: 'b' })];
