@@ -1,0 +1,253 @@
+/* eslint-disable max-params -- the rows of a table are spread over the parameters of its test */
+import { aJobSpec } from '@coxswain/api-types/testing';
+import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import { removeSomeExpiredKeys } from '../http/key-expiry.ts';
+import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+
+let postgres: Postgres;
+let api: ApiUnderTest;
+let token: string;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('jobs') });
+  token = await api.project('research');
+});
+
+afterAll(async () => {
+  await api?.close();
+  await postgres?.stop();
+});
+
+const JOBS = '/v1/projects/research/jobs';
+const spec = aJobSpec();
+let made = 0;
+const freshName = (): string => `job-${++made}`;
+const submit = (overrides: object = {}, headers: Record<string, string> = {}): Promise<TestAnswer> =>
+  api.send('POST', JOBS, { token, headers, body: { name: freshName(), spec: aJobSpec(), ...overrides } });
+const count = async (sql: string, parameters: readonly unknown[]): Promise<number> =>
+  (await api.running.infrastructure.database.query(sql, parameters)).rows.length;
+
+describe('a job over REST', () => {
+  it('is recorded with an outbox entry, and can be read and listed', async () => {
+    const created = await submit({ name: 'first' });
+    expect(created).toMatchObject({ status: 201, body: { namespace: 'research', state: 'Submitting', uid: null } });
+    expect(created.headers['etag']).toBe('"1"');
+    const read = await api.send('GET', `${JOBS}/${created.body.id}`, { token });
+    expect(read.body).toEqual(created.body);
+    const listed = await api.send('GET', JOBS, { token });
+    expect(listed.body.items.map((job: { name: string }) => job.name)).toContain('first');
+    expect(await count('SELECT 1 FROM outbox WHERE job_id = $1', [created.body.id])).toBe(1);
+  });
+
+  it('cannot take a name that is in use', async () => {
+    await submit({ name: 'twice' });
+    expect(await submit({ name: 'twice' })).toMatchObject({ status: 409, body: { code: 'NAME_TAKEN' } });
+  });
+
+  it('changes only at the version that If-Match names', async () => {
+    const { body } = await submit();
+    const stale = await api.send('POST', `${JOBS}/${body.id}/suspend`, { token, headers: { 'if-match': '"7"' } });
+    expect(stale).toMatchObject({ status: 412, body: { code: 'PRECONDITION_FAILED' } });
+    const fresh = await api.send('POST', `${JOBS}/${body.id}/suspend`, { token, headers: { 'if-match': '"1"' } });
+    expect(fresh).toMatchObject({ status: 200, body: { version: 2, spec: { suspend: true } } });
+  });
+
+  it('lets one of many writers of the same version win', async () => {
+    const { body } = await submit();
+    const headers = { 'if-match': '"1"' };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => api.send('POST', `${JOBS}/${body.id}/cancel`, { token, headers })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(412)]);
+  });
+
+  it('resumes only when suspended, and never once cancelled', async () => {
+    const { body } = await submit();
+    const post = (what: string): Promise<TestAnswer> => api.send('POST', `${JOBS}/${body.id}/${what}`, { token });
+    expect((await post('resume')).body.code).toBe('NOT_SUSPENDED');
+    await post('suspend');
+    expect((await post('cancel')).body.spec).toMatchObject({ suspend: true, cancel: true });
+    expect((await post('resume')).body.code).toBe('CONFLICT');
+  });
+
+  it('refuses a resume on a layout that does not divide, with the pointer', async () => {
+    const { body } = await submit();
+    await api.send('POST', `${JOBS}/${body.id}/suspend`, { token });
+    const layout = { tensorParallelDegree: 3 };
+    const answer = await api.send('POST', `${JOBS}/${body.id}/resume`, { token, body: { layout } });
+    expect(answer).toMatchObject({
+      status: 422,
+      body: { code: 'INVALID_LAYOUT', errors: [{ pointer: '/layout/tensorParallelDegree' }] },
+    });
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('gives a repetition the same answer and makes one job', async () => {
+    const body = { name: freshName(), spec: aJobSpec() };
+    const headers = { 'idempotency-key': 'once' };
+    const first = await api.send('POST', JOBS, { token, headers, body });
+    const again = await api.send('POST', JOBS, { token, headers, body });
+    expect(again).toMatchObject({ status: 201, body: first.body });
+    expect(await count('SELECT 1 FROM jobs WHERE name = $1', [body.name])).toBe(1);
+  });
+
+  it('is refused for another body', async () => {
+    const headers = { 'idempotency-key': 'other' };
+    await submit({}, headers);
+    expect(await submit({}, headers)).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+  });
+
+  it('is forgotten after a day, and only then', async () => {
+    for (const key of ['old', 'young']) await submit({}, { 'idempotency-key': key });
+    const { database } = api.running.infrastructure;
+    await database.query("UPDATE idempotency_keys SET created_at = now() - interval '24 hours' WHERE key = 'old'");
+    expect(await removeSomeExpiredKeys(database)).toBe(1);
+    expect(await count('SELECT 1 FROM idempotency_keys WHERE key = ANY ($1)', [['old', 'young']])).toBe(1);
+  });
+
+  it('makes one job however many copies arrive at once; the rest are told to wait', async () => {
+    const body = { name: freshName(), spec: aJobSpec() };
+    const headers = { 'idempotency-key': 'storm' };
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => api.send('POST', JOBS, { token, headers, body })),
+    );
+    const statuses = new Set(answers.map(({ status }) => status));
+    statuses.delete(409);
+    expect([...statuses]).toEqual([201]);
+    expect(new Set(answers.flatMap(({ status, body: job }) => (status === 201 ? [job.id] : []))).size).toBe(1);
+    expect(await count('SELECT 1 FROM jobs WHERE name = $1', [body.name])).toBe(1);
+  });
+});
+
+describe('a list', () => {
+  it('gives every job once over its pages, newest first', async () => {
+    for (let index = 0; index < 7; index++) await submit();
+    const seen: string[] = [];
+    let pageToken: string | undefined;
+    do {
+      const query: string = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
+      const { body } = await api.send('GET', `${JOBS}?pageSize=3${query}`, { token });
+      seen.push(...(body.items as { id: string }[]).map(({ id }) => id));
+      pageToken = body.nextPageToken as string | undefined;
+    } while (pageToken !== undefined);
+    const whole = await api.send('GET', `${JOBS}?pageSize=500`, { token });
+    expect(seen).toEqual((whole.body.items as { id: string }[]).map(({ id }) => id));
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  it.each([
+    ['a page larger than the cap', 'pageSize=501'],
+    ['a page token of somebody’s own making', 'pageToken=abc.def'],
+    ['an unknown parameter', 'order=name'],
+  ])('refuses %s', async (_what, query) => {
+    expect(await api.send('GET', `${JOBS}?${query}`, { token })).toMatchObject({
+      status: 400,
+      body: { code: 'INVALID_REQUEST' },
+    });
+  });
+});
+
+describe('bad input is refused with status and sentence:', () => {
+  const deep = `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`;
+  const cases: readonly (readonly [string, unknown, number, string, string, RegExp])[] = [
+    ['an unknown field', { name: 'x', spec, owner: 'me' }, 400, 'INVALID_REQUEST', '/owner', /unknown field "owner"/],
+    [
+      'an unknown field deep inside',
+      { name: 'x', spec: { ...spec, model: { ...spec.model, heads: 4 } } },
+      400,
+      'INVALID_REQUEST',
+      '/spec/model/heads',
+      /unknown field "heads"/,
+    ],
+    [
+      'a wrong type',
+      { name: 'x', spec: { ...spec, training: { ...spec.training, steps: 'many' } } },
+      400,
+      'INVALID_REQUEST',
+      '/spec/training/steps',
+      /expected number/,
+    ],
+    [
+      'degrees that do not divide',
+      { name: 'x', spec: { ...spec, layout: { tensorParallelDegree: 3 } } },
+      422,
+      'INVALID_LAYOUT',
+      '/spec/layout/tensorParallelDegree',
+      /tensorParallelDegree 3 does not divide attentionHeads 4/,
+    ],
+    [
+      'too many GPUs',
+      {
+        name: 'x',
+        spec: {
+          ...spec,
+          engine: { name: 'command', image: 'i', command: ['c'] },
+          model: undefined,
+          training: undefined,
+          layout: { tensorParallelDegree: 32768, dataParallelDegree: 2 },
+        },
+      },
+      422,
+      'INVALID_LAYOUT',
+      '/spec/layout/dataParallelDegree',
+      /65536 GPUs; at most 32768/,
+    ],
+    [
+      'a missing part',
+      { name: 'x', spec: { ...spec, data: undefined } },
+      400,
+      'INVALID_REQUEST',
+      '/spec/data',
+      /needs data/,
+    ],
+    ['a name of 300 characters', { name: 'a'.repeat(300), spec }, 400, 'INVALID_REQUEST', '/name', /<=63 characters/],
+    [
+      'a namespace of somebody else',
+      { name: 'x', namespace: 'rivals', spec },
+      400,
+      'INVALID_REQUEST',
+      '/namespace',
+      /does not own it; it owns research/,
+    ],
+    ['no body', undefined, 400, 'INVALID_REQUEST', '', /expected object/],
+    ['a body that is not JSON', '{"name":', 400, 'INVALID_REQUEST', '', /not JSON/],
+    ['a body of 2 MB', `{"name":"${'a'.repeat(2_097_152)}"}`, 413, 'TOO_LARGE', '', /1 MB/],
+    ['deep nesting', deep, 400, 'INVALID_REQUEST', '', /more than 32 levels deep/],
+    ['a poisoned prototype', '{"__proto__":{"admin":true}}', 400, 'INVALID_REQUEST', '', /"__proto__"/],
+    [
+      'a poisoned constructor',
+      '{"name":"x","constructor":{"prototype":{}}}',
+      400,
+      'INVALID_REQUEST',
+      '',
+      /"constructor"|"prototype"/,
+    ],
+    [
+      'a variable of ours',
+      { name: 'x', spec: { ...spec, engine: { ...spec.engine, env: [{ name: 'COXSWAIN_EPOCH', value: '1' }] } } },
+      400,
+      'INVALID_REQUEST',
+      '/spec/engine/env/0/name',
+      /written by the operator/,
+    ],
+  ];
+  it.each(cases)('%s', async (_what, body, status, code, pointer, sentence) => {
+    const answer = await api.send('POST', JOBS, { token, body, headers: { 'content-type': 'application/json' } });
+    expect(answer).toMatchObject({ status, body: { code, status } });
+    expect(answer.headers['content-type']).toContain('application/problem+json');
+    expect(answer.body.detail).toMatch(sentence);
+    if (pointer !== '')
+      expect(answer.body.errors.map((fault: { pointer: string }) => fault.pointer)).toContain(pointer);
+  });
+
+  it('another content type', async () => {
+    const answer = await api.send('POST', JOBS, {
+      token,
+      body: 'name=x',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
+  });
+});
