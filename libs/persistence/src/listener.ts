@@ -33,11 +33,6 @@ export class Listener {
     void this.#connect();
   }
 
-  /** Whether notifications arrive now. */
-  get isConnected(): boolean {
-    return this.#client !== undefined;
-  }
-
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
