@@ -1,3 +1,4 @@
+/** More than 400 lines: one table of what strangers try, over one system, which takes a minute to start. */
 import { LABELS, SERIES_PATH, type Job } from '@coxswain/api-types';
 import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { randomUUID } from 'node:crypto';

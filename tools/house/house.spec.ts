@@ -137,7 +137,12 @@ describe('a file above 400 lines', () => {
       `import { b } from './b.ts';\n\n/** More than 400 lines: a row each. */\n${long}`,
       0,
     ],
-    ['is refused when its head gives no reason', `/** A table. */\n${long}\n/** 400 lines */`, 1],
+    [
+      'is accepted with a reason after another comment',
+      `/* eslint */\n/** More than 400 lines: a row each. */\n${long}`,
+      0,
+    ],
+    ['is refused when its head gives no reason', `/** A table. */\nconst a = 1;\n${long}/** 400 lines */`, 1],
     ['may be a test with a reason', `// More than 400 lines: one table.\n${long}`, 0],
     ['may be Python', `"""Why.\n\nMore than 400 lines: one program.\n"""\n${long}`, 0],
     ['is none with 400', long, 0],

@@ -29,8 +29,8 @@ export function longFiles(sources: readonly SourceText[]): string[] {
     .map(({ path }) => path);
 }
 
-/** The comment (in Python, the docstring) that stands before everything else in a file, or right after its imports. */
+/** The comments (in Python, the docstring) that stand before everything else in a file, or right after its imports. */
 function headComment(text: string): string {
   const withoutImports = text.replace(/^#!.*\n/, '').replace(/^import\s[^;]*;\n/gm, '');
-  return /^\s*(\/\*[^]*?\*\/|(\/\/.*\n)+|"""[^]*?""")/.exec(withoutImports)?.[0].replaceAll(/\s[*/]*\s*/g, ' ') ?? '';
+  return /^(\s*(\/\*[^]*?\*\/|\/\/.*\n|"""[^]*?"""))*/.exec(withoutImports)?.[0].replaceAll(/\s[*/]*\s*/g, ' ') ?? '';
 }

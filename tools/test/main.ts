@@ -5,7 +5,18 @@ import { parseArgs } from 'node:util';
 import { ensureSetup } from '../setup/ensure-setup.ts';
 import { complaintsDuring } from './complaints.ts';
 import { secondsSince } from '../setup/progress.ts';
-import { chosenFiles, FORMAT, GENERATED, INTEGRATION, LINT, PYTHON, TYPECHECK, UNIT, type Part } from './parts.ts';
+import {
+  chosenFiles,
+  FORMAT,
+  GENERATED,
+  HOUSE,
+  INTEGRATION,
+  LINT,
+  PYTHON,
+  TYPECHECK,
+  UNIT,
+  type Part,
+} from './parts.ts';
 import { describeFailures, summaryLine, total, type Tally } from './results.ts';
 import { stopRunning } from './run-supervised.ts';
 import { watchUnitTests } from './watch.ts';
@@ -20,7 +31,7 @@ that does not load, count as failed.
   --integration   only the integration tests (Postgres, Kubernetes, PyTorch)
   --python        only the tests of the engines
   --watch         the unit tests, and again whenever a file changes, until Ctrl-C
-  --ci            everything, and also lint, format and whether generated files are up to date
+  --ci            everything, and also lint, the house rules, format and whether generated files are up to date
   --help          this text
 `;
 
@@ -54,7 +65,8 @@ async function main(): Promise<number> {
     ...(values.integration === true ? [INTEGRATION] : []),
   ];
   const everything = positionals.length > 0 ? [UNIT, PYTHON, INTEGRATION] : [TYPECHECK, UNIT, PYTHON, INTEGRATION];
-  const parts = chosen.length > 0 ? chosen : values.ci === true ? [LINT, FORMAT, GENERATED, ...everything] : everything;
+  const parts =
+    chosen.length > 0 ? chosen : values.ci === true ? [LINT, HOUSE, FORMAT, GENERATED, ...everything] : everything;
   return runParts(parts, positionals);
 }
 

@@ -33,6 +33,8 @@ const bin = (name: string): string => join(ROOT, 'node_modules/.bin', name);
 export const TYPECHECK = commandPart('typecheck', bin('tsc'), ['-p', 'tsconfig.json', '--noEmit']);
 /** Rules and import boundaries. */
 export const LINT = commandPart('lint', bin('eslint'), ['.', '--max-warnings', '0']);
+/** Rules about files as a whole: their length, their circles, what an index exports. */
+export const HOUSE = commandPart('house', process.execPath, ['tools/house/measure.ts', '--check']);
 /** Layout of the text. */
 export const FORMAT = commandPart('format', bin('prettier'), ['--check', '.', '--log-level', 'warn']);
 /** Generated files are those that their sources generate. */

@@ -1,4 +1,5 @@
 /* eslint-disable max-params -- the rows of a table are spread over the parameters of its test */
+/** More than 400 lines: one table of requests and answers over one API and one database, which take seconds to start. */
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
 import { CONTROLLERS } from './app.module.ts';

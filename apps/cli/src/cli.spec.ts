@@ -1,3 +1,4 @@
+/** More than 400 lines: command lines, and what each prints, over one stand-in for the API. */
 import { startFakeApi, type FakeAnswer, type FakeApi } from '@coxswain/api-client/testing';
 import type { Job } from '@coxswain/api-types';
 import {

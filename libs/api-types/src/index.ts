@@ -54,7 +54,7 @@ export {
   StepFrame,
   TerminationCause,
 } from './report-protocol.ts';
-export type { RankTiming, SavedCheckpoint, StepReport } from './report-protocol.ts';
+export type { SavedCheckpoint, StepReport } from './report-protocol.ts';
 export {
   AccuracyFigures,
   AccuracyGroup,

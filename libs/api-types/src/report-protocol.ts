@@ -62,7 +62,6 @@ const RankTiming = z.strictObject({
   stepTimeMs: durationMs,
   timingsMs: z.record(z.string().max(32), durationMs),
 });
-export type RankTiming = z.infer<typeof RankTiming>;
 
 const envelope = {
   podUid: z.string().max(64),

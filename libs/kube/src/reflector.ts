@@ -28,6 +28,8 @@ import { errorOfEvent, OversizedLine, isIdentified, linesOf, parseWatchLine } fr
  *
  * A watch delivers in order. An event at or below the position is therefore a repetition (the cache knows that UID at least as
  * new: ignored) or proof that the order is broken (a deleted object coming back, an unknown one): then only a list tells the truth.
+ *
+ * More than 400 lines: list, watch and what ends them change the same two versions.
  */
 
 /** Why a round of list-and-watch ended early; also the `cause` label of `reflector_failures_total`. */

@@ -28,6 +28,8 @@ import { TokenBucket } from './token-bucket.ts';
  * forward, at most once per second.
  * Errors that say nothing about the key (the server is away or busy, a conflict) back off but never quarantine, so that an outage does
  * not leave every key waiting for minutes after it.
+ *
+ * More than 400 lines: the states above and every way between them, which are only right together.
  */
 
 /** Keys that need a reconcile: each at most once, one worker per key, with backoff, priorities and quarantine. */

@@ -1,4 +1,4 @@
-/** What can each engine be told? One table of rows that are read against each other, and therefore one long file. */
+/** What can each engine be told? One table of rows that are read against each other, and therefore one file of more than 400 lines. */
 import type { ExpertLayout } from './expert-layout.ts';
 import type { LayoutEngine } from './layout-facts.ts';
 import type { OffloadRule } from './memory-policy.ts';

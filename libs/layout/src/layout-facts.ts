@@ -82,12 +82,3 @@ export interface LayoutFacts {
   /** The checkpoint to begin from. */
   readonly restoreFrom?: SavedState | undefined;
 }
-
-/** What every job's model and batch say; callers may pass more. */
-export interface DividedModel extends LayoutFacts {
-  readonly layers: number;
-  readonly hiddenSize: number;
-  readonly attentionHeads: number;
-  readonly globalBatchSize: number;
-  readonly microBatchSize: number;
-}

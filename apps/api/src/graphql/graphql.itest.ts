@@ -1,3 +1,4 @@
+/** More than 400 lines: REST and GraphQL are asked the same, over one API and one database, which take seconds to start. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';

@@ -17,8 +17,8 @@ Answers, JSON lines on standard output:
     gone, {"id", "code", "signal"}
 
 "probe root|user FOLDER" instead tells by its exit status whether that way of mounting works here.
-Standard library only; Linux only. One file, though a long one: it runs isolated (python -I), where it would not find modules
-beside it.
+Standard library only; Linux only. One file of more than 400 lines: it runs isolated (python -I), where it would not find
+modules beside it.
 """
 
 import ctypes

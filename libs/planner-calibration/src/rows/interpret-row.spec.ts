@@ -1,3 +1,4 @@
+/** More than 400 lines: a table of published rows, with the run that each is read as. */
 import type { RunFacts } from '@coxswain/planner';
 import fc from 'fast-check';
 import { COLUMNS, MOE, PLAIN, rowWith, runOf } from '../testing/invented-rows.ts';

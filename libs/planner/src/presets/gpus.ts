@@ -5,6 +5,8 @@
  * benchmarks" of stas00/ml-engineering) over that peak; where nobody published one, that of the nearest relative, said in `assumed`.
  * `memoryGib` is what the driver reports (nvidia-smi, rocm-smi), which is less than the vendor's round figure. Scale-up bandwidth is
  * per GPU and direction, half of the vendor's bidirectional sum. What is not published is a stated assumption, never a silent one.
+ *
+ * More than 400 lines: a table with a row per GPU.
  */
 import type { GpuFacts, NicKind } from '../facts.ts';
 import { namedOf, type Named } from './named.ts';

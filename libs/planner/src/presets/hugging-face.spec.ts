@@ -1,3 +1,4 @@
+/** More than 400 lines: a table of published configurations, with the model that each is read as. */
 import { isDomainError } from '@coxswain/domain-error';
 import { parametersOf } from '../memory/parameters.ts';
 import { modelFromHuggingFace } from './hugging-face.ts';

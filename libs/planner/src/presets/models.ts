@@ -3,6 +3,8 @@
  *
  * Sizes come from the `config.json` beside the published weights, from the paper, or from the training framework's own recipe; `source`
  * says which. Vocabularies are the padded ones where a recipe pads (51,200 for the GPT family of Megatron-LM).
+ *
+ * More than 400 lines: a table with a row per model.
  */
 import { ModelShape } from '@coxswain/layout';
 import type { z } from 'zod';

@@ -1,3 +1,7 @@
+/**
+ * A proxy in front of a real API server that delays, refuses and cuts what passes. More than 400 lines: every fault acts on the same
+ * connections.
+ */
 import { Agent, createServer, request as httpsRequest, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
