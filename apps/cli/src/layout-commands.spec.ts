@@ -132,7 +132,7 @@ describe('coxswain layout check', () => {
     [
       'an unknown word, with the nearest',
       'layout: { pipeline: { schedule: zb-v } }',
-      /layout\.pipeline\.schedule: "zb-v" is none of gpipe, .*; did you mean zbv\?/,
+      /layout\.pipeline\.schedule: "zb-v" is not one of gpipe, .*; did you mean zbv\?/,
     ],
     [
       'a value out of bounds',

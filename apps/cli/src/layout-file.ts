@@ -35,7 +35,7 @@ export function readLayoutFile(path: string, choice: LayoutChoice = {}): LayoutF
   const { layout, batch, model } = document;
   if (choice.model === undefined && typeof model === 'object' && 'kind' in model)
     throw new CliError(
-      `${path} divides a model of kind ${model.kind}, of which neither time nor memory can be predicted; ` +
+      `${path} divides a model of kind ${model.kind}; the planner cannot predict time or memory of such a model; ` +
         '`coxswain layout check` checks its layout, and --model predicts it as a transformer.',
       NOTHING_FITS,
     );

@@ -184,7 +184,7 @@ describe('what cannot be planned is refused in words', () => {
 
   it.each([
     ['gbps=200', /does not say gpus=/],
-    ['gpus=8,nic=carrier-pigeon', /"carrier-pigeon" is none of infiniband/],
+    ['gpus=8,nic=carrier-pigeon', /"carrier-pigeon" is not one of infiniband/],
     ['gpus=many', /"many" is not a whole number/],
   ])('island %s', (text, message) => {
     expect(() => island(text)).toThrow(message);
@@ -192,9 +192,9 @@ describe('what cannot be planned is refused in words', () => {
 
   it.each([
     ['tp=x', /"x" is not a whole number/],
-    ['recompute=some', /"some" is none of none, core-attention/],
+    ['recompute=some', /"some" is not one of none, core-attention/],
     ['offload-optimizer=half', /"half" is not a share from 0 to 1/],
-    ['sp=2', /"sp" is none of tp, cp/],
+    ['sp=2', /"sp" is not one of tp, cp/],
   ])('pin %s', (text, message) => {
     expect(() => pinned(text)).toThrow(message);
   });

@@ -219,6 +219,6 @@ export function pinned(text: string): Pinned {
 
 function oneOf<T extends string>(values: readonly T[], text: string): T {
   const found = values.find((value) => value === text);
-  if (found === undefined) throw new InvalidArgumentError(`"${text}" is none of ${values.join(', ')}.`);
+  if (found === undefined) throw new InvalidArgumentError(`"${text}" is not one of ${values.join(', ')}.`);
   return found;
 }

@@ -168,7 +168,7 @@ describe('predict', () => {
     const file = aFile('graph.json', { model: { kind: 'graph', layers: 32 }, layout: LAYOUT });
     const { code, err } = await run('predict', file);
     expect(code).toBe(4);
-    expect(err).toMatch(/a model of kind graph, of which neither time nor memory can be predicted/);
+    expect(err).toMatch(/a model of kind graph; the planner cannot predict time or memory of such a model/);
   });
 
   it('refuses an illegal layout with exit code 4 and every broken rule', async () => {
@@ -229,7 +229,7 @@ describe('what is wrong is said in words', () => {
       /GPU "h999" is not known; nearest: h/,
     ],
     ['what is missing', () => ['plan', '--model', shape()], /globalBatchSize \(--global-batch\)/],
-    ['a pin that is none', () => ['plan', ...onFour(), '--pin', 'xp=2'], /"xp" is none of tp, cp, pp/],
+    ['a pin that is none', () => ['plan', ...onFour(), '--pin', 'xp=2'], /"xp" is not one of tp, cp, pp/],
     [
       'an objective that is none',
       () => ['plan', ...onFour(), '--objective', 'fun'],

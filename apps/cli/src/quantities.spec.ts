@@ -28,7 +28,7 @@ describe('quantities', () => {
     ['a negative bandwidth', () => positiveNumber('-1'), /"-1" is not a positive number/],
     ['nothing', () => positiveNumber(' '), /not a positive number/],
     ['no pair', () => assignments('tp', ['tp']), /"tp" is not of the form name=value/],
-    ['an unknown name', () => assignments('xp=2', ['tp', 'pp']), /"xp" is none of tp, pp/],
+    ['an unknown name', () => assignments('xp=2', ['tp', 'pp']), /"xp" is not one of tp, pp/],
     ['a name twice', () => assignments('tp=2,tp=4', ['tp']), /"tp" is given twice/],
   ])('%s is refused', (_, read, message) => {
     expect(read).toThrow(message);

@@ -37,14 +37,14 @@ export function shareOfOne(text: string): number {
 }
 
 /**
- * `tp=8,pp=4` as entries. Throws InvalidArgumentError where a part is no pair, a key is given twice or is none of `keys`.
+ * `tp=8,pp=4` as entries. Throws InvalidArgumentError where a part is no pair, a key is given twice or is not one of `keys`.
  */
 export function assignments(text: string, keys: readonly string[]): readonly (readonly [string, string])[] {
   const pairs = text.split(',').map((part): readonly [string, string] => {
     const [, key, value] = /^([^=]+)=(.+)$/.exec(part.trim()) ?? [];
     if (key === undefined || value === undefined)
       throw new InvalidArgumentError(`"${part}" is not of the form name=value.`);
-    if (!keys.includes(key)) throw new InvalidArgumentError(`"${key}" is none of ${keys.join(', ')}.`);
+    if (!keys.includes(key)) throw new InvalidArgumentError(`"${key}" is not one of ${keys.join(', ')}.`);
     return [key, value];
   });
   const twice = pairs.find(([key], index) => pairs.findIndex(([other]) => other === key) !== index);

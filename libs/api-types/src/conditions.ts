@@ -22,7 +22,7 @@ export const CONDITION_REASONS = {
     SpecValid: 'The layout fits the model and the engine can be started with it.',
     SpecInvalid: 'The spec cannot be read by this version of the operator; the message names field and rule.',
     NoLayoutFits:
-      'The planner found no layout for that number of GPUs; the message says what rules them out. It is looked at again when the nodes change.',
+      'The planner found no layout for that number of GPUs; the message says what rules them out. The job is looked at again when the nodes change.',
     LayoutInvalid: 'The layout breaks a rule; the message names field, values and the nearest legal value.',
     EngineRefused: 'The engine cannot run this combination; the message names what and the alternative.',
   },
@@ -38,7 +38,7 @@ export const CONDITION_REASONS = {
       'Enough GPUs exist, but no set of nodes keeps each tensor group in an NVLink domain and each data group in an island.',
     WaitingForRestartDelay: 'The previous attempt failed; the next epoch starts after the delay.',
     PodsRefused:
-      'The cluster refused a pod of the last gang (quota, limits, policy); the message holds its words. It is tried again after a delay.',
+      'The cluster refused a pod of the last gang (quota, limits, policy); the message says why, in the cluster’s words. The gang is tried again after a delay.',
     WaitingForPreviousEpoch: 'Pods of the previous epoch are still going away.',
     Suspended: 'Nothing is placed while the job is suspended.',
     Finished: 'The job is finished; its nodes are free.',
@@ -64,7 +64,7 @@ export const CONDITION_REASONS = {
       'A failure occurred after the restart budget was spent; the message holds rank, node, exit code and last lines.',
     DoNotRestart: 'The engine exited with 93: a restart would fail the same way.',
     Cancelled: 'spec.cancel was set.',
-    NameConflict: 'A pod of the gang’s name exists and is not ours.',
+    NameConflict: 'A pod with the name that a pod of the gang needs exists, and the operator did not make it.',
   },
 } as const satisfies Record<ConditionType, Record<string, string>>;
 

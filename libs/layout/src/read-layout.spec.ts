@@ -55,12 +55,12 @@ describe('what is wrong with a file is told with field, value, rule and a way ou
     [
       'a misspelt word, with the word that is meant',
       { layout: { memory: { recompute: { mode: 'selectve' } } } },
-      ['layout.memory.recompute.mode: "selectve" is none of none, selective, full, budget; did you mean selective?'],
+      ['layout.memory.recompute.mode: "selectve" is not one of none, selective, full, budget; did you mean selective?'],
     ],
     [
       'a word that is like none',
       { layout: { kernel: { softmax: 7 } } },
-      ['layout.kernel.softmax: 7 is none of vanilla, off-by-one, learnable'],
+      ['layout.kernel.softmax: 7 is not one of vanilla, off-by-one, learnable'],
     ],
     [
       'a wrong entry of a list, by its index',

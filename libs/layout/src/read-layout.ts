@@ -76,7 +76,7 @@ function sentencesOf(
     const given = valueSaid(issue.input);
     const meant = typeof issue.input === 'string' ? nearestWord(words, issue.input) : undefined;
     const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
-    return [{ path: dotted(path), message: `${given} is none of ${words.join(', ')}${hint}` }];
+    return [{ path: dotted(path), message: `${given} is not one of ${words.join(', ')}${hint}` }];
   }
   return [{ path: dotted(path), message: brokenSchemaRule(issue) }];
 }

@@ -233,6 +233,6 @@ export class JobsService {
 function changedMeanwhile(row: JobRow): DomainError {
   return new DomainError(
     'PRECONDITION_FAILED',
-    `job "${row.name}" is at version ${row.version} now; read it again and decide anew`,
+    `job "${row.name}" is at version ${row.version} now; read it again, then repeat the change if it is still right`,
   );
 }
