@@ -1,4 +1,5 @@
 import { isDomainError } from '@coxswain/domain-error';
+import { type AskedLayout, type PlanRequest, predict, type Prediction } from '@coxswain/planner';
 import { type PlannerAnswer, type PlannerQuestion, PlannerThread } from '@coxswain/planner-thread';
 import { CliError } from './cli-error.ts';
 import type { CliContext } from './session.ts';
@@ -9,6 +10,15 @@ export const NOTHING_FITS = 4;
 const PATIENCE_MS = 2_000;
 /** Whoever asks at a terminal decides how long the search may take, and has the machine's memory. */
 const UNLIMITED = { timeoutMs: Infinity, heapMib: Infinity };
+
+/** What a layout will cost. Nothing is searched, so it takes milliseconds and no thread. Throws as {@link askPlanner} does. */
+export function predictHere(request: PlanRequest, asked: AskedLayout): Prediction {
+  try {
+    return predict(request, asked);
+  } catch (error) {
+    throw inUsersWords(error);
+  }
+}
 
 /**
  * What the planner says, computed in a thread so that Ctrl-C works and a line tells when it takes long. Throws a {@link CliError} with the
@@ -26,13 +36,17 @@ export async function askPlanner<Question extends PlannerQuestion>(
   try {
     return await planner.ask(question, { tenant: 'the user', signal });
   } catch (error) {
-    if (!isDomainError(error)) throw error;
-    const { code, message, violations } = error;
-    const reasons =
-      violations.length > 1 ? violations.map(({ pointer, detail }) => `${pointer}: ${detail}`) : [message];
-    throw new CliError(reasons.join('\n'), code === 'INVALID_LAYOUT' ? NOTHING_FITS : 1);
+    throw inUsersWords(error);
   } finally {
     over.abort();
     await planner.close();
   }
+}
+
+/** What the planner refuses is told with each field that is wrong; everything else is a defect and stays what it is. */
+function inUsersWords(error: unknown): unknown {
+  if (!isDomainError(error)) return error;
+  const { code, message, violations } = error;
+  const reasons = violations.length > 1 ? violations.map(({ pointer, detail }) => `${pointer}: ${detail}`) : [message];
+  return new CliError(reasons.join('\n'), code === 'INVALID_LAYOUT' ? NOTHING_FITS : 1);
 }

@@ -13,7 +13,7 @@ import {
 import { planReport, type PlanReportFacts } from '@coxswain/plan-report';
 import { Option, type Command } from 'commander';
 import { writeFileSync } from 'node:fs';
-import { askPlanner, NOTHING_FITS } from './ask-planner.ts';
+import { askPlanner, NOTHING_FITS, predictHere } from './ask-planner.ts';
 import { CliError } from './cli-error.ts';
 import { readLayoutFile } from './layout-file.ts';
 import { island, pinned, readRequest, type ReadRequest, type RequestOptions } from './plan-request.ts';
@@ -59,7 +59,7 @@ export function addPlannerCommands(program: Command, session: Session): void {
     .action((path: string, options: LayoutOptions) =>
       inPlainWords(async () => {
         const { asked, request } = readAsked(path, options);
-        const prediction = await askPlanner({ kind: 'predict', request, asked }, session);
+        const prediction = predictHere(request, asked);
         const plan: Plan = { ...asked, gpus: worldSize(asked.layout), prediction };
         show(session, options, plan, () => predictionText(request, plan, session.widthColumns));
         if (prediction.verdict === 'doesNotFit') session.setExitCode(NOTHING_FITS);

@@ -1,16 +1,15 @@
 import type { DomainErrorCode, Violation } from '@coxswain/domain-error';
 import type { JobPlanAnswer, JobPlanQuestion, PlanJobOptions } from '@coxswain/job-planning';
-import type { AskedLayout, PlanAnswer, PlanRequest, Prediction, WhyNotAnswer } from '@coxswain/planner';
+import type { AskedLayout, PlanAnswer, PlanRequest, WhyNotAnswer } from '@coxswain/planner';
 
-/** What the thread can be asked: plain data, since it is copied to the thread. */
+/** What the thread can be asked: whatever searches. Plain data, since it is copied to the thread. */
 export type PlannerQuestion =
   | { readonly kind: 'plan'; readonly request: PlanRequest }
-  | { readonly kind: 'predict' | 'whyNot'; readonly request: PlanRequest; readonly asked: AskedLayout }
+  | { readonly kind: 'whyNot'; readonly request: PlanRequest; readonly asked: AskedLayout }
   | { readonly kind: 'planJob'; readonly question: JobPlanQuestion; readonly options: PlanJobOptions };
 
 interface AnswerByKind {
   readonly plan: PlanAnswer;
-  readonly predict: Prediction;
   readonly whyNot: WhyNotAnswer;
   /** undefined: the planner has nothing to say of the job. */
   readonly planJob: JobPlanAnswer | undefined;

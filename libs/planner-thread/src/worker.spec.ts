@@ -1,4 +1,4 @@
-import { plan, PlanRequest, predict, whyNot } from '@coxswain/planner';
+import { plan, PlanRequest, whyNot } from '@coxswain/planner';
 import { aPlannedJobSpec, aJobSpec } from '@coxswain/api-types/testing';
 import { aFabricNode } from '@coxswain/fabric/testing';
 import { jobPlanning, type JobPlanQuestion, planJob } from '@coxswain/job-planning';
@@ -32,7 +32,6 @@ function questionOf(spec: Parameters<typeof jobPlanning>[0]): JobPlanQuestion {
 describe('the planner in the thread', () => {
   it('answers as it does without one', async () => {
     expect(await planner.ask({ kind: 'plan', request }, { tenant })).toEqual(plan(request));
-    expect(await planner.ask({ kind: 'predict', request, asked }, { tenant })).toEqual(predict(request, asked));
     expect(await planner.ask({ kind: 'whyNot', request, asked }, { tenant })).toEqual(whyNot(request, asked));
   });
 
@@ -50,11 +49,9 @@ describe('the planner in the thread', () => {
   });
 
   it('refuses in the same words', async () => {
-    const illegal = { ...asked, layout: { ...asked.layout, tensorParallelDegree: 3 } };
-    const refusal = await planner
-      .ask({ kind: 'predict', request, asked: illegal }, { tenant })
-      .catch((e: unknown) => e);
-    expect(refusal).toMatchObject({ code: 'INVALID_LAYOUT' });
-    expect(() => predict(request, illegal)).toThrow((refusal as Error).message);
+    const unknown = { ...request, model: 'gpt-17' };
+    const refusal = await planner.ask({ kind: 'plan', request: unknown }, { tenant }).catch((e: unknown) => e);
+    expect(refusal).toMatchObject({ code: 'INVALID_REQUEST' });
+    expect(() => plan(unknown)).toThrow((refusal as Error).message);
   });
 });

@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { isDomainError } from '@coxswain/domain-error';
 import { planJob } from '@coxswain/job-planning';
-import { plan, predict, whyNot } from '@coxswain/planner';
+import { plan, whyNot } from '@coxswain/planner';
 import type { PlannerAnswer, PlannerQuestion, PlannerReply } from './planner-question.ts';
 
 parentPort?.on('message', (question: PlannerQuestion) => {
@@ -23,8 +23,6 @@ function answerTo(question: PlannerQuestion): PlannerAnswer {
   switch (question.kind) {
     case 'plan':
       return plan(question.request);
-    case 'predict':
-      return predict(question.request, question.asked);
     case 'whyNot':
       return whyNot(question.request, question.asked);
     case 'planJob':
