@@ -3,15 +3,12 @@ import { engineSupport, LAYOUT_ENGINES, type LayoutEngine, type ParallelLayout }
 import { SCHEDULES } from '../facts.ts';
 import { CONTEXT_ALGORITHMS, type AllowedChoices } from '../contract.ts';
 
-/** A longer name first, so that no engine is taken for another whose name begins alike. */
-const LONGEST_FIRST = [...LAYOUT_ENGINES].sort((a, b) => b.length - a.length);
-
 /**
  * The engine that a software stack names, if the layout rules know it: `megatron-lm core_v0.15` is a release of `megatron-lm`, and NeMo's
  * recipes run on Megatron-Bridge.
  */
 export function engineOfStack(stack: string): LayoutEngine | undefined {
-  const known = LONGEST_FIRST.find((engine) => stack === engine || stack.startsWith(`${engine} `));
+  const known = LAYOUT_ENGINES.find((engine) => stack === engine || stack.startsWith(`${engine} `));
   return known ?? (/^nemo\b/.test(stack) ? 'megatron-bridge' : undefined);
 }
 

@@ -19,7 +19,8 @@ export interface Pass {
 }
 
 /**
- * The passes of one rank, without the weight passes of schedules that place them when there is time (see `weightsWait`).
+ * The passes of one rank, without the weight passes of schedules that place them when there is time (see `weightsWait`), and without the last
+ * weight passes of ZB-H1 and DualPipeV, which follow when all else is done.
  * Shorter than a schedule's warm-up, the micro-batches that do not exist are left out: an order without some micro-batches stays sound.
  */
 export function passOrder(shape: ScheduleShape, rank: number): Pass[] {

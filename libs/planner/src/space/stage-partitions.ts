@@ -91,6 +91,7 @@ export interface StageWeights {
 /**
  * Contiguous stages of at least one layer each, such that the slowest is as fast as possible; within that, late stages are filled first,
  * because early ones hold more micro-batches in flight. Halving finds the least time for which the stages suffice, to a thousandth of a layer.
+ * Exact where layers are alike or GPUs are; where both differ, filling each stage as far as it goes can leave a long layer to a slow stage.
  */
 export function balancedLayerCounts(weights: StageWeights): readonly number[] {
   const { layersS, speeds, embeddingS, lossS } = weights;
