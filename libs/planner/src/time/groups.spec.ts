@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { RANK_ORDERS, type LayoutPoint, type RankOrder } from '../facts.ts';
+import { aPoint } from '../testing/points.ts';
+import { groupsOf } from './groups.ts';
+
+type Axis = 'tp' | 'cp' | 'dp' | 'pp';
+
+/** Ranks that differ from rank 0 on some of the axes only, counted out one by one with the first axis fastest. */
+function ranksAlong(order: RankOrder, layout: LayoutPoint, axes: readonly Axis[]): readonly number[] {
+  const degrees = { tp: layout.tensor, cp: layout.context, dp: layout.data, pp: layout.pipeline };
+  const names = order.split('-') as readonly Axis[];
+  const ranks: number[] = [];
+  const world = layout.tensor * layout.context * layout.data * layout.pipeline;
+  for (let rank = 0; rank < world; rank++) {
+    let rest = rank;
+    const moved = names.filter((axis) => {
+      const place = rest % degrees[axis];
+      rest = Math.floor(rest / degrees[axis]);
+      return place > 0;
+    });
+    if (moved.every((axis) => axes.includes(axis))) ranks.push(rank);
+  }
+  return ranks;
+}
+
+const degree = fc.constantFrom(1, 2, 3, 4);
+const layouts = fc
+  .record({
+    tensor: degree,
+    context: degree,
+    data: degree,
+    pipeline: degree,
+    rankOrder: fc.constantFrom(...RANK_ORDERS),
+  })
+  .map((choices) => ({ layout: aPoint(choices), order: choices.rankOrder }));
+
+describe('groups of a layout', () => {
+  it.each<['context' | 'pipeline', Axis]>([
+    ['context', 'cp'],
+    ['pipeline', 'pp'],
+  ])('put the members of a %s group where the rank order counts them', (group, axis) => {
+    fc.assert(
+      fc.property(layouts, ({ layout, order }) => {
+        const { size, stride } = groupsOf(layout)[group];
+        const members = Array.from({ length: size }, (_, member) => member * stride);
+        expect(members).toEqual(ranksAlong(order, layout, [axis]));
+      }),
+    );
+  });
+
+  it('let data and context ranks together hold the same dense weights, the nearest of them next to each other', () => {
+    fc.assert(
+      fc.property(layouts, ({ layout, order }) => {
+        const { size, stride } = groupsOf(layout).dense;
+        const ranks = ranksAlong(order, layout, ['cp', 'dp']);
+        expect(size).toBe(ranks.length);
+        if (size > 1) expect(stride).toBe(ranks[1]);
+      }),
+    );
+  });
+
+  it.each<
+    [string, Partial<LayoutPoint>, ReturnType<typeof groupsOf>['shard'], ReturnType<typeof groupsOf>['replicas']]
+  >([
+    ['over all replicas', { tensor: 2, data: 8 }, { size: 8, stride: 2 }, { size: 1, stride: 16 }],
+    [
+      'over groups of 4 of them, of which there are 2',
+      { tensor: 2, data: 8, shardGroup: 4 },
+      { size: 4, stride: 2 },
+      { size: 2, stride: 8 },
+    ],
+    ['over no more than there are', { data: 2, shardGroup: 8 }, { size: 2, stride: 1 }, { size: 1, stride: 2 }],
+    ['over context ranks as well', { context: 2, data: 4 }, { size: 8, stride: 1 }, { size: 1, stride: 8 }],
+  ])('shard states %s', (_sentence, layout, shard, replicas) => {
+    const groups = groupsOf(aPoint(layout));
+    expect(groups.shard).toEqual(shard);
+    expect(groups.replicas).toEqual(replicas);
+  });
+
+  it.each<[string, Partial<LayoutPoint>, ReturnType<typeof groupsOf>['expertData']]>([
+    ['every fourth rank with 4 expert ranks', { data: 16, expert: 4 }, { size: 4, stride: 4 }],
+    [
+      'every eighth with 2 tensor ranks for each of them',
+      { tensor: 2, data: 8, expert: 4, expertTensor: 2 },
+      { size: 2, stride: 8 },
+    ],
+    ['nobody where all ranks are needed for one copy', { data: 8, expert: 8 }, { size: 1, stride: 8 }],
+  ])('have the same expert weights on %s', (_sentence, layout, want) => {
+    expect(groupsOf(aPoint(layout)).expertData).toEqual(want);
+  });
+});
