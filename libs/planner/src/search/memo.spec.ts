@@ -1,0 +1,32 @@
+import { remembered } from './memo.ts';
+
+describe('what was computed for a key', () => {
+  it.each<[string, number | null]>([
+    ['a value', 7],
+    ['zero', 0],
+    ['null, which says that there is nothing', null],
+  ])('is computed once: %s', (_sentence, value) => {
+    const known = new Map<string, number | null>();
+    let times = 0;
+    const compute = (): number | null => {
+      times++;
+      return value;
+    };
+    expect([remembered(known, 'a', compute), remembered(known, 'a', compute)]).toEqual([value, value]);
+    expect(times).toBe(1);
+  });
+
+  it('is computed for another key again', () => {
+    const known = new Map<string, number>();
+    expect([remembered(known, 'a', () => 1), remembered(known, 'b', () => 2)]).toEqual([1, 2]);
+  });
+
+  it('is computed again after it failed', () => {
+    const known = new Map<string, number>();
+    const fail = (): number => {
+      throw new RangeError('not yet');
+    };
+    expect(() => remembered(known, 'a', fail)).toThrow(RangeError);
+    expect(remembered(known, 'a', () => 3)).toBe(3);
+  });
+});
