@@ -10,7 +10,7 @@ import { parsePlanRequest } from '../src/request/parse-plan-request.ts';
 import { resolveRequest } from '../src/request/resolved-request.ts';
 import { spaceOf } from '../src/space/space-of-request.ts';
 import { searchLayouts } from '../src/search/branch-and-bound.ts';
-import { decidedPoint } from '../src/search/decided-layout.ts';
+import { decidedCandidate } from '../src/search/decided-layout.ts';
 import { RunModels } from '../src/search/run-models.ts';
 import { newStats, type SearchStats } from '../src/search/search-stats.ts';
 import { goalOf } from '../src/search/search-request.ts';
@@ -19,7 +19,7 @@ import {
   expertGridsOf,
   passGroupsOf,
   pipelineChoicesOf,
-  pointOfMesh,
+  candidateOfMesh,
   stateChoicesOf,
   withPassGroup,
   withStates,
@@ -90,21 +90,24 @@ function evaluatedOneByOne(input: PlanRequestInput, everyNthMesh: number): { rea
     const replicaBatch = space.globalBatchSize / dense.data / dense.microBatchSize;
     if (number % everyNthMesh !== 0 || grid === undefined || !Number.isInteger(replicaBatch)) return;
     const mesh = { ...dense, ...grid };
-    if (models.degreeRefusalOf({ ...pointOfMesh(mesh), ...partitions.of(mesh.pipeline, EVEN, () => []) }) !== undefined)
+    if (
+      models.degreeRefusalOf({ ...candidateOfMesh(mesh), ...partitions.of(mesh.pipeline, EVEN, () => []) }) !==
+      undefined
+    )
       return;
     for (const group of passGroupsOf(stateChoicesOf(space, mesh))) {
-      const minMemory = withPassGroup(pointOfMesh(mesh), group, space.model);
+      const minMemory = withPassGroup(candidateOfMesh(mesh), group, space.model);
       const passes = models.withPasses(minMemory);
       for (const pipeline of pipelineChoicesOf(space, mesh)) {
-        const point = decidedPoint(
+        const candidate = decidedCandidate(
           { space, models, partitions },
-          { point: minMemory, choice: group.minMemory, pipeline },
+          { candidate: minMemory, choice: group.minMemory, pipeline },
         );
-        if (point === undefined) continue;
-        const pipelineModels = passes.withPipeline(point);
+        if (candidate === undefined) continue;
+        const pipelineModels = passes.withPipeline(candidate);
         for (const { choice, index } of group.members) {
-          const layout = withStates(point, choice, space.model);
-          sum += pipelineModels.timeBoundS(layout) + pipelineModels.peakBytes(layout, index);
+          const counted = withStates(candidate, choice, space.model);
+          sum += pipelineModels.timeBoundS(counted) + pipelineModels.peakBytes(counted, index);
           layouts++;
         }
       }

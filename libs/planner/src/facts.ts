@@ -92,7 +92,7 @@ export type RankOrder = (typeof RANK_ORDERS)[number];
 export type RecomputeModule = (typeof RECOMPUTED_MODULES)[number];
 
 /** Every choice of a layout that time or memory depends on. Degrees are at least 1. */
-export interface LayoutPoint {
+export interface CandidateLayout {
   readonly tensor: number;
   readonly context: number;
   readonly pipeline: number;
@@ -151,7 +151,7 @@ export interface RunFacts {
   readonly momentBytes?: number;
   /** Only low-rank adapters are trained: no weight gradients of frozen matrices. */
   readonly loraRank: number;
-  readonly layout: LayoutPoint;
+  readonly candidate: CandidateLayout;
   readonly globalBatchSize: number;
   /** Tokens per sample. */
   readonly sequenceLength: number;
@@ -159,5 +159,5 @@ export interface RunFacts {
 
 /** Micro-batches that one data-parallel replica runs per step. */
 export function microBatches(run: RunFacts): number {
-  return run.globalBatchSize / (run.layout.microBatchSize * run.layout.data);
+  return run.globalBatchSize / (run.candidate.microBatchSize * run.candidate.data);
 }

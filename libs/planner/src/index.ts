@@ -2,7 +2,7 @@ export { NIC_KINDS, PRECISIONS, RANK_ORDERS, SCHEDULES } from './facts.ts';
 export type {
   ClusterFacts,
   GpuFacts,
-  LayoutPoint,
+  CandidateLayout,
   NicKind,
   Precision,
   RankOrder,

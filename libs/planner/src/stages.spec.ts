@@ -1,8 +1,8 @@
-import { aPoint } from './testing/points.ts';
+import { aCandidate } from './testing/candidates.ts';
 import { rankOfStage, stagePartsOf } from './stages.ts';
 
 describe('stagePartsOf', () => {
-  it.each<[string, number, Parameters<typeof aPoint>[0], readonly number[]]>([
+  it.each<[string, number, Parameters<typeof aCandidate>[0], readonly number[]]>([
     ['equal stages where layers divide', 32, { pipeline: 4 }, [8, 8, 8, 8]],
     ['what is left on the last stage', 61, { pipeline: 8 }, [8, 8, 8, 8, 8, 8, 8, 5]],
     [
@@ -19,8 +19,8 @@ describe('stagePartsOf', () => {
       [2, 1, 1, 1, 1, 1, 1, 1],
     ],
     ['chunks are stages', 32, { pipeline: 4, chunks: 2, schedule: 'interleaved-1f1b' }, [4, 4, 4, 4, 4, 4, 4, 4]],
-  ])('%s', (_, layers, layout, expected) => {
-    const stages = stagePartsOf({ layers, mtpLayers: 1 }, aPoint(layout));
+  ])('%s', (_, layers, candidate, expected) => {
+    const stages = stagePartsOf({ layers, mtpLayers: 1 }, aCandidate(candidate));
     expect(stages.map((stage) => stage.layers)).toEqual(expected);
     expect(stages.map((stage) => stage.embedding).indexOf(true)).toBe(0);
     expect(stages.at(-1)).toMatchObject({ loss: true, mtpLayers: 1 });
@@ -28,7 +28,7 @@ describe('stagePartsOf', () => {
 
   it('stated stages stay as they are', () => {
     const stages = [{ layers: 5, embedding: true, loss: true, mtpLayers: 0 }];
-    expect(stagePartsOf({ layers: 5, mtpLayers: 0 }, aPoint({ stages }))).toBe(stages);
+    expect(stagePartsOf({ layers: 5, mtpLayers: 0 }, aCandidate({ stages }))).toBe(stages);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Which layers stand on which stage of a pipeline, and which rank runs a stage. */
 import type { ModelShape } from '@coxswain/layout';
 
-import type { LayoutPoint, Schedule, StagePart } from './facts.ts';
+import type { CandidateLayout, Schedule, StagePart } from './facts.ts';
 
 const V_SHAPED: ReadonlySet<Schedule> = new Set<Schedule>(['zbv', 'v-half', 'v-min', 'dualpipe-v']);
 
@@ -11,8 +11,8 @@ export function isVShaped(schedule: Schedule): boolean {
 }
 
 /** The pipeline rank that runs virtual stage `stage` of `pipeline * chunks`. */
-export function rankOfStage(layout: Pick<LayoutPoint, 'pipeline' | 'schedule'>, stage: number): number {
-  const { pipeline, schedule } = layout;
+export function rankOfStage(candidate: Pick<CandidateLayout, 'pipeline' | 'schedule'>, stage: number): number {
+  const { pipeline, schedule } = candidate;
   const rank = stage % pipeline;
   const goesUp = isVShaped(schedule) && Math.floor(stage / pipeline) % 2 === 1;
   return goesUp ? pipeline - 1 - rank : rank;
@@ -27,13 +27,13 @@ export function rankOfStage(layout: Pick<LayoutPoint, 'pipeline' | 'schedule'>, 
  */
 export function stagePartsOf(
   model: Pick<ModelShape, 'layers' | 'mtpLayers'>,
-  layout: Pick<LayoutPoint, 'pipeline' | 'chunks' | 'stages' | 'vocabulary'>,
+  candidate: Pick<CandidateLayout, 'pipeline' | 'chunks' | 'stages' | 'vocabulary'>,
 ): readonly StagePart[] {
-  if (layout.stages !== undefined) return layout.stages;
-  const count = layout.pipeline * layout.chunks;
+  if (candidate.stages !== undefined) return candidate.stages;
+  const count = candidate.pipeline * candidate.chunks;
   const divides = model.layers % count === 0;
   const endsDivide = !divides && count > 1 && (model.layers + 2) % count === 0;
-  const counted = count > 1 && (layout.vocabulary === 'counted-as-layer' || endsDivide) ? 1 : 0;
+  const counted = count > 1 && (candidate.vocabulary === 'counted-as-layer' || endsDivide) ? 1 : 0;
   const slots = model.layers + 2 * counted;
   const full = Math.ceil(slots / count);
   const left = slots - full * (count - 1);

@@ -1,5 +1,5 @@
 /** What an engine does where a table does not say: its own defaults, by family and age. Every rule stands in docs/reference/planner-score.md. */
-import type { GpuFacts, LayoutPoint, Precision, RankOrder, RecomputeModule } from '@coxswain/planner';
+import type { GpuFacts, CandidateLayout, Precision, RankOrder, RecomputeModule } from '@coxswain/planner';
 import type { StatedCells } from './measured-row.ts';
 import { familyOfEngine, timeOfEngine } from './stack-of-engine.ts';
 import type { StatedFacts } from './stated-facts.ts';
@@ -26,15 +26,15 @@ export function hasSequenceParallel(engine: string): boolean {
   return isModern(engine) && !DEEPSPEED_FAMILIES.test(familyOfEngine(engine));
 }
 
-export function defaultZeroStage(engine: string): LayoutPoint['zeroStage'] {
+export function defaultZeroStage(engine: string): CandidateLayout['zeroStage'] {
   if (/fsdp|torchtitan|maxtext/.test(familyOfEngine(engine))) return 3;
   return isModern(engine) ? 1 : 0;
 }
 
 export function zeroImplementationOf(
   engine: string,
-  stage: LayoutPoint['zeroStage'],
-): LayoutPoint['zeroImplementation'] {
+  stage: CandidateLayout['zeroStage'],
+): CandidateLayout['zeroImplementation'] {
   if (stage === 0) return 'ddp';
   if (DEEPSPEED_FAMILIES.test(familyOfEngine(engine))) return 'deepspeed';
   return stage === 1 ? 'distopt' : 'fsdp';
@@ -52,7 +52,7 @@ export function rankOrderOf(engine: string): RankOrder | undefined {
 export function overlapsOf(
   { engine, precision }: StatedCells,
   facts: StatedFacts,
-): Pick<LayoutPoint, 'overlapTensor' | 'overlapGradReduce' | 'overlapParamGather'> {
+): Pick<CandidateLayout, 'overlapTensor' | 'overlapGradReduce' | 'overlapParamGather'> {
   const family = familyOfEngine(engine);
   const allowed = facts.overlapsCommunication ?? true;
   const sharded = family === 'deepspeed';
@@ -69,7 +69,7 @@ function overlapsTensor(engine: string, family: string): boolean {
   return /^megatron-(core|lm)$/.test(family) && (timeOfEngine(engine) ?? 0) >= 2024;
 }
 
-export type RecipeDefaults = Pick<LayoutPoint, 'dispatcher' | 'cudaGraphs' | 'overlapExpert'>;
+export type RecipeDefaults = Pick<CandidateLayout, 'dispatcher' | 'cudaGraphs' | 'overlapExpert'>;
 
 /** What decides the options of a Megatron-Bridge recipe besides engine and GPU. */
 export interface RecipeSituation {
@@ -107,12 +107,12 @@ export function recipeDefaults(cells: StatedCells, situation: RecipeSituation): 
   };
 }
 
-function recipeDispatcher(cells: StatedCells, situation: RecipeSituation, time: number): LayoutPoint['dispatcher'] {
+function recipeDispatcher(cells: StatedCells, situation: RecipeSituation, time: number): CandidateLayout['dispatcher'] {
   if (time >= HYBRIDEP_EVERYWHERE || (time >= FIRST_HYBRIDEP && isNvl72(cells))) return 'hybridep';
   return situation.expertsSpanNodes && /H[12]00/i.test(cells.gpu) ? 'deepep' : 'alltoall';
 }
 
-function recipeGraphs(cells: StatedCells, situation: RecipeSituation, time: number): LayoutPoint['cudaGraphs'] {
+function recipeGraphs(cells: StatedCells, situation: RecipeSituation, time: number): CandidateLayout['cudaGraphs'] {
   if (situation.isHybrid) return 'partial';
   if (time >= FULL_GRAPHS) return /^(mxfp8|nvfp4)$/.test(cells.precision) ? 'full' : 'none';
   return time >= FIRST_HYBRIDEP && isNvl72(cells) ? 'partial' : 'none';

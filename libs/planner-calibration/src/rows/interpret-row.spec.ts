@@ -41,7 +41,7 @@ describe('a row becomes a run', () => {
         learnedPositions: 2048,
       },
       cluster: { gpus: 16, gpusPerNode: 8, scaleOutGbPerS: 25, nicKind: 'infiniband' },
-      layout: {
+      candidate: {
         tensor: 2,
         pipeline: 2,
         data: 4,
@@ -53,53 +53,63 @@ describe('a row becomes a run', () => {
         zeroStage: 0,
       },
     });
-    expect(run.layout.stages).toBeUndefined();
+    expect(run.candidate.stages).toBeUndefined();
   });
 
   it.each<[string, Record<string, string>, (run: RunFacts) => unknown, unknown]>([
-    ['interleaved by vpp', { vpp: '4' }, (run) => [run.layout.schedule, run.layout.chunks], ['interleaved-1f1b', 4]],
-    ['zero-bubble by engine', { engine: 'Megatron-LM + zero-bubble / ZB-1p' }, (run) => run.layout.schedule, 'zb-h1'],
+    [
+      'interleaved by vpp',
+      { vpp: '4' },
+      (run) => [run.candidate.schedule, run.candidate.chunks],
+      ['interleaved-1f1b', 4],
+    ],
+    [
+      'zero-bubble by engine',
+      { engine: 'Megatron-LM + zero-bubble / ZB-1p' },
+      (run) => run.candidate.schedule,
+      'zb-h1',
+    ],
     [
       '1F1B of a zero-bubble engine',
       { engine: 'Megatron-LM + zero-bubble / 1F1B' },
-      (run) => run.layout.schedule,
+      (run) => run.candidate.schedule,
       '1f1b',
     ],
     [
       'two chunks of V-Half',
       { engine: 'Megatron-LM V-Half / Vocab1' },
-      (run) => [run.layout.schedule, run.layout.chunks],
+      (run) => [run.candidate.schedule, run.candidate.chunks],
       ['v-half', 2],
     ],
-    ['a schedule in a note', { notes: 'schedule ZB-2p; 24 microbatches' }, (run) => run.layout.schedule, 'zb-2p'],
+    ['a schedule in a note', { notes: 'schedule ZB-2p; 24 microbatches' }, (run) => run.candidate.schedule, 'zb-2p'],
     [
       'an overlap that is no schedule',
       { vpp: '2', notes: 'w/ MTP, DeepEP, 1F1B overlap' },
-      (run) => run.layout.schedule,
+      (run) => run.candidate.schedule,
       'interleaved-1f1b',
     ],
     [
       'two barriers of Vocab1',
       { engine: 'Megatron-LM 1F1B / Vocab1' },
-      (run) => [run.layout.vocabulary, run.layout.vocabularyBarriers],
+      (run) => [run.candidate.vocabulary, run.candidate.vocabularyBarriers],
       ['sharded-over-pp', 2],
     ],
     [
       'one barrier of Vocab2',
       { engine: 'Megatron-LM 1F1B / Vocab2' },
-      (run) => [run.layout.vocabulary, run.layout.vocabularyBarriers],
+      (run) => [run.candidate.vocabulary, run.candidate.vocabularyBarriers],
       ['sharded-over-pp', 1],
     ],
     [
       'the method, not the legend',
       { engine: 'Megatron-LM 1F1B / Interlaced', notes: 'vocabulary method Interlaced (Base=ends; Vocab1/2=parallel)' },
-      (run) => run.layout.vocabulary,
+      (run) => run.candidate.vocabulary,
       'interlaced',
     ],
     [
       'FlashAttention in a note',
       { notes: 'FlashAttention; activation CPU offload False' },
-      (run) => [run.flashAttention, run.layout.offloadActivations],
+      (run) => [run.flashAttention, run.candidate.offloadActivations],
       [true, 0],
     ],
     [
@@ -111,21 +121,26 @@ describe('a row becomes a run', () => {
     [
       'offloaded layers',
       { offload_detail: 'activation CPU offload of 12 layers' },
-      (run) => run.layout.offloadActivations,
+      (run) => run.candidate.offloadActivations,
       0.5,
     ],
-    ['an offloaded optimizer', { offload_detail: 'optimizer offload 25%' }, (run) => run.layout.offloadOptimizer, 0.25],
+    [
+      'an offloaded optimizer',
+      { offload_detail: 'optimizer offload 25%' },
+      (run) => run.candidate.offloadOptimizer,
+      0.25,
+    ],
     [
       'recomputed modules',
       { recompute: 'selective', recompute_detail: 'layernorm+moe_act' },
-      (run) => run.layout.recomputeModules,
+      (run) => run.candidate.recomputeModules,
       ['layernorm', 'moe_act'],
     ],
-    ['selective without a list', { recompute: 'selective' }, (run) => run.layout.recomputeModules, ['core_attn']],
+    ['selective without a list', { recompute: 'selective' }, (run) => run.candidate.recomputeModules, ['core_attn']],
     [
       'recomputed blocks',
       { recompute: 'full', recompute_detail: 'block:5 layer(s) per pipeline chunk only' },
-      (run) => run.layout.recomputeLayersPerChunk,
+      (run) => run.candidate.recomputeLayersPerChunk,
       5,
     ],
     [
@@ -138,19 +153,19 @@ describe('a row becomes a run', () => {
         zero_stage: '1',
         notes: 'optimizer states sharded over 8 (hybrid)',
       },
-      (run) => [run.layout.shardGroup, run.layout.zeroImplementation],
+      (run) => [run.candidate.shardGroup, run.candidate.zeroImplementation],
       [8, 'deepspeed'],
     ],
-    ['asynchronous tensor parallelism', { notes: 'async TP' }, (run) => run.layout.overlapTensor, true],
+    ['asynchronous tensor parallelism', { notes: 'async TP' }, (run) => run.candidate.overlapTensor, true],
     [
       'data parallelism outermost',
       { notes: 'layout from config_GB200_128x4_cg_dplast.sh' },
-      (run) => run.layout.rankOrder,
+      (run) => run.candidate.rankOrder,
       'tp-cp-pp-dp',
     ],
     ['a spelling of a precision', { gpu: 'B200-SXM', precision: 'FP8-MX' }, (run) => run.precision, 'mxfp8'],
     ['a node without NVLink', { intra_node_link: 'PCIe' }, (run) => run.cluster.gpu.scaleUpGbPerS, 32],
-    ['a dp that the GPUs contradict', { dp: '3' }, (run) => run.layout.data, 4],
+    ['a dp that the GPUs contradict', { dp: '3' }, (run) => run.candidate.data, 4],
     ['LoRA', { engine: 'NeMo launcher (24.x) LoRA' }, (run) => run.loraRank, 16],
     ['8-bit moments', { engine: 'Megatron-DeepSpeed BNB 8-bit Adam' }, (run) => run.momentBytes, 2],
     [
@@ -167,33 +182,33 @@ describe('a row becomes a run', () => {
     [
       'CUDA graphs by the name of a configuration',
       { engine: 'NeMo/MCore (MLPerf 5.1)', notes: 'layout from config_DGXB200_8x8_cg.sh' },
-      (run) => run.layout.cudaGraphs,
+      (run) => run.candidate.cudaGraphs,
       'full',
     ],
     [
       'partial CUDA graphs',
       { ...MOE_ENGINE, notes: "cuda_graph=transformer_engine:['attn', 'moe_router'], dispatcher=hybridep" },
-      (run) => [run.layout.cudaGraphs, run.layout.dispatcher],
+      (run) => [run.candidate.cudaGraphs, run.candidate.dispatcher],
       ['partial', 'hybridep'],
     ],
     [
       'CUDA graphs of no implementation',
       { ...MOE_ENGINE, notes: 'cuda_graph=none:full_iteration' },
-      (run) => run.layout.cudaGraphs,
+      (run) => run.candidate.cudaGraphs,
       'none',
     ],
-    ['dropped tokens', { ...MOE, notes: 'tokendrop; router force-balanced' }, (run) => run.layout.expertCapacity, 1],
+    ['dropped tokens', { ...MOE, notes: 'tokendrop; router force-balanced' }, (run) => run.candidate.expertCapacity, 1],
     [
       'no dropped tokens',
       { ...MOE, notes: 'router force-balanced, dropless' },
-      (run) => run.layout.expertCapacity,
+      (run) => run.candidate.expertCapacity,
       undefined,
     ],
     ['a head width by name', MOE, (run) => run.model.headDim, 128],
     [
       'overlapped all-to-all',
       { ...MOE, notes: 'EP a2a overlap on, dispatcher=deepep' },
-      (run) => [run.layout.overlapExpert, run.layout.dispatcher],
+      (run) => [run.candidate.overlapExpert, run.candidate.dispatcher],
       [true, 'deepep'],
     ],
   ])('%s', (_, change, read, expected) => {
@@ -224,7 +239,7 @@ describe('a row becomes a run', () => {
       experts: { count: 256, ffnHiddenSize: 2048, sharedFfnHiddenSize: 2048, denseLayers: 3 },
       latentAttention: { keyValueRank: 512 },
     });
-    expect(run.layout.stages?.map((stage) => stage.layers)).toEqual([...Array.from({ length: 15 }, () => 4), 1]);
+    expect(run.candidate.stages?.map((stage) => stage.layers)).toEqual([...Array.from({ length: 15 }, () => 4), 1]);
     expect(runOf({ ...MOE, model: 'DeepSeek-V3', notes: 'w/o MTP' }).model.mtpLayers).toBe(0);
   });
 
@@ -238,7 +253,7 @@ describe('a row becomes a run', () => {
 
 describe('layers that do not divide', () => {
   const layersOf = (change: Record<string, string>): readonly number[] | undefined =>
-    runOf({ gpus: '8', tp: '1', dp: '1', mbs: '1', gbs: '64', pp: '8', ...change }).layout.stages?.map(
+    runOf({ gpus: '8', tp: '1', dp: '1', mbs: '1', gbs: '64', pp: '8', ...change }).candidate.stages?.map(
       (stage) => stage.layers,
     );
 
@@ -279,26 +294,26 @@ describe('what is filled is counted', () => {
   const h100 = { engine: 'NeMo/MCore (MLPerf 5.0)', gpu: 'H100-SXM5-80GB', precision: '' };
   const modern = { engine: 'NeMo launcher (24.x)' };
   const precision = { rule: 'precision by engine and GPU', read: (run: RunFacts) => run.precision };
-  const sp = { rule: 'sp by engine', read: (run: RunFacts) => run.layout.sequenceParallel };
+  const sp = { rule: 'sp by engine', read: (run: RunFacts) => run.candidate.sequenceParallel };
 
   it.each<Filling>([
-    { what: 'dp', change: { dp: '' }, rule: 'dp = gpus / (tp pp cp)', read: (run) => run.layout.data, expected: 4 },
-    { what: 'cp', change: { cp: '' }, rule: 'cp = 1', read: (run) => run.layout.context, expected: 1 },
-    { what: 'vpp', change: { vpp: '' }, rule: 'vpp = 1', read: (run) => run.layout.chunks, expected: 1 },
+    { what: 'dp', change: { dp: '' }, rule: 'dp = gpus / (tp pp cp)', read: (run) => run.candidate.data, expected: 4 },
+    { what: 'cp', change: { cp: '' }, rule: 'cp = 1', read: (run) => run.candidate.context, expected: 1 },
+    { what: 'vpp', change: { vpp: '' }, rule: 'vpp = 1', read: (run) => run.candidate.chunks, expected: 1 },
     { what: 'sp of an early engine', change: { sp: '' }, ...sp, expected: false },
     { what: 'sp of a modern engine', change: { sp: '', ...modern }, ...sp, expected: true },
     {
       what: 'ZeRO stage',
       change: { zero_stage: '', ...modern },
       rule: 'zero_stage by engine',
-      read: (run) => run.layout.zeroStage,
+      read: (run) => run.candidate.zeroStage,
       expected: 1,
     },
     {
       what: 'recompute',
       change: { recompute: '' },
       rule: 'recompute = none',
-      read: (run) => run.layout.recompute,
+      read: (run) => run.candidate.recompute,
       expected: 'none',
     },
     {

@@ -1,6 +1,6 @@
 /** From a row of published measurements to the facts that a prediction reads. Rules fill what was not printed; each is counted by name. */
 import type { ModelShape } from '@coxswain/layout';
-import { type ClusterFacts, type LayoutPoint, type Precision, type RunFacts } from '@coxswain/planner';
+import { type ClusterFacts, type CandidateLayout, type Precision, type RunFacts } from '@coxswain/planner';
 import { neededNumber, wholeNumber } from './cells.ts';
 import { clusterOfRow } from './cluster-of-row.ts';
 import {
@@ -47,7 +47,7 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
   const cluster = clusterOfRow(cells, filled);
   const model = modelOfRow(cells, filled);
   const precision = precisionOf(cells, cluster, filled);
-  const layout = layoutOf({ cells, facts, filled, degrees, model, cluster });
+  const candidate = layoutOf({ cells, facts, filled, degrees, model, cluster });
   return {
     model,
     cluster,
@@ -58,7 +58,7 @@ function runOf(cells: StatedCells, filled: FilledValues): RunFacts {
     gradientBytes: facts.gradientBytes ?? gradientBytesOf(cells.engine, precision),
     ...momentBytesOf(cells, facts),
     loraRank: facts.loraRank ?? 0,
-    layout,
+    candidate,
     globalBatchSize: degrees.globalBatchSize,
     sequenceLength: neededNumber(cells, 'seq_len'),
   };
@@ -116,7 +116,7 @@ interface LayoutInput {
   readonly cluster: ClusterFacts;
 }
 
-function layoutOf(input: LayoutInput): LayoutPoint {
+function layoutOf(input: LayoutInput): CandidateLayout {
   const { cells, facts, filled, degrees, model } = input;
   const { tensor, pipeline, context, data, microBatchSize } = degrees;
   const schedule = scheduleOf(cells, facts, degrees, filled);
@@ -154,7 +154,7 @@ function scheduleOf(
   facts: StatedFacts,
   degrees: Degrees,
   filled: FilledValues,
-): Pick<LayoutPoint, 'schedule' | 'chunks'> {
+): Pick<CandidateLayout, 'schedule' | 'chunks'> {
   if (degrees.pipeline === 1) return { schedule: '1f1b', chunks: 1 };
   if (TWO_CHUNK_SCHEDULES.some((one) => one === facts.schedule))
     return { schedule: facts.schedule ?? 'zbv', chunks: 2 };
@@ -163,7 +163,12 @@ function scheduleOf(
   return { schedule: facts.schedule === 'interleaved-1f1b' ? '1f1b' : (facts.schedule ?? '1f1b'), chunks };
 }
 
-function expertDegrees({ cells, filled, degrees, model }: LayoutInput): Pick<LayoutPoint, 'expert' | 'expertTensor'> {
+function expertDegrees({
+  cells,
+  filled,
+  degrees,
+  model,
+}: LayoutInput): Pick<CandidateLayout, 'expert' | 'expertTensor'> {
   const { tensor, context, data } = degrees;
   if (model.experts === undefined) return { expert: 1, expertTensor: 1 };
   const expert = filled.or(wholeNumber(cells, 'ep'), 'ep = 1', () => 1);
@@ -178,8 +183,8 @@ function expertDegrees({ cells, filled, degrees, model }: LayoutInput): Pick<Lay
 
 function expertFeatures(
   { cells, facts, filled, model, cluster }: LayoutInput,
-  { expert, chunks }: Pick<LayoutPoint, 'expert' | 'chunks'>,
-): Pick<LayoutPoint, 'dispatcher' | 'expertCapacity' | 'cudaGraphs' | 'overlapExpert'> {
+  { expert, chunks }: Pick<CandidateLayout, 'expert' | 'chunks'>,
+): Pick<CandidateLayout, 'dispatcher' | 'expertCapacity' | 'cudaGraphs' | 'overlapExpert'> {
   const recipe = recipeDefaults(cells, {
     hasExperts: model.experts !== undefined,
     isHybrid: model.layerPattern !== undefined,
@@ -205,17 +210,19 @@ function flagOf(cells: StatedCells): boolean | undefined {
   return cells.sp !== '0' && cells.sp.toLowerCase() !== 'false';
 }
 
-function zeroStageOf(cells: StatedCells, filled: FilledValues): LayoutPoint['zeroStage'] {
+function zeroStageOf(cells: StatedCells, filled: FilledValues): CandidateLayout['zeroStage'] {
   const stated = wholeNumber(cells, 'zero_stage', 0);
   if (stated !== undefined && stated > 3) throw new Unpredicted('zero_stage is above 3');
-  return filled.or(stated, 'zero_stage by engine', () => defaultZeroStage(cells.engine)) as LayoutPoint['zeroStage'];
+  return filled.or(stated, 'zero_stage by engine', () =>
+    defaultZeroStage(cells.engine),
+  ) as CandidateLayout['zeroStage'];
 }
 
 function recomputeOf(
   cells: StatedCells,
   facts: StatedFacts,
   filled: FilledValues,
-): Pick<LayoutPoint, 'recompute' | 'recomputeModules' | 'recomputeLayersPerChunk'> {
+): Pick<CandidateLayout, 'recompute' | 'recomputeModules' | 'recomputeLayersPerChunk'> {
   const stated = recomputeMode(cells.recompute);
   if (facts.recomputeLayersPerChunk !== undefined) {
     return { recompute: 'full', recomputeModules: [], recomputeLayersPerChunk: facts.recomputeLayersPerChunk };
@@ -229,14 +236,14 @@ function recomputeOf(
       };
     }
   }
-  const mode = filled.or<LayoutPoint['recompute']>(stated, 'recompute = none', () => 'none');
+  const mode = filled.or<CandidateLayout['recompute']>(stated, 'recompute = none', () => 'none');
   if (mode !== 'selective') return { recompute: mode, recomputeModules: [] };
   const modules = facts.recomputeModules.length > 0 ? facts.recomputeModules : (['core_attn'] as const);
   return { recompute: 'selective', recomputeModules: modules };
 }
 
 /** `partial`, `selective op` and `uniform` are what some tables call the three modes. */
-function recomputeMode(text: string): LayoutPoint['recompute'] | undefined {
+function recomputeMode(text: string): CandidateLayout['recompute'] | undefined {
   if (text === '') return undefined;
   if (/^(none|no|off|false|0)$/i.test(text)) return 'none';
   if (/select|partial/i.test(text)) return 'selective';

@@ -2,7 +2,11 @@ import type { RunFacts } from '@coxswain/planner';
 import { MOE, runOf } from '../testing/invented-rows.ts';
 
 describe('recipes of Megatron-Bridge', () => {
-  const features = ({ layout }: RunFacts): unknown => [layout.dispatcher, layout.cudaGraphs, layout.overlapExpert];
+  const features = ({ candidate }: RunFacts): unknown => [
+    candidate.dispatcher,
+    candidate.cudaGraphs,
+    candidate.overlapExpert,
+  ];
   const moe = { ...MOE, tp: '1', pp: '1', dp: '64', gpus: '64', ep: '64', gbs: '1024' };
   const interleaved = { pp: '2', vpp: '4', dp: '32', ep: '32' };
   const of = (release: string): Record<string, string> => ({
@@ -38,7 +42,7 @@ describe('recipes of Megatron-Bridge', () => {
   it('hold hybrids in partial graphs and give the large ones two passes of multi-token prediction', () => {
     const sizes = { layers: '', hidden: '', heads: '', kv_heads: '', ffn_hidden: '', vocab: '', experts: '', topk: '' };
     const run = runOf({ ...moe, ...nvl72, ...of('26.06'), ...sizes, model: 'Nemotron-3-Super-120B-A12B' });
-    expect([run.layout.cudaGraphs, run.model.mtpLayers]).toEqual(['partial', 2]);
+    expect([run.candidate.cudaGraphs, run.model.mtpLayers]).toEqual(['partial', 2]);
   });
 
   it.each([
@@ -47,7 +51,7 @@ describe('recipes of Megatron-Bridge', () => {
     ['on GB300 since mid-2026', { ...nvl72, gpu: 'GB300-NVL72', ...of('26.06') }, []],
   ])('recompute parts of DeepSeek-V3 %s', (_, change, expected) => {
     const run = runOf({ ...moe, ...change, model: 'DeepSeek-V3', recompute: '' });
-    expect(run.layout.recomputeModules).toEqual(expected);
+    expect(run.candidate.recomputeModules).toEqual(expected);
   });
 });
 
@@ -59,11 +63,11 @@ describe('MLPerf submissions with NeMo', () => {
     ['run them where the name says so', 'config_GB200_1280x4x16xtp4pp8cp2_cg_fp4.sh', 'full'],
     ['else do not', 'config_DGXH100_16x8x1xtp2pp1cp1.sh', 'none'],
   ])('%s', (_, file, expected) => {
-    expect(runOf({ ...submission, notes: `layout from ${file} (2 candidates)` }).layout.cudaGraphs).toBe(expected);
+    expect(runOf({ ...submission, notes: `layout from ${file} (2 candidates)` }).candidate.cudaGraphs).toBe(expected);
   });
 
   it('put data parallelism outermost since 5.1', () => {
-    expect(runOf(submission).layout.rankOrder).toBe('tp-cp-pp-dp');
-    expect(runOf({ ...submission, engine: 'NeMo/MCore (MLPerf 5.0)' }).layout.rankOrder).toBeUndefined();
+    expect(runOf(submission).candidate.rankOrder).toBe('tp-cp-pp-dp');
+    expect(runOf({ ...submission, engine: 'NeMo/MCore (MLPerf 5.0)' }).candidate.rankOrder).toBeUndefined();
   });
 });

@@ -1,11 +1,11 @@
 /** How the layers of a row are spread over its virtual stages, where that is stated or follows from the numbers. */
 import type { ModelShape } from '@coxswain/layout';
-import type { LayoutPoint, StagePart } from '@coxswain/planner';
+import type { CandidateLayout, StagePart } from '@coxswain/planner';
 import { Unpredicted } from './filled-values.ts';
 import { stagesOfLayoutText } from './pipeline-layout.ts';
 import type { StatedFacts } from './stated-facts.ts';
 
-type StageFacts = Pick<LayoutPoint, 'stages' | 'vocabulary' | 'vocabularyBarriers'>;
+type StageFacts = Pick<CandidateLayout, 'stages' | 'vocabulary' | 'vocabularyBarriers'>;
 
 /** @throws Unpredicted when a stated layout does not fit the model */
 export function stagesOfRow(model: ModelShape, virtualStages: number, facts: StatedFacts): StageFacts {

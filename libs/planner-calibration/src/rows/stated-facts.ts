@@ -2,7 +2,7 @@
  * Facts of a layout that tables keep in free text: `engine`, `notes`, `recompute_detail`, `offload_detail`. Only what a user would state
  * about a run is read here; results that a note prints are not.
  */
-import type { LayoutPoint, RankOrder, RecomputeModule, Schedule } from '@coxswain/planner';
+import type { CandidateLayout, RankOrder, RecomputeModule, Schedule } from '@coxswain/planner';
 import type { StatedCells } from './measured-row.ts';
 
 /** Undefined where nothing is stated. */
@@ -14,7 +14,7 @@ export interface StatedFacts {
   readonly stageUnits: readonly number[] | undefined;
   readonly endsHoldOneLayerFewer: boolean;
   readonly vocabulary: VocabularyMethod | undefined;
-  readonly dispatcher: LayoutPoint['dispatcher'] | undefined;
+  readonly dispatcher: CandidateLayout['dispatcher'] | undefined;
   readonly overlapExpert: boolean | undefined;
   /** False: the text says that communication is not overlapped. */
   readonly overlapsCommunication: boolean | undefined;
@@ -22,9 +22,9 @@ export interface StatedFacts {
   readonly rankOrder: RankOrder | undefined;
   readonly gradientBuckets: boolean;
   readonly expertCapacity: number | undefined;
-  readonly cudaGraphs: LayoutPoint['cudaGraphs'] | undefined;
+  readonly cudaGraphs: CandidateLayout['cudaGraphs'] | undefined;
   readonly flashAttention: boolean | undefined;
-  readonly contextAlgorithm: LayoutPoint['contextAlgorithm'] | undefined;
+  readonly contextAlgorithm: CandidateLayout['contextAlgorithm'] | undefined;
   readonly recomputeModules: readonly RecomputeModule[];
   readonly recomputeLayersPerChunk: number | undefined;
   readonly offloadOptimizer: number;
@@ -107,7 +107,7 @@ function stageUnitsOf(notes: string): readonly number[] | undefined {
   return list?.split(',').map(Number);
 }
 
-function dispatcherOf(notes: string): LayoutPoint['dispatcher'] | undefined {
+function dispatcherOf(notes: string): CandidateLayout['dispatcher'] | undefined {
   if (/hybrid-?ep/i.test(notes)) return 'hybridep';
   if (/deep-?ep/i.test(notes)) return 'deepep';
   if (/alltoall/i.test(notes)) return 'alltoall';
@@ -120,7 +120,7 @@ function capacityOf(notes: string): number | undefined {
   return /token-?drop/i.test(notes) ? 1 : undefined;
 }
 
-function cudaGraphsOf(notes: string): LayoutPoint['cudaGraphs'] | undefined {
+function cudaGraphsOf(notes: string): CandidateLayout['cudaGraphs'] | undefined {
   const stated = /cuda_graph=(\w+):(\S+)/.exec(notes);
   if (stated !== null) {
     const [, implementation = '', scope = ''] = stated;
@@ -139,7 +139,7 @@ function flashAttentionOf(notes: string): boolean | undefined {
   return /flash-?attention|memory-efficient attention/i.test(notes) ? true : undefined;
 }
 
-function contextAlgorithmOf(text: string): LayoutPoint['contextAlgorithm'] | undefined {
+function contextAlgorithmOf(text: string): CandidateLayout['contextAlgorithm'] | undefined {
   if (/ulysses/i.test(text)) return 'ulysses';
   if (/ring attention|ring_attn|megatron_cp_algo/i.test(text)) return 'ring';
   const gathers = /(CP|context|KV)\b[^;]*all-?gather|all-?gather[- ](based )?(CP|KV|context)|\bllama 3\b/i.test(text);

@@ -51,7 +51,7 @@ function jobOf({ run }: PredictedRow): string {
 }
 
 function layoutOf({ run }: PredictedRow): string {
-  return JSON.stringify(run.layout);
+  return JSON.stringify(run.candidate);
 }
 
 function grouped(

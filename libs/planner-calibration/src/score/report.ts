@@ -149,16 +149,16 @@ function worstTable(rows: readonly PredictedRow[], count: number): readonly stri
 }
 
 function layoutText({ run }: PredictedRow): string {
-  const { layout, globalBatchSize } = run;
+  const { candidate, globalBatchSize } = run;
   const degrees = [
-    `tp${layout.tensor}`,
-    `pp${layout.pipeline}${layout.chunks > 1 ? `x${layout.chunks}` : ''}`,
-    `dp${layout.data}`,
-    ...(layout.context > 1 ? [`cp${layout.context}`] : []),
-    ...(layout.expert > 1 ? [`ep${layout.expert}`] : []),
-    ...(layout.zeroStage > 0 ? [`z${layout.zeroStage}`] : []),
+    `tp${candidate.tensor}`,
+    `pp${candidate.pipeline}${candidate.chunks > 1 ? `x${candidate.chunks}` : ''}`,
+    `dp${candidate.data}`,
+    ...(candidate.context > 1 ? [`cp${candidate.context}`] : []),
+    ...(candidate.expert > 1 ? [`ep${candidate.expert}`] : []),
+    ...(candidate.zeroStage > 0 ? [`z${candidate.zeroStage}`] : []),
   ];
-  return `${degrees.join(' ')} ${layout.schedule} ${layout.recompute} ${layout.microBatchSize}/${globalBatchSize}`;
+  return `${degrees.join(' ')} ${candidate.schedule} ${candidate.recompute} ${candidate.microBatchSize}/${globalBatchSize}`;
 }
 
 function cellsOf(statistics: ErrorStatistics): readonly string[] {

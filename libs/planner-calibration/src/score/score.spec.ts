@@ -10,7 +10,7 @@ const AB = new Set(['A', 'B']);
 const MOE = { experts: '8', topk: '2', model: 'MoE-invented' };
 
 /** Two seconds for every run with one pipeline stage, one for others. */
-const invented: Predictor = { stepTimeS: (run) => (run.layout.pipeline === 1 ? 2 : 1), memory: plannedMemory };
+const invented: Predictor = { stepTimeS: (run) => (run.candidate.pipeline === 1 ? 2 : 1), memory: plannedMemory };
 
 function scored(changes: readonly Readonly<Record<string, string>>[], predictor = invented): ScoredRows {
   return scoreRows(readRows(csvOf(changes)), predictor, AB);
@@ -77,8 +77,8 @@ describe('the score', () => {
     const failing: Predictor = {
       ...invented,
       stepTimeS: (run) => {
-        if (run.layout.tensor === 1) throw new Error('too small');
-        return run.layout.tensor === 4 ? NaN : 1;
+        if (run.candidate.tensor === 1) throw new Error('too small');
+        return run.candidate.tensor === 4 ? NaN : 1;
       },
     };
     const changes = [{ gpu: 'abacus' }, { gpu: 'abacus' }, { tp: '' }, { tp: '1', dp: '8' }, { tp: '4', dp: '2' }, {}];

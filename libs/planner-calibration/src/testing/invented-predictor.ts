@@ -5,7 +5,7 @@ import type { PredictedMemory } from '../score/predictor.ts';
 
 /** As many GiB as samples in a micro-batch are allocated, twice as many reserved and thrice on the device; more than four do not fit. */
 export function plannedMemory(run: RunFacts): PredictedMemory {
-  const samples = run.layout.microBatchSize;
+  const samples = run.candidate.microBatchSize;
   return {
     peakAllocatedBytes: samples * GIB_BYTES,
     peakReservedBytes: samples * 2 * GIB_BYTES,

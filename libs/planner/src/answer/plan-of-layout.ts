@@ -1,28 +1,28 @@
 /** A measured layout as an answer tells it: written out, predicted and priced. */
 import { GIB_BYTES } from '@coxswain/units';
-import type { LayoutPoint } from '../facts.ts';
+import type { CandidateLayout } from '../facts.ts';
 import { predictMemory } from '../memory/predict-memory.ts';
 import type { Plan } from '../contract.ts';
 import type { MeasuredLayout } from '../search/kept-layouts.ts';
-import { layoutOfPoint } from '../request/layout-conversion.ts';
+import { layoutOfCandidate } from '../request/layout-conversion.ts';
 import { predictRun } from './predict-run.ts';
 import { runOnGpus, stepsOf, type ResolvedRequest } from '../request/resolved-request.ts';
 
 const SECONDS_PER_HOUR = 3600;
 
-export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, 'point' | 'gpus'>): Plan {
+export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, 'candidate' | 'gpus'>): Plan {
   const { request } = resolved;
-  const { point, gpus } = layout;
+  const { candidate, gpus } = layout;
   const base = runOnGpus(resolved, gpus);
-  const run = { ...base, layout: point };
+  const run = { ...base, candidate };
   const prediction = predictRun(run, request.memoryMarginShare);
   const hostGib = Math.ceil(predictMemory(run).hostBytesPerGpu / GIB_BYTES);
   const usdPerGpuHour = request.cluster.usdPerGpuHour ?? base.cluster.gpu.usdPerHour;
   const steps = request.tokens === undefined ? 1 : stepsOf(request, request.tokens);
   const hours = (steps * prediction.stepTimeS) / SECONDS_PER_HOUR;
   return {
-    layout: layoutOfPoint(plainPoint(point), base.model, hostGib),
-    microBatchSize: point.microBatchSize,
+    layout: layoutOfCandidate(plainCandidate(candidate), base.model, hostGib),
+    microBatchSize: candidate.microBatchSize,
     gpus,
     prediction,
     costUsd: hours * gpus * usdPerGpuHour,
@@ -31,7 +31,7 @@ export function planOf(resolved: ResolvedRequest, layout: Pick<MeasuredLayout, '
 }
 
 /** Overlap without data parallelism, and stages without a pipeline, are choices without effect. */
-function plainPoint(point: LayoutPoint): LayoutPoint {
-  const replicas = point.data * point.context;
-  return replicas > 1 ? point : { ...point, overlapGradReduce: false, overlapParamGather: false };
+function plainCandidate(candidate: CandidateLayout): CandidateLayout {
+  const replicas = candidate.data * candidate.context;
+  return replicas > 1 ? candidate : { ...candidate, overlapGradReduce: false, overlapParamGather: false };
 }

@@ -191,11 +191,11 @@ describe('activationFactsOf', () => {
   it.each<[string, Parameters<typeof aRun>[0], Partial<ActivationFacts>]>([
     [
       'tokens of one micro-batch on a context rank',
-      { layout: { microBatchSize: 3, context: 2 }, sequenceLength: 8 },
+      { candidate: { microBatchSize: 3, context: 2 }, sequenceLength: 8 },
       { tokens: (3 * 8) / 2, sequenceLength: 8 },
     ],
     ['dropless experts are taken to be evenly loaded', {}, { expertLoad: 1 }],
-    ['a capacity is what experts take', { layout: { expertCapacity: 1.5 } }, { expertLoad: 1.5 }],
+    ['a capacity is what experts take', { candidate: { expertCapacity: 1.5 } }, { expertLoad: 1.5 }],
     ['bf16', {}, { elementBytes: 2, inputBytes: 2 }],
     ['fp32', { precision: 'fp32' }, { elementBytes: 4, inputBytes: 4 }],
     ['fp8 inputs take a byte', { precision: 'fp8' }, { elementBytes: 2, inputBytes: 1 }],

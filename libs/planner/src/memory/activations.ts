@@ -6,7 +6,7 @@
  */
 import type { ModelShape } from '@coxswain/layout';
 
-import type { LayoutPoint, Precision, RecomputeModule, RunFacts } from '../facts.ts';
+import type { CandidateLayout, Precision, RecomputeModule, RunFacts } from '../facts.ts';
 import type { LayerKind } from './parameters.ts';
 
 /** What one layer keeps, in bytes. */
@@ -26,7 +26,7 @@ export interface ActivationFacts {
   readonly expertTensor: number;
   readonly sequenceParallel: boolean;
   readonly flashAttention: boolean;
-  readonly recompute: LayoutPoint['recompute'];
+  readonly recompute: CandidateLayout['recompute'];
   readonly recomputeModules: readonly RecomputeModule[];
   /** Tokens that the busiest rank's experts take relative to an even share. */
   readonly expertLoad: number;
@@ -53,17 +53,17 @@ const FP32_BYTES = 4;
 export const DROPLESS_EXPERT_LOAD = 1;
 
 export function activationFactsOf(run: RunFacts): ActivationFacts {
-  const { layout } = run;
+  const { candidate } = run;
   return {
-    tokens: (layout.microBatchSize * run.sequenceLength) / layout.context,
+    tokens: (candidate.microBatchSize * run.sequenceLength) / candidate.context,
     sequenceLength: run.sequenceLength,
-    tensor: layout.tensor,
-    expertTensor: layout.expertTensor,
-    sequenceParallel: layout.sequenceParallel,
+    tensor: candidate.tensor,
+    expertTensor: candidate.expertTensor,
+    sequenceParallel: candidate.sequenceParallel,
     flashAttention: run.flashAttention,
-    recompute: layout.recompute,
-    recomputeModules: layout.recomputeModules,
-    expertLoad: layout.expertCapacity ?? DROPLESS_EXPERT_LOAD,
+    recompute: candidate.recompute,
+    recomputeModules: candidate.recomputeModules,
+    expertLoad: candidate.expertCapacity ?? DROPLESS_EXPERT_LOAD,
     elementBytes: run.precision === 'fp32' ? FP32_BYTES : 2,
     inputBytes: INPUT_BYTES[run.precision],
   };

@@ -2,7 +2,7 @@ import type { ModelShape } from '@coxswain/layout';
 import { SCHEDULES } from '../facts.ts';
 import { MODEL_PRESETS, modelOf } from '../presets/index.ts';
 import { rankOfStage } from '../stages.ts';
-import { aPoint } from '../testing/points.ts';
+import { aCandidate } from '../testing/candidates.ts';
 import { aModel } from '../testing/runs.ts';
 import { usualChunks } from '../testing/schedule-inputs.ts';
 import { denseShareOf, expertShareOf, layerKindsOf, parametersOf, type LayerParameters } from './parameters.ts';
@@ -160,13 +160,13 @@ describe('no parameter is lost', () => {
     const { kindOfLayer, kinds } = parametersOf(model);
     const ofModel = kinds.map((_kind, kind) => kindOfLayer.filter((one) => one === kind).length);
     for (const schedule of SCHEDULES) {
-      const layout = aPoint({ schedule, pipeline: 4, chunks: usualChunks(schedule) });
-      const { ranks } = pipelineLoadOf(model, layout, 16);
+      const candidate = aCandidate({ schedule, pipeline: 4, chunks: usualChunks(schedule) });
+      const { ranks } = pipelineLoadOf(model, candidate, 16);
       expect(kinds.map((_kind, kind) => ranks.reduce((sum, rank) => sum + (rank.layers[kind] ?? 0), 0))).toEqual(
         ofModel,
       );
       expect(ranks.filter(({ embedding }) => embedding)).toHaveLength(1);
-      expect(ranks.findIndex(({ loss }) => loss)).toBe(rankOfStage(layout, 4 * layout.chunks - 1));
+      expect(ranks.findIndex(({ loss }) => loss)).toBe(rankOfStage(candidate, 4 * candidate.chunks - 1));
       expect(ranks.reduce((sum, { mtpLayers }) => sum + mtpLayers, 0)).toBe(model.mtpLayers);
     }
   });

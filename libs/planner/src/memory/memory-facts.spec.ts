@@ -1,5 +1,5 @@
 import type { Precision } from '../facts.ts';
-import { aPoint } from '../testing/points.ts';
+import { aCandidate } from '../testing/candidates.ts';
 import { aModel, aRun } from '../testing/runs.ts';
 import { isVocabularySharded, memoryFactsOf } from './memory-facts.ts';
 
@@ -9,19 +9,19 @@ describe('memoryFactsOf', () => {
     ['logits in bf16 and in fp32 (6 bytes), final norm and input of the head', {}, 8 * 6 * 64 + 2 * 2 * 8 * 16],
     [
       'two micro-batches at once are twice as many',
-      { layout: { microBatchSize: 2 } },
+      { candidate: { microBatchSize: 2 } },
       2 * (8 * 6 * 64 + 2 * 2 * 8 * 16),
     ],
-    ['context ranks share the tokens', { layout: { context: 4 } }, (8 * 6 * 64 + 2 * 2 * 8 * 16) / 4],
-    ['tensor ranks the words', { layout: { tensor: 2 } }, (8 * 6 * 64) / 2 + 2 * 2 * 8 * 16],
+    ['context ranks share the tokens', { candidate: { context: 4 } }, (8 * 6 * 64 + 2 * 2 * 8 * 16) / 4],
+    ['tensor ranks the words', { candidate: { tensor: 2 } }, (8 * 6 * 64) / 2 + 2 * 2 * 8 * 16],
     [
       'and with sequence parallelism the rest',
-      { layout: { tensor: 2, sequenceParallel: true } },
+      { candidate: { tensor: 2, sequenceParallel: true } },
       (8 * 6 * 64 + 2 * 2 * 8 * 16) / 2,
     ],
     [
       'a sharded vocabulary is spread over the pipeline too',
-      { layout: { pipeline: 4, vocabulary: 'sharded-over-pp' } },
+      { candidate: { pipeline: 4, vocabulary: 'sharded-over-pp' } },
       (8 * 6 * 64) / 4 + 2 * 2 * 8 * 16,
     ],
     ['in fp32 logits and their gradients, 8 bytes', { precision: 'fp32' }, 8 * 8 * 64 + 2 * 4 * 8 * 16],
@@ -34,8 +34,8 @@ describe('memoryFactsOf', () => {
     ['tokens times hidden size in bf16', {}, 2 * 8 * 16, 0],
     ['a dropout mask behind the embedding takes a byte', { model: aModel({ dropout: true }) }, 2 * 8 * 16, 8 * 16],
     ['in fp32', { precision: 'fp32' }, 4 * 8 * 16, 0],
-    ['split by sequence parallelism', { layout: { tensor: 4, sequenceParallel: true } }, (2 * 8 * 16) / 4, 0],
-    ['whole without it', { layout: { tensor: 4 } }, 2 * 8 * 16, 0],
+    ['split by sequence parallelism', { candidate: { tensor: 4, sequenceParallel: true } }, (2 * 8 * 16) / 4, 0],
+    ['whole without it', { candidate: { tensor: 4 } }, 2 * 8 * 16, 0],
   ])('one tensor between stages: %s', (_, run, boundary, mask) => {
     const { boundaryBytes, embeddingMaskBytes } = memoryFactsOf(aRun(run));
     expect([boundaryBytes, embeddingMaskBytes]).toEqual([boundary, mask]);
@@ -70,24 +70,28 @@ describe('memoryFactsOf', () => {
   it.each<[string, Parameters<typeof aRun>[0], number]>([
     ['gradients in fp32 are not copied', {}, 0],
     ['those in bf16 are', { gradientBytes: 2 }, 4],
-    ['each rank its share of them', { gradientBytes: 2, layout: { ...distopt, data: 8 } }, 4 / 8],
+    ['each rank its share of them', { gradientBytes: 2, candidate: { ...distopt, data: 8 } }, 4 / 8],
     ['fp32 training copies nothing', { gradientBytes: 2, precision: 'fp32' }, 0],
-    ['InternEvo copies 12 bytes, each rank its share', { stack: 'internevo', layout: { ...distopt, data: 4 } }, 12 / 4],
+    [
+      'InternEvo copies 12 bytes, each rank its share',
+      { stack: 'internevo', candidate: { ...distopt, data: 4 } },
+      12 / 4,
+    ],
   ])('copies in the optimizer step: %s', (_, run, bytes) => {
     expect(memoryFactsOf(aRun(run)).stepCopyBytes.dense).toBe(bytes);
   });
 
   it('shards experts over fewer ranks than dense weights', () => {
     const experts = { count: 8, topK: 2, ffnHiddenSize: 8, sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
-    const layout = { ...distopt, data: 16, expert: 4 };
-    const { dense, expert, full } = memoryFactsOf(aRun({ model: aModel({ experts }), layout }));
+    const candidate = { ...distopt, data: 16, expert: 4 };
+    const { dense, expert, full } = memoryFactsOf(aRun({ model: aModel({ experts }), candidate }));
     expect([dense.optimizer, expert.optimizer]).toEqual([full.optimizer / 16, full.optimizer / (16 / 4)]);
     expect([dense.weights, expert.weights]).toEqual([full.weights, full.weights]);
   });
 
   it('computes layers that keep their input only where some are computed again in full', () => {
     const { perKind, perKindFully } = memoryFactsOf(
-      aRun({ layout: { recompute: 'full', recomputeLayersPerChunk: 1 } }),
+      aRun({ candidate: { recompute: 'full', recomputeLayersPerChunk: 1 } }),
     );
     expect(perKindFully[0]?.kept).toBe(2 * 16 * 8);
     expect(perKind[0]?.kept).toBeGreaterThan(2 * 16 * 8);
@@ -104,6 +108,6 @@ describe('isVocabularySharded', () => {
     ['interlaced', 4, true],
     ['sharded-over-pp', 1, false],
   ] as const)('%s on %d pipeline ranks: %j', (vocabulary, pipeline, want) => {
-    expect(isVocabularySharded(aPoint({ vocabulary, pipeline }))).toBe(want);
+    expect(isVocabularySharded(aCandidate({ vocabulary, pipeline }))).toBe(want);
   });
 });

@@ -1,7 +1,7 @@
 /** What the memory of a run depends on, computed once for all ranks of its pipeline. */
 import type { ModelShape } from '@coxswain/layout';
 
-import type { LayoutPoint, RunFacts } from '../facts.ts';
+import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { activationFactsOf, layerActivationsOf, type ActivationFacts, type LayerActivations } from './activations.ts';
 import { parametersOf, type ModelParameters } from './parameters.ts';
 import { memoryProfileOf, type StackMemoryProfile } from './stack-memory-profile.ts';
@@ -24,7 +24,7 @@ const ADAPTER_SHARE_PER_RANK = 1.5;
 export interface MemoryFacts {
   readonly profile: StackMemoryProfile;
   readonly model: ModelShape;
-  readonly layout: LayoutPoint;
+  readonly candidate: CandidateLayout;
   readonly parameters: ModelParameters;
   /** Bytes of states per parameter: before sharding, and what stays on one GPU of dense weights and of experts. */
   readonly full: StateBytes;
@@ -49,27 +49,27 @@ export interface MemoryFacts {
 }
 
 export function memoryFactsOf(run: RunFacts): MemoryFacts {
-  const { model, layout } = run;
+  const { model, candidate } = run;
   const parameters = parametersOf(model);
   const facts = activationFactsOf(run);
   const profile = memoryProfileOf(run.stack);
   const full = fullStateBytes(run, profile);
-  const degrees = shardDegreesOf(layout);
+  const degrees = shardDegreesOf(candidate);
   const perKind = parameters.kinds.map((kind) => layerActivationsOf(model, kind, facts, false));
   const perKindFully =
-    layout.recompute === 'full'
+    candidate.recompute === 'full'
       ? parameters.kinds.map((kind) => layerActivationsOf(model, kind, facts, true))
       : perKind;
-  const outside = layout.sequenceParallel ? layout.tensor : 1;
+  const outside = candidate.sequenceParallel ? candidate.tensor : 1;
   const elements = (facts.tokens * model.hiddenSize) / outside;
   return {
     profile,
     model,
-    layout,
+    candidate,
     parameters,
     full,
-    dense: shardedStateBytes(full, layout.zeroStage, degrees.dense),
-    expert: shardedStateBytes(full, layout.zeroStage, degrees.expert),
+    dense: shardedStateBytes(full, candidate.zeroStage, degrees.dense),
+    expert: shardedStateBytes(full, candidate.zeroStage, degrees.expert),
     quantizedBytes: quantizedExtraBytesOf(run.precision),
     perKind,
     perKindFully,
@@ -88,35 +88,35 @@ function fullStateBytes(run: RunFacts, { keepsBothGradients }: StackMemoryProfil
   return stateBytesOf({
     precision: run.precision,
     gradientBytes: run.gradientBytes,
-    zeroStage: run.layout.zeroStage,
-    zeroImplementation: run.layout.zeroImplementation,
+    zeroStage: run.candidate.zeroStage,
+    zeroImplementation: run.candidate.zeroImplementation,
     momentBytes: run.momentBytes ?? ADAM_MOMENT_BYTES,
     keepsBothGradients,
   });
 }
 
 function logitBytesOf(
-  { model, layout, precision }: RunFacts,
+  { model, candidate, precision }: RunFacts,
   facts: ActivationFacts,
   profile: StackMemoryProfile,
 ): number {
   const bytes = precision === 'fp32' ? 2 * FP32_BYTES : profile.logitBytes;
-  const shards = layout.tensor * (isVocabularySharded(layout) ? layout.pipeline : 1);
+  const shards = candidate.tensor * (isVocabularySharded(candidate) ? candidate.pipeline : 1);
   return (facts.tokens * bytes * model.vocabularySize) / shards;
 }
 
 /** Gradients in half precision are copied to fp32 for the update, each rank its share. */
 function stepCopyBytesOf(
-  { precision, gradientBytes, layout }: RunFacts,
+  { precision, gradientBytes, candidate }: RunFacts,
   profile: StackMemoryProfile,
   degrees: { readonly dense: number; readonly expert: number },
 ): MemoryFacts['stepCopyBytes'] {
   const copies = Math.max(precision !== 'fp32' && gradientBytes === HALF_BYTES ? FP32_BYTES : 0, profile.stepBytes);
-  if (layout.zeroStage === 0) return { dense: copies, expert: copies };
+  if (candidate.zeroStage === 0) return { dense: copies, expert: copies };
   return { dense: copies / degrees.dense, expert: copies / degrees.expert };
 }
 
 /** Whether every pipeline rank holds a share of the vocabulary. */
-export function isVocabularySharded({ vocabulary, pipeline }: LayoutPoint): boolean {
+export function isVocabularySharded({ vocabulary, pipeline }: CandidateLayout): boolean {
   return pipeline > 1 && (vocabulary === 'sharded-over-pp' || vocabulary === 'interlaced');
 }

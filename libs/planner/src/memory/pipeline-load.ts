@@ -1,7 +1,7 @@
 /** What every rank of a pipeline holds: its layers, and how many micro-batches of each are in flight when memory peaks. */
 import type { ModelShape } from '@coxswain/layout';
 
-import type { LayoutPoint, StagePart } from '../facts.ts';
+import type { CandidateLayout, StagePart } from '../facts.ts';
 import { peakInFlight } from '../schedule/in-flight.ts';
 import { rankOfStage, stagePartsOf } from '../stages.ts';
 import { parametersOf } from './parameters.ts';
@@ -24,7 +24,7 @@ export interface RankLoad {
   readonly stagesInFlight: number;
 }
 
-type PipelineChoices = Pick<LayoutPoint, 'pipeline' | 'chunks' | 'schedule' | 'vocabulary' | 'vocabularyBarriers'>;
+type PipelineChoices = Pick<CandidateLayout, 'pipeline' | 'chunks' | 'schedule' | 'vocabulary' | 'vocabularyBarriers'>;
 
 /**
  * Micro-batches of one chunk in flight on a pipeline rank at its memory peak; a fraction where a schedule balances two chunks.
@@ -33,16 +33,16 @@ type PipelineChoices = Pick<LayoutPoint, 'pipeline' | 'chunks' | 'schedule' | 'v
  * (vocabulary parallelism, arXiv 2411.05288, section 5).
  */
 export function microBatchesInFlight(
-  layout: PipelineChoices,
+  candidate: PipelineChoices,
   rank: number,
   chunk: number,
   microBatches: number,
 ): number {
-  const { pipeline, chunks, schedule, vocabulary } = layout;
+  const { pipeline, chunks, schedule, vocabulary } = candidate;
   if (pipeline === 1) return 1;
   const all = peakInFlight({ schedule, pipeline, chunks, microBatches }, rank);
-  const held = schedule === 'interleaved-1f1b' ? ofChunk(all, layout, chunk) : all / chunks;
-  if (vocabulary === 'sharded-over-pp') return Math.min(microBatches, held + layout.vocabularyBarriers);
+  const held = schedule === 'interleaved-1f1b' ? ofChunk(all, candidate, chunk) : all / chunks;
+  if (vocabulary === 'sharded-over-pp') return Math.min(microBatches, held + candidate.vocabularyBarriers);
   return Math.min(microBatches, vocabulary === 'interlaced' ? 1.5 * held : held);
 }
 
@@ -65,10 +65,10 @@ interface MutableLoad {
   stagesInFlight: number;
 }
 
-function computeLoads(model: ModelShape, layout: LayoutPoint, microBatches: number): readonly RankLoad[] {
+function computeLoads(model: ModelShape, candidate: CandidateLayout, microBatches: number): readonly RankLoad[] {
   const { kinds, kindOfLayer } = parametersOf(model);
   const none = (): number[] => kinds.map(() => 0);
-  const loads: MutableLoad[] = Array.from({ length: layout.pipeline }, () => ({
+  const loads: MutableLoad[] = Array.from({ length: candidate.pipeline }, () => ({
     layers: none(),
     inFlight: none(),
     inFlightFully: none(),
@@ -80,13 +80,13 @@ function computeLoads(model: ModelShape, layout: LayoutPoint, microBatches: numb
     stagesInFlight: 0,
   }));
   let layer = 0;
-  stagePartsOf(model, layout).forEach((part, stage) => {
-    const rank = rankOfStage(layout, stage);
-    const chunk = Math.floor(stage / layout.pipeline);
+  stagePartsOf(model, candidate).forEach((part, stage) => {
+    const rank = rankOfStage(candidate, stage);
+    const chunk = Math.floor(stage / candidate.pipeline);
     const load = loads[rank];
     if (load === undefined) return;
-    const held = microBatchesInFlight(layout, rank, chunk, microBatches);
-    const fully = layout.recompute === 'full' ? (layout.recomputeLayersPerChunk ?? part.layers) : 0;
+    const held = microBatchesInFlight(candidate, rank, chunk, microBatches);
+    const fully = candidate.recompute === 'full' ? (candidate.recomputeLayersPerChunk ?? part.layers) : 0;
     for (let index = 0; index < part.layers; index += 1, layer += 1) {
       const kind = kindOfLayer[layer] ?? 0;
       load.layers[kind] = (load.layers[kind] ?? 0) + 1;
@@ -160,16 +160,16 @@ function knownLoadsOf(model: ModelShape, stages: readonly StagePart[] | undefine
 }
 
 /** What the ranks of a pipeline hold, for `microBatches` per step and data-parallel replica. */
-export function pipelineLoadOf(model: ModelShape, layout: LayoutPoint, microBatches: number): PipelineLoad {
-  const loads = knownLoadsOf(model, layout.stages);
+export function pipelineLoadOf(model: ModelShape, candidate: CandidateLayout, microBatches: number): PipelineLoad {
+  const loads = knownLoadsOf(model, candidate.stages);
   const counted =
-    layout.schedule === 'gpipe' ? microBatches : Math.min(microBatches, 2 * layout.pipeline * layout.chunks);
-  const fully = layout.recompute === 'full' ? (layout.recomputeLayersPerChunk ?? 'all') : 0;
-  const vocabulary = `${layout.vocabulary}${layout.vocabularyBarriers}`;
-  const key = `${layout.pipeline}/${layout.chunks}/${layout.schedule}/${vocabulary}/${counted}/${fully}`;
+    candidate.schedule === 'gpipe' ? microBatches : Math.min(microBatches, 2 * candidate.pipeline * candidate.chunks);
+  const fully = candidate.recompute === 'full' ? (candidate.recomputeLayersPerChunk ?? 'all') : 0;
+  const vocabulary = `${candidate.vocabulary}${candidate.vocabularyBarriers}`;
+  const key = `${candidate.pipeline}/${candidate.chunks}/${candidate.schedule}/${vocabulary}/${counted}/${fully}`;
   const before = loads.get(key);
   if (before !== undefined) return before;
-  const ranks = computeLoads(model, layout, counted);
+  const ranks = computeLoads(model, candidate, counted);
   const computed = { ranks, heaviest: heaviestOf(ranks) };
   loads.set(key, computed);
   return computed;

@@ -2,19 +2,19 @@ import type { ModelShape } from '@coxswain/layout';
 import { GIB_BYTES } from '@coxswain/units';
 import fc from 'fast-check';
 
-import type { LayoutPoint, RunFacts } from '../facts.ts';
+import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { gpuOf, modelOf } from '../presets/index.ts';
-import { aPoint } from '../testing/points.ts';
+import { aCandidate } from '../testing/candidates.ts';
 import { verdictOf } from './memory-verdict.ts';
 import { peakAllocatedBytesOf, predictMemory } from './predict-memory.ts';
 import type { RankMemory } from './rank-memory.ts';
 
-interface Overrides extends Partial<Omit<RunFacts, 'model' | 'layout'>> {
+interface Overrides extends Partial<Omit<RunFacts, 'model' | 'candidate'>> {
   readonly model?: string | ModelShape;
-  readonly layout?: Partial<LayoutPoint>;
+  readonly candidate?: Partial<CandidateLayout>;
 }
 
-function aRun({ model = 'llama-3.1-8b', layout = {}, ...facts }: Overrides = {}): RunFacts {
+function aRun({ model = 'llama-3.1-8b', candidate = {}, ...facts }: Overrides = {}): RunFacts {
   const gpu = gpuOf('h100');
   const cluster = { gpu, gpus: 64, gpusPerNode: 8, scaleUpDomainGpus: 8, scaleOutGbPerS: 50 };
   return {
@@ -25,7 +25,7 @@ function aRun({ model = 'llama-3.1-8b', layout = {}, ...facts }: Overrides = {})
     flashAttention: true,
     gradientBytes: 4,
     loraRank: 0,
-    layout: aPoint(layout),
+    candidate: aCandidate(candidate),
     globalBatchSize: 256,
     sequenceLength: 4096,
     ...facts,
@@ -53,7 +53,7 @@ const gpt = (layers: number, hiddenSize: number, attentionHeads: number, vocabul
 const DEEPSEEK_V2_PROXY: ModelShape = { ...modelOf('deepseek-v2').model, layers: 4 };
 const VOCABULARY_21B = gpt(64, 5120, 40, 131_072);
 const ZERO_BUBBLE_28B = gpt(62, 6144, 48, 50_304);
-const PIPELINE_OF_32: Partial<LayoutPoint> = { pipeline: 32 };
+const PIPELINE_OF_32: Partial<CandidateLayout> = { pipeline: 32 };
 
 /** Peaks of PyTorch's allocator as published: vocabulary parallelism, zero-bubble schedules (both A100) and SimuMax's table (B200). */
 const PUBLISHED_PEAKS: readonly (readonly [what: string, run: Overrides, gib: number])[] = [
@@ -64,7 +64,7 @@ const PUBLISHED_PEAKS: readonly (readonly [what: string, run: Overrides, gib: nu
       stack: 'vocabulary-parallel',
       precision: 'fp16',
       gradientBytes: 2,
-      layout: PIPELINE_OF_32,
+      candidate: PIPELINE_OF_32,
       sequenceLength: 2048,
       globalBatchSize: 128,
     },
@@ -77,7 +77,7 @@ const PUBLISHED_PEAKS: readonly (readonly [what: string, run: Overrides, gib: nu
       stack: 'vocabulary-parallel',
       precision: 'fp16',
       gradientBytes: 2,
-      layout: { ...PIPELINE_OF_32, vocabulary: 'sharded-over-pp', vocabularyBarriers: 2 },
+      candidate: { ...PIPELINE_OF_32, vocabulary: 'sharded-over-pp', vocabularyBarriers: 2 },
       sequenceLength: 2048,
       globalBatchSize: 128,
     },
@@ -90,7 +90,7 @@ const PUBLISHED_PEAKS: readonly (readonly [what: string, run: Overrides, gib: nu
       stack: 'vocabulary-parallel',
       precision: 'fp16',
       gradientBytes: 2,
-      layout: { ...PIPELINE_OF_32, vocabulary: 'interlaced' },
+      candidate: { ...PIPELINE_OF_32, vocabulary: 'interlaced' },
       sequenceLength: 2048,
       globalBatchSize: 128,
     },
@@ -102,7 +102,7 @@ const PUBLISHED_PEAKS: readonly (readonly [what: string, run: Overrides, gib: nu
       model: ZERO_BUBBLE_28B,
       stack: 'zero-bubble',
       flashAttention: false,
-      layout: { ...PIPELINE_OF_32, vocabulary: 'counted-as-layer' },
+      candidate: { ...PIPELINE_OF_32, vocabulary: 'counted-as-layer' },
       sequenceLength: 1024,
       globalBatchSize: 256,
     },
@@ -114,7 +114,7 @@ const PUBLISHED_PEAKS: readonly (readonly [what: string, run: Overrides, gib: nu
       model: ZERO_BUBBLE_28B,
       stack: 'zero-bubble',
       flashAttention: false,
-      layout: { ...PIPELINE_OF_32, vocabulary: 'counted-as-layer', schedule: 'zbv', chunks: 2, microBatchSize: 2 },
+      candidate: { ...PIPELINE_OF_32, vocabulary: 'counted-as-layer', schedule: 'zbv', chunks: 2, microBatchSize: 2 },
       sequenceLength: 1024,
       globalBatchSize: 512,
     },
@@ -126,7 +126,7 @@ const PUBLISHED_PEAKS: readonly (readonly [what: string, run: Overrides, gib: nu
       model: ZERO_BUBBLE_28B,
       stack: 'zero-bubble',
       flashAttention: false,
-      layout: { ...PIPELINE_OF_32, vocabulary: 'counted-as-layer', schedule: 'interleaved-1f1b', chunks: 2 },
+      candidate: { ...PIPELINE_OF_32, vocabulary: 'counted-as-layer', schedule: 'interleaved-1f1b', chunks: 2 },
       sequenceLength: 1024,
       globalBatchSize: 256,
     },
@@ -136,7 +136,7 @@ const PUBLISHED_PEAKS: readonly (readonly [what: string, run: Overrides, gib: nu
     'SimuMax, DeepSeek-V2 of 4 layers, 8 expert ranks',
     {
       model: DEEPSEEK_V2_PROXY,
-      layout: { data: 8, expert: 8, zeroStage: 1, zeroImplementation: 'distopt' },
+      candidate: { data: 8, expert: 8, zeroStage: 1, zeroImplementation: 'distopt' },
       globalBatchSize: 32,
     },
     45.63,
@@ -145,7 +145,7 @@ const PUBLISHED_PEAKS: readonly (readonly [what: string, run: Overrides, gib: nu
     'SimuMax, DeepSeek-V2 of 4 layers, 2 stages and 4 expert ranks',
     {
       model: DEEPSEEK_V2_PROXY,
-      layout: { data: 4, pipeline: 2, expert: 4, zeroStage: 1, zeroImplementation: 'distopt' },
+      candidate: { data: 4, pipeline: 2, expert: 4, zeroStage: 1, zeroImplementation: 'distopt' },
       globalBatchSize: 16,
     },
     44.7,
@@ -159,17 +159,17 @@ describe('predictMemory', () => {
   });
 
   it('every rank of a sharded vocabulary holds its share of the logits', () => {
-    const layout = { pipeline: 4, vocabulary: 'sharded-over-pp' } as const;
-    const { stages } = predictMemory(aRun({ layout }));
-    const { vocabulary } = predictMemory(aRun({ layout: { pipeline: 4 } })).stages[3] ?? { vocabulary: 0 };
+    const candidate = { pipeline: 4, vocabulary: 'sharded-over-pp' } as const;
+    const { stages } = predictMemory(aRun({ candidate }));
+    const { vocabulary } = predictMemory(aRun({ candidate: { pipeline: 4 } })).stages[3] ?? { vocabulary: 0 };
     for (const stage of stages) expect(Math.abs((4 * stage.vocabulary) / vocabulary - 1)).toBeLessThan(0.1); // the input of the head stands whole on each
   });
 
   it('expert-tensor ranks gather the tokens of each other', () => {
-    const experts = { model: 'mixtral-8x7b', layout: { tensor: 2, sequenceParallel: true, data: 4, expert: 4 } };
+    const experts = { model: 'mixtral-8x7b', candidate: { tensor: 2, sequenceParallel: true, data: 4, expert: 4 } };
     const activationsOf = (expertTensor: number): number => {
-      const layout = { ...experts.layout, expertTensor };
-      return predictMemory(aRun({ ...experts, layout })).stages[0]?.activations ?? 0;
+      const candidate = { ...experts.candidate, expertTensor };
+      return predictMemory(aRun({ ...experts, candidate })).stages[0]?.activations ?? 0;
     };
     const copies = 32 * 2 * (4096 / 2) * 2 * 4096; // layers, experts per token, tokens per rank, bytes of a token
     expect(activationsOf(2) - activationsOf(1)).toBeCloseTo(copies, 0);
@@ -184,7 +184,7 @@ describe('predictMemory', () => {
 
   it('offloading moves its share to the host, but for two layers that activations pass through', () => {
     const here = predictMemory(aRun());
-    const there = predictMemory(aRun({ layout: { offloadOptimizer: 0.5, offloadActivations: 1 } }));
+    const there = predictMemory(aRun({ candidate: { offloadOptimizer: 0.5, offloadActivations: 1 } }));
     const [stage] = here.stages;
     if (stage === undefined) throw new Error('there is one rank');
     const buffers = 2 / 32; // two of 32 equal layers stay
@@ -194,8 +194,8 @@ describe('predictMemory', () => {
 
   it('stage 2 holds the gradient of a unit until it is reduced, offloaded weights come back by twos', () => {
     const layout = { data: 8, zeroStage: 2, zeroImplementation: 'fsdp' } as const;
-    const gatheredOf = (change: Partial<LayoutPoint>): number =>
-      predictMemory(aRun({ layout: { ...layout, ...change } })).stages[0]?.gathered ?? 0;
+    const gatheredOf = (change: Partial<CandidateLayout>): number =>
+      predictMemory(aRun({ candidate: { ...layout, ...change } })).stages[0]?.gathered ?? 0;
     const layer = 218_112_000;
     expect(gatheredOf({})).toBe(4 * layer);
     expect(gatheredOf({ zeroStage: 1 })).toBe(0);
@@ -203,15 +203,15 @@ describe('predictMemory', () => {
   });
 
   it('adapters need states for what they train only', () => {
-    const layout = { zeroStage: 1, zeroImplementation: 'distopt' } as const;
-    const [full] = predictMemory(aRun({ layout })).stages;
-    const [lora] = predictMemory(aRun({ layout, loraRank: 16 })).stages;
+    const candidate = { zeroStage: 1, zeroImplementation: 'distopt' } as const;
+    const [full] = predictMemory(aRun({ candidate })).stages;
+    const [lora] = predictMemory(aRun({ candidate, loraRank: 16 })).stages;
     expect(lora?.weights).toBe(full?.weights);
     expect(lora?.optimizer).toBeLessThan(0.01 * (full?.optimizer ?? 0));
   });
 
   it('says what is needed and whether it fits', () => {
-    const answer = predictMemory(aRun({ layout: { data: 8, zeroStage: 3, zeroImplementation: 'fsdp' } }));
+    const answer = predictMemory(aRun({ candidate: { data: 8, zeroStage: 3, zeroImplementation: 'fsdp' } }));
     expect(answer.verdict).toBe('fits');
     expect(answer.marginBytes).toBe(answer.capacityBytes - answer.deviceUsedBytes);
     expect(answer.sentence).toMatch(/^needs \d+\.\d of 79\.6 GiB per GPU: fits$/);
@@ -240,7 +240,7 @@ describe('verdictOf', () => {
 
 const power = (most: number): fc.Arbitrary<number> =>
   fc.integer({ min: 0, max: most }).map((exponent) => 2 ** exponent);
-const layouts: fc.Arbitrary<Partial<LayoutPoint>> = fc
+const layouts: fc.Arbitrary<Partial<CandidateLayout>> = fc
   .record({
     tensor: power(3),
     context: power(2),
@@ -263,7 +263,7 @@ const layouts: fc.Arbitrary<Partial<LayoutPoint>> = fc
     zeroImplementation: layout.zeroStage === 0 ? 'ddp' : layout.zeroStage === 1 ? 'distopt' : 'fsdp',
   }));
 const models = fc.constantFrom('llama-3.1-8b', 'mixtral-8x7b', 'deepseek-v2-lite', 'nemotron-3-nano-30b-a3b');
-const runs = fc.record({ model: models, layout: layouts, flashAttention: fc.boolean() });
+const runs = fc.record({ model: models, candidate: layouts, flashAttention: fc.boolean() });
 
 describe('memory of any layout', () => {
   it('the parts of a rank sum to its total, and the search sees the worst rank', () => {
@@ -280,7 +280,7 @@ describe('memory of any layout', () => {
     );
   });
 
-  it.each<[string, Partial<LayoutPoint>, Partial<LayoutPoint>]>([
+  it.each<[string, Partial<CandidateLayout>, Partial<CandidateLayout>]>([
     ['a larger micro-batch', { microBatchSize: 1 }, { microBatchSize: 2 }],
     ['fewer tensor ranks', { tensor: 8 }, { tensor: 4 }],
     ['fewer context ranks', { context: 4, shardGroup: 8, data: 8 }, { context: 2, shardGroup: 8, data: 8 }],
@@ -295,11 +295,11 @@ describe('memory of any layout', () => {
   ])('%s never takes less', (_, small, large) => {
     fc.assert(
       fc.property(runs, (overrides) => {
-        const peakOf = (change: Partial<LayoutPoint>): number =>
+        const peakOf = (change: Partial<CandidateLayout>): number =>
           peakAllocatedBytesOf(
             aRun({
               ...overrides,
-              layout: { ...overrides.layout, context: 1, shardGroup: overrides.layout.data ?? 1, ...change },
+              candidate: { ...overrides.candidate, context: 1, shardGroup: overrides.candidate.data ?? 1, ...change },
             }),
           );
         expect(peakOf(large)).toBeGreaterThanOrEqual(peakOf(small) * (1 - 1e-12));

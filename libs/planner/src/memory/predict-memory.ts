@@ -30,7 +30,7 @@ export interface MemoryPrediction {
 export function peakAllocatedBytesOf(run: RunFacts): number {
   const memory = memoryFactsOf(run);
   let peak = 0;
-  for (const load of pipelineLoadOf(run.model, run.layout, microBatches(run)).heaviest) {
+  for (const load of pipelineLoadOf(run.model, run.candidate, microBatches(run)).heaviest) {
     peak = Math.max(peak, rankMemoryOf(memory, load).totalBytes);
   }
   return peak;
@@ -43,7 +43,7 @@ export interface MemoryOptions {
 
 export function predictMemory(run: RunFacts, options: MemoryOptions = {}): MemoryPrediction {
   const memory = memoryFactsOf(run);
-  const stages = pipelineLoadOf(run.model, run.layout, microBatches(run)).ranks.map((load) =>
+  const stages = pipelineLoadOf(run.model, run.candidate, microBatches(run)).ranks.map((load) =>
     rankMemoryOf(memory, load),
   );
   const worstStage = stages.reduce(

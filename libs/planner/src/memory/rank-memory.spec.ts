@@ -1,5 +1,5 @@
-import { aPoint } from '../testing/points.ts';
-import type { LayoutPoint, RunFacts } from '../facts.ts';
+import { aCandidate } from '../testing/candidates.ts';
+import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { aModel, aRun } from '../testing/runs.ts';
 import { predictMemory } from './predict-memory.ts';
 import type { RankMemory } from './rank-memory.ts';
@@ -31,21 +31,25 @@ const FSDP = { zeroStage: 3, zeroImplementation: 'fsdp' } as const;
 describe('states of one rank', () => {
   it.each<[string, Overrides, readonly [weights: number, gradients: number, optimizer: number]]>([
     ['18 bytes per parameter without sharding', {}, [2 * ALL, 4 * ALL, 12 * ALL]],
-    ['the optimizer shared by eight', { layout: { ...DISTOPT, data: 8 } }, [2 * ALL, 4 * ALL, (12 * ALL) / 8]],
+    ['the optimizer shared by eight', { candidate: { ...DISTOPT, data: 8 } }, [2 * ALL, 4 * ALL, (12 * ALL) / 8]],
     [
       'or by a group of four of them',
-      { layout: { ...DISTOPT, data: 8, shardGroup: 4 } },
+      { candidate: { ...DISTOPT, data: 8, shardGroup: 4 } },
       [2 * ALL, 4 * ALL, (12 * ALL) / 4],
     ],
-    ['context ranks share too', { layout: { ...DISTOPT, data: 2, context: 2 } }, [2 * ALL, 4 * ALL, (12 * ALL) / 4]],
-    ['all of them with FSDP, in fp32', { layout: { ...FSDP, data: 8 } }, [(4 * ALL) / 8, (4 * ALL) / 8, (8 * ALL) / 8]],
-    ['tensor ranks share all but norms', { layout: { tensor: 4 } }, [2 * QUARTER, 4 * QUARTER, 12 * QUARTER]],
+    ['context ranks share too', { candidate: { ...DISTOPT, data: 2, context: 2 } }, [2 * ALL, 4 * ALL, (12 * ALL) / 4]],
+    [
+      'all of them with FSDP, in fp32',
+      { candidate: { ...FSDP, data: 8 } },
+      [(4 * ALL) / 8, (4 * ALL) / 8, (8 * ALL) / 8],
+    ],
+    ['tensor ranks share all but norms', { candidate: { tensor: 4 } }, [2 * QUARTER, 4 * QUARTER, 12 * QUARTER]],
     [
       'half of the optimizer in host memory',
-      { layout: { ...DISTOPT, data: 4, offloadOptimizer: 0.5 } },
+      { candidate: { ...DISTOPT, data: 4, offloadOptimizer: 0.5 } },
       [2 * ALL, 4 * ALL, (12 * ALL) / 4 / 2],
     ],
-    ['all weights in host memory', { layout: { offloadWeights: 1 } }, [0, 4 * ALL, 12 * ALL]],
+    ['all weights in host memory', { candidate: { offloadWeights: 1 } }, [0, 4 * ALL, 12 * ALL]],
     ['adapters of rank 4 train 1.5 * 4 / 16 of it', { loraRank: 4 }, [2 * ALL, 4 * ALL * 0.375, 12 * ALL * 0.375]],
     [
       'tied ends on one rank are one',
@@ -65,25 +69,26 @@ describe('states of one rank', () => {
   });
 
   it('of a pipeline stand where their layers do: an embedding on the first rank, a head and a norm on the last', () => {
-    const weights = stagesOf({ layout: { pipeline: 4 } }).map((stage) => stage.weights / 2);
+    const weights = stagesOf({ candidate: { pipeline: 4 } }).map((stage) => stage.weights / 2);
     expect(weights).toEqual([2 * LAYER + END, 2 * LAYER, 2 * LAYER, 2 * LAYER + END + NORM]);
   });
 
   it('of tied ends stand on both ranks of a pipeline, as the engine keeps a copy for each', () => {
-    const weights = stagesOf({ model: aModel({ tiedEmbeddings: true }), layout: { pipeline: 2 } });
+    const weights = stagesOf({ model: aModel({ tiedEmbeddings: true }), candidate: { pipeline: 2 } });
     expect(weights.map((stage) => stage.weights / 2)).toEqual([4 * LAYER + END, 4 * LAYER + END + NORM]);
   });
 
   it('of a vocabulary over the pipeline are spread over all ranks, both ends', () => {
-    const layout = { pipeline: 4, vocabulary: 'sharded-over-pp' } as const;
-    const weights = stagesOf({ layout }).map((stage) => stage.weights / 2);
+    const candidate = { pipeline: 4, vocabulary: 'sharded-over-pp' } as const;
+    const weights = stagesOf({ candidate }).map((stage) => stage.weights / 2);
     const share = (2 * END) / 4;
     expect(weights).toEqual([2 * LAYER + share, 2 * LAYER + share, 2 * LAYER + share, 2 * LAYER + share + NORM]);
   });
 
   it('of experts are spread over expert times expert-tensor ranks', () => {
     const experts = { count: 8, topK: 2, ffnHiddenSize: 8, sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
-    const weightsOf = (layout: Partial<LayoutPoint>) => onlyStageOf({ model: aModel({ experts }), layout }).weights;
+    const weightsOf = (candidate: Partial<CandidateLayout>) =>
+      onlyStageOf({ model: aModel({ experts }), candidate }).weights;
     const routed = 2 * 8 * 8 * (3 * 16 * 8); // bytes, layers, experts
     expect(weightsOf({ data: 8 }) - weightsOf({ data: 8, expert: 4 })).toBe(routed - routed / 4);
     expect(weightsOf({ data: 8 }) - weightsOf({ data: 8, expert: 4, expertTensor: 2 })).toBe(routed - routed / 8);
@@ -95,35 +100,35 @@ describe('what the backward pass holds besides', () => {
 
   it.each<[string, Overrides, number]>([
     ['nothing is gathered without sharding', {}, 0],
-    ['stage 1 gathers nothing', { layout: { ...DISTOPT, data: 8 } }, 0],
+    ['stage 1 gathers nothing', { candidate: { ...DISTOPT, data: 8 } }, 0],
     [
       'stage 2 keeps the gradient of a layer until it is reduced',
-      { layout: { data: 8, zeroStage: 2, zeroImplementation: 'fsdp' } },
+      { candidate: { data: 8, zeroStage: 2, zeroImplementation: 'fsdp' } },
       unit * 4,
     ],
     [
       'stage 3 two layers in bf16 and the gradient of one, and the vocabulary',
-      { layout: { ...FSDP, data: 8 } },
+      { candidate: { ...FSDP, data: 8 } },
       unit * (2 * 2 + 4) + 2 * END * 2,
     ],
     [
       'DeepSpeed matrix by matrix: a third of a layer and what is gathered ahead, at most two layers',
-      { layout: { data: 8, zeroStage: 3, zeroImplementation: 'deepspeed' } },
+      { candidate: { data: 8, zeroStage: 3, zeroImplementation: 'deepspeed' } },
       2 * unit * 2 + (unit / 3) * 4 + 2 * END * 2,
     ],
-    ['offloaded weights come back two layers at a time', { layout: { offloadWeights: 1 } }, 2 * unit * 2],
-    ['half of them half of that', { layout: { offloadWeights: 0.5 } }, unit * 2],
+    ['offloaded weights come back two layers at a time', { candidate: { offloadWeights: 1 } }, 2 * unit * 2],
+    ['half of them half of that', { candidate: { offloadWeights: 0.5 } }, unit * 2],
   ])('%s', (_, run, bytes) => {
     expect(onlyStageOf(run).gathered).toBeCloseTo(bytes, 6);
   });
 
   it('is what full recomputation computes again, less the logits, which are gone by then', () => {
-    const recomputed = onlyStageOf({ model: aModel({ vocabularySize: 1 }), layout: { recompute: 'full' } });
+    const recomputed = onlyStageOf({ model: aModel({ vocabularySize: 1 }), candidate: { recompute: 'full' } });
     const kept = onlyStageOf({ model: aModel({ vocabularySize: 1 }) });
     const perLayer = kept.activations / 8;
     expect(recomputed.activations).toBe(8 * 2 * 16 * 8);
     expect(recomputed.backward).toBeCloseTo(perLayer - 2 * 16 * 8 - recomputed.vocabulary, 6);
-    expect(onlyStageOf({ model: aModel({ vocabularySize: 4096 }), layout: { recompute: 'full' } }).backward).toBe(0);
+    expect(onlyStageOf({ model: aModel({ vocabularySize: 4096 }), candidate: { recompute: 'full' } }).backward).toBe(0);
   });
 });
 
@@ -132,12 +137,12 @@ describe('workspace', () => {
 
   it.each<[string, Overrides, number]>([
     ['Transformer Engine keeps a dummy gradient of two bytes per distinct matrix', {}, matrices * 2],
-    ['with the distributed optimizer too', { layout: { ...DISTOPT, data: 8 } }, matrices * 2],
-    ['not with FSDP', { layout: { ...FSDP, data: 8 } }, 0],
+    ['with the distributed optimizer too', { candidate: { ...DISTOPT, data: 8 } }, matrices * 2],
+    ['not with FSDP', { candidate: { ...FSDP, data: 8 } }, 0],
     ['not without Transformer Engine', { stack: 'megatron-lm 2022' }, 0],
     [
       'Megatron-DeepSpeed copies gradients in stage 1 without a pipeline',
-      { stack: 'megatron-deepspeed', layout: { data: 8, zeroStage: 1, zeroImplementation: 'deepspeed' } },
+      { stack: 'megatron-deepspeed', candidate: { data: 8, zeroStage: 1, zeroImplementation: 'deepspeed' } },
       ALL * 4,
     ],
   ])('%s', (_, run, bytes) => {
@@ -154,17 +159,17 @@ describe('workspace', () => {
 
 describe('tensors between stages', () => {
   const boundary = 2 * 8 * 16;
-  const activationsOf = (stack: string, layout: Partial<LayoutPoint>) =>
-    stagesOf({ stack, layout }).map((stage) => stage.activations);
+  const activationsOf = (stack: string, candidate: Partial<CandidateLayout>) =>
+    stagesOf({ stack, candidate }).map((stage) => stage.activations);
 
-  it.each<[string, string, Partial<LayoutPoint>, readonly number[]]>([
+  it.each<[string, string, Partial<CandidateLayout>, readonly number[]]>([
     ['a current runtime keeps none', 'megatron-lm 2022', { pipeline: 4 }, [0, 0, 0, 0]],
     ['the zero-bubble runtime two of every micro-batch in flight', 'zero-bubble', { pipeline: 4 }, [8, 6, 4, 2]],
     ['but none in a V', 'zero-bubble', { pipeline: 4, schedule: 'zbv', chunks: 2 }, [0, 0, 0, 0]],
     ['and none without a pipeline', 'zero-bubble', {}, [0]],
-  ])('%s', (_, stack, layout, tensors) => {
-    const plain = activationsOf('megatron-lm 2022', layout);
-    const extra = activationsOf(stack, layout).map((bytes, rank) => (bytes - (plain[rank] ?? 0)) / boundary);
+  ])('%s', (_, stack, candidate, tensors) => {
+    const plain = activationsOf('megatron-lm 2022', candidate);
+    const extra = activationsOf(stack, candidate).map((bytes, rank) => (bytes - (plain[rank] ?? 0)) / boundary);
     tensors.forEach((count, rank) => expect(extra[rank]).toBeCloseTo(count, 9));
   });
 
@@ -187,9 +192,9 @@ describe('tensors between stages', () => {
 
 describe('host memory', () => {
   it('holds what the GPU does not, but for two layers of activations in passing', () => {
-    const all: Partial<LayoutPoint> = { offloadOptimizer: 1, offloadActivations: 1, offloadWeights: 1 };
-    const here = onlyStageOf({ layout: aPoint({ ...DISTOPT }) });
-    const away = onlyStageOf({ layout: { ...DISTOPT, ...all } });
+    const all: Partial<CandidateLayout> = { offloadOptimizer: 1, offloadActivations: 1, offloadWeights: 1 };
+    const here = onlyStageOf({ candidate: aCandidate({ ...DISTOPT }) });
+    const away = onlyStageOf({ candidate: { ...DISTOPT, ...all } });
     expect([away.weights, away.optimizer]).toEqual([0, 0]);
     expect(away.activations).toBeCloseTo((here.activations * 2) / 8, 6);
     expect(away.hostBytes).toBeCloseTo(here.weights + here.optimizer + (here.activations * 6) / 8, 6);
@@ -200,7 +205,7 @@ describe('host memory', () => {
 describe('memory falls and rises as it must', () => {
   /** Every preset size of run is small here, so any change of a part shows. */
   const peakOf = (run: Overrides): number => predictMemory(aRun(run)).peakAllocatedBytes;
-  const layouts: readonly Partial<LayoutPoint>[] = [
+  const layouts: readonly Partial<CandidateLayout>[] = [
     {},
     { recompute: 'full' },
     { ...DISTOPT, data: 2 },
@@ -212,33 +217,43 @@ describe('memory falls and rises as it must', () => {
     { precision: 'fp32' },
   ];
 
-  it.each<[string, (layout: Partial<LayoutPoint>) => Overrides, (layout: Partial<LayoutPoint>) => Overrides]>([
-    ['more tensor ranks take less', (layout) => ({ layout: { ...layout, tensor: 2 } }), (layout) => ({ layout })],
+  it.each<
+    [string, (candidate: Partial<CandidateLayout>) => Overrides, (candidate: Partial<CandidateLayout>) => Overrides]
+  >([
+    [
+      'more tensor ranks take less',
+      (candidate) => ({ candidate: { ...candidate, tensor: 2 } }),
+      (candidate) => ({ candidate }),
+    ],
     [
       'more stages take less',
-      (layout) => ({ layout: { ...layout, pipeline: 2 }, globalBatchSize: 2 }),
-      (layout) => ({ layout, globalBatchSize: 2 }),
+      (candidate) => ({ candidate: { ...candidate, pipeline: 2 }, globalBatchSize: 2 }),
+      (candidate) => ({ candidate, globalBatchSize: 2 }),
     ],
     [
       'shorter sequences take less',
-      (layout) => ({ layout, sequenceLength: 8 }),
-      (layout) => ({ layout, sequenceLength: 64 }),
+      (candidate) => ({ candidate, sequenceLength: 8 }),
+      (candidate) => ({ candidate, sequenceLength: 64 }),
     ],
     [
       'smaller micro-batches take less',
-      (layout) => ({ layout }),
-      (layout) => ({ layout: { ...layout, microBatchSize: 2 } }),
+      (candidate) => ({ candidate }),
+      (candidate) => ({ candidate: { ...candidate, microBatchSize: 2 } }),
     ],
-    ['fewer layers take less', (layout) => ({ layout, model: aModel({ layers: 4 }) }), (layout) => ({ layout })],
+    [
+      'fewer layers take less',
+      (candidate) => ({ candidate, model: aModel({ layers: 4 }) }),
+      (candidate) => ({ candidate }),
+    ],
     [
       'a smaller vocabulary takes less',
-      (layout) => ({ layout, model: aModel({ vocabularySize: 32 }) }),
-      (layout) => ({ layout }),
+      (candidate) => ({ candidate, model: aModel({ vocabularySize: 32 }) }),
+      (candidate) => ({ candidate }),
     ],
   ])('%s', (_, small, large) => {
-    for (const layout of layouts) {
+    for (const candidate of layouts) {
       for (const fact of facts) {
-        expect(peakOf({ ...small(layout), ...fact })).toBeLessThan(peakOf({ ...large(layout), ...fact }));
+        expect(peakOf({ ...small(candidate), ...fact })).toBeLessThan(peakOf({ ...large(candidate), ...fact }));
       }
     }
   });
@@ -249,7 +264,7 @@ describe('memory falls and rises as it must', () => {
 
   it('in a pipeline, does not grow beyond a full one; GPipe keeps them all', () => {
     const of = (schedule: '1f1b' | 'gpipe', globalBatchSize: number) =>
-      peakOf({ layout: { pipeline: 4, schedule }, globalBatchSize });
+      peakOf({ candidate: { pipeline: 4, schedule }, globalBatchSize });
     expect(of('1f1b', 4)).toBe(of('1f1b', 64));
     expect(of('gpipe', 64)).toBeGreaterThan(of('gpipe', 4));
   });

@@ -43,18 +43,18 @@ export function rankMemoryOf(
   load: RankLoad,
   contents: RankContents = rankContentsOf(memory, load),
 ): RankMemory {
-  const { layout, dense, expert, trainedShare } = memory;
+  const { candidate, dense, expert, trainedShare } = memory;
   const held = contents.parameters;
   const densely = held.dense + held.vocabulary;
-  const quantized = layout.zeroStage === 3 ? 0 : held.quantized * memory.quantizedBytes;
+  const quantized = candidate.zeroStage === 3 ? 0 : held.quantized * memory.quantizedBytes;
   const allWeights = densely * dense.weights + held.expert * expert.weights + quantized;
   const allOptimizer = (densely * dense.optimizer + held.expert * expert.optimizer) * trainedShare;
   const gradients = (densely * dense.gradients + held.expert * expert.gradients) * trainedShare;
   const { kept, transient, largest } = contents.activations;
-  const weights = allWeights * (1 - layout.offloadWeights);
-  const optimizer = allOptimizer * (1 - layout.offloadOptimizer);
-  const activations = kept - layout.offloadActivations * Math.max(0, kept - OFFLOAD_BUFFERS * largest);
-  const vocabulary = load.loss || isVocabularySharded(layout) ? memory.lossBytes * (1 + load.mtpLayers) : 0;
+  const weights = allWeights * (1 - candidate.offloadWeights);
+  const optimizer = allOptimizer * (1 - candidate.offloadOptimizer);
+  const activations = kept - candidate.offloadActivations * Math.max(0, kept - OFFLOAD_BUFFERS * largest);
+  const vocabulary = load.loss || isVocabularySharded(candidate) ? memory.lossBytes * (1 + load.mtpLayers) : 0;
   const backward = Math.max(0, transient - vocabulary);
   const gathered = gatheredBytesOf(memory, held);
   const standing = standingWorkspaceOf(memory, held);
@@ -75,10 +75,11 @@ export function rankMemoryOf(
 }
 
 /** What stands beside the states during the whole step. */
-function standingWorkspaceOf({ profile, layout }: MemoryFacts, held: RankParameters): number {
-  const inPlace = layout.zeroImplementation === 'distopt' || layout.zeroImplementation === 'ddp';
+function standingWorkspaceOf({ profile, candidate }: MemoryFacts, held: RankParameters): number {
+  const inPlace = candidate.zeroImplementation === 'distopt' || candidate.zeroImplementation === 'ddp';
   const dummies = profile.dummyGradients && inPlace ? held.distinct * HALF_BYTES : 0;
-  const copiesGradients = layout.zeroImplementation === 'deepspeed' && layout.zeroStage === 1 && layout.pipeline === 1;
+  const copiesGradients =
+    candidate.zeroImplementation === 'deepspeed' && candidate.zeroStage === 1 && candidate.pipeline === 1;
   const copies = copiesGradients ? (held.dense + held.expert + held.vocabulary) * profile.gradientCopyBytes : 0;
   return dummies + copies;
 }
@@ -94,32 +95,32 @@ interface RankParameters {
 }
 
 function vocabularyParametersOf(memory: MemoryFacts, load: RankLoad): number {
-  const { parameters, layout, model } = memory;
-  if (isVocabularySharded(layout)) {
+  const { parameters, candidate, model } = memory;
+  if (isVocabularySharded(candidate)) {
     const head = model.vocabularySize * model.hiddenSize; // a vocabulary spread over the pipeline cannot tie its ends
-    return (parameters.embedding + head) / (layout.tensor * layout.pipeline);
+    return (parameters.embedding + head) / (candidate.tensor * candidate.pipeline);
   }
   const embedding = load.embedding || load.mtpLayers > 0 ? parameters.embedding : 0;
   const headNeeded = load.loss && !(model.tiedEmbeddings && embedding > 0);
-  return (embedding + (headNeeded ? model.vocabularySize * model.hiddenSize : 0)) / layout.tensor;
+  return (embedding + (headNeeded ? model.vocabularySize * model.hiddenSize : 0)) / candidate.tensor;
 }
 
 function rankParametersOf(memory: MemoryFacts, load: RankLoad): RankParameters {
-  const { parameters, layout } = memory;
+  const { parameters, candidate } = memory;
   let dense = load.loss ? parameters.finalNorm : 0;
   let expert = 0;
   let quantized = 0;
   let largestUnit = 0;
   let distinct = 0;
   const add = (layer: LayerParameters, count: number): void => {
-    const denseShare = denseShareOf(layer, layout);
-    const expertShare = expertShareOf(layer, layout);
+    const denseShare = denseShareOf(layer, candidate);
+    const expertShare = expertShareOf(layer, candidate);
     dense += count * denseShare;
     expert += count * expertShare;
-    quantized += count * (layer.tensorSharded / layout.tensor + expertShare);
+    quantized += count * (layer.tensorSharded / candidate.tensor + expertShare);
     largestUnit = Math.max(largestUnit, denseShare + expertShare);
-    const shapes = layer.distinctSharded / layout.tensor + layer.distinctReplicated;
-    distinct = Math.max(distinct, shapes + layer.distinctRouted / layout.expertTensor);
+    const shapes = layer.distinctSharded / candidate.tensor + layer.distinctReplicated;
+    distinct = Math.max(distinct, shapes + layer.distinctRouted / candidate.expertTensor);
   };
   for (let kind = 0; kind < load.layers.length; kind += 1) {
     const layer = parameters.perKind[kind];
@@ -160,14 +161,16 @@ function rankActivationsOf(memory: MemoryFacts, load: RankLoad): RankActivations
 
 /** Tensors that a pipeline keeps besides what its layers keep. */
 function stageBuffersOf(memory: MemoryFacts, load: RankLoad, kept: number): number {
-  const { layout, profile, boundaryBytes } = memory;
-  if (layout.pipeline === 1) return 0;
+  const { candidate, profile, boundaryBytes } = memory;
+  if (candidate.pipeline === 1) return 0;
   const extra = profile.extraMicroBatches;
-  const tensors = isVShaped(layout.schedule) ? 0 : profile.boundaryTensors;
+  const tensors = isVShaped(candidate.schedule) ? 0 : profile.boundaryTensors;
   const boundaries = tensors * (load.stagesInFlight + extra) * boundaryBytes;
   const outputs = boundaries + (extra * kept) / load.firstInFlight;
-  if (!isVocabularySharded(layout)) return outputs;
-  return outputs + (SHARDED_VOCABULARY_BUFFERS + SHARDED_VOCABULARY_BUFFERS_PER_RANK * layout.pipeline) * boundaryBytes;
+  if (!isVocabularySharded(candidate)) return outputs;
+  return (
+    outputs + (SHARDED_VOCABULARY_BUFFERS + SHARDED_VOCABULARY_BUFFERS_PER_RANK * candidate.pipeline) * boundaryBytes
+  );
 }
 
 /**
@@ -184,13 +187,13 @@ const DEEPSPEED_LIVE_PARAMETERS = 1e9;
  * Stage 3 keeps two gathered units in half precision and the gradient of one, and the vocabulary for the whole step; stage 2 the gradient of
  * one unit until it is reduced. Offloaded weights come back two layers at a time.
  */
-function gatheredBytesOf({ layout, full }: MemoryFacts, held: RankParameters): number {
+function gatheredBytesOf({ candidate, full }: MemoryFacts, held: RankParameters): number {
   const unit = held.largestUnit;
-  if (layout.zeroStage < 3) {
-    const waiting = layout.zeroStage === 2 ? unit * full.gradients : 0;
-    return waiting + layout.offloadWeights * 2 * unit * full.weights;
+  if (candidate.zeroStage < 3) {
+    const waiting = candidate.zeroStage === 2 ? unit * full.gradients : 0;
+    return waiting + candidate.offloadWeights * 2 * unit * full.weights;
   }
-  if (layout.zeroImplementation !== 'deepspeed') {
+  if (candidate.zeroImplementation !== 'deepspeed') {
     return unit * (2 * HALF_BYTES + full.gradients) + held.vocabulary * HALF_BYTES;
   }
   const live = Math.min(2 * unit, unit / 3 + DEEPSPEED_LIVE_PARAMETERS);

@@ -1,4 +1,4 @@
-import { aPoint } from '../testing/points.ts';
+import { aCandidate } from '../testing/candidates.ts';
 import { ADAM_MOMENT_BYTES, galoreMomentShare, shardDegreesOf, shardedStateBytes, stateBytesOf } from './states.ts';
 import type { StateFacts } from './states.ts';
 
@@ -60,12 +60,12 @@ describe('bytes per parameter', () => {
 
 describe('shardDegreesOf', () => {
   it('dense weights over data and context ranks, experts over what folding leaves', () => {
-    const layout = aPoint({ tensor: 2, context: 2, data: 8, expert: 8, expertTensor: 1 });
-    expect(shardDegreesOf(layout)).toEqual({ dense: 16, expert: 4 });
+    const candidate = aCandidate({ tensor: 2, context: 2, data: 8, expert: 8, expertTensor: 1 });
+    expect(shardDegreesOf(candidate)).toEqual({ dense: 16, expert: 4 });
   });
 
   it('replicas of the sharded states divide both', () => {
-    const layout = aPoint({ tensor: 2, data: 16, shardGroup: 8, expert: 8, expertTensor: 1 });
-    expect(shardDegreesOf(layout)).toEqual({ dense: 8, expert: 2 });
+    const candidate = aCandidate({ tensor: 2, data: 16, shardGroup: 8, expert: 8, expertTensor: 1 });
+    expect(shardDegreesOf(candidate)).toEqual({ dense: 8, expert: 2 });
   });
 });

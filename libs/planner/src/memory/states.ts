@@ -4,7 +4,7 @@
  * Sources: Rajbhandari et al. 2020 (arXiv 1910.02054) section 3; Megatron-LM's memory estimator (18, or 6 + 12 / D with the distributed
  * optimizer); DeepSpeed's bf16 optimizer, which accumulates gradients in fp32 beside the bf16 ones.
  */
-import type { LayoutPoint, Precision } from '../facts.ts';
+import type { CandidateLayout, Precision } from '../facts.ts';
 
 /** Bytes per parameter of a rank's share of the model, before any sharding over data-parallel ranks. */
 export interface StateBytes {
@@ -17,8 +17,8 @@ export interface StateBytes {
 export interface StateFacts {
   readonly precision: Precision;
   readonly gradientBytes: 2 | 4;
-  readonly zeroStage: LayoutPoint['zeroStage'];
-  readonly zeroImplementation: LayoutPoint['zeroImplementation'];
+  readonly zeroStage: CandidateLayout['zeroStage'];
+  readonly zeroImplementation: CandidateLayout['zeroImplementation'];
   /** Both Adam moments; 8 in fp32, 2 with 8-bit Adam. */
   readonly momentBytes: number;
   /** Gradients are kept in bf16 and, added up, in fp32 (DeepSpeed's bf16 optimizer below stage 2). */
@@ -75,14 +75,19 @@ export function galoreMomentShare(rows: number, columns: number, rank: number): 
 }
 
 /** How many ranks share the states of one parameter: of dense weights over data and context ranks, of experts over what folding leaves. */
-export function shardDegreesOf(layout: LayoutPoint): { readonly dense: number; readonly expert: number } {
-  const replicas = (layout.data * layout.context) / layout.shardGroup;
-  const expertData = (layout.tensor * layout.context * layout.data) / (layout.expert * layout.expertTensor);
-  return { dense: layout.shardGroup, expert: Math.max(1, expertData / replicas) };
+export function shardDegreesOf(candidate: CandidateLayout): { readonly dense: number; readonly expert: number } {
+  const replicas = (candidate.data * candidate.context) / candidate.shardGroup;
+  const expertData =
+    (candidate.tensor * candidate.context * candidate.data) / (candidate.expert * candidate.expertTensor);
+  return { dense: candidate.shardGroup, expert: Math.max(1, expertData / replicas) };
 }
 
 /** Bytes per parameter that stay on one GPU; what stage 3 gathers for computation is counted apart. */
-export function shardedStateBytes(bytes: StateBytes, zeroStage: LayoutPoint['zeroStage'], degree: number): StateBytes {
+export function shardedStateBytes(
+  bytes: StateBytes,
+  zeroStage: CandidateLayout['zeroStage'],
+  degree: number,
+): StateBytes {
   return {
     weights: bytes.weights / (zeroStage === 3 ? degree : 1),
     gradients: bytes.gradients / (zeroStage >= 2 ? degree : 1),

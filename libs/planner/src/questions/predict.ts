@@ -4,7 +4,7 @@ import { layoutViolations, type LayoutViolation } from '@coxswain/layout';
 import { predictRun } from '../answer/predict-run.ts';
 import type { AskedLayout, PlanRequest, Prediction } from '../contract.ts';
 import type { RunFacts } from '../facts.ts';
-import { pointOfLayout } from '../request/layout-conversion.ts';
+import { candidateOfLayout } from '../request/layout-conversion.ts';
 import { layoutFactsOf } from '../request/layout-rule-facts.ts';
 import { resolveRequest, type RunBase } from '../request/resolved-request.ts';
 
@@ -37,6 +37,6 @@ export function runOfLayout(run: RunBase, asked: AskedLayout): RunFacts {
     ...run,
     ...(layout.kernel?.precision === undefined ? {} : { precision: layout.kernel.precision }),
     ...(attention === 'unfused' || attention === 'local' ? { flashAttention: false } : {}),
-    layout: pointOfLayout(layout, run.model, microBatchSize),
+    candidate: candidateOfLayout(layout, run.model, microBatchSize),
   };
 }

@@ -1,18 +1,18 @@
 import { isDomainError } from '@coxswain/domain-error';
 import type { ParallelLayout } from '@coxswain/layout';
-import type { LayoutPoint } from '../facts.ts';
-import { aPoint } from '../testing/points.ts';
-import { layoutOfPoint, pointOfLayout } from './layout-conversion.ts';
+import type { CandidateLayout } from '../facts.ts';
+import { aCandidate } from '../testing/candidates.ts';
+import { layoutOfCandidate, candidateOfLayout } from './layout-conversion.ts';
 
 const EXPERTS = { count: 8, topK: 2, ffnHiddenSize: 64, sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
 const DEGREES = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 1 };
 
-const read = (layout: Partial<ParallelLayout>, model: { experts?: typeof EXPERTS } = {}): LayoutPoint =>
-  pointOfLayout({ ...DEGREES, ...layout }, model, 1);
+const read = (layout: Partial<ParallelLayout>, model: { experts?: typeof EXPERTS } = {}): CandidateLayout =>
+  candidateOfLayout({ ...DEGREES, ...layout }, model, 1);
 
 describe('what the models read of a layout', () => {
-  it.each<[string, Partial<ParallelLayout>, Partial<LayoutPoint>]>([
-    ['degrees alone', {}, aPoint()],
+  it.each<[string, Partial<ParallelLayout>, Partial<CandidateLayout>]>([
+    ['degrees alone', {}, aCandidate()],
     [
       'ring attention in its other names',
       { contextParallelDegree: 2, sequence: { contextAlgorithm: 'dist-flash' } },
@@ -91,7 +91,7 @@ describe('what the models read of a layout', () => {
     expect(read(layout)).toMatchObject(want);
   });
 
-  it.each<[string, ParallelLayout['expert'], Partial<LayoutPoint>]>([
+  it.each<[string, ParallelLayout['expert'], Partial<CandidateLayout>]>([
     [
       'degrees and capacity',
       { expertParallelDegree: 4, expertTensorParallelDegree: 1, capacityFactor: 1.25 },
@@ -167,11 +167,11 @@ describe('what neither time nor memory model covers', () => {
   });
 });
 
-describe('the layout of a point', () => {
+describe('the layout of a candidate', () => {
   it('puts experts in front of data where the order of ranks is named', () => {
-    const point = aPoint({ rankOrder: 'tp-cp-pp-dp', pipeline: 2, data: 2 });
-    expect(layoutOfPoint(point, {}).rankOrder).toEqual(['tensor', 'context', 'pipeline', 'data']);
-    expect(layoutOfPoint(point, { experts: EXPERTS }).rankOrder).toEqual([
+    const candidate = aCandidate({ rankOrder: 'tp-cp-pp-dp', pipeline: 2, data: 2 });
+    expect(layoutOfCandidate(candidate, {}).rankOrder).toEqual(['tensor', 'context', 'pipeline', 'data']);
+    expect(layoutOfCandidate(candidate, { experts: EXPERTS }).rankOrder).toEqual([
       'tensor',
       'context',
       'pipeline',
@@ -181,14 +181,14 @@ describe('the layout of a point', () => {
   });
 
   it('asks for an optimizer that knows where its states are, where some are in host memory', () => {
-    const point = aPoint({ data: 4, zeroStage: 1, zeroImplementation: 'distopt', offloadOptimizer: 1 });
-    expect(layoutOfPoint(point, {}, 64)).toMatchObject({
+    const candidate = aCandidate({ data: 4, zeroStage: 1, zeroImplementation: 'distopt', offloadOptimizer: 1 });
+    expect(layoutOfCandidate(candidate, {}, 64)).toMatchObject({
       states: { zeroStage: 1, implementation: 'distributed-optimizer', precisionAwareOptimizer: true },
       memory: { offload: [{ what: 'optimizer', fraction: 1 }], hostMemoryGibPerGpu: 64 },
     });
   });
 
   it('speaks of host memory only where something lives there', () => {
-    expect(layoutOfPoint(aPoint(), {}, 64)).not.toHaveProperty('memory');
+    expect(layoutOfCandidate(aCandidate(), {}, 64)).not.toHaveProperty('memory');
   });
 });

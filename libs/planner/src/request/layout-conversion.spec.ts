@@ -1,32 +1,32 @@
 import { isDomainError } from '@coxswain/domain-error';
 import { ParallelLayout } from '@coxswain/layout';
 import fc from 'fast-check';
-import { anyPoint, aPoint } from '../testing/points.ts';
-import { layoutOfPoint, pointOfLayout } from './layout-conversion.ts';
+import { anyCandidate, aCandidate } from '../testing/candidates.ts';
+import { layoutOfCandidate, candidateOfLayout } from './layout-conversion.ts';
 
 const EXPERTS = { count: 8, topK: 2, ffnHiddenSize: 64, sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
 const DENSE = {};
 const MOE = { experts: EXPERTS };
 
 const oneWay = (layout: Partial<ParallelLayout>, model = DENSE) =>
-  pointOfLayout({ tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 1, ...layout }, model, 1);
+  candidateOfLayout({ tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 1, ...layout }, model, 1);
 
-describe('a point and its layout', () => {
+describe('a candidate and its layout', () => {
   it.each([
     ['a dense model', DENSE],
     ['a model with experts', MOE],
   ])('say the same of %s, there and back, and the layout passes its schema', (_name, model) => {
     fc.assert(
-      fc.property(anyPoint('experts' in model), (point) => {
-        const layout = layoutOfPoint(point, model);
+      fc.property(anyCandidate('experts' in model), (candidate) => {
+        const layout = layoutOfCandidate(candidate, model);
         expect(ParallelLayout.parse(layout)).toEqual(layout);
-        expect(pointOfLayout(layout, model, point.microBatchSize)).toEqual(point);
+        expect(candidateOfLayout(layout, model, candidate.microBatchSize)).toEqual(candidate);
       }),
     );
   });
 
   it('say of a plain layout no more than its degrees', () => {
-    expect(layoutOfPoint(aPoint({ tensor: 2, data: 4 }), DENSE)).toEqual({
+    expect(layoutOfCandidate(aCandidate({ tensor: 2, data: 4 }), DENSE)).toEqual({
       tensorParallelDegree: 2,
       pipelineParallelDegree: 1,
       dataParallelDegree: 4,

@@ -1,11 +1,18 @@
 /**
- * A layout as people write it (ParallelLayout) and as the models read it (LayoutPoint): what of the one the other holds.
+ * A layout as people write it (ParallelLayout) and as the models read it (CandidateLayout): what of the one the other holds.
  *
  * Both directions take the model, because a layout that says nothing of experts means another thing for a model that has some.
  */
 import { DomainError, type Violation } from '@coxswain/domain-error';
 import type { ModelShape, OffloadRule, ParallelLayout, RankAxis } from '@coxswain/layout';
-import { RANK_ORDERS, SCHEDULES, type LayoutPoint, type RankOrder, type Schedule, type StagePart } from '../facts.ts';
+import {
+  RANK_ORDERS,
+  SCHEDULES,
+  type CandidateLayout,
+  type RankOrder,
+  type Schedule,
+  type StagePart,
+} from '../facts.ts';
 
 type HasExperts = Pick<ModelShape, 'experts'>;
 
@@ -42,65 +49,69 @@ const CONTEXT_ALGORITHMS = {
 } as const;
 
 /**
- * The layout that a point describes; what the engine does anyway is left out. `microBatchSize` is not part of a layout, and
- * `hostMemoryGibPerGpu` (asked for where something is offloaded) not of a point.
+ * The layout that a candidate describes; what the engine does anyway is left out. `microBatchSize` is not part of a layout, and
+ * `hostMemoryGibPerGpu` (asked for where something is offloaded) not of a candidate.
  */
-export function layoutOfPoint(point: LayoutPoint, model: HasExperts, hostMemoryGibPerGpu?: number): ParallelLayout {
-  const allData = point.data * point.context;
+export function layoutOfCandidate(
+  candidate: CandidateLayout,
+  model: HasExperts,
+  hostMemoryGibPerGpu?: number,
+): ParallelLayout {
+  const allData = candidate.data * candidate.context;
   return {
-    tensorParallelDegree: point.tensor,
-    pipelineParallelDegree: point.pipeline,
-    dataParallelDegree: point.data,
-    ...(point.context === 1 ? {} : { contextParallelDegree: point.context }),
-    ...(point.shardGroup === allData ? {} : { dataParallelShardDegree: point.shardGroup }),
-    ...rankOrderOf(point, model),
-    ...expertOf(point, model),
-    ...pipelineOf(point),
-    ...sequenceOf(point),
-    ...(point.zeroStage === 0 && point.zeroImplementation === 'ddp'
+    tensorParallelDegree: candidate.tensor,
+    pipelineParallelDegree: candidate.pipeline,
+    dataParallelDegree: candidate.data,
+    ...(candidate.context === 1 ? {} : { contextParallelDegree: candidate.context }),
+    ...(candidate.shardGroup === allData ? {} : { dataParallelShardDegree: candidate.shardGroup }),
+    ...rankOrderOf(candidate, model),
+    ...expertOf(candidate, model),
+    ...pipelineOf(candidate),
+    ...sequenceOf(candidate),
+    ...(candidate.zeroStage === 0 && candidate.zeroImplementation === 'ddp'
       ? {}
       : {
           states: {
-            zeroStage: point.zeroStage,
-            implementation: IMPLEMENTATION_NAMES[point.zeroImplementation],
-            ...(point.offloadOptimizer > 0 ? { precisionAwareOptimizer: true } : {}),
+            zeroStage: candidate.zeroStage,
+            implementation: IMPLEMENTATION_NAMES[candidate.zeroImplementation],
+            ...(candidate.offloadOptimizer > 0 ? { precisionAwareOptimizer: true } : {}),
           },
         }),
-    ...memoryOf(point, hostMemoryGibPerGpu),
-    ...communicationOf(point),
-    ...(point.cudaGraphs === 'none' ? {} : { kernel: { cudaGraphs: point.cudaGraphs } }),
+    ...memoryOf(candidate, hostMemoryGibPerGpu),
+    ...communicationOf(candidate),
+    ...(candidate.cudaGraphs === 'none' ? {} : { kernel: { cudaGraphs: candidate.cudaGraphs } }),
   };
 }
 
-function rankOrderOf(point: LayoutPoint, model: HasExperts): Pick<ParallelLayout, 'rankOrder'> {
-  if (point.rankOrder === undefined || point.rankOrder === RANK_ORDERS[0]) return {};
-  const axes = point.rankOrder.split('-').flatMap((short) => AXIS_NAMES[short] ?? []);
+function rankOrderOf(candidate: CandidateLayout, model: HasExperts): Pick<ParallelLayout, 'rankOrder'> {
+  if (candidate.rankOrder === undefined || candidate.rankOrder === RANK_ORDERS[0]) return {};
+  const axes = candidate.rankOrder.split('-').flatMap((short) => AXIS_NAMES[short] ?? []);
   if (model.experts === undefined) return { rankOrder: axes };
   return { rankOrder: axes.flatMap((axis) => (axis === 'data' ? ['expert' as const, axis] : [axis])) };
 }
 
-function expertOf(point: LayoutPoint, model: HasExperts): Pick<ParallelLayout, 'expert'> {
+function expertOf(candidate: CandidateLayout, model: HasExperts): Pick<ParallelLayout, 'expert'> {
   if (model.experts === undefined) return {};
   return {
     expert: {
-      expertParallelDegree: point.expert,
-      expertTensorParallelDegree: point.expertTensor,
-      dispatcher: point.dispatcher,
-      ...(point.expertCapacity === undefined ? {} : { capacityFactor: point.expertCapacity }),
+      expertParallelDegree: candidate.expert,
+      expertTensorParallelDegree: candidate.expertTensor,
+      dispatcher: candidate.dispatcher,
+      ...(candidate.expertCapacity === undefined ? {} : { capacityFactor: candidate.expertCapacity }),
     },
   };
 }
 
-function pipelineOf(point: LayoutPoint): Pick<ParallelLayout, 'pipeline'> {
-  if (point.pipeline === 1 && point.chunks === 1 && point.vocabulary === 'end-stages') return {};
-  const sharded = point.vocabulary === 'sharded-over-pp';
+function pipelineOf(candidate: CandidateLayout): Pick<ParallelLayout, 'pipeline'> {
+  if (candidate.pipeline === 1 && candidate.chunks === 1 && candidate.vocabulary === 'end-stages') return {};
+  const sharded = candidate.vocabulary === 'sharded-over-pp';
   return {
     pipeline: {
-      schedule: point.schedule,
-      ...(point.chunks === 1 ? {} : { chunksPerRank: point.chunks }),
-      ...(point.stages === undefined ? {} : { stages: point.stages.map(listedStageOf) }),
-      ...(point.vocabulary === 'end-stages' ? {} : { vocabulary: point.vocabulary }),
-      ...(sharded ? { vocabularyBarriers: point.vocabularyBarriers } : {}),
+      schedule: candidate.schedule,
+      ...(candidate.chunks === 1 ? {} : { chunksPerRank: candidate.chunks }),
+      ...(candidate.stages === undefined ? {} : { stages: candidate.stages.map(listedStageOf) }),
+      ...(candidate.vocabulary === 'end-stages' ? {} : { vocabulary: candidate.vocabulary }),
+      ...(sharded ? { vocabularyBarriers: candidate.vocabularyBarriers } : {}),
     },
   };
 }
@@ -114,43 +125,43 @@ function listedStageOf(stage: StagePart): NonNullable<NonNullable<ParallelLayout
   };
 }
 
-function sequenceOf(point: LayoutPoint): Pick<ParallelLayout, 'sequence'> {
-  if (!point.sequenceParallel && point.context === 1) return {};
+function sequenceOf(candidate: CandidateLayout): Pick<ParallelLayout, 'sequence'> {
+  if (!candidate.sequenceParallel && candidate.context === 1) return {};
   return {
     sequence: {
-      ...(point.sequenceParallel ? { sequenceParallel: true } : {}),
-      ...(point.context > 1 ? { contextAlgorithm: point.contextAlgorithm } : {}),
+      ...(candidate.sequenceParallel ? { sequenceParallel: true } : {}),
+      ...(candidate.context > 1 ? { contextAlgorithm: candidate.contextAlgorithm } : {}),
     },
   };
 }
 
-function memoryOf(point: LayoutPoint, hostMemoryGibPerGpu: number | undefined): Pick<ParallelLayout, 'memory'> {
+function memoryOf(candidate: CandidateLayout, hostMemoryGibPerGpu: number | undefined): Pick<ParallelLayout, 'memory'> {
   const offload: OffloadRule[] = [];
-  if (point.offloadOptimizer > 0) offload.push({ what: 'optimizer', fraction: point.offloadOptimizer });
-  if (point.offloadActivations > 0) offload.push({ what: 'activations', fraction: point.offloadActivations });
-  if (point.offloadWeights > 0) offload.push({ what: 'parameters', fraction: point.offloadWeights });
-  if (point.recompute === 'none' && offload.length === 0) return {};
+  if (candidate.offloadOptimizer > 0) offload.push({ what: 'optimizer', fraction: candidate.offloadOptimizer });
+  if (candidate.offloadActivations > 0) offload.push({ what: 'activations', fraction: candidate.offloadActivations });
+  if (candidate.offloadWeights > 0) offload.push({ what: 'parameters', fraction: candidate.offloadWeights });
+  if (candidate.recompute === 'none' && offload.length === 0) return {};
   return {
     memory: {
-      ...(point.recompute === 'none' ? {} : { recompute: recomputeOf(point) }),
+      ...(candidate.recompute === 'none' ? {} : { recompute: recomputeOf(candidate) }),
       ...(offload.length === 0 ? {} : { offload }),
       ...(offload.length === 0 || hostMemoryGibPerGpu === undefined ? {} : { hostMemoryGibPerGpu }),
     },
   };
 }
 
-function recomputeOf(point: LayoutPoint): NonNullable<NonNullable<ParallelLayout['memory']>['recompute']> {
-  if (point.recompute === 'selective') return { mode: 'selective', modules: [...point.recomputeModules] };
-  if (point.recomputeLayersPerChunk === undefined) return { mode: 'full', method: 'uniform', layers: 1 };
-  return { mode: 'full', method: 'block', layers: point.recomputeLayersPerChunk };
+function recomputeOf(candidate: CandidateLayout): NonNullable<NonNullable<ParallelLayout['memory']>['recompute']> {
+  if (candidate.recompute === 'selective') return { mode: 'selective', modules: [...candidate.recomputeModules] };
+  if (candidate.recomputeLayersPerChunk === undefined) return { mode: 'full', method: 'uniform', layers: 1 };
+  return { mode: 'full', method: 'block', layers: candidate.recomputeLayersPerChunk };
 }
 
-function communicationOf(point: LayoutPoint): Pick<ParallelLayout, 'communication'> {
+function communicationOf(candidate: CandidateLayout): Pick<ParallelLayout, 'communication'> {
   const communication = {
-    ...(point.overlapTensor ? { overlapTensorParallel: true } : {}),
-    ...(point.overlapGradReduce ? { overlapGradReduce: true } : {}),
-    ...(point.overlapParamGather ? { overlapParamGather: true } : {}),
-    ...(point.overlapExpert ? { overlapExpertParallel: true } : {}),
+    ...(candidate.overlapTensor ? { overlapTensorParallel: true } : {}),
+    ...(candidate.overlapGradReduce ? { overlapGradReduce: true } : {}),
+    ...(candidate.overlapParamGather ? { overlapParamGather: true } : {}),
+    ...(candidate.overlapExpert ? { overlapExpertParallel: true } : {}),
   };
   return Object.keys(communication).length === 0 ? {} : { communication };
 }
@@ -160,7 +171,7 @@ function communicationOf(point: LayoutPoint): Pick<ParallelLayout, 'communicatio
  *
  * @throws DomainError INVALID_LAYOUT with one violation per choice that the models do not cover, each with the nearest one they do.
  */
-export function pointOfLayout(layout: ParallelLayout, model: HasExperts, microBatchSize: number): LayoutPoint {
+export function candidateOfLayout(layout: ParallelLayout, model: HasExperts, microBatchSize: number): CandidateLayout {
   const uncovered = uncoveredChoices(layout);
   if (uncovered.length > 0) {
     const [first] = uncovered;
@@ -255,7 +266,7 @@ function scheduleOf(layout: ParallelLayout): Schedule | undefined {
   return SCHEDULES.find((schedule) => schedule === layout.pipeline?.schedule);
 }
 
-function contextAlgorithmOf(layout: ParallelLayout): LayoutPoint['contextAlgorithm'] | undefined {
+function contextAlgorithmOf(layout: ParallelLayout): CandidateLayout['contextAlgorithm'] | undefined {
   const algorithm = layout.sequence?.contextAlgorithm ?? 'ring';
   return algorithm in CONTEXT_ALGORITHMS ? CONTEXT_ALGORITHMS[algorithm as keyof typeof CONTEXT_ALGORITHMS] : undefined;
 }
@@ -304,14 +315,14 @@ function zeroStageOf(layout: ParallelLayout): 0 | 1 | 2 | 3 {
   }
 }
 
-function implementationOf(layout: ParallelLayout, zeroStage: 0 | 1 | 2 | 3): LayoutPoint['zeroImplementation'] {
+function implementationOf(layout: ParallelLayout, zeroStage: 0 | 1 | 2 | 3): CandidateLayout['zeroImplementation'] {
   const named = layout.states?.implementation;
   if (named !== undefined) return IMPLEMENTATIONS[named];
   if (zeroStage === 0) return 'ddp';
   return zeroStage === 1 ? 'distopt' : 'fsdp';
 }
 
-function recomputationOf(layout: ParallelLayout): Pick<LayoutPoint, 'recompute' | 'recomputeModules'> {
+function recomputationOf(layout: ParallelLayout): Pick<CandidateLayout, 'recompute' | 'recomputeModules'> {
   const recompute = layout.memory?.recompute;
   switch (recompute?.mode) {
     case 'selective':

@@ -16,7 +16,7 @@ export interface ResolvedRequest {
 }
 
 /** Everything about a run but its layout. */
-export type RunBase = Omit<RunFacts, 'layout'>;
+export type RunBase = Omit<RunFacts, 'candidate'>;
 
 /** Stands for any engine where a request names none. */
 export const UNNAMED_STACK = 'unnamed';

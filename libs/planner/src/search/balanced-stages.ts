@@ -1,5 +1,5 @@
 /** How are layers distributed over the stages of one layout so that the slowest stage is fastest? */
-import type { LayoutPoint, StagePart } from '../facts.ts';
+import type { CandidateLayout, StagePart } from '../facts.ts';
 import { balancedLayerCounts } from '../space/stage-partitions.ts';
 import { isVShaped, rankOfStage } from '../stages.ts';
 import { relativeSpeedOf } from '../time/pipeline-work.ts';
@@ -19,14 +19,14 @@ export class BalancedStages {
     this.#costs = costs;
   }
 
-  of(point: LayoutPoint): readonly StagePart[] {
-    const key = `${costKeyOf(point)}/${point.pipeline}/${point.chunks}/${isVShaped(point.schedule)}`;
+  of(candidate: CandidateLayout): readonly StagePart[] {
+    const key = `${costKeyOf(candidate)}/${candidate.pipeline}/${candidate.chunks}/${isVShaped(candidate.schedule)}`;
     return remembered(this.#balanced, key, () => {
-      const { perKindS, embeddingS, endS } = this.#costs.wholeModel(point);
+      const { perKindS, embeddingS, endS } = this.#costs.wholeModel(candidate);
       const layersS = this.#run.parameters.kindOfLayer.map((kind) => perKindS[kind] ?? 0);
-      const facts = runFactsOf(this.#run, point);
-      const speeds = Array.from({ length: point.pipeline * point.chunks }, (_, stage) =>
-        relativeSpeedOf(facts, rankOfStage(point, stage)),
+      const facts = runFactsOf(this.#run, candidate);
+      const speeds = Array.from({ length: candidate.pipeline * candidate.chunks }, (_, stage) =>
+        relativeSpeedOf(facts, rankOfStage(candidate, stage)),
       );
       return this.#stagesOf(balancedLayerCounts({ layersS, embeddingS, lossS: endS, speeds }));
     });

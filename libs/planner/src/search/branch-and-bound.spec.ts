@@ -1,7 +1,7 @@
 import { ModelShape } from '@coxswain/layout';
 import fc from 'fast-check';
 import { OBJECTIVES, type PinnedAxes } from '../contract.ts';
-import type { LayoutPoint } from '../facts.ts';
+import type { CandidateLayout } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { enumerateLayouts, stirredModels } from '../testing/search-models.ts';
 import { stagePartsOf } from '../stages.ts';
@@ -88,12 +88,12 @@ function check(asked: typeof questions extends fc.Arbitrary<infer T> ? T : never
 }
 
 /** Told from the layout alone: what each degree divides is divided without a rest, and no stage differs from another. */
-function isEven({ model, globalBatchSize }: SpaceFacts, point: LayoutPoint): boolean {
+function isEven({ model, globalBatchSize }: SpaceFacts, candidate: CandidateLayout): boolean {
   return (
-    model.attentionHeads % point.tensor === 0 &&
-    globalBatchSize % point.data === 0 &&
-    model.layers % (point.pipeline * point.chunks) === 0 &&
-    new Set(stagePartsOf(model, point).map(({ layers }) => layers)).size === 1
+    model.attentionHeads % candidate.tensor === 0 &&
+    globalBatchSize % candidate.data === 0 &&
+    model.layers % (candidate.pipeline * candidate.chunks) === 0 &&
+    new Set(stagePartsOf(model, candidate).map(({ layers }) => layers)).size === 1
   );
 }
 
@@ -107,7 +107,7 @@ describe('the search', () => {
       fc.property(questions, (asked) => {
         const whole = { ...spaceOf(asked.from), model: { ...asked.from.model, layers: 6, attentionHeads: 6 } };
         const even = answerOf({ ...whole, allow: { ...whole.allow, evenOnly: true } }, asked);
-        const isWanted = (point: LayoutPoint): boolean => isEven(whole, point);
+        const isWanted = (candidate: CandidateLayout): boolean => isEven(whole, candidate);
         const plain = enumerateLayouts(whole, even.models, { ...asked, limits: even.limits, isWanted });
         // Layouts are numbered by the space they stand in; their sequence is the same.
         const unnumbered = (layouts: readonly MeasuredLayout[]) => layouts.map(({ order: _, ...layout }) => layout);

@@ -6,11 +6,11 @@
  * few or the Pareto front. Bounds come from the models, are never above what they bound, and only prune strictly: the result equals that of
  * plain enumeration, in the same order.
  */
-import type { LayoutPoint } from '../facts.ts';
+import type { CandidateLayout } from '../facts.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
-  pointOfMesh,
+  candidateOfMesh,
   withPassGroup,
   withStates,
   type DenseMesh,
@@ -21,7 +21,7 @@ import {
   type SpaceFacts,
 } from '../space/search-space.ts';
 import { StagePartitions } from '../space/stage-partitions.ts';
-import { decidedPoint, fastestAlgorithm, NO_EXPERTS, type Deciding } from './decided-layout.ts';
+import { decidedCandidate, fastestAlgorithm, NO_EXPERTS, type Deciding } from './decided-layout.ts';
 import { ParetoFront, type BestLayouts } from './kept-layouts.ts';
 import type { Bounds, LayoutModels, PassModels, PipelineModels, Refusal } from './layout-models.ts';
 import { orderOf } from './layout-order.ts';
@@ -82,7 +82,7 @@ interface MeshBranch {
 interface PassBranch {
   readonly mesh: Mesh;
   readonly place: MeshPlace;
-  readonly point: LayoutPoint;
+  readonly candidate: CandidateLayout;
   readonly group: PassGroup;
   readonly subspace: Subspace;
   readonly passes: PassModels;
@@ -130,7 +130,7 @@ class BranchAndBound {
       stats.enumerated += size;
       const refusal = this.#legality.degreeRefusal(mesh);
       if (refusal !== undefined) this.#refuse(refusal, size);
-      else this.#add({ mesh, index, bounds: models.denseBounds(pointOfMesh({ ...mesh, ...NO_EXPERTS })) }, size);
+      else this.#add({ mesh, index, bounds: models.denseBounds(candidateOfMesh({ ...mesh, ...NO_EXPERTS })) }, size);
     }
   }
 
@@ -167,7 +167,7 @@ class BranchAndBound {
         this.#refuse(refusal, subspace.size);
         continue;
       }
-      const ofGrid = space.model.experts === undefined ? bounds : models.meshBounds(pointOfMesh(whole));
+      const ofGrid = space.model.experts === undefined ? bounds : models.meshBounds(candidateOfMesh(whole));
       this.#add({ mesh: whole, place: { dense: index, expert }, bounds: ofGrid, grid }, subspace.size);
     }
   }
@@ -176,10 +176,10 @@ class BranchAndBound {
     const { space, models } = this.#search;
     const subspace = this.#subspaces.of(mesh);
     if (this.#pruneAll(bounds, subspace.size)) return;
-    const point = pointOfMesh(mesh);
+    const candidate = candidateOfMesh(mesh);
     const branches = subspace.groups.map((group) => {
-      const minMemory = withPassGroup(point, group, space.model);
-      return { mesh, place, point: minMemory, group, subspace, passes: models.withPasses(minMemory) };
+      const minMemory = withPassGroup(candidate, group, space.model);
+      return { mesh, place, candidate: minMemory, group, subspace, passes: models.withPasses(minMemory) };
     });
     branches.sort((a, b) => a.passes.bounds.timeS - b.passes.bounds.timeS);
     for (const branch of branches) this.#tryPasses(branch);
@@ -204,8 +204,8 @@ class BranchAndBound {
       this.#refuse(refusal, count);
       return;
     }
-    const leaf = { point: branch.point, choice: group.minMemory, pipeline: pipeline.choice };
-    const minMemory = decidedPoint(this.#deciding, leaf);
+    const leaf = { candidate: branch.candidate, choice: group.minMemory, pipeline: pipeline.choice };
+    const minMemory = decidedCandidate(this.#deciding, leaf);
     if (minMemory === undefined) {
       this.#search.stats.repeated += count;
       return;
@@ -221,7 +221,7 @@ class BranchAndBound {
   #tryStates(
     { mesh, group, place, subspace }: PassBranch,
     on: {
-      readonly minMemory: LayoutPoint;
+      readonly minMemory: CandidateLayout;
       readonly models: PipelineModels;
       readonly bytes: number;
       readonly pipeline: number;
@@ -236,31 +236,31 @@ class BranchAndBound {
         this.#refuse(refusal, 1);
         continue;
       }
-      const point = withStates(minMemory, choice, space.model);
-      const boundS = models.timeBoundS(point);
+      const candidate = withStates(minMemory, choice, space.model);
+      const boundS = models.timeBoundS(candidate);
       stats.evaluated++;
       if (this.#prune({ timeS: boundS, bytes }, 1)) continue;
-      const peakBytes = models.peakBytes(point, index);
+      const peakBytes = models.peakBytes(candidate, index);
       if (this.#prune({ timeS: boundS, bytes: peakBytes }, 1)) continue;
-      if (this.#prune({ timeS: models.closerBoundS(point), bytes: peakBytes }, 1)) continue;
+      if (this.#prune({ timeS: models.closerBoundS(candidate), bytes: peakBytes }, 1)) continue;
       const order = orderOf({ ...place, state: index, pipeline: on.pipeline });
-      this.#measure(point, models, { bytes: peakBytes, order });
+      this.#measure(candidate, models, { bytes: peakBytes, order });
     }
   }
 
   #measure(
-    point: LayoutPoint,
+    candidate: CandidateLayout,
     models: PipelineModels,
     { bytes, order }: { readonly bytes: number; readonly order: number },
   ): void {
     const { stats, best, front, limits } = this.#search;
-    const stepTimeS = models.stepTimeS(point);
+    const stepTimeS = models.stepTimeS(candidate);
     if (stepTimeS > limits.stepTimeS) {
       this.#prune({ timeS: stepTimeS, bytes }, 1);
       return;
     }
     stats.timed++;
-    const layout = { point, gpus: this.#gpus, stepTimeS, peakBytes: bytes, order };
+    const layout = { candidate, gpus: this.#gpus, stepTimeS, peakBytes: bytes, order };
     best.offer(layout);
     front.offer(layout);
   }

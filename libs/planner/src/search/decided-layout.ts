@@ -1,7 +1,7 @@
 /** Choices of the search put together: which layout do they mean? */
-import type { LayoutPoint } from '../facts.ts';
+import type { CandidateLayout } from '../facts.ts';
 import {
-  pointOfMesh,
+  candidateOfMesh,
   type AlgorithmOf,
   type ExpertGrid,
   type Mesh,
@@ -22,21 +22,21 @@ export interface Deciding {
 }
 
 /** The whole layout, or undefined where it repeats one that the space lists before it. */
-export function decidedPoint(
+export function decidedCandidate(
   { space, models, partitions }: Deciding,
-  leaf: { readonly point: LayoutPoint; readonly choice: StateChoice; readonly pipeline: PipelineChoice },
-): LayoutPoint | undefined {
-  const { point, choice, pipeline } = leaf;
+  leaf: { readonly candidate: CandidateLayout; readonly choice: StateChoice; readonly pipeline: PipelineChoice },
+): CandidateLayout | undefined {
+  const { candidate, choice, pipeline } = leaf;
   const { schedule, chunks } = pipeline;
-  const half = choice.recompute === 'half' ? halfOfChunk(space, point.pipeline * chunks) : undefined;
+  const half = choice.recompute === 'half' ? halfOfChunk(space, candidate.pipeline * chunks) : undefined;
   if (choice.recompute === 'half' && half === undefined) return undefined;
   const scheduled = {
-    ...point,
+    ...candidate,
     schedule,
     chunks,
     ...(half === undefined ? {} : { recomputeLayersPerChunk: half }),
   };
-  const partition = partitions.of(point.pipeline, pipeline, () => models.balancedStages(scheduled));
+  const partition = partitions.of(candidate.pipeline, pipeline, () => models.balancedStages(scheduled));
   return partition === undefined ? undefined : { ...scheduled, ...partition };
 }
 
@@ -47,8 +47,8 @@ function halfOfChunk(space: SpaceFacts, chunks: number): number | undefined {
 }
 
 /** A mesh with one even stage per rank. */
-export function plainPointOf(mesh: Mesh, partitions: StagePartitions): LayoutPoint {
-  return { ...pointOfMesh(mesh), ...partitions.of(mesh.pipeline, { chunks: 1, partition: 'even' }, () => []) };
+export function plainCandidateOf(mesh: Mesh, partitions: StagePartitions): CandidateLayout {
+  return { ...candidateOfMesh(mesh), ...partitions.of(mesh.pipeline, { chunks: 1, partition: 'even' }, () => []) };
 }
 
 /** Chooses the legal algorithm with the fastest attention; of equal ones the first, and the first also where none is legal. */
@@ -59,9 +59,9 @@ export function fastestAlgorithm(
   return (mesh, algorithms) => {
     const plain: Mesh = { ...mesh, ...NO_EXPERTS };
     const timed = algorithms.flatMap((contextAlgorithm) => {
-      const point = plainPointOf({ ...plain, contextAlgorithm }, partitions);
-      const isLegal = models.degreeRefusalOf(point) === undefined;
-      return isLegal ? [{ contextAlgorithm, seconds: models.attentionS(point) }] : [];
+      const candidate = plainCandidateOf({ ...plain, contextAlgorithm }, partitions);
+      const isLegal = models.degreeRefusalOf(candidate) === undefined;
+      return isLegal ? [{ contextAlgorithm, seconds: models.attentionS(candidate) }] : [];
     });
     const [first, ...others] = timed;
     if (first === undefined) return mesh.contextAlgorithm;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { OBJECTIVES } from '../contract.ts';
-import { aPoint } from '../testing/points.ts';
+import { aCandidate } from '../testing/candidates.ts';
 import {
   BestLayouts,
   FRONT_SLOWDOWN,
@@ -10,9 +10,9 @@ import {
   type MeasuredLayout,
 } from './kept-layouts.ts';
 
-const POINT = aPoint();
+const POINT = aCandidate();
 const layout = (stepTimeS: number, peakBytes: number, over: Partial<MeasuredLayout> = {}): MeasuredLayout => ({
-  point: POINT,
+  candidate: POINT,
   gpus: 8,
   stepTimeS,
   peakBytes,
@@ -29,7 +29,7 @@ const offered = fc
     fc
       .shuffledSubarray([...layouts.keys()], { minLength: layouts.length })
       .map((orders) =>
-        layouts.map((of, index): MeasuredLayout => ({ ...of, point: POINT, order: orders[index] ?? 0 })),
+        layouts.map((of, index): MeasuredLayout => ({ ...of, candidate: POINT, order: orders[index] ?? 0 })),
       ),
   );
 

@@ -1,10 +1,10 @@
 /** Which layouts are worth keeping: the best few by the objective, and the Pareto front of time and memory. */
-import type { LayoutPoint } from '../facts.ts';
+import type { CandidateLayout } from '../facts.ts';
 import type { Objective } from '../contract.ts';
 
 /** A layout whose time and memory are known. `order` numbers layouts as the space lists them, and settles what is otherwise equal. */
 export interface MeasuredLayout {
-  readonly point: LayoutPoint;
+  readonly candidate: CandidateLayout;
   readonly gpus: number;
   readonly stepTimeS: number;
   readonly peakBytes: number;
@@ -12,7 +12,7 @@ export interface MeasuredLayout {
 }
 
 /** What an objective ranks by, most important first; of cost the price of a GPU is a common factor. */
-export function rankingOf(objective: Objective, layout: Omit<MeasuredLayout, 'point'>): readonly number[] {
+export function rankingOf(objective: Objective, layout: Omit<MeasuredLayout, 'candidate'>): readonly number[] {
   const { gpus, stepTimeS, peakBytes, order } = layout;
   switch (objective) {
     case 'time':

@@ -1,6 +1,6 @@
 /** What does one micro-batch cost on the whole model? Costs of blocks depend on few choices of a layout, so they are kept per these choices. */
 import { divisorsOf } from '@coxswain/layout';
-import type { LayoutPoint } from '../facts.ts';
+import type { CandidateLayout } from '../facts.ts';
 import type { BlockCost } from '../time/block-cost.ts';
 import { blockCostsOf, type BlockCosts } from '../time/stage-cost.ts';
 import { remembered } from './memo.ts';
@@ -35,12 +35,12 @@ export class LayoutCosts {
     this.#run = run;
   }
 
-  wholeModel(point: LayoutPoint): WholeModel {
-    return remembered(this.#whole, costKeyOf(point), () => wholeModelOf(this.#run, point));
+  wholeModel(candidate: CandidateLayout): WholeModel {
+    return remembered(this.#whole, costKeyOf(candidate), () => wholeModelOf(this.#run, candidate));
   }
 
   /** The whole model with experts distributed in whichever way costs least, and leaves most to hide transfers behind. */
-  withCheapestExperts(mesh: LayoutPoint): PassSeconds {
+  withCheapestExperts(mesh: CandidateLayout): PassSeconds {
     return remembered(this.#cheapest, costKeyOf(mesh), () => {
       const count = this.#run.base.model.experts?.count ?? 1;
       const cheapest = {
@@ -68,17 +68,17 @@ export class LayoutCosts {
 }
 
 /** What block costs depend on. */
-export function costKeyOf(point: LayoutPoint): string {
-  const { recompute, recomputeModules, recomputeLayersPerChunk: block } = point;
-  const mesh = `${point.tensor}/${point.context}/${point.expert}/${point.expertTensor}/${point.microBatchSize}`;
-  const order = point.context > 1 ? `${point.contextAlgorithm}/${point.rankOrder ?? ''}` : '';
+export function costKeyOf(candidate: CandidateLayout): string {
+  const { recompute, recomputeModules, recomputeLayersPerChunk: block } = candidate;
+  const mesh = `${candidate.tensor}/${candidate.context}/${candidate.expert}/${candidate.expertTensor}/${candidate.microBatchSize}`;
+  const order = candidate.context > 1 ? `${candidate.contextAlgorithm}/${candidate.rankOrder ?? ''}` : '';
   const again = recompute === 'selective' ? recomputeModules.join() : recompute;
-  return `${mesh}/${order}/${again}${block === undefined ? '' : `/${block}/${point.pipeline * point.chunks}`}`;
+  return `${mesh}/${order}/${again}${block === undefined ? '' : `/${block}/${candidate.pipeline * candidate.chunks}`}`;
 }
 
-function wholeModelOf(run: SearchedRun, point: LayoutPoint): WholeModel {
+function wholeModelOf(run: SearchedRun, candidate: CandidateLayout): WholeModel {
   const { model } = run.base;
-  const costs = blockCostsOf(runFactsOf(run, point), run.constants);
+  const costs = blockCostsOf(runFactsOf(run, candidate), run.constants);
   const perKind = run.parameters.kinds.map(({ mixer, feedForward }) =>
     passesOf([
       ...(mixer === 'none' ? [] : [mixer === 'attention' ? costs.attention : costs.stateSpace]),

@@ -2,9 +2,9 @@
  * What does the search ask of the models? It knows neither seconds nor bytes of a layout by itself.
  *
  * Every bound is a promise: no layout of the branch that it is given for takes less. The search is exact because of it, and `run-models.spec.ts`
- * checks it. All answers are pure. A point holds defaults for what its level of the search leaves open.
+ * checks it. All answers are pure. A candidate holds defaults for what its level of the search leaves open.
  */
-import type { LayoutPoint, StagePart } from '../facts.ts';
+import type { CandidateLayout, StagePart } from '../facts.ts';
 import type { PipelineChoice } from '../space/search-space.ts';
 
 /** A broken rule, as a person reads it. */
@@ -21,25 +21,25 @@ export interface Bounds {
 
 export interface LayoutModels {
   /** The first broken rule. */
-  refusalOf(point: LayoutPoint): Refusal | undefined;
-  /** The first broken rule of those that read degrees only, which is asked of far more points. */
-  degreeRefusalOf(point: LayoutPoint): Refusal | undefined;
+  refusalOf(candidate: CandidateLayout): Refusal | undefined;
+  /** The first broken rule of those that read degrees only, which is asked of far more candidates. */
+  degreeRefusalOf(candidate: CandidateLayout): Refusal | undefined;
   /** Stages of which the slowest is as fast as possible. The same object for the same answer, where that is cheap. */
-  balancedStages(point: LayoutPoint): readonly StagePart[];
+  balancedStages(candidate: CandidateLayout): readonly StagePart[];
   /** Seconds of one layer's attention on a mesh, to choose the context algorithm by. */
-  attentionS(mesh: LayoutPoint): number;
+  attentionS(mesh: CandidateLayout): number;
   /** Of every layout on a dense mesh, however experts are distributed: each of them keeps at least one of these bounds. */
-  denseBounds(mesh: LayoutPoint): readonly Bounds[];
-  meshBounds(mesh: LayoutPoint): readonly Bounds[];
+  denseBounds(mesh: CandidateLayout): readonly Bounds[];
+  meshBounds(mesh: CandidateLayout): readonly Bounds[];
   /** Of layouts whose states are those of `minMemory` or another choice of the same group of passes. */
-  withPasses(minMemory: LayoutPoint): PassModels;
+  withPasses(minMemory: CandidateLayout): PassModels;
 }
 
 export interface PassModels {
   readonly bounds: Bounds;
   /** Of every way to distribute the layers for a schedule. */
   scheduleBounds(choice: Pick<PipelineChoice, 'schedule' | 'chunks'>): Bounds;
-  withPipeline(minMemory: LayoutPoint): PipelineModels;
+  withPipeline(minMemory: CandidateLayout): PipelineModels;
 }
 
 export interface PipelineModels {
@@ -47,10 +47,10 @@ export interface PipelineModels {
   readonly leastS: number;
   leastBytes(): number;
   /** A lower bound of one choice. */
-  timeBoundS(point: LayoutPoint): number;
+  timeBoundS(candidate: CandidateLayout): number;
   /** A closer one that takes longer to find. */
-  closerBoundS(point: LayoutPoint): number;
+  closerBoundS(candidate: CandidateLayout): number;
   /** `stateIndex` numbers the choices of the mesh. */
-  peakBytes(point: LayoutPoint, stateIndex: number): number;
-  stepTimeS(point: LayoutPoint): number;
+  peakBytes(candidate: CandidateLayout, stateIndex: number): number;
+  stepTimeS(candidate: CandidateLayout): number;
 }

@@ -6,16 +6,16 @@
  * and its micro-batches, other rules through the pipeline alone; and states through whether there is a pipeline, and what is sharded over
  * how many. A rule that reads other choices together needs a key here: `run-models.spec.ts` compares the search with judging every whole layout.
  */
-import type { LayoutPoint } from '../facts.ts';
+import type { CandidateLayout } from '../facts.ts';
 import {
-  pointOfMesh,
+  candidateOfMesh,
   withStates,
   type DenseMesh,
   type Mesh,
   type PipelineChoice,
   type StateChoice,
 } from '../space/search-space.ts';
-import { decidedPoint, NO_EXPERTS, plainPointOf, type Deciding } from './decided-layout.ts';
+import { decidedCandidate, NO_EXPERTS, plainCandidateOf, type Deciding } from './decided-layout.ts';
 import type { LayoutModels, Refusal } from './layout-models.ts';
 import { remembered } from './memo.ts';
 
@@ -48,7 +48,7 @@ export class LegalityCache<States extends object> {
     const key = `d${gridKeyOf(mesh)}/${mesh.microBatchSize}/${mesh.contextAlgorithm}`;
     const plain = { ...mesh, ...NO_EXPERTS, rankOrder: 'tp-cp-dp-pp' } as const;
     if (key !== this.#degrees.key)
-      this.#degrees = { key, refusal: this.#models.degreeRefusalOf(this.#plainPoint(plain)) };
+      this.#degrees = { key, refusal: this.#models.degreeRefusalOf(this.#plainCandidate(plain)) };
     return this.#degrees.refusal;
   }
 
@@ -69,10 +69,12 @@ export class LegalityCache<States extends object> {
   pipelineRefusal(mesh: Mesh, { choice, index }: Numbered<PipelineChoice>): Refusal | undefined {
     const { globalBatchSize } = this.#deciding.space;
     const microBatches = globalBatchSize / (mesh.data * mesh.microBatchSize);
-    const pointOf = (): LayoutPoint => {
-      const point = pointOfMesh(mesh);
-      const states = { ...PLAIN_STATES, shardGroup: point.shardGroup };
-      return decidedPoint(this.#deciding, { point, choice: states, pipeline: choice }) ?? this.#plainPoint(mesh);
+    const pointOf = (): CandidateLayout => {
+      const candidate = candidateOfMesh(mesh);
+      const states = { ...PLAIN_STATES, shardGroup: candidate.shardGroup };
+      return (
+        decidedCandidate(this.#deciding, { candidate, choice: states, pipeline: choice }) ?? this.#plainCandidate(mesh)
+      );
     };
     const ofDegrees = slotsOf(this.#pipelines, microBatches * MAX_PIPELINE + mesh.pipeline);
     const ofPipeline = slotsOf(this.#pipelines, mesh.pipeline);
@@ -87,16 +89,16 @@ export class LegalityCache<States extends object> {
     const replicas = mesh.data * mesh.context;
     const shape = (mesh.context > 1 ? 1 : 0) + (mesh.tensor > 1 ? 2 : 0);
     return refusalIn(slotsOf(this.#states, states), (index * 4 + shape) * 2 + (replicas > 1 ? 1 : 0), () =>
-      this.#models.refusalOf(withStates(this.#plainPoint(mesh), choice, this.#deciding.space.model)),
+      this.#models.refusalOf(withStates(this.#plainCandidate(mesh), choice, this.#deciding.space.model)),
     );
   }
 
   #meshRefusal(key: string, mesh: Mesh): Refusal | undefined {
-    return remembered(this.#meshes, key, () => this.#models.refusalOf(this.#plainPoint(mesh)) ?? null) ?? undefined;
+    return remembered(this.#meshes, key, () => this.#models.refusalOf(this.#plainCandidate(mesh)) ?? null) ?? undefined;
   }
 
-  #plainPoint(mesh: Mesh): LayoutPoint {
-    return plainPointOf(mesh, this.#deciding.partitions);
+  #plainCandidate(mesh: Mesh): CandidateLayout {
+    return plainCandidateOf(mesh, this.#deciding.partitions);
   }
 }
 

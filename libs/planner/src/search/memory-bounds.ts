@@ -10,7 +10,7 @@
  *    B times the sum of 1 / (a + i(r)). So some rank takes at least (sum of k) / (sum of 1 / (a + i(r))) bytes.
  * 4. One pipeline: states, activations and vocabulary of its heaviest ranks are summed as they are, with states as small as its group allows.
  */
-import type { LayoutPoint } from '../facts.ts';
+import type { CandidateLayout } from '../facts.ts';
 import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
 import { microBatchesInFlight, type RankLoad } from '../memory/pipeline-load.ts';
 import { rankMemoryOf, type RankContents, type RankMemory } from '../memory/rank-memory.ts';
@@ -32,7 +32,7 @@ export class MemoryBounds {
   }
 
   /** Bound 1. */
-  meanRankBytes(states: LayoutPoint, memory: MemoryFacts): number {
+  meanRankBytes(states: CandidateLayout, memory: MemoryFacts): number {
     const layers = this.#run.layersOfKind.map((count) => count / states.pipeline);
     const none = layers.map(() => 0);
     const fully = states.recompute === 'full';
@@ -46,24 +46,24 @@ export class MemoryBounds {
   }
 
   /** Bound 2. */
-  lossBytes(mesh: LayoutPoint): number {
+  lossBytes(mesh: CandidateLayout): number {
     const none = this.#run.layersOfKind.map(() => 0);
     const load = { ...EMPTY_LOAD, layers: none, inFlight: none, inFlightFully: none, loss: true };
     return rankMemoryOf(memoryFactsOf(runFactsOf(this.#run, mesh)), load).vocabulary;
   }
 
   /** Bound 3. */
-  scheduleBytes(point: LayoutPoint, { kept, ratio }: LayerBytes): number {
-    if (point.pipeline === 1 || kept === 0) return 0;
+  scheduleBytes(candidate: CandidateLayout, { kept, ratio }: LayerBytes): number {
+    if (candidate.pipeline === 1 || kept === 0) return 0;
     let places = 0;
-    for (const inFlight of this.#inFlight(point)) places += 1 / (ratio + inFlight);
+    for (const inFlight of this.#inFlight(candidate)) places += 1 / (ratio + inFlight);
     return kept / places;
   }
 
   /** What bound 3 reads of the layers. */
-  layerBytes(point: LayoutPoint, memory: MemoryFacts): LayerBytes {
+  layerBytes(candidate: CandidateLayout, memory: MemoryFacts): LayerBytes {
     const { layersOfKind } = this.#run;
-    const perKind = point.recompute === 'full' ? memory.perKindFully : memory.perKind;
+    const perKind = candidate.recompute === 'full' ? memory.perKindFully : memory.perKind;
     let kept = 0;
     let ratio = Infinity;
     for (let kind = 0; kind < layersOfKind.length; kind++) {
@@ -85,15 +85,15 @@ export class MemoryBounds {
   }
 
   /** Micro-batches in flight in the chunk of each rank that holds fewest. */
-  #inFlight(point: LayoutPoint): readonly number[] {
-    const { pipeline, schedule, chunks } = point;
-    const microBatches = microBatchesOf(this.#run, point);
+  #inFlight(candidate: CandidateLayout): readonly number[] {
+    const { pipeline, schedule, chunks } = candidate;
+    const microBatches = microBatchesOf(this.#run, candidate);
     const counted = schedule === 'gpipe' ? microBatches : Math.min(microBatches, 3 * pipeline * chunks);
     const key = `${counted}/${pipeline}/${chunks}/${schedule}`;
     return remembered(this.#inFlights, key, () =>
       Array.from({ length: pipeline }, (_, rank) =>
         Math.min(
-          ...Array.from({ length: chunks }, (__, chunk) => microBatchesInFlight(point, rank, chunk, microBatches)),
+          ...Array.from({ length: chunks }, (__, chunk) => microBatchesInFlight(candidate, rank, chunk, microBatches)),
         ),
       ),
     );

@@ -1,5 +1,5 @@
 /** What does one pipeline take, with any of the states of its group? The last level of the search: bounds of one layout, then its prediction. */
-import type { LayoutPoint } from '../facts.ts';
+import type { CandidateLayout } from '../facts.ts';
 import type { MemoryFacts } from '../memory/memory-facts.ts';
 import { pipelineLoadOf } from '../memory/pipeline-load.ts';
 import { rankContentsOf, rankMemoryOf } from '../memory/rank-memory.ts';
@@ -21,7 +21,7 @@ import type { TimeBounds } from './time-bounds.ts';
 export interface PassInputs {
   /** Of the states that take least memory. */
   readonly memory: MemoryFacts;
-  readonly memoryOfState: (point: LayoutPoint, stateIndex: number) => MemoryFacts;
+  readonly memoryOfState: (candidate: CandidateLayout, stateIndex: number) => MemoryFacts;
   /** Least seconds for gradients and weights. */
   readonly transferS: number;
   readonly costs: BlockCosts;
@@ -42,7 +42,7 @@ export class PipelinePredictions {
   }
 
   /** Models of one pipeline; they hold until the next one is asked for. */
-  of(minMemory: LayoutPoint, { memory, memoryOfState, transferS, costs }: PassInputs): PipelineModels {
+  of(minMemory: CandidateLayout, { memory, memoryOfState, transferS, costs }: PassInputs): PipelineModels {
     const { constants, kernels } = this.#run;
     const run = runFactsOf(this.#run, minMemory);
     const work = pipelineWorkOf(run, costs, constants, this.#work);
@@ -54,43 +54,43 @@ export class PipelinePredictions {
     let makespanS: number | undefined;
     let closerS: number | undefined;
     const models = { constants, kernels };
-    const stepOf = (point: LayoutPoint, pipelineS: number): number =>
-      stepSecondsOf(runFactsOf(this.#run, point), work, pipelineS, models).stepTimeS;
+    const stepOf = (candidate: CandidateLayout, pipelineS: number): number =>
+      stepSecondsOf(runFactsOf(this.#run, candidate), work, pipelineS, models).stepTimeS;
     return {
       leastS: this.#bounds.stepS(leastS * this.#bounds.imbalance(minMemory) + Math.max(transferS, ownTransferS)),
-      leastBytes: () => leastBytesOf({ ...memory, layout: minMemory }, ranks()),
-      timeBoundS: (point) => stepOf(point, leastS),
-      closerBoundS: (point) => {
+      leastBytes: () => leastBytesOf({ ...memory, candidate: minMemory }, ranks()),
+      timeBoundS: (candidate) => stepOf(candidate, leastS),
+      closerBoundS: (candidate) => {
         closerS ??= Math.max(leastS, firstRankMakespanBound(input, this.#orders));
-        return stepOf(point, closerS);
+        return stepOf(candidate, closerS);
       },
-      peakBytes: (point, index) => peakBytesOf(point, memoryOfState(point, index), ranks()),
-      stepTimeS: (point) => {
+      peakBytes: (candidate, index) => peakBytesOf(candidate, memoryOfState(candidate, index), ranks()),
+      stepTimeS: (candidate) => {
         makespanS ??= minMemory.pipeline === 1 ? leastS : this.#makespanS(minMemory, input);
-        return stepOf(point, makespanS);
+        return stepOf(candidate, makespanS);
       },
     };
   }
 
-  #filledRanks(minMemory: LayoutPoint, memory: MemoryFacts): readonly FilledRank[] {
-    const facts = { ...memory, layout: minMemory };
+  #filledRanks(minMemory: CandidateLayout, memory: MemoryFacts): readonly FilledRank[] {
+    const facts = { ...memory, candidate: minMemory };
     const { heaviest } = pipelineLoadOf(this.#run.base.model, minMemory, microBatchesOf(this.#run, minMemory));
     return heaviest.map((load) => ({ load, contents: rankContentsOf(facts, load) }));
   }
 
   /** Meshes that differ in what crosses which network often have the same passes: a schedule is simulated once for all of them. */
-  #makespanS(point: LayoutPoint, input: ScheduleInput): number {
+  #makespanS(candidate: CandidateLayout, input: ScheduleInput): number {
     const key = [
       ...[input.schedule, input.pipeline, input.chunks, input.microBatches, input.p2p, input.forwardHopS[0] ?? 0],
       ...[input.forwardS, input.backwardInputS, input.backwardWeightS].flatMap((seconds) => [...new Set(seconds)]),
-      point.stages?.map(({ layers }) => layers).join(',') ?? point.vocabulary,
+      candidate.stages?.map(({ layers }) => layers).join(',') ?? candidate.vocabulary,
     ].join('/');
     return remembered(this.#makespans, key, () => makespanOf(input, this.#scratch));
   }
 }
 
-function peakBytesOf(point: LayoutPoint, memory: MemoryFacts, ranks: readonly FilledRank[]): number {
-  const facts = { ...memory, layout: point };
+function peakBytesOf(candidate: CandidateLayout, memory: MemoryFacts, ranks: readonly FilledRank[]): number {
+  const facts = { ...memory, candidate };
   let peak = 0;
   for (const { load, contents } of ranks) peak = Math.max(peak, rankMemoryOf(facts, load, contents).totalBytes);
   return peak;

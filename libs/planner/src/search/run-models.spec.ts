@@ -1,19 +1,19 @@
 import { layoutViolations, ModelShape } from '@coxswain/layout';
 import fc from 'fast-check';
-import type { LayoutPoint, RunFacts } from '../facts.ts';
+import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { peakAllocatedBytesOf } from '../memory/predict-memory.ts';
 import type { PinnedAxes, PlanRequestInput } from '../contract.ts';
 import { enumerateLayouts } from '../testing/search-models.ts';
 import { predictStepTime } from '../time/step-time.ts';
 import { constantsOf } from '../calibration/calibration-in-use.ts';
 import { BestLayouts, ParetoFront } from './kept-layouts.ts';
-import { layoutOfPoint } from '../request/layout-conversion.ts';
+import { layoutOfCandidate } from '../request/layout-conversion.ts';
 import { layoutFactsOf } from '../request/layout-rule-facts.ts';
 import { parsePlanRequest } from '../request/parse-plan-request.ts';
 import { resolveRequest, type RunBase } from '../request/resolved-request.ts';
 import { spaceOf } from '../space/space-of-request.ts';
 import { searchLayouts } from './branch-and-bound.ts';
-import { decidedPoint } from './decided-layout.ts';
+import { decidedCandidate } from './decided-layout.ts';
 import type { Bounds, LayoutModels } from './layout-models.ts';
 import { RunModels } from './run-models.ts';
 import { newStats } from './search-stats.ts';
@@ -22,7 +22,7 @@ import {
   expertGridsOf,
   passGroupsOf,
   pipelineChoicesOf,
-  pointOfMesh,
+  candidateOfMesh,
   stateChoicesOf,
   withPassGroup,
   withStates,
@@ -70,14 +70,14 @@ const resolvedOf = (model: keyof typeof MODELS, over: Partial<PlanRequestInput> 
 
 /** Nothing is kept, bounded or decided in parts: every layout is predicted by itself. */
 function plainModels(base: RunBase, models: LayoutModels): LayoutModels {
-  const runOf = (layout: LayoutPoint): RunFacts => ({ ...base, layout });
+  const runOf = (candidate: CandidateLayout): RunFacts => ({ ...base, candidate });
   const constants = constantsOf(base);
   const none = { timeS: 0, bytes: 0 };
   return {
-    refusalOf: (point) =>
-      layoutViolations(layoutOfPoint(point, base.model, 1), layoutFactsOf(base, point.microBatchSize))[0],
-    degreeRefusalOf: (point) => models.degreeRefusalOf(point),
-    balancedStages: (point) => models.balancedStages(point),
+    refusalOf: (candidate) =>
+      layoutViolations(layoutOfCandidate(candidate, base.model, 1), layoutFactsOf(base, candidate.microBatchSize))[0],
+    degreeRefusalOf: (candidate) => models.degreeRefusalOf(candidate),
+    balancedStages: (candidate) => models.balancedStages(candidate),
     attentionS: (mesh) => models.attentionS(mesh),
     denseBounds: () => [none],
     meshBounds: () => [none],
@@ -89,8 +89,8 @@ function plainModels(base: RunBase, models: LayoutModels): LayoutModels {
         leastBytes: () => 0,
         timeBoundS: () => 0,
         closerBoundS: () => 0,
-        peakBytes: (point) => peakAllocatedBytesOf(runOf(point)),
-        stepTimeS: (point) => predictStepTime(runOf(point), constants).stepTimeS,
+        peakBytes: (candidate) => peakAllocatedBytesOf(runOf(candidate)),
+        stepTimeS: (candidate) => predictStepTime(runOf(candidate), constants).stepTimeS,
       }),
     }),
   };
@@ -159,9 +159,9 @@ describe('the models of a run', () => {
 });
 
 /** To six digits: sums in another order differ in the last ones. */
-function figuresOf(layouts: readonly { readonly point: LayoutPoint; stepTimeS: number; peakBytes: number }[]) {
-  return layouts.map(({ point, stepTimeS, peakBytes }) => ({
-    point,
+function figuresOf(layouts: readonly { readonly candidate: CandidateLayout; stepTimeS: number; peakBytes: number }[]) {
+  return layouts.map(({ candidate, stepTimeS, peakBytes }) => ({
+    candidate,
     stepTimeS: stepTimeS.toPrecision(6),
     peakBytes: peakBytes.toPrecision(6),
   }));
@@ -185,17 +185,17 @@ function checkBounds(
   const group = pick(passGroupsOf(stateChoicesOf(space, mesh)), second);
   const { choice, index } = pick(group.members, first);
   const pipeline = pick(pipelineChoicesOf(space, mesh), first ^ second);
-  const minMemory = withPassGroup(pointOfMesh(mesh), group, space.model);
-  const decided = { point: minMemory, choice: group.minMemory, pipeline };
-  const point = decidedPoint({ space, models, partitions: new StagePartitions(space.model) }, decided);
-  if (point === undefined) return;
-  const whole = withStates(point, choice, space.model);
+  const minMemory = withPassGroup(candidateOfMesh(mesh), group, space.model);
+  const decided = { candidate: minMemory, choice: group.minMemory, pipeline };
+  const candidate = decidedCandidate({ space, models, partitions: new StagePartitions(space.model) }, decided);
+  if (candidate === undefined) return;
+  const whole = withStates(candidate, choice, space.model);
   if (models.refusalOf(whole) !== undefined) return;
-  const run = { ...base, layout: whole };
+  const run = { ...base, candidate: whole };
   const timeS = predictStepTime(run, constantsOf(base)).stepTimeS * (1 + 1e-9);
   const bytes = peakAllocatedBytesOf(run) * (1 + 1e-9);
   const passes = models.withPasses(minMemory);
-  const pipelineModels = passes.withPipeline(point);
+  const pipelineModels = passes.withPipeline(candidate);
   const bounds = {
     passes: passes.bounds,
     schedule: passes.scheduleBounds(pipeline),
@@ -205,9 +205,9 @@ function checkBounds(
   };
   const isAbove = ({ timeS: least, bytes: fewest }: Bounds): boolean => least > timeS || fewest > bytes;
   expect(Object.entries(bounds).filter(([, bound]) => isAbove(bound))).toEqual([]);
-  const dense = models.denseBounds(pointOfMesh({ ...mesh, expert: 1, expertTensor: 1 }));
+  const dense = models.denseBounds(candidateOfMesh({ ...mesh, expert: 1, expertTensor: 1 }));
   expect(dense.every(isAbove)).toBe(false);
-  expect(models.meshBounds(pointOfMesh(mesh)).every(isAbove)).toBe(false);
+  expect(models.meshBounds(candidateOfMesh(mesh)).every(isAbove)).toBe(false);
   expect(pipelineModels.stepTimeS(whole)).toBeCloseTo(timeS, 6);
   expect(pipelineModels.peakBytes(whole, index) / bytes).toBeCloseTo(1, 6);
 }

@@ -1,8 +1,8 @@
 /** The models of one run as the search asks for them: rules, costs, bounds and predictions, each from the file that answers it. */
 import { gridRules, layoutViolations, type LayoutFacts } from '@coxswain/layout';
-import type { LayoutPoint, StagePart } from '../facts.ts';
+import type { CandidateLayout, StagePart } from '../facts.ts';
 import { memoryFactsOf, type MemoryFacts } from '../memory/memory-facts.ts';
-import { layoutOfPoint } from '../request/layout-conversion.ts';
+import { layoutOfCandidate } from '../request/layout-conversion.ts';
 import { layoutFactsOf } from '../request/layout-rule-facts.ts';
 import type { RunBase } from '../request/resolved-request.ts';
 import type { TimeConstants } from '../time/constants.ts';
@@ -34,63 +34,63 @@ export class RunModels implements LayoutModels {
     this.#pipelines = new PipelinePredictions(this.#run, this.#time);
   }
 
-  refusalOf(point: LayoutPoint): Refusal | undefined {
+  refusalOf(candidate: CandidateLayout): Refusal | undefined {
     // Host memory is requested from Kubernetes once a layout is chosen; any amount satisfies the rule that asks for one.
-    const layout = layoutOfPoint(point, this.#run.base.model, 1);
-    const [first] = layoutViolations(layout, this.#factsOf(point));
+    const layout = layoutOfCandidate(candidate, this.#run.base.model, 1);
+    const [first] = layoutViolations(layout, this.#factsOf(candidate));
     return first === undefined ? undefined : { rule: first.rule, message: first.message };
   }
 
-  degreeRefusalOf(point: LayoutPoint): Refusal | undefined {
-    const grid = { ...point, stages: point.stages?.map((stage) => stage) };
-    const facts = this.#factsOf(point);
+  degreeRefusalOf(candidate: CandidateLayout): Refusal | undefined {
+    const grid = { ...candidate, stages: candidate.stages?.map((stage) => stage) };
+    const facts = this.#factsOf(candidate);
     const broken = gridRules.find((rule) => !rule.holds(grid, facts));
     return broken === undefined ? undefined : { rule: broken.name, message: broken.explain(grid, facts).message };
   }
 
-  #factsOf({ microBatchSize }: LayoutPoint): LayoutFacts {
+  #factsOf({ microBatchSize }: CandidateLayout): LayoutFacts {
     return remembered(this.#ruleFacts, microBatchSize, () => layoutFactsOf(this.#run.base, microBatchSize));
   }
 
-  balancedStages(point: LayoutPoint): readonly StagePart[] {
-    return this.#stages.of(point);
+  balancedStages(candidate: CandidateLayout): readonly StagePart[] {
+    return this.#stages.of(candidate);
   }
 
-  attentionS(mesh: LayoutPoint): number {
+  attentionS(mesh: CandidateLayout): number {
     return blockS(this.#costs.wholeModel(mesh).costs.attention);
   }
 
-  denseBounds(mesh: LayoutPoint): readonly Bounds[] {
+  denseBounds(mesh: CandidateLayout): readonly Bounds[] {
     const { experts } = this.#run.base.model;
     if (experts === undefined) return this.meshBounds(mesh);
     const spread = { ...mesh, expert: experts.count, expertTensor: mesh.tensor };
     return this.#boundsOf(spread, this.#costs.withCheapestExperts(mesh));
   }
 
-  meshBounds(mesh: LayoutPoint): readonly Bounds[] {
+  meshBounds(mesh: CandidateLayout): readonly Bounds[] {
     return this.#boundsOf(mesh, this.#costs.wholeModel(mesh));
   }
 
   /** Either weights are gathered for every micro-batch, or each rank keeps its own. */
-  #boundsOf(mesh: LayoutPoint, whole: PassSeconds): readonly Bounds[] {
+  #boundsOf(mesh: CandidateLayout, whole: PassSeconds): readonly Bounds[] {
     const lossBytes = this.#memory.lossBytes(mesh);
     return LEAST_STATES.map((states) => {
-      const point = { ...mesh, ...states };
-      const bytes = this.#memory.meanRankBytes(point, this.#memoryFactsOf(point));
+      const candidate = { ...mesh, ...states };
+      const bytes = this.#memory.meanRankBytes(candidate, this.#memoryFactsOf(candidate));
       return {
-        timeS: this.#time.stepS(this.#time.leastPipelineS(point, this.#time.withGathers(point, whole))),
+        timeS: this.#time.stepS(this.#time.leastPipelineS(candidate, this.#time.withGathers(candidate, whole))),
         bytes: Math.max(lossBytes, bytes),
       };
     });
   }
 
-  withPasses(minMemory: LayoutPoint): PassModels {
+  withPasses(minMemory: CandidateLayout): PassModels {
     const whole = this.#costs.wholeModel(minMemory);
     const busy = this.#time.withGathers(minMemory, whole);
     const memory = this.#memoryFactsOf(minMemory);
     const memories: (MemoryFacts | undefined)[] = [];
-    const memoryOfState = (point: LayoutPoint, index: number): MemoryFacts =>
-      (memories[index] ??= this.#memoryFactsOf(point));
+    const memoryOfState = (candidate: CandidateLayout, index: number): MemoryFacts =>
+      (memories[index] ??= this.#memoryFactsOf(candidate));
     const transferS = this.#time.leastTransferS(minMemory, whole);
     const bytes = this.#memory.meanRankBytes(minMemory, memory);
     let layers: LayerBytes | undefined;
@@ -103,15 +103,15 @@ export class RunModels implements LayoutModels {
           bytes: Math.max(bytes, this.#memory.scheduleBytes({ ...minMemory, schedule, chunks }, layers)),
         };
       },
-      withPipeline: (point) => {
-        const { costs } = point.recomputeLayersPerChunk === undefined ? whole : this.#costs.wholeModel(point);
-        return this.#pipelines.of(point, { memory, memoryOfState, transferS, costs });
+      withPipeline: (candidate) => {
+        const { costs } = candidate.recomputeLayersPerChunk === undefined ? whole : this.#costs.wholeModel(candidate);
+        return this.#pipelines.of(candidate, { memory, memoryOfState, transferS, costs });
       },
     };
   }
 
-  #memoryFactsOf(point: LayoutPoint): MemoryFacts {
-    return memoryFactsOf(runFactsOf(this.#run, point));
+  #memoryFactsOf(candidate: CandidateLayout): MemoryFacts {
+    return memoryFactsOf(runFactsOf(this.#run, candidate));
   }
 }
 

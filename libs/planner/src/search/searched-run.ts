@@ -1,5 +1,5 @@
 /** What is the same for every layout of one run? Computed once per search. */
-import type { LayoutPoint, RunFacts } from '../facts.ts';
+import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { parametersOf, type ModelParameters } from '../memory/parameters.ts';
 import type { RunBase } from '../request/resolved-request.ts';
 import type { TimeConstants } from '../time/constants.ts';
@@ -36,11 +36,11 @@ export function searchedRunOf(base: RunBase, constants: TimeConstants): Searched
   };
 }
 
-export function runFactsOf({ base }: SearchedRun, layout: LayoutPoint): RunFacts {
-  return { ...base, layout };
+export function runFactsOf({ base }: SearchedRun, candidate: CandidateLayout): RunFacts {
+  return { ...base, candidate };
 }
 
 /** Micro-batches of one replica; not whole where the batch does not divide. */
-export function microBatchesOf({ base }: SearchedRun, point: LayoutPoint): number {
-  return base.globalBatchSize / (point.microBatchSize * point.data);
+export function microBatchesOf({ base }: SearchedRun, candidate: CandidateLayout): number {
+  return base.globalBatchSize / (candidate.microBatchSize * candidate.data);
 }

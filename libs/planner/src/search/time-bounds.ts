@@ -21,7 +21,7 @@
  * Gathers of fully sharded weights run beside the computing of the same direction. `leastExposedS` is convex and homogeneous in computing and
  * traffic, so the sum over the stages is at least its value for all stages together.
  */
-import type { LayoutPoint, RunFacts, Schedule } from '../facts.ts';
+import type { CandidateLayout, RunFacts, Schedule } from '../facts.ts';
 import { denseShareOf, expertShareOf } from '../memory/parameters.ts';
 import { dataTrafficS, shardedTrafficS, type RankParameters } from '../time/states.ts';
 import { leastExposedS } from '../time/stage-cost.ts';
@@ -44,28 +44,28 @@ export class TimeBounds {
   }
 
   /** How much longer a pipeline takes than its makespan, because stages are never quite equal. */
-  imbalance(point: LayoutPoint): number {
-    return 1 + this.#run.constants.stageImbalance * Math.log2(point.pipeline);
+  imbalance(candidate: CandidateLayout): number {
+    return 1 + this.#run.constants.stageImbalance * Math.log2(candidate.pipeline);
   }
 
   /** Terms 1 to 3. */
-  leastPipelineS(point: LayoutPoint, busy: BusySeconds): number {
-    const fullestS = leastRankS(point.pipeline, this.#run.base.model.layers, busy);
-    const busyS = microBatchesOf(this.#run, point) * Math.max(busy.totalS / point.pipeline, fullestS);
-    return (Math.max(busyS, busy.roundTripS) / this.#run.fastest) * this.imbalance(point);
+  leastPipelineS(candidate: CandidateLayout, busy: BusySeconds): number {
+    const fullestS = leastRankS(candidate.pipeline, this.#run.base.model.layers, busy);
+    const busyS = microBatchesOf(this.#run, candidate) * Math.max(busy.totalS / candidate.pipeline, fullestS);
+    return (Math.max(busyS, busy.roundTripS) / this.#run.fastest) * this.imbalance(candidate);
   }
 
   /** Term 4 where it holds, else terms 1 to 3. */
-  leastScheduleS(point: LayoutPoint, schedule: Schedule, whole: BusySeconds): number {
+  leastScheduleS(candidate: CandidateLayout, schedule: Schedule, whole: BusySeconds): number {
     const { fastest, slowest } = this.#run;
     const isPlain = schedule === '1f1b' || schedule === 'gpipe';
-    if (!isPlain || point.pipeline === 1 || fastest !== slowest) return this.leastPipelineS(point, whole);
-    const filled = 1 - Math.pow(1 - 1 / microBatchesOf(this.#run, point), point.pipeline);
-    return (whole.totalS / filled / fastest) * this.imbalance(point);
+    if (!isPlain || candidate.pipeline === 1 || fastest !== slowest) return this.leastPipelineS(candidate, whole);
+    const filled = 1 - Math.pow(1 - 1 / microBatchesOf(this.#run, candidate), candidate.pipeline);
+    return (whole.totalS / filled / fastest) * this.imbalance(candidate);
   }
 
   /** Least transfers of gradients and weights of a rank that holds an equal share of the layers. */
-  leastTransferS(minMemory: LayoutPoint, whole: PassSeconds): number {
+  leastTransferS(minMemory: CandidateLayout, whole: PassSeconds): number {
     const { base, parameters, constants } = this.#run;
     const run = this.fewestTransfers(minMemory);
     const windows = this.#widestWindows(minMemory, whole);
@@ -84,19 +84,19 @@ export class TimeBounds {
   }
 
   /** The run with the ZeRO stage that transfers least of those that the branch leaves open. */
-  fewestTransfers(minMemory: LayoutPoint): RunFacts {
+  fewestTransfers(minMemory: CandidateLayout): RunFacts {
     return runFactsOf(this.#run, minMemory.zeroStage === 3 ? minMemory : { ...minMemory, zeroStage: 1 });
   }
 
   /** With the gathers of fully sharded weights, as far as they cannot hide behind all the computing of the same direction. */
-  withGathers(point: LayoutPoint, whole: PassSeconds): BusySeconds {
-    if (point.zeroStage < 3) return whole;
+  withGathers(candidate: CandidateLayout, whole: PassSeconds): BusySeconds {
+    if (candidate.zeroStage < 3) return whole;
     const { constants, slowest } = this.#run;
-    const { all } = this.#meanParameters(point);
-    const held = { dense: all.dense * point.pipeline, experts: all.experts * point.pipeline };
-    const { gatherS, reduceS } = shardedTrafficS(runFactsOf(this.#run, point), held, constants);
-    const windows = this.#widestWindows({ ...point, zeroStage: 2 }, whole);
-    const wide = point.pipeline * slowest;
+    const { all } = this.#meanParameters(candidate);
+    const held = { dense: all.dense * candidate.pipeline, experts: all.experts * candidate.pipeline };
+    const { gatherS, reduceS } = shardedTrafficS(runFactsOf(this.#run, candidate), held, constants);
+    const windows = this.#widestWindows({ ...candidate, zeroStage: 2 }, whole);
+    const wide = candidate.pipeline * slowest;
     const gathersS =
       leastExposedS(windows.forwardS * wide, gatherS, constants) +
       leastExposedS(windows.backwardS * wide, gatherS + reduceS, constants);
@@ -104,25 +104,32 @@ export class TimeBounds {
   }
 
   /** Everything that a rank computes, more than a mean rank rather than less. */
-  #widestWindows(point: LayoutPoint, whole: PassSeconds): { readonly forwardS: number; readonly backwardS: number } {
-    if (point.zeroStage === 3 || point.offloadActivations > 0) return { forwardS: Infinity, backwardS: Infinity };
+  #widestWindows(
+    candidate: CandidateLayout,
+    whole: PassSeconds,
+  ): { readonly forwardS: number; readonly backwardS: number } {
+    if (candidate.zeroStage === 3 || candidate.offloadActivations > 0)
+      return { forwardS: Infinity, backwardS: Infinity };
     const { constants, slowest } = this.#run;
     const launchS = MOST_CHUNKS * constants.hostPassS;
-    const forwardS = whole.forwardS / point.pipeline + launchS;
-    const backwardS = whole.backwardS / point.pipeline + launchS;
+    const forwardS = whole.forwardS / candidate.pipeline + launchS;
+    const backwardS = whole.backwardS / candidate.pipeline + launchS;
     return { forwardS: forwardS / slowest, backwardS: backwardS / slowest };
   }
 
   /** Parameters of one rank if every one held the same, without the vocabulary: of all layers, and of those with experts. */
-  #meanParameters(point: LayoutPoint): { readonly all: RankParameters; readonly withExperts: RankParameters } {
+  #meanParameters(candidate: CandidateLayout): { readonly all: RankParameters; readonly withExperts: RankParameters } {
     const { layersOfKind, parameters } = this.#run;
     const all = { dense: 0, experts: 0 };
     const withExperts = { dense: 0, experts: 0 };
     for (let kind = 0; kind < layersOfKind.length; kind++) {
       const layer = parameters.perKind[kind];
       if (layer === undefined) continue;
-      const perRank = (layersOfKind[kind] ?? 0) / point.pipeline;
-      const held = { dense: perRank * denseShareOf(layer, point), experts: perRank * expertShareOf(layer, point) };
+      const perRank = (layersOfKind[kind] ?? 0) / candidate.pipeline;
+      const held = {
+        dense: perRank * denseShareOf(layer, candidate),
+        experts: perRank * expertShareOf(layer, candidate),
+      };
       for (const sum of held.experts > 0 ? [all, withExperts] : [all]) {
         sum.dense += held.dense;
         sum.experts += held.experts;

@@ -1,7 +1,7 @@
 /** Which network tier does an axis cross, and which rank orders are therefore one and the same? */
-import { RANK_ORDERS, type ClusterFacts, type LayoutPoint, type RankOrder } from '../facts.ts';
+import { RANK_ORDERS, type ClusterFacts, type CandidateLayout, type RankOrder } from '../facts.ts';
 
-type Degrees = Pick<LayoutPoint, 'tensor' | 'context' | 'pipeline' | 'data'>;
+type Degrees = Pick<CandidateLayout, 'tensor' | 'context' | 'pipeline' | 'data'>;
 
 /** Sizes of the blocks of consecutive ranks that a faster network joins: scale-up domains, nodes, islands. Ascending, none twice. */
 export function tierSizesOf(cluster: ClusterFacts): readonly number[] {

@@ -7,7 +7,7 @@ import {
   denseMeshesOf,
   expertGridsOf,
   pipelineChoicesOf,
-  pointOfMesh,
+  candidateOfMesh,
   type AlgorithmOf,
   type DenseMesh,
   type SpaceFacts,
@@ -267,7 +267,7 @@ describe('pipelineChoicesOf', () => {
   });
 });
 
-describe('pointOfMesh', () => {
+describe('candidateOfMesh', () => {
   const mesh: DenseMesh = {
     tensor: 2,
     context: 2,
@@ -279,15 +279,15 @@ describe('pointOfMesh', () => {
   };
 
   it('carries the degrees over and shards over all data and context ranks', () => {
-    const point = pointOfMesh({ ...mesh, expert: 6, expertTensor: 1 });
-    expect(point).toMatchObject({ ...mesh, expert: 6, expertTensor: 1, shardGroup: 3 * 2 });
+    const candidate = candidateOfMesh({ ...mesh, expert: 6, expertTensor: 1 });
+    expect(candidate).toMatchObject({ ...mesh, expert: 6, expertTensor: 1, shardGroup: 3 * 2 });
   });
 
   it('switches on what an engine should do anyway, and nothing else', () => {
-    const point = pointOfMesh({ ...mesh, expert: 1, expertTensor: 1 });
-    expect(point).toMatchObject({ sequenceParallel: true, overlapGradReduce: true, overlapParamGather: true });
-    expect(pointOfMesh({ ...mesh, tensor: 1, expert: 1, expertTensor: 1 }).sequenceParallel).toBe(false);
-    expect(point).toMatchObject({ zeroStage: 0, recompute: 'none', overlapTensor: false, cudaGraphs: 'none' });
+    const candidate = candidateOfMesh({ ...mesh, expert: 1, expertTensor: 1 });
+    expect(candidate).toMatchObject({ sequenceParallel: true, overlapGradReduce: true, overlapParamGather: true });
+    expect(candidateOfMesh({ ...mesh, tensor: 1, expert: 1, expertTensor: 1 }).sequenceParallel).toBe(false);
+    expect(candidate).toMatchObject({ zeroStage: 0, recompute: 'none', overlapTensor: false, cudaGraphs: 'none' });
   });
 });
 

@@ -30,7 +30,7 @@ import {
   RANK_ORDERS,
   SCHEDULES,
   type ClusterFacts,
-  type LayoutPoint,
+  type CandidateLayout,
   type RankOrder,
   type RecomputeModule,
   type Schedule,
@@ -66,7 +66,7 @@ export interface DenseMesh {
   readonly pipeline: number;
   readonly data: number;
   readonly microBatchSize: number;
-  readonly contextAlgorithm: LayoutPoint['contextAlgorithm'];
+  readonly contextAlgorithm: CandidateLayout['contextAlgorithm'];
   readonly rankOrder: RankOrder;
 }
 
@@ -80,7 +80,7 @@ export type Mesh = DenseMesh & ExpertGrid;
 
 /** What a rank keeps of states and activations: the third level decides what of it changes the passes, the last one the rest. */
 export interface StateChoice {
-  readonly zeroStage: LayoutPoint['zeroStage'];
+  readonly zeroStage: CandidateLayout['zeroStage'];
   readonly shardGroup: number;
   readonly recompute: RecomputePolicy;
   readonly offloadOptimizer: number;
@@ -125,7 +125,7 @@ export function* denseMeshesOf(space: SpaceFacts, algorithmOf: AlgorithmOf): Gen
 
 /** The algorithm of those that may be chosen with the fastest attention on a mesh. */
 export type AlgorithmOf = (mesh: DenseMesh, algorithms: readonly ContextAlgorithm[]) => ContextAlgorithm;
-type ContextAlgorithm = LayoutPoint['contextAlgorithm'];
+type ContextAlgorithm = CandidateLayout['contextAlgorithm'];
 
 function denseGridsOf(space: SpaceFacts): readonly DenseGrid[] {
   const { pinned } = space;
@@ -173,7 +173,7 @@ function microBatchSizesOf(space: SpaceFacts, grid: DenseGrid): readonly number[
   );
 }
 
-function contextAlgorithmsOf(space: SpaceFacts, grid: DenseGrid): readonly LayoutPoint['contextAlgorithm'][] {
+function contextAlgorithmsOf(space: SpaceFacts, grid: DenseGrid): readonly CandidateLayout['contextAlgorithm'][] {
   if (grid.context === 1) return ['ring'];
   return choicesOf(space.pinned.contextAlgorithm, space.allow.contextAlgorithms, CONTEXT_ALGORITHMS);
 }
@@ -283,7 +283,7 @@ function chunksOf(schedule: Schedule, perRank: number, pinned: number | undefine
 }
 
 /** The point of the first two levels, with one chunk of even stages on plain 1F1B until the third level says otherwise. */
-export function pointOfMesh(mesh: Mesh): LayoutPoint {
+export function candidateOfMesh(mesh: Mesh): CandidateLayout {
   return {
     tensor: mesh.tensor,
     context: mesh.context,
@@ -318,9 +318,9 @@ export function pointOfMesh(mesh: Mesh): LayoutPoint {
 
 const IMPLEMENTATION_OF_STAGE = ['ddp', 'distopt', 'fsdp', 'fsdp'] as const;
 
-export function withStates(point: LayoutPoint, states: StateChoice, model: ModelShape): LayoutPoint {
+export function withStates(candidate: CandidateLayout, states: StateChoice, model: ModelShape): CandidateLayout {
   return {
-    ...point,
+    ...candidate,
     zeroStage: states.zeroStage,
     zeroImplementation: IMPLEMENTATION_OF_STAGE[states.zeroStage],
     shardGroup: states.shardGroup,
@@ -332,12 +332,16 @@ export function withStates(point: LayoutPoint, states: StateChoice, model: Model
 }
 
 /** The states of a branch of which the pipeline is not decided: half of the layers of a chunk are at least one. */
-export function withPassGroup(point: LayoutPoint, { minMemory }: PassGroup, model: ModelShape): LayoutPoint {
-  const decided = withStates(point, minMemory, model);
+export function withPassGroup(
+  candidate: CandidateLayout,
+  { minMemory }: PassGroup,
+  model: ModelShape,
+): CandidateLayout {
+  const decided = withStates(candidate, minMemory, model);
   return minMemory.recompute === 'half' ? { ...decided, recomputeLayersPerChunk: 1 } : decided;
 }
 
-function modeOf(policy: RecomputePolicy): LayoutPoint['recompute'] {
+function modeOf(policy: RecomputePolicy): CandidateLayout['recompute'] {
   if (policy === 'none') return 'none';
   return policy === 'half' || policy === 'full' ? 'full' : 'selective';
 }

@@ -1,10 +1,10 @@
 /** How are the layers of a model distributed over pipeline stages? */
 import type { ModelShape } from '@coxswain/layout';
-import type { LayoutPoint, StagePart } from '../facts.ts';
+import type { CandidateLayout, StagePart } from '../facts.ts';
 import { stagePartsOf } from '../stages.ts';
 import type { PipelineChoice } from './search-space.ts';
 
-type StagePartition = Pick<LayoutPoint, 'vocabulary' | 'stages'>;
+type StagePartition = Pick<CandidateLayout, 'vocabulary' | 'stages'>;
 
 /** Distributions of one model's layers; equal ones are one object, so that models can keep what they know of it. */
 export class StagePartitions {

@@ -1,7 +1,7 @@
 import type { RecomputePolicy } from '../contract.ts';
 import { peakAllocatedBytesOf } from '../memory/predict-memory.ts';
 import { modelOf } from '../presets/index.ts';
-import { aPoint } from '../testing/points.ts';
+import { aCandidate } from '../testing/candidates.ts';
 import { aCluster, aModel, aRun, aSpace } from '../testing/runs.ts';
 import {
   passGroupsOf,
@@ -165,7 +165,7 @@ describe('passGroupsOf', () => {
     const model = modelOf('llama-3.1-8b').model;
     const bytesOf = (choice: StateChoice) =>
       peakAllocatedBytesOf(
-        aRun({ model, layout: withStates(aPoint({ data: 16 }), choice, model), sequenceLength: 4096 }),
+        aRun({ model, candidate: withStates(aCandidate({ data: 16 }), choice, model), sequenceLength: 4096 }),
       );
     for (const { members, minMemory } of groups) {
       expect(bytesOf(minMemory)).toBe(Math.min(...members.map(({ choice }) => bytesOf(choice))));
@@ -182,7 +182,7 @@ describe('withStates', () => {
     offloadActivations: 0,
   };
   const of = (change: Partial<StateChoice>, model = aModel()) =>
-    withStates(aPoint({ data: 8 }), { ...states, ...change }, model);
+    withStates(aCandidate({ data: 8 }), { ...states, ...change }, model);
 
   it.each([
     [0, 'ddp'],
@@ -219,7 +219,7 @@ describe('withPassGroup', () => {
   it('drops at least one layer of a chunk where half of them are computed again, so that a bound on memory stays below', () => {
     const groups = passGroupsOf(stateChoicesOf(aSpace(), aMesh()));
     for (const group of groups) {
-      const { recomputeLayersPerChunk } = withPassGroup(aPoint({ data: 8 }), group, aModel());
+      const { recomputeLayersPerChunk } = withPassGroup(aCandidate({ data: 8 }), group, aModel());
       expect(recomputeLayersPerChunk).toBe(group.minMemory.recompute === 'half' ? 1 : undefined);
     }
   });
@@ -227,7 +227,7 @@ describe('withPassGroup', () => {
   it('takes the states of the minMemory member', () => {
     for (const group of passGroupsOf(stateChoicesOf(aSpace(), aMesh()))) {
       const { zeroStage, shardGroup, offloadOptimizer } = group.minMemory;
-      const decided = withPassGroup(aPoint({ data: 8 }), group, aModel());
+      const decided = withPassGroup(aCandidate({ data: 8 }), group, aModel());
       expect(decided).toMatchObject({ zeroStage, shardGroup, offloadOptimizer });
     }
   });

@@ -1,9 +1,9 @@
 /** Models, clusters and runs for tests: small whole numbers, so that what a rule makes of them can be computed by hand. */
 import { ModelShape } from '@coxswain/layout';
-import type { ClusterFacts, LayoutPoint, RunFacts } from '../facts.ts';
+import type { ClusterFacts, CandidateLayout, RunFacts } from '../facts.ts';
 import { gpuOf, modelOf } from '../presets/index.ts';
 import type { SpaceFacts } from '../space/search-space.ts';
-import { aPoint } from './points.ts';
+import { aCandidate } from './candidates.ts';
 
 /** Eight layers of hidden size 16: four heads of 4, two of keys and values, a gated MLP of 32, 64 words. */
 export function aModel(overrides: Partial<ModelShape> = {}): ModelShape {
@@ -35,24 +35,24 @@ export function aCluster(gpus: number, overrides: Partial<ClusterFacts> = {}): C
   };
 }
 
-interface RunOverrides extends Partial<Omit<RunFacts, 'model' | 'layout'>> {
+interface RunOverrides extends Partial<Omit<RunFacts, 'model' | 'candidate'>> {
   /** A preset by name, or sizes. */
   readonly model?: string | ModelShape;
-  readonly layout?: Partial<LayoutPoint>;
+  readonly candidate?: Partial<CandidateLayout>;
 }
 
 /** Megatron-Core in bf16 with fp32 gradients, sixteen samples of eight tokens on as many GPUs as the layout has ranks. */
-export function aRun({ model = aModel(), layout = {}, ...facts }: RunOverrides = {}): RunFacts {
-  const point = aPoint(layout);
+export function aRun({ model = aModel(), candidate: choices = {}, ...facts }: RunOverrides = {}): RunFacts {
+  const candidate = aCandidate(choices);
   return {
     model: typeof model === 'string' ? modelOf(model).model : model,
-    cluster: aCluster(point.tensor * point.context * point.pipeline * point.data),
+    cluster: aCluster(candidate.tensor * candidate.context * candidate.pipeline * candidate.data),
     stack: 'megatron-core',
     precision: 'bf16',
     flashAttention: true,
     gradientBytes: 4,
     loraRank: 0,
-    layout: point,
+    candidate,
     globalBatchSize: 16,
     sequenceLength: 8,
     ...facts,

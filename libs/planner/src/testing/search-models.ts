@@ -1,15 +1,15 @@
 import { stagePartsOf } from '../stages.ts';
-import type { LayoutPoint } from '../facts.ts';
+import type { CandidateLayout } from '../facts.ts';
 import { FRONT_SLOWDOWN, rankingOf, type MeasuredLayout } from '../search/kept-layouts.ts';
 import type { SearchLimits } from '../search/branch-and-bound.ts';
-import { decidedPoint, fastestAlgorithm } from '../search/decided-layout.ts';
+import { decidedCandidate, fastestAlgorithm } from '../search/decided-layout.ts';
 import type { Bounds, LayoutModels } from '../search/layout-models.ts';
 import { orderOf } from '../search/layout-order.ts';
 import {
   denseMeshesOf,
   expertGridsOf,
   pipelineChoicesOf,
-  pointOfMesh,
+  candidateOfMesh,
   stateChoicesOf,
   withStates,
   type SpaceFacts,
@@ -22,46 +22,50 @@ import type { Objective } from '../contract.ts';
  * regularity helps a search that prunes too much. Whole seconds and bytes make ties, which must be settled as plain enumeration settles them.
  */
 export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
-  const smooth = (point: LayoutPoint): { timeS: number; bytes: number } => {
-    const microBatches = space.globalBatchSize / (point.data * point.microBatchSize);
+  const smooth = (candidate: CandidateLayout): { timeS: number; bytes: number } => {
+    const microBatches = space.globalBatchSize / (candidate.data * candidate.microBatchSize);
     const work =
-      (space.model.layers * point.microBatchSize * microBatches) / (point.tensor * point.context * point.pipeline);
-    const activations = (point.microBatchSize * space.model.layers) / (point.tensor * point.context);
-    return { timeS: 4 * work, bytes: activations + 40 / (point.tensor * point.pipeline) };
+      (space.model.layers * candidate.microBatchSize * microBatches) /
+      (candidate.tensor * candidate.context * candidate.pipeline);
+    const activations = (candidate.microBatchSize * space.model.layers) / (candidate.tensor * candidate.context);
+    return { timeS: 4 * work, bytes: activations + 40 / (candidate.tensor * candidate.pipeline) };
   };
-  const stirOf = (point: LayoutPoint, salt: number): number => {
+  const stirOf = (candidate: CandidateLayout, salt: number): number => {
     const text =
-      `${point.tensor}.${point.context}.${point.pipeline}.${point.expert}.${point.expertTensor}.${point.microBatchSize}` +
-      `${point.rankOrder}${point.contextAlgorithm}${point.zeroStage}${point.shardGroup}${point.recompute}` +
-      `${point.recomputeModules.length}${point.recomputeLayersPerChunk}.${point.offloadOptimizer}.${point.offloadActivations}` +
-      `${point.schedule}${point.chunks}${point.vocabulary}${point.stages?.map((stage) => stage.layers).join('')}`;
+      `${candidate.tensor}.${candidate.context}.${candidate.pipeline}.${candidate.expert}.${candidate.expertTensor}.${candidate.microBatchSize}` +
+      `${candidate.rankOrder}${candidate.contextAlgorithm}${candidate.zeroStage}${candidate.shardGroup}${candidate.recompute}` +
+      `${candidate.recomputeModules.length}${candidate.recomputeLayersPerChunk}.${candidate.offloadOptimizer}.${candidate.offloadActivations}` +
+      `${candidate.schedule}${candidate.chunks}${candidate.vocabulary}${candidate.stages?.map((stage) => stage.layers).join('')}`;
     let hash = seed + salt;
     for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 16777619);
     return (hash >>> 8) % 24;
   };
-  const boundsOf = (point: LayoutPoint): Bounds => ({
-    timeS: Math.floor(smooth(point).timeS),
-    bytes: Math.floor(smooth(point).bytes),
+  const boundsOf = (candidate: CandidateLayout): Bounds => ({
+    timeS: Math.floor(smooth(candidate).timeS),
+    bytes: Math.floor(smooth(candidate).bytes),
   });
   return {
-    refusalOf: (point) => {
-      if (point.tensor * point.context > 4) return { rule: 'narrow', message: 'tensor times context is at most 4' };
-      if (point.data > 1 && space.globalBatchSize % (point.data * point.microBatchSize) !== 0) {
+    refusalOf: (candidate) => {
+      if (candidate.tensor * candidate.context > 4)
+        return { rule: 'narrow', message: 'tensor times context is at most 4' };
+      if (candidate.data > 1 && space.globalBatchSize % (candidate.data * candidate.microBatchSize) !== 0) {
         return { rule: 'batch', message: 'the batch does not divide' };
       }
-      const isGiven = point.zeroStage >= 2 && point.pipeline > 1 && point.recompute === 'full';
+      const isGiven = candidate.zeroStage >= 2 && candidate.pipeline > 1 && candidate.recompute === 'full';
       return isGiven ? { rule: 'deep', message: 'no full recomputation with ZeRO 2 in a pipeline' } : undefined;
     },
-    degreeRefusalOf: (point) =>
-      point.tensor * point.context > 4 ? { rule: 'narrow', message: 'tensor times context is at most 4' } : undefined,
-    balancedStages: (point) => {
+    degreeRefusalOf: (candidate) =>
+      candidate.tensor * candidate.context > 4
+        ? { rule: 'narrow', message: 'tensor times context is at most 4' }
+        : undefined,
+    balancedStages: (candidate) => {
       const counts = balancedLayerCounts({
         layersS: Array.from({ length: space.model.layers }, () => 1),
         embeddingS: 0.5,
         lossS: 1.5,
-        speeds: Array.from({ length: point.pipeline * point.chunks }, () => 1),
+        speeds: Array.from({ length: candidate.pipeline * candidate.chunks }, () => 1),
       });
-      const even = stagePartsOf(space.model, { ...point, vocabulary: 'end-stages' });
+      const even = stagePartsOf(space.model, { ...candidate, vocabulary: 'end-stages' });
       return even.map((stage, index) => ({ ...stage, layers: counts[index] ?? 0 }));
     },
     attentionS: (mesh) => stirOf(mesh, 3),
@@ -73,10 +77,10 @@ export function stirredModels(space: SpaceFacts, seed: number): LayoutModels {
       withPipeline: (pipeline) => ({
         leastS: boundsOf(pipeline).timeS,
         leastBytes: () => boundsOf(pipeline).bytes,
-        timeBoundS: (point) => Math.floor(smooth(point).timeS),
-        closerBoundS: (point) => Math.floor(smooth(point).timeS),
-        peakBytes: (point) => Math.floor(smooth(point).bytes) + stirOf(point, 2),
-        stepTimeS: (point) => Math.floor(smooth(point).timeS) + stirOf(point, 1),
+        timeBoundS: (candidate) => Math.floor(smooth(candidate).timeS),
+        closerBoundS: (candidate) => Math.floor(smooth(candidate).timeS),
+        peakBytes: (candidate) => Math.floor(smooth(candidate).bytes) + stirOf(candidate, 2),
+        stepTimeS: (candidate) => Math.floor(smooth(candidate).timeS) + stirOf(candidate, 1),
       }),
     }),
   };
@@ -98,7 +102,7 @@ export function enumerateLayouts(
     readonly limits: SearchLimits;
     readonly objective: Objective;
     readonly top: number;
-    readonly isWanted?: (point: LayoutPoint) => boolean;
+    readonly isWanted?: (candidate: CandidateLayout) => boolean;
   },
 ): Enumerated {
   const partitions = new StagePartitions(space.model);
@@ -112,16 +116,16 @@ export function enumerateLayouts(
       for (const [state, choice] of stateChoicesOf(space, mesh).entries()) {
         for (const [index, pipeline] of pipelineChoicesOf(space, mesh).entries()) {
           all++;
-          const decided = withStates(pointOfMesh(mesh), choice, space.model);
-          const point = decidedPoint({ space, models, partitions }, { point: decided, choice, pipeline });
-          if (point === undefined || models.refusalOf(point) !== undefined) continue;
-          if (asked.isWanted?.(point) === false) continue;
-          const of = models.withPasses(decided).withPipeline(point);
-          const stepTimeS = of.stepTimeS(point);
-          const peakBytes = of.peakBytes(point, state);
+          const decided = withStates(candidateOfMesh(mesh), choice, space.model);
+          const candidate = decidedCandidate({ space, models, partitions }, { candidate: decided, choice, pipeline });
+          if (candidate === undefined || models.refusalOf(candidate) !== undefined) continue;
+          if (asked.isWanted?.(candidate) === false) continue;
+          const of = models.withPasses(decided).withPipeline(candidate);
+          const stepTimeS = of.stepTimeS(candidate);
+          const peakBytes = of.peakBytes(candidate, state);
           if (stepTimeS > asked.limits.stepTimeS || peakBytes > asked.limits.peakBytes) continue;
           const order = orderOf({ dense, expert, state, pipeline: index });
-          possible.push({ point, gpus: space.cluster.gpus, stepTimeS, peakBytes, order });
+          possible.push({ candidate, gpus: space.cluster.gpus, stepTimeS, peakBytes, order });
         }
       }
     }

@@ -21,10 +21,10 @@ const SOFTMAX_BATCHES = 4;
 /** Attention with its projections. */
 export function attentionBlock(inputs: BlockInputs): BlockCost {
   const { run, kernels, constants, tokens } = inputs;
-  const { model, layout } = run;
+  const { model, candidate } = run;
   const work = noWork();
   const { hiddenSize } = model;
-  const t = layout.tensor;
+  const t = candidate.tensor;
   const kvHeads = Math.max(1, model.keyValueHeads / t);
   const heads = model.attentionHeads / t;
   const latent = model.latentAttention;
@@ -73,7 +73,7 @@ interface CoreShape {
 /** Scores, softmax and the weighted sum; with context parallelism also the exchange of keys and values. */
 function attentionCore(inputs: BlockInputs, work: Work, shape: CoreShape): void {
   const { run, kernels, constants, tokens } = inputs;
-  const { model, layout, sequenceLength } = run;
+  const { model, candidate, sequenceLength } = run;
   const windowed = model.attentionWindow > 0 ? Math.min(1, model.windowedLayers / model.layers) : 0;
   const window = Math.min(model.attentionWindow, sequenceLength);
   /** Keys each query meets under a causal mask, averaged over layers. */
@@ -92,7 +92,7 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: CoreShape): void 
     forwardS = (flops / kernels.ceilingFlopsPerS) * slow + memoryS(kernels, tokens * heads * (queryDim + valueDim) * 6);
     backwardS = COEFFICIENTS.flashBackwardFlops * forwardS * constants.flashBackward;
   } else {
-    const samples = tokens / (sequenceLength / layout.context);
+    const samples = tokens / (sequenceLength / candidate.context);
     const batch = samples * heads;
     const flops = 2 * tokens * sequenceLength * heads * (queryDim + valueDim);
     const aligned =
@@ -102,7 +102,7 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: CoreShape): void 
       constants.unfusedSlowdown *
       aligned *
       (1 + (2 * constants.flashHead) / queryDim);
-    const scores = (batch * sequenceLength * sequenceLength) / layout.context;
+    const scores = (batch * sequenceLength * sequenceLength) / candidate.context;
     const fused = batch % SOFTMAX_BATCHES === 0;
     const softmaxS =
       constants.scoresFactor *
@@ -115,21 +115,21 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: CoreShape): void 
   work.attentionS += forwardS;
   work.attentionBackwardS += backwardS;
   if (recomputes(run, 'core_attn')) work.recomputeS += forwardS;
-  if (layout.context > 1) contextTraffic(inputs, work, { ...shape, forwardS, kvHeads });
+  if (candidate.context > 1) contextTraffic(inputs, work, { ...shape, forwardS, kvHeads });
 }
 
 function contextTraffic(inputs: BlockInputs, work: Work, core: CoreShape & { readonly forwardS: number }): void {
   const { run, constants, tokens } = inputs;
-  const { layout, cluster } = run;
-  const group = { size: layout.context, stride: layout.tensor };
+  const { candidate, cluster } = run;
+  const group = { size: candidate.context, stride: candidate.tensor };
   const keyValueBytes = tokens * core.kvHeads * (core.queryDim + core.valueDim) * BYTES;
-  if (layout.contextAlgorithm === 'ulysses') {
+  if (candidate.contextAlgorithm === 'ulysses') {
     const bytes = tokens * (2 * core.heads * core.queryDim + core.kvHeads * (core.queryDim + core.valueDim)) * BYTES;
     work.contextTrafficS += 2 * collectiveS(cluster, group, bytes, constants);
     return;
   }
-  const exchangeS = collectiveS(cluster, group, keyValueBytes * layout.context, constants);
-  if (layout.contextAlgorithm === 'allgather') {
+  const exchangeS = collectiveS(cluster, group, keyValueBytes * candidate.context, constants);
+  if (candidate.contextAlgorithm === 'allgather') {
     work.contextTrafficS += exchangeS;
     return;
   }

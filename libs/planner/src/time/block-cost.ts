@@ -129,11 +129,11 @@ export function costOf(inputs: BlockInputs, work: Work): BlockCost {
 
 /** Seconds of the forward pass that are computed again in the backward pass. */
 function recomputedS(inputs: BlockInputs, work: Work): number {
-  const { layout } = inputs.run;
-  if (layout.recompute === 'none') return 0;
-  if (layout.recompute === 'selective') return work.recomputeS;
-  const perChunk = layout.recomputeLayersPerChunk ?? Infinity;
-  const share = Math.min(1, (perChunk * layout.pipeline * layout.chunks) / inputs.run.model.layers);
+  const { candidate } = inputs.run;
+  if (candidate.recompute === 'none') return 0;
+  if (candidate.recompute === 'selective') return work.recomputeS;
+  const perChunk = candidate.recomputeLayersPerChunk ?? Infinity;
+  const share = Math.min(1, (perChunk * candidate.pipeline * candidate.chunks) / inputs.run.model.layers);
   return (
     share *
     (work.matrixProductsS +
@@ -146,18 +146,18 @@ function recomputedS(inputs: BlockInputs, work: Work): number {
   );
 }
 
-export const recomputes = (run: RunFacts, module: RunFacts['layout']['recomputeModules'][number]): boolean =>
-  run.layout.recompute === 'selective' && run.layout.recomputeModules.includes(module);
+export const recomputes = (run: RunFacts, module: RunFacts['candidate']['recomputeModules'][number]): boolean =>
+  run.candidate.recompute === 'selective' && run.candidate.recomputeModules.includes(module);
 
 /** Traffic of one row-parallel and one column-parallel pair forward: an all-reduce, or all-gather and reduce-scatter. */
 export function tensorTraffic(inputs: BlockInputs, work: Work, tokens: number): void {
   const { run, constants } = inputs;
-  const { tensor, overlapTensor } = run.layout;
+  const { tensor, overlapTensor } = run.candidate;
   if (tensor <= 1) return;
   const bytes = tokens * run.model.hiddenSize * BYTES;
   const once = collectiveS(run.cluster, { size: tensor, stride: 1 }, bytes, constants);
   work.tensorTrafficS += 2 * once * (overlapTensor ? constants.tensorOverlap : 1);
-  work.hostS += constants.hostCollectiveS * (run.layout.sequenceParallel ? 2 : 1) * inputs.hostShare;
+  work.hostS += constants.hostCollectiveS * (run.candidate.sequenceParallel ? 2 : 1) * inputs.hostShare;
 }
 
 /** Casts of activations to fp8 or fp4: read two bytes, write one, and once more transposed for the weight gradient. */

@@ -1,6 +1,6 @@
 /** What blocks move and compute again on machines that do one thing per picosecond, so that picoseconds are the FLOPs or bytes that one counts by hand. */
 import type { ModelShape } from '@coxswain/layout';
-import type { GpuFacts, LayoutPoint, RunFacts } from '../facts.ts';
+import type { GpuFacts, CandidateLayout, RunFacts } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { aCluster, aModel, aRun } from '../testing/runs.ts';
 import { PARTS, type BlockCost, type Part } from './block-cost.ts';
@@ -33,16 +33,16 @@ const COUNTING = {
   traffic: machine({ scaleUpGbPerS: 1000 }),
 };
 
-interface Changes extends Partial<Omit<RunFacts, 'model' | 'layout'>> {
+interface Changes extends Partial<Omit<RunFacts, 'model' | 'candidate'>> {
   readonly model?: Partial<ModelShape>;
-  readonly layout?: Partial<LayoutPoint>;
+  readonly candidate?: Partial<CandidateLayout>;
   readonly constants?: Partial<TimeConstants>;
 }
 
 /** One sample of 8 tokens through `aModel`: h 16, 4 heads of 4, 2 of keys and values, MLP 32, vocabulary 64. */
-function costs(gpu: GpuFacts, { model = {}, constants, layout = {}, ...facts }: Changes = {}): BlockCosts {
+function costs(gpu: GpuFacts, { model = {}, constants, candidate = {}, ...facts }: Changes = {}): BlockCosts {
   const cluster = aCluster(8, { gpu });
-  return blockCostsOf(aRun({ model: aModel(model), cluster, layout, ...facts }), { ...PLAIN, ...constants });
+  return blockCostsOf(aRun({ model: aModel(model), cluster, candidate, ...facts }), { ...PLAIN, ...constants });
 }
 
 const partOf = (cost: BlockCost, part: Part): number => (cost.partsS[PARTS.indexOf(part)] ?? 0) * TERA;
@@ -87,7 +87,7 @@ const BYTES: readonly Row[] = [
     'bytes',
     'denseMlp',
     'memoryBound',
-    { layout: { tensor: 2, sequenceParallel: true } },
+    { candidate: { tensor: 2, sequenceParallel: true } },
     ((1 + 1.6) * 8 * (2 * 32 + 32) * 2 + AROUND) / 2,
   ],
   [
@@ -95,7 +95,7 @@ const BYTES: readonly Row[] = [
     'bytes',
     'denseMlp',
     'memoryBound',
-    { layout: { tensor: 2 } },
+    { candidate: { tensor: 2 } },
     ((1 + 1.6) * 8 * (2 * 32 + 32) * 2) / 2 + AROUND,
   ],
   [
@@ -152,7 +152,7 @@ const BYTES: readonly Row[] = [
     'bytes',
     'attention',
     'attention',
-    { flashAttention: false, layout: { tensor: 4 }, constants: { softmaxFallback: 2.5 } },
+    { flashAttention: false, candidate: { tensor: 4 }, constants: { softmaxFallback: 2.5 } },
     2.5 * (1 + 3 / 2) * 8 * 8 * 8,
   ],
 ];
@@ -164,7 +164,7 @@ const TRAFFIC: readonly Row[] = [
     'traffic',
     'denseMlp',
     'tensorTraffic',
-    { layout: { tensor: 4 } },
+    { candidate: { tensor: 4 } },
     (4 * 8 * 16 * 2 * 3) / 4,
   ],
   [
@@ -172,7 +172,7 @@ const TRAFFIC: readonly Row[] = [
     'traffic',
     'denseMlp',
     'tensorTraffic',
-    { layout: { tensor: 4, overlapTensor: true }, constants: { tensorOverlap: 0.25 } },
+    { candidate: { tensor: 4, overlapTensor: true }, constants: { tensorOverlap: 0.25 } },
     8 * 16 * 2 * 3 * 0.25,
   ],
   [
@@ -180,7 +180,7 @@ const TRAFFIC: readonly Row[] = [
     'traffic',
     'attention',
     'contextTraffic',
-    { layout: { context: 2, contextAlgorithm: 'allgather' } },
+    { candidate: { context: 2, contextAlgorithm: 'allgather' } },
     (3 * 8 * 2 * (4 + 4) * 2) / 2,
   ],
   [
@@ -188,7 +188,7 @@ const TRAFFIC: readonly Row[] = [
     'traffic',
     'attention',
     'contextTraffic',
-    { layout: { context: 2, contextAlgorithm: 'ulysses' } },
+    { candidate: { context: 2, contextAlgorithm: 'ulysses' } },
     (3 * 2 * 4 * (2 * 16 + 2 * 8) * 2) / 2,
   ],
   [
@@ -196,7 +196,7 @@ const TRAFFIC: readonly Row[] = [
     'traffic',
     'expertMlp',
     'expertTraffic',
-    { model: MOE, layout: { data: 4, expert: 4 } },
+    { model: MOE, candidate: { data: 4, expert: 4 } },
     4 * 16 * 16 * 2 * (3 / 4),
   ],
   [
@@ -204,7 +204,7 @@ const TRAFFIC: readonly Row[] = [
     'traffic',
     'expertMlp',
     'expertTraffic',
-    { model: MOE, layout: { data: 4, expert: 4, dispatcher: 'deepep' } },
+    { model: MOE, candidate: { data: 4, expert: 4, dispatcher: 'deepep' } },
     4 * 8 * 16 * 2 * 4 * (1 - (3 / 4) ** 2),
   ],
   [
@@ -212,7 +212,7 @@ const TRAFFIC: readonly Row[] = [
     'traffic',
     'expertMlp',
     'expertTraffic',
-    { model: MOE, layout: { tensor: 2, expertTensor: 2 } },
+    { model: MOE, candidate: { tensor: 2, expertTensor: 2 } },
     (4 * 16 * 16 * 2) / 2,
   ],
   [
@@ -220,7 +220,7 @@ const TRAFFIC: readonly Row[] = [
     'traffic',
     'embedding',
     'vocabulary',
-    { layout: { tensor: 4 } },
+    { candidate: { tensor: 4 } },
     (2 * 8 * 16 * 2 * 3) / 4,
   ],
   [
@@ -228,13 +228,13 @@ const TRAFFIC: readonly Row[] = [
     'traffic',
     'loss',
     'vocabulary',
-    { layout: { tensor: 4 } },
+    { candidate: { tensor: 4 } },
     (4 * 8 * 16 * 2 * 3) / 4,
   ],
 ];
 
 /** What selective recomputation computes again. */
-const again = (...recomputeModules: LayoutPoint['recomputeModules']) =>
+const again = (...recomputeModules: CandidateLayout['recomputeModules']) =>
   ({ recompute: 'selective', recomputeModules }) as const;
 const RECOMPUTED: readonly Row[] = [
   [
@@ -242,7 +242,7 @@ const RECOMPUTED: readonly Row[] = [
     'flops',
     'attention',
     'recompute',
-    { layout: again('core_attn') },
+    { candidate: again('core_attn') },
     2 * 8 * (8 / 2) * 4 * (4 + 4),
   ],
   [
@@ -250,17 +250,17 @@ const RECOMPUTED: readonly Row[] = [
     'flops',
     'attention',
     'recompute',
-    { model: LATENT, layout: again('mla_up_proj') },
+    { model: LATENT, candidate: again('mla_up_proj') },
     2 * 8 * (8 * 4 * (4 + 2) + 4 * 4 * (4 + 4)),
   ],
-  ['norms: 4 of 10 bytes', 'bytes', 'denseMlp', 'recompute', { layout: again('layernorm') }, 8 * 16 * 4],
-  ['an MLP: its three matrices', 'flops', 'denseMlp', 'recompute', { layout: again('mlp') }, 2 * 8 * 16 * 32 * 3],
+  ['norms: 4 of 10 bytes', 'bytes', 'denseMlp', 'recompute', { candidate: again('layernorm') }, 8 * 16 * 4],
+  ['an MLP: its three matrices', 'flops', 'denseMlp', 'recompute', { candidate: again('mlp') }, 2 * 8 * 16 * 32 * 3],
   [
     'the activation of experts',
     'bytes',
     'expertMlp',
     'recompute',
-    { model: MOE, layout: again('moe_act') },
+    { model: MOE, candidate: again('moe_act') },
     16 * (2 * 8 + 8) * 2,
   ],
   [
@@ -268,7 +268,7 @@ const RECOMPUTED: readonly Row[] = [
     'flops',
     'expertMlp',
     'recompute',
-    { model: SHARED, layout: again('shared_experts') },
+    { model: SHARED, candidate: again('shared_experts') },
     2 * 8 * 16 * 24 * 3,
   ],
   [
@@ -276,7 +276,7 @@ const RECOMPUTED: readonly Row[] = [
     'flops',
     'expertMlp',
     'recompute',
-    { model: SHARED, layout: again('moe') },
+    { model: SHARED, candidate: again('moe') },
     2 * 8 * 16 * (2 * 8 + 24) * 3,
   ],
   [
@@ -284,16 +284,16 @@ const RECOMPUTED: readonly Row[] = [
     'flops',
     'stateSpace',
     'recompute',
-    { model: MAMBA, layout: again('mamba') },
+    { model: MAMBA, candidate: again('mamba') },
     2 * 8 * 16 * (84 + 32),
   ],
-  ['nothing of a block that is not named', 'flops', 'denseMlp', 'recompute', { layout: again('core_attn') }, 0],
+  ['nothing of a block that is not named', 'flops', 'denseMlp', 'recompute', { candidate: again('core_attn') }, 0],
   [
     'everything with full recomputation',
     'flops',
     'denseMlp',
     'recompute',
-    { layout: { recompute: 'full' } },
+    { candidate: { recompute: 'full' } },
     2 * 8 * 16 * 32 * 3,
   ],
   [
@@ -301,7 +301,7 @@ const RECOMPUTED: readonly Row[] = [
     'flops',
     'denseMlp',
     'recompute',
-    { layout: { recompute: 'full', recomputeLayersPerChunk: 1, pipeline: 2 } },
+    { candidate: { recompute: 'full', recomputeLayersPerChunk: 1, pipeline: 2 } },
     (2 * 8 * 16 * 32 * 3) / 4,
   ],
 ];

@@ -1,7 +1,7 @@
 /** What blocks cost on machines that do one thing per picosecond, so that picoseconds are the FLOPs or bytes that one counts by hand. */
 import type { ModelShape } from '@coxswain/layout';
 import fc from 'fast-check';
-import type { GpuFacts, LayoutPoint, RunFacts } from '../facts.ts';
+import type { GpuFacts, CandidateLayout, RunFacts } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { aCluster, aModel, aRun } from '../testing/runs.ts';
 import { PARTS, type BlockCost, type Part } from './block-cost.ts';
@@ -34,16 +34,16 @@ const COUNTING = {
   traffic: machine({ scaleUpGbPerS: 1000 }),
 };
 
-interface Changes extends Partial<Omit<RunFacts, 'model' | 'layout'>> {
+interface Changes extends Partial<Omit<RunFacts, 'model' | 'candidate'>> {
   readonly model?: Partial<ModelShape>;
-  readonly layout?: Partial<LayoutPoint>;
+  readonly candidate?: Partial<CandidateLayout>;
   readonly constants?: Partial<TimeConstants>;
 }
 
 /** One sample of 8 tokens through `aModel`: h 16, 4 heads of 4, 2 of keys and values, MLP 32, vocabulary 64. */
-function costs(gpu: GpuFacts, { model = {}, constants, layout = {}, ...facts }: Changes = {}): BlockCosts {
+function costs(gpu: GpuFacts, { model = {}, constants, candidate = {}, ...facts }: Changes = {}): BlockCosts {
   const cluster = aCluster(8, { gpu });
-  return blockCostsOf(aRun({ model: aModel(model), cluster, layout, ...facts }), { ...PLAIN, ...constants });
+  return blockCostsOf(aRun({ model: aModel(model), cluster, candidate, ...facts }), { ...PLAIN, ...constants });
 }
 
 const partOf = (cost: BlockCost, part: Part): number => (cost.partsS[PARTS.indexOf(part)] ?? 0) * TERA;
@@ -58,10 +58,10 @@ const MAMBA = {
 
 describe('the FLOPs of a GPT', () => {
   /** Of all layers and the loss, all passes. */
-  const total = (layout: Partial<LayoutPoint>, batch: number): number => {
+  const total = (candidate: Partial<CandidateLayout>, batch: number): number => {
     const { attention, denseMlp, loss } = costs(COUNTING.flops, {
       model: GPT,
-      layout: { ...layout, microBatchSize: batch },
+      candidate: { ...candidate, microBatchSize: batch },
       flashAttention: false,
     });
     const sum = (cost: BlockCost): number => PARTS.reduce((flops, part) => flops + partOf(cost, part), 0);
@@ -109,7 +109,7 @@ const FLOPS: readonly Row[] = [
     'flops',
     'attention',
     'matrixProducts',
-    { layout: { tensor: 4 } },
+    { candidate: { tensor: 4 } },
     3 * 2 * 8 * 16 * (4 + 2 * 4 + 4),
   ],
   [
@@ -174,7 +174,7 @@ const FLOPS: readonly Row[] = [
     'flops',
     'denseMlp',
     'matrixProducts',
-    { layout: { tensor: 2 } },
+    { candidate: { tensor: 2 } },
     (3 * 2 * 8 * 16 * 32 * 3) / 2,
   ],
   [
@@ -182,7 +182,7 @@ const FLOPS: readonly Row[] = [
     'flops',
     'denseMlp',
     'matrixProducts',
-    { layout: { context: 4 } },
+    { candidate: { context: 4 } },
     (3 * 2 * 8 * 16 * 32 * 3) / 4,
   ],
   [
@@ -214,7 +214,7 @@ const FLOPS: readonly Row[] = [
     'flops',
     'expertMlp',
     'matrixProducts',
-    { model: MOE, layout: { expertCapacity: 0.5 } },
+    { model: MOE, candidate: { expertCapacity: 0.5 } },
     3 * 2 * (8 * 2 * 0.5) * 16 * 8 * 3,
   ],
   [
@@ -230,7 +230,7 @@ const FLOPS: readonly Row[] = [
     'flops',
     'expertMlp',
     'matrixProducts',
-    { model: MOE, layout: { expertCapacity: 1 }, constants: { imbalance: 0.25 } },
+    { model: MOE, candidate: { expertCapacity: 1 }, constants: { imbalance: 0.25 } },
     3 * 2 * (8 * 2) * 16 * 8 * 3,
   ],
   [
@@ -238,7 +238,7 @@ const FLOPS: readonly Row[] = [
     'flops',
     'expertMlp',
     'matrixProducts',
-    { model: MOE, layout: { tensor: 2, expertTensor: 2 } },
+    { model: MOE, candidate: { tensor: 2, expertTensor: 2 } },
     (3 * 2 * (8 * 2) * 16 * 8 * 3) / 2,
   ],
   [
@@ -266,13 +266,13 @@ const FLOPS: readonly Row[] = [
     3 * 2 * 8 * 16 * (2 * 32 + 2 * 2 * 4 + 4 + 32),
   ],
   ['multiplies by the whole vocabulary', 'flops', 'loss', 'vocabulary', {}, 6 * 8 * 16 * 64],
-  ['divides it over tensor ranks', 'flops', 'loss', 'vocabulary', { layout: { tensor: 4 } }, (6 * 8 * 16 * 64) / 4],
+  ['divides it over tensor ranks', 'flops', 'loss', 'vocabulary', { candidate: { tensor: 4 } }, (6 * 8 * 16 * 64) / 4],
   [
     'divides it over 2 stages as well where it is sharded over the pipeline',
     'flops',
     'loss',
     'vocabulary',
-    { layout: { pipeline: 2, vocabulary: 'sharded-over-pp' } },
+    { candidate: { pipeline: 2, vocabulary: 'sharded-over-pp' } },
     (6 * 8 * 16 * 64) / 2,
   ],
   ['stays in bf16 beside fp8', 'flops', 'loss', 'vocabulary', { precision: 'fp8' }, 6 * 8 * 16 * 64],
@@ -294,16 +294,16 @@ describe('the passes of a block', () => {
 
   it.each<[string, Changes, number]>([
     ['half of what launching a layer takes', {}, 0.5],
-    ['a tenth of it in a CUDA graph', { layout: { cudaGraphs: 'full' }, constants: { graphsFull: 0.1 } }, 0.05],
+    ['a tenth of it in a CUDA graph', { candidate: { cudaGraphs: 'full' }, constants: { graphsFull: 0.1 } }, 0.05],
     [
       'less of it where parts are graphs',
-      { layout: { cudaGraphs: 'partial' }, constants: { graphsPartial: 0.6 } },
+      { candidate: { cudaGraphs: 'partial' }, constants: { graphsPartial: 0.6 } },
       0.3,
     ],
-    ['one collective more with tensor ranks', { layout: { tensor: 2 }, constants: { hostCollectiveS: 0.1 } }, 0.6],
+    ['one collective more with tensor ranks', { candidate: { tensor: 2 }, constants: { hostCollectiveS: 0.1 } }, 0.6],
     [
       'two with sequence parallelism',
-      { layout: { tensor: 2, sequenceParallel: true }, constants: { hostCollectiveS: 0.1 } },
+      { candidate: { tensor: 2, sequenceParallel: true }, constants: { hostCollectiveS: 0.1 } },
       0.7,
     ],
   ])('last as long as the host launches them, where the GPU is faster: %s', (_sentence, changes, want) => {
@@ -314,7 +314,7 @@ describe('the passes of a block', () => {
   it('launch the forward kernels once more where a block is computed again', () => {
     const constants = { hostLayerS: 1, hostBackward: 1.5 };
     const plain = costs(machine({}), { constants }).denseMlp;
-    const recomputed = costs(machine({}), { constants, layout: { recompute: 'full' } }).denseMlp;
+    const recomputed = costs(machine({}), { constants, candidate: { recompute: 'full' } }).denseMlp;
     expect(plain.backwardInputS + plain.backwardWeightS).toBeCloseTo(0.5 * 1.5, 9);
     expect(recomputed.backwardInputS + recomputed.backwardWeightS).toBeCloseTo(0.5 * 1.5 + 0.5, 9);
   });
@@ -334,8 +334,8 @@ describe('the passes of a block', () => {
       TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start]),
     ) as Record<TimeConstantName, number>;
     fc.assert(
-      fc.property(blocks, layouts, fc.constantFrom(...Object.values(COUNTING)), (block, layout, gpu) => {
-        const cost = costs(gpu, { model: { ...SHARED, layerPattern: '*EME*EME' }, layout, constants })[block];
+      fc.property(blocks, layouts, fc.constantFrom(...Object.values(COUNTING)), (block, candidate, gpu) => {
+        const cost = costs(gpu, { model: { ...SHARED, layerPattern: '*EME*EME' }, candidate, constants })[block];
         const passesS = cost.forwardS + cost.backwardInputS + cost.backwardWeightS;
         const partsS = cost.partsS.reduce((sum, seconds) => sum + seconds, 0);
         expect(passesS).toBeGreaterThan(0);

@@ -19,20 +19,20 @@ import { allToAllS, collectiveS, membersPerDomain } from './links.ts';
 /** Router, dispatch, routed and shared experts, and the weighted sum. */
 export function expertBlock(inputs: BlockInputs): BlockCost {
   const { run, kernels, constants } = inputs;
-  const { model, layout, cluster } = run;
+  const { model, candidate, cluster } = run;
   const { experts } = model;
   if (experts === undefined) throw new RangeError('a model without experts has no expert block');
   const work = noWork();
   /** Tokens that enter the router on this rank; with sequence parallelism the tensor ranks share them. */
-  const tokens = inputs.tokens / layout.tensor;
+  const tokens = inputs.tokens / candidate.tensor;
   const width = experts.latentSize || model.hiddenSize;
-  const kept = Math.min(1, layout.expertCapacity ?? Infinity);
-  const balance = 1 + (layout.expertCapacity === undefined ? constants.imbalance : 0);
+  const kept = Math.min(1, candidate.expertCapacity ?? Infinity);
+  const balance = 1 + (candidate.expertCapacity === undefined ? constants.imbalance : 0);
   const routed = tokens * experts.topK * kept;
-  const localExperts = Math.max(1, experts.count / layout.expert);
-  const rows = routed * layout.expertTensor * balance;
-  const inner = (experts.ffnHiddenSize / layout.expertTensor) * (model.gatedMlp ? 2 : 1);
-  const outer = experts.ffnHiddenSize / layout.expertTensor;
+  const localExperts = Math.max(1, experts.count / candidate.expert);
+  const rows = routed * candidate.expertTensor * balance;
+  const inner = (experts.ffnHiddenSize / candidate.expertTensor) * (model.gatedMlp ? 2 : 1);
+  const outer = experts.ffnHiddenSize / candidate.expertTensor;
   const rowsPerExpert = Math.max(1, rows / localExperts);
   const grouped = constants.groupedSlowdown * (1 + constants.groupedRows / rowsPerExpert);
   const expertsS =
@@ -49,15 +49,15 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   }
   if (experts.sharedFfnHiddenSize > 0) {
     const before = work.matrixProductsS;
-    mlpWork(inputs, work, { tokens: inputs.tokens, width: experts.sharedFfnHiddenSize / layout.tensor });
+    mlpWork(inputs, work, { tokens: inputs.tokens, width: experts.sharedFfnHiddenSize / candidate.tensor });
     if (recomputes(run, 'shared_experts')) work.recomputeS += work.matrixProductsS - before;
   }
   work.routingS +=
     constants.routingFactor *
     memoryS(kernels, (routed + rows) * width * 2 * BYTES + tokens * (experts.count * 12 + model.hiddenSize * BYTES));
   dispatch(inputs, work, { tokens, routedBytes: routed * width * BYTES, tokenBytes: tokens * width * BYTES });
-  if (layout.expertTensor > 1) {
-    const group = { size: layout.expertTensor, stride: 1 };
+  if (candidate.expertTensor > 1) {
+    const group = { size: candidate.expertTensor, stride: 1 };
     work.expertTrafficS += 2 * collectiveS(cluster, group, rows * width * BYTES, constants);
     work.expertTrafficBackwardS += 2 * collectiveS(cluster, group, rows * width * BYTES, constants);
   }
@@ -65,9 +65,9 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
     work.recomputeS += work.matrixProductsS + work.memoryS + work.routingS + work.expertTrafficS;
   }
   aroundBlock(inputs, work);
-  if (layout.tensor > 1 && experts.sharedFfnHiddenSize > 0) tensorTraffic(inputs, work, inputs.tokens);
+  if (candidate.tensor > 1 && experts.sharedFfnHiddenSize > 0) tensorTraffic(inputs, work, inputs.tokens);
   work.hostS +=
-    constants.hostExpertS * inputs.hostShare * (layout.expertCapacity === undefined ? 1 : constants.hostCapacity);
+    constants.hostExpertS * inputs.hostShare * (candidate.expertCapacity === undefined ? 1 : constants.hostCapacity);
   return costOf(inputs, work);
 }
 
@@ -78,14 +78,14 @@ function dispatch(
   sizes: { readonly tokens: number; readonly routedBytes: number; readonly tokenBytes: number },
 ): void {
   const { run, constants } = inputs;
-  const { layout, cluster, model } = run;
-  const n = layout.expert;
+  const { candidate, cluster, model } = run;
+  const n = candidate.expert;
   if (n <= 1) return;
-  const group = { size: n, stride: layout.expertTensor };
+  const group = { size: n, stride: candidate.expertTensor };
   const inside = membersPerDomain(cluster, group);
   const domains = Math.ceil(n / inside);
   const topK = model.experts?.topK ?? 1;
-  const hierarchical = layout.dispatcher === 'deepep' || layout.dispatcher === 'hybridep';
+  const hierarchical = candidate.dispatcher === 'deepep' || candidate.dispatcher === 'hybridep';
   /** Copies of a token that leave its domain: one per other domain it goes to, or one per expert there. */
   const otherDomains = domains <= 1 ? 0 : (domains - 1) * (1 - Math.pow(1 - 1 / domains, topK));
   const acrossBytes = hierarchical ? sizes.tokenBytes * otherDomains : (sizes.routedBytes * (n - inside)) / n;
@@ -93,15 +93,15 @@ function dispatch(
     ? Math.min(sizes.routedBytes, sizes.tokenBytes * n * (1 - Math.pow(1 - 1 / n, topK)))
     : (sizes.routedBytes * (inside - 1)) / n;
   const factor =
-    layout.dispatcher === 'deepep'
+    candidate.dispatcher === 'deepep'
       ? constants.deepepFactor
-      : layout.dispatcher === 'hybridep'
+      : candidate.dispatcher === 'hybridep'
         ? constants.hybridepFactor
-        : layout.dispatcher === 'allgather'
+        : candidate.dispatcher === 'allgather'
           ? constants.allgatherFactor
           : 1;
   const once = factor * allToAllS(cluster, group, { inside: insideBytes, across: acrossBytes }, constants);
-  const exposed = layout.overlapExpert ? constants.expertOverlap : 1;
+  const exposed = candidate.overlapExpert ? constants.expertOverlap : 1;
   work.expertTrafficS += 2 * once * exposed;
   work.expertTrafficBackwardS += 2 * once * exposed;
 }

@@ -18,7 +18,7 @@ import { gemmS, memoryS } from './kernels.ts';
 export function denseMlpBlock(inputs: BlockInputs): BlockCost {
   const { run, constants } = inputs;
   const work = noWork();
-  mlpWork(inputs, work, { tokens: inputs.tokens, width: run.model.ffnHiddenSize / run.layout.tensor });
+  mlpWork(inputs, work, { tokens: inputs.tokens, width: run.model.ffnHiddenSize / run.candidate.tensor });
   if (recomputes(run, 'mlp')) work.recomputeS += work.matrixProductsS + work.memoryS;
   aroundBlock(inputs, work);
   tensorTraffic(inputs, work, inputs.tokens);

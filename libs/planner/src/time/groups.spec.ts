@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { RANK_ORDERS, type LayoutPoint, type RankOrder } from '../facts.ts';
-import { aPoint } from '../testing/points.ts';
+import { RANK_ORDERS, type CandidateLayout, type RankOrder } from '../facts.ts';
+import { aCandidate } from '../testing/candidates.ts';
 import { groupsOf } from './groups.ts';
 
 type Axis = 'tp' | 'cp' | 'dp' | 'pp';
 
 /** Ranks that differ from rank 0 on some of the axes only, counted out one by one with the first axis fastest. */
-function ranksAlong(order: RankOrder, layout: LayoutPoint, axes: readonly Axis[]): readonly number[] {
+function ranksAlong(order: RankOrder, layout: CandidateLayout, axes: readonly Axis[]): readonly number[] {
   const degrees = { tp: layout.tensor, cp: layout.context, dp: layout.data, pp: layout.pipeline };
   const names = order.split('-') as readonly Axis[];
   const ranks: number[] = [];
@@ -32,7 +32,7 @@ const layouts = fc
     pipeline: degree,
     rankOrder: fc.constantFrom(...RANK_ORDERS),
   })
-  .map((choices) => ({ layout: aPoint(choices), order: choices.rankOrder }));
+  .map((choices) => ({ layout: aCandidate(choices), order: choices.rankOrder }));
 
 describe('groups of a layout', () => {
   it.each<['context' | 'pipeline', Axis]>([
@@ -60,7 +60,7 @@ describe('groups of a layout', () => {
   });
 
   it.each<
-    [string, Partial<LayoutPoint>, ReturnType<typeof groupsOf>['shard'], ReturnType<typeof groupsOf>['replicas']]
+    [string, Partial<CandidateLayout>, ReturnType<typeof groupsOf>['shard'], ReturnType<typeof groupsOf>['replicas']]
   >([
     ['over all replicas', { tensor: 2, data: 8 }, { size: 8, stride: 2 }, { size: 1, stride: 16 }],
     [
@@ -72,12 +72,12 @@ describe('groups of a layout', () => {
     ['over no more than there are', { data: 2, shardGroup: 8 }, { size: 2, stride: 1 }, { size: 1, stride: 2 }],
     ['over context ranks as well', { context: 2, data: 4 }, { size: 8, stride: 1 }, { size: 1, stride: 8 }],
   ])('shard states %s', (_sentence, layout, shard, replicas) => {
-    const groups = groupsOf(aPoint(layout));
+    const groups = groupsOf(aCandidate(layout));
     expect(groups.shard).toEqual(shard);
     expect(groups.replicas).toEqual(replicas);
   });
 
-  it.each<[string, Partial<LayoutPoint>, ReturnType<typeof groupsOf>['expertData']]>([
+  it.each<[string, Partial<CandidateLayout>, ReturnType<typeof groupsOf>['expertData']]>([
     ['every fourth rank with 4 expert ranks', { data: 16, expert: 4 }, { size: 4, stride: 4 }],
     [
       'every eighth with 2 tensor ranks for each of them',
@@ -86,6 +86,6 @@ describe('groups of a layout', () => {
     ],
     ['nobody where all ranks are needed for one copy', { data: 8, expert: 8 }, { size: 1, stride: 8 }],
   ])('have the same expert weights on %s', (_sentence, layout, want) => {
-    expect(groupsOf(aPoint(layout)).expertData).toEqual(want);
+    expect(groupsOf(aCandidate(layout)).expertData).toEqual(want);
   });
 });

@@ -1,4 +1,4 @@
-import type { LayoutPoint, RankOrder } from '../facts.ts';
+import type { CandidateLayout, RankOrder } from '../facts.ts';
 import type { Group } from './links.ts';
 
 /** The process groups of a layout as the network sees them: how many ranks, and how far apart. */
@@ -17,9 +17,9 @@ export interface LayoutGroups {
 const DEFAULT_ORDER: RankOrder = 'tp-cp-dp-pp';
 
 /** Distances between neighbours on the context, data and pipeline axes. */
-function stridesOf(layout: LayoutPoint): { readonly cp: number; readonly dp: number; readonly pp: number } {
-  const { tensor: t, context: c, data: d, pipeline: p } = layout;
-  switch (layout.rankOrder ?? DEFAULT_ORDER) {
+function stridesOf(candidate: CandidateLayout): { readonly cp: number; readonly dp: number; readonly pp: number } {
+  const { tensor: t, context: c, data: d, pipeline: p } = candidate;
+  switch (candidate.rankOrder ?? DEFAULT_ORDER) {
     case 'tp-cp-dp-pp':
       return { cp: t, dp: t * c, pp: t * c * d };
     case 'tp-cp-pp-dp':
@@ -35,9 +35,9 @@ function stridesOf(layout: LayoutPoint): { readonly cp: number; readonly dp: num
   }
 }
 
-export function groupsOf(layout: LayoutPoint): LayoutGroups {
-  const { tensor, context, pipeline, data, shardGroup, expert, expertTensor } = layout;
-  const { cp, dp, pp } = stridesOf(layout);
+export function groupsOf(candidate: CandidateLayout): LayoutGroups {
+  const { tensor, context, pipeline, data, shardGroup, expert, expertTensor } = candidate;
+  const { cp, dp, pp } = stridesOf(candidate);
   const dense = { size: data * context, stride: context === 1 ? dp : data === 1 ? cp : Math.min(cp, dp) };
   const shard = { size: Math.min(shardGroup, dense.size), stride: dense.stride };
   const expertWays = expert * expertTensor;

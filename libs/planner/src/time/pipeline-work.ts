@@ -15,7 +15,7 @@ const BYTES = 2;
 export function relativeSpeedOf(run: RunFacts, rank: number): number {
   const { islands } = run.cluster;
   if (islands === undefined || islands.length === 0) return 1;
-  const first = rank * groupsOf(run.layout).pipeline.stride;
+  const first = rank * groupsOf(run.candidate).pipeline.stride;
   let end = 0;
   for (const island of islands) {
     end += island.gpus;
@@ -63,10 +63,10 @@ export function pipelineWorkOf(
   constants: TimeConstants,
   buffers?: WorkBuffers,
 ): PipelineWork {
-  const { layout, model } = run;
-  const { pipeline } = layout;
-  const schedule = scheduleOf(layout.schedule, pipeline, layout.chunks);
-  const stages = stageKindsOf(model, layout);
+  const { candidate, model } = run;
+  const { pipeline } = candidate;
+  const schedule = scheduleOf(candidate.schedule, pipeline, candidate.chunks);
+  const stages = stageKindsOf(model, candidate);
   const inputs: StageInputs = {
     run,
     costs,
@@ -141,20 +141,22 @@ export function scheduleInputOf(
   buffers?: WorkBuffers,
 ): ScheduleInput {
   const { schedule, forwardS, backwardInputS, backwardWeightS } = work;
-  const { layout, cluster, model } = run;
+  const { candidate, cluster, model } = run;
   const boundaryBytes =
-    ((layout.microBatchSize * run.sequenceLength) / layout.context / (layout.sequenceParallel ? layout.tensor : 1)) *
+    ((candidate.microBatchSize * run.sequenceLength) /
+      candidate.context /
+      (candidate.sequenceParallel ? candidate.tensor : 1)) *
     model.hiddenSize *
     BYTES;
   const hops = hopsOf(
-    handOverS(cluster, groupsOf(layout).pipeline, boundaryBytes, constants),
+    handOverS(cluster, groupsOf(candidate).pipeline, boundaryBytes, constants),
     forwardS.length,
     buffers,
   );
   return {
     schedule,
-    pipeline: layout.pipeline,
-    chunks: layout.chunks,
+    pipeline: candidate.pipeline,
+    chunks: candidate.chunks,
     microBatches: microBatchesOf(run),
     forwardS,
     backwardInputS,

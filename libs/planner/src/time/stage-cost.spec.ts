@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { LayoutPoint, StagePart } from '../facts.ts';
+import type { CandidateLayout, StagePart } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { aCluster, aModel, aRun } from '../testing/runs.ts';
 import { PARTS, type BlockCost } from './block-cost.ts';
@@ -38,7 +38,7 @@ const HYBRID = {
 
 interface Asked {
   readonly model?: Parameters<typeof aModel>[0];
-  readonly layout?: Partial<LayoutPoint>;
+  readonly candidate?: Partial<CandidateLayout>;
   readonly constants?: Partial<TimeConstants>;
   readonly perLayer?: { readonly dense: number; readonly experts: number };
 }
@@ -46,13 +46,13 @@ interface Asked {
 /** By virtual stage. */
 function stageCosts({
   model = {},
-  layout = {},
+  candidate = {},
   constants = {},
   perLayer = { dense: 0, experts: 0 },
 }: Asked): readonly StageCost[] {
   const gpu = { ...gpuOf('h100'), scaleUpGbPerS: 1, pcieGbPerS: 1 };
-  const run = aRun({ model: aModel(model), layout, cluster: aCluster(8, { gpu }) });
-  const { kinds, kindOfStage } = stageKindsOf(run.model, run.layout);
+  const run = aRun({ model: aModel(model), candidate, cluster: aCluster(8, { gpu }) });
+  const { kinds, kindOfStage } = stageKindsOf(run.model, run.candidate);
   const inputs = {
     run,
     costs: COUNTED,
@@ -68,35 +68,35 @@ describe('the blocks of a stage', () => {
   it.each<[string, Asked, readonly number[]]>([
     [
       'are attention and MLP of each layer, with the embedding first and the loss last',
-      { layout: { pipeline: 4 } },
+      { candidate: { pipeline: 4 } },
       [10_022, 22, 22, 100_022],
     ],
     ['are all on one rank without a pipeline', {}, [110_088]],
     [
       'are experts after the leading dense layers',
-      { model: { experts: EXPERTS }, layout: { pipeline: 2 } },
+      { model: { experts: EXPERTS }, candidate: { pipeline: 2 } },
       [10_134, 100_404],
     ],
-    ['are one per layer of a pattern', { model: HYBRID, layout: { pipeline: 2 } }, [11_111, 101_111]],
+    ['are one per layer of a pattern', { model: HYBRID, candidate: { pipeline: 2 } }, [11_111, 101_111]],
     [
       'are a layer and a loss more for each prediction of a further token',
-      { model: { mtpLayers: 2 }, layout: { pipeline: 4 } },
+      { model: { mtpLayers: 2 }, candidate: { pipeline: 4 } },
       [10_022, 22, 22, 300_044],
     ],
     [
       'repeat experts there where the model has them',
-      { model: { mtpLayers: 1, experts: EXPERTS }, layout: { pipeline: 2 } },
+      { model: { mtpLayers: 1, experts: EXPERTS }, candidate: { pipeline: 2 } },
       [10_134, 200_505],
     ],
     [
       'are fewer on the ends where embedding and loss count as layers',
-      { model: { layers: 6 }, layout: { pipeline: 4, vocabulary: 'counted-as-layer' } },
+      { model: { layers: 6 }, candidate: { pipeline: 4, vocabulary: 'counted-as-layer' } },
       [10_011, 22, 22, 100_011],
     ],
     [
       'are listed by the layout',
       {
-        layout: {
+        candidate: {
           pipeline: 2,
           stages: [
             { layers: 7, embedding: true, loss: false, mtpLayers: 0 },
@@ -108,7 +108,7 @@ describe('the blocks of a stage', () => {
     ],
     [
       'have a share of the vocabulary on every rank where it is sharded, half of it per chunk',
-      { layout: { pipeline: 2, chunks: 2, vocabulary: 'sharded-over-pp' }, constants: { vocabularyBarrierS: 0 } },
+      { candidate: { pipeline: 2, chunks: 2, vocabulary: 'sharded-over-pp' }, constants: { vocabularyBarrierS: 0 } },
       [55_022, 55_022, 55_022, 55_022],
     ],
   ])('%s', (_sentence, asked, want) => {
@@ -122,9 +122,9 @@ describe('the blocks of a stage', () => {
   });
 
   it('wait for each synchronisation of a sharded vocabulary, half of them in each direction', () => {
-    const layout = { pipeline: 2, vocabulary: 'sharded-over-pp', vocabularyBarriers: 2 } as const;
+    const candidate = { pipeline: 2, vocabulary: 'sharded-over-pp', vocabularyBarriers: 2 } as const;
     const constants = { vocabularyBarrierS: 0.5 };
-    const [stage] = stageCosts({ layout, constants });
+    const [stage] = stageCosts({ candidate, constants });
     expect([stage?.forwardS, stage?.backwardInputS]).toEqual([110_044 + 0.5, 110_044 + 0.5]);
   });
 
@@ -139,7 +139,7 @@ describe('the blocks of a stage', () => {
           loss: stage === 3,
           mtpLayers: 0,
         }));
-        const cut = stageCosts({ model, layout: { pipeline: 4, stages } });
+        const cut = stageCosts({ model, candidate: { pipeline: 4, stages } });
         expect(cut.reduce((sum, { forwardS }) => sum + forwardS, 0)).toBe(whole?.forwardS);
       }),
     );
@@ -148,7 +148,7 @@ describe('the blocks of a stage', () => {
 
 describe('the parameters of a stage', () => {
   it('are those of its layers, of the embedding on the first and of the head on the last', () => {
-    const held = stageCosts({ layout: { pipeline: 2, tensor: 2 }, perLayer: { dense: 100, experts: 7 } });
+    const held = stageCosts({ candidate: { pipeline: 2, tensor: 2 }, perLayer: { dense: 100, experts: 7 } });
     expect(held.map(({ dense, experts }) => [dense, experts])).toEqual([
       [4 * 100 + (64 * 16) / 2, 4 * 7],
       [4 * 100 + (64 * 16) / 2, 4 * 7],
@@ -156,14 +156,14 @@ describe('the parameters of a stage', () => {
   });
 
   it('are no head where it is tied to the embedding', () => {
-    const [, last] = stageCosts({ model: { tiedEmbeddings: true }, layout: { pipeline: 2 } });
+    const [, last] = stageCosts({ model: { tiedEmbeddings: true }, candidate: { pipeline: 2 } });
     expect(last?.dense).toBe(0);
   });
 });
 
 describe('transfers beside the passes of a stage', () => {
-  const offloaded = (layout: Partial<LayoutPoint>) =>
-    stageCosts({ layout, constants: { offloadExposed: 0.5 } }).map(({ offloadS }) => offloadS);
+  const offloaded = (candidate: Partial<CandidateLayout>) =>
+    stageCosts({ candidate, constants: { offloadExposed: 0.5 } }).map(({ offloadS }) => offloadS);
 
   it('offload 12 bytes per token and hidden element and 6 per element of the MLP, half of which passes cannot hide', () => {
     const movedS = (8 * 8 * (16 * 12 + 32 * 6)) / 1e9;
@@ -179,7 +179,7 @@ describe('transfers beside the passes of a stage', () => {
   it('gather fully sharded weights in each direction and reduce gradients: they take that long where passes are shorter', () => {
     const constants = { interference: 0, scaleUpSlowdown: 1, collectiveLatencyS: 0 };
     const perLayer = { dense: 1e15, experts: 0 };
-    const [stage] = stageCosts({ layout: { data: 4, zeroStage: 3 }, perLayer, constants });
+    const [stage] = stageCosts({ candidate: { data: 4, zeroStage: 3 }, perLayer, constants });
     // Eight layers at 1 GB/s: three of four parts of weights of 2 bytes, and of gradients of 4 bytes.
     const gatherS = (3 / 4) * 8 * 2 * 1e6;
     const reduceS = (3 / 4) * 8 * 4 * 1e6;
@@ -190,7 +190,7 @@ describe('transfers beside the passes of a stage', () => {
   });
 
   it('slow computing down by a share of the shorter of the two', () => {
-    const asked = { layout: { data: 4, zeroStage: 3 }, perLayer: { dense: 1e9, experts: 0 } } as const;
+    const asked = { candidate: { data: 4, zeroStage: 3 }, perLayer: { dense: 1e9, experts: 0 } } as const;
     const base = { interference: 0, scaleUpSlowdown: 1, collectiveLatencyS: 0 };
     const [before] = stageCosts({ ...asked, constants: base });
     const [after] = stageCosts({ ...asked, constants: { ...base, interference: 0.5 } });

@@ -27,27 +27,31 @@ const NO_COST = noCost();
 const BYTES = 2;
 
 function blockInputs(run: RunFacts, constants: TimeConstants): BlockInputs {
-  const { layout } = run;
+  const { candidate } = run;
   const hostShare =
-    layout.cudaGraphs === 'full' ? constants.graphsFull : layout.cudaGraphs === 'partial' ? constants.graphsPartial : 1;
+    candidate.cudaGraphs === 'full'
+      ? constants.graphsFull
+      : candidate.cudaGraphs === 'partial'
+        ? constants.graphsPartial
+        : 1;
   return {
     run,
     kernels: kernelFacts(run.cluster.gpu, run.precision, constants),
     constants,
-    tokens: (layout.microBatchSize * run.sequenceLength) / layout.context,
-    sequenceWays: layout.sequenceParallel ? layout.tensor : 1,
+    tokens: (candidate.microBatchSize * run.sequenceLength) / candidate.context,
+    sequenceWays: candidate.sequenceParallel ? candidate.tensor : 1,
     hostShare,
   };
 }
 
 export function blockCostsOf(run: RunFacts, constants: TimeConstants): BlockCosts {
   const inputs = blockInputs(run, constants);
-  const { model, layout } = run;
+  const { model, candidate } = run;
   const pattern = model.layerPattern;
   const has = (letters: string): boolean =>
     pattern !== undefined && [...letters].some((letter) => pattern.includes(letter));
-  const shardedOverPipeline = layout.vocabulary === 'sharded-over-pp' || layout.vocabulary === 'interlaced';
-  const ways = shardedOverPipeline ? layout.pipeline : 1;
+  const shardedOverPipeline = candidate.vocabulary === 'sharded-over-pp' || candidate.vocabulary === 'interlaced';
+  const ways = shardedOverPipeline ? candidate.pipeline : 1;
   const dense = pattern === undefined ? model.experts === undefined || model.experts.denseLayers > 0 : has('-');
   return {
     attention: attentionBlock(inputs),
@@ -75,12 +79,12 @@ function costOfStage(
     addCost(sum, run.model.experts === undefined ? costs.denseMlp : costs.expertMlp, blocks.mtpLayers);
     addCost(sum, costs.loss, blocks.mtpLayers);
   }
-  const sharded = run.layout.vocabulary === 'sharded-over-pp' || run.layout.vocabulary === 'interlaced';
+  const sharded = run.candidate.vocabulary === 'sharded-over-pp' || run.candidate.vocabulary === 'interlaced';
   if (sharded) {
-    const share = 1 / run.layout.chunks;
+    const share = 1 / run.candidate.chunks;
     addCost(sum, costs.embedding, share);
     addCost(sum, costs.loss, share);
-    const barriersS = constants.vocabularyBarrierS * run.layout.vocabularyBarriers * share;
+    const barriersS = constants.vocabularyBarrierS * run.candidate.vocabularyBarriers * share;
     sum.forwardS += barriersS / 2;
     sum.backwardInputS += barriersS / 2;
     addPart(sum, 'vocabulary', barriersS);
@@ -88,7 +92,7 @@ function costOfStage(
     if (blocks.embedding) addCost(sum, costs.embedding, 1);
     if (blocks.loss) addCost(sum, costs.loss, 1);
   }
-  const passS = constants.hostPassS * (run.layout.cudaGraphs === 'full' ? constants.graphsFull : 1);
+  const passS = constants.hostPassS * (run.candidate.cudaGraphs === 'full' ? constants.graphsFull : 1);
   sum.forwardS += passS;
   sum.backwardInputS += passS;
   addPart(sum, 'launch', 2 * passS);
@@ -127,16 +131,16 @@ export function leastExposedS(computeS: number, trafficS: number, constants: Tim
 
 /** Activations or weights that move over PCIe while the passes run. */
 function offloadExposedS(run: RunFacts, costs: BlockCost, layers: number, constants: TimeConstants): number {
-  const { layout, cluster, model } = run;
-  if (layout.offloadActivations === 0 && layout.offloadWeights === 0) return 0;
-  const tokens = (layout.microBatchSize * run.sequenceLength) / layout.context / layout.tensor;
+  const { candidate, cluster, model } = run;
+  if (candidate.offloadActivations === 0 && candidate.offloadWeights === 0) return 0;
+  const tokens = (candidate.microBatchSize * run.sequenceLength) / candidate.context / candidate.tensor;
   const activationBytes =
-    layout.offloadActivations *
+    candidate.offloadActivations *
     layers *
     tokens *
     (model.hiddenSize * COEFFICIENTS.offloadedBytesPerHidden + model.ffnHiddenSize * COEFFICIENTS.offloadedBytesPerFfn);
   const parameters = layers * COEFFICIENTS.parametersPerSquaredHidden * model.hiddenSize * model.hiddenSize;
-  const weightBytes = layout.offloadWeights * parameters * BYTES;
+  const weightBytes = candidate.offloadWeights * parameters * BYTES;
   const movedS = (activationBytes + weightBytes) / (cluster.gpu.pcieGbPerS * 1e9);
   return constants.offloadExposed * movedS + softExcess(movedS - costs.forwardS, COEFFICIENTS.bend * movedS);
 }
@@ -163,7 +167,7 @@ const NO_PARTS = new Float64Array(0);
 
 export function costOfKind(inputs: StageInputs, kind: StageKind): StageCost {
   const { run, constants, perLayer } = inputs;
-  const { layout, model } = run;
+  const { candidate, model } = run;
   const partsS = inputs.hasParts ? new Float64Array(PARTS.length) : NO_PARTS;
   const cost = costOfStage(run, kind, inputs.costs, { constants, partsS });
   const held = { dense: 0, experts: 0 };
@@ -172,10 +176,10 @@ export function costOfKind(inputs: StageInputs, kind: StageKind): StageCost {
     held.dense += layers * (perLayer[index]?.dense ?? 0);
     held.experts += layers * (perLayer[index]?.experts ?? 0);
   }
-  if (layout.zeroStage === 3) addShardedTraffic(run, cost, held, constants);
+  if (candidate.zeroStage === 3) addShardedTraffic(run, cost, held, constants);
   const parameters = parametersOf(model);
-  const isSharded = layout.vocabulary === 'sharded-over-pp' || layout.vocabulary === 'interlaced';
-  const ways = layout.tensor * (isSharded ? layout.pipeline : 1);
+  const isSharded = candidate.vocabulary === 'sharded-over-pp' || candidate.vocabulary === 'interlaced';
+  const ways = candidate.tensor * (isSharded ? candidate.pipeline : 1);
   if (kind.embedding) held.dense += parameters.embedding / ways;
   if (kind.loss) held.dense += parameters.head / ways;
   return { ...cost, ...held, offloadS: offloadExposedS(run, cost, kind.layers, constants) };

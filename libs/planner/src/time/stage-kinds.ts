@@ -1,6 +1,6 @@
 /** Most stages of a pipeline are alike: which kinds are there, and of which kind is each stage? */
 import type { ModelShape } from '@coxswain/layout';
-import type { LayoutPoint, StagePart } from '../facts.ts';
+import type { CandidateLayout, StagePart } from '../facts.ts';
 import { parametersOf } from '../memory/parameters.ts';
 import { stagePartsOf } from '../stages.ts';
 import { blocksOfStages, type StageBlocks } from './stage-blocks.ts';
@@ -17,7 +17,7 @@ export interface StageKinds {
   readonly kindOfStage: readonly number[];
 }
 
-type Pipeline = Pick<LayoutPoint, 'pipeline' | 'chunks' | 'stages' | 'vocabulary'>;
+type Pipeline = Pick<CandidateLayout, 'pipeline' | 'chunks' | 'stages' | 'vocabulary'>;
 
 /** Kept per model and stage list: a search meets one pipeline under thousands of other choices. */
 interface Known {

@@ -16,12 +16,12 @@ import { gemmS, memoryS } from './kernels.ts';
 /** A Mamba-2 mixer: input and output projections, convolution and scan. */
 export function stateSpaceBlock(inputs: BlockInputs): BlockCost {
   const { run, kernels, constants, tokens } = inputs;
-  const { model, layout } = run;
+  const { model, candidate } = run;
   const work = noWork();
   const space = model.stateSpace ?? { stateSize: 128, heads: model.attentionHeads, headDim: model.headDim, groups: 8 };
-  const inner = (space.heads * space.headDim) / layout.tensor;
-  const states = (space.groups * space.stateSize) / Math.min(layout.tensor, space.groups);
-  const projected = 2 * inner + 2 * states + space.heads / layout.tensor;
+  const inner = (space.heads * space.headDim) / candidate.tensor;
+  const states = (space.groups * space.stateSize) / Math.min(candidate.tensor, space.groups);
+  const projected = 2 * inner + 2 * states + space.heads / candidate.tensor;
   work.matrixProductsS += gemmS(kernels, { m: tokens, n: projected, k: model.hiddenSize }, true);
   work.matrixProductsS += gemmS(kernels, { m: tokens, n: model.hiddenSize, k: inner }, true);
   const scan = constants.scanFactor * memoryS(kernels, tokens * (projected + 2 * inner) * 2 * BYTES);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { GpuFacts, LayoutPoint, RunFacts } from '../facts.ts';
+import type { GpuFacts, CandidateLayout, RunFacts } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { aCluster, aModel, aRun } from '../testing/runs.ts';
 import { TIME_CONSTANT_NAMES, TIME_CONSTANTS, type TimeConstantName, type TimeConstants } from './constants.ts';
@@ -24,11 +24,13 @@ const EXPERTS = { dense: 0, experts: 1e9 };
 /** Nothing computes meanwhile. */
 const NO_WINDOW = { forwardS: 0, backwardS: 0 };
 
-const runOf = (layout: Partial<LayoutPoint>, facts: Partial<Omit<RunFacts, 'layout' | 'model'>> = {}): RunFacts =>
-  aRun({ layout, cluster: aCluster(8, { gpu: SLOW_LINKS }), ...facts });
+const runOf = (
+  candidate: Partial<CandidateLayout>,
+  facts: Partial<Omit<RunFacts, 'candidate' | 'model'>> = {},
+): RunFacts => aRun({ candidate, cluster: aCluster(8, { gpu: SLOW_LINKS }), ...facts });
 
 describe('traffic of data-parallel ranks once per step', () => {
-  it.each<[string, Partial<LayoutPoint>, Partial<Omit<RunFacts, 'layout' | 'model'>>, typeof BILLION, number]>([
+  it.each<[string, Partial<CandidateLayout>, Partial<Omit<RunFacts, 'candidate' | 'model'>>, typeof BILLION, number]>([
     ['reduces and returns gradients of 4 bytes without sharding', { data: 4 }, {}, BILLION, (3 / 4) * (4 + 4)],
     ['reduces gradients of 2 bytes', { data: 4 }, { gradientBytes: 2 }, BILLION, (3 / 4) * (2 + 2)],
     [
@@ -60,11 +62,11 @@ describe('traffic of data-parallel ranks once per step', () => {
     ['of experts is among the ranks that hold the same ones', { data: 4, expert: 2 }, {}, EXPERTS, (1 / 2) * (4 + 4)],
     ['of experts is nothing where each rank has its own', { data: 4, expert: 4 }, {}, EXPERTS, 0],
   ])('%s', (_sentence, ...row) => {
-    const [layout, facts, held, want] = row;
-    expect(dataTrafficS(runOf(layout, facts), held, NO_WINDOW, NOMINAL)).toBeCloseTo(want, 9);
+    const [candidate, facts, held, want] = row;
+    expect(dataTrafficS(runOf(candidate, facts), held, NO_WINDOW, NOMINAL)).toBeCloseTo(want, 9);
   });
 
-  it.each<[string, Partial<LayoutPoint>, number]>([
+  it.each<[string, Partial<CandidateLayout>, number]>([
     ['all but a quarter of gradients, where they overlap', { overlapGradReduce: true }, 3 * (1 / 4 + 1)],
     ['all but a quarter of weights, where they overlap', { overlapParamGather: true }, 3 * (1 + 1 / 4)],
     ['neither, where neither overlaps', {}, 3 * 2],
@@ -90,7 +92,7 @@ describe('traffic of data-parallel ranks once per step', () => {
 });
 
 describe('traffic of fully sharded weights per micro-batch', () => {
-  it.each<[string, Partial<LayoutPoint>, typeof BILLION, { gatherS: number; reduceS: number }]>([
+  it.each<[string, Partial<CandidateLayout>, typeof BILLION, { gatherS: number; reduceS: number }]>([
     ['gathers 2 bytes and reduces 4', { data: 4, zeroStage: 3 }, BILLION, { gatherS: 3 / 2, reduceS: 3 }],
     ['stays inside a shard group', { data: 4, zeroStage: 3, shardGroup: 2 }, BILLION, { gatherS: 1, reduceS: 2 }],
     [
@@ -106,8 +108,8 @@ describe('traffic of fully sharded weights per micro-batch', () => {
       { gatherS: 1, reduceS: 2 },
     ],
     ['is none below stage 3', { data: 4, zeroStage: 2 }, BILLION, { gatherS: 0, reduceS: 0 }],
-  ])('%s', (_sentence, layout, held, want) => {
-    const { gatherS, reduceS } = shardedTrafficS(runOf(layout), held, NOMINAL);
+  ])('%s', (_sentence, candidate, held, want) => {
+    const { gatherS, reduceS } = shardedTrafficS(runOf(candidate), held, NOMINAL);
     expect(gatherS).toBeCloseTo(want.gatherS, 9);
     expect(reduceS).toBeCloseTo(want.reduceS, 9);
   });
@@ -115,7 +117,7 @@ describe('traffic of fully sharded weights per micro-batch', () => {
 
 describe('the optimizer step', () => {
   /** Of a billion parameters at a TB/s: 42 bytes for each that the rank owns, 8 for each gradient it holds. */
-  it.each<[string, Partial<LayoutPoint>, Partial<Omit<RunFacts, 'layout' | 'model'>>, typeof BILLION, number]>([
+  it.each<[string, Partial<CandidateLayout>, Partial<Omit<RunFacts, 'candidate' | 'model'>>, typeof BILLION, number]>([
     ['updates all parameters on every replica', { data: 4 }, {}, BILLION, 0.042 + 0.008],
     [
       'updates a quarter of them on each of 4 ranks, and scales all gradients',
@@ -155,8 +157,8 @@ describe('the optimizer step', () => {
       0.75 * 0.042 + 0.008 + (4 / 2 + 24 / 20) / 4,
     ],
   ])('%s', (_sentence, ...row) => {
-    const [layout, facts, held, want] = row;
-    const run = runOf(layout, facts);
+    const [candidate, facts, held, want] = row;
+    const run = runOf(candidate, facts);
     expect(optimizerS(run, held, kernelFacts(SLOW_LINKS, run.precision, NOMINAL))).toBeCloseTo(want, 9);
   });
 });
@@ -168,15 +170,15 @@ describe('parameters of ranks', () => {
   });
 
   it('of a layer are divided over tensor ranks, but its norms are not', () => {
-    const [layer] = parametersPerLayer(aRun({ model: aModel(), layout: { tensor: 2 } }));
+    const [layer] = parametersPerLayer(aRun({ model: aModel(), candidate: { tensor: 2 } }));
     // Queries, keys, values and output of 4 and 2 heads of 4; a gated MLP of 32; two norms of 16.
     expect(layer).toEqual({ dense: (16 * (16 + 2 * 8 + 16) + 3 * 16 * 32) / 2 + 2 * 16, experts: 0 });
   });
 
   it('of experts are divided over expert ranks and their tensor ranks', () => {
     const experts = { count: 4, topK: 2, ffnHiddenSize: 8, sharedFfnHiddenSize: 0, denseLayers: 0, latentSize: 0 };
-    const layout = { tensor: 2, data: 2, expert: 2, expertTensor: 2 };
-    const [layer] = parametersPerLayer(aRun({ model: aModel({ experts }), layout }));
+    const candidate = { tensor: 2, data: 2, expert: 2, expertTensor: 2 };
+    const [layer] = parametersPerLayer(aRun({ model: aModel({ experts }), candidate }));
     expect(layer?.experts).toBe((4 * 3 * 16 * 8) / (2 * 2));
   });
 });

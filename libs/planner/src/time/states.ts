@@ -26,8 +26,8 @@ export function heaviestRank(ranks: { readonly dense: Float64Array; readonly exp
 /** Parameters of each layer kind on one rank, in the order of `parametersOf(model).kinds`. */
 export function parametersPerLayer(run: RunFacts): readonly RankParameters[] {
   return parametersOf(run.model).perKind.map((layer) => ({
-    dense: denseShareOf(layer, run.layout),
-    experts: expertShareOf(layer, run.layout),
+    dense: denseShareOf(layer, run.candidate),
+    experts: expertShareOf(layer, run.candidate),
   }));
 }
 
@@ -43,9 +43,9 @@ export function shardedTrafficS(
   parameters: RankParameters,
   constants: TimeConstants,
 ): { readonly gatherS: number; readonly reduceS: number } {
-  if (run.layout.zeroStage < 3) return { gatherS: 0, reduceS: 0 };
-  const groups = groupsOf(run.layout);
-  const slow = run.layout.zeroImplementation === 'deepspeed' ? constants.deepspeedGather : 1;
+  if (run.candidate.zeroStage < 3) return { gatherS: 0, reduceS: 0 };
+  const groups = groupsOf(run.candidate);
+  const slow = run.candidate.zeroImplementation === 'deepspeed' ? constants.deepspeedGather : 1;
   const gather = (count: number, group: Group): number =>
     slow * collectiveS(run.cluster, group, count * BYTES, constants);
   const reduce = (count: number, group: Group): number =>
@@ -63,27 +63,27 @@ export function dataTrafficS(
   windows: { readonly forwardS: number; readonly backwardS: number },
   constants: TimeConstants,
 ): number {
-  const { layout, cluster } = run;
-  const groups = groupsOf(layout);
+  const { candidate, cluster } = run;
+  const groups = groupsOf(candidate);
   const trained = run.loraRank > 0 ? COEFFICIENTS.adapterTrainedShare : 1;
   const dense = parameters.dense * trained;
   const experts = parameters.experts * trained;
-  const whole = layout.zeroStage === 3 ? groups.replicas : groups.dense;
-  const expertWhole = layout.zeroStage === 3 ? { size: 1, stride: 1 } : groups.expertData;
-  const shardedBy = layout.zeroStage === 3 ? groups.shard.size : 1;
+  const whole = candidate.zeroStage === 3 ? groups.replicas : groups.dense;
+  const expertWhole = candidate.zeroStage === 3 ? { size: 1, stride: 1 } : groups.expertData;
+  const shardedBy = candidate.zeroStage === 3 ? groups.shard.size : 1;
   const move = (bytes: number): number =>
     collectiveS(cluster, whole, (dense * bytes) / shardedBy, constants) +
     collectiveS(cluster, expertWhole, experts * bytes, constants);
   const reduceS =
     move(run.gradientBytes) *
-    (layout.zeroStage === 2 && layout.zeroImplementation === 'deepspeed' ? COEFFICIENTS.deepspeedReduce : 1);
+    (candidate.zeroStage === 2 && candidate.zeroImplementation === 'deepspeed' ? COEFFICIENTS.deepspeedReduce : 1);
   const returnS =
-    layout.zeroStage === 0 || layout.zeroStage === 3
+    candidate.zeroStage === 0 || candidate.zeroStage === 3
       ? move(run.gradientBytes)
       : move(isQuantised(run.precision) ? 1 : BYTES);
   return (
-    exposedS(reduceS, layout.overlapGradReduce, windows.backwardS, constants.gradReduceExposed) +
-    exposedS(returnS, layout.overlapParamGather, windows.forwardS, constants.paramGatherExposed)
+    exposedS(reduceS, candidate.overlapGradReduce, windows.backwardS, constants.gradReduceExposed) +
+    exposedS(returnS, candidate.overlapParamGather, windows.forwardS, constants.paramGatherExposed)
   );
 }
 
@@ -95,15 +95,15 @@ function exposedS(trafficS: number, overlapped: boolean, windowS: number, share:
 
 /** The optimizer step on the parameters that this rank owns. */
 export function optimizerS(run: RunFacts, parameters: RankParameters, kernels: KernelFacts): number {
-  const { layout, cluster } = run;
-  const groups = groupsOf(layout);
+  const { candidate, cluster } = run;
+  const groups = groupsOf(candidate);
   const trained = run.loraRank > 0 ? COEFFICIENTS.adapterTrainedShare : 1;
-  const sharded = layout.zeroStage >= 1;
+  const sharded = candidate.zeroStage >= 1;
   const owned =
     parameters.dense / (sharded ? groups.shard.size : 1) + parameters.experts / (sharded ? groups.expertData.size : 1);
-  const held = layout.zeroStage === 3 ? owned : parameters.dense + parameters.experts;
-  const onGpu = trained * (owned * OPTIMIZER_BYTES * (1 - layout.offloadOptimizer) + held * GRADIENT_BYTES);
-  const offloaded = trained * owned * layout.offloadOptimizer;
+  const held = candidate.zeroStage === 3 ? owned : parameters.dense + parameters.experts;
+  const onGpu = trained * (owned * OPTIMIZER_BYTES * (1 - candidate.offloadOptimizer) + held * GRADIENT_BYTES);
+  const offloaded = trained * owned * candidate.offloadOptimizer;
   /** Gradients down and weights up over PCIe, and the step itself on the CPU. */
   const offloadS =
     (offloaded * 2 * BYTES) / (cluster.gpu.pcieGbPerS * 1e9) +

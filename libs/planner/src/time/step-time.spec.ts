@@ -1,24 +1,24 @@
 import fc from 'fast-check';
 import { CALIBRATION } from '../calibration/fitted.ts';
 import { constantsFor } from '../calibration/calibration.ts';
-import type { LayoutPoint, RunFacts } from '../facts.ts';
+import type { CandidateLayout, RunFacts } from '../facts.ts';
 import { gpuOf, modelOf } from '../presets/index.ts';
-import { aPoint } from '../testing/points.ts';
+import { aCandidate } from '../testing/candidates.ts';
 import { predictStepTime, STEP_PARTS, type StepTime } from './step-time.ts';
 
 interface RunOverrides {
   readonly model?: string;
   readonly gpu?: string;
   readonly gpus?: number;
-  readonly layout?: Partial<LayoutPoint>;
-  readonly facts?: Partial<Omit<RunFacts, 'layout' | 'model' | 'cluster'>>;
+  readonly candidate?: Partial<CandidateLayout>;
+  readonly facts?: Partial<Omit<RunFacts, 'candidate' | 'model' | 'cluster'>>;
   readonly scaleOutGbPerS?: number;
   readonly nicKind?: RunFacts['cluster']['nicKind'];
 }
 
 function aRun(overrides: RunOverrides = {}): RunFacts {
-  const layout = aPoint({ microBatchSize: 1, ...overrides.layout });
-  const gpus = overrides.gpus ?? layout.tensor * layout.context * layout.pipeline * layout.data;
+  const candidate = aCandidate({ microBatchSize: 1, ...overrides.candidate });
+  const gpus = overrides.gpus ?? candidate.tensor * candidate.context * candidate.pipeline * candidate.data;
   const gpu = gpuOf(overrides.gpu ?? 'h100');
   return {
     model: modelOf(overrides.model ?? 'llama-3.1-8b').model,
@@ -35,7 +35,7 @@ function aRun(overrides: RunOverrides = {}): RunFacts {
     flashAttention: true,
     gradientBytes: 2,
     loraRank: 0,
-    layout,
+    candidate,
     globalBatchSize: 64,
     sequenceLength: 4096,
     ...overrides.facts,
@@ -52,7 +52,7 @@ const GPT_1T = {
   model: 'megatron-1t',
   gpu: 'a100-80gb',
   scaleOutGbPerS: 25,
-  layout: { tensor: 8, pipeline: 64, data: 6, recompute: 'full' },
+  candidate: { tensor: 8, pipeline: 64, data: 6, recompute: 'full' },
   facts: {
     stack: 'megatron-lm 2021',
     precision: 'fp16',
@@ -62,7 +62,7 @@ const GPT_1T = {
   },
 } as const;
 
-const across = { ...GPT_1T, layout: { ...GPT_1T.layout, tensor: 16, pipeline: 32 } } as const;
+const across = { ...GPT_1T, candidate: { ...GPT_1T.candidate, tensor: 16, pipeline: 32 } } as const;
 const PIPELINED = { tensor: 2, pipeline: 8, data: 1 } as const;
 
 describe('the time of a step', () => {
@@ -73,62 +73,62 @@ describe('the time of a step', () => {
 
   it.each<[string, RunOverrides, RunOverrides]>([
     ['a tensor group inside a node is faster than one across nodes', GPT_1T, across],
-    ['full recomputation costs time', { layout: { data: 8 } }, { layout: { data: 8, recompute: 'full' } }],
+    ['full recomputation costs time', { candidate: { data: 8 } }, { candidate: { data: 8, recompute: 'full' } }],
     [
       'recomputing norms costs less than recomputing everything',
-      { layout: { data: 8, recompute: 'selective', recomputeModules: ['layernorm'] } },
-      { layout: { data: 8, recompute: 'full' } },
+      { candidate: { data: 8, recompute: 'selective', recomputeModules: ['layernorm'] } },
+      { candidate: { data: 8, recompute: 'full' } },
     ],
     [
       'recomputing five layers costs less than recomputing all',
-      { layout: { data: 8, recompute: 'full', recomputeLayersPerChunk: 5 } },
-      { layout: { data: 8, recompute: 'full' } },
+      { candidate: { data: 8, recompute: 'full', recomputeLayersPerChunk: 5 } },
+      { candidate: { data: 8, recompute: 'full' } },
     ],
-    ['fp8 is faster than bf16', { layout: { data: 8 }, facts: { precision: 'fp8' } }, { layout: { data: 8 } }],
+    ['fp8 is faster than bf16', { candidate: { data: 8 }, facts: { precision: 'fp8' } }, { candidate: { data: 8 } }],
     [
       'gradients that hide behind the backward pass are faster than gradients that wait',
-      { layout: { data: 32, zeroStage: 1, zeroImplementation: 'distopt', overlapGradReduce: true } },
-      { layout: { data: 32, zeroStage: 1, zeroImplementation: 'distopt' } },
+      { candidate: { data: 32, zeroStage: 1, zeroImplementation: 'distopt', overlapGradReduce: true } },
+      { candidate: { data: 32, zeroStage: 1, zeroImplementation: 'distopt' } },
     ],
     [
       'interleaving shrinks the bubble',
-      { layout: { ...PIPELINED, chunks: 4, schedule: 'interleaved-1f1b' }, facts: { globalBatchSize: 16 } },
-      { layout: PIPELINED, facts: { globalBatchSize: 16 } },
+      { candidate: { ...PIPELINED, chunks: 4, schedule: 'interleaved-1f1b' }, facts: { globalBatchSize: 16 } },
+      { candidate: PIPELINED, facts: { globalBatchSize: 16 } },
     ],
     [
       'a zero-bubble schedule is faster than 1F1B',
-      { layout: { ...PIPELINED, schedule: 'zb-2p' }, facts: { globalBatchSize: 16 } },
-      { layout: PIPELINED, facts: { globalBatchSize: 16 } },
+      { candidate: { ...PIPELINED, schedule: 'zb-2p' }, facts: { globalBatchSize: 16 } },
+      { candidate: PIPELINED, facts: { globalBatchSize: 16 } },
     ],
     [
       'InfiniBand is faster than Ethernet of the same rate',
-      { layout: { data: 32 } },
-      { layout: { data: 32 }, nicKind: 'ethernet' },
+      { candidate: { data: 32 } },
+      { candidate: { data: 32 }, nicKind: 'ethernet' },
     ],
     [
       'FlashAttention is faster than unfused attention',
-      { layout: { data: 8 } },
-      { layout: { data: 8 }, facts: { flashAttention: false } },
+      { candidate: { data: 8 } },
+      { candidate: { data: 8 }, facts: { flashAttention: false } },
     ],
     [
       'experts with a fixed capacity are faster than dropless ones',
-      { model: 'mixtral-8x7b', layout: { data: 8, expert: 8, expertCapacity: 1 } },
-      { model: 'mixtral-8x7b', layout: { data: 8, expert: 8 } },
+      { model: 'mixtral-8x7b', candidate: { data: 8, expert: 8, expertCapacity: 1 } },
+      { model: 'mixtral-8x7b', candidate: { data: 8, expert: 8 } },
     ],
     [
       'an expert group inside a node is faster than one across nodes',
-      { model: 'qwen3-30b-a3b', layout: { data: 16, expert: 8 } },
-      { model: 'qwen3-30b-a3b', layout: { data: 16, expert: 16 } },
+      { model: 'qwen3-30b-a3b', candidate: { data: 16, expert: 8 } },
+      { model: 'qwen3-30b-a3b', candidate: { data: 16, expert: 16 } },
     ],
     [
       'a stack with CUDA graphs launches small layers faster',
-      { model: 'qwen3-30b-a3b', layout: { data: 8, expert: 8, cudaGraphs: 'full' } },
-      { model: 'qwen3-30b-a3b', layout: { data: 8, expert: 8 } },
+      { model: 'qwen3-30b-a3b', candidate: { data: 8, expert: 8, cudaGraphs: 'full' } },
+      { model: 'qwen3-30b-a3b', candidate: { data: 8, expert: 8 } },
     ],
     [
       'a context group of two halves neither more nor less than the attention it shares',
-      { layout: { context: 2, data: 4 }, facts: { sequenceLength: 65_536 } },
-      { layout: { data: 4 }, facts: { sequenceLength: 65_536 } },
+      { candidate: { context: 2, data: 4 }, facts: { sequenceLength: 65_536 } },
+      { candidate: { data: 4 }, facts: { sequenceLength: 65_536 } },
     ],
   ])('%s', (_sentence, faster, slower) => {
     expect(seconds(faster)).toBeLessThan(seconds(slower));
@@ -146,7 +146,7 @@ describe('the time of a step', () => {
           zeroStage: fc.constantFrom(0 as const, 1 as const, 3 as const),
         }),
         (layout) => {
-          const { stepTimeS, partsS } = step({ layout: { ...layout, shardGroup: layout.data } });
+          const { stepTimeS, partsS } = step({ candidate: { ...layout, shardGroup: layout.data } });
           expect(STEP_PARTS.reduce((sum, part) => sum + partsS[part], 0)).toBeCloseTo(stepTimeS, 9);
         },
       ),
@@ -159,9 +159,9 @@ describe('the time of a step', () => {
         fc.double({ min: 1, max: 100, noNaN: true }),
         fc.double({ min: 1, max: 4, noNaN: true }),
         (rate, factor) => {
-          const layout = { tensor: 2, pipeline: 2, data: 8 } as const;
-          expect(seconds({ layout, scaleOutGbPerS: rate * factor })).toBeLessThanOrEqual(
-            seconds({ layout, scaleOutGbPerS: rate }) * (1 + 1e-12),
+          const candidate = { tensor: 2, pipeline: 2, data: 8 } as const;
+          expect(seconds({ candidate, scaleOutGbPerS: rate * factor })).toBeLessThanOrEqual(
+            seconds({ candidate, scaleOutGbPerS: rate }) * (1 + 1e-12),
           );
         },
       ),
@@ -169,9 +169,9 @@ describe('the time of a step', () => {
   });
 
   it('is about proportional to the micro-batches once a pipeline is full', () => {
-    const layout = { pipeline: 4, data: 1 } as const;
-    const few = seconds({ layout, facts: { globalBatchSize: 256 } });
-    const many = seconds({ layout, facts: { globalBatchSize: 512 } });
+    const candidate = { pipeline: 4, data: 1 } as const;
+    const few = seconds({ candidate, facts: { globalBatchSize: 256 } });
+    const many = seconds({ candidate, facts: { globalBatchSize: 512 } });
     expect(many / few).toBeGreaterThan(1.9);
     expect(many / few).toBeLessThan(2);
   });
@@ -179,7 +179,7 @@ describe('the time of a step', () => {
 
 describe('islands of unequal speed', () => {
   const islands = (relativeSpeed: number): RunFacts => {
-    const run = aRun({ layout: { pipeline: 2, data: 8 } });
+    const run = aRun({ candidate: { pipeline: 2, data: 8 } });
     const island = { gpus: 8, scaleOutGbPerS: 50, nicKind: 'infiniband' as const };
     return {
       ...run,

@@ -51,8 +51,8 @@ export function stepSecondsOf(
   makespanS: number,
   { constants, kernels }: { readonly constants: TimeConstants; readonly kernels: KernelFacts },
 ): StepSeconds {
-  const { layout, cluster } = run;
-  const pipelineS = makespanS * (1 + constants.stageImbalance * Math.log2(layout.pipeline));
+  const { candidate, cluster } = run;
+  const pipelineS = makespanS * (1 + constants.stageImbalance * Math.log2(candidate.pipeline));
   const dataS = dataTrafficS(run, work.held, work.windows, constants);
   const stepOptimizerS = optimizerS(run, work.held, kernels);
   const nodes = Math.max(1, cluster.gpus / cluster.gpusPerNode);
@@ -71,7 +71,7 @@ export function predictStepTime(
   const work = pipelineWorkOf(run, options.kept ?? blockCostsOf(run, constants), constants);
   const input = scheduleInputOf(run, work, constants);
   const busyS = microBatchesOf(run) * work.busyS;
-  const makespanS = run.layout.pipeline === 1 ? busyS : makespanOf(input, options.scratch ?? newScheduleScratch());
+  const makespanS = run.candidate.pipeline === 1 ? busyS : makespanOf(input, options.scratch ?? newScheduleScratch());
   const kernels = kernelFacts(run.cluster.gpu, run.precision, constants);
   const step = stepSecondsOf(run, work, makespanS, { constants, kernels });
   const partsS = Object.fromEntries(STEP_PARTS.map((part) => [part, 0])) as Record<StepPart, number>;
@@ -90,7 +90,7 @@ export function predictStepTime(
 /** Where the slowest rank's time goes, over all micro-batches. */
 function addPartsOfRank(run: RunFacts, work: PipelineWork, partsS: Record<StepPart, number>): void {
   const { schedule, stages, slowestRank } = work;
-  const shape = { pipeline: run.layout.pipeline, schedule };
+  const shape = { pipeline: run.candidate.pipeline, schedule };
   const times = microBatchesOf(run) / relativeSpeedOf(run, slowestRank);
   stages.kindOfStage.forEach((kind, stage) => {
     const cost = work.costs[kind];

@@ -9,10 +9,10 @@ export function embeddingCost(inputs: BlockInputs, ways: number): BlockCost {
   const partsS = new Float64Array(PARTS.length);
   const forwardS = (constants.embeddingFactor * memoryS(kernels, tokens * run.model.hiddenSize * 6)) / ways;
   const traffic =
-    run.layout.tensor > 1
+    run.candidate.tensor > 1
       ? collectiveS(
           run.cluster,
-          { size: run.layout.tensor, stride: 1 },
+          { size: run.candidate.tensor, stride: 1 },
           tokens * run.model.hiddenSize * BYTES,
           constants,
         )
@@ -24,14 +24,14 @@ export function embeddingCost(inputs: BlockInputs, ways: number): BlockCost {
 /** Output projection and cross entropy of one micro-batch. */
 export function lossCost(inputs: BlockInputs, ways: number): BlockCost {
   const { run, kernels, constants, tokens } = inputs;
-  const { model, layout, cluster } = run;
+  const { model, candidate, cluster } = run;
   const partsS = new Float64Array(PARTS.length);
-  const columns = model.vocabularySize / (layout.tensor * ways);
+  const columns = model.vocabularySize / (candidate.tensor * ways);
   const product = constants.vocabularySlowdown * gemmS(kernels, { m: tokens, n: columns, k: model.hiddenSize }, false);
   const entropy = constants.lossFactor * memoryS(kernels, tokens * columns * 12);
   const traffic =
-    layout.tensor > 1
-      ? 2 * collectiveS(cluster, { size: layout.tensor, stride: 1 }, tokens * model.hiddenSize * BYTES, constants)
+    candidate.tensor > 1
+      ? 2 * collectiveS(cluster, { size: candidate.tensor, stride: 1 }, tokens * model.hiddenSize * BYTES, constants)
       : 0;
   partsS[partIndex.vocabulary] = 3 * product + 2 * entropy + 2 * traffic;
   return {

@@ -1,9 +1,9 @@
 import { RECOMPUTED_MODULES } from '@coxswain/layout';
 import fc from 'fast-check';
-import { RANK_ORDERS, SCHEDULES, type LayoutPoint, type StagePart } from '../facts.ts';
+import { RANK_ORDERS, SCHEDULES, type CandidateLayout, type StagePart } from '../facts.ts';
 
 /** One rank, everything off, unless told otherwise. */
-export function aPoint(overrides: Partial<LayoutPoint> = {}): LayoutPoint {
+export function aCandidate(overrides: Partial<CandidateLayout> = {}): CandidateLayout {
   const { data = 1, context = 1 } = overrides;
   return {
     tensor: 1,
@@ -77,13 +77,13 @@ const choices = fc.record({
   cudaGraphs: fc.constantFrom('none' as const, 'partial' as const, 'full' as const),
 });
 
-/** Any point in its plain form: a choice without effect has its default. Legality is not looked at. */
-export function anyPoint(hasExperts: boolean): fc.Arbitrary<LayoutPoint> {
+/** Any candidate in its plain form: a choice without effect has its default. Legality is not looked at. */
+export function anyCandidate(hasExperts: boolean): fc.Arbitrary<CandidateLayout> {
   return choices.map((from) => {
     const { zero, blockLayers, offload, flags, stages, expertCapacity, rankOrder, ...plain } = from;
     const [overlapTensor, overlapGradReduce, overlapParamGather, overlapExpert] = flags;
     const noPipeline = plain.pipeline === 1 && plain.chunks === 1 && plain.vocabulary === 'end-stages';
-    return aPoint({
+    return aCandidate({
       ...plain,
       ...zero,
       overlapTensor,
