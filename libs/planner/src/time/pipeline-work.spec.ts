@@ -1,0 +1,205 @@
+import type { ModelShape } from '@coxswain/layout';
+import fc from 'fast-check';
+import type { ClusterFacts, CandidateLayout, RunFacts, Schedule } from '../facts.ts';
+import { gpuOf } from '../presets/index.ts';
+import { aCluster, aModel, aRun } from '../testing/runs.ts';
+import { PARTS, type BlockCost } from './block-cost.ts';
+import { TIME_CONSTANT_NAMES, TIME_CONSTANTS, type TimeConstantName, type TimeConstants } from './constants.ts';
+import {
+  microBatchesOf,
+  newWorkBuffers,
+  pipelineWorkOf,
+  relativeSpeedOf,
+  scheduleInputOf,
+  type PipelineWork,
+} from './pipeline-work.ts';
+import { blockCostsOf, type BlockCosts } from './stage-cost.ts';
+
+const START = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start])) as Record<
+  TimeConstantName,
+  number
+>;
+const CONSTANTS: TimeConstants = { ...START, hostPassS: 0, scaleUpSlowdown: 1, pipelineHopS: 0 };
+
+const block = (forwardS: number, backwardInputS: number, backwardWeightS: number): BlockCost => ({
+  forwardS,
+  backwardInputS,
+  backwardWeightS,
+  partsS: new Float64Array(PARTS.length),
+});
+/** A layer takes 1 s forward, 2 for the gradient of its input and 3 for that of its weights; the loss 4 of each. */
+const COSTS: BlockCosts = {
+  attention: block(1, 2, 3),
+  denseMlp: block(0, 0, 0),
+  expertMlp: block(0, 0, 0),
+  stateSpace: block(0, 0, 0),
+  embedding: block(0, 0, 0),
+  loss: block(4, 4, 4),
+};
+
+const runOf = (
+  layout: Partial<CandidateLayout>,
+  cluster: Partial<ClusterFacts> = {},
+  model: Partial<ModelShape> = {},
+): RunFacts => {
+  const run = aRun({ candidate: layout, model: aModel(model) });
+  return { ...run, cluster: { ...run.cluster, gpu: { ...gpuOf('h100'), scaleUpGbPerS: 1 }, ...cluster } };
+};
+const workOf = (run: RunFacts): PipelineWork => pipelineWorkOf(run, COSTS, CONSTANTS);
+const island = (gpus: number, relativeSpeed: number) =>
+  ({ gpus, relativeSpeed, scaleOutGbPerS: 50, nicKind: 'infiniband' }) as const;
+
+describe('the passes of a pipeline', () => {
+  it('are those of its stages: two layers each, and the loss on the last', () => {
+    const { forwardS, backwardInputS, backwardWeightS } = workOf(runOf({ pipeline: 4 }));
+    expect([...forwardS]).toEqual([2, 2, 2, 2 + 4]);
+    expect([...backwardInputS]).toEqual([4, 4, 4, 4 + 4]);
+    expect([...backwardWeightS]).toEqual([6, 6, 6, 6 + 4]);
+  });
+
+  it('take twice as long on an island of half the speed', () => {
+    const islands = [island(2, 1), island(2, 0.5)];
+    const work = workOf(runOf({ pipeline: 4 }, { islands }));
+    expect([...work.forwardS]).toEqual([2, 2, 4, 2 * (2 + 4)]);
+    expect([work.slowestRank, work.busyS]).toEqual([3, 2 * (2 + 4 + 4 + 4 + 6 + 4)]);
+  });
+
+  it('leave each rank on average an equal share of what the model computes to hide transfers behind', () => {
+    expect(workOf(runOf({ pipeline: 4 })).windows).toEqual({
+      forwardS: (8 + 4) / 4,
+      backwardS: (8 * (2 + 3) + 4 + 4) / 4,
+    });
+  });
+
+  it.each<[string, Partial<CandidateLayout>, number, number]>([
+    ['the last, which has the loss, on 1F1B', { pipeline: 4 }, 3, 2 * 6 + 3 * 4],
+    [
+      'the last with both of its chunks, interleaved',
+      { pipeline: 2, chunks: 2, schedule: 'interleaved-1f1b' },
+      1,
+      4 * 6 + 3 * 4,
+    ],
+    ['the first, to which a sample returns, on ZB-V', { pipeline: 2, chunks: 2, schedule: 'zbv' }, 0, 4 * 6 + 3 * 4],
+    ['the only one', {}, 0, 8 * 6 + 3 * 4],
+  ])('are longest on %s', (_sentence, layout, rank, busyS) => {
+    const work = workOf(runOf(layout));
+    expect([work.slowestRank, work.busyS]).toEqual([rank, busyS]);
+  });
+
+  it('are together what the model computes, on ranks as on stages, for every schedule', () => {
+    const layouts = fc.constantFrom<Partial<CandidateLayout>>(
+      { pipeline: 2, chunks: 2, schedule: 'zbv' },
+      { pipeline: 4, chunks: 2, schedule: 'interleaved-1f1b' },
+      { pipeline: 3, schedule: '1f1b' },
+      { pipeline: 4, chunks: 2, schedule: 'dualpipe-v' },
+      { pipeline: 5, vocabulary: 'counted-as-layer' },
+    );
+    fc.assert(
+      fc.property(layouts, fc.integer({ min: 8, max: 40 }), (layout, layers) => {
+        const { forwardS, backwardInputS, backwardWeightS, busyS } = workOf(runOf(layout, {}, { layers }));
+        const sum = (of: Float64Array): number => of.reduce((total, seconds) => total + seconds, 0);
+        expect([sum(forwardS), sum(backwardInputS), sum(backwardWeightS)]).toEqual([
+          layers + 4,
+          2 * layers + 4,
+          3 * layers + 4,
+        ]);
+        expect(busyS).toBeGreaterThanOrEqual((6 * layers + 12) / (layout.pipeline ?? 1));
+      }),
+    );
+  });
+
+  it('are the same in buffers that held those of a longer pipeline before', () => {
+    const buffers = newWorkBuffers();
+    pipelineWorkOf(runOf({ pipeline: 8 }), COSTS, CONSTANTS, buffers);
+    const run = runOf({ pipeline: 2 });
+    const kept = pipelineWorkOf(run, COSTS, CONSTANTS, buffers);
+    const fresh = workOf(run);
+    expect([...kept.forwardS, ...kept.backwardInputS, ...kept.backwardWeightS]).toEqual([
+      ...fresh.forwardS,
+      ...fresh.backwardInputS,
+      ...fresh.backwardWeightS,
+    ]);
+    expect([kept.busyS, kept.held, kept.windows]).toEqual([fresh.busyS, fresh.held, fresh.windows]);
+    const hops = (seconds: Float64Array): readonly number[] => [...seconds.subarray(0, 2)];
+    expect(hops(scheduleInputOf(run, kept, CONSTANTS, buffers).forwardHopS)).toEqual(
+      hops(scheduleInputOf(run, fresh, CONSTANTS).forwardHopS),
+    );
+  });
+});
+
+describe('the speed of a pipeline rank', () => {
+  const islands = [island(4, 1), island(8, 0.5), island(4, 2)];
+  it.each<[string, Partial<CandidateLayout>, number, number]>([
+    ['of the first island', { pipeline: 4, data: 4 }, 0, 1],
+    ['of the island where its first GPU is', { pipeline: 4, data: 4 }, 1, 0.5],
+    ['of the last one', { pipeline: 4, data: 4 }, 3, 2],
+    ['of the first island again where stages are neighbours', { pipeline: 4, data: 4, rankOrder: 'tp-pp-cp-dp' }, 3, 1],
+    ['of the last one beyond all GPUs', { pipeline: 4, data: 4 }, 9, 2],
+  ])('is that %s', (_sentence, layout, rank, want) => {
+    expect(relativeSpeedOf(runOf(layout, { islands }), rank)).toBe(want);
+  });
+
+  it('is 1 without islands', () => {
+    expect(relativeSpeedOf(runOf({ pipeline: 4 }), 3)).toBe(1);
+  });
+});
+
+describe('what a schedule is simulated from', () => {
+  const inputOf = (layout: Partial<CandidateLayout>): ReturnType<typeof scheduleInputOf> => {
+    const run = runOf(layout);
+    return scheduleInputOf(run, workOf(run), CONSTANTS);
+  };
+
+  it.each<[string, Partial<CandidateLayout>, number]>([
+    ['8 tokens of 16 elements of 2 bytes', { pipeline: 2 }, 8 * 16 * 2],
+    ['as many for each sample of a micro-batch', { pipeline: 2, microBatchSize: 4 }, 4 * 8 * 16 * 2],
+    ['half of them on each of two context ranks', { pipeline: 2, context: 2 }, (8 * 16 * 2) / 2],
+    ['all of them on tensor ranks, which hold the same', { pipeline: 2, tensor: 2 }, 8 * 16 * 2],
+    [
+      'half of them where sequence parallelism divides them',
+      { pipeline: 2, tensor: 2, sequenceParallel: true },
+      (8 * 16 * 2) / 2,
+    ],
+  ])('hands over at 1 GB/s %s', (_sentence, layout, bytes) => {
+    const { forwardHopS, backwardHopS } = inputOf(layout);
+    expect((forwardHopS[0] ?? 0) * 1e9).toBeCloseTo(bytes, 6);
+    expect(backwardHopS).toEqual(forwardHopS);
+  });
+
+  it.each<[Schedule, number, number, Schedule, 'blocking' | 'overlapped']>([
+    ['1f1b', 2, 1, '1f1b', 'blocking'],
+    ['1f1b', 2, 2, 'interleaved-1f1b', 'overlapped'],
+    ['interleaved-1f1b', 2, 1, '1f1b', 'blocking'],
+    ['gpipe', 2, 1, 'gpipe', 'blocking'],
+    ['zbv', 2, 2, 'zbv', 'overlapped'],
+    ['zbv', 1, 2, 'gpipe', 'blocking'],
+  ])('runs %s on %i ranks of %i chunks as %s, with hand-overs %s', (...row) => {
+    const [schedule, pipeline, chunks, want, p2p] = row;
+    const input = inputOf({ schedule, pipeline, chunks });
+    expect([input.schedule, input.p2p]).toEqual([want, p2p]);
+  });
+
+  it.each<[string, Partial<CandidateLayout>, number]>([
+    ['16 samples in 4 replicas, two at a time', { data: 4, microBatchSize: 2 }, 16 / (4 * 2)],
+    ['a part of a micro-batch counts as one', { data: 3 }, 6],
+    ['one at least', { data: 16, microBatchSize: 4 }, 1],
+  ])('counts whole micro-batches: %s', (_sentence, layout, want) => {
+    expect(microBatchesOf(runOf(layout))).toBe(want);
+  });
+});
+
+describe('block costs of a run, which a search keeps', () => {
+  it('are the same for any pipeline, replicas and sharding', () => {
+    const costs = (layout: Partial<CandidateLayout>): BlockCosts =>
+      blockCostsOf(aRun({ candidate: { tensor: 2, ...layout }, cluster: aCluster(64) }), START);
+    const plain = costs({});
+    for (const layout of [
+      { pipeline: 4 },
+      { data: 8 },
+      { data: 4, zeroStage: 3 },
+      { pipeline: 2, chunks: 2 },
+    ] as const) {
+      expect(costs(layout)).toEqual(plain);
+    }
+  });
+});
