@@ -40,9 +40,12 @@ describe('the memory of a mean rank', () => {
       { tensor: 2 },
       8 * ((LAYER - 32) / 2 + 32) * 18,
     ],
-  ])('without activations is %s (Megatron-LM: 18, and 6 + 12 / d with its distributed optimizer)', (_sentence, layout, want) => {
-    expect(bytesOf({ ...layout, offloadActivations: 1 })).toBeCloseTo(want, 6);
-  });
+  ])(
+    'without activations is %s (Megatron-LM: 18, and 6 + 12 / d with its distributed optimizer)',
+    (_sentence, layout, want) => {
+      expect(bytesOf({ ...layout, offloadActivations: 1 })).toBeCloseTo(want, 6);
+    },
+  );
 
   it('has the inputs of its layers with full recomputation: 2 bytes per token and element', () => {
     expect(bytesOf({ recompute: 'full' }) - bytesOf({ offloadActivations: 1 })).toBeCloseTo(8 * 8 * 16 * 2, 6);
