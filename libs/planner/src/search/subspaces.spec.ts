@@ -6,6 +6,7 @@ const SPACES = [
   aSpace(),
   aSpace({ cluster: aCluster(16, { gpusPerNode: 4, scaleUpDomainGpus: 4 }), flashAttention: false }),
   aSpace({ pinned: { recompute: 'half' }, allow: { zeroStages: [0, 3], offload: false } }),
+  aSpace({ pinned: { shardGroup: 2 } }),
   aSpace({ allow: { evenOnly: true, schedules: ['1f1b', 'interleaved-1f1b'] } }),
 ];
 const meshesOf = (space: (typeof SPACES)[number]): readonly DenseMesh[] => [
