@@ -97,6 +97,7 @@ describe('the best few', () => {
     best.offer(layout(12, 50));
     expect(best.excludes(12.5, 0, 8)).toBe(true);
     expect(best.excludes(11, 99, 8)).toBe(false);
+    expect(best.excludes(12, 50, 8)).toBe(false);
     expect(best.emptyCopy().excludes(99, 99, 8)).toBe(false);
   });
 });

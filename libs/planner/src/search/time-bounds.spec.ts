@@ -47,6 +47,7 @@ describe('the least time of a pipeline', () => {
   it.each<[string, Partial<CandidateLayout>, Partial<BusySeconds>, Asked, number]>([
     ['16 micro-batches on 4 ranks of two layers', { pipeline: 4 }, {}, {}, 16 * 20],
     ['an equal share of layers that are longer than the shortest', { pipeline: 4 }, { totalS: 100 }, {}, 16 * 25],
+    ['two whole layers on one of 5 ranks', { pipeline: 5 }, {}, {}, 16 * 20],
     ['three whole layers on one of 3 ranks', { pipeline: 3 }, {}, {}, 16 * 30],
     ['two layers and an end of 15 s on one of 3 ranks', { pipeline: 3 }, { totalS: 95, endS: 15 }, {}, 16 * 35],
     [

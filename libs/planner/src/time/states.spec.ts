@@ -126,6 +126,7 @@ describe('the optimizer step', () => {
       BILLION,
       0.042 / 4 + 0.008,
     ],
+    ['scales all of them with ZeRO-2 as well', { data: 4, zeroStage: 2 }, {}, BILLION, 0.042 / 4 + 0.008],
     [
       'scales a quarter where gradients are gathered by quarters',
       { data: 4, zeroStage: 3 },
