@@ -69,7 +69,7 @@ export class LegalityCache<States extends object> {
   pipelineRefusal(mesh: Mesh, { choice, index }: Numbered<PipelineChoice>): Refusal | undefined {
     const { globalBatchSize } = this.#deciding.space;
     const microBatches = globalBatchSize / (mesh.data * mesh.microBatchSize);
-    const pointOf = (): CandidateLayout => {
+    const candidateNow = (): CandidateLayout => {
       const candidate = candidateOfMesh(mesh);
       const states = { ...PLAIN_STATES, shardGroup: candidate.shardGroup };
       return (
@@ -79,8 +79,8 @@ export class LegalityCache<States extends object> {
     const ofDegrees = slotsOf(this.#pipelines, microBatches * MAX_PIPELINE + mesh.pipeline);
     const ofPipeline = slotsOf(this.#pipelines, mesh.pipeline);
     return (
-      refusalIn(ofDegrees, index, () => this.#models.degreeRefusalOf(pointOf())) ??
-      refusalIn(ofPipeline, index, () => this.#models.refusalOf(pointOf()))
+      refusalIn(ofDegrees, index, () => this.#models.degreeRefusalOf(candidateNow())) ??
+      refusalIn(ofPipeline, index, () => this.#models.refusalOf(candidateNow()))
     );
   }
 
