@@ -93,9 +93,10 @@ function branchesOf(
   return branches;
 }
 
-/** A bound that is no number says nothing, and excludes nothing. */
+/** A bound that is no number is kept by nothing. */
 const keeps = (bound: Bounds, { timeS, bytes }: Bounds): boolean =>
-  !(bound.timeS > timeS * (1 + 1e-9)) && !(bound.bytes > bytes * (1 + 1e-9));
+  bound.timeS <= timeS * (1 + 1e-9) && bound.bytes <= bytes * (1 + 1e-9);
+
 const USUAL = { context: 1, rankOrder: 'tp-cp-dp-pp', microBatchSize: 1 } as const;
 const ISLANDS = [{ gpus: 4 }, { gpus: 4, relativeSpeed: 0.5, scaleOutGbPerS: 12 }];
 

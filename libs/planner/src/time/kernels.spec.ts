@@ -97,6 +97,7 @@ describe('overlap', () => {
     ['the longer of two things when the other is nothing', softMax(3, 0), 3, 1e-12],
     ['a little more than the longer of two equal things', softMax(1, 1), 1.19, 0.01],
     ['nothing of what is far below the limit', softExcess(-10, 0.1), 0, 0.001],
+    ['nothing where the limit is endless', softExcess(-Infinity, 0.1), 0, 0],
     ['the excess of what is far above it', softExcess(10, 0.1), 10, 0.001],
   ] as const)('is %s', (_sentence, got, want, within) => {
     expect(Math.abs(got - want)).toBeLessThanOrEqual(within);

@@ -132,7 +132,8 @@ export function softMax(a: number, b: number): number {
   return larger * Math.sqrt(Math.sqrt(1 + squared * squared));
 }
 
-/** `max(0, a)` without the corner, `width` wide. */
+/** `max(0, a)` without the corner, `width` wide. Nothing exceeds a window without end (`a` is -Infinity), as bounds may assume one. */
 export function softExcess(a: number, width: number): number {
+  if (a === -Infinity) return 0;
   return (a + Math.sqrt(a * a + width * width)) / 2;
 }
