@@ -7,6 +7,7 @@ import { spoilWatch, type FaultAction, type Verb } from '@coxswain/test-harness'
 import { systemClock } from './clock.ts';
 import { isAlreadyExists, isConflict, isInvalid, isNotFound, isOutcomeUnknown, isRetryable } from './errors.ts';
 import { EventRecorder } from './events.ts';
+import type { Replacement } from './kube-client.ts';
 import { keyOf } from './kube-object.ts';
 import { OwnWrites } from './own-writes.ts';
 import { Reflector } from './reflector.ts';
@@ -41,7 +42,7 @@ const rejection = (call: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('what the client says to a real apiserver', () => {
-  it('creates, applies, patches and deletes with preconditions', async () => {
+  it('creates, applies, patches, replaces and deletes with preconditions', async () => {
     const namespace = await aNamespace();
     const client = world.client();
     const path = configMaps(namespace, 'one');
@@ -54,6 +55,10 @@ describe('what the client says to a real apiserver', () => {
     expect(isConflict(await rejection(client.patch(path, stale, { type: 'merge' })))).toBe(true);
     await client.patch(path, [{ op: 'add', path: '/data/c', value: '4' }], { type: 'json' });
     expect((await client.get<ConfigMap>(path)).data).toEqual({ a: '1', b: '3', c: '4' });
+    const read = await client.get<ConfigMap & Replacement>(path);
+    await client.replace(path, { ...read, data: { c: '5' } });
+    expect((await client.get<ConfigMap>(path)).data).toEqual({ c: '5' });
+    expect(isConflict(await rejection(client.replace(path, { ...read, data: { c: '6' } })))).toBe(true);
     const other = '00000000-0000-0000-0000-000000000000';
     expect(isConflict(await rejection(client.delete(path, { uid: other })))).toBe(true);
     await client.delete(path, { uid: made.metadata.uid ?? '' });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { createKubeClientOver } from './client.ts';
-import type { ClientLimits, KubeClient } from './kube-client.ts';
+import type { ClientLimits, KubeClient, Replacement } from './kube-client.ts';
 import { fileCredentials } from './credentials.ts';
 import {
   isConflict,
@@ -15,7 +15,7 @@ import {
   type KubeApiError,
 } from './errors.ts';
 import { resourcePath } from './paths.ts';
-import { FakeClock, settle } from './testing/index.ts';
+import { anObject, FakeClock, settle } from './testing/index.ts';
 import { passGuard, type KubeTransport, type TransportAnswer, type TransportRequest } from './transport.ts';
 
 const answer = (status: number, body: unknown, headers: Record<string, string> = {}): TransportAnswer => ({
@@ -126,23 +126,49 @@ describe('the client', () => {
     expect([refreshed(), sent.length]).toEqual([1, 2]);
   });
 
-  it('sends what it was told to: apply, merge patch and a delete that names its UID', async () => {
+  it('sends what it was told to: apply, merge patch, a delete that names its UID and version, a replacement of status', async () => {
     const { client, sent } = aClient(() => Promise.resolve(answer(200, {})));
     await client.apply('/x', { a: 1 }, { force: true, subresource: 'status' });
     await client.patch('/x', { a: 2 }, { type: 'merge' });
-    await client.delete('/x', { uid: 'u', gracePeriodSeconds: 0, propagationPolicy: 'Background' });
+    await client.delete('/x', {
+      uid: 'u',
+      resourceVersion: '7',
+      gracePeriodSeconds: 0,
+      propagationPolicy: 'Background',
+    });
+    const whole = { ...anObject('x', { uid: 'u', version: 7 }), status: { state: 'New' } } as Replacement;
+    await client.replace('/x', whole, { subresource: 'status' });
     expect(sent.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'PATCH /x/status?fieldManager=me&force=true',
       'PATCH /x?fieldManager=me',
       'DELETE /x',
+      'PUT /x/status?fieldManager=me',
     ]);
     expect(sent.map(({ headers }) => headers['content-type'])).toEqual([
       'application/apply-patch+yaml',
       'application/merge-patch+json',
       'application/json',
+      'application/json',
     ]);
-    expect(JSON.parse(sent[2]?.body ?? '')).toMatchObject({ preconditions: { uid: 'u' }, gracePeriodSeconds: 0 });
+    expect(JSON.parse(sent[2]?.body ?? '')).toMatchObject({
+      preconditions: { uid: 'u', resourceVersion: '7' },
+      gracePeriodSeconds: 0,
+    });
+    expect(JSON.parse(sent[3]?.body ?? '')).toEqual(whole);
   });
+
+  it.each(['uid', 'resourceVersion'] as const)(
+    'replaces nothing that was not read: without %s no byte is sent',
+    async (lacking) => {
+      const { client, sent } = aClient(() => Promise.resolve(answer(200, {})));
+      const { metadata, ...rest } = anObject('x', { version: 7 });
+      const blind = { ...rest, metadata: { ...metadata, [lacking]: undefined } } as unknown as Replacement;
+      expect(await rejection(client.replace('/x', blind))).toMatchObject({
+        message: expect.stringContaining(lacking) as string,
+      });
+      expect(sent).toEqual([]);
+    },
+  );
 
   it('asks a write’s guard after every wait, and sends nothing when it refuses', async () => {
     const { client, sent } = aClient(() => Promise.resolve(answer(200, {})));

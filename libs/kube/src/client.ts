@@ -69,6 +69,21 @@ export function createKubeClientOver(
       const target = withSubresource(path, call.subresource);
       return exchange.json({ method: 'PATCH', path: target, query, body, contentType: PATCH_TYPES[call.type] }, call);
     },
+    replace: async (path, body, call = {}) => {
+      const { uid, resourceVersion } = body.metadata;
+      if (!uid || !resourceVersion) {
+        throw new Error(
+          `replace of ${path} needs metadata.uid and metadata.resourceVersion: it would undo what others wrote`,
+        );
+      }
+      const query = {
+        fieldManager: manager(call.fieldManager),
+        dryRun: dryRun(call.dryRun),
+        fieldValidation: call.fieldValidation,
+      };
+      const target = withSubresource(path, call.subresource);
+      return exchange.json({ method: 'PUT', path: target, query, body, contentType: 'application/json' }, call);
+    },
     delete: (path, call) => {
       const { uid, resourceVersion, gracePeriodSeconds, propagationPolicy } = call;
       const body = {

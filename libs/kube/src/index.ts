@@ -1,5 +1,5 @@
 export { createKubeClient, createKubeClientOver } from './client.ts';
-export type { KubeClient } from './kube-client.ts';
+export type { KubeClient, Replacement } from './kube-client.ts';
 export type { Clock } from './clock.ts';
 export { sleep, systemClock } from './clock.ts';
 export {

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 import type { KubeconfigChoice } from './credentials.ts';
-import type { KubeList, KubeObject } from './kube-object.ts';
+import type { KubeList, KubeObject, ObjectMeta } from './kube-object.ts';
 
 /** What every call may say about itself. */
 export interface CallOptions {
@@ -52,6 +52,19 @@ export interface PatchOptions extends CallOptions {
   readonly dryRun?: boolean;
 }
 
+/** How to replace. */
+export interface ReplaceOptions extends CallOptions {
+  readonly subresource?: 'status';
+  readonly fieldManager?: string;
+  readonly dryRun?: boolean;
+  readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
+}
+
+/** A whole object as it shall be, based on the version that was read. */
+export interface Replacement extends KubeObject {
+  readonly metadata: ObjectMeta & { readonly uid: string; readonly resourceVersion: string };
+}
+
 /** Which very object to delete. The UID is mandatory: a successor under the same name must never be hit. */
 export interface DeleteOptions extends CallOptions {
   readonly uid: string;
@@ -87,7 +100,7 @@ export interface KubeVersion {
 
 /**
  * The Kubernetes API as raw JSON: nothing is converted, dropped or added on the way in or out. Paths come from `resourcePath`.
- * Every method rejects with KubeApiError. There is no deleteCollection (it cannot carry UIDs) and no PUT (it undoes others' fields).
+ * Every method rejects with KubeApiError. There is no deleteCollection: it cannot carry UIDs.
  */
 export interface KubeClient {
   get<T = KubeObject>(path: string, options?: CallOptions): Promise<T>;
@@ -95,6 +108,11 @@ export interface KubeClient {
   create<T = KubeObject>(collectionPath: string, body: unknown, options?: CreateOptions): Promise<T>;
   apply<T = KubeObject>(path: string, body: unknown, options?: ApplyOptions): Promise<T>;
   patch<T = KubeObject>(path: string, body: unknown, options: PatchOptions): Promise<T>;
+  /**
+   * PUTs the whole object, or the whole of its status: what the body leaves out is gone afterwards, whoever wrote it. So the body must be
+   * based on what was read: without UID and resourceVersion nothing is sent, and a newer version on the server is a conflict.
+   */
+  replace<T extends Replacement>(path: string, body: T, options?: ReplaceOptions): Promise<T>;
   /** Answers with the object's last state while it is still there (finalizers, grace period), or with a Status. A 404 is an error. */
   delete(path: string, options: DeleteOptions): Promise<unknown>;
   version(options?: CallOptions): Promise<KubeVersion>;

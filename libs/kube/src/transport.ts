@@ -7,7 +7,7 @@ import { KubeApiError } from './errors.ts';
 
 /** One HTTP request, relative to the apiserver. */
 export interface TransportRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path with query string. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,4 +1,12 @@
-import { createKubeClientOver, NotLeadingError, passGuard, systemClock, type KubeClient } from '@coxswain/kube';
+import {
+  createKubeClientOver,
+  NotLeadingError,
+  passGuard,
+  systemClock,
+  type KubeClient,
+  type Replacement,
+} from '@coxswain/kube';
+import { anObject } from '@coxswain/kube/testing';
 import { leadingClient } from './leading-client.ts';
 
 /** A leading client over a transport whose turn comes late: `beforeSending` runs after the client's own look at the lease. */
@@ -29,6 +37,7 @@ const writes: readonly [string, (client: KubeClient) => Promise<unknown>][] = [
   ['create', (client) => client.create('/x', {})],
   ['apply', (client) => client.apply('/x', {}, { fieldManager: 'm' })],
   ['patch', (client) => client.patch('/x', {}, { type: 'merge' })],
+  ['replace', (client) => client.replace('/x', anObject('x', { version: 7 }) as Replacement)],
   ['delete', (client) => client.delete('/x', { uid: 'u' })],
 ];
 

@@ -15,6 +15,7 @@ export function leadingClient(client: KubeClient, assertLeading: () => unknown):
     create: (path, body, options) => guarded(() => client.create(path, body, { ...options, guard })),
     apply: (path, body, options) => guarded(() => client.apply(path, body, { ...options, guard })),
     patch: (path, body, options) => guarded(() => client.patch(path, body, { ...options, guard })),
+    replace: (path, body, options) => guarded(() => client.replace(path, body, { ...options, guard })),
     delete: (path, options) => guarded(() => client.delete(path, { ...options, guard })),
   };
 }

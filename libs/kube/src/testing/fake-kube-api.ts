@@ -4,6 +4,7 @@ import type {
   KubeClient,
   ListOptions,
   PatchOptions,
+  Replacement,
   StreamOptions,
 } from '../kube-client.ts';
 import { KubeApiError } from '../errors.ts';
@@ -105,6 +106,23 @@ export class FakeKubeApi implements KubeClient {
     }) as Promise<T>;
   }
 
+  replace<T extends Replacement>(path: string, body: T, options: { readonly subresource?: string } = {}): Promise<T> {
+    return this.#answer('replace', path, body, () => {
+      const current = this.#require(path) as KubeObject & Json;
+      const given = body as unknown as KubeObject & Json;
+      const { uid, resourceVersion } = body.metadata;
+      if (uid !== current.metadata.uid || resourceVersion !== current.metadata.resourceVersion)
+        throw failure(409, 'Conflict');
+      // Of status only status counts; of the rest, all but what the server keeps itself.
+      if (options.subresource === 'status')
+        return this.#change(path, { ...current, status: given['status'] } as KubeObject);
+      const { creationTimestamp, deletionTimestamp, generation } = current.metadata;
+      const kept = { creationTimestamp, deletionTimestamp, generation };
+      const metadata = { ...given.metadata, ...JSON.parse(JSON.stringify(kept)) } as ObjectMeta;
+      return this.#change(path, { ...given, metadata, status: current['status'] } as KubeObject);
+    }) as Promise<T>;
+  }
+
   delete(path: string, options: DeleteOptions): Promise<unknown> {
     return this.#answer('delete', path, options, () => {
       const current = this.#require(path);
@@ -167,7 +185,7 @@ export class FakeKubeApi implements KubeClient {
     await Promise.resolve();
     this.interfere({ verb, path, body });
     const answer = structuredClone(perform());
-    if (['create', 'apply', 'patch', 'delete'].includes(verb)) this.writes.push({ verb, path, body });
+    if (['create', 'apply', 'patch', 'replace', 'delete'].includes(verb)) this.writes.push({ verb, path, body });
     return answer;
   }
 
