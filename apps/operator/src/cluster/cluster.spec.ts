@@ -93,6 +93,16 @@ describe('what is kept of a node', () => {
       false,
     ],
     ['takes ours behind the taint of GPU nodes', { taints: [{ key: GPU_RESOURCE, effect: 'NoSchedule' }] }, true],
+    [
+      'takes none behind the taints of a node that does not answer, though pods that run there stay',
+      {
+        taints: [
+          { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
+          { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
+        ],
+      },
+      false,
+    ],
     ['takes pods that are merely unwelcome', { taints: [{ key: 'x', effect: 'PreferNoSchedule' }] }, true],
   ])('a node %s', (_sentence, spec, want) => {
     expect(toCachedNode(aNode(spec)).facts).toMatchObject({ gpuCapacity: 8, schedulable: want, ready: true });

@@ -32,6 +32,7 @@ interface Pod {
   };
   readonly spec: {
     readonly affinity: unknown;
+    readonly tolerations: readonly Readonly<Record<string, unknown>>[];
     readonly schedulingGates: unknown;
     readonly automountServiceAccountToken: boolean;
     readonly securityContext: Record<string, unknown>;
@@ -66,6 +67,17 @@ describe('a pod of a gang', () => {
     expect(spec.schedulingGates).toEqual([{ name: SCHEDULING_GATE }]);
     expect(JSON.stringify(spec.affinity)).toContain(
       '"matchFields":[{"key":"metadata.name","operator":"In","values":["node-b"]}]',
+    );
+  });
+
+  it('stays on a node that does not answer for as long as the operator lets it: nobody else ends it', () => {
+    const forEver = podOf().spec.tolerations.filter(({ effect }) => effect === 'NoExecute');
+    expect(forEver).toEqual(
+      ['not-ready', 'unreachable'].map((what) => ({
+        key: `node.kubernetes.io/${what}`,
+        operator: 'Exists',
+        effect: 'NoExecute',
+      })),
     );
   });
 

@@ -39,6 +39,17 @@ const DATA_VOLUME = 'coxswain-data';
 const TOKEN_LIFETIME_SECONDS = 3600;
 
 /**
+ * The taint of GPU nodes, and those that say that a node does not answer, the latter for ever: left out, the API server adds them with
+ * 300 s, after which the controller-manager deletes the pods of a gang that may be training well. Only the operator judges that.
+ * Both are NoExecute alone: the NoSchedule taints of the same names keep new pods away from such a node.
+ */
+const TOLERATIONS = [
+  { key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' },
+  { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
+  { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
+] as const;
+
+/**
  * One pod of a gang, complete: a gated pod's environment cannot change any more and its affinity can be set only once.
  * It waits behind {@link SCHEDULING_GATE}, and the scheduler can bind it to its node alone.
  */
@@ -73,7 +84,7 @@ export function toPod(
       restartPolicy: 'Never',
       schedulingGates: [{ name: SCHEDULING_GATE }],
       affinity: affinityTo(placement.spec.nodes[podIndex] ?? ''),
-      tolerations: [{ key: GPU_RESOURCE, operator: 'Exists', effect: 'NoSchedule' }],
+      tolerations: TOLERATIONS,
       terminationGracePeriodSeconds: job.spec.terminationGracePeriodSeconds,
       automountServiceAccountToken: false,
       enableServiceLinks: false,
