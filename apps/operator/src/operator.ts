@@ -304,18 +304,20 @@ class RunningOperator implements Operator {
     const reconciler = new TrainingJobReconciler({
       store: this.#store,
       planner,
-      now: () => this.#clock.now(),
+      clock: this.#clock,
       pods: () => ({
         ...this.#config.pods,
         reportUrls: this.#config.reports.urls,
         reportCaPem: this.#tls.material.caBundlePem,
       }),
       progressOf: (job) => this.#progress.progressOf(job.metadata.uid, job.spec.training?.steps),
-      announce: (job, events) => this.#announce(job, events),
-      refuseLaunchers: (job, epoch) =>
-        this.#rendezvous.refuse({ jobUid: job.metadata.uid, epoch }, `epoch ${epoch} has failed`),
-      warn: (job, note) =>
-        this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note }),
+      effects: {
+        announce: (job, events) => this.#announce(job, events),
+        refuseLaunchers: (job, epoch) =>
+          this.#rendezvous.refuse({ jobUid: job.metadata.uid, epoch }, `epoch ${epoch} has failed`),
+        warn: (job, note) =>
+          this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note }),
+      },
     });
     this.#queue = queue;
     this.#planner = planner;

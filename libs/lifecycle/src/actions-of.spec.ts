@@ -38,11 +38,6 @@ describe('what is done about a job', () => {
     },
     { name: 'a running gang is left alone', seen: aRunningJob({}), want: [] },
     {
-      name: 'a pod that a cache does not show is looked for before anything is concluded',
-      seen: aRunningJob({ pods: (one) => [aPod(one)] }),
-      want: ['confirmMissingPods'],
-    },
-    {
       name: 'a failed rank ends the gang: the launchers of the others are told before their pods are deleted',
       seen: aRunningJob({
         pods: (one) => [aPod(one, { phase: 'Failed', exit: anExit() }), aPod(one, { podIndex: 1 })],

@@ -2,7 +2,7 @@ import type { Attempt } from '@coxswain/api-types';
 import { isBroken } from './broken-gang.ts';
 import type { Action, PodReference } from './decision.ts';
 import { type Facts, isLive, isTerminal, placementOf } from './facts.ts';
-import { exitKind, missingIndices, missingPodNames, podsOf } from './failure.ts';
+import { exitKind, missingIndices, podsOf } from './failure.ts';
 import { podName } from './names.ts';
 import { unreadableCheckpoints } from './next-epoch.ts';
 import type { ObservedPod } from './observed.ts';
@@ -19,7 +19,6 @@ const ACTION_STEPS: readonly ActionStep[] = [
   askPlanner,
   deleteStrayPods,
   stopGang,
-  confirmMissingPods,
   createGang,
   liftGates,
   reportCheckpoints,
@@ -96,17 +95,6 @@ function deletePods(pods: readonly ObservedPod[], gracePeriodSeconds: number, no
   return targets.length === 0 ? [] : [{ kind: 'deletePods', pods: targets.map(toReference), gracePeriodSeconds }];
 }
 
-/** Absence in a cache proves nothing. While pods of a stopping gang are still seen there is no hurry to ask. */
-function confirmMissingPods({ record, facts, now }: Situation): readonly Action[] {
-  const attempt = liveAttempt(record);
-  if (attempt === undefined || attempt.stage === 'Creating') return [];
-  if (attempt.stage === 'Stopping' && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod, now))) return [];
-  const names = missingPodNames(facts, attempt).filter(
-    (name) => !facts.confirmedMissing.has(name) && !facts.foreignPodNames.has(name),
-  );
-  return names.length === 0 ? [] : [{ kind: 'confirmMissingPods', names }];
-}
-
 function createGang({ record, facts, now }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Creating' || !facts.hasFinalizer) return [];
@@ -175,7 +163,11 @@ function tidyUp({ record, facts }: Situation): readonly Action[] {
       : [
           {
             kind: 'deletePlacements' as const,
-            placements: placements.map(({ metadata: { name, uid } }) => ({ name, uid })),
+            placements: placements.map(({ metadata: { name, uid, resourceVersion } }) => ({
+              name,
+              uid,
+              ...(resourceVersion === undefined ? {} : { resourceVersion }),
+            })),
           },
         ]),
   ];
@@ -187,6 +179,6 @@ function releaseFinalizer({ record, facts, now }: Situation): readonly Action[] 
   return facts.pods.some((pod) => isLive(facts, pod, now)) ? [] : [{ kind: 'removeFinalizer' }];
 }
 
-function toReference({ name, uid }: ObservedPod): PodReference {
-  return { name, uid };
+function toReference({ name, uid, resourceVersion }: ObservedPod): PodReference {
+  return { name, uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
 }

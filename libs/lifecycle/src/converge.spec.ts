@@ -2,7 +2,7 @@ import { NODE_LABELS, type TrainingJobStatus } from '@coxswain/api-types';
 import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { worldSize } from '@coxswain/layout';
 import fc from 'fast-check';
-import { World, type WorldFault } from './testing/index.ts';
+import { LAGGING, World, type WorldFault } from './testing/index.ts';
 
 const STAGES = ['Creating', 'Released', 'Stopping', 'Ended'];
 
@@ -14,7 +14,11 @@ const mishap: fc.Arbitrary<WorldFault> = fc.oneof(
     pick: fc.nat(9),
   }),
   fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'plannerFails' as const) }),
-  fc.record({ kind: fc.constant('staleLook' as const), looksAgo: fc.integer({ min: 1, max: 6 }) }),
+  fc.record({
+    kind: fc.constant('staleLook' as const),
+    looksAgo: fc.integer({ min: 1, max: 6 }),
+    of: fc.subarray([...LAGGING], { minLength: 1 }),
+  }),
   fc.record({ kind: fc.constant('crash' as const), afterWrites: fc.nat(3) }),
 );
 const wish: fc.Arbitrary<WorldFault> = fc.record({

@@ -5,7 +5,8 @@ import type { Decision } from './decision.ts';
 import { fencedAt } from './facts.ts';
 import { schedulingDeadline } from './failure.ts';
 import { eventsSince } from './job-events.ts';
-import { liveAttempt } from './job-record.ts';
+import { liveAttempt, recordOf } from './job-record.ts';
+import { needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from './next-epoch.ts';
 import type { Observed } from './observed.ts';
 import { hasFreshProgress, progressDueAt } from './record-observation.ts';
@@ -33,14 +34,21 @@ import { statusOf } from './status-of.ts';
  */
 export function decide(observed: Observed, now: Date): Decision {
   const situation = situationOf(observed, now);
-  const status = statusOf(situation);
   const requeueAfterMs = nextLookMs(situation);
-  return {
-    status,
-    actions: actionsOf(situation),
-    events: announced(observed, status),
-    ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
-  };
+  return { ...provenOrAsked(situation, observed), ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }) };
+}
+
+/** What does harm is not even recorded before it is proven. */
+function provenOrAsked(situation: Situation, observed: Observed): Omit<Decision, 'requeueAfterMs'> {
+  const status = statusOf(situation);
+  const actions = actionsOf(situation);
+  const before = recordOf(observed.job);
+  const isRecorded = sameStatus(observed.job.status, status);
+  if (situation.facts.isProven || !needsProof(situation, { before, actions, isRecorded })) {
+    return { status, actions, events: announced(observed, status) };
+  }
+  const unchanged = observed.job.status ?? statusOf({ ...situation, record: before });
+  return { status: unchanged, actions: [readLive(situation)], events: [] };
 }
 
 function announced(observed: Observed, status: TrainingJobStatus): Decision['events'] {

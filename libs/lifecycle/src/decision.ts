@@ -18,10 +18,12 @@ export interface Decision {
   readonly requeueAfterMs?: number;
 }
 
-/** A pod by name and UID, so that nothing of the same name and another UID is ever touched. */
+/** A pod (or another object) by name and UID, so that nothing of the same name and another UID is ever touched. */
 export interface PodReference {
   readonly name: string;
   readonly uid: string;
+  /** As it was when it was decided upon: a delete of one that has changed since is refused. */
+  readonly resourceVersion?: string;
 }
 
 export type Action =
@@ -39,8 +41,11 @@ export type Action =
   | { readonly kind: 'deletePlacements'; readonly placements: readonly PodReference[] }
   /** Create the gated pod of `podIndex`. AlreadyExists: read it live and show it among `pods` (ours or not). Refused for good: show it in `refusedPods`. */
   | { readonly kind: 'createPod'; readonly name: string; readonly podIndex: number; readonly placement: PlacementSpec }
-  /** Read these names live; show what exists among `pods`, and the absent ones in `confirmedMissing`. */
-  | { readonly kind: 'confirmMissingPods'; readonly names: readonly string[] }
+  /**
+   * Read the job, all its pods, the pods of these names and these nodes from the API server, then look again with `isProven`. Asked for before
+   * anything is deleted, failed, charged or given up: a cache is good enough to create, never to destroy. It is always the only action.
+   */
+  | { readonly kind: 'readLive'; readonly podNames: readonly string[]; readonly nodes: readonly string[] }
   /**
    * The epoch is over and nothing of it is to be saved: tell every launcher of it that is connected, so that it ends its ranks before
    * the deletion of its pod asks them to save. Not a write; a launcher that does not hear it is refused when it reports.

@@ -1,5 +1,4 @@
 import { decide } from './decide.ts';
-import { podName } from './names.ts';
 import type { Observed } from './observed.ts';
 import { aPlacement, aPod, observe } from './testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, EARLIER, kinds, NOW, settled } from './testing/jobs.ts';
@@ -15,7 +14,6 @@ describe('an earlier gang', () => {
       pods: (job) => [aPod(job, { deletionTimestamp })],
       observed: {
         nodeStates: new Map([['node-a', 'notReady']]),
-        confirmedMissing: new Set(['tiny-gpt-3f1c2b9e-e1-1']),
       },
     });
 
@@ -45,10 +43,7 @@ describe('an earlier gang', () => {
 
   it('suspended before its first pod uses up its epoch, so that another layout gets a new one', () => {
     const job = aJob({ spec: { suspend: true } });
-    const names = [0, 1].map((podIndex) => podName(job.metadata, { epoch: 1, podIndex }));
-    const { status, actions } = settled(
-      observe({ job, placements: [aPlacement(job)], confirmedMissing: new Set(names) }),
-    );
+    const { status, actions } = settled(observe({ job, placements: [aPlacement(job)] }));
     expect(status).toMatchObject({
       epoch: 1,
       state: 'Suspended',

@@ -28,7 +28,10 @@ export interface Facts {
   readonly foreignPodNames: ReadonlySet<string>;
   readonly placements: readonly Placement[];
   readonly checkpoints: readonly Checkpoint[];
-  readonly confirmedMissing: ReadonlySet<string>;
+  /** What is not seen does not exist. */
+  readonly isProven: boolean;
+  /** The status is the newest. */
+  readonly isStatusProven: boolean;
   readonly refusedPods: ReadonlyMap<string, string>;
   /** As observed, asked for once at most. */
   readonly capacity: () => FabricCapacity;
@@ -55,7 +58,8 @@ export function factsOf(observed: Observed): Facts {
     foreignPodNames: new Set(observed.pods.filter((pod) => !pod.ours).map((pod) => pod.name)),
     placements: observed.placements.filter((placement) => placement.spec?.jobUid === uid && isUsable(placement.spec)),
     checkpoints: observed.checkpoints.filter((checkpoint) => checkpoint.spec?.jobUid === uid),
-    confirmedMissing: observed.confirmedMissing ?? new Set(),
+    isProven: observed.isProven ?? false,
+    isStatusProven: observed.isStatusProven ?? observed.isProven ?? false,
     refusedPods: observed.refusedPods ?? new Map(),
     capacity: once(observed.capacity),
     observed,

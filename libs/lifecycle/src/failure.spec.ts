@@ -61,7 +61,6 @@ describe('why an attempt ends', () => {
     {
       name: 'a pod that a live read did not find',
       pods: (job) => [aPod(job)],
-      observed: { confirmedMissing: new Set(['tiny-gpt-3f1c2b9e-e1-1']) },
       want: { reason: 'PodLost', charged: true },
     },
     {

@@ -118,7 +118,7 @@ function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
       return [{ ...about, podIndex, reason: 'NodeLost', message }];
     }
     // Before the first gate is lifted a missing pod is simply created.
-    if (attempt.stage === 'Creating' || !facts.confirmedMissing.has(name)) return [];
+    if (attempt.stage === 'Creating' || !facts.isProven) return [];
     const message = `Pod ${name} on node ${node ?? 'unknown'} was deleted by somebody else.`;
     return [{ ...about, podIndex, reason: 'PodLost', message }];
   });

@@ -22,8 +22,13 @@ export interface Observed {
    * epoch: a pod of an earlier epoch on a node that does not answer is given up only if the node's state is told. No entry means ready.
    */
   readonly nodeStates: ReadonlyMap<string, NodeState>;
-  /** Pod names that a live read (not a cache) found absent: the answer to action confirmMissingPods. */
-  readonly confirmedMissing?: ReadonlySet<string>;
+  /**
+   * Job, pods and doubtful nodes were read from the API server for this look (the answer to action readLive): what is absent here does not
+   * exist. Absence in a cache proves nothing.
+   */
+  readonly isProven?: boolean;
+  /** The job's status is what the API server holds: read a moment ago, or written by this process over the version that it had seen. */
+  readonly isStatusProven?: boolean;
   /** Pods that the cluster refused for good (quota, limits, policy), by name, with its words: an answer to action createPod. */
   readonly refusedPods?: ReadonlyMap<string, string>;
   /** Newest report of the gang's steps that the operator holds in memory, if any. */
@@ -46,6 +51,7 @@ export type NodeState = 'ready' | 'notReady' | 'gone';
 export interface ObservedPod {
   readonly name: string;
   readonly uid: string;
+  readonly resourceVersion?: string;
   /** From the labels; both 0 for a pod that is not ours. */
   readonly epoch: number;
   readonly podIndex: number;

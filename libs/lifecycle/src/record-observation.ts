@@ -221,13 +221,8 @@ function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const pods = podsOf(facts, attempt.epoch);
   if (pods.some((pod) => isLive(facts, pod, now))) return record;
   // A pod that a cache does not show may have been created a moment ago: only a live read says that it is gone.
-  if (
-    missingPodNames(facts, attempt).some(
-      (name) => !facts.confirmedMissing.has(name) && !facts.foreignPodNames.has(name),
-    )
-  ) {
+  if (!facts.isProven && missingPodNames(facts, attempt).some((name) => !facts.foreignPodNames.has(name)))
     return record;
-  }
   const steps = pods.map((pod) => pod.exit?.cause?.lastStep ?? -1);
   const lastStep = Math.max(attempt.lastStep ?? -1, ...steps);
   return withLastAttempt(record, {

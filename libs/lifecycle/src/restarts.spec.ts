@@ -96,11 +96,8 @@ describe('what follows a failure', () => {
   });
 
   it('is the end once the budget is spent, with the whole reason', () => {
-    const names = new Set(['tiny-gpt-3f1c2b9e-e1-1']);
     const restarts = { total: 3, charged: 3 };
-    const { status } = settled(
-      aRunningJob({ status: { restarts }, pods: failing, observed: { confirmedMissing: names } }),
-    );
+    const { status } = settled(aRunningJob({ status: { restarts }, pods: failing }));
     expect(status).toMatchObject({ state: 'Failed', restarts });
     expect(summaryOfCondition(status, 'Failed')).toBe('True/RestartsExhausted');
     expect(findCondition(status.conditions, 'Failed')?.message).toContain('Rank 1 on node node-a exited with code 1');

@@ -76,6 +76,7 @@ export function toObservedPod(pod: CachedPod, jobUid: string): ObservedPod {
   return {
     name: pod.metadata.name,
     uid: pod.metadata.uid ?? '',
+    ...optional('resourceVersion', pod.metadata.resourceVersion),
     epoch: ours ? gang.epoch : 0,
     podIndex: ours ? gang.podIndex : 0,
     ...optional('nodeName', pod.nodeName),

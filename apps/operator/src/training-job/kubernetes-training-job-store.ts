@@ -1,6 +1,7 @@
 import {
   API_GROUP_VERSION,
   FINALIZER,
+  LABELS,
   SCHEDULING_GATE,
   type Checkpoint,
   type CheckpointResourceSpec,
@@ -10,7 +11,15 @@ import {
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
-import { isAlreadyExists, isConflict, isInvalid, isNotFound, type KubeClient, type KubeObject } from '@coxswain/kube';
+import {
+  isAlreadyExists,
+  isConflict,
+  isInvalid,
+  isNotFound,
+  type KubeClient,
+  type KubeList,
+  type KubeObject,
+} from '@coxswain/kube';
 import type { NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
 import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
@@ -76,19 +85,20 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     this.#capacity.release(job.metadata.uid);
   }
 
-  async readLiveNodeStates(names: readonly string[]): Promise<ReadonlyMap<string, NodeState>> {
-    const states = new Map<string, NodeState>();
-    for (const name of new Set(names)) {
-      const node = this.#cache.nodes.get(name) ?? (await this.#readLiveNode(name));
-      states.set(name, node === undefined ? 'gone' : node.facts.ready ? 'ready' : 'notReady');
-    }
-    return states;
+  nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
+    return new Map(names.map((name) => [name, stateOf(this.#cache.nodes.get(name))]));
   }
 
-  async readLivePod(job: TrainingJob, name: string): Promise<boolean> {
-    const pod = await this.#readOrUndefined(podsPath({ namespace: job.metadata.namespace, name }));
-    if (pod !== undefined) this.#rememberPod(job, pod);
-    return pod !== undefined;
+  async readLive(
+    job: TrainingJob,
+    what: { readonly podNames: readonly string[]; readonly nodes: readonly string[] },
+  ): Promise<ReadonlyMap<string, NodeState>> {
+    const [, , nodes] = await Promise.all([
+      this.#readLiveJob(job),
+      this.#readLivePods(job, what.podNames),
+      Promise.all(what.nodes.map(async (name) => [name, stateOf(await this.#readLiveNode(name))] as const)),
+    ]);
+    return new Map(nodes);
   }
 
   async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {
@@ -151,7 +161,13 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   async deletePlacement(job: TrainingJob, placement: PodReference): Promise<void> {
     const path = placementsPath({ namespace: job.metadata.namespace, name: placement.name });
-    await this.#deleteIfPresent(path, placement.uid);
+    try {
+      await this.#deleteIfPresent(path, placement);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      const live = await this.#readOrUndefined(path);
+      if (live?.metadata.uid === placement.uid) return;
+    }
     this.#cache.placements.rememberGone(placement.uid);
   }
 
@@ -161,7 +177,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       this.#rememberPod(job, await this.#client.create<KubeObject>(podsPath({ namespace }), manifest));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      await this.readLivePod(job, (manifest['metadata'] as { readonly name: string }).name);
+      await this.#readLivePod(job, (manifest['metadata'] as { readonly name: string }).name);
     }
   }
 
@@ -182,13 +198,20 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       if (isNotFound(error)) return this.#cache.pods.rememberGone(pod.uid);
       if (!isInvalid(error)) throw error;
       // Lifted already, or the gates moved, or another pod bears the name: only the server knows.
-      await this.readLivePod(job, pod.name);
+      await this.#readLivePod(job, pod.name);
     }
   }
 
   async deletePod(job: TrainingJob, pod: PodReference & { readonly gracePeriodSeconds: number }): Promise<void> {
     const path = podsPath({ namespace: job.metadata.namespace, name: pod.name });
-    const answer = await this.#deleteIfPresent(path, pod.uid, pod.gracePeriodSeconds);
+    let answer: unknown;
+    try {
+      answer = await this.#deleteIfPresent(path, pod);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // It has changed since, or the name belongs to another UID by now: only the server knows which.
+      return this.#readLivePod(job, pod.name);
+    }
     const left = answer as Partial<KubeObject> | undefined;
     // Without a grace period (never bound, or ended already) the pod is gone when the answer is sent, which is its last state.
     const stays = left?.kind === 'Pod' && (left.metadata?.deletionGracePeriodSeconds ?? 0) > 0;
@@ -281,17 +304,58 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     }
   }
 
-  async #deleteIfPresent(path: string, uid: string, gracePeriodSeconds?: number): Promise<unknown> {
+  async #deleteIfPresent(
+    path: string,
+    target: PodReference & { readonly gracePeriodSeconds?: number },
+  ): Promise<unknown> {
+    const { uid, resourceVersion, gracePeriodSeconds } = target;
     try {
       return await this.#client.delete(path, {
         uid,
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
         ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
       });
     } catch (error) {
-      // Not found, or the name belongs to another UID by now: this very object is gone.
-      if (isNotFound(error) || isConflict(error)) return undefined;
+      if (isNotFound(error)) return undefined;
       throw error;
     }
+  }
+
+  async #readLiveJob(job: TrainingJob): Promise<void> {
+    const { name, namespace, uid } = job.metadata;
+    const live = await this.#readOrUndefined(trainingJobsPath({ namespace, name }));
+    if (live?.metadata.uid === uid) this.#cache.jobs.remember(uid, live as JobObject);
+    else this.#cache.jobs.rememberGone(uid);
+  }
+
+  /** Every pod of the job, in pages, then those of `names` that were not among them. */
+  async #readLivePods(job: TrainingJob, names: readonly string[]): Promise<void> {
+    const before = this.podsOf(job).filter(({ ours }) => ours);
+    const listed = new Map<string, string | undefined>();
+    const labelSelector = `${LABELS.jobUid}=${job.metadata.uid}`;
+    for (let next: string | undefined = ''; next !== undefined;) {
+      const page: KubeList<KubeObject> = await this.#client.list(podsPath({ namespace: job.metadata.namespace }), {
+        labelSelector,
+        limit: PODS_PER_PAGE,
+        ...(next === '' ? {} : { continue: next }),
+      });
+      for (const pod of page.items) {
+        listed.set(pod.metadata.name, pod.metadata.uid);
+        this.#rememberPod(job, pod);
+      }
+      next = page.metadata.continue === '' ? undefined : page.metadata.continue;
+    }
+    for (const { name, uid } of before) if (listed.get(name) !== uid) this.#cache.pods.rememberGone(uid);
+    await Promise.all(names.filter((name) => !listed.has(name)).map((name) => this.#readLivePod(job, name)));
+  }
+
+  /** Shows the pod of that name as it is now, whoever owns it; what bore the name before is gone. */
+  async #readLivePod(job: TrainingJob, name: string): Promise<void> {
+    const pod = await this.#readOrUndefined(podsPath({ namespace: job.metadata.namespace, name }));
+    for (const known of this.podsOf(job)) {
+      if (known.name === name && known.uid !== pod?.metadata.uid) this.#cache.pods.rememberGone(known.uid);
+    }
+    if (pod !== undefined) this.#rememberPod(job, pod);
   }
 
   async #readOrUndefined(path: string): Promise<KubeObject | undefined> {
@@ -311,6 +375,14 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   #rememberPod(job: TrainingJob, pod: KubeObject): void {
     this.#cache.pods.remember(job.metadata.uid, toCachedPod(pod, { asGang: true }));
   }
+}
+
+/** A list of whole pods is 25 kB each. */
+const PODS_PER_PAGE = 500;
+
+function stateOf(node: CachedNode | undefined): NodeState {
+  if (node === undefined) return 'gone';
+  return node.facts.ready ? 'ready' : 'notReady';
 }
 
 function isOwnedBy(object: KubeObject, job: TrainingJob): boolean {

@@ -25,10 +25,16 @@ export interface TrainingJobStore {
   /** Gives up what was reserved for the job, if anything. */
   release(job: TrainingJob): void;
 
-  /** State of each node; one that the cache lacks is looked up in the cluster before it is called gone. */
-  readLiveNodeStates(nodes: readonly string[]): Promise<ReadonlyMap<string, NodeState>>;
-  /** Reads a pod in the cluster and remembers it for `podsOf`, whoever owns it; false when there is none of that name. */
-  readLivePod(job: TrainingJob, name: string): Promise<boolean>;
+  /** State of each node as the cache has it; one that it lacks counts as gone. */
+  nodeStates(nodes: readonly string[]): ReadonlyMap<string, NodeState>;
+  /**
+   * Reads from the API server the job, every pod that carries its UID label, the pods of those names whoever owns them, and the nodes, whose
+   * states are the answer. `findJob` and `podsOf` show what was read from then on, and show no more what is not there.
+   */
+  readLive(
+    job: TrainingJob,
+    what: { readonly podNames: readonly string[]; readonly nodes: readonly string[] },
+  ): Promise<ReadonlyMap<string, NodeState>>;
 
   /** Writes status, if the job is still the one that was observed; answers with the job as it is then. Conflict: observe again. */
   writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob>;
@@ -40,7 +46,10 @@ export interface TrainingJobStore {
   /** A taken name is read and remembered for `podsOf`, whoever owns it. */
   createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void>;
   liftGate(job: TrainingJob, pod: PodReference): Promise<void>;
-  /** Success when the pod of that UID is gone already. */
+  /**
+   * Success when the pod of that UID is gone already. One that has changed since `resourceVersion` is not deleted: `podsOf` shows it as it is
+   * now, for another decision.
+   */
   deletePod(job: TrainingJob, pod: PodReference & { readonly gracePeriodSeconds: number }): Promise<void>;
   markCheckpointDamaged(job: TrainingJob, damaged: PodReference & { readonly message: string }): Promise<void>;
   /** Creates it and marks it complete; twice is once. */

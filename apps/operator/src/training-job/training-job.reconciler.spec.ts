@@ -82,16 +82,21 @@ describe('a job that changes while it is looked at', () => {
     expect(world.pods).toEqual([]);
   });
 
-  it('is left alone when another job has taken its name before the decision', async () => {
+  it('is left alone when another job takes its name while it is read live: the proof was of the other', async () => {
     const world = new ReconcilerWorld();
+    await world.live();
     const { apiVersion, kind, spec, metadata } = world.job;
-    const read = world.store.readLiveNodeStates.bind(world.store);
-    world.store.readLiveNodeStates = async (names) => {
+    const [lost] = world.pods;
+    world.cluster.delete('Pod', `research/${lost?.metadata.name}`, { gracePeriodSeconds: 0 });
+    const read = world.store.readLive.bind(world.store);
+    world.store.readLive = async (...what) => {
+      world.edit((job) => ({ ...job, metadata: { ...job.metadata, finalizers: [] } }));
       world.cluster.delete('TrainingJob', world.key);
       const { name, namespace } = metadata;
       world.cluster.create('TrainingJob', { apiVersion, kind, metadata: { name, namespace }, spec });
-      return read(names);
+      return read(...what);
     };
+    world.writes.length = 0;
     expect(await world.reconcile()).toEqual({});
     expect([world.writes, world.job.status, world.job.metadata.finalizers]).toEqual([[], undefined, undefined]);
   });
@@ -102,7 +107,7 @@ describe('a job that changes while it is looked at', () => {
       if (moment === 'after') world.edit(({ status: _forgotten, ...job }) => job);
     };
     expect(await world.reconcile()).toEqual({ requeueAfterMs: 1_000 });
-    expect(verbsOf(world)).toEqual(Array.from({ length: 12 }, () => 'writeStatus'));
+    expect(verbsOf(world)).toEqual(Array.from({ length: 16 }, () => 'writeStatus'));
   });
 });
 
@@ -167,6 +172,15 @@ describe('a pod that the cluster refuses for good', () => {
     expect(JSON.stringify(world.job.status)).toContain('exceeded quota: gpus, requested: 2, used: 8, limited: 8');
     expect(world.pods).toEqual([]);
   });
+});
+
+it('asks once where the cluster refuses every pod of a gang, not once for each', async () => {
+  const world = new ReconcilerWorld();
+  world.onWrite = ({ what, moment }) => {
+    if (moment === 'before' && what.startsWith('createPod')) throw anAnswer(403, 'Forbidden', 'exceeded quota: gpus');
+  };
+  await world.reconcile();
+  expect(verbsOf(world).filter((verb) => verb === 'createPod')).toHaveLength(1);
 });
 
 describe('an action that fails', () => {

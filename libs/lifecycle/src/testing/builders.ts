@@ -113,7 +113,7 @@ export function aCheckpoint(
   return { ...checkpoint, status: overrides.status ?? { state: 'Complete' } };
 }
 
-/** A job with its finalizer, two free nodes and nothing else, unless told otherwise. */
+/** A job with its finalizer, two free nodes and nothing else, read from the API server a moment ago, unless told otherwise. */
 export function observe(overrides: Partial<Observed> = {}): Observed {
   return {
     job: aTrainingJob({ metadata: { finalizers: [FINALIZER] } }),
@@ -122,6 +122,7 @@ export function observe(overrides: Partial<Observed> = {}): Observed {
     checkpoints: [],
     capacity: () => aCapacity(),
     nodeStates: new Map(),
+    isProven: true,
     ...overrides,
   };
 }

@@ -1,4 +1,4 @@
 export { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from './builders.ts';
 export { plannedAnswer } from './planned-answer.ts';
-export { World } from './world.ts';
+export { LAGGING, World } from './world.ts';
 export type { WorldFault } from './world.ts';

@@ -1,16 +1,22 @@
+/*
+ * More than 400 lines: one cluster, whose parts see each other's state.
+ */
 import {
+  API_GROUP_VERSION,
   type Checkpoint,
   FINALIZER,
   type Placement,
+  type PlacementSpec,
   type TrainingJob,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
-import { decide } from '../decide.ts';
-import type { Action } from '../decision.ts';
-import type { NodeState, Observed, ObservedPlanning, ObservedPod } from '../observed.ts';
-import { sameStatus } from '../same-status.ts';
+import type { PodReference } from '../decision.ts';
+import type { NodeState, ObservedPlanning, ObservedPod } from '../observed.ts';
+import type { Answer, Call } from '../perform/calls.ts';
+import type { JobEffects, JobView } from '../perform/job-view.ts';
+import { reconcileJob } from '../perform/reconcile-job.ts';
 import { plannedAnswer } from './planned-answer.ts';
 import { aCapacity, aCheckpoint, anExit, aNode } from './builders.ts';
 
@@ -21,12 +27,24 @@ export type WorldFault =
   | { readonly kind: 'restoreNodes' | 'suspend' | 'resume' | 'cancel' | 'delete' | 'loseStatus' }
   /** The planner does not answer the question that is under way, or the next one. */
   | { readonly kind: 'plannerFails' }
-  /** The operator's next look is the one it had `looksAgo` looks ago, except that it cannot write over a newer job. */
-  | { readonly kind: 'staleLook'; readonly looksAgo: number }
+  /** In its next pass the operator sees these kinds as they were `looksAgo` passes ago, until its own calls tell it better. */
+  | { readonly kind: 'staleLook'; readonly looksAgo: number; readonly of: readonly Lagging[] }
   /** The operator dies after that many writes of its next pass. */
   | { readonly kind: 'crash'; readonly afterWrites: number };
 
-type Snapshot = Pick<Observed, 'job' | 'pods' | 'placements' | 'checkpoints'>;
+/** What the operator sees by a watch of its own each; they lag apart. */
+export const LAGGING = ['job', 'pods', 'placements', 'checkpoints', 'nodes'] as const;
+export type Lagging = (typeof LAGGING)[number];
+
+interface Snapshot {
+  readonly job: TrainingJob | undefined;
+  readonly pods: readonly ObservedPod[];
+  readonly placements: readonly Placement[];
+  readonly checkpoints: readonly Checkpoint[];
+  readonly nodes: ReadonlyMap<string, NodeState>;
+}
+
+type View = { -readonly [K in keyof Snapshot]: Snapshot[K] };
 
 /**
  * A cluster in memory: it performs decisions as the operator's performer must, and plays API server, scheduler, kubelet and engine.
@@ -51,7 +69,9 @@ export class World {
     ['node-c', 'ready'],
   ]);
   #snapshots: Snapshot[] = [];
-  #staleBy = 0;
+  #lag: Partial<Record<Lagging, number>> = {};
+  /** What the operator's caches show during a pass. */
+  #view: View = { job: undefined, pods: [], placements: [], checkpoints: [], nodes: new Map() };
   #writesUntilCrash: number | undefined;
   #serial = 0;
   /** Epochs of which a gate was lifted. */
@@ -87,7 +107,7 @@ export class World {
       this.#planning = undefined;
       this.#plannerSays = undefined;
     }
-    this.#staleBy = 0;
+    this.#lag = {};
     this.#writesUntilCrash = undefined;
     return this.writes > before;
   }
@@ -95,7 +115,9 @@ export class World {
   /** Time passes: the scheduler binds, containers start, graces end; the engine trains, and finishes if `finishes`. */
   tick(ms: number, finishes = false): void {
     this.now = new Date(this.now.getTime() + ms);
-    this.pods = this.pods.flatMap((pod) => this.#kubelet(pod, finishes));
+    this.pods = this.pods.flatMap((pod) =>
+      this.#kubelet(pod, finishes).map((now) => (now === pod ? pod : this.#revised(now))),
+    );
     if (this.#plannerSays !== undefined) this.#planning = this.#plannerSays;
     this.#plannerSays = undefined;
   }
@@ -150,7 +172,7 @@ export class World {
         this.#plannerFails = true;
         return;
       case 'staleLook':
-        this.#staleBy = fault.looksAgo;
+        for (const kind of fault.of) this.#lag[kind] = fault.looksAgo;
         return;
       case 'crash':
         this.#writesUntilCrash = fault.afterWrites;
@@ -158,48 +180,100 @@ export class World {
   }
 
   #pass(): void {
-    if (this.job === undefined) return;
-    this.#snapshots.push({
-      job: this.job,
-      pods: this.pods,
-      placements: this.placements,
-      checkpoints: this.checkpoints,
-    });
-    const seen = this.#snapshots.at(-1 - Math.min(this.#staleBy, this.#snapshots.length - 1));
-    if (seen === undefined) return;
-    let observed = this.#observed(seen);
-    for (let round = 0; round < 2; round++) {
-      const { status, actions } = decide(observed, this.now);
-      if (!sameStatus(seen.job.status, status)) return this.#writeStatus(seen.job, status);
-      const asked = actions.find((action) => action.kind === 'confirmMissingPods');
-      for (const action of actions) this.#perform(action);
-      if (asked === undefined) return;
-      const absent = asked.names.filter((name) => !this.pods.some((pod) => pod.name === name));
-      observed = this.#observed({ ...seen, pods: this.pods }, new Set(absent));
+    const { job, pods, placements, checkpoints } = this;
+    this.#snapshots.push({ job, pods, placements, checkpoints, nodes: new Map(this.#nodes) });
+    this.#view = this.#laggingView();
+    const ports = { view: this.#jobView(), effects: this.#effects() };
+    const steps = reconcileJob(JOB_KEY, ports);
+    for (let step = steps.next(); step.done !== true;) {
+      step = steps.next(step.value.map((call) => this.#answer(call)));
     }
   }
 
-  #observed(seen: Snapshot, confirmedMissing: ReadonlySet<string> = new Set()): Observed {
+  #laggingView(): View {
+    const ago = <K extends Lagging>(kind: K): Snapshot[K] => {
+      const passes = Math.min(this.#lag[kind] ?? 0, this.#snapshots.length - 1);
+      return (this.#snapshots.at(-1 - passes) ?? UNSEEN)[kind];
+    };
     return {
-      ...seen,
-      confirmedMissing,
-      ...(this.#planning === undefined ? {} : { planning: this.#planning }),
-      nodeStates: this.#nodes,
-      capacity: () =>
-        aCapacity(
-          [...this.#nodes].map(([name, state]) =>
-            aNode({ ...this.#nodeFacts, name, ready: state === 'ready', schedulable: state !== 'gone' }),
-          ),
-        ),
+      job: ago('job'),
+      pods: ago('pods'),
+      placements: ago('placements'),
+      checkpoints: ago('checkpoints'),
+      nodes: ago('nodes'),
     };
   }
 
-  #writeStatus(seen: TrainingJob, status: TrainingJobStatus): void {
-    if (this.job?.metadata.resourceVersion !== seen.metadata.resourceVersion || this.job === undefined) return;
+  #jobView(): JobView {
+    return {
+      now: () => this.now,
+      monotonicMs: () => this.now.getTime(),
+      findJob: () => this.#view.job,
+      podsOf: () => this.#view.pods,
+      placementsOf: () => this.#view.placements,
+      checkpointsOf: () => this.#view.checkpoints,
+      nodeStates: (names) => new Map(names.map((name) => [name, this.#view.nodes.get(name) ?? 'gone'])),
+      capacityFor: () =>
+        aCapacity(
+          [...this.#view.nodes].map(([name, state]) =>
+            aNode({ ...this.#nodeFacts, name, ready: state === 'ready', schedulable: state !== 'gone' }),
+          ),
+        ),
+      reserve: () => undefined,
+      release: () => undefined,
+      progressOf: () => undefined,
+      planningOf: () => this.#planning,
+    };
+  }
+
+  #effects(): JobEffects {
+    return {
+      askPlanner: (_job, question) => this.#askPlanner(question),
+      forgetPlanning: () => {
+        this.#planning = undefined;
+        this.#plannerSays = undefined;
+      },
+      refuseLaunchers: () => undefined,
+      warn: () => undefined,
+      announce: () => undefined,
+    };
+  }
+
+  #answer(call: Call): Answer {
+    switch (call.kind) {
+      case 'readLive':
+        this.#view.job = this.job;
+        this.#view.pods = this.pods;
+        return { kind: 'done', nodeStates: new Map(call.nodes.map((name) => [name, this.#nodes.get(name) ?? 'gone'])) };
+      case 'writeStatus':
+        return this.#updateJob(call.job, (job) => {
+          this.#blameFailure(call.status);
+          this.history.push(call.status);
+          return { ...job, status: structuredClone(call.status) };
+        });
+      case 'addFinalizer':
+        return this.#updateJob(call.job, (job) => withFinalizers(job, [FINALIZER]));
+      case 'removeFinalizer':
+        return this.#updateJob(call.job, (job) => withFinalizers(job, []));
+      default:
+        this.#perform(call);
+        return { kind: 'done' };
+    }
+  }
+
+  /** Compare and set; the operator then sees what the server holds. */
+  #updateJob(seen: TrainingJob, change: (job: TrainingJob) => TrainingJob): Answer {
+    const { job } = this;
+    if (job === undefined || job.metadata.resourceVersion !== seen.metadata.resourceVersion) {
+      this.#view.job = job;
+      return { kind: 'failed', error: new Error('conflict'), cause: 'conflict' };
+    }
     this.#write(() => {
-      if (this.job !== undefined) this.job = this.#touched({ ...this.job, status: structuredClone(status) }, false);
-      this.history.push(status);
+      this.job = this.#touched(change(job), false);
+      this.#collect();
     });
+    this.#view.job = this.job;
+    return this.job === undefined ? { kind: 'done' } : { kind: 'done', job: this.job };
   }
 
   /** A write reaches the server unless the operator dies before it. */
@@ -209,66 +283,75 @@ export class World {
     effect();
   }
 
-  #perform(action: Action): void {
-    switch (action.kind) {
-      case 'addFinalizer':
-        return this.#setFinalizers([FINALIZER]);
-      case 'removeFinalizer':
-        return this.#setFinalizers([]);
+  #perform(call: Call): void {
+    switch (call.kind) {
       case 'createPlacement':
-        if (this.job === undefined || this.placements.some((one) => one.metadata.name === action.name)) return;
-        return this.#write(() => {
-          const metadata = { name: action.name, uid: `placement-${this.#serial++}` };
-          this.placements = [
-            ...this.placements,
-            { apiVersion: 'training.coxswain.dev/v1alpha1', kind: 'Placement', metadata, spec: action.spec },
-          ];
-        });
+        return this.#createPlacement(call.name, call.spec);
       case 'createPod':
-        if (this.job === undefined || this.pods.some((pod) => pod.name === action.name)) return;
-        return this.#write(() => {
-          const { name, podIndex, placement } = action;
-          if (this.#released.has(placement.epoch)) this.violations.push(`${name} was made after its gang was released`);
-          const uid = `pod-${this.#serial++}`;
-          const pod = { name, uid, epoch: placement.epoch, podIndex, gated: true, running: false, ours: true } as const;
-          this.pods = [...this.pods, { ...pod, phase: 'Pending' }];
-        });
-      case 'liftGates':
-        for (const { uid } of action.pods) {
-          const pod = this.pods.find((one) => one.uid === uid && one.gated);
-          if (pod !== undefined) this.#write(() => this.#liftGate(pod));
-        }
+        return this.#createPod(call);
+      case 'liftGate': {
+        const pod = this.pods.find(({ uid, gated }) => uid === call.pod.uid && gated);
+        if (pod !== undefined) this.#write(() => this.#liftGate(pod));
+        return this.#showPod(call.pod.name);
+      }
+      case 'deletePod':
+        return this.#deletePod(call.pod, call.gracePeriodSeconds);
+      case 'deletePlacement': {
+        const others = (all: readonly Placement[]): readonly Placement[] =>
+          all.filter(({ metadata }) => metadata.uid !== call.placement.uid);
+        this.#write(() => void (this.placements = others(this.placements)));
+        this.#view.placements = others(this.#view.placements);
         return;
-      case 'deletePods':
-        for (const { uid } of action.pods) {
-          const pod = this.pods.find((one) => one.uid === uid);
-          if (pod !== undefined) this.#write(() => this.#deletePod(pod, action.gracePeriodSeconds));
-        }
-        return;
-      case 'deletePlacements': {
-        const uids = new Set(action.placements.map(({ uid }) => uid));
-        return this.#write(() => {
-          this.placements = this.placements.filter(({ metadata }) => !uids.has(metadata.uid));
-        });
       }
       case 'markCheckpointDamaged':
         return this.#write(() => {
-          const damaged = { state: 'Damaged', message: action.message } as const;
+          const damaged = { state: 'Damaged', message: call.message } as const;
           this.checkpoints = this.checkpoints.map((one) =>
-            one.metadata.uid === action.uid ? { ...one, status: damaged } : one,
+            one.metadata.uid === call.uid ? { ...one, status: damaged } : one,
           );
+          this.#view.checkpoints = this.checkpoints;
         });
-      case 'planJob':
-        return this.#askPlanner(action.question);
-      case 'forgetPlanning':
-        this.#planning = undefined;
-        this.#plannerSays = undefined;
-        return;
       case 'createCheckpoint':
-      case 'refuseLaunchers':
-      case 'confirmMissingPods':
+      case 'readLive':
+      case 'writeStatus':
+      case 'addFinalizer':
+      case 'removeFinalizer':
         return;
     }
+  }
+
+  #createPlacement(name: string, spec: PlacementSpec): void {
+    if (this.job !== undefined && !this.placements.some((one) => one.metadata.name === name)) {
+      this.#write(() => {
+        const metadata = { name, uid: `placement-${this.#serial++}` };
+        const placement = { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec } as const;
+        this.placements = [...this.placements, placement];
+      });
+    }
+    const made = this.placements.filter(({ metadata }) => metadata.name === name);
+    this.#view.placements = [...this.#view.placements.filter(({ metadata }) => metadata.name !== name), ...made];
+  }
+
+  #createPod({ name, podIndex, placement }: Extract<Call, { kind: 'createPod' }>): void {
+    if (this.job !== undefined && !this.pods.some((pod) => pod.name === name)) {
+      this.#write(() => {
+        if (this.#released.has(placement.epoch)) this.violations.push(`${name} was made after its gang was released`);
+        const pod = { name, epoch: placement.epoch, podIndex, gated: true, running: false, ours: true } as const;
+        this.pods = [...this.pods, { ...pod, ...this.#freshVersion(), phase: 'Pending' }];
+      });
+    }
+    this.#showPod(name);
+  }
+
+  /** The operator sees that pod as it is now. */
+  #showPod(name: string): void {
+    const live = this.pods.filter((pod) => pod.name === name);
+    this.#view.pods = [...this.#view.pods.filter((pod) => pod.name !== name), ...live];
+  }
+
+  #freshVersion(): { readonly uid: string; readonly resourceVersion: string } {
+    const serial = this.#serial++;
+    return { uid: `pod-${serial}`, resourceVersion: `${serial}` };
   }
 
   #askPlanner(question: JobPlanQuestion): void {
@@ -287,7 +370,37 @@ export class World {
     this.#change(pod, (one) => ({ ...one, gated: false }));
   }
 
-  #deletePod(pod: ObservedPod, graceSeconds: number): void {
+  #deletePod({ name, uid, resourceVersion }: PodReference, graceSeconds: number): void {
+    const pod = this.pods.find((one) => one.uid === uid && one.resourceVersion === resourceVersion);
+    if (pod !== undefined) {
+      this.#blame(pod);
+      this.#write(() => this.#beginDeletion(pod, graceSeconds));
+    }
+    this.#showPod(name);
+  }
+
+  /** What an auditor says of a failure that is recorded of a gang all of whose pods run on nodes that answer. */
+  #blameFailure({ epoch, attempts = [] }: TrainingJobStatus): void {
+    const [then, now] = [this.job?.status?.attempts ?? [], attempts].map((all) =>
+      all.find((one) => one.epoch === epoch),
+    );
+    const placement = this.placements.find(({ spec }) => spec.epoch === epoch);
+    const well = this.computingPods().filter((pod) => pod.epoch === epoch && pod.deletionTimestamp === undefined);
+    const isWell = placement !== undefined && well.length === placement.spec.nodes.length;
+    if (isWell && now?.outcome === 'Failed' && then?.outcome === undefined) {
+      this.violations.push(`epoch ${epoch} was failed (${now.reason}), and was well`);
+    }
+  }
+
+  /** What an auditor says of a delete that hits a pod of a gang that is well and wanted. */
+  #blame(pod: ObservedPod): void {
+    const attempt = this.job?.status?.attempts?.find(({ epoch }) => epoch === pod.epoch);
+    const isUnderWay = attempt?.stage === 'Creating' || attempt?.stage === 'Released';
+    if (isUnderWay && pod.epoch === this.job?.status?.epoch)
+      this.violations.push(`${pod.name} was deleted, and was wanted`);
+  }
+
+  #beginDeletion(pod: ObservedPod, graceSeconds: number): void {
     // Nothing runs in a pod that is not bound or has ended: the API server removes it at once.
     if (pod.nodeName === undefined || pod.phase !== 'Running') {
       this.pods = this.pods.filter((one) => one !== pod);
@@ -328,14 +441,6 @@ export class World {
     this.job = this.#touched({ ...this.job, spec: { ...this.job.spec, ...changes } });
   }
 
-  #setFinalizers(finalizers: readonly string[]): void {
-    this.#write(() => {
-      if (this.job === undefined) return;
-      this.job = this.#touched({ ...this.job, metadata: { ...this.job.metadata, finalizers } }, false);
-      this.#collect();
-    });
-  }
-
   /** The API server removes a deleted object once nobody holds it; the garbage collector then removes what it owned. */
   #collect(): void {
     if (this.job?.metadata.deletionTimestamp === undefined || (this.job.metadata.finalizers ?? []).length > 0) return;
@@ -357,12 +462,25 @@ export class World {
   }
 
   #change(pod: ObservedPod | undefined, change: (pod: ObservedPod) => ObservedPod): void {
-    this.pods = this.pods.map((one) => (one === pod ? change(one) : one));
+    this.pods = this.pods.map((one) => (one === pod ? this.#revised(change(one)) : one));
+  }
+
+  #revised(pod: ObservedPod): ObservedPod {
+    return { ...pod, resourceVersion: `${this.#serial++}` };
   }
 
   #picked<T>(candidates: readonly T[], pick: number): T | undefined {
     return candidates[pick % Math.max(1, candidates.length)];
   }
+}
+
+/** The only job there is. */
+const JOB_KEY = 'research/tiny-gpt';
+
+const UNSEEN: Snapshot = { job: undefined, pods: [], placements: [], checkpoints: [], nodes: new Map() };
+
+function withFinalizers(job: TrainingJob, finalizers: readonly string[]): TrainingJob {
+  return { ...job, metadata: { ...job.metadata, finalizers } };
 }
 
 class OperatorDied extends Error {}

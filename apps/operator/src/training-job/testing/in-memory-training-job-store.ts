@@ -93,7 +93,7 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     this.#reserved.delete(job.metadata.uid);
   }
 
-  async readLiveNodeStates(names: readonly string[]): Promise<ReadonlyMap<string, NodeState>> {
+  nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
     const stateOf = (name: string): NodeState => {
       const node = this.#cluster.get('Node', name);
       if (node === undefined) return 'gone';
@@ -102,10 +102,17 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     return new Map(names.map((name) => [name, stateOf(name)]));
   }
 
-  async readLivePod(job: TrainingJob, name: string): Promise<boolean> {
+  async readLive(
+    job: TrainingJob,
+    what: { readonly podNames: readonly string[]; readonly nodes: readonly string[] },
+  ): Promise<ReadonlyMap<string, NodeState>> {
+    for (const name of what.podNames) this.#showPod(job, name);
+    return this.nodeStates(what.nodes);
+  }
+
+  #showPod(job: TrainingJob, name: string): void {
     const pod = this.#cluster.get('Pod', childKey(job, name));
     if (pod?.metadata.uid !== undefined) this.#readFor.set(pod.metadata.uid, job.metadata.uid);
-    return pod !== undefined;
   }
 
   async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {
@@ -142,7 +149,7 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
 
   async createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {
     const { existing } = this.#createOrGet('createPod', 'Pod', manifest);
-    if (existing !== undefined) await this.readLivePod(job, existing.metadata.name);
+    if (existing !== undefined) this.#showPod(job, existing.metadata.name);
   }
 
   async liftGate(job: TrainingJob, pod: PodReference): Promise<void> {
@@ -157,11 +164,12 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
         if (!isNotFound(error) && !isConflict(error)) throw error;
       }
     });
-    await this.readLivePod(job, pod.name);
+    this.#showPod(job, pod.name);
   }
 
   async deletePod(job: TrainingJob, pod: PodReference & { readonly gracePeriodSeconds: number }): Promise<void> {
     this.#deleteIfPresent('deletePod', 'Pod', { job, ...pod });
+    this.#showPod(job, pod.name);
   }
 
   async markCheckpointDamaged(job: TrainingJob, damaged: PodReference & { readonly message: string }): Promise<void> {

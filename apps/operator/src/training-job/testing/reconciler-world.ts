@@ -47,7 +47,7 @@ export class ReconcilerWorld {
     };
     const options: ReconcilerOptions = {
       store,
-      now: () => new Date(this.nowMs),
+      clock: { now: () => new Date(this.nowMs), monotonicMs: () => this.nowMs },
       pods: () => ({
         launcherImage: 'launcher',
         reportUrls: ['https://operator:9443'],
@@ -57,9 +57,11 @@ export class ReconcilerWorld {
       progressOf: () => undefined,
       // Nothing is known of these nodes' GPUs, so there is nothing to predict; what is asked is job-planner.spec.ts.
       planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
-      refuseLaunchers: (_job, epoch) => void this.refused.push(epoch),
-      warn: (_job, message) => void this.warnings.push(message),
-      announce: (_job, events) => void this.announced.push(...events.map(({ type }) => type)),
+      effects: {
+        refuseLaunchers: (_job, epoch) => void this.refused.push(epoch),
+        warn: (_job, message) => void this.warnings.push(message),
+        announce: (_job, events) => void this.announced.push(...events.map(({ type }) => type)),
+      },
     };
     return { store, reconciler: new TrainingJobReconciler(options) };
   }

@@ -72,6 +72,8 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     await world.others.delete(kind, name);
     return world.others.create(kind, successor);
   };
+  const readLive = (what: { podNames?: readonly string[]; nodes?: readonly string[] } = {}) =>
+    store.readLive(job, { podNames: [], nodes: [], ...what });
   const placement = (epoch = 1): { readonly name: string; readonly spec: Placement['spec'] } => {
     const { metadata, spec } = aPlacement(job, { epoch });
     return { name: metadata.name, spec };
@@ -310,10 +312,44 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
 
     it('is found by a live read though it was not heard of, whoever owns it, and is shown from then on', async () => {
       world.blind();
-      expect(await store.readLivePod(job, name())).toBe(false);
+      await readLive({ podNames: [name()] });
+      expect(store.podsOf(job)).toEqual([]);
       const theirs = await world.others.create('Pod', strangersPod());
-      expect(await store.readLivePod(job, name())).toBe(true);
+      await readLive({ podNames: [name()] });
       expect(store.podsOf(job)).toMatchObject([{ uid: theirs.metadata.uid, ours: false }]);
+    });
+
+    it('of the gang is found by a live read without its name, and one that is gone unheard of is shown no more', async () => {
+      const mine = await madePod();
+      world.blind();
+      await world.others.delete('Pod', mine.name);
+      const other = podName(job.metadata, { epoch: 2, podIndex: 1 });
+      const unheard = ourPod() as { readonly metadata: Record<string, unknown> };
+      await world.others.create('Pod', { ...unheard, metadata: { ...unheard.metadata, name: other } });
+      await readLive();
+      expect(store.podsOf(job).map((pod) => pod.name)).toEqual([other]);
+    });
+
+    it('that was replaced unheard of is shown as its successor', async () => {
+      const pod = await madePod();
+      const successor = await replaceUnseen('Pod', pod.name, ourPod());
+      await readLive();
+      expect(store.podsOf(job)).toMatchObject([{ uid: successor.metadata.uid, ours: true }]);
+    });
+
+    it('that has changed since it was looked at is not deleted, and is shown as it is now', async () => {
+      const pod = await madePod();
+      const [looked] = store.podsOf(job);
+      world.blind();
+      await world.others.annotate('Pod', pod.name, { annotations: { changed: 'yes' } });
+      const reference = { ...pod, resourceVersion: looked?.resourceVersion ?? '' };
+      await store.deletePod(job, { ...reference, gracePeriodSeconds: 0 });
+      const [now] = store.podsOf(job);
+      expect(await world.others.get('Pod', pod.name)).toMatchObject({
+        metadata: { resourceVersion: now?.resourceVersion },
+      });
+      await store.deletePod(job, { ...pod, resourceVersion: now?.resourceVersion ?? '', gracePeriodSeconds: 0 });
+      expect([store.podsOf(job), await world.others.get('Pod', pod.name)]).toEqual([[], undefined]);
     });
 
     it('of another job is not shown', async () => {
@@ -323,12 +359,22 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     });
   });
 
+  it('shows by a live read a job that somebody edited, and none where it is gone or another has its name', async () => {
+    world.blind();
+    await world.others.annotate('TrainingJob', 'tiny', { annotations: { edited: 'yes' } });
+    await readLive();
+    expect(newest()?.metadata.annotations).toEqual({ edited: 'yes' });
+    await replaceUnseen('TrainingJob', 'tiny', aJob('tiny'));
+    await readLive();
+    expect(newest()?.metadata.uid).not.toBe(job.metadata.uid);
+  });
+
   it('tells ready nodes from those that are not and from those that do not exist, heard of or not', async () => {
     const known = await world.others.node({ ready: true });
     world.blind();
     const unheard = await world.others.node({ ready: true });
     const lost = await world.others.node({ ready: false });
-    expect(await store.readLiveNodeStates([known, unheard, lost, 'nowhere'])).toEqual(
+    expect(await readLive({ nodes: [known, unheard, lost, 'nowhere'] })).toEqual(
       new Map([
         [known, 'ready'],
         [unheard, 'ready'],

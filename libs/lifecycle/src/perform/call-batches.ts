@@ -1,0 +1,57 @@
+import type { TrainingJob } from '@coxswain/api-types';
+import type { Action } from '../decision.ts';
+import type { Call } from './calls.ts';
+
+/**
+ * The calls of a decision's actions, in order: those of one kind that follow each other side by side. Pods are made one, then two, then four and
+ * so on, as the Job controller of Kubernetes does: where the cluster refuses them, one refusal is enough to know.
+ */
+export function callBatches(job: TrainingJob, actions: readonly Action[]): readonly (readonly Call[])[] {
+  return runsOf(actions.flatMap((action) => callsOf(job, action))).flatMap((run) =>
+    run[0]?.kind === 'createPod' ? slowStart(run) : [run],
+  );
+}
+
+function callsOf(job: TrainingJob, action: Action): readonly Call[] {
+  switch (action.kind) {
+    case 'addFinalizer':
+    case 'removeFinalizer':
+    case 'readLive':
+    case 'createPlacement':
+    case 'createPod':
+    case 'markCheckpointDamaged':
+    case 'createCheckpoint':
+      return [{ ...action, job }];
+    case 'deletePlacements':
+      return action.placements.map((placement) => ({ kind: 'deletePlacement', job, placement }));
+    case 'liftGates':
+      return action.pods.map((pod) => ({ kind: 'liftGate', job, pod }));
+    case 'deletePods': {
+      const { gracePeriodSeconds } = action;
+      return action.pods.map((pod) => ({ kind: 'deletePod', job, pod, gracePeriodSeconds }));
+    }
+    // Done without asking the cluster.
+    case 'planJob':
+    case 'forgetPlanning':
+    case 'refuseLaunchers':
+      return [];
+  }
+}
+
+function runsOf(calls: readonly Call[]): readonly (readonly Call[])[] {
+  const runs: Call[][] = [];
+  for (const call of calls) {
+    const last = runs.at(-1);
+    if (last !== undefined && last[0]?.kind === call.kind) last.push(call);
+    else runs.push([call]);
+  }
+  return runs;
+}
+
+function slowStart(calls: readonly Call[]): readonly (readonly Call[])[] {
+  const batches: (readonly Call[])[] = [];
+  for (let start = 0; start < calls.length; start += batches.at(-1)?.length ?? 1) {
+    batches.push(calls.slice(start, start + 2 ** batches.length));
+  }
+  return batches;
+}

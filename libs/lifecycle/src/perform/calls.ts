@@ -1,0 +1,79 @@
+import type { CheckpointResourceSpec, PlacementSpec, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import type { NodeState } from '../observed.ts';
+import type { PodReference } from '../decision.ts';
+
+/** One thing that only the cluster can answer. Every write is idempotent, and made for the job as `job` shows it. */
+export type Call =
+  /**
+   * Read from the API server, not from a cache: the job, every pod that carries its UID label, the pods of `podNames` whoever owns them, and
+   * the nodes. What was read is shown by the view from then on, and what a list lacks is shown no more; the nodes' states come with the answer.
+   */
+  | {
+      readonly kind: 'readLive';
+      readonly job: TrainingJob;
+      readonly podNames: readonly string[];
+      readonly nodes: readonly string[];
+    }
+  /** Only over the resourceVersion of `job`. Answers with the job as it is then. */
+  | { readonly kind: 'writeStatus'; readonly job: TrainingJob; readonly status: TrainingJobStatus }
+  | { readonly kind: 'addFinalizer' | 'removeFinalizer'; readonly job: TrainingJob }
+  | {
+      readonly kind: 'createPlacement';
+      readonly job: TrainingJob;
+      readonly name: string;
+      readonly spec: PlacementSpec;
+    }
+  | { readonly kind: 'deletePlacement'; readonly job: TrainingJob; readonly placement: PodReference }
+  | {
+      readonly kind: 'createPod';
+      readonly job: TrainingJob;
+      readonly name: string;
+      readonly podIndex: number;
+      readonly placement: PlacementSpec;
+    }
+  | { readonly kind: 'liftGate'; readonly job: TrainingJob; readonly pod: PodReference }
+  /** Only the pod of that UID and resourceVersion. One that has changed since stays, and the view shows it as it is now. */
+  | {
+      readonly kind: 'deletePod';
+      readonly job: TrainingJob;
+      readonly pod: PodReference;
+      readonly gracePeriodSeconds: number;
+    }
+  | {
+      readonly kind: 'markCheckpointDamaged';
+      readonly job: TrainingJob;
+      readonly name: string;
+      readonly uid: string;
+      readonly message: string;
+    }
+  | {
+      readonly kind: 'createCheckpoint';
+      readonly job: TrainingJob;
+      readonly name: string;
+      readonly spec: CheckpointResourceSpec;
+    };
+
+/** Why a call failed, as far as it changes what is done next. */
+export type FailureCause =
+  /** Somebody else was faster: look again. */
+  | 'conflict'
+  /** The cluster will not have this object (quota, limits, policy, validity). */
+  | 'refused'
+  /** Somebody has to change something: a right is missing, a name is taken. */
+  | 'needsPerson'
+  /** The server is away or busy, or this process leads no longer: later. */
+  | 'transient';
+
+/** What became of a call. */
+export type Answer =
+  | {
+      readonly kind: 'done';
+      /** Of writeStatus: the job as it is now. */
+      readonly job?: TrainingJob;
+      /** Of readLive. */
+      readonly nodeStates?: ReadonlyMap<string, NodeState>;
+    }
+  | { readonly kind: 'failed'; readonly error: unknown; readonly cause: FailureCause };
+
+/** A piece of work in the hands of whoever makes its calls: those of one batch side by side, all answered before it goes on. */
+export type Calls<Result> = Generator<readonly Call[], Result, readonly Answer[]>;

@@ -1,0 +1,44 @@
+import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
+import type { FabricCapacity } from '@coxswain/fabric';
+import type { JobPlanQuestion } from '@coxswain/job-planning';
+import type { Decision } from '../decision.ts';
+import type { NodeState, ObservedPlanning, ObservedPod, ObservedProgress } from '../observed.ts';
+
+/**
+ * The cluster as this process sees it: a cache with the answers to its own calls laid over it. Kinds lag apart, always: what it shows of a
+ * job may be older than what it shows of that job's pods, and the other way round. Nothing here waits.
+ */
+export interface JobView {
+  readonly now: () => Date;
+  /** Never goes back, whatever is done to the clock. */
+  readonly monotonicMs: () => number;
+  /** The job of that key (`namespace/name`), as new as it is known. */
+  findJob(key: string): TrainingJob | undefined;
+  podsOf(job: TrainingJob): readonly ObservedPod[];
+  placementsOf(job: TrainingJob): readonly Placement[];
+  checkpointsOf(job: TrainingJob): readonly Checkpoint[];
+  /** State of each node as far as it is seen; one that is not seen counts as gone. */
+  nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState>;
+  capacityFor(job: TrainingJob): FabricCapacity;
+  /** Holds a placement's GPUs against other jobs of this process until `release`. */
+  reserve(placement: PlacementSpec): void;
+  /** Gives up what was reserved for the job, if anything. */
+  release(job: TrainingJob): void;
+  /** Newest report of the job's steps held in memory. */
+  progressOf(job: TrainingJob): ObservedProgress | undefined;
+  /** What became of the job's last question to the planner. */
+  planningOf(jobUid: string): ObservedPlanning | undefined;
+}
+
+/** What is done for a job without asking the cluster; none of it waits, and none can fail. */
+export interface JobEffects {
+  /** Asks the planner, whose answer the view will show. */
+  askPlanner(job: TrainingJob, question: JobPlanQuestion): void;
+  forgetPlanning(jobUid: string): void;
+  /** Tells every launcher of that epoch that is connected that the epoch is over. */
+  refuseLaunchers(job: TrainingJob, epoch: number): void;
+  /** Tells people that the cluster refuses what has to be done, in its own words; best effort. */
+  warn(job: TrainingJob, message: string): void;
+  /** Tells people what happened; best effort. */
+  announce(job: TrainingJob, events: Decision['events']): void;
+}

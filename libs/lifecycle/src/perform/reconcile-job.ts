@@ -1,0 +1,187 @@
+import type { Placement, TrainingJob } from '@coxswain/api-types';
+import { decide } from '../decide.ts';
+import type { Action, Decision } from '../decision.ts';
+import type { NodeState, ObservedPod } from '../observed.ts';
+import { sameStatus } from '../same-status.ts';
+import type { Answer, Call, Calls } from './calls.ts';
+import { callBatches } from './call-batches.ts';
+import type { JobEffects, JobView } from './job-view.ts';
+
+/** What a reconcile asks for: another look after so long, if nothing else leads to one earlier. */
+export interface ReconcileOutcome {
+  readonly requeueAfterMs?: number;
+}
+
+/** Where a reconcile looks and what it may do besides its calls. */
+export interface ReconcilePorts {
+  readonly view: JobView;
+  readonly effects: JobEffects;
+}
+
+/**
+ * Looks at the job of that key (`namespace/name`), decides, and does one kind of thing at a time until nothing is left to do. It makes no call
+ * itself: it yields each batch of calls and goes on with their answers, so that the operator, the tests and a simulator run the same code.
+ *
+ * Status is the intent and comes first: a pass either writes status or acts upon what is recorded, never both, so a process that dies between
+ * the two leaves nothing that its successor could not continue. Throws the error of a call that the next look cannot answer.
+ */
+export function* reconcileJob(key: string, ports: ReconcilePorts): Calls<ReconcileOutcome> {
+  let found: Findings = { refused: new Map() };
+  const jobUid = ports.view.findJob(key)?.metadata.uid;
+  for (let pass = 0; pass < MAX_PASSES; pass += 1) {
+    const look = lookAt(key, ports.view, found);
+    // Another job that has taken the name meanwhile was not proven: its own arrival leads to a look at it.
+    if (look === undefined || look.job.metadata.uid !== jobUid) return {};
+    const { job, decision } = look;
+    if (!sameStatus(job.status, decision.status)) {
+      yield* record(look, ports);
+      // The server took it for the very job that was seen, or the view has it as it is now.
+      found = { ...found, refused: new Map(), statusAtMs: ports.view.monotonicMs() };
+      continue;
+    }
+    const { requeueAfterMs } = decision;
+    if (decision.actions.length === 0) return requeueAfterMs === undefined ? {} : { requeueAfterMs };
+    found = yield* perform({ job, actions: decision.actions, found }, ports);
+  }
+  // Every pass found something to do. The next round comes soon, behind the other jobs.
+  return { requeueAfterMs: RETRY_SOON_MS };
+}
+
+/** Enough for a gang's whole start and for a failure's whole answer in one go. */
+const MAX_PASSES = 16;
+const RETRY_SOON_MS = 1_000;
+
+/** How long a live read is good for. */
+const PROOF_MS = 5_000;
+
+/** What the cluster said that no cache shows, and when (by the monotonic clock). */
+interface Findings {
+  /** Pods that it refuses to make, in its words; forgotten once the status has been written. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** Good for one batch of actions and whatever status is written before it. */
+  readonly proof?: { readonly nodeStates: ReadonlyMap<string, NodeState>; readonly atMs: number };
+  /** When the status was known to be the newest. */
+  readonly statusAtMs?: number;
+}
+
+interface Look {
+  readonly job: TrainingJob;
+  readonly decision: Decision;
+}
+
+/** From here to the reservation nothing waits: no other job can be given the same GPUs in between. */
+function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
+  const job = view.findJob(key);
+  if (job === undefined) return undefined;
+  // Left over from a placement that could not be recorded: whether it still holds is decided anew.
+  view.release(job);
+  const placements = view.placementsOf(job);
+  const pods = view.podsOf(job);
+  const progress = view.progressOf(job);
+  const planning = view.planningOf(job.metadata.uid);
+  const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
+  const proof = isFresh(found.proof?.atMs) ? found.proof : undefined;
+  const decision = decide(
+    {
+      job,
+      pods,
+      placements,
+      checkpoints: view.checkpointsOf(job),
+      capacity: () => view.capacityFor(job),
+      nodeStates: new Map([...view.nodeStates(nodesInUse(job, placements, pods)), ...(proof?.nodeStates ?? [])]),
+      isProven: proof !== undefined,
+      isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
+      refusedPods: found.refused,
+      ...(progress === undefined ? {} : { progress }),
+      ...(planning === undefined ? {} : { planning }),
+    },
+    view.now(),
+  );
+  for (const action of decision.actions) if (action.kind === 'createPlacement') view.reserve(action.spec);
+  return { job, decision };
+}
+
+/**
+ * Nodes of the epoch that runs or is about to, and those under pods that have not ended, whatever their epoch: a pod on a dead node is
+ * given up only by one who knows that the node is dead.
+ */
+function nodesInUse(
+  job: TrainingJob,
+  placements: readonly Placement[],
+  pods: readonly ObservedPod[],
+): readonly string[] {
+  const epoch = job.status?.epoch ?? 0;
+  const placed = placements.filter(({ spec }) => spec.epoch >= epoch).flatMap(({ spec }) => spec.nodes);
+  const held = pods.filter((pod) => pod.ours && !['Succeeded', 'Failed'].includes(pod.phase));
+  return [...new Set([...placed, ...held.flatMap(({ nodeName }) => nodeName ?? [])])];
+}
+
+function* record({ job, decision }: Look, { view, effects }: ReconcilePorts): Calls<void> {
+  // A reservation belongs to an action, and none is performed in this pass.
+  view.release(job);
+  const [answer] = yield [{ kind: 'writeStatus', job, status: decision.status }];
+  if (answer?.kind === 'failed') {
+    // Somebody changed the job while we looked: the view shows it as it is now, and the next pass looks again.
+    if (answer.cause === 'conflict') return;
+    throw answer.error;
+  }
+  effects.announce(answer?.job ?? job, decision.events);
+}
+
+/** Performs actions in order; what cannot be done ends the pass, and what comes after it in order is not done. */
+function* perform(
+  { job, actions, found }: { readonly job: TrainingJob; readonly actions: readonly Action[]; readonly found: Findings },
+  ports: ReconcilePorts,
+): Calls<Findings> {
+  const refused = new Map(found.refused);
+  const refusedBefore = refused.size;
+  let { statusAtMs } = found;
+  let proof: Findings['proof'];
+  for (const action of actions) performAtOnce(job, action, ports.effects);
+  for (const batch of callBatches(job, actions)) {
+    const answers = yield batch;
+    for (const [index, answer] of answers.entries()) {
+      const call = batch[index];
+      if (call === undefined) continue;
+      if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports.effects);
+      else if (call.kind === 'createPlacement') ports.view.release(job);
+      else if (call.kind === 'readLive') {
+        statusAtMs = ports.view.monotonicMs();
+        proof = { nodeStates: answer.nodeStates ?? new Map(), atMs: statusAtMs };
+      }
+    }
+    // The others would be refused as well: ask no more before somebody has decided what that means.
+    if (refused.size > refusedBefore) break;
+  }
+  return { refused, ...(proof === undefined ? {} : { proof }), ...(statusAtMs === undefined ? {} : { statusAtMs }) };
+}
+
+function performAtOnce(job: TrainingJob, action: Action, effects: JobEffects): void {
+  if (action.kind === 'planJob') effects.askPlanner(job, action.question);
+  else if (action.kind === 'forgetPlanning') effects.forgetPlanning(job.metadata.uid);
+  else if (action.kind === 'refuseLaunchers') effects.refuseLaunchers(job, action.epoch);
+}
+
+function noteFailure(
+  failed: {
+    readonly call: Call;
+    readonly answer: Extract<Answer, { kind: 'failed' }>;
+    readonly refused: Map<string, string>;
+  },
+  effects: JobEffects,
+): void {
+  const { call, answer, refused } = failed;
+  const { error, cause } = answer;
+  if (call.kind === 'createPod' && cause === 'refused') {
+    refused.set(call.name, messageOf(error));
+    return;
+  }
+  const isOvertaken = cause === 'conflict' && (call.kind === 'addFinalizer' || call.kind === 'removeFinalizer');
+  if (isOvertaken) return;
+  if (cause === 'refused' || cause === 'needsPerson') effects.warn(call.job, messageOf(error));
+  throw error;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
