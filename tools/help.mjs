@@ -24,6 +24,7 @@ export const SCRIPTS = {
     'planner:cross-validate': 'errors on measurements that the fit was not shown',
   },
   'Now and then': {
+    'gang:bench': 'what the operator costs at scale: gangs of thousands of pods on a real control plane; -- --help',
     campaign: 'long tests by name, such as kill-at-every-write',
     house: 'measure functions, files, documentation and tests, and list what is too long, unused or in a circle',
     help: 'this list',

@@ -1,6 +1,7 @@
 export { type AdminClient } from './kubernetes/admin-client.ts';
 export { createAuthority, type CertificateAuthority, type KeyPair } from './kubernetes/certificates.ts';
 export { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './kubernetes/control-plane.ts';
+export { startKwok, type Kwok } from './kwok/kwok.ts';
 export { startPostgres, type Postgres } from './postgres/postgres.ts';
 export { withLock } from './process/lock.ts';
 export { freePort } from './process/ports.ts';

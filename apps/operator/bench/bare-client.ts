@@ -1,0 +1,98 @@
+import { saveDirectoryOf } from '@coxswain/checkpoint';
+import { SCHEDULING_GATE, specOfEpoch, TrainingJobSpec, type Placement, type TrainingJob } from '@coxswain/api-types';
+import { renderRank } from '@coxswain/engines';
+import { podName } from '@coxswain/lifecycle';
+import { waitFor } from '@coxswain/local-cluster';
+import { toPod } from '../src/training-job/pod-manifest.ts';
+import { CONCURRENCY, type BenchCluster } from './bench-cluster.ts';
+
+/** What was made for the gang of the job's first epoch, pod by pod, as the operator sends it. */
+export function manifestsOf(job: TrainingJob, placement: Placement): readonly Record<string, unknown>[] {
+  const spec = specOfEpoch(TrainingJobSpec.parse(job.spec), placement.spec);
+  const engine = renderRank(spec, {});
+  if (engine.kind === 'refused') throw new Error(engine.reason);
+  return placement.spec.nodes.map((_, podIndex) =>
+    toPod({ job: { ...job, spec }, placement }, podIndex, {
+      launcherImage: 'coxswain/launcher:dev',
+      reportUrls: ['https://127.0.0.1:65535'],
+      reportCaPem: CERTIFICATE_SIZED,
+      runAsNonRoot: false,
+      engine,
+      saveDirectory: saveDirectoryOf({ ...job, spec }, placement.spec.epoch),
+      name: podName(job.metadata, { epoch: placement.spec.epoch, podIndex }),
+    }),
+  );
+}
+
+/** As long as the certificate of an authority on P-256, which every pod is given. */
+const CERTIFICATE_SIZED = `-----BEGIN CERTIFICATE-----\n${'A'.repeat(600)}\n-----END CERTIFICATE-----\n`;
+
+/** Makes the pods and lifts their gates, as fast as calls go, and knows nothing else. Owners are left out: nobody is to collect the pods. */
+export async function runBareGang(
+  cluster: BenchCluster,
+  namespace: string,
+  manifests: readonly Record<string, unknown>[],
+): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/pods`;
+  const bodies = manifests.map((manifest) => {
+    const { ownerReferences, ...metadata } = manifest['metadata'] as Record<string, unknown>;
+    void ownerReferences;
+    return { ...manifest, metadata: { ...metadata, namespace } };
+  });
+  const names = await inTurns(bodies, async (body) => {
+    const { metadata } = await cluster.client.create<{ metadata: { name: string; uid: string } }>(path, body);
+    return metadata;
+  });
+  const gate = '/spec/schedulingGates/0';
+  await inTurns(names, ({ name, uid }) =>
+    cluster.client.patch(
+      `${path}/${name}`,
+      [
+        { op: 'test', path: '/metadata/uid', value: uid },
+        { op: 'test', path: `${gate}/name`, value: SCHEDULING_GATE },
+        { op: 'remove', path: gate },
+      ],
+      { type: 'json' },
+    ),
+  );
+}
+
+/** Deletes every job and every pod of the namespace and waits until none is left; finalizers of ours are taken off pods. */
+export async function clearNamespace(cluster: BenchCluster, namespace: string): Promise<void> {
+  const { admin } = cluster.plane;
+  const pods = `/api/v1/namespaces/${namespace}/pods`;
+  const jobs = `/apis/training.coxswain.dev/v1alpha1/namespaces/${namespace}/trainingjobs`;
+  await admin.send({ method: 'DELETE', path: jobs });
+  await isEmpty(cluster, jobs);
+  const { items } = await cluster.client.list(pods);
+  const held = items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0);
+  await inTurns(held, ({ metadata: { name } }) =>
+    cluster.client
+      .patch(`${pods}/${name}`, { metadata: { finalizers: null } }, { type: 'merge' })
+      .catch(() => undefined),
+  );
+  await admin.send({ method: 'DELETE', path: pods, body: { gracePeriodSeconds: 0 } });
+  await isEmpty(cluster, pods);
+}
+
+async function isEmpty(cluster: BenchCluster, path: string): Promise<void> {
+  const look = async (): Promise<boolean> => {
+    const { items } = await cluster.plane.admin.json<{ items: readonly unknown[] }>({
+      method: 'GET',
+      path: `${path}?limit=1`,
+    });
+    return items.length === 0;
+  };
+  await waitFor(look, { what: `${path} to be empty`, deadlineMs: 600_000, intervalMs: 250 });
+}
+
+/** `act` on every item, as many at once as the operator makes calls. */
+export async function inTurns<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<readonly R[]> {
+  const results: R[] = [];
+  const entries = items.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, item] of entries) results[index] = await act(item);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return results;
+}

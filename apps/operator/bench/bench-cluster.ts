@@ -1,0 +1,171 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { API_GROUP_VERSION, type TrainingJob, type TrainingJobSpecInput } from '@coxswain/api-types';
+import { createKubeClient, type KubeClient } from '@coxswain/kube';
+import {
+  freePort,
+  installChart,
+  startControlPlane,
+  startKwok,
+  startProcess,
+  SYSTEM_NAMESPACE,
+  waitFor,
+  type ControlPlane,
+  type Kwok,
+} from '@coxswain/local-cluster';
+import { BenchOperator } from './bench-operator.ts';
+import { OPERATOR_AUDIT_POLICY, OperatorWrites } from './operator-writes.ts';
+import type { Progress } from './scenario.ts';
+
+/** Calls under way at once, of the operator and of the bare client alike. */
+export const CONCURRENCY = 32;
+/** GPUs of a simulated node; a gang's pod takes them all. */
+export const GPUS_PER_NODE = 8;
+
+/** A real control plane whose nodes are simulated, with the operator as a process of its own. */
+export class BenchCluster {
+  readonly plane: ControlPlane;
+  /** Requests as administrator, with as many at once as the operator makes. */
+  readonly client: KubeClient;
+  readonly writes: OperatorWrites;
+  readonly #progress: Progress;
+  readonly #cpuProfiles: string | undefined;
+  #kwok: Kwok | undefined;
+  #namespaces = 0;
+
+  private constructor(
+    plane: ControlPlane,
+    options: { readonly auditLog: string; readonly progress: Progress; readonly cpuProfiles: string | undefined },
+  ) {
+    this.plane = plane;
+    this.#progress = options.progress;
+    this.#cpuProfiles = options.cpuProfiles;
+    this.writes = new OperatorWrites(options.auditLog);
+    this.client = createKubeClient({
+      kubeconfigPath: plane.adminKubeconfigPath,
+      userAgent: 'coxswain-bench',
+      maxInFlight: CONCURRENCY,
+      timeoutMs: 60_000,
+    });
+  }
+
+  /** `scratch` is a folder for the policy and the audit log. `cpuProfiles`: a folder for one profile per operator process. */
+  static async start(options: {
+    readonly scratch: string;
+    readonly progress: Progress;
+    readonly cpuProfiles: string | undefined;
+  }): Promise<BenchCluster> {
+    const { scratch, progress } = options;
+    progress('starts etcd, kube-apiserver, kube-scheduler and kube-controller-manager');
+    const policy = join(scratch, 'audit-policy.json');
+    const auditLog = join(scratch, 'audit.log');
+    mkdirSync(scratch, { recursive: true });
+    writeFileSync(policy, OPERATOR_AUDIT_POLICY);
+    const plane = await startControlPlane({
+      extraApiserverFlags: [
+        `--audit-policy-file=${policy}`,
+        `--audit-log-path=${auditLog}`,
+        '--audit-log-mode=batch',
+        '--audit-log-batch-max-wait=1s',
+        '--audit-log-maxsize=0',
+      ],
+      // Simulated nodes renew their leases rarely, because 10,240 of them would do nothing else.
+      extraControllerManagerFlags: ['--node-monitor-grace-period=2h'],
+    });
+    try {
+      await installChart(plane);
+      return new BenchCluster(plane, { auditLog, progress, cpuProfiles: options.cpuProfiles });
+    } catch (error) {
+      await plane.stop();
+      throw error;
+    }
+  }
+
+  /** Simulated nodes, at least `count`. */
+  async haveNodes(count: number): Promise<void> {
+    const have = this.#kwok?.nodeNames.length ?? 0;
+    if (have >= count) return;
+    this.#progress(`makes ${count - have} simulated nodes`);
+    const batch = { nodes: count - have, namePrefix: `node-${have}` };
+    if (this.#kwok !== undefined) return this.#kwok.addNodes(batch);
+    this.#kwok = await startKwok({ ...batch, controlPlane: this.plane, nodeLeaseDurationSeconds: 3_600 });
+  }
+
+  get nodeNames(): readonly string[] {
+    return this.#kwok?.nodeNames ?? [];
+  }
+
+  /** A fresh namespace in which pods can be made. */
+  async namespace(): Promise<string> {
+    const name = `bench-${(this.#namespaces += 1)}`;
+    await this.client.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    await waitFor(() => this.client.get(`/api/v1/namespaces/${name}/serviceaccounts/default`), {
+      what: 'the default service account',
+    });
+    return name;
+  }
+
+  /** An operator that leads and is ready. */
+  async operator(): Promise<BenchOperator> {
+    const kubeconfigPath = await this.plane.kubeconfigFor({
+      namespace: SYSTEM_NAMESPACE,
+      serviceAccount: 'coxswain-operator',
+    });
+    const [healthPort, reportPort] = [await freePort(), await freePort()];
+    const profile = this.#cpuProfiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${this.#cpuProfiles}`];
+    const handle = await startProcess({
+      name: 'operator',
+      command: process.execPath,
+      args: [...profile, join(import.meta.dirname, '../src/main.ts')],
+      env: {
+        PATH: process.env['PATH'],
+        COXSWAIN_KUBECONFIG: kubeconfigPath,
+        COXSWAIN_NAMESPACE: SYSTEM_NAMESPACE,
+        COXSWAIN_IDENTITY: 'bench',
+        COXSWAIN_REPORT_LISTEN_HOST: '127.0.0.1',
+        COXSWAIN_REPORT_LISTEN_PORT: String(reportPort),
+        COXSWAIN_REPORT_URLS: `https://127.0.0.1:${reportPort}`,
+        COXSWAIN_LAUNCHER_IMAGE: 'coxswain/launcher:dev',
+        COXSWAIN_HEALTH_LISTEN_HOST: '127.0.0.1',
+        COXSWAIN_HEALTH_LISTEN_PORT: String(healthPort),
+        COXSWAIN_LOG_LEVEL: 'warn',
+      },
+      logPath: join(this.plane.logsDirectory, 'operator.log'),
+    });
+    const operator = new BenchOperator({ handle, healthPort, reportPort, cluster: this });
+    try {
+      await waitFor(async () => (await operator.metric('coxswain_operator_is_leader')) === 1, {
+        what: 'the operator to lead',
+      });
+      return operator;
+    } catch (error) {
+      await handle.stop({ graceMs: 0 });
+      throw error;
+    }
+  }
+
+  /** A job that asks for `pods` whole nodes. */
+  job(namespace: string, name: string, pods: number, spec: Partial<TrainingJobSpecInput> = {}): Promise<TrainingJob> {
+    return this.client.create<TrainingJob>(`/apis/${API_GROUP_VERSION}/namespaces/${namespace}/trainingjobs`, {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'TrainingJob',
+      metadata: { name, namespace },
+      spec: {
+        engine: { name: 'command', image: 'example/image', command: ['train'] },
+        layout: { tensorParallelDegree: GPUS_PER_NODE, dataParallelDegree: pods },
+        resources: { gpusPerNode: GPUS_PER_NODE },
+        ...spec,
+      },
+    });
+  }
+
+  async readJob(namespace: string, name: string): Promise<TrainingJob> {
+    return this.client.get<TrainingJob>(`/apis/${API_GROUP_VERSION}/namespaces/${namespace}/trainingjobs/${name}`);
+  }
+
+  async stop(): Promise<void> {
+    await this.#kwok?.stop();
+    await this.client.close();
+    await this.plane.stop();
+  }
+}

@@ -1,0 +1,73 @@
+import { SYSTEM_NAMESPACE, type ProcessHandle } from '@coxswain/local-cluster';
+import type { BenchCluster } from './bench-cluster.ts';
+import { usageOf, type Usage } from './process-usage.ts';
+
+const LEASE_PATH = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/coxswain-operator`;
+const LEASE_LOOK_MS = 200;
+/** How often a leader renews its lease unless it is told otherwise. */
+const RETRY_PERIOD_MS = 2_000;
+
+/** The operator as a process, and what can be measured of it from outside. */
+export class BenchOperator {
+  readonly reportPort: number;
+  readonly #handle: ProcessHandle;
+  readonly #healthPort: number;
+  readonly #cluster: BenchCluster;
+
+  constructor(parts: {
+    readonly handle: ProcessHandle;
+    readonly healthPort: number;
+    readonly reportPort: number;
+    readonly cluster: BenchCluster;
+  }) {
+    this.#handle = parts.handle;
+    this.#healthPort = parts.healthPort;
+    this.#cluster = parts.cluster;
+    this.reportPort = parts.reportPort;
+  }
+
+  usage(): Usage {
+    return usageOf(this.#handle.pid);
+  }
+
+  /** The metric of that name (with its labels, as it is exposed); undefined when there is none. */
+  async metric(name: string): Promise<number | undefined> {
+    const text = await (await fetch(`http://127.0.0.1:${this.#healthPort}/metrics`)).text();
+    const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+    return line === undefined ? undefined : Number(line.slice(name.length + 1));
+  }
+
+  /** Longest time that the event loop was held up since this was asked last. */
+  async loopLagMs(): Promise<number> {
+    return 1_000 * ((await this.metric('nodejs_eventloop_lag_max_seconds')) ?? NaN);
+  }
+
+  /** Watches renewals of the lease until `stop`, which answers by how much the latest one was late. */
+  watchLease(): { stop(): Promise<number> } {
+    let isOver = false;
+    const renewedAt: number[] = [];
+    const look = async (): Promise<void> => {
+      const { spec } = await this.#cluster.client.get<{ spec: { renewTime: string } }>(LEASE_PATH);
+      const at = Date.parse(spec.renewTime);
+      if (at !== renewedAt.at(-1)) renewedAt.push(at);
+    };
+    const loop = (async () => {
+      while (!isOver) {
+        await look().catch(() => undefined);
+        await new Promise((resolve) => setTimeout(resolve, LEASE_LOOK_MS));
+      }
+    })();
+    return {
+      stop: async () => {
+        isOver = true;
+        await loop;
+        const gaps = renewedAt.slice(1).map((at, index) => at - (renewedAt[index] ?? at));
+        return Math.max(0, ...gaps) - RETRY_PERIOD_MS;
+      },
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.#handle.stop({ graceMs: 20_000 });
+  }
+}

@@ -1,0 +1,41 @@
+import type { BenchCluster } from './bench-cluster.ts';
+
+/** Tells somebody who waits what goes on. */
+export type Progress = (what: string) => void;
+
+/** One line of the table. */
+export interface Measurement {
+  readonly what: string;
+  readonly value: number;
+  readonly unit: string;
+  /** What the project promises; absent: told for information. */
+  readonly atMost?: number;
+  /** Single values that `value` stands for. */
+  readonly of?: readonly number[];
+}
+
+/** How large a run is: `quick` shows that the bench works and where time goes, not that a bar is met. */
+export type Size = 'full' | 'quick';
+
+export interface Context {
+  readonly cluster: BenchCluster;
+  readonly size: Size;
+  readonly progress: Progress;
+}
+
+/** One question to the operator at scale. */
+export interface Scenario {
+  readonly name: string;
+  /** One sentence: what is measured. */
+  readonly question: string;
+  /** Leaves the cluster without jobs and pods. */
+  run(context: Context): Promise<readonly Measurement[]>;
+}
+
+/** The middle value; the mean of the two middle ones of an even number. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const middle = sorted.length / 2;
+  const pair = sorted.slice(Math.ceil(middle) - 1, Math.floor(middle) + 1);
+  return pair.reduce((sum, value) => sum + value, 0) / pair.length;
+}
