@@ -5,6 +5,7 @@ import { FOLDER_ORDER, zonesOf } from './tools/lint/folder-order.mjs';
 /** Libraries by layer. Core is pure; adapters do I/O and hold no rule; apps wire and are imported by nobody. */
 export const CORE = [
   'units',
+  'safe-text',
   'domain-error',
   'layout',
   'api-types',

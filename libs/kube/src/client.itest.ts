@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { waitFor } from '@coxswain/local-cluster';
+import { safeText } from '@coxswain/safe-text';
 import { spoilWatch, type FaultAction, type Verb } from '@coxswain/test-harness';
 
 import { systemClock } from './clock.ts';
@@ -27,6 +28,14 @@ afterEach(() => {
 });
 
 afterAll(() => world.stop());
+
+const STRANGE = {
+  'a half pair': 'a\ud83d',
+  'DEL and C1': 'a\u007f\u009b',
+  noncharacters: 'a\ufffe\uffff',
+  'next line': 'a\u0085b',
+  'C0, bidi controls': 'a\u0000\u001b\u202e',
+};
 
 let namespaces = 0;
 async function aNamespace(): Promise<string> {
@@ -75,6 +84,42 @@ describe('what the client says to a real apiserver', () => {
     await client.create(configMaps(namespace), aConfigMap('dry'), { dryRun: true });
     expect((await client.list(configMaps(namespace))).items).toEqual([]);
     expect((await client.version()).gitVersion).toMatch(/^v1\./);
+  });
+
+  it('finds that some text is refused by an apply, and some comes back as other text; safe text never is either', async () => {
+    const namespace = await aNamespace();
+    const client = world.client();
+    const read = await client.create<ConfigMap & Replacement>(configMaps(namespace), aConfigMap('text'));
+    const path = configMaps(namespace, 'text');
+    const becomes = async (
+      write: (body: Replacement & ConfigMap) => Promise<unknown>,
+      text: string,
+    ): Promise<string> => {
+      const { uid, resourceVersion } = (await client.get<ConfigMap & Replacement>(path)).metadata;
+      const body = { ...read, metadata: { name: 'text', namespace, uid, resourceVersion }, data: { text } };
+      const error = await rejection(write(body));
+      if (error !== undefined) return isInvalid(error) ? 'refused' : String(error);
+      return (await client.get<ConfigMap>(path)).data?.['text'] === text ? 'same' : 'other text';
+    };
+    const apply = (body: ConfigMap): Promise<unknown> => client.apply(path, body, { force: true });
+    const put = (body: Replacement): Promise<unknown> => client.replace(path, body);
+    const found: Record<string, readonly string[]> = {};
+    for (const [name, text] of Object.entries(STRANGE)) {
+      const safe = safeText(text);
+      found[name] = [
+        await becomes(apply, text),
+        await becomes(put, text),
+        await becomes(apply, safe),
+        await becomes(put, safe),
+      ];
+    }
+    expect(found).toEqual({
+      'a half pair': ['refused', 'other text', 'same', 'same'],
+      'DEL and C1': ['refused', 'same', 'same', 'same'],
+      noncharacters: ['refused', 'same', 'same', 'same'],
+      'next line': ['other text', 'same', 'same', 'same'],
+      'C0, bidi controls': ['same', 'same', 'same', 'same'],
+    });
   });
 
   it('writes an Event that the apiserver accepts, once a minute, and never fails its caller', async () => {

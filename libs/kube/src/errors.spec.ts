@@ -1,4 +1,4 @@
-import { isKindUnknown, isRefusal, isRetryable, isUnauthorizedVerb, KubeApiError } from './errors.ts';
+import { errorFromAnswer, isKindUnknown, isRefusal, isRetryable, isUnauthorizedVerb, KubeApiError } from './errors.ts';
 
 const anError = (status: number, reason: string, message: string): KubeApiError =>
   new KubeApiError({ status, reason, message });
@@ -42,6 +42,15 @@ describe('an error of the Kubernetes API', () => {
     ['a namespace that does not exist', anError(404, 'NotFound', 'namespaces "x" not found'), false],
   ])('tells %s by its words', (_sentence, error, want) => {
     expect(isKindUnknown(error)).toBe(want);
+  });
+
+  it.each([
+    ['a webhook’s', JSON.stringify({ kind: 'Status', message: 'denied: \ud83d\u009b\r\n' }), 'denied: \ufffd\ufffd\n'],
+    ['a proxy’s', '<html>\u001b[31m\u0000', '<html>\ufffd'],
+    ['endless', 'x'.repeat(9_000), `${'x'.repeat(299)}…`],
+  ])('says in safe text what the server said, also when its words are %s', (_whose, body, want) => {
+    const { message } = errorFromAnswer({ status: 403, body, retryAfter: undefined, request: 'POST /pods' });
+    expect(message).toBe(`POST /pods was answered 403: ${want}`);
   });
 
   it.each([

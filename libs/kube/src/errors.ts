@@ -1,3 +1,5 @@
+import { cutText, safeText } from '@coxswain/safe-text';
+
 /** Why no HTTP answer was had; `status` is 0 then, and a write may or may not have been carried out. */
 export type UnansweredReason =
   'ConnectionFailed' | 'Timeout' | 'Aborted' | 'CredentialsUnavailable' | 'MalformedAnswer';
@@ -113,15 +115,18 @@ export function errorFromAnswer(answer: {
 }): KubeApiError {
   const parsed = parseStatus(answer.body);
   const retryAfterMs = parseRetryAfter(answer.retryAfter) ?? retryAfterOfDetails(parsed?.details);
-  const text = parsed?.message ?? answer.body.slice(0, 300);
+  const text = parsed?.message ?? cutText(answer.body, 300);
   return new KubeApiError({
     status: answer.status,
     reason: parsed?.reason ?? REASON_OF_STATUS[answer.status] ?? 'Unknown',
-    message: `${answer.request} was answered ${answer.status}: ${text}`,
+    // A webhook's words pass through the server as they are, and may go on into a status.
+    message: safeText(`${answer.request} was answered ${answer.status}: ${text}`, MAX_MESSAGE_LENGTH),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(parsed?.details === undefined ? {} : { details: parsed.details }),
   });
 }
+
+const MAX_MESSAGE_LENGTH = 4_096;
 
 interface StatusFacts {
   readonly code?: number;

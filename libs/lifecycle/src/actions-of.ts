@@ -1,4 +1,5 @@
 import type { Attempt } from '@coxswain/api-types';
+import { safeText } from '@coxswain/safe-text';
 import { isBroken } from './broken-gang.ts';
 import type { Action, PodReference } from './decision.ts';
 import { type Facts, isLive, isTerminal, placementOf } from './facts.ts';
@@ -131,7 +132,7 @@ function markDamagedCheckpoints({ record, facts }: Situation): readonly Action[]
         (one) => one.resumedFrom?.checkpoint === name && one.reason === 'CheckpointUnreadable',
       );
       const message = `Epoch ${attempt?.epoch ?? 0} could not load it: ${attempt?.message ?? 'it did not verify'}`;
-      return { kind: 'markCheckpointDamaged', name, uid, message: message.slice(0, 4096) };
+      return { kind: 'markCheckpointDamaged', name, uid, message: safeText(message, 4096) };
     });
 }
 

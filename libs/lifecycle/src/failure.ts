@@ -1,4 +1,5 @@
 import { type Attempt, type AttemptReason, exitKindOf, type ExitKind, howItEnded } from '@coxswain/api-types';
+import { endOfText } from '@coxswain/safe-text';
 import { type Facts, isTerminal, nodeStateOf, placementOf, podCount } from './facts.ts';
 import { podName } from './names.ts';
 import type { ObservedPod } from './observed.ts';
@@ -191,7 +192,7 @@ function describeExit(pod: ObservedPod, node: string): string {
   // Of a rank the launcher says the same, in the same words.
   const said = cause === undefined || cause.rank !== undefined || cause.message === '' ? '' : ` ${cause.message}`;
   const lines = cause === undefined || cause.lastLines.length === 0 ? '' : cause.lastLines.join('\n');
-  const log = lines === '' ? '' : `\nLast lines of its log:\n${lines.slice(-MAX_LOG_CHARACTERS)}`;
+  const log = lines === '' ? '' : `\nLast lines of its log:\n${endOfText(lines, MAX_LOG_CHARACTERS)}`;
   return `${who} ${where} ${how}${runtime}${why}.${said}${log}`;
 }
 

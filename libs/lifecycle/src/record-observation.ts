@@ -1,5 +1,6 @@
 import { type Attempt, isSameLayout, MAX_ATTEMPTS_IN_STATUS, type PlacementSpec } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
+import { safeText } from '@coxswain/safe-text';
 import { type Facts, isLive, placementOf, podCount } from './facts.ts';
 import { type Failure, failureOf, missingIndices, missingPodNames, podsOf } from './failure.ts';
 import { placementName } from './names.ts';
@@ -186,7 +187,7 @@ function withFailure(
     stoppingAt: now.toISOString(),
     outcome: 'Failed',
     reason: failure.reason,
-    message: failure.message.slice(0, 8_000),
+    message: safeText(failure.message, 8_000),
     ...lastStep,
   });
   const { answer, charged } = answerTo(ended, facts.restartPolicy);

@@ -11,6 +11,7 @@ import {
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
+import { cutText, safeText } from '@coxswain/safe-text';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import type { Acceptance } from './acceptance.ts';
 import { type Facts, placementOf, podCount } from './facts.ts';
@@ -160,7 +161,7 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
     };
   }
   const message = `Pod ${pod.name} cannot start on node ${node}: ${waiting.reason}: ${waiting.message}`;
-  return { holds: false, reason: 'PodStuck', message: message.slice(0, 1024) };
+  return { holds: false, reason: 'PodStuck', message: cutText(message, 1024) };
 }
 
 function firstStuckPod(
@@ -192,7 +193,9 @@ function conditionsOf(drafts: ConditionDrafts, facts: Facts, now: Date): Conditi
     const status = draft.holds ? 'True' : 'False';
     const before = findCondition(recorded, type);
     const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now.toISOString();
-    const { reason, message } = draft;
+    const { reason } = draft;
+    // Some quote the spec, which is the user's text.
+    const message = safeText(draft.message, MAX_CONDITION_CHARACTERS);
     return [{ type, status, reason, message, observedGeneration: facts.generation, lastTransitionTime }];
   });
 }
@@ -265,7 +268,9 @@ function gangSize(attempt: Attempt, facts: Facts): string {
 }
 
 const MAX_SUMMARY_CHARACTERS = 1024;
+/** Room for the message of an attempt beside our own words; the resource allows four times as much. */
+const MAX_CONDITION_CHARACTERS = 8_192;
 
 function firstLine(text: string): string {
-  return (text.split('\n', 1)[0] ?? '').slice(0, MAX_SUMMARY_CHARACTERS);
+  return safeText(text.split('\n', 1)[0] ?? '', MAX_SUMMARY_CHARACTERS);
 }

@@ -8,7 +8,10 @@ export interface CachedNode extends KubeObject {
   readonly facts: NodeFacts;
 }
 
-/** The part of a Node that is kept; never throws, whatever is not of the expected shape counts as absent. */
+/**
+ * The part of a Node that is kept; never throws, whatever is not of the expected shape counts as absent. Its texts are safe as they are: of
+ * names and labels the API server takes only ASCII letters, digits, dots, dashes, underscores and slashes.
+ */
 export function toCachedNode(node: KubeObject): CachedNode {
   const { spec, status } = node as { spec?: Fields; status?: Fields };
   const { name, uid, resourceVersion, labels } = node.metadata;

@@ -8,6 +8,7 @@ import {
 } from '@coxswain/api-types';
 import type { KubeObject } from '@coxswain/kube';
 import type { ObservedExit, ObservedPod } from '@coxswain/lifecycle';
+import { parseForeignJson, safeText } from '@coxswain/safe-text';
 import { deviceCount } from './quantity.ts';
 
 /**
@@ -42,7 +43,8 @@ interface GangFacts {
 
 /**
  * The part of a pod that is kept. Never throws: a pod is what anybody may write into the cluster, so whatever is not of the expected
- * shape counts as absent. `asGang` keeps the gang's facts of a pod without our label too.
+ * shape counts as absent, and every text that people or programs wrote is made safe. `asGang` keeps the gang's facts of a pod without our
+ * label too.
  */
 export function toCachedPod(pod: KubeObject, options: { readonly asGang?: boolean } = {}): CachedPod {
   const spec = record(field(pod, 'spec'));
@@ -159,7 +161,7 @@ function exitOf(containers: readonly Fields[]): ObservedExit | undefined {
 export function terminationCause(message: unknown): TerminationCause | undefined {
   if (typeof message !== 'string' || message.length > MAX_TERMINATION_MESSAGE_BYTES) return undefined;
   try {
-    return TerminationCause.safeParse(JSON.parse(message)).data;
+    return TerminationCause.safeParse(parseForeignJson(message)).data;
   } catch {
     return undefined;
   }
@@ -206,7 +208,8 @@ function text(value: unknown): string | undefined {
 }
 
 function short(value: unknown): string | undefined {
-  return text(value)?.slice(0, MAX_SHORT);
+  const written = text(value);
+  return written === undefined ? undefined : safeText(written, MAX_SHORT);
 }
 
 function wholeNumber(value: unknown): number {

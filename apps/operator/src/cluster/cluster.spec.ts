@@ -1,5 +1,6 @@
-import { CONTAINERS, GPU_RESOURCE, LABELS, SCHEDULING_GATE } from '@coxswain/api-types';
+import { CONTAINERS, GPU_RESOURCE, LABELS, SCHEDULING_GATE, type TerminationCause } from '@coxswain/api-types';
 import { ObjectCache, type KubeObject } from '@coxswain/kube';
+import { parseForeignJson } from '@coxswain/safe-text';
 import { toCachedNode } from './cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from './cached-pod.ts';
 import { GpuUsage } from './gpu-usage.ts';
@@ -28,6 +29,8 @@ const trainer = (state: unknown): unknown => ({
   phase: 'Failed',
   containerStatuses: [{ name: CONTAINERS.trainer, image: 'i', state }],
 });
+
+const unscheduled = (message: string): unknown => ({ type: 'PodScheduled', status: 'False', message });
 
 describe('what is kept of a pod', () => {
   it('is its place in the gang and its GPUs', () => {
@@ -62,6 +65,38 @@ describe('what is kept of a pod', () => {
   ])('survives %s: exit code and reason remain', (_what, state) => {
     const seen = toObservedPod(toCachedPod(aPod({ status: trainer(state) })), 'job-1').exit;
     expect(seen).toEqual({ exitCode: 1, reason: 'Error' });
+  });
+
+  const nasty = 'a\ud83d\u009b\uffff\u202e\u0000z';
+  const cleaned = 'a\ufffd\ufffd\ufffd\ufffd\ufffdz';
+  const cause: TerminationCause = {
+    version: 1,
+    kind: 'engineFailed',
+    epoch: 2,
+    node: 'node-a',
+    message: nasty,
+    lastLines: ['fine', nasty],
+    unreportedCheckpoints: [],
+  };
+  const trainerState = (state: unknown): unknown =>
+    toObservedPod(toCachedPod(aPod({ status: trainer(state) })), 'job-1');
+
+  it.each([
+    ['the cause that its launcher left', trainerState({ terminated: { exitCode: 1, message: JSON.stringify(cause) } })],
+    ['why it ended', trainerState({ terminated: { exitCode: 1, reason: nasty } })],
+    ['why it does not start', trainerState({ waiting: { reason: nasty, message: nasty } })],
+    ['status.reason', toObservedPod(toCachedPod(aPod({ status: { phase: 'Failed', reason: nasty } })), 'job-1')],
+    ['a condition', toObservedPod(toCachedPod(aPod({ status: { conditions: [unscheduled(nasty)] } })), 'job-1')],
+  ])('holds no text that a store or a terminal trips over: %s', (_what, seen) => {
+    const json = JSON.stringify(seen);
+    expect(json).toContain(cleaned);
+    expect(parseForeignJson(json)).toEqual(seen);
+  });
+
+  it('cuts a long text between characters', () => {
+    const long = `${'x'.repeat(510)}😀😀`;
+    const seen = toObservedPod(toCachedPod(aPod({ status: { conditions: [unscheduled(long)] } })), 'job-1');
+    expect(seen.schedulingMessage).toBe(`${'x'.repeat(510)}…`);
   });
 
   it.each([

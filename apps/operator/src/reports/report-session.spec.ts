@@ -1,4 +1,4 @@
-import type { LauncherMessage, OperatorMessage } from '@coxswain/api-types';
+import type { LauncherMessage, OperatorMessage, SavedCheckpoint } from '@coxswain/api-types';
 import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';
@@ -39,7 +39,7 @@ interface Desk {
     epoch: number | undefined;
     isBroken: boolean;
     isLeader: boolean;
-    checkpoints: (() => 'recorded' | 'stale')[];
+    checkpoints: ((saved: SavedCheckpoint) => 'recorded' | 'stale')[];
   };
   say(message: { readonly kind: LauncherMessage['kind'] } & Record<string, unknown>): Promise<void>;
   codes(): readonly string[];
@@ -56,7 +56,7 @@ function aDesk(shared: Partial<SessionContext> = {}): Desk {
     findPod: async () => pod,
     currentEpoch: () => world.epoch,
     isBroken: () => world.isBroken,
-    recordCheckpoint: async () => world.checkpoints.shift()?.() ?? 'recorded',
+    recordCheckpoint: async (_pod, checkpoint) => world.checkpoints.shift()?.(checkpoint) ?? 'recorded',
     onNews: () => undefined,
   };
   const context: SessionContext = {
@@ -256,6 +256,20 @@ describe('a report session', () => {
     await desk.say({ kind: 'hello' });
     await desk.say({ kind: 'checkpointSaved', checkpoint: saved });
     expect(desk.said.at(-1)).toEqual({ kind: 'ack', sequence: 2 });
+  });
+
+  it('lets no text of a launcher into a checkpoint that a store trips over', async () => {
+    const desk = aDesk();
+    const seen: SavedCheckpoint[] = [];
+    desk.world.checkpoints = [
+      (checkpoint) => {
+        seen.push(checkpoint);
+        return 'recorded';
+      },
+    ];
+    await desk.say({ kind: 'hello' });
+    await desk.say({ kind: 'checkpointSaved', checkpoint: { ...saved, format: 'dcp\ud83d\u0000' } });
+    expect(seen.map(({ format }) => format)).toEqual(['dcp\ufffd\ufffd']);
   });
 
   it('acknowledges nothing and asks to come again when the checkpoint cannot be recorded', async () => {

@@ -5,6 +5,7 @@ import {
   type SavedCheckpoint,
   type StepReport,
 } from '@coxswain/api-types';
+import { cutText, parseForeignJson } from '@coxswain/safe-text';
 import type { Authenticator } from './authenticator.ts';
 import type { MessageDeduplicator } from './message-deduplicator.ts';
 import type { ProgressTracker } from './progress-tracker.ts';
@@ -246,7 +247,7 @@ export class ReportSession {
   #noteRendezvous(pod: ReportingPod, address: string | null): void {
     if (address === null || pod.podIndex !== 0) return;
     if (isHostAndPort(address)) this.#context.rendezvous.announce(pod, address);
-    else this.#dropMalformed(`the rendezvous address "${address.slice(0, 64)}" is not host:port`);
+    else this.#dropMalformed(`the rendezvous address "${cutText(address, 64)}" is not host:port`);
   }
 
   #acknowledge(message: LauncherMessage): void {
@@ -284,13 +285,13 @@ export class ReportSession {
   #dropMalformed(why: string): void {
     this.#context.count('malformed');
     this.#malformed += 1;
-    if (this.#malformed > MAX_MALFORMED) this.refuse({ code: 'malformed', message: why.slice(0, 1024) });
+    if (this.#malformed > MAX_MALFORMED) this.refuse({ code: 'malformed', message: cutText(why, 1024) });
   }
 }
 
 function parseFrame(frame: string): LauncherMessage | undefined {
   try {
-    return LauncherMessage.safeParse(JSON.parse(frame)).data;
+    return LauncherMessage.safeParse(parseForeignJson(frame)).data;
   } catch {
     return undefined;
   }

@@ -1,0 +1,2 @@
+export { parseForeignJson } from './foreign-json.ts';
+export { cutText, endOfText, safeText } from './safe-text.ts';
