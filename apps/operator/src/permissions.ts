@@ -11,11 +11,11 @@ const READ = ['get', 'list', 'watch'] as const;
  */
 export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'patch'] },
-  { apiGroups: [API_GROUP], resources: ['trainingjobs/status'], verbs: ['patch'] },
+  { apiGroups: [API_GROUP], resources: ['trainingjobs/status'], verbs: ['update'] },
   { apiGroups: [API_GROUP], resources: ['trainingjobs/finalizers'], verbs: ['update'] },
   { apiGroups: [API_GROUP], resources: ['placements'], verbs: [...READ, 'create', 'delete'] },
   { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create'] },
-  { apiGroups: [API_GROUP], resources: ['checkpoints/status'], verbs: ['patch'] },
+  { apiGroups: [API_GROUP], resources: ['checkpoints/status'], verbs: ['update'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },

@@ -1,4 +1,4 @@
-import { GPU_RESOURCE } from '@coxswain/api-types';
+import { GPU_RESOURCE, type TrainingJob } from '@coxswain/api-types';
 import { keyOf, type KubeObject } from '@coxswain/kube';
 import { InMemoryCluster, type Kind } from './testing/in-memory-cluster.ts';
 import { InMemoryTrainingJobStore } from './testing/in-memory-training-job-store.ts';
@@ -30,6 +30,13 @@ async function startInMemory(): Promise<StoreWorld> {
           metadata: { ...current.metadata, ...metadata },
         });
         cluster.update(kind, inNamespace(kind, name), { expects: {}, change });
+      },
+      scribble: async (name, status) => {
+        const change = (job: TrainingJob & KubeObject): TrainingJob & KubeObject => ({
+          ...job,
+          status: { ...job.status, ...status } as NonNullable<TrainingJob['status']>,
+        });
+        cluster.update('TrainingJob', inNamespace('TrainingJob', name), { expects: {}, change });
       },
       delete: async (kind, name) => void cluster.delete(kind, inNamespace(kind, name)),
       get: async <T extends KubeObject>(kind: Kind, name: string) => cluster.get<T>(kind, inNamespace(kind, name)),

@@ -91,6 +91,15 @@ async function startOnApiServer(): Promise<StoreWorld> {
         const contentType = 'application/merge-patch+json';
         await admin.json({ method: 'PATCH', path: pathOf(kind, name), body: { metadata }, contentType });
       },
+      scribble: async (name, status) => {
+        const contentType = 'application/merge-patch+json';
+        await admin.json({
+          method: 'PATCH',
+          path: `${pathOf('TrainingJob', name)}/status`,
+          body: { status },
+          contentType,
+        });
+      },
       delete: async (kind, name) => {
         await admin.send({ method: 'DELETE', path: pathOf(kind, name), body: { gracePeriodSeconds: 0 } });
       },

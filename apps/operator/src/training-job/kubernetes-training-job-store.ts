@@ -19,6 +19,7 @@ import {
   type KubeClient,
   type KubeList,
   type KubeObject,
+  type Replacement,
 } from '@coxswain/kube';
 import type { NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
 import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
@@ -102,18 +103,11 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   }
 
   async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {
-    const { name, namespace, uid, resourceVersion } = job.metadata;
-    // The resourceVersion makes this a compare-and-set: a spec that was edited meanwhile is looked at first.
-    const body = {
-      apiVersion: API_GROUP_VERSION,
-      kind: 'TrainingJob',
-      metadata: { name, namespace, uid, resourceVersion },
-      status,
-    };
+    const { name, namespace } = job.metadata;
     const path = trainingJobsPath({ namespace, name });
-    return this.#updatingJob(job, () =>
-      this.#client.apply<JobObject>(path, body, { fieldManager: FIELD_MANAGER, force: true, subresource: 'status' }),
-    );
+    // The resourceVersion makes this a compare-and-set: a spec that was edited meanwhile is looked at first.
+    const body = { ...job, metadata: versionOf(job), status };
+    return this.#updatingJob(job, () => this.#client.replace(path, body, { subresource: 'status' }));
   }
 
   async addFinalizer(job: TrainingJob): Promise<void> {
@@ -220,7 +214,12 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   }
 
   async markCheckpointDamaged(job: TrainingJob, damaged: PodReference & { readonly message: string }): Promise<void> {
-    await this.#writeCheckpointStatus(job, damaged, { state: 'Damaged', message: damaged.message });
+    const { name, uid, message } = damaged;
+    const path = checkpointsPath({ namespace: job.metadata.namespace, name });
+    const seen = this.checkpointsOf(job).find((checkpoint) => checkpoint.metadata.uid === uid);
+    const current = (seen ?? (await this.#client.get(path))) as Checkpoint & KubeObject;
+    const wanted = { ...current, metadata: { ...current.metadata, uid } };
+    await this.#writeCheckpointStatus(job, wanted, { state: 'Damaged', message });
   }
 
   async createCheckpoint(
@@ -235,7 +234,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     }
     // Damaged stays damaged: a repeated report is no proof of repair.
     if (existing.status?.state === undefined) {
-      await this.#writeCheckpointStatus(job, { name, uid: existing.metadata.uid }, { state: 'Complete' });
+      await this.#writeCheckpointStatus(job, existing, { state: 'Complete' });
     } else {
       this.#cache.checkpoints.remember(uid, existing);
     }
@@ -264,18 +263,23 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   async #writeCheckpointStatus(
     job: Pick<TrainingJob, 'metadata'>,
-    checkpoint: PodReference,
+    checkpoint: Checkpoint & KubeObject,
     status: NonNullable<Checkpoint['status']>,
   ): Promise<void> {
-    const { namespace } = job.metadata;
-    const { name, uid } = checkpoint;
-    const body = { apiVersion: API_GROUP_VERSION, kind: 'Checkpoint', metadata: { name, namespace, uid }, status };
-    const written = await this.#client.apply<Checkpoint & KubeObject>(checkpointsPath({ namespace, name }), body, {
-      fieldManager: FIELD_MANAGER,
-      force: true,
-      subresource: 'status',
-    });
-    this.#cache.checkpoints.remember(job.metadata.uid, written);
+    const { namespace, name } = checkpoint.metadata;
+    const path = checkpointsPath({ namespace, name });
+    const body = { ...checkpoint, metadata: versionOf(checkpoint), status };
+    try {
+      this.#cache.checkpoints.remember(
+        job.metadata.uid,
+        await this.#client.replace(path, body, { subresource: 'status' }),
+      );
+    } catch (error) {
+      // Not seen as it is now: it is fetched, so that the next look is not at the same old one.
+      const live = isConflict(error) ? await this.#readOrUndefined(path) : undefined;
+      if (live !== undefined) this.#cache.checkpoints.remember(job.metadata.uid, live as Checkpoint & KubeObject);
+      throw error;
+    }
   }
 
   async #setFinalizers(job: TrainingJob, finalizers: readonly string[]): Promise<void> {
@@ -383,6 +387,12 @@ const PODS_PER_PAGE = 500;
 function stateOf(node: CachedNode | undefined): NodeState {
   if (node === undefined) return 'gone';
   return node.facts.ready ? 'ready' : 'notReady';
+}
+
+/** As much of metadata as a replacement is based on. */
+function versionOf({ metadata }: TrainingJob | Checkpoint): Replacement['metadata'] {
+  const { name, namespace, uid, resourceVersion = '' } = metadata;
+  return { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) };
 }
 
 function isOwnedBy(object: KubeObject, job: TrainingJob): boolean {

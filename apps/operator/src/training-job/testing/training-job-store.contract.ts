@@ -36,6 +36,8 @@ export interface StoreWorld {
     create(kind: Kind, object: unknown): Promise<KubeObject>;
     /** Merges metadata into an object's. */
     annotate(kind: Kind, name: string, metadata: Record<string, unknown>): Promise<void>;
+    /** Merges fields into a job's status, as `kubectl edit --subresource=status` does. */
+    scribble(name: string, status: Record<string, unknown>): Promise<void>;
     delete(kind: Kind, name: string): Promise<void>;
     get<T extends KubeObject>(kind: Kind, name: string): Promise<T | undefined>;
     /** A node that takes pods, of a name of its own. */
@@ -119,6 +121,15 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       expect(written.status).toEqual(QUEUED);
       expect([newest()?.status, live?.status]).toEqual([QUEUED, QUEUED]);
       expect(newest()?.metadata.resourceVersion).toBe(live?.metadata.resourceVersion);
+    });
+
+    it('has no field in its status any more that was not written again, whoever had written it', async () => {
+      const full = { ...QUEUED, summary: 'Waits.', notBefore: '2026-01-01T00:00:00Z' } as const;
+      const written = await store.writeStatus(job, full);
+      await world.others.scribble('tiny', { progress: { step: 7, reportedAt: '2026-01-01T00:00:00Z' } });
+      await world.until('the scribble to be seen', () => newest()?.status?.progress !== undefined);
+      expect(written.status).toEqual(full);
+      expect((await store.writeStatus(newest() ?? job, QUEUED)).status).toEqual(QUEUED);
     });
 
     it('that somebody edited is a conflict for who saw it before, and is shown as it is from then on', async () => {
