@@ -1,28 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createLogger } from '@coxswain/telemetry';
 import { readConfig } from './config/config.ts';
-import { startOperator } from './operator.ts';
+import { startOperator, type Ending } from './operator.ts';
+import { EXIT_CODES } from './process/exit-codes.ts';
 
-const { env } = process;
+/** What hangs after the end of a term must not keep the process: its successor waits for nothing but the lease. */
+const LEAVE_WITHIN_MS = 5_000;
+
+const stopping = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
+const stop = new Promise<undefined>((resolve) => stopping.signal.addEventListener('abort', () => resolve(undefined)));
+
 try {
-  const config = readConfig(env);
+  const config = readConfig(process.env);
   const log = createLogger({ program: 'coxswain-operator', level: config.logLevel });
   // Nothing is expected to come here; if it does, a fresh process is worth more than one in an unknown state.
   process.on('unhandledRejection', (error) => {
     log.fatal({ err: error }, 'an error was handled nowhere');
-    process.exit(1);
+    process.exit(EXIT_CODES.failed);
   });
-  const operator = await startOperator(config, { log });
-  const signal = await Promise.race([
-    operator.failed,
-    new Promise<'stop'>((resolve) => {
-      process.once('SIGTERM', () => resolve('stop'));
-      process.once('SIGINT', () => resolve('stop'));
-    }),
-  ]);
-  if (signal !== 'stop') log.fatal({ err: signal }, 'the operator ended by itself');
-  await operator.stop();
-  process.exitCode = signal === 'stop' ? 0 : 1;
+  const operator = await startOperator(config, { log, signal: stopping.signal });
+  const ending: Ending | undefined = await Promise.race([operator.ended, stop]);
+  if (ending === undefined) await operator.stop();
+  else {
+    if (ending.kind === 'termOver')
+      log.error({ err: ending.reason }, 'the term as leader is over, and so is this process');
+    else log.fatal({ err: ending.reason }, 'the operator ended by itself');
+    await Promise.race([operator.stop(), delay(LEAVE_WITHIN_MS)]);
+    process.exit(ending.kind === 'termOver' ? EXIT_CODES.termOver : EXIT_CODES.failed);
+  }
 } catch (error) {
-  process.stderr.write(`coxswain-operator: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  if (!stopping.signal.aborted) {
+    process.stderr.write(`coxswain-operator: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = EXIT_CODES.failed;
+  }
 }

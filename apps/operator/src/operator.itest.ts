@@ -1,5 +1,6 @@
 import { LABELS, isTrue, type Placement, type TrainingJob } from '@coxswain/api-types';
-import { waitFor } from '@coxswain/local-cluster';
+import { freePort, waitFor } from '@coxswain/local-cluster';
+import { EXIT_CODES } from './process/exit-codes.ts';
 import { startWorld, type World } from './testing/world.ts';
 
 let world: World;
@@ -148,6 +149,46 @@ describe('the operator', () => {
     const complete = await world.until(job, 'complete', ({ status }) => status?.state === 'Complete');
     expect(complete.status).toMatchObject({ epoch: 1, restarts: { total: 0, charged: 0 } });
     expect(await world.pods(namespace)).toHaveLength(2);
+  });
+
+  it('ends its process when its term ends while a call hangs, and the next process goes on with the same gang', async () => {
+    const proxy = await world.faultProxy();
+    const first = await world.operatorProcess({ apiserverUrl: proxy.url });
+    const namespace = await world.namespace();
+    const hangs = proxy.add({ match: { verbs: ['create'], path: /\/pods$/, times: 1 }, action: { kind: 'hang' } });
+    const job = await world.job(namespace, 'orphaned');
+    await waitFor(() => hangs.hits === 1, { what: 'the create of a pod to hang' });
+    proxy.add({ match: { path: /\/leases\// }, action: { kind: 'refuse' } });
+    expect(await first.exited).toEqual({ code: EXIT_CODES.termOver, signal: null });
+    proxy.clearFaults();
+    const second = await world.operatorProcess({ apiserverUrl: proxy.url });
+    const runs = await world.until(job, 'running', ({ status }) => status?.state === 'Running');
+    expect(runs.status).toMatchObject({ epoch: 1, restarts: { total: 0 } });
+    expect(await world.pods(namespace)).toHaveLength(2);
+    await second.kill();
+  });
+
+  it('waits for an API server that is away when it starts, alive but not ready, and stops on SIGTERM meanwhile', async () => {
+    const proxy = await world.faultProxy();
+    proxy.add({ action: { kind: 'refuse' } });
+    const port = await freePort();
+    const environment = { COXSWAIN_HEALTH_LISTEN_PORT: String(port) };
+    const probe = async (path: string): Promise<number> =>
+      fetch(`http://127.0.0.1:${port}${path}`).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    const impatient = await world.operatorProcess({ apiserverUrl: proxy.url, environment });
+    await waitFor(async () => (await probe('/healthz')) === 200, { what: 'the process to be alive' });
+    expect(await probe('/readyz')).toBe(503);
+    process.kill(impatient.pid, 'SIGTERM');
+    expect(await impatient.exited).toEqual({ code: EXIT_CODES.stopped, signal: null });
+
+    const patient = await world.operatorProcess({ apiserverUrl: proxy.url, environment });
+    await waitFor(async () => (await probe('/healthz')) === 200, { what: 'the next process to be alive' });
+    proxy.clearFaults();
+    await waitFor(async () => (await probe('/readyz')) === 200, { what: 'it to find the API server' });
+    await patient.kill();
   });
 
   it('lets one of two replicas lead, and the other take over when it goes', async () => {

@@ -1,40 +1,21 @@
-import { randomUUID } from 'node:crypto';
-import { ANNOTATIONS, type TrainingJob, versionProblem } from '@coxswain/api-types';
-import {
-  createKubeClient,
-  EventRecorder,
-  keyOf,
-  LeaderLease,
-  sleep,
-  systemClock,
-  WorkQueue,
-  type Clock,
-  type KubeClient,
-} from '@coxswain/kube';
-import { type Decision, PROGRESS_INTERVAL_MS } from '@coxswain/lifecycle';
-import { PlannerThread } from '@coxswain/planner-thread';
+import { versionProblem } from '@coxswain/api-types';
+import { createKubeClient, LeaderLease, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
+import { ANNOTATIONS } from '@coxswain/api-types';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
 import { leadingClient } from './cluster/leading-client.ts';
 import type { Config } from './config/config.ts';
+import { Announcer } from './process/announcer.ts';
 import { startHealthServer, type HealthServer } from './process/health-server.ts';
+import { JobLoop } from './process/job-loop.ts';
 import { Leadership } from './process/leadership.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
-import { TokenReviewAuthenticator } from './reports/authenticator.ts';
-import { KubernetesReportPorts } from './reports/kubernetes-report-ports.ts';
-import { MessageDeduplicator } from './reports/message-deduplicator.ts';
-import { ProgressTimers } from './reports/progress-timers.ts';
-import { ProgressTracker } from './reports/progress-tracker.ts';
-import { Rendezvous } from './reports/rendezvous.ts';
-import { startReportServer, type ReportServer } from './reports/report-server.ts';
-import { ReportTls } from './reports/report-tls.ts';
-import { SecretAuthorityStore } from './reports/secret-authority-store.ts';
-import { SeriesRing } from './reports/series-ring.ts';
+import { Reporting } from './process/reporting.ts';
+import { waitForServer } from './process/wait-for-server.ts';
+import { WakeUps } from './process/wake-ups.ts';
 import { Capacity } from './training-job/capacity.ts';
-import { JobPlanner } from './training-job/job-planner.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
-import { Watches } from './training-job/watches.ts';
 
 /** A running operator. */
 export interface Operator {
@@ -43,30 +24,45 @@ export interface Operator {
   isLeader(): boolean;
   /** Stops accepting, finishes what is under way, gives the lease back. Resolves within 25 s. */
   stop(): Promise<void>;
-  /** Resolves with the reason when the operator ended by itself; never while it runs or after `stop`. */
-  readonly failed: Promise<unknown>;
+  /** Resolves when the operator can do nothing more and its process should end; never while it works or after `stop`. */
+  readonly ended: Promise<Ending>;
 }
 
-const DRAIN_MS = 15_000;
-const CERTIFICATE_CHECK_MS = 3_600_000;
+/** Why an operator ended by itself: its term as leader is over, after which a process leads no more, or a part of it failed. */
+export interface Ending {
+  readonly kind: 'termOver' | 'defect';
+  readonly reason: unknown;
+}
+
 /** Above it the cache is too old to call this replica ready. */
 const MAX_OUTAGE_MS = 60_000;
+/** Above it something hangs that no time limit ended: only a new process helps. */
+const MAX_STALL_MS = 600_000;
 
-/** Starts an operator; rejects with a sentence for the administrator when it cannot work here at all. */
+/**
+ * Starts an operator, once the API server answers: it is waited for. Rejects with a sentence for the administrator when the operator cannot work
+ * here at all, and with the signal's reason when that aborts before it has started.
+ */
 export async function startOperator(
   config: Config,
-  parts: { readonly log: Logger; readonly clock?: Clock },
+  parts: { readonly log: Logger; readonly clock?: Clock; readonly signal?: AbortSignal },
 ): Promise<Operator> {
   const operator = new RunningOperator(config, { log: parts.log, clock: parts.clock ?? systemClock });
+  const onAbort = (): void => void operator.stop();
+  parts.signal?.addEventListener('abort', onAbort, { once: true });
   try {
+    parts.signal?.throwIfAborted();
     await operator.start();
     return operator;
   } catch (error) {
     await operator.stop();
     throw error;
+  } finally {
+    parts.signal?.removeEventListener('abort', onAbort);
   }
 }
 
+/** Wires the parts together; what each of them does stands in its own file. */
 class RunningOperator implements Operator {
   readonly #config: Config;
   readonly #log: Logger;
@@ -75,80 +71,72 @@ class RunningOperator implements Operator {
   readonly #metrics: OperatorMetrics;
   readonly #cache: ClusterCache;
   readonly #capacity: Capacity;
-  readonly #progress = new ProgressTracker();
-  readonly #rendezvous = new Rendezvous();
-  readonly #events: EventRecorder;
-  readonly #tls: ReportTls;
+  readonly #leadership: Leadership;
+  readonly #announcer: Announcer;
   readonly #store: KubernetesTrainingJobStore;
+  readonly #reporting: Reporting;
+  readonly #jobs: JobLoop;
+  readonly #wakeUps: WakeUps;
   readonly #stopping = new AbortController();
   readonly #background: Promise<unknown>[] = [];
-  readonly #failure = Promise.withResolvers<unknown>();
-  readonly #progressTimers: ProgressTimers;
-  readonly #watches: Watches;
-  readonly #leadership: Leadership;
-  #queue: WorkQueue | undefined;
-  #planner: JobPlanner | undefined;
+  readonly #ending = Promise.withResolvers<Ending>();
   #stopped: Promise<void> | undefined;
   #health: HealthServer | undefined;
-  #reports: ReportServer | undefined;
 
   constructor(config: Config, parts: { readonly log: Logger; readonly clock: Clock }) {
+    const { log, clock } = parts;
     this.#config = config;
-    this.#log = parts.log;
-    this.#clock = parts.clock;
-    const clock = this.#clock;
+    this.#log = log;
+    this.#clock = clock;
     this.#client = createKubeClient({
       ...(config.kubeconfigPath === undefined ? {} : { kubeconfigPath: config.kubeconfigPath }),
       userAgent: 'coxswain-operator',
       fieldManager: FIELD_MANAGER,
       maxInFlight: 32,
     });
-    this.#metrics = createOperatorMetrics({
+    const metrics = createOperatorMetrics({
       isLeader: () => (this.isLeader() ? 1 : 0),
-      launcherConnections: () => this.#reports?.connections ?? 0,
+      launcherConnections: () => this.#reporting.connections,
       cachedPods: () => this.#cache.pods.cached.size,
       cachedJobs: () => this.#cache.jobs.cached.size,
     });
+    this.#metrics = metrics;
     this.#cache = createClusterCache({
       client: this.#client,
       clock,
       random: Math.random,
-      metrics: this.#metrics,
-      onProblem: (problem) => this.#log.warn({ problem }, 'the cache met something it could not use'),
+      metrics,
+      onProblem: (problem) => log.warn({ problem }, 'the cache met something it could not use'),
     });
     this.#capacity = new Capacity(this.#cache);
-    this.#watches = new Watches({
-      cache: this.#cache,
-      clock,
-      // Between terms nobody looks; a term begins with a look at every job.
-      wake: (key, priority) => this.#queue?.add(key, priority),
-      onJobDeleted: (jobUid) => this.#forget(jobUid),
-    });
-    this.#progressTimers = new ProgressTimers({
-      clock,
-      intervalMs: PROGRESS_INTERVAL_MS,
-      onDue: (jobUid) => this.#watches.wake(jobUid),
-    });
     this.#leadership = new Leadership({
-      newLease: () => this.#newLease(),
+      lease: this.#newLease(),
       clock,
-      log: this.#log,
+      look: (signal) => this.#cache.informers.waitForSync(signal),
       work: (term, signal) => this.#work(term, signal),
     });
-    const client = leadingClient(this.#client, () => this.#leadership.assertLeading());
+    const client = leadingClient(this.#client, this.#leadership);
+    this.#announcer = new Announcer({ client, clock, log, metrics, identity: config.identity });
     this.#store = new KubernetesTrainingJobStore({ client, cache: this.#cache, capacity: this.#capacity });
-    this.#events = new EventRecorder({
-      client,
+    this.#reporting = new Reporting({
+      config,
+      client: this.#client,
+      cache: this.#cache,
       clock,
-      reportingController: 'coxswain.dev/operator',
-      reportingInstance: config.identity,
-      metrics: this.#metrics,
-      onError: (error) => this.#log.warn({ err: error }, 'a Kubernetes Event was not written'),
+      log,
+      metrics,
+      store: this.#store,
+      term: () => this.#leadership.workingTerm(),
+      currentLeader: () => this.#leadership.currentLeader(),
+      onNews: ({ jobUid }, news) => this.#wakeUps.reported(jobUid, news),
     });
-    this.#tls = new ReportTls({
-      store: new SecretAuthorityStore(this.#client, config.namespace),
-      hosts: [...new Set([...config.reports.urls, config.reports.ownUrl].map(hostOf))],
-      now: () => clock.now(),
+    this.#jobs = this.#newJobLoop();
+    this.#wakeUps = new WakeUps({
+      cache: this.#cache,
+      clock,
+      resyncIntervalMs: config.resyncIntervalMs,
+      wake: (key, priority) => this.#jobs.wake(key, priority),
+      onJobDeleted: (jobUid) => this.#forget(jobUid),
     });
   }
 
@@ -157,11 +145,11 @@ class RunningOperator implements Operator {
   }
 
   get reportPort(): number {
-    return this.#reports?.port ?? 0;
+    return this.#reporting.port;
   }
 
-  get failed(): Promise<unknown> {
-    return this.#failure.promise;
+  get ended(): Promise<Ending> {
+    return this.#ending.promise;
   }
 
   isLeader(): boolean {
@@ -169,17 +157,21 @@ class RunningOperator implements Operator {
   }
 
   async start(): Promise<void> {
-    const problem = versionProblem(await this.#client.version());
-    if (problem !== undefined) throw new Error(problem);
+    const { signal } = this.#stopping;
+    // First of all, so that the probes are answered while the API server is waited for.
     this.#health = await startHealthServer(
-      { unreadyReasons: () => this.#unreadyReasons(), exposeMetrics: () => this.#metrics.metrics.expose() },
+      {
+        hungReasons: () => this.#hungReasons(),
+        unreadyReasons: () => this.#unreadyReasons(),
+        exposeMetrics: () => this.#metrics.metrics.expose(),
+      },
       this.#config.health,
     );
-    await this.#tls.refresh();
-    this.#inBackground('informers', this.#cache.informers.run(this.#stopping.signal));
-    this.#reports = await this.#startReports();
-    this.#inBackground('certificate', this.#keepCertificate());
-    this.#inBackground('leadership', this.#lead());
+    await waitForServer(() => this.#askServer(), { clock: this.#clock, log: this.#log, signal });
+    this.#inBackground('informers', this.#cache.informers.run(signal));
+    await this.#reporting.start(signal);
+    this.#inBackground('certificate', this.#reporting.keepCertificate(signal));
+    this.#inBackground('leadership', this.#lead(signal));
     this.#log.info(
       { identity: this.#config.identity, healthPort: this.healthPort, reportPort: this.reportPort },
       'operator started',
@@ -194,14 +186,25 @@ class RunningOperator implements Operator {
   async #stop(): Promise<void> {
     this.#log.info('operator stops');
     this.#stopping.abort();
-    await this.#reports?.stop();
+    await this.#reporting.stop();
     await Promise.allSettled(this.#background);
-    await this.#events.flush();
     await this.#health?.stop();
     await this.#client.close();
-    this.#watches.stop();
-    this.#progressTimers.stop();
+    this.#wakeUps.stop();
     this.#log.info('operator stopped');
+  }
+
+  /** Whether there is a server at all that this operator can work with. */
+  async #askServer(): Promise<void> {
+    const problem = versionProblem(await this.#client.version());
+    if (problem !== undefined) throw new Error(problem);
+    await this.#reporting.refreshCertificate();
+  }
+
+  /** That this is answered shows that the event loop turns. Nothing here may depend on the API server. */
+  #hungReasons(): readonly string[] {
+    const stalledMs = this.#jobs.stalledMs();
+    return stalledMs <= MAX_STALL_MS ? [] : [`no look at a job has ended for ${Math.round(stalledMs / 1000)} s`];
   }
 
   #unreadyReasons(): readonly string[] {
@@ -211,146 +214,58 @@ class RunningOperator implements Operator {
     return [
       ...(unsynced.length === 0 ? [] : [`waiting for the first list of ${unsynced.join(', ')}`]),
       ...(outageMs <= MAX_OUTAGE_MS ? [] : [`a watch has been down for ${Math.round(outageMs / 1000)} s`]),
-      ...(this.#reports === undefined ? ['the report endpoint is not up'] : []),
+      ...(this.#reporting.isUp ? [] : ['the report endpoint is not up']),
       ...(this.#stopping.signal.aborted ? ['stopping'] : []),
     ];
   }
 
   #forget(jobUid: string): void {
-    this.#progress.forget(jobUid);
-    this.#progressTimers.forget(jobUid);
+    this.#reporting.forget(jobUid);
     this.#capacity.release(jobUid);
-    this.#planner?.forget(jobUid);
+    this.#jobs.forget(jobUid);
   }
 
-  async #startReports(): Promise<ReportServer> {
-    const { reports } = this.#config;
-    const clock = this.#clock;
-    const authenticator = new TokenReviewAuthenticator({ client: this.#client, clock });
-    const series = new SeriesRing({ bootId: randomUUID() });
-    const ports = new KubernetesReportPorts({
-      client: this.#client,
-      cache: this.#cache,
-      store: this.#store,
-      term: () => (this.#queue !== undefined && this.isLeader() ? this.#leadership.assertLeading() : undefined),
-      currentLeader: () => this.#leadership.currentLeader(),
-      onNews: ({ jobUid }, news) =>
-        news === 'progress' ? this.#progressTimers.progressed(jobUid) : this.#watches.wake(jobUid),
-    });
-    return startReportServer({
-      listenHost: reports.listenHost,
-      listenPort: reports.listenPort,
-      serving: this.#tls.material.serving,
-      clock,
-      silenceMs: reports.heartbeatTimeoutMs,
-      series: {
-        ring: series,
-        authenticator,
-        readers: reports.seriesReaders,
-        leadership: () => ports.leadership(),
-        clock,
-      },
-      sessions: {
-        ports,
-        authenticator,
-        series,
-        progress: this.#progress,
-        rendezvous: this.#rendezvous,
-        deduplicator: new MessageDeduplicator(),
-        now: () => clock.now(),
-        sleep: (delayMs) => sleep(clock, delayMs, this.#stopping.signal),
-        count: (what) => this.#metrics.countSession(what),
-      },
-    });
-  }
-
-  async #keepCertificate(): Promise<void> {
-    const { signal } = this.#stopping;
-    for (;;) {
-      await sleep(this.#clock, CERTIFICATE_CHECK_MS, signal);
-      if (signal.aborted) return;
-      try {
-        if (await this.#tls.refresh()) this.#reports?.useCertificate(this.#tls.material.serving);
-      } catch (error) {
-        this.#log.warn({ err: error }, 'the report certificate could not be checked; it is tried again in an hour');
-      }
+  async #lead(signal: AbortSignal): Promise<void> {
+    // Whoever leads must be able to see the cluster.
+    if (!(await this.#cache.informers.waitForSync(signal))) return;
+    try {
+      const why = await this.#leadership.run(signal);
+      if (why === 'lost') this.#end('termOver', 'the lease was lost: another replica may lead');
+    } catch (error) {
+      this.#end('termOver', error);
     }
-  }
-
-  async #lead(): Promise<void> {
-    const { signal } = this.#stopping;
-    // Whoever leads must see the cluster first.
-    if (await this.#cache.informers.waitForSync(signal)) await this.#leadership.run(signal);
   }
 
   async #work(term: number, signal: AbortSignal): Promise<void> {
     this.#log.info({ leaderTerm: term }, 'leads');
     this.#metrics.count('lease_transitions_total');
-    const queue = new WorkQueue({
-      clock: this.#clock,
-      random: Math.random,
-      name: 'trainingjobs',
-      metrics: this.#metrics,
-      onError: ({ key, error, failures, quarantined }) =>
-        this.#log.warn({ job: key, err: error, failures, quarantined }, 'a job could not be reconciled'),
-    });
-    const thread = new PlannerThread();
-    const planner = new JobPlanner({
-      planner: thread,
-      clock: this.#clock,
-      onNews: (key) => queue.add(key),
-      onFailure: (key, error) => this.#log.warn({ job: key, err: error }, 'the planner did not answer for a job'),
-    });
-    const reconciler = new TrainingJobReconciler({
-      store: this.#store,
-      planner,
-      clock: this.#clock,
-      pods: () => ({
-        ...this.#config.pods,
-        reportUrls: this.#config.reports.urls,
-        reportCaPem: this.#tls.material.caBundlePem,
-      }),
-      progressOf: (job) => this.#progress.progressOf(job.metadata.uid, job.spec.training?.steps),
-      effects: {
-        announce: (job, events) => this.#announce(job, events),
-        refuseLaunchers: (job, epoch) =>
-          this.#rendezvous.refuse({ jobUid: job.metadata.uid, epoch }, `epoch ${epoch} has failed`),
-        warn: (job, note) =>
-          this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note }),
-      },
-    });
-    this.#queue = queue;
-    this.#planner = planner;
-    for (const job of this.#cache.jobs.cached.list()) queue.add(keyOf(job), 'resync');
-    try {
-      await queue.run({
-        workers: this.#config.workers,
-        reconcile: (key) => reconciler.reconcile(key),
-        signal,
-        drainMs: DRAIN_MS,
-      });
-    } finally {
-      this.#queue = undefined;
-      this.#planner = undefined;
-      planner.close();
-      await thread.close();
-      this.#reports?.dismissLaunchers();
-    }
+    await this.#jobs.run(signal);
+    // While the lease is still ours: later nothing may be written.
+    await this.#announcer.flush();
   }
 
-  #announce(job: TrainingJob, events: Decision['events']): void {
-    for (const { type, severity, message, epoch } of events) {
-      const { name, namespace } = job.metadata;
-      // The first line is ours; what follows is what a tenant's program printed, which is nobody else's business.
-      this.#log.info({ job: `${namespace}/${name}`, epoch, event: type }, message.split('\n', 1)[0]);
-      this.#events.record({
-        regarding: job,
-        type: severity === 'info' ? 'Normal' : 'Warning',
-        reason: type,
-        action: 'Reconcile',
-        note: message,
-      });
-    }
+  #newJobLoop(): JobLoop {
+    const reporting = this.#reporting;
+    return new JobLoop({
+      cache: this.#cache,
+      clock: this.#clock,
+      log: this.#log,
+      metrics: this.#metrics,
+      workers: this.#config.workers,
+      reconciler: (planner) =>
+        new TrainingJobReconciler({
+          store: this.#store,
+          planner,
+          clock: this.#clock,
+          pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
+          progressOf: (job) => reporting.progressOf(job),
+          effects: {
+            announce: (job, events) => this.#announcer.announce(job, events),
+            refuseLaunchers: (job, epoch) => reporting.refuseLaunchers(job, epoch),
+            warn: (job, note) => this.#announcer.warn(job, note),
+          },
+        }),
+    });
   }
 
   #newLease(): LeaderLease {
@@ -370,15 +285,13 @@ class RunningOperator implements Operator {
     });
   }
 
+  #end(kind: Ending['kind'], reason: unknown): void {
+    if (!this.#stopping.signal.aborted) this.#ending.resolve({ kind, reason });
+  }
+
   /** None of these may ever end before `stop`; one that does is a defect, and a restart is better than a half-dead replica. */
   #inBackground(what: string, work: Promise<unknown>): void {
-    const ended = (error: unknown): void => {
-      if (!this.#stopping.signal.aborted) this.#failure.resolve(new Error(`${what} ended`, { cause: error }));
-    };
+    const ended = (error: unknown): void => this.#end('defect', new Error(`${what} ended`, { cause: error }));
     this.#background.push(work.then(() => ended(undefined), ended));
   }
-}
-
-function hostOf(url: string): string {
-  return new URL(url).hostname.replace(/^\[|\]$/g, '');
 }

@@ -115,6 +115,20 @@ describe('the client', () => {
     expect([isOutcomeUnknown(await call), isRetryable(await call), hanging.clock.pending]).toEqual([true, true, 0]);
   });
 
+  it.each([
+    { given: { atMostMs: () => 400 }, limitMs: 400 },
+    { given: { atMostMs: () => 400, timeoutMs: 300 }, limitMs: 300 },
+    { given: { atMostMs: () => 9_000 }, limitMs: 1_000 },
+  ])('gives a call the least of its limits: $limitMs ms', async ({ given, limitMs }) => {
+    const { client, clock } = aClient(untilAborted, { timeoutMs: 1_000 });
+    const outcome: { now?: unknown } = {};
+    void rejection(client.get('/x', given)).then((error) => (outcome.now = error));
+    await clock.advance(limitMs - 1);
+    expect(outcome.now).toBeUndefined();
+    await clock.advance(1);
+    expect(outcome.now).toMatchObject({ reason: 'Timeout' });
+  });
+
   it('tries once more with fresh credentials after a 401, for writes too', async () => {
     let first = true;
     const { client, refreshed, sent } = aClient(() => {

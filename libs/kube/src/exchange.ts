@@ -45,7 +45,8 @@ export function makeExchange(
 
   const json = async <T>(what: JsonRequest, call: CallOptions): Promise<T> => {
     const release = call.unthrottled === true ? noRelease : await gate.enter(call.signal);
-    const limit = timeLimit(clock, call.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS, call.signal);
+    const wantedMs = call.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const limit = timeLimit(clock, Math.min(wantedMs, call.atMostMs?.() ?? Infinity), call.signal);
     const path = what.path + queryString(what.query);
     try {
       const answer = await sendAuthenticated({

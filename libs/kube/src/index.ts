@@ -1,5 +1,5 @@
 export { createKubeClient, createKubeClientOver } from './client.ts';
-export type { KubeClient, Replacement } from './kube-client.ts';
+export type { CallOptions, KubeClient, Replacement } from './kube-client.ts';
 export type { Clock } from './clock.ts';
 export { sleep, systemClock } from './clock.ts';
 export {
@@ -11,6 +11,7 @@ export {
   isNotFound,
   isRefusal,
   isRetryable,
+  isUnauthorizedVerb,
 } from './errors.ts';
 export { EventRecorder } from './events.ts';
 export { InformerGroup } from './informer-group.ts';
@@ -28,5 +29,6 @@ export type { ReflectorProblem } from './reflector.ts';
 export { ObjectCache } from './object-cache.ts';
 export type { CacheChange } from './object-cache.ts';
 export { passGuard } from './transport.ts';
+export type { KubeTransport } from './transport.ts';
 export { WorkQueue } from './work-queue.ts';
 export type { QueuePriority } from './queue-contract.ts';

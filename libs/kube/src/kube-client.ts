@@ -7,6 +7,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Replaces the client's time limit for the whole call, answer body included. */
   readonly timeoutMs?: number;
+  /** Asked when the call's turn has come: it gets at most so long, whatever `timeoutMs` says. */
+  readonly atMostMs?: () => number;
   /** Skips rate and concurrency limits and the bounded pool: for lease renewals, which must not queue behind work. */
   readonly unthrottled?: boolean;
   /**

@@ -74,6 +74,7 @@ export class LeaderLease {
   readonly #renewDeadlineMs: number;
   readonly #retryPeriodMs: number;
   #observed: { readonly lease: Lease; readonly atMs: number } | undefined;
+  readonly #over = new AbortController();
   #term: Term | undefined;
   #ran = false;
 
@@ -109,6 +110,16 @@ export class LeaderLease {
     );
   }
 
+  /** What is left of the present term unless it is renewed; 0 when there is none. No call of this term may last longer. */
+  leftMs(): number {
+    return this.#term !== undefined && this.isLeader() ? this.#term.validUntilMs - this.#nowMs() : 0;
+  }
+
+  /** Aborts at the end of the term, before the lease is given back: what still hangs then must end. It stays aborted: there is one term. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
   /** The leader as last observed, while its lease has not run out by our own clock; for followers to point at. */
   currentLeader(): CurrentLeader | undefined {
     if (this.#observed === undefined) return undefined;
@@ -130,6 +141,7 @@ export class LeaderLease {
     const work = this.#lead(term, run);
     await this.#renewUntil(term, work);
     const why = term.ended.signal.aborted ? 'lost' : 'released';
+    this.#over.abort(new NotLeadingError('the term is over'));
     if (why === 'released') await this.#release(term);
     term.ended.abort(new NotLeadingError('the term is over'));
     run.onStoppedLeading?.(why);
@@ -280,7 +292,9 @@ export class LeaderLease {
   }
 
   #endTerm(term: Term, why: string): void {
-    if (!term.ended.signal.aborted) term.ended.abort(new NotLeadingError(why));
+    if (term.ended.signal.aborted) return;
+    term.ended.abort(new NotLeadingError(why));
+    this.#over.abort(new NotLeadingError(why));
   }
 
   async #read(signal: AbortSignal | undefined): Promise<Lease | undefined> {

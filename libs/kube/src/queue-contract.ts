@@ -74,4 +74,6 @@ export interface QueueStats {
   readonly running: number;
   readonly failing: number;
   readonly quarantined: number;
+  /** For how long reconciles have been under way without one that ended, in ms; 0 while there are none. */
+  readonly stalledMs: number;
 }

@@ -146,7 +146,7 @@ describe('a work queue', () => {
     const before = runs.length;
     await clock.advance(10_000);
     expect(runs.length).toBe(before + 1);
-    expect(queue.stats()).toEqual({ ready: 0, waiting: 0, running: 0, failing: 0, quarantined: 0 });
+    expect(queue.stats()).toEqual({ ready: 0, waiting: 0, running: 0, failing: 0, quarantined: 0, stalledMs: 0 });
   });
 
   it('honours Retry-After', async () => {
@@ -228,6 +228,6 @@ describe('a work queue', () => {
     void start();
     for (let n = 0; n < 20_000; n += 1) queue.add(`key-${n}`);
     for (let turn = 0; turn < 200 && queue.stats().ready > 0; turn += 1) await settle();
-    expect(queue.stats()).toEqual({ ready: 0, waiting: 0, running: 0, failing: 0, quarantined: 0 });
+    expect(queue.stats()).toEqual({ ready: 0, waiting: 0, running: 0, failing: 0, quarantined: 0, stalledMs: 0 });
   });
 });

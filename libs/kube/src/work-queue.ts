@@ -51,6 +51,8 @@ export class WorkQueue {
   #run: ActiveRun | undefined;
   #busyWorkers = 0;
   #picks = 0;
+  /** When a reconcile ended last, or the first of those under way began. */
+  #progressAtMs = 0;
   #cancelTimer = (): void => undefined;
   #timerAtMs = Infinity;
 
@@ -113,6 +115,7 @@ export class WorkQueue {
       running: this.#running.size,
       failing: this.#failing.size,
       quarantined: [...this.#failing.values()].filter((failing) => failing.quarantined).length,
+      stalledMs: this.#running.size === 0 ? 0 : this.#clock.monotonicMs() - this.#progressAtMs,
     };
   }
 
@@ -222,6 +225,7 @@ export class WorkQueue {
 
   async #work(run: ActiveRun, picked: Picked): Promise<void> {
     const { key, priority } = picked;
+    if (this.#running.size === 0) this.#progressAtMs = this.#clock.monotonicMs();
     this.#running.add(key);
     this.#busyWorkers += 1;
     const startedAtMs = this.#clock.monotonicMs();
@@ -243,6 +247,7 @@ export class WorkQueue {
 
   #settle({ key, priority }: Picked, outcome: Outcome): void {
     this.#running.delete(key);
+    this.#progressAtMs = this.#clock.monotonicMs();
     this.#metrics.count('queue_reconciles_total', this.#labels({ outcome: outcome.kind }));
     const dirty = this.#dirty.get(key);
     this.#dirty.delete(key);

@@ -38,6 +38,9 @@ const Environment = z.object({
   COXSWAIN_LEASE_RENEW_DEADLINE_MS: durationMs.default(10_000),
   COXSWAIN_LEASE_RETRY_PERIOD_MS: durationMs.default(2_000),
   COXSWAIN_WORKERS: z.coerce.number().int().min(1).max(64).default(8).describe('Jobs reconciled at the same time.'),
+  COXSWAIN_RESYNC_INTERVAL_MS: durationMs
+    .default(300_000)
+    .describe('Every job is looked at once in this time, whatever happens.'),
   COXSWAIN_REPORT_LISTEN_HOST: z.string().min(1).default('0.0.0.0'),
   COXSWAIN_REPORT_LISTEN_PORT: port.default(9443),
   COXSWAIN_REPORT_URLS: urlList.describe(
@@ -77,6 +80,7 @@ export interface Config {
     readonly retryPeriodMs: number;
   };
   readonly workers: number;
+  readonly resyncIntervalMs: number;
   readonly reports: {
     readonly listenHost: string;
     readonly listenPort: number;
@@ -119,6 +123,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       retryPeriodMs: env.COXSWAIN_LEASE_RETRY_PERIOD_MS,
     },
     workers: env.COXSWAIN_WORKERS,
+    resyncIntervalMs: env.COXSWAIN_RESYNC_INTERVAL_MS,
     reports: {
       listenHost: env.COXSWAIN_REPORT_LISTEN_HOST,
       listenPort: env.COXSWAIN_REPORT_LISTEN_PORT,

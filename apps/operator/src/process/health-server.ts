@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 
 /** What the probes and the scraper are told. */
 export interface HealthSource {
+  /** Sentences that say why this process does no work any more and has to be started anew; none while it lives. */
+  hungReasons(): readonly string[];
   /** Sentences that say why this replica is not ready; none when it is. Leadership plays no part. */
   unreadyReasons(): readonly string[];
   exposeMetrics(): Promise<{ readonly contentType: string; readonly text: string }>;
@@ -25,9 +27,8 @@ export async function startHealthServer(
     };
     const path = (request.url ?? '/').split('?')[0];
     if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, 'only GET is answered here\n');
-    if (path === '/healthz') return answer(200, 'ok\n');
-    if (path === '/readyz') {
-      const reasons = source.unreadyReasons();
+    if (path === '/healthz' || path === '/readyz') {
+      const reasons = path === '/healthz' ? source.hungReasons() : source.unreadyReasons();
       return reasons.length === 0 ? answer(200, 'ok\n') : answer(503, `${reasons.join('\n')}\n`);
     }
     if (path !== '/metrics') return answer(404, 'there is /healthz, /readyz and /metrics\n');

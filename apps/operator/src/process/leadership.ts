@@ -1,59 +1,88 @@
-import { sleep, type Clock, type CurrentLeader, type LeaderLease } from '@coxswain/kube';
-import type { Logger } from '@coxswain/telemetry';
+import { NotLeadingError, type Clock, type CurrentLeader, type LeaderLease } from '@coxswain/kube';
+import type { TermOfCalls } from '../cluster/leading-client.ts';
 
 /** What leadership is made of. */
 export interface LeadershipParts {
-  /** A lease is good for one term. */
-  readonly newLease: () => LeaderLease;
+  readonly lease: LeaderLease;
   readonly clock: Clock;
-  readonly log: Logger;
-  /** What a leader does in the term of that number, until `signal` aborts. */
+  /** Makes the cache current: true when each kind was listed since the call began, false when `signal` aborts first. Never rejects. */
+  readonly look: (signal: AbortSignal) => Promise<boolean>;
+  /** What a leader does until `signal` aborts, once it has looked. */
   readonly work: (term: number, signal: AbortSignal) => Promise<void>;
 }
 
-const RETRY_TERM_MS = 1_000;
+/** A leader that cannot look for so long makes room for another. */
+const LOOK_DEADLINE_MS = 60_000;
 
-/** Term after term: a lost lease ends the work, not the process, whose cache stays warm. */
-export class Leadership {
+/**
+ * At most one term as leader, then never again in this process: nothing that a term left behind (calls that hang, clean-up that comes late, what
+ * it believed) can meet the next one.
+ */
+export class Leadership implements TermOfCalls {
   readonly #parts: LeadershipParts;
-  #lease: LeaderLease;
+  #works = false;
 
   constructor(parts: LeadershipParts) {
     this.#parts = parts;
-    this.#lease = parts.newLease();
   }
 
   /** Whether this process may write now. */
   isLeader(): boolean {
-    return this.#lease.isLeader();
+    return this.#parts.lease.isLeader();
   }
 
-  /** Number of the present term; throws NotLeadingError when there is none. */
+  /** Number of the term; throws NotLeadingError when there is none. */
   assertLeading(): number {
-    return this.#lease.assertLeading();
+    return this.#parts.lease.assertLeading();
+  }
+
+  leftMs(): number {
+    return this.#parts.lease.leftMs();
+  }
+
+  get over(): AbortSignal {
+    return this.#parts.lease.over;
+  }
+
+  /** Number of the term in which this process works: it leads and has looked at the cluster since it does. */
+  workingTerm(): number | undefined {
+    return this.#works && this.isLeader() ? this.assertLeading() : undefined;
   }
 
   /** Who leads, as far as it is known here. */
   currentLeader(): CurrentLeader | undefined {
-    return this.#lease.currentLeader();
+    return this.#parts.lease.currentLeader();
   }
 
-  /** Is a candidate, and leads when it may, until `signal` aborts. A term that fails is followed by another. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { log, work, newLease, clock } = this.#parts;
-    while (!signal.aborted) {
-      try {
-        await this.#lease.run({
-          signal,
-          onStartedLeading: work,
-          onStoppedLeading: (why) => log.info({ why }, 'leads no longer'),
-        });
-      } catch (error) {
-        log.error({ err: error }, 'a term as leader failed');
-      }
-      if (signal.aborted) return;
-      this.#lease = newLease();
-      await sleep(clock, RETRY_TERM_MS, signal);
+  /**
+   * Is a candidate, leads when it may, and resolves when that is over: `released` after `signal`, `lost` when another replica may lead by now.
+   * Rejects when the work failed. Either way the process should end. Once per object.
+   */
+  run(signal: AbortSignal): Promise<'released' | 'lost'> {
+    return this.#parts.lease.run({ signal, onStartedLeading: (term, ended) => this.#lead(term, ended) });
+  }
+
+  async #lead(term: number, signal: AbortSignal): Promise<void> {
+    if (!(await this.#look(signal))) return;
+    this.#works = true;
+    try {
+      await this.#parts.work(term, signal);
+    } finally {
+      this.#works = false;
     }
+  }
+
+  async #look(signal: AbortSignal): Promise<boolean> {
+    const { clock, look } = this.#parts;
+    const late = new AbortController();
+    const cancel = clock.setTimer(LOOK_DEADLINE_MS, () => late.abort());
+    const isSeen = await look(AbortSignal.any([signal, late.signal]));
+    cancel();
+    if (!isSeen && !signal.aborted) {
+      throw new NotLeadingError(
+        `the cluster could not be listed within ${LOOK_DEADLINE_MS / 1000} s of the election: another replica may do better`,
+      );
+    }
+    return isSeen;
   }
 }

@@ -29,8 +29,6 @@ export interface ReportServer {
   readonly connections: number;
   /** Serves new connections with another certificate. */
   useCertificate(serving: KeyPair): void;
-  /** This replica leads no longer: every launcher is sent away. */
-  dismissLaunchers(): void;
   stop(): Promise<void>;
 }
 
@@ -71,9 +69,6 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
     },
     useCertificate: ({ certPem, keyPem }) =>
       server.setSecureContext({ cert: certPem, key: keyPem, minVersion: 'TLSv1.3' }),
-    dismissLaunchers: () => {
-      for (const session of launchers.values()) session.start();
-    },
     stop: async () => {
       for (const session of [...launchers.values()]) {
         session.refuse({ code: 'notReady', message: 'this replica is shutting down' });

@@ -8,6 +8,7 @@ import {
   SYSTEM_NAMESPACE,
   waitFor,
   type ControlPlane,
+  type ProcessExit,
 } from '@coxswain/local-cluster';
 import { startFaultProxy, type FaultProxy } from '@coxswain/test-harness';
 import { createLogger } from '@coxswain/telemetry';
@@ -30,7 +31,9 @@ export interface World {
   claim(namespace: string, name: string): Promise<void>;
   operator(options?: OperatorOptions): Promise<Operator>;
   /** The program itself as a process of its own, to be killed without warning. */
-  operatorProcess(options?: OperatorOptions): Promise<{ kill(): Promise<void> }>;
+  operatorProcess(
+    options?: OperatorOptions,
+  ): Promise<{ kill(): Promise<void>; readonly pid: number; readonly exited: Promise<ProcessExit> }>;
   /** A proxy in front of the apiserver that goes with the world; operators that are given its `url` speak through it. */
   faultProxy(): Promise<FaultProxy>;
   job(namespace: string, name: string, spec?: Partial<TrainingJobSpecInput>): Promise<TrainingJob>;
@@ -105,6 +108,8 @@ export async function startWorld(): Promise<World> {
     const read = readConfig(await environment(options));
     const started = await startOperator(read, { log: createLogger({ program: read.identity, level: read.logLevel }) });
     operators.push(started);
+    // Its process would end; here it is alone in not doing so.
+    void started.ended.then(() => started.stop());
     return started;
   };
   const orphans = async (): Promise<readonly string[]> => {
@@ -229,7 +234,7 @@ export async function startWorld(): Promise<World> {
       });
       const kill = async (): Promise<void> => void (await handle.stop({ graceMs: 0 }));
       killable.push(kill);
-      return { kill };
+      return { kill, pid: handle.pid, exited: handle.exited };
     },
     clear: async () => {
       await plane.kubectl(['delete', 'trainingjobs', '--all', '--all-namespaces', '--wait=false']);

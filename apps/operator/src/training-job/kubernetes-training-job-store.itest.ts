@@ -67,8 +67,12 @@ async function startOnApiServer(): Promise<StoreWorld> {
   });
   informers = cache.informers.run(stopping.signal);
   await cache.informers.waitForSync(stopping.signal);
-  const guarded = leadingClient(client, () => {
-    if (!leads) throw new NotLeadingError('another replica leads');
+  const guarded = leadingClient(client, {
+    assertLeading: () => {
+      if (!leads) throw new NotLeadingError('another replica leads');
+    },
+    leftMs: () => 10_000,
+    over: stopping.signal,
   });
   const pathOf = (kind: Kind, name: string): string =>
     kind === 'Node' ? nodesPath(name) : PATHS[kind]({ namespace, name });

@@ -14,6 +14,8 @@ import { LOCAL_IMAGES, writeImagesFile } from './local-images.ts';
 
 const ROOT = join(import.meta.dirname, '../../../..');
 const READY_MS = 120_000;
+/** Exit code of an operator whose term as leader is over; nothing but a new process leads again. */
+const OPERATOR_TERM_OVER = 75;
 
 export interface SystemOptions {
   /** Kept across stops and starts; a temporary one unless given. */
@@ -100,6 +102,7 @@ class LocalSystem implements CoxswainSystem {
   #apiEnvironment: Readonly<Record<string, string>> = {};
   readonly #operatorEnvironments: Readonly<Record<string, string>>[] = [];
   #claims = 0;
+  #isStopping = false;
 
   constructor(directory: RunDirectory, options: SystemOptions) {
     this.#runDirectory = directory;
@@ -221,7 +224,11 @@ class LocalSystem implements CoxswainSystem {
     });
   }
 
-  async startOperator(index: number): Promise<ProcessHandle> {
+  startOperator(index: number): Promise<ProcessHandle> {
+    return this.#startOperator(index, { isRevival: false });
+  }
+
+  async #startOperator(index: number, { isRevival }: { readonly isRevival: boolean }): Promise<ProcessHandle> {
     const environment = this.#operatorEnvironments[index];
     if (environment === undefined)
       throw new Error(`this system has ${this.#operatorEnvironments.length} operators, not ${index + 1}`);
@@ -232,7 +239,12 @@ class LocalSystem implements CoxswainSystem {
       args: [join(ROOT, 'apps/operator/src/main.ts')],
       env: { ...cleanEnvironment(), ...environment },
       logPath: join(this.logsDirectory, `operator-${index}.log`),
-      ready: { check: () => answers(`${healthUrl}/readyz`), deadlineMs: READY_MS },
+      // One that is started again waits by itself for whatever ended the one before.
+      ...(isRevival ? {} : { ready: { check: () => answers(`${healthUrl}/readyz`), deadlineMs: READY_MS } }),
+    });
+    // The part of a Deployment: a process leads once, and ends when its term does.
+    void handle.exited.then(async ({ code }) => {
+      if (code === OPERATOR_TERM_OVER && !this.#isStopping) await this.#startOperator(index, { isRevival: true });
     });
     const replica = this.operators[index];
     if (replica === undefined)
@@ -312,6 +324,7 @@ class LocalSystem implements CoxswainSystem {
   }
 
   async stop(options: { readonly keepLogs?: boolean } = {}): Promise<void> {
+    this.#isStopping = true;
     const graceMs = 5_000;
     await Promise.allSettled([
       this.api?.stop({ graceMs }),

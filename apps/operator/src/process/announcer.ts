@@ -1,0 +1,55 @@
+import type { TrainingJob } from '@coxswain/api-types';
+import { EventRecorder, type Clock, type KubeClient, type KubeMetrics } from '@coxswain/kube';
+import type { Decision } from '@coxswain/lifecycle';
+import type { Logger } from '@coxswain/telemetry';
+
+/** Tells people what happens to jobs: in the log, and as Kubernetes Events beside the job. Best effort, and never in anybody's way. */
+export class Announcer {
+  readonly #log: Logger;
+  readonly #events: EventRecorder;
+
+  constructor(parts: {
+    readonly client: KubeClient;
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly metrics: KubeMetrics;
+    readonly identity: string;
+  }) {
+    const { client, clock, log, metrics, identity } = parts;
+    this.#log = log;
+    this.#events = new EventRecorder({
+      client,
+      clock,
+      reportingController: 'coxswain.dev/operator',
+      reportingInstance: identity,
+      metrics,
+      onError: (error) => log.warn({ err: error }, 'a Kubernetes Event was not written'),
+    });
+  }
+
+  /** What was decided about a job and is recorded now. */
+  announce(job: TrainingJob, events: Decision['events']): void {
+    for (const { type, severity, message, epoch } of events) {
+      const { name, namespace } = job.metadata;
+      // The first line is ours; what follows is what a tenant's program printed, which is nobody else's business.
+      this.#log.info({ job: `${namespace}/${name}`, epoch, event: type }, message.split('\n', 1)[0]);
+      this.#events.record({
+        regarding: job,
+        type: severity === 'info' ? 'Normal' : 'Warning',
+        reason: type,
+        action: 'Reconcile',
+        note: message,
+      });
+    }
+  }
+
+  /** The cluster refuses what has to be done for a job, in its own words. */
+  warn(job: TrainingJob, note: string): void {
+    this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note });
+  }
+
+  /** Resolves when the events under way have been written or given up. */
+  flush(): Promise<void> {
+    return this.#events.flush();
+  }
+}

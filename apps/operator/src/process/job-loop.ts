@@ -1,0 +1,79 @@
+import { keyOf, WorkQueue, type Clock, type KubeMetrics, type QueuePriority } from '@coxswain/kube';
+import { PlannerThread } from '@coxswain/planner-thread';
+import type { Logger } from '@coxswain/telemetry';
+import type { ClusterCache } from '../cluster/cluster-cache.ts';
+import { JobPlanner } from '../training-job/job-planner.ts';
+import type { TrainingJobReconciler } from '../training-job/training-job.reconciler.ts';
+
+/** What the loop is made of. */
+export interface JobLoopParts {
+  readonly cache: Pick<ClusterCache, 'jobs'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: KubeMetrics;
+  /** Jobs reconciled at the same time. */
+  readonly workers: number;
+  /** Made once, for the planner of this loop. */
+  readonly reconciler: (planner: JobPlanner) => Pick<TrainingJobReconciler, 'reconcile'>;
+}
+
+/** After a stop reconciles may finish for so long. */
+const DRAIN_MS = 15_000;
+
+/** What a leader does: each job that is woken is reconciled, several at a time. */
+export class JobLoop {
+  readonly #parts: JobLoopParts;
+  readonly #queue: WorkQueue;
+  readonly #thread = new PlannerThread();
+  readonly #planner: JobPlanner;
+  #runs = false;
+
+  constructor(parts: JobLoopParts) {
+    this.#parts = parts;
+    const { clock, log, metrics } = parts;
+    this.#queue = new WorkQueue({
+      clock,
+      random: Math.random,
+      name: 'trainingjobs',
+      metrics,
+      onError: ({ key, error, failures, quarantined }) =>
+        log.warn({ job: key, err: error, failures, quarantined }, 'a job could not be reconciled'),
+    });
+    this.#planner = new JobPlanner({
+      planner: this.#thread,
+      clock,
+      onNews: (key) => this.wake(key, 'normal'),
+      onFailure: (key, error) => log.warn({ job: key, err: error }, 'the planner did not answer for a job'),
+    });
+  }
+
+  /** Wants a look at the job of that key (`namespace/name`). Before the loop runs nobody looks: it begins with a look at every job. */
+  wake(key: string, priority: QueuePriority): void {
+    if (this.#runs) this.#queue.add(key, priority);
+  }
+
+  /** The job is gone: nothing is kept for it. */
+  forget(jobUid: string): void {
+    this.#planner.forget(jobUid);
+  }
+
+  /** For how long reconciles have been under way without one that ended, in ms; 0 while there are none. */
+  stalledMs(): number {
+    return this.#queue.stats().stalledMs;
+  }
+
+  /** Works until `signal` aborts and what was under way has ended or run out of time. Once per object. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { cache, workers } = this.#parts;
+    const reconciler = this.#parts.reconciler(this.#planner);
+    this.#runs = true;
+    for (const job of cache.jobs.cached.list()) this.wake(keyOf(job), 'resync');
+    try {
+      await this.#queue.run({ workers, reconcile: (key) => reconciler.reconcile(key), signal, drainMs: DRAIN_MS });
+    } finally {
+      this.#runs = false;
+      this.#planner.close();
+      await this.#thread.close();
+    }
+  }
+}
