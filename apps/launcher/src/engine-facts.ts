@@ -38,12 +38,23 @@ export const EngineFact = z.discriminatedUnion('kind', [
     files: step,
     manifestSha256: z.string().regex(/^[0-9a-f]{64}$/),
   }),
+  /** Why the rank is about to exit with the code for a checkpoint that differs, or that it cannot read. */
+  z.object({
+    kind: z.literal('checkpointFault'),
+    fault: z.enum(['ContentDiffers', 'FileUnreadable']),
+    path: z.string().max(256),
+    errno: z.string().max(32).optional(),
+    expected: z.string().max(128).optional(),
+    found: z.string().max(128).optional(),
+  }),
   /** The hook's queue was full: so many facts are missing. */
   z.object({ kind: z.literal('reportsDropped'), count: step }),
 ]);
 export type EngineFact = z.infer<typeof EngineFact>;
 export type StepFact = Extract<EngineFact, { kind: 'step' }>;
 export type SavedFact = Extract<EngineFact, { kind: 'checkpointSaved' }>;
+
+export type CheckpointFaultFact = Extract<EngineFact, { kind: 'checkpointFault' }>;
 
 /** The fact in a line, or undefined for garbage. The rank is known from the pipe, whatever the line claims. */
 export function parseFact(line: string): EngineFact | undefined {

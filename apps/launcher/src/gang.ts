@@ -1,13 +1,20 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { EXIT_CODES } from '@coxswain/api-types';
+import { EXIT_CODES, type CheckpointFault } from '@coxswain/api-types';
 import type { Readable } from 'node:stream';
-import { MAX_FACT_BYTES, parseFact, type EngineFact } from './engine-facts.ts';
+import { MAX_FACT_BYTES, parseFact, type CheckpointFaultFact, type EngineFact } from './engine-facts.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { LogRelay, LogTail, type LogSink } from './log-relay.ts';
 import { Guard, killStrays, signalGroup } from './processes.ts';
 import type { RendezvousAddress } from './rendezvous.ts';
 import { LAUNCHER_ENV, type Settings } from './settings.ts';
-import { failedVerdict, isFailure, orderlyVerdict, type RankExit, type Verdict } from './verdict.ts';
+import {
+  failedVerdict,
+  isFailure,
+  orderlyVerdict,
+  type RankExit,
+  type Verdict,
+  withCheckpointFault,
+} from './verdict.ts';
 
 /** How long the last output of a rank may take to arrive once the rank is gone. */
 const LAST_OUTPUT_MS = 500;
@@ -31,6 +38,8 @@ interface Rank {
   /** The process is gone and all its output was read. */
   readonly closed: Promise<void>;
   exit: RankExit | undefined;
+  /** What it told last of the checkpoint that it could not load. */
+  fault: CheckpointFault | undefined;
 }
 
 /**
@@ -125,7 +134,7 @@ export class Gang {
     relay(child.stderr, new LogRelay(rank, stderr, tail));
     this.#readFacts(rank, child.stdio[REPORT_FD] as Readable);
     if (child.pid !== undefined) this.#guard?.watch(child.pid);
-    return { rank, child, tail, closed, exit: undefined };
+    return { rank, child, tail, closed, exit: undefined, fault: undefined };
   }
 
   #readFacts(rank: number, stream: Readable): void {
@@ -135,9 +144,15 @@ export class Gang {
       for (const line of splitter.push(chunk)) {
         const fact = line.cutBytes > 0 ? undefined : parseFact(line.bytes.toString('utf8'));
         if (fact === undefined) this.#garbageFacts += 1;
-        else this.#options.onFact(rank, fact);
+        else this.#accept(rank, fact);
       }
     });
+  }
+
+  #accept(rank: number, fact: EngineFact): void {
+    const teller = this.#ranks.find((one) => one.rank === rank);
+    if (fact.kind === 'checkpointFault' && teller !== undefined) teller.fault = toFault(fact);
+    this.#options.onFact(rank, fact);
   }
 
   #onExit(rank: Rank, exit: RankExit): void {
@@ -192,8 +207,20 @@ export class Gang {
     killStrays(this.#options.bootId);
     this.#guard?.dismiss();
     await within(LAST_OUTPUT_MS, Promise.all(this.#ranks.map(({ closed }) => closed)));
-    this.#verdict.resolve(verdict);
+    // Only now: what a rank told last may be read after its exit is known.
+    const fault = this.#ranks.find(({ rank }) => rank === verdict.rank)?.fault;
+    this.#verdict.resolve(withCheckpointFault(verdict, fault));
   }
+}
+
+function toFault({ fault, path, errno, expected, found }: CheckpointFaultFact): CheckpointFault {
+  return {
+    kind: fault,
+    path,
+    ...(errno === undefined ? {} : { errno }),
+    ...(expected === undefined ? {} : { expected }),
+    ...(found === undefined ? {} : { found }),
+  };
 }
 
 function toExit(code: number | null, signal: NodeJS.Signals | null): RankExit {

@@ -84,6 +84,9 @@ export class Reporter {
       case 'checkpointSaved':
         if (rank === 0) this.#verifications = this.#verifications.then(() => this.#reportSaved(fact));
         return;
+      case 'checkpointFault':
+        // The gang keeps it: it is part of how the rank ends.
+        return;
       case 'reportsDropped':
         this.#options.say(`Rank ${rank} could not report ${fact.count} facts in time; its series has a gap.`);
         return;

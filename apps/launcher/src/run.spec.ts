@@ -132,9 +132,49 @@ describe('a launcher ends by the table of exit codes', () => {
     writeFileSync(join(scratch.directory, saved.directory, 'rank-0.bin'), '1234567');
     const cut = launch({ engine: 'echo started > ran', environment: resume });
     expect(await cut.exited).toBe(72);
-    expect(cut.cause()).toMatchObject({ kind: 'checkpointUnreadable' });
-    expect(cut.cause().message).toContain('rank-0.bin has 7 bytes instead of 8');
+    expect(cut.cause()).toMatchObject({
+      kind: 'checkpointUnreadable',
+      checkpointFault: { kind: 'ContentDiffers', expected: '8 bytes', found: '7 bytes' },
+    });
+    expect(cut.cause().message).toContain('rank-0.bin has 7 bytes, not 8 bytes');
     expect(cut.written('ran')).toBeUndefined();
+  });
+});
+
+describe('a checkpoint that cannot be loaded', () => {
+  it('is told apart from one that differs, by code and cause, when its mount is gone', async () => {
+    const scratch = launch({ engine: 'exit 0' });
+    const launcher = launch({
+      engine: 'echo started > ran',
+      environment: {
+        [POD_ENV.resumeFrom]: join(scratch.directory, 'not-mounted', 'epoch-1', 'step-10'),
+        [POD_ENV.resumeManifestSha256]: 'a'.repeat(64),
+      },
+    });
+    expect(await launcher.exited).toBe(74);
+    expect(launcher.cause()).toMatchObject({
+      kind: 'checkpointIoError',
+      node: 'node-2',
+      checkpointFault: { kind: 'MountBroken', errno: 'ENOENT' },
+    });
+    expect(launcher.written('ran')).toBeUndefined();
+  });
+
+  it('is what the rank that finds it says it is', async () => {
+    const fact = {
+      kind: 'checkpointFault',
+      fault: 'ContentDiffers',
+      path: '/c/a',
+      expected: 'SHA-256 a',
+      found: 'SHA-256 b',
+    };
+    const launcher = launch({ engine: `echo '${JSON.stringify(fact)}' >&3; exit 72` });
+    expect(await launcher.exited).toBe(72);
+    expect(launcher.cause()).toMatchObject({
+      kind: 'checkpointUnreadable',
+      rank: 0,
+      checkpointFault: { kind: 'ContentDiffers', path: '/c/a', expected: 'SHA-256 a', found: 'SHA-256 b' },
+    });
   });
 });
 

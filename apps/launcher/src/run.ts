@@ -6,7 +6,7 @@ import { freePort, parseAddress, type RendezvousAddress } from './rendezvous.ts'
 import { newBootId, Reporter } from './reporter.ts';
 import { isWholeGang, type Settings } from './settings.ts';
 import { fitCause, writeTerminationMessage } from './termination.ts';
-import type { Verdict } from './verdict.ts';
+import { checkpointVerdict, type Verdict } from './verdict.ts';
 
 const WAITING_SENTENCE_MS = 10_000;
 const LAST_WORD_MS = 2_000;
@@ -72,7 +72,7 @@ interface Life {
 
 async function decide(life: Life): Promise<Verdict> {
   const unreadable = await whyNotResume(life.settings);
-  if (unreadable !== undefined) return plainVerdict('checkpointUnreadable', unreadable);
+  if (unreadable !== undefined) return unreadable;
   const before = await Promise.race([meet(life), life.early, stoppedBeforeStart(life.signals)]);
   if ('exitCode' in before) {
     life.gang.kill(before);
@@ -87,11 +87,12 @@ async function decide(life: Life): Promise<Verdict> {
   return await life.gang.ended;
 }
 
-/** Why the checkpoint that this epoch must resume from cannot be used, or undefined when it can. */
-async function whyNotResume({ resume }: Settings): Promise<string | undefined> {
+/** The verdict when the checkpoint that this epoch must resume from cannot be used; each pod looks at its own ranks' share of it. */
+async function whyNotResume({ resume, firstRank, localWorldSize, worldSize }: Settings): Promise<Verdict | undefined> {
   if (resume === undefined) return undefined;
-  const seen = await verifyCheckpoint(resume.directory, resume.manifestSha256);
-  return seen.kind === 'verified' ? undefined : `the checkpoint ${resume.directory} did not verify: ${seen.why}`;
+  const seen = await verifyCheckpoint(resume, { ranks: { firstRank, count: localWorldSize, worldSize } });
+  if (seen.kind === 'verified') return undefined;
+  return checkpointVerdict(`the checkpoint ${resume.directory} did not verify: ${seen.why}`, seen.fault);
 }
 
 /** Learns where rank 0 listens: chosen here when it is ours, handed out by the operator when not. */
@@ -170,7 +171,7 @@ function fenced(message: string): Verdict {
   return plainVerdict('fenced', `the operator refused this epoch: ${message}`);
 }
 
-function plainVerdict(kind: 'checkpointUnreadable' | 'stopped' | 'fenced', message: string): Verdict {
+function plainVerdict(kind: 'stopped' | 'fenced', message: string): Verdict {
   return { kind, exitCode: EXIT_CODES[kind].code, message };
 }
 
@@ -190,6 +191,7 @@ function toCause(
     message: verdict.message,
     lastLines: verdict.rank === undefined ? [] : [...gang.lastLinesOf(verdict.rank)],
     ...(lastStep === undefined ? {} : { lastStep }),
+    ...(verdict.checkpointFault === undefined ? {} : { checkpointFault: verdict.checkpointFault }),
     unreportedCheckpoints: [...reporter.unreportedCheckpoints],
   });
 }

@@ -36,9 +36,13 @@ describe('a termination message', () => {
         anyText,
         fc.array(anyText, { maxLength: 40 }),
         fc.array(saved, { maxLength: 8 }),
-        (message, lastLines, unreportedCheckpoints) => {
+        fc.option(anyText, { nil: undefined }),
+        (message, lastLines, unreportedCheckpoints, path) => {
+          const checkpointFault =
+            path === undefined ? undefined : ({ kind: 'ContentDiffers', path, expected: path, found: path } as const);
+          const cause = { message, lastLines, unreportedCheckpoints, node: 'n'.repeat(253) };
           const text = JSON.stringify(
-            fitCause(aCause({ message, lastLines, unreportedCheckpoints, node: 'n'.repeat(253) })),
+            fitCause(aCause({ ...cause, ...(checkpointFault === undefined ? {} : { checkpointFault }) })),
           );
           expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_TERMINATION_MESSAGE_BYTES);
           TerminationCause.parse(JSON.parse(text));

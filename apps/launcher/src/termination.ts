@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { MAX_TERMINATION_MESSAGE_BYTES, type TerminationCause } from '@coxswain/api-types';
+import { type CheckpointFault, MAX_TERMINATION_MESSAGE_BYTES, type TerminationCause } from '@coxswain/api-types';
 
 const MAX_LINES = 20;
 const MAX_LINE_CHARACTERS = 512;
@@ -20,6 +20,7 @@ export function fitCause(cause: TerminationCause): TerminationCause {
     message: cut(cause.message, MAX_MESSAGE_CHARACTERS),
     lastLines: cause.lastLines.slice(-MAX_LINES).map((line) => cut(line, MAX_LINE_CHARACTERS)),
     unreportedCheckpoints: cause.unreportedCheckpoints.slice(-MAX_UNREPORTED),
+    ...(cause.checkpointFault === undefined ? {} : { checkpointFault: cleanFault(cause.checkpointFault) }),
   };
   while (bytesOf(fitted) > MAX_TERMINATION_MESSAGE_BYTES) fitted = smaller(fitted);
   return fitted;
@@ -34,6 +35,17 @@ export function writeTerminationMessage(path: string, cause: TerminationCause): 
   } catch (error) {
     return `The termination message cannot be written to ${path}: ${error instanceof Error ? error.message : String(error)}.`;
   }
+}
+
+function cleanFault(fault: CheckpointFault): CheckpointFault {
+  const { kind, path, errno, expected, found } = fault;
+  return {
+    kind,
+    path: cut(path, 256),
+    ...(errno === undefined ? {} : { errno: cut(errno, 32) }),
+    ...(expected === undefined ? {} : { expected: cut(expected, 128) }),
+    ...(found === undefined ? {} : { found: cut(found, 128) }),
+  };
 }
 
 function smaller(cause: TerminationCause): TerminationCause {

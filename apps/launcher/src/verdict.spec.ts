@@ -1,4 +1,13 @@
-import { codeOf, failedVerdict, isFailure, orderlyVerdict, type RankExit } from './verdict.ts';
+import type { CheckpointFault } from '@coxswain/api-types';
+import {
+  checkpointVerdict,
+  codeOf,
+  failedVerdict,
+  isFailure,
+  orderlyVerdict,
+  type RankExit,
+  withCheckpointFault,
+} from './verdict.ts';
 
 const code = (value: number): RankExit => ({ kind: 'code', code: value });
 const SIGKILLED: RankExit = { kind: 'signal', signal: 'SIGKILL' };
@@ -37,4 +46,35 @@ it.each<[string, readonly RankExit[], Record<string, unknown>]>([
   ['stopped, when one of them stopped', [code(0), code(75)], { kind: 'stopped', exitCode: 75 }],
 ])('ranks that ended in good order have %s', (_what, exits, want) => {
   expect(orderlyVerdict(exits)).toMatchObject(want);
+});
+
+describe('what keeps a checkpoint from being loaded', () => {
+  const differs: CheckpointFault = { kind: 'ContentDiffers', path: '/c/a', expected: '8 bytes', found: '7 bytes' };
+  const unreadable: CheckpointFault = { kind: 'FileUnreadable', path: '/c/a', errno: 'EIO' };
+  const broken: CheckpointFault = { kind: 'MountBroken', path: '/c/a', errno: 'ESTALE' };
+
+  it.each([
+    [differs, 72, 'checkpointUnreadable'],
+    [unreadable, 74, 'checkpointIoError'],
+    [broken, 74, 'checkpointIoError'],
+    [undefined, 72, 'checkpointUnreadable'],
+  ] as const)('seen by the launcher itself: %j ends it with %d', (fault, exitCode, kind) => {
+    expect(checkpointVerdict('why', fault)).toEqual({
+      kind,
+      exitCode,
+      message: 'why',
+      ...(fault === undefined ? {} : { checkpointFault: fault }),
+    });
+  });
+
+  it.each([
+    ['goes with the code for content', 72, differs, differs],
+    ['goes with the code for reading', 74, unreadable, unreadable],
+    ['does not go with the other code', 74, differs, undefined],
+    ['does not go with any other end', 1, differs, undefined],
+    ['is not known where the rank told nothing', 72, undefined, undefined],
+  ])('told by a rank %s', (_sentence, exit, told, want) => {
+    const verdict = failedVerdict(3, code(exit), 'node-b');
+    expect(withCheckpointFault(verdict, told).checkpointFault).toEqual(want);
+  });
 });

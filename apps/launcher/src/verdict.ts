@@ -1,4 +1,4 @@
-import { EXIT_CODES, exitKindOf, howItEnded, type ExitKind } from '@coxswain/api-types';
+import { type CheckpointFault, EXIT_CODES, exitKindOf, howItEnded, type ExitKind } from '@coxswain/api-types';
 import { constants } from 'node:os';
 
 /** How one rank's process ended. */
@@ -12,6 +12,8 @@ export interface Verdict {
   readonly exitCode: number;
   readonly rank?: number;
   readonly signal?: NodeJS.Signals;
+  /** What kept it from loading the checkpoint to resume from, where it is known. */
+  readonly checkpointFault?: CheckpointFault;
   /** One sentence. */
   readonly message: string;
 }
@@ -49,4 +51,21 @@ export function orderlyVerdict(exits: readonly RankExit[]): Verdict {
   const kind = hasStopped ? 'stopped' : 'finished';
   const message = hasStopped ? 'the ranks stopped as they were asked to' : 'every rank finished';
   return { kind, exitCode: EXIT_CODES[kind].code, message };
+}
+
+/** The verdict with what its rank told of the checkpoint, where the exit code says that the checkpoint was the reason. */
+export function withCheckpointFault(verdict: Verdict, fault: CheckpointFault | undefined): Verdict {
+  if (fault === undefined || verdict.kind !== exitKindOfFault(fault)) return verdict;
+  return { ...verdict, checkpointFault: fault };
+}
+
+/** The verdict of a launcher whose own look at the checkpoint failed. */
+export function checkpointVerdict(message: string, fault: CheckpointFault | undefined): Verdict {
+  const kind = fault === undefined ? 'checkpointUnreadable' : exitKindOfFault(fault);
+  const { code } = EXIT_CODES[kind];
+  return { kind, exitCode: code, message, ...(fault === undefined ? {} : { checkpointFault: fault }) };
+}
+
+function exitKindOfFault({ kind }: CheckpointFault): 'checkpointUnreadable' | 'checkpointIoError' {
+  return kind === 'ContentDiffers' ? 'checkpointUnreadable' : 'checkpointIoError';
 }

@@ -1,6 +1,7 @@
 /** How did one launch of a gang go? */
 import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
+import { CheckpointFaultOnNode, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 import { counter, milliseconds, timestamp } from './status-fields.ts';
 
 /** How an attempt ended. */
@@ -18,7 +19,12 @@ export const ATTEMPT_REASONS = {
   RendezvousPortLost: { charged: false, meaning: 'Another process took the rendezvous port first.' },
   CheckpointUnreadable: {
     charged: false,
-    meaning: 'The checkpoint to resume from did not verify; it is not used again.',
+    meaning:
+      'The checkpoint to resume from is not what was saved, or the engine refused it. It is not used again where a size or a SHA-256 differs.',
+  },
+  CheckpointIoError: {
+    charged: false,
+    meaning: 'A node could not read the checkpoint to resume from; the checkpoint is tried again from other nodes.',
   },
   PodsRefused: {
     charged: false,
@@ -71,6 +77,11 @@ export const Attempt = z
       .max(8192)
       .optional()
       .describe('For a failure: rank, node, exit code and the last lines of its log.'),
+    checkpointFaults: z
+      .array(CheckpointFaultOnNode)
+      .max(MAX_FAULTS_OF_ATTEMPT)
+      .optional()
+      .describe('What kept its nodes from loading the checkpoint of resumedFrom.'),
     charged: z.boolean().optional(),
     answer: z
       .enum(['Restart', 'GiveUp'])

@@ -1,5 +1,6 @@
 import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
+import { CheckpointEvidence } from './checkpoint-fault.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
 
@@ -28,12 +29,28 @@ export const CheckpointResourceSpec = z
   });
 export type CheckpointResourceSpec = z.infer<typeof CheckpointResourceSpec>;
 
+/** What condemns a checkpoint. */
+const CONDEMNATIONS = ['Content', 'TwoNodes'] as const;
+/** Looks that a Checkpoint keeps; two are enough to condemn it. */
+const MAX_EVIDENCE = 8;
+
 export const CheckpointResourceStatus = z
   .object({
     state: z
       .enum(['Complete', 'Damaged'])
-      .describe('Complete: the manifest verified when it was saved. Damaged: a restore found it unreadable.'),
+      .describe(
+        'Complete: the manifest verified when it was saved. Damaged: a restore found other content, or two nodes could not read it; never used again.',
+      ),
     message: z.string().max(4096).optional(),
+    condemnation: z
+      .object({
+        by: z
+          .enum(CONDEMNATIONS)
+          .describe('Content: a size or a SHA-256 differs. TwoNodes: two nodes could not read it, in two attempts.'),
+        evidence: z.array(CheckpointEvidence).min(1).max(MAX_EVIDENCE).describe('Who saw what, oldest first.'),
+      })
+      .optional()
+      .describe('Why it is Damaged.'),
   })
   .meta({ id: 'CheckpointResourceStatus' });
 export type CheckpointResourceStatus = z.infer<typeof CheckpointResourceStatus>;

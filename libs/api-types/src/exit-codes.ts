@@ -11,11 +11,21 @@ export const EXIT_CODES = {
     restart: 'charged',
   },
   rendezvousPortLost: { code: 71, meaning: 'The rendezvous port was taken by another process.', restart: 'free' },
-  checkpointUnreadable: { code: 72, meaning: 'The checkpoint to resume from did not verify.', restart: 'free' },
+  checkpointUnreadable: {
+    code: 72,
+    meaning:
+      'The checkpoint to resume from is not what was saved (a size or a SHA-256 differs), or the engine refuses it.',
+    restart: 'free',
+  },
   fenced: {
     code: 73,
     meaning: 'The operator refused this epoch: it has failed, or a later one exists.',
     restart: 'none',
+  },
+  checkpointIoError: {
+    code: 74,
+    meaning: 'The checkpoint to resume from cannot be read from this node (ENOENT, EIO, ESTALE, ...).',
+    restart: 'free',
   },
   stopped: { code: 75, meaning: 'Saved and stopped because SIGTERM asked for it.', restart: 'free' },
   doNotRestart: { code: 93, meaning: 'A restart would fail the same way (bad flags, missing data).', restart: 'never' },

@@ -28,6 +28,8 @@ export type { TrainingJob } from './training-job.ts';
 export type { TrainingJobSpecInput } from './training-job-spec.ts';
 export { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
 export type { Checkpoint } from './checkpoint.ts';
+export { CheckpointFault, describeFault, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
+export type { CheckpointEvidence, CheckpointFaultOnNode } from './checkpoint-fault.ts';
 export { PlacementSpec, ranksOfPod } from './placement.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
 export {

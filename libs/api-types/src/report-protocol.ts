@@ -1,5 +1,6 @@
 import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { z } from 'zod';
+import { CheckpointFault } from './checkpoint-fault.ts';
 import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 
@@ -52,6 +53,8 @@ export const TerminationCause = z.strictObject({
   message: z.string().max(1024),
   lastLines: z.array(z.string().max(512)).max(20),
   lastStep: counter.optional(),
+  /** With kinds checkpointUnreadable and checkpointIoError, where it is known. */
+  checkpointFault: CheckpointFault.optional(),
   /** Saved checkpoints whose report was not acknowledged; newest last. */
   unreportedCheckpoints: z.array(SavedCheckpoint).max(4),
 });

@@ -12,7 +12,9 @@ import { TrainingJobStatus } from './training-job.ts';
 
 const AT = '2026-01-01T00:00:00Z';
 const HUGE = Number.MAX_SAFE_INTEGER;
-const ATTEMPT = anAttempt({ resumedFrom: { checkpoint: 'c', step: 1 } });
+const FAULT = { node: 'n', kind: 'FileUnreadable', path: 'p', errno: 'EIO' } as const;
+const ATTEMPT = anAttempt({ resumedFrom: { checkpoint: 'c', step: 1 }, checkpointFaults: [FAULT] });
+const EVIDENCE = { ...FAULT, epoch: 1 };
 const PREDICTION = { stepMs: 1, peakBytes: 1, gpuType: 'H100', microBatchSize: 1, plannerVersion: '1' };
 const CONDITION = {
   type: 'Running',
@@ -67,6 +69,10 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['reason', 'one that is declared', 'NodeLost', 'Bored'],
       ['message', 'at most 8192 characters', letters(8192), letters(8193)],
       ['answer', 'a restart or none', 'GiveUp', 'Maybe'],
+      ['checkpointFaults', 'at most 8', listOf(8, FAULT), listOf(9, FAULT)],
+      ['checkpointFaults.0.kind', 'one of three', 'MountBroken', 'Lost'],
+      ['checkpointFaults.0.path', 'at most 256 characters', letters(256), letters(257)],
+      ['checkpointFaults.0.node', 'at most 253 characters', letters(253), letters(254)],
       ['charged', 'true or false', false, 0],
       ['lastStep', 'whole', 3, 3.5],
     ],
@@ -186,10 +192,14 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
   [
     'the status of a checkpoint',
     CheckpointResourceStatus,
-    { state: 'Complete' },
+    { state: 'Damaged', condemnation: { by: 'TwoNodes', evidence: [EVIDENCE, EVIDENCE] } },
     [
       ['state', 'complete or damaged', 'Damaged', 'Gone'],
       ['message', 'at most 4096 characters', letters(4096), letters(4097)],
+      ['condemnation', 'not needed', undefined, 1],
+      ['condemnation.by', 'by content or by two nodes', 'Content', 'Rumour'],
+      ['condemnation.evidence', 'never empty', [EVIDENCE], []],
+      ['condemnation.evidence', 'at most 8', listOf(8, EVIDENCE), listOf(9, EVIDENCE)],
     ],
   ],
 ];
@@ -224,6 +234,7 @@ describe('reasons of a failed attempt', () => {
     ['NotScheduled', false],
     ['RendezvousPortLost', false],
     ['CheckpointUnreadable', false],
+    ['CheckpointIoError', false],
     ['PodsRefused', false],
     ['NameConflict', false],
     ['SuspendRequested', false],

@@ -17,6 +17,7 @@ describe('an exit code', () => {
     [71, 'rendezvousPortLost', 'free'],
     [72, 'checkpointUnreadable', 'free'],
     [73, 'fenced', 'none'],
+    [74, 'checkpointIoError', 'free'],
     [75, 'stopped', 'free'],
     [93, 'doNotRestart', 'never'],
     [2, 'engineFailed', 'charged'],

@@ -1,4 +1,5 @@
-export { CheckpointManifest, MANIFEST_FILE, manifestViolations } from './manifest.ts';
-export type { FileOnDisk } from './manifest.ts';
+export { filesOfRanks } from './files-of-ranks.ts';
+export type { RankRange } from './files-of-ranks.ts';
+export { CheckpointManifest, MANIFEST_FILE } from './manifest.ts';
 export { newestRestorable } from './newest-restorable.ts';
 export { checkpointName, saveDirectoryOf } from './paths.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { CheckpointManifest, type FileOnDisk, manifestViolations, newestRestorable } from './index.ts';
+import { CheckpointManifest, newestRestorable } from './index.ts';
 import { aCheckpoint, aManifest } from './testing/index.ts';
 
 type Listed = CheckpointManifest['files'][number];
@@ -17,52 +17,12 @@ const files: fc.Arbitrary<readonly Listed[]> = fc.uniqueArray(
   }),
   { selector: ({ path }) => path, minLength: 1, maxLength: 8 },
 );
-const fates = ['kept', 'kept without its sum', 'lost', 'cut off', 'grown', 'changed'] as const;
-type Fate = (typeof fates)[number];
-
-/** What of a saved file is found later. */
-function found(file: Listed, fate: Fate): readonly FileOnDisk[] {
-  const { path, bytes, sha256 } = file;
-  switch (fate) {
-    case 'kept':
-      return [file];
-    case 'kept without its sum':
-      return [{ path, bytes }];
-    case 'lost':
-      return [];
-    case 'cut off':
-    case 'grown':
-      return [{ path, bytes: fate === 'grown' ? bytes + 1 : bytes - 1, sha256 }];
-    case 'changed':
-      return [{ path, bytes, sha256: sha256.startsWith('0') ? `1${sha256.slice(1)}` : `0${sha256.slice(1)}` }];
-  }
-}
-
-describe('a checkpoint verifies', () => {
-  it('just where every file that its manifest lists is there as it was, and tells each that is not, in order', () => {
-    fc.assert(
-      fc.property(
-        files,
-        fc.array(fc.constantFrom(...fates), { minLength: 8, maxLength: 8 }),
-        fc.boolean(),
-        (listed, fateOf, hasOthers) => {
-          const onDisk = listed.flatMap((file, index) => found(file, fateOf[index] ?? 'kept'));
-          const others = hasOthers ? [{ path: 'not/listed', bytes: 1 }] : [];
-          const harmed = listed.filter((_, index) => !(fateOf[index] ?? 'kept').startsWith('kept'));
-          const violations = manifestViolations(aManifest({ files: [...listed] }), [...others, ...onDisk].reverse());
-          expect(violations.map((sentence) => sentence.slice(0, sentence.indexOf(' ')))).toEqual(
-            harmed.map(({ path }) => path),
-          );
-        },
-      ),
-    );
-  });
-
-  it('after its manifest was written and read', () => {
+describe('a manifest', () => {
+  it('says the same after it was written and read', () => {
     fc.assert(
       fc.property(files, (listed) => {
-        const written = JSON.stringify(aManifest({ files: [...listed] }));
-        expect(manifestViolations(CheckpointManifest.parse(JSON.parse(written)), listed)).toEqual([]);
+        const manifest = aManifest({ files: [...listed] });
+        expect(CheckpointManifest.parse(JSON.parse(JSON.stringify(manifest)))).toEqual(manifest);
       }),
     );
   });

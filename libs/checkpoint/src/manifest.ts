@@ -29,39 +29,11 @@ export const CheckpointManifest = z
       .looseObject({ layers: counter, hiddenSize: counter, attentionHeads: counter, sequenceLength: counter })
       .describe('Shape it belongs to, with what else the engine needs to know of it.'),
     training: z.record(z.string(), z.unknown()).describe('Settings it was trained with, as the engine names them.'),
-    files: z.array(ManifestFile).min(1).max(1_000_000),
+    files: z
+      .array(ManifestFile)
+      .min(1)
+      .max(1_000_000)
+      .refine((files) => new Set(files.map(({ path }) => path)).size === files.length, 'must list each file once'),
   })
   .meta({ id: 'CheckpointManifest' });
 export type CheckpointManifest = z.infer<typeof CheckpointManifest>;
-
-/** What a look at the directory found; `path` is relative to it. */
-export interface FileOnDisk {
-  readonly path: string;
-  readonly bytes: number;
-  /** Compared where it is given: sizes are cheap, sums are not. */
-  readonly sha256?: string;
-}
-
-/**
- * Every way in which the files on disk fall short of the manifest, one sentence each, in the manifest's order; empty when it may be
- * restored. Files that the manifest does not list do no harm.
- */
-export function manifestViolations(
-  manifest: CheckpointManifest,
-  filesOnDisk: readonly FileOnDisk[],
-): readonly string[] {
-  const onDisk = new Map(filesOnDisk.map((file) => [file.path, file]));
-  const listed = new Set<string>();
-  return manifest.files.flatMap((file) => {
-    if (listed.has(file.path)) return [`${file.path} is listed twice`];
-    listed.add(file.path);
-    return violationOf(file, onDisk.get(file.path)) ?? [];
-  });
-}
-
-function violationOf(listed: CheckpointManifest['files'][number], found: FileOnDisk | undefined): string | undefined {
-  if (found === undefined) return `${listed.path} is missing`;
-  if (found.bytes !== listed.bytes) return `${listed.path} has ${found.bytes} bytes instead of ${listed.bytes}`;
-  if (found.sha256 !== undefined && found.sha256 !== listed.sha256) return `${listed.path} has another SHA-256`;
-  return undefined;
-}

@@ -2,7 +2,7 @@ import type { Attempt, TrainingJob } from '@coxswain/api-types';
 import { decide } from './decide.ts';
 import type { Observed, ObservedPod } from './observed.ts';
 import { anExit, aPod } from './testing/index.ts';
-import { aJob, aRunningJob, NOW } from './testing/jobs.ts';
+import { aJob, anAttempt, aRunningJob, NOW } from './testing/jobs.ts';
 
 describe('why an attempt ends', () => {
   const failed =
@@ -34,9 +34,14 @@ describe('why an attempt ends', () => {
       want: { reason: 'RendezvousPortLost', charged: false, answer: 'Restart' },
     },
     {
-      name: 'exit 72',
+      name: 'exit 72 of a gang that had nothing to load',
       pods: failed({ exitCode: 72, reason: 'Error' }),
-      want: { reason: 'CheckpointUnreadable', charged: false },
+      want: { reason: 'EngineFailed', charged: true },
+    },
+    {
+      name: 'exit 74 of a gang that had nothing to load',
+      pods: failed({ exitCode: 74, reason: 'Error' }),
+      want: { reason: 'EngineFailed', charged: true },
     },
     {
       name: 'exit 75 that nobody asked for',
@@ -125,6 +130,7 @@ describe('of several failures', () => {
   const reasons = [
     ['DoNotRestart', anExit({ exitCode: 93 }, { kind: 'doNotRestart' }), {}],
     ['CheckpointUnreadable', { exitCode: 72, reason: 'Error' }, {}],
+    ['CheckpointIoError', { exitCode: 74, reason: 'Error' }, {}],
     ['RendezvousPortLost', { exitCode: 71, reason: 'Error' }, {}],
     ['Evicted', { exitCode: 143, reason: 'Error' }, { disruption: 'PreemptionByScheduler' }],
     ['EngineFailed', anExit(), {}],
@@ -143,7 +149,8 @@ describe('of several failures', () => {
           order.map(([, exit, more], podIndex) =>
             aPod(job, { podIndex, phase: 'Failed', ...(exit === undefined ? {} : { exit }), ...more }),
           );
-        expect(decide(aRunningJob({ pods }), NOW).status.attempts?.at(-1)?.reason).toBe(want);
+        const attempts = [anAttempt({ resumedFrom: { checkpoint: 'c', step: 20 } })];
+        expect(decide(aRunningJob({ pods, status: { attempts } }), NOW).status.attempts?.at(-1)?.reason).toBe(want);
       }
     },
   );

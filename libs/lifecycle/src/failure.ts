@@ -31,6 +31,7 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'PodsRefused',
   'DoNotRestart',
   'CheckpointUnreadable',
+  'CheckpointIoError',
   'RendezvousPortLost',
   'NodeLost',
   'Evicted',
@@ -96,7 +97,7 @@ function suspectPod(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect |
     };
   }
   if (pod.phase === 'Succeeded') return undefined;
-  const reason = reasonOfExit(pod, attempt.epoch, state !== 'ready');
+  const reason = reasonOfExit(pod, attempt, state !== 'ready');
   return { ...about, reason, message: describeExit(pod, node ?? 'unknown') };
 }
 
@@ -154,6 +155,7 @@ const REASON_OF_KIND: Readonly<Record<ExitKind, AttemptReason>> = {
   launcherFailed: 'LauncherFailed',
   rendezvousPortLost: 'RendezvousPortLost',
   checkpointUnreadable: 'CheckpointUnreadable',
+  checkpointIoError: 'CheckpointIoError',
   fenced: 'LauncherFailed', // only an epoch whose failure is recorded already is fenced
   stopped: 'Evicted', // somebody asked the gang to stop, and it was not us
   doNotRestart: 'DoNotRestart',
@@ -166,11 +168,21 @@ export function exitKind(pod: ObservedPod, epoch: number): ExitKind | undefined 
   return exit.cause?.epoch === epoch ? exit.cause.kind : exitKindOf(exit.exitCode);
 }
 
-function reasonOfExit(pod: ObservedPod, epoch: number, nodeLost: boolean): AttemptReason {
-  const kind = exitKind(pod, epoch);
-  if (kind === 'doNotRestart' || kind === 'checkpointUnreadable' || kind === 'rendezvousPortLost') {
-    return REASON_OF_KIND[kind];
-  }
+/** Kinds that can only be said on purpose: they stand even where the node is lost as well. */
+const SAID_ON_PURPOSE: readonly ExitKind[] = [
+  'doNotRestart',
+  'checkpointUnreadable',
+  'checkpointIoError',
+  'rendezvousPortLost',
+];
+
+function reasonOfExit(pod: ObservedPod, { epoch, resumedFrom }: Attempt, nodeLost: boolean): AttemptReason {
+  const said = exitKind(pod, epoch);
+  // Nothing was to be loaded, so that code means something else to this engine.
+  const isMisunderstood =
+    resumedFrom === undefined && (said === 'checkpointUnreadable' || said === 'checkpointIoError');
+  const kind = isMisunderstood ? 'engineFailed' : said;
+  if (kind !== undefined && SAID_ON_PURPOSE.includes(kind)) return REASON_OF_KIND[kind];
   if (nodeLost || pod.statusReason === 'NodeLost') return 'NodeLost';
   if (pod.disruption !== undefined || TURNED_AWAY.test(pod.statusReason ?? '')) return 'Evicted';
   return kind === undefined ? 'LauncherFailed' : REASON_OF_KIND[kind];

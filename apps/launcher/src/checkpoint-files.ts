@@ -1,0 +1,65 @@
+/** How a launcher looks at the files of a checkpoint. */
+import { constants } from 'node:fs';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
+
+/** The file system, as verification needs it. What the system refuses rejects with an error that carries `code` (ENOENT, EIO, ...). */
+export interface CheckpointFiles {
+  /** Bytes of a regular file, from a handle: opening it has a network file system ask its server. Something else than a file: what it is. */
+  sizeOf(path: string): Promise<number | 'no regular file'>;
+  /** Rejects with {@link TooLong} beyond `maxBytes`, which are then not read. */
+  read(path: string, maxBytes: number): Promise<Buffer>;
+  namesIn(directory: string): Promise<readonly string[]>;
+  pause(ms: number): Promise<void>;
+}
+
+/** A file is longer than what is read of it. */
+export class TooLong extends Error {
+  readonly bytes: number;
+
+  constructor(bytes: number) {
+    super(`the file has ${bytes} bytes`);
+    this.bytes = bytes;
+  }
+}
+
+/** Not through a link, and without waiting for the other end of a pipe. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+export const realFiles: CheckpointFiles = {
+  async sizeOf(path) {
+    try {
+      return await opened(path, async (file) => {
+        const stats = await file.stat();
+        return stats.isFile() ? stats.size : 'no regular file';
+      });
+    } catch (error) {
+      // ELOOP: a link. ENXIO: a socket.
+      if (['ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) return 'no regular file';
+      throw error;
+    }
+  },
+  async read(path, maxBytes) {
+    return await opened(path, async (file) => {
+      const { size } = await file.stat();
+      if (size > maxBytes) throw new TooLong(size);
+      return await file.readFile();
+    });
+  },
+  namesIn: (directory) => readdir(directory),
+  pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+};
+
+/** EIO, ESTALE, ...; undefined for an error that is not the system's. */
+export function errnoOf(error: unknown): string | undefined {
+  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+async function opened<T>(path: string, use: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(path, FLAGS);
+  try {
+    return await use(file);
+  } finally {
+    await file.close();
+  }
+}

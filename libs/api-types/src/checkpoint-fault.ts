@@ -1,0 +1,52 @@
+/** What keeps a checkpoint from being loaded: its content, or the way to it? */
+import { z } from 'zod';
+import { counter } from './status-fields.ts';
+
+/**
+ * Content is condemned by content, or by two nodes; a mount is its node's fault.
+ *
+ * - ContentDiffers: the file was read, and is not what was saved. One such look proves it.
+ * - FileUnreadable: this file cannot be read though its mount works. Two nodes, in two attempts, prove it.
+ * - MountBroken: nothing around it can be read either. Says nothing of the checkpoint, whoever says it.
+ */
+export const CHECKPOINT_FAULT_KINDS = ['ContentDiffers', 'FileUnreadable', 'MountBroken'] as const;
+
+const fields = {
+  kind: z.enum(CHECKPOINT_FAULT_KINDS),
+  path: z.string().max(256).describe('File or directory, as the container sees it; of a long path the end.'),
+  errno: z.string().max(32).optional().describe('What the system answered, e.g. EIO, ESTALE, ENOENT.'),
+  expected: z.string().max(128).optional().describe('Size or SHA-256 that the manifest, or the Checkpoint, says.'),
+  found: z.string().max(128).optional(),
+};
+
+/** As a launcher or an engine saw it. */
+export const CheckpointFault = z.strictObject(fields).meta({ id: 'CheckpointFault' });
+export type CheckpointFault = z.infer<typeof CheckpointFault>;
+
+/** As an attempt records it: seen from this node. */
+export const CheckpointFaultOnNode = z
+  .object({ node: z.string().max(253), ...fields })
+  .meta({ id: 'CheckpointFaultOnNode' });
+export type CheckpointFaultOnNode = z.infer<typeof CheckpointFaultOnNode>;
+
+/** As a Checkpoint keeps it: seen in this attempt. */
+export const CheckpointEvidence = z
+  .object({ epoch: counter.describe('Attempt that met it.'), node: z.string().max(253), ...fields })
+  .meta({ id: 'CheckpointEvidence' });
+export type CheckpointEvidence = z.infer<typeof CheckpointEvidence>;
+
+/** Faults that an attempt records; further nodes of the same gang add nothing. */
+export const MAX_FAULTS_OF_ATTEMPT = 8;
+
+/** `/c/rank-0.bin has 7 bytes, not 8`, `/c/rank-0.bin cannot be read (EIO)` */
+export function describeFault({ kind, path, errno, expected, found }: CheckpointFault): string {
+  const code = errno === undefined ? '' : ` (${errno})`;
+  switch (kind) {
+    case 'ContentDiffers':
+      return `${path} has ${found ?? 'another content'}, not ${expected ?? 'what was saved'}`;
+    case 'FileUnreadable':
+      return `${path} cannot be read${code}, though its mount works`;
+    case 'MountBroken':
+      return `${path} cannot be read${code}, and neither can what is around it: its mount does not work`;
+  }
+}
