@@ -1,11 +1,11 @@
 import type { Attempt } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { isBroken } from './broken-gang.ts';
+import { condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
 import type { Action, PodReference } from './decision.ts';
 import { type Facts, isLive, isTerminal, placementOf } from './facts.ts';
 import { exitKind, missingIndices, podsOf } from './failure.ts';
 import { podName } from './names.ts';
-import { unreadableCheckpoints } from './next-epoch.ts';
 import type { ObservedPod } from './observed.ts';
 import { isUnderWay } from './planning.ts';
 import type { Situation } from './situation.ts';
@@ -123,17 +123,14 @@ function reportCheckpoints({ facts }: Situation): readonly Action[] {
 }
 
 function markDamagedCheckpoints({ record, facts }: Situation): readonly Action[] {
-  const unreadable = new Set(unreadableCheckpoints(record));
-  return facts.checkpoints
-    .filter(({ metadata, status }) => unreadable.has(metadata.name) && status?.state !== 'Damaged')
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .map(({ metadata: { name, uid } }) => {
-      const attempt = record.attempts.findLast(
-        (one) => one.resumedFrom?.checkpoint === name && one.reason === 'CheckpointUnreadable',
-      );
-      const message = `Epoch ${attempt?.epoch ?? 0} could not load it: ${attempt?.message ?? 'it did not verify'}`;
-      return { kind: 'markCheckpointDamaged', name, uid, message: safeText(message, 4096) };
-    });
+  const condemned = condemnedCheckpoints(record);
+  return facts.checkpoints.flatMap(({ metadata, status }): readonly Action[] => {
+    const { name, uid, deletionTimestamp } = metadata;
+    const condemnation = condemned.get(name);
+    if (condemnation === undefined || status?.state === 'Damaged' || deletionTimestamp !== undefined) return [];
+    const message = safeText(`It is not used again: ${describeCondemnation(condemnation)}.`, 4096);
+    return [{ kind: 'markCheckpointDamaged', name, uid, message, condemnation }];
+  });
 }
 
 function placeNextEpoch({ facts, next }: Situation): readonly Action[] {

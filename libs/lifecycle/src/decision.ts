@@ -1,5 +1,6 @@
 import type { CheckpointResourceSpec, PlacementSpec, TrainingJobStatus } from '@coxswain/api-types';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
+import type { Condemnation } from './checkpoint-trouble.ts';
 import type { DerivedJobEvent } from './job-events.ts';
 
 /**
@@ -58,6 +59,7 @@ export type Action =
       readonly name: string;
       readonly uid: string;
       readonly message: string;
+      readonly condemnation: Condemnation;
     }
   /** A checkpoint that a launcher saved and could not report. AlreadyExists is success. */
   | { readonly kind: 'createCheckpoint'; readonly name: string; readonly spec: CheckpointResourceSpec };

@@ -1,4 +1,5 @@
 export { isBroken } from './broken-gang.ts';
+export type { Condemnation } from './checkpoint-trouble.ts';
 export type { Decision, PodReference } from './decision.ts';
 export { jobEvents } from './job-events.ts';
 export { podName } from './names.ts';

@@ -3,6 +3,7 @@ import { newestRestorable } from '@coxswain/checkpoint';
 import { placeGang } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
+import { condemnedCheckpoints } from './checkpoint-trouble.ts';
 import { type Facts, isLive } from './facts.ts';
 import type { JobRecord } from './job-record.ts';
 import { placementName } from './names.ts';
@@ -97,19 +98,12 @@ function place(record: JobRecord, facts: Facts, spec: EffectiveSpec): NextEpoch 
   };
 }
 
-/** The newest one that no attempt found unreadable, whether or not its object says so yet. */
+/** The newest one that no attempt has condemned, whether or not its object says so yet. */
 function checkpointToResume(record: JobRecord, facts: Facts): Checkpoint | undefined {
-  const unreadable = new Set(unreadableCheckpoints(record));
+  const condemned = condemnedCheckpoints(record);
   return newestRestorable(
-    facts.checkpoints.filter((checkpoint) => !unreadable.has(checkpoint.metadata.name)),
+    facts.checkpoints.filter((checkpoint) => !condemned.has(checkpoint.metadata.name)),
     { jobUid: facts.job.metadata.uid },
-  );
-}
-
-/** Names of checkpoints that an attempt could not load. */
-export function unreadableCheckpoints(record: JobRecord): readonly string[] {
-  return record.attempts.flatMap((attempt) =>
-    attempt.reason === 'CheckpointUnreadable' ? (attempt.resumedFrom?.checkpoint ?? []) : [],
   );
 }
 

@@ -1,6 +1,7 @@
 import { type Attempt, isSameLayout, MAX_ATTEMPTS_IN_STATUS, type PlacementSpec } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
+import { checkpointFaultsOf } from './checkpoint-trouble.ts';
 import { type Facts, isLive, placementOf, podCount } from './facts.ts';
 import { type Failure, failureOf, missingIndices, missingPodNames, podsOf } from './failure.ts';
 import { placementName } from './names.ts';
@@ -23,6 +24,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordProgress,
   recordSuccess,
   recordFailure,
+  recordCheckpointFaults,
   recordStopRequest,
   recordEnd,
   recordTerminal,
@@ -199,6 +201,14 @@ function withFailure(
   };
   const delayMs = restartDelayMs({ ...answered, restarts }, facts.restartPolicy);
   return { ...answered, restarts, notBefore: new Date(now.getTime() + delayMs).toISOString() };
+}
+
+/** With the failure, and until the gang is gone: the pod that fails first is seldom the only one that has something to tell. */
+function recordCheckpointFaults(record: JobRecord, facts: Facts): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.outcome !== 'Failed') return record;
+  const checkpointFaults = [...checkpointFaultsOf(facts, attempt)];
+  return checkpointFaults.length === 0 ? record : withLastAttempt(record, { checkpointFaults });
 }
 
 /** Delete beats cancel beats suspend; all are answered by saving and stopping. */

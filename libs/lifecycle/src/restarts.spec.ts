@@ -143,27 +143,6 @@ describe('what follows a failure', () => {
     ]);
   });
 
-  it('marks a checkpoint that could not be loaded and falls back to the one before', () => {
-    const job = aJob();
-    const bad = aCheckpoint(job, { spec: { step: 40 } });
-    const attempt = ended({
-      reason: 'CheckpointUnreadable',
-      charged: false,
-      resumedFrom: { checkpoint: bad.metadata.name, step: 40 },
-    });
-    const { actions } = settled(
-      observe({
-        job: { ...job, status: aStatus({ attempts: [attempt] }) },
-        placements: [aPlacement(job)],
-        checkpoints: [aCheckpoint(job), bad],
-      }),
-    );
-    expect(actions).toMatchObject([
-      { kind: 'markCheckpointDamaged', name: bad.metadata.name },
-      { kind: 'createPlacement', spec: { resume: { step: 20 } } },
-    ]);
-  });
-
   it('charges a free failure after ten in a row that led nowhere', () => {
     const attempts = Array.from({ length: 10 }, (_, index) =>
       ended({ epoch: index + 1, reason: 'RendezvousPortLost', charged: false }),

@@ -28,7 +28,7 @@ import { BY_JOB, childLabels, type ClusterCache } from '../cluster/cluster-cache
 import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import type { Capacity } from './capacity.ts';
 import { ownedBy } from './owner.ts';
-import type { TrainingJobStore } from './training-job-store.ts';
+import type { DamagedCheckpoint, TrainingJobStore } from './training-job-store.ts';
 
 /** Field manager of everything that the operator applies. */
 export const FIELD_MANAGER = 'coxswain-operator';
@@ -213,13 +213,13 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     else this.#cache.pods.rememberGone(pod.uid);
   }
 
-  async markCheckpointDamaged(job: TrainingJob, damaged: PodReference & { readonly message: string }): Promise<void> {
-    const { name, uid, message } = damaged;
+  async markCheckpointDamaged(job: TrainingJob, damaged: DamagedCheckpoint): Promise<void> {
+    const { name, uid, message, condemnation } = damaged;
     const path = checkpointsPath({ namespace: job.metadata.namespace, name });
     const seen = this.checkpointsOf(job).find((checkpoint) => checkpoint.metadata.uid === uid);
     const current = (seen ?? (await this.#client.get(path))) as Checkpoint & KubeObject;
     const wanted = { ...current, metadata: { ...current.metadata, uid } };
-    await this.#writeCheckpointStatus(job, wanted, { state: 'Damaged', message });
+    await this.#writeCheckpointStatus(job, wanted, { state: 'Damaged', message, condemnation });
   }
 
   async createCheckpoint(

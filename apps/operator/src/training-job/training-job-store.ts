@@ -7,7 +7,10 @@ import type {
   TrainingJobStatus,
 } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
-import type { NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
+import type { Condemnation, NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
+
+/** A checkpoint that is not to be used again, with the evidence. */
+export type DamagedCheckpoint = PodReference & { readonly message: string; readonly condemnation: Condemnation };
 
 /**
  * What the reconciler needs of the cluster. Reads come from a cache with our own writes laid over it, so they never wait, except those
@@ -51,7 +54,7 @@ export interface TrainingJobStore {
    * now, for another decision.
    */
   deletePod(job: TrainingJob, pod: PodReference & { readonly gracePeriodSeconds: number }): Promise<void>;
-  markCheckpointDamaged(job: TrainingJob, damaged: PodReference & { readonly message: string }): Promise<void>;
+  markCheckpointDamaged(job: TrainingJob, damaged: DamagedCheckpoint): Promise<void>;
   /** Creates it and marks it complete; twice is once. */
   createCheckpoint(
     job: Pick<TrainingJob, 'metadata'>,

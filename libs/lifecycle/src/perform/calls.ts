@@ -1,4 +1,5 @@
 import type { CheckpointResourceSpec, PlacementSpec, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import type { Condemnation } from '../checkpoint-trouble.ts';
 import type { NodeState } from '../observed.ts';
 import type { PodReference } from '../decision.ts';
 
@@ -45,6 +46,7 @@ export type Call =
       readonly name: string;
       readonly uid: string;
       readonly message: string;
+      readonly condemnation: Condemnation;
     }
   | {
       readonly kind: 'createCheckpoint';

@@ -305,7 +305,8 @@ export class World {
       }
       case 'markCheckpointDamaged':
         return this.#write(() => {
-          const damaged = { state: 'Damaged', message: call.message } as const;
+          const { message, condemnation } = call;
+          const damaged = { state: 'Damaged', message, condemnation } as const;
           this.checkpoints = this.checkpoints.map((one) =>
             one.metadata.uid === call.uid ? { ...one, status: damaged } : one,
           );

@@ -17,7 +17,7 @@ import { toCachedNode } from '../../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from '../../cluster/cached-pod.ts';
 import type { InMemoryCluster, Kind } from './in-memory-cluster.ts';
 import { ownedBy } from '../owner.ts';
-import type { TrainingJobStore } from '../training-job-store.ts';
+import type { DamagedCheckpoint, TrainingJobStore } from '../training-job-store.ts';
 
 type Stored<T> = T & KubeObject;
 
@@ -172,9 +172,9 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     this.#showPod(job, pod.name);
   }
 
-  async markCheckpointDamaged(job: TrainingJob, damaged: PodReference & { readonly message: string }): Promise<void> {
-    const { name, uid, message } = damaged;
-    this.#writeCheckpointStatus(job, { name, uid }, { state: 'Damaged', message });
+  async markCheckpointDamaged(job: TrainingJob, damaged: DamagedCheckpoint): Promise<void> {
+    const { name, uid, message, condemnation } = damaged;
+    this.#writeCheckpointStatus(job, { name, uid }, { state: 'Damaged', message, condemnation });
   }
 
   async createCheckpoint(

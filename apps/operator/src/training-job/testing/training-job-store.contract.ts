@@ -13,7 +13,7 @@ import {
 } from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { isConflict, isNotFound, isRefusal, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
-import { podName } from '@coxswain/lifecycle';
+import { type Condemnation, podName } from '@coxswain/lifecycle';
 import { aCheckpoint, aPlacement } from '@coxswain/lifecycle/testing';
 import { childLabels } from '../../cluster/cluster-cache.ts';
 import type { Kind } from './in-memory-cluster.ts';
@@ -44,6 +44,20 @@ export interface StoreWorld {
     node(options: { readonly ready: boolean }): Promise<string>;
   };
 }
+
+const CUT_OFF: Condemnation = {
+  by: 'Content',
+  evidence: [
+    {
+      epoch: 2,
+      node: 'node-a',
+      kind: 'ContentDiffers',
+      path: '/coxswain/checkpoints/rank-0.bin',
+      expected: '8 bytes',
+      found: '7 bytes',
+    },
+  ],
+};
 
 /** What the port promises, of whichever store `start` gives; each test has a world of its own. */
 export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
@@ -415,9 +429,9 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     it('that is damaged stays so, however often it is reported', async () => {
       await store.createCheckpoint(job, checkpoint());
       const [made] = store.checkpointsOf(job);
-      const damaged = { state: 'Damaged', message: 'a file is missing' };
+      const damaged = { state: 'Damaged', message: 'a file is cut off', condemnation: CUT_OFF };
       const reference = { name: checkpoint().name, uid: made?.metadata.uid ?? '' };
-      await store.markCheckpointDamaged(job, { ...reference, message: damaged.message });
+      await store.markCheckpointDamaged(job, { ...reference, message: damaged.message, condemnation: CUT_OFF });
       expect(store.checkpointsOf(job)).toMatchObject([{ status: damaged }]);
       await store.createCheckpoint(job, checkpoint());
       expect(store.checkpointsOf(job)).toMatchObject([{ status: damaged }]);
@@ -455,6 +469,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
           name: checkpoint().name,
           uid: uidOf(store.checkpointsOf(job)[0]),
           message: 'x',
+          condemnation: CUT_OFF,
         }),
     ];
     for (const write of writes) expect(await rejection(write())).toBeInstanceOf(NotLeadingError);
