@@ -29,6 +29,12 @@ describe('an error of the Kubernetes API', () => {
     ['a quota that is spent', anError(403, 'Forbidden', 'pods "a" is forbidden: exceeded quota: gpus'), true],
     ['a field that is not of the schema', anError(422, 'Invalid', 'spec.layout: Required value'), true],
     ['a body that cannot be decoded', anError(400, 'BadRequest', 'strict decoding error'), true],
+    [
+      'a body that is too large',
+      anError(413, 'RequestEntityTooLarge', 'Request entity too large: limit is 3145728'),
+      true,
+    ],
+    ['an object that is too large for etcd', anError(500, 'InternalError', 'etcdserver: request is too large'), true],
     ['a newer version of the object', anError(409, 'Conflict', 'the object has been modified'), false],
     ['a server that is busy', anError(429, 'TooManyRequests', ''), false],
     ['no answer at all', anError(0, 'Timeout', ''), false],

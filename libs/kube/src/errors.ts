@@ -80,18 +80,24 @@ export function isInvalid(error: unknown): boolean {
   return hasStatus(error, 422) || hasStatus(error, 400);
 }
 
+/** The object is larger than the server takes (413), or than etcd behind it does (500, in fixed words). */
+function isTooLarge(error: unknown): boolean {
+  return hasStatus(error, 413) || (hasStatus(error, 500) && /request is too large|larger than max/.test(String(error)));
+}
+
 /**
  * Admission or validation said no to the object itself, as it will again: trying the same again is useless, and whoever made the object
  * should be told. A right that the installation lacks says nothing of the object.
  */
 export function isRefusal(error: unknown): boolean {
-  return isInvalid(error) || (isForbidden(error) && !isUnauthorizedVerb(error));
+  return isInvalid(error) || isTooLarge(error) || (isForbidden(error) && !isUnauthorizedVerb(error));
 }
 
 /** Nothing is wrong with the request: the server is away, busy or restarting, or credentials are being renewed. Conflicts are not included. */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof KubeApiError)) return false;
   if (error.status === 0) return error.reason !== 'Aborted';
+  if (isTooLarge(error)) return false;
   return error.status === 401 || error.status === 408 || error.status === 429 || error.status >= 500;
 }
 

@@ -86,7 +86,7 @@ function stopSeconds(facts: Facts, attempt: Attempt): number {
 }
 
 /** Also shortens a longer delete that is under way: deletionTimestamp is the end of the grace that was asked for. */
-function deletePods(pods: readonly ObservedPod[], gracePeriodSeconds: number, now: Date): readonly Action[] {
+export function deletePods(pods: readonly ObservedPod[], gracePeriodSeconds: number, now: Date): readonly Action[] {
   const shortensFromMs = now.getTime() + 2_000;
   const targets = pods.filter(
     (pod) =>

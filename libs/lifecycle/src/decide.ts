@@ -1,16 +1,17 @@
 import type { TrainingJobStatus } from '@coxswain/api-types';
 import type { Acceptance } from './acceptance.ts';
 import { actionsOf } from './actions-of.ts';
+import { isRecordedAs } from './bare-status.ts';
 import type { Decision } from './decision.ts';
 import { fencedAt } from './facts.ts';
 import { schedulingDeadline } from './failure.ts';
 import { eventsSince } from './job-events.ts';
 import { liveAttempt, recordOf } from './job-record.ts';
+import { lettingGo } from './letting-go.ts';
 import { needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from './next-epoch.ts';
 import type { Observed } from './observed.ts';
 import { hasFreshProgress, progressDueAt } from './record-observation.ts';
-import { sameStatus } from './same-status.ts';
 import { type Situation, situationOf } from './situation.ts';
 import { statusOf } from './status-of.ts';
 
@@ -43,16 +44,16 @@ function provenOrAsked(situation: Situation, observed: Observed): Omit<Decision,
   const status = statusOf(situation);
   const actions = actionsOf(situation);
   const before = recordOf(observed.job);
-  const isRecorded = sameStatus(observed.job.status, status);
+  const isRecorded = isRecordedAs(observed.job.status, status);
   if (situation.facts.isProven || !needsProof(situation, { before, actions, isRecorded })) {
-    return { status, actions, events: announced(observed, status) };
+    return { status, actions, withoutRecord: lettingGo(situation), events: announced(observed, status) };
   }
   const unchanged = observed.job.status ?? statusOf({ ...situation, record: before });
-  return { status: unchanged, actions: [readLive(situation)], events: [] };
+  return { status: unchanged, actions: [readLive(situation)], withoutRecord: [], events: [] };
 }
 
 function announced(observed: Observed, status: TrainingJobStatus): Decision['events'] {
-  if (sameStatus(observed.job.status, status)) return [];
+  if (isRecordedAs(observed.job.status, status)) return [];
   return eventsSince(observed.job.status, { ...observed, job: { ...observed.job, status } });
 }
 

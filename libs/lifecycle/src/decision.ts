@@ -6,14 +6,17 @@ import type { DerivedJobEvent } from './job-events.ts';
 /**
  * What is to be done about a job. The contract with the performer, which makes intent precede effect across crashes:
  *
- * 1. If `status` differs from what the API server holds (`sameStatus`), write it (with the resourceVersion that was observed), then
- *    announce `events` (best effort) and come back with what the server answered. No action is performed in this pass.
+ * 1. If `status` differs from what the API server holds (`isRecordedAs`), write it (with the resourceVersion that was observed), then
+ *    announce `events` (best effort) and come back with what the server answered. No action is performed in this pass. A status that is refused
+ *    is written bare of texts (`bareStatus`); if that is refused too, only `withoutRecord` is performed.
  * 2. Otherwise perform `actions` in order. Each is idempotent and justified by the recorded status alone.
  * 3. Come back when something is observed to change, and after `requeueAfterMs` at the latest if it is set.
  */
 export interface Decision {
   readonly status: TrainingJobStatus;
   readonly actions: readonly Action[];
+  /** What may be done although the API server refuses the status in every form; nothing but for a job that is being deleted. */
+  readonly withoutRecord: readonly Action[];
   /** What the change of status means in plain words, for Kubernetes Events; empty when status does not change. */
   readonly events: readonly DerivedJobEvent[];
   readonly requeueAfterMs?: number;

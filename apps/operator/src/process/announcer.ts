@@ -2,21 +2,24 @@ import type { TrainingJob } from '@coxswain/api-types';
 import { EventRecorder, type Clock, type KubeClient, type KubeMetrics } from '@coxswain/kube';
 import type { Decision } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
+import type { OperatorMetrics } from './operator-metrics.ts';
 
 /** Tells people what happens to jobs: in the log, and as Kubernetes Events beside the job. Best effort, and never in anybody's way. */
 export class Announcer {
   readonly #log: Logger;
   readonly #events: EventRecorder;
+  readonly #countRefusal: () => void;
 
   constructor(parts: {
     readonly client: KubeClient;
     readonly clock: Clock;
     readonly log: Logger;
-    readonly metrics: KubeMetrics;
+    readonly metrics: KubeMetrics & Pick<OperatorMetrics, 'countRefusal'>;
     readonly identity: string;
   }) {
     const { client, clock, log, metrics, identity } = parts;
     this.#log = log;
+    this.#countRefusal = () => metrics.countRefusal();
     this.#events = new EventRecorder({
       client,
       clock,
@@ -45,6 +48,9 @@ export class Announcer {
 
   /** The cluster refuses what has to be done for a job, in its own words. */
   warn(job: TrainingJob, note: string): void {
+    const { name, namespace } = job.metadata;
+    this.#log.warn({ job: `${namespace}/${name}`, note }, 'the cluster refuses what has to be done for a job');
+    this.#countRefusal();
     this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note });
   }
 

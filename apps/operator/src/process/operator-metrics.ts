@@ -6,6 +6,8 @@ import type { SessionCount } from '../reports/report-session.ts';
 export interface OperatorMetrics extends KubeMetrics {
   readonly metrics: Metrics;
   countSession(what: SessionCount): void;
+  /** The cluster refused what had to be done for a job. */
+  countRefusal(): void;
 }
 
 /** Figures that are looked up when somebody asks. */
@@ -51,6 +53,11 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     help: 'What became of connections and frames of launchers.',
     labelNames: ['what'],
   });
+  const refusals = metrics.counter({
+    name: name('refusals_total'),
+    help: 'Writes for a job that the cluster refused for good (validity, quota, policy); the job’s events say which.',
+    labelNames: [],
+  });
   metrics.gauge({ name: name('is_leader'), help: '1 while this replica leads.', collect: gauges.isLeader });
   metrics.gauge({
     name: name('launcher_connections'),
@@ -65,6 +72,7 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     observe: (measurement, value, labels) =>
       histograms[measurement].observe(known(MEASUREMENTS[measurement].labelNames, labels), value),
     countSession: (what) => sessions.inc({ what }),
+    countRefusal: () => refusals.inc({}),
   };
 }
 

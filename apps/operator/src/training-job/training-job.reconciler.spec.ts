@@ -1,4 +1,4 @@
-import type { TrainingJob } from '@coxswain/api-types';
+import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { KubeApiError, NotLeadingError } from '@coxswain/kube';
 import { ReconcilerWorld } from './testing/reconciler-world.ts';
@@ -108,6 +108,66 @@ describe('a job that changes while it is looked at', () => {
     };
     expect(await world.reconcile()).toEqual({ requeueAfterMs: 1_000 });
     expect(verbsOf(world)).toEqual(Array.from({ length: 16 }, () => 'writeStatus'));
+  });
+});
+
+describe('a status that the API server refuses', () => {
+  const invalid = anAnswer(422, 'Invalid', 'status: Invalid value');
+  /** From now on every status that `isRefused` says so of is refused; answers with what was written. */
+  const refuse = (world: ReconcilerWorld, isRefused: (status: TrainingJobStatus) => boolean): TrainingJobStatus[] => {
+    const written: TrainingJobStatus[] = [];
+    const write = world.store.writeStatus.bind(world.store);
+    world.store.writeStatus = async (job, status) => {
+      if (isRefused(status)) throw invalid;
+      written.push(status);
+      return write(job, status);
+    };
+    return written;
+  };
+  const hasTexts = ({ conditions = [] }: TrainingJobStatus): boolean =>
+    conditions.some(({ message }) => message !== '');
+
+  it('for its texts is written without them, once, and the job goes on; people are told why', async () => {
+    const world = new ReconcilerWorld();
+    const written = refuse(world, hasTexts);
+    await world.live(({ epoch }) => (epoch === 1 ? 1 : 0));
+    expect(world.job.status).toMatchObject({ state: 'Complete', epoch: 2, restarts: { total: 1 } });
+    expect(new Set(written.map((status) => JSON.stringify(status))).size).toBe(written.length);
+    expect(world.job.status?.summary).toMatch(/refused/);
+    expect(world.warnings[0]).toMatch(/status of the job cannot be written as it is: status: Invalid value/);
+  });
+
+  it('gets its texts back with the next change that is not refused', async () => {
+    const world = new ReconcilerWorld();
+    let isStrict = true;
+    refuse(world, (status) => isStrict && hasTexts(status));
+    await world.live();
+    isStrict = false;
+    await world.live(() => 0);
+    expect(world.job.status?.conditions?.find(({ type }) => type === 'Complete')?.message).toMatch(/finished/);
+  });
+
+  it('in every form stops what would stand on it, and harms nothing', async () => {
+    const world = new ReconcilerWorld();
+    await world.live();
+    refuse(world, () => true);
+    world.edit((job) => ({ ...job, spec: { ...job.spec, suspend: true } }));
+    world.writes.length = 0;
+    await expect(world.reconcile()).rejects.toBe(invalid);
+    expect([world.writes, world.pods.length]).toEqual([[], 2]);
+  });
+
+  it('in every form does not hold a job that is deleted: its pods go, and when none computes any more, it goes', async () => {
+    const world = new ReconcilerWorld();
+    await world.live();
+    refuse(world, () => true);
+    world.cluster.delete('TrainingJob', world.key);
+    await expect(world.reconcile()).rejects.toBe(invalid);
+    expect(world.pods.map(({ metadata }) => metadata.deletionTimestamp)).not.toContain(undefined);
+    expect(world.job.metadata.finalizers).not.toEqual([]);
+    world.turn();
+    await world.reconcile();
+    expect(world.store.findJob(world.key)).toBeUndefined();
   });
 });
 

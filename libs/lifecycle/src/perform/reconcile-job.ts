@@ -2,7 +2,7 @@ import type { Placement, TrainingJob } from '@coxswain/api-types';
 import { decide } from '../decide.ts';
 import type { Action, Decision } from '../decision.ts';
 import type { NodeState, ObservedPod } from '../observed.ts';
-import { sameStatus } from '../same-status.ts';
+import { bareStatus, isRecordedAs } from '../bare-status.ts';
 import type { Answer, Call, Calls } from './calls.ts';
 import { callBatches } from './call-batches.ts';
 import type { JobEffects, JobView } from './job-view.ts';
@@ -33,10 +33,8 @@ export function* reconcileJob(key: string, ports: ReconcilePorts): Calls<Reconci
     // Another job that has taken the name meanwhile was not proven: its own arrival leads to a look at it.
     if (look === undefined || look.job.metadata.uid !== jobUid) return {};
     const { job, decision } = look;
-    if (!sameStatus(job.status, decision.status)) {
-      yield* record(look, ports);
-      // The server took it for the very job that was seen, or the view has it as it is now.
-      found = { ...found, refused: new Map(), statusAtMs: ports.view.monotonicMs() };
+    if (!isRecordedAs(job.status, decision.status)) {
+      found = yield* record({ ...look, found }, ports);
       continue;
     }
     const { requeueAfterMs } = decision;
@@ -116,16 +114,30 @@ function nodesInUse(
   return [...new Set([...placed, ...held.flatMap(({ nodeName }) => nodeName ?? [])])];
 }
 
-function* record({ job, decision }: Look, { view, effects }: ReconcilePorts): Calls<void> {
+/** Writes the status. Where the server will not have it in any form, what was decided on it is not done, but a deleted job is let go of. */
+function* record(
+  { job, decision, found }: Look & { readonly found: Findings },
+  ports: ReconcilePorts,
+): Calls<Findings> {
+  const { view, effects } = ports;
   // A reservation belongs to an action, and none is performed in this pass.
   view.release(job);
-  const [answer] = yield [{ kind: 'writeStatus', job, status: decision.status }];
-  if (answer?.kind === 'failed') {
-    // Somebody changed the job while we looked: the view shows it as it is now, and the next pass looks again.
-    if (answer.cause === 'conflict') return;
-    throw answer.error;
+  const answer = yield* writeStatus({ job, decision }, effects);
+  if (answer?.kind === 'failed' && answer.cause !== 'conflict') {
+    if (answer.cause !== 'refused' || decision.withoutRecord.length === 0) throw answer.error;
+    return yield* perform({ job, actions: decision.withoutRecord, found }, ports);
   }
-  effects.announce(answer?.job ?? job, decision.events);
+  if (answer?.kind === 'done') effects.announce(answer.job ?? job, decision.events);
+  // The server took it for the very job that was seen, or (somebody changed the job while we looked) the view has it as it is now.
+  return { ...found, refused: new Map(), statusAtMs: view.monotonicMs() };
+}
+
+function* writeStatus({ job, decision }: Look, effects: JobEffects): Calls<Answer | undefined> {
+  const [whole] = yield [{ kind: 'writeStatus', job, status: decision.status }];
+  if (whole?.kind !== 'failed' || whole.cause !== 'refused') return whole;
+  effects.warn(job, `The status of the job cannot be written as it is: ${messageOf(whole.error)}`);
+  const [bare] = yield [{ kind: 'writeStatus', job, status: bareStatus(decision.status) }];
+  return bare;
 }
 
 /** Performs actions in order; what cannot be done ends the pass, and what comes after it in order is not done. */

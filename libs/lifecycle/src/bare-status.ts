@@ -1,0 +1,25 @@
+import type { TrainingJobStatus } from '@coxswain/api-types';
+import { sameStatus } from './same-status.ts';
+
+const REFUSED =
+  'The API server refused this status with its texts; the events of the job and the log of the operator say why.';
+
+/**
+ * The status without what the API server may refuse although all else depends on it: texts and what is only for reading. Everything that a
+ * decision stands on stays.
+ */
+export function bareStatus(status: TrainingJobStatus): TrainingJobStatus {
+  const { plan, attempts, conditions, ...rest } = status;
+  return {
+    ...rest,
+    summary: REFUSED,
+    ...(plan === undefined ? {} : { plan: { ...plan, runnersUp: undefined, errorStatement: undefined } }),
+    ...(attempts === undefined ? {} : { attempts: attempts.map((attempt) => ({ ...attempt, message: undefined })) }),
+    ...(conditions === undefined ? {} : { conditions: conditions.map((one) => ({ ...one, message: '' })) }),
+  };
+}
+
+/** Whether `held` says what was decided, with its texts or, where those were refused, without. */
+export function isRecordedAs(held: TrainingJobStatus | undefined, decided: TrainingJobStatus): boolean {
+  return sameStatus(held, decided) || (held?.summary === REFUSED && sameStatus(held, bareStatus(decided)));
+}
