@@ -257,6 +257,7 @@ class RunningOperator implements Operator {
           store: this.#store,
           planner,
           clock: this.#clock,
+          leaderTerm: () => (this.#leadership.isLeader() ? this.#leadership.assertLeading() : undefined),
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
           progressOf: (job) => reporting.progressOf(job),
           effects: {

@@ -31,6 +31,11 @@ export const ATTEMPT_REASONS = {
     meaning:
       'The cluster refused a pod of the gang (quota, limits, policy); those already made are removed, and it is tried again later.',
   },
+  PlacementLost: {
+    charged: false,
+    meaning:
+      'Its Placement was not written, or its GPUs were given to others before its pods were released: the next epoch is placed anew.',
+  },
   NameConflict: { charged: false, meaning: 'A pod of the gang’s name exists and is not ours.' },
   SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
   CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
@@ -58,6 +63,14 @@ export const Attempt = z
     epoch: counter,
     stage: z.enum(['Creating', 'Released', 'Stopping', 'Ended']),
     placement: z.string().max(253).describe('Name of the Placement object of this epoch.'),
+    placementSha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .optional()
+      .describe(
+        'SHA-256 of the canonical spec of that Placement, recorded before it is created: no other one counts. Absent: begun by a release that recorded none.',
+      ),
+    leaderTerm: counter.optional().describe('Term of the leader that began it.'),
     layout: ParallelLayout,
     resumedFrom: z
       .object({ checkpoint: z.string().max(253), step: counter })

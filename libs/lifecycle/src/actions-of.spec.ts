@@ -23,7 +23,7 @@ describe('what is done about a job', () => {
     { name: 'a placeable job gets a Placement of epoch 1', seen: observe(), want: ['createPlacement'] },
     {
       name: 'a recorded Placement is continued, never placed again: every pod of it is created',
-      seen: observe({ placements: [aPlacement(job, { nodes: ['node-x', 'node-y'] })] }),
+      seen: observe({ job: held, placements: [aPlacement(job, { nodes: ['node-x', 'node-y'] })] }),
       want: ['createPod', 'createPod'],
     },
     {

@@ -24,7 +24,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   liftGates,
   reportCheckpoints,
   markDamagedCheckpoints,
-  placeNextEpoch,
+  createPlacement,
   tidyUp,
   releaseFinalizer,
 ];
@@ -133,10 +133,9 @@ function markDamagedCheckpoints({ record, facts }: Situation): readonly Action[]
   });
 }
 
-function placeNextEpoch({ facts, next }: Situation): readonly Action[] {
-  return next.kind === 'placing' && facts.hasFinalizer
-    ? [{ kind: 'createPlacement', name: next.name, spec: next.spec }]
-    : [];
+/** Status records which one it is, so this is the one that counts. */
+function createPlacement({ facts: { unwritten } }: Situation): readonly Action[] {
+  return unwritten === undefined ? [] : [{ kind: 'createPlacement', ...unwritten }];
 }
 
 /**
@@ -149,8 +148,11 @@ function tidyUp({ record, facts }: Situation): readonly Action[] {
     (pod) => isTerminal(pod) && pod.epoch < record.epoch - 1 && pod.deletionTimestamp === undefined,
   );
   const oldest = record.attempts[0]?.epoch ?? 0;
-  const placements = facts.placements.filter(
-    ({ spec, metadata }) => spec.epoch < Math.min(oldest, record.epoch) && metadata.deletionTimestamp === undefined,
+  const placements = facts.observed.placements.filter(
+    ({ spec, metadata }) =>
+      spec?.jobUid === facts.job.metadata.uid &&
+      spec.epoch < Math.min(oldest, record.epoch) &&
+      metadata.deletionTimestamp === undefined,
   );
   return [
     ...(pods.length === 0

@@ -1,9 +1,9 @@
-import type { TrainingJobStatus } from '@coxswain/api-types';
+import { API_GROUP_VERSION, type Placement, type TrainingJobStatus } from '@coxswain/api-types';
 import type { Acceptance } from './acceptance.ts';
 import { actionsOf } from './actions-of.ts';
 import { isRecordedAs } from './bare-status.ts';
 import type { Decision } from './decision.ts';
-import { fencedAt } from './facts.ts';
+import { fencedAt, type UnwrittenPlacement } from './facts.ts';
 import { schedulingDeadline } from './failure.ts';
 import { eventsSince } from './job-events.ts';
 import { liveAttempt, recordOf } from './job-record.ts';
@@ -21,11 +21,13 @@ import { statusOf } from './status-of.ts';
  *
  * A job's life, as far as it is recorded:
  *
- *     (epoch n) --Placement n+1 exists--> Creating --all pods exist--> Released --all exit 0--> Ended (Complete)
- *                                            |                            |
- *                                            +---- failure, suspend, cancel, delete ----> Stopping --pods gone--> Ended
- *                                                                                                               |
- *     (epoch n+1) <--- next Placement, when the budget, the delay, the spec and the capacity allow <------------+
+ *     (epoch n) --placed--> Creating --Placement and all pods exist--> Released --all exit 0--> Ended (Complete)
+ *                              |                                          |
+ *                              +------- failure, suspend, cancel, delete -+--> Stopping --pods gone--> Ended
+ *                                                                                                        |
+ *     (epoch n+1) <--- placed again, when the budget, the delay, the spec and the capacity allow <-------+
+ *
+ * What records that an attempt begins records the hash of its Placement too: that one is created afterwards, and no other one counts.
  *
  * Planning takes seconds, so it is an action like the others: `planJob` asks the planner, a later look shows its answer among what is observed,
  * and the answer is recorded before any placement. A crash in between means that it is asked again, with the same answer.
@@ -45,16 +47,25 @@ function provenOrAsked(situation: Situation, observed: Observed): Omit<Decision,
   const actions = actionsOf(situation);
   const before = recordOf(observed.job);
   const isRecorded = isRecordedAs(observed.job.status, status);
+  const { unwritten } = situation.facts;
+  const reservation = unwritten === undefined ? {} : { reserve: unwritten.spec };
   if (situation.facts.isProven || !needsProof(situation, { before, actions, isRecorded })) {
-    return { status, actions, withoutRecord: lettingGo(situation), events: announced(observed, status) };
+    const withoutRecord = lettingGo(situation);
+    return { status, ...reservation, actions, withoutRecord, events: announced(situation, status) };
   }
   const unchanged = observed.job.status ?? statusOf({ ...situation, record: before });
-  return { status: unchanged, actions: [readLive(situation)], withoutRecord: [], events: [] };
+  return { status: unchanged, ...reservation, actions: [readLive(situation)], withoutRecord: [], events: [] };
 }
 
-function announced(observed: Observed, status: TrainingJobStatus): Decision['events'] {
-  if (isRecordedAs(observed.job.status, status)) return [];
-  return eventsSince(observed.job.status, { ...observed, job: { ...observed.job, status } });
+function announced({ facts }: Situation, status: TrainingJobStatus): Decision['events'] {
+  const { observed, job, unwritten } = facts;
+  if (isRecordedAs(job.status, status)) return [];
+  const placements = unwritten === undefined ? observed.placements : [...observed.placements, asPlacement(unwritten)];
+  return eventsSince(job.status, { ...observed, placements, job: { ...job, status } });
+}
+
+function asPlacement({ name, spec }: UnwrittenPlacement): Placement {
+  return { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata: { name, uid: '' }, spec };
 }
 
 /** A job that waits for room is looked at again this often even if nothing is observed; nothing is written as long as it waits. */

@@ -14,6 +14,11 @@ import type { DerivedJobEvent } from './job-events.ts';
  */
 export interface Decision {
   readonly status: TrainingJobStatus;
+  /**
+   * The placement that status records and that is still to be created. Its GPUs are reserved in the same synchronous step as the look; where
+   * they cannot be, nothing is done and the job is looked at again.
+   */
+  readonly reserve?: PlacementSpec;
   readonly actions: readonly Action[];
   /** What may be done although the API server refuses the status in every form; nothing but for a job that is being deleted. */
   readonly withoutRecord: readonly Action[];
@@ -30,6 +35,14 @@ export interface PodReference {
   readonly resourceVersion?: string;
 }
 
+/** What is read from the API server beside the job and its pods. */
+export interface LiveRead {
+  readonly podNames: readonly string[];
+  readonly nodes: readonly string[];
+  /** Name of a Placement that is recorded and not seen. */
+  readonly placement?: string;
+}
+
 export type Action =
   | { readonly kind: 'addFinalizer' }
   | { readonly kind: 'removeFinalizer' }
@@ -40,16 +53,16 @@ export type Action =
   | { readonly kind: 'planJob'; readonly question: JobPlanQuestion }
   /** End the job's question to the planner, and forget its outcome: nobody wants it, or it is recorded. */
   | { readonly kind: 'forgetPlanning' }
-  /** Create with POST. AlreadyExists: read it live and look again; the recorded one is continued. */
+  /** Create with POST. AlreadyExists: read it live and show it among `placements` (the recorded one or not). */
   | { readonly kind: 'createPlacement'; readonly name: string; readonly spec: PlacementSpec }
   | { readonly kind: 'deletePlacements'; readonly placements: readonly PodReference[] }
   /** Create the gated pod of `podIndex`. AlreadyExists: read it live and show it among `pods` (ours or not). Refused for good: show it in `refusedPods`. */
   | { readonly kind: 'createPod'; readonly name: string; readonly podIndex: number; readonly placement: PlacementSpec }
   /**
-   * Read the job, all its pods, the pods of these names and these nodes from the API server, then look again with `isProven`. Asked for before
+   * Read the job, all its pods, the pods of these names, these nodes and that Placement from the API server, then look again with `isProven`. Asked for before
    * anything is deleted, failed, charged or given up: a cache is good enough to create, never to destroy. It is always the only action.
    */
-  | { readonly kind: 'readLive'; readonly podNames: readonly string[]; readonly nodes: readonly string[] }
+  | ({ readonly kind: 'readLive' } & LiveRead)
   /**
    * The epoch is over and nothing of it is to be saved: tell every launcher of it that is connected, so that it ends its ranks before
    * the deletion of its pod asks them to save. Not a write; a launcher that does not hear it is refused when it reports.

@@ -2,7 +2,7 @@ import type { TrainingJob } from '@coxswain/api-types';
 import { FENCE_AFTER_MS, factsOf, fencedAt, isLive, placementOf, podCount } from './facts.ts';
 import type { ObservedPod } from './observed.ts';
 import { aCapacity, aPlacement, aPod, observe } from './testing/index.ts';
-import { aJob, NOW } from './testing/jobs.ts';
+import { aJob, aStatus, NOW } from './testing/jobs.ts';
 
 describe('what is read of a job', () => {
   it.each([
@@ -19,7 +19,7 @@ describe('what is read of a job', () => {
   });
 
   it('others’ objects are left out: pods, placements and checkpoints of another UID', () => {
-    const job = aJob();
+    const job = aJob({ status: aStatus() });
     const other = { ...job, metadata: { ...job.metadata, uid: 'other' } };
     const facts = factsOf(
       observe({
@@ -38,7 +38,7 @@ describe('what is read of a job', () => {
     ['no ranks per pod', { ranksPerPod: 0 }],
     ['an epoch that is no count', { epoch: -1 }],
   ])('a placement with %s is none', (_sentence, spec) => {
-    const job = aJob();
+    const job = aJob({ status: aStatus() });
     expect(placementOf(factsOf(observe({ job, placements: [aPlacement(job, spec)] })), 1)).toBeUndefined();
   });
 

@@ -1,13 +1,21 @@
 import { FINALIZER, type Placement, type PlacementSpec, TrainingJobSpec } from '@coxswain/api-types';
 import type { Checkpoint, TrainingJob } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
+import { type JobRecord, recordOf } from './job-record.ts';
 import type { NodeState, Observed, ObservedPod } from './observed.ts';
+import { isRecordedPlacement } from './recorded-placement.ts';
 
 /**
  * How long after a pod's deletion should have finished (its deletionTimestamp) it is given up when its node does not answer. By then it
  * is fenced: reports of its epoch are refused and its save directory belongs to that epoch alone.
  */
 export const FENCE_AFTER_MS = 30_000;
+
+/** A placement that status records, or is about to, and that is not created yet. */
+export interface UnwrittenPlacement {
+  readonly name: string;
+  readonly spec: PlacementSpec;
+}
 
 /** What the rules ask of an observation, with nonsense taken out. */
 export interface Facts {
@@ -26,7 +34,11 @@ export interface Facts {
   readonly pods: readonly ObservedPod[];
   /** Names of pods that are not ours. */
   readonly foreignPodNames: ReadonlySet<string>;
+  /** Those that the status recorded. */
   readonly placements: readonly Placement[];
+  /** Those that say to be of this job and are in no record: left over or forged. They count for nothing. */
+  readonly strangePlacements: readonly Placement[];
+  readonly unwritten?: UnwrittenPlacement;
   readonly checkpoints: readonly Checkpoint[];
   /** What is not seen does not exist. */
   readonly isProven: boolean;
@@ -38,10 +50,15 @@ export interface Facts {
   readonly observed: Observed;
 }
 
-export function factsOf(observed: Observed): Facts {
+/** `attempts` are those of the job's status, where somebody has read them already. */
+export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attempts'> = recordOf(observed.job)): Facts {
   const { job } = observed;
   const { spec, specProblem } = readSpec(job);
   const { uid } = job.metadata;
+  const isOurs = (placement: Placement): boolean =>
+    placement.spec?.jobUid === uid &&
+    isUsable(placement.spec) &&
+    attempts.some((attempt) => isRecordedPlacement(placement, attempt));
   return {
     job,
     generation: isCount(job.metadata.generation) ? job.metadata.generation : 0,
@@ -56,7 +73,8 @@ export function factsOf(observed: Observed): Facts {
     restartPolicy: spec?.restartPolicy ?? { maxRestarts: 0, delaySeconds: 5 },
     pods: observed.pods.filter((pod) => pod.ours && isCount(pod.epoch) && isCount(pod.podIndex)),
     foreignPodNames: new Set(observed.pods.filter((pod) => !pod.ours).map((pod) => pod.name)),
-    placements: observed.placements.filter((placement) => placement.spec?.jobUid === uid && isUsable(placement.spec)),
+    placements: observed.placements.filter(isOurs),
+    strangePlacements: observed.placements.filter((placement) => !isOurs(placement)),
     checkpoints: observed.checkpoints.filter((checkpoint) => checkpoint.spec?.jobUid === uid),
     isProven: observed.isProven ?? false,
     isStatusProven: observed.isStatusProven ?? observed.isProven ?? false,
@@ -71,9 +89,15 @@ function once<T>(ask: () => T): () => T {
   return () => (answer ??= { value: ask() }).value;
 }
 
-/** The placement of that epoch. */
+/** The placement of that epoch, where it is recorded and exists. */
 export function placementOf(facts: Facts, epoch: number): Placement | undefined {
   return facts.placements.find((placement) => placement.spec.epoch === epoch);
+}
+
+/** The same, or as it is about to be created. */
+export function placementSpecOf(facts: Facts, epoch: number): PlacementSpec | undefined {
+  const { unwritten } = facts;
+  return placementOf(facts, epoch)?.spec ?? (unwritten?.spec.epoch === epoch ? unwritten.spec : undefined);
 }
 
 /** Pods that a placement asks for. */

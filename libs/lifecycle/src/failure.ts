@@ -29,6 +29,7 @@ interface Suspect extends Failure {
 const ORIGIN_FIRST: readonly AttemptReason[] = [
   'NameConflict',
   'PodsRefused',
+  'PlacementLost',
   'DoNotRestart',
   'CheckpointUnreadable',
   'CheckpointIoError',

@@ -137,9 +137,10 @@ describe('what a decision announces', () => {
     expect(again.events).toEqual([]);
   });
 
-  it('begins with the submission', () => {
-    const events = decide(observe(), now).events.map(({ key }) => key);
-    expect(events).toEqual(['Submitted']);
+  it('begins with the submission, and tells of the placement as soon as it is recorded', () => {
+    const { events } = decide(observe(), now);
+    expect(events.map(({ key }) => key)).toEqual(['Submitted', 'e1/Placed']);
+    expect(events[1]?.message).toMatch(/^Epoch 1 is placed: .*node-a.*node-b/);
   });
 
   it('says once why a job waits', () => {

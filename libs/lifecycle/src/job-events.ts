@@ -52,8 +52,8 @@ export interface JobResources {
 
 /** Every event that the current resources tell of, oldest first. Nothing depends on having seen each change. */
 export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
-  const facts = factsOf({ ...resources, pods: [], nodeStates: new Map(), capacity: emptyCapacity });
   const record = recordOf(resources.job);
+  const facts = factsOf({ ...resources, pods: [], nodeStates: new Map(), capacity: emptyCapacity }, record);
   const events = [
     ...submission(facts),
     ...planning(record),

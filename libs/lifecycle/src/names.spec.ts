@@ -16,7 +16,8 @@ describe('names of what belongs to a gang', () => {
     expect(podName({ name: 'x'.repeat(253), uid }, { epoch: 99_999, podIndex: 32_767 }).length).toBeLessThanOrEqual(63);
   });
 
-  it('give a Placement the name of its epoch', () => {
-    expect(placementName({ name: 'tiny-gpt', uid }, 3)).toBe('tiny-gpt-3f1c2b9e-e3');
+  it('give a Placement the name of its epoch and of its hash, so that nobody can take it in advance for another one', () => {
+    const placement = { epoch: 3, sha256: '0123456789abcdef'.repeat(4) };
+    expect(placementName({ name: 'tiny-gpt', uid }, placement)).toBe('tiny-gpt-3f1c2b9e-e3-0123456789');
   });
 });

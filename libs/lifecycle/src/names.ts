@@ -11,7 +11,10 @@ export function podName(job: NamedJob, gang: { readonly epoch: number; readonly 
   return `${jobPrefix(job)}-e${gang.epoch}-${gang.podIndex}`;
 }
 
-/** Name of the Placement of `epoch`. Creating it is the lock on that epoch. Takes `metadata`. */
-export function placementName(job: NamedJob, epoch: number): string {
-  return `${jobPrefix(job)}-e${epoch}`;
+/**
+ * Name of the Placement of `epoch` whose spec has that SHA-256: `<job, at most 40>-<8 of the UID>-e<epoch>-<10 of the hash>`. Takes `metadata`.
+ * With the hash in it nobody can take the name in advance for another placement.
+ */
+export function placementName(job: NamedJob, placement: { readonly epoch: number; readonly sha256: string }): string {
+  return `${jobPrefix(job)}-e${placement.epoch}-${placement.sha256.slice(0, 10)}`;
 }

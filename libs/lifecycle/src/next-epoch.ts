@@ -7,6 +7,7 @@ import { condemnedCheckpoints } from './checkpoint-trouble.ts';
 import { type Facts, isLive } from './facts.ts';
 import type { JobRecord } from './job-record.ts';
 import { placementName } from './names.ts';
+import { placementSha256 } from './recorded-placement.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';
 
@@ -48,7 +49,7 @@ export function nextEpoch({ record, facts, planning, acceptance, now }: Standing
   if (now.getTime() < untilMs) return { kind: 'delayed', untilMs };
   if (planning.kind === 'asking')
     return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
-  return place(record, facts, acceptance.spec);
+  return place(record, facts, { spec: acceptance.spec, epoch: nextEpochNumber(record, facts) });
 }
 
 const NO_GPUS = { kind: 'unplanned', message: 'The layout is chosen when the cluster has a node with GPUs.' } as const;
@@ -61,7 +62,23 @@ function planningMessage(planning: Planning): NextEpoch {
   return { kind: 'planning', message };
 }
 
-function place(record: JobRecord, facts: Facts, spec: EffectiveSpec): NextEpoch {
+/** Epochs beyond the recorded one that a leftover object may have; a greater number is nonsense, and would use up what numbers there are. */
+const MOST_LOST_EPOCHS = 10_000;
+
+/** The one after the last that anything tells of: where status was lost, what an epoch saved and where it was placed outlives its pods. */
+function nextEpochNumber(record: JobRecord, facts: Facts): number {
+  const { placements, checkpoints } = facts.observed;
+  const told = [...placements, ...checkpoints].map(({ spec }) => spec?.epoch);
+  const plausible = told.filter((epoch) => Number.isSafeInteger(epoch) && epoch <= record.epoch + MOST_LOST_EPOCHS);
+  return Math.max(record.epoch, ...plausible) + 1;
+}
+
+/** Where that epoch of the job goes, if it can go anywhere. The same look at the same cluster gives the same placement. */
+export function place(
+  record: JobRecord,
+  facts: Facts,
+  { spec, epoch }: { readonly spec: EffectiveSpec; readonly epoch: number },
+): NextEpoch {
   const { gpusPerNode } = spec.resources;
   const microBatchSize = spec.training?.microBatchSize;
   const outcome = placeGang(
@@ -70,32 +87,29 @@ function place(record: JobRecord, facts: Facts, spec: EffectiveSpec): NextEpoch 
   );
   if (outcome.kind !== 'placed') return outcome;
   const { name, uid } = facts.job.metadata;
-  const epoch = record.epoch + 1;
   const resume = spec.checkpoint === undefined ? undefined : checkpointToResume(record, facts);
-  return {
-    kind: 'placing',
-    name: placementName({ name, uid }, epoch),
-    spec: {
-      jobName: name,
-      jobUid: uid,
-      epoch,
-      layout: spec.layout,
-      ...(microBatchSize === undefined ? {} : { microBatchSize }),
-      worldSize: worldSize(spec.layout),
-      ranksPerPod: outcome.ranksPerPod,
-      nodes: [...outcome.nodes],
-      ...(resume === undefined
-        ? {}
-        : {
-            resume: {
-              checkpoint: resume.metadata.name,
-              step: resume.spec.step,
-              path: resume.spec.path,
-              manifestSha256: resume.spec.manifestSha256,
-            },
-          }),
-    },
+  const placement: PlacementSpec = {
+    jobName: name,
+    jobUid: uid,
+    epoch,
+    layout: spec.layout,
+    ...(microBatchSize === undefined ? {} : { microBatchSize }),
+    worldSize: worldSize(spec.layout),
+    ranksPerPod: outcome.ranksPerPod,
+    nodes: [...outcome.nodes],
+    ...(resume === undefined
+      ? {}
+      : {
+          resume: {
+            checkpoint: resume.metadata.name,
+            step: resume.spec.step,
+            path: resume.spec.path,
+            manifestSha256: resume.spec.manifestSha256,
+          },
+        }),
   };
+  const sha256 = placementSha256(placement);
+  return { kind: 'placing', name: placementName({ name, uid }, { epoch, sha256 }), spec: placement };
 }
 
 /** The newest one that no attempt has condemned, whether or not its object says so yet. */

@@ -1,4 +1,4 @@
-import type { Checkpoint, Placement, TerminationCause, TrainingJob } from '@coxswain/api-types';
+import type { Checkpoint, Placement, PlacementSpec, TerminationCause, TrainingJob } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { JobPlanAnswer } from '@coxswain/job-planning';
 
@@ -11,8 +11,14 @@ export interface Observed {
    * (found when a create answers AlreadyExists).
    */
   readonly pods: readonly ObservedPod[];
-  /** Placement objects that carry the job's UID. */
+  /** Placement objects that carry the job's UID, whoever made them, and what was found under a name that one of ours was to have. */
   readonly placements: readonly Placement[];
+  /** Placement of this job that this process has reserved GPUs for and may not have created yet. */
+  readonly reserved?: PlacementSpec;
+  /** Number of the leader's term; absent where nobody leads. */
+  readonly leaderTerm?: number;
+  /** Whether a placement of this job still fits, whatever others hold by now. Absent: it does. Asked at most once. */
+  readonly fits?: (placement: PlacementSpec) => boolean;
   /** Checkpoint objects that carry the job's UID. */
   readonly checkpoints: readonly Checkpoint[];
   /** Free and taken GPUs, without this job's own terminal pods. Called at most once, and only for a job that is to be planned or placed. */

@@ -47,8 +47,9 @@ const planOf = (observed: Observed): JobPlan | undefined => decide(withAnswer(ob
 
 /** The decision after one write of status: what the performer acts on. */
 function recorded(observed: Observed): Decision {
-  const { status } = decide(observed, NOW);
-  return decide({ ...observed, job: { ...observed.job, status } }, NOW);
+  const { status, reserve } = decide(observed, NOW);
+  const reserved = reserve === undefined ? {} : { reserved: reserve };
+  return decide({ ...observed, ...reserved, job: { ...observed.job, status } }, NOW);
 }
 
 const kinds = ({ actions }: Decision): readonly string[] => actions.map(({ kind }) => kind);
@@ -60,8 +61,11 @@ const condition = ({ status }: Pick<Decision, 'status'>, type: 'Accepted' | 'Pla
   return `${found?.status ?? ''} ${found?.reason ?? ''}: ${found?.message ?? ''}`;
 };
 
-/** The status of a job whose plan is recorded. */
-const plannedStatus = (): NonNullable<TrainingJob['status']> => decide(withAnswer(seen(aPlannedJobSpec())), NOW).status;
+/** The status of a job whose plan is recorded, and that waits for its finalizer. */
+const plannedStatus = (): NonNullable<TrainingJob['status']> => {
+  const job = { ...aTrainingJob(), spec: aPlannedJobSpec() };
+  return decide(withAnswer(seen(job.spec, { job })), NOW).status;
+};
 const statusWith = (plan: JobPlan | undefined): NonNullable<TrainingJob['status']> => ({
   epoch: 0,
   restarts: { total: 0, charged: 0 },
@@ -88,11 +92,11 @@ describe('a job that leaves its layout to the planner', () => {
     expect(kinds(decision)).toEqual(['planJob']);
   });
 
-  it('has its plan recorded before anything is made', () => {
+  it('has its plan recorded with its attempt, before anything is made', () => {
     const { status } = decide(withAnswer(seen(aPlannedJobSpec())), NOW);
     expect(status.plan).toMatchObject({ chosenBy: 'Planner', gpus: 4, plannedAt: NOW.toISOString() });
     expect(worldSize(status.plan?.layout ?? aLayout())).toBe(4);
-    expect(status.attempts).toBeUndefined();
+    expect(status.attempts).toMatchObject([{ epoch: 1, stage: 'Creating', layout: status.plan?.layout }]);
   });
 
   it('is placed on the planned layout and micro-batch once the plan is recorded, and the answer is forgotten', () => {
@@ -119,7 +123,7 @@ describe('a job that leaves its layout to the planner', () => {
 
   it('carries the prediction of its plan in the attempt', () => {
     const job = aJob(aPlannedJobSpec(), plannedStatus());
-    const placed = seen(job.spec, { job, placements: [aPlacement(job)] });
+    const placed = seen(job.spec, { job });
     const { plan, attempts } = decide(placed, NOW).status;
     expect(attempts?.[0]?.prediction).toMatchObject({
       stepMs: plan?.predictedStepMs,
@@ -216,7 +220,7 @@ describe('a planner that cannot answer', () => {
     ['when it might be asked again', NOW.toISOString()],
   ])('does not hold up a job with a layout of its own: %s', (_sentence, retryAt) => {
     const decision = recorded(failed(aJobSpec(), retryAt));
-    expect(kinds(decision)).toEqual(['createPlacement']);
+    expect(kinds(decision)).toEqual(['forgetPlanning', 'createPlacement']);
     expect(decision.status.plan).toBeUndefined();
   });
 });
@@ -260,7 +264,7 @@ describe('a job with a layout of its own', () => {
     const planning = { kind: 'answered', key: answered(observed)?.key ?? '', answer: undefined } as const;
     const decision = recorded({ ...observed, planning });
     expect(decision.status.plan).toBeUndefined();
-    expect(kinds(decision)).toEqual(['createPlacement']);
+    expect(kinds(decision)).toEqual(['forgetPlanning', 'createPlacement']);
   });
 
   it.each([

@@ -4,6 +4,7 @@ import { type Facts, isLive } from './facts.ts';
 import { missingPodNames, podsOf } from './failure.ts';
 import { type JobRecord, liveAttempt } from './job-record.ts';
 import type { Situation } from './situation.ts';
+import { missingPlacementName } from './unwritten-placement.ts';
 
 /**
  * What may only be done on a state that was read from the API server a moment ago. A cache may be minutes old, and of one kind older than of
@@ -44,11 +45,12 @@ const GOES_ON: readonly Action['kind'][] = ['createPod', 'liftGates'];
 
 /**
  * Whether pods are not seen that should be there. While pods of a stopping gang are still seen there is no hurry to ask, and before the release a
- * missing pod is simply made.
+ * missing pod is simply made; a missing Placement only where it is the recorded one again.
  */
 function misses({ record, facts, now }: Situation): boolean {
   const attempt = liveAttempt(record);
-  if (attempt === undefined || attempt.stage === 'Creating') return false;
+  if (attempt === undefined) return false;
+  if (attempt.stage === 'Creating') return missingPlacementName(record, facts) !== undefined;
   if (attempt.stage === 'Stopping' && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod, now))) return false;
   return missingNames(facts, attempt).length > 0;
 }
@@ -61,7 +63,8 @@ export function readLive({ record, facts }: Situation): Action {
   const attempt = liveAttempt(record);
   const podNames = attempt === undefined ? [] : missingNames(facts, attempt).slice(0, MOST_NAMES);
   const nodes = [...facts.observed.nodeStates].flatMap(([name, state]) => (state === 'ready' ? [] : [name]));
-  return { kind: 'readLive', podNames, nodes };
+  const placement = missingPlacementName(record, facts);
+  return { kind: 'readLive', podNames, nodes, ...(placement === undefined ? {} : { placement }) };
 }
 
 function missingNames(facts: Facts, attempt: Attempt): readonly string[] {

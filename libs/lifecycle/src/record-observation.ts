@@ -1,10 +1,10 @@
-import { type Attempt, isSameLayout, MAX_ATTEMPTS_IN_STATUS, type PlacementSpec } from '@coxswain/api-types';
+import type { Attempt } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
 import { checkpointFaultsOf } from './checkpoint-trouble.ts';
 import { type Facts, isLive, placementOf, podCount } from './facts.ts';
 import { type Failure, failureOf, missingIndices, missingPodNames, podsOf } from './failure.ts';
-import { placementName } from './names.ts';
+import { lostPlacement } from './unwritten-placement.ts';
 import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from './job-record.ts';
 import { answerTo, restartDelayMs } from './restart-budget.ts';
 
@@ -18,7 +18,7 @@ type RecordStep = (record: JobRecord, facts: Facts, now: Date) => JobRecord;
 const RECORD_STEPS: readonly RecordStep[] = [
   recoverEpoch,
   recordNewestCheckpoint,
-  beginAttempt,
+  recordLostPlacement,
   recordRelease,
   recordRunning,
   recordProgress,
@@ -36,14 +36,9 @@ export function recordObservation(record: JobRecord, facts: Facts, now: Date): J
   return RECORD_STEPS.reduce((current, step) => step(current, facts, now), record);
 }
 
-/**
- * A status that was lost or rolled back must not reuse an epoch: Placements and pods tell how far the job had come. The newest Placement
- * is then continued as if it had just been made.
- */
+/** A status that was lost or rolled back must not reuse an epoch: pods tell how far the job had come. What they ran is over, and they go. */
 function recoverEpoch(record: JobRecord, facts: Facts): JobRecord {
-  const placed = facts.placements.map((placement) => placement.spec.epoch - 1);
-  const seen = facts.pods.map((pod) => pod.epoch).filter((epoch) => placementOf(facts, epoch) === undefined);
-  return { ...record, epoch: Math.max(record.epoch, ...placed, ...seen) };
+  return { ...record, epoch: Math.max(record.epoch, ...facts.pods.map((pod) => pod.epoch)) };
 }
 
 function recordNewestCheckpoint(record: JobRecord, facts: Facts): JobRecord {
@@ -52,52 +47,10 @@ function recordNewestCheckpoint(record: JobRecord, facts: Facts): JobRecord {
   return { ...record, checkpoint: { name: newest.metadata.name, step: newest.spec.step } };
 }
 
-/** A Placement of the next epoch is that epoch's beginning, whoever made it and whatever was asked since. */
-function beginAttempt(record: JobRecord, facts: Facts, now: Date): JobRecord {
-  if (liveAttempt(record) !== undefined) return record;
-  const epoch = record.epoch + 1;
-  const placement = placementOf(facts, epoch);
-  if (placement === undefined) return record;
-  const { layout, resume } = placement.spec;
-  const attempt: Attempt = {
-    epoch,
-    stage: 'Creating',
-    placement: placementName(facts.job.metadata, epoch),
-    layout,
-    ...(resume === undefined ? {} : { resumedFrom: { checkpoint: resume.checkpoint, step: resume.step } }),
-    startedAt: now.toISOString(),
-    ...predictionOf(record, placement.spec),
-  };
-  return {
-    ...record,
-    epoch,
-    notBefore: undefined,
-    progress: undefined,
-    attempts: [...record.attempts, attempt].slice(-MAX_ATTEMPTS_IN_STATUS),
-  };
-}
-
-/** What was planned for the layout of that placement, if it was. */
-function predictionOf(record: JobRecord, placement: PlacementSpec): Pick<Attempt, 'prediction'> {
-  const { plan } = record;
-  if (plan === undefined || !isSameLayout(plan.layout, placement.layout)) return {};
-  const { predictedStepMs, predictedPeakBytes, gpuType, microBatchSize, plannerVersion } = plan;
-  if (
-    predictedStepMs === undefined ||
-    predictedPeakBytes === undefined ||
-    gpuType === undefined ||
-    microBatchSize === undefined
-  ) {
-    return {};
-  }
-  const prediction = {
-    stepMs: predictedStepMs,
-    peakBytes: predictedPeakBytes,
-    gpuType,
-    microBatchSize,
-    plannerVersion,
-  };
-  return { prediction };
+/** Its placement is not there and cannot be made again, or has lost its nodes: as long as no gate was lifted, nothing of it has run. */
+function recordLostPlacement(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const failure = lostPlacement(record, facts);
+  return failure === undefined ? record : withFailure(record, { failure, facts, now });
 }
 
 /** Written before the first gate is lifted: from here on a missing pod is a failure. */

@@ -9,8 +9,8 @@ interface RestartPolicy {
 /** Free restarts in a row that led nowhere; the next one is charged, so that nothing restarts for ever. */
 export const MAX_FREE_RESTARTS_IN_A_ROW = 10;
 const MAX_DELAY_SECONDS = 300;
-/** First pause after the cluster refused pods, where the policy asks for less: a quota does not change at once. */
-const REFUSED_DELAY_SECONDS = 1;
+/** First pause where the policy asks for less, after the cluster refused pods or a placement was lost: a quota does not change at once. */
+const NOTHING_RAN_DELAY_SECONDS = 1;
 
 /** What answers the failure of the record's last attempt, and whether the budget pays for it. */
 export function answerTo(
@@ -23,8 +23,8 @@ export function answerTo(
     return { answer: 'GiveUp', charged: ATTEMPT_REASONS[reason].charged };
   }
   // Nothing ran, so nothing can run for ever: it waits, as for capacity, until somebody makes room.
-  if (reason === 'PodsRefused') return { answer: 'Restart', charged: false };
-  const started = record.attempts.slice(0, -1).filter((attempt) => attempt.reason !== 'PodsRefused');
+  if (hasRunNothing(reason)) return { answer: 'Restart', charged: false };
+  const started = record.attempts.slice(0, -1).filter((attempt) => !hasRunNothing(attempt.reason));
   const charged = ATTEMPT_REASONS[reason].charged || freeFailuresInARow(started) >= MAX_FREE_RESTARTS_IN_A_ROW;
   return { answer: charged && record.restarts.charged >= policy.maxRestarts ? 'GiveUp' : 'Restart', charged };
 }
@@ -37,7 +37,7 @@ export function restartDelayMs(record: JobRecord, policy: RestartPolicy): number
   const failed = record.attempts.at(-1);
   const doublings =
     failed?.charged === true ? record.restarts.charged - 1 : freeFailuresInARow(record.attempts.slice(0, -1));
-  const first = Math.max(policy.delaySeconds, failed?.reason === 'PodsRefused' ? REFUSED_DELAY_SECONDS : 0);
+  const first = Math.max(policy.delaySeconds, hasRunNothing(failed?.reason) ? NOTHING_RAN_DELAY_SECONDS : 0);
   const seconds = first * 2 ** Math.min(Math.max(0, doublings), 20);
   return 1000 * Math.min(seconds, Math.max(MAX_DELAY_SECONDS, policy.delaySeconds));
 }
@@ -52,4 +52,9 @@ function freeFailuresInARow(attempts: readonly Attempt[]): number {
 
 function hasAdvanced(attempt: Attempt): boolean {
   return (attempt.lastStep ?? 0) > (attempt.resumedFrom?.step ?? 0);
+}
+
+/** Whether an attempt that failed so had not released a pod. */
+function hasRunNothing(reason: Attempt['reason']): boolean {
+  return reason === 'PodsRefused' || reason === 'PlacementLost';
 }

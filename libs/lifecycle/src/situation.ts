@@ -1,10 +1,12 @@
 import { type Acceptance, acceptanceOf } from './acceptance.ts';
+import { withNewAttempt } from './begin-attempt.ts';
 import { type Facts, factsOf } from './facts.ts';
-import { type JobRecord, recordOf } from './job-record.ts';
+import { type JobRecord, liveAttempt, recordOf } from './job-record.ts';
 import { type NextEpoch, nextEpoch } from './next-epoch.ts';
 import type { Observed } from './observed.ts';
 import { type Planning, planningOf, withPlan } from './planning.ts';
 import { recordObservation } from './record-observation.ts';
+import { unwrittenPlacement } from './unwritten-placement.ts';
 
 /** Everything that status and actions are derived from, worked out once per look: the record as it will stand, never more than that. */
 export interface Situation {
@@ -17,12 +19,29 @@ export interface Situation {
 }
 
 export function situationOf(observed: Observed, now: Date): Situation {
-  const facts = factsOf(observed);
-  const observedRecord = recordObservation(recordOf(facts.job), facts, now);
+  const recorded = recordOf(observed.job);
+  const facts = factsOf(observed, recorded);
+  const observedRecord = recordObservation(recorded, facts, now);
   const planning = planningOf(observedRecord, facts, now);
-  // Before any placement, so that a gang never stands on a plan that only a process remembers.
-  const record = withPlan(observedRecord, planning);
-  const acceptance = acceptanceOf(record, facts);
-  const next = nextEpoch({ record, facts, planning, acceptance, now });
-  return { facts, record, planning, acceptance, next, now };
+  // Not after the attempt, so that a gang never stands on a plan that only a process remembers.
+  const planned = withPlan(observedRecord, planning);
+  const acceptance = acceptanceOf(planned, facts);
+  const next = nextEpoch({ record: planned, facts, planning, acceptance, now });
+  const begins = next.kind === 'placing' && facts.hasFinalizer && isSettled(recorded, planned) ? next : undefined;
+  const { leaderTerm } = observed;
+  const record = begins === undefined ? planned : withNewAttempt(planned, begins, { leaderTerm, now });
+  const unwritten = begins ?? unwrittenPlacement(record, facts);
+  return {
+    facts: unwritten === undefined ? facts : { ...facts, unwritten },
+    record,
+    planning,
+    acceptance,
+    next,
+    now,
+  };
+}
+
+/** Whether what went before is recorded: an end is one write and the beginning that follows it another. */
+function isSettled(recorded: JobRecord, now: JobRecord): boolean {
+  return liveAttempt(recorded) === undefined && recorded.epoch === now.epoch;
 }

@@ -1,4 +1,5 @@
 import { findCondition, type TrainingJob } from '@coxswain/api-types';
+import { aTrainingJob } from '@coxswain/api-types/testing';
 import { decide } from './decide.ts';
 import type { Observed } from './observed.ts';
 import { aCapacity, aCheckpoint, aNode, aPod, observe } from './testing/index.ts';
@@ -12,7 +13,13 @@ describe('what a job says of itself', () => {
     readonly want: string;
     readonly placed: string;
   }[] = [
-    { name: 'a job that can be placed', seen: observe(), want: 'Queued', placed: 'False/Placing' },
+    {
+      name: 'a job that can be placed and has no finalizer yet',
+      seen: observe({ job: aTrainingJob() }),
+      want: 'Queued',
+      placed: 'False/Placing',
+    },
+    { name: 'a job that is placed', seen: observe(), want: 'Starting', placed: 'True/GangPlaced' },
     {
       name: 'a job without room',
       seen: observe({ capacity: () => waiting }),
@@ -90,7 +97,7 @@ describe('what a job says of itself', () => {
   });
 
   it('moves a transition time only with its status', () => {
-    const first = decide(observe(), NOW).status;
+    const first = decide(observe({ job: aTrainingJob() }), NOW).status;
     const later = decide(
       observe({ job: aJob({ metadata: { generation: 2 }, status: first }), capacity: () => waiting }),
       new Date('2026-01-02T00:00:00Z'),

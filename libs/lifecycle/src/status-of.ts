@@ -14,7 +14,7 @@ import { formatLayout, worldSize } from '@coxswain/layout';
 import { cutText, safeText } from '@coxswain/safe-text';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import type { Acceptance } from './acceptance.ts';
-import { type Facts, placementOf, podCount } from './facts.ts';
+import { type Facts, placementSpecOf, podCount } from './facts.ts';
 import { podsOf } from './failure.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from './job-record.ts';
 import type { NextEpoch } from './next-epoch.ts';
@@ -259,11 +259,11 @@ function resumePoint(record: JobRecord, sentence: string): string {
 /** `4 GPUs of 2 nodes, tp2 x dp2` */
 function gangSize(attempt: Attempt, facts: Facts): string {
   const gpus = worldSize(attempt.layout);
-  const placement = placementOf(facts, attempt.epoch);
+  const placement = placementSpecOf(facts, attempt.epoch);
   const layout = formatLayout(attempt.layout);
   const gpuWords = `${gpus} GPU${gpus === 1 ? '' : 's'}`;
   if (placement === undefined) return `${gpuWords}, ${layout}`;
-  const nodes = podCount(placement.spec);
+  const nodes = podCount(placement);
   return `${gpuWords} of ${nodes} node${nodes === 1 ? '' : 's'}, ${layout}`;
 }
 

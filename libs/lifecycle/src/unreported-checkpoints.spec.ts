@@ -1,7 +1,7 @@
 import type { TerminationCause } from '@coxswain/api-types';
 import { factsOf } from './facts.ts';
 import { aCheckpoint, anExit, aPlacement, aPod, observe } from './testing/index.ts';
-import { aJob } from './testing/jobs.ts';
+import { aJob, aStatus } from './testing/jobs.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';
 
 const saved = (step: number): TerminationCause['unreportedCheckpoints'][number] => ({
@@ -13,7 +13,7 @@ const saved = (step: number): TerminationCause['unreportedCheckpoints'][number] 
   manifestSha256: 'b'.repeat(64),
 });
 
-const job = aJob();
+const job = aJob({ status: aStatus() });
 const podThatSaved = (podIndex: number, steps: readonly number[], cause: Partial<TerminationCause> = {}) =>
   aPod(job, { podIndex, phase: 'Failed', exit: anExit({}, { unreportedCheckpoints: steps.map(saved), ...cause }) });
 

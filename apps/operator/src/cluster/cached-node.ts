@@ -52,3 +52,8 @@ function strings(value: unknown): Readonly<Record<string, string>> {
     string
   >;
 }
+
+/** A node says that it lives every few seconds; only what decisions look at is a change. */
+export function sameFacts(one: CachedNode, other: CachedNode): boolean {
+  return JSON.stringify(one.facts) === JSON.stringify(other.facts);
+}

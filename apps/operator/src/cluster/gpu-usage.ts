@@ -12,6 +12,11 @@ export class GpuUsage {
     });
   }
 
+  /** GPUs held on that node. */
+  on(node: string): number {
+    return this.#byNode.get(node) ?? 0;
+  }
+
   /** A copy that the caller may add to. */
   snapshot(): Map<string, number> {
     return new Map(this.#byNode);

@@ -2,12 +2,13 @@ import { checkpointName, saveDirectoryOf } from '@coxswain/checkpoint';
 import {
   ANNOTATIONS,
   ranksOfPod,
+  type Placement,
   type PlacementSpec,
   type SavedCheckpoint,
   type TrainingJob,
 } from '@coxswain/api-types';
 import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject } from '@coxswain/kube';
-import { isBroken } from '@coxswain/lifecycle';
+import { isBroken, isRecordedPlacement } from '@coxswain/lifecycle';
 import { toCachedPod, type CachedPod } from '../cluster/cached-pod.ts';
 import { BY_JOB, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
@@ -133,17 +134,20 @@ export class KubernetesReportPorts implements ReportPorts {
     return cached === undefined ? undefined : jobs.newest(cached);
   }
 
+  /** The one that status records, whatever else says to be of that epoch. */
   async #placementOf(job: TrainingJob, epoch: number): Promise<PlacementSpec | undefined> {
+    const attempt = job.status?.attempts?.findLast((one) => one.epoch === epoch);
+    if (attempt === undefined) return undefined;
     const { placements } = this.#options.cache;
     const { uid, namespace } = job.metadata;
-    const isOf = (spec: PlacementSpec): boolean => spec.jobUid === uid && spec.epoch === epoch;
+    const isOurs = (one: Placement): boolean => one.spec.jobUid === uid && isRecordedPlacement(one, attempt);
     const cached = placements
       .view(uid, placements.cached.byIndex(BY_JOB, uid))
-      .find(({ metadata, spec }) => metadata.namespace === namespace && isOf(spec));
-    const name = job.status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.placement;
-    if (cached !== undefined || name === undefined) return cached?.spec;
-    const live = await this.#getOrUndefined<{ readonly spec: PlacementSpec }>(placementsPath({ namespace, name }));
-    return live !== undefined && isOf(live.spec) ? live.spec : undefined;
+      .find((one) => one.metadata.namespace === namespace && isOurs(one));
+    if (cached !== undefined) return cached.spec;
+    const path = placementsPath({ namespace, name: attempt.placement });
+    const live = await this.#getOrUndefined<Placement>(path);
+    return live !== undefined && isOurs(live) ? live.spec : undefined;
   }
 
   async #getOrUndefined<T>(path: string): Promise<T | undefined> {

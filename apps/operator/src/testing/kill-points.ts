@@ -327,5 +327,6 @@ function generic(path: string, jobName: string): string {
   return path
     .replaceAll(jobName, 'JOB')
     .replaceAll(/JOB-[0-9a-f]{8}/g, 'JOB-UID')
+    .replace(/(\/placements\/JOB-UID-e\d+)-[0-9a-f]+/, '$1-HASH')
     .replace(/\/events\/.*/, '/events/NAME');
 }

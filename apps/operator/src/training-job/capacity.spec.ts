@@ -1,12 +1,16 @@
 import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
-import { podName } from '@coxswain/lifecycle';
+import { placementSha256, podName } from '@coxswain/lifecycle';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
 import { Capacity, waitsForCapacity, waitsForNodes } from './capacity.ts';
 
 /** Two nodes of two GPUs and a job whose epoch 1 is placed on both of them. */
-function aCluster(status?: TrainingJobStatus): { script: CacheScript; capacity: Capacity; job: TrainingJob } {
+function aCluster(status: TrainingJobStatus | undefined = atStage('Creating')): {
+  script: CacheScript;
+  capacity: Capacity;
+  job: TrainingJob;
+} {
   const script = new CacheScript();
   const capacity = new Capacity(script.cache);
   for (const name of ['node-a', 'node-b']) script.node(name);
@@ -16,7 +20,7 @@ function aCluster(status?: TrainingJobStatus): { script: CacheScript; capacity: 
 const atStage = (stage: 'Creating' | 'Released' | 'Stopping' | 'Ended'): TrainingJobStatus => ({
   epoch: 1,
   restarts: { total: 0, charged: 0 },
-  attempts: [anAttempt({ stage })],
+  attempts: [anAttempt({ stage, placement: 'tiny-uid-of-t-e1' })],
 });
 const ended = (type: 'Complete' | 'Failed'): TrainingJobStatus => ({
   ...atStage('Ended'),
@@ -70,13 +74,13 @@ describe('GPUs that are taken', () => {
   it('are not those that the job’s own placement or reservation holds', () => {
     const { script, capacity, job } = aCluster();
     script.placement(job);
-    capacity.reserve(aPlacement(job, { epoch: 2 }).spec);
+    capacity.reserve(aPlacement(job, { epoch: 2 }).spec, capacity.forJob('x').version);
     expect(used(capacity, job.metadata.uid)).toEqual({});
   });
 
   it('are those of a reservation, until it is released', () => {
     const { capacity, job } = aCluster();
-    capacity.reserve(aPlacement(job).spec);
+    expect(capacity.reserve(aPlacement(job).spec, capacity.forJob('x').version)).toBe(true);
     expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
     capacity.release(job.metadata.uid);
     expect(used(capacity)).toEqual({});
@@ -89,21 +93,31 @@ describe('GPUs that are taken', () => {
   });
 });
 
-describe('a recorded placement holds GPUs', () => {
-  it.each<[string, TrainingJobStatus | undefined, number, boolean]>([
-    ['before its epoch is recorded', undefined, 1, true],
-    ['when its epoch is recorded without an attempt', { epoch: 1, restarts: { total: 0, charged: 0 } }, 1, true],
-    ['while its pods are made', atStage('Creating'), 1, true],
-    ['while its pods are bound', atStage('Released'), 1, true],
-    ['when it is of the next epoch', atStage('Ended'), 2, true],
-    ['while its gang is stopped, since no pod of it will be made', atStage('Stopping'), 1, false],
-    ['after its gang has ended', atStage('Ended'), 1, false],
-    ['when its epoch is past', { ...atStage('Released'), epoch: 2 }, 1, false],
-    ['when its job is complete', ended('Complete'), 1, false],
-    ['when its job has failed', ended('Failed'), 2, false],
-  ])('%s', (_when, status, epoch, want) => {
+describe('a placement holds GPUs', () => {
+  const { spec } = aPlacement(aCluster().job);
+  const none = { epoch: 0, restarts: { total: 0, charged: 0 } };
+  const withHash = (placementSha256: string, changes: Partial<TrainingJobStatus> = {}): TrainingJobStatus => ({
+    ...atStage('Creating'),
+    attempts: [anAttempt({ stage: 'Creating', placement: 'tiny-uid-of-t-e1', placementSha256 })],
+    ...changes,
+  });
+  it.each<[string, TrainingJobStatus | undefined, Partial<typeof spec>, boolean]>([
+    ['while its pods are made', atStage('Creating'), {}, true],
+    ['while its pods are bound', atStage('Released'), {}, true],
+    ['when its hash is the recorded one', withHash(placementSha256(spec)), {}, true],
+    ['never when it is another one of that name', withHash('0'.repeat(64)), {}, false],
+    ['never when it has more ranks than its job asks for', atStage('Creating'), { worldSize: 5 }, false],
+    ['never before its epoch is recorded', none, {}, false],
+    ['never when its epoch is recorded without an attempt', { ...none, epoch: 1 }, {}, false],
+    ['never when it is of the next epoch', atStage('Released'), { epoch: 2 }, false],
+    ['no longer while its gang is stopped, since no pod of it will be made', atStage('Stopping'), {}, false],
+    ['no longer after its gang has ended', atStage('Ended'), {}, false],
+    ['no longer when its epoch is past', { ...atStage('Released'), epoch: 2 }, {}, false],
+    ['no longer when its job is complete', ended('Complete'), {}, false],
+    ['no longer when its job has failed', ended('Failed'), {}, false],
+  ])('%s', (_when, status, change, want) => {
     const { script, capacity, job } = aCluster(status);
-    script.placement(job, { epoch });
+    script.placement(job, change);
     expect(used(capacity)).toEqual(want ? { 'node-a': 2, 'node-b': 2 } : {});
   });
 
@@ -132,6 +146,43 @@ describe('a recorded placement holds GPUs', () => {
     const metadata = { ...placement.metadata, resourceVersion: '99' };
     script.cache.placements.remember(job.metadata.uid, { ...placement, metadata });
     expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+  });
+});
+
+describe('a placement that was worked out beside the loop', () => {
+  const on = (job: TrainingJob, nodes: string[]) => aPlacement(job, { nodes }).spec;
+
+  it.each<[string, (about: ReturnType<typeof aCluster>) => void, boolean]>([
+    ['is held where nothing changed', () => undefined, true],
+    ['is held though another node changed', ({ script }) => script.node('node-c', { gpus: 8 }), true],
+    ['is held though its node said that it lives', ({ script }) => script.node('node-a', { note: 'alive' }), true],
+    [
+      'is held though another job got other GPUs',
+      ({ script, capacity, job }) => {
+        script.node('node-c', { gpus: 4 });
+        const rival = { ...job, metadata: { ...job.metadata, uid: 'rival' } };
+        capacity.reserve(on(rival, ['node-c', 'node-c']), capacity.forJob('rival').version);
+      },
+      true,
+    ],
+    ['is refused where its node is another one now', ({ script }) => script.node('node-a', { gpus: 4 }), false],
+    ['is refused where its node takes no pods', ({ script }) => script.node('node-b', { ready: false }), false],
+    [
+      'is refused where another job got its GPUs',
+      ({ capacity, job }) => {
+        const rival = { ...job, metadata: { ...job.metadata, uid: 'rival' } };
+        capacity.reserve(on(rival, ['node-a', 'node-b']), capacity.forJob('rival').version);
+      },
+      false,
+    ],
+    ['is refused where a stranger’s pod got its GPUs', ({ script }) => script.pod('x', { nodeName: 'node-b' }), false],
+  ])('%s', (_sentence, meanwhile, want) => {
+    const about = aCluster();
+    const { capacity, job } = about;
+    const { version } = capacity.forJob(job.metadata.uid);
+    meanwhile(about);
+    expect(capacity.reserve(on(job, ['node-a', 'node-b']), version)).toBe(want);
+    expect(capacity.reservedFor(job.metadata.uid) !== undefined).toBe(want);
   });
 });
 

@@ -1,45 +1,105 @@
-import { findCondition, isTrue, ranksOfPod, type Placement, type TrainingJob } from '@coxswain/api-types';
-import { fabricFromNodes, type Fabric, type FabricCapacity } from '@coxswain/fabric';
+import {
+  effectiveLayout,
+  findCondition,
+  gpuCount,
+  ranksOfPod,
+  type Placement,
+  type TrainingJob,
+} from '@coxswain/api-types';
+import { fabricFromNodes, type Fabric, type FabricNode } from '@coxswain/fabric';
+import { isRecordedPlacement, podName, type VersionedCapacity } from '@coxswain/lifecycle';
+import { sameFacts } from '../cluster/cached-node.ts';
 import { BY_JOB, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
-import { podName } from '@coxswain/lifecycle';
 
 /**
  * Which GPUs are free. Taken are those of bound pods, those that a recorded placement has promised to pods that are not bound yet,
  * and those of placements that this process is recording at this moment.
  *
- * Deciding and reserving happen in one synchronous step, so two jobs are never given the same GPUs by one leader. A second leader
- * cannot add to that: it starts from the recorded placements, and the scheduler binds no pod to GPUs that are taken.
+ * A placement may be worked out beside the loop, from a state that is old when it is there: `reserve` checks that it still fits and holds it
+ * in one synchronous step, so two jobs are never given the same GPUs by one leader. A second leader cannot add to that: what an earlier one
+ * placed and this one sees late is checked by `fits` before its pods are released.
  */
 export class Capacity {
   readonly #cache: ClusterCache;
   /** Placements under way, by job UID. */
   readonly #reserved = new Map<string, Placement['spec']>();
   #fabric: Fabric | undefined;
+  /** Those of the fabric, by name. */
+  #nodes: ReadonlyMap<string, FabricNode> | undefined;
+  /** Counts changes of nodes that a placement may stand on. */
+  #version = 0;
+  /** Version at which each node last changed. */
+  readonly #changedAt = new Map<string, number>();
 
   constructor(cache: ClusterCache) {
     this.#cache = cache;
-    cache.nodes.onChange(() => {
+    cache.nodes.onChange((change) => {
+      const { name } = change.object.metadata;
+      if (change.kind === 'updated' && sameFacts(change.previous, change.object)) return;
       this.#fabric = undefined;
+      this.#nodes = undefined;
+      this.#version += 1;
+      if (change.kind === 'deleted') this.#changedAt.delete(name);
+      else this.#changedAt.set(name, this.#version);
     });
   }
 
   /** Capacity for a placement of the job of that UID: what its own epoch holds is not counted against it. */
-  forJob(jobUid: string): FabricCapacity {
+  forJob(jobUid: string): VersionedCapacity {
     const used = this.#cache.gpuUsage.snapshot();
     for (const placement of this.#promised()) {
       if (placement.jobUid !== jobUid) this.#addUnbound(placement, used);
     }
-    return { fabric: this.#currentFabric(), usedGpus: used };
+    return { fabric: this.#currentFabric(), usedGpus: used, version: this.#version };
   }
 
-  /** Holds a placement's GPUs until `release`. */
-  reserve(placement: Placement['spec']): void {
+  /** Whether nobody else holds the placement's GPUs now. A node that is not known, or takes no pods, is not judged here. */
+  fits(placement: Placement['spec']): boolean {
+    const wanted = gpusByNode(placement);
+    const used = this.#usedOn(wanted, placement.jobUid);
+    return [...wanted].every(([name, gpus]) => {
+      const node = this.#node(name);
+      return node === undefined || (used.get(name) ?? 0) + gpus <= node.gpus;
+    });
+  }
+
+  /**
+   * Holds a placement's GPUs until `release`, where each of its nodes is as it was at `version` and still has room; else holds nothing. What
+   * happened on other nodes since is of no concern: it cannot make this placement wrong, at most another one better.
+   */
+  reserve(placement: Placement['spec'], version: number): boolean {
+    const isUnchanged = placement.nodes.every((name) => {
+      const changedAt = this.#changedAt.get(name);
+      return changedAt !== undefined && changedAt <= version && this.#node(name)?.usable === true;
+    });
+    if (!isUnchanged || !this.fits(placement)) return false;
     this.#reserved.set(placement.jobUid, placement);
+    return true;
+  }
+
+  /** What is reserved for the job of that UID. */
+  reservedFor(jobUid: string): Placement['spec'] | undefined {
+    return this.#reserved.get(jobUid);
   }
 
   /** Gives up the job's reservation, if it has one: its placement is recorded, or was decided against. */
   release(jobUid: string): void {
     this.#reserved.delete(jobUid);
+  }
+
+  /** GPUs that others than that job hold on these nodes. */
+  #usedOn(nodes: ReadonlyMap<string, number>, jobUid: string): ReadonlyMap<string, number> {
+    const used = new Map([...nodes.keys()].map((name) => [name, this.#cache.gpuUsage.on(name)]));
+    for (const placement of this.#promised()) {
+      if (placement.jobUid === jobUid || !placement.nodes.some((name) => nodes.has(name))) continue;
+      this.#addUnbound(placement, used);
+    }
+    return used;
+  }
+
+  #node(name: string): FabricNode | undefined {
+    this.#nodes ??= new Map(this.#currentFabric().nodes.map((node) => [node.name, node]));
+    return this.#nodes.get(name);
   }
 
   #currentFabric(): Fabric {
@@ -52,17 +112,19 @@ export class Capacity {
     return [...recorded.map((placement) => placement.spec), ...this.#reserved.values()];
   }
 
-  /** Whether pods of this placement may still be made: its job lives, its epoch is the newest and has not been told to stop. */
+  /**
+   * Whether pods of this placement may still be made: it is the one that the status of its job records, of an attempt that has not been told to
+   * stop, and has no more ranks than the job asks for. Any other one is left over, or a stranger's, and holds nothing.
+   */
   #isActive(placement: Placement): boolean {
     const cached = this.#cache.jobs.cached.byIndex(BY_UID, placement.spec.jobUid)[0];
-    // A placement beside no job of its UID is a stranger's, and holds nothing.
     if (cached === undefined || cached.metadata.namespace !== placement.metadata.namespace) return false;
-    const { status } = this.#cache.jobs.newest(cached);
-    if (isTrue(status?.conditions, 'Complete') || isTrue(status?.conditions, 'Failed')) return false;
-    const epoch = status?.epoch ?? 0;
-    if (placement.spec.epoch !== epoch) return placement.spec.epoch > epoch;
-    const stage = status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.stage;
-    return stage === undefined || stage === 'Creating' || stage === 'Released';
+    const { spec, status } = this.#cache.jobs.newest(cached);
+    const attempt = status?.attempts?.at(-1);
+    if (attempt === undefined || attempt.epoch !== status?.epoch) return false;
+    if (attempt.stage !== 'Creating' && attempt.stage !== 'Released') return false;
+    const asked = gpuCount(effectiveLayout(spec, status.plan), spec.gpus);
+    return placement.spec.worldSize <= asked && isRecordedPlacement(placement, attempt);
   }
 
   #addUnbound(placement: Placement['spec'], used: Map<string, number>): void {
@@ -95,4 +157,13 @@ export function waitsForNodes(job: TrainingJob): boolean {
     ['WaitingForPlan', 'Planning'].includes(findCondition(conditions, 'Placed')?.reason ?? '') ||
     findCondition(conditions, 'Accepted')?.reason === 'NoLayoutFits'
   );
+}
+
+/** GPUs that a placement takes on each of its nodes. */
+function gpusByNode(placement: Placement['spec']): ReadonlyMap<string, number> {
+  const gpus = new Map<string, number>();
+  placement.nodes.forEach((node, podIndex) => {
+    gpus.set(node, (gpus.get(node) ?? 0) + ranksOfPod(placement, podIndex).length);
+  });
+  return gpus;
 }

@@ -10,7 +10,6 @@ import {
   type TrainingJob,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
-import type { FabricCapacity } from '@coxswain/fabric';
 import {
   isAlreadyExists,
   isConflict,
@@ -21,7 +20,7 @@ import {
   type KubeObject,
   type Replacement,
 } from '@coxswain/kube';
-import type { NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
+import type { LiveRead, NodeState, ObservedPod, PodReference, VersionedCapacity } from '@coxswain/lifecycle';
 import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
 import { BY_JOB, childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
@@ -74,12 +73,20 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     return checkpoints.filter((checkpoint) => checkpoint.metadata.namespace === namespace);
   }
 
-  capacityFor(job: TrainingJob): FabricCapacity {
+  capacityFor(job: TrainingJob): VersionedCapacity {
     return this.#capacity.forJob(job.metadata.uid);
   }
 
-  reserve(placement: PlacementSpec): void {
-    this.#capacity.reserve(placement);
+  fits(placement: PlacementSpec): boolean {
+    return this.#capacity.fits(placement);
+  }
+
+  reserve(placement: PlacementSpec, version: number): boolean {
+    return this.#capacity.reserve(placement, version);
+  }
+
+  reservedFor(job: TrainingJob): PlacementSpec | undefined {
+    return this.#capacity.reservedFor(job.metadata.uid);
   }
 
   release(job: TrainingJob): void {
@@ -90,13 +97,11 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     return new Map(names.map((name) => [name, stateOf(this.#cache.nodes.get(name))]));
   }
 
-  async readLive(
-    job: TrainingJob,
-    what: { readonly podNames: readonly string[]; readonly nodes: readonly string[] },
-  ): Promise<ReadonlyMap<string, NodeState>> {
-    const [, , nodes] = await Promise.all([
+  async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {
+    const [, , , nodes] = await Promise.all([
       this.#readLiveJob(job),
       this.#readLivePods(job, what.podNames),
+      what.placement === undefined ? undefined : this.#readLivePlacement(job, what.placement),
       Promise.all(what.nodes.map(async (name) => [name, stateOf(await this.#readLiveNode(name))] as const)),
     ]);
     return new Map(nodes);
@@ -141,15 +146,8 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       this.#cache.placements.remember(uid, created);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // Either our own create whose answer was lost, or that of an earlier leader: the recorded placement is the one to continue.
-      const path = placementsPath({ namespace, name });
-      const live = await this.#client.get<Placement & KubeObject>(path);
-      if (!isOwnedBy(live, job) || live.spec.jobUid !== uid || live.spec.epoch !== spec.epoch) {
-        throw new Error(
-          `Placement ${namespace}/${name} exists and is not of epoch ${spec.epoch} of this job; delete it so that the job can be placed`,
-        );
-      }
-      this.#cache.placements.remember(uid, live);
+      // Our own create whose answer was lost, or that of an earlier leader, or a stranger's: its hash tells.
+      await this.#readLivePlacement(job, name);
     }
   }
 
@@ -238,6 +236,12 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     } else {
       this.#cache.checkpoints.remember(uid, existing);
     }
+  }
+
+  async #readLivePlacement(job: TrainingJob, name: string): Promise<void> {
+    const { namespace, uid } = job.metadata;
+    const found = await this.#readOrUndefined(placementsPath({ namespace, name }));
+    if (found !== undefined) this.#cache.placements.remember(uid, found as Placement & KubeObject);
   }
 
   async #createOrRead(
@@ -393,8 +397,4 @@ function stateOf(node: CachedNode | undefined): NodeState {
 function versionOf({ metadata }: TrainingJob | Checkpoint): Replacement['metadata'] {
   const { name, namespace, uid, resourceVersion = '' } = metadata;
   return { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) };
-}
-
-function isOwnedBy(object: KubeObject, job: TrainingJob): boolean {
-  return object.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === job.metadata.uid) === true;
 }

@@ -6,8 +6,14 @@ import type {
   TrainingJob,
   TrainingJobStatus,
 } from '@coxswain/api-types';
-import type { FabricCapacity } from '@coxswain/fabric';
-import type { Condemnation, NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
+import type {
+  Condemnation,
+  LiveRead,
+  NodeState,
+  ObservedPod,
+  PodReference,
+  VersionedCapacity,
+} from '@coxswain/lifecycle';
 
 /** A checkpoint that is not to be used again, with the evidence. */
 export type DamagedCheckpoint = PodReference & { readonly message: string; readonly condemnation: Condemnation };
@@ -22,28 +28,33 @@ export interface TrainingJobStore {
   podsOf(job: TrainingJob): readonly ObservedPod[];
   placementsOf(job: TrainingJob): readonly Placement[];
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
-  capacityFor(job: TrainingJob): FabricCapacity;
-  /** Holds a placement's GPUs against other jobs of this process until `release`. */
-  reserve(placement: PlacementSpec): void;
+  /** What is free for the job, with the number of the state that it was read at. */
+  capacityFor(job: TrainingJob): VersionedCapacity;
+  /** Whether the GPUs of a placement of its job are held by nobody else now. Nodes that are not known are left to others to judge. */
+  fits(placement: PlacementSpec): boolean;
+  /**
+   * Holds a placement's GPUs against other jobs of this process until `release`, in one step with the check that it still fits: false, and
+   * nothing held, where a node of it has changed since `version`, takes no pods, or has its GPUs taken. Whoever gets false places anew.
+   */
+  reserve(placement: PlacementSpec, version: number): boolean;
+  /** What is reserved for the job. */
+  reservedFor(job: TrainingJob): PlacementSpec | undefined;
   /** Gives up what was reserved for the job, if anything. */
   release(job: TrainingJob): void;
 
   /** State of each node as the cache has it; one that it lacks counts as gone. */
   nodeStates(nodes: readonly string[]): ReadonlyMap<string, NodeState>;
   /**
-   * Reads from the API server the job, every pod that carries its UID label, the pods of those names whoever owns them, and the nodes, whose
-   * states are the answer. `findJob` and `podsOf` show what was read from then on, and show no more what is not there.
+   * Reads from the API server the job, every pod that carries its UID label, the pods of those names and the Placement whoever owns them, and the
+   * nodes, whose states are the answer. `findJob`, `podsOf` and `placementsOf` show what was read from then on, and show no more what is not there.
    */
-  readLive(
-    job: TrainingJob,
-    what: { readonly podNames: readonly string[]; readonly nodes: readonly string[] },
-  ): Promise<ReadonlyMap<string, NodeState>>;
+  readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>>;
 
   /** Writes status, if the job is still the one that was observed; answers with the job as it is then. Conflict: observe again. */
   writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob>;
   addFinalizer(job: TrainingJob): Promise<void>;
   removeFinalizer(job: TrainingJob): Promise<void>;
-  /** A taken name is success when it is the very same placement of this job, and an error otherwise. */
+  /** A taken name is read and remembered for `placementsOf`, whoever made it. */
   createPlacement(job: TrainingJob, placement: { readonly name: string; readonly spec: PlacementSpec }): Promise<void>;
   deletePlacement(job: TrainingJob, placement: PodReference): Promise<void>;
   /** A taken name is read and remembered for `podsOf`, whoever owns it. */

@@ -1,4 +1,4 @@
-import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import { FINALIZER, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { KubeApiError, NotLeadingError } from '@coxswain/kube';
 import { ReconcilerWorld } from './testing/reconciler-world.ts';
@@ -25,8 +25,8 @@ describe('one reconcile of a new job', () => {
     expect(verbsOf(world)).toEqual([
       'writeStatus',
       'addFinalizer',
-      'createPlacement',
       'writeStatus',
+      'createPlacement',
       'createPod',
       'createPod',
       'writeStatus',
@@ -187,7 +187,7 @@ describe('GPUs reserved for a placement', () => {
     expect([...held, heldFor(world)]).toEqual([4, 4]);
   });
 
-  it('stay held when the answer to the placement is lost, until the job is looked at again', async () => {
+  it('stay held when the answer to the placement is lost, until the job is stopped', async () => {
     const world = new ReconcilerWorld();
     failOnce(world, /^createPlacement/, { error: anAnswer(503, 'ServiceUnavailable') });
     await expect(world.reconcile()).rejects.toThrow('ServiceUnavailable');
@@ -197,24 +197,21 @@ describe('GPUs reserved for a placement', () => {
     expect(heldFor(world)).toBe(0);
   });
 
-  it('are given back by a look that finds no room any more, though nothing is written', async () => {
+  it('stay held when the answer to the record of the placement is lost, and are used by the look that finds it', async () => {
     const world = new ReconcilerWorld();
-    const nodes = ['node-a', 'node-b'];
-    for (const name of nodes) world.cluster.delete('Node', name);
-    await world.reconcile();
-    for (const name of nodes) world.node(name);
-    failOnce(world, /^createPlacement/, { error: anAnswer(503, 'ServiceUnavailable') });
+    world.edit((job) => ({ ...job, metadata: { ...job.metadata, finalizers: [FINALIZER] } }));
+    failOnce(world, /^writeStatus/, { error: anAnswer(503, 'ServiceUnavailable'), moment: 'after' });
     await expect(world.reconcile()).rejects.toThrow('ServiceUnavailable');
     expect(heldFor(world)).toBe(4);
-    for (const name of nodes) world.cluster.delete('Node', name);
     await world.reconcile();
-    expect(heldFor(world)).toBe(0);
+    expect([world.pods.length, world.job.status?.epoch, heldFor(world)]).toEqual([2, 1, 4]);
   });
 
   it('of another job are not given away', async () => {
     const world = new ReconcilerWorld();
     const rival = { ...world.job, metadata: { ...world.job.metadata, name: 'rival', uid: 'rival' } };
-    world.store.reserve({ ...aPlacement(rival).spec });
+    const { version } = world.store.capacityFor(rival);
+    world.store.reserve(aPlacement(rival).spec, version);
     await world.reconcile();
     const placed = world.job.status?.conditions?.find(({ type }) => type === 'Placed');
     expect([placed?.status, placed?.reason, world.pods]).toEqual(['False', 'WaitingForCapacity', []]);

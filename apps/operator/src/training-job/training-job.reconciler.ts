@@ -21,6 +21,7 @@ export interface ReconcilerOptions {
   readonly clock: { now(): Date; monotonicMs(): number };
   /** What every pod of the cluster holds alike. */
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'runAsNonRoot'>;
+  readonly leaderTerm: JobView['leaderTerm'];
   readonly progressOf: JobView['progressOf'];
   /** Plans beside the loop. */
   readonly planner: Pick<JobPlanner, 'planningOf' | 'ask' | 'forget'>;
@@ -39,13 +40,16 @@ export class TrainingJobReconciler {
     this.#view = {
       now: () => clock.now(),
       monotonicMs: () => clock.monotonicMs(),
+      leaderTerm: options.leaderTerm,
       findJob: (key) => store.findJob(key),
       podsOf: (job) => store.podsOf(job),
       placementsOf: (job) => store.placementsOf(job),
       checkpointsOf: (job) => store.checkpointsOf(job),
       nodeStates: (names) => store.nodeStates(names),
       capacityFor: (job) => store.capacityFor(job),
-      reserve: (placement) => store.reserve(placement),
+      fits: (placement) => store.fits(placement),
+      reserve: (placement, version) => store.reserve(placement, version),
+      reservedFor: (job) => store.reservedFor(job),
       release: (job) => store.release(job),
       progressOf,
       planningOf: (jobUid) => planner.planningOf(jobUid),

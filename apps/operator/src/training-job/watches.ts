@@ -1,6 +1,6 @@
 import type { TrainingJob } from '@coxswain/api-types';
 import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
-import type { CachedNode } from '../cluster/cached-node.ts';
+import { sameFacts, type CachedNode } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { BY_NODE, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { waitsForCapacity, waitsForNodes } from './capacity.ts';
@@ -102,9 +102,4 @@ function freesGpus(change: CacheChange<CachedPod>): boolean {
   const { object } = change;
   const ended = change.kind === 'updated' && object.terminal && !change.previous.terminal;
   return object.gpus > 0 && (change.kind === 'deleted' || ended);
-}
-
-/** A node says that it lives every few seconds; only what decisions look at is a change. */
-function sameFacts(one: CachedNode, other: CachedNode): boolean {
-  return JSON.stringify(one.facts) === JSON.stringify(other.facts);
 }

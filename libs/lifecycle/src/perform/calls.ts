@@ -1,20 +1,15 @@
 import type { CheckpointResourceSpec, PlacementSpec, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import type { Condemnation } from '../checkpoint-trouble.ts';
 import type { NodeState } from '../observed.ts';
-import type { PodReference } from '../decision.ts';
+import type { LiveRead, PodReference } from '../decision.ts';
 
 /** One thing that only the cluster can answer. Every write is idempotent, and made for the job as `job` shows it. */
 export type Call =
   /**
-   * Read from the API server, not from a cache: the job, every pod that carries its UID label, the pods of `podNames` whoever owns them, and
-   * the nodes. What was read is shown by the view from then on, and what a list lacks is shown no more; the nodes' states come with the answer.
+   * Read from the API server, not from a cache: the job, every pod that carries its UID label, the pods of `podNames` and the Placement of
+   * that name whoever owns them, and the nodes. What was read is shown by the view from then on, and what a list lacks is shown no more; the nodes' states come with the answer.
    */
-  | {
-      readonly kind: 'readLive';
-      readonly job: TrainingJob;
-      readonly podNames: readonly string[];
-      readonly nodes: readonly string[];
-    }
+  | ({ readonly kind: 'readLive'; readonly job: TrainingJob } & LiveRead)
   /** Only over the resourceVersion of `job`. Answers with the job as it is then. */
   | { readonly kind: 'writeStatus'; readonly job: TrainingJob; readonly status: TrainingJobStatus }
   | { readonly kind: 'addFinalizer' | 'removeFinalizer'; readonly job: TrainingJob }

@@ -4,6 +4,11 @@ import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { Decision } from '../decision.ts';
 import type { NodeState, ObservedPlanning, ObservedPod, ObservedProgress } from '../observed.ts';
 
+/** Free and taken GPUs, and the number of the state that they were read at. */
+export interface VersionedCapacity extends FabricCapacity {
+  readonly version: number;
+}
+
 /**
  * The cluster as this process sees it: a cache with the answers to its own calls laid over it. Kinds lag apart, always: what it shows of a
  * job may be older than what it shows of that job's pods, and the other way round. Nothing here waits.
@@ -12,6 +17,8 @@ export interface JobView {
   readonly now: () => Date;
   /** Never goes back, whatever is done to the clock. */
   readonly monotonicMs: () => number;
+  /** Number of this process's term as leader; undefined while it does not lead. */
+  readonly leaderTerm: () => number | undefined;
   /** The job of that key (`namespace/name`), as new as it is known. */
   findJob(key: string): TrainingJob | undefined;
   podsOf(job: TrainingJob): readonly ObservedPod[];
@@ -19,9 +26,17 @@ export interface JobView {
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
   /** State of each node as far as it is seen; one that is not seen counts as gone. */
   nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState>;
-  capacityFor(job: TrainingJob): FabricCapacity;
-  /** Holds a placement's GPUs against other jobs of this process until `release`. */
-  reserve(placement: PlacementSpec): void;
+  /** What is free for the job, with the number of the state that it was read at. */
+  capacityFor(job: TrainingJob): VersionedCapacity;
+  /** Whether the GPUs of a placement of its job are held by nobody else now. Nodes that are not known are left to others to judge. */
+  fits(placement: PlacementSpec): boolean;
+  /**
+   * Holds a placement's GPUs against other jobs of this process until `release`, in one step with the check that it still fits: false, and
+   * nothing held, where a node of it has changed since `version`, takes no pods, or has its GPUs taken. Whoever gets false places anew.
+   */
+  reserve(placement: PlacementSpec, version: number): boolean;
+  /** What is reserved for the job. */
+  reservedFor(job: TrainingJob): PlacementSpec | undefined;
   /** Gives up what was reserved for the job, if anything. */
   release(job: TrainingJob): void;
   /** Newest report of the job's steps held in memory. */

@@ -1,4 +1,4 @@
-import type { Placement, TrainingJob } from '@coxswain/api-types';
+import type { Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import { decide } from '../decide.ts';
 import type { Action, Decision } from '../decision.ts';
 import type { NodeState, ObservedPod } from '../observed.ts';
@@ -33,8 +33,10 @@ export function* reconcileJob(key: string, ports: ReconcilePorts): Calls<Reconci
     // Another job that has taken the name meanwhile was not proven: its own arrival leads to a look at it.
     if (look === undefined || look.job.metadata.uid !== jobUid) return {};
     const { job, decision } = look;
+    // Its GPUs went to another job, or their nodes changed, since they were looked at: placed anew.
+    if (decision === undefined) continue;
     if (!isRecordedAs(job.status, decision.status)) {
-      found = yield* record({ ...look, found }, ports);
+      found = yield* record({ job, decision, found }, ports);
       continue;
     }
     const { requeueAfterMs } = decision;
@@ -64,19 +66,23 @@ interface Findings {
 
 interface Look {
   readonly job: TrainingJob;
-  readonly decision: Decision;
+  /** Absent where what it places could not be reserved. */
+  readonly decision?: Decision;
 }
 
-/** From here to the reservation nothing waits: no other job can be given the same GPUs in between. */
+type Decided = Required<Look>;
+
+/** From here to the reservation nothing waits, and it asks again whether the placement fits: no other job is given the same GPUs in between. */
 function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const job = view.findJob(key);
   if (job === undefined) return undefined;
-  // Left over from a placement that could not be recorded: whether it still holds is decided anew.
-  view.release(job);
   const placements = view.placementsOf(job);
   const pods = view.podsOf(job);
   const progress = view.progressOf(job);
   const planning = view.planningOf(job.metadata.uid);
+  const leaderTerm = view.leaderTerm();
+  const reserved = view.reservedFor(job);
+  let version = 0;
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
   const proof = isFresh(found.proof?.atMs) ? found.proof : undefined;
   const decision = decide(
@@ -85,18 +91,36 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       pods,
       placements,
       checkpoints: view.checkpointsOf(job),
-      capacity: () => view.capacityFor(job),
+      capacity: () => {
+        const capacity = view.capacityFor(job);
+        ({ version } = capacity);
+        return capacity;
+      },
+      fits: (placement) => view.fits(placement),
       nodeStates: new Map([...view.nodeStates(nodesInUse(job, placements, pods)), ...(proof?.nodeStates ?? [])]),
       isProven: proof !== undefined,
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
       refusedPods: found.refused,
+      ...(leaderTerm === undefined ? {} : { leaderTerm }),
+      ...(reserved === undefined ? {} : { reserved }),
       ...(progress === undefined ? {} : { progress }),
       ...(planning === undefined ? {} : { planning }),
     },
     view.now(),
   );
-  for (const action of decision.actions) if (action.kind === 'createPlacement') view.reserve(action.spec);
-  return { job, decision };
+  const isReserved = reserve({ job, placement: decision.reserve, version }, view);
+  return isReserved ? { job, decision } : { job };
+}
+
+/** Holds what status is to record, or records already, until its Placement is there; what was held before and is of no use any more is given up. */
+function reserve(
+  about: { readonly job: TrainingJob; readonly placement: PlacementSpec | undefined; readonly version: number },
+  view: JobView,
+): boolean {
+  const { job, placement, version } = about;
+  if (placement !== undefined && view.reservedFor(job) === placement) return true;
+  view.release(job);
+  return placement === undefined || view.reserve(placement, version);
 }
 
 /**
@@ -116,12 +140,10 @@ function nodesInUse(
 
 /** Writes the status. Where the server will not have it in any form, what was decided on it is not done, but a deleted job is let go of. */
 function* record(
-  { job, decision, found }: Look & { readonly found: Findings },
+  { job, decision, found }: Decided & { readonly found: Findings },
   ports: ReconcilePorts,
 ): Calls<Findings> {
   const { view, effects } = ports;
-  // A reservation belongs to an action, and none is performed in this pass.
-  view.release(job);
   const answer = yield* writeStatus({ job, decision }, effects);
   if (answer?.kind === 'failed' && answer.cause !== 'conflict') {
     if (answer.cause !== 'refused' || decision.withoutRecord.length === 0) throw answer.error;
@@ -132,7 +154,7 @@ function* record(
   return { ...found, refused: new Map(), statusAtMs: view.monotonicMs() };
 }
 
-function* writeStatus({ job, decision }: Look, effects: JobEffects): Calls<Answer | undefined> {
+function* writeStatus({ job, decision }: Decided, effects: JobEffects): Calls<Answer | undefined> {
   const [whole] = yield [{ kind: 'writeStatus', job, status: decision.status }];
   if (whole?.kind !== 'failed' || whole.cause !== 'refused') return whole;
   effects.warn(job, `The status of the job cannot be written as it is: ${messageOf(whole.error)}`);

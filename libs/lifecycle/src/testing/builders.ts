@@ -3,6 +3,7 @@ import {
   type Checkpoint,
   effectiveLayout,
   FINALIZER,
+  jobPrefix,
   NODE_LABELS,
   type Placement,
   type TerminationCause,
@@ -12,7 +13,7 @@ import { aTrainingJob } from '@coxswain/api-types/testing';
 import { aCheckpoint as aCheckpointOf } from '@coxswain/checkpoint/testing';
 import { type FabricCapacity, fabricFromNodes, type NodeFacts } from '@coxswain/fabric';
 import { ParallelLayout, worldSize } from '@coxswain/layout';
-import { placementName, podName } from '../names.ts';
+import { podName } from '../names.ts';
 import type { Observed, ObservedExit, ObservedPod } from '../observed.ts';
 
 type Overrides<T> = Partial<T>;
@@ -41,14 +42,14 @@ function layoutOf(job: TrainingJob): ParallelLayout {
   return effectiveLayout(job.spec, job.status?.plan) ?? ParallelLayout.parse({});
 }
 
-/** The placement of an epoch of the job: two ranks each on node-a and node-b. */
+/** The placement of an epoch of the job: two ranks each on node-a and node-b. It bears the name that an attempt without a hash knows it by. */
 export function aPlacement(job: TrainingJob, spec: Overrides<Placement['spec']> = {}): Placement {
   const epoch = spec.epoch ?? 1;
   const layout = layoutOf(job);
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'Placement',
-    metadata: { name: placementName(job.metadata, epoch), namespace: 'research', uid: `placement-${epoch}` },
+    metadata: { name: `${jobPrefix(job.metadata)}-e${epoch}`, namespace: 'research', uid: `placement-${epoch}` },
     spec: {
       jobName: job.metadata.name,
       jobUid: job.metadata.uid,

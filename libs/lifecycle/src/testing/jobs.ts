@@ -49,9 +49,12 @@ export function aRunningJob(about: {
 
 /** The decision once nothing is left to be recorded: what the performer acts on. */
 export function settled(observed: Observed, now = NOW): Decision {
-  let job = observed.job;
-  for (let pass = 0; pass < 3; pass++) job = { ...job, status: decide({ ...observed, job }, now).status };
-  return decide({ ...observed, job }, now);
+  let seen = observed;
+  for (let pass = 0; pass < 3; pass++) {
+    const { status, reserve } = decide(seen, now);
+    seen = { ...seen, job: { ...seen.job, status }, ...(reserve === undefined ? {} : { reserved: reserve }) };
+  }
+  return decide(seen, now);
 }
 
 /** What is done, in order. */

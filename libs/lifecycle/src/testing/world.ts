@@ -17,6 +17,7 @@ import type { NodeState, ObservedPlanning, ObservedPod } from '../observed.ts';
 import type { Answer, Call } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
+import { placementSha256 } from '../recorded-placement.ts';
 import { plannedAnswer } from './planned-answer.ts';
 import { aCapacity, aCheckpoint, anExit, aNode } from './builders.ts';
 
@@ -68,6 +69,10 @@ export class World {
     ['node-b', 'ready'],
     ['node-c', 'ready'],
   ]);
+  /** What the operator's process has reserved and not yet created. */
+  #reserved: PlacementSpec | undefined;
+  /** Of the process that leads; another one begins with another term. */
+  #leaderTerm = 1;
   #snapshots: Snapshot[] = [];
   #lag: Partial<Record<Lagging, number>> = {};
   /** What the operator's caches show during a pass. */
@@ -103,6 +108,8 @@ export class World {
       this.#pass();
     } catch (error) {
       if (!(error instanceof OperatorDied)) throw error;
+      this.#reserved = undefined;
+      this.#leaderTerm += 1;
       this.#snapshots = [];
       this.#planning = undefined;
       this.#plannerSays = undefined;
@@ -208,19 +215,25 @@ export class World {
     return {
       now: () => this.now,
       monotonicMs: () => this.now.getTime(),
+      leaderTerm: () => this.#leaderTerm,
       findJob: () => this.#view.job,
       podsOf: () => this.#view.pods,
       placementsOf: () => this.#view.placements,
       checkpointsOf: () => this.#view.checkpoints,
       nodeStates: (names) => new Map(names.map((name) => [name, this.#view.nodes.get(name) ?? 'gone'])),
-      capacityFor: () =>
-        aCapacity(
-          [...this.#view.nodes].map(([name, state]) =>
-            aNode({ ...this.#nodeFacts, name, ready: state === 'ready', schedulable: state !== 'gone' }),
-          ),
-        ),
-      reserve: () => undefined,
-      release: () => undefined,
+      capacityFor: () => {
+        const nodes = [...this.#view.nodes].map(([name, state]) =>
+          aNode({ ...this.#nodeFacts, name, ready: state === 'ready', schedulable: state !== 'gone' }),
+        );
+        return { ...aCapacity(nodes), version: 0 };
+      },
+      fits: () => true,
+      reserve: (placement) => {
+        this.#reserved = placement;
+        return true;
+      },
+      reservedFor: () => this.#reserved,
+      release: () => void (this.#reserved = undefined),
       progressOf: () => undefined,
       planningOf: () => this.#planning,
     };
@@ -244,6 +257,7 @@ export class World {
       case 'readLive':
         this.#view.job = this.job;
         this.#view.pods = this.pods;
+        if (call.placement !== undefined) this.#view.placements = this.placements;
         return { kind: 'done', nodeStates: new Map(call.nodes.map((name) => [name, this.#nodes.get(name) ?? 'gone'])) };
       case 'writeStatus':
         return this.#updateJob(call.job, (job) => {
@@ -321,8 +335,15 @@ export class World {
     }
   }
 
+  #auditPlacement({ name, spec }: { readonly name: string; readonly spec: PlacementSpec }): void {
+    const recorded = this.job?.status?.attempts?.find(({ epoch }) => epoch === spec.epoch);
+    const isRecorded = recorded?.placement === name && recorded.placementSha256 === placementSha256(spec);
+    if (!isRecorded) this.violations.push(`${name} was created before its hash was recorded`);
+  }
+
   #createPlacement(name: string, spec: PlacementSpec): void {
     if (this.job !== undefined && !this.placements.some((one) => one.metadata.name === name)) {
+      this.#auditPlacement({ name, spec });
       this.#write(() => {
         const metadata = { name, uid: `placement-${this.#serial++}` };
         const placement = { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec } as const;

@@ -10,9 +10,17 @@ import {
   type TrainingJob,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
-import { fabricFromNodes, type FabricCapacity } from '@coxswain/fabric';
+import { fabricFromNodes } from '@coxswain/fabric';
 import { isAlreadyExists, isConflict, isNotFound, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
-import { podName, type NodeState, type ObservedPod, type PodReference } from '@coxswain/lifecycle';
+import {
+  isRecordedPlacement,
+  podName,
+  type LiveRead,
+  type VersionedCapacity,
+  type NodeState,
+  type ObservedPod,
+  type PodReference,
+} from '@coxswain/lifecycle';
 import { toCachedNode } from '../../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from '../../cluster/cached-pod.ts';
 import type { InMemoryCluster, Kind } from './in-memory-cluster.ts';
@@ -39,7 +47,7 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   onWrite: (write: StoreWrite) => void = () => undefined;
   readonly #cluster: InMemoryCluster;
   readonly #reserved = new Map<string, PlacementSpec>();
-  /** Pods that were read for a job, by UID, whoever owns them. */
+  /** Pods and placements that were read for a job, by UID, whoever owns them. */
   readonly #readFor = new Map<string, string>();
 
   constructor(cluster: InMemoryCluster) {
@@ -59,34 +67,44 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   }
 
   placementsOf(job: TrainingJob): readonly Placement[] {
-    return this.#cluster.list<Stored<Placement>>('Placement').filter((one) => isOf(job, one));
+    const { uid } = job.metadata;
+    const isRead = (one: Stored<Placement>): boolean => this.#readFor.get(one.metadata.uid ?? '') === uid;
+    return this.#cluster.list<Stored<Placement>>('Placement').filter((one) => isOf(job, one) || isRead(one));
   }
 
   checkpointsOf(job: TrainingJob): readonly Checkpoint[] {
     return this.#cluster.list<Stored<Checkpoint>>('Checkpoint').filter((one) => isOf(job, one));
   }
 
-  capacityFor(job: TrainingJob): FabricCapacity {
-    const usedGpus = new Map<string, number>();
-    const use = (node: string, gpus: number): void => void usedGpus.set(node, (usedGpus.get(node) ?? 0) + gpus);
-    const bound = this.#pods().filter(({ nodeName }) => nodeName !== undefined);
-    for (const { nodeName = '', terminal, gpus } of bound) if (!terminal) use(nodeName, gpus);
-    const boundNames = new Set(bound.map(({ metadata }) => metadata.name));
-    const recorded = this.#cluster.list<Stored<Placement>>('Placement').map(({ spec }) => spec);
-    for (const placement of [...recorded, ...this.#reserved.values()]) {
-      if (placement.jobUid === job.metadata.uid) continue;
-      const owner = { name: placement.jobName, uid: placement.jobUid };
-      placement.nodes.forEach((node, podIndex) => {
-        const isBound = boundNames.has(podName(owner, { epoch: placement.epoch, podIndex }));
-        if (!isBound) use(node, ranksOfPod(placement, podIndex).length);
-      });
-    }
+  capacityFor(job: TrainingJob): VersionedCapacity {
+    const usedGpus = this.#usedBy((jobUid) => jobUid !== job.metadata.uid);
     const nodes = this.#cluster.list('Node').map((node) => toCachedNode(node).facts);
-    return { fabric: fabricFromNodes(nodes), usedGpus };
+    return { fabric: fabricFromNodes(nodes), usedGpus, version: this.#newestNodeVersion() };
   }
 
-  reserve(placement: PlacementSpec): void {
+  fits(placement: PlacementSpec): boolean {
+    const used = this.#usedBy((jobUid) => jobUid !== placement.jobUid);
+    return placement.nodes.every((name, podIndex) => {
+      const node = this.#cluster.get('Node', name);
+      const wanted = ranksOfPod(placement, podIndex).length;
+      return node === undefined || (used.get(name) ?? 0) + wanted <= toCachedNode(node).facts.gpuCapacity;
+    });
+  }
+
+  reserve(placement: PlacementSpec, version: number): boolean {
+    const isUnchanged = placement.nodes.every((name) => {
+      const node = this.#cluster.get('Node', name);
+      if (node === undefined || Number(node.metadata.resourceVersion) > version) return false;
+      const { ready, schedulable } = toCachedNode(node).facts;
+      return ready && schedulable;
+    });
+    if (!isUnchanged || !this.fits(placement)) return false;
     this.#reserved.set(placement.jobUid, placement);
+    return true;
+  }
+
+  reservedFor(job: TrainingJob): PlacementSpec | undefined {
+    return this.#reserved.get(job.metadata.uid);
   }
 
   release(job: TrainingJob): void {
@@ -102,12 +120,15 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     return new Map(names.map((name) => [name, stateOf(name)]));
   }
 
-  async readLive(
-    job: TrainingJob,
-    what: { readonly podNames: readonly string[]; readonly nodes: readonly string[] },
-  ): Promise<ReadonlyMap<string, NodeState>> {
+  async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {
+    if (what.placement !== undefined) this.#showPlacement(job, what.placement);
     for (const name of what.podNames) this.#showPod(job, name);
     return this.nodeStates(what.nodes);
+  }
+
+  #showPlacement(job: TrainingJob, name: string): void {
+    const placement = this.#cluster.get('Placement', childKey(job, name));
+    if (placement?.metadata.uid !== undefined) this.#readFor.set(placement.metadata.uid, job.metadata.uid);
   }
 
   #showPod(job: TrainingJob, name: string): void {
@@ -139,8 +160,7 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     const { name, spec } = placement;
     const draft = childOf(job, { kind: 'Placement', name, spec, ownerReferences: [ownedBy(job)] });
     const { existing } = this.#createOrGet<Stored<Placement>>('createPlacement', 'Placement', draft);
-    if (existing === undefined || (isOf(job, existing) && existing.spec.epoch === spec.epoch)) return;
-    throw new Error(`Placement ${name} exists and is not of epoch ${spec.epoch} of this job`);
+    if (existing !== undefined) this.#showPlacement(job, name);
   }
 
   async deletePlacement(job: TrainingJob, placement: PodReference): Promise<void> {
@@ -190,6 +210,41 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     if (object.status?.state === undefined) {
       this.#writeCheckpointStatus(job, { name, uid: object.metadata.uid }, { state: 'Complete' });
     }
+  }
+
+  /** GPUs that are taken on each node: by bound pods, by what the status of these jobs records, and by what is reserved for them. */
+  #usedBy(isCounted: (jobUid: string) => boolean): Map<string, number> {
+    const used = new Map<string, number>();
+    const use = (node: string, gpus: number): void => void used.set(node, (used.get(node) ?? 0) + gpus);
+    const bound = this.#pods().filter(({ nodeName }) => nodeName !== undefined);
+    for (const { nodeName = '', terminal, gpus } of bound) if (!terminal) use(nodeName, gpus);
+    const boundNames = new Set(bound.map(({ metadata }) => metadata.name));
+    for (const placement of [...this.#recorded(), ...this.#reserved.values()]) {
+      if (!isCounted(placement.jobUid)) continue;
+      const owner = { name: placement.jobName, uid: placement.jobUid };
+      placement.nodes.forEach((node, podIndex) => {
+        const isBound = boundNames.has(podName(owner, { epoch: placement.epoch, podIndex }));
+        if (!isBound) use(node, ranksOfPod(placement, podIndex).length);
+      });
+    }
+    return used;
+  }
+
+  #recorded(): readonly PlacementSpec[] {
+    const attempts = this.#cluster.list<Stored<TrainingJob>>('TrainingJob').flatMap(({ metadata, status }) => {
+      const attempt = status?.attempts?.at(-1);
+      return attempt === undefined ? [] : [{ attempt, uid: metadata.uid }];
+    });
+    return this.#cluster.list<Stored<Placement>>('Placement').flatMap((placement) => {
+      const isRecorded = attempts.some(
+        ({ attempt, uid }) => uid === placement.spec.jobUid && isRecordedPlacement(placement, attempt),
+      );
+      return isRecorded ? [placement.spec] : [];
+    });
+  }
+
+  #newestNodeVersion(): number {
+    return Math.max(0, ...this.#cluster.list('Node').map(({ metadata }) => Number(metadata.resourceVersion)));
   }
 
   /** Every write passes here: it is refused when this process does not lead, and a test may let it fail on either side. */

@@ -21,6 +21,7 @@ export class ReconcilerWorld {
   readonly refused: number[] = [];
   /** Shown every write before and after it is done; what it throws is what the write fails with. */
   onWrite: (write: StoreWrite) => void = () => undefined;
+  leaderTerm = 1;
   nowMs = Date.parse('2026-01-01T00:00:00Z');
   store: InMemoryTrainingJobStore;
   reconciler: TrainingJobReconciler;
@@ -36,6 +37,7 @@ export class ReconcilerWorld {
 
   /** A new process: what the earlier one held in memory is gone. */
   restart(): void {
+    this.leaderTerm += 1;
     ({ store: this.store, reconciler: this.reconciler } = this.#start());
   }
 
@@ -48,6 +50,7 @@ export class ReconcilerWorld {
     const options: ReconcilerOptions = {
       store,
       clock: { now: () => new Date(this.nowMs), monotonicMs: () => this.nowMs },
+      leaderTerm: () => this.leaderTerm,
       pods: () => ({
         launcherImage: 'launcher',
         reportUrls: ['https://operator:9443'],
@@ -106,7 +109,10 @@ export class ReconcilerWorld {
       const { labels = {} } = pod.metadata;
       const epoch = Number(labels[LABELS.epoch]);
       const podIndex = Number(labels[LABELS.podIndex]);
-      const placement = this.cluster.list<Placement & KubeObject>('Placement').find(({ spec }) => spec.epoch === epoch);
+      const placement = this.cluster.list<Placement & KubeObject>('Placement').find(({ spec, metadata: { name } }) => {
+        const { status } = this.cluster.get<TrainingJob & KubeObject>('TrainingJob', this.key) ?? {};
+        return spec.epoch === epoch && status?.attempts?.some((attempt) => attempt.placement === name);
+      });
       const nodeName = placement?.spec.nodes[podIndex] ?? 'node-a';
       const status = pod.spec.nodeName === undefined ? RUNNING : statusOf(fateOf({ epoch, podIndex }));
       const change = (current: RawPod): RawPod => ({ ...current, spec: { ...current.spec, nodeName }, status });

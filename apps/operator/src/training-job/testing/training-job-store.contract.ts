@@ -11,9 +11,9 @@ import {
   type Placement,
   type TrainingJob,
 } from '@coxswain/api-types';
-import { aJobSpec } from '@coxswain/api-types/testing';
+import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
 import { isConflict, isNotFound, isRefusal, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
-import { type Condemnation, podName } from '@coxswain/lifecycle';
+import { placementSha256, podName, type Condemnation } from '@coxswain/lifecycle';
 import { aCheckpoint, aPlacement } from '@coxswain/lifecycle/testing';
 import { childLabels } from '../../cluster/cluster-cache.ts';
 import type { Kind } from './in-memory-cluster.ts';
@@ -219,7 +219,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     it.each([
       ['another job', { jobUid: 'another' }],
       ['another epoch', { epoch: 7 }],
-    ])('whose name %s has taken is an error, and that one is left as it is', async (_whose, spec) => {
+    ])('whose name %s has taken shows what stands there, and that one is left as it is', async (_whose, spec) => {
       const { name: taken, spec: own } = placement();
       world.blind();
       const theirs = await world.others.create('Placement', {
@@ -228,8 +228,21 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
         metadata: { name: taken, namespace: world.namespace },
         spec: { ...own, ...spec },
       });
-      await expect(store.createPlacement(job, placement())).rejects.toThrow(/exists/);
+      await store.createPlacement(job, placement());
+      expect(store.placementsOf(job)).toMatchObject([{ metadata: { name: taken, uid: theirs.metadata.uid } }]);
       expect(await world.others.get('Placement', taken)).toEqual(theirs);
+    });
+
+    it('is found by a live read though it was not heard of, whoever made it, and is shown from then on', async () => {
+      const { name: unheard, spec } = placement();
+      world.blind();
+      const read = { podNames: [], nodes: [], placement: unheard };
+      await store.readLive(job, read);
+      expect(store.placementsOf(job)).toEqual([]);
+      const metadata = { name: unheard, namespace: world.namespace };
+      await world.others.create('Placement', { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec });
+      await store.readLive(job, read);
+      expect(store.placementsOf(job)).toMatchObject([{ metadata: { name: unheard } }]);
     });
 
     it('that is deleted is not shown any more, and deleting it again is success', async () => {
@@ -247,26 +260,89 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       expect(await world.others.get('Placement', placement().name)).toBeDefined();
     });
 
-    it('holds the GPUs of its pods against other jobs', async () => {
+    const record = async (made: { readonly name: string; readonly spec: Placement['spec'] }): Promise<void> => {
+      const attempt = { placement: made.name, placementSha256: placementSha256(made.spec) };
+      const attempts = [anAttempt({ stage: 'Creating', ...attempt })];
+      await store.writeStatus(newest() ?? job, { ...QUEUED, epoch: 1, attempts });
+    };
+
+    it('holds the GPUs of its pods against other jobs where status records it', async () => {
       const node = await world.others.node({ ready: true });
       const { name: ours, spec } = placement();
-      await store.createPlacement(job, { name: ours, spec: { ...spec, nodes: [node, node] } });
+      const recorded = { name: ours, spec: { ...spec, nodes: [node, node] } };
+      await record(recorded);
+      await store.createPlacement(job, recorded);
       const rival = await submit('rival');
       await world.until('the node to be seen', () => store.capacityFor(rival).usedGpus.get(node) === 4);
       expect(store.capacityFor(job).usedGpus.get(node)).toBeUndefined();
     });
+
+    it('of another hash than the recorded one holds nothing, whatever else it says', async () => {
+      const node = await world.others.node({ ready: true });
+      const { name: ours, spec } = placement();
+      await record({ name: ours, spec: { ...spec, nodes: [node, 'another'] } });
+      await store.createPlacement(job, { name: ours, spec: { ...spec, nodes: [node, node] } });
+      const rival = await submit('rival');
+      await world.until('it to be seen', () => store.placementsOf(job).length === 1);
+      expect(store.capacityFor(rival).usedGpus.get(node)).toBeUndefined();
+    });
   });
 
-  it('holds what is reserved for a job against the others, until it is released', async () => {
-    const node = await world.others.node({ ready: true });
-    const rival = await submit('rival');
-    store.reserve({ ...placement().spec, nodes: [node, node] });
-    expect([store.capacityFor(rival), store.capacityFor(job)].map(({ usedGpus }) => usedGpus.get(node))).toEqual([
-      4,
-      undefined,
-    ]);
-    store.release(job);
-    expect(store.capacityFor(rival).usedGpus.get(node)).toBeUndefined();
+  describe('a reservation', () => {
+    const seenNode = async (ready = true): Promise<string> => {
+      const name = await world.others.node({ ready });
+      await world.until('the node to be seen', () =>
+        store
+          .capacityFor(job)
+          .fabric.nodes.some((node) => node.name === name && node.gpus > 0 && node.usable === ready),
+      );
+      return name;
+    };
+    const on = (owner: TrainingJob, node: string): Placement['spec'] => ({
+      ...aPlacement(owner).spec,
+      nodes: [node, node],
+    });
+    const usedFor = (viewer: TrainingJob, node: string): number | undefined =>
+      store.capacityFor(viewer).usedGpus.get(node);
+
+    it('holds GPUs against the other jobs, until it is released', async () => {
+      const node = await seenNode();
+      const rival = await submit('rival');
+      const { version } = store.capacityFor(job);
+      expect(store.reserve(on(job, node), version)).toBe(true);
+      expect([usedFor(rival, node), usedFor(job, node)]).toEqual([4, undefined]);
+      expect(store.reservedFor(job)).toEqual(on(job, node));
+      store.release(job);
+      expect([usedFor(rival, node), store.reservedFor(job)]).toEqual([undefined, undefined]);
+    });
+
+    it('of GPUs that another job got since they were looked at is refused, and holds nothing', async () => {
+      const node = await seenNode();
+      const { version } = store.capacityFor(job);
+      const rivals = [await submit('rival'), await submit('rival-2')];
+      for (const rival of rivals) expect(store.reserve(on(rival, node), version)).toBe(true);
+      expect(store.fits(on(job, node))).toBe(false);
+      expect(store.reserve(on(job, node), version)).toBe(false);
+      expect(store.reservedFor(job)).toBeUndefined();
+    });
+
+    it('is not refused because something else changed: another node came, and another job got its GPUs', async () => {
+      const node = await seenNode();
+      const { version } = store.capacityFor(job);
+      const other = await seenNode();
+      const rival = await submit('rival');
+      expect(store.reserve(on(rival, other), store.capacityFor(rival).version)).toBe(true);
+      expect(store.reserve(on(job, node), version)).toBe(true);
+    });
+
+    it.each(['that came after they were looked at', 'that takes no pods', 'that does not exist'])(
+      'of GPUs of a node %s is refused',
+      async (which) => {
+        const { version } = store.capacityFor(job);
+        const node = which === 'that does not exist' ? 'nowhere' : await seenNode(which !== 'that takes no pods');
+        expect(store.reserve(on(job, node), version)).toBe(false);
+      },
+    );
   });
 
   describe('a pod', () => {

@@ -1,0 +1,29 @@
+/** Which Placement counts? Only the one whose hash the job's status recorded before it was created. */
+import type { Attempt, Placement, PlacementSpec } from '@coxswain/api-types';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { canonicalJson } from './canonical-json.ts';
+
+/** Objects of a cache are asked for again with every look, and a large one takes milliseconds. */
+const known = new WeakMap<PlacementSpec, string>();
+
+/** SHA-256 of the spec in its canonical form (keys in order, without spaces), as 64 hexadecimal digits. The spec must not be changed afterwards. */
+export function placementSha256(spec: PlacementSpec): string {
+  const before = known.get(spec);
+  if (before !== undefined) return before;
+  const digest = bytesToHex(sha256(utf8ToBytes(canonicalJson(spec))));
+  known.set(spec, digest);
+  return digest;
+}
+
+/** An attempt as far as it says which Placement is its own. */
+type Recording = Pick<Attempt, 'epoch' | 'placement' | 'placementSha256'>;
+
+/** Whether that Placement is the one that the attempt recorded. An attempt of a release that recorded no hash is known by the name alone. */
+export function isRecordedPlacement(
+  { metadata, spec }: Pick<Placement, 'metadata' | 'spec'>,
+  attempt: Recording,
+): boolean {
+  if (metadata.name !== attempt.placement || spec.epoch !== attempt.epoch) return false;
+  return attempt.placementSha256 === undefined || attempt.placementSha256 === placementSha256(spec);
+}
