@@ -15,7 +15,7 @@ import { decide } from './decide.ts';
 import type { Action, Decision } from './decision.ts';
 import type { ObservedPlanning } from './observed.ts';
 import { type Observed } from './observed.ts';
-import { aCapacity, aNode, aPlacement, observe, plannedAnswer } from './testing/index.ts';
+import { aCapacity, aNode, observe, plannedAnswer } from './testing/index.ts';
 
 const NOW = new Date('2026-01-01T00:20:00Z');
 const labels = { ...aNode().labels, [NODE_LABELS.gpuType]: 'h100' };
