@@ -18,7 +18,8 @@ export function needsProof(
   decided: { readonly before: JobRecord; readonly actions: readonly Action[]; readonly isRecorded: boolean },
 ): boolean {
   const { before, actions, isRecorded } = decided;
-  if (isHarmful(before, situation.record)) return true;
+  const { record, facts } = situation;
+  if (isHarmful(before, record) || missingPlacementName(record, facts) !== undefined) return true;
   if (!isRecorded) return false;
   const kinds = actions.map(({ kind }) => kind);
   const goesOn = !situation.facts.isStatusProven && kinds.some((kind) => GOES_ON.includes(kind));
@@ -45,12 +46,11 @@ const GOES_ON: readonly Action['kind'][] = ['createPod', 'liftGates'];
 
 /**
  * Whether pods are not seen that should be there. While pods of a stopping gang are still seen there is no hurry to ask, and before the release a
- * missing pod is simply made; a missing Placement only where it is the recorded one again.
+ * missing pod is simply made.
  */
 function misses({ record, facts, now }: Situation): boolean {
   const attempt = liveAttempt(record);
-  if (attempt === undefined) return false;
-  if (attempt.stage === 'Creating') return missingPlacementName(record, facts) !== undefined;
+  if (attempt === undefined || attempt.stage === 'Creating') return false;
   if (attempt.stage === 'Stopping' && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod, now))) return false;
   return missingNames(facts, attempt).length > 0;
 }

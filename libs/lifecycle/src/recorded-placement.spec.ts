@@ -103,12 +103,7 @@ describe('an attempt', () => {
 describe('a placement that is seen late, of a leader before', () => {
   it.each([
     ['goes on while its GPUs are free', 2, true, 'Creating'],
-    [
-      'ends uncharged where they went to others meanwhile, once no pod of it is proven to be there',
-      2,
-      false,
-      'Stopping',
-    ],
+    ['ends uncharged where they went to others meanwhile, as a live read proves', 2, false, 'Ended'],
     ['is not asked for anything by the leader that reserved its GPUs', 1, false, 'Creating'],
   ])('%s', (_sentence, leaderTerm, fits, stage) => {
     const { seen, placement } = recorded(1);
