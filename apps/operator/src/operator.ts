@@ -257,7 +257,7 @@ class RunningOperator implements Operator {
           store: this.#store,
           planner,
           clock: this.#clock,
-          leaderTerm: () => (this.#leadership.isLeader() ? this.#leadership.assertLeading() : undefined),
+          leaderTerm: () => this.#leadership.workingTerm(),
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
           progressOf: (job) => reporting.progressOf(job),
           effects: {
