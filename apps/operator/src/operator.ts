@@ -260,6 +260,8 @@ class RunningOperator implements Operator {
           leaderTerm: () => this.#leadership.workingTerm(),
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
           progressOf: (job) => reporting.progressOf(job),
+          heardMsOf: (job) => reporting.heardMsOf(job),
+          timeouts: this.#config.timeouts,
           effects: {
             announce: (job, events) => this.#announcer.announce(job, events),
             refuseLaunchers: (job, epoch) => reporting.refuseLaunchers(job, epoch),

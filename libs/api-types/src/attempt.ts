@@ -13,9 +13,19 @@ export const ATTEMPT_REASONS = {
   DoNotRestart: { charged: true, meaning: 'A rank exited with 93.' },
   LauncherFailed: { charged: true, meaning: 'A launcher ended without saying why.' },
   PodLost: { charged: true, meaning: 'A pod was deleted by somebody else after the gang had started.' },
-  NodeLost: { charged: false, meaning: 'A node of the gang is gone or not ready.' },
+  NodeLost: {
+    charged: false,
+    meaning:
+      'A node of the gang is gone, or was not ready for longer than the grace while no launcher on it reported. Nodes that fail together are one failure.',
+  },
   Evicted: { charged: false, meaning: 'A pod was evicted, preempted or drained.' },
+  NotCreated: { charged: false, meaning: 'The cluster did not accept every pod of the gang in time.' },
   NotScheduled: { charged: false, meaning: 'The nodes of the placement did not take every pod in time.' },
+  NotStarted: {
+    charged: false,
+    meaning: 'A pod did not start on its node in time, for example because its image could not be pulled there.',
+  },
+  Condemned: { charged: false, meaning: 'A detector named a node or a rank of the gang as the cause of its trouble.' },
   RendezvousPortLost: { charged: false, meaning: 'Another process took the rendezvous port first.' },
   CheckpointUnreadable: {
     charged: false,

@@ -45,6 +45,8 @@ export const CONDITION_REASONS = {
   },
   Running: {
     GangRunning: 'Every rank of the epoch has started.',
+    NodesInDoubt:
+      'Every rank has started, and a node of the gang is not ready. The gang is left alone while its launchers report, for a grace, and as long as so many nodes are not ready together that the road to the API server is the likelier cause.',
     PodsCreating: 'The gang is being created behind its scheduling gate.',
     PodsStarting: 'The gates are lifted; containers are starting.',
     ImageUnavailable: 'A container waits for its image; the message names image and node.',

@@ -1,6 +1,7 @@
 /** A TrainingJob as the API server holds it, and what its status says. */
 import { z } from 'zod';
 import { Attempt, MAX_ATTEMPTS_IN_STATUS } from './attempt.ts';
+import { AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 import { Condition } from './conditions.ts';
 import { JobPlan } from './job-plan.ts';
 import type { ObjectMeta } from './metadata.ts';
@@ -49,6 +50,13 @@ export const TrainingJobStatus = z
       .describe('Newest complete checkpoint; its step never falls.'),
     plan: JobPlan.optional(),
     attempts: z.array(Attempt).max(MAX_ATTEMPTS_IN_STATUS).optional().describe('Oldest first.'),
+    avoidedNodes: z
+      .array(AvoidedNode)
+      .max(MAX_AVOIDED_NODES)
+      .optional()
+      .describe(
+        'Nodes on which this job is not placed as long as others are free, oldest first. One is forgotten after an hour, and when it was rebooted or replaced.',
+      ),
     conditions: z
       .array(Condition)
       .max(16)

@@ -4,7 +4,8 @@ import { isBroken } from './broken-gang.ts';
 import { condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
 import type { Action, PodReference } from './decision.ts';
 import { type Facts, isLive, isTerminal, placementOf } from './facts.ts';
-import { exitKind, missingIndices, podsOf } from './failure.ts';
+import { exitKind } from './failure.ts';
+import { missingIndices, podsOf } from './gang.ts';
 import { podName } from './names.ts';
 import type { ObservedPod } from './observed.ts';
 import { isUnderWay } from './planning.ts';
@@ -59,18 +60,18 @@ function askPlanner({ facts, planning }: Situation): readonly Action[] {
 const AT_ONCE_SECONDS = 1;
 
 /** Live pods that belong to no attempt under way: of an earlier epoch, or of a job that is finished. */
-function deleteStrayPods({ record, facts, now }: Situation): readonly Action[] {
+function deleteStrayPods({ record, facts }: Situation): readonly Action[] {
   const epoch = liveAttempt(record)?.epoch;
-  const strays = facts.pods.filter((pod) => pod.epoch !== epoch && isLive(facts, pod, now));
-  return deletePods(strays, AT_ONCE_SECONDS, now);
+  const strays = facts.pods.filter((pod) => pod.epoch !== epoch && isLive(facts, pod));
+  return deletePods(strays, AT_ONCE_SECONDS);
 }
 
-function stopGang({ record, facts, now }: Situation): readonly Action[] {
+function stopGang({ record, facts }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Stopping') return [];
-  const live = podsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod, now));
+  const live = podsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod));
   const seconds = stopSeconds(facts, attempt);
-  const deletes = deletePods(live, seconds, now);
+  const deletes = deletePods(live, seconds);
   // A delete reaches the ranks as SIGTERM, which asks them to save: those of a failed gang must be gone before.
   const isLost = attempt.outcome === 'Failed' && seconds === AT_ONCE_SECONDS && deletes.length > 0;
   return isLost ? [{ kind: 'refuseLaunchers', epoch: attempt.epoch }, ...deletes] : deletes;
@@ -85,22 +86,21 @@ function stopSeconds(facts: Facts, attempt: Attempt): number {
   return isWhole ? facts.gracePeriodSeconds : AT_ONCE_SECONDS;
 }
 
-/** Also shortens a longer delete that is under way: deletionTimestamp is the end of the grace that was asked for. */
-export function deletePods(pods: readonly ObservedPod[], gracePeriodSeconds: number, now: Date): readonly Action[] {
-  const shortensFromMs = now.getTime() + 2_000;
+/** Also shortens a longer delete that is under way. */
+export function deletePods(pods: readonly ObservedPod[], gracePeriodSeconds: number): readonly Action[] {
   const targets = pods.filter(
     (pod) =>
       pod.deletionTimestamp === undefined ||
-      (gracePeriodSeconds === AT_ONCE_SECONDS && Date.parse(pod.deletionTimestamp) > shortensFromMs),
+      (gracePeriodSeconds === AT_ONCE_SECONDS && (pod.deletionGracePeriodSeconds ?? 0) > AT_ONCE_SECONDS),
   );
   return targets.length === 0 ? [] : [{ kind: 'deletePods', pods: targets.map(toReference), gracePeriodSeconds }];
 }
 
-function createGang({ record, facts, now }: Situation): readonly Action[] {
+function createGang({ record, facts }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Creating' || !facts.hasFinalizer) return [];
   const placement = placementOf(facts, attempt.epoch);
-  const isAlone = !facts.pods.some((pod) => pod.epoch !== attempt.epoch && isLive(facts, pod, now));
+  const isAlone = !facts.pods.some((pod) => pod.epoch !== attempt.epoch && isLive(facts, pod));
   if (placement === undefined || !isAlone) return [];
   return missingIndices(facts, attempt).map((podIndex) => ({
     kind: 'createPod',
@@ -174,9 +174,9 @@ function tidyUp({ record, facts }: Situation): readonly Action[] {
 }
 
 /** The last thing done for a job that is being deleted; its owner references do the rest. */
-function releaseFinalizer({ record, facts, now }: Situation): readonly Action[] {
+function releaseFinalizer({ record, facts }: Situation): readonly Action[] {
   if (!facts.deleting || !facts.hasFinalizer || liveAttempt(record) !== undefined) return [];
-  return facts.pods.some((pod) => isLive(facts, pod, now)) ? [] : [{ kind: 'removeFinalizer' }];
+  return facts.pods.some((pod) => isLive(facts, pod)) ? [] : [{ kind: 'removeFinalizer' }];
 }
 
 function toReference({ name, uid, resourceVersion }: ObservedPod): PodReference {

@@ -8,7 +8,7 @@ import {
   type Attempt,
 } from '@coxswain/api-types';
 import { type Facts, placementOf } from './facts.ts';
-import { podsOf } from './failure.ts';
+import { podsOf } from './gang.ts';
 import type { JobRecord } from './job-record.ts';
 
 export type Condemnation = NonNullable<CheckpointResourceStatus['condemnation']>;

@@ -3,17 +3,19 @@ import type { Acceptance } from './acceptance.ts';
 import { actionsOf } from './actions-of.ts';
 import { isRecordedAs } from './bare-status.ts';
 import type { Decision } from './decision.ts';
-import { fencedAt, type UnwrittenPlacement } from './facts.ts';
-import { schedulingDeadline } from './failure.ts';
+import type { UnwrittenPlacement } from './facts.ts';
 import { eventsSince } from './job-events.ts';
 import { liveAttempt, recordOf } from './job-record.ts';
 import { lettingGo } from './letting-go.ts';
 import { needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from './next-epoch.ts';
 import type { Observed } from './observed.ts';
-import { hasFreshProgress, progressDueAt } from './record-observation.ts';
+import { silenceDueMs } from './lost-nodes.ts';
+import { hasFreshProgress, progressDueMs } from './record-observation.ts';
 import { type Situation, situationOf } from './situation.ts';
 import { statusOf } from './status-of.ts';
+import { remainingMs } from './waits.ts';
+import { waitsOf } from './waits-of.ts';
 
 /**
  * What is to be done about a job, from one look at it. Level-triggered and pure: the same look gives the same decision, and nothing
@@ -38,11 +40,21 @@ import { statusOf } from './status-of.ts';
 export function decide(observed: Observed, now: Date): Decision {
   const situation = situationOf(observed, now);
   const requeueAfterMs = nextLookMs(situation);
-  return { ...provenOrAsked(situation, observed), ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }) };
+  return {
+    ...provenOrAsked(situation, observed),
+    timed: timedBy(situation, observed),
+    ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
+  };
+}
+
+/** What lasts as recorded, and as it is to be recorded: what is decided may have to be proven first, or somebody else may write before us. */
+function timedBy(situation: Situation, { job }: Observed): readonly string[] {
+  const waits = [...waitsOf({ ...situation, record: recordOf(job) }), ...waitsOf(situation)];
+  return [...new Set(waits.map(({ key }) => key))];
 }
 
 /** What does harm is not even recorded before it is proven. */
-function provenOrAsked(situation: Situation, observed: Observed): Omit<Decision, 'requeueAfterMs'> {
+function provenOrAsked(situation: Situation, observed: Observed): Omit<Decision, 'requeueAfterMs' | 'timed'> {
   const status = statusOf(situation);
   const actions = actionsOf(situation);
   const before = recordOf(observed.job);
@@ -71,6 +83,9 @@ function asPlacement({ name, spec }: UnwrittenPlacement): Placement {
 /** A job that waits for room is looked at again this often even if nothing is observed; nothing is written as long as it waits. */
 const WAITING_LOOK_MS = 30_000;
 
+/** Every job that is not finished is looked at this often, so that a lost wake-up costs minutes. */
+const LOOK_AGAIN_MS = 300_000;
+
 const WAITING: readonly NextEpoch['kind'][] = ['waiting', 'unsatisfiable', 'unplanned', 'planning'];
 
 /** What the planner refuses on these nodes it may plan on others. */
@@ -79,19 +94,18 @@ function isRefusedByPlanner(acceptance: Acceptance): boolean {
 }
 
 /** How long until something changes by time alone; undefined when only an observation can. */
-function nextLookMs({ record, facts, planning, acceptance, next, now }: Situation): number | undefined {
+function nextLookMs(situation: Situation): number | undefined {
+  const { record, facts, planning, acceptance, next, now } = situation;
   const attempt = liveAttempt(record);
-  const isUnscheduled = attempt?.stage === 'Released' && attempt.runningAt === undefined;
+  const isWaiting = WAITING.includes(next.kind) || (next.kind === 'refused' && isRefusedByPlanner(acceptance));
   const dueMs = [
-    next.kind === 'delayed' ? next.untilMs : [],
-    WAITING.includes(next.kind) || (next.kind === 'refused' && isRefusedByPlanner(acceptance))
-      ? now.getTime() + WAITING_LOOK_MS
-      : [],
-    planning.kind === 'askingLater' ? planning.atMs : [],
-    isUnscheduled && Number.isFinite(schedulingDeadline(attempt)) ? schedulingDeadline(attempt) : [],
-    attempt !== undefined && hasFreshProgress(record, facts) ? progressDueAt(record) : [],
-    facts.pods.flatMap((pod) => fencedAt(facts, pod) ?? []),
+    record.terminal === undefined ? LOOK_AGAIN_MS : [],
+    isWaiting ? WAITING_LOOK_MS : [],
+    planning.kind === 'askingLater' ? planning.atMs - now.getTime() : [],
+    attempt !== undefined && hasFreshProgress(record, facts) ? progressDueMs(record, now) : [],
+    attempt === undefined ? [] : (silenceDueMs(facts, attempt) ?? []),
+    waitsOf(situation).map((wait) => remainingMs(facts, wait)),
   ].flat();
-  const futureMs = dueMs.map((due) => due - now.getTime()).filter((ms) => ms > 0);
+  const futureMs = dueMs.filter((ms) => ms > 0);
   return futureMs.length === 0 ? undefined : Math.min(...futureMs);
 }

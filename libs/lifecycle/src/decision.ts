@@ -24,6 +24,8 @@ export interface Decision {
   readonly withoutRecord: readonly Action[];
   /** What the change of status means in plain words, for Kubernetes Events; empty when status does not change. */
   readonly events: readonly DerivedJobEvent[];
+  /** What lasts, and has consequences when it has lasted long enough: `elapsedMs` of the next look says how long. Whether status was written or not. */
+  readonly timed: readonly string[];
   readonly requeueAfterMs?: number;
 }
 

@@ -1,37 +1,72 @@
 import { decide } from './decide.ts';
-import type { Observed } from './observed.ts';
-import { aCheckpoint, aPlacement, aPod, observe } from './testing/index.ts';
+import type { NodeState, Observed } from './observed.ts';
+import { aCapacity, aCheckpoint, aNode, aPlacement, aPod, observe } from './testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, EARLIER, kinds, NOW, settled } from './testing/jobs.ts';
 
 describe('an earlier gang', () => {
-  const stopping = (deletionTimestamp: string): Observed =>
+  const deleted = { uid: 'u', deletionTimestamp: EARLIER, deletionGracePeriodSeconds: 1 };
+  const seenFor = (ms: number): ReadonlyMap<string, number> => new Map([['deleted/u/1', ms]]);
+  const stopping = (seenForMs: number, state: NodeState): Observed =>
     aRunningJob({
       status: {
         attempts: [
           anAttempt({ stage: 'Stopping', outcome: 'Failed', reason: 'NodeLost', charged: false, answer: 'Restart' }),
         ],
       },
-      pods: (job) => [aPod(job, { deletionTimestamp })],
+      pods: (job) => [aPod(job, deleted)],
       observed: {
-        nodeStates: new Map([['node-a', 'notReady']]),
+        nodeStates: new Map([['node-a', state]]),
+        elapsedMs: seenFor(seenForMs),
+        capacity: () => aCapacity(['node-a', 'node-b', 'node-c'].map((name) => aNode({ name }))),
       },
     });
 
-  it('is waited for while its node may still run it', () => {
-    const decision = settled(stopping('2026-01-01T00:19:50Z'));
+  it.each<[NodeState, number, number]>([
+    ['notReady', 11_000, 20_000],
+    ['gone', 11_000, 20_000],
+    ['ready', 11_000, 110_000],
+  ])('is waited for while its node (%s) may still run it', (state, seenForMs, wantMs) => {
+    const decision = settled(stopping(seenForMs, state));
     expect(decision.status.attempts?.at(-1)?.stage).toBe('Stopping');
-    expect(decision.requeueAfterMs).toBe(20_000);
+    expect(decision.requeueAfterMs).toBe(wantMs);
   });
 
   it('counts as fenced 30 s after its deletion was due on a node that does not answer', () => {
-    expect(settled(stopping('2026-01-01T00:19:30Z')).status.attempts?.[0]?.stage).toBe('Ended');
+    expect(settled(stopping(31_000, 'notReady')).status.attempts?.[0]?.stage).toBe('Ended');
   });
+
+  it('that hangs on a node that answers is fenced after two minutes, and its node avoided as long as it hangs', () => {
+    const { status, actions } = settled(stopping(121_000, 'ready'));
+    expect(status).toMatchObject({
+      attempts: [{ stage: 'Ended' }, { epoch: 2, stage: 'Creating' }],
+      avoidedNodes: [{ node: 'node-a', reason: 'NotStopped', epoch: 1 }],
+    });
+    expect(actions).toMatchObject([{ kind: 'createPlacement', spec: { epoch: 2, nodes: ['node-b', 'node-c'] } }]);
+    const later = new Map([...seenFor(9_000_000), [`avoided/node-a/${NOW.toISOString()}`, 9_000_000] as const]);
+    const hangs = stopping(0, 'ready');
+    const again = settled({ ...hangs, job: { ...hangs.job, status }, elapsedMs: later });
+    expect(again.status.avoidedNodes).toHaveLength(1);
+    const ended = settled({ ...hangs, job: { ...hangs.job, status }, pods: [], elapsedMs: later });
+    expect(ended.status.avoidedNodes).toBeUndefined();
+  });
+
+  it.each([-1, 0, 1])(
+    'is judged by how long it was seen, wherever the server’s clock stands (%i h from ours)',
+    (hours) => {
+      const deletionTimestamp = new Date(NOW.getTime() + hours * 3_600_000).toISOString();
+      const seen = stopping(30_000, 'notReady');
+      const pods = seen.pods.map((pod) => ({ ...pod, deletionTimestamp }));
+      expect(settled({ ...seen, pods }).status.attempts?.at(-1)?.stage).toBe('Stopping');
+      expect(settled({ ...seen, pods, elapsedMs: seenFor(31_000) }).status.attempts?.[0]?.stage).toBe('Ended');
+    },
+  );
 
   it('that was given up does not hold up the next one', () => {
     const job = aJob({ status: aStatus({ attempts: [anAttempt({ epoch: 2, stage: 'Creating' })] }) });
-    const givenUp = aPod(job, { epoch: 1, deletionTimestamp: EARLIER });
+    const givenUp = aPod(job, { epoch: 1, ...deleted });
     const seen = { job, pods: [givenUp], placements: [aPlacement(job, { epoch: 2, nodes: ['node-b', 'node-c'] })] };
-    const decision = settled(observe({ ...seen, nodeStates: new Map([['node-a', 'gone']]) }));
+    const elapsedMs = seenFor(31_000);
+    const decision = settled(observe({ ...seen, elapsedMs, nodeStates: new Map([['node-a', 'gone']]) }));
     expect(kinds(decision.actions)).toEqual(['createPod', 'createPod']);
   });
 

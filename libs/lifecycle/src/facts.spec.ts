@@ -1,6 +1,7 @@
 import type { TrainingJob } from '@coxswain/api-types';
-import { FENCE_AFTER_MS, factsOf, fencedAt, isLive, placementOf, podCount } from './facts.ts';
+import { FENCE_AFTER_MS, factsOf, fenceWait, isLive, placementOf, podCount } from './facts.ts';
 import type { ObservedPod } from './observed.ts';
+import { DEFAULT_TIMEOUTS } from './timeouts.ts';
 import { aCapacity, aPlacement, aPod, observe } from './testing/index.ts';
 import { aJob, aStatus, NOW } from './testing/jobs.ts';
 
@@ -62,26 +63,39 @@ describe('how many pods a placement asks for', () => {
 });
 
 describe('a pod that may still compute', () => {
-  const deletedAt = new Date(NOW.getTime() - FENCE_AFTER_MS).toISOString();
-  const cases: readonly (readonly [string, Partial<ObservedPod>, 'ready' | 'notReady' | 'gone', boolean])[] = [
-    ['runs', {}, 'ready', true],
-    ['has ended', { phase: 'Failed' }, 'ready', false],
-    ['has no node yet', { phase: 'Pending', nodeName: undefined as never }, 'gone', true],
-    ['is deleted on a node that answers', { deletionTimestamp: deletedAt }, 'ready', true],
-    ['is on a node that does not answer, and nobody deleted it', {}, 'notReady', true],
-    [
-      'should have ended half a minute ago on a node that does not answer',
-      { deletionTimestamp: deletedAt },
-      'notReady',
-      false,
-    ],
-    ['should have ended a moment ago on a node that is gone', { deletionTimestamp: NOW.toISOString() }, 'gone', true],
-    ['was deleted at a time that cannot be read, on a node that is gone', { deletionTimestamp: 'soon' }, 'gone', false],
+  const { stoppingMs } = DEFAULT_TIMEOUTS;
+  const deleted = { uid: 'u', deletionTimestamp: NOW.toISOString(), deletionGracePeriodSeconds: 60 };
+  const hungMs = 60_000 + stoppingMs;
+  const lostMs = 60_000 + FENCE_AFTER_MS;
+  const cases: readonly (readonly [string, Partial<ObservedPod>, 'ready' | 'notReady' | 'gone', number, boolean])[] = [
+    ['runs', {}, 'ready', 0, true],
+    ['has ended', { phase: 'Failed' }, 'ready', 0, false],
+    ['has no node yet', { phase: 'Pending', nodeName: undefined as never }, 'gone', 0, true],
+    ['has its grace and two minutes on a node that answers', deleted, 'ready', hungMs - 1, true],
+    ['hangs on a node that answers', deleted, 'ready', hungMs, false],
+    ['is on a node that does not answer, and nobody deleted it', {}, 'notReady', 1e9, true],
+    ['has its grace and half a minute on a node that does not answer', deleted, 'notReady', lostMs - 1, true],
+    ['should have ended half a minute ago on a node that does not answer', deleted, 'notReady', lostMs, false],
+    ['should have ended half a minute ago on a node that is gone', deleted, 'gone', lostMs, false],
   ];
-  it.each(cases)('%s', (_sentence, overrides, state, want) => {
+  it.each(cases)('%s', (...[, overrides, state, seenForMs, want]) => {
     const pod = aPod(aJob(), overrides);
-    const facts = factsOf(observe({ pods: [pod], nodeStates: new Map([['node-a', state]]) }));
-    expect(isLive(facts, pod, NOW)).toBe(want);
-    if (state === 'ready') expect(fencedAt(facts, pod)).toBeUndefined();
+    const elapsedMs = new Map([['deleted/u/60', seenForMs]]);
+    const facts = factsOf(observe({ pods: [pod], nodeStates: new Map([['node-a', state]]), elapsedMs }));
+    expect(isLive(facts, pod)).toBe(want);
+  });
+
+  it.each(['soon', '1970-01-01T00:00:00Z', '2026-01-01T01:20:00Z', '9999-01-01T00:00:00Z'])(
+    'is waited for from the moment at which its deletion was seen, whatever the server’s clock said then: %s',
+    (deletionTimestamp) => {
+      const pod = aPod(aJob(), { ...deleted, deletionTimestamp });
+      const facts = factsOf(observe({ pods: [pod], nodeStates: new Map([['node-a', 'gone']]) }));
+      expect([isLive(facts, pod), fenceWait(facts, pod)]).toEqual([true, { key: 'deleted/u/60', limitMs: lostMs }]);
+    },
+  );
+
+  it('is waited for anew when its grace is made shorter', () => {
+    const pod = aPod(aJob(), { ...deleted, deletionGracePeriodSeconds: 1 });
+    expect(fenceWait(factsOf(observe()), pod)).toEqual({ key: 'deleted/u/1', limitMs: 1_000 + stoppingMs });
   });
 });

@@ -4,11 +4,10 @@ import type { FabricCapacity } from '@coxswain/fabric';
 import { type JobRecord, recordOf } from './job-record.ts';
 import type { NodeState, Observed, ObservedPod } from './observed.ts';
 import { isRecordedPlacement } from './recorded-placement.ts';
+import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
+import { isOver, type Wait } from './waits.ts';
 
-/**
- * How long after a pod's deletion should have finished (its deletionTimestamp) it is given up when its node does not answer. By then it
- * is fenced: reports of its epoch are refused and its save directory belongs to that epoch alone.
- */
+/** How long after the grace of a pod's deletion it is given up when its node does not answer. */
 export const FENCE_AFTER_MS = 30_000;
 
 /** A placement that status records, or is about to, and that is not created yet. */
@@ -45,6 +44,8 @@ export interface Facts {
   /** The status is the newest. */
   readonly isStatusProven: boolean;
   readonly refusedPods: ReadonlyMap<string, string>;
+  readonly elapsedMs: ReadonlyMap<string, number>;
+  readonly timeouts: Timeouts;
   /** As observed, asked for once at most. */
   readonly capacity: () => FabricCapacity;
   readonly observed: Observed;
@@ -79,6 +80,8 @@ export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attem
     isProven: observed.isProven ?? false,
     isStatusProven: observed.isStatusProven ?? observed.isProven ?? false,
     refusedPods: observed.refusedPods ?? new Map(),
+    elapsedMs: observed.elapsedMs ?? new Map(),
+    timeouts: { ...DEFAULT_TIMEOUTS, ...observed.timeouts },
     capacity: once(observed.capacity),
     observed,
   };
@@ -114,19 +117,25 @@ export function nodeStateOf(facts: Facts, nodeName: string | undefined): NodeSta
   return nodeName === undefined ? 'ready' : (facts.observed.nodeStates.get(nodeName) ?? 'ready');
 }
 
-/** When a pod whose node does not answer is given up; undefined where the node answers or no delete was asked yet. */
-export function fencedAt(facts: Facts, pod: ObservedPod): number | undefined {
-  if (nodeStateOf(facts, pod.nodeName) === 'ready' || pod.deletionTimestamp === undefined) return undefined;
-  const dueMs = Date.parse(pod.deletionTimestamp);
-  // An unreadable time must not hold a job for ever: the delete was accepted, so it lies in the past.
-  return Number.isNaN(dueMs) ? 0 : dueMs + FENCE_AFTER_MS;
+/**
+ * How long a deleted pod is waited for beyond its grace. Then it is fenced: reports, rendezvous and checkpoints of its epoch are refused, its
+ * save directory belongs to that epoch alone, and its GPUs count as taken until it ends. undefined: it has ended, or nobody deleted it.
+ */
+export function fenceWait(facts: Facts, pod: ObservedPod): Wait | undefined {
+  if (isTerminal(pod) || pod.deletionTimestamp === undefined) return undefined;
+  const graceSeconds = pod.deletionGracePeriodSeconds ?? facts.gracePeriodSeconds;
+  const doesAnswer = nodeStateOf(facts, pod.nodeName) === 'ready';
+  return {
+    key: `deleted/${pod.uid}/${graceSeconds}`,
+    limitMs: graceSeconds * 1000 + (doesAnswer ? facts.timeouts.stoppingMs : FENCE_AFTER_MS),
+  };
 }
 
 /** Whether the pod may still compute or write: not terminal, and not fenced. */
-export function isLive(facts: Facts, pod: ObservedPod, now: Date): boolean {
+export function isLive(facts: Facts, pod: ObservedPod): boolean {
   if (isTerminal(pod)) return false;
-  const at = fencedAt(facts, pod);
-  return at === undefined || now.getTime() < at;
+  const wait = fenceWait(facts, pod);
+  return wait === undefined || !isOver(facts, wait);
 }
 
 function readSpec(job: TrainingJob): Pick<Facts, 'spec' | 'specProblem'> {

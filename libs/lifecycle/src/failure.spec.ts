@@ -2,7 +2,7 @@ import type { Attempt, TrainingJob } from '@coxswain/api-types';
 import { decide } from './decide.ts';
 import type { Observed, ObservedPod } from './observed.ts';
 import { anExit, aPod } from './testing/index.ts';
-import { aJob, anAttempt, aRunningJob, NOW } from './testing/jobs.ts';
+import { anAttempt, aRunningJob, NOW } from './testing/jobs.ts';
 
 describe('why an attempt ends', () => {
   const failed =
@@ -75,7 +75,7 @@ describe('why an attempt ends', () => {
       want: { reason: 'NodeLost', charged: false },
     },
     {
-      name: 'a node that does not answer, also when its peers fail for it',
+      name: 'a rank that fails because the node of its peer does not answer',
       pods: failed(anExit()),
       observed: { nodeStates: new Map([['node-b', 'notReady']]) },
       want: { reason: 'NodeLost', charged: false },
@@ -115,14 +115,6 @@ describe('why an attempt ends', () => {
     expect(status.attempts?.at(-1)?.message).toBe(
       'Rank 1 on node node-a exited with code 1.\nLast lines of its log:\nTraceback (most recent call last):\nValueError: planted',
     );
-  });
-
-  it('is NotScheduled when the gang has no nodes five minutes after its gates were lifted', () => {
-    const { nodeName: _, ...pending } = aPod(aJob(), { podIndex: 1, phase: 'Pending', running: false });
-    const observed = aRunningJob({ pods: (job) => [aPod(job), pending] });
-    expect(decide(observed, NOW).requeueAfterMs).toBe(240_000);
-    const { status } = decide(observed, new Date('2026-01-01T00:24:00Z'));
-    expect(status.attempts?.at(-1)).toMatchObject({ reason: 'NotScheduled', charged: false });
   });
 });
 

@@ -1,11 +1,20 @@
-import { type Attempt, type AttemptReason, exitKindOf, type ExitKind, howItEnded } from '@coxswain/api-types';
+import {
+  type Attempt,
+  type AttemptReason,
+  type AvoidedNodeReason,
+  AVOIDED_NODE_REASONS,
+  exitKindOf,
+  type ExitKind,
+  howItEnded,
+  ranksOfPod,
+} from '@coxswain/api-types';
 import { endOfText } from '@coxswain/safe-text';
 import { type Facts, isTerminal, nodeStateOf, placementOf, podCount } from './facts.ts';
+import { missingIndices, podsOf } from './gang.ts';
+import { judgeNodes } from './lost-nodes.ts';
 import { podName } from './names.ts';
-import type { ObservedPod } from './observed.ts';
-
-/** How long after the gates were lifted every pod must have a node. */
-export const SCHEDULING_TIMEOUT_MS = 300_000;
+import type { ObservedPod, Verdict } from './observed.ts';
+import { overduePods } from './overdue.ts';
 
 /** Why an attempt cannot go on. */
 export interface Failure {
@@ -13,9 +22,13 @@ export interface Failure {
   /** Rank, node, exit code and last lines, as far as known. */
   readonly message: string;
   readonly lastStep?: number;
+  /** Nodes that the next attempts are to keep away from. */
+  readonly avoid?: { readonly nodes: readonly string[]; readonly reason: AvoidedNodeReason };
 }
 
-interface Suspect extends Failure {
+interface Suspect extends Omit<Failure, 'avoid'> {
+  /** The node that is to blame, where the reason is one of a node's. */
+  readonly node?: string | undefined;
   readonly podIndex: number;
   readonly finishedAt: string;
   /** A rank killed by a signal rather than leaving by itself: of failures in the same second the likelier origin. */
@@ -39,12 +52,16 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'EngineFailed',
   'LauncherFailed',
   'PodLost',
+  'Condemned',
+  'NotCreated',
   'NotScheduled',
+  'NotStarted',
 ];
 
 /** What went wrong with the attempt, if anything has. */
-export function failureOf(facts: Facts, attempt: Attempt, now: Date): Failure | undefined {
-  const [origin] = suspects(facts, attempt, now).toSorted(
+export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
+  const all = suspects(facts, attempt);
+  const [origin] = all.toSorted(
     (left, right) =>
       ORIGIN_FIRST.indexOf(left.reason) - ORIGIN_FIRST.indexOf(right.reason) ||
       compareText(left.finishedAt, right.finishedAt) ||
@@ -53,53 +70,87 @@ export function failureOf(facts: Facts, attempt: Attempt, now: Date): Failure | 
   );
   if (origin === undefined) return undefined;
   const { reason, message, lastStep } = origin;
-  return { reason, message, ...(lastStep === undefined ? {} : { lastStep }) };
-}
-
-/** Names of the attempt's pods that are not observed; the caller decides what their absence means. */
-export function missingPodNames(facts: Facts, attempt: Attempt): readonly string[] {
-  return missingIndices(facts, attempt).map((podIndex) =>
-    podName(facts.job.metadata, { epoch: attempt.epoch, podIndex }),
-  );
-}
-
-/** Indices of the attempt's pods that are not observed. Without its Placement no pod is known to be missing. */
-export function missingIndices(facts: Facts, attempt: Attempt): readonly number[] {
-  const placement = placementOf(facts, attempt.epoch);
-  if (placement === undefined) return [];
-  const present = new Set(podsOf(facts, attempt.epoch).map((pod) => pod.podIndex));
-  return Array.from({ length: podCount(placement.spec) }, (_, index) => index).filter((index) => !present.has(index));
-}
-
-export function podsOf(facts: Facts, epoch: number): readonly ObservedPod[] {
-  return facts.pods.filter((pod) => pod.epoch === epoch);
-}
-
-function suspects(facts: Facts, attempt: Attempt, now: Date): readonly Suspect[] {
-  const present = podsOf(facts, attempt.epoch).flatMap((pod) => suspectPod(facts, attempt, pod) ?? []);
-  return [...present, ...missingSuspects(facts, attempt), ...unscheduledSuspects(facts, attempt, now)];
-}
-
-function suspectPod(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect | undefined {
-  const node = pod.nodeName ?? placementOf(facts, attempt.epoch)?.spec.nodes[pod.podIndex];
-  const state = nodeStateOf(facts, node);
-  const about = {
-    podIndex: pod.podIndex,
-    finishedAt: pod.exit?.finishedAt ?? '',
-    killed: pod.exit?.cause?.signal !== undefined || (pod.exit?.exitCode ?? 0) > 128,
-    ...(pod.exit?.cause?.lastStep === undefined ? {} : { lastStep: pod.exit.cause.lastStep }),
+  const avoid = avoidedFor(reason, all, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0);
+  return {
+    reason,
+    message,
+    ...(lastStep === undefined ? {} : { lastStep }),
+    ...(avoid === undefined ? {} : { avoid }),
   };
-  if (!isTerminal(pod)) {
-    if (state === 'ready') return undefined;
-    return {
-      ...about,
-      reason: 'NodeLost',
-      message: `Node ${node ?? 'unknown'} of pod ${pod.name} is ${words(state)}.`,
-    };
-  }
-  if (pod.phase === 'Succeeded') return undefined;
-  const reason = reasonOfExit(pod, attempt, state !== 'ready');
-  return { ...about, reason, message: describeExit(pod, node ?? 'unknown') };
+}
+
+/**
+ * Whatever failed for the same reason is one failure: a rack is avoided as a whole. Trouble with storage that most of the gang has is none of
+ * its nodes' doing.
+ */
+function avoidedFor(reason: AttemptReason, all: readonly Suspect[], gangNodes: number): Failure['avoid'] {
+  if (!isReasonToAvoid(reason)) return undefined;
+  const nodes = new Set(all.flatMap((suspect) => (suspect.reason === reason ? (suspect.node ?? []) : [])));
+  if (reason === 'CheckpointIoError' && nodes.size > 1 && nodes.size * 2 > gangNodes) return undefined;
+  return { nodes: [...nodes], reason };
+}
+
+function isReasonToAvoid(reason: AttemptReason): reason is AttemptReason & AvoidedNodeReason {
+  return Object.hasOwn(AVOIDED_NODE_REASONS, reason);
+}
+
+function suspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
+  const found = [
+    ...podsOf(facts, attempt.epoch).flatMap((pod) => suspectExit(facts, attempt, pod) ?? []),
+    ...missingSuspects(facts, attempt),
+  ];
+  return [
+    ...found,
+    ...lostNodeSuspects(facts, attempt, found.length > 0),
+    ...condemnedSuspects(facts, attempt),
+    ...overduePods(facts, attempt).map((late) => ({ ...late, finishedAt: '', killed: false })),
+  ];
+}
+
+function suspectExit(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect | undefined {
+  if (!isTerminal(pod) || pod.phase === 'Succeeded') return undefined;
+  const node = pod.nodeName ?? placementOf(facts, attempt.epoch)?.spec.nodes[pod.podIndex];
+  const { exit } = pod;
+  return {
+    podIndex: pod.podIndex,
+    node,
+    finishedAt: exit?.finishedAt ?? '',
+    killed: exit?.cause?.signal !== undefined || (exit?.exitCode ?? 0) > 128,
+    ...(exit?.cause?.lastStep === undefined ? {} : { lastStep: exit.cause.lastStep }),
+    reason: reasonOfExit(pod, attempt, nodeStateOf(facts, node) !== 'ready'),
+    message: describeExit(pod, node ?? 'unknown'),
+  };
+}
+
+const SHOWN_NODES = 8;
+
+/** Nodes that fail together are one failure, told in one sentence. */
+function lostNodeSuspects(facts: Facts, attempt: Attempt, hasFailed: boolean): readonly Suspect[] {
+  const { lost } = judgeNodes(facts, attempt, hasFailed);
+  const words = lost.map((node) => `${node} (${nodeStateOf(facts, node) === 'gone' ? 'gone' : 'not ready'})`);
+  const more = lost.length > SHOWN_NODES ? ` and ${lost.length - SHOWN_NODES} more` : '';
+  const message = `Lost node${lost.length === 1 ? '' : 's'} ${words.slice(0, SHOWN_NODES).join(', ')}${more}.`;
+  return lost.map((node) => ({ podIndex: 0, node, finishedAt: '', killed: false, reason: 'NodeLost', message }));
+}
+
+/** What detectors say counts for the epoch that they mean, and for nodes of its gang. */
+function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
+  const verdicts = (facts.observed.verdicts ?? []).filter(({ epoch }) => epoch === attempt.epoch);
+  return verdicts.flatMap((verdict) => {
+    const podIndex = condemnedPod(facts, attempt, verdict);
+    const node = placementOf(facts, attempt.epoch)?.spec.nodes[podIndex];
+    if (node === undefined) return [];
+    return [{ podIndex, node, finishedAt: '', killed: false, reason: 'Condemned' as const, message: verdict.message }];
+  });
+}
+
+/** -1: it is none of the gang's. */
+function condemnedPod(facts: Facts, attempt: Attempt, { about }: Verdict): number {
+  const placement = placementOf(facts, attempt.epoch)?.spec;
+  if (placement === undefined) return -1;
+  if (about.kind === 'node') return placement.nodes.indexOf(about.node);
+  const indices = Array.from({ length: podCount(placement) }, (_, podIndex) => podIndex);
+  return indices.findIndex((podIndex) => ranksOfPod(placement, podIndex).includes(about.rank));
 }
 
 function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
@@ -115,35 +166,11 @@ function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
       return [{ ...about, podIndex, reason: 'PodsRefused', message: `The cluster refuses pod ${name}: ${refusal}` }];
     }
     const node = placementOf(facts, attempt.epoch)?.spec.nodes[podIndex];
-    const state = nodeStateOf(facts, node);
-    if (state !== 'ready') {
-      const message = `Node ${node ?? 'unknown'} of pod ${name} is ${words(state)}.`;
-      return [{ ...about, podIndex, reason: 'NodeLost', message }];
-    }
     // Before the first gate is lifted a missing pod is simply created.
     if (attempt.stage === 'Creating' || !facts.isProven) return [];
     const message = `Pod ${name} on node ${node ?? 'unknown'} was deleted by somebody else.`;
     return [{ ...about, podIndex, reason: 'PodLost', message }];
   });
-}
-
-function unscheduledSuspects(facts: Facts, attempt: Attempt, now: Date): readonly Suspect[] {
-  if (attempt.stage !== 'Released' || now.getTime() < schedulingDeadline(attempt)) return [];
-  return podsOf(facts, attempt.epoch)
-    .filter((pod) => pod.nodeName === undefined && !isTerminal(pod))
-    .map((pod) => ({
-      podIndex: pod.podIndex,
-      finishedAt: '',
-      killed: false,
-      reason: 'NotScheduled',
-      message: `Pod ${pod.name} got no node within ${SCHEDULING_TIMEOUT_MS / 1000} s: ${pod.schedulingMessage ?? 'the scheduler gave no reason'}`,
-    }));
-}
-
-/** When the gang must be scheduled, in milliseconds since the epoch; never, where that cannot be told. */
-export function schedulingDeadline(attempt: Attempt): number {
-  const releasedMs = Date.parse(attempt.releasedAt ?? '');
-  return Number.isNaN(releasedMs) ? Number.POSITIVE_INFINITY : releasedMs + SCHEDULING_TIMEOUT_MS;
 }
 
 /** status.reason of pods that the kubelet ended or turned away without the engine's doing. */
@@ -207,10 +234,6 @@ function describeExit(pod: ObservedPod, node: string): string {
   const lines = cause === undefined || cause.lastLines.length === 0 ? '' : cause.lastLines.join('\n');
   const log = lines === '' ? '' : `\nLast lines of its log:\n${endOfText(lines, MAX_LOG_CHARACTERS)}`;
   return `${who} ${where} ${how}${runtime}${why}.${said}${log}`;
-}
-
-function words(state: 'notReady' | 'gone' | 'ready'): string {
-  return { notReady: 'not ready', gone: 'gone', ready: 'ready' }[state];
 }
 
 function compareText(left: string, right: string): number {

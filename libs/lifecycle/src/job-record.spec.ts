@@ -15,6 +15,7 @@ describe('what a status records', () => {
       progress: undefined,
       checkpoint: undefined,
       attempts: [],
+      avoidedNodes: [],
       terminal: undefined,
     });
   });

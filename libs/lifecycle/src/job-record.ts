@@ -1,10 +1,12 @@
 import {
   Attempt,
   type AttemptReason,
+  AvoidedNode,
   Condition,
   findCondition,
   isTrue,
   MAX_ATTEMPTS_IN_STATUS,
+  MAX_AVOIDED_NODES,
   type TrainingJob,
   TrainingJobStatus,
 } from '@coxswain/api-types';
@@ -23,6 +25,8 @@ export interface JobRecord {
   readonly checkpoint: TrainingJobStatus['checkpoint'];
   /** Oldest first. At most the last one is not Ended. */
   readonly attempts: readonly Attempt[];
+  /** Oldest first. */
+  readonly avoidedNodes: readonly AvoidedNode[];
   readonly terminal: Terminal | undefined;
 }
 
@@ -53,6 +57,7 @@ export function recordOf(job: TrainingJob): JobRecord {
     progress: parsed(raw.progress, shape.progress),
     checkpoint: parsed(raw.checkpoint, shape.checkpoint),
     attempts,
+    avoidedNodes: listOf(raw.avoidedNodes, AvoidedNode).slice(-MAX_AVOIDED_NODES),
     terminal: recordedTerminal(recordedConditions(job)),
   };
 }

@@ -9,9 +9,9 @@ import type { Situation } from './situation.ts';
  * is intent enough: its pods go, and once a live read shows that none of them computes any more, so does our finalizer.
  */
 export function lettingGo(situation: Situation): readonly Action[] {
-  const { facts, now } = situation;
+  const { facts } = situation;
   if (!facts.deleting || !facts.hasFinalizer) return [];
   if (!facts.isProven) return [readLive(situation)];
-  const live = facts.pods.filter((pod) => isLive(facts, pod, now));
-  return live.length > 0 ? deletePods(live, facts.gracePeriodSeconds, now) : [{ kind: 'removeFinalizer' }];
+  const live = facts.pods.filter((pod) => isLive(facts, pod));
+  return live.length > 0 ? deletePods(live, facts.gracePeriodSeconds) : [{ kind: 'removeFinalizer' }];
 }

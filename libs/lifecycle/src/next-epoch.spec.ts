@@ -15,11 +15,14 @@ const restarting = (status: Partial<TrainingJobStatus> = {}, observed: Partial<O
   const job = aJob({ status: aStatus({ attempts: [ended], ...status }) });
   return observe({ job, placements: [aPlacement(job)], ...observed });
 };
+/** Five seconds, by the job's policy. */
+const delayed = { notBefore: '2026-01-01T00:20:05Z' };
+const after = (ms: number): ReadonlyMap<string, number> => new Map([['e1/delay', ms]]);
 const next = (observed: Observed) => situationOf(observed, NOW).next;
 
 describe('what stands between a job and its next epoch', () => {
   const job = aJob();
-  it.each([
+  it.each<readonly [string, Observed, string]>([
     ['nothing, where nodes are free', observe(), 'placing'],
     [
       'nothing is wanted while a gang is up',
@@ -34,13 +37,16 @@ describe('what stands between a job and its next epoch', () => {
     ['nothing is wanted of a cancelled job', observe({ job: aJob({ spec: { cancel: true } }) }), 'notNeeded'],
     ['a spec that is refused', observe({ job: aJob({ spec: { layout: { tensorParallelDegree: 3 } } }) }), 'refused'],
     ['pods of an earlier epoch that still live', restarting({}, { pods: [aPod(job)] }), 'afterPreviousEpoch'],
-    ['the delay after a failure', restarting({ notBefore: '2026-01-01T00:20:04Z' }), 'delayed'],
-    ['a delay that is over is none', restarting({ notBefore: NOW.toISOString() }), 'placing'],
-    [
-      'a delay beyond what any policy may ask for is nonsense',
-      restarting({ notBefore: '2027-01-01T00:00:00Z' }),
-      'placing',
-    ],
+    ['the delay after a failure', restarting(delayed, { elapsedMs: after(4_999) }), 'delayed'],
+    ['a delay that is over is none', restarting(delayed, { elapsedMs: after(5_000) }), 'placing'],
+    ...['2026-01-01T00:20:00Z', '2025-12-31T23:20:00Z', '2026-01-01T01:20:00Z', '9999-01-01T00:00:00Z'].map(
+      (notBefore) =>
+        [
+          `the whole delay, though another clock recorded ${notBefore} as its end`,
+          restarting({ notBefore }, { elapsedMs: after(4_999) }),
+          'delayed',
+        ] as const,
+    ),
     ['too few free GPUs', observe({ capacity: () => aCapacity([aNode()]) }), 'waiting'],
     [
       'nodes that no tensor group fits into',
@@ -55,9 +61,7 @@ describe('what stands between a job and its next epoch', () => {
   });
 
   it('pods that go away are waited for before the delay is', () => {
-    expect(next(restarting({ notBefore: '2026-01-01T00:20:04Z' }, { pods: [aPod(job)] })).kind).toBe(
-      'afterPreviousEpoch',
-    );
+    expect(next(restarting(delayed, { pods: [aPod(job)] })).kind).toBe('afterPreviousEpoch');
   });
 });
 

@@ -1,15 +1,18 @@
-import type { Checkpoint, EffectiveSpec, PlacementSpec } from '@coxswain/api-types';
+import type { AvoidedNode, Checkpoint, EffectiveSpec, PlacementSpec } from '@coxswain/api-types';
 import { newestRestorable } from '@coxswain/checkpoint';
-import { placeGang } from '@coxswain/fabric';
+import { type FabricCapacity, placeGang, type PlacementOutcome } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
+import { capacityWithout } from './avoided-nodes.ts';
 import { condemnedCheckpoints } from './checkpoint-trouble.ts';
 import { type Facts, isLive } from './facts.ts';
 import type { JobRecord } from './job-record.ts';
 import { placementName } from './names.ts';
 import { placementSha256 } from './recorded-placement.ts';
 import { isGangWanted, type Planning } from './planning.ts';
+import { restartDelayMs } from './restart-budget.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';
+import { isOver, type Wait } from './waits.ts';
 
 /** What stands between the job and its next epoch; `notNeeded` while an attempt is under way or none is wanted. */
 export type NextEpoch =
@@ -20,7 +23,7 @@ export type NextEpoch =
   /** The planner was asked, or will be again. */
   | { readonly kind: 'planning'; readonly message: string }
   | { readonly kind: 'afterPreviousEpoch'; readonly message: string }
-  | { readonly kind: 'delayed'; readonly untilMs: number }
+  | { readonly kind: 'delayed' }
   | { readonly kind: 'waiting'; readonly message: string }
   | { readonly kind: 'unsatisfiable'; readonly message: string }
   | { readonly kind: 'placing'; readonly name: string; readonly spec: PlacementSpec };
@@ -31,22 +34,21 @@ interface Standing {
   readonly record: JobRecord;
   readonly planning: Planning;
   readonly acceptance: Acceptance;
-  readonly now: Date;
 }
 
-export function nextEpoch({ record, facts, planning, acceptance, now }: Standing): NextEpoch {
+export function nextEpoch({ record, facts, planning, acceptance }: Standing): NextEpoch {
   if (!isGangWanted(record, facts)) return { kind: 'notNeeded' };
   if (acceptance.kind === 'refused') return { kind: 'refused' };
   if (acceptance.kind === 'unplanned') return planning.kind === 'nothingToAsk' ? NO_GPUS : planningMessage(planning);
-  const live = facts.pods.filter((pod) => isLive(facts, pod, now)).length;
+  const live = facts.pods.filter((pod) => isLive(facts, pod)).length;
   if (live > 0) {
     return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier epoch are still going away.' };
   }
   if (unreportedCheckpoints(facts).length > 0) {
     return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier epoch are being recorded.' };
   }
-  const untilMs = notBeforeMs(record, now);
-  if (now.getTime() < untilMs) return { kind: 'delayed', untilMs };
+  const delay = restartDelay(record, facts);
+  if (delay !== undefined && !isOver(facts, delay)) return { kind: 'delayed' };
   if (planning.kind === 'asking')
     return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
   return place(record, facts, { spec: acceptance.spec, epoch: nextEpochNumber(record, facts) });
@@ -81,10 +83,8 @@ export function place(
 ): NextEpoch {
   const { gpusPerNode } = spec.resources;
   const microBatchSize = spec.training?.microBatchSize;
-  const outcome = placeGang(
-    { layout: spec.layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) },
-    facts.capacity(),
-  );
+  const request = { layout: spec.layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
+  const outcome = placeAvoiding(request, facts.capacity(), record.avoidedNodes);
   if (outcome.kind !== 'placed') return outcome;
   const { name, uid } = facts.job.metadata;
   const resume = spec.checkpoint === undefined ? undefined : checkpointToResume(record, facts);
@@ -112,6 +112,19 @@ export function place(
   return { kind: 'placing', name: placementName({ name, uid }, { epoch, sha256 }), spec: placement };
 }
 
+/**
+ * Nodes that failed the job are used again rather than waited for when the others do not hold the gang: they may be well again, and a gang
+ * that trains on them is worth more than one that waits. GPUs under a pod that hangs stay taken all the same.
+ */
+function placeAvoiding(
+  request: Parameters<typeof placeGang>[0],
+  capacity: FabricCapacity,
+  avoided: readonly AvoidedNode[],
+): PlacementOutcome {
+  const without = avoided.length === 0 ? undefined : placeGang(request, capacityWithout(capacity, avoided));
+  return without?.kind === 'placed' ? without : placeGang(request, capacity);
+}
+
 /** The newest one that no attempt has condemned, whether or not its object says so yet. */
 function checkpointToResume(record: JobRecord, facts: Facts): Checkpoint | undefined {
   const condemned = condemnedCheckpoints(record);
@@ -121,10 +134,8 @@ function checkpointToResume(record: JobRecord, facts: Facts): Checkpoint | undef
   );
 }
 
-/** No restart waits longer than the longest delay a policy may ask for; a later time is nonsense and counts as absent. */
-const LONGEST_DELAY_MS = 3_600_000;
-
-function notBeforeMs(record: JobRecord, now: Date): number {
-  const untilMs = Date.parse(record.notBefore ?? '');
-  return Number.isNaN(untilMs) || untilMs > now.getTime() + LONGEST_DELAY_MS ? 0 : untilMs;
+/** The pause after a failure; undefined where none is recorded. */
+export function restartDelay(record: JobRecord, facts: Facts): Wait | undefined {
+  if (record.notBefore === undefined || record.attempts.at(-1)?.answer !== 'Restart') return undefined;
+  return { key: `e${record.epoch}/delay`, limitMs: restartDelayMs(record, facts.restartPolicy) };
 }

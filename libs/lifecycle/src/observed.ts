@@ -1,6 +1,7 @@
 import type { Checkpoint, Placement, PlacementSpec, TerminationCause, TrainingJob } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { JobPlanAnswer } from '@coxswain/job-planning';
+import type { Timeouts } from './timeouts.ts';
 
 /** One look at everything that concerns a job. Nothing here is an event; a later look replaces an earlier one. */
 export interface Observed {
@@ -37,6 +38,21 @@ export interface Observed {
   readonly isStatusProven?: boolean;
   /** Pods that the cluster refused for good (quota, limits, policy), by name, with its words: an answer to action createPod. */
   readonly refusedPods?: ReadonlyMap<string, string>;
+  /**
+   * How long each thing that the last decision named in `timed` has lasted without a gap, in milliseconds, by a clock that never steps and
+   * from the moment at which this process first saw it. No entry: first seen now.
+   */
+  readonly elapsedMs?: ReadonlyMap<string, number>;
+  /** How long ago each pod's launcher was last heard, in milliseconds, by the pod's UID. No entry: never, or not by this process. */
+  readonly heardMs?: ReadonlyMap<string, number>;
+  /** How many nodes there are, and how many are not ready; only asked where a node of the gang is not ready. */
+  readonly nodeCensus?: () => NodeCensus;
+  /** Which boot of a node this is, as its kubelet says; another one means that it was booted again or replaced. */
+  readonly bootIdOf?: (node: string) => string | undefined;
+  /** What detectors (of stragglers, of hangs) say of the gang. One of another epoch says nothing. */
+  readonly verdicts?: readonly Verdict[];
+  /** Where the administrator's differ from the defaults. */
+  readonly timeouts?: Partial<Timeouts>;
   /** Newest report of the gang's steps that the operator holds in memory, if any. */
   readonly progress?: ObservedProgress;
   /** What became of the last action planJob, as long as this process remembers it. */
@@ -50,6 +66,20 @@ export type ObservedPlanning =
   | { readonly kind: 'answered'; readonly key: string; readonly answer: JobPlanAnswer | undefined }
   /** It took too long, needed too much memory, or died. May be asked again from `retryAtMs` on (milliseconds since 1970). */
   | { readonly kind: 'failed'; readonly key: string; readonly problem: string; readonly retryAtMs: number };
+
+/** Nodes of the whole cluster. */
+export interface NodeCensus {
+  readonly nodes: number;
+  readonly notReady: number;
+}
+
+/** Who is to blame, in a detector's opinion: the gang is ended, and the node (or that of the rank) is avoided. */
+export interface Verdict {
+  readonly epoch: number;
+  readonly about: { readonly kind: 'node'; readonly node: string } | { readonly kind: 'rank'; readonly rank: number };
+  /** One sentence with the evidence. */
+  readonly message: string;
+}
 
 /** gone: the Node object does not exist. */
 export type NodeState = 'ready' | 'notReady' | 'gone';
@@ -68,6 +98,8 @@ export interface ObservedPod {
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
   /** metadata.deletionTimestamp: set once a delete was accepted (time of the request plus grace). */
   readonly deletionTimestamp?: string;
+  /** metadata.deletionGracePeriodSeconds: the grace that was asked for. */
+  readonly deletionGracePeriodSeconds?: number;
   /** The trainer container is running (its launcher has started). */
   readonly running: boolean;
   /** Its controller owner is this job, by UID. */

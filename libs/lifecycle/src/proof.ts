@@ -1,7 +1,7 @@
 import type { Attempt } from '@coxswain/api-types';
 import type { Action } from './decision.ts';
 import { type Facts, isLive } from './facts.ts';
-import { missingPodNames, podsOf } from './failure.ts';
+import { missingPodNames, podsOf } from './gang.ts';
 import { type JobRecord, liveAttempt } from './job-record.ts';
 import type { Situation } from './situation.ts';
 import { missingPlacementName } from './unwritten-placement.ts';
@@ -48,10 +48,10 @@ const GOES_ON: readonly Action['kind'][] = ['createPod', 'liftGates'];
  * Whether pods are not seen that should be there. While pods of a stopping gang are still seen there is no hurry to ask, and before the release a
  * missing pod is simply made.
  */
-function misses({ record, facts, now }: Situation): boolean {
+function misses({ record, facts }: Situation): boolean {
   const attempt = liveAttempt(record);
   if (attempt === undefined || attempt.stage === 'Creating') return false;
-  if (attempt.stage === 'Stopping' && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod, now))) return false;
+  if (attempt.stage === 'Stopping' && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod))) return false;
   return missingNames(facts, attempt).length > 0;
 }
 

@@ -3,7 +3,9 @@ import { newestRestorable } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
 import { checkpointFaultsOf } from './checkpoint-trouble.ts';
 import { type Facts, isLive, placementOf, podCount } from './facts.ts';
-import { type Failure, failureOf, missingIndices, missingPodNames, podsOf } from './failure.ts';
+import { forgetAvoided, recordHangingPods, withAvoided } from './avoided-nodes.ts';
+import { type Failure, failureOf } from './failure.ts';
+import { missingIndices, missingPodNames, podsOf } from './gang.ts';
 import { lostPlacement } from './unwritten-placement.ts';
 import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from './job-record.ts';
 import { answerTo, restartDelayMs } from './restart-budget.ts';
@@ -26,6 +28,8 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordFailure,
   recordCheckpointFaults,
   recordStopRequest,
+  recordHangingPods,
+  forgetAvoided,
   recordEnd,
   recordTerminal,
 ];
@@ -76,8 +80,8 @@ export const PROGRESS_INTERVAL_MS = 15_000;
 function recordProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || !hasFreshProgress(record, facts)) return record;
-  const isEnding = isFinished(facts, attempt) || failureOf(facts, attempt, now) !== undefined;
-  return isEnding || now.getTime() >= progressDueAt(record) ? withProgress(record, facts, now) : record;
+  const isEnding = isFinished(facts, attempt) || failureOf(facts, attempt) !== undefined;
+  return isEnding || progressDueMs(record, now) <= 0 ? withProgress(record, facts, now) : record;
 }
 
 /** Whether the operator's memory knows a later step than the status. */
@@ -86,10 +90,10 @@ export function hasFreshProgress(record: JobRecord, facts: Facts): boolean {
   return progress !== undefined && progress.epoch === record.epoch && progress.step > (record.progress?.step ?? -1);
 }
 
-/** When progress may be written again, in milliseconds since the epoch. */
-export function progressDueAt(record: JobRecord): number {
-  const reportedMs = Date.parse(record.progress?.reportedAt ?? '');
-  return Number.isNaN(reportedMs) ? 0 : reportedMs + PROGRESS_INTERVAL_MS;
+/** How long until progress may be written again, in milliseconds; 0 or less when it may, as after a time that cannot be. */
+export function progressDueMs(record: JobRecord, now: Date): number {
+  const sinceMs = now.getTime() - Date.parse(record.progress?.reportedAt ?? '');
+  return sinceMs >= 0 ? PROGRESS_INTERVAL_MS - sinceMs : 0;
 }
 
 function withProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
@@ -128,7 +132,7 @@ function recordSuccess(record: JobRecord, facts: Facts, now: Date): JobRecord {
 function recordFailure(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || attempt.stage === 'Stopping') return record;
-  const failure = failureOf(facts, attempt, now);
+  const failure = failureOf(facts, attempt);
   return failure === undefined ? record : withFailure(record, { failure, facts, now });
 }
 
@@ -137,7 +141,9 @@ function withFailure(
   { failure, facts, now }: { failure: Failure; facts: Facts; now: Date },
 ): JobRecord {
   const lastStep = failure.lastStep === undefined ? lastStepOf(record, facts) : { lastStep: failure.lastStep };
-  const ended = withLastAttempt(record, {
+  const { epoch } = record;
+  const avoiding = failure.avoid === undefined ? record : withAvoided(record, { ...failure.avoid, epoch }, facts, now);
+  const ended = withLastAttempt(avoiding, {
     stage: 'Stopping',
     stoppingAt: now.toISOString(),
     outcome: 'Failed',
@@ -183,7 +189,7 @@ function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Stopping') return record;
   const pods = podsOf(facts, attempt.epoch);
-  if (pods.some((pod) => isLive(facts, pod, now))) return record;
+  if (pods.some((pod) => isLive(facts, pod))) return record;
   // A pod that a cache does not show may have been created a moment ago: only a live read says that it is gone.
   if (!facts.isProven && missingPodNames(facts, attempt).some((name) => !facts.foreignPodNames.has(name)))
     return record;

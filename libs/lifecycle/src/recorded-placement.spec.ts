@@ -89,8 +89,8 @@ describe('an attempt', () => {
       { epoch: 1, stage: 'Ended', outcome: 'Failed', reason: 'PlacementLost', charged: false, answer: 'Restart' },
     ]);
     expect(status.restarts).toEqual({ total: 1, charged: 0 });
-    const later = new Date(NOW.getTime() + 5_000);
-    const next = decide({ ...seen, job: { ...observed.job, status } }, later).status;
+    const elapsedMs = new Map([['e1/delay', 5_000]]);
+    const next = decide({ ...seen, job: { ...observed.job, status }, elapsedMs }, NOW).status;
     expect(next.attempts?.at(-1)).toMatchObject({ epoch: 2, stage: 'Creating' });
   });
 

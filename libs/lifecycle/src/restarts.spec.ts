@@ -106,7 +106,8 @@ describe('what follows a failure', () => {
 
   it('waits for the delay, and says when to look again', () => {
     const job = aJob({ status: aStatus({ attempts: [ended()], notBefore: '2026-01-01T00:20:04Z' }) });
-    const decision = settled(observe({ job, placements: [aPlacement(job)] }));
+    const elapsedMs = new Map([['e1/delay', 1_000]]);
+    const decision = settled(observe({ job, placements: [aPlacement(job)], elapsedMs }));
     expect(summaryOfCondition(decision.status, 'Placed')).toBe('False/WaitingForRestartDelay');
     expect(decision).toMatchObject({ actions: [], requeueAfterMs: 4_000, status: { state: 'Restarting' } });
   });

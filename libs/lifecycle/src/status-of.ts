@@ -15,7 +15,8 @@ import { cutText, safeText } from '@coxswain/safe-text';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import type { Acceptance } from './acceptance.ts';
 import { type Facts, placementSpecOf, podCount } from './facts.ts';
-import { podsOf } from './failure.ts';
+import { podsOf } from './gang.ts';
+import { judgeNodes } from './lost-nodes.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from './job-record.ts';
 import type { NextEpoch } from './next-epoch.ts';
 import type { ObservedPod } from './observed.ts';
@@ -38,6 +39,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
     ...(record.progress === undefined ? {} : { progress: record.progress }),
     ...(record.checkpoint === undefined ? {} : { checkpoint: record.checkpoint }),
     ...(record.attempts.length === 0 ? {} : { attempts: [...record.attempts] }),
+    ...(record.avoidedNodes.length === 0 ? {} : { avoidedNodes: [...record.avoidedNodes] }),
     conditions,
   };
 }
@@ -144,7 +146,13 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
     return { holds: false, reason: 'PodsCreating', message: `The pods of epoch ${epoch} are being created.` };
   }
   if (attempt.runningAt !== undefined) {
-    return { holds: true, reason: 'GangRunning', message: `Every rank of epoch ${epoch} has started.` };
+    return (
+      doubtDraft(attempt, facts) ?? {
+        holds: true,
+        reason: 'GangRunning',
+        message: `Every rank of epoch ${epoch} has started.`,
+      }
+    );
   }
   const stuck = firstStuckPod(facts, epoch);
   if (stuck === undefined) {
@@ -162,6 +170,18 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
   }
   const message = `Pod ${pod.name} cannot start on node ${node}: ${waiting.reason}: ${waiting.message}`;
   return { holds: false, reason: 'PodStuck', message: cutText(message, 1024) };
+}
+
+/** Free of counts and times: in an outage each node's turn would be a write of every job. */
+function doubtDraft(attempt: Attempt, facts: Facts): ConditionDraft<'Running'> | undefined {
+  const { doubted, isHeld } = judgeNodes(facts, attempt, false);
+  const [node] = doubted;
+  if (node === undefined) return undefined;
+  const whatIs = `Node ${node} is not ready`;
+  const message = isHeld
+    ? `${whatIs}, with most nodes of the cluster, so the road to the API server is the likelier cause: the gang is left alone until a rank fails or no step is reported.`
+    : `${whatIs}: the gang is left alone for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
+  return { holds: true, reason: 'NodesInDoubt', message };
 }
 
 function firstStuckPod(
@@ -234,7 +254,7 @@ function summaryOf(situation: {
     case 'Cancelled':
       return record.terminal?.message ?? '';
     case 'Running':
-      return attempt === undefined ? '' : `Trains in epoch ${attempt.epoch} on ${gangSize(attempt, facts)}.`;
+      return attempt === undefined ? '' : runningSummary(attempt, facts, drafts.Running);
     case 'Starting':
       return drafts.Running?.message ?? '';
     case 'Suspending':
@@ -250,6 +270,11 @@ function summaryOf(situation: {
     case 'Queued':
       return drafts.Accepted?.holds === false ? drafts.Accepted.message : (drafts.Placed?.message ?? '');
   }
+}
+
+function runningSummary(attempt: Attempt, facts: Facts, running: ConditionDraft<'Running'> | undefined): string {
+  const trains = `Trains in epoch ${attempt.epoch} on ${gangSize(attempt, facts)}.`;
+  return running?.reason === 'NodesInDoubt' ? `${trains} ${running.message}` : trains;
 }
 
 function resumePoint(record: JobRecord, sentence: string): string {

@@ -6,6 +6,8 @@ import { deviceCount } from './quantity.ts';
 /** What the operator keeps of a Node. */
 export interface CachedNode extends KubeObject {
   readonly facts: NodeFacts;
+  /** Which boot of which Node object this is, as far as its kubelet said; another one means another start of the machine. */
+  readonly bootId: string;
 }
 
 /**
@@ -24,6 +26,7 @@ export function toCachedNode(node: KubeObject): CachedNode {
       ...(uid === undefined ? {} : { uid }),
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
     },
+    bootId: bootIdOf(uid, (status?.['nodeInfo'] as Fields | undefined)?.['bootID']),
     facts: {
       name,
       labels: strings(labels),
@@ -32,6 +35,11 @@ export function toCachedNode(node: KubeObject): CachedNode {
       ready: conditions.some((condition) => condition['type'] === 'Ready' && condition['status'] === 'True'),
     },
   };
+}
+
+/** A kubelet that reports no boot still has a Node of its own. */
+function bootIdOf(uid: string | undefined, boot: unknown): string {
+  return (typeof boot === 'string' && boot !== '' ? boot : (uid ?? '')).slice(0, 128);
 }
 
 type Fields = Readonly<Record<string, unknown>>;

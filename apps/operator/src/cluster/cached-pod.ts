@@ -49,7 +49,7 @@ interface GangFacts {
 export function toCachedPod(pod: KubeObject, options: { readonly asGang?: boolean } = {}): CachedPod {
   const spec = record(field(pod, 'spec'));
   const status = record(field(pod, 'status'));
-  const { name, namespace, uid, resourceVersion, deletionTimestamp } = pod.metadata;
+  const { name, namespace, uid, resourceVersion, deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
   const labels = record(pod.metadata.labels);
   const nodeName = text(spec['nodeName']);
   const phase = phaseOf(status);
@@ -63,6 +63,7 @@ export function toCachedPod(pod: KubeObject, options: { readonly asGang?: boolea
       ...optional('uid', uid),
       ...optional('resourceVersion', resourceVersion),
       ...optional('deletionTimestamp', deletionTimestamp),
+      ...optional('deletionGracePeriodSeconds', deletionGracePeriodSeconds),
     },
     gpus: gpusOf(spec),
     ...optional('nodeName', nodeName),
@@ -85,6 +86,7 @@ export function toObservedPod(pod: CachedPod, jobUid: string): ObservedPod {
     gated: gang?.gatePosition !== undefined,
     phase: gang?.phase ?? 'Unknown',
     ...optional('deletionTimestamp', pod.metadata.deletionTimestamp),
+    ...optional('deletionGracePeriodSeconds', pod.metadata.deletionGracePeriodSeconds),
     running: gang?.running ?? false,
     ours,
     ...optional('containerWaiting', gang?.containerWaiting),

@@ -13,6 +13,7 @@ import {
 import { toCachedNode, type CachedNode } from './cached-node.ts';
 import { toCachedPod, type CachedPod } from './cached-pod.ts';
 import { GpuUsage } from './gpu-usage.ts';
+import { NodeCensus } from './node-census.ts';
 import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from './paths.ts';
 
 /** Everything that the operator reads of the cluster, kept current by one watch per kind, with our own writes laid over it. */
@@ -23,6 +24,7 @@ export interface ClusterCache {
   readonly pods: OwnWrites<CachedPod>;
   readonly nodes: ObjectCache<CachedNode>;
   readonly gpuUsage: GpuUsage;
+  readonly nodeCensus: NodeCensus;
   readonly informers: InformerGroup;
 }
 
@@ -69,6 +71,7 @@ export function createClusterCache(options: {
     pods: new OwnWrites(pods, clock),
     nodes,
     gpuUsage: new GpuUsage(pods),
+    nodeCensus: new NodeCensus(nodes),
     informers: new InformerGroup(
       [jobsReflector, placementsReflector, checkpointsReflector, podsReflector, nodesReflector],
       clock,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { ObjectName } from '@coxswain/api-types';
+import { DEFAULT_TIMEOUTS, type Timeouts } from '@coxswain/lifecycle';
 import { LOG_LEVELS } from '@coxswain/telemetry';
 import { z } from 'zod';
 
@@ -65,6 +66,24 @@ const Environment = z.object({
   COXSWAIN_HEALTH_LISTEN_HOST: z.string().min(1).default('0.0.0.0'),
   COXSWAIN_HEALTH_LISTEN_PORT: port.default(8081),
   COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  COXSWAIN_NODE_GRACE_MS: durationMs
+    .default(DEFAULT_TIMEOUTS.nodeGraceMs)
+    .describe('How long a node may be not ready, with its launcher silent, before a gang gives it up.'),
+  COXSWAIN_CREATING_TIMEOUT_MS: durationMs
+    .default(DEFAULT_TIMEOUTS.creatingMs)
+    .describe('How long the creation of a gang’s pods may take.'),
+  COXSWAIN_SCHEDULING_TIMEOUT_MS: durationMs
+    .default(DEFAULT_TIMEOUTS.schedulingMs)
+    .describe('How long after its release every pod of a gang must have a node.'),
+  COXSWAIN_STARTING_TIMEOUT_MS: durationMs
+    .default(DEFAULT_TIMEOUTS.startingMs)
+    .describe('How long after that every container must run; pulls of images lie here.'),
+  COXSWAIN_STOPPING_TIMEOUT_MS: durationMs
+    .default(DEFAULT_TIMEOUTS.stoppingMs)
+    .describe('How long beyond its grace a deleted pod is waited for before it is fenced.'),
+  COXSWAIN_AVOIDED_NODE_MS: durationMs
+    .default(DEFAULT_TIMEOUTS.avoidedMs)
+    .describe('How long a node that failed a job is avoided by it.'),
   COXSWAIN_HEARTBEAT_TIMEOUT_MS: durationMs.default(60_000).describe('Silence after which a connection is closed.'),
 });
 
@@ -80,6 +99,7 @@ export interface Config {
     readonly retryPeriodMs: number;
   };
   readonly workers: number;
+  readonly timeouts: Timeouts;
   readonly resyncIntervalMs: number;
   readonly reports: {
     readonly listenHost: string;
@@ -123,6 +143,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       retryPeriodMs: env.COXSWAIN_LEASE_RETRY_PERIOD_MS,
     },
     workers: env.COXSWAIN_WORKERS,
+    timeouts: {
+      nodeGraceMs: env.COXSWAIN_NODE_GRACE_MS,
+      creatingMs: env.COXSWAIN_CREATING_TIMEOUT_MS,
+      schedulingMs: env.COXSWAIN_SCHEDULING_TIMEOUT_MS,
+      startingMs: env.COXSWAIN_STARTING_TIMEOUT_MS,
+      stoppingMs: env.COXSWAIN_STOPPING_TIMEOUT_MS,
+      avoidedMs: env.COXSWAIN_AVOIDED_NODE_MS,
+    },
     resyncIntervalMs: env.COXSWAIN_RESYNC_INTERVAL_MS,
     reports: {
       listenHost: env.COXSWAIN_REPORT_LISTEN_HOST,

@@ -19,6 +19,7 @@ function aLoop(names: readonly string[], reconcile: () => Promise<object> = () =
         done.push(key.replace('research/', ''));
         return reconcile();
       },
+      forget: () => undefined,
     }),
   });
   return { script, loop, done, stop: new AbortController() };

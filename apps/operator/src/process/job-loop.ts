@@ -14,7 +14,7 @@ export interface JobLoopParts {
   /** Jobs reconciled at the same time. */
   readonly workers: number;
   /** Made once, for the planner of this loop. */
-  readonly reconciler: (planner: JobPlanner) => Pick<TrainingJobReconciler, 'reconcile'>;
+  readonly reconciler: (planner: JobPlanner) => Pick<TrainingJobReconciler, 'reconcile' | 'forget'>;
 }
 
 /** After a stop reconciles may finish for so long. */
@@ -26,6 +26,7 @@ export class JobLoop {
   readonly #queue: WorkQueue;
   readonly #thread = new PlannerThread();
   readonly #planner: JobPlanner;
+  #reconciler: Pick<TrainingJobReconciler, 'reconcile' | 'forget'> | undefined;
   #runs = false;
 
   constructor(parts: JobLoopParts) {
@@ -55,6 +56,7 @@ export class JobLoop {
   /** The job is gone: nothing is kept for it. */
   forget(jobUid: string): void {
     this.#planner.forget(jobUid);
+    this.#reconciler?.forget(jobUid);
   }
 
   /** For how long reconciles have been under way without one that ended, in ms; 0 while there are none. */
@@ -66,6 +68,7 @@ export class JobLoop {
   async run(signal: AbortSignal): Promise<void> {
     const { cache, workers } = this.#parts;
     const reconciler = this.#parts.reconciler(this.#planner);
+    this.#reconciler = reconciler;
     this.#runs = true;
     for (const job of cache.jobs.cached.list()) this.wake(keyOf(job), 'resync');
     try {

@@ -7,6 +7,7 @@ import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
 import { TokenReviewAuthenticator } from '../reports/authenticator.ts';
 import { KubernetesReportPorts, type KubernetesReportPortsOptions } from '../reports/kubernetes-report-ports.ts';
+import { LauncherContacts } from '../reports/launcher-contacts.ts';
 import { MessageDeduplicator } from '../reports/message-deduplicator.ts';
 import { ProgressTracker } from '../reports/progress-tracker.ts';
 import { Rendezvous } from '../reports/rendezvous.ts';
@@ -36,6 +37,7 @@ export class Reporting {
   readonly #parts: ReportingParts;
   readonly #tls: ReportTls;
   readonly #progress = new ProgressTracker();
+  readonly #contacts = new LauncherContacts();
   readonly #rendezvous = new Rendezvous();
   #server: ReportServer | undefined;
 
@@ -72,6 +74,11 @@ export class Reporting {
     return this.#progress.progressOf(job.metadata.uid, job.spec.training?.steps);
   }
 
+  /** How long ago the launcher of each pod of the job was heard, in milliseconds, by the pod's UID. */
+  heardMsOf(job: TrainingJob): ReadonlyMap<string, number> {
+    return this.#contacts.ofJob(job.metadata.uid, this.#parts.clock.monotonicMs());
+  }
+
   /** Tells every launcher of that epoch that is connected that the epoch is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void {
     this.#rendezvous.refuse({ jobUid: job.metadata.uid, epoch }, `epoch ${epoch} has failed`);
@@ -80,6 +87,7 @@ export class Reporting {
   /** The job is gone. */
   forget(jobUid: string): void {
     this.#progress.forget(jobUid);
+    this.#contacts.forget(jobUid);
   }
 
   /** Makes this replica's certificate, or takes what is left of its life further. Asks the API server. */
@@ -107,6 +115,7 @@ export class Reporting {
         authenticator,
         series,
         progress: this.#progress,
+        heard: (pod) => this.#contacts.heard(pod, clock.monotonicMs()),
         rendezvous: this.#rendezvous,
         deduplicator: new MessageDeduplicator(),
         now: () => clock.now(),

@@ -69,6 +69,7 @@ function aDesk(shared: Partial<SessionContext> = {}): Desk {
     },
     rendezvous: new Rendezvous(),
     progress: new ProgressTracker(),
+    heard: () => undefined,
     series: new SeriesRing({ bootId: 'operator' }),
     deduplicator: new MessageDeduplicator(),
     now: () => new Date('2026-01-01T00:00:00Z'),

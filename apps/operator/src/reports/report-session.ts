@@ -55,6 +55,8 @@ export interface SessionContext {
   readonly authenticator: Authenticator;
   readonly rendezvous: Rendezvous;
   readonly progress: ProgressTracker;
+  /** The launcher of that pod, of the epoch under way, has said something. */
+  readonly heard: (pod: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }) => void;
   readonly series: SeriesRing;
   readonly deduplicator: MessageDeduplicator;
   readonly now: () => Date;
@@ -143,6 +145,7 @@ export class ReportSession {
     this.#podUid = hello.podUid;
     this.#bootId = hello.bootId;
     if (!this.#refuseUnlessCurrent(found)) return;
+    this.#noteContact(found);
     const leadership = this.#context.ports.leadership();
     this.#link.send({ kind: 'welcome', leaderTerm: leadership.leading ? leadership.term : 0 });
     this.#leave = this.#context.rendezvous.join(found, {
@@ -186,6 +189,7 @@ export class ReportSession {
       return this.#dropMalformed('the message names another pod or epoch than hello did');
     }
     if (!this.#refuseUnlessCurrent(pod)) return;
+    this.#noteContact(pod);
     if (!ranksAreOf(message, pod)) return this.#dropMalformed('the message speaks of ranks of another pod');
     this.#noteRendezvous(pod, message.rendezvous);
     const isNew = this.#context.deduplicator.isNew(this.#podUid, { bootId: this.#bootId, sequence: message.sequence });
@@ -242,6 +246,10 @@ export class ReportSession {
     }
     this.#refused('notReady', 'the checkpoint cannot be recorded at the moment');
     return false;
+  }
+
+  #noteContact({ jobUid, epoch }: ReportingPod): void {
+    this.#context.heard({ jobUid, epoch, podUid: this.#podUid });
   }
 
   #noteRendezvous(pod: ReportingPod, address: string | null): void {

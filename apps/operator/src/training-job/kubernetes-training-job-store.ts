@@ -20,7 +20,14 @@ import {
   type KubeObject,
   type Replacement,
 } from '@coxswain/kube';
-import type { LiveRead, NodeState, ObservedPod, PodReference, VersionedCapacity } from '@coxswain/lifecycle';
+import type {
+  LiveRead,
+  NodeCensus,
+  NodeState,
+  ObservedPod,
+  PodReference,
+  VersionedCapacity,
+} from '@coxswain/lifecycle';
 import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
 import { BY_JOB, childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
@@ -95,6 +102,14 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
     return new Map(names.map((name) => [name, stateOf(this.#cache.nodes.get(name))]));
+  }
+
+  nodeCensus(): NodeCensus {
+    return this.#cache.nodeCensus.now;
+  }
+
+  bootIdOf(node: string): string | undefined {
+    return this.#cache.nodes.get(node)?.bootId;
   }
 
   async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {

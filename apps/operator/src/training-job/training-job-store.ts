@@ -9,6 +9,7 @@ import type {
 import type {
   Condemnation,
   LiveRead,
+  NodeCensus,
   NodeState,
   ObservedPod,
   PodReference,
@@ -44,6 +45,10 @@ export interface TrainingJobStore {
 
   /** State of each node as the cache has it; one that it lacks counts as gone. */
   nodeStates(nodes: readonly string[]): ReadonlyMap<string, NodeState>;
+  /** Nodes of the whole cluster, and those of them that are not ready. */
+  nodeCensus(): NodeCensus;
+  /** Which boot of that node this is; undefined when the cache has no such node. */
+  bootIdOf(node: string): string | undefined;
   /**
    * Reads from the API server the job, every pod that carries its UID label, the pods of those names and the Placement whoever owns them, and the
    * nodes, whose states are the answer. `findJob`, `podsOf` and `placementsOf` show what was read from then on, and show no more what is not there.

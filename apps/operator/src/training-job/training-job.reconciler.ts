@@ -4,6 +4,7 @@ import { POD_PATHS, specOfEpoch, TrainingJobSpec, type TrainingJob } from '@coxs
 import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
 import {
   reconcileJob,
+  Stopwatches,
   type Answer,
   type Call,
   type FailureCause,
@@ -23,6 +24,8 @@ export interface ReconcilerOptions {
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'runAsNonRoot'>;
   readonly leaderTerm: JobView['leaderTerm'];
   readonly progressOf: JobView['progressOf'];
+  readonly heardMsOf: JobView['heardMsOf'];
+  readonly timeouts: JobView['timeouts'];
   /** Plans beside the loop. */
   readonly planner: Pick<JobPlanner, 'planningOf' | 'ask' | 'forget'>;
   readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'announce'>;
@@ -35,17 +38,22 @@ export class TrainingJobReconciler {
   readonly #effects: JobEffects;
 
   constructor(options: ReconcilerOptions) {
-    const { store, clock, planner, progressOf, effects } = options;
+    const { store, clock, planner, progressOf, heardMsOf, timeouts, effects } = options;
     this.#options = options;
     this.#view = {
       now: () => clock.now(),
       monotonicMs: () => clock.monotonicMs(),
       leaderTerm: options.leaderTerm,
+      stopwatches: new Stopwatches(),
+      timeouts,
       findJob: (key) => store.findJob(key),
       podsOf: (job) => store.podsOf(job),
       placementsOf: (job) => store.placementsOf(job),
       checkpointsOf: (job) => store.checkpointsOf(job),
       nodeStates: (names) => store.nodeStates(names),
+      nodeCensus: () => store.nodeCensus(),
+      bootIdOf: (node) => store.bootIdOf(node),
+      heardMsOf,
       capacityFor: (job) => store.capacityFor(job),
       fits: (placement) => store.fits(placement),
       reserve: (placement, version) => store.reserve(placement, version),
@@ -59,6 +67,11 @@ export class TrainingJobReconciler {
       askPlanner: (job, question) => planner.ask(job, question),
       forgetPlanning: (jobUid) => planner.forget(jobUid),
     };
+  }
+
+  /** The job of that UID is gone: nothing is kept for it. */
+  forget(jobUid: string): void {
+    this.#view.stopwatches.forget(jobUid);
   }
 
   /** Reconciles the job of that key (`namespace/name`). Throws when the cluster refused or was away: try again later. */

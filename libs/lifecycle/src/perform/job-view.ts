@@ -2,7 +2,9 @@ import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswai
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { Decision } from '../decision.ts';
-import type { NodeState, ObservedPlanning, ObservedPod, ObservedProgress } from '../observed.ts';
+import type { NodeCensus, NodeState, ObservedPlanning, ObservedPod, ObservedProgress } from '../observed.ts';
+import type { Stopwatches } from '../stopwatches.ts';
+import type { Timeouts } from '../timeouts.ts';
 
 /** Free and taken GPUs, and the number of the state that they were read at. */
 export interface VersionedCapacity extends FabricCapacity {
@@ -14,11 +16,16 @@ export interface VersionedCapacity extends FabricCapacity {
  * job may be older than what it shows of that job's pods, and the other way round. Nothing here waits.
  */
 export interface JobView {
+  /** Wall time, only for what people read. */
   readonly now: () => Date;
   /** Never goes back, whatever is done to the clock. */
   readonly monotonicMs: () => number;
   /** Number of this process's term as leader; undefined while it does not lead. */
   readonly leaderTerm: () => number | undefined;
+  /** What this process has timed of its jobs. */
+  readonly stopwatches: Stopwatches;
+  /** Where the administrator's differ from the defaults. */
+  readonly timeouts: Partial<Timeouts>;
   /** The job of that key (`namespace/name`), as new as it is known. */
   findJob(key: string): TrainingJob | undefined;
   podsOf(job: TrainingJob): readonly ObservedPod[];
@@ -26,6 +33,11 @@ export interface JobView {
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
   /** State of each node as far as it is seen; one that is not seen counts as gone. */
   nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState>;
+  nodeCensus(): NodeCensus;
+  /** Which boot of that node this is; undefined when it is not seen. */
+  bootIdOf(node: string): string | undefined;
+  /** How long ago the launcher of each pod of the job was heard, in milliseconds, by the pod's UID. */
+  heardMsOf(job: TrainingJob): ReadonlyMap<string, number>;
   /** What is free for the job, with the number of the state that it was read at. */
   capacityFor(job: TrainingJob): VersionedCapacity;
   /** Whether the GPUs of a placement of its job are held by nobody else now. Nodes that are not known are left to others to judge. */

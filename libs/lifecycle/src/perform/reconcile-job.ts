@@ -98,6 +98,11 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       },
       fits: (placement) => view.fits(placement),
       nodeStates: new Map([...view.nodeStates(nodesInUse(job, placements, pods)), ...(proof?.nodeStates ?? [])]),
+      nodeCensus: () => view.nodeCensus(),
+      bootIdOf: (node) => view.bootIdOf(node),
+      heardMs: view.heardMsOf(job),
+      elapsedMs: view.stopwatches.elapsed(job.metadata.uid, view.monotonicMs()),
+      timeouts: view.timeouts,
       isProven: proof !== undefined,
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
       refusedPods: found.refused,
@@ -108,6 +113,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
     },
     view.now(),
   );
+  view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());
   const isReserved = reserve({ job, placement: decision.reserve, version }, view);
   return isReserved ? { job, decision } : { job };
 }

@@ -18,13 +18,25 @@ import type { Answer, Call } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
 import { placementSha256 } from '../recorded-placement.ts';
+import { Stopwatches } from '../stopwatches.ts';
 import { plannedAnswer } from './planned-answer.ts';
 import { aCapacity, aCheckpoint, anExit, aNode } from './builders.ts';
 
 /** What can go wrong, or be asked, between two looks. `pick` chooses among the candidates of that moment. */
 export type WorldFault =
   | { readonly kind: 'exit'; readonly code: number; readonly pick: number }
-  | { readonly kind: 'deletePod' | 'evict' | 'loseNode' | 'saveCheckpoint'; readonly pick: number }
+  /**
+   * loseNode: it does not answer, and nothing on it computes; or its object is gone. silenceKubelet: the cluster calls it not ready, while its
+   * pods go on. hangPod: it cannot be ended before its node is restored.
+   */
+  | {
+      readonly kind: 'deletePod' | 'evict' | 'loseNode' | 'silenceKubelet' | 'hangPod' | 'saveCheckpoint';
+      readonly pick: number;
+    }
+  /** Several nodes stop answering. */
+  | { readonly kind: 'loseRack'; readonly nodes: readonly string[] }
+  /** The operator's wall clock is so far from that of the API server, from now on. */
+  | { readonly kind: 'skewClock'; readonly ms: number }
   | { readonly kind: 'restoreNodes' | 'suspend' | 'resume' | 'cancel' | 'delete' | 'loseStatus' }
   /** The planner does not answer the question that is under way, or the next one. */
   | { readonly kind: 'plannerFails' }
@@ -64,15 +76,18 @@ export class World {
   placements: readonly Placement[] = [];
   checkpoints: readonly Checkpoint[] = [];
 
-  readonly #nodes = new Map<string, NodeState>([
-    ['node-a', 'ready'],
-    ['node-b', 'ready'],
-    ['node-c', 'ready'],
-  ]);
   /** What the operator's process has reserved and not yet created. */
   #reserved: PlacementSpec | undefined;
   /** Of the process that leads; another one begins with another term. */
   #leaderTerm = 1;
+  readonly #nodes: Map<string, NodeState>;
+  /** Not ready in the eyes of the cluster, while their launchers go on reporting. */
+  readonly #kubeletsSilent = new Set<string>();
+  /** UIDs of pods that nothing can end, and of those whose launcher was told that its epoch is over. */
+  readonly #hanging = new Set<string>();
+  readonly #dismissed = new Set<string>();
+  #skewMs = 0;
+  #stopwatches = new Stopwatches();
   #snapshots: Snapshot[] = [];
   #lag: Partial<Record<Lagging, number>> = {};
   /** What the operator's caches show during a pass. */
@@ -91,14 +106,26 @@ export class World {
   readonly #nodeFacts: Partial<NodeFacts>;
 
   /** `nodeFacts` are those of every node, beside its name and state. */
-  constructor(job: TrainingJob, nodeFacts: Partial<NodeFacts> = {}) {
+  constructor(
+    job: TrainingJob,
+    nodeFacts: Partial<NodeFacts> = {},
+    nodes: readonly string[] = ['node-a', 'node-b', 'node-c'],
+  ) {
     this.job = job;
     this.#nodeFacts = nodeFacts;
+    this.#nodes = new Map(nodes.map((name) => [name, 'ready']));
   }
 
-  /** Pods that compute now: started, not ended, on a node that answers. */
+  /** Pods that compute now: started, not ended, on a machine that runs, and neither hanging nor told that their epoch is over. */
   computingPods(): readonly ObservedPod[] {
-    return this.pods.filter((pod) => pod.phase === 'Running' && this.#nodes.get(pod.nodeName ?? '') === 'ready');
+    return this.pods.filter((pod) => {
+      const node = pod.nodeName ?? '';
+      const isUp = this.#nodes.get(node) === 'ready' || this.#kubeletsSilent.has(node);
+      const isFenced = this.#dismissed.has(pod.uid) || pod.epoch < (this.job?.status?.epoch ?? 0);
+      return (
+        pod.phase === 'Running' && isUp && !this.#hanging.has(pod.uid) && !(isFenced && this.#kubeletsSilent.has(node))
+      );
+    });
   }
 
   /** One pass of the operator; says whether it wrote anything. */
@@ -111,6 +138,7 @@ export class World {
       this.#reserved = undefined;
       this.#leaderTerm += 1;
       this.#snapshots = [];
+      this.#stopwatches = new Stopwatches();
       this.#planning = undefined;
       this.#plannerSays = undefined;
     }
@@ -145,12 +173,37 @@ export class World {
       }
       case 'loseNode': {
         const name = this.#picked([...this.#nodes.keys()], fault.pick);
-        if (name !== undefined) this.#nodes.set(name, fault.pick % 2 === 0 ? 'notReady' : 'gone');
+        if (name === undefined) return;
+        this.#nodes.set(name, fault.pick % 2 === 0 ? 'notReady' : 'gone');
+        this.#kubeletsSilent.delete(name);
         return;
       }
+      case 'silenceKubelet': {
+        const name = this.#picked([...this.#nodes.keys()], fault.pick);
+        if (name === undefined || this.#nodes.get(name) !== 'ready') return;
+        this.#nodes.set(name, 'notReady');
+        this.#kubeletsSilent.add(name);
+        return;
+      }
+      case 'loseRack':
+        for (const name of fault.nodes) {
+          this.#nodes.set(name, 'notReady');
+          this.#kubeletsSilent.delete(name);
+        }
+        return;
+      case 'hangPod': {
+        const victim = this.#picked(this.computingPods(), fault.pick);
+        if (victim !== undefined) this.#hanging.add(victim.uid);
+        return;
+      }
+      case 'skewClock':
+        this.#skewMs = fault.ms;
+        return;
       case 'restoreNodes':
         // A kubelet that comes back ends what the API server no longer wants.
         for (const name of this.#nodes.keys()) this.#nodes.set(name, 'ready');
+        this.#kubeletsSilent.clear();
+        this.#hanging.clear();
         this.pods = this.pods.filter((pod) => pod.deletionTimestamp === undefined || pod.phase !== 'Running');
         return;
       case 'saveCheckpoint':
@@ -213,19 +266,27 @@ export class World {
 
   #jobView(): JobView {
     return {
-      now: () => this.now,
+      now: () => new Date(this.now.getTime() + this.#skewMs),
       monotonicMs: () => this.now.getTime(),
       leaderTerm: () => this.#leaderTerm,
+      stopwatches: this.#stopwatches,
       findJob: () => this.#view.job,
       podsOf: () => this.#view.pods,
       placementsOf: () => this.#view.placements,
       checkpointsOf: () => this.#view.checkpoints,
       nodeStates: (names) => new Map(names.map((name) => [name, this.#view.nodes.get(name) ?? 'gone'])),
+      nodeCensus: () => {
+        const states = [...this.#view.nodes.values()].filter((state) => state !== 'gone');
+        return { nodes: states.length, notReady: states.filter((state) => state === 'notReady').length };
+      },
+      bootIdOf: () => undefined,
+      heardMsOf: () => new Map(this.computingPods().map(({ uid }) => [uid, 0])),
+      timeouts: {},
       capacityFor: () => {
         const nodes = [...this.#view.nodes].map(([name, state]) =>
           aNode({ ...this.#nodeFacts, name, ready: state === 'ready', schedulable: state !== 'gone' }),
         );
-        return { ...aCapacity(nodes), version: 0 };
+        return { ...aCapacity(nodes, this.#usedGpus()), version: 0 };
       },
       fits: () => true,
       reserve: (placement) => {
@@ -239,6 +300,12 @@ export class World {
     };
   }
 
+  /** As the operator counts: pods that are bound and have not ended, whatever else is thought of them. */
+  #usedGpus(): Readonly<Record<string, number>> {
+    const bound = this.#view.pods.filter((pod) => pod.nodeName !== undefined && pod.exit === undefined);
+    return Object.fromEntries(bound.map(({ nodeName }) => [nodeName, GPUS_PER_POD]));
+  }
+
   #effects(): JobEffects {
     return {
       askPlanner: (_job, question) => this.#askPlanner(question),
@@ -246,7 +313,9 @@ export class World {
         this.#planning = undefined;
         this.#plannerSays = undefined;
       },
-      refuseLaunchers: () => undefined,
+      refuseLaunchers: (_job, epoch) => {
+        for (const pod of this.pods) if (pod.epoch === epoch) this.#dismissed.add(pod.uid);
+      },
       warn: () => undefined,
       announce: () => undefined,
     };
@@ -429,13 +498,13 @@ export class World {
       return;
     }
     const deletionTimestamp = new Date(this.now.getTime() + graceSeconds * 1000).toISOString();
-    this.#change(pod, (one) => ({ ...one, deletionTimestamp }));
+    this.#change(pod, (one) => ({ ...one, deletionTimestamp, deletionGracePeriodSeconds: graceSeconds }));
   }
 
   #kubelet(pod: ObservedPod, finishes: boolean): readonly ObservedPod[] {
     if (pod.gated || pod.phase === 'Succeeded' || pod.phase === 'Failed') return [pod];
     const node = pod.nodeName ?? this.#placedNode(pod);
-    if (this.#nodes.get(node) !== 'ready') return [pod];
+    if (this.#nodes.get(node) !== 'ready' || this.#hanging.has(pod.uid)) return [pod];
     if (pod.deletionTimestamp !== undefined && this.now.getTime() >= Date.parse(pod.deletionTimestamp)) return [];
     if (pod.phase === 'Pending') {
       if (pod.epoch < this.#newestStarted)
@@ -498,6 +567,8 @@ export class World {
 
 /** The only job there is. */
 const JOB_KEY = 'research/tiny-gpt';
+
+const GPUS_PER_POD = 2;
 
 const UNSEEN: Snapshot = { job: undefined, pods: [], placements: [], checkpoints: [], nodes: new Map() };
 

@@ -16,6 +16,7 @@ import {
   isRecordedPlacement,
   podName,
   type LiveRead,
+  type NodeCensus,
   type VersionedCapacity,
   type NodeState,
   type ObservedPod,
@@ -118,6 +119,16 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
       return toCachedNode(node).facts.ready ? 'ready' : 'notReady';
     };
     return new Map(names.map((name) => [name, stateOf(name)]));
+  }
+
+  nodeCensus(): NodeCensus {
+    const nodes = this.#cluster.list('Node').map((node) => toCachedNode(node).facts);
+    return { nodes: nodes.length, notReady: nodes.filter(({ ready }) => !ready).length };
+  }
+
+  bootIdOf(name: string): string | undefined {
+    const node = this.#cluster.get('Node', name);
+    return node === undefined ? undefined : toCachedNode(node).bootId;
   }
 
   async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {

@@ -51,6 +51,8 @@ export class ReconcilerWorld {
       store,
       clock: { now: () => new Date(this.nowMs), monotonicMs: () => this.nowMs },
       leaderTerm: () => this.leaderTerm,
+      heardMsOf: () => new Map(),
+      timeouts: {},
       pods: () => ({
         launcherImage: 'launcher',
         reportUrls: ['https://operator:9443'],

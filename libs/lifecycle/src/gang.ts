@@ -1,0 +1,23 @@
+import type { Attempt } from '@coxswain/api-types';
+import { type Facts, placementOf, podCount } from './facts.ts';
+import { podName } from './names.ts';
+import type { ObservedPod } from './observed.ts';
+
+export function podsOf(facts: Facts, epoch: number): readonly ObservedPod[] {
+  return facts.pods.filter((pod) => pod.epoch === epoch);
+}
+
+/** Indices of the attempt's pods that are not observed. Without its Placement no pod is known to be missing. */
+export function missingIndices(facts: Facts, attempt: Attempt): readonly number[] {
+  const placement = placementOf(facts, attempt.epoch);
+  if (placement === undefined) return [];
+  const present = new Set(podsOf(facts, attempt.epoch).map((pod) => pod.podIndex));
+  return Array.from({ length: podCount(placement.spec) }, (_, index) => index).filter((index) => !present.has(index));
+}
+
+/** Names of the attempt's pods that are not observed; the caller decides what their absence means. */
+export function missingPodNames(facts: Facts, attempt: Attempt): readonly string[] {
+  return missingIndices(facts, attempt).map((podIndex) =>
+    podName(facts.job.metadata, { epoch: attempt.epoch, podIndex }),
+  );
+}

@@ -1,0 +1,37 @@
+/**
+ * How long the cluster is given for each thing that it owes a gang, in milliseconds. They are the administrator's to set, for the whole
+ * cluster: how fast nodes come back, images are pulled and processes die is a property of nodes, registry and storage, not of a job.
+ */
+export interface Timeouts {
+  /** How long a node of a gang may be not ready, with its launcher silent, before it counts as lost. */
+  readonly nodeGraceMs: number;
+  /** From the record of an epoch until all its pods exist. */
+  readonly creatingMs: number;
+  /** From the release of a gang until every pod has a node. */
+  readonly schedulingMs: number;
+  /** From then until every container runs: pulls of images and mounts of volumes lie here. */
+  readonly startingMs: number;
+  /** From the end of a deleted pod's grace until it is fenced, on a node that answers. */
+  readonly stoppingMs: number;
+  /** How long a node that failed a job is avoided by it. */
+  readonly avoidedMs: number;
+}
+
+/**
+ * - Node grace: a kubelet that is restarted or upgraded, and an API server that fails over, are back within a minute; the node controller
+ *   has waited 50 s before it says NotReady. A false restart costs the gang minutes, waiting two more for a dead node costs just these: its
+ *   peers usually fail sooner, and then nothing is waited for.
+ * - Creating: a gang of 2,048 pods is made within two minutes; ten allow for an API server under load.
+ * - Scheduling: the nodes are chosen already, so the scheduler needs seconds; five minutes allow for one that fails over.
+ * - Starting: 15 minutes pull an image of 50 GB at 60 MB/s.
+ * - Stopping: a kubelet kills what is left right after the grace. What is there two minutes later hangs in the kernel.
+ * - Avoided: an hour outlasts ten restarts in a row, and hides no node from a job for good.
+ */
+export const DEFAULT_TIMEOUTS: Timeouts = {
+  nodeGraceMs: 120_000,
+  creatingMs: 600_000,
+  schedulingMs: 300_000,
+  startingMs: 900_000,
+  stoppingMs: 120_000,
+  avoidedMs: 3_600_000,
+};
