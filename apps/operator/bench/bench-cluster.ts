@@ -15,7 +15,7 @@ import {
 } from '@coxswain/local-cluster';
 import { BenchOperator } from './bench-operator.ts';
 import { OPERATOR_AUDIT_POLICY, OperatorWrites } from './operator-writes.ts';
-import type { Progress } from './scenario.ts';
+import type { Progress } from './progress.ts';
 
 /** Calls under way at once, of the operator and of the bare client alike. */
 export const CONCURRENCY = 32;
@@ -132,7 +132,7 @@ export class BenchCluster {
       },
       logPath: join(this.plane.logsDirectory, 'operator.log'),
     });
-    const operator = new BenchOperator({ handle, healthPort, reportPort, cluster: this });
+    const operator = new BenchOperator({ handle, healthPort, reportPort, client: this.client });
     try {
       await waitFor(async () => (await operator.metric('coxswain_operator_is_leader')) === 1, {
         what: 'the operator to lead',

@@ -1,5 +1,5 @@
+import type { KubeClient } from '@coxswain/kube';
 import { SYSTEM_NAMESPACE, type ProcessHandle } from '@coxswain/local-cluster';
-import type { BenchCluster } from './bench-cluster.ts';
 import { usageOf, type Usage } from './process-usage.ts';
 
 const LEASE_PATH = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/coxswain-operator`;
@@ -12,17 +12,17 @@ export class BenchOperator {
   readonly reportPort: number;
   readonly #handle: ProcessHandle;
   readonly #healthPort: number;
-  readonly #cluster: BenchCluster;
+  readonly #client: KubeClient;
 
   constructor(parts: {
     readonly handle: ProcessHandle;
     readonly healthPort: number;
     readonly reportPort: number;
-    readonly cluster: BenchCluster;
+    readonly client: KubeClient;
   }) {
     this.#handle = parts.handle;
     this.#healthPort = parts.healthPort;
-    this.#cluster = parts.cluster;
+    this.#client = parts.client;
     this.reportPort = parts.reportPort;
   }
 
@@ -47,7 +47,7 @@ export class BenchOperator {
     let isOver = false;
     const renewedAt: number[] = [];
     const look = async (): Promise<void> => {
-      const { spec } = await this.#cluster.client.get<{ spec: { renewTime: string } }>(LEASE_PATH);
+      const { spec } = await this.#client.get<{ spec: { renewTime: string } }>(LEASE_PATH);
       const at = Date.parse(spec.renewTime);
       if (at !== renewedAt.at(-1)) renewedAt.push(at);
     };

@@ -9,7 +9,8 @@ import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BenchCluster } from './bench-cluster.ts';
-import type { Measurement, Progress, Scenario, Size } from './scenario.ts';
+import type { Progress } from './progress.ts';
+import type { Measurement, Scenario, Size } from './scenario.ts';
 import { gangBesideBareClient, largeGang } from './scenarios/gang-start.ts';
 
 const SCENARIOS: readonly Scenario[] = [gangBesideBareClient, largeGang];

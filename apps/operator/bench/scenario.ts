@@ -1,7 +1,5 @@
 import type { BenchCluster } from './bench-cluster.ts';
-
-/** Tells somebody who waits what goes on. */
-export type Progress = (what: string) => void;
+import type { Progress } from './progress.ts';
 
 /** One line of the table. */
 export interface Measurement {

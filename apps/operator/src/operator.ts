@@ -134,6 +134,7 @@ class RunningOperator implements Operator {
     this.#wakeUps = new WakeUps({
       cache: this.#cache,
       clock,
+      podNewsIntervalMs: config.podNewsIntervalMs,
       resyncIntervalMs: config.resyncIntervalMs,
       wake: (key, priority) => this.#jobs.wake(key, priority),
       onJobDeleted: (jobUid) => this.#forget(jobUid),

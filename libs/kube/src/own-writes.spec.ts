@@ -1,4 +1,4 @@
-import type { KubeObject } from './kube-object.ts';
+import { keyOf, type KubeObject } from './kube-object.ts';
 import { OwnWrites } from './own-writes.ts';
 import { ObjectCache } from './object-cache.ts';
 import { anObject, FakeClock } from './testing/index.ts';
@@ -52,6 +52,32 @@ describe('our own writes over a cache', () => {
     cache.remove(pod(8));
     writes.remember('job-1', pod(7));
     expect(writes.view('job-1', cache.list())).toEqual([]);
+  });
+
+  it.each<[string, { readonly cached?: number; readonly written?: number; readonly uid?: string }, string | undefined]>(
+    [
+      ['that only the cache knows', { cached: 5 }, 'u1@5'],
+      ['that only a write of ours knows', { written: 7 }, 'u1@7'],
+      ['that a write of ours knows better', { cached: 5, written: 7 }, 'u1@7'],
+      ['that the cache knows better', { cached: 9, written: 7 }, 'u1@9'],
+      ['of another UID not at all', { cached: 5, written: 7, uid: 'u2' }, undefined],
+    ],
+  )('find one object by key and UID: one %s', (_sentence, { cached, written, uid = 'u1' }, want) => {
+    const { cache, writes } = setUp();
+    if (cached !== undefined) cache.upsert(pod(cached));
+    if (written !== undefined) writes.remember('job-1', pod(written));
+    const found = writes.get(keyOf(pod(1)), uid);
+    expect(found === undefined ? undefined : versions([found])[0]).toBe(want);
+  });
+
+  it('of one group are not seen in the view of another, whichever was written last', () => {
+    const { writes } = setUp();
+    writes.remember('job-1', pod(7));
+    writes.remember('job-2', pod(8));
+    expect(writes.view('job-1', [])).toEqual([]);
+    expect(versions(writes.view('job-2', []))).toEqual(['u1@8']);
+    writes.rememberGone('u1');
+    expect(writes.view('job-2', [])).toEqual([]);
   });
 
   it('are forgotten after a minute, so that only the server can vouch for them then', async () => {

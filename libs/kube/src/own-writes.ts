@@ -13,6 +13,8 @@ export class OwnWrites<T extends KubeObject> {
   readonly #cache: ObjectCache<T>;
   readonly #monotonicMs: () => number;
   readonly #written = new Map<string, { readonly group: string; readonly object: T; readonly atMs: number }>();
+  /** UIDs of what is written, by group: a view must not walk the writes of all others. */
+  readonly #groups = new Map<string, Set<string>>();
   readonly #gone = new Map<string, number>();
 
   constructor(cache: ObjectCache<T>, clock: { monotonicMs(): number }) {
@@ -21,13 +23,13 @@ export class OwnWrites<T extends KubeObject> {
     cache.onChange((change) => {
       const uid = change.object.metadata.uid ?? '';
       if (change.kind === 'deleted') {
-        this.#written.delete(uid);
+        this.#forget(uid);
         // Kept: the answer to our own write may arrive after the event that says how it ended.
         this.rememberGone(uid);
         return;
       }
       const written = this.#written.get(uid);
-      if (written !== undefined && !isNewer(written.object, change.object)) this.#written.delete(uid);
+      if (written !== undefined && !isNewer(written.object, change.object)) this.#forget(uid);
     });
   }
 
@@ -37,13 +39,22 @@ export class OwnWrites<T extends KubeObject> {
     if (uid === undefined || this.#gone.has(uid)) return;
     const known = this.#written.get(uid);
     if (known !== undefined && isNewer(known.object, object)) return;
-    this.#written.delete(uid);
+    this.#forget(uid);
     this.#written.set(uid, { group, object, atMs: this.#monotonicMs() });
+    const members = this.#groups.get(group);
+    if (members === undefined) this.#groups.set(group, new Set([uid]));
+    else members.add(uid);
+  }
+
+  /** The object of that key (`namespace/name`) and UID as new as it is known, whether or not the cache has seen it. */
+  get(key: string, uid: string): T | undefined {
+    const cached = this.#cache.get(key);
+    return cached?.metadata.uid === uid ? this.newest(cached) : this.#written.get(uid)?.object;
   }
 
   /** The server said that the object of this UID is gone for good. */
   rememberGone(uid: string): void {
-    this.#written.delete(uid);
+    this.#forget(uid);
     this.#gone.delete(uid);
     this.#gone.set(uid, this.#monotonicMs());
     this.#expire();
@@ -57,15 +68,17 @@ export class OwnWrites<T extends KubeObject> {
   /** What the cache holds of a group, brought up to date by what we know better. */
   view(group: string, cached: readonly T[]): readonly T[] {
     this.#expire();
-    const seen = new Set<string>();
+    const unseen = new Set(this.#groups.get(group));
+    if (unseen.size === 0 && this.#gone.size === 0) return cached;
     const current: T[] = [];
     for (const object of cached) {
       const uid = object.metadata.uid ?? '';
-      seen.add(uid);
+      unseen.delete(uid);
       if (!this.#gone.has(uid)) current.push(this.newest(object));
     }
-    for (const [uid, written] of this.#written) {
-      if (written.group === group && !seen.has(uid)) current.push(written.object);
+    for (const uid of unseen) {
+      const written = this.#written.get(uid);
+      if (written !== undefined) current.push(written.object);
     }
     return current;
   }
@@ -91,12 +104,21 @@ export class OwnWrites<T extends KubeObject> {
     return this.#written.size + this.#gone.size;
   }
 
+  #forget(uid: string): void {
+    const group = this.#written.get(uid)?.group;
+    if (group === undefined) return;
+    this.#written.delete(uid);
+    const members = this.#groups.get(group);
+    members?.delete(uid);
+    if (members?.size === 0) this.#groups.delete(group);
+  }
+
   #expire(): void {
     const before = this.#monotonicMs() - KEEP_MS;
     // Insertion order is time order, so the first one that is young enough ends the search.
     for (const [uid, { atMs }] of this.#written) {
       if (atMs > before) break;
-      this.#written.delete(uid);
+      this.#forget(uid);
     }
     for (const [uid, atMs] of this.#gone) {
       if (atMs > before) break;

@@ -3,16 +3,34 @@ import { type Facts, placementOf, podCount } from './facts.ts';
 import { podName } from './names.ts';
 import type { ObservedPod } from './observed.ts';
 
+/** What was found out of an epoch in one look: a dozen rules ask, and a gang may have thousands of pods. */
+type FoundInLook<T> = WeakMap<Facts, Map<number, T>>;
+
+const gangs: FoundInLook<readonly ObservedPod[]> = new WeakMap();
+const missing: FoundInLook<readonly number[]> = new WeakMap();
+
+function oncePerLook<T>(found: FoundInLook<T>, facts: Facts, epoch: number, findOut: () => T): T {
+  const byEpoch = found.get(facts) ?? new Map<number, T>();
+  found.set(facts, byEpoch);
+  const known = byEpoch.get(epoch);
+  if (known !== undefined) return known;
+  const value = findOut();
+  byEpoch.set(epoch, value);
+  return value;
+}
+
 export function podsOf(facts: Facts, epoch: number): readonly ObservedPod[] {
-  return facts.pods.filter((pod) => pod.epoch === epoch);
+  return oncePerLook(gangs, facts, epoch, () => facts.pods.filter((pod) => pod.epoch === epoch));
 }
 
 /** Indices of the attempt's pods that are not observed. Without its Placement no pod is known to be missing. */
 export function missingIndices(facts: Facts, attempt: Attempt): readonly number[] {
-  const placement = placementOf(facts, attempt.epoch);
-  if (placement === undefined) return [];
-  const present = new Set(podsOf(facts, attempt.epoch).map((pod) => pod.podIndex));
-  return Array.from({ length: podCount(placement.spec) }, (_, index) => index).filter((index) => !present.has(index));
+  return oncePerLook(missing, facts, attempt.epoch, () => {
+    const placement = placementOf(facts, attempt.epoch);
+    if (placement === undefined) return [];
+    const present = new Set(podsOf(facts, attempt.epoch).map((pod) => pod.podIndex));
+    return Array.from({ length: podCount(placement.spec) }, (_, index) => index).filter((index) => !present.has(index));
+  });
 }
 
 /** Names of the attempt's pods that are not observed; the caller decides what their absence means. */

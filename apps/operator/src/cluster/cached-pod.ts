@@ -72,8 +72,19 @@ export function toCachedPod(pod: KubeObject, options: { readonly asGang?: boolea
   };
 }
 
+/** By what is cached, which never changes: a gang's pods are looked at again and again, and few of them have changed since. */
+const observedPods = new WeakMap<CachedPod, { readonly jobUid: string; readonly pod: ObservedPod }>();
+
 /** The pod as decisions see it. A pod that carries a job's label but belongs to somebody else is not ours, and its numbers are not trusted. */
 export function toObservedPod(pod: CachedPod, jobUid: string): ObservedPod {
+  const known = observedPods.get(pod);
+  if (known?.jobUid === jobUid) return known.pod;
+  const observed = observedPod(pod, jobUid);
+  observedPods.set(pod, { jobUid, pod: observed });
+  return observed;
+}
+
+function observedPod(pod: CachedPod, jobUid: string): ObservedPod {
   const { gang } = pod;
   const ours = gang !== undefined && gang.ownerUid === jobUid && gang.jobUid === jobUid;
   return {

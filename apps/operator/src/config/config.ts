@@ -39,6 +39,11 @@ const Environment = z.object({
   COXSWAIN_LEASE_RENEW_DEADLINE_MS: durationMs.default(10_000),
   COXSWAIN_LEASE_RETRY_PERIOD_MS: durationMs.default(2_000),
   COXSWAIN_WORKERS: z.coerce.number().int().min(1).max(64).default(8).describe('Jobs reconciled at the same time.'),
+  COXSWAIN_POD_NEWS_INTERVAL_MS: durationMs
+    .default(200)
+    .describe(
+      'However often the pods of a gang change, its job is looked at once in this time; a failure is seen that much later.',
+    ),
   COXSWAIN_RESYNC_INTERVAL_MS: durationMs
     .default(300_000)
     .describe('Every job is looked at once in this time, whatever happens.'),
@@ -100,6 +105,7 @@ export interface Config {
   };
   readonly workers: number;
   readonly timeouts: Timeouts;
+  readonly podNewsIntervalMs: number;
   readonly resyncIntervalMs: number;
   readonly reports: {
     readonly listenHost: string;
@@ -151,6 +157,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       stoppingMs: env.COXSWAIN_STOPPING_TIMEOUT_MS,
       avoidedMs: env.COXSWAIN_AVOIDED_NODE_MS,
     },
+    podNewsIntervalMs: env.COXSWAIN_POD_NEWS_INTERVAL_MS,
     resyncIntervalMs: env.COXSWAIN_RESYNC_INTERVAL_MS,
     reports: {
       listenHost: env.COXSWAIN_REPORT_LISTEN_HOST,

@@ -1,19 +1,21 @@
 import type { Clock, QueuePriority } from '@coxswain/kube';
 import { PROGRESS_INTERVAL_MS } from '@coxswain/lifecycle';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
-import { ProgressTimers } from '../reports/progress-timers.ts';
+import { PacedWakes } from '../training-job/paced-wakes.ts';
 import { Resync } from '../training-job/resync.ts';
 import { Watches } from '../training-job/watches.ts';
 
 /** Everything that makes somebody look at a job: changes in the cluster, what launchers report, and time. */
 export class WakeUps {
   readonly #watches: Watches;
-  readonly #progress: ProgressTimers;
+  readonly #progress: PacedWakes;
   readonly #resync: Resync;
 
   constructor(parts: {
     readonly cache: ClusterCache;
     readonly clock: Clock;
+    /** However often a gang's pods change, they lead to one look in this time. */
+    readonly podNewsIntervalMs: number;
     /** Every job is looked at once in this time, whatever happens. */
     readonly resyncIntervalMs: number;
     /** Wants a look at the job of that key (`namespace/name`). */
@@ -21,8 +23,8 @@ export class WakeUps {
     /** The job is gone: whoever keeps something for it may forget it. */
     readonly onJobDeleted: (jobUid: string) => void;
   }) {
-    const { cache, clock, resyncIntervalMs, wake, onJobDeleted } = parts;
-    this.#progress = new ProgressTimers({
+    const { cache, clock, podNewsIntervalMs, resyncIntervalMs, wake, onJobDeleted } = parts;
+    this.#progress = new PacedWakes({
       clock,
       intervalMs: PROGRESS_INTERVAL_MS,
       onDue: (jobUid) => this.#watches.wake(jobUid),
@@ -30,6 +32,7 @@ export class WakeUps {
     this.#watches = new Watches({
       cache,
       clock,
+      podNewsIntervalMs,
       wake,
       onJobDeleted: (jobUid) => {
         this.#progress.forget(jobUid);
@@ -42,7 +45,7 @@ export class WakeUps {
 
   /** A launcher of the job has something to say: at once when ranks have ended, now and then when steps are made. */
   reported(jobUid: string, news: 'progress' | 'ended'): void {
-    if (news === 'progress') this.#progress.progressed(jobUid);
+    if (news === 'progress') this.#progress.news(jobUid);
     else this.#watches.wake(jobUid);
   }
 

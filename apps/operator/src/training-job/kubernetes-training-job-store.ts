@@ -190,9 +190,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   async liftGate(job: TrainingJob, pod: PodReference): Promise<void> {
     const path = podsPath({ namespace: job.metadata.namespace, name: pod.name });
-    const cached = this.#cache.pods
-      .view(job.metadata.uid, this.#cache.pods.cached.byIndex(BY_JOB, job.metadata.uid))
-      .find((one) => one.metadata.uid === pod.uid);
+    const cached = this.#cache.pods.get(`${job.metadata.namespace}/${pod.name}`, pod.uid);
     const gate = `/spec/schedulingGates/${cached?.gang?.gatePosition ?? 0}`;
     const lift = [
       { op: 'test', path: '/metadata/uid', value: pod.uid },

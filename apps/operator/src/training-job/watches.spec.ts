@@ -37,6 +37,7 @@ function aWatchedCluster(): {
   const watches = new Watches({
     cache: script.cache,
     clock: script.clock,
+    podNewsIntervalMs: 200,
     wake: (key, priority) => void woken.push(`${key.replace('research/', '')} ${priority}`),
     onJobDeleted: (jobUid) => void deleted.push(jobUid),
   });
@@ -135,6 +136,26 @@ describe('which jobs look again because of a change', () => {
       }
     });
     expect(woken.filter((one) => one === 'waits normal')).toEqual(['waits normal']);
+  });
+
+  it('a gang of which each pod tells of five changes is looked at once per interval, and never late', async () => {
+    const { script, runs, wokenBy } = aWatchedCluster();
+    const names = Array.from({ length: 1_000 }, (_, index) => `gang-${index}`);
+    const tell = (): void => names.forEach((name) => script.pod(name, { job: runs, nodeName: 'node-b' }));
+    expect(await wokenBy(() => [1, 2, 3, 4, 5].forEach(tell))).toEqual(['runs normal']);
+    expect(await wokenBy(tell)).toEqual(['runs normal']);
+  });
+
+  it('a gang of which two pods tell within the interval is looked at at once, and again for the second', async () => {
+    const { script, runs, woken } = aWatchedCluster();
+    script.pod('runs-1', { job: runs });
+    await script.clock.advance(0);
+    expect(woken).toEqual(['runs normal']);
+    script.pod('runs-2', { job: runs });
+    await script.clock.advance(199);
+    expect(woken).toEqual(['runs normal']);
+    await script.clock.advance(1);
+    expect(woken).toEqual(['runs normal', 'runs normal']);
   });
 
   it('a job that was placed by a write of ours does not wait any more, though no watch has told of it', async () => {

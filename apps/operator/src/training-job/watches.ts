@@ -4,6 +4,7 @@ import { sameFacts, type CachedNode } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { BY_NODE, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { waitsForCapacity, waitsForNodes } from './capacity.ts';
+import { PacedWakes } from './paced-wakes.ts';
 
 /*
  * Which change wakes which jobs. What is to be done is decided from the whole picture, not from the change:
@@ -12,7 +13,7 @@ import { waitsForCapacity, waitsForNodes } from './capacity.ts';
  *   TrainingJob of which only status or metadata changed   that job
  *   TrainingJob deleted             every job that waits for GPUs
  *   Placement, Checkpoint           their job
- *   Pod of a gang                   its job
+ *   Pod of a gang                   its job, once per interval: a look costs as much as the gang is large
  *   Pod with GPUs ended or deleted  every job that waits for GPUs
  *   Node (readiness, labels, GPUs)  the jobs with pods on it, and every job that waits for GPUs or for nodes that can be planned for
  */
@@ -21,6 +22,8 @@ import { waitsForCapacity, waitsForNodes } from './capacity.ts';
 export interface WatchesParts {
   readonly cache: ClusterCache;
   readonly clock: Clock;
+  /** Pods of one gang lead to one look in this time: a thousand that start make five thousand changes within half a minute. */
+  readonly podNewsIntervalMs: number;
   /** Wants a look at the job of that key. */
   readonly wake: (key: string, priority: QueuePriority) => void;
   /** The job is gone: whoever keeps something for it may forget it. */
@@ -33,12 +36,18 @@ const CAPACITY_DELAY_MS = 200;
 /** Wakes the jobs that a change in the cluster concerns. */
 export class Watches {
   readonly #parts: WatchesParts;
+  readonly #podNews: PacedWakes;
   #cancelCapacityTimer: (() => void) | undefined;
   /** Whom the news since the last wake-up concerns. */
   #concerned: (job: TrainingJob) => boolean = waitsForCapacity;
 
   constructor(parts: WatchesParts) {
     this.#parts = parts;
+    this.#podNews = new PacedWakes({
+      clock: parts.clock,
+      intervalMs: parts.podNewsIntervalMs,
+      onDue: (jobUid) => this.wake(jobUid),
+    });
     const { jobs, placements, checkpoints, pods, nodes } = parts.cache;
     jobs.cached.onChange((change) => this.#onJob(change));
     placements.cached.onChange(({ object }) => this.wake(object.spec.jobUid));
@@ -56,11 +65,13 @@ export class Watches {
   /** Wakes nobody any more by a timer. */
   stop(): void {
     this.#cancelCapacityTimer?.();
+    this.#podNews.stop();
   }
 
   #onJob(change: CacheChange<TrainingJob & KubeObject>): void {
     const { object } = change;
     if (change.kind === 'deleted') {
+      this.#podNews.forget(object.metadata.uid);
       this.#parts.onJobDeleted(object.metadata.uid);
       this.#wakeWaiting(waitsForCapacity);
       return;
@@ -71,8 +82,13 @@ export class Watches {
 
   #onPod(change: CacheChange<CachedPod>): void {
     const { gang } = change.object;
-    if (gang !== undefined) this.wake(gang.jobUid);
+    if (gang !== undefined && this.#isOfJob(gang.jobUid)) this.#podNews.news(gang.jobUid);
     if (freesGpus(change)) this.#wakeWaiting(waitsForCapacity);
+  }
+
+  /** Pods outlive their job, and anybody may make pods with its label: only of a job that is there something is kept. */
+  #isOfJob(jobUid: string): boolean {
+    return this.#parts.cache.jobs.cached.byIndex(BY_UID, jobUid).length > 0;
   }
 
   #onNode(change: CacheChange<CachedNode>): void {

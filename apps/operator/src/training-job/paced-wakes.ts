@@ -1,7 +1,10 @@
 import type { Clock } from '@coxswain/kube';
 
-/** Reports of steps come by the hundred per second; the status of a job shows them at most once per interval. */
-export class ProgressTimers {
+/**
+ * News of a job that come by the hundred per second, such as reported steps or the pods of a gang that starts: the job is looked at once per
+ * interval, the first time at once, and never later than an interval after the news.
+ */
+export class PacedWakes {
   readonly #options: {
     readonly clock: Clock;
     readonly intervalMs: number;
@@ -19,8 +22,8 @@ export class ProgressTimers {
     this.#options = options;
   }
 
-  /** The job made progress: it is due at once, or when an interval has passed since it was due last. */
-  progressed(jobUid: string): void {
+  /** There is news of the job: it is due at once, or when an interval has passed since it was due last. */
+  news(jobUid: string): void {
     if (this.#pending.has(jobUid)) return;
     const { clock, intervalMs, onDue } = this.#options;
     const sinceLastMs = clock.monotonicMs() - (this.#lastDueAtMs.get(jobUid) ?? -Infinity);

@@ -1,0 +1,234 @@
+/**
+ * What does starting a gang cost the operator itself, without HTTP, TLS and a cluster? Run: `node apps/operator/bench/gang-start-cpu.bench.ts`.
+ *
+ * The operator's cache, store, reconciler, watches and queue are the real ones; an API server in memory answers at once, and every pod then
+ * tells of four changes one after the other, as scheduler and kubelet make them.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { GPU_RESOURCE, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
+import { noMetrics, systemClock, WorkQueue, type KubeClient, type KubeObject } from '@coxswain/kube';
+import { toCachedNode } from '../src/cluster/cached-node.ts';
+import { toCachedPod } from '../src/cluster/cached-pod.ts';
+import { createClusterCache } from '../src/cluster/cluster-cache.ts';
+import { Capacity } from '../src/training-job/capacity.ts';
+import { KubernetesTrainingJobStore } from '../src/training-job/kubernetes-training-job-store.ts';
+import { TrainingJobReconciler } from '../src/training-job/training-job.reconciler.ts';
+import { Watches } from '../src/training-job/watches.ts';
+
+type Json = Record<string, unknown>;
+
+async function measure(count: number): Promise<void> {
+  const world = new InMemoryWorld(count);
+  const stop = new AbortController();
+  const queue = world.run(stop.signal);
+  const phases: string[] = [];
+  const phase = async (name: string, act: () => Promise<void>): Promise<void> => {
+    const before = process.cpuUsage();
+    await act();
+    const { user, system } = process.cpuUsage(before);
+    phases.push(`${name} ${((user + system) / 1_000 / count).toFixed(2)}`);
+  };
+  await phase('submit to released', async () => {
+    world.submit();
+    while (world.stage() !== 'Released' || world.gated() > 0) await nextTurn();
+  });
+  for (const change of ['bound', 'initialized', 'starting', 'running'] as const) {
+    await phase(change, async () => {
+      for (const name of world.podNames()) {
+        world.change(name, change);
+        await nextTurn();
+      }
+    });
+  }
+  await phase('said', async () => {
+    while (world.job().status?.state !== 'Running') await nextTurn();
+  });
+  stop.abort();
+  await queue;
+  console.log(`${count} pods, ms of CPU a pod: ${phases.join(', ')}; ${world.looks} looks`);
+}
+
+/** An API server that answers at once, and tells the cache in the same moment. */
+class InMemoryWorld {
+  looks = 0;
+  readonly #pods = new Map<string, KubeObject & Json>();
+  readonly #cache = createClusterCache({
+    client: {} as KubeClient,
+    clock: systemClock,
+    random: Math.random,
+    metrics: noMetrics,
+    onProblem: (problem) => {
+      throw new Error('the cache met something', { cause: problem });
+    },
+  });
+  readonly #reconciler: TrainingJobReconciler;
+  readonly #size: number;
+  #queue: WorkQueue | undefined;
+  #version = 1;
+
+  constructor(pods: number) {
+    this.#size = pods;
+    this.#reconciler = new TrainingJobReconciler({
+      store: new KubernetesTrainingJobStore({
+        client: this.#client(),
+        cache: this.#cache,
+        capacity: new Capacity(this.#cache),
+      }),
+      clock: systemClock,
+      pods: () => ({
+        launcherImage: 'launcher',
+        reportUrls: ['https://operator:9443'],
+        reportCaPem: 'A'.repeat(700),
+        runAsNonRoot: false,
+      }),
+      leaderTerm: () => 1,
+      heardMsOf: () => new Map(),
+      timeouts: {},
+      progressOf: () => undefined,
+      planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
+      effects: { refuseLaunchers: () => undefined, warn: console.error, announce: () => undefined },
+    });
+    new Watches({
+      cache: this.#cache,
+      clock: systemClock,
+      podNewsIntervalMs: 200,
+      wake: (key, priority) => this.#queue?.add(key, priority),
+      onJobDeleted: () => undefined,
+    });
+    for (let index = 0; index < pods; index += 1) this.#cache.nodes.upsert(toCachedNode(this.#node(index)));
+  }
+
+  run(signal: AbortSignal): Promise<unknown> {
+    this.#queue = new WorkQueue({
+      clock: systemClock,
+      random: Math.random,
+      onError: ({ error }) => console.error(error),
+    });
+    const reconcile = (key: string): ReturnType<TrainingJobReconciler['reconcile']> => {
+      this.looks += 1;
+      return this.#reconciler.reconcile(key);
+    };
+    return this.#queue.run({ workers: 8, reconcile, signal });
+  }
+
+  submit(): void {
+    const metadata = {
+      name: 'gang',
+      namespace: 'bench',
+      uid: 'aaaaaaaa-uid',
+      generation: 1,
+      resourceVersion: this.#next(),
+    };
+    this.#cache.jobs.cached.upsert({
+      apiVersion: 'training.coxswain.dev/v1alpha1',
+      kind: 'TrainingJob',
+      metadata,
+      spec: {
+        engine: { name: 'command', image: 'example/image', command: ['train'] },
+        layout: { tensorParallelDegree: 8, dataParallelDegree: this.#size },
+        resources: { gpusPerNode: 8 },
+      },
+    } as unknown as TrainingJob & KubeObject);
+  }
+
+  job(): TrainingJob {
+    const [job] = this.#cache.jobs.cached.list();
+    if (job === undefined) throw new Error('nothing was submitted');
+    return job;
+  }
+
+  stage(): string | undefined {
+    return this.job().status?.attempts?.at(-1)?.stage;
+  }
+
+  gated(): number {
+    return [...this.#pods.values()].filter((pod) => ((pod['spec'] as Json)['schedulingGates'] as unknown[]).length > 0)
+      .length;
+  }
+
+  podNames(): readonly string[] {
+    return [...this.#pods.keys()];
+  }
+
+  change(name: string, to: 'bound' | 'initialized' | 'starting' | 'running'): void {
+    const pod = this.#pods.get(name);
+    if (pod === undefined) throw new Error(`there is no pod ${name}`);
+    const state =
+      to === 'running'
+        ? { running: { startedAt: '2026-01-01T00:00:00Z' } }
+        : { waiting: { reason: 'PodInitializing' } };
+    const isLate = to === 'starting' || to === 'running';
+    const status = {
+      phase: to === 'running' ? 'Running' : 'Pending',
+      conditions: [
+        { type: 'PodScheduled', status: 'True' },
+        ...(to === 'bound' ? [] : [{ type: 'Initialized', status: 'True' }]),
+      ],
+      ...(isLate ? { containerStatuses: [{ name: 'trainer', state }] } : {}),
+    };
+    this.#put({ ...pod, spec: { ...(pod['spec'] as Json), nodeName: `node-${name.split('-').at(-1)}` }, status });
+  }
+
+  #client(): KubeClient {
+    const unused = (): never => {
+      throw new Error('not called here');
+    };
+    return {
+      get: unused,
+      list: unused,
+      create: async (_path, body) => this.#put({ ...(body as KubeObject & Json) }) as never,
+      apply: async (_path, body) => this.#writeStatus(body as KubeObject & Json) as never,
+      replace: async (_path, body) => this.#writeStatus(body as unknown as KubeObject & Json) as never,
+      patch: async (path, body) => this.#patch(path, body) as never,
+      delete: unused,
+      version: unused,
+      requestStream: unused,
+      close: async () => undefined,
+    };
+  }
+
+  #patch(path: string, body: unknown): unknown {
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    if (Array.isArray(body)) {
+      const pod = this.#pods.get(name);
+      return this.#put({ ...pod, spec: { ...(pod?.['spec'] as Json), schedulingGates: [] } } as KubeObject & Json);
+    }
+    const { metadata } = body as { metadata: Json };
+    const changed = { ...this.job(), metadata: { ...this.job().metadata, ...metadata, resourceVersion: this.#next() } };
+    this.#cache.jobs.cached.upsert(changed as TrainingJob & KubeObject);
+    return structuredClone(changed);
+  }
+
+  #writeStatus(body: KubeObject & Json): unknown {
+    const job = this.job();
+    const status = body['status'] as TrainingJobStatus;
+    const changed = { ...job, status, metadata: { ...job.metadata, resourceVersion: this.#next() } };
+    this.#cache.jobs.cached.upsert(changed as TrainingJob & KubeObject);
+    return structuredClone(changed);
+  }
+
+  #put(object: KubeObject & Json): KubeObject {
+    const uid = object.metadata.uid ?? `uid-of-${object.metadata.name}`;
+    const stored = { ...object, metadata: { ...object.metadata, uid, resourceVersion: this.#next() } };
+    if (object.kind === 'Pod') {
+      this.#pods.set(object.metadata.name, stored);
+      this.#cache.pods.cached.upsert(toCachedPod(stored));
+    } else this.#cache.placements.cached.upsert(stored as never);
+    return stored;
+  }
+
+  #node(index: number): KubeObject {
+    return {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: `node-${index}`, uid: `uid-of-node-${index}`, resourceVersion: this.#next() },
+      status: { allocatable: { [GPU_RESOURCE]: '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
+    } as KubeObject;
+  }
+
+  #next(): string {
+    return String((this.#version += 1));
+  }
+}
+
+for (const pods of (process.argv[2] ?? '1024,4096').split(',').map(Number)) await measure(pods);
