@@ -80,6 +80,11 @@ export function isInvalid(error: unknown): boolean {
   return hasStatus(error, 422) || hasStatus(error, 400);
 }
 
+/** A webhook stands in the way of this object that takes no part in dry runs, so a dry run says nothing of it. */
+export function isDryRunUnsupported(error: unknown): boolean {
+  return hasStatus(error, 400) && /does not support dry run/.test(String(error));
+}
+
 /** The object is larger than the server takes (413), or than etcd behind it does (500, in fixed words). */
 function isTooLarge(error: unknown): boolean {
   return hasStatus(error, 413) || (hasStatus(error, 500) && /request is too large|larger than max/.test(String(error)));

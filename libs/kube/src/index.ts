@@ -6,6 +6,7 @@ export {
   KubeApiError,
   isAlreadyExists,
   isConflict,
+  isDryRunUnsupported,
   isInvalid,
   isKindUnknown,
   isNotFound,

@@ -25,6 +25,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   liftGates,
   reportCheckpoints,
   markDamagedCheckpoints,
+  probePod,
   createPlacement,
   tidyUp,
   releaseFinalizer,
@@ -136,6 +137,12 @@ function markDamagedCheckpoints({ record, facts }: Situation): readonly Action[]
 /** Status records which one it is, so this is the one that counts. */
 function createPlacement({ facts: { unwritten } }: Situation): readonly Action[] {
   return unwritten === undefined ? [] : [{ kind: 'createPlacement', ...unwritten }];
+}
+
+function probePod({ facts, next }: Situation): readonly Action[] {
+  if (next.kind !== 'probing' || !facts.hasFinalizer) return [];
+  const name = podName(facts.job.metadata, { epoch: next.spec.epoch, podIndex: 0 });
+  return [{ kind: 'probePod', name, podIndex: 0, placement: next.spec }];
 }
 
 /**

@@ -86,7 +86,7 @@ const WAITING_LOOK_MS = 30_000;
 /** Every job that is not finished is looked at this often, so that a lost wake-up costs minutes. */
 const LOOK_AGAIN_MS = 300_000;
 
-const WAITING: readonly NextEpoch['kind'][] = ['waiting', 'unsatisfiable', 'unplanned', 'planning'];
+const WAITING: readonly NextEpoch['kind'][] = ['waiting', 'unsatisfiable', 'unplanned', 'planning', 'podsRefused'];
 
 /** What the planner refuses on these nodes it may plan on others. */
 function isRefusedByPlanner(acceptance: Acceptance): boolean {

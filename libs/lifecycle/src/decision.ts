@@ -58,6 +58,8 @@ export type Action =
   /** Create with POST. AlreadyExists: read it live and show it among `placements` (the recorded one or not). */
   | { readonly kind: 'createPlacement'; readonly name: string; readonly spec: PlacementSpec }
   | { readonly kind: 'deletePlacements'; readonly placements: readonly PodReference[] }
+  /** Ask the cluster by a dry run whether it takes such a pod; show its answer as `podProbe`. */
+  | { readonly kind: 'probePod'; readonly name: string; readonly podIndex: number; readonly placement: PlacementSpec }
   /** Create the gated pod of `podIndex`. AlreadyExists: read it live and show it among `pods` (ours or not). Refused for good: show it in `refusedPods`. */
   | { readonly kind: 'createPod'; readonly name: string; readonly podIndex: number; readonly placement: PlacementSpec }
   /**

@@ -47,6 +47,12 @@ describe('what stands between a job and its next epoch', () => {
           'delayed',
         ] as const,
     ),
+    ['whether the cluster takes its pods is not known', observe({ podProbe: undefined as never }), 'probing'],
+    [
+      'the cluster takes no such pod',
+      observe({ podProbe: { kind: 'refused', message: 'exceeded quota' } }),
+      'podsRefused',
+    ],
     ['too few free GPUs', observe({ capacity: () => aCapacity([aNode()]) }), 'waiting'],
     [
       'nodes that no tensor group fits into',

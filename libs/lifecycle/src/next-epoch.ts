@@ -26,6 +26,10 @@ export type NextEpoch =
   | { readonly kind: 'delayed' }
   | { readonly kind: 'waiting'; readonly message: string }
   | { readonly kind: 'unsatisfiable'; readonly message: string }
+  /** There is room; whether the cluster takes such pods is not known yet. */
+  | { readonly kind: 'probing'; readonly spec: PlacementSpec }
+  /** It does not, in its words. */
+  | { readonly kind: 'podsRefused'; readonly message: string }
   | { readonly kind: 'placing'; readonly name: string; readonly spec: PlacementSpec };
 
 /** What the next epoch depends on. */
@@ -51,7 +55,15 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   if (delay !== undefined && !isOver(facts, delay)) return { kind: 'delayed' };
   if (planning.kind === 'asking')
     return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
-  return place(record, facts, { spec: acceptance.spec, epoch: nextEpochNumber(record, facts) });
+  return probed(place(record, facts, { spec: acceptance.spec, epoch: nextEpochNumber(record, facts) }), facts);
+}
+
+/** No epoch is begun of which the cluster would take no pod: a dry run of the first one says so without a trace. */
+function probed(next: NextEpoch, { observed: { podProbe } }: Facts): NextEpoch {
+  if (next.kind !== 'placing' || podProbe?.kind === 'accepted') return next;
+  return podProbe === undefined
+    ? { kind: 'probing', spec: next.spec }
+    : { kind: 'podsRefused', message: podProbe.message };
 }
 
 const NO_GPUS = { kind: 'unplanned', message: 'The layout is chosen when the cluster has a node with GPUs.' } as const;

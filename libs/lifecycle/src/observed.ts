@@ -53,6 +53,8 @@ export interface Observed {
   readonly verdicts?: readonly Verdict[];
   /** Where the administrator's differ from the defaults. */
   readonly timeouts?: Partial<Timeouts>;
+  /** What the cluster said to a dry run of the next epoch's first pod: the answer to action probePod. */
+  readonly podProbe?: { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly message: string };
   /** Newest report of the gang's steps that the operator holds in memory, if any. */
   readonly progress?: ObservedProgress;
   /** What became of the last action planJob, as long as this process remembers it. */

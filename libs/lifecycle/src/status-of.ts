@@ -121,6 +121,14 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return { holds: false, reason: 'WaitingForCapacity', message: next.message };
     case 'unsatisfiable':
       return { holds: false, reason: 'TopologyUnsatisfiable', message: next.message };
+    case 'podsRefused':
+      return { holds: false, reason: 'PodsRefused', message: refusedMessage(next.message) };
+    case 'probing': {
+      // What the cluster said last stands until it says something else.
+      const last = findCondition(recordedConditions(facts.job), 'Placed');
+      if (last?.reason === 'PodsRefused') return { holds: false, reason: 'PodsRefused', message: last.message };
+      return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
+    }
     case 'placing':
       return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
   }
@@ -129,7 +137,11 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
 /** The cluster's words, where it refused the last gang's pods. */
 function refusal(record: JobRecord): string | undefined {
   const last = record.attempts.at(-1);
-  return last?.reason === 'PodsRefused' ? `${firstLine(last.message ?? '')} It is tried again.` : undefined;
+  return last?.reason === 'PodsRefused' ? refusedMessage(last.message ?? '') : undefined;
+}
+
+function refusedMessage(words: string): string {
+  return `${firstLine(words)} It is tried again.`;
 }
 
 const IMAGE_PROBLEM = /^(ErrImage|ImagePull|ImageInspect|InvalidImage|RegistryUnavailable|SignatureValidation)/;

@@ -13,6 +13,7 @@ import {
 import {
   isAlreadyExists,
   isConflict,
+  isDryRunUnsupported,
   isInvalid,
   isNotFound,
   type KubeClient,
@@ -176,6 +177,17 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       if (live?.metadata.uid === placement.uid) return;
     }
     this.#cache.placements.rememberGone(placement.uid);
+  }
+
+  async probePod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {
+    try {
+      await this.#client.create<KubeObject>(podsPath({ namespace: job.metadata.namespace }), manifest, {
+        dryRun: true,
+      });
+    } catch (error) {
+      // A name that is taken is dealt with when the pod is made; and a webhook may have said that it takes no part in dry runs.
+      if (!isAlreadyExists(error) && !isDryRunUnsupported(error)) throw error;
+    }
   }
 
   async createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {

@@ -62,6 +62,8 @@ export interface TrainingJobStore {
   /** A taken name is read and remembered for `placementsOf`, whoever made it. */
   createPlacement(job: TrainingJob, placement: { readonly name: string; readonly spec: PlacementSpec }): Promise<void>;
   deletePlacement(job: TrainingJob, placement: PodReference): Promise<void>;
+  /** A dry run of `createPod`: fails where the cluster would refuse the pod, and leaves no trace. Where that cannot be told it succeeds. */
+  probePod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void>;
   /** A taken name is read and remembered for `podsOf`, whoever owns it. */
   createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void>;
   liftGate(job: TrainingJob, pod: PodReference): Promise<void>;

@@ -200,7 +200,11 @@ describe('GPUs reserved for a placement', () => {
   it('stay held when the answer to the record of the placement is lost, and are used by the look that finds it', async () => {
     const world = new ReconcilerWorld();
     world.edit((job) => ({ ...job, metadata: { ...job.metadata, finalizers: [FINALIZER] } }));
-    failOnce(world, /^writeStatus/, { error: anAnswer(503, 'ServiceUnavailable'), moment: 'after' });
+    world.onWrite = ({ what, moment }) => {
+      if (!what.startsWith('writeStatus') || moment === 'before' || world.job.status?.epoch !== 1) return;
+      world.onWrite = () => undefined;
+      throw anAnswer(503, 'ServiceUnavailable');
+    };
     await expect(world.reconcile()).rejects.toThrow('ServiceUnavailable');
     expect(heldFor(world)).toBe(4);
     await world.reconcile();
@@ -231,7 +235,42 @@ describe('a pod that the cluster refuses for good', () => {
   });
 });
 
-it('asks once where the cluster refuses every pod of a gang, not once for each', async () => {
+describe('a gang of which the cluster would take no pod', () => {
+  const quota = anAnswer(403, 'Forbidden', 'pods "a" is forbidden: exceeded quota: gpus');
+  const refusing = (): { readonly world: ReconcilerWorld; readonly probes: string[] } => {
+    const world = new ReconcilerWorld();
+    const probes: string[] = [];
+    world.onProbe = (name) => {
+      probes.push(name);
+      throw quota;
+    };
+    return { world, probes };
+  };
+
+  it('begins no epoch: one dry run, whose words are in status and are told', async () => {
+    const { world, probes } = refusing();
+    await world.reconcile();
+    const placed = world.job.status?.conditions?.find(({ type }) => type === 'Placed');
+    expect([probes.length, world.job.status?.epoch, world.pods]).toEqual([1, 0, []]);
+    expect(placed).toMatchObject({ status: 'False', reason: 'PodsRefused' });
+    expect([placed?.message, world.job.status?.summary, ...world.warnings].join()).toMatch(
+      /(exceeded quota: gpus.*){3}/,
+    );
+  });
+
+  it('is tried again every 30 s with nothing written, and begins when the cluster takes it', async () => {
+    const { world, probes } = refusing();
+    await world.reconcile();
+    world.writes.length = 0;
+    for (let look = 0; look < 5; look += 1) expect(await world.reconcile()).toEqual({ requeueAfterMs: 30_000 });
+    expect([probes.length, world.writes]).toEqual([6, []]);
+    world.onProbe = () => undefined;
+    await world.live();
+    expect(world.job.status).toMatchObject({ state: 'Running', epoch: 1, restarts: { total: 0 } });
+  });
+});
+
+it('asks once more where the cluster refuses the pods of a gang after all, not once for each', async () => {
   const world = new ReconcilerWorld();
   world.onWrite = ({ what, moment }) => {
     if (moment === 'before' && what.startsWith('createPod')) throw anAnswer(403, 'Forbidden', 'exceeded quota: gpus');

@@ -110,6 +110,8 @@ export class TrainingJobReconciler {
         return done(store.deletePlacement(job, call.placement));
       case 'createPod':
         return done(store.createPod(job, this.#manifest(job, call)));
+      case 'probePod':
+        return done(store.probePod(job, this.#manifest(job, call)));
       case 'liftGate':
         return done(store.liftGate(job, call.pod));
       case 'deletePod':
@@ -121,7 +123,7 @@ export class TrainingJobReconciler {
     }
   }
 
-  #manifest(job: TrainingJob, call: Extract<Call, { kind: 'createPod' }>): Record<string, unknown> {
+  #manifest(job: TrainingJob, call: Extract<Call, { kind: 'createPod' | 'probePod' }>): Record<string, unknown> {
     const { placement, podIndex, name } = call;
     // Defaults that a resource stored by an earlier version lacks are filled in here, and what cannot be read is told in one sentence.
     const spec = specOfEpoch(TrainingJobSpec.parse(job.spec), placement);

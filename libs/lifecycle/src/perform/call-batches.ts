@@ -19,6 +19,7 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
     case 'readLive':
     case 'createPlacement':
     case 'createPod':
+    case 'probePod':
     case 'markCheckpointDamaged':
     case 'createCheckpoint':
       return [{ ...action, job }];

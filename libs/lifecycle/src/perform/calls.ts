@@ -19,6 +19,14 @@ export type Call =
       readonly name: string;
       readonly spec: PlacementSpec;
     }
+  /** A dry run: nothing is made. Fails as `refused` where the cluster would refuse the pod. */
+  | {
+      readonly kind: 'probePod';
+      readonly job: TrainingJob;
+      readonly name: string;
+      readonly podIndex: number;
+      readonly placement: PlacementSpec;
+    }
   | { readonly kind: 'deletePlacement'; readonly job: TrainingJob; readonly placement: PodReference }
   | {
       readonly kind: 'createPod';

@@ -1,7 +1,7 @@
 import type { Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import { decide } from '../decide.ts';
 import type { Action, Decision } from '../decision.ts';
-import type { NodeState, ObservedPod } from '../observed.ts';
+import type { NodeState, Observed, ObservedPod } from '../observed.ts';
 import { bareStatus, isRecordedAs } from '../bare-status.ts';
 import type { Answer, Call, Calls } from './calls.ts';
 import { callBatches } from './call-batches.ts';
@@ -62,6 +62,8 @@ interface Findings {
   readonly proof?: { readonly nodeStates: ReadonlyMap<string, NodeState>; readonly atMs: number };
   /** When the status was known to be the newest. */
   readonly statusAtMs?: number;
+  /** What the cluster says to a pod of the next epoch. */
+  readonly podProbe?: NonNullable<Observed['podProbe']>;
 }
 
 interface Look {
@@ -106,6 +108,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       isProven: proof !== undefined,
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
       refusedPods: found.refused,
+      ...(found.podProbe === undefined ? {} : { podProbe: found.podProbe }),
       ...(leaderTerm === undefined ? {} : { leaderTerm }),
       ...(reserved === undefined ? {} : { reserved }),
       ...(progress === undefined ? {} : { progress }),
@@ -175,7 +178,7 @@ function* perform(
 ): Calls<Findings> {
   const refused = new Map(found.refused);
   const refusedBefore = refused.size;
-  let { statusAtMs } = found;
+  let { statusAtMs, podProbe } = found;
   let proof: Findings['proof'];
   for (const action of actions) performAtOnce(job, action, ports.effects);
   for (const batch of callBatches(job, actions)) {
@@ -183,7 +186,8 @@ function* perform(
     for (const [index, answer] of answers.entries()) {
       const call = batch[index];
       if (call === undefined) continue;
-      if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports.effects);
+      if (call.kind === 'probePod') podProbe = probeOf(call, answer, ports.effects);
+      else if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports.effects);
       else if (call.kind === 'createPlacement') ports.view.release(job);
       else if (call.kind === 'readLive') {
         statusAtMs = ports.view.monotonicMs();
@@ -193,7 +197,21 @@ function* perform(
     // The others would be refused as well: ask no more before somebody has decided what that means.
     if (refused.size > refusedBefore) break;
   }
-  return { refused, ...(proof === undefined ? {} : { proof }), ...(statusAtMs === undefined ? {} : { statusAtMs }) };
+  return {
+    refused,
+    ...(proof === undefined ? {} : { proof }),
+    ...(statusAtMs === undefined ? {} : { statusAtMs }),
+    ...(podProbe === undefined ? {} : { podProbe }),
+  };
+}
+
+function probeOf({ job }: Call, answer: Answer, effects: JobEffects): NonNullable<Observed['podProbe']> {
+  if (answer.kind === 'done') return { kind: 'accepted' };
+  const message = messageOf(answer.error);
+  if (answer.cause === 'transient') throw answer.error;
+  effects.warn(job, message);
+  if (answer.cause !== 'refused') throw answer.error;
+  return { kind: 'refused', message };
 }
 
 function performAtOnce(job: TrainingJob, action: Action, effects: JobEffects): void {

@@ -124,6 +124,7 @@ export function observe(overrides: Partial<Observed> = {}): Observed {
     capacity: () => aCapacity(),
     nodeStates: new Map(),
     isProven: true,
+    podProbe: { kind: 'accepted' },
     ...overrides,
   };
 }

@@ -395,6 +395,7 @@ export class World {
           );
           this.#view.checkpoints = this.checkpoints;
         });
+      case 'probePod':
       case 'createCheckpoint':
       case 'readLive':
       case 'writeStatus':

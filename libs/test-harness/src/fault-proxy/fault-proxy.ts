@@ -206,7 +206,8 @@ class HttpsFaultProxy implements FaultProxy {
     const body = await readAll(incoming);
     const action = this.#faults.strike(seen);
     if (seen.verb === 'watch') return this.#serveWatch({ incoming, outgoing, seen, action });
-    const isWrite = incoming.method !== 'GET';
+    // A dry run changes nothing.
+    const isWrite = incoming.method !== 'GET' && !seen.query.has('dryRun');
     const sequence = isWrite ? this.#sequence++ : -1;
     const moment = { sequence, verb: seen.verb, path: seen.path, body };
     const record = (answer: Answer | undefined, clientStatus: number): void => {

@@ -27,17 +27,22 @@ export class InMemoryCluster {
     return [...this.#objects].filter(([id]) => id.startsWith(`${kind} `)).map(([, object]) => object as T);
   }
 
-  /** A name that is taken is an AlreadyExists, a pod without a container is refused as invalid. */
+  /** A name that is taken is an AlreadyExists. */
   create<T extends KubeObject>(kind: Kind, object: unknown): T {
-    const draft = object as KubeObject & { readonly spec?: { readonly containers?: readonly unknown[] } };
+    const draft = object as KubeObject;
     const id = idOf(kind, keyOf(draft));
     if (this.#objects.has(id)) throw problem(409, 'AlreadyExists', `${id} already exists`);
-    if (kind === 'Pod' && (draft.spec?.containers ?? []).length === 0) {
-      throw problem(422, 'Invalid', `${id} is invalid: spec.containers: Required value`);
-    }
+    this.validate(kind, draft);
     this.#created += 1;
     const metadata = { ...draft.metadata, uid: `uid-${this.#created}`, generation: 1 };
     return this.#put(id, { ...draft, kind, metadata }) as T;
+  }
+
+  /** A pod without a container is refused as invalid. */
+  validate(kind: Kind, object: KubeObject): void {
+    const { spec } = object as { readonly spec?: { readonly containers?: readonly unknown[] } };
+    if (kind !== 'Pod' || (spec?.containers ?? []).length > 0) return;
+    throw problem(422, 'Invalid', `${idOf(kind, keyOf(object))} is invalid: spec.containers: Required value`);
   }
 
   /** Changes an object if it is the expected one; without a difference its version stays. */

@@ -46,6 +46,8 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   /** Whether this process leads; what it writes while it does not is refused. */
   leads = true;
   onWrite: (write: StoreWrite) => void = () => undefined;
+  /** Shown the name of each pod that is tried in a dry run; what it throws is what the cluster says. */
+  onProbe: (name: string) => void = () => undefined;
   readonly #cluster: InMemoryCluster;
   readonly #reserved = new Map<string, PlacementSpec>();
   /** Pods and placements that were read for a job, by UID, whoever owns them. */
@@ -176,6 +178,11 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
 
   async deletePlacement(job: TrainingJob, placement: PodReference): Promise<void> {
     this.#deleteIfPresent('deletePlacement', 'Placement', { job, ...placement });
+  }
+
+  async probePod(_job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {
+    this.onProbe((manifest['metadata'] as { readonly name: string }).name);
+    this.#cluster.validate('Pod', manifest as unknown as KubeObject);
   }
 
   async createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {

@@ -21,6 +21,8 @@ export class ReconcilerWorld {
   readonly refused: number[] = [];
   /** Shown every write before and after it is done; what it throws is what the write fails with. */
   onWrite: (write: StoreWrite) => void = () => undefined;
+  /** Shown the name of each pod that is tried in a dry run; what it throws is what the cluster says to it. */
+  onProbe: (name: string) => void = () => undefined;
   leaderTerm = 1;
   nowMs = Date.parse('2026-01-01T00:00:00Z');
   store: InMemoryTrainingJobStore;
@@ -43,6 +45,7 @@ export class ReconcilerWorld {
 
   #start(): { readonly store: InMemoryTrainingJobStore; readonly reconciler: TrainingJobReconciler } {
     const store = new InMemoryTrainingJobStore(this.cluster);
+    store.onProbe = (name) => this.onProbe(name);
     store.onWrite = (write) => {
       if (write.moment === 'before') this.writes.push(write.what);
       this.onWrite(write);
