@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 export const description =
-  'Kills the operator at every write of a job’s life, three ways each, and compares the end with a clean life (5 min; arguments: stride, first).';
+  'Kills the operator at every write of a job’s life, three ways each, and compares the end with a clean life (40 min; arguments: stride, first).';
 
 /** Resolves with true when every life ended as the clean one and broke no invariant. */
 export async function run(args: readonly string[]): Promise<boolean> {
