@@ -299,7 +299,7 @@ describe('the operator', () => {
     await world.until(job, 'running', ({ status }) => status?.state === 'Running');
     await patch({ suspend: true });
     await world.until(job, 'suspended', ({ status }) => status?.state === 'Suspended');
-    expect(await world.pods(namespace)).toEqual([]);
+    await waitFor(async () => (await world.pods(namespace)).length === 0, { what: 'the ended pods to be let go of' });
     await patch({ suspend: false, layout: { tensorParallelDegree: 1, dataParallelDegree: 2 } });
     const again = await world.until(job, 'running again', ({ status }) => status?.state === 'Running');
     expect(again.status?.epoch).toBe(2);

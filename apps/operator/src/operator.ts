@@ -15,6 +15,7 @@ import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
 import { Capacity } from './training-job/capacity.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
+import { PodSweep } from './training-job/pod-sweep.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
 
 /** A running operator. */
@@ -74,6 +75,7 @@ class RunningOperator implements Operator {
   readonly #leadership: Leadership;
   readonly #announcer: Announcer;
   readonly #store: KubernetesTrainingJobStore;
+  readonly #podSweep: PodSweep;
   readonly #reporting: Reporting;
   readonly #jobs: JobLoop;
   readonly #wakeUps: WakeUps;
@@ -118,6 +120,12 @@ class RunningOperator implements Operator {
     const client = leadingClient(this.#client, this.#leadership);
     this.#announcer = new Announcer({ client, clock, log, metrics, identity: config.identity });
     this.#store = new KubernetesTrainingJobStore({ client, cache: this.#cache, capacity: this.#capacity });
+    this.#podSweep = new PodSweep({
+      client,
+      cache: this.#cache,
+      clock,
+      onError: (error) => log.warn({ err: error }, 'a pod whose job is gone could not be let go of; it is tried again'),
+    });
     this.#reporting = new Reporting({
       config,
       client: this.#client,
@@ -240,7 +248,9 @@ class RunningOperator implements Operator {
   async #work(term: number, signal: AbortSignal): Promise<void> {
     this.#log.info({ leaderTerm: term }, 'leads');
     this.#metrics.count('lease_transitions_total');
+    const sweep = this.#podSweep.run(signal);
     await this.#jobs.run(signal);
+    await sweep;
     // While the lease is still ours: later nothing may be written.
     await this.#announcer.flush();
   }

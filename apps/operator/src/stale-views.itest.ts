@@ -1,5 +1,6 @@
 import { API_GROUP_VERSION, LABELS, type TrainingJob } from '@coxswain/api-types';
 import type { FaultAction, FaultProxy, RecordedWrite } from '@coxswain/test-harness';
+import { waitFor } from '@coxswain/local-cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import { auditGangs } from './testing/kill-points.ts';
 import { startWorld, type World } from './testing/world.ts';
@@ -172,7 +173,13 @@ describe('an operator whose view of the cluster is late or has holes', () => {
     podsSeen.open();
     const failed = await world.until(job, 'failed', ({ status }) => status?.state === 'Failed');
     expect(failed.status?.attempts?.[0]).toMatchObject({ reason: 'NameConflict' });
-    const left = await world.pods(namespace);
+    const left = await waitFor(
+      async () => {
+        const pods = await world.pods(namespace);
+        return pods.length === 1 ? pods : undefined;
+      },
+      { what: 'the ended pod to be let go of' },
+    );
     expect(left.map(({ metadata }) => metadata.uid)).toEqual([stranger.metadata.uid]);
   });
 
@@ -223,7 +230,10 @@ function annotate(job: TrainingJob, value: string): Promise<void> {
   return patch(job, undefined, { annotations: { turn: value } });
 }
 
+/** With all that holds it. */
 async function remove(name: string, uid: string): Promise<void> {
   const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
+  const body = { metadata: { uid, finalizers: null } };
+  await world.plane.admin.send({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' });
   await world.plane.admin.send({ method: 'DELETE', path, body: { gracePeriodSeconds: 0, preconditions: { uid } } });
 }

@@ -8,6 +8,8 @@ export const API_GROUP_VERSION = `${API_GROUP}/${API_VERSION}` as const;
 export const MINIMUM_KUBERNETES_MINOR = 31;
 
 export const FINALIZER = `${API_GROUP}/gang` as const;
+/** On pods, from their making on: a pod whose end is not recorded yet is not forgotten, whoever deletes it. */
+export const POD_FINALIZER = `${API_GROUP}/unrecorded-end` as const;
 export const SCHEDULING_GATE = `${API_GROUP}/gang` as const;
 /** Default resource that a pod requests, one per rank. */
 export const GPU_RESOURCE = 'nvidia.com/gpu';

@@ -2,13 +2,15 @@ import type { Attempt } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { isBroken } from './broken-gang.ts';
 import { condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
-import type { Action, PodReference } from './decision.ts';
+import type { Action } from './decision.ts';
 import { type Facts, isLive, isTerminal, placementOf } from './facts.ts';
 import { exitKind } from './failure.ts';
 import { missingIndices, podsOf } from './gang.ts';
 import { podName } from './names.ts';
 import type { ObservedPod } from './observed.ts';
 import { isUnderWay } from './planning.ts';
+import { toReference } from './pod-reference.ts';
+import { releasePods } from './release-pods.ts';
 import type { Situation } from './situation.ts';
 import { liveAttempt } from './job-record.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';
@@ -28,6 +30,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   probePod,
   createPlacement,
   tidyUp,
+  releasePods,
   releaseFinalizer,
 ];
 
@@ -184,8 +187,4 @@ function tidyUp({ record, facts }: Situation): readonly Action[] {
 function releaseFinalizer({ record, facts }: Situation): readonly Action[] {
   if (!facts.deleting || !facts.hasFinalizer || liveAttempt(record) !== undefined) return [];
   return facts.pods.some((pod) => isLive(facts, pod)) ? [] : [{ kind: 'removeFinalizer' }];
-}
-
-function toReference({ name, uid, resourceVersion }: ObservedPod): PodReference {
-  return { name, uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
 }

@@ -73,6 +73,8 @@ export type Action =
    */
   | { readonly kind: 'refuseLaunchers'; readonly epoch: number }
   | { readonly kind: 'liftGates'; readonly pods: readonly PodReference[] }
+  /** Remove our finalizer: their end is recorded, or says nothing. */
+  | { readonly kind: 'releasePods'; readonly pods: readonly PodReference[] }
   | { readonly kind: 'deletePods'; readonly pods: readonly PodReference[]; readonly gracePeriodSeconds: number }
   | {
       readonly kind: 'markCheckpointDamaged';

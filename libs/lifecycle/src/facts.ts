@@ -119,10 +119,11 @@ export function nodeStateOf(facts: Facts, nodeName: string | undefined): NodeSta
 
 /**
  * How long a deleted pod is waited for beyond its grace. Then it is fenced: reports, rendezvous and checkpoints of its epoch are refused, its
- * save directory belongs to that epoch alone, and its GPUs count as taken until it ends. undefined: it has ended, or nobody deleted it.
+ * save directory belongs to that epoch alone, and its GPUs count as taken until it ends. undefined: it has ended, will never run, or nobody
+ * deleted it.
  */
 export function fenceWait(facts: Facts, pod: ObservedPod): Wait | undefined {
-  if (isTerminal(pod) || pod.deletionTimestamp === undefined) return undefined;
+  if (isTerminal(pod) || willNeverRun(pod) || pod.deletionTimestamp === undefined) return undefined;
   const graceSeconds = pod.deletionGracePeriodSeconds ?? facts.gracePeriodSeconds;
   const doesAnswer = nodeStateOf(facts, pod.nodeName) === 'ready';
   return {
@@ -131,9 +132,14 @@ export function fenceWait(facts: Facts, pod: ObservedPod): Wait | undefined {
   };
 }
 
+/** Whether the pod was deleted before it had a node: the API server binds none that is being deleted, so it will never run. */
+export function willNeverRun(pod: ObservedPod): boolean {
+  return pod.deletionTimestamp !== undefined && pod.nodeName === undefined;
+}
+
 /** Whether the pod may still compute or write: not terminal, and not fenced. */
 export function isLive(facts: Facts, pod: ObservedPod): boolean {
-  if (isTerminal(pod)) return false;
+  if (isTerminal(pod) || willNeverRun(pod)) return false;
   const wait = fenceWait(facts, pod);
   return wait === undefined || !isOver(facts, wait);
 }

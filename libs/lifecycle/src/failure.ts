@@ -9,7 +9,7 @@ import {
   ranksOfPod,
 } from '@coxswain/api-types';
 import { endOfText } from '@coxswain/safe-text';
-import { type Facts, isTerminal, nodeStateOf, placementOf, podCount } from './facts.ts';
+import { type Facts, isTerminal, nodeStateOf, placementOf, podCount, willNeverRun } from './facts.ts';
 import { missingIndices, podsOf } from './gang.ts';
 import { judgeNodes } from './lost-nodes.ts';
 import { podName } from './names.ts';
@@ -98,6 +98,7 @@ function suspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   const found = [
     ...podsOf(facts, attempt.epoch).flatMap((pod) => suspectExit(facts, attempt, pod) ?? []),
     ...missingSuspects(facts, attempt),
+    ...strandedSuspects(facts, attempt),
   ];
   return [
     ...found,
@@ -170,6 +171,16 @@ function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     if (attempt.stage === 'Creating' || !facts.isProven) return [];
     const message = `Pod ${name} on node ${node ?? 'unknown'} was deleted by somebody else.`;
     return [{ ...about, podIndex, reason: 'PodLost', message }];
+  });
+}
+
+/** Before the first gate is lifted such a pod is let go of, and made again. */
+function strandedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
+  if (attempt.stage === 'Creating') return [];
+  const stranded = podsOf(facts, attempt.epoch).filter((pod) => willNeverRun(pod) && !isTerminal(pod));
+  return stranded.map(({ name, podIndex }) => {
+    const message = `Pod ${name} was deleted by somebody else before it had a node.`;
+    return { podIndex, finishedAt: '', killed: false, reason: 'PodLost', message };
   });
 }
 

@@ -1,6 +1,7 @@
 import { deletePods } from './actions-of.ts';
 import type { Action } from './decision.ts';
 import { isLive } from './facts.ts';
+import { toReference } from './pod-reference.ts';
 import { readLive } from './proof.ts';
 import type { Situation } from './situation.ts';
 
@@ -13,5 +14,7 @@ export function lettingGo(situation: Situation): readonly Action[] {
   if (!facts.deleting || !facts.hasFinalizer) return [];
   if (!facts.isProven) return [readLive(situation)];
   const live = facts.pods.filter((pod) => isLive(facts, pod));
-  return live.length > 0 ? deletePods(live, facts.gracePeriodSeconds) : [{ kind: 'removeFinalizer' }];
+  if (live.length > 0) return deletePods(live, facts.gracePeriodSeconds);
+  const held = facts.pods.filter((pod) => pod.held).map(toReference);
+  return [...(held.length === 0 ? [] : [{ kind: 'releasePods' as const, pods: held }]), { kind: 'removeFinalizer' }];
 }

@@ -102,6 +102,8 @@ export interface ObservedPod {
   readonly deletionTimestamp?: string;
   /** metadata.deletionGracePeriodSeconds: the grace that was asked for. */
   readonly deletionGracePeriodSeconds?: number;
+  /** Carries our finalizer: even deleted it stays until its end is recorded. */
+  readonly held: boolean;
   /** The trainer container is running (its launcher has started). */
   readonly running: boolean;
   /** Its controller owner is this job, by UID. */

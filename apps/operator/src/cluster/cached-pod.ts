@@ -3,6 +3,7 @@ import {
   GPU_RESOURCE,
   LABELS,
   MAX_TERMINATION_MESSAGE_BYTES,
+  POD_FINALIZER,
   SCHEDULING_GATE,
   TerminationCause,
 } from '@coxswain/api-types';
@@ -30,6 +31,8 @@ interface GangFacts {
   readonly podIndex: number;
   /** UID of the controlling owner. */
   readonly ownerUid?: string;
+  /** Position of our finalizer among the pod's; absent once the pod is let go of. */
+  readonly finalizerPosition?: number;
   /** Position of our scheduling gate among the pod's gates; absent once it is lifted. */
   readonly gatePosition?: number;
   readonly phase: ObservedPod['phase'];
@@ -98,6 +101,7 @@ function observedPod(pod: CachedPod, jobUid: string): ObservedPod {
     phase: gang?.phase ?? 'Unknown',
     ...optional('deletionTimestamp', pod.metadata.deletionTimestamp),
     ...optional('deletionGracePeriodSeconds', pod.metadata.deletionGracePeriodSeconds),
+    held: gang?.finalizerPosition !== undefined,
     running: gang?.running ?? false,
     ours,
     ...optional('containerWaiting', gang?.containerWaiting),
@@ -119,6 +123,8 @@ interface RawPod {
 function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
   const owner = list(pod.metadata.ownerReferences).find((reference) => reference['controller'] === true);
   const gatePosition = list(spec['schedulingGates']).findIndex((gate) => gate['name'] === SCHEDULING_GATE);
+  const finalizers: readonly unknown[] = Array.isArray(pod.metadata.finalizers) ? pod.metadata.finalizers : [];
+  const finalizerPosition = finalizers.indexOf(POD_FINALIZER);
   const conditions = list(status['conditions']);
   const trainer = list(status['containerStatuses']).find((container) => container['name'] === CONTAINERS.trainer);
   const containers = [...list(status['initContainerStatuses']), ...(trainer === undefined ? [] : [trainer])];
@@ -130,6 +136,7 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
     podIndex: wholeNumber(labels[LABELS.podIndex]),
     ...optional('ownerUid', text(owner?.['uid'])),
     ...(gatePosition < 0 ? {} : { gatePosition }),
+    ...(finalizerPosition < 0 ? {} : { finalizerPosition }),
     phase,
     running: trainer !== undefined && record(record(trainer['state'])['running'])['startedAt'] !== undefined,
     ...optional(

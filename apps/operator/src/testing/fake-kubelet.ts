@@ -54,6 +54,9 @@ export class FakeKubelet {
       if (pod.spec.nodeName === undefined || this.lostNodes.has(pod.spec.nodeName)) continue;
       const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}`;
       if (pod.metadata.deletionTimestamp !== undefined) {
+        // A kubelet reports the end of what it was told to delete, and only then deletes it for good.
+        if (!isOver(pod)) await this.#report(path, exitOf(KILLED), phaseOf(KILLED));
+        else if (pod.metadata.deletionGracePeriodSeconds === 0) continue;
         const body = { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } };
         await this.#admin.send({ method: 'DELETE', path, body });
         continue;
@@ -79,6 +82,13 @@ export class FakeKubelet {
       contentType: 'application/merge-patch+json',
     });
   }
+}
+
+/** By SIGTERM, as a program ends that does nothing about it. */
+const KILLED = { kind: 'exits', code: 143 } as const;
+
+function isOver({ status }: RawPod): boolean {
+  return ['Succeeded', 'Failed'].includes(status.phase);
 }
 
 function exitOf(fate: Extract<Fate, { kind: 'exits' }>): Record<string, unknown> {

@@ -5,6 +5,8 @@ export interface RawPod {
     readonly uid: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly deletionTimestamp?: string;
+    readonly deletionGracePeriodSeconds?: number;
+    readonly finalizers?: readonly string[];
   };
   readonly spec: {
     readonly nodeName?: string;

@@ -8,6 +8,7 @@ import {
   SYSTEM_NAMESPACE,
   waitFor,
   type ControlPlane,
+  type ControlPlaneOptions,
   type ProcessExit,
 } from '@coxswain/local-cluster';
 import { startFaultProxy, type FaultProxy } from '@coxswain/test-harness';
@@ -55,10 +56,15 @@ export interface OperatorOptions {
 }
 
 /** Starts a world; ends what it started when something fails. */
-export async function startWorld(): Promise<World> {
+export async function startWorld(
+  options: Pick<ControlPlaneOptions, 'extraControllerManagerFlags'> = {},
+): Promise<World> {
   const plane = await startControlPlane({
     // Nobody renews the made-up nodes' leases; without this controller they stay ready all the same.
-    extraControllerManagerFlags: ['--controllers=*,-node-lifecycle-controller'],
+    extraControllerManagerFlags: [
+      '--controllers=*,-node-lifecycle-controller',
+      ...(options.extraControllerManagerFlags ?? []),
+    ],
   });
   try {
     await installChart(plane);

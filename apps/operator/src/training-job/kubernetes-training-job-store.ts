@@ -2,6 +2,7 @@ import {
   API_GROUP_VERSION,
   FINALIZER,
   LABELS,
+  POD_FINALIZER,
   SCHEDULING_GATE,
   type Checkpoint,
   type CheckpointResourceSpec,
@@ -30,7 +31,7 @@ import type {
   VersionedCapacity,
 } from '@coxswain/lifecycle';
 import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
-import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
+import { toCachedPod, toObservedPod, type CachedPod } from '../cluster/cached-pod.ts';
 import { BY_JOB, childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import type { Capacity } from './capacity.ts';
@@ -201,20 +202,37 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   }
 
   async liftGate(job: TrainingJob, pod: PodReference): Promise<void> {
+    const gate = `/spec/schedulingGates/${this.#gangFacts(job, pod)?.gatePosition ?? 0}`;
+    await this.#removeFromPod(job, pod, { value: `${gate}/name`, is: SCHEDULING_GATE, entry: gate });
+  }
+
+  async releasePod(job: TrainingJob, pod: PodReference): Promise<void> {
+    const entry = `/metadata/finalizers/${this.#gangFacts(job, pod)?.finalizerPosition ?? 0}`;
+    await this.#removeFromPod(job, pod, { value: entry, is: POD_FINALIZER, entry });
+  }
+
+  #gangFacts(job: TrainingJob, pod: PodReference): CachedPod['gang'] {
+    return this.#cache.pods.get(`${job.metadata.namespace}/${pod.name}`, pod.uid)?.gang;
+  }
+
+  /** Removes an entry of one of the pod's lists, if the pod is of that UID and the entry is what it is taken for. */
+  async #removeFromPod(
+    job: TrainingJob,
+    pod: PodReference,
+    what: { readonly value: string; readonly is: string; readonly entry: string },
+  ): Promise<void> {
     const path = podsPath({ namespace: job.metadata.namespace, name: pod.name });
-    const cached = this.#cache.pods.get(`${job.metadata.namespace}/${pod.name}`, pod.uid);
-    const gate = `/spec/schedulingGates/${cached?.gang?.gatePosition ?? 0}`;
-    const lift = [
+    const patch = [
       { op: 'test', path: '/metadata/uid', value: pod.uid },
-      { op: 'test', path: `${gate}/name`, value: SCHEDULING_GATE },
-      { op: 'remove', path: gate },
+      { op: 'test', path: what.value, value: what.is },
+      { op: 'remove', path: what.entry },
     ];
     try {
-      this.#rememberPod(job, await this.#client.patch<KubeObject>(path, lift, { type: 'json' }));
+      this.#rememberPod(job, await this.#client.patch<KubeObject>(path, patch, { type: 'json' }));
     } catch (error) {
       if (isNotFound(error)) return this.#cache.pods.rememberGone(pod.uid);
       if (!isInvalid(error)) throw error;
-      // Lifted already, or the gates moved, or another pod bears the name: only the server knows.
+      // Removed already, or the list has changed, or another pod bears the name: only the server knows.
       await this.#readLivePod(job, pod.name);
     }
   }
@@ -230,8 +248,9 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       return this.#readLivePod(job, pod.name);
     }
     const left = answer as Partial<KubeObject> | undefined;
-    // Without a grace period (never bound, or ended already) the pod is gone when the answer is sent, which is its last state.
-    const stays = left?.kind === 'Pod' && (left.metadata?.deletionGracePeriodSeconds ?? 0) > 0;
+    const { deletionGracePeriodSeconds = 0, finalizers = [] } = left?.metadata ?? {};
+    // Without a grace (never bound, or ended already) and held by nobody, the pod is gone when the answer is sent, which is its last state.
+    const stays = left?.kind === 'Pod' && (deletionGracePeriodSeconds > 0 || finalizers.length > 0);
     if (stays) this.#rememberPod(job, left as KubeObject);
     else this.#cache.pods.rememberGone(pod.uid);
   }
@@ -406,7 +425,11 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   }
 
   #rememberPod(job: TrainingJob, pod: KubeObject): void {
-    this.#cache.pods.remember(job.metadata.uid, toCachedPod(pod, { asGang: true }));
+    const { uid = '', deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = pod.metadata;
+    // Deleted before, and the last who held it let go: the answer is its last state.
+    const isGone = deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0;
+    if (isGone) this.#cache.pods.rememberGone(uid);
+    else this.#cache.pods.remember(job.metadata.uid, toCachedPod(pod, { asGang: true }));
   }
 }
 

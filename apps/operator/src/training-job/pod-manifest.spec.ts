@@ -1,4 +1,4 @@
-import { GPU_RESOURCE, LABELS, POD_ENV, SCHEDULING_GATE, type PlacementSpec } from '@coxswain/api-types';
+import { GPU_RESOURCE, LABELS, POD_ENV, POD_FINALIZER, SCHEDULING_GATE, type PlacementSpec } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { toPod, type PodContext } from './pod-manifest.ts';
 
@@ -29,6 +29,7 @@ interface Pod {
     labels: Record<string, string>;
     annotations: Record<string, string>;
     ownerReferences: unknown[];
+    finalizers: string[];
   };
   readonly spec: {
     readonly affinity: unknown;
@@ -79,6 +80,10 @@ describe('a pod of a gang', () => {
         effect: 'NoExecute',
       })),
     );
+  });
+
+  it('is held from its making on, so that its end cannot be forgotten before it is recorded', () => {
+    expect(podOf().metadata.finalizers).toEqual([POD_FINALIZER]);
   });
 
   it('knows its ranks, of which the last pod may hold fewer', () => {

@@ -4,6 +4,7 @@ import {
   GPU_RESOURCE,
   LABELS,
   POD_ENV,
+  POD_FINALIZER,
   POD_PATHS,
   REPORT_TOKEN_AUDIENCE,
   SCHEDULING_GATE,
@@ -79,6 +80,7 @@ export function toPod(
       },
       annotations: { [ANNOTATIONS.ranks]: `${first}-${last}` },
       ownerReferences: [ownedBy(job)],
+      finalizers: [POD_FINALIZER],
     },
     spec: {
       restartPolicy: 'Never',

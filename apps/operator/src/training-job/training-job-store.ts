@@ -67,6 +67,8 @@ export interface TrainingJobStore {
   /** A taken name is read and remembered for `podsOf`, whoever owns it. */
   createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void>;
   liftGate(job: TrainingJob, pod: PodReference): Promise<void>;
+  /** Removes our finalizer; success when it is gone already, or the pod of that UID is. */
+  releasePod(job: TrainingJob, pod: PodReference): Promise<void>;
   /**
    * Success when the pod of that UID is gone already. One that has changed since `resourceVersion` is not deleted: `podsOf` shows it as it is
    * now, for another decision.

@@ -87,7 +87,7 @@ describe('a job that changes while it is looked at', () => {
     await world.live();
     const { apiVersion, kind, spec, metadata } = world.job;
     const [lost] = world.pods;
-    world.cluster.delete('Pod', `research/${lost?.metadata.name}`, { gracePeriodSeconds: 0 });
+    world.vanish(`research/${lost?.metadata.name}`);
     const read = world.store.readLive.bind(world.store);
     world.store.readLive = async (...what) => {
       world.edit((job) => ({ ...job, metadata: { ...job.metadata, finalizers: [] } }));

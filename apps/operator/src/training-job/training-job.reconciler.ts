@@ -114,6 +114,8 @@ export class TrainingJobReconciler {
         return done(store.probePod(job, this.#manifest(job, call)));
       case 'liftGate':
         return done(store.liftGate(job, call.pod));
+      case 'releasePod':
+        return done(store.releasePod(job, call.pod));
       case 'deletePod':
         return done(store.deletePod(job, { ...call.pod, gracePeriodSeconds: call.gracePeriodSeconds }));
       case 'markCheckpointDamaged':

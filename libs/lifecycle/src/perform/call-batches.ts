@@ -27,6 +27,8 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
       return action.placements.map((placement) => ({ kind: 'deletePlacement', job, placement }));
     case 'liftGates':
       return action.pods.map((pod) => ({ kind: 'liftGate', job, pod }));
+    case 'releasePods':
+      return action.pods.map((pod) => ({ kind: 'releasePod', job, pod }));
     case 'deletePods': {
       const { gracePeriodSeconds } = action;
       return action.pods.map((pod) => ({ kind: 'deletePod', job, pod, gracePeriodSeconds }));

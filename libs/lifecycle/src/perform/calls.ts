@@ -36,6 +36,8 @@ export type Call =
       readonly placement: PlacementSpec;
     }
   | { readonly kind: 'liftGate'; readonly job: TrainingJob; readonly pod: PodReference }
+  /** Removes our finalizer from the pod of that UID. */
+  | { readonly kind: 'releasePod'; readonly job: TrainingJob; readonly pod: PodReference }
   /** Only the pod of that UID and resourceVersion. One that has changed since stays, and the view shows it as it is now. */
   | {
       readonly kind: 'deletePod';

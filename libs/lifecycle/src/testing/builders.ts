@@ -75,6 +75,7 @@ export function aPod(job: TrainingJob, overrides: Overrides<ObservedPod> = {}): 
     nodeName: podIndex === 0 ? 'node-a' : 'node-b',
     gated: false,
     phase: 'Running',
+    held: false,
     running: true,
     ours: true,
     ...overrides,

@@ -168,7 +168,14 @@ export class World {
         }));
       case 'deletePod': {
         const victim = this.#picked(this.pods, fault.pick);
-        this.pods = this.pods.filter((pod) => pod !== victim);
+        // Without a grace: what nobody holds is gone from the server at once.
+        if (victim?.held !== true) this.pods = this.pods.filter((pod) => pod !== victim);
+        else
+          this.#change(victim, (pod) => ({
+            ...pod,
+            deletionTimestamp: this.now.toISOString(),
+            deletionGracePeriodSeconds: 0,
+          }));
         return;
       }
       case 'loseNode': {
@@ -204,7 +211,7 @@ export class World {
         for (const name of this.#nodes.keys()) this.#nodes.set(name, 'ready');
         this.#kubeletsSilent.clear();
         this.#hanging.clear();
-        this.pods = this.pods.filter((pod) => pod.deletionTimestamp === undefined || pod.phase !== 'Running');
+        this.pods = this.pods.map((pod) => (this.#isDoomed(pod) ? this.#revised(ended(pod, 137, this.now)) : pod));
         return;
       case 'saveCheckpoint':
         return this.#saveCheckpoint(fault.pick);
@@ -377,6 +384,8 @@ export class World {
         if (pod !== undefined) this.#write(() => this.#liftGate(pod));
         return this.#showPod(call.pod.name);
       }
+      case 'releasePod':
+        return this.#releasePod(call.pod);
       case 'deletePod':
         return this.#deletePod(call.pod, call.gracePeriodSeconds);
       case 'deletePlacement': {
@@ -428,7 +437,8 @@ export class World {
     if (this.job !== undefined && !this.pods.some((pod) => pod.name === name)) {
       this.#write(() => {
         if (this.#released.has(placement.epoch)) this.violations.push(`${name} was made after its gang was released`);
-        const pod = { name, epoch: placement.epoch, podIndex, gated: true, running: false, ours: true } as const;
+        const place = { name, epoch: placement.epoch, podIndex } as const;
+        const pod = { ...place, gated: true, held: true, running: false, ours: true } as const;
         this.pods = [...this.pods, { ...pod, ...this.#freshVersion(), phase: 'Pending' }];
       });
     }
@@ -471,6 +481,26 @@ export class World {
     this.#showPod(name);
   }
 
+  #releasePod({ name, uid }: PodReference): void {
+    const pod = this.pods.find((one) => one.uid === uid && one.held);
+    if (pod !== undefined) {
+      const attempt = this.job?.status?.attempts?.find(({ epoch }) => epoch === pod.epoch);
+      const isRecorded = attempt === undefined || attempt.stage === 'Ended' || pod.nodeName === undefined;
+      if (!isRecorded) this.violations.push(`${pod.name} was let go of before its end was recorded`);
+      this.#write(() => {
+        const isWanted = pod.deletionTimestamp === undefined;
+        if (isWanted || this.#isDoomed(pod)) this.#change(pod, (one) => ({ ...one, held: false }));
+        else this.pods = this.pods.filter((one) => one !== pod);
+      });
+    }
+    this.#showPod(name);
+  }
+
+  /** Deleted, and its kubelet has still to end it. */
+  #isDoomed(pod: ObservedPod): boolean {
+    return pod.deletionTimestamp !== undefined && pod.phase === 'Running';
+  }
+
   /** What an auditor says of a failure that is recorded of a gang all of whose pods run on nodes that answer. */
   #blameFailure({ epoch, attempts = [] }: TrainingJobStatus): void {
     const [then, now] = [this.job?.status?.attempts ?? [], attempts].map((all) =>
@@ -493,9 +523,15 @@ export class World {
   }
 
   #beginDeletion(pod: ObservedPod, graceSeconds: number): void {
-    // Nothing runs in a pod that is not bound or has ended: the API server removes it at once.
+    // Nothing runs in a pod that is not bound or has ended: the API server gives it no grace, and removes it once nobody holds it.
     if (pod.nodeName === undefined || pod.phase !== 'Running') {
-      this.pods = this.pods.filter((one) => one !== pod);
+      if (!pod.held) this.pods = this.pods.filter((one) => one !== pod);
+      else
+        this.#change(pod, (one) => ({
+          ...one,
+          deletionTimestamp: this.now.toISOString(),
+          deletionGracePeriodSeconds: 0,
+        }));
       return;
     }
     const deletionTimestamp = new Date(this.now.getTime() + graceSeconds * 1000).toISOString();
@@ -506,7 +542,9 @@ export class World {
     if (pod.gated || pod.phase === 'Succeeded' || pod.phase === 'Failed') return [pod];
     const node = pod.nodeName ?? this.#placedNode(pod);
     if (this.#nodes.get(node) !== 'ready' || this.#hanging.has(pod.uid)) return [pod];
-    if (pod.deletionTimestamp !== undefined && this.now.getTime() >= Date.parse(pod.deletionTimestamp)) return [];
+    if (pod.deletionTimestamp !== undefined && pod.nodeName === undefined) return [pod];
+    if (this.#isDoomed(pod) && this.now.getTime() >= Date.parse(pod.deletionTimestamp ?? ''))
+      return [ended(pod, 137, this.now)];
     if (pod.phase === 'Pending') {
       if (pod.epoch < this.#newestStarted)
         this.violations.push(`${pod.name} started after epoch ${this.#newestStarted}`);
@@ -536,6 +574,7 @@ export class World {
   /** The API server removes a deleted object once nobody holds it; the garbage collector then removes what it owned. */
   #collect(): void {
     if (this.job?.metadata.deletionTimestamp === undefined || (this.job.metadata.finalizers ?? []).length > 0) return;
+    for (const { name, held } of this.pods) if (held) this.violations.push(`${name} is held, and its job is gone`);
     this.job = undefined;
     this.pods = [];
     this.placements = [];

@@ -51,7 +51,8 @@ export class InMemoryCluster {
     const current = this.#expect(id, call.expects) as T;
     const changed = call.change(current);
     if (JSON.stringify(changed) === JSON.stringify(current)) return current;
-    if (changed.metadata.deletionTimestamp !== undefined && (changed.metadata.finalizers ?? []).length === 0) {
+    const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = changed.metadata;
+    if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0) {
       this.#objects.delete(id);
       return changed;
     }
@@ -64,14 +65,16 @@ export class InMemoryCluster {
   delete(kind: Kind, key: string, options: Precondition & { readonly gracePeriodSeconds?: number } = {}): KubeObject {
     const id = idOf(kind, key);
     const current = this.#expect(id, options);
-    const waits = kind === 'Pod' && isOnNode(current) && (options.gracePeriodSeconds ?? 30) > 0;
-    if (!waits && (current.metadata.finalizers ?? []).length === 0) {
+    const deletionGracePeriodSeconds = kind === 'Pod' && isOnNode(current) ? (options.gracePeriodSeconds ?? 30) : 0;
+    if (deletionGracePeriodSeconds === 0 && (current.metadata.finalizers ?? []).length === 0) {
       this.#objects.delete(id);
       return current;
     }
-    if (current.metadata.deletionTimestamp !== undefined) return current;
+    // A later delete can only shorten the grace.
+    if ((current.metadata.deletionGracePeriodSeconds ?? Infinity) <= deletionGracePeriodSeconds) return current;
     const deletionTimestamp = '2026-01-01T00:00:00Z';
-    return this.#put(id, { ...current, metadata: { ...current.metadata, deletionTimestamp } });
+    const metadata = { ...current.metadata, deletionTimestamp, deletionGracePeriodSeconds };
+    return this.#put(id, { ...current, metadata });
   }
 
   #expect(id: string, { uid, resourceVersion }: Precondition): KubeObject {

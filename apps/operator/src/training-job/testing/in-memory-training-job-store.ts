@@ -1,6 +1,7 @@
 import {
   API_GROUP_VERSION,
   FINALIZER,
+  POD_FINALIZER,
   ranksOfPod,
   SCHEDULING_GATE,
   type Checkpoint,
@@ -192,17 +193,30 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
 
   async liftGate(job: TrainingJob, pod: PodReference): Promise<void> {
     await this.#write(`liftGate ${pod.name}`, () => {
-      const change = (current: GatedPod): GatedPod => {
+      this.#changePod(job, pod, (current) => {
         const schedulingGates = (current.spec?.schedulingGates ?? []).filter(({ name }) => name !== SCHEDULING_GATE);
         return { ...current, spec: { ...current.spec, schedulingGates } };
-      };
-      try {
-        this.#cluster.update('Pod', childKey(job, pod.name), { expects: { uid: pod.uid }, change });
-      } catch (error) {
-        if (!isNotFound(error) && !isConflict(error)) throw error;
-      }
+      });
     });
     this.#showPod(job, pod.name);
+  }
+
+  async releasePod(job: TrainingJob, pod: PodReference): Promise<void> {
+    await this.#write(`releasePod ${pod.name}`, () =>
+      this.#changePod(job, pod, (current) => {
+        const finalizers = (current.metadata.finalizers ?? []).filter((finalizer) => finalizer !== POD_FINALIZER);
+        return { ...current, metadata: { ...current.metadata, finalizers } };
+      }),
+    );
+  }
+
+  /** A pod that is gone, or whose name another one bears, stays as it is. */
+  #changePod(job: TrainingJob, pod: PodReference, change: (current: GatedPod) => GatedPod): void {
+    try {
+      this.#cluster.update('Pod', childKey(job, pod.name), { expects: { uid: pod.uid }, change });
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
   }
 
   async deletePod(job: TrainingJob, pod: PodReference & { readonly gracePeriodSeconds: number }): Promise<void> {

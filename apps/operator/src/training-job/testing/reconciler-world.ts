@@ -102,12 +102,19 @@ export class ReconcilerWorld {
     this.cluster.update('TrainingJob', this.key, { expects: {}, change });
   }
 
+  /** Somebody takes a pod away with all that holds it. */
+  vanish(key: string): void {
+    const change = (pod: RawPod): RawPod => ({ ...pod, metadata: { ...pod.metadata, finalizers: [] } });
+    this.cluster.update('Pod', key, { expects: {}, change });
+    this.cluster.delete('Pod', key, { gracePeriodSeconds: 0 });
+  }
+
   /** What scheduler and kubelets do meanwhile: pods without a gate are bound and run, meet their fate, and go when they are deleted. */
   turn(fateOf: PodFate = () => 'runs'): void {
     for (const pod of this.pods) {
       const key = keyOf(pod);
       if (pod.metadata.deletionTimestamp !== undefined) {
-        this.cluster.delete('Pod', key, { gracePeriodSeconds: 0 });
+        this.#endDeleted(pod);
         continue;
       }
       if ((pod.spec.schedulingGates ?? []).length > 0) continue;
@@ -123,6 +130,16 @@ export class ReconcilerWorld {
       const change = (current: RawPod): RawPod => ({ ...current, spec: { ...current.spec, nodeName }, status });
       this.cluster.update('Pod', key, { expects: {}, change });
     }
+  }
+
+  /** A kubelet reports the end of what it was told to delete, and only then deletes it for good. */
+  #endDeleted(pod: RawPod): void {
+    const key = keyOf(pod);
+    const { phase } = (pod.status ?? {}) as { readonly phase?: string };
+    if (pod.spec.nodeName !== undefined && phase !== 'Succeeded' && phase !== 'Failed') {
+      this.cluster.update<RawPod>('Pod', key, { expects: {}, change: (one) => ({ ...one, status: statusOf(143) }) });
+    }
+    this.cluster.delete('Pod', key, { gracePeriodSeconds: 0 });
   }
 
   /** Reconciles and lets the cluster do its part, until nothing changes any more. */

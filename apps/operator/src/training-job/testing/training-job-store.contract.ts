@@ -6,6 +6,7 @@ import {
   API_GROUP_VERSION,
   FINALIZER,
   LABELS,
+  POD_FINALIZER,
   SCHEDULING_GATE,
   type Checkpoint,
   type Placement,
@@ -111,15 +112,23 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     metadata: { name: name(), namespace: world.namespace, ...metadata },
     spec: { containers: [{ name: 'trainer', image: 'example/image' }], ...spec },
   });
-  const ourPod = (spec: Record<string, unknown> = GATED): Record<string, unknown> =>
-    aPod({ labels: { ...childLabels(job, 1), [LABELS.podIndex]: '0' }, ownerReferences: [ownedBy(job)] }, spec);
+  const ourPod = (
+    spec: Record<string, unknown> = GATED,
+    metadata: Record<string, unknown> = {},
+  ): Record<string, unknown> => {
+    const labels = { ...childLabels(job, 1), [LABELS.podIndex]: '0' };
+    return aPod({ labels, ownerReferences: [ownedBy(job)], ...metadata }, spec);
+  };
   const strangersPod = (): unknown => aPod({}, GATED);
   const gatesOf = async (): Promise<readonly string[]> => {
     const pod = await world.others.get<KubeObject & { spec: Gated }>('Pod', name());
     return (pod?.spec.schedulingGates ?? []).map((gate) => gate.name);
   };
-  const madePod = async (spec?: Record<string, unknown>): Promise<{ name: string; uid: string }> => {
-    await store.createPod(job, ourPod(spec));
+  const madePod = async (
+    spec?: Record<string, unknown>,
+    metadata?: Record<string, unknown>,
+  ): Promise<{ name: string; uid: string }> => {
+    await store.createPod(job, ourPod(spec, metadata));
     return { name: name(), uid: store.podsOf(job)[0]?.uid ?? '' };
   };
 
@@ -374,6 +383,30 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       expect(await gatesOf()).toEqual(['example.com/other']);
     });
 
+    it('that is held stays when it is deleted, is shown as going, and goes when it is let go of, beside other finalizers', async () => {
+      const pod = await madePod(GATED, { finalizers: ['example.com/other', POD_FINALIZER] });
+      world.blind();
+      await store.deletePod(job, { ...pod, gracePeriodSeconds: 0 });
+      expect(store.podsOf(job)).toMatchObject([
+        { ...pod, held: true, deletionTimestamp: expect.any(String) as string },
+      ]);
+      await store.releasePod(job, pod);
+      expect(store.podsOf(job)).toMatchObject([{ ...pod, held: false }]);
+      await store.releasePod(job, pod);
+      const left = await world.others.get('Pod', pod.name);
+      expect(left?.metadata.finalizers).toEqual(['example.com/other']);
+      await world.others.annotate('Pod', pod.name, { finalizers: [] });
+    });
+
+    it('that is deleted and held by us alone is gone at once when it is let go of, and twice is once', async () => {
+      const pod = await madePod(GATED, { finalizers: [POD_FINALIZER] });
+      world.blind();
+      await world.others.delete('Pod', pod.name);
+      await store.releasePod(job, pod);
+      expect([store.podsOf(job), await world.others.get('Pod', pod.name)]).toEqual([[], undefined]);
+      await store.releasePod(job, pod);
+    });
+
     it('that is gone has no gate to lift', async () => {
       const pod = await madePod();
       world.blind();
@@ -538,6 +571,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       () => store.deletePlacement(job, { name: placement().name, uid: uidOf(store.placementsOf(job)[0]) }),
       () => store.createPod(job, ourPod()),
       () => store.liftGate(job, pod),
+      () => store.releasePod(job, pod),
       () => store.deletePod(job, { ...pod, gracePeriodSeconds: 0 }),
       () => store.createCheckpoint(job, { ...checkpoint(), name: 'another' }),
       () =>

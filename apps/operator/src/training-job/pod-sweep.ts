@@ -1,0 +1,98 @@
+import { LABELS, POD_FINALIZER } from '@coxswain/api-types';
+import { isInvalid, isNotFound, sleep, type Clock, type KubeClient, type KubeObject } from '@coxswain/kube';
+import type { CachedPod } from '../cluster/cached-pod.ts';
+import { BY_JOB, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
+import { podsPath, trainingJobsPath } from '../cluster/paths.ts';
+
+/** What the sweep is made of. `client` must refuse writes when this process does not lead. */
+export interface PodSweepParts {
+  readonly client: Pick<KubeClient, 'get' | 'patch'>;
+  readonly cache: Pick<ClusterCache, 'jobs' | 'pods'>;
+  readonly clock: Clock;
+  readonly onError: (error: unknown) => void;
+}
+
+const INTERVAL_MS = 5_000;
+
+/**
+ * Lets go of pods that carry our finalizer and that no job's reconcile will ever see: their job is gone (its own finalizer was taken away, it was
+ * deleted without its children, another release made it), or they are not the job's any more. Without it a garbage collector's delete of such a
+ * pod would hang for ever. That the job is gone is read live, once per job.
+ */
+export class PodSweep {
+  readonly #parts: PodSweepParts;
+
+  constructor(parts: PodSweepParts) {
+    this.#parts = parts;
+  }
+
+  /** Sweeps from time to time until `signal` aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.sweep();
+      await sleep(this.#parts.clock, INTERVAL_MS, signal);
+    }
+  }
+
+  /** Once. A pod that cannot be looked at or let go of is left for the next time. */
+  async sweep(): Promise<void> {
+    const isGone = new Map<string, Promise<boolean>>();
+    for (const pod of this.#strays()) {
+      try {
+        const live = await this.#parts.client.get<KubeObject>(pathOf(pod));
+        if (live.metadata.uid !== pod.metadata.uid) continue;
+        const jobUid = pod.gang?.jobUid ?? '';
+        const gone = isGone.get(jobUid) ?? this.#isJobGone(live, jobUid);
+        isGone.set(jobUid, gone);
+        if ((await gone) || isDisowned(pod)) await this.#letGo(live);
+      } catch (error) {
+        // Gone meanwhile, or changed: there is nothing to do, or another look is due.
+        if (!isNotFound(error) && !isInvalid(error)) this.#parts.onError(error);
+      }
+    }
+  }
+
+  /** As far as the cache can tell, which is enough to look closer. */
+  #strays(): readonly CachedPod[] {
+    const { jobs, pods } = this.#parts.cache;
+    return pods.cached.indexKeys(BY_JOB).flatMap((jobUid) => {
+      const hasJob = jobs.cached.byIndex(BY_UID, jobUid).length > 0;
+      return pods.cached
+        .byIndex(BY_JOB, jobUid)
+        .filter((pod) => pod.gang?.finalizerPosition !== undefined && (!hasJob || isDisowned(pod)));
+    });
+  }
+
+  async #isJobGone(pod: KubeObject, jobUid: string): Promise<boolean> {
+    const { namespace, labels = {} } = pod.metadata;
+    const name = labels[LABELS.jobName];
+    // Somebody took the label away: no job of that UID is in the cache, and there is no name to ask for.
+    if (name === undefined) return true;
+    try {
+      const job = await this.#parts.client.get<KubeObject>(trainingJobsPath({ namespace, name }));
+      return job.metadata.uid !== jobUid;
+    } catch (error) {
+      if (isNotFound(error)) return true;
+      throw error;
+    }
+  }
+
+  async #letGo(pod: KubeObject): Promise<void> {
+    const entry = `/metadata/finalizers/${(pod.metadata.finalizers ?? []).indexOf(POD_FINALIZER)}`;
+    const patch = [
+      { op: 'test', path: '/metadata/uid', value: pod.metadata.uid },
+      { op: 'test', path: entry, value: POD_FINALIZER },
+      { op: 'remove', path: entry },
+    ];
+    await this.#parts.client.patch(pathOf(pod), patch, { type: 'json' });
+  }
+}
+
+/** Deleted, and no job's own by its owner: no reconcile counts it. */
+function isDisowned({ metadata, gang }: CachedPod): boolean {
+  return metadata.deletionTimestamp !== undefined && gang !== undefined && gang.ownerUid !== gang.jobUid;
+}
+
+function pathOf({ metadata: { namespace, name } }: KubeObject): string {
+  return podsPath({ namespace, name });
+}
