@@ -39,6 +39,8 @@ export const CONDITION_REASONS = {
     WaitingForRestartDelay: 'The previous attempt failed; the next epoch starts after the delay.',
     PodsRefused:
       'The cluster refused a pod of the last gang (quota, limits, policy); the message says why, in the cluster’s words. The gang is tried again after a delay.',
+    CheckpointsUnusable:
+      'Checkpoints are known and none can be used, or the one that spec.resumeFrom names cannot; training never begins from scratch by itself. The message lists what was tried. spec.resumeFrom says where to go on.',
     WaitingForPreviousEpoch: 'Pods of the previous epoch are still going away.',
     Suspended: 'Nothing is placed while the job is suspended.',
     Finished: 'The job is finished; its nodes are free.',

@@ -33,6 +33,7 @@ export { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.t
 export type { Checkpoint } from './checkpoint.ts';
 export { CheckpointFault, describeFault, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 export type { CheckpointEvidence, CheckpointFaultOnNode } from './checkpoint-fault.ts';
+export { isSameRequest, ResumeFrom, SCRATCH } from './resume-from.ts';
 export { PlacementSpec, ranksOfPod } from './placement.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
 export {

@@ -5,6 +5,7 @@ import { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.t
 import { Condition } from './conditions.ts';
 import { Attempt } from './attempt.ts';
 import { JobPlan } from './job-plan.ts';
+import { ResumeFrom } from './resume-from.ts';
 import { JobState } from './training-job.ts';
 import { ObjectName, TrainingJobSpec } from './training-job-spec.ts';
 
@@ -121,6 +122,11 @@ export const JobResume = z
       'Resume on this layout instead; the newest checkpoint is resharded on load.',
     ),
     gpus: TrainingJobSpec.shape.gpus.describe('Resume on a layout that the planner chooses for this many GPUs.'),
+    from: ResumeFrom.shape.from
+      .optional()
+      .describe(
+        'Begin from this checkpoint of the job, or from "scratch". What was saved after it is not resumed from any more. Also for a job that stopped because no checkpoint can be used.',
+      ),
   })
   .refine(({ layout, gpus }) => layout === undefined || gpus === undefined, {
     path: ['gpus'],

@@ -137,6 +137,7 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['progress.step', 'at least 0', 0, -1],
       ['progress.reportedAt', 'not left out', AT, undefined],
       ['checkpoint', 'a name of at most 253', { name: letters(253), step: 0 }, 'newest'],
+      ['resumeFrom', 'a request and its epoch', { from: 'scratch', epoch: 2 }, 'scratch'],
       ['attempts', 'at most 20', listOf(MAX_ATTEMPTS_IN_STATUS, ATTEMPT), listOf(21, ATTEMPT)],
       ['attempts.0.message', 'at most 8192 characters', letters(8192), letters(8193)],
       ['conditions', 'at most 16', listOf(16, CONDITION), listOf(17, CONDITION)],

@@ -148,6 +148,9 @@ describe('a field of a job spec', () => {
   });
 });
 
+const COMMAND = { name: 'command', image: 'i', command: ['x'] };
+const SCRATCH = { from: 'scratch' };
+
 describe('fields that depend on each other', () => {
   const { layout: _layout, model: _model, training: _training, ...neither } = LEAST;
   const { model, training } = LEAST;
@@ -158,6 +161,20 @@ describe('fields that depend on each other', () => {
     ['layout and gpus may not both be missing', { ...neither, model, training }, ['layout']],
     ['gpus without a model is refused', { ...neither, training, gpus: 4 }, ['gpus']],
     ['gpus without training is refused', { ...neither, model, gpus: 4 }, ['gpus']],
+    [
+      'a request to resume needs a place for checkpoints',
+      { ...neither, layout: {}, engine: COMMAND, checkpoint: undefined, resumeFrom: SCRATCH },
+      ['resumeFrom'],
+    ],
+    ['a request to resume is no checkpoint’s name alone', { ...LEAST, resumeFrom: 'scratch' }, ['resumeFrom']],
+    ['scratch may be asked for', { ...LEAST, resumeFrom: SCRATCH }, []],
+    ['a checkpoint may be asked for again', { ...LEAST, resumeFrom: { from: 'a-3f1c2b9e-e1-s20', request: '2' } }, []],
+    ['a checkpoint’s name is a name', { ...LEAST, resumeFrom: { from: '../x' } }, ['resumeFrom.from']],
+    [
+      'a request has a short name',
+      { ...LEAST, resumeFrom: { from: 'x', request: letters(65) } },
+      ['resumeFrom.request'],
+    ],
     ['gpus is at least 1', { ...neither, model, training, gpus: 0 }, ['gpus']],
     ['gpus is at most 32768', { ...neither, model, training, gpus: 32_769 }, ['gpus']],
     ['gpus may be 32768', { ...neither, model, training, gpus: 32_768 }, []],

@@ -2,6 +2,7 @@
 import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
+import { ResumeFrom } from './resume-from.ts';
 
 /** Kubernetes reads `x-kubernetes-validations` (CEL); zod carries it into the generated schema as metadata. */
 interface CelRule {
@@ -203,6 +204,7 @@ const immutable = (field: string, optional = false): CelRule => ({
 
 const LAYOUT_OR_GPUS =
   'give either layout, or gpus without a layout to have the planner choose one; not both, and not neither';
+const RESUME_NEEDS_CHECKPOINTS = 'resumeFrom needs checkpoint: a job that saves nothing always begins from scratch';
 const GPUS_NEED_A_MODEL = 'gpus without a layout needs model and training, because the planner divides them';
 /** In CEL: what applies where the field is absent. */
 const MICRO_BATCH = '(has(self.training.microBatchSize) ? self.training.microBatchSize : 1)';
@@ -226,6 +228,9 @@ export const TrainingJobSpec = z
       .describe('GPUs of a job whose layout the planner chooses. Exactly one of layout and gpus is given.'),
     resources: ResourcesSpec.default({}),
     checkpoint: CheckpointSpec.optional().describe('Absent: nothing is saved and a restart begins from scratch.'),
+    resumeFrom: ResumeFrom.optional().describe(
+      'Where the next epoch begins, once; it is asked for where no checkpoint can be used, since training never begins from scratch by itself. Absent, or answered before: from the newest checkpoint.',
+    ),
     restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5 }),
     terminationGracePeriodSeconds: z
       .int()
@@ -274,6 +279,11 @@ export const TrainingJobSpec = z
         fieldPath: '.layout',
       },
       {
+        rule: '!has(self.resumeFrom) || has(self.checkpoint)',
+        message: RESUME_NEEDS_CHECKPOINTS,
+        fieldPath: '.resumeFrom',
+      },
+      {
         rule: '!oldSelf.cancel || self.cancel',
         message: 'a cancelled job cannot be revived; make another job instead',
         fieldPath: '.cancel',
@@ -293,6 +303,10 @@ export const TrainingJobSpec = z
   .refine((spec) => spec.gpus === undefined || (spec.model !== undefined && spec.training !== undefined), {
     path: ['gpus'],
     message: GPUS_NEED_A_MODEL,
+  })
+  .refine((spec) => spec.resumeFrom === undefined || spec.checkpoint !== undefined, {
+    path: ['resumeFrom'],
+    message: RESUME_NEEDS_CHECKPOINTS,
   });
 export type TrainingJobSpec = z.infer<typeof TrainingJobSpec>;
 /** As a user may write it: everything with a default may be left out. */

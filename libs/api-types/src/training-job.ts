@@ -6,6 +6,7 @@ import { Condition } from './conditions.ts';
 import { JobPlan } from './job-plan.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
+import { ResumeFrom } from './resume-from.ts';
 import { counter, timestamp } from './status-fields.ts';
 import type { TrainingJobSpec } from './training-job-spec.ts';
 
@@ -47,7 +48,15 @@ export const TrainingJobStatus = z
     checkpoint: z
       .object({ name: z.string().max(253), step: counter })
       .optional()
-      .describe('Newest complete checkpoint; its step never falls.'),
+      .describe(
+        'Newest checkpoint that the job would resume from. Its step falls only where that one is found damaged, or where spec.resumeFrom asks for an older one.',
+      ),
+    resumeFrom: z
+      .object({ ...ResumeFrom.shape, epoch: counter })
+      .optional()
+      .describe(
+        'The newest spec.resumeFrom that was answered, and the epoch that answered it. Of what was saved before that epoch only the checkpoint that it names is used again.',
+      ),
     plan: JobPlan.optional(),
     attempts: z.array(Attempt).max(MAX_ATTEMPTS_IN_STATUS).optional().describe('Oldest first.'),
     avoidedNodes: z

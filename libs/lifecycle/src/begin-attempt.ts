@@ -1,4 +1,10 @@
-import { type Attempt, isSameLayout, MAX_ATTEMPTS_IN_STATUS, type PlacementSpec } from '@coxswain/api-types';
+import {
+  type Attempt,
+  isSameLayout,
+  MAX_ATTEMPTS_IN_STATUS,
+  type PlacementSpec,
+  type ResumeFrom,
+} from '@coxswain/api-types';
 import type { UnwrittenPlacement } from './facts.ts';
 import type { JobRecord } from './job-record.ts';
 import { placementSha256 } from './recorded-placement.ts';
@@ -6,10 +12,10 @@ import { placementSha256 } from './recorded-placement.ts';
 /** The record with the attempt that the placement begins. Its hash stands in status before the Placement is created, so no other one counts. */
 export function withNewAttempt(
   record: JobRecord,
-  placement: UnwrittenPlacement,
+  placement: UnwrittenPlacement & { readonly answers?: ResumeFrom },
   { leaderTerm, now }: { readonly leaderTerm: number | undefined; readonly now: Date },
 ): JobRecord {
-  const { name, spec } = placement;
+  const { name, spec, answers } = placement;
   const { epoch, layout, resume } = spec;
   const attempt: Attempt = {
     epoch,
@@ -27,6 +33,9 @@ export function withNewAttempt(
     epoch,
     notBefore: undefined,
     progress: undefined,
+    // Status never speaks of a later step than the one that training goes on from.
+    checkpoint: resume === undefined ? undefined : { name: resume.checkpoint, step: resume.step },
+    ...(answers === undefined ? {} : { resumeFrom: { ...answers, epoch } }),
     attempts: [...record.attempts, attempt].slice(-MAX_ATTEMPTS_IN_STATUS),
   };
 }

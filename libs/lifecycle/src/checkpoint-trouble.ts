@@ -29,6 +29,13 @@ export function checkpointFaultsOf(facts: Facts, attempt: Attempt): readonly Che
   return [...found.values()];
 }
 
+/** The nodes that could not read the checkpoint, unless they are most of the gang: what most nodes meet is no fault of theirs. */
+export function nodesToAvoid(facts: Facts, { epoch, checkpointFaults = [] }: Attempt): readonly string[] {
+  const nodes = new Set(checkpointFaults.flatMap(({ kind, node }) => (kind === 'ContentDiffers' ? [] : [node])));
+  const gangNodes = placementOf(facts, epoch)?.spec.nodes.length ?? 0;
+  return nodes.size > 1 && nodes.size * 2 > gangNodes ? [] : [...nodes];
+}
+
 const TELLING_KINDS: readonly string[] = ['checkpointUnreadable', 'checkpointIoError'];
 
 /**

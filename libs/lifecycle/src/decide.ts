@@ -2,12 +2,12 @@ import { API_GROUP_VERSION, type Placement, type TrainingJobStatus } from '@coxs
 import type { Acceptance } from './acceptance.ts';
 import { actionsOf } from './actions-of.ts';
 import { isRecordedAs } from './bare-status.ts';
-import type { Decision } from './decision.ts';
+import type { Action, Decision } from './decision.ts';
 import type { UnwrittenPlacement } from './facts.ts';
 import { eventsSince } from './job-events.ts';
 import { liveAttempt, recordOf } from './job-record.ts';
 import { lettingGo } from './letting-go.ts';
-import { needsProof, readLive } from './proof.ts';
+import { needsCheckpoints, needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from './next-epoch.ts';
 import type { Observed } from './observed.ts';
 import { silenceDueMs } from './lost-nodes.ts';
@@ -61,12 +61,18 @@ function provenOrAsked(situation: Situation, observed: Observed): Omit<Decision,
   const isRecorded = isRecordedAs(observed.job.status, status);
   const { unwritten } = situation.facts;
   const reservation = unwritten === undefined ? {} : { reserve: unwritten.spec };
-  if (situation.facts.isProven || !needsProof(situation, { before, actions, isRecorded })) {
+  const asked = whatToRead(situation, { before, actions, isRecorded });
+  if (asked === undefined) {
     const withoutRecord = lettingGo(situation);
     return { status, ...reservation, actions, withoutRecord, events: announced(situation, status) };
   }
   const unchanged = observed.job.status ?? statusOf({ ...situation, record: before });
-  return { status: unchanged, ...reservation, actions: [readLive(situation)], withoutRecord: [], events: [] };
+  return { status: unchanged, ...reservation, actions: [asked], withoutRecord: [], events: [] };
+}
+
+function whatToRead(situation: Situation, decided: Parameters<typeof needsProof>[1]): Action | undefined {
+  if (!situation.facts.isProven && needsProof(situation, decided)) return readLive(situation);
+  return needsCheckpoints(situation, decided) ? { kind: 'readCheckpoints' } : undefined;
 }
 
 function announced({ facts }: Situation, status: TrainingJobStatus): Decision['events'] {

@@ -67,6 +67,8 @@ export type Action =
    * anything is deleted, failed, charged or given up: a cache is good enough to create, never to destroy. It is always the only action.
    */
   | ({ readonly kind: 'readLive' } & LiveRead)
+  /** Read the job's checkpoints from the API server, then look again with `areCheckpointsProven`. It is always the only action. */
+  | { readonly kind: 'readCheckpoints' }
   /**
    * The epoch is over and nothing of it is to be saved: tell every launcher of it that is connected, so that it ends its ranks before
    * the deletion of its pod asks them to save. Not a write; a launcher that does not hear it is refused when it reports.

@@ -43,6 +43,8 @@ export interface Facts {
   readonly isProven: boolean;
   /** The status is the newest. */
   readonly isStatusProven: boolean;
+  /** The job has no other checkpoints than these. */
+  readonly areCheckpointsProven: boolean;
   readonly refusedPods: ReadonlyMap<string, string>;
   readonly elapsedMs: ReadonlyMap<string, number>;
   readonly timeouts: Timeouts;
@@ -79,6 +81,7 @@ export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attem
     checkpoints: observed.checkpoints.filter((checkpoint) => checkpoint.spec?.jobUid === uid),
     isProven: observed.isProven ?? false,
     isStatusProven: observed.isStatusProven ?? observed.isProven ?? false,
+    areCheckpointsProven: observed.areCheckpointsProven ?? observed.isProven ?? false,
     refusedPods: observed.refusedPods ?? new Map(),
     elapsedMs: observed.elapsedMs ?? new Map(),
     timeouts: { ...DEFAULT_TIMEOUTS, ...observed.timeouts },

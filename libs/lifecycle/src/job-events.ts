@@ -57,7 +57,9 @@ export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
   const events = [
     ...submission(facts),
     ...planning(record),
-    ...record.attempts.flatMap((attempt, index) => attemptEvents(attempt, record.attempts[index - 1], facts)),
+    ...record.attempts.flatMap((attempt, index) =>
+      attemptEvents(attempt, { earlier: record.attempts[index - 1], record, facts }),
+    ),
     ...waiting(record, facts),
     ...facts.checkpoints.flatMap(checkpointEvents),
     ...ending(record, facts),
@@ -106,15 +108,23 @@ function requestOf({ layout, gpus = 0 }: TrainingJobSpec): string {
   return `${count(worldSize(layout), 'GPU')} (${formatLayout(layout)})`;
 }
 
-function attemptEvents(attempt: Attempt, earlier: Attempt | undefined, facts: Facts): readonly DerivedJobEvent[] {
+function attemptEvents(
+  attempt: Attempt,
+  {
+    earlier,
+    record,
+    facts,
+  }: { readonly earlier: Attempt | undefined; readonly record: JobRecord; readonly facts: Facts },
+): readonly DerivedJobEvent[] {
   const { epoch, resumedFrom, startedAt, releasedAt, runningAt } = attempt;
   const placement = placementOf(facts, epoch)?.spec;
   const from =
     resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step} (checkpoint ${resumedFrom.checkpoint})`;
+  const asked = record.resumeFrom?.epoch === epoch;
   const gang = `${count(worldSize(attempt.layout), 'rank')} (${formatLayout(attempt.layout)})`;
   return [
-    ...(earlier?.outcome === 'Suspended'
-      ? [event('Resuming', { epoch, at: startedAt, message: `The suspended job goes on in epoch ${epoch}, ${from}.` })]
+    ...(earlier?.outcome === 'Suspended' || asked
+      ? [event('Resuming', { epoch, at: startedAt, message: resumingSentence({ epoch, from, asked }) })]
       : []),
     event('Placed', {
       epoch,
@@ -138,6 +148,12 @@ function attemptEvents(attempt: Attempt, earlier: Attempt | undefined, facts: Fa
       : [event('Resumed', { epoch, at: runningAt, message: `Training goes on ${from}.` })]),
     ...endEvents(attempt),
   ];
+}
+
+function resumingSentence(about: { readonly epoch: number; readonly from: string; readonly asked: boolean }): string {
+  const { epoch, from, asked } = about;
+  if (asked) return `Epoch ${epoch} begins ${from}, as spec.resumeFrom asks.`;
+  return `The suspended job goes on in epoch ${epoch}, ${from}.`;
 }
 
 function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
@@ -168,7 +184,12 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
 }
 
 /** Reasons of condition Placed that a person may want to do something about. */
-const TOLD_REASONS: readonly string[] = ['WaitingForCapacity', 'TopologyUnsatisfiable', 'NotAccepted'];
+const TOLD_REASONS: readonly string[] = [
+  'WaitingForCapacity',
+  'TopologyUnsatisfiable',
+  'NotAccepted',
+  'CheckpointsUnusable',
+];
 
 /** Why the next epoch has not been placed, once per epoch and reason. */
 function waiting(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {

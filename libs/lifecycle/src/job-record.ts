@@ -23,6 +23,7 @@ export interface JobRecord {
   readonly plan: TrainingJobStatus['plan'];
   readonly progress: TrainingJobStatus['progress'];
   readonly checkpoint: TrainingJobStatus['checkpoint'];
+  readonly resumeFrom: TrainingJobStatus['resumeFrom'];
   /** Oldest first. At most the last one is not Ended. */
   readonly attempts: readonly Attempt[];
   /** Oldest first. */
@@ -56,6 +57,7 @@ export function recordOf(job: TrainingJob): JobRecord {
     plan: parsed(raw.plan, shape.plan),
     progress: parsed(raw.progress, shape.progress),
     checkpoint: parsed(raw.checkpoint, shape.checkpoint),
+    resumeFrom: parsed(raw.resumeFrom, shape.resumeFrom),
     attempts,
     avoidedNodes: listOf(raw.avoidedNodes, AvoidedNode).slice(-MAX_AVOIDED_NODES),
     terminal: recordedTerminal(recordedConditions(job)),

@@ -1,16 +1,15 @@
-import type { AvoidedNode, Checkpoint, EffectiveSpec, PlacementSpec } from '@coxswain/api-types';
-import { newestRestorable } from '@coxswain/checkpoint';
+import type { AvoidedNode, EffectiveSpec, PlacementSpec, ResumeFrom } from '@coxswain/api-types';
 import { type FabricCapacity, placeGang, type PlacementOutcome } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
 import { capacityWithout } from './avoided-nodes.ts';
-import { condemnedCheckpoints } from './checkpoint-trouble.ts';
 import { type Facts, isLive } from './facts.ts';
 import type { JobRecord } from './job-record.ts';
 import { placementName } from './names.ts';
 import { placementSha256 } from './recorded-placement.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { restartDelayMs } from './restart-budget.ts';
+import { resumePointOf, type UsablePoint } from './resume-point.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';
 import { isOver, type Wait } from './waits.ts';
 
@@ -23,6 +22,8 @@ export type NextEpoch =
   /** The planner was asked, or will be again. */
   | { readonly kind: 'planning'; readonly message: string }
   | { readonly kind: 'afterPreviousEpoch'; readonly message: string }
+  /** No checkpoint can be used: a person has to say where to go on. */
+  | { readonly kind: 'unresumable'; readonly message: string }
   | { readonly kind: 'delayed' }
   | { readonly kind: 'waiting'; readonly message: string }
   | { readonly kind: 'unsatisfiable'; readonly message: string }
@@ -30,7 +31,13 @@ export type NextEpoch =
   | { readonly kind: 'probing'; readonly spec: PlacementSpec }
   /** It does not, in its words. */
   | { readonly kind: 'podsRefused'; readonly message: string }
-  | { readonly kind: 'placing'; readonly name: string; readonly spec: PlacementSpec };
+  /** `answers`: the request of a person that it follows. */
+  | {
+      readonly kind: 'placing';
+      readonly name: string;
+      readonly spec: PlacementSpec;
+      readonly answers?: ResumeFrom;
+    };
 
 /** What the next epoch depends on. */
 interface Standing {
@@ -38,6 +45,12 @@ interface Standing {
   readonly record: JobRecord;
   readonly planning: Planning;
   readonly acceptance: Acceptance;
+}
+
+interface Placing {
+  readonly spec: EffectiveSpec;
+  readonly epoch: number;
+  readonly from: UsablePoint;
 }
 
 export function nextEpoch({ record, facts, planning, acceptance }: Standing): NextEpoch {
@@ -51,11 +64,13 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   if (unreportedCheckpoints(facts).length > 0) {
     return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier epoch are being recorded.' };
   }
+  const from = resumePointOf(record, facts);
+  if (from.kind === 'none') return { kind: 'unresumable', message: from.message };
   const delay = restartDelay(record, facts);
   if (delay !== undefined && !isOver(facts, delay)) return { kind: 'delayed' };
   if (planning.kind === 'asking')
     return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
-  return probed(place(record, facts, { spec: acceptance.spec, epoch: nextEpochNumber(record, facts) }), facts);
+  return probed(place(record, facts, { spec: acceptance.spec, epoch: nextEpochNumber(record, facts), from }), facts);
 }
 
 /** No epoch is begun of which the cluster would take no pod: a dry run of the first one says so without a trace. */
@@ -88,18 +103,14 @@ function nextEpochNumber(record: JobRecord, facts: Facts): number {
 }
 
 /** Where that epoch of the job goes, if it can go anywhere. The same look at the same cluster gives the same placement. */
-export function place(
-  record: JobRecord,
-  facts: Facts,
-  { spec, epoch }: { readonly spec: EffectiveSpec; readonly epoch: number },
-): NextEpoch {
+export function place(record: JobRecord, facts: Facts, { spec, epoch, from }: Placing): NextEpoch {
   const { gpusPerNode } = spec.resources;
   const microBatchSize = spec.training?.microBatchSize;
   const request = { layout: spec.layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
   const outcome = placeAvoiding(request, facts.capacity(), record.avoidedNodes);
   if (outcome.kind !== 'placed') return outcome;
   const { name, uid } = facts.job.metadata;
-  const resume = spec.checkpoint === undefined ? undefined : checkpointToResume(record, facts);
+  const resume = from.kind === 'checkpoint' ? from.checkpoint : undefined;
   const placement: PlacementSpec = {
     jobName: name,
     jobUid: uid,
@@ -121,7 +132,13 @@ export function place(
         }),
   };
   const sha256 = placementSha256(placement);
-  return { kind: 'placing', name: placementName({ name, uid }, { epoch, sha256 }), spec: placement };
+  const { answers } = from;
+  return {
+    kind: 'placing',
+    name: placementName({ name, uid }, { epoch, sha256 }),
+    spec: placement,
+    ...(answers === undefined ? {} : { answers }),
+  };
 }
 
 /**
@@ -135,15 +152,6 @@ function placeAvoiding(
 ): PlacementOutcome {
   const without = avoided.length === 0 ? undefined : placeGang(request, capacityWithout(capacity, avoided));
   return without?.kind === 'placed' ? without : placeGang(request, capacity);
-}
-
-/** The newest one that no attempt has condemned, whether or not its object says so yet. */
-function checkpointToResume(record: JobRecord, facts: Facts): Checkpoint | undefined {
-  const condemned = condemnedCheckpoints(record);
-  return newestRestorable(
-    facts.checkpoints.filter((checkpoint) => !condemned.has(checkpoint.metadata.name)),
-    { jobUid: facts.job.metadata.uid },
-  );
 }
 
 /** The pause after a failure; undefined where none is recorded. */

@@ -36,6 +36,8 @@ export interface Observed {
   readonly isProven?: boolean;
   /** The job's status is what the API server holds: read a moment ago, or written by this process over the version that it had seen. */
   readonly isStatusProven?: boolean;
+  /** The job's checkpoints were read from the API server for this look (the answer to action readCheckpoints). */
+  readonly areCheckpointsProven?: boolean;
   /** Pods that the cluster refused for good (quota, limits, policy), by name, with its words: an answer to action createPod. */
   readonly refusedPods?: ReadonlyMap<string, string>;
   /**

@@ -67,6 +67,21 @@ export function readLive({ record, facts }: Situation): Action {
   return { kind: 'readLive', podNames, nodes, ...(placement === undefined ? {} : { placement }) };
 }
 
+/**
+ * Whether the job's checkpoints are to be read live first: what is about to be lost is training that a cache does not show as yet. A gang that
+ * begins anew, or further back than status knows, does so only where nothing later exists; and nobody is asked to choose before that is sure.
+ */
+export function needsCheckpoints(
+  { facts, next }: Situation,
+  { before, isRecorded }: { readonly before: JobRecord; readonly isRecorded: boolean },
+): boolean {
+  if (facts.areCheckpointsProven || facts.spec?.checkpoint === undefined) return false;
+  if (next.kind === 'unresumable') return !isRecorded;
+  if (next.kind !== 'placing' || next.answers !== undefined || next.spec.epoch === 1) return false;
+  const { resume } = next.spec;
+  return resume === undefined || resume.step < (before.checkpoint?.step ?? 0);
+}
+
 function missingNames(facts: Facts, attempt: Attempt): readonly string[] {
   return missingPodNames(facts, attempt).filter((name) => !facts.foreignPodNames.has(name));
 }

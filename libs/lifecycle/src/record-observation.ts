@@ -1,7 +1,6 @@
 import type { Attempt } from '@coxswain/api-types';
-import { newestRestorable } from '@coxswain/checkpoint';
 import { safeText } from '@coxswain/safe-text';
-import { checkpointFaultsOf } from './checkpoint-trouble.ts';
+import { checkpointFaultsOf, nodesToAvoid } from './checkpoint-trouble.ts';
 import { type Facts, isLive, placementOf, podCount } from './facts.ts';
 import { forgetAvoided, recordHangingPods, withAvoided } from './avoided-nodes.ts';
 import { type Failure, failureOf } from './failure.ts';
@@ -9,6 +8,7 @@ import { missingIndices, missingPodNames, podsOf } from './gang.ts';
 import { lostPlacement } from './unwritten-placement.ts';
 import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from './job-record.ts';
 import { answerTo, restartDelayMs } from './restart-budget.ts';
+import { isUseless, newestUsable } from './resume-point.ts';
 
 /** One thing that an observation may add to what is recorded. Each looks at the record as the steps before it left it. */
 type RecordStep = (record: JobRecord, facts: Facts, now: Date) => JobRecord;
@@ -19,6 +19,7 @@ type RecordStep = (record: JobRecord, facts: Facts, now: Date) => JobRecord;
  */
 const RECORD_STEPS: readonly RecordStep[] = [
   recoverEpoch,
+  recoverAnswer,
   recordNewestCheckpoint,
   recordLostPlacement,
   recordRelease,
@@ -45,10 +46,29 @@ function recoverEpoch(record: JobRecord, facts: Facts): JobRecord {
   return { ...record, epoch: Math.max(record.epoch, ...facts.pods.map((pod) => pod.epoch)) };
 }
 
+/**
+ * As {@link recoverEpoch}: a job that has saved something has run, so where its status does not say of a single attempt it was lost, and the
+ * request was there before. To follow it again could throw away everything that was trained since.
+ */
+function recoverAnswer(record: JobRecord, facts: Facts): JobRecord {
+  const asked = facts.spec?.resumeFrom;
+  const isLost = record.attempts.length === 0 && record.resumeFrom === undefined && facts.checkpoints.length > 0;
+  return isLost && asked !== undefined ? { ...record, resumeFrom: { ...asked, epoch: 0 } } : record;
+}
+
+/**
+ * What the job would resume from. One that is not seen stays: a cache may lag, and absence proves nothing. One that is seen to be of no use
+ * gives way to the newest that is left, so that status never promises a step that nobody would begin from.
+ */
 function recordNewestCheckpoint(record: JobRecord, facts: Facts): JobRecord {
-  const newest = newestRestorable(facts.checkpoints, { jobUid: facts.job.metadata.uid });
-  if (newest === undefined || newest.spec.step <= (record.checkpoint?.step ?? -1)) return record;
-  return { ...record, checkpoint: { name: newest.metadata.name, step: newest.spec.step } };
+  const { checkpoint: present } = record;
+  const newest = newestUsable(record, facts);
+  const isStale = present !== undefined && isUseless(present.name, record, facts);
+  if (!isStale && (newest?.spec.step ?? -1) <= (present?.step ?? -1)) return record;
+  return {
+    ...record,
+    checkpoint: newest === undefined ? undefined : { name: newest.metadata.name, step: newest.spec.step },
+  };
 }
 
 /** Its placement is not there and cannot be made again, or has lost its nodes: as long as no gate was lifted, nothing of it has run. */
@@ -163,11 +183,15 @@ function withFailure(
 }
 
 /** With the failure, and until the gang is gone: the pod that fails first is seldom the only one that has something to tell. */
-function recordCheckpointFaults(record: JobRecord, facts: Facts): JobRecord {
+function recordCheckpointFaults(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.outcome !== 'Failed') return record;
   const checkpointFaults = [...checkpointFaultsOf(facts, attempt)];
-  return checkpointFaults.length === 0 ? record : withLastAttempt(record, { checkpointFaults });
+  if (checkpointFaults.length === (attempt.checkpointFaults?.length ?? 0)) return record;
+  const nodes = nodesToAvoid(facts, { ...attempt, checkpointFaults });
+  const unknown = nodes.filter((node) => !record.avoidedNodes.some((avoided) => avoided.node === node));
+  const avoidance = { nodes: unknown, reason: 'CheckpointIoError' as const, epoch: attempt.epoch };
+  return withLastAttempt(withAvoided(record, avoidance, facts, now), { checkpointFaults });
 }
 
 /** Delete beats cancel beats suspend; all are answered by saving and stopping. */

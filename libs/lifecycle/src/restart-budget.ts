@@ -1,5 +1,6 @@
 import { type Attempt, ATTEMPT_REASONS } from '@coxswain/api-types';
 import type { JobRecord } from './job-record.ts';
+import { isCheckpointReason } from './resume-point.ts';
 
 interface RestartPolicy {
   readonly maxRestarts: number;
@@ -24,6 +25,8 @@ export function answerTo(
   }
   // Nothing ran, so nothing can run for ever: it waits, as for capacity, until somebody makes room.
   if (hasRunNothing(reason)) return { answer: 'Restart', charged: false };
+  // Not the job's doing. It ends by itself: after some tries in a row the job waits for a person to choose (`resume-point.ts`).
+  if (isCheckpointReason(reason)) return { answer: 'Restart', charged: false };
   const started = record.attempts.slice(0, -1).filter((attempt) => !hasRunNothing(attempt.reason));
   const charged = ATTEMPT_REASONS[reason].charged || freeFailuresInARow(started) >= MAX_FREE_RESTARTS_IN_A_ROW;
   return { answer: charged && record.restarts.charged >= policy.maxRestarts ? 'GiveUp' : 'Restart', charged };

@@ -124,9 +124,15 @@ describe('what a job says of itself', () => {
     expect(stale.status.progress).toBeUndefined();
   });
 
-  it('never lets its checkpoint fall back', () => {
+  it.each([
+    ['keeps its checkpoint though it is not seen', [], 80],
+    ['lets it fall back to the newest that is left, once it is seen to be damaged', ['Damaged'], 20],
+    ['keeps it where it is complete', ['Complete'], 80],
+  ] as const)('%s', (_sentence, states, want) => {
     const checkpoint = { name: 'tiny-gpt-3f1c2b9e-e1-s80', step: 80 };
-    const job = aJob({ status: aStatus({ attempts: [], checkpoint }) });
-    expect(decide(observe({ job, checkpoints: [aCheckpoint(job)] }), NOW).status.checkpoint).toEqual(checkpoint);
+    const job = aJob({ spec: { suspend: true }, status: aStatus({ attempts: [], checkpoint }) });
+    const newer = states.map((state) => aCheckpoint(job, { spec: { step: 80 }, status: { state } }));
+    const { status } = decide(observe({ job, checkpoints: [aCheckpoint(job), ...newer] }), NOW);
+    expect(status.checkpoint?.step).toBe(want);
   });
 });

@@ -20,6 +20,7 @@ import { judgeNodes } from './lost-nodes.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from './job-record.ts';
 import type { NextEpoch } from './next-epoch.ts';
 import type { ObservedPod } from './observed.ts';
+import { resumePointOf } from './resume-point.ts';
 import type { Situation } from './situation.ts';
 
 /** The status that says what the record holds: conditions, state and one sentence are derived from it, never the other way round. */
@@ -27,7 +28,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
   const { record, facts, now } = situation;
   const drafts = draftsOf(situation);
   const conditions = conditionsOf(drafts, facts, now);
-  const state = stateOf(record, facts);
+  const state = stateOf(situation);
   return {
     observedGeneration: facts.generation,
     state,
@@ -38,6 +39,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
     ...(record.plan === undefined ? {} : { plan: record.plan }),
     ...(record.progress === undefined ? {} : { progress: record.progress }),
     ...(record.checkpoint === undefined ? {} : { checkpoint: record.checkpoint }),
+    ...(record.resumeFrom === undefined ? {} : { resumeFrom: record.resumeFrom }),
     ...(record.attempts.length === 0 ? {} : { attempts: [...record.attempts] }),
     ...(record.avoidedNodes.length === 0 ? {} : { avoidedNodes: [...record.avoidedNodes] }),
     conditions,
@@ -108,6 +110,8 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return { holds: false, reason: 'Planning', message: next.message };
     case 'afterPreviousEpoch':
       return { holds: false, reason: 'WaitingForPreviousEpoch', message: next.message };
+    case 'unresumable':
+      return { holds: false, reason: 'CheckpointsUnusable', message: next.message };
     case 'delayed': {
       const refused = refusal(record);
       if (refused !== undefined) return { holds: false, reason: 'PodsRefused', message: refused };
@@ -232,7 +236,7 @@ function conditionsOf(drafts: ConditionDrafts, facts: Facts, now: Date): Conditi
   });
 }
 
-function stateOf(record: JobRecord, facts: Facts): JobState {
+function stateOf({ record, facts, next }: Situation): JobState {
   const { terminal } = record;
   if (terminal?.type === 'Complete') return 'Complete';
   if (terminal !== undefined) return terminal.reason === 'Cancelled' ? 'Cancelled' : 'Failed';
@@ -240,6 +244,8 @@ function stateOf(record: JobRecord, facts: Facts): JobState {
   if (facts.deleting || (facts.cancel && attempt !== undefined)) return 'Stopping';
   if (attempt === undefined) {
     if (facts.suspend) return 'Suspended';
+    // Nothing is being restarted: it waits for a person.
+    if (next.kind === 'unresumable') return 'Queued';
     return record.attempts.at(-1)?.outcome === 'Failed' && refusal(record) === undefined ? 'Restarting' : 'Queued';
   }
   if (attempt.stage === 'Stopping') return stoppingState(attempt, facts);
@@ -272,7 +278,7 @@ function summaryOf(situation: {
     case 'Suspending':
       return 'Saves and stops, as spec.suspend asks.';
     case 'Suspended':
-      return resumePoint(record, 'Suspended; set spec.suspend to false to go on');
+      return suspendedSummary(record, facts);
     case 'Stopping':
       return facts.deleting ? 'Stops, because it is being deleted.' : 'Stops for good.';
     case 'Restarting':
@@ -289,8 +295,19 @@ function runningSummary(attempt: Attempt, facts: Facts, running: ConditionDraft<
   return running?.reason === 'NodesInDoubt' ? `${trains} ${running.message}` : trains;
 }
 
-function resumePoint(record: JobRecord, sentence: string): string {
-  return record.checkpoint === undefined ? `${sentence}.` : `${sentence} from step ${record.checkpoint.step}.`;
+function suspendedSummary(record: JobRecord, facts: Facts): string {
+  const sentence = 'Suspended; set spec.suspend to false to go on';
+  const from = resumePointOf(record, facts);
+  switch (from.kind) {
+    case 'none':
+      return `Suspended. ${from.message}`;
+    case 'scratch':
+      return from.answers === undefined ? `${sentence}.` : `${sentence} from scratch, as spec.resumeFrom asks.`;
+    case 'checkpoint': {
+      const asked = from.answers === undefined ? '' : ', as spec.resumeFrom asks';
+      return `${sentence} from step ${from.checkpoint.spec.step}${asked}.`;
+    }
+  }
 }
 
 /** `4 GPUs of 2 nodes, tp2 x dp2` */

@@ -9,6 +9,7 @@ import type { Failure } from './failure.ts';
 import { type JobRecord, liveAttempt } from './job-record.ts';
 import { place } from './next-epoch.ts';
 import { placementSha256 } from './recorded-placement.ts';
+import type { UsablePoint } from './resume-point.ts';
 
 /**
  * The recorded placement that is still to be created: as this process reserved it, or worked out again, where that gives the very same one.
@@ -20,7 +21,7 @@ export function unwrittenPlacement(record: JobRecord, facts: Facts): UnwrittenPl
   const isRecorded = (spec: PlacementSpec | undefined): boolean =>
     spec !== undefined && placementSha256(spec) === attempt.placementSha256;
   const { reserved } = facts.observed;
-  const spec = isRecorded(reserved) ? reserved : workedOutAgain(record, facts, attempt.epoch);
+  const spec = isRecorded(reserved) ? reserved : workedOutAgain(record, facts, attempt);
   return spec !== undefined && isRecorded(spec) ? { name: attempt.placement, spec } : undefined;
 }
 
@@ -68,11 +69,19 @@ function isTaken(facts: Facts, attempt: Attempt): boolean {
   return facts.strangePlacements.some(({ metadata }) => metadata.name === attempt.placement);
 }
 
-function workedOutAgain(record: JobRecord, facts: Facts, epoch: number): PlacementSpec | undefined {
+function workedOutAgain(record: JobRecord, facts: Facts, attempt: Attempt): PlacementSpec | undefined {
   const acceptance = acceptanceOf(record, facts);
-  if (acceptance.kind !== 'accepted') return undefined;
-  const next = place(record, facts, { spec: acceptance.spec, epoch });
+  const from = recordedPoint(facts, attempt);
+  if (acceptance.kind !== 'accepted' || from === undefined) return undefined;
+  const next = place(record, facts, { spec: acceptance.spec, epoch: attempt.epoch, from });
   return next.kind === 'placing' ? next.spec : undefined;
+}
+
+/** Where the attempt was to begin, whatever was saved or asked since; undefined where that checkpoint is not seen. */
+function recordedPoint(facts: Facts, { resumedFrom }: Attempt): UsablePoint | undefined {
+  if (resumedFrom === undefined) return { kind: 'scratch' };
+  const checkpoint = facts.checkpoints.find(({ metadata }) => metadata.name === resumedFrom.checkpoint);
+  return checkpoint === undefined ? undefined : { kind: 'checkpoint', checkpoint };
 }
 
 function lost(message: string): Failure {

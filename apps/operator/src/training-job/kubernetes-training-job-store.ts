@@ -124,6 +124,15 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     return new Map(nodes);
   }
 
+  async readCheckpoints(job: TrainingJob): Promise<void> {
+    const { uid, namespace } = job.metadata;
+    const before = this.checkpointsOf(job);
+    const listed = await this.#listOf<Checkpoint & KubeObject>(job, checkpointsPath({ namespace }));
+    for (const checkpoint of listed) this.#cache.checkpoints.remember(uid, checkpoint);
+    const live = new Set(listed.map(({ metadata }) => metadata.uid));
+    for (const { metadata } of before) if (!live.has(metadata.uid)) this.#cache.checkpoints.rememberGone(metadata.uid);
+  }
+
   async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {
     const { name, namespace } = job.metadata;
     const path = trainingJobsPath({ namespace, name });
@@ -383,22 +392,27 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   /** Every pod of the job, in pages, then those of `names` that were not among them. */
   async #readLivePods(job: TrainingJob, names: readonly string[]): Promise<void> {
     const before = this.podsOf(job).filter(({ ours }) => ours);
-    const listed = new Map<string, string | undefined>();
-    const labelSelector = `${LABELS.jobUid}=${job.metadata.uid}`;
-    for (let next: string | undefined = ''; next !== undefined;) {
-      const page: KubeList<KubeObject> = await this.#client.list(podsPath({ namespace: job.metadata.namespace }), {
-        labelSelector,
-        limit: PODS_PER_PAGE,
-        ...(next === '' ? {} : { continue: next }),
-      });
-      for (const pod of page.items) {
-        listed.set(pod.metadata.name, pod.metadata.uid);
-        this.#rememberPod(job, pod);
-      }
-      next = page.metadata.continue === '' ? undefined : page.metadata.continue;
-    }
+    const pods = await this.#listOf<KubeObject>(job, podsPath({ namespace: job.metadata.namespace }));
+    const listed = new Map(pods.map(({ metadata }) => [metadata.name, metadata.uid]));
+    for (const pod of pods) this.#rememberPod(job, pod);
     for (const { name, uid } of before) if (listed.get(name) !== uid) this.#cache.pods.rememberGone(uid);
     await Promise.all(names.filter((name) => !listed.has(name)).map((name) => this.#readLivePod(job, name)));
+  }
+
+  /** What carries the job's UID label there, read in pages. */
+  async #listOf<T extends KubeObject>(job: TrainingJob, path: string): Promise<readonly T[]> {
+    const labelSelector = `${LABELS.jobUid}=${job.metadata.uid}`;
+    const found: T[] = [];
+    for (let next: string | undefined = ''; next !== undefined;) {
+      const page: KubeList<T> = await this.#client.list(path, {
+        labelSelector,
+        limit: OBJECTS_PER_PAGE,
+        ...(next === '' ? {} : { continue: next }),
+      });
+      found.push(...page.items);
+      next = page.metadata.continue === '' ? undefined : page.metadata.continue;
+    }
+    return found;
   }
 
   /** Shows the pod of that name as it is now, whoever owns it; what bore the name before is gone. */
@@ -434,7 +448,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 }
 
 /** A list of whole pods is 25 kB each. */
-const PODS_PER_PAGE = 500;
+const OBJECTS_PER_PAGE = 500;
 
 function stateOf(node: CachedNode | undefined): NodeState {
   if (node === undefined) return 'gone';

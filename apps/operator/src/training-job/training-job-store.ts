@@ -55,6 +55,9 @@ export interface TrainingJobStore {
    */
   readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>>;
 
+  /** Reads the job's Checkpoints from the API server; `checkpointsOf` shows what was read from then on, and no others. */
+  readCheckpoints(job: TrainingJob): Promise<void>;
+
   /** Writes status, if the job is still the one that was observed; answers with the job as it is then. Conflict: observe again. */
   writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob>;
   addFinalizer(job: TrainingJob): Promise<void>;

@@ -98,6 +98,8 @@ export class TrainingJobReconciler {
     switch (call.kind) {
       case 'readLive':
         return { kind: 'done', nodeStates: await store.readLive(job, call) };
+      case 'readCheckpoints':
+        return done(store.readCheckpoints(job));
       case 'writeStatus':
         return { kind: 'done', job: await store.writeStatus(job, call.status) };
       case 'addFinalizer':

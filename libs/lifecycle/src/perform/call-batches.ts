@@ -17,6 +17,7 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
     case 'addFinalizer':
     case 'removeFinalizer':
     case 'readLive':
+    case 'readCheckpoints':
     case 'createPlacement':
     case 'createPod':
     case 'probePod':

@@ -64,6 +64,8 @@ interface Findings {
   readonly statusAtMs?: number;
   /** What the cluster says to a pod of the next epoch. */
   readonly podProbe?: NonNullable<Observed['podProbe']>;
+  /** When the job's checkpoints were read. */
+  readonly checkpointsAtMs?: number;
 }
 
 interface Look {
@@ -106,6 +108,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       elapsedMs: view.stopwatches.elapsed(job.metadata.uid, view.monotonicMs()),
       timeouts: view.timeouts,
       isProven: proof !== undefined,
+      areCheckpointsProven: isFresh(found.checkpointsAtMs),
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
       refusedPods: found.refused,
       ...(found.podProbe === undefined ? {} : { podProbe: found.podProbe }),
@@ -178,7 +181,7 @@ function* perform(
 ): Calls<Findings> {
   const refused = new Map(found.refused);
   const refusedBefore = refused.size;
-  let { statusAtMs, podProbe } = found;
+  let { statusAtMs, podProbe, checkpointsAtMs } = found;
   let proof: Findings['proof'];
   for (const action of actions) performAtOnce(job, action, ports.effects);
   for (const batch of callBatches(job, actions)) {
@@ -189,6 +192,7 @@ function* perform(
       if (call.kind === 'probePod') podProbe = probeOf(call, answer, ports.effects);
       else if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports.effects);
       else if (call.kind === 'createPlacement') ports.view.release(job);
+      else if (call.kind === 'readCheckpoints') checkpointsAtMs = ports.view.monotonicMs();
       else if (call.kind === 'readLive') {
         statusAtMs = ports.view.monotonicMs();
         proof = { nodeStates: answer.nodeStates ?? new Map(), atMs: statusAtMs };
@@ -202,6 +206,7 @@ function* perform(
     ...(proof === undefined ? {} : { proof }),
     ...(statusAtMs === undefined ? {} : { statusAtMs }),
     ...(podProbe === undefined ? {} : { podProbe }),
+    ...(checkpointsAtMs === undefined ? {} : { checkpointsAtMs }),
   };
 }
 

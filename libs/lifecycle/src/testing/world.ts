@@ -8,6 +8,7 @@ import {
   type Placement,
   type PlacementSpec,
   type TrainingJob,
+  type TrainingJobSpec,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
@@ -38,6 +39,11 @@ export type WorldFault =
   /** The operator's wall clock is so far from that of the API server, from now on. */
   | { readonly kind: 'skewClock'; readonly ms: number }
   | { readonly kind: 'restoreNodes' | 'suspend' | 'resume' | 'cancel' | 'delete' | 'loseStatus' }
+  /** That node's mount of the checkpoints answers errors until the nodes are restored. */
+  | { readonly kind: 'breakMount'; readonly pick: number; readonly as: 'FileUnreadable' | 'MountBroken' }
+  /** A file of that checkpoint is cut off. */
+  | { readonly kind: 'damage'; readonly pick: number }
+  | { readonly kind: 'askFor'; readonly from: string }
   /** The planner does not answer the question that is under way, or the next one. */
   | { readonly kind: 'plannerFails' }
   /** In its next pass the operator sees these kinds as they were `looksAgo` passes ago, until its own calls tell it better. */
@@ -88,6 +94,9 @@ export class World {
   readonly #dismissed = new Set<string>();
   #skewMs = 0;
   #stopwatches = new Stopwatches();
+  readonly #brokenMounts = new Map<string, 'FileUnreadable' | 'MountBroken'>();
+  /** Names of checkpoints whose content is not what was saved. */
+  readonly cutOff = new Set<string>();
   #snapshots: Snapshot[] = [];
   #lag: Partial<Record<Lagging, number>> = {};
   /** What the operator's caches show during a pass. */
@@ -212,7 +221,20 @@ export class World {
         this.#kubeletsSilent.clear();
         this.#hanging.clear();
         this.pods = this.pods.map((pod) => (this.#isDoomed(pod) ? this.#revised(ended(pod, 137, this.now)) : pod));
+        this.#brokenMounts.clear();
         return;
+      case 'breakMount': {
+        const name = this.#picked([...this.#nodes.keys()], fault.pick);
+        if (name !== undefined) this.#brokenMounts.set(name, fault.as);
+        return;
+      }
+      case 'damage': {
+        const victim = this.#picked(this.checkpoints, fault.pick);
+        if (victim !== undefined) this.cutOff.add(victim.metadata.name);
+        return;
+      }
+      case 'askFor':
+        return this.#editSpec({ resumeFrom: { from: fault.from } });
       case 'saveCheckpoint':
         return this.#saveCheckpoint(fault.pick);
       case 'suspend':
@@ -335,6 +357,9 @@ export class World {
         this.#view.pods = this.pods;
         if (call.placement !== undefined) this.#view.placements = this.placements;
         return { kind: 'done', nodeStates: new Map(call.nodes.map((name) => [name, this.#nodes.get(name) ?? 'gone'])) };
+      case 'readCheckpoints':
+        this.#view.checkpoints = this.checkpoints;
+        return { kind: 'done' };
       case 'writeStatus':
         return this.#updateJob(call.job, (job) => {
           this.#blameFailure(call.status);
@@ -406,6 +431,7 @@ export class World {
         });
       case 'probePod':
       case 'createCheckpoint':
+      case 'readCheckpoints':
       case 'readLive':
       case 'writeStatus':
       case 'addFinalizer':
@@ -423,6 +449,9 @@ export class World {
   #createPlacement(name: string, spec: PlacementSpec): void {
     if (this.job !== undefined && !this.placements.some((one) => one.metadata.name === name)) {
       this.#auditPlacement({ name, spec });
+      const isAsked = this.job.spec.resumeFrom?.from === 'scratch';
+      if (spec.resume === undefined && this.checkpoints.length > 0 && !isAsked)
+        this.violations.push(`epoch ${spec.epoch} began from scratch, and checkpoints are there`);
       this.#write(() => {
         const metadata = { name, uid: `placement-${this.#serial++}` };
         const placement = { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec } as const;
@@ -549,9 +578,22 @@ export class World {
       if (pod.epoch < this.#newestStarted)
         this.violations.push(`${pod.name} started after epoch ${this.#newestStarted}`);
       this.#newestStarted = Math.max(this.#newestStarted, pod.epoch);
-      return [{ ...pod, nodeName: node, phase: 'Running', running: true }];
+      return [this.#loaded({ ...pod, nodeName: node, phase: 'Running', running: true }, node)];
     }
     return finishes && pod.deletionTimestamp === undefined ? [ended(pod, 0, this.now)] : [pod];
+  }
+
+  /** The pod after its launcher has looked at the checkpoint that it is to resume from. */
+  #loaded(pod: ObservedPod, node: string): ObservedPod {
+    const resume = this.placements.find(({ spec }) => spec.epoch === pod.epoch)?.spec.resume;
+    const mount = this.#brokenMounts.get(node);
+    const isCutOff = mount === undefined && resume !== undefined && this.cutOff.has(resume.checkpoint);
+    if (resume === undefined || (mount === undefined && !isCutOff)) return pod;
+    const checkpointFault = { kind: mount ?? 'ContentDiffers', path: '/c/rank-0.bin' } as const;
+    const kind = isCutOff ? 'checkpointUnreadable' : 'checkpointIoError';
+    const exitCode = isCutOff ? 72 : 74;
+    const exit = anExit({ exitCode, finishedAt: this.now.toISOString() }, { kind, epoch: pod.epoch, checkpointFault });
+    return { ...pod, phase: 'Failed', running: false, exit };
   }
 
   #placedNode(pod: ObservedPod): string {
@@ -566,7 +608,7 @@ export class World {
     this.checkpoints = [...this.checkpoints, checkpoint];
   }
 
-  #editSpec(changes: { readonly suspend?: boolean; readonly cancel?: boolean }): void {
+  #editSpec(changes: Partial<Pick<TrainingJobSpec, 'suspend' | 'cancel' | 'resumeFrom'>>): void {
     if (this.job === undefined) return;
     this.job = this.#touched({ ...this.job, spec: { ...this.job.spec, ...changes } });
   }

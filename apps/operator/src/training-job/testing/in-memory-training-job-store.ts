@@ -145,6 +145,10 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     if (placement?.metadata.uid !== undefined) this.#readFor.set(placement.metadata.uid, job.metadata.uid);
   }
 
+  async readCheckpoints(): Promise<void> {
+    // Nothing lags here.
+  }
+
   #showPod(job: TrainingJob, name: string): void {
     const pod = this.#cluster.get('Pod', childKey(job, name));
     if (pod?.metadata.uid !== undefined) this.#readFor.set(pod.metadata.uid, job.metadata.uid);
