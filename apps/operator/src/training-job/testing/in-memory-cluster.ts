@@ -27,6 +27,13 @@ export class InMemoryCluster {
     return [...this.#objects].filter(([id]) => id.startsWith(`${kind} `)).map(([, object]) => object as T);
   }
 
+  /** Holds these objects, UIDs and all, and nothing else from now on. */
+  load(objects: readonly (KubeObject & { readonly kind: Kind })[]): void {
+    this.#objects.clear();
+    for (const object of objects) this.#put(idOf(object.kind, keyOf(object)), object);
+    this.#created = objects.length;
+  }
+
   /** A name that is taken is an AlreadyExists. */
   create<T extends KubeObject>(kind: Kind, object: unknown): T {
     const draft = object as KubeObject;

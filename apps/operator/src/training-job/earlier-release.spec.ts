@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TrainingJobStatus } from '@coxswain/api-types';
+import type { KubeObject } from '@coxswain/kube';
+import { z } from 'zod';
+import type { Kind } from './testing/in-memory-cluster.ts';
+import { ReconcilerWorld } from './testing/reconciler-world.ts';
+
+type Stored = KubeObject & { readonly kind: Kind };
+
+const read = (name: string): unknown =>
+  JSON.parse(readFileSync(join(import.meta.dirname, 'testing/earlier-release', name), 'utf8'));
+const OBJECTS = read('objects.json') as Readonly<Record<'creating' | 'running' | 'suspending', readonly Stored[]>>;
+
+/** A cluster as the earlier release left it, and an operator of this one. */
+function upgraded(stage: keyof typeof OBJECTS): ReconcilerWorld {
+  const world = new ReconcilerWorld();
+  world.cluster.load(OBJECTS[stage]);
+  return world;
+}
+
+const uidsOf = (world: ReconcilerWorld): readonly (string | undefined)[] =>
+  world.pods.map(({ metadata }) => metadata.uid);
+
+describe('a gang of the earlier release', () => {
+  it('that runs goes on in the same pods, and finishes', async () => {
+    const world = upgraded('running');
+    const before = uidsOf(world);
+    await world.live();
+    expect(world.writes.filter((what) => !what.startsWith('writeStatus'))).toEqual([]);
+    expect(world.job.status).toMatchObject({ state: 'Running', epoch: 1, restarts: { total: 0, charged: 0 } });
+    await world.live(() => 0);
+    expect(uidsOf(world)).toEqual(before);
+    expect(world.job.status).toMatchObject({ state: 'Complete', epoch: 1, restarts: { total: 0, charged: 0 } });
+  });
+
+  it('that was being created is completed, with the pods that it has', async () => {
+    const world = upgraded('creating');
+    const before = uidsOf(world);
+    await world.live();
+    expect(uidsOf(world)).toEqual(expect.arrayContaining([...before]));
+    expect(world.pods).toHaveLength(2);
+    expect(world.job.status).toMatchObject({ state: 'Running', epoch: 1, restarts: { total: 0, charged: 0 } });
+  });
+
+  it('that was asked to suspend is suspended, and goes on as a new epoch', async () => {
+    const world = upgraded('suspending');
+    await world.live();
+    expect(world.job.status).toMatchObject({ state: 'Suspended', attempts: [{ epoch: 1, outcome: 'Suspended' }] });
+    world.edit((job) => ({ ...job, spec: { ...job.spec, suspend: false } }));
+    await world.live();
+    expect(world.job.status).toMatchObject({ state: 'Running', epoch: 2 });
+  });
+});
+
+describe('after a rollback the earlier release', () => {
+  const schema = z.fromJSONSchema(read('status-schema.json') as Parameters<typeof z.fromJSONSchema>[0]);
+  const statusesOf = async (live: (world: ReconcilerWorld) => Promise<void>): Promise<readonly TrainingJobStatus[]> => {
+    const world = new ReconcilerWorld();
+    const written: TrainingJobStatus[] = [];
+    const write = world.store.writeStatus.bind(world.store);
+    world.store.writeStatus = (job, status) => {
+      written.push(status);
+      return write(job, status);
+    };
+    await live(world);
+    return written;
+  };
+
+  it.each<readonly [string, (world: ReconcilerWorld) => Promise<void>]>([
+    ['finishes', (world) => world.live(() => 0)],
+    ['fails, restarts and finishes', (world) => world.live(({ epoch }) => (epoch === 1 ? 1 : 0))],
+    ['spends its restarts', (world) => world.live(() => 1)],
+    [
+      'is suspended and goes on',
+      async (world) => {
+        await world.live();
+        world.edit((job) => ({ ...job, spec: { ...job.spec, suspend: true } }));
+        await world.live();
+        world.edit((job) => ({ ...job, spec: { ...job.spec, suspend: false } }));
+        await world.live(() => 0);
+      },
+    ],
+  ])('reads every status of a job that %s: epoch, attempts and conditions', async (_life, live) => {
+    const statuses = await statusesOf(live);
+    expect(statuses.length).toBeGreaterThan(3);
+    for (const status of statuses) expect(schema.safeParse(JSON.parse(JSON.stringify(status))).error).toBeUndefined();
+  });
+});
