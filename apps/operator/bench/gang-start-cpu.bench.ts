@@ -92,6 +92,7 @@ class InMemoryWorld {
       cache: this.#cache,
       clock: systemClock,
       podNewsIntervalMs: 200,
+      isStillRefused: () => false,
       wake: (key, priority) => this.#queue?.add(key, priority),
       onJobDeleted: () => undefined,
     });

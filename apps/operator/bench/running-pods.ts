@@ -1,4 +1,4 @@
-import { GiveUp, waitFor } from '@coxswain/local-cluster';
+import { waitFor } from '@coxswain/local-cluster';
 import type { BenchCluster } from './bench-cluster.ts';
 
 /**
@@ -9,12 +9,9 @@ export class RunningPods {
   readonly #abort = new AbortController();
   readonly #running = new Set<string>();
   readonly #ended: Promise<unknown>;
-  #failure: unknown;
 
   private constructor(cluster: BenchCluster, path: string, labelSelector: string) {
-    this.#ended = this.#watch(cluster, path, labelSelector).catch((error: unknown) => {
-      if (!this.#abort.signal.aborted) this.#failure = error;
-    });
+    this.#ended = this.#follow(cluster, path, labelSelector);
   }
 
   static watch(cluster: BenchCluster, namespace: string | undefined, labelSelector = ''): RunningPods {
@@ -28,10 +25,7 @@ export class RunningPods {
 
   /** Resolves when `count` pods run at the same time. */
   async until(count: number, deadlineMs: number): Promise<void> {
-    const areThere = (): boolean => {
-      if (this.#failure !== undefined) throw new GiveUp('the watch of running pods ended', { cause: this.#failure });
-      return this.#running.size >= count;
-    };
+    const areThere = (): boolean => this.#running.size >= count;
     await waitFor(areThere, { what: `${count} pods to run`, deadlineMs, intervalMs: 5 }).catch((error: unknown) => {
       throw new Error(`${this.#running.size} of ${count} pods run`, { cause: error });
     });
@@ -40,6 +34,14 @@ export class RunningPods {
   async stop(): Promise<void> {
     this.#abort.abort();
     await this.#ended;
+  }
+
+  /** The server ends a watch whose reader is slow: the next one begins with everything that runs then. */
+  async #follow(cluster: BenchCluster, path: string, labelSelector: string): Promise<void> {
+    while (!this.#abort.signal.aborted) {
+      this.#running.clear();
+      await this.#watch(cluster, path, labelSelector).catch(() => undefined);
+    }
   }
 
   async #watch(cluster: BenchCluster, path: string, labelSelector: string): Promise<void> {
@@ -55,7 +57,6 @@ export class RunningPods {
       text = lines.pop() ?? '';
       for (const line of lines) this.#count(line);
     }
-    throw new Error('the server ended it');
   }
 
   #count(line: string): void {

@@ -143,6 +143,7 @@ class RunningOperator implements Operator {
       cache: this.#cache,
       clock,
       podNewsIntervalMs: config.podNewsIntervalMs,
+      isStillRefused: (jobUid) => this.#capacity.refusals.isStillRefused(jobUid, this.#clock.monotonicMs()),
       resyncIntervalMs: config.resyncIntervalMs,
       wake: (key, priority) => this.#jobs.wake(key, priority),
       onJobDeleted: (jobUid) => this.#forget(jobUid),
@@ -231,6 +232,7 @@ class RunningOperator implements Operator {
   #forget(jobUid: string): void {
     this.#reporting.forget(jobUid);
     this.#capacity.release(jobUid);
+    this.#capacity.refusals.forget(jobUid);
     this.#jobs.forget(jobUid);
   }
 

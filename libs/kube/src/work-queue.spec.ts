@@ -67,6 +67,34 @@ describe('a work queue', () => {
     expect([keys(), most]).toEqual([['a', 'a'], 1]);
   });
 
+  it('lets timers and sockets have their turn after 20 ms of reconciles that wait for nobody', async () => {
+    const clock = new FakeClock();
+    let heldMs = 0;
+    const done: string[] = [];
+    const queue = new WorkQueue({
+      clock: {
+        now: () => clock.now(),
+        monotonicMs: () => clock.monotonicMs() + heldMs,
+        setTimer: (delayMs, act) => clock.setTimer(delayMs, act),
+      },
+      random: () => 0,
+    });
+    for (let n = 0; n < 5; n += 1) queue.add(`dear-${n}`);
+    const stop = new AbortController();
+    const reconcile = async (key: string): Promise<void> => {
+      heldMs += 10;
+      done.push(key);
+    };
+    const ended = queue.run({ workers: 1, reconcile, signal: stop.signal });
+    clock.setTimer(0, () => void done.push('a timer'));
+    await settle();
+    await clock.advance(0);
+    expect(done).toEqual(['dear-0', 'dear-1', 'a timer', 'dear-2', 'dear-3', 'dear-4']);
+    stop.abort();
+    await ended;
+    expect(clock.pending).toBe(0);
+  });
+
   it('prefers edits by people, then changes, then periodic looks; but nobody starves', async () => {
     const { queue, start, keys } = aQueue(() => undefined, { workers: 1 });
     queue.add('look', 'resync');

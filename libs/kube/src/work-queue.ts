@@ -49,6 +49,9 @@ export class WorkQueue {
   readonly #dirty = new Map<string, QueuePriority>();
   readonly #failing = new Map<string, Failing>();
   #run: ActiveRun | undefined;
+  /** For how long reconciles have held up the event loop since others last had their turn, at most. */
+  #heldMs = 0;
+  #resting: (() => void) | undefined;
   #busyWorkers = 0;
   #picks = 0;
   /** When a reconcile ended last, or the first of those under way began. */
@@ -131,6 +134,8 @@ export class WorkQueue {
       const finish = (): void => {
         cancelDrain();
         this.#run = undefined;
+        this.#resting?.();
+        this.#resting = undefined;
         this.#cancelTimer();
         this.#timerAtMs = Infinity;
         resolve({ abandoned: [...this.#running] });
@@ -202,10 +207,22 @@ export class WorkQueue {
   #pump(): void {
     const run = this.#run;
     while (run !== undefined && !run.stopping && this.#busyWorkers < run.workers) {
+      if (this.#mustLetOthersRun()) return;
       const picked = this.#pick();
       if (picked === undefined) return;
       void this.#work(run, picked);
     }
+  }
+
+  /** Reconciles that wait for nobody follow each other without a turn of the event loop: after a while, timers and sockets have theirs. */
+  #mustLetOthersRun(): boolean {
+    if (this.#heldMs < LONGEST_HOLD_MS) return false;
+    this.#resting ??= this.#clock.setTimer(0, () => {
+      this.#resting = undefined;
+      this.#heldMs = 0;
+      this.#pump();
+    });
+    return true;
   }
 
   /** The first of the highest priority; every tenth pick takes the lowest instead, so that nobody starves. */
@@ -231,6 +248,7 @@ export class WorkQueue {
     const startedAtMs = this.#clock.monotonicMs();
     const limit = this.#limitTime(run);
     const call = callSafely(run.reconcile, key, { signal: limit.signal, failures: this.failuresOf(key), priority });
+    this.#heldMs += this.#clock.monotonicMs() - startedAtMs;
     const outcome = await Promise.race([call, limit.expired]);
     limit.cancel();
     this.#busyWorkers -= 1;
@@ -331,6 +349,8 @@ const QUARANTINE_AFTER = 5;
 const QUARANTINE_MS = 300_000;
 const QUARANTINE_PROBE_MS = 1_000;
 const RECONCILE_TIMEOUT_MS = 120_000;
+/** How long reconciles may hold up the event loop together. */
+const LONGEST_HOLD_MS = 20;
 const DRAIN_MS = 25_000;
 
 interface Failing {

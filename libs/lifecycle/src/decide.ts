@@ -43,8 +43,14 @@ export function decide(observed: Observed, now: Date): Decision {
   return {
     ...provenOrAsked(situation, observed),
     timed: timedBy(situation, observed),
+    ...refusalOf(situation.next),
     ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
   };
+}
+
+function refusalOf(next: NextEpoch): Pick<Decision, 'refusal'> {
+  if ((next.kind !== 'waiting' && next.kind !== 'unsatisfiable') || next.refused === undefined) return {};
+  return { refusal: { request: next.refused, refusal: { kind: next.kind, message: next.message } } };
 }
 
 /** What lasts as recorded, and as it is to be recorded: what is decided may have to be proven first, or somebody else may write before us. */
@@ -54,7 +60,10 @@ function timedBy(situation: Situation, { job }: Observed): readonly string[] {
 }
 
 /** What does harm is not even recorded before it is proven. */
-function provenOrAsked(situation: Situation, observed: Observed): Omit<Decision, 'requeueAfterMs' | 'timed'> {
+function provenOrAsked(
+  situation: Situation,
+  observed: Observed,
+): Omit<Decision, 'requeueAfterMs' | 'timed' | 'refusal'> {
   const status = statusOf(situation);
   const actions = actionsOf(situation);
   const before = recordOf(observed.job);

@@ -1,5 +1,6 @@
 import type { CheckpointResourceSpec, PlacementSpec, TrainingJobStatus } from '@coxswain/api-types';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
+import type { GangRequest, PlacementRefusal } from './admission/refusals.ts';
 import type { Condemnation } from './checkpoint-trouble.ts';
 import type { DerivedJobEvent } from './job-events.ts';
 
@@ -26,6 +27,8 @@ export interface Decision {
   readonly events: readonly DerivedJobEvent[];
   /** What lasts, and has consequences when it has lasted long enough: `elapsedMs` of the next look says how long. Whether status was written or not. */
   readonly timed: readonly string[];
+  /** What the fabric has just refused: to be remembered, and shown as `standingRefusal` until what refused it changes. */
+  readonly refusal?: { readonly request: GangRequest; readonly refusal: PlacementRefusal };
   readonly requeueAfterMs?: number;
 }
 

@@ -2,6 +2,7 @@ import type { AvoidedNode, EffectiveSpec, PlacementSpec, ResumeFrom } from '@cox
 import { type FabricCapacity, placeGang, type PlacementOutcome } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
+import type { GangRequest } from './admission/refusals.ts';
 import { capacityWithout } from './avoided-nodes.ts';
 import { type Facts, isLive } from './facts.ts';
 import type { JobRecord } from './job-record.ts';
@@ -25,8 +26,8 @@ export type NextEpoch =
   /** No checkpoint can be used: a person has to say where to go on. */
   | { readonly kind: 'unresumable'; readonly message: string }
   | { readonly kind: 'delayed' }
-  | { readonly kind: 'waiting'; readonly message: string }
-  | { readonly kind: 'unsatisfiable'; readonly message: string }
+  /** `refused` is what the fabric has refused in this very look; absent where an earlier refusal still stands. */
+  | { readonly kind: 'waiting' | 'unsatisfiable'; readonly message: string; readonly refused?: GangRequest }
   /** There is room; whether the cluster takes such pods is not known yet. */
   | { readonly kind: 'probing'; readonly spec: PlacementSpec }
   /** It does not, in its words. */
@@ -107,8 +108,10 @@ export function place(record: JobRecord, facts: Facts, { spec, epoch, from }: Pl
   const { gpusPerNode } = spec.resources;
   const microBatchSize = spec.training?.microBatchSize;
   const request = { layout: spec.layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
+  const standing = facts.observed.standingRefusal?.(request);
+  if (standing !== undefined) return standing;
   const outcome = placeAvoiding(request, facts.capacity(), record.avoidedNodes);
-  if (outcome.kind !== 'placed') return outcome;
+  if (outcome.kind !== 'placed') return { ...outcome, refused: request };
   const { name, uid } = facts.job.metadata;
   const resume = from.kind === 'checkpoint' ? from.checkpoint : undefined;
   const placement: PlacementSpec = {

@@ -2,6 +2,7 @@ import type { Checkpoint, Placement, PlacementSpec, TerminationCause, TrainingJo
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { JobPlanAnswer } from '@coxswain/job-planning';
 import type { Timeouts } from './timeouts.ts';
+import type { GangRequest, PlacementRefusal } from './admission/refusals.ts';
 
 /** One look at everything that concerns a job. Nothing here is an event; a later look replaces an earlier one. */
 export interface Observed {
@@ -24,6 +25,8 @@ export interface Observed {
   readonly checkpoints: readonly Checkpoint[];
   /** Free and taken GPUs, without this job's own terminal pods. Called at most once, and only for a job that is to be planned or placed. */
   readonly capacity: () => FabricCapacity;
+  /** An earlier refusal of that request, while what refused it has not changed: then it need not be searched again. */
+  readonly standingRefusal?: (request: GangRequest) => PlacementRefusal | undefined;
   /**
    * State of the nodes of the current epoch's placement, of the next one's, and of every pod of this job that is not terminal, whatever its
    * epoch: a pod of an earlier epoch on a node that does not answer is given up only if the node's state is told. No entry means ready.

@@ -18,12 +18,14 @@ export class WakeUps {
     readonly podNewsIntervalMs: number;
     /** Every job is looked at once in this time, whatever happens. */
     readonly resyncIntervalMs: number;
+    /** Whether the job of that UID waits for more GPUs than are free. */
+    readonly isStillRefused: (jobUid: string) => boolean;
     /** Wants a look at the job of that key (`namespace/name`). */
     readonly wake: (key: string, priority: QueuePriority) => void;
     /** The job is gone: whoever keeps something for it may forget it. */
     readonly onJobDeleted: (jobUid: string) => void;
   }) {
-    const { cache, clock, podNewsIntervalMs, resyncIntervalMs, wake, onJobDeleted } = parts;
+    const { cache, clock, podNewsIntervalMs, resyncIntervalMs, isStillRefused, wake, onJobDeleted } = parts;
     this.#progress = new PacedWakes({
       clock,
       intervalMs: PROGRESS_INTERVAL_MS,
@@ -33,6 +35,7 @@ export class WakeUps {
       cache,
       clock,
       podNewsIntervalMs,
+      isStillRefused,
       wake,
       onJobDeleted: (jobUid) => {
         this.#progress.forget(jobUid);

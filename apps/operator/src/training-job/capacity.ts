@@ -7,7 +7,7 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { fabricFromNodes, type Fabric, type FabricNode } from '@coxswain/fabric';
-import { isRecordedPlacement, podName, type VersionedCapacity } from '@coxswain/lifecycle';
+import { FreeGpus, isRecordedPlacement, podName, Refusals, type VersionedCapacity } from '@coxswain/lifecycle';
 import { sameFacts } from '../cluster/cached-node.ts';
 import { BY_JOB, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
 
@@ -23,6 +23,9 @@ export class Capacity {
   readonly #cache: ClusterCache;
   /** Placements under way, by job UID. */
   readonly #reserved = new Map<string, Placement['spec']>();
+  readonly #free = new FreeGpus();
+  /** What was refused, and stays so until enough becomes free. */
+  readonly refusals = new Refusals(this.#free);
   #fabric: Fabric | undefined;
   /** Those of the fabric, by name. */
   #nodes: ReadonlyMap<string, FabricNode> | undefined;
@@ -33,6 +36,8 @@ export class Capacity {
 
   constructor(cache: ClusterCache) {
     this.#cache = cache;
+    cache.gpuUsage.onChange((node) => this.#countFree(node));
+    for (const node of cache.nodes.list()) this.#countFree(node.metadata.name);
     cache.nodes.onChange((change) => {
       const { name } = change.object.metadata;
       if (change.kind === 'updated' && sameFacts(change.previous, change.object)) return;
@@ -41,16 +46,35 @@ export class Capacity {
       this.#version += 1;
       if (change.kind === 'deleted') this.#changedAt.delete(name);
       else this.#changedAt.set(name, this.#version);
+      this.#countFree(name);
     });
   }
 
   /** Capacity for a placement of the job of that UID: what its own epoch holds is not counted against it. */
   forJob(jobUid: string): VersionedCapacity {
+    const used = once(() => this.#usedByOthers(jobUid));
+    return {
+      fabric: this.#currentFabric(),
+      // Counted when somebody asks: most looks at a waiting job ask for the fabric alone.
+      get usedGpus() {
+        return used();
+      },
+      version: this.#version,
+    };
+  }
+
+  #usedByOthers(jobUid: string): ReadonlyMap<string, number> {
     const used = this.#cache.gpuUsage.snapshot();
     for (const placement of this.#promised()) {
       if (placement.jobUid !== jobUid) this.#addUnbound(placement, used);
     }
-    return { fabric: this.#currentFabric(), usedGpus: used, version: this.#version };
+    return used;
+  }
+
+  #countFree(name: string): void {
+    const facts = this.#cache.nodes.get(name)?.facts;
+    const isUsable = facts !== undefined && facts.ready && facts.schedulable;
+    this.#free.set(name, isUsable ? facts.gpuCapacity - this.#cache.gpuUsage.on(name) : 0);
   }
 
   /** Whether nobody else holds the placement's GPUs now. A node that is not known, or takes no pods, is not judged here. */
@@ -166,4 +190,9 @@ function gpusByNode(placement: Placement['spec']): ReadonlyMap<string, number> {
     gpus.set(node, (gpus.get(node) ?? 0) + ranksOfPod(placement, podIndex).length);
   });
   return gpus;
+}
+
+function once<T>(ask: () => T): () => T {
+  let answer: { readonly value: T } | undefined;
+  return () => (answer ??= { value: ask() }).value;
 }

@@ -28,6 +28,7 @@ import type {
   NodeState,
   ObservedPod,
   PodReference,
+  Refusals,
   VersionedCapacity,
 } from '@coxswain/lifecycle';
 import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
@@ -80,6 +81,10 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     const { uid, namespace } = job.metadata;
     const checkpoints = this.#cache.checkpoints.view(uid, this.#cache.checkpoints.cached.byIndex(BY_JOB, uid));
     return checkpoints.filter((checkpoint) => checkpoint.metadata.namespace === namespace);
+  }
+
+  get refusals(): Refusals {
+    return this.#capacity.refusals;
   }
 
   capacityFor(job: TrainingJob): VersionedCapacity {

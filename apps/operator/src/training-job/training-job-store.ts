@@ -14,6 +14,7 @@ import type {
   ObservedPod,
   PodReference,
   VersionedCapacity,
+  Refusals,
 } from '@coxswain/lifecycle';
 
 /** A checkpoint that is not to be used again, with the evidence. */
@@ -31,6 +32,8 @@ export interface TrainingJobStore {
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
   /** What is free for the job, with the number of the state that it was read at. */
   capacityFor(job: TrainingJob): VersionedCapacity;
+  /** What was refused for want of GPUs; absent: every look searches anew. */
+  readonly refusals?: Refusals;
   /** Whether the GPUs of a placement of its job are held by nobody else now. Nodes that are not known are left to others to judge. */
   fits(placement: PlacementSpec): boolean;
   /**

@@ -55,6 +55,7 @@ export class TrainingJobReconciler {
       bootIdOf: (node) => store.bootIdOf(node),
       heardMsOf,
       capacityFor: (job) => store.capacityFor(job),
+      ...(store.refusals === undefined ? {} : { refusals: store.refusals }),
       fits: (placement) => store.fits(placement),
       reserve: (placement, version) => store.reserve(placement, version),
       reservedFor: (job) => store.reservedFor(job),

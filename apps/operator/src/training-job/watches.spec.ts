@@ -24,6 +24,8 @@ function aWatchedCluster(): {
   runs: TrainingJob;
   woken: string[];
   deleted: string[];
+  /** UIDs of jobs that wait for more than is free. */
+  refused: Set<string>;
   watches: Watches;
   wokenBy(change: () => void): Promise<readonly string[]>;
 } {
@@ -34,10 +36,12 @@ function aWatchedCluster(): {
   script.pod('runs-0', { job: runs, nodeName: 'node-a' });
   const woken: string[] = [];
   const deleted: string[] = [];
+  const refused = new Set<string>();
   const watches = new Watches({
     cache: script.cache,
     clock: script.clock,
     podNewsIntervalMs: 200,
+    isStillRefused: (jobUid) => refused.has(jobUid),
     wake: (key, priority) => void woken.push(`${key.replace('research/', '')} ${priority}`),
     onJobDeleted: (jobUid) => void deleted.push(jobUid),
   });
@@ -47,7 +51,7 @@ function aWatchedCluster(): {
     await script.clock.advance(1_000);
     return [...woken];
   };
-  return { script, runs, woken, deleted, watches, wokenBy };
+  return { script, runs, woken, deleted, refused, watches, wokenBy };
 }
 
 describe('which jobs look again because of a change', () => {
@@ -156,6 +160,14 @@ describe('which jobs look again because of a change', () => {
     expect(woken).toEqual(['runs normal']);
     await script.clock.advance(1);
     expect(woken).toEqual(['runs normal', 'runs normal']);
+  });
+
+  it('a job that waits for more than is free does not look when something is freed', async () => {
+    const { script, refused, wokenBy } = aWatchedCluster();
+    refused.add('uid-of-waits');
+    expect(await wokenBy(() => script.node('node-b'))).toEqual([]);
+    refused.clear();
+    expect(await wokenBy(() => script.node('node-c'))).toEqual(['waits normal']);
   });
 
   it('a job that was placed by a write of ours does not wait any more, though no watch has told of it', async () => {

@@ -1,4 +1,5 @@
-import type { TrainingJob } from '@coxswain/api-types';
+import { findCondition, type TrainingJob } from '@coxswain/api-types';
+import { fairOrder, type WaitingJob } from '@coxswain/lifecycle';
 import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
 import { sameFacts, type CachedNode } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';
@@ -24,6 +25,8 @@ export interface WatchesParts {
   readonly clock: Clock;
   /** Pods of one gang lead to one look in this time: a thousand that start make five thousand changes within half a minute. */
   readonly podNewsIntervalMs: number;
+  /** Whether the job of that UID waits for more GPUs than are free. */
+  readonly isStillRefused: (jobUid: string) => boolean;
   /** Wants a look at the job of that key. */
   readonly wake: (key: string, priority: QueuePriority) => void;
   /** The job is gone: whoever keeps something for it may forget it. */
@@ -103,15 +106,23 @@ export class Watches {
   /** Whoever waits for nodes waits for freed GPUs too, so of several kinds of news within the delay the wider one counts. */
   #wakeWaiting(isConcerned: (job: TrainingJob) => boolean): void {
     if (this.#concerned !== waitsForNodes) this.#concerned = isConcerned;
-    const { cache, clock, wake } = this.#parts;
+    const { cache, clock, wake, isStillRefused } = this.#parts;
     this.#cancelCapacityTimer ??= clock.setTimer(CAPACITY_DELAY_MS, () => {
       this.#cancelCapacityTimer = undefined;
-      for (const job of cache.jobs.cached.list()) {
-        if (this.#concerned(cache.jobs.newest(job))) wake(keyOf(job), 'normal');
-      }
+      const concerned = cache.jobs.cached
+        .list()
+        .map((job) => cache.jobs.newest(job))
+        .filter((job) => this.#concerned(job) && !(waitsForCapacity(job) && isStillRefused(job.metadata.uid)));
       this.#concerned = waitsForCapacity;
+      for (const { key } of fairOrder(concerned.map(waitingOf))) wake(key, 'normal');
     });
   }
+}
+
+function waitingOf(job: TrainingJob): WaitingJob & { readonly key: string } {
+  const { namespace = '', creationTimestamp = '' } = job.metadata;
+  const since = findCondition(job.status?.conditions, 'Placed')?.lastTransitionTime ?? creationTimestamp;
+  return { key: keyOf(job), namespace, since };
 }
 
 function freesGpus(change: CacheChange<CachedPod>): boolean {

@@ -1,6 +1,7 @@
 import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
+import type { Refusals } from '../admission/refusals.ts';
 import type { Decision } from '../decision.ts';
 import type { NodeCensus, NodeState, ObservedPlanning, ObservedPod, ObservedProgress } from '../observed.ts';
 import type { Stopwatches } from '../stopwatches.ts';
@@ -40,6 +41,8 @@ export interface JobView {
   heardMsOf(job: TrainingJob): ReadonlyMap<string, number>;
   /** What is free for the job, with the number of the state that it was read at. */
   capacityFor(job: TrainingJob): VersionedCapacity;
+  /** What the fabric has refused, and whether it would refuse it again; absent: every look searches anew. */
+  readonly refusals?: Refusals;
   /** Whether the GPUs of a placement of its job are held by nobody else now. Nodes that are not known are left to others to judge. */
   fits(placement: PlacementSpec): boolean;
   /**

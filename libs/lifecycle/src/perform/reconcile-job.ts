@@ -100,6 +100,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
         ({ version } = capacity);
         return capacity;
       },
+      standingRefusal: (request) => view.refusals?.standing({ uid: job.metadata.uid, request }, view.monotonicMs()),
       fits: (placement) => view.fits(placement),
       nodeStates: new Map([...view.nodeStates(nodesInUse(job, placements, pods)), ...(proof?.nodeStates ?? [])]),
       nodeCensus: () => view.nodeCensus(),
@@ -119,6 +120,8 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
     },
     view.now(),
   );
+  const { refusal } = decision;
+  if (refusal !== undefined) view.refusals?.note(refusal.request, refusal.refusal, view.monotonicMs());
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());
   const isReserved = reserve({ job, placement: decision.reserve, version }, view);
   return isReserved ? { job, decision } : { job };
