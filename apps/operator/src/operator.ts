@@ -114,7 +114,7 @@ class RunningOperator implements Operator {
     this.#leadership = new Leadership({
       lease: this.#newLease(),
       clock,
-      look: (signal) => this.#cache.informers.waitForSync(signal),
+      look: (signal) => this.#cache.informers.refresh(signal),
       work: (term, signal) => this.#work(term, signal),
     });
     const client = leadingClient(this.#client, this.#leadership);

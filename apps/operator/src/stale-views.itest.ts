@@ -3,6 +3,8 @@ import type { FaultAction, FaultProxy, RecordedWrite } from '@coxswain/test-harn
 import { waitFor } from '@coxswain/local-cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import { auditGangs } from './testing/kill-points.ts';
+import { waitFor } from '@coxswain/local-cluster';
+import type { Operator } from './operator.ts';
 import { startWorld, type World } from './testing/world.ts';
 
 interface WatchEvent {
@@ -55,6 +57,7 @@ const broken = new Set<string>();
 let world: World;
 let proxy: FaultProxy;
 let namespace: string;
+let leader: Operator;
 beforeAll(async () => {
   world = await startWorld();
   await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
@@ -63,7 +66,7 @@ beforeAll(async () => {
   proxy.add({ match: { path: '/api/v1/pods' }, action: podsSeen.action });
   namespace = await world.namespace();
   world.kubelet.onLook = (pods) => auditGangs(pods, broken);
-  await world.operator({ apiserverUrl: proxy.url });
+  leader = await world.operator({ apiserverUrl: proxy.url });
 });
 afterAll(() => world.stop());
 
@@ -199,6 +202,41 @@ describe('an operator whose view of the cluster is late or has holes', () => {
     expect((await world.pods(namespace)).map(({ metadata }) => metadata.labels?.[LABELS.epoch])).toEqual(['1', '1']);
     world.kubelet.lostNodes.clear();
     await world.until(job, 'running again', isRunningIn(2));
+  });
+});
+
+describe('a follower that begins to lead with an old view', () => {
+  it('touches no pod of an epoch that its watch of jobs has not shown it (C1)', async () => {
+    const others = new Blinkers();
+    const ownProxy = await world.faultProxy();
+    // The watch alone stands still, as behind a load balancer that forgot the connection; whoever lists anew sees the truth.
+    ownProxy.add({
+      match: {
+        path: `/apis/${API_GROUP_VERSION}/trainingjobs`,
+        where: ({ query }) => query.get('sendInitialEvents') === null,
+      },
+      action: others.action,
+    });
+    const follower = await world.operator({ identity: 'follower', apiserverUrl: ownProxy.url });
+    const job = await world.job(namespace, 'inherited');
+    await world.until(job, 'running', isRunning);
+    others.close();
+    try {
+      world.kubelet.fateOf = ({ epoch, podIndex }) =>
+        epoch === 1 && podIndex === 1 ? { kind: 'exits', code: 1 } : { kind: 'runs' };
+      await world.until(job, 'running again', isRunningIn(2));
+      const before = (await world.pods(namespace)).map(({ metadata }) => metadata.uid).toSorted();
+      ownProxy.clearRecords();
+      await leader.stop();
+      await waitFor(() => follower.isLeader(), { what: 'the follower to lead' });
+      world.kubelet.fateOf = () => ({ kind: 'exits', code: 0 });
+      const done = await world.until(job, 'complete', ({ status }) => status?.state === 'Complete');
+      expect(done.status).toMatchObject({ epoch: 2, restarts: { total: 1, charged: 1 } });
+      expect((await world.pods(namespace)).map(({ metadata }) => metadata.uid).toSorted()).toEqual(before);
+      expect(ownProxy.writes.filter(({ verb, path }) => verb === 'delete' && path.includes('/pods/'))).toEqual([]);
+    } finally {
+      others.open();
+    }
   });
 });
 

@@ -8,13 +8,17 @@ export interface IdleCut {
   through(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }
 
-/** Aborts `cut` when no byte has come through for `limitMs` since `restart`. */
-export function idleCut(cut: AbortController, options: { readonly clock: Clock; readonly limitMs: number }): IdleCut {
-  const { clock, limitMs } = options;
+/** Aborts `cut` when no byte has come through for `limitMs()` since `restart`. */
+export function idleCut(
+  cut: AbortController,
+  options: { readonly clock: Clock; readonly limitMs: () => number },
+): IdleCut {
+  const { clock } = options;
   let fired = false;
   let cancel = (): void => undefined;
   const restart = (): void => {
     cancel();
+    const limitMs = options.limitMs();
     cancel = clock.setTimer(limitMs, () => {
       fired = true;
       cut.abort(new DOMException(`no byte for ${limitMs} ms`, 'TimeoutError'));

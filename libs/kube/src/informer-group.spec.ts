@@ -1,12 +1,16 @@
 import { InformerGroup, type GroupMember } from './informer-group.ts';
+import { RefreshRequests } from './refresh-requests.ts';
 import { FakeClock, settle } from './testing/index.ts';
 
-function aMember(collectionPath: string): GroupMember & { synced: boolean; outageMs: number; runs: number } {
+function aMember(
+  collectionPath: string,
+): GroupMember & { synced: boolean; outageMs: number; runs: number; readonly refreshes: RefreshRequests } {
   return {
     collectionPath,
     synced: false,
     outageMs: 0,
     runs: 0,
+    refreshes: new RefreshRequests(),
     async run(signal) {
       this.runs += 1;
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -17,6 +21,9 @@ function aMember(collectionPath: string): GroupMember & { synced: boolean; outag
     },
     health() {
       return { synced: this.synced, lastEventAgeMs: 0, outageMs: this.outageMs };
+    },
+    refresh(signal) {
+      return this.refreshes.ask(signal);
     },
   };
 }
@@ -70,5 +77,21 @@ describe('a group of reflectors', () => {
     expect(group.longestOutageMs()).toBe(0);
     [pods.outageMs, nodes.outageMs] = [300, 7_000];
     expect(group.longestOutageMs()).toBe(7_000);
+  });
+
+  it.each([
+    ['is refreshed when the last list that began after the question is taken over', [1, 1], true],
+    ['is not refreshed while one of them is not, whatever the others say', [1, 0], undefined],
+  ] as const)('%s', async (_, answered, want) => {
+    const members = [aMember('/pods'), aMember('/nodes')];
+    const outcome: { now?: boolean } = {};
+    const stop = new AbortController();
+    void new InformerGroup(members, new FakeClock()).refresh(stop.signal).then((now) => (outcome.now = now));
+    members.forEach(({ refreshes }, index) => refreshes.answer(answered[index] ?? 0));
+    await settle();
+    expect(outcome.now).toBe(want);
+    stop.abort();
+    await settle();
+    expect(outcome.now).toBe(want === true);
   });
 });

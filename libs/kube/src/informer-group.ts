@@ -8,6 +8,7 @@ export interface GroupMember {
   run(signal: AbortSignal): Promise<void>;
   hasSynced(): boolean;
   health(): ReflectorHealth;
+  refresh(signal: AbortSignal): Promise<boolean>;
 }
 
 /** Several reflectors that start together and are waited for together. */
@@ -38,6 +39,12 @@ export class InformerGroup {
   /** The longest present outage of any member, in ms: readiness is false when it exceeds its bound. */
   longestOutageMs(): number {
     return Math.max(0, ...this.#members.map((member) => member.health().outageMs));
+  }
+
+  /** Lists every collection anew, whatever their watches say: true when all lists that began after this call are taken over. */
+  async refresh(signal: AbortSignal): Promise<boolean> {
+    const refreshed = await Promise.all(this.#members.map((member) => member.refresh(signal)));
+    return refreshed.every(Boolean);
   }
 
   /** Resolves when all have synced, or with false when `signal` aborts first. */

@@ -7,7 +7,7 @@ import type { ReflectorFailure, ReflectorOptions } from './reflector.ts';
 import { Reflector } from './reflector.ts';
 import { ObjectCache } from './object-cache.ts';
 import type { WatchStep } from './testing/index.ts';
-import { FakeClock, FakeKubeApi, ScriptedWatch, anEvent, anObject, listOf } from './testing/index.ts';
+import { FakeClock, FakeKubeApi, ScriptedWatch, anEvent, anObject, listOf, theEndOfTheList } from './testing/index.ts';
 
 const refused = (status: number, retryAfterMs?: number): KubeApiError =>
   new KubeApiError({
@@ -240,54 +240,223 @@ describe('a reflector', () => {
   });
 });
 
+describe('a list that is streamed', () => {
+  const one = anObject('one', { version: 11 });
+  const two = anObject('two', { version: 12 });
+  const list = [{ send: anEvent('ADDED', one) }, { send: anEvent('ADDED', two) }, { send: theEndOfTheList(20) }];
+  const client = (...watches: readonly (readonly WatchStep[])[]): ScriptedWatch =>
+    new ScriptedWatch({ lists: [[one, two]], watches });
+
+  it('is the head of the watch that goes on in the same connection', async () => {
+    const api = client([...list, { send: anEvent('DELETED', anObject('one', { version: 21 })) }]);
+    const { clock, cache, reflector, failures, stop } = await start(api, { listing: 'stream' });
+    await clock.advance(5_000);
+    expect([names(cache), cache.resourceVersion, reflector.health().outageMs]).toEqual([['two'], '21', 0]);
+    expect([api.asked, failures]).toEqual([['stream'], []]);
+    await stop();
+  });
+
+  it('is nothing before it is complete', async () => {
+    const { cache, reflector, stop } = await start(client(list.slice(0, 2)), { listing: 'stream' });
+    expect([names(cache), reflector.hasSynced()]).toEqual([[], false]);
+    await stop();
+  });
+
+  it('holds what changed and what vanished while it was sent', async () => {
+    const meanwhile = [
+      { send: anEvent('MODIFIED', anObject('one', { version: 13 })) },
+      { send: anEvent('DELETED', anObject('two', { version: 14 })) },
+      { send: anEvent('BOOKMARK', { metadata: { resourceVersion: '15' } }) },
+    ];
+    const api = client([...list.slice(0, 2), ...meanwhile, ...list.slice(2)]);
+    const { cache, stop } = await start(api, { listing: 'stream' });
+    expect(cache.list().map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)).toEqual(['one 13']);
+    await stop();
+  });
+
+  it.each<[string, readonly WatchStep[], readonly string[]]>([
+    ['the server does not know how (422): by pages, now and from then on', [{ refuse: refused(422) }], ['list']],
+    ['the watch is forbidden: by pages', [{ refuse: refused(403) }], ['list']],
+    ['it ends too early: by pages', [...list.slice(0, 1), { end: 'close' }], ['list']],
+    ['it falls silent: by pages', [...list.slice(0, 1), { end: 'silence' }], ['list']],
+    ['a line cannot be read: by pages', [{ send: '{"type":\n' }], ['list']],
+    ['the server is away: again', [{ refuse: refused(503) }], ['stream']],
+    ['the connection breaks: again', [...list.slice(0, 1), { end: 'reset' }], ['stream']],
+  ])('is made up for when %s', async (_, trouble, then) => {
+    const api = client(trouble, then[0] === 'stream' ? list : []);
+    const { clock, cache, reflector, stop } = await start(api, { listing: 'stream' });
+    await clock.advance(35_000);
+    expect([api.asked.slice(0, 2), names(cache), reflector.hasSynced()]).toEqual([
+      ['stream', ...then],
+      ['one', 'two'],
+      true,
+    ]);
+    await stop();
+  });
+});
+
+describe.each(['pages', 'stream'] as const)('a refresh (%s)', (listing) => {
+  const collection = '/apis/x/v1/namespaces/ns/things';
+
+  /** A reflector whose watch stands still from the first list on. */
+  async function behind(): Promise<
+    Started & { api: FakeKubeApi; asked: string[]; holdLists: (until: Promise<unknown>) => void }
+  > {
+    const api = new FakeKubeApi();
+    await api.create(collection, anObject('old', { version: 0 }));
+    const asked: string[] = [];
+    let until: Promise<unknown> = Promise.resolve();
+    const client: ReflectorOptions<KubeObject>['client'] = {
+      list: async (path, options) => {
+        const answer = await api.list(path, options);
+        asked.push('list');
+        await until;
+        return answer as never;
+      },
+      requestStream: async (path, options) => {
+        const isList = options.query?.['sendInitialEvents'] === true;
+        const stream = await api.requestStream(path, options);
+        if (isList) asked.push('list');
+        if (isList) await until;
+        const body = isList ? stream.body : (async function* (): AsyncGenerator<Uint8Array> {})();
+        return { ...stream, body: standingStill(body, { until, signal: options.signal }) };
+      },
+    };
+    const started = await start(client, { listing });
+    await api.create(collection, anObject('new', { version: 0 }));
+    return { ...started, api, asked, holdLists: (promise) => void (until = promise) };
+  }
+
+  it('brings what a watch that stands still has not brought', async () => {
+    const { clock, cache, reflector, asked, stop } = await behind();
+    await clock.advance(50_000);
+    expect(names(cache)).toEqual(['old']);
+    expect(await reflector.refresh(new AbortController().signal)).toBe(true);
+    expect([names(cache).toSorted(), asked]).toEqual([
+      ['new', 'old'],
+      ['list', 'list'],
+    ]);
+    await stop();
+  });
+
+  it('is not answered by a list that began before it', async () => {
+    const { clock, api, cache, reflector, asked, holdLists, stop } = await behind();
+    const first = Promise.withResolvers<undefined>();
+    holdLists(first.promise);
+    const never = new AbortController().signal;
+    const early = reflector.refresh(never);
+    await clock.advance(0);
+    await api.create(collection, anObject('newest', { version: 0 }));
+    const late = reflector.refresh(never);
+    holdLists(Promise.resolve());
+    first.resolve(undefined);
+    await clock.advance(0);
+    expect(await Promise.all([early, late])).toEqual([true, true]);
+    expect([names(cache).toSorted(), asked.length]).toEqual([['new', 'newest', 'old'], 3]);
+    await stop();
+  });
+
+  it('waits for a server that is away, and does not wait for the pause between two tries', async () => {
+    const { clock, api, reflector, stop } = await behind();
+    api.interfere = () => {
+      throw refused(503, 100_000);
+    };
+    const outcomes: boolean[] = [];
+    const never = new AbortController().signal;
+    void reflector.refresh(never).then((isListed) => outcomes.push(isListed));
+    await clock.advance(50_000);
+    expect(outcomes).toEqual([]);
+    api.interfere = () => undefined;
+    void reflector.refresh(never).then((isListed) => outcomes.push(isListed));
+    await clock.advance(0);
+    expect(outcomes).toEqual([true, true]);
+    await stop();
+  });
+
+  it('ends with false when nobody wants it any more', async () => {
+    const { clock, api, reflector, stop } = await behind();
+    api.interfere = () => {
+      throw refused(503);
+    };
+    const giveUp = new AbortController();
+    const refreshed = reflector.refresh(giveUp.signal);
+    await clock.advance(1_000);
+    giveUp.abort();
+    expect(await refreshed).toBe(false);
+    expect(await reflector.refresh(giveUp.signal)).toBe(false);
+    await stop();
+  });
+});
+
+/** Passes `body` on up to the end of its list, and then nothing until the signal aborts. */
+async function* standingStill(
+  body: AsyncIterable<Uint8Array>,
+  options: { readonly until: Promise<unknown>; readonly signal: AbortSignal },
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    yield chunk;
+    if (Buffer.from(chunk).includes('initial-events-end')) break;
+  }
+  if (!options.signal.aborted) {
+    await new Promise<void>((resolve) => options.signal.addEventListener('abort', () => resolve(), { once: true }));
+  }
+  throw refused(0);
+}
+
 type Step =
   | { readonly kind: 'create' | 'change' | 'delete'; readonly name: string }
-  | { readonly kind: 'compact' | 'failLists' | 'failWatches' | 'pass' };
+  | { readonly kind: 'compact' | 'failLists' | 'failWatches' | 'pass' | 'refresh' };
 
 describe('a reflector against a model', () => {
   const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({ kind: fc.constantFrom('create', 'change', 'delete'), name: fc.constantFrom('a', 'b', 'c', 'd') }),
-    fc.record({ kind: fc.constantFrom('compact', 'failLists', 'failWatches', 'pass') }),
+    fc.record({ kind: fc.constantFrom('compact', 'failLists', 'failWatches', 'pass', 'refresh') }),
   );
 
-  it('ends with the cache equal to the server, whatever happened before things calmed down', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.integer({ min: 1, max: 4 }), async (steps, pageSize) => {
-        const api = new FakeKubeApi();
-        const collection = '/apis/x/v1/namespaces/ns/things';
-        let failing: string | undefined;
-        api.interfere = ({ verb }) => {
-          if (verb === failing) throw refused(500);
-        };
-        const { clock, cache, stop } = await start(api, { pageSize });
-        const told = new Map<string, KubeObject>();
-        cache.onChange(({ kind, object }) => {
-          if (kind === 'deleted') told.delete(keyOf(object));
-          else told.set(keyOf(object), object);
-        });
-        for (const { kind, ...rest } of steps) {
-          const name = 'name' in rest ? rest.name : '';
-          const existing = api.objects(collection).find(({ metadata }) => metadata.name === name);
-          if (kind === 'create') await api.create(collection, anObject(name, { version: 0 })).catch(() => undefined);
-          if (kind === 'change' && existing)
-            await api.patch(`${collection}/${name}`, { t: clock.monotonicMs() }, { type: 'merge' });
-          if (kind === 'delete' && existing)
-            await api.delete(`${collection}/${name}`, { uid: existing.metadata.uid ?? '' });
-          if (kind === 'compact') api.compact();
-          if (kind === 'failLists') failing = 'list';
-          if (kind === 'failWatches') failing = 'watch';
-          if (kind === 'pass') await clock.advance(5_000);
-        }
-        failing = undefined;
-        await clock.advance(120_000);
-        const want = new Map(api.objects(collection).map((object) => [keyOf(object), object.metadata.resourceVersion]));
-        const seen = (objects: Iterable<KubeObject>): unknown =>
-          new Map([...objects].map((object) => [keyOf(object), object.metadata.resourceVersion]));
-        expect(seen(cache.list())).toEqual(want);
-        expect(seen(told.values())).toEqual(want);
-        await stop();
-      }),
-      { numRuns: 60 },
-    );
-  });
+  it.each(['pages', 'stream'] as const)(
+    '(%s) ends with the cache equal to the server, whatever happened before',
+    async (listing) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.integer({ min: 1, max: 4 }), async (steps, pageSize) => {
+          const api = new FakeKubeApi();
+          const collection = '/apis/x/v1/namespaces/ns/things';
+          let failing: string | undefined;
+          api.interfere = ({ verb }) => {
+            if (verb === failing) throw refused(500);
+          };
+          const { clock, cache, reflector, stop } = await start(api, { pageSize, listing });
+          const told = new Map<string, KubeObject>();
+          cache.onChange(({ kind, object }) => {
+            if (kind === 'deleted') told.delete(keyOf(object));
+            else told.set(keyOf(object), object);
+          });
+          for (const { kind, ...rest } of steps) {
+            const name = 'name' in rest ? rest.name : '';
+            const existing = api.objects(collection).find(({ metadata }) => metadata.name === name);
+            if (kind === 'create') await api.create(collection, anObject(name, { version: 0 })).catch(() => undefined);
+            if (kind === 'change' && existing)
+              await api.patch(`${collection}/${name}`, { t: clock.monotonicMs() }, { type: 'merge' });
+            if (kind === 'delete' && existing)
+              await api.delete(`${collection}/${name}`, { uid: existing.metadata.uid ?? '' });
+            if (kind === 'compact') api.compact();
+            if (kind === 'failLists') failing = 'list';
+            if (kind === 'failWatches') failing = 'watch';
+            if (kind === 'refresh') void reflector.refresh(new AbortController().signal);
+            if (kind === 'pass') await clock.advance(5_000);
+          }
+          failing = undefined;
+          await clock.advance(120_000);
+          const want = new Map(
+            api.objects(collection).map((object) => [keyOf(object), object.metadata.resourceVersion]),
+          );
+          const seen = (objects: Iterable<KubeObject>): unknown =>
+            new Map([...objects].map((object) => [keyOf(object), object.metadata.resourceVersion]));
+          expect(seen(cache.list())).toEqual(want);
+          expect(seen(told.values())).toEqual(want);
+          await stop();
+        }),
+        { numRuns: 60 },
+      );
+    },
+  );
 });

@@ -2,12 +2,13 @@ import { backoffMs } from './backoff.ts';
 import type { KubeClient } from './kube-client.ts';
 import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
-import { isGone, retryAfterMsOf } from './errors.ts';
+import { isGone, isInvalid, isRetryable, retryAfterMsOf } from './errors.ts';
 import { idleCut } from './idle-cut.ts';
 import type { KubeObject } from './kube-object.ts';
 import { keyOf } from './kube-object.ts';
 import type { KubeMetrics } from './metrics.ts';
 import { noMetrics } from './metrics.ts';
+import { RefreshRequests } from './refresh-requests.ts';
 import { DEFAULT_TUNING, type ReflectorTuning } from './reflector-tuning.ts';
 import { compareResourceVersions, newerResourceVersion } from './resource-version.ts';
 import type { ObjectCache } from './object-cache.ts';
@@ -21,6 +22,8 @@ import { errorOfEvent, OversizedLine, isIdentified, linesOf, parseWatchLine } fr
  *     ▲                                                │ ends by its own timeout, is reset, falls silent, is refused:
  *     │                                                │ watch again from the last version seen
  *     └──── 410, or a line that cannot be trusted ◄────┘
+ *
+ * A list that is streamed is the head of the watch that follows it: added, added, ..., a bookmark that says that this was all.
  *
  * Two versions matter. The *position* is where the next watch starts: it moves only with events in order and with bookmarks, so
  * nothing between two watches is skipped. The *floor* is the newest version ever seen, here or by a predecessor
@@ -42,6 +45,7 @@ export type ReflectorFailure =
   | 'silence'
   | 'out-of-order'
   | 'stale-list'
+  | 'incomplete-list'
   | 'invalid-object'
   | 'trim'
   | 'short-watch';
@@ -62,6 +66,11 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly cache: ObjectCache<T>;
   /** Makes an object smaller before it is kept; managedFields are gone already. Must keep metadata. May change its argument. */
   readonly trim?: (object: T) => T;
+  /**
+   * How the collection is listed. `pages` (default): answers of `pageSize` objects. `stream`: object by object at the head of the watch
+   * (`sendInitialEvents`), in a third of the memory and with shorter pauses; by pages where the server cannot.
+   */
+  readonly listing?: 'pages' | 'stream';
   /** Objects per page of a list. Default 500. */
   readonly pageSize?: number;
   readonly clock: Clock;
@@ -98,6 +107,12 @@ export class Reflector<T extends KubeObject> {
   #listedAtMs = 0;
   #failures = 0;
   #running = false;
+  readonly #refreshes = new RefreshRequests();
+  /** Ends what is under way, for a refresh. */
+  #turn = new AbortController();
+  #canStream = true;
+  /** A streamed list broke off: the next one goes by pages. */
+  #pagesNext = false;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -126,40 +141,78 @@ export class Reflector<T extends KubeObject> {
     return this.#options.collectionPath;
   }
 
+  /**
+   * Lists anew, whatever the watch says: true once the cache holds a list that began after this call, false when `signal` aborts first. For
+   * whoever is about to act upon the cache and cannot know how far behind it is.
+   */
+  refresh(signal: AbortSignal): Promise<boolean> {
+    const refreshed = this.#refreshes.ask(signal);
+    this.#turn.abort();
+    return refreshed;
+  }
+
   /** Lists and watches until `signal` aborts; resolves then, and never rejects. Once per reflector. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#running) throw new Error(`the reflector of ${this.collectionPath} runs already`);
     this.#running = true;
     this.#outageSinceMs = this.#options.clock.monotonicMs();
     while (!signal.aborted) {
-      let next: Next;
-      try {
-        next = await (this.#position === undefined ? this.#list(signal) : this.#watch(this.#position, signal));
-      } catch (error) {
-        next = this.#afterError(error);
-      }
+      const turn = new AbortController();
+      this.#turn = turn;
+      if (this.#refreshes.isOpen) this.#position = undefined;
+      const next = await this.#step(AbortSignal.any([signal, turn.signal]));
       if (signal.aborted) return;
       if (next.relist) this.#position = undefined;
-      if (next.failure === undefined) continue;
-      await this.#failed(next, signal);
+      if (turn.signal.aborted || next.failure === undefined) continue;
+      await this.#failed(next, AbortSignal.any([signal, turn.signal]));
     }
   }
 
+  async #step(signal: AbortSignal): Promise<Next> {
+    try {
+      if (this.#position !== undefined) return await this.#watch(this.#position, signal);
+      const isStreamed = this.#options.listing === 'stream' && this.#canStream && !this.#pagesNext;
+      return await (isStreamed ? this.#streamList(signal) : this.#list(signal));
+    } catch (error) {
+      return this.#afterError(error);
+    }
+  }
+
+  /** Watches from the beginning. What goes wrong before the list is complete, and is no outage, makes the next list go by pages. */
+  async #streamList(signal: AbortSignal): Promise<Next> {
+    const next = await this.#watch(undefined, signal).catch((error: unknown) => this.#afterError(error));
+    if (this.#position !== undefined || next.failure === undefined || signal.aborted) return next;
+    // A server that does not know how says so.
+    this.#canStream = !isInvalid(next.error);
+    this.#pagesNext = next.failure === 'silence' || !isRetryable(next.error);
+    return this.#canStream ? next : { relist: true };
+  }
+
   async #list(signal: AbortSignal): Promise<Next> {
-    const startedAtMs = this.#options.clock.monotonicMs();
-    const listed = await this.#listPages(signal);
+    const begun = this.#beginList();
+    const { objects, resourceVersion } = await this.#listPages(signal);
+    this.#pagesNext = false;
+    return this.#takeOver(objects, resourceVersion, begun);
+  }
+
+  #beginList(): BegunList {
+    return { atMs: this.#options.clock.monotonicMs(), answers: this.#refreshes.newest };
+  }
+
+  #takeOver(objects: readonly T[], resourceVersion: string, begun: BegunList): Next {
     const floor = newerResourceVersion(this.#floor, this.#options.notOlderThan?.());
-    if (isOlder(listed.resourceVersion, floor)) {
-      const message = `a list of ${this.collectionPath} as of ${listed.resourceVersion} is older than ${floor}, which was seen before`;
+    if (isOlder(resourceVersion, floor)) {
+      const message = `a list of ${this.collectionPath} as of ${resourceVersion} is older than ${floor}, which was seen before`;
       return { relist: true, failure: 'stale-list', error: new Error(message) };
     }
-    this.#options.cache.replace(listed.objects, listed.resourceVersion);
-    this.#position = listed.resourceVersion;
-    this.#floor = newerResourceVersion(floor, listed.resourceVersion);
+    this.#options.cache.replace(objects, resourceVersion);
+    this.#position = resourceVersion;
+    this.#floor = newerResourceVersion(floor, resourceVersion);
     this.#synced = true;
-    this.#listedAtMs = startedAtMs;
+    this.#listedAtMs = begun.atMs;
     this.#metrics.count('reflector_lists_total', this.#labels());
-    this.#metrics.observe('reflector_list_ms', this.#options.clock.monotonicMs() - startedAtMs, this.#labels());
+    this.#metrics.observe('reflector_list_ms', this.#options.clock.monotonicMs() - begun.atMs, this.#labels());
+    this.#refreshes.answer(begun.answers);
     return { relist: false };
   }
 
@@ -200,11 +253,16 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  async #watch(position: string, signal: AbortSignal): Promise<Next> {
+  /** Watches from a position; without one, the whole collection is streamed first. */
+  async #watch(position: string | undefined, signal: AbortSignal): Promise<Next> {
     const { client, collectionPath, labelSelector, fieldSelector, clock, random } = this.#options;
     const { minMs, maxMs } = this.#tuning.watchTimeoutMs;
     const cut = new AbortController();
-    const idle = idleCut(cut, { clock, limitMs: this.#tuning.idleTimeoutMs });
+    const listing: StreamedList<T> | undefined =
+      position === undefined ? { begun: this.#beginList(), objects: new Map() } : undefined;
+    const isListing = (): boolean => listing !== undefined && this.#position === undefined;
+    const { requestTimeoutMs, idleTimeoutMs } = this.#tuning;
+    const idle = idleCut(cut, { clock, limitMs: () => (isListing() ? requestTimeoutMs : idleTimeoutMs) });
     const onStop = (): void => cut.abort(signal.reason);
     signal.addEventListener('abort', onStop, { once: true });
     const startedAtMs = clock.monotonicMs();
@@ -215,16 +273,16 @@ export class Reflector<T extends KubeObject> {
         query: {
           watch: true,
           allowWatchBookmarks: true,
-          resourceVersion: position,
+          ...(position === undefined ? STREAMED_LIST : { resourceVersion: position }),
           timeoutSeconds: Math.max(1, Math.round((minMs + random() * (maxMs - minMs)) / 1000)),
           labelSelector,
           fieldSelector,
         },
         signal: cut.signal,
-        timeoutMs: this.#tuning.requestTimeoutMs,
+        timeoutMs: requestTimeoutMs,
       });
       this.#metrics.count('reflector_watches_total', this.#labels());
-      this.#outageSinceMs = undefined;
+      if (!isListing()) this.#outageSinceMs = undefined;
       this.#alive();
       idle.restart();
       const lines = linesOf(idle.through(stream.body), {
@@ -235,7 +293,11 @@ export class Reflector<T extends KubeObject> {
         if (signal.aborted) return { relist: false };
         this.#alive();
         events += 1;
-        const next = this.#perform(parseWatchLine<T>(line));
+        const parsed = parseWatchLine<T>(line);
+        const next =
+          listing !== undefined && isListing() ? this.#performListing(listing, parsed) : this.#perform(parsed);
+        // The limit of a list is no limit of a watch.
+        if (listing !== undefined) idle.restart();
         if (next !== undefined) return next;
       }
     } catch (error) {
@@ -254,6 +316,10 @@ export class Reflector<T extends KubeObject> {
       const error = new Error(`a watch of ${collectionPath} ended inside a line, after ${truncatedBytes} bytes of it`);
       return { relist: false, failure: 'truncated-line', error };
     }
+    if (isListing()) {
+      const error = new Error(`a list of ${collectionPath} that was streamed ended after ${events} events`);
+      return { relist: true, failure: 'incomplete-list', error };
+    }
     const livedMs = clock.monotonicMs() - startedAtMs;
     if (events === 0 && livedMs < SHORT_WATCH_MS) {
       const error = new Error(
@@ -262,6 +328,24 @@ export class Reflector<T extends KubeObject> {
       return { relist: false, failure: 'short-watch', error };
     }
     return { relist: clock.monotonicMs() - this.#listedAtMs >= (this.#options.relistAfterMs ?? Infinity) };
+  }
+
+  /** Collects one line of a list that is streamed, changes that come in between included; the last one brings it into the cache. */
+  #performListing({ objects, begun }: StreamedList<T>, line: WatchLine<T>): Next | undefined {
+    if (line.kind === 'event') {
+      this.#metrics.count('reflector_events_total', this.#labels({ type: line.type }));
+      const object = this.#ingest(line.object);
+      if (object === undefined) return undefined;
+      if (line.type === 'DELETED') objects.delete(keyOf(object));
+      else objects.set(keyOf(object), object);
+      return undefined;
+    }
+    if (line.kind !== 'bookmark') return this.#perform(line);
+    if (!line.endsList) return undefined;
+    const next = this.#takeOver([...objects.values()], line.resourceVersion, begun);
+    objects.clear();
+    if (next.failure === undefined) this.#outageSinceMs = undefined;
+    return next.failure === undefined ? undefined : next;
   }
 
   /** Takes one line over into the cache; an answer means that this watch is over. */
@@ -365,6 +449,21 @@ export class Reflector<T extends KubeObject> {
     return { collection: this.collectionPath, ...more };
   }
 }
+
+/** When a list began, and which requests for one it answers. */
+interface BegunList {
+  readonly atMs: number;
+  readonly answers: number;
+}
+
+/** What has come so far of a list that is streamed, by key. */
+interface StreamedList<T extends KubeObject> {
+  readonly begun: BegunList;
+  readonly objects: Map<string, T>;
+}
+
+/** Without a resourceVersion the server sends its newest state, as for a list (a consistent read). */
+const STREAMED_LIST = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } as const;
 
 /** A watch that ends sooner, without an event, was not served: trying again at once would be a loop. */
 const SHORT_WATCH_MS = 1_000;

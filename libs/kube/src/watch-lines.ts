@@ -4,7 +4,8 @@ import type { KubeObject } from './kube-object.ts';
 /** What one line of a watch turned out to be. */
 export type WatchLine<T extends KubeObject> =
   | { readonly kind: 'event'; readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
-  | { readonly kind: 'bookmark'; readonly resourceVersion: string }
+  /** `endsList`: of a list that is streamed, everything has been sent. */
+  | { readonly kind: 'bookmark'; readonly resourceVersion: string; readonly endsList: boolean }
   | { readonly kind: 'error'; readonly status: unknown }
   /** Nothing that a watch of this kind can send: the stream cannot be trusted any further. */
   | { readonly kind: 'malformed'; readonly why: string };
@@ -62,7 +63,7 @@ export function parseWatchLine<T extends KubeObject>(line: string): WatchLine<T>
   if (type === 'BOOKMARK') {
     const version = metadata?.['resourceVersion'];
     return typeof version === 'string' && version !== ''
-      ? { kind: 'bookmark', resourceVersion: version }
+      ? { kind: 'bookmark', resourceVersion: version, endsList: endsList(metadata?.['annotations']) }
       : { kind: 'malformed', why: 'a bookmark without resourceVersion' };
   }
   if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED')
@@ -84,6 +85,11 @@ export function isIdentified(object: unknown): object is KubeObject {
 }
 
 const NEWLINE = 0x0a;
+
+function endsList(annotations: unknown): boolean {
+  const { 'k8s.io/initial-events-end': end } = (annotations ?? {}) as Readonly<Record<string, unknown>>;
+  return end === 'true';
+}
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';

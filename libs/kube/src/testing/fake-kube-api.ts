@@ -145,6 +145,9 @@ export class FakeKubeApi implements KubeClient {
     options: StreamOptions,
   ): Promise<{ status: number; headers: Record<string, never>; body: AsyncIterable<Uint8Array> }> {
     await this.#answer('watch', path, undefined, () => undefined);
+    if (options.query?.['sendInitialEvents'] === true) {
+      return { status: 200, headers: {}, body: this.#listAndEvents(path, options.signal) };
+    }
     const from = Number(options.query?.['resourceVersion'] ?? this.#version);
     if (from < this.#compactedTo) throw failure(410, 'Expired');
     return { status: 200, headers: {}, body: this.#events(path, from, options.signal) };
@@ -152,6 +155,15 @@ export class FakeKubeApi implements KubeClient {
 
   close(): Promise<void> {
     return Promise.resolve();
+  }
+
+  async *#listAndEvents(path: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const version = this.#version;
+    const line = (type: string, object: unknown): Buffer => Buffer.from(`${JSON.stringify({ type, object })}\n`);
+    for (const object of structuredClone(this.objects(path))) yield line('ADDED', object);
+    const annotations = { 'k8s.io/initial-events-end': 'true' };
+    yield line('BOOKMARK', { metadata: { resourceVersion: String(version), annotations } });
+    yield* this.#events(path, version, signal);
   }
 
   async *#events(path: string, from: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {

@@ -1,3 +1,3 @@
 export { FakeClock, settle } from './fake-clock.ts';
 export { FakeKubeApi } from './fake-kube-api.ts';
-export { ScriptedWatch, anEvent, anObject, listOf, type WatchStep } from './scripted-watch.ts';
+export { ScriptedWatch, anEvent, anObject, listOf, theEndOfTheList, type WatchStep } from './scripted-watch.ts';

@@ -23,11 +23,17 @@ export function anEvent(type: string, object: unknown): string {
   return `${JSON.stringify({ type, object })}\n`;
 }
 
+/** The bookmark after which a list that is streamed is complete, as of `version`. */
+export function theEndOfTheList(version: number): string {
+  const annotations = { 'k8s.io/initial-events-end': 'true' };
+  return anEvent('BOOKMARK', { metadata: { resourceVersion: String(version), annotations } });
+}
+
 /** The list and watch side of an apiserver that answers exactly what a test wrote down, list by list and watch by watch. */
 export class ScriptedWatch implements Pick<KubeClient, 'list' | 'requestStream'> {
   readonly #lists: (KubeList<KubeObject> | KubeApiError)[];
   readonly #watches: (readonly WatchStep[])[];
-  /** What was asked, in order: `list`, `list continue=…`, `watch <version>`. */
+  /** What was asked, in order: `list`, `list continue=…`, `watch <version>`, `stream` (a watch that lists first). */
   readonly asked: string[] = [];
   readonly listOptions: ListOptions[] = [];
 
@@ -57,7 +63,8 @@ export class ScriptedWatch implements Pick<KubeClient, 'list' | 'requestStream'>
     _path: string,
     options: { readonly query?: Readonly<Record<string, unknown>>; readonly signal: AbortSignal },
   ): Promise<{ status: number; headers: Record<string, never>; body: AsyncIterable<Uint8Array> }> {
-    this.asked.push(`watch ${String(options.query?.['resourceVersion'])}`);
+    const isList = options.query?.['sendInitialEvents'] === true;
+    this.asked.push(isList ? 'stream' : `watch ${String(options.query?.['resourceVersion'])}`);
     const steps = this.#watches.shift() ?? [{ end: 'silence' as const }];
     const first = steps[0];
     if (first !== undefined && 'refuse' in first) return Promise.reject(first.refuse);
