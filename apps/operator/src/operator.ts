@@ -94,7 +94,8 @@ class RunningOperator implements Operator {
       ...(config.kubeconfigPath === undefined ? {} : { kubeconfigPath: config.kubeconfigPath }),
       userAgent: 'coxswain-operator',
       fieldManager: FIELD_MANAGER,
-      maxInFlight: 32,
+      maxInFlight: 16,
+      lanes: { bulk: 32 },
     });
     const metrics = createOperatorMetrics({
       isLeader: () => (this.isLeader() ? 1 : 0),

@@ -1,63 +1,101 @@
-import type { ClientLimits } from './kube-client.ts';
+import type { BoundedLane, CallOptions, ClientLimits } from './kube-client.ts';
 import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
 import { KubeApiError } from './errors.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** Calls under way at once unless a client says otherwise. */
-export const DEFAULT_IN_FLIGHT = 16;
+/** Calls under way at once in a lane unless a client says otherwise. */
+const DEFAULT_IN_FLIGHT = 16;
 
-/** Where a call waits for its turn. */
-export interface Gate {
-  /** Resolves when it is the caller's turn, with how to leave. */
-  enter(signal: AbortSignal | undefined): Promise<() => void>;
+/** How many calls each lane of a client carries at once. */
+export function lanesOf({
+  maxInFlight = DEFAULT_IN_FLIGHT,
+  lanes,
+}: ClientLimits): Readonly<Record<BoundedLane, number>> {
+  return { control: maxInFlight, bulk: maxInFlight, identity: maxInFlight, ...lanes };
 }
 
-/** First come, first served: at most `maxInFlight` at once, no faster than `rate`. */
+/** Where calls wait for their turn. */
+export interface Gate {
+  /** Resolves when it is the call's turn, with how to leave. */
+  enter(call: Pick<CallOptions, 'signal' | 'lane' | 'turnOf'>): Promise<() => void>;
+}
+
+/** Lane by lane: so many at once, turns in turn (`turnOf`), all lanes together no faster than `rate`. The lane `lease` waits for nothing. */
 export function makeGate(limits: ClientLimits, clock: Clock): Gate {
   const bucket =
     limits.rate === undefined
       ? undefined
       : new TokenBucket({ ratePerSecond: limits.rate.perSecond, burst: limits.rate.burst, clock });
-  const waiting = new Set<() => void>();
-  let free = limits.maxInFlight ?? DEFAULT_IN_FLIGHT;
-  const leave = (): void => {
-    free += 1;
-    const next = waiting.values().next().value;
-    if (next === undefined) return;
-    waiting.delete(next);
-    free -= 1;
-    next();
+  const { control, bulk, identity } = lanesOf(limits);
+  const lanes = { control: new LaneGate(control), bulk: new LaneGate(bulk), identity: new LaneGate(identity) };
+  return {
+    enter: async ({ signal, lane = 'control', turnOf = '' }) => {
+      if (lane === 'lease') return nothing;
+      if (signal?.aborted) throw givenUp();
+      const waitMs = bucket?.take() ?? 0;
+      if (waitMs > 0) await sleep(clock, waitMs, signal);
+      if (signal?.aborted) throw givenUp();
+      return lanes[lane].enter(turnOf, signal);
+    },
   };
-  const slot = (signal: AbortSignal | undefined): Promise<void> => {
-    if (free > 0) {
-      free -= 1;
-      return Promise.resolve();
-    }
+}
+
+/** The places of one lane. Whoever waits is served in turn: one call of each `turnOf`, then the next of each. */
+class LaneGate {
+  #free: number;
+  /** By whose turn it is; the first key is next. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  async enter(turnOf: string, signal: AbortSignal | undefined): Promise<() => void> {
+    if (this.#free > 0) this.#free -= 1;
+    else await this.#wait(turnOf, signal);
+    return () => this.#leave();
+  }
+
+  #wait(turnOf: string, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
-        waiting.delete(turn);
+        this.#forget(turnOf, turn);
         reject(givenUp());
       };
       const turn = (): void => {
         signal?.removeEventListener('abort', onAbort);
         resolve();
       };
-      waiting.add(turn);
+      const others = this.#waiting.get(turnOf);
+      if (others === undefined) this.#waiting.set(turnOf, new Set([turn]));
+      else others.add(turn);
       signal?.addEventListener('abort', onAbort, { once: true });
     });
-  };
-  return {
-    enter: async (signal) => {
-      if (signal?.aborted) throw givenUp();
-      const waitMs = bucket?.take() ?? 0;
-      if (waitMs > 0) await sleep(clock, waitMs, signal);
-      if (signal?.aborted) throw givenUp();
-      await slot(signal);
-      return leave;
-    },
-  };
+  }
+
+  #leave(): void {
+    const [turnOf, turns] = this.#waiting.entries().next().value ?? [];
+    const turn = turns?.values().next().value;
+    if (turnOf === undefined || turns === undefined || turn === undefined) {
+      this.#free += 1;
+      return;
+    }
+    this.#forget(turnOf, turn);
+    // Behind the others.
+    this.#waiting.delete(turnOf);
+    if (turns.size > 0) this.#waiting.set(turnOf, turns);
+    turn();
+  }
+
+  #forget(turnOf: string, turn: () => void): void {
+    const turns = this.#waiting.get(turnOf);
+    turns?.delete(turn);
+    if (turns?.size === 0) this.#waiting.delete(turnOf);
+  }
 }
+
+const nothing = (): void => undefined;
 
 function givenUp(): KubeApiError {
   return new KubeApiError({ status: 0, reason: 'Aborted', message: 'the caller gave up before the request was sent' });

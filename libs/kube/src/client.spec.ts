@@ -196,11 +196,67 @@ describe('the client', () => {
   it('keeps to its limits: so many at once, so many a second, in order; a lease renewal passes them all', async () => {
     const { client, clock, sent } = aClient(untilAborted, { maxInFlight: 2, rate: { perSecond: 1, burst: 3 } });
     for (let n = 0; n < 5; n += 1) void rejection(client.get(`/${n}`, { timeoutMs: 10_000 }));
-    void rejection(client.get('/lease', { unthrottled: true, timeoutMs: 10_000 }));
+    void rejection(client.get('/lease', { lane: 'lease', timeoutMs: 10_000 }));
     await settle();
     expect(sent.map(({ path }) => path).sort()).toEqual(['/0', '/1', '/lease']);
     await clock.advance(10_000);
     expect(sent.map(({ path }) => path).slice(3)).toEqual(['/2', '/3']);
+  });
+
+  it.each([
+    {
+      name: 'the creates of a large gang hold up no status, no delete, no live read and no list',
+      busy: { lane: 'bulk', turnOf: 'large' },
+      others: { lane: 'control' },
+    },
+    { name: 'nor a TokenReview', busy: { lane: 'bulk', turnOf: 'large' }, others: { lane: 'identity' } },
+    { name: 'launchers that connect hold up no status', busy: { lane: 'identity' }, others: { lane: 'control' } },
+    { name: 'deletes of one job hold up no TokenReview', busy: { lane: 'control' }, others: { lane: 'identity' } },
+    { name: 'nothing holds up a lease', busy: { lane: 'control' }, others: { lane: 'lease' } },
+  ] as const)('lanes: $name', async ({ busy, others }) => {
+    const { client, sent } = aClient(untilAborted, { maxInFlight: 2, lanes: { bulk: 4 } });
+    for (let n = 0; n < 1_000; n += 1) void rejection(client.create(`/busy/${n}`, {}, busy));
+    await settle();
+    const places = busy.lane === 'bulk' ? 4 : 2;
+    expect(sent).toHaveLength(places);
+    void rejection(client.get('/other', others));
+    await settle();
+    expect(sent.slice(places).map(({ path }) => path)).toEqual(['/other']);
+  });
+
+  it('lanes: who comes with ten calls behind a thousand of somebody else gets every second turn', async () => {
+    const turns: (() => void)[] = [];
+    const { client, sent } = aClient(() => new Promise((resolve) => turns.push(() => resolve(answer(200, {})))), {
+      lanes: { bulk: 2 },
+    });
+    const create = (turnOf: string, n: number): void =>
+      void rejection(client.create(`/${turnOf}/${n}`, {}, { lane: 'bulk', turnOf }));
+    for (let n = 0; n < 1_000; n += 1) create('large', n);
+    for (let n = 0; n < 10; n += 1) create('small', n);
+    while (sent.length < 30) {
+      turns.shift()?.();
+      await settle();
+    }
+    const order = sent.map(({ path }) => path.replace('?fieldManager=me', ''));
+    expect(order.slice(0, 6)).toEqual(['/large/0', '/large/1', '/large/2', '/small/0', '/large/3', '/small/1']);
+    expect(order.slice(0, 22).filter((path) => path.startsWith('/small/'))).toHaveLength(10);
+    expect(order.slice(22).every((path) => path.startsWith('/large/'))).toBe(true);
+  });
+
+  it('lanes: forgets whose turn it was when the caller gives up', async () => {
+    const { client, clock, sent } = aClient(untilAborted, { lanes: { bulk: 1 } });
+    const stop = new AbortController();
+    const create = (turnOf: string, signal?: AbortSignal): Promise<unknown> =>
+      rejection(client.create(`/${turnOf}`, {}, { lane: 'bulk', turnOf, timeoutMs: 1_000, ...(signal && { signal }) }));
+    void create('a');
+    const b = create('b', stop.signal);
+    void create('c');
+    await settle();
+    stop.abort();
+    expect(await b).toMatchObject({ reason: 'Aborted' });
+    await clock.advance(2_000);
+    expect(sent.map(({ path }) => path)).toEqual(['/a?fieldManager=me', '/c?fieldManager=me']);
+    expect(clock.pending).toBe(0);
   });
 
   it('forgets a caller that gave up while it waited for its turn', async () => {

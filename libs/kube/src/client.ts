@@ -1,4 +1,4 @@
-import { DEFAULT_IN_FLIGHT } from './call-gate.ts';
+import { lanesOf } from './call-gate.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import { fileCredentials } from './credentials.ts';
@@ -13,7 +13,8 @@ import { undiciTransport } from './transport.ts';
 export function createKubeClient(options: KubeClientOptions): KubeClient {
   const clock = options.clock ?? systemClock;
   const transport = undiciTransport(fileCredentials(options, clock), {
-    connections: options.maxInFlight ?? DEFAULT_IN_FLIGHT,
+    // The gate keeps each lane to its share, so that no call waits for a connection.
+    connections: Object.values(lanesOf(options)).reduce((sum, places) => sum + places, 0),
     connectTimeoutMs: Math.min(10_000, options.timeoutMs ?? DEFAULT_TIMEOUT_MS),
   });
   return createKubeClientOver(transport, { ...options, clock });

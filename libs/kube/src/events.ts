@@ -106,7 +106,7 @@ export class EventRecorder {
         reportingController,
         reportingInstance: reportingInstance.slice(0, 128),
       },
-      { timeoutMs: 5_000 },
+      { timeoutMs: 5_000, lane: 'bulk', turnOf: 'events' },
     );
   }
 

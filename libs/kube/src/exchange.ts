@@ -44,7 +44,7 @@ export function makeExchange(
   };
 
   const json = async <T>(what: JsonRequest, call: CallOptions): Promise<T> => {
-    const release = call.unthrottled === true ? noRelease : await gate.enter(call.signal);
+    const release = await gate.enter(call);
     const wantedMs = call.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const limit = timeLimit(clock, Math.min(wantedMs, call.atMostMs?.() ?? Infinity), call.signal);
     const path = what.path + queryString(what.query);
@@ -59,7 +59,7 @@ export function makeExchange(
         },
         ...(what.body === undefined ? {} : { body: JSON.stringify(what.body) }),
         signal: limit.signal,
-        pool: call.unthrottled === true ? 'stream' : 'api',
+        pool: call.lane === 'lease' ? 'stream' : 'api',
         ...(call.guard === undefined ? {} : { guard: call.guard }),
       });
       return parseAnswer<T>(what, answer, await readText(answer.body));
@@ -106,8 +106,6 @@ async function* typedErrors(
     limit.done();
   }
 }
-
-const noRelease = (): void => undefined;
 
 function parseAnswer<T>(what: JsonRequest, answer: TransportAnswer, text: string): T {
   if (!isSuccess(answer.status)) throw refusal(what, answer, text);

@@ -2,6 +2,19 @@ import type { Clock } from './clock.ts';
 import type { KubeconfigChoice } from './credentials.ts';
 import type { KubeList, KubeObject, ObjectMeta } from './kube-object.ts';
 
+/**
+ * A call waits only for calls of its own lane.
+ *
+ * - `lease`: renewals of a lease. No limit, and connections of their own.
+ * - `control`: what decisions wait for: status, deletes, live reads, lists.
+ * - `bulk`: what comes by the thousand: the pods of a gang, and the lifting of their gates.
+ * - `identity`: who somebody is that connects: TokenReviews, and what the cluster says of that pod.
+ */
+export type Lane = 'lease' | BoundedLane;
+
+/** The lanes that carry a limited number of calls at once. */
+export type BoundedLane = 'control' | 'bulk' | 'identity';
+
 /** What every call may say about itself. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
@@ -9,8 +22,10 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Asked when the call's turn has come: it gets at most so long, whatever `timeoutMs` says. */
   readonly atMostMs?: () => number;
-  /** Skips rate and concurrency limits and the bounded pool: for lease renewals, which must not queue behind work. */
-  readonly unthrottled?: boolean;
+  /** Default `control`. */
+  readonly lane?: Lane;
+  /** Whose call it is, for instance the UID of a job: where calls wait, each gets its turn, however many calls another has. */
+  readonly turnOf?: string;
   /**
    * Called at the last moment before the request is handed to its connection, after every wait; what it throws is what the call rejects
    * with. Give `() => lease.assertLeading()` to writes: a process may be stopped between an earlier check and the sending.
@@ -127,8 +142,10 @@ export interface KubeClient {
 export interface ClientLimits {
   /** Time limit of a call, body included. Default 15 000. */
   readonly timeoutMs?: number;
-  /** Calls under way at once, and connections in the pool. Default 16. */
+  /** Calls under way at once in each lane. Default 16. */
   readonly maxInFlight?: number;
+  /** The same for single lanes. */
+  readonly lanes?: Partial<Readonly<Record<BoundedLane, number>>>;
   /** Sustained calls per second and burst above it; no limit by default (the apiserver's own fairness decides). */
   readonly rate?: { readonly perSecond: number; readonly burst: number };
 }

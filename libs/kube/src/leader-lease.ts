@@ -343,8 +343,8 @@ export class LeaderLease {
     return this.#nowMs() >= observed.atMs + Math.max(statedMs, this.#leaseDurationMs);
   }
 
-  #callOptions(): { readonly timeoutMs: number; readonly unthrottled: true } {
-    return { timeoutMs: Math.max(500, this.#renewDeadlineMs / 2), unthrottled: true };
+  #callOptions(): { readonly timeoutMs: number; readonly lane: 'lease' } {
+    return { timeoutMs: Math.max(500, this.#renewDeadlineMs / 2), lane: 'lease' };
   }
 
   #nowMs(): number {

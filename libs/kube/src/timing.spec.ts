@@ -112,7 +112,7 @@ describe('the gate of a client', () => {
     const entered: string[] = [];
     const leave: (() => void)[] = [];
     for (const name of ['a', 'b', 'c', 'd']) {
-      void gate.enter(undefined).then((release) => {
+      void gate.enter({}).then((release) => {
         entered.push(name);
         leave.push(release);
       });
@@ -129,11 +129,11 @@ describe('the gate of a client', () => {
 
   it('gives the place of a caller that gave up while it waited to the next one', async () => {
     const gate = makeGate({ maxInFlight: 1 }, new FakeClock());
-    const release = await gate.enter(undefined);
+    const release = await gate.enter({});
     const impatient = new AbortController();
-    const refused = gate.enter(impatient.signal).catch((error: unknown) => error);
+    const refused = gate.enter({ signal: impatient.signal }).catch((error: unknown) => error);
     let hasEntered = false;
-    void gate.enter(undefined).then(() => (hasEntered = true));
+    void gate.enter({}).then(() => (hasEntered = true));
     impatient.abort();
     expect(await refused).toMatchObject({ status: 0, reason: 'Aborted' });
     release();
@@ -143,14 +143,14 @@ describe('the gate of a client', () => {
 
   it('refuses a caller that had given up before it came', async () => {
     const gate = makeGate({}, new FakeClock());
-    await expect(gate.enter(AbortSignal.abort())).rejects.toMatchObject({ reason: 'Aborted' });
+    await expect(gate.enter({ signal: AbortSignal.abort() })).rejects.toMatchObject({ reason: 'Aborted' });
   });
 
   it('holds calls to the rate beyond the burst', async () => {
     const clock = new FakeClock();
     const gate = makeGate({ maxInFlight: 10, rate: { perSecond: 10, burst: 1 } }, clock);
     let entered = 0;
-    for (let call = 0; call < 3; call += 1) void gate.enter(undefined).then(() => (entered += 1));
+    for (let call = 0; call < 3; call += 1) void gate.enter({}).then(() => (entered += 1));
     await clock.advance(0);
     expect(entered).toBe(1);
     await clock.advance(100);

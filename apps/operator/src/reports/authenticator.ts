@@ -76,7 +76,7 @@ export class TokenReviewAuthenticator implements Authenticator {
     };
     const path = resourcePath({ group: 'authentication.k8s.io', version: 'v1', plural: 'tokenreviews' });
     try {
-      return toAuthentication(await this.#client.create<TokenReview>(path, body), audiences);
+      return toAuthentication(await this.#client.create<TokenReview>(path, body, { lane: 'identity' }), audiences);
     } catch {
       return { kind: 'unavailable' };
     }

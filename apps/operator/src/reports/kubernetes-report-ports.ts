@@ -152,7 +152,8 @@ export class KubernetesReportPorts implements ReportPorts {
 
   async #getOrUndefined<T>(path: string): Promise<T | undefined> {
     try {
-      return await this.#options.client.get<T>(path);
+      // Who connects is asked beside what decisions wait for: there may be thousands, and some of them nobody's.
+      return await this.#options.client.get<T>(path, { lane: 'identity' });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

@@ -185,7 +185,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   async deletePlacement(job: TrainingJob, placement: PodReference): Promise<void> {
     const path = placementsPath({ namespace: job.metadata.namespace, name: placement.name });
     try {
-      await this.#deleteIfPresent(path, placement);
+      await this.#deleteIfPresent(job, path, placement);
     } catch (error) {
       if (!isConflict(error)) throw error;
       const live = await this.#readOrUndefined(path);
@@ -208,7 +208,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   async createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {
     const { namespace } = job.metadata;
     try {
-      this.#rememberPod(job, await this.#client.create<KubeObject>(podsPath({ namespace }), manifest));
+      this.#rememberPod(job, await this.#client.create<KubeObject>(podsPath({ namespace }), manifest, ofGang(job)));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       await this.#readLivePod(job, (manifest['metadata'] as { readonly name: string }).name);
@@ -242,7 +242,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       { op: 'remove', path: what.entry },
     ];
     try {
-      this.#rememberPod(job, await this.#client.patch<KubeObject>(path, patch, { type: 'json' }));
+      this.#rememberPod(job, await this.#client.patch<KubeObject>(path, patch, { type: 'json', ...ofGang(job) }));
     } catch (error) {
       if (isNotFound(error)) return this.#cache.pods.rememberGone(pod.uid);
       if (!isInvalid(error)) throw error;
@@ -255,7 +255,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     const path = podsPath({ namespace: job.metadata.namespace, name: pod.name });
     let answer: unknown;
     try {
-      answer = await this.#deleteIfPresent(path, pod);
+      answer = await this.#deleteIfPresent(job, path, pod);
     } catch (error) {
       if (!isConflict(error)) throw error;
       // It has changed since, or the name belongs to another UID by now: only the server knows which.
@@ -371,6 +371,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   }
 
   async #deleteIfPresent(
+    job: TrainingJob,
     path: string,
     target: PodReference & { readonly gracePeriodSeconds?: number },
   ): Promise<unknown> {
@@ -378,6 +379,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     try {
       return await this.#client.delete(path, {
         uid,
+        turnOf: job.metadata.uid,
         ...(resourceVersion === undefined ? {} : { resourceVersion }),
         ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
       });
@@ -464,4 +466,9 @@ function stateOf(node: CachedNode | undefined): NodeState {
 function versionOf({ metadata }: TrainingJob | Checkpoint): Replacement['metadata'] {
   const { name, namespace, uid, resourceVersion = '' } = metadata;
   return { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+/** The pods of one gang come by the thousand: they wait for each other, and other jobs get their turn between them. */
+function ofGang(job: TrainingJob): { readonly lane: 'bulk'; readonly turnOf: string } {
+  return { lane: 'bulk', turnOf: job.metadata.uid };
 }
