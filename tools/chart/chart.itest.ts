@@ -16,6 +16,10 @@ interface Manifest {
   readonly rules?: readonly PolicyRule[];
 }
 
+interface Rule {
+  readonly kind: string;
+}
+
 let manifests: readonly Manifest[];
 let rendered: string;
 
@@ -61,6 +65,16 @@ describe('the chart', () => {
     ['a cluster name that is no label', 'api.clusterName=My_Cluster', 'clusterName'],
   ])('refuses %s and names it', async (_sentence, value, named) => {
     await expect(renderChart({ values: [value] })).rejects.toThrow(named);
+  });
+
+  it('has alerts only where they are asked for, under the labels by which a Prometheus finds them', async () => {
+    expect(rendered).not.toContain('PrometheusRule');
+    const values = ['prometheusRule.enabled=true', 'prometheusRule.labels.release=mine'];
+    const rule = parseAllDocuments(await renderChart({ values })).map((document) => document.toJS() as Rule | null);
+    expect(rule.find((one) => one?.kind === 'PrometheusRule')).toMatchObject({
+      metadata: { labels: { release: 'mine' } },
+      spec: { groups: [{ rules: [{}, {}, {}, {}] }] },
+    });
   });
 
   it('gives the operator exactly the rights that its code declares', () => {

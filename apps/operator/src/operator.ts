@@ -102,6 +102,8 @@ class RunningOperator implements Operator {
       launcherConnections: () => this.#reporting.connections,
       cachedPods: () => this.#cache.pods.cached.size,
       cachedJobs: () => this.#cache.jobs.cached.size,
+      watchOutageSeconds: () => this.#cache.informers.longestOutageMs() / 1000,
+      quarantinedJobs: () => this.#jobs.quarantined(),
     });
     this.#metrics = metrics;
     this.#cache = createClusterCache({

@@ -64,6 +64,11 @@ export class JobLoop {
     return this.#queue.stats().stalledMs;
   }
 
+  /** Jobs that were put aside because acting upon them failed again and again. */
+  quarantined(): number {
+    return this.#queue.stats().quarantined;
+  }
+
   /** Works until `signal` aborts and what was under way has ended or run out of time. Once per object. */
   async run(signal: AbortSignal): Promise<void> {
     const { cache, workers } = this.#parts;

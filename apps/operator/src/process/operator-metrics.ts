@@ -16,6 +16,9 @@ export interface Gauges {
   readonly launcherConnections: () => number;
   readonly cachedPods: () => number;
   readonly cachedJobs: () => number;
+  /** The longest present outage of any watch. */
+  readonly watchOutageSeconds: () => number;
+  readonly quarantinedJobs: () => number;
 }
 
 const COUNTERS: Readonly<Record<KubeCounter, { readonly help: string; readonly labelNames: readonly string[] }>> = {
@@ -66,6 +69,16 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
   });
   metrics.gauge({ name: name('cached_pods'), help: 'Pods in the cache.', collect: gauges.cachedPods });
   metrics.gauge({ name: name('cached_jobs'), help: 'Jobs in the cache.', collect: gauges.cachedJobs });
+  metrics.gauge({
+    name: name('watch_outage_seconds'),
+    help: 'For how long some collection has been neither listed nor watched; 0 while all are.',
+    collect: gauges.watchOutageSeconds,
+  });
+  metrics.gauge({
+    name: name('quarantined_jobs'),
+    help: 'Jobs that were put aside because acting upon them failed again and again.',
+    collect: gauges.quarantinedJobs,
+  });
   return {
     metrics,
     count: (counter, labels) => counters[counter].inc(known(COUNTERS[counter].labelNames, labels)),
