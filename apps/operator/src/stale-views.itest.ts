@@ -3,7 +3,6 @@ import type { FaultAction, FaultProxy, RecordedWrite } from '@coxswain/test-harn
 import { waitFor } from '@coxswain/local-cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import { auditGangs } from './testing/kill-points.ts';
-import { waitFor } from '@coxswain/local-cluster';
 import type { Operator } from './operator.ts';
 import { startWorld, type World } from './testing/world.ts';
 
