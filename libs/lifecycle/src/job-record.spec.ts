@@ -40,6 +40,11 @@ describe('what a status records', () => {
     ]);
   });
 
+  it('keeps an attempt of which a field cannot be read, without that field: its gang is no stray', () => {
+    const attempts = [{ ...anAttempt(), reason: 'OfALaterRelease', message: 7, prediction: { stepMs: 'soon' } }];
+    expect(recordIn({ attempts }).attempts).toEqual([anAttempt()]);
+  });
+
   it('keeps the newest twenty of more attempts', () => {
     const attempts = Array.from({ length: 25 }, (_, index) => anAttempt({ epoch: index + 1 }));
     expect(recordIn({ attempts }).attempts.map(({ epoch }) => epoch)).toEqual(

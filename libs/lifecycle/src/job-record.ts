@@ -46,7 +46,7 @@ const shape = TrainingJobStatus.shape;
 
 export function recordOf(job: TrainingJob): JobRecord {
   const raw = asRecord(job.status);
-  const attempts = listOf(raw.attempts, Attempt)
+  const attempts = attemptsIn(raw.attempts)
     .toSorted((left, right) => left.epoch - right.epoch)
     .slice(-MAX_ATTEMPTS_IN_STATUS)
     .map((attempt, index, all) => (index < all.length - 1 ? { ...attempt, stage: 'Ended' as const } : attempt));
@@ -108,6 +108,23 @@ function parsed<T>(value: unknown, schema: Schema<T>): T | undefined {
 function listOf<T>(value: unknown, schema: Schema<T>): readonly T[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((entry: unknown) => parsed(entry, schema) ?? []);
+}
+
+function attemptsIn(value: unknown): readonly Attempt[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((entry: unknown) => readAttempt(entry) ?? []);
+}
+
+/**
+ * The attempt without the fields that cannot be read, such as a reason of a later release. Were it left out as a whole, its gang would be taken
+ * for strays, and deleted.
+ */
+function readAttempt(entry: unknown): Attempt | undefined {
+  const whole = Attempt.safeParse(entry);
+  if (whole.success) return whole.data;
+  const unread = new Set(whole.error.issues.map(({ path }) => path[0]));
+  const rest = Object.entries(asRecord(entry)).filter(([field]) => !unread.has(field));
+  return parsed(Object.fromEntries(rest), Attempt);
 }
 
 function asRecord(value: unknown): Readonly<Record<string, unknown>> {
