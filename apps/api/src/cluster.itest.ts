@@ -44,7 +44,12 @@ const start = (): { databaseUrl: string; environment: Record<string, string> } =
 
 interface Resource {
   readonly metadata: { readonly uid: string; readonly labels?: Record<string, string> };
-  readonly spec: { readonly suspend: boolean; readonly cancel: boolean; readonly layout: Record<string, number> };
+  readonly spec: {
+    readonly suspend: boolean;
+    readonly cancel: boolean;
+    readonly layout: Record<string, number>;
+    readonly resumeFrom?: object;
+  };
 }
 
 const resourceOf = async (name: string): Promise<Resource> =>
@@ -102,6 +107,30 @@ describe('between row and resource', () => {
     await api.send('POST', `${JOBS}/${job.id}/cancel`, { token });
     expect((await api.send('POST', `${JOBS}/${job.id}/resume`, { token })).body.code).toBe('CONFLICT');
     await waitFor(async () => (await spec()).cancel, { what: 'cancel' });
+  });
+
+  it('a resume from scratch reaches the resource as a request of its own, and one from no checkpoint of the job is refused', async () => {
+    const job = await submit('rewound');
+    const post = (what: string, body?: object) => api.send('POST', `${JOBS}/${job.id}/${what}`, { token, body });
+    const resumedFrom = async (): Promise<unknown> => (await resourceOf('rewound')).spec.resumeFrom;
+    const requests = new Set<unknown>();
+    for (let round = 0; round < 2; round++) {
+      await post('suspend');
+      expect(await post('resume', { from: 'another-e1-s20' })).toMatchObject({
+        status: 422,
+        body: { code: 'INVALID_REQUEST', errors: [{ pointer: '/from' }] },
+      });
+      expect((await post('resume', { from: 'scratch' })).body.spec).toMatchObject({ resumeFrom: { from: 'scratch' } });
+      await waitFor(
+        async () => {
+          const request = await resumedFrom();
+          if (request !== undefined) requests.add(JSON.stringify(request));
+          return requests.size === round + 1;
+        },
+        { what: 'the request' },
+      );
+    }
+    expect(await resumedFrom()).toMatchObject({ from: 'scratch', request: expect.any(String) as string });
   });
 
   it('a resume on another layout that overtakes its suspend still arrives', async () => {

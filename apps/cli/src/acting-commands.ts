@@ -22,6 +22,7 @@ interface ResumeOptions {
   readonly pipelineParallel?: number;
   readonly dataParallel?: number;
   readonly gpus?: number;
+  readonly from?: string;
 }
 
 /** Commands that ask for something: submit, suspend, resume, cancel, delete. */
@@ -69,6 +70,7 @@ export function addActingCommands(program: Command, session: Session): void {
     .option('--pipeline-parallel <ways>', 'pipeline parallel degree', wholeNumber)
     .option('--data-parallel <ways>', 'data parallel degree', wholeNumber)
     .option('--gpus <count>', 'have the planner choose a layout for this many GPUs', wholeNumber)
+    .option('--from <checkpoint>', 'begin from this checkpoint of the job, or from scratch; see coxswain checkpoints')
     .action(async (name: string, options: ResumeOptions) => {
       const project = await session.open();
       const { job, at } = await project.find(name);
@@ -86,8 +88,12 @@ export function addActingCommands(program: Command, session: Session): void {
     });
 }
 
+function resumeRequest(job: Job, { from, ...division }: ResumeOptions): JobResume {
+  return { ...divisionRequest(job, division), ...(from === undefined ? {} : { from }) };
+}
+
 /** What the options ask for: the job's layout with the degrees that were named, or a number of GPUs; nothing when none was named. */
-function resumeRequest(job: Job, { gpus, ...degrees }: ResumeOptions): JobResume {
+function divisionRequest(job: Job, { gpus, ...degrees }: Omit<ResumeOptions, 'from'>): JobResume {
   const isLayout = Object.keys(degrees).length > 0;
   if (gpus !== undefined && isLayout) {
     throw new CliError('Give --gpus or degrees, not both: with --gpus the planner chooses the layout.');

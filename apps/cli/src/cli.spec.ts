@@ -381,6 +381,18 @@ describe('acting', () => {
       `POST ${JOB}/resume`,
       { gpus: 8 },
     ],
+    [
+      'resume --from names where to begin',
+      ['resume', 'tiny-gpt', '--from', 'tiny-gpt-3f1c2b9e-e1-s20'],
+      `POST ${JOB}/resume`,
+      { from: 'tiny-gpt-3f1c2b9e-e1-s20' },
+    ],
+    [
+      'resume --from scratch goes with another layout',
+      ['resume', 'tiny-gpt', '--from', 'scratch', '--gpus', '8'],
+      `POST ${JOB}/resume`,
+      { gpus: 8, from: 'scratch' },
+    ],
   ])('%s asks the API and shows the job as it is then', async (_sentence, argv, route, want) => {
     const { code, out } = await run(argv, { ...FOUND, [route]: { json: aJob({ summary: 'Answered.' }) } });
     expect([code, out]).toEqual([0, expect.stringContaining('Answered.')]);

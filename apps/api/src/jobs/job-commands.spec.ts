@@ -70,6 +70,76 @@ describe('resume', () => {
   });
 });
 
+describe('resume from a place', () => {
+  const name = (step: number): string => `tiny-gpt-3f1c2b9e-e1-s${step}`;
+  const known = [
+    { name: name(40), step: 40, state: 'Damaged' as const, message: 'a file is cut off' },
+    { name: name(20), step: 20, state: 'Complete' as const, message: null },
+  ];
+  const placed = {
+    type: 'Placed',
+    status: 'False',
+    message: 'no',
+    observedGeneration: 1,
+    lastTransitionTime: '',
+  } as const;
+  const waiting = (reason: string) => aJobRow({ ...running, status: { conditions: [{ ...placed, reason }] } });
+
+  it.each<[string, JobRow, string, DesiredChange]>([
+    [
+      'lets a suspended job begin there',
+      suspended,
+      name(20),
+      { suspend: false, resumeFrom: { from: name(20), request: '2' } },
+    ],
+    [
+      'lets it begin from scratch',
+      suspended,
+      'scratch',
+      { suspend: false, resumeFrom: { from: 'scratch', request: '2' } },
+    ],
+    [
+      'answers a job that waits because no checkpoint can be used',
+      waiting('CheckpointsUnusable'),
+      'scratch',
+      { suspend: false, resumeFrom: { from: 'scratch', request: '2' } },
+    ],
+    [
+      'is another request each time',
+      aJobRow({ ...suspended, generation: '7' }),
+      'scratch',
+      { suspend: false, resumeFrom: { from: 'scratch', request: '8' } },
+    ],
+  ])('%s', (_sentence, row, from, want) => {
+    expect(resumeChange(row, { from }, known)).toEqual(want);
+  });
+
+  it.each<[string, JobRow, string, RegExp]>([
+    [
+      'a damaged checkpoint',
+      suspended,
+      name(40),
+      /is damaged \(a file is cut off\); give one of .*s20 \(step 20\), or "scratch"/,
+    ],
+    [
+      'one that the job does not have',
+      suspended,
+      'x-e1-s1',
+      /has no checkpoint x-e1-s1, and one of another job cannot be used/,
+    ],
+    [
+      'a job that saves nothing',
+      aJobRow({ spec: { ...aJobSpec({ suspend: true }), checkpoint: undefined } }),
+      'scratch',
+      /saves no checkpoints/,
+    ],
+    ['a job that runs', running, 'scratch', /is not suspended; suspend it/],
+    ['a job that waits for something else', waiting('WaitingForCapacity'), 'scratch', /is not suspended/],
+  ])('refuses %s', (_what, row, from, want) => {
+    expect(() => resumeChange(row, { from }, known)).toThrow(want);
+  });
+});
+
 describe('cancel', () => {
   it.each<[string, JobRow, DesiredChange | undefined]>([
     ['stops a running job', running, { cancel: true }],

@@ -1,4 +1,4 @@
-import { FINAL_JOB_STATES, type JobResume } from '@coxswain/api-types';
+import { FINAL_JOB_STATES, findCondition, type JobResume, SCRATCH } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { desiredSpec, type JobRow } from './job-row.ts';
 import type { DesiredChange } from './job-table.ts';
@@ -15,14 +15,29 @@ export function suspendChange(row: JobRow): DesiredChange | undefined {
   return desiredSpec(row).suspend ? undefined : { suspend: true };
 }
 
-/** NOT_SUSPENDED unless it was suspended; CONFLICT once it was cancelled: cancel beats resume; INVALID_LAYOUT for a layout that cannot be. */
-export function resumeChange(row: JobRow, { layout, gpus }: JobResume): DesiredChange {
+/** A checkpoint of the job, as the row store knows it. */
+export interface KnownCheckpoint {
+  readonly name: string;
+  readonly step: number;
+  readonly state: 'Complete' | 'Damaged';
+  readonly message: string | null;
+}
+
+/**
+ * NOT_SUSPENDED unless it was suspended, or waits because no checkpoint can be used and `from` says which; CONFLICT once it was cancelled: cancel
+ * beats resume; INVALID_LAYOUT for a layout that cannot be; INVALID_REQUEST for a checkpoint that cannot be used. `known`: newest first.
+ */
+export function resumeChange(
+  row: JobRow,
+  { layout, gpus, from }: JobResume,
+  known: readonly KnownCheckpoint[] = [],
+): DesiredChange {
   requireUnfinished(row, 'resumed');
   const spec = desiredSpec(row);
   if (spec.cancel) {
     throw new DomainError('CONFLICT', 'the job is being cancelled, which cannot be undone; make another job');
   }
-  if (!spec.suspend) {
+  if (!spec.suspend && !(from !== undefined && isUnresumable(row))) {
     throw new DomainError(
       'NOT_SUSPENDED',
       `job "${row.name}" is not suspended; suspend it before you resume it or change its layout`,
@@ -30,8 +45,39 @@ export function resumeChange(row: JobRow, { layout, gpus }: JobResume): DesiredC
   }
   if (layout !== undefined) requireLegalLayout({ ...spec, layout, gpus: undefined }, '/layout');
   if (gpus !== undefined) requirePlannable(spec, '/gpus');
-  return { suspend: false, layout, gpus };
+  if (from === undefined) return { suspend: false, layout, gpus };
+  requireUsable(row, from, known);
+  // The number of the change makes the same place another request when it is asked for again.
+  return { suspend: false, layout, gpus, resumeFrom: { from, request: String(Number(row.generation) + 1) } };
 }
+
+/** Whether the job waits for a person to say where training goes on. */
+function isUnresumable({ status }: JobRow): boolean {
+  return findCondition(status.conditions, 'Placed')?.reason === 'CheckpointsUnusable';
+}
+
+function requireUsable(row: JobRow, from: string, known: readonly KnownCheckpoint[]): void {
+  const refuse = (detail: string): never => {
+    throw new DomainError('INVALID_REQUEST', `from: ${detail}`, [{ pointer: '/from', detail }]);
+  };
+  if (row.spec.checkpoint === undefined) {
+    return refuse(`job "${row.name}" saves no checkpoints, so it always begins from scratch`);
+  }
+  if (from === SCRATCH) return;
+  const named = known.find(({ name }) => name === from);
+  if (named?.state === 'Complete') return;
+  const usable = known.filter(({ state }) => state === 'Complete').slice(0, MOST_NAMED);
+  const names = usable.map(({ name, step }) => `${name} (step ${step})`).join(', ');
+  const instead =
+    names === '' ? 'none of its checkpoints can be used; give "scratch"' : `give one of ${names}, or "scratch"`;
+  return refuse(
+    named === undefined
+      ? `job "${row.name}" has no checkpoint ${from}, and one of another job cannot be used; ${instead}`
+      : `checkpoint ${from} is damaged (${named.message ?? 'no reason is recorded'}); ${instead}`,
+  );
+}
+
+const MOST_NAMED = 5;
 
 /** ALREADY_FINISHED or CONFLICT when the job has ended otherwise or is being deleted. */
 export function cancelChange(row: JobRow): DesiredChange | undefined {

@@ -3,6 +3,7 @@ import {
   effectiveLayout,
   isPlanOf,
   type Job,
+  type ResumeFrom,
   type StepTime,
   type TrainingJobSpec,
   type TrainingJobStatus,
@@ -29,6 +30,7 @@ export interface JobRow {
   readonly desired_cancel: boolean;
   readonly desired_layout: ParallelLayout | null;
   readonly desired_gpus: number | null;
+  readonly desired_resume_from: ResumeFrom | null;
   readonly desired_delete: boolean;
   readonly generation: string;
   readonly applied_generation: string;
@@ -53,6 +55,7 @@ export const SELECT_JOB = `
 /** The spec as it will be once everything that was asked has been applied: cancel stays, layout and suspend as asked last. */
 export function desiredSpec(row: JobRow): TrainingJobSpec {
   const { layout, gpus, ...rest } = row.spec;
+  const resumeFrom = row.desired_resume_from ?? row.spec.resumeFrom;
   const division =
     row.desired_layout !== null
       ? { layout: row.desired_layout }
@@ -62,6 +65,7 @@ export function desiredSpec(row: JobRow): TrainingJobSpec {
   return {
     ...rest,
     ...division,
+    ...(resumeFrom === undefined ? {} : { resumeFrom }),
     suspend: row.desired_suspend ?? row.spec.suspend,
     cancel: row.desired_cancel || row.spec.cancel,
   };

@@ -1,4 +1,4 @@
-import type { TrainingJobSpec } from '@coxswain/api-types';
+import type { ResumeFrom, TrainingJobSpec } from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
 import { type Sql, storableJson, storableText } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
@@ -30,6 +30,7 @@ export interface DesiredChange {
   /** Excludes `gpus`: whichever is asked for takes the place of the other. */
   readonly layout?: ParallelLayout | undefined;
   readonly gpus?: number | undefined;
+  readonly resumeFrom?: ResumeFrom | undefined;
   readonly cancel?: true;
   readonly delete?: true;
 }
@@ -97,6 +98,7 @@ export async function recordDesiredChange(sql: Sql, row: JobRow, change: Desired
         SET desired_suspend = coalesce($3, desired_suspend),
             desired_layout = CASE WHEN $7::integer IS NULL THEN coalesce($4::jsonb, desired_layout) END,
             desired_gpus = CASE WHEN $4::jsonb IS NULL THEN coalesce($7::integer, desired_gpus) END,
+            desired_resume_from = coalesce($8::jsonb, desired_resume_from),
             desired_cancel = desired_cancel OR $5, desired_delete = desired_delete OR $6,
             state = CASE WHEN $6 THEN 'Deleting' ELSE state END,
             generation = generation + 1, ${TOUCHED}
@@ -109,6 +111,7 @@ export async function recordDesiredChange(sql: Sql, row: JobRow, change: Desired
       change.cancel === true,
       change.delete === true,
       change.gpus ?? null,
+      change.resumeFrom === undefined ? null : JSON.stringify(change.resumeFrom),
     ],
   );
   return written.affected === 1;
@@ -138,6 +141,7 @@ export async function markApplied(sql: Sql, row: JobRow): Promise<void> {
             desired_suspend = CASE WHEN generation = $2 THEN NULL ELSE desired_suspend END,
             desired_layout = CASE WHEN generation = $2 THEN NULL ELSE desired_layout END,
             desired_gpus = CASE WHEN generation = $2 THEN NULL ELSE desired_gpus END,
+            desired_resume_from = CASE WHEN generation = $2 THEN NULL ELSE desired_resume_from END,
             desired_cancel = CASE WHEN generation = $2 THEN false ELSE desired_cancel END,
             ${TOUCHED}
       WHERE id = $1`,

@@ -12,7 +12,7 @@ import { withIdempotencyKey } from '../http/idempotency.ts';
 import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS } from '../infrastructure/tokens.ts';
 import { enqueueApply, notifyJobChanged } from './job-changes.ts';
 import { ALL_PROJECTS, projectIdOf, type ProjectScope, requireProject, requireScope } from '../auth/project-scope.ts';
-import { cancelChange, deleteChange, resumeChange, suspendChange } from './job-commands.ts';
+import { cancelChange, deleteChange, type KnownCheckpoint, resumeChange, suspendChange } from './job-commands.ts';
 import { findJobRow, type JobRow, SELECT_JOB, toJobs, toJobWithAttempts } from './job-row.ts';
 import { insertRequestedJob, recordDesiredChange, type DesiredChange } from './job-table.ts';
 import { requireRunnable } from './spec-rules.ts';
@@ -114,9 +114,12 @@ export class JobsService {
     return this.#command(principal, address, { action: 'job.suspend', decide: suspendChange });
   }
 
-  /** Lets it run again, on another layout if one is given, or on one that the planner chooses for a number of GPUs. */
+  /** Lets it run again, on another layout if one is given, or on one that the planner chooses for a number of GPUs; from a checkpoint if one is named. */
   resume(principal: Principal, address: JobAddress, request: JobResume): Promise<Job> {
-    return this.#command(principal, address, { action: 'job.resume', decide: (row) => resumeChange(row, request) });
+    return this.#command(principal, address, {
+      action: 'job.resume',
+      decide: async (row, sql) => resumeChange(row, request, await this.#checkpointsOf(sql, row, request)),
+    });
   }
 
   /** Stops it for good; the object stays. */
@@ -184,12 +187,15 @@ export class JobsService {
   async #command(
     principal: Principal,
     address: JobAddress,
-    command: { readonly action: string; readonly decide: (row: JobRow) => DesiredChange | undefined },
+    command: {
+      readonly action: string;
+      readonly decide: (row: JobRow, sql: Sql) => DesiredChange | undefined | Promise<DesiredChange | undefined>;
+    },
   ): Promise<Job> {
     const scope = await requireScope(this.#database, this.#question(principal, address.project, 'job.write'));
     return this.#database.transaction(async (sql) => {
       const row = await this.#row(sql, { scope, address, lock: true });
-      const change = command.decide(row);
+      const change = await command.decide(row, sql);
       if (change === undefined) return toJobWithAttempts(sql, this.#cluster, row);
       if (!(await recordDesiredChange(sql, row, change))) throw changedMeanwhile(row);
       await enqueueApply(sql, row.id);
@@ -199,6 +205,17 @@ export class JobsService {
       const changed = await this.#row(sql, { scope, address: { ...address, ifVersion: undefined }, lock: false });
       return toJobWithAttempts(sql, this.#cluster, changed);
     });
+  }
+
+  /** What a request to begin from a checkpoint is held against, newest first. */
+  async #checkpointsOf(sql: Sql, row: JobRow, { from }: JobResume): Promise<readonly KnownCheckpoint[]> {
+    if (from === undefined) return [];
+    const found = await sql.query<KnownCheckpoint>(
+      `SELECT name, (spec->>'step')::float8 AS step, state, message FROM checkpoints
+        WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3 AND deleted_at IS NULL ORDER BY step DESC`,
+      [this.#cluster.id, row.uid, row.namespace],
+    );
+    return found.rows;
   }
 
   async #row(

@@ -13,6 +13,27 @@ describe('the next change of a resource toward what was asked', () => {
     ['suspends', suspended, running, { suspend: true }, true],
     ['resumes', running, suspended, { suspend: false }, true],
     [
+      'resumes from a place in one write',
+      { ...running, resumeFrom: { from: 'scratch', request: '2' } },
+      suspended,
+      { suspend: false, resumeFrom: { from: 'scratch', request: '2' } },
+      true,
+    ],
+    [
+      'says to a job that waits where to go on',
+      { ...running, resumeFrom: { from: 'scratch', request: '3' } },
+      { ...running, resumeFrom: { from: 'scratch', request: '2' } },
+      { suspend: false, resumeFrom: { from: 'scratch', request: '3' } },
+      true,
+    ],
+    [
+      'leaves a request that was made already',
+      { ...running, resumeFrom: { from: 'scratch', request: '2' } },
+      { ...running, resumeFrom: { from: 'scratch', request: '2' } },
+      undefined,
+      true,
+    ],
+    [
       'resumes on another layout in one write',
       { ...running, layout: wide },
       suspended,

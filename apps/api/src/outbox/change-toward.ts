@@ -1,4 +1,4 @@
-import { isSameLayout, type TrainingJobSpec } from '@coxswain/api-types';
+import { isSameLayout, isSameRequest, type ResumeFrom, type TrainingJobSpec } from '@coxswain/api-types';
 
 /**
  * The next change of the spec toward what was asked; undefined when there is none. Cancel goes alone: it beats whatever else was asked.
@@ -11,9 +11,14 @@ export function changeToward(
   if (wanted.cancel) return { change: present.cancel ? undefined : { cancel: true }, isComplete: true };
   const layoutDiffers = !isSameLayout(wanted.layout, present.layout) || wanted.gpus !== present.gpus;
   if (layoutDiffers && !present.suspend) return { change: { suspend: true }, isComplete: false };
-  if (!layoutDiffers && wanted.suspend === present.suspend) return { change: undefined, isComplete: true };
+  const requestDiffers = !isSameRequest(wanted.resumeFrom, present.resumeFrom);
+  if (!layoutDiffers && !requestDiffers && wanted.suspend === present.suspend) {
+    return { change: undefined, isComplete: true };
+  }
   const division = layoutDiffers ? divisionChange(wanted, present) : {};
-  return { change: { suspend: wanted.suspend, ...division }, isComplete: true };
+  // In the same write as the end of the suspension: a gang must not begin elsewhere in between.
+  const request = requestDiffers && wanted.resumeFrom !== undefined ? { resumeFrom: wanted.resumeFrom } : {};
+  return { change: { suspend: wanted.suspend, ...division, ...request }, isComplete: true };
 }
 
 /** Part of a JSON merge patch (RFC 7396) of the spec: null removes. */
@@ -22,6 +27,7 @@ interface SpecChange {
   readonly cancel?: boolean;
   readonly layout?: unknown;
   readonly gpus?: number | null;
+  readonly resumeFrom?: ResumeFrom;
 }
 
 /** A layout takes the place of a number of GPUs, and the other way round. */

@@ -17,6 +17,7 @@ export function aJobRow(overrides: Partial<JobRow> = {}): JobRow {
     desired_cancel: false,
     desired_layout: null,
     desired_gpus: null,
+    desired_resume_from: null,
     desired_delete: false,
     generation: '1',
     applied_generation: '0',

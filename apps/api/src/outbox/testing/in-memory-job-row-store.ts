@@ -25,6 +25,7 @@ export class InMemoryJobRowStore implements JobRowStore {
       desired_suspend: change.suspend ?? row.desired_suspend,
       desired_layout: change.gpus === undefined ? (change.layout ?? row.desired_layout) : null,
       desired_gpus: change.layout === undefined ? (change.gpus ?? row.desired_gpus) : null,
+      desired_resume_from: change.resumeFrom ?? row.desired_resume_from,
       desired_cancel: row.desired_cancel || change.cancel === true,
       desired_delete: row.desired_delete || change.delete === true,
       state: change.delete === true ? 'Deleting' : row.state,
@@ -94,7 +95,13 @@ export class InMemoryJobRowStore implements JobRowStore {
 
   #markApplied(read: JobRow): void {
     const { generation } = this.#require(read.id);
-    const cleared = { desired_suspend: null, desired_layout: null, desired_gpus: null, desired_cancel: false };
+    const cleared = {
+      desired_suspend: null,
+      desired_layout: null,
+      desired_gpus: null,
+      desired_resume_from: null,
+      desired_cancel: false,
+    };
     const isNewest = generation === read.generation;
     this.#set(read.id, { applied_generation: read.generation, ...(isNewest ? cleared : {}) });
   }
