@@ -27,7 +27,7 @@ export const PlacementSpec = z
         checkpoint: z.string().max(253),
         step: counter,
         path: z.string().max(1024),
-        manifestSha256: z.string().max(64),
+        manifestSha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits'),
       })
       .optional()
       .describe('Absent: from scratch.'),

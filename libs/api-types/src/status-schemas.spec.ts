@@ -34,7 +34,7 @@ const PLACEMENT = {
   worldSize: 1,
   ranksPerPod: 1,
   nodes: ['n'],
-  resume: { checkpoint: 'c', step: 1, path: 'p', manifestSha256: 's' },
+  resume: { checkpoint: 'c', step: 1, path: 'p', manifestSha256: 'a'.repeat(64) },
 };
 const CHECKPOINT = {
   jobName: 'a',
@@ -165,7 +165,8 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['resume.checkpoint', 'at most 253 characters', letters(253), letters(254)],
       ['resume.step', 'at least 0', 0, -1],
       ['resume.path', 'at most 1024 characters', letters(1024), letters(1025)],
-      ['resume.manifestSha256', 'at most 64 characters', letters(64), letters(65)],
+      ['resume.manifestSha256', '64 digits', 'f'.repeat(64), 'f'.repeat(63)],
+      ['resume.manifestSha256', 'hexadecimal', '0'.repeat(64), 'g'.repeat(64)],
       ['resume.epoch', 'not known', undefined, 1],
       ['pods', 'not known', undefined, 1],
     ],
