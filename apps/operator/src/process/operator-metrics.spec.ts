@@ -22,10 +22,11 @@ describe('the metrics of the operator', () => {
       new Set([
         'coxswain_operator_is_leader',
         'coxswain_operator_quarantined_jobs',
+        'coxswain_operator_refusals_total',
         'coxswain_operator_watch_outage_seconds',
         'nodejs_eventloop_lag_p99_seconds',
       ]),
     );
-    for (const name of asked) expect(text).toContain(`# TYPE ${name} gauge`);
+    for (const name of asked) expect(text).toMatch(new RegExp(`# TYPE ${name} (gauge|counter)`));
   });
 });
