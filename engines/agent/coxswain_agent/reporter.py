@@ -103,6 +103,13 @@ class Reporter:
             }
         )
 
+    def checkpoint_fault(self, *, fault: str, path: str, **details: str) -> None:
+        """Why this rank is about to exit with 72 (`fault` 'ContentDiffers') or 74 ('FileUnreadable').
+
+        `details`: `expected` and `found` (size or SHA-256), or `errno` (EIO, ESTALE, ...).
+        """
+        self._put({'kind': 'checkpointFault', 'fault': fault, 'path': path[-256:], **details})
+
     def close(self, timeout_seconds: float = 5.0) -> None:
         """Writes what is queued, waiting at most `timeout_seconds` for a slow reader, and closes the pipe."""
         with self._changed:

@@ -20,7 +20,7 @@ import torch
 import torch.distributed as dist
 from coxswain_agent import Reporter
 
-from coxswain_reference.errors import CheckpointRefused
+from coxswain_reference.errors import CheckpointRefused, CheckpointUnreadable
 from coxswain_reference.manifest import (
     FileEntry,
     Manifest,
@@ -154,16 +154,21 @@ def io_group() -> dist.ProcessGroup:
 def verify_together(directory: Path, manifest: Manifest, group: dist.ProcessGroup) -> None:
     """Every rank hashes its share of the files; all raise CheckpointRefused when one finds damage."""
     rank, ranks = dist.get_rank(group), dist.get_world_size(group)
-    problem: str | None = None
+    problem: CheckpointRefused | None = None
     try:
         check_contents(directory, manifest.files[rank::ranks])
-    except (CheckpointRefused, OSError) as error:
-        problem = str(error)
-    problems: list[str | None] = [None] * ranks
-    dist.all_gather_object(problems, problem, group=group)
-    found = next((text for text in problems if text is not None), None)
+    except CheckpointRefused as error:
+        problem = error
+    told = None if problem is None else (type(problem) is CheckpointUnreadable, str(problem), problem.fault)
+    everyones: list[tuple[bool, str, dict[str, str] | None] | None] = [None] * ranks
+    dist.all_gather_object(everyones, told, group=group)
+    if problem is not None:
+        raise problem
+    found = next((one for one in everyones if one is not None), None)
     if found is not None:
-        raise CheckpointRefused(found)
+        is_unreadable, text, fault = found
+        # Content is the same everywhere; trouble with reading is that of the rank's node, which tells it itself.
+        raise CheckpointUnreadable(text) if is_unreadable else CheckpointRefused(text, fault)
 
 
 def load(directory: Path, optimizer: ShardedAdamW, group: dist.ProcessGroup) -> Progress:

@@ -6,6 +6,7 @@ EXIT_FINISHED = 0
 EXIT_TRACEBACK = 1
 EXIT_ADDRESS_TAKEN = 71
 EXIT_CHECKPOINT_REFUSED = 72
+EXIT_CHECKPOINT_IO = 74
 EXIT_STOPPED = 75
 EXIT_WRONG_REQUEST = 93
 EXIT_TERMINATED = 143
@@ -31,6 +32,19 @@ class AddressTaken(EngineError):
 
 
 class CheckpointRefused(EngineError):
-    """The checkpoint to resume from is incomplete, damaged or of another model."""
+    """The checkpoint to resume from is incomplete, damaged or of another model.
+
+    `fault` is the evidence, where content differs: without it nobody condemns the checkpoint.
+    """
 
     exit_code = EXIT_CHECKPOINT_REFUSED
+
+    def __init__(self, message: str, fault: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.fault = fault
+
+
+class CheckpointUnreadable(CheckpointRefused):
+    """The checkpoint to resume from cannot be read from here, which says nothing of its content."""
+
+    exit_code = EXIT_CHECKPOINT_IO

@@ -6,6 +6,7 @@ whole needs no PyTorch.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coxswain_reference.errors import CheckpointRefused
+from coxswain_reference.errors import CheckpointRefused, CheckpointUnreadable
 from coxswain_reference.settings import ModelSpec, Settings
 
 MANIFEST = 'manifest.json'
@@ -111,12 +112,15 @@ def model_fields(model: ModelSpec) -> dict[str, int]:
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """The manifest of a checkpoint, or CheckpointRefused where there is none or not one of this engine's."""
+    """The manifest of a checkpoint, or CheckpointUnreadable where none can be read, CheckpointRefused where it is not one of this engine's."""
     try:
         content = json.loads((directory / MANIFEST).read_bytes())
-    except FileNotFoundError:
-        raise CheckpointRefused(f'{directory} holds no {MANIFEST}: it is no complete checkpoint.') from None
-    except (OSError, ValueError) as error:
+    except FileNotFoundError as error:
+        fault = unreadable(directory / MANIFEST, error).fault
+        raise CheckpointUnreadable(f'{directory} holds no {MANIFEST}: it is no complete checkpoint.', fault) from None
+    except OSError as error:
+        raise unreadable(directory / MANIFEST, error) from error
+    except ValueError as error:
         raise CheckpointRefused(f'{directory / MANIFEST} cannot be read: {error}.') from error
     try:
         _check_kind(directory, content)
@@ -150,16 +154,37 @@ def check_sizes(directory: Path, manifest: Manifest) -> None:
         try:
             size = (directory / entry.path).stat().st_size
         except OSError as error:
-            raise CheckpointRefused(f'{directory / entry.path} cannot be read: {error.strerror}.') from error
+            raise unreadable(directory / entry.path, error) from error
         if size != entry.bytes:
-            raise CheckpointRefused(f'{directory / entry.path} has {size} bytes; the manifest says {entry.bytes}.')
+            raise CheckpointRefused(
+                f'{directory / entry.path} has {size} bytes; the manifest says {entry.bytes}.',
+                _differs(directory / entry.path, expected=f'{entry.bytes} bytes', found=f'{size} bytes'),
+            )
 
 
 def check_contents(directory: Path, entries: Sequence[FileEntry]) -> None:
     """Refuses files whose SHA-256 is not the manifest's."""
     for entry in entries:
-        if describe_file(directory, entry.path).sha256 != entry.sha256:
-            raise CheckpointRefused(f"{directory / entry.path} is damaged: its SHA-256 is not the manifest's.")
+        try:
+            found = describe_file(directory, entry.path).sha256
+        except OSError as error:
+            raise unreadable(directory / entry.path, error) from error
+        if found != entry.sha256:
+            raise CheckpointRefused(
+                f"{directory / entry.path} is damaged: its SHA-256 is not the manifest's.",
+                _differs(directory / entry.path, expected=f'SHA-256 {entry.sha256}', found=f'SHA-256 {found}'),
+            )
+
+
+def unreadable(path: Path, error: OSError) -> CheckpointUnreadable:
+    """What the system answered: the trouble of this node until another one has it too."""
+    name = errno.errorcode.get(error.errno or 0, 'EIO')
+    fault = {'fault': 'FileUnreadable', 'path': str(path), 'errno': name}
+    return CheckpointUnreadable(f'{path} cannot be read: {error.strerror}.', fault)
+
+
+def _differs(path: Path, *, expected: str, found: str) -> dict[str, str]:
+    return {'fault': 'ContentDiffers', 'path': str(path), 'expected': expected, 'found': found}
 
 
 def sync_directory(path: Path) -> None:

@@ -8,7 +8,7 @@ import traceback
 
 from coxswain_agent import Reporter
 
-from coxswain_reference.errors import EXIT_FINISHED, EXIT_STOPPED, EXIT_TRACEBACK, EngineError, WrongRequest
+from coxswain_reference.errors import EXIT_FINISHED, EXIT_STOPPED, EXIT_TRACEBACK, CheckpointRefused, EngineError, WrongRequest
 from coxswain_reference.faults import fault_from_environment
 from coxswain_reference.manifest import check_model, check_sizes, read_manifest
 from coxswain_reference.settings import Settings, read_settings
@@ -23,6 +23,8 @@ def main() -> int:
     try:
         return _train(reporter, stop)
     except EngineError as error:
+        if isinstance(error, CheckpointRefused) and error.fault is not None:
+            reporter.checkpoint_fault(**error.fault)
         print(error, file=sys.stderr)
         return error.exit_code
     except Exception:  # noqa: BLE001 - the boundary of the program: told once, here

@@ -20,6 +20,7 @@ from coxswain_sleeper.endings import (
     EXIT_STOPPED,
     EXIT_TERMINATED,
     EXIT_WRONG_REQUEST,
+    CheckpointRefused,
     Ending,
 )
 from coxswain_sleeper.faults import Fault, fault_from_environment, parse_fault
@@ -171,6 +172,8 @@ def main() -> int:
     try:
         return Sleeper(_parse(sys.argv[1:]), reporter, stop).run()
     except Ending as ending:
+        if isinstance(ending, CheckpointRefused) and ending.fault is not None:
+            reporter.checkpoint_fault(**ending.fault)
         print(ending, file=sys.stderr, flush=True)
         return ending.exit_code
     except SystemExit as error:  # argparse: 2 for wrong arguments, which no restart will mend

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from coxswain_sleeper.endings import CheckpointRefused
+from coxswain_sleeper.endings import CheckpointRefused, CheckpointUnreadable
 
 MANIFEST = 'manifest.json'
 FORMAT = 'sleeper'
@@ -61,10 +61,15 @@ def resume(directory: Path) -> tuple[int, int]:
             raise CheckpointRefused(f'{directory} has format {manifest["format"]!r}; this engine reads {FORMAT!r}.')
         for entry in manifest['files']:
             data = (directory / entry['path']).read_bytes()
-            if hashlib.sha256(data).hexdigest() != entry['sha256']:
-                raise CheckpointRefused(f'{directory / entry["path"]} is damaged.')
+            found = hashlib.sha256(data).hexdigest()
+            if found != entry['sha256']:
+                fault = {'fault': 'ContentDiffers', 'path': str(directory / entry['path'])}
+                fault.update(expected=f'SHA-256 {entry["sha256"]}', found=f'SHA-256 {found}')
+                raise CheckpointRefused(f'{directory / entry["path"]} is damaged.', fault)
         return int(manifest['step']), int(manifest['tokensSeen'])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise CheckpointUnreadable(f'{directory} cannot be read: {type(error).__name__} {error}.') from error
+    except (ValueError, KeyError, TypeError) as error:
         raise CheckpointRefused(f'{directory} cannot be read: {type(error).__name__} {error}.') from error
 
 

@@ -6,6 +6,7 @@ EXIT_FINISHED = 0
 EXIT_FAILED = 1
 EXIT_PORT_TAKEN = 71
 EXIT_CHECKPOINT_REFUSED = 72
+EXIT_CHECKPOINT_IO = 74
 EXIT_STOPPED = 75
 EXIT_WRONG_REQUEST = 93
 EXIT_TERMINATED = 143
@@ -22,7 +23,17 @@ class PortTaken(Ending):
 
 
 class CheckpointRefused(Ending):
+    """`fault` is the evidence, where content differs."""
+
     exit_code = EXIT_CHECKPOINT_REFUSED
+
+    def __init__(self, message: str, fault: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.fault = fault
+
+
+class CheckpointUnreadable(Ending):
+    exit_code = EXIT_CHECKPOINT_IO
 
 
 class WrongRequest(Ending):
