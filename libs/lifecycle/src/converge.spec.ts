@@ -10,9 +10,17 @@ const STAGES = ['Creating', 'Released', 'Stopping', 'Ended'];
 const mishap: fc.Arbitrary<WorldFault> = fc.oneof(
   fc.record({ kind: fc.constant('exit' as const), code: fc.constantFrom(1, 137, 70, 71, 72, 75), pick: fc.nat(9) }),
   fc.record({
-    kind: fc.constantFrom('deletePod' as const, 'evict' as const, 'loseNode' as const, 'saveCheckpoint' as const),
+    kind: fc.constantFrom(
+      'deletePod' as const,
+      'evict' as const,
+      'loseNode' as const,
+      'silenceKubelet' as const,
+      'hangPod' as const,
+      'saveCheckpoint' as const,
+    ),
     pick: fc.nat(9),
   }),
+  fc.record({ kind: fc.constant('skewClock' as const), ms: fc.constantFrom(-3_600_000, 40_000, 3_600_000) }),
   fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'plannerFails' as const) }),
   fc.record({
     kind: fc.constant('staleLook' as const),

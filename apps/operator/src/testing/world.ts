@@ -15,6 +15,7 @@ import { startFaultProxy, type FaultProxy } from '@coxswain/test-harness';
 import { createLogger } from '@coxswain/telemetry';
 import { readConfig } from '../config/config.ts';
 import { startOperator, type Operator } from '../operator.ts';
+import { FakeHeartbeats } from './fake-heartbeats.ts';
 import { FakeKubelet } from './fake-kubelet.ts';
 import type { RawPod } from './raw-pod.ts';
 
@@ -22,6 +23,8 @@ import type { RawPod } from './raw-pod.ts';
 export interface World {
   readonly plane: ControlPlane;
   readonly kubelet: FakeKubelet;
+  /** What kubelets tell of their nodes; only where nodes are judged. */
+  readonly heartbeats: FakeHeartbeats;
   /** A fresh namespace. */
   namespace(): Promise<string>;
   node(name: string, gpus: number, labels?: Readonly<Record<string, string>>): Promise<void>;
@@ -55,16 +58,28 @@ export interface OperatorOptions {
   readonly apiserverUrl?: string;
 }
 
+/** How a world differs from the usual. */
+export interface WorldOptions extends Pick<ControlPlaneOptions, 'extraControllerManagerFlags'> {
+  /**
+   * Whether the controller-manager judges nodes, as it does in every real cluster, in seconds instead of most of a minute. The stand-in kubelets
+   * then keep the nodes' leases, and pods that do not say what they tolerate are evicted after 5 s.
+   */
+  readonly judgesNodes?: boolean;
+}
+
+/** Nobody renews the made-up nodes' leases; without this controller they stay ready all the same. */
+const NODES_UNJUDGED = { extraControllerManagerFlags: ['--controllers=*,-node-lifecycle-controller'] };
+const NODES_JUDGED = {
+  extraControllerManagerFlags: ['--node-monitor-period=1s', '--node-monitor-grace-period=8s'],
+  extraApiserverFlags: ['--default-not-ready-toleration-seconds=5', '--default-unreachable-toleration-seconds=5'],
+};
+
 /** Starts a world; ends what it started when something fails. */
-export async function startWorld(
-  options: Pick<ControlPlaneOptions, 'extraControllerManagerFlags'> = {},
-): Promise<World> {
+export async function startWorld({ judgesNodes = false, ...options }: WorldOptions = {}): Promise<World> {
+  const { extraControllerManagerFlags, ...others } = judgesNodes ? NODES_JUDGED : NODES_UNJUDGED;
   const plane = await startControlPlane({
-    // Nobody renews the made-up nodes' leases; without this controller they stay ready all the same.
-    extraControllerManagerFlags: [
-      '--controllers=*,-node-lifecycle-controller',
-      ...(options.extraControllerManagerFlags ?? []),
-    ],
+    ...others,
+    extraControllerManagerFlags: [...extraControllerManagerFlags, ...(options.extraControllerManagerFlags ?? [])],
   });
   try {
     await installChart(plane);
@@ -75,6 +90,8 @@ export async function startWorld(
   const { admin } = plane;
   const kubelet = new FakeKubelet(admin);
   kubelet.start();
+  const heartbeats = new FakeHeartbeats(admin);
+  if (judgesNodes) heartbeats.start();
   const operators: Operator[] = [];
   const killable: (() => Promise<void>)[] = [];
   let namespaces = 0;
@@ -104,6 +121,8 @@ export async function startWorld(
       COXSWAIN_REPORT_URLS: `https://127.0.0.1:${port}`,
       COXSWAIN_SERIES_READERS: `${SYSTEM_NAMESPACE}:coxswain-api`,
       COXSWAIN_LAUNCHER_IMAGE: 'coxswain/launcher:dev',
+      // What is lost here is lost for good.
+      COXSWAIN_NODE_GRACE_MS: '1000',
       COXSWAIN_HEALTH_LISTEN_HOST: '127.0.0.1',
       COXSWAIN_HEALTH_LISTEN_PORT: '0',
       COXSWAIN_LOG_LEVEL: process.env['COXSWAIN_TEST_LOG_LEVEL'] ?? 'error',
@@ -149,6 +168,7 @@ export async function startWorld(
   return {
     plane,
     kubelet,
+    heartbeats,
     readJob,
     namespace: async () => {
       const name = `space-${(namespaces += 1)}`;
@@ -173,6 +193,7 @@ export async function startWorld(
         body: { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } },
       });
       await patchNodeStatus(name, { capacity, allocatable: capacity, conditions: [readiness('True')] });
+      if (judgesNodes) return heartbeats.join(name);
       await admin.json({
         method: 'PATCH',
         path: `/api/v1/nodes/${name}`,
@@ -291,6 +312,7 @@ export async function startWorld(
       await Promise.all(killable.map((kill) => kill()));
       await Promise.all(proxies.map((proxy) => proxy.close()));
       await kubelet.stop();
+      await heartbeats.stop();
       await plane.stop();
     },
   };
