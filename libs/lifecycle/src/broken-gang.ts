@@ -7,3 +7,11 @@ import type { Attempt } from '@coxswain/api-types';
 export function isBroken(attempt: Pick<Attempt, 'outcome' | 'reason'>): boolean {
   return attempt.outcome === 'Failed' && attempt.reason !== 'Evicted';
 }
+
+/**
+ * Whether nothing that a launcher says of the recorded attempt counts any more: it is broken, or it is over and did not succeed. A pod that was given
+ * up because it would not end may still speak then.
+ */
+export function isFenced(attempt: Pick<Attempt, 'outcome' | 'reason' | 'stage'>): boolean {
+  return isBroken(attempt) || (attempt.stage === 'Ended' && attempt.outcome !== 'Succeeded');
+}

@@ -1,7 +1,7 @@
 export { fairOrder, type WaitingJob } from './admission/fair-order.ts';
 export { FreeGpus } from './admission/free-gpus.ts';
 export { Refusals } from './admission/refusals.ts';
-export { isBroken } from './broken-gang.ts';
+export { isFenced } from './broken-gang.ts';
 export type { Condemnation } from './checkpoint-trouble.ts';
 export type { Decision, LiveRead, PodReference } from './decision.ts';
 export { jobEvents } from './job-events.ts';

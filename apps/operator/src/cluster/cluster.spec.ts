@@ -1,9 +1,10 @@
 import { CONTAINERS, GPU_RESOURCE, LABELS, SCHEDULING_GATE, type TerminationCause } from '@coxswain/api-types';
 import { ObjectCache, type KubeObject } from '@coxswain/kube';
 import { parseForeignJson } from '@coxswain/safe-text';
-import { toCachedNode } from './cached-node.ts';
+import { toCachedNode, type CachedNode } from './cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from './cached-pod.ts';
 import { GpuUsage } from './gpu-usage.ts';
+import { NodeCensus } from './node-census.ts';
 
 const aPod = (overrides: Record<string, unknown> = {}, metadata: Record<string, unknown> = {}): KubeObject =>
   ({
@@ -159,5 +160,34 @@ describe('GPUs in use', () => {
     expect(usage.snapshot()).toEqual(new Map());
     cache.remove(pod('4', { status: { phase: 'Succeeded' } }));
     expect(usage.snapshot()).toEqual(new Map());
+  });
+});
+
+describe('the census of nodes', () => {
+  it('counts every node as it comes, changes and goes', () => {
+    const cache = new ObjectCache<CachedNode>();
+    const census = new NodeCensus(cache);
+    const node = (name: string, resourceVersion: string, status: string): CachedNode =>
+      toCachedNode({
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name, uid: name, resourceVersion },
+        status: { conditions: [{ type: 'Ready', status }], nodeInfo: { bootID: `boot-of-${name}` } },
+      } as unknown as KubeObject);
+    cache.upsert(node('a', '1', 'True'));
+    cache.upsert(node('b', '2', 'Unknown'));
+    expect(census.now).toEqual({ nodes: 2, notReady: 1 });
+    cache.upsert(node('a', '3', 'False'));
+    expect(census.now).toEqual({ nodes: 2, notReady: 2 });
+    cache.remove(node('b', '4', 'Unknown'));
+    expect(census.now).toEqual({ nodes: 1, notReady: 1 });
+  });
+
+  it.each([
+    ['its kubelet’s word', { nodeInfo: { bootID: 'boot-1' } }, 'boot-1'],
+    ['the Node itself where its kubelet says nothing', {}, 'uid-1'],
+  ])('tells one boot from another by %s', (_sentence, status, want) => {
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', uid: 'uid-1' }, status };
+    expect(toCachedNode(node as unknown as KubeObject).bootId).toBe(want);
   });
 });

@@ -8,7 +8,7 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject } from '@coxswain/kube';
-import { isBroken, isRecordedPlacement } from '@coxswain/lifecycle';
+import { isFenced, isRecordedPlacement } from '@coxswain/lifecycle';
 import { toCachedPod, type CachedPod } from '../cluster/cached-pod.ts';
 import { BY_JOB, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
@@ -77,8 +77,8 @@ export class KubernetesReportPorts implements ReportPorts {
     return job === undefined ? undefined : (job.status?.epoch ?? 0);
   }
 
-  isBroken({ jobUid, epoch }: { readonly jobUid: string; readonly epoch: number }): boolean {
-    return isBrokenIn(this.#jobOf(jobUid), epoch);
+  isFenced({ jobUid, epoch }: { readonly jobUid: string; readonly epoch: number }): boolean {
+    return isFencedIn(this.#jobOf(jobUid), epoch);
   }
 
   /** The epoch is read live: a later one may have been recorded by a leader that took over a moment ago. */
@@ -86,7 +86,7 @@ export class KubernetesReportPorts implements ReportPorts {
     const { namespace, jobName, jobUid, epoch } = pod;
     const job = await this.#getOrUndefined<TrainingJob & KubeObject>(trainingJobsPath({ namespace, name: jobName }));
     if (job === undefined || job.metadata.uid !== jobUid || (job.status?.epoch ?? 0) !== epoch) return 'stale';
-    if (isBrokenIn(job, epoch)) return 'stale';
+    if (isFencedIn(job, epoch)) return 'stale';
     const directory = saveDirectoryOf(job, epoch);
     const claimName = job.spec.checkpoint?.claimName;
     if (directory === undefined || claimName === undefined) return 'unwanted';
@@ -161,7 +161,7 @@ export class KubernetesReportPorts implements ReportPorts {
   }
 }
 
-function isBrokenIn(job: TrainingJob | undefined, epoch: number): boolean {
+function isFencedIn(job: TrainingJob | undefined, epoch: number): boolean {
   const attempt = job?.status?.attempts?.findLast((one) => one.epoch === epoch);
-  return attempt !== undefined && isBroken(attempt);
+  return attempt !== undefined && isFenced(attempt);
 }

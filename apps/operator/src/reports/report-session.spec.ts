@@ -37,7 +37,7 @@ interface Desk {
   readonly context: SessionContext;
   readonly world: {
     epoch: number | undefined;
-    isBroken: boolean;
+    isFenced: boolean;
     isLeader: boolean;
     checkpoints: ((saved: SavedCheckpoint) => 'recorded' | 'stale')[];
   };
@@ -49,13 +49,13 @@ interface Desk {
 function aDesk(shared: Partial<SessionContext> = {}): Desk {
   const said: OperatorMessage[] = [];
   const counts: SessionCount[] = [];
-  const world: Desk['world'] = { epoch: 3, isBroken: false, isLeader: true, checkpoints: [] };
+  const world: Desk['world'] = { epoch: 3, isFenced: false, isLeader: true, checkpoints: [] };
   const ports: ReportPorts = {
     leadership: () =>
       world.isLeader ? { leading: true, term: 7 } : { leading: false, leaderUrl: 'https://leader:9443' },
     findPod: async () => pod,
     currentEpoch: () => world.epoch,
-    isBroken: () => world.isBroken,
+    isFenced: () => world.isFenced,
     recordCheckpoint: async (_pod, checkpoint) => world.checkpoints.shift()?.(checkpoint) ?? 'recorded',
     onNews: () => undefined,
   };
@@ -166,17 +166,27 @@ describe('a report session', () => {
       },
     ];
     await desk.say({ kind: 'hello' });
-    desk.world.isBroken = true;
+    desk.world.isFenced = true;
     await desk.say(message);
     expect(desk.codes()).toEqual(['staleEpoch']);
     expect(desk.world.checkpoints).toHaveLength(1);
   });
 
+  it('notes each word of a launcher whose epoch is under way, and none of another', async () => {
+    const heard: unknown[] = [];
+    const desk = aDesk({ heard: (one) => void heard.push(one) });
+    await desk.say({ kind: 'hello' });
+    await desk.say({ kind: 'heartbeat', ranks: [] });
+    desk.world.isFenced = true;
+    await desk.say({ kind: 'heartbeat', ranks: [] });
+    expect(heard).toEqual(Array.from({ length: 2 }, () => ({ jobUid: 'job-1', epoch: 3, podUid: 'pod-1' })));
+  });
+
   it('refuses a launcher that comes (back) after its epoch has failed', async () => {
     const desk = aDesk();
-    desk.world.isBroken = true;
+    desk.world.isFenced = true;
     await desk.say({ kind: 'hello' });
-    expect(desk.said).toEqual([{ kind: 'refused', code: 'staleEpoch', message: 'epoch 3 has failed' }]);
+    expect(desk.said).toEqual([{ kind: 'refused', code: 'staleEpoch', message: 'epoch 3 is over' }]);
   });
 
   it('is sent away when its epoch ends, and those of another epoch or job are not', async () => {

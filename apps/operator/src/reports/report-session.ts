@@ -41,8 +41,8 @@ export interface ReportPorts {
   }): Promise<ReportingPod | 'unknown' | 'unavailable'>;
   /** Newest epoch of the job; undefined when the job is gone. */
   currentEpoch(jobUid: string): number | undefined;
-  /** Whether that epoch is recorded to have failed with a gang that is not whole: nothing of it is to be saved or believed any more. */
-  isBroken(gang: { readonly jobUid: string; readonly epoch: number }): boolean;
+  /** Whether that epoch is recorded to have failed with a gang that is not whole, or to be over: nothing of it is to be saved or believed any more. */
+  isFenced(gang: { readonly jobUid: string; readonly epoch: number }): boolean;
   /** Writes the Checkpoint resource. stale: the epoch has failed, or a later one exists. unwanted: the job keeps no checkpoints. Throws when it cannot be told. */
   recordCheckpoint(pod: ReportingPod, saved: SavedCheckpoint): Promise<'recorded' | 'stale' | 'unwanted'>;
   /** Something was reported that the job's status may want to show. */
@@ -276,8 +276,8 @@ export class ReportSession {
 
   #refuseUnlessCurrent(pod: ReportingPod): boolean {
     const current = this.#context.ports.currentEpoch(pod.jobUid);
-    if (current === pod.epoch && !this.#context.ports.isBroken(pod)) return true;
-    if (current === pod.epoch) this.#refused('staleEpoch', `epoch ${pod.epoch} has failed`);
+    if (current === pod.epoch && !this.#context.ports.isFenced(pod)) return true;
+    if (current === pod.epoch) this.#refused('staleEpoch', `epoch ${pod.epoch} is over`);
     else if (current === undefined) this.#refused('unknownPod', 'the job of this pod does not exist');
     else if (current > pod.epoch) {
       this.#refused('staleEpoch', `epoch ${pod.epoch} has been replaced by epoch ${current}`);

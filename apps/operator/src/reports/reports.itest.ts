@@ -138,7 +138,7 @@ describe('the report endpoint', () => {
     expect(await launcher.heard('refused')).toMatchObject(refusal);
     const back = await connect(0);
     back.say({ kind: 'hello' });
-    expect(await back.heard('refused')).toMatchObject(refusal);
+    expect(await back.heard('refused')).toMatchObject({ code: 'staleEpoch', message: 'epoch 1 is over' });
     world.kubelet.isAwake = true;
     const next = await world.until(job, 'in epoch 2', ({ status }) => status?.epoch === 2);
     expect(next.status?.attempts?.[0]).toMatchObject({ outcome: 'Failed', reason: 'PodLost' });

@@ -64,6 +64,15 @@ describe('GPUs that are taken', () => {
     expect(used(capacity)).toEqual({ 'node-b': 2 });
   });
 
+  it('are those of a pod that hangs although its epoch is over, also for the next epoch of the same job', () => {
+    const { script, capacity, job } = aCluster(atStage('Ended'));
+    script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, nodeName: 'node-a' });
+    expect([used(capacity), Object.fromEntries(capacity.forJob(job.metadata.uid).usedGpus)]).toEqual([
+      { 'node-a': 2 },
+      { 'node-a': 2 },
+    ]);
+  });
+
   it('are not held for a pod that ended before it was bound', () => {
     const { script, capacity, job } = aCluster(atStage('Released'));
     script.placement(job);
