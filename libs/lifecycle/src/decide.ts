@@ -98,9 +98,6 @@ function asPlacement({ name, spec }: UnwrittenPlacement): Placement {
 /** A job that waits for room is looked at again this often even if nothing is observed; nothing is written as long as it waits. */
 const WAITING_LOOK_MS = 30_000;
 
-/** Every job that is not finished is looked at this often, so that a lost wake-up costs minutes. */
-const LOOK_AGAIN_MS = 300_000;
-
 const WAITING: readonly NextEpoch['kind'][] = ['waiting', 'unsatisfiable', 'unplanned', 'planning', 'podsRefused'];
 
 /** What the planner refuses on these nodes it may plan on others. */
@@ -114,7 +111,6 @@ function nextLookMs(situation: Situation): number | undefined {
   const attempt = liveAttempt(record);
   const isWaiting = WAITING.includes(next.kind) || (next.kind === 'refused' && isRefusedByPlanner(acceptance));
   const dueMs = [
-    record.terminal === undefined ? LOOK_AGAIN_MS : [],
     isWaiting ? WAITING_LOOK_MS : [],
     planning.kind === 'askingLater' ? planning.atMs - now.getTime() : [],
     attempt !== undefined && hasFreshProgress(record, facts) ? progressDueMs(record, now) : [],
