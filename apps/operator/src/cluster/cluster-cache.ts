@@ -50,7 +50,7 @@ export function createClusterCache(options: {
   ): [ObjectCache<T>, Reflector<T>] => {
     const cache = new ObjectCache<T>({ onProblem, metrics });
     const onError = (problem: ReflectorProblem): void => onProblem(problem);
-    // 10,240 pods of 22 kB: 160 MiB and pauses of 0.2 s, by pages of 500 three times as much and twice as long (bench/first-look.bench.ts).
+    // 10,240 pods of 20 kB: at most 247 MiB, by pages of 500 as much as 520 (bench/first-look.bench.ts).
     const shared = { client, collectionPath, cache, clock, random, metrics, onError, listing: 'stream' as const };
     return [cache, new Reflector<T>({ ...shared, ...(trim === undefined ? {} : { trim }) })];
   };
