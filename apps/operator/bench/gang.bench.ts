@@ -12,8 +12,11 @@ import { BenchCluster } from './bench-cluster.ts';
 import type { Progress } from './progress.ts';
 import type { Measurement, Scenario, Size } from './scenario.ts';
 import { gangBesideBareClient, largeGang } from './scenarios/gang-start.ts';
+import { manyGangs } from './scenarios/many-gangs.ts';
+import { settled } from './scenarios/settled.ts';
+import { waitingJobs } from './scenarios/waiting-jobs.ts';
 
-const SCENARIOS: readonly Scenario[] = [gangBesideBareClient, largeGang];
+const SCENARIOS: readonly Scenario[] = [settled, gangBesideBareClient, largeGang, manyGangs, waitingJobs];
 
 const HELP = `npm run gang:bench [-- [SCENARIO ...] [--quick] [--json FILE] [--cpu-profiles FOLDER]]
 

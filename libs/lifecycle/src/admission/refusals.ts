@@ -24,6 +24,12 @@ interface Refused {
   readonly rises: number;
 }
 
+/** The key is made once: thousands of jobs are asked about whenever a pod ends. */
+interface Asked {
+  readonly request: GangRequest;
+  readonly key: string;
+}
+
 /**
  * What was refused for want of GPUs, and whether it would be refused again. A search over ten thousand nodes takes tens of milliseconds and
  * thousands of jobs may wait, most of them for the same: it is made again only when enough GPUs have become free. Times are monotonic.
@@ -33,7 +39,7 @@ export class Refusals {
   /** By request, oldest first. */
   readonly #refused = new Map<string, Refused>();
   /** What each job that was looked at asks for. */
-  readonly #requests = new Map<string, GangRequest>();
+  readonly #asked = new Map<string, Asked>();
 
   constructor(free: FreeGpus) {
     this.#free = free;
@@ -41,14 +47,15 @@ export class Refusals {
 
   /** The refusal of that request, while what refused it has not changed. */
   standing(job: { readonly uid: string; readonly request: GangRequest }, nowMs: number): PlacementRefusal | undefined {
-    this.#requests.set(job.uid, job.request);
-    return this.#standing(job.request, nowMs);
+    const asked = { request: job.request, key: keyOf(job.request) };
+    this.#asked.set(job.uid, asked);
+    return this.#standing(asked, nowMs);
   }
 
   /** Whether the job of that UID would be refused again; false for one that has not been refused here. */
   isStillRefused(jobUid: string, nowMs: number): boolean {
-    const request = this.#requests.get(jobUid);
-    return request !== undefined && this.#standing(request, nowMs) !== undefined;
+    const asked = this.#asked.get(jobUid);
+    return asked !== undefined && this.#standing(asked, nowMs) !== undefined;
   }
 
   /** The fabric has just refused that request. */
@@ -62,16 +69,16 @@ export class Refusals {
 
   /** The job is gone, or waits no longer. */
   forget(jobUid: string): void {
-    this.#requests.delete(jobUid);
+    this.#asked.delete(jobUid);
   }
 
   /** Jobs and requests that something is kept for; for tests of memory. */
   get size(): number {
-    return this.#requests.size + this.#refused.size;
+    return this.#asked.size + this.#refused.size;
   }
 
-  #standing(request: GangRequest, nowMs: number): PlacementRefusal | undefined {
-    const refused = this.#refused.get(keyOf(request));
+  #standing({ request, key }: Asked, nowMs: number): PlacementRefusal | undefined {
+    const refused = this.#refused.get(key);
     if (refused === undefined) return undefined;
     const ageMs = nowMs - refused.atMs;
     const stands = canFit(request, this.#free)
