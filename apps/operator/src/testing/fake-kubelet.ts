@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CONTAINERS, LABELS, type TerminationCause } from '@coxswain/api-types';
+import { CONTAINERS, EXIT_CODES, LABELS, type TerminationCause } from '@coxswain/api-types';
 import type { AdminClient } from '@coxswain/local-cluster';
 import type { RawPod } from './raw-pod.ts';
 
@@ -55,7 +55,7 @@ export class FakeKubelet {
       const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}`;
       if (pod.metadata.deletionTimestamp !== undefined) {
         // A kubelet reports the end of what it was told to delete, and only then deletes it for good.
-        if (!isOver(pod)) await this.#report(path, exitOf(KILLED), phaseOf(KILLED));
+        if (!isOver(pod)) await this.#report(path, exitOf(STOPPED), phaseOf(STOPPED));
         else if (pod.metadata.deletionGracePeriodSeconds === 0) continue;
         const body = { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } };
         await this.#admin.send({ method: 'DELETE', path, body });
@@ -84,8 +84,8 @@ export class FakeKubelet {
   }
 }
 
-/** By SIGTERM, as a program ends that does nothing about it. */
-const KILLED = { kind: 'exits', code: 143 } as const;
+/** As a launcher ends that was asked to stop, and has saved. */
+const STOPPED = { kind: 'exits', code: EXIT_CODES.stopped.code } as const;
 
 function isOver({ status }: RawPod): boolean {
   return ['Succeeded', 'Failed'].includes(status.phase);

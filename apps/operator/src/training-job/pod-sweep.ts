@@ -40,7 +40,8 @@ export class PodSweep {
     for (const pod of this.#strays()) {
       try {
         const live = await this.#parts.client.get<KubeObject>(pathOf(pod));
-        if (live.metadata.uid !== pod.metadata.uid) continue;
+        const isHeld = live.metadata.finalizers?.includes(POD_FINALIZER) === true;
+        if (live.metadata.uid !== pod.metadata.uid || !isHeld) continue;
         const jobUid = pod.gang?.jobUid ?? '';
         const gone = isGone.get(jobUid) ?? this.#isJobGone(live, jobUid);
         isGone.set(jobUid, gone);
