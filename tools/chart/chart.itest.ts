@@ -1,5 +1,5 @@
 import type { PolicyRule } from '@coxswain/kube';
-import { startControlPlane, SYSTEM_NAMESPACE, type ControlPlane } from '@coxswain/local-cluster';
+import { startControlPlane, SYSTEM_NAMESPACE, waitFor, type ControlPlane } from '@coxswain/local-cluster';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -142,4 +142,102 @@ describe('the real API server', () => {
       );
     }
   });
+
+  describe('with the admission policy', () => {
+    const namespace = 'tenants';
+    const asTenant = ['--as', 'tenant-admin', '-n', namespace];
+    const asOperator = ['--as', `system:serviceaccount:${SYSTEM_NAMESPACE}:coxswain-operator`, '-n', namespace];
+    const asCollector = ['--as', 'system:serviceaccount:kube-system:generic-garbage-collector', '-n', namespace];
+    const asMigration = ['--as', 'storage-migration', '-n', namespace];
+    const create = (who: readonly string[], object: unknown): Promise<string> =>
+      plane.kubectl([...who, 'create', '-f', '-'], { input: JSON.stringify(object) });
+    const patch = (who: readonly string[], what: readonly string[], change: unknown): Promise<string> =>
+      plane.kubectl([...who, 'patch', ...what, '--type=merge', '-p', JSON.stringify(change)]);
+    const status = (state: string): unknown => ({ status: { state } });
+
+    beforeAll(async () => {
+      const every = ['get', 'list', 'create', 'update', 'patch', 'delete'];
+      const rules = [{ apiGroups: ['training.coxswain.dev'], resources: EVERY_RESOURCE, verbs: every }];
+      const rbac = 'rbac.authorization.k8s.io';
+      const subjects = ['tenant-admin', 'storage-migration'].map((name) => ({ kind: 'User', apiGroup: rbac, name }));
+      const roleRef = { apiGroup: rbac, kind: 'Role', name: 'admin' };
+      const metadata = { name: 'admin', namespace };
+      await plane.kubectl(['create', 'namespace', namespace]);
+      await plane.kubectl(['apply', '-f', LOCAL_ROLES]);
+      await create([], { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules });
+      await create([], { apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects });
+      await create(asOperator, aPlacement('made-by-the-operator'));
+      await create(asTenant, aJob('mine'));
+      // A policy holds a moment after it was made.
+      await waitFor(async () => create(asTenant, aPlacement('probe')).then(...refusedOr(/manage/)), {
+        what: 'the policy to be in force',
+      });
+    });
+
+    it('a namespace admin who may create placements by RBAC is refused, and told what to do', async () => {
+      await expect(create(asTenant, aPlacement('forged'))).rejects.toThrow(
+        /only the Coxswain operator writes placements\. To train, create a TrainingJob; to let tenant-admin write this, grant it the verb "manage" on placements of training\.coxswain\.dev in namespace tenants/,
+      );
+    });
+
+    it.each<[string, () => Promise<string>]>([
+      ['create a checkpoint', () => create(asTenant, aCheckpoint('forged'))],
+      ['change the finalizers of a placement', () => patch(asTenant, ['tplace', 'made-by-the-operator'], HELD)],
+      [
+        'write the status of a job',
+        () => patch(asTenant, ['tjob', 'mine', '--subresource=status'], status('Complete')),
+      ],
+    ])('nor may he %s', async (_what, write) => {
+      await expect(write()).rejects.toThrow(/only the Coxswain operator writes/);
+    });
+
+    it('he may write jobs and delete what is his', async () => {
+      await patch(asTenant, ['tjob', 'mine'], { spec: { suspend: true } });
+      await create(asOperator, aPlacement('to-be-deleted'));
+      expect(await plane.kubectl([...asTenant, 'delete', 'tplace', 'to-be-deleted'])).toContain('deleted');
+    });
+
+    it('the operator writes what it writes', async () => {
+      await create(asOperator, aCheckpoint('saved'));
+      await plane.kubectl([...asOperator, 'get', 'tckpt', 'saved', '-o', 'json']).then(async (text) => {
+        const object = { ...(JSON.parse(text) as object), ...(status('Complete') as object) };
+        await plane.kubectl([...asOperator, 'replace', '--subresource=status', '-f', '-'], {
+          input: JSON.stringify(object),
+        });
+      });
+    });
+
+    it('the garbage collector removes finalizers, and a migration of storage writes objects as they are', async () => {
+      await patch(['-n', namespace], ['tplace', 'made-by-the-operator'], HELD);
+      await patch(asCollector, ['tplace', 'made-by-the-operator'], { metadata: { finalizers: null } });
+      const text = await plane.kubectl(['-n', namespace, 'get', 'tplace', 'made-by-the-operator', '-o', 'json']);
+      expect(JSON.parse(text)).not.toHaveProperty('metadata.finalizers');
+      expect(await plane.kubectl([...asMigration, 'replace', '-f', '-'], { input: text })).toContain('replaced');
+    });
+  });
 });
+
+const EVERY_RESOURCE = ['trainingjobs', 'trainingjobs/status', 'placements', 'checkpoints', 'checkpoints/status'];
+const HELD = { metadata: { finalizers: ['foregroundDeletion'] } };
+const ABOUT = { jobName: 'mine', jobUid: 'uid', epoch: 1, layout: {} };
+
+function aPlacement(name: string): unknown {
+  const spec = { ...ABOUT, worldSize: 1, ranksPerPod: 1, nodes: ['node'] };
+  return { apiVersion: 'training.coxswain.dev/v1alpha1', kind: 'Placement', metadata: { name }, spec };
+}
+
+function aCheckpoint(name: string): unknown {
+  const saved = { format: 'torch_dcp', bytes: 1, files: 1, manifestSha256: 'a'.repeat(64) };
+  const spec = { ...ABOUT, step: 1, claimName: 'checkpoints', path: 'mine/1', ...saved };
+  return { apiVersion: 'training.coxswain.dev/v1alpha1', kind: 'Checkpoint', metadata: { name }, spec };
+}
+
+function aJob(name: string): unknown {
+  const spec = { engine: { name: 'command', image: 'any', command: ['x'] }, layout: {} };
+  return { apiVersion: 'training.coxswain.dev/v1alpha1', kind: 'TrainingJob', metadata: { name }, spec };
+}
+
+/** For `then`: whether it was refused in such words. */
+function refusedOr(words: RegExp): [() => boolean, (error: unknown) => boolean] {
+  return [() => false, (error) => words.test(String(error))];
+}

@@ -17,9 +17,11 @@ export async function renderChart(
   return helm('template', 'coxswain', CHART, '--namespace', SYSTEM_NAMESPACE, ...show, ...set);
 }
 
-/** Service accounts, roles and bindings of operator and API. */
+/** Service accounts, roles and bindings of operator and API, and the admission policy that goes by them. */
 export function renderRoles(): Promise<string> {
-  return renderChart({ templates: ['templates/operator-rbac.yaml', 'templates/api-rbac.yaml'] });
+  return renderChart({
+    templates: ['templates/operator-rbac.yaml', 'templates/api-rbac.yaml', 'templates/admission-policy.yaml'],
+  });
 }
 
 /** Runs helm and gives its output. */

@@ -4,17 +4,20 @@ import { REPORT_TLS_SECRET } from './reports/tls-secret-name.ts';
 
 const READ = ['get', 'list', 'watch'] as const;
 
+/** What admission-policy.yaml of the chart asks of whoever writes Placements, Checkpoints and the status of jobs, beside the right to write them. */
+const MANAGE = 'manage';
+
 /**
  * Everything that the operator may do in every namespace: what it does, and nothing else. The chart's ClusterRole is compared with it.
  *
  * `trainingjobs/finalizers update` is what the OwnerReferencesPermissionEnforcement plugin asks of whoever sets blockOwnerDeletion.
  */
 export const CLUSTER_RULES: readonly PolicyRule[] = [
-  { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'patch'] },
+  { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'patch', MANAGE] },
   { apiGroups: [API_GROUP], resources: ['trainingjobs/status'], verbs: ['update'] },
   { apiGroups: [API_GROUP], resources: ['trainingjobs/finalizers'], verbs: ['update'] },
-  { apiGroups: [API_GROUP], resources: ['placements'], verbs: [...READ, 'create', 'delete'] },
-  { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create'] },
+  { apiGroups: [API_GROUP], resources: ['placements'], verbs: [...READ, 'create', 'delete', MANAGE] },
+  { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create', MANAGE] },
   { apiGroups: [API_GROUP], resources: ['checkpoints/status'], verbs: ['update'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },

@@ -10,13 +10,13 @@ export interface KubeObject {
 const FIELD_MANAGER = 'coxswain-local-cluster';
 
 /**
- * The path of an object in the API. Right for kinds whose resource is their name with an "s", which is all that the
+ * The path of an object in the API. Right for kinds whose resource is their name in the plural as English makes it, which is all that the
  * local cluster makes; a client for any kind would ask the apiserver.
  */
 export function pathOf({ apiVersion, kind, metadata }: KubeObject): string {
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const namespace = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;
-  return `${root}${namespace}/${kind.toLowerCase()}s/${metadata.name}`;
+  return `${root}${namespace}/${kind.toLowerCase().replace(/y$/, 'ie')}s/${metadata.name}`;
 }
 
 /** Makes the objects as they are given, one after the other, by server-side apply. Rejects with the apiserver's words. */
