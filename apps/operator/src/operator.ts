@@ -282,6 +282,7 @@ class RunningOperator implements Operator {
             announce: (job, events) => this.#announcer.announce(job, events),
             refuseLaunchers: (job, epoch) => reporting.refuseLaunchers(job, epoch),
             warn: (job, note) => this.#announcer.warn(job, note),
+            warnOfStrangers: (job, note) => this.#announcer.warnOfStrangers(job, note),
           },
         }),
     });

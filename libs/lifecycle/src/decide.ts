@@ -13,6 +13,7 @@ import type { Observed } from './observed.ts';
 import { silenceDueMs } from './lost-nodes.ts';
 import { hasFreshProgress, progressDueMs } from './record-observation.ts';
 import { type Situation, situationOf } from './situation.ts';
+import { strangersOf } from './strangers.ts';
 import { statusOf } from './status-of.ts';
 import { remainingMs } from './waits.ts';
 import { waitsOf } from './waits-of.ts';
@@ -40,10 +41,12 @@ import { waitsOf } from './waits-of.ts';
 export function decide(observed: Observed, now: Date): Decision {
   const situation = situationOf(observed, now);
   const requeueAfterMs = nextLookMs(situation);
+  const strangers = strangersOf(situation);
   return {
     ...provenOrAsked(situation, observed),
     timed: timedBy(situation, observed),
     ...refusalOf(situation.next),
+    ...(strangers === undefined ? {} : { strangers }),
     ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
   };
 }
@@ -63,7 +66,7 @@ function timedBy(situation: Situation, { job }: Observed): readonly string[] {
 function provenOrAsked(
   situation: Situation,
   observed: Observed,
-): Omit<Decision, 'requeueAfterMs' | 'timed' | 'refusal'> {
+): Omit<Decision, 'requeueAfterMs' | 'timed' | 'refusal' | 'strangers'> {
   const status = statusOf(situation);
   const actions = actionsOf(situation);
   const before = recordOf(observed.job);

@@ -21,6 +21,8 @@ export interface Decision {
    */
   readonly reserve?: PlacementSpec;
   readonly actions: readonly Action[];
+  /** What people should know of objects that say to be of this job and are not; absent where there are none. The same text as long as they are the same. */
+  readonly strangers?: string;
   /** What may be done although the API server refuses the status in every form; nothing but for a job that is being deleted. */
   readonly withoutRecord: readonly Action[];
   /** What the change of status means in plain words, for Kubernetes Events; empty when status does not change. */

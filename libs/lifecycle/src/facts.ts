@@ -160,8 +160,11 @@ function rawField(job: TrainingJob, field: 'suspend' | 'cancel'): unknown {
   return typeof spec === 'object' && spec !== null ? Reflect.get(spec, field) : undefined;
 }
 
-function isUsable(spec: PlacementSpec): boolean {
+/** Whether all that pods are made from is there; of a stranger's placement a view may show less. */
+export function isUsable(spec: PlacementSpec | null | undefined): boolean {
   return (
+    typeof spec === 'object' &&
+    spec !== null &&
     isCount(spec.epoch) &&
     Array.isArray(spec.nodes) &&
     spec.nodes.length > 0 &&

@@ -4,7 +4,7 @@
  */
 import type { Attempt, PlacementSpec } from '@coxswain/api-types';
 import { acceptanceOf } from './acceptance.ts';
-import { type Facts, placementOf, type UnwrittenPlacement } from './facts.ts';
+import { type Facts, isUsable, placementOf, type UnwrittenPlacement } from './facts.ts';
 import type { Failure } from './failure.ts';
 import { type JobRecord, liveAttempt } from './job-record.ts';
 import { place } from './next-epoch.ts';
@@ -65,8 +65,9 @@ function unplacedAttempt(record: JobRecord, facts: Facts): Attempt | undefined {
   return placementOf(facts, attempt.epoch) === undefined ? attempt : undefined;
 }
 
+/** One of which no more than the name is seen may be the recorded one: a live read tells. */
 function isTaken(facts: Facts, attempt: Attempt): boolean {
-  return facts.strangePlacements.some(({ metadata }) => metadata.name === attempt.placement);
+  return facts.strangePlacements.some(({ metadata, spec }) => metadata.name === attempt.placement && isUsable(spec));
 }
 
 function workedOutAgain(record: JobRecord, facts: Facts, attempt: Attempt): PlacementSpec | undefined {

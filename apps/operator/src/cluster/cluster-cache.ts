@@ -10,6 +10,8 @@ import {
   type KubeObject,
   type ReflectorProblem,
 } from '@coxswain/kube';
+import { CachedPlacements, toCachedPlacement } from './cached-placements.ts';
+import { BY_JOB, BY_NODE, BY_UID } from './indexes.ts';
 import { toCachedNode, type CachedNode } from './cached-node.ts';
 import { toCachedPod, type CachedPod } from './cached-pod.ts';
 import { GpuUsage } from './gpu-usage.ts';
@@ -19,7 +21,7 @@ import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath 
 /** Everything that the operator reads of the cluster, kept current by one watch per kind, with our own writes laid over it. */
 export interface ClusterCache {
   readonly jobs: OwnWrites<TrainingJob & KubeObject>;
-  readonly placements: OwnWrites<Placement & KubeObject>;
+  readonly placements: CachedPlacements;
   readonly checkpoints: OwnWrites<Checkpoint & KubeObject>;
   readonly pods: OwnWrites<CachedPod>;
   readonly nodes: ObjectCache<CachedNode>;
@@ -28,16 +30,9 @@ export interface ClusterCache {
   readonly informers: InformerGroup;
 }
 
-/** Index of pods, placements and checkpoints by the UID of their job. */
-export const BY_JOB = 'job';
-/** Index of jobs by UID. */
-export const BY_UID = 'uid';
-/** Index of gang pods by the node that they are bound to. */
-export const BY_NODE = 'node';
-
 /** A cache that is empty until its informers run. */
 export function createClusterCache(options: {
-  readonly client: Pick<KubeClient, 'list' | 'requestStream'>;
+  readonly client: Pick<KubeClient, 'get' | 'list' | 'requestStream'>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly metrics: KubeMetrics;
@@ -55,7 +50,10 @@ export function createClusterCache(options: {
     return [cache, new Reflector<T>({ ...shared, ...(trim === undefined ? {} : { trim }) })];
   };
   const [jobs, jobsReflector] = reflect<TrainingJob & KubeObject>(trainingJobsPath());
-  const [placements, placementsReflector] = reflect<Placement & KubeObject>(placementsPath());
+  const jobsAndOurs = new OwnWrites(jobs, clock);
+  const [placements, placementsReflector] = reflect<Placement & KubeObject>(placementsPath(), (placement) =>
+    toCachedPlacement(placement, jobsAndOurs),
+  );
   const [checkpoints, checkpointsReflector] = reflect<Checkpoint & KubeObject>(checkpointsPath());
   // One watch for all pods: a gang's for their state, everybody's for the GPUs that they hold.
   const [pods, podsReflector] = reflect<CachedPod>(podsPath(), (pod) => toCachedPod(pod));
@@ -66,8 +64,8 @@ export function createClusterCache(options: {
   pods.addIndex(BY_JOB, (pod) => (pod.gang === undefined ? [] : [pod.gang.jobUid]));
   pods.addIndex(BY_NODE, (pod) => (pod.gang === undefined || pod.nodeName === undefined ? [] : [pod.nodeName]));
   return {
-    jobs: new OwnWrites(jobs, clock),
-    placements: new OwnWrites(placements, clock),
+    jobs: jobsAndOurs,
+    placements: new CachedPlacements({ cached: placements, jobs: jobsAndOurs, client, clock, onProblem }),
     checkpoints: new OwnWrites(checkpoints, clock),
     pods: new OwnWrites(pods, clock),
     nodes,

@@ -9,6 +9,8 @@ export class Announcer {
   readonly #log: Logger;
   readonly #events: EventRecorder;
   readonly #countRefusal: () => void;
+  /** What was told last of each job's strangers, by UID, oldest first. */
+  readonly #toldOfStrangers = new Map<string, string>();
 
   constructor(parts: {
     readonly client: KubeClient;
@@ -54,8 +56,26 @@ export class Announcer {
     this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note });
   }
 
+  /** Objects say to be of the job and are not. Told again only when there are others. */
+  warnOfStrangers(job: TrainingJob, note: string | undefined): void {
+    const { name, namespace, uid } = job.metadata;
+    const isKnown = this.#toldOfStrangers.get(uid) === note;
+    if (isKnown) return;
+    this.#toldOfStrangers.delete(uid);
+    if (note === undefined) return;
+    const reason = 'ForeignPlacement';
+    if (!this.#events.record({ regarding: job, type: 'Warning', reason, action: 'Reconcile', note })) return;
+    this.#toldOfStrangers.set(uid, note);
+    const [oldest] = this.#toldOfStrangers.keys();
+    if (this.#toldOfStrangers.size > MAX_REMEMBERED && oldest !== undefined) this.#toldOfStrangers.delete(oldest);
+    this.#log.warn({ job: `${namespace}/${name}`, note }, 'placements say to be of a job that does not record them');
+  }
+
   /** Resolves when the events under way have been written or given up. */
   flush(): Promise<void> {
     return this.#events.flush();
   }
 }
+
+/** Jobs whose strangers are remembered; one that is forgotten too early is told of again. */
+const MAX_REMEMBERED = 4_096;

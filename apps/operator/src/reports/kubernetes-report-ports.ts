@@ -10,7 +10,8 @@ import {
 import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject } from '@coxswain/kube';
 import { isFenced, isRecordedPlacement } from '@coxswain/lifecycle';
 import { toCachedPod, type CachedPod } from '../cluster/cached-pod.ts';
-import { BY_JOB, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
+import { type ClusterCache } from '../cluster/cluster-cache.ts';
+import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 import { placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import type { TrainingJobStore } from '../training-job/training-job-store.ts';
 import type { ReportingPod, ReportPorts } from './report-session.ts';
@@ -138,12 +139,9 @@ export class KubernetesReportPorts implements ReportPorts {
   async #placementOf(job: TrainingJob, epoch: number): Promise<PlacementSpec | undefined> {
     const attempt = job.status?.attempts?.findLast((one) => one.epoch === epoch);
     if (attempt === undefined) return undefined;
-    const { placements } = this.#options.cache;
     const { uid, namespace } = job.metadata;
     const isOurs = (one: Placement): boolean => one.spec.jobUid === uid && isRecordedPlacement(one, attempt);
-    const cached = placements
-      .view(uid, placements.cached.byIndex(BY_JOB, uid))
-      .find((one) => one.metadata.namespace === namespace && isOurs(one));
+    const cached = this.#options.cache.placements.ofJob(job).find(isOurs);
     if (cached !== undefined) return cached.spec;
     const path = placementsPath({ namespace, name: attempt.placement });
     const live = await this.#getOrUndefined<Placement>(path);

@@ -19,7 +19,7 @@ export class CacheScript {
       throw new Error('this cache is filled by its test');
     };
     this.cache = createClusterCache({
-      client: { list: unused, requestStream: unused },
+      client: { get: unused, list: unused, requestStream: unused },
       clock: this.clock,
       random: () => 0,
       metrics: noMetrics,

@@ -9,7 +9,8 @@ import {
 import { fabricFromNodes, type Fabric, type FabricNode } from '@coxswain/fabric';
 import { FreeGpus, isRecordedPlacement, podName, Refusals, type VersionedCapacity } from '@coxswain/lifecycle';
 import { sameFacts } from '../cluster/cached-node.ts';
-import { BY_JOB, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
+import { type ClusterCache } from '../cluster/cluster-cache.ts';
+import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 
 /**
  * Which GPUs are free. Taken are those of bound pods, those that a recorded placement has promised to pods that are not bound yet,
@@ -132,7 +133,7 @@ export class Capacity {
   }
 
   #promised(): readonly Placement['spec'][] {
-    const recorded = this.#cache.placements.all().filter((placement) => this.#isActive(placement));
+    const recorded = this.#cache.placements.whole().filter((placement) => this.#isActive(placement));
     return [...recorded.map((placement) => placement.spec), ...this.#reserved.values()];
   }
 

@@ -54,6 +54,7 @@ async function startOnApiServer(): Promise<StoreWorld> {
   let leads = true;
   const cache = createClusterCache({
     client: {
+      get: client.get,
       list: client.list,
       requestStream: async (path, options) => {
         const stream = await client.requestStream(path, options);

@@ -33,7 +33,8 @@ import type {
 } from '@coxswain/lifecycle';
 import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from '../cluster/cached-pod.ts';
-import { BY_JOB, childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
+import { childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
+import { BY_JOB } from '../cluster/indexes.ts';
 import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import type { Capacity } from './capacity.ts';
 import { ownedBy } from './owner.ts';
@@ -72,9 +73,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   }
 
   placementsOf(job: TrainingJob): readonly Placement[] {
-    const { uid, namespace } = job.metadata;
-    const placements = this.#cache.placements.view(uid, this.#cache.placements.cached.byIndex(BY_JOB, uid));
-    return placements.filter((placement) => placement.metadata.namespace === namespace);
+    return this.#cache.placements.ofJob(job);
   }
 
   checkpointsOf(job: TrainingJob): readonly Checkpoint[] {

@@ -28,7 +28,7 @@ export interface ReconcilerOptions {
   readonly timeouts: JobView['timeouts'];
   /** Plans beside the loop. */
   readonly planner: Pick<JobPlanner, 'planningOf' | 'ask' | 'forget'>;
-  readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'announce'>;
+  readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfStrangers' | 'announce'>;
 }
 
 /** Makes the calls that `reconcileJob` asks for; what is to be done is decided there. */

@@ -3,7 +3,8 @@ import { fairOrder, type WaitingJob } from '@coxswain/lifecycle';
 import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
 import { sameFacts, type CachedNode } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';
-import { BY_NODE, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
+import { type ClusterCache } from '../cluster/cluster-cache.ts';
+import { BY_NODE, BY_UID } from '../cluster/indexes.ts';
 import { waitsForCapacity, waitsForNodes } from './capacity.ts';
 import { PacedWakes } from './paced-wakes.ts';
 

@@ -69,6 +69,8 @@ export interface JobEffects {
   refuseLaunchers(job: TrainingJob, epoch: number): void;
   /** Tells people that the cluster refuses what has to be done, in its own words; best effort. */
   warn(job: TrainingJob, message: string): void;
+  /** Tells people of objects that say to be of the job and are not, once as long as they are the same; undefined: there are none. Best effort. */
+  warnOfStrangers(job: TrainingJob, message: string | undefined): void;
   /** Tells people what happened; best effort. */
   announce(job: TrainingJob, events: Decision['events']): void;
 }

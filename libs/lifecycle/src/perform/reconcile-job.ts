@@ -35,6 +35,7 @@ export function* reconcileJob(key: string, ports: ReconcilePorts): Calls<Reconci
     const { job, decision } = look;
     // Its GPUs went to another job, or their nodes changed, since they were looked at: placed anew.
     if (decision === undefined) continue;
+    ports.effects.warnOfStrangers(job, decision.strangers);
     if (!isRecordedAs(job.status, decision.status)) {
       found = yield* record({ job, decision, found }, ports);
       continue;
@@ -148,7 +149,9 @@ function nodesInUse(
   pods: readonly ObservedPod[],
 ): readonly string[] {
   const epoch = job.status?.epoch ?? 0;
-  const placed = placements.filter(({ spec }) => spec.epoch >= epoch).flatMap(({ spec }) => spec.nodes);
+  const placed = placements
+    .filter(({ spec }) => spec.epoch >= epoch)
+    .flatMap(({ spec }) => (spec.nodes as typeof spec.nodes | undefined) ?? []);
   const held = pods.filter((pod) => pod.ours && !['Succeeded', 'Failed'].includes(pod.phase));
   return [...new Set([...placed, ...held.flatMap(({ nodeName }) => nodeName ?? [])])];
 }

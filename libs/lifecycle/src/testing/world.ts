@@ -346,6 +346,7 @@ export class World {
         for (const pod of this.pods) if (pod.epoch === epoch) this.#dismissed.add(pod.uid);
       },
       warn: () => undefined,
+      warnOfStrangers: () => undefined,
       announce: () => undefined,
     };
   }

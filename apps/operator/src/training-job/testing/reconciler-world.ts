@@ -67,6 +67,7 @@ export class ReconcilerWorld {
       planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
       effects: {
         refuseLaunchers: (_job, epoch) => void this.refused.push(epoch),
+        warnOfStrangers: () => undefined,
         warn: (_job, message) => void this.warnings.push(message),
         announce: (_job, events) => void this.announced.push(...events.map(({ type }) => type)),
       },

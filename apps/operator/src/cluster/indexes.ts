@@ -1,0 +1,6 @@
+/** Index of pods, placements and checkpoints by the UID of their job. */
+export const BY_JOB = 'job';
+/** Index of jobs by UID. */
+export const BY_UID = 'uid';
+/** Index of gang pods by the node that they are bound to. */
+export const BY_NODE = 'node';
