@@ -34,7 +34,8 @@ export type { Checkpoint } from './checkpoint.ts';
 export { CheckpointFault, describeFault, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 export type { CheckpointEvidence, CheckpointFaultOnNode } from './checkpoint-fault.ts';
 export { isSameRequest, ResumeFrom, SCRATCH } from './resume-from.ts';
-export { PlacementSpec, ranksOfPod } from './placement.ts';
+export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
+export { formatRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
 export {
   DEFAULT_MICRO_BATCH_SIZE,

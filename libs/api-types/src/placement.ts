@@ -3,14 +3,16 @@ import { z } from 'zod';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
+import { parseRanks, RANK_RANGES } from './rank-ranges.ts';
 
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 /**
- * Where the ranks of one epoch go: intent, written before any pod exists, never edited.
+ * Where the ranks of one epoch go: intent, recorded in the job's status by its SHA-256 before it is created, never edited.
  *
- * Pod `i` runs on `nodes[i]` and holds the global ranks `[i * ranksPerPod, min((i + 1) * ranksPerPod, worldSize))`. 2,048 node names of
- * 20 characters are 47 kB, far below the API server's 1.5 MiB.
+ * Pod `i` runs on `nodes[i]` and holds the global ranks `ranks[i]`. Nothing says that they follow each other, nor that pods hold equally many: a
+ * pod of none is a spare. 16,384 ranks on 2,048 nodes are 75 kB, far below the API server's 1.5 MiB. No field may get a default that the server
+ * fills in later: the hash of what is stored would be another one.
  */
 export const PlacementSpec = z
   .strictObject({
@@ -20,7 +22,28 @@ export const PlacementSpec = z
     layout: ParallelLayout,
     microBatchSize: z.int().min(1).max(65_536).optional().describe('Absent: as the job says.'),
     worldSize: z.int().min(1).max(MAX_WORLD_SIZE),
-    ranksPerPod: z.int().min(1).max(MAX_RANKS_PER_POD),
+    ranksPerPod: z
+      .int()
+      .min(1)
+      .max(MAX_RANKS_PER_POD)
+      .optional()
+      .describe(
+        'Where pods hold so many consecutive ranks each, the last one perhaps fewer: for the release before, which reads no `ranks`. Absent: `ranks` alone says it.',
+      ),
+    ranks: z.array(z.string().max(96).regex(RANK_RANGES)).min(1).max(MAX_WORLD_SIZE).optional().meta({
+      'x-kubernetes-list-type': 'atomic',
+      description:
+        'Global ranks of each pod, by its index, as ranges: 0-7, or 0-3,8-11. Absent: by an earlier release, as `ranksPerPod` says.',
+    }),
+    kept: z
+      .array(z.strictObject({ podIndex: counter, name: z.string().max(253), uid: z.string().max(64) }))
+      .max(MAX_WORLD_SIZE)
+      .optional()
+      .meta({
+        'x-kubernetes-list-type': 'atomic',
+        description:
+          'Pods that an earlier epoch made and that live on in this one; their names carry that epoch. Not used yet: absent.',
+      }),
     nodes: z.array(z.string().max(253)).min(1).max(MAX_WORLD_SIZE).meta({ 'x-kubernetes-list-type': 'atomic' }),
     resume: z
       .strictObject({
@@ -34,7 +57,13 @@ export const PlacementSpec = z
   })
   .meta({
     id: 'PlacementSpec',
-    'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'a placement cannot change within its epoch' }],
+    'x-kubernetes-validations': [
+      { rule: 'self == oldSelf', message: 'a placement cannot change within its epoch' },
+      {
+        rule: 'has(self.ranks) ? size(self.ranks) == size(self.nodes) : has(self.ranksPerPod)',
+        message: 'ranks must say those of each node, one entry per node',
+      },
+    ],
   });
 export type PlacementSpec = z.infer<typeof PlacementSpec>;
 
@@ -46,8 +75,41 @@ export interface Placement {
 }
 
 /** Global ranks of pod `podIndex`, ascending. */
-export function ranksOfPod(placement: PlacementSpec, podIndex: number): readonly number[] {
-  const first = podIndex * placement.ranksPerPod;
-  const count = Math.min(placement.ranksPerPod, placement.worldSize - first);
+export function ranksOfPod(
+  placement: Pick<PlacementSpec, 'ranks' | 'ranksPerPod' | 'worldSize'>,
+  podIndex: number,
+): readonly number[] {
+  const { ranks, ranksPerPod = 0, worldSize } = placement;
+  if (ranks !== undefined) return parseRanks(ranks[podIndex] ?? '', MAX_RANKS_PER_POD + 1);
+  const first = podIndex * ranksPerPod;
+  const count = Math.min(ranksPerPod, worldSize - first);
   return Array.from({ length: Math.max(0, count) }, (_, local) => first + local);
+}
+
+/** What is wrong with the ranks of a placement, in a sentence; undefined where each has exactly one place. Takes one step per rank. */
+export function ranksProblem(
+  placement: Pick<PlacementSpec, 'ranks' | 'ranksPerPod' | 'worldSize' | 'nodes'>,
+): string | undefined {
+  const { nodes, ranks, worldSize } = placement;
+  if (ranks !== undefined && ranks.length !== nodes.length) {
+    return `ranks has ${ranks.length} entries for ${nodes.length} nodes; it takes one per node`;
+  }
+  const podOf = new Map<number, number>();
+  for (let podIndex = 0; podIndex < nodes.length; podIndex += 1) {
+    const own = ranksOfPod(placement, podIndex);
+    if (own.length > MAX_RANKS_PER_POD) {
+      return `ranks[${podIndex}] has more than ${MAX_RANKS_PER_POD} ranks, the most that a pod holds; give some to another pod`;
+    }
+    for (const rank of own) {
+      if (rank >= worldSize)
+        return `ranks[${podIndex}] has rank ${rank}; there are ${worldSize}, from 0 to ${worldSize - 1}`;
+      const other = podOf.get(rank);
+      if (other !== undefined)
+        return `rank ${rank} is in ranks[${other}] and in ranks[${podIndex}]; it takes one place`;
+      podOf.set(rank, podIndex);
+    }
+  }
+  if (podOf.size === worldSize) return undefined;
+  const missing = Array.from({ length: worldSize }, (_, rank) => rank).find((rank) => !podOf.has(rank));
+  return `rank ${missing ?? 0} has no place; ranks must give each of the ${worldSize} to a pod`;
 }

@@ -238,6 +238,7 @@ describe('reasons of a failed attempt', () => {
     ['CheckpointUnreadable', false],
     ['CheckpointIoError', false],
     ['PodsRefused', false],
+    ['PlacementLost', false],
     ['NameConflict', false],
     ['SuspendRequested', false],
     ['CancelRequested', false],

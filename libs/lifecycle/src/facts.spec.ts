@@ -37,6 +37,8 @@ describe('what is read of a job', () => {
   it.each([
     ['no nodes', { nodes: [] }],
     ['no ranks per pod', { ranksPerPod: 0 }],
+    ['a rank in two places', { ranks: ['0-1', '1-2'] }],
+    ['ranks that are no text', { ranks: [[0], [1]] as never }],
     ['an epoch that is no count', { epoch: -1 }],
   ])('a placement with %s is none', (_sentence, spec) => {
     const job = aJob({ status: aStatus() });
@@ -56,6 +58,7 @@ describe('how many pods a placement asks for', () => {
   it.each([
     ['a node per full pod', { worldSize: 4, ranksPerPod: 2 }, 2],
     ['a last pod that is not full', { worldSize: 3, ranksPerPod: 2 }, 2],
+    ['a node per entry, where ranks are told', { worldSize: 3, ranksPerPod: 2, ranks: ['0-2', ''] }, 2],
     ['never more than nodes', { worldSize: 40, ranksPerPod: 2 }, 2],
   ])('%s', (_sentence, spec, want) => {
     expect(podCount(aPlacement(aJob(), spec).spec)).toBe(want);

@@ -1,4 +1,4 @@
-import { FINALIZER, type Placement, type PlacementSpec, TrainingJobSpec } from '@coxswain/api-types';
+import { FINALIZER, type Placement, type PlacementSpec, ranksProblem, TrainingJobSpec } from '@coxswain/api-types';
 import type { Checkpoint, TrainingJob } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import { type JobRecord, recordOf } from './job-record.ts';
@@ -108,7 +108,8 @@ export function placementSpecOf(facts: Facts, epoch: number): PlacementSpec | un
 
 /** Pods that a placement asks for. */
 export function podCount(placement: PlacementSpec): number {
-  return Math.min(placement.nodes.length, Math.ceil(placement.worldSize / placement.ranksPerPod));
+  const { ranks, ranksPerPod = 1, nodes, worldSize } = placement;
+  return ranks === undefined ? Math.min(nodes.length, Math.ceil(worldSize / ranksPerPod)) : nodes.length;
 }
 
 /** Whether the pod's containers have all ended. */
@@ -169,12 +170,24 @@ export function isUsable(spec: PlacementSpec | null | undefined): boolean {
     Array.isArray(spec.nodes) &&
     spec.nodes.length > 0 &&
     isCount(spec.worldSize) &&
-    isCount(spec.ranksPerPod) &&
-    spec.ranksPerPod > 0 &&
+    (spec.ranks === undefined ? isCount(spec.ranksPerPod) && spec.ranksPerPod > 0 : hasSoundRanks(spec)) &&
     typeof spec.layout === 'object'
   );
 }
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** Objects of a cache are looked at again and again, and each look at the ranks takes a step per rank. */
+const soundRanks = new WeakMap<PlacementSpec, boolean>();
+
+function hasSoundRanks(spec: PlacementSpec): boolean {
+  const known = soundRanks.get(spec);
+  if (known !== undefined) return known;
+  const { ranks } = spec;
+  const isSound =
+    Array.isArray(ranks) && ranks.every((one) => typeof one === 'string') && ranksProblem(spec) === undefined;
+  soundRanks.set(spec, isSound);
+  return isSound;
 }

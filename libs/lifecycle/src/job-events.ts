@@ -6,6 +6,7 @@ import {
   type JobEvent,
   type Placement,
   type PlacementSpec,
+  formatRanks,
   ranksOfPod,
   type TrainingJob,
   type TrainingJobSpec,
@@ -255,8 +256,7 @@ function describePlacement(placement: PlacementSpec): string {
   const pods = podCount(placement);
   const shown = Array.from({ length: Math.min(pods, SHOWN_NODES) }, (_, podIndex) => {
     const ranks = ranksOfPod(placement, podIndex);
-    const [first, last] = [ranks[0] ?? 0, ranks.at(-1) ?? 0];
-    return `${first === last ? `rank ${first}` : `ranks ${first}-${last}`} on ${placement.nodes[podIndex] ?? 'unknown'}`;
+    return `${ranks.length === 1 ? 'rank' : 'ranks'} ${formatRanks(ranks)} on ${placement.nodes[podIndex] ?? 'unknown'}`;
   });
   return pods > SHOWN_NODES ? `${shown.join(', ')} and ${pods - SHOWN_NODES} more nodes` : shown.join(', ');
 }

@@ -86,6 +86,7 @@ describe('the next epoch', () => {
         jobName: 'tiny-gpt',
         worldSize: 4,
         ranksPerPod: 2,
+        ranks: ['0-1', '2-3'],
         nodes: ['node-a', 'node-b'],
         layout: aJob().spec.layout,
       },

@@ -1,4 +1,11 @@
-import type { AvoidedNode, EffectiveSpec, PlacementSpec, ResumeFrom } from '@coxswain/api-types';
+import {
+  type AvoidedNode,
+  type EffectiveSpec,
+  formatRanks,
+  type PlacementSpec,
+  ranksOfPod,
+  type ResumeFrom,
+} from '@coxswain/api-types';
 import { type FabricCapacity, placeGang, type PlacementOutcome } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
@@ -121,8 +128,10 @@ export function place(record: JobRecord, facts: Facts, { spec, epoch, from }: Pl
     layout: spec.layout,
     ...(microBatchSize === undefined ? {} : { microBatchSize }),
     worldSize: worldSize(spec.layout),
+    // The release before reads this, and no `ranks`.
     ranksPerPod: outcome.ranksPerPod,
     nodes: [...outcome.nodes],
+    ranks: consecutiveRanks(outcome, worldSize(spec.layout)),
     ...(resume === undefined
       ? {}
       : {
@@ -161,4 +170,12 @@ function placeAvoiding(
 export function restartDelay(record: JobRecord, facts: Facts): Wait | undefined {
   if (record.notBefore === undefined || record.attempts.at(-1)?.answer !== 'Restart') return undefined;
   return { key: `e${record.epoch}/delay`, limitMs: restartDelayMs(record, facts.restartPolicy) };
+}
+
+/** The ranks of each pod, where pod after pod holds the next `ranksPerPod`. */
+function consecutiveRanks(
+  { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
+  ranks: number,
+): string[] {
+  return nodes.map((_node, podIndex) => formatRanks(ranksOfPod({ ranksPerPod, worldSize: ranks }, podIndex)));
 }

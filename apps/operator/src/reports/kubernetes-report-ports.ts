@@ -11,7 +11,7 @@ import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject
 import { isFenced, isRecordedPlacement } from '@coxswain/lifecycle';
 import { toCachedPod, type CachedPod } from '../cluster/cached-pod.ts';
 import { type ClusterCache } from '../cluster/cluster-cache.ts';
-import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
+import { BY_UID } from '../cluster/indexes.ts';
 import { placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import type { TrainingJobStore } from '../training-job/training-job-store.ts';
 import type { ReportingPod, ReportPorts } from './report-session.ts';

@@ -95,7 +95,7 @@ describe('a pod of a gang', () => {
       [POD_ENV.localWorldSize]: '1',
       [POD_ENV.worldSize]: '4',
     });
-    expect(pod.metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '3-3' });
+    expect(pod.metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '3' });
     expect(podOf({ podIndex: 0 }).metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '0-2' });
   });
 
@@ -113,6 +113,16 @@ describe('a pod of a gang', () => {
       [POD_ENV.resumeFrom]: '/coxswain/checkpoints/tiny/epoch-1/step-20',
     });
     expect(envOf(podOf())).not.toHaveProperty(POD_ENV.resumeFrom);
+  });
+
+  it('holds the ranks that its placement says, whatever other pods hold', () => {
+    const pod = podOf({ placement: { ranks: ['0', '1-3'] }, podIndex: 1 });
+    expect(envOf(pod)).toMatchObject({ [POD_ENV.firstRank]: '1', [POD_ENV.localWorldSize]: '3' });
+    expect(pod.metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '1-3' });
+  });
+
+  it('is not made with ranks that its launcher could not be told', () => {
+    expect(() => podOf({ placement: { ranks: ['0,2', '1,3'] } })).toThrow(/"1,3"; launchers .* consecutive ranks/);
   });
 
   it('asks for as many GPUs as it has ranks, and for their share of processors and memory', () => {

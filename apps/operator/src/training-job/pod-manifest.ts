@@ -8,6 +8,7 @@ import {
   POD_PATHS,
   REPORT_TOKEN_AUDIENCE,
   SCHEDULING_GATE,
+  formatRanks,
   ranksOfPod,
   type Placement,
   type PlacementSpec,
@@ -62,8 +63,6 @@ export function toPod(
   const { job, placement } = gang;
   const { name, namespace } = job.metadata;
   const ranks = ranksOfPod(placement.spec, podIndex);
-  const first = ranks[0] ?? 0;
-  const last = ranks.at(-1) ?? first;
   const securityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
   const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
   return {
@@ -78,7 +77,7 @@ export function toPod(
         [LABELS.epoch]: String(placement.spec.epoch),
         [LABELS.podIndex]: String(podIndex),
       },
-      annotations: { [ANNOTATIONS.ranks]: `${first}-${last}` },
+      annotations: { [ANNOTATIONS.ranks]: formatRanks(ranks) },
       ownerReferences: [ownedBy(job)],
       finalizers: [POD_FINALIZER],
     },
@@ -169,6 +168,7 @@ function environment(
 ): readonly Record<string, unknown>[] {
   const { job, placement } = gang;
   const { context, podIndex } = pod;
+  const ranks = ranksOfPod(placement.spec, podIndex);
   const value = (name: string, text: string): Record<string, unknown> => ({ name, value: text });
   const field = (name: string, fieldPath: string): Record<string, unknown> => ({
     name,
@@ -184,8 +184,8 @@ function environment(
     field(POD_ENV.nodeName, 'spec.nodeName'),
     value(POD_ENV.podIndex, String(podIndex)),
     value(POD_ENV.epoch, String(placement.spec.epoch)),
-    value(POD_ENV.firstRank, String(podIndex * placement.spec.ranksPerPod)),
-    value(POD_ENV.localWorldSize, String(ranksOfPod(placement.spec, podIndex).length)),
+    value(POD_ENV.firstRank, String(firstOf(ranks, context.name))),
+    value(POD_ENV.localWorldSize, String(ranks.length)),
     value(POD_ENV.worldSize, String(placement.spec.worldSize)),
     value(POD_ENV.reportUrls, context.reportUrls.join(',')),
     value(POD_ENV.reportCa, context.reportCaPem),
@@ -198,6 +198,15 @@ function environment(
   for (const { name, value: text } of job.spec.engine.env ?? []) wanted[name] = text;
   const users = Object.entries(wanted).filter(([name]) => !names.has(name) && !name.startsWith('COXSWAIN_'));
   return [...users.map(([name, text]) => value(name, literally(text))), ...written];
+}
+
+/** The launcher is told its first rank and how many follow: that is all that its environment can say. */
+function firstOf(ranks: readonly number[], pod: string): number {
+  const [first] = ranks;
+  if (first !== undefined && ranks.every((rank, index) => rank === first + index)) return first;
+  throw new Error(
+    `Pod ${pod} is placed with the ranks "${formatRanks(ranks)}"; launchers of this release hold consecutive ranks, one at least`,
+  );
 }
 
 /** The kubelet replaces `$(NAME)` and halves `$$`; a program is to be started with what the user wrote. */
