@@ -86,7 +86,12 @@ class InMemoryWorld {
       timeouts: {},
       progressOf: () => undefined,
       planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
-      effects: { refuseLaunchers: () => undefined, warn: console.error, announce: () => undefined },
+      effects: {
+        warnOfStrangers: () => undefined,
+        refuseLaunchers: () => undefined,
+        warn: console.error,
+        announce: () => undefined,
+      },
     });
     new Watches({
       cache: this.#cache,

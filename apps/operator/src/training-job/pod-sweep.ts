@@ -1,7 +1,8 @@
 import { LABELS, POD_FINALIZER } from '@coxswain/api-types';
 import { isInvalid, isNotFound, sleep, type Clock, type KubeClient, type KubeObject } from '@coxswain/kube';
 import type { CachedPod } from '../cluster/cached-pod.ts';
-import { BY_JOB, BY_UID, type ClusterCache } from '../cluster/cluster-cache.ts';
+import type { ClusterCache } from '../cluster/cluster-cache.ts';
+import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 import { podsPath, trainingJobsPath } from '../cluster/paths.ts';
 
 /** What the sweep is made of. `client` must refuse writes when this process does not lead. */
