@@ -47,7 +47,12 @@ const reconciler = new TrainingJobReconciler({
   timeouts: {},
   progressOf: () => undefined,
   planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
-  effects: { refuseLaunchers: () => undefined, warn: console.error, announce: () => undefined },
+  effects: {
+    refuseLaunchers: () => undefined,
+    warnOfStrangers: () => undefined,
+    warn: console.error,
+    announce: () => undefined,
+  },
 });
 
 for (let index = 0; index < NODES; index += 1) {
