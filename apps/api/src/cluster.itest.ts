@@ -117,7 +117,7 @@ describe('between row and resource', () => {
     for (let round = 0; round < 2; round++) {
       await post('suspend');
       expect(await post('resume', { from: 'another-e1-s20' })).toMatchObject({
-        status: 422,
+        status: 400,
         body: { code: 'INVALID_REQUEST', errors: [{ pointer: '/from' }] },
       });
       expect((await post('resume', { from: 'scratch' })).body.spec).toMatchObject({ resumeFrom: { from: 'scratch' } });
