@@ -30,6 +30,8 @@ export interface SystemOptions {
   readonly shortLeases?: boolean;
   /** Run the queue worker as a process of its own, so that it can be killed alone. */
   readonly separateWorker?: boolean;
+  /** Where operators find the API server; its own address unless given. Asked once, when it is up. */
+  readonly apiServerOfOperators?: (plane: ControlPlane) => Promise<string>;
   /** Have the API server log every request. */
   readonly audit?: boolean;
   /** Told before each step that takes a while. */
@@ -139,9 +141,11 @@ class LocalSystem implements CoxswainSystem {
     const replicas = this.#options.operators ?? 1;
     const ports = await Promise.all(Array.from({ length: replicas * 2 }, () => freePort()));
     const reportUrls = ports.slice(0, replicas).map((port) => `https://127.0.0.1:${port}`);
+    const apiserverUrl = await this.#options.apiServerOfOperators?.(this.plane);
     const kubeconfig = await this.plane.kubeconfigFor({
       namespace: SYSTEM_NAMESPACE,
       serviceAccount: 'coxswain-operator',
+      ...(apiserverUrl === undefined ? {} : { apiserverUrl }),
     });
     reportUrls.forEach((reportUrl, index) => {
       this.#operatorEnvironments.push({
