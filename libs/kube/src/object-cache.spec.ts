@@ -90,4 +90,20 @@ describe('a cache', () => {
     cache.replace([anObject('new', { uid: 'n', version: 4 }), anObject('kept', { uid: 'k', version: 5 })], '5');
     expect(seen).toEqual(['deleted g@1', 'added n@4', 'updated k@5']);
   });
+
+  it('a handler that throws or rejects is reported, and the others hear of the change', async () => {
+    const problems: string[] = [];
+    const cache = new ObjectCache<KubeObject>({ onProblem: ({ error }) => void problems.push(String(error)) });
+    cache.onChange(() => {
+      throw new Error('thrown');
+    });
+    cache.onChange(async () => {
+      throw new Error('rejected');
+    });
+    const seen = told(cache);
+    cache.upsert(anObject('x', { uid: 'u', version: 1 }));
+    await Promise.resolve();
+    await Promise.resolve();
+    expect([seen, problems]).toEqual([['added u@1'], ['Error: thrown', 'Error: rejected']]);
+  });
 });

@@ -73,6 +73,14 @@ describe('what is done about a job', () => {
       want: ['deletePods'],
     },
     {
+      name: 'a deleted job waits for a pod that belongs to no attempt under way',
+      seen: observe({
+        job: aJob({ metadata: { deletionTimestamp: NOW.toISOString() } }),
+        pods: [aPod(job, { epoch: 7, deletionTimestamp: NOW.toISOString() })],
+      }),
+      want: [],
+    },
+    {
       name: 'a deleted job without pods lets go of its finalizer',
       seen: observe({ job: aJob({ metadata: { deletionTimestamp: NOW.toISOString() } }) }),
       want: ['removeFinalizer'],

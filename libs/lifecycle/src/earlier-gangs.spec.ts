@@ -98,4 +98,13 @@ describe('an earlier gang', () => {
     });
     expect(actions).toEqual([]);
   });
+
+  it('suspended when its pods are made and before they may start is never released', () => {
+    const status = aStatus({ attempts: [anAttempt({ stage: 'Creating' })] });
+    const job = aJob({ spec: { suspend: true }, status });
+    const pods = [0, 1].map((podIndex) => aPod(job, { podIndex, gated: true, phase: 'Pending', running: false }));
+    const { status: decided } = decide(observe({ job, pods, placements: [aPlacement(job)] }), NOW);
+    expect(decided.attempts).toMatchObject([{ stage: 'Stopping', outcome: 'Suspended' }]);
+    expect(decided.attempts?.[0]?.releasedAt).toBe(status.attempts?.[0]?.releasedAt);
+  });
 });

@@ -92,7 +92,8 @@ describe('what follows a failure', () => {
   });
 
   it('is counted once, however often it is looked at', () => {
-    expect(settled(aRunningJob({ pods: failing })).status.restarts).toEqual({ total: 1, charged: 1 });
+    const pods = (job: TrainingJob): readonly ObservedPod[] => [...failing(job), aPod(job, { podIndex: 1 })];
+    expect(settled(aRunningJob({ pods })).status.restarts).toEqual({ total: 1, charged: 1 });
   });
 
   it('is the end once the budget is spent, with the whole reason', () => {

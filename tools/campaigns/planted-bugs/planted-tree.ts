@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../../test/run-supervised.ts';
+import type { PlantedBug } from './bugs.ts';
+
+const run = promisify(execFile);
+
+/** What became of a test file. */
+export interface TestOutcome {
+  /** Full names of the tests that failed. */
+  readonly failed: readonly string[];
+  readonly passed: number;
+  /** Why there is no result, if there is none: the file does not even load, or ran out of time. */
+  readonly problem?: string;
+}
+
+/** A copy of the tree as it stands, uncommitted changes included, in which bugs can be planted. */
+export class PlantedTree {
+  readonly #folder: string;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  static async copy(): Promise<PlantedTree> {
+    const folder = await mkdtemp(join(tmpdir(), 'coxswain-planted-'));
+    const { stdout } = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+      cwd: ROOT,
+      maxBuffer: 64 << 20,
+    });
+    for (const file of stdout.split('\0').filter((name) => name !== '')) {
+      await mkdir(dirname(join(folder, file)), { recursive: true });
+      await cp(join(ROOT, file), join(folder, file)).catch(unlessDeleted);
+    }
+    await linkModules(folder);
+    return new PlantedTree(folder);
+  }
+
+  /** Throws where the bug does not apply to the code as it is. */
+  async plant(bug: PlantedBug): Promise<void> {
+    const path = join(this.#folder, bug.file);
+    await writeFile(path, planted(await readFile(path, 'utf8'), bug));
+  }
+
+  /** The file as it was. */
+  async heal({ file }: PlantedBug): Promise<void> {
+    await cp(join(ROOT, file), join(this.#folder, file));
+  }
+
+  async test(file: string): Promise<TestOutcome> {
+    const report = join(this.#folder, 'planted-report.json');
+    const project = file.endsWith('.itest.ts') ? 'integration' : 'unit';
+    const jest = [
+      join(this.#folder, 'node_modules/jest/bin/jest.js'),
+      '--selectProjects',
+      project,
+      '--runTestsByPath',
+      file,
+    ];
+    const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', ...jest];
+    await rm(report, { force: true });
+    const options = { cwd: this.#folder, timeout: TIMEOUT_MS, maxBuffer: 64 << 20 };
+    await run(process.execPath, [...node, '--json', `--outputFile=${report}`, '--silent'], options).catch(
+      () => undefined,
+    );
+    return outcomeOf(await readFile(report, 'utf8').catch(() => undefined));
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** The text of a file with the bug in it. */
+export function planted(text: string, { bugClass, file, before, after }: PlantedBug): string {
+  const places = text.split(before).length - 1;
+  if (places !== 1) throw new Error(`bug ${bugClass} does not apply: its place occurs ${places} times in ${file}`);
+  return text.replace(before, () => after);
+}
+
+/** A test that needs longer than this with a bug has not caught it. */
+const TIMEOUT_MS = 300_000;
+
+/** Modules are shared with the tree, but for its own packages: those are the copy's. */
+async function linkModules(folder: string): Promise<void> {
+  const own = '@coxswain';
+  const target = join(folder, 'node_modules');
+  await mkdir(join(target, own), { recursive: true });
+  for (const name of await readdir(join(ROOT, 'node_modules'))) {
+    if (name !== own) await symlink(join(ROOT, 'node_modules', name), join(target, name));
+  }
+  for (const kind of ['libs', 'apps']) {
+    for (const name of await readdir(join(folder, kind))) {
+      await symlink(join('../..', kind, name), join(target, own, name));
+      const modules = join(ROOT, kind, name, 'node_modules');
+      await symlink(modules, join(folder, kind, name, 'node_modules')).catch(() => undefined);
+    }
+  }
+}
+
+function unlessDeleted(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
+}
+
+interface JestReport {
+  readonly testResults: readonly {
+    readonly message: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
+function outcomeOf(report: string | undefined): TestOutcome {
+  if (report === undefined) return { failed: [], passed: 0, problem: 'it did not end in time' };
+  const { testResults } = JSON.parse(report) as JestReport;
+  const results = testResults.flatMap(({ assertionResults }) => assertionResults);
+  const failed = results.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
+  const passed = results.filter(({ status }) => status === 'passed').length;
+  if (results.length > 0) return { failed, passed };
+  return {
+    failed,
+    passed,
+    problem: testResults.map(({ message }) => message.slice(0, 500)).join('\n') || 'no test ran',
+  };
+}
