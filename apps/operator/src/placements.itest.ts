@@ -1,5 +1,6 @@
 import { API_GROUP_VERSION, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startWorld, type World } from './testing/world.ts';
 
 let world: World;
@@ -14,9 +15,64 @@ const onOneNode = (gpus: number): Record<string, unknown> => ({
   resources: { gpusPerNode: gpus },
 });
 const isRunning = ({ status }: TrainingJob): boolean => status?.state === 'Running';
+const lastAttempt = ({ status }: TrainingJob) => status?.attempts?.at(-1);
 const placementsOf = (namespace: string): string => `/apis/${API_GROUP_VERSION}/namespaces/${namespace}/placements`;
 const post = (path: string, body: unknown): Promise<{ status: number }> =>
   world.plane.admin.send({ method: 'POST', path, body });
+const podsOf = async (namespace: string, job: TrainingJob): Promise<number> =>
+  (await world.pods(namespace)).filter(({ metadata }) => metadata.name.startsWith(`${job.metadata.name}-`)).length;
+
+describe('a leader whose create of a placement is held for 10 s while another one leads', () => {
+  it('gives its gang nothing that went to another job meanwhile: never two gangs on one slot', async () => {
+    await world.node('slot', 2);
+    const namespace = await world.namespace();
+    const [oldPath, newPath] = [await world.faultProxy(), await world.faultProxy()];
+    const held = Promise.withResolvers<string>();
+    const landed = Promise.withResolvers<undefined>();
+    oldPath.onWrite(async ({ stage, verb, path, body }) => {
+      if (stage !== 'beforeSend' || verb !== 'create' || path !== placementsOf(namespace)) return;
+      held.resolve(body);
+      await landed.promise;
+    });
+    const old = await world.operatorProcess({ apiserverUrl: oldPath.url });
+    // The next leader looks at jobs in the order of their names, and this one has its finalizer by then.
+    const early = await world.job(namespace, 'a-early', { ...onOneNode(2), suspend: true });
+    await world.until(early, 'suspended', ({ status }) => status?.state === 'Suspended');
+    const late = await world.job(namespace, 'z-late', onOneNode(2));
+    const body = await held.promise;
+    const heldAtMs = Date.now();
+    await old.kill();
+    expect(lastAttempt(await world.readJob(namespace, 'z-late'))).toMatchObject({ epoch: 1, stage: 'Creating' });
+
+    await world.plane.kubectl([
+      '-n',
+      namespace,
+      'patch',
+      'tjob',
+      'a-early',
+      '--type=merge',
+      '-p',
+      '{"spec":{"suspend":false}}',
+    ]);
+    // It asks whether the placement is there, and hears it only once the old leader's write has arrived.
+    const action = { kind: 'delay', side: 'request', until: () => landed.promise } as const;
+    newPath.add({ match: { verbs: ['get'], path: /\/placements\/z-late-/ }, action });
+    await world.operator({ apiserverUrl: newPath.url });
+    await world.until(early, 'running', isRunning);
+    await delay(Math.max(0, heldAtMs + 10_000 - Date.now()));
+    expect((await post(placementsOf(namespace), JSON.parse(body))).status).toBe(201);
+    landed.resolve(undefined);
+
+    const given = await world.until(late, 'waiting again', ({ status }) => status?.attempts?.[0]?.stage === 'Ended');
+    expect(given.status?.attempts).toMatchObject([{ epoch: 1, reason: 'PlacementLost', charged: false }]);
+    expect(await podsOf(namespace, late)).toBe(0);
+    expect((await world.readJob(namespace, 'a-early')).status).toMatchObject({ epoch: 1, restarts: { total: 0 } });
+
+    await world.plane.kubectl(['-n', namespace, 'delete', 'tjob', 'a-early']);
+    const runs = await world.until(late, 'running in its turn', isRunning);
+    expect(runs.status).toMatchObject({ epoch: 2, restarts: { charged: 0 } });
+  });
+});
 
 describe('placements that somebody forged for a job of one GPU', () => {
   it('do not change what others get, nor the job itself, and are named in one warning', async () => {

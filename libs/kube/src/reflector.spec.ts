@@ -1,3 +1,6 @@
+/*
+ * More than 400 lines: one table of what may happen to a list or a watch, and one model that all of it is held to.
+ */
 import fc from 'fast-check';
 
 import { KubeApiError } from './errors.ts';

@@ -213,6 +213,8 @@ describe('a planner that cannot answer', () => {
       'False Planning: The planner could not choose a layout and is asked again: the search took longer than 30 s',
     );
     expect(kinds(recorded(failed(aPlannedJobSpec(), NOW.toISOString())))).toEqual(['planJob']);
+    // A clock that was set back says that it is hours until then.
+    expect(kinds(recorded(failed(aPlannedJobSpec(), '2026-01-01T01:20:00Z')))).toEqual(['planJob']);
   });
 
   it.each([

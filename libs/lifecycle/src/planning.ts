@@ -45,7 +45,7 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
     case 'failed':
       // A user's layout needs no planner: it is never held up by what the planner cannot do.
       if (spec.layout !== undefined) return { kind: 'unanswered' };
-      if (now.getTime() < outcome.retryAtMs) {
+      if (isAhead(outcome.retryAtMs, now)) {
         return { kind: 'askingLater', atMs: outcome.retryAtMs, problem: outcome.problem, refused: recorded };
       }
       return { kind: 'asking', question, refused: recorded };
@@ -94,4 +94,12 @@ function outcomeOf(observed: ObservedPlanning | undefined, { key }: JobPlanQuest
 
 function at(now: Date, answer: JobPlanAnswer): JobPlan {
   return { ...answer, plannedAt: now.toISOString() };
+}
+
+/** No question waits longer than this before it is asked again; a time further ahead was told by a clock that has been set back since. */
+const LONGEST_RETRY_MS = 300_000;
+
+function isAhead(timeMs: number, now: Date): boolean {
+  const aheadMs = timeMs - now.getTime();
+  return aheadMs > 0 && aheadMs <= LONGEST_RETRY_MS;
 }

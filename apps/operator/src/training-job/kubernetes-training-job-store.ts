@@ -1,7 +1,6 @@
 import {
   API_GROUP_VERSION,
   FINALIZER,
-  LABELS,
   POD_FINALIZER,
   SCHEDULING_GATE,
   type Checkpoint,
@@ -18,7 +17,6 @@ import {
   isInvalid,
   isNotFound,
   type KubeClient,
-  type KubeList,
   type KubeObject,
   type Replacement,
 } from '@coxswain/kube';
@@ -31,12 +29,11 @@ import type {
   Refusals,
   VersionedCapacity,
 } from '@coxswain/lifecycle';
-import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
-import { toCachedPod, toObservedPod, type CachedPod } from '../cluster/cached-pod.ts';
+import type { CachedPod } from '../cluster/cached-pod.ts';
 import { childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
-import { BY_JOB } from '../cluster/indexes.ts';
-import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
+import { checkpointsPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import type { Capacity } from './capacity.ts';
+import { JobReads } from './job-reads.ts';
 import { ownedBy } from './owner.ts';
 import type { DamagedCheckpoint, TrainingJobStore } from './training-job-store.ts';
 
@@ -51,35 +48,41 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   readonly #client: KubeClient;
   readonly #cache: ClusterCache;
   readonly #capacity: Capacity;
+  readonly #reads: JobReads;
 
   constructor(options: { readonly client: KubeClient; readonly cache: ClusterCache; readonly capacity: Capacity }) {
     this.#client = options.client;
     this.#cache = options.cache;
     this.#capacity = options.capacity;
+    this.#reads = new JobReads(options);
   }
 
   findJob(key: string): TrainingJob | undefined {
-    const cached = this.#cache.jobs.cached.get(key);
-    if (cached === undefined || this.#cache.jobs.isGone(cached.metadata.uid)) return undefined;
-    return this.#cache.jobs.newest(cached);
+    return this.#reads.findJob(key);
   }
 
   podsOf(job: TrainingJob): readonly ObservedPod[] {
-    const { uid } = job.metadata;
-    const pods = this.#cache.pods.view(uid, this.#cache.pods.cached.byIndex(BY_JOB, uid));
-    return pods
-      .filter((pod) => pod.metadata.namespace === job.metadata.namespace)
-      .map((pod) => toObservedPod(pod, uid));
+    return this.#reads.podsOf(job);
   }
 
   placementsOf(job: TrainingJob): readonly Placement[] {
-    return this.#cache.placements.ofJob(job);
+    return this.#reads.placementsOf(job);
   }
 
   checkpointsOf(job: TrainingJob): readonly Checkpoint[] {
-    const { uid, namespace } = job.metadata;
-    const checkpoints = this.#cache.checkpoints.view(uid, this.#cache.checkpoints.cached.byIndex(BY_JOB, uid));
-    return checkpoints.filter((checkpoint) => checkpoint.metadata.namespace === namespace);
+    return this.#reads.checkpointsOf(job);
+  }
+
+  nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
+    return this.#reads.nodeStates(names);
+  }
+
+  readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {
+    return this.#reads.readLive(job, what);
+  }
+
+  readCheckpoints(job: TrainingJob): Promise<void> {
+    return this.#reads.readCheckpoints(job);
   }
 
   get refusals(): Refusals {
@@ -106,35 +109,12 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     this.#capacity.release(job.metadata.uid);
   }
 
-  nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
-    return new Map(names.map((name) => [name, stateOf(this.#cache.nodes.get(name))]));
-  }
-
   nodeCensus(): NodeCensus {
     return this.#cache.nodeCensus.now;
   }
 
   bootIdOf(node: string): string | undefined {
     return this.#cache.nodes.get(node)?.bootId;
-  }
-
-  async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {
-    const [, , , nodes] = await Promise.all([
-      this.#readLiveJob(job),
-      this.#readLivePods(job, what.podNames),
-      what.placement === undefined ? undefined : this.#readLivePlacement(job, what.placement),
-      Promise.all(what.nodes.map(async (name) => [name, stateOf(await this.#readLiveNode(name))] as const)),
-    ]);
-    return new Map(nodes);
-  }
-
-  async readCheckpoints(job: TrainingJob): Promise<void> {
-    const { uid, namespace } = job.metadata;
-    const before = this.checkpointsOf(job);
-    const listed = await this.#listOf<Checkpoint & KubeObject>(job, checkpointsPath({ namespace }));
-    for (const checkpoint of listed) this.#cache.checkpoints.remember(uid, checkpoint);
-    const live = new Set(listed.map(({ metadata }) => metadata.uid));
-    for (const { metadata } of before) if (!live.has(metadata.uid)) this.#cache.checkpoints.rememberGone(metadata.uid);
   }
 
   async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {
@@ -177,7 +157,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       // Our own create whose answer was lost, or that of an earlier leader, or a stranger's: its hash tells.
-      await this.#readLivePlacement(job, name);
+      await this.#reads.readPlacement(job, name);
     }
   }
 
@@ -187,7 +167,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       await this.#deleteIfPresent(job, path, placement);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      const live = await this.#readOrUndefined(path);
+      const live = await this.#reads.readOrUndefined(path);
       if (live?.metadata.uid === placement.uid) return;
     }
     this.#cache.placements.rememberGone(placement.uid);
@@ -207,10 +187,13 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   async createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {
     const { namespace } = job.metadata;
     try {
-      this.#rememberPod(job, await this.#client.create<KubeObject>(podsPath({ namespace }), manifest, ofGang(job)));
+      this.#reads.rememberPod(
+        job,
+        await this.#client.create<KubeObject>(podsPath({ namespace }), manifest, ofGang(job)),
+      );
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      await this.#readLivePod(job, (manifest['metadata'] as { readonly name: string }).name);
+      await this.#reads.readPod(job, (manifest['metadata'] as { readonly name: string }).name);
     }
   }
 
@@ -241,12 +224,12 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       { op: 'remove', path: what.entry },
     ];
     try {
-      this.#rememberPod(job, await this.#client.patch<KubeObject>(path, patch, { type: 'json', ...ofGang(job) }));
+      this.#reads.rememberPod(job, await this.#client.patch<KubeObject>(path, patch, { type: 'json', ...ofGang(job) }));
     } catch (error) {
       if (isNotFound(error)) return this.#cache.pods.rememberGone(pod.uid);
       if (!isInvalid(error)) throw error;
       // Removed already, or the list has changed, or another pod bears the name: only the server knows.
-      await this.#readLivePod(job, pod.name);
+      await this.#reads.readPod(job, pod.name);
     }
   }
 
@@ -258,13 +241,13 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     } catch (error) {
       if (!isConflict(error)) throw error;
       // It has changed since, or the name belongs to another UID by now: only the server knows which.
-      return this.#readLivePod(job, pod.name);
+      return this.#reads.readPod(job, pod.name);
     }
     const left = answer as Partial<KubeObject> | undefined;
     const { deletionGracePeriodSeconds = 0, finalizers = [] } = left?.metadata ?? {};
     // Without a grace (never bound, or ended already) and held by nobody, the pod is gone when the answer is sent, which is its last state.
     const stays = left?.kind === 'Pod' && (deletionGracePeriodSeconds > 0 || finalizers.length > 0);
-    if (stays) this.#rememberPod(job, left as KubeObject);
+    if (stays) this.#reads.rememberPod(job, left as KubeObject);
     else this.#cache.pods.rememberGone(pod.uid);
   }
 
@@ -293,12 +276,6 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     } else {
       this.#cache.checkpoints.remember(uid, existing);
     }
-  }
-
-  async #readLivePlacement(job: TrainingJob, name: string): Promise<void> {
-    const { namespace, uid } = job.metadata;
-    const found = await this.#readOrUndefined(placementsPath({ namespace, name }));
-    if (found !== undefined) this.#cache.placements.remember(uid, found as Placement & KubeObject);
   }
 
   async #createOrRead(
@@ -337,7 +314,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       );
     } catch (error) {
       // Not seen as it is now: it is fetched, so that the next look is not at the same old one.
-      const live = isConflict(error) ? await this.#readOrUndefined(path) : undefined;
+      const live = isConflict(error) ? await this.#reads.readOrUndefined(path) : undefined;
       if (live !== undefined) this.#cache.checkpoints.remember(job.metadata.uid, live as Checkpoint & KubeObject);
       throw error;
     }
@@ -362,7 +339,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     } catch (error) {
       if (isNotFound(error)) this.#cache.jobs.rememberGone(uid);
       if (isConflict(error)) {
-        const live = await this.#readOrUndefined(trainingJobsPath({ namespace, name }));
+        const live = await this.#reads.readOrUndefined(trainingJobsPath({ namespace, name }));
         if (live?.metadata.uid === uid) this.#cache.jobs.remember(uid, live as JobObject);
       }
       throw error;
@@ -387,78 +364,6 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       throw error;
     }
   }
-
-  async #readLiveJob(job: TrainingJob): Promise<void> {
-    const { name, namespace, uid } = job.metadata;
-    const live = await this.#readOrUndefined(trainingJobsPath({ namespace, name }));
-    if (live?.metadata.uid === uid) this.#cache.jobs.remember(uid, live as JobObject);
-    else this.#cache.jobs.rememberGone(uid);
-  }
-
-  /** Every pod of the job, in pages, then those of `names` that were not among them. */
-  async #readLivePods(job: TrainingJob, names: readonly string[]): Promise<void> {
-    const before = this.podsOf(job).filter(({ ours }) => ours);
-    const pods = await this.#listOf<KubeObject>(job, podsPath({ namespace: job.metadata.namespace }));
-    const listed = new Map(pods.map(({ metadata }) => [metadata.name, metadata.uid]));
-    for (const pod of pods) this.#rememberPod(job, pod);
-    for (const { name, uid } of before) if (listed.get(name) !== uid) this.#cache.pods.rememberGone(uid);
-    await Promise.all(names.filter((name) => !listed.has(name)).map((name) => this.#readLivePod(job, name)));
-  }
-
-  /** What carries the job's UID label there, read in pages. */
-  async #listOf<T extends KubeObject>(job: TrainingJob, path: string): Promise<readonly T[]> {
-    const labelSelector = `${LABELS.jobUid}=${job.metadata.uid}`;
-    const found: T[] = [];
-    for (let next: string | undefined = ''; next !== undefined;) {
-      const page: KubeList<T> = await this.#client.list(path, {
-        labelSelector,
-        limit: OBJECTS_PER_PAGE,
-        ...(next === '' ? {} : { continue: next }),
-      });
-      found.push(...page.items);
-      next = page.metadata.continue === '' ? undefined : page.metadata.continue;
-    }
-    return found;
-  }
-
-  /** Shows the pod of that name as it is now, whoever owns it; what bore the name before is gone. */
-  async #readLivePod(job: TrainingJob, name: string): Promise<void> {
-    const pod = await this.#readOrUndefined(podsPath({ namespace: job.metadata.namespace, name }));
-    for (const known of this.podsOf(job)) {
-      if (known.name === name && known.uid !== pod?.metadata.uid) this.#cache.pods.rememberGone(known.uid);
-    }
-    if (pod !== undefined) this.#rememberPod(job, pod);
-  }
-
-  async #readOrUndefined(path: string): Promise<KubeObject | undefined> {
-    try {
-      return await this.#client.get<KubeObject>(path);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
-  async #readLiveNode(name: string): Promise<CachedNode | undefined> {
-    const node = await this.#readOrUndefined(nodesPath(name));
-    return node === undefined ? undefined : toCachedNode(node);
-  }
-
-  #rememberPod(job: TrainingJob, pod: KubeObject): void {
-    const { uid = '', deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = pod.metadata;
-    // Deleted before, and the last who held it let go: the answer is its last state.
-    const isGone = deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0;
-    if (isGone) this.#cache.pods.rememberGone(uid);
-    else this.#cache.pods.remember(job.metadata.uid, toCachedPod(pod, { asGang: true }));
-  }
-}
-
-/** A list of whole pods is 25 kB each. */
-const OBJECTS_PER_PAGE = 500;
-
-function stateOf(node: CachedNode | undefined): NodeState {
-  if (node === undefined) return 'gone';
-  return node.facts.ready ? 'ready' : 'notReady';
 }
 
 /** As much of metadata as a replacement is based on. */

@@ -60,13 +60,21 @@ interface Findings {
   /** Pods that it refuses to make, in its words; forgotten once the status has been written. */
   readonly refused: ReadonlyMap<string, string>;
   /** Good for one batch of actions and whatever status is written before it. */
-  readonly proof?: { readonly nodeStates: ReadonlyMap<string, NodeState>; readonly atMs: number };
+  readonly proof?: Proof;
   /** When the status was known to be the newest. */
   readonly statusAtMs?: number;
   /** What the cluster says to a pod of the next epoch. */
   readonly podProbe?: NonNullable<Observed['podProbe']>;
   /** When the job's checkpoints were read. */
   readonly checkpointsAtMs?: number;
+}
+
+/** A live read, and what it was asked for: it proves nothing of a job that turned out to be further, or of nodes that nobody doubted then. */
+interface Proof {
+  /** resourceVersion of the job as it was seen when the read was asked for, or as it was written since. */
+  readonly jobVersion: string | undefined;
+  readonly nodeStates: ReadonlyMap<string, NodeState>;
+  readonly atMs: number;
 }
 
 interface Look {
@@ -89,7 +97,8 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const reserved = view.reservedFor(job);
   let version = 0;
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
-  const proof = isFresh(found.proof?.atMs) ? found.proof : undefined;
+  const seenStates = view.nodeStates(nodesInUse(job, placements, pods));
+  const proof = isFresh(found.proof?.atMs) && isProofOf(found.proof, job, seenStates) ? found.proof : undefined;
   const decision = decide(
     {
       job,
@@ -103,7 +112,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       },
       standingRefusal: (request) => view.refusals?.standing({ uid: job.metadata.uid, request }, view.monotonicMs()),
       fits: (placement) => view.fits(placement),
-      nodeStates: new Map([...view.nodeStates(nodesInUse(job, placements, pods)), ...(proof?.nodeStates ?? [])]),
+      nodeStates: new Map([...seenStates, ...(proof?.nodeStates ?? [])]),
       nodeCensus: () => view.nodeCensus(),
       bootIdOf: (node) => view.bootIdOf(node),
       heardMs: view.heardMsOf(job),
@@ -126,6 +135,15 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());
   const isReserved = reserve({ job, placement: decision.reserve, version }, view);
   return isReserved ? { job, decision } : { job };
+}
+
+function isProofOf(
+  proof: Proof | undefined,
+  job: TrainingJob,
+  nodeStates: ReadonlyMap<string, NodeState>,
+): proof is Proof {
+  if (proof?.jobVersion !== job.metadata.resourceVersion) return false;
+  return [...nodeStates].every(([node, state]) => state === 'ready' || proof?.nodeStates.has(node));
 }
 
 /** Holds what status is to record, or records already, until its Placement is there; what was held before and is of no use any more is given up. */
@@ -169,7 +187,10 @@ function* record(
   }
   if (answer?.kind === 'done') effects.announce(answer.job ?? job, decision.events);
   // The server took it for the very job that was seen, or (somebody changed the job while we looked) the view has it as it is now.
-  return { ...found, refused: new Map(), statusAtMs: view.monotonicMs() };
+  const { proof, ...rest } = found;
+  const jobVersion = answer?.kind === 'done' ? answer.job?.metadata.resourceVersion : undefined;
+  const written = proof === undefined || jobVersion === undefined ? {} : { proof: { ...proof, jobVersion } };
+  return { ...rest, ...written, refused: new Map(), statusAtMs: view.monotonicMs() };
 }
 
 function* writeStatus({ job, decision }: Decided, effects: JobEffects): Calls<Answer | undefined> {
@@ -201,7 +222,8 @@ function* perform(
       else if (call.kind === 'readCheckpoints') checkpointsAtMs = ports.view.monotonicMs();
       else if (call.kind === 'readLive') {
         statusAtMs = ports.view.monotonicMs();
-        proof = { nodeStates: answer.nodeStates ?? new Map(), atMs: statusAtMs };
+        const jobVersion = job.metadata.resourceVersion;
+        proof = { jobVersion, nodeStates: answer.nodeStates ?? new Map(), atMs: statusAtMs };
       }
     }
     // The others would be refused as well: ask no more before somebody has decided what that means.

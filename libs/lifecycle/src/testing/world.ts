@@ -490,7 +490,7 @@ export class World {
     const { key } = question;
     this.#planning = { kind: 'asked', key };
     this.#plannerSays = this.#plannerFails
-      ? { kind: 'failed', key, problem: 'it took too long', retryAtMs: this.now.getTime() + 10_000 }
+      ? { kind: 'failed', key, problem: 'it took too long', retryAtMs: this.now.getTime() + this.#skewMs + 10_000 }
       : { kind: 'answered', key, answer: plannedAnswer(question) };
     this.#plannerFails = false;
   }

@@ -1,0 +1,144 @@
+import { LABELS, type Checkpoint, type Placement, type TrainingJob } from '@coxswain/api-types';
+import { isNotFound, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
+import type { LiveRead, NodeState, ObservedPod } from '@coxswain/lifecycle';
+import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
+import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
+import type { ClusterCache } from '../cluster/cluster-cache.ts';
+import { BY_JOB } from '../cluster/indexes.ts';
+import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
+
+/** What the cluster holds of a job: from the cache, with our own writes laid over it, and read from the API server where only that will do. */
+export class JobReads {
+  readonly #client: Pick<KubeClient, 'get' | 'list'>;
+  readonly #cache: ClusterCache;
+
+  constructor(options: { readonly client: Pick<KubeClient, 'get' | 'list'>; readonly cache: ClusterCache }) {
+    this.#client = options.client;
+    this.#cache = options.cache;
+  }
+
+  findJob(key: string): TrainingJob | undefined {
+    const cached = this.#cache.jobs.cached.get(key);
+    if (cached === undefined || this.#cache.jobs.isGone(cached.metadata.uid)) return undefined;
+    return this.#cache.jobs.newest(cached);
+  }
+
+  podsOf(job: TrainingJob): readonly ObservedPod[] {
+    const { uid } = job.metadata;
+    const pods = this.#cache.pods.view(uid, this.#cache.pods.cached.byIndex(BY_JOB, uid));
+    return pods
+      .filter((pod) => pod.metadata.namespace === job.metadata.namespace)
+      .map((pod) => toObservedPod(pod, uid));
+  }
+
+  placementsOf(job: TrainingJob): readonly Placement[] {
+    return this.#cache.placements.ofJob(job);
+  }
+
+  checkpointsOf(job: TrainingJob): readonly Checkpoint[] {
+    const { uid, namespace } = job.metadata;
+    const checkpoints = this.#cache.checkpoints.view(uid, this.#cache.checkpoints.cached.byIndex(BY_JOB, uid));
+    return checkpoints.filter((checkpoint) => checkpoint.metadata.namespace === namespace);
+  }
+
+  nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
+    return new Map(names.map((name) => [name, stateOf(this.#cache.nodes.get(name))]));
+  }
+
+  async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {
+    const [, , , nodes] = await Promise.all([
+      this.#readLiveJob(job),
+      this.#readLivePods(job, what.podNames),
+      what.placement === undefined ? undefined : this.readPlacement(job, what.placement),
+      Promise.all(what.nodes.map(async (name) => [name, stateOf(await this.#readLiveNode(name))] as const)),
+    ]);
+    return new Map(nodes);
+  }
+
+  async readCheckpoints(job: TrainingJob): Promise<void> {
+    const { uid, namespace } = job.metadata;
+    const before = this.checkpointsOf(job);
+    const listed = await this.#listOf<Checkpoint & KubeObject>(job, checkpointsPath({ namespace }));
+    for (const checkpoint of listed) this.#cache.checkpoints.remember(uid, checkpoint);
+    const live = new Set(listed.map(({ metadata }) => metadata.uid));
+    for (const { metadata } of before) if (!live.has(metadata.uid)) this.#cache.checkpoints.rememberGone(metadata.uid);
+  }
+
+  async #readLiveJob(job: TrainingJob): Promise<void> {
+    const { name, namespace, uid } = job.metadata;
+    const live = await this.readOrUndefined(trainingJobsPath({ namespace, name }));
+    if (live?.metadata.uid === uid) this.#cache.jobs.remember(uid, live as TrainingJob & KubeObject);
+    else this.#cache.jobs.rememberGone(uid);
+  }
+
+  /** Every pod of the job, in pages, then those of `names` that were not among them. */
+  async #readLivePods(job: TrainingJob, names: readonly string[]): Promise<void> {
+    const before = this.podsOf(job).filter(({ ours }) => ours);
+    const pods = await this.#listOf<KubeObject>(job, podsPath({ namespace: job.metadata.namespace }));
+    const listed = new Map(pods.map(({ metadata }) => [metadata.name, metadata.uid]));
+    for (const pod of pods) this.rememberPod(job, pod);
+    for (const { name, uid } of before) if (listed.get(name) !== uid) this.#cache.pods.rememberGone(uid);
+    await Promise.all(names.filter((name) => !listed.has(name)).map((name) => this.readPod(job, name)));
+  }
+
+  async readPlacement(job: TrainingJob, name: string): Promise<void> {
+    const { namespace, uid } = job.metadata;
+    const found = await this.readOrUndefined(placementsPath({ namespace, name }));
+    if (found !== undefined) this.#cache.placements.remember(uid, found as Placement & KubeObject);
+  }
+
+  /** What carries the job's UID label there, read in pages. */
+  async #listOf<T extends KubeObject>(job: TrainingJob, path: string): Promise<readonly T[]> {
+    const labelSelector = `${LABELS.jobUid}=${job.metadata.uid}`;
+    const found: T[] = [];
+    for (let next: string | undefined = ''; next !== undefined;) {
+      const page: KubeList<T> = await this.#client.list(path, {
+        labelSelector,
+        limit: OBJECTS_PER_PAGE,
+        ...(next === '' ? {} : { continue: next }),
+      });
+      found.push(...page.items);
+      next = page.metadata.continue === '' ? undefined : page.metadata.continue;
+    }
+    return found;
+  }
+
+  /** Shows the pod of that name as it is now, whoever owns it; what bore the name before is gone. */
+  async readPod(job: TrainingJob, name: string): Promise<void> {
+    const pod = await this.readOrUndefined(podsPath({ namespace: job.metadata.namespace, name }));
+    for (const known of this.podsOf(job)) {
+      if (known.name === name && known.uid !== pod?.metadata.uid) this.#cache.pods.rememberGone(known.uid);
+    }
+    if (pod !== undefined) this.rememberPod(job, pod);
+  }
+
+  async readOrUndefined(path: string): Promise<KubeObject | undefined> {
+    try {
+      return await this.#client.get<KubeObject>(path);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #readLiveNode(name: string): Promise<CachedNode | undefined> {
+    const node = await this.readOrUndefined(nodesPath(name));
+    return node === undefined ? undefined : toCachedNode(node);
+  }
+
+  rememberPod(job: TrainingJob, pod: KubeObject): void {
+    const { uid = '', deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = pod.metadata;
+    // Deleted before, and the last who held it let go: the answer is its last state.
+    const isGone = deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0;
+    if (isGone) this.#cache.pods.rememberGone(uid);
+    else this.#cache.pods.remember(job.metadata.uid, toCachedPod(pod, { asGang: true }));
+  }
+}
+
+/** A list of whole pods is 25 kB each. */
+const OBJECTS_PER_PAGE = 500;
+
+function stateOf(node: CachedNode | undefined): NodeState {
+  if (node === undefined) return 'gone';
+  return node.facts.ready ? 'ready' : 'notReady';
+}
