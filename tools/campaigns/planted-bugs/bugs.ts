@@ -30,9 +30,9 @@ const CACHE = 'libs/kube/src/object-cache.ts';
 const CACHE_TEST = 'libs/kube/src/object-cache.spec.ts';
 const REFLECTOR = 'libs/kube/src/reflector.ts';
 const REFLECTOR_TEST = 'libs/kube/src/reflector.spec.ts';
-const ACTIONS = 'libs/lifecycle/src/actions-of.ts';
-const ACTIONS_TEST = 'libs/lifecycle/src/actions-of.spec.ts';
-const FACTS = 'libs/lifecycle/src/facts.ts';
+const ACTIONS = 'libs/lifecycle/src/decide/actions-of.ts';
+const ACTIONS_TEST = 'libs/lifecycle/src/decide/actions-of.spec.ts';
+const FACTS = 'libs/lifecycle/src/look/facts.ts';
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
@@ -51,9 +51,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     bug: 'takes a name of its own that is taken for an error',
     file: STORE,
     before: `      if (!isAlreadyExists(error)) throw error;
-      await this.#readLivePod(`,
+      await this.#reads.readPod(`,
     after: `      throw error;
-      await this.#readLivePod(`,
+      await this.#reads.readPod(`,
     test: STORE_TEST,
     caughtBy: 'a pod is shown at once, and made once when it is made twice',
   },
@@ -71,10 +71,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     bugClass: 'C4',
     title: 'two informers disagree',
     bug: 'deletes on the word of a cache',
-    file: 'libs/lifecycle/src/proof.ts',
+    file: 'libs/lifecycle/src/decide/proof.ts',
     before: "\n  'deletePods',",
     after: '',
-    test: 'libs/lifecycle/src/proof.spec.ts',
+    test: 'libs/lifecycle/src/decide/proof.spec.ts',
     caughtBy: 'to delete pods of a later epoch than the job is seen in',
   },
   {
@@ -91,7 +91,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     bugClass: 'C6',
     title: 'a state that was never observed',
     bug: 'counts a gang as finished only if it has seen it run before',
-    file: 'libs/lifecycle/src/record-observation.ts',
+    file: 'libs/lifecycle/src/epoch/record-observation.ts',
     before: "if (attempt?.stage !== 'Released' || !isFinished(facts, attempt)) return record;",
     after:
       "if (attempt?.stage !== 'Released' || attempt.runningAt === undefined || !isFinished(facts, attempt)) return record;",
@@ -115,7 +115,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: FACTS,
     before: 'if (isTerminal(pod) || willNeverRun(pod)) return false;',
     after: 'if (isTerminal(pod) || willNeverRun(pod) || pod.deletionTimestamp !== undefined) return false;',
-    test: 'libs/lifecycle/src/facts.spec.ts',
+    test: 'libs/lifecycle/src/look/facts.spec.ts',
     caughtBy: 'has its grace and two minutes on a node that answers',
   },
   {
@@ -215,7 +215,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     bugClass: 'C18',
     title: 'a create after the delete',
     bug: 'makes a gang before the finalizer stands that will clean it up',
-    file: 'libs/lifecycle/src/situation.ts',
+    file: 'libs/lifecycle/src/decide/situation.ts',
     before: "next.kind === 'placing' && facts.hasFinalizer && isSettled(recorded, planned)",
     after: "next.kind === 'placing' && isSettled(recorded, planned)",
     test: ACTIONS_TEST,
@@ -225,12 +225,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     bugClass: 'C19',
     title: 'writes of status that race',
     bug: 'counts a failure again at each look',
-    file: 'libs/lifecycle/src/record-observation.ts',
+    file: 'libs/lifecycle/src/epoch/record-observation.ts',
     before: `  if (attempt === undefined || attempt.stage === 'Stopping') return record;
   const failure`,
     after: `  if (attempt === undefined) return record;
   const failure`,
-    test: 'libs/lifecycle/src/restarts.spec.ts',
+    test: 'libs/lifecycle/src/decide/restarts.spec.ts',
     caughtBy: 'is counted once, however often it is looked at',
   },
   {
@@ -260,37 +260,37 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: FACTS,
     before: '(doesAnswer ? facts.timeouts.stoppingMs : FENCE_AFTER_MS)',
     after: '(doesAnswer ? facts.timeouts.stoppingMs : -graceSeconds * 1000)',
-    test: 'libs/lifecycle/src/facts.spec.ts',
+    test: 'libs/lifecycle/src/look/facts.spec.ts',
     caughtBy: 'has its grace and half a minute on a node that does not answer',
   },
   {
     bugClass: 'C23',
     title: 'nodes that flap',
     bug: 'restarts for ever, since a lost node costs nothing',
-    file: 'libs/lifecycle/src/restart-budget.ts',
+    file: 'libs/lifecycle/src/failure/restart-budget.ts',
     before: 'export const MAX_FREE_RESTARTS_IN_A_ROW = 10;',
     after: 'export const MAX_FREE_RESTARTS_IN_A_ROW = 1e9;',
-    test: 'libs/lifecycle/src/restart-budget.spec.ts',
+    test: 'libs/lifecycle/src/failure/restart-budget.spec.ts',
     caughtBy: 'the eleventh is charged',
   },
   {
     bugClass: 'C24',
     title: 'suspend and resume at the wrong moment',
     bug: 'lets a gang start although a suspend was asked for while its pods were made',
-    file: 'libs/lifecycle/src/record-observation.ts',
+    file: 'libs/lifecycle/src/epoch/record-observation.ts',
     before: 'if (missingIndices(facts, attempt).length > 0 || isStopRequested(facts)) return record;',
     after: 'if (missingIndices(facts, attempt).length > 0) return record;',
-    test: 'libs/lifecycle/src/earlier-gangs.spec.ts',
+    test: 'libs/lifecycle/src/decide/earlier-gangs.spec.ts',
     caughtBy: 'suspended when its pods are made and before they may start is never released',
   },
   {
     bugClass: 'C26',
     title: 'versions beside each other',
     bug: 'gives up a whole status for one field that it cannot read',
-    file: 'libs/lifecycle/src/job-record.ts',
+    file: 'libs/lifecycle/src/record/job-record.ts',
     before: 'return value.flatMap((entry: unknown) => parsed(entry, schema) ?? []);',
     after: 'return value.every((entry: unknown) => parsed(entry, schema) !== undefined) ? (value as T[]) : [];',
-    test: 'libs/lifecycle/src/job-record.spec.ts',
+    test: 'libs/lifecycle/src/record/job-record.spec.ts',
     caughtBy: 'keeps the attempts that can be read',
   },
   {
@@ -300,7 +300,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'libs/api-types/src/child-names.ts',
     before: '-${job.uid.slice(0, 8)}`',
     after: '`',
-    test: 'libs/lifecycle/src/names.spec.ts',
+    test: 'libs/lifecycle/src/look/names.spec.ts',
     caughtBy: 'tiny-gpt',
   },
   {
@@ -320,7 +320,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: FACTS,
     before: 'if (isTerminal(pod) || willNeverRun(pod)) return false;',
     after: 'if (willNeverRun(pod)) return false;',
-    test: 'libs/lifecycle/src/facts.spec.ts',
+    test: 'libs/lifecycle/src/look/facts.spec.ts',
     caughtBy: 'has ended',
   },
   {
@@ -370,10 +370,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     bugClass: 'C34',
     title: 'checkpoints that are not what they say',
     bug: 'resumes from a checkpoint that an attempt could not load',
-    file: 'libs/lifecycle/src/resume-point.ts',
+    file: 'libs/lifecycle/src/failure/resume-point.ts',
     before: 'const usable = ownCheckpoints(record, facts).filter(({ metadata }) => !condemned.has(metadata.name));',
     after: 'const usable = ownCheckpoints(record, facts).filter(() => condemned.size >= 0);',
-    test: 'libs/lifecycle/src/next-epoch.spec.ts',
+    test: 'libs/lifecycle/src/epoch/next-epoch.spec.ts',
     caughtBy: 'does not begin from a checkpoint that an attempt has found to differ',
   },
 ];

@@ -1,5 +1,5 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
-import type { Action } from '../decision.ts';
+import type { Action } from '../decide/decision.ts';
 import { aPlacement } from '../testing/index.ts';
 import { callBatches } from './call-batches.ts';
 

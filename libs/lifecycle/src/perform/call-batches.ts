@@ -1,5 +1,5 @@
 import type { TrainingJob } from '@coxswain/api-types';
-import type { Action } from '../decision.ts';
+import type { Action } from '../decide/decision.ts';
 import type { Call } from './calls.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { CheckpointResourceSpec, PlacementSpec, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
-import type { Condemnation } from '../checkpoint-trouble.ts';
-import type { NodeState } from '../observed.ts';
-import type { LiveRead, PodReference } from '../decision.ts';
+import type { Condemnation } from '../failure/checkpoint-trouble.ts';
+import type { NodeState } from '../look/observed.ts';
+import type { LiveRead, PodReference } from '../decide/decision.ts';
 
 /** One thing that only the cluster can answer. Every write is idempotent, and made for the job as `job` shows it. */
 export type Call =

@@ -2,10 +2,10 @@ import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswai
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { Refusals } from '../admission/refusals.ts';
-import type { Decision } from '../decision.ts';
-import type { NodeCensus, NodeState, ObservedPlanning, ObservedPod, ObservedProgress } from '../observed.ts';
-import type { Stopwatches } from '../stopwatches.ts';
-import type { Timeouts } from '../timeouts.ts';
+import type { Decision } from '../decide/decision.ts';
+import type { NodeCensus, NodeState, ObservedPlanning, ObservedPod, ObservedProgress } from '../look/observed.ts';
+import type { Stopwatches } from '../look/stopwatches.ts';
+import type { Timeouts } from '../look/timeouts.ts';
 
 /** Free and taken GPUs, and the number of the state that they were read at. */
 export interface VersionedCapacity extends FabricCapacity {

@@ -1,8 +1,8 @@
 import type { Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
-import { decide } from '../decide.ts';
-import type { Action, Decision } from '../decision.ts';
-import type { NodeState, Observed, ObservedPod } from '../observed.ts';
-import { bareStatus, isRecordedAs } from '../bare-status.ts';
+import { decide } from '../decide/decide.ts';
+import type { Action, Decision } from '../decide/decision.ts';
+import type { NodeState, Observed, ObservedPod } from '../look/observed.ts';
+import { bareStatus, isRecordedAs } from '../record/bare-status.ts';
 import type { Answer, Call, Calls } from './calls.ts';
 import { callBatches } from './call-batches.ts';
 import type { JobEffects, JobView } from './job-view.ts';

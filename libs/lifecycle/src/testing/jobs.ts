@@ -1,8 +1,8 @@
 import { type Attempt, FINALIZER, findCondition, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
-import { decide } from '../decide.ts';
-import type { Action, Decision } from '../decision.ts';
-import type { Observed, ObservedPod } from '../observed.ts';
+import { decide } from '../decide/decide.ts';
+import type { Action, Decision } from '../decide/decision.ts';
+import type { Observed, ObservedPod } from '../look/observed.ts';
 import { aPlacement, aPod, observe } from './builders.ts';
 
 /** When the look takes place. */

@@ -13,13 +13,13 @@ import {
 } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
-import type { PodReference } from '../decision.ts';
-import type { NodeState, ObservedPlanning, ObservedPod } from '../observed.ts';
+import type { PodReference } from '../decide/decision.ts';
+import type { NodeState, ObservedPlanning, ObservedPod } from '../look/observed.ts';
 import type { Answer, Call } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
-import { placementSha256 } from '../recorded-placement.ts';
-import { Stopwatches } from '../stopwatches.ts';
+import { placementSha256 } from '../record/recorded-placement.ts';
+import { Stopwatches } from '../look/stopwatches.ts';
 import { plannedAnswer } from './planned-answer.ts';
 import { aCapacity, aCheckpoint, anExit, aNode } from './builders.ts';
 

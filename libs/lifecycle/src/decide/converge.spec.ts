@@ -1,0 +1,192 @@
+import { NODE_LABELS, type TrainingJobStatus } from '@coxswain/api-types';
+import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
+import { worldSize } from '@coxswain/layout';
+import fc from 'fast-check';
+import { LAGGING, World, type WorldFault } from '../testing/index.ts';
+
+const STAGES = ['Creating', 'Released', 'Stopping', 'Ended'];
+
+/** Faults that leave the job wanted, so that it must end as Complete or Failed. */
+const mishap: fc.Arbitrary<WorldFault> = fc.oneof(
+  fc.record({ kind: fc.constant('exit' as const), code: fc.constantFrom(1, 137, 70, 71, 72, 75), pick: fc.nat(9) }),
+  fc.record({
+    kind: fc.constantFrom(
+      'deletePod' as const,
+      'evict' as const,
+      'loseNode' as const,
+      'silenceKubelet' as const,
+      'hangPod' as const,
+      'saveCheckpoint' as const,
+    ),
+    pick: fc.nat(9),
+  }),
+  fc.record({ kind: fc.constant('skewClock' as const), ms: fc.constantFrom(-3_600_000, 40_000, 3_600_000) }),
+  fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'plannerFails' as const) }),
+  fc.record({
+    kind: fc.constant('staleLook' as const),
+    looksAgo: fc.integer({ min: 1, max: 6 }),
+    of: fc.subarray([...LAGGING], { minLength: 1 }),
+  }),
+  fc.record({ kind: fc.constant('crash' as const), afterWrites: fc.nat(3) }),
+);
+const wish: fc.Arbitrary<WorldFault> = fc.record({
+  kind: fc.constantFrom(
+    'suspend' as const,
+    'suspend' as const,
+    'resume' as const,
+    'cancel' as const,
+    'delete' as const,
+  ),
+});
+
+/** What happens before each pass of the operator, and how much time passes after it. */
+const story = (fault: fc.Arbitrary<WorldFault>) =>
+  fc.array(
+    fc.record({ faults: fc.array(fault, { maxLength: 2 }), tickMs: fc.constantFrom(0, 1_000, 20_000, 90_000) }),
+    {
+      maxLength: 60,
+    },
+  );
+
+describe('a job driven by decide()', () => {
+  it('converges whatever happens to it, never runs two epochs, keeps to its budget, and then writes nothing', () => {
+    fc.assert(
+      fc.property(story(fc.oneof({ weight: 8, arbitrary: mishap }, { weight: 1, arbitrary: wish })), (moments) => {
+        const world = new World(aTrainingJob());
+        live(world, moments);
+        settle(world);
+        expectPlausibleHistory(world.history, 3);
+        expect(world.violations).toEqual([]);
+        expectRest(world);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('keeps the layout that the planner chose through every restart, and records it before any gang', () => {
+    fc.assert(
+      fc.property(story(mishap), (moments) => {
+        const job = { ...aTrainingJob(), spec: aPlannedJobSpec() };
+        const world = new World(job, { labels: { [NODE_LABELS.gpuType]: 'h100' } });
+        live(world, moments);
+        settle(world);
+        const ran = world.history.flatMap((status) => (status.attempts ?? []).map((attempt) => attempt.layout));
+        const planned = new Set(
+          world.history.flatMap(({ plan }) => (plan === undefined ? [] : JSON.stringify(plan.layout))),
+        );
+        expect(planned.size).toBe(1);
+        expect(world.history.filter(({ plan, attempts }) => attempts !== undefined && plan === undefined)).toEqual([]);
+        expect(new Set(ran.map((layout) => JSON.stringify(layout)))).toEqual(planned);
+        expect(ran.every((layout) => worldSize(layout) === 4)).toBe(true);
+        expectRest(world);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('runs the layout that the user gave, with its prediction or without, whatever the planner does', () => {
+    fc.assert(
+      fc.property(story(mishap), (moments) => {
+        const world = new World(aTrainingJob(), { labels: { [NODE_LABELS.gpuType]: 'h100' } });
+        live(world, moments);
+        settle(world);
+        expect(['Complete', 'Failed']).toContain(world.job?.status?.state);
+        expect(world.violations).toEqual([]);
+        expectRest(world);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('ends as Complete or Failed when nobody asks it to stop', () => {
+    fc.assert(
+      fc.property(story(mishap), (moments) => {
+        const world = new World(aTrainingJob());
+        live(world, moments);
+        settle(world);
+        expect(['Complete', 'Failed']).toContain(world.job?.status?.state);
+        expect(world.computingPods()).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('never reuses an epoch even when its status is lost', () => {
+    const loss: fc.Arbitrary<WorldFault> = fc.record({ kind: fc.constant('loseStatus' as const) });
+    fc.assert(
+      fc.property(story(fc.oneof({ weight: 6, arbitrary: mishap }, { weight: 1, arbitrary: loss })), (moments) => {
+        const world = new World(aTrainingJob());
+        live(world, moments);
+        settle(world);
+        expect(['Complete', 'Failed']).toContain(world.job?.status?.state);
+        // A gang that is taken up again is released again, so only the order of epochs is asked for.
+        expect(world.violations.filter((sentence) => sentence.includes('started after'))).toEqual([]);
+        expectRest(world);
+      }),
+      { numRuns: 80 },
+    );
+  });
+});
+
+function live(
+  world: World,
+  moments: readonly { readonly faults: readonly WorldFault[]; readonly tickMs: number }[],
+): void {
+  for (const { faults, tickMs } of moments) {
+    for (const fault of faults) world.apply(fault);
+    world.reconcile();
+    world.tick(tickMs);
+    expectOneEpoch(world);
+  }
+}
+
+/** The faults are over: nodes are back, the engine finishes, the operator looks as often as it likes. */
+function settle(world: World): void {
+  world.apply({ kind: 'restoreNodes' });
+  for (let quiet = 0, looks = 0; quiet < 3; looks++) {
+    expect(looks).toBeLessThan(500);
+    const wrote = world.reconcile();
+    world.tick(wrote ? 100 : 120_000, true);
+    quiet = wrote ? 0 : quiet + 1;
+    expectOneEpoch(world);
+  }
+}
+
+function expectOneEpoch(world: World): void {
+  const epochs = new Set(world.computingPods().map((pod) => pod.epoch));
+  expect(epochs.size).toBeLessThanOrEqual(1);
+}
+
+function expectRest(world: World): void {
+  for (let look = 0; look < 10; look++) {
+    world.tick(60_000, true);
+    expect(world.reconcile()).toBe(false);
+  }
+}
+
+function expectPlausibleHistory(history: readonly TrainingJobStatus[], maxRestarts: number): void {
+  const failedEpochs = new Set<number>();
+  history.forEach((status, index) => {
+    const earlier = history[index - 1];
+    for (const attempt of status.attempts ?? []) {
+      if (attempt.answer === 'Restart') failedEpochs.add(attempt.epoch);
+      const before = earlier?.attempts?.find((one) => one.epoch === attempt.epoch);
+      if (before === undefined) continue;
+      expect(STAGES.indexOf(attempt.stage)).toBeGreaterThanOrEqual(STAGES.indexOf(before.stage));
+      if (before.outcome !== undefined)
+        expect(attempt).toMatchObject({ outcome: before.outcome, reason: before.reason });
+    }
+    expect(status.restarts.charged).toBeLessThanOrEqual(maxRestarts);
+    expect(status.restarts.total).toBe(failedEpochs.size);
+    expect(status.epoch).toBeGreaterThanOrEqual(earlier?.epoch ?? 0);
+    expect(status.checkpoint?.step ?? 0).toBeGreaterThanOrEqual(earlier?.checkpoint?.step ?? 0);
+    expect(endsOf(status).length).toBeLessThanOrEqual(1);
+    if (earlier !== undefined && endsOf(earlier).length > 0) expect(endsOf(status)).toEqual(endsOf(earlier));
+  });
+}
+
+function endsOf(status: TrainingJobStatus): readonly string[] {
+  return (status.conditions ?? [])
+    .filter(({ type, status: holds }) => (type === 'Complete' || type === 'Failed') && holds === 'True')
+    .map(({ type, reason }) => `${type}/${reason}`);
+}

@@ -1,0 +1,270 @@
+import { formatBytes, formatDuration } from '@coxswain/units';
+import {
+  type Attempt,
+  type Checkpoint,
+  findCondition,
+  type JobEvent,
+  type Placement,
+  type PlacementSpec,
+  formatRanks,
+  ranksOfPod,
+  type TrainingJob,
+  type TrainingJobSpec,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
+import { formatLayout, worldSize } from '@coxswain/layout';
+import { factsOf, type Facts, placementOf, podCount } from '../look/facts.ts';
+import { type JobRecord, recordedConditions, recordOf } from '../record/job-record.ts';
+
+/** Words of a job's history, in the order in which a smooth life shows them. */
+export const JOB_EVENT_TYPES = [
+  'Submitted',
+  'Planned',
+  'Waiting',
+  'Placed',
+  'Resuming',
+  'Started',
+  'Running',
+  'Resumed',
+  'CheckpointSaved',
+  'CheckpointDamaged',
+  'RankFailed',
+  'Restarting',
+  'Suspended',
+  'Completed',
+  'Failed',
+  'Cancelled',
+] as const;
+export type JobEventType = (typeof JOB_EVENT_TYPES)[number];
+
+/** An event as it can be read off the current resources; `key` is stable, so inserting it twice inserts it once. */
+export interface DerivedJobEvent extends Omit<JobEvent, 'id'> {
+  /** E.g. `e2/RankFailed`, `checkpoint/tiny-3f1c2b9e-e1-s20/CheckpointSaved`; unique within the job's UID. */
+  readonly key: string;
+  readonly type: JobEventType;
+}
+
+/** The resources that a job's history is read from. */
+export interface JobResources {
+  readonly job: TrainingJob;
+  readonly checkpoints: readonly Checkpoint[];
+  readonly placements: readonly Placement[];
+}
+
+/** Every event that the current resources tell of, oldest first. Nothing depends on having seen each change. */
+export function jobEvents(resources: JobResources): readonly DerivedJobEvent[] {
+  const record = recordOf(resources.job);
+  const facts = factsOf({ ...resources, pods: [], nodeStates: new Map(), capacity: emptyCapacity }, record);
+  const events = [
+    ...submission(facts),
+    ...planning(record),
+    ...record.attempts.flatMap((attempt, index) =>
+      attemptEvents(attempt, { earlier: record.attempts[index - 1], record, facts }),
+    ),
+    ...waiting(record, facts),
+    ...facts.checkpoints.flatMap(checkpointEvents),
+    ...ending(record, facts),
+  ];
+  // A time that cannot be read must not spoil the history: the event is told as of the submission.
+  const submittedAt = resources.job.metadata.creationTimestamp ?? new Date(0).toISOString();
+  const dated = events.map((told) => (Number.isNaN(Date.parse(told.at)) ? { ...told, at: submittedAt } : told));
+  // Stable: of two events of the same moment the one that is told first above came first.
+  return dated.toSorted((left, right) => compareTimes(left.at, right.at));
+}
+
+/** Events that `earlier` does not tell of yet. */
+export function eventsSince(
+  earlier: TrainingJobStatus | undefined,
+  resources: JobResources,
+): readonly DerivedJobEvent[] {
+  const { status: _, ...job } = resources.job;
+  const before = jobEvents({ ...resources, job: earlier === undefined ? job : { ...job, status: earlier } });
+  const known = new Set(before.map((event) => event.key));
+  const isFirst = earlier === undefined;
+  return jobEvents(resources).filter((event) => !known.has(event.key) || (isFirst && event.type === 'Submitted'));
+}
+
+function emptyCapacity(): { fabric: { nodes: [] }; usedGpus: Map<string, number> } {
+  return { fabric: { nodes: [] }, usedGpus: new Map() };
+}
+
+function submission(facts: Facts): readonly DerivedJobEvent[] {
+  const { name, creationTimestamp } = facts.job.metadata;
+  if (creationTimestamp === undefined) return [];
+  const asks = facts.spec === undefined ? '' : ` It asks for ${requestOf(facts.spec)}.`;
+  return [event('Submitted', { at: creationTimestamp, message: `Job ${name} was submitted.${asks}` })];
+}
+
+/** What the planner chose; of a layout that the user gave there is nothing to tell. */
+function planning({ plan }: JobRecord): readonly DerivedJobEvent[] {
+  if (plan?.layout === undefined || plan.chosenBy !== 'Planner' || plan.predictedStepMs === undefined) return [];
+  const sentence = `The planner chose ${formatLayout(plan.layout)} for ${count(plan.gpus, 'GPU')}`;
+  const message = `${sentence}, predicted at ${formatDuration(plan.predictedStepMs)} per step.`;
+  return [{ ...event('Planned', { at: plan.plannedAt, message }), key: `planned/${plan.plannedAt}` }];
+}
+
+/** `4 GPUs (tp2 x dp2)`, or `4 GPUs and leaves the layout to the planner` */
+function requestOf({ layout, gpus = 0 }: TrainingJobSpec): string {
+  if (layout === undefined) return `${count(gpus, 'GPU')} and leaves the layout to the planner`;
+  return `${count(worldSize(layout), 'GPU')} (${formatLayout(layout)})`;
+}
+
+function attemptEvents(
+  attempt: Attempt,
+  {
+    earlier,
+    record,
+    facts,
+  }: { readonly earlier: Attempt | undefined; readonly record: JobRecord; readonly facts: Facts },
+): readonly DerivedJobEvent[] {
+  const { epoch, resumedFrom, startedAt, releasedAt, runningAt } = attempt;
+  const placement = placementOf(facts, epoch)?.spec;
+  const from =
+    resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step} (checkpoint ${resumedFrom.checkpoint})`;
+  const asked = record.resumeFrom?.epoch === epoch;
+  const gang = `${count(worldSize(attempt.layout), 'rank')} (${formatLayout(attempt.layout)})`;
+  return [
+    ...(earlier?.outcome === 'Suspended' || asked
+      ? [event('Resuming', { epoch, at: startedAt, message: resumingSentence({ epoch, from, asked }) })]
+      : []),
+    event('Placed', {
+      epoch,
+      at: startedAt,
+      message: `Epoch ${epoch} is placed: ${placement === undefined ? gang : describePlacement(placement)}.`,
+    }),
+    ...(releasedAt === undefined
+      ? []
+      : [
+          event('Started', {
+            epoch,
+            at: releasedAt,
+            message: `All pods of epoch ${epoch} exist; they start together, ${from}.`,
+          }),
+        ]),
+    ...(runningAt === undefined
+      ? []
+      : [event('Running', { epoch, at: runningAt, message: `Epoch ${epoch} runs with ${gang}.` })]),
+    ...(runningAt === undefined || resumedFrom === undefined
+      ? []
+      : [event('Resumed', { epoch, at: runningAt, message: `Training goes on ${from}.` })]),
+    ...endEvents(attempt),
+  ];
+}
+
+function resumingSentence(about: { readonly epoch: number; readonly from: string; readonly asked: boolean }): string {
+  const { epoch, from, asked } = about;
+  if (asked) return `Epoch ${epoch} begins ${from}, as spec.resumeFrom asks.`;
+  return `The suspended job goes on in epoch ${epoch}, ${from}.`;
+}
+
+function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
+  const { epoch, stoppingAt, endedAt, outcome, answer, charged } = attempt;
+  const message = attempt.message ?? 'The reason was not recorded.';
+  if (attempt.reason === 'PodsRefused' && stoppingAt !== undefined) {
+    const told = event('Waiting', { epoch, at: stoppingAt, severity: 'warning', message });
+    return [{ ...told, key: `${told.key}/PodsRefused` }];
+  }
+  if (outcome === 'Failed' && stoppingAt !== undefined) {
+    const failed = event('RankFailed', {
+      epoch,
+      at: stoppingAt,
+      severity: answer === 'GiveUp' ? 'error' : 'warning',
+      message: `${attempt.reason ?? 'Failed'}: ${message}`,
+    });
+    if (answer !== 'Restart') return [failed];
+    const cost = charged === true ? 'this counts against its restarts' : 'this does not count against its restarts';
+    const sentence = `The gang of epoch ${epoch} is removed and started anew as epoch ${epoch + 1}; ${cost}.`;
+    return [failed, event('Restarting', { epoch, at: stoppingAt, severity: 'warning', message: sentence })];
+  }
+  if (outcome === 'Suspended' && endedAt !== undefined) {
+    return [
+      event('Suspended', { epoch, at: endedAt, message: `Epoch ${epoch} was stopped because the job was suspended.` }),
+    ];
+  }
+  return [];
+}
+
+/** Reasons of condition Placed that a person may want to do something about. */
+const TOLD_REASONS: readonly string[] = [
+  'WaitingForCapacity',
+  'TopologyUnsatisfiable',
+  'NotAccepted',
+  'CheckpointsUnusable',
+];
+
+/** Why the next epoch has not been placed, once per epoch and reason. */
+function waiting(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {
+  const placed = findCondition(recordedConditions(facts.job), 'Placed');
+  if (placed === undefined || !TOLD_REASONS.includes(placed.reason)) return [];
+  const accepted = findCondition(recordedConditions(facts.job), 'Accepted');
+  const message = accepted?.status === 'False' ? accepted.message : placed.message;
+  const epoch = record.epoch + 1;
+  const severity = placed.reason === 'WaitingForCapacity' ? 'info' : 'warning';
+  const told = event('Waiting', { epoch, at: placed.lastTransitionTime, severity, message });
+  return [{ ...told, key: `${told.key}/${placed.reason}` }];
+}
+
+function checkpointEvents(checkpoint: Checkpoint): readonly DerivedJobEvent[] {
+  const { name, creationTimestamp } = checkpoint.metadata;
+  const { step, epoch, bytes } = checkpoint.spec;
+  if (creationTimestamp === undefined) return [];
+  const saved = event('CheckpointSaved', {
+    epoch,
+    at: creationTimestamp,
+    message: `Checkpoint ${name} of step ${step} is saved and verified (${formatBytes(bytes)}).`,
+  });
+  const damaged = event('CheckpointDamaged', {
+    epoch,
+    at: creationTimestamp,
+    severity: 'warning',
+    message: `Checkpoint ${name} of step ${step} is damaged and will not be used: ${checkpoint.status?.message ?? ''}`,
+  });
+  const told = checkpoint.status?.state === 'Damaged' ? [saved, damaged] : [saved];
+  return told.map((one) => ({ ...one, key: `checkpoint/${name}/${one.type}` }));
+}
+
+function ending(record: JobRecord, facts: Facts): readonly DerivedJobEvent[] {
+  const { terminal } = record;
+  if (terminal === undefined) return [];
+  const at = findCondition(recordedConditions(facts.job), terminal.type)?.lastTransitionTime ?? '';
+  const epoch = record.epoch === 0 ? null : record.epoch;
+  const { message } = terminal;
+  if (terminal.type === 'Complete') return [{ ...event('Completed', { epoch, at, message }), key: 'Completed' }];
+  if (terminal.reason === 'Cancelled') {
+    return [{ ...event('Cancelled', { epoch, at, severity: 'warning', message }), key: 'Cancelled' }];
+  }
+  return [{ ...event('Failed', { epoch, at, severity: 'error', message }), key: 'Failed' }];
+}
+
+function event(
+  type: JobEventType,
+  about: {
+    readonly at: string;
+    readonly message: string;
+    readonly epoch?: number | null;
+    readonly severity?: JobEvent['severity'];
+  },
+): DerivedJobEvent {
+  const { at, message, epoch = null, severity = 'info' } = about;
+  return { key: epoch === null ? type : `e${epoch}/${type}`, type, severity, epoch, message, at };
+}
+
+const SHOWN_NODES = 8;
+
+/** `ranks 0-1 on node-a, ranks 2-3 on node-b`; beyond eight nodes the first ones and a count. */
+function describePlacement(placement: PlacementSpec): string {
+  const pods = podCount(placement);
+  const shown = Array.from({ length: Math.min(pods, SHOWN_NODES) }, (_, podIndex) => {
+    const ranks = ranksOfPod(placement, podIndex);
+    return `${ranks.length === 1 ? 'rank' : 'ranks'} ${formatRanks(ranks)} on ${placement.nodes[podIndex] ?? 'unknown'}`;
+  });
+  return pods > SHOWN_NODES ? `${shown.join(', ')} and ${pods - SHOWN_NODES} more nodes` : shown.join(', ');
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+function compareTimes(left: string, right: string): number {
+  return Date.parse(left) - Date.parse(right);
+}

@@ -1,0 +1,22 @@
+import type { Action } from './decision.ts';
+import { isLive, willNeverRun } from '../look/facts.ts';
+import { liveAttempt } from '../record/job-record.ts';
+import type { ObservedPod } from '../look/observed.ts';
+import { toReference } from './pod-reference.ts';
+import type { Situation } from './situation.ts';
+
+/**
+ * Lets go of the pods that have nothing left to say. Each pod is made with a finalizer of ours, so that one that ends and is deleted while
+ * nobody leads is still seen: with its exit code it counts as what it was, a success or a failure, and not as lost.
+ *
+ * A pod is let go of once the end of its attempt is recorded, and it has ended itself or is fenced. One that was deleted before it had a node
+ * says nothing; while its gang is being created it only stands in the way of its successor. This needs no live read: an attempt that is recorded
+ * as over stays so, and from a status older than the pods a newer one is derived first, which the server answers with a conflict.
+ */
+export function releasePods({ record, facts }: Situation): readonly Action[] {
+  const attempt = liveAttempt(record);
+  const isOver = (pod: ObservedPod): boolean =>
+    attempt?.epoch === pod.epoch ? attempt.stage === 'Creating' && willNeverRun(pod) : !isLive(facts, pod);
+  const pods = facts.pods.filter((pod) => pod.held && pod.epoch <= record.epoch && isOver(pod));
+  return pods.length === 0 ? [] : [{ kind: 'releasePods', pods: pods.map(toReference) }];
+}

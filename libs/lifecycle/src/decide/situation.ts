@@ -1,0 +1,47 @@
+import { type Acceptance, acceptanceOf } from '../epoch/acceptance.ts';
+import { withNewAttempt } from '../epoch/begin-attempt.ts';
+import { type Facts, factsOf } from '../look/facts.ts';
+import { type JobRecord, liveAttempt, recordOf } from '../record/job-record.ts';
+import { type NextEpoch, nextEpoch } from '../epoch/next-epoch.ts';
+import type { Observed } from '../look/observed.ts';
+import { type Planning, planningOf, withPlan } from '../epoch/planning.ts';
+import { recordObservation } from '../epoch/record-observation.ts';
+import { unwrittenPlacement } from '../epoch/unwritten-placement.ts';
+
+/** Everything that status and actions are derived from, worked out once per look: the record as it will stand, never more than that. */
+export interface Situation {
+  readonly facts: Facts;
+  readonly record: JobRecord;
+  readonly planning: Planning;
+  readonly acceptance: Acceptance;
+  readonly next: NextEpoch;
+  readonly now: Date;
+}
+
+export function situationOf(observed: Observed, now: Date): Situation {
+  const recorded = recordOf(observed.job);
+  const facts = factsOf(observed, recorded);
+  const observedRecord = recordObservation(recorded, facts, now);
+  const planning = planningOf(observedRecord, facts, now);
+  // Not after the attempt, so that a gang never stands on a plan that only a process remembers.
+  const planned = withPlan(observedRecord, planning);
+  const acceptance = acceptanceOf(planned, facts);
+  const next = nextEpoch({ record: planned, facts, planning, acceptance });
+  const begins = next.kind === 'placing' && facts.hasFinalizer && isSettled(recorded, planned) ? next : undefined;
+  const { leaderTerm } = observed;
+  const record = begins === undefined ? planned : withNewAttempt(planned, begins, { leaderTerm, now });
+  const unwritten = begins ?? unwrittenPlacement(record, facts);
+  return {
+    facts: unwritten === undefined ? facts : { ...facts, unwritten },
+    record,
+    planning,
+    acceptance,
+    next,
+    now,
+  };
+}
+
+/** Whether what went before is recorded: an end is one write and the beginning that follows it another. */
+function isSettled(recorded: JobRecord, now: JobRecord): boolean {
+  return liveAttempt(recorded) === undefined && recorded.epoch === now.epoch;
+}

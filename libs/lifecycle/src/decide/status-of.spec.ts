@@ -1,0 +1,138 @@
+import { findCondition, type TrainingJob } from '@coxswain/api-types';
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import { decide } from './decide.ts';
+import type { Observed } from '../look/observed.ts';
+import { aCapacity, aCheckpoint, aNode, aPod, observe } from '../testing/index.ts';
+import { aJob, aRunningJob, aStatus, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
+
+describe('what a job says of itself', () => {
+  const waiting = aCapacity([aNode(), aNode({ name: 'node-b' })], { 'node-a': 1 });
+  const cases: readonly {
+    readonly name: string;
+    readonly seen: Observed;
+    readonly want: string;
+    readonly placed: string;
+  }[] = [
+    {
+      name: 'a job that can be placed and has no finalizer yet',
+      seen: observe({ job: aTrainingJob() }),
+      want: 'Queued',
+      placed: 'False/Placing',
+    },
+    { name: 'a job that is placed', seen: observe(), want: 'Starting', placed: 'True/GangPlaced' },
+    {
+      name: 'a job without room',
+      seen: observe({ capacity: () => waiting }),
+      want: 'Queued',
+      placed: 'False/WaitingForCapacity',
+    },
+    {
+      name: 'a job that no NVLink domain can hold',
+      seen: observe({
+        job: aJob({ spec: { layout: { tensorParallelDegree: 4 } } }),
+        capacity: () => aCapacity([aNode({ labels: {} }), aNode({ name: 'node-b', labels: {} })]),
+      }),
+      want: 'Queued',
+      placed: 'False/TopologyUnsatisfiable',
+    },
+    {
+      name: 'a suspended job',
+      seen: observe({ job: aJob({ spec: { suspend: true } }) }),
+      want: 'Suspended',
+      placed: 'False/Suspended',
+    },
+    {
+      name: 'a cancelled job',
+      seen: observe({ job: aJob({ spec: { cancel: true, suspend: true } }) }),
+      want: 'Cancelled',
+      placed: 'False/Finished',
+    },
+    { name: 'a running job', seen: aRunningJob({}), want: 'Running', placed: 'True/GangPlaced' },
+    {
+      name: 'a job that stops for a suspend',
+      seen: aRunningJob({ spec: { spec: { suspend: true } } }),
+      want: 'Suspending',
+      placed: 'True/GangPlaced',
+    },
+    {
+      name: 'a job that stops for good',
+      seen: aRunningJob({ spec: { spec: { cancel: true } } }),
+      want: 'Stopping',
+      placed: 'True/GangPlaced',
+    },
+    {
+      name: 'a job whose ranks all finished',
+      seen: aRunningJob({ pods: (job) => [0, 1].map((podIndex) => aPod(job, { podIndex, phase: 'Succeeded' })) }),
+      want: 'Complete',
+      placed: 'False/Finished',
+    },
+  ];
+  it.each(cases)('$name is $want, placed $placed', ({ seen, want, placed }) => {
+    const { status } = settled(seen);
+    expect(status.state).toBe(want);
+    expect(summaryOfCondition(status, 'Placed')).toBe(placed);
+    expect(status.summary).not.toBe('');
+  });
+
+  it('that waits for room is looked at again', () => {
+    expect(settled(observe({ capacity: () => waiting }))).toMatchObject({ actions: [], requeueAfterMs: 30_000 });
+  });
+
+  it('refuses a layout that does not divide the model, and places nothing', () => {
+    const { status, actions } = settled(observe({ job: aJob({ spec: { layout: { tensorParallelDegree: 3 } } }) }));
+    expect(summaryOfCondition(status, 'Accepted')).toBe('False/LayoutInvalid');
+    expect(summaryOfCondition(status, 'Placed')).toBe('False/NotAccepted');
+    expect(status.summary).toContain('layout.tensorParallelDegree 3 does not divide attentionHeads 4');
+    expect(actions).toEqual([]);
+  });
+
+  it('names an image that cannot be had, in words that do not change with each attempt to pull it', () => {
+    const messages = ['ErrImagePull', 'ImagePullBackOff'].map((reason) => {
+      const containerWaiting = { reason, message: `${reason}: details`, image: 'no/such:image' };
+      const pods = (job: TrainingJob) =>
+        [0, 1].map((podIndex) => aPod(job, { podIndex, running: false, phase: 'Pending' as const, containerWaiting }));
+      return decide(aRunningJob({ pods }), NOW).status.summary;
+    });
+    expect(new Set(messages)).toEqual(new Set(['Image no/such:image cannot be had on node node-a.']));
+  });
+
+  it('moves a transition time only with its status', () => {
+    const first = decide(observe({ job: aTrainingJob() }), NOW).status;
+    const later = decide(
+      observe({ job: aJob({ metadata: { generation: 2 }, status: first }), capacity: () => waiting }),
+      new Date('2026-01-02T00:00:00Z'),
+    );
+    expect(findCondition(later.status.conditions, 'Placed')).toMatchObject({
+      reason: 'WaitingForCapacity',
+      observedGeneration: 2,
+      lastTransitionTime: NOW.toISOString(),
+    });
+  });
+
+  it('reports progress of its own epoch only, at most every 15 s', () => {
+    const progress = { epoch: 1, step: 7, loss: 2.5 };
+    const recorded = { step: 5, reportedAt: '2026-01-01T00:19:50Z' };
+    const soon = decide(aRunningJob({ status: { progress: recorded }, observed: { progress } }), NOW);
+    expect(soon.status.progress).toEqual(recorded);
+    expect(soon.requeueAfterMs).toBe(5_000);
+    const due = decide(
+      aRunningJob({ status: { progress: recorded }, observed: { progress } }),
+      new Date('2026-01-01T00:20:05Z'),
+    );
+    expect(due.status.progress).toMatchObject({ step: 7, totalSteps: 100, loss: 2.5 });
+    const stale = decide(aRunningJob({ observed: { progress: { ...progress, epoch: 0 } } }), NOW);
+    expect(stale.status.progress).toBeUndefined();
+  });
+
+  it.each([
+    ['keeps its checkpoint though it is not seen', [], 80],
+    ['lets it fall back to the newest that is left, once it is seen to be damaged', ['Damaged'], 20],
+    ['keeps it where it is complete', ['Complete'], 80],
+  ] as const)('%s', (_sentence, states, want) => {
+    const checkpoint = { name: 'tiny-gpt-3f1c2b9e-e1-s80', step: 80 };
+    const job = aJob({ spec: { suspend: true }, status: aStatus({ attempts: [], checkpoint }) });
+    const newer = states.map((state) => aCheckpoint(job, { spec: { step: 80 }, status: { state } }));
+    const { status } = decide(observe({ job, checkpoints: [aCheckpoint(job), ...newer] }), NOW);
+    expect(status.checkpoint?.step).toBe(want);
+  });
+});

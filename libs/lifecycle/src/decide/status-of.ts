@@ -1,0 +1,330 @@
+import {
+  type Attempt,
+  type Condition,
+  CONDITION_TYPES,
+  type ConditionType,
+  type EffectiveSpec,
+  findCondition,
+  type JobPlan,
+  type JobState,
+  type ReasonOf,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
+import { formatLayout, worldSize } from '@coxswain/layout';
+import { cutText, safeText } from '@coxswain/safe-text';
+import { formatBytes, formatDuration } from '@coxswain/units';
+import type { Acceptance } from '../epoch/acceptance.ts';
+import { type Facts, placementSpecOf, podCount } from '../look/facts.ts';
+import { podsOf } from '../look/gang.ts';
+import { judgeNodes } from '../failure/lost-nodes.ts';
+import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
+import type { NextEpoch } from '../epoch/next-epoch.ts';
+import type { ObservedPod } from '../look/observed.ts';
+import { resumePointOf } from '../failure/resume-point.ts';
+import type { Situation } from './situation.ts';
+
+/** The status that says what the record holds: conditions, state and one sentence are derived from it, never the other way round. */
+export function statusOf(situation: Situation): TrainingJobStatus {
+  const { record, facts, now } = situation;
+  const drafts = draftsOf(situation);
+  const conditions = conditionsOf(drafts, facts, now);
+  const state = stateOf(situation);
+  return {
+    observedGeneration: facts.generation,
+    state,
+    summary: firstLine(summaryOf({ record, facts, drafts, state })),
+    epoch: record.epoch,
+    restarts: record.restarts,
+    ...(record.notBefore === undefined ? {} : { notBefore: record.notBefore }),
+    ...(record.plan === undefined ? {} : { plan: record.plan }),
+    ...(record.progress === undefined ? {} : { progress: record.progress }),
+    ...(record.checkpoint === undefined ? {} : { checkpoint: record.checkpoint }),
+    ...(record.resumeFrom === undefined ? {} : { resumeFrom: record.resumeFrom }),
+    ...(record.attempts.length === 0 ? {} : { attempts: [...record.attempts] }),
+    ...(record.avoidedNodes.length === 0 ? {} : { avoidedNodes: [...record.avoidedNodes] }),
+    conditions,
+  };
+}
+
+/** What a condition says, without the bookkeeping. */
+type ConditionDraft<T extends ConditionType = ConditionType> = {
+  readonly [K in T]: { readonly holds: boolean; readonly reason: ReasonOf<K>; readonly message: string };
+}[T];
+
+type ConditionDrafts = { readonly [K in ConditionType]: ConditionDraft<K> | undefined };
+
+function draftsOf({ record, facts, acceptance, next }: Situation): ConditionDrafts {
+  const { terminal } = record;
+  return {
+    Accepted: acceptedDraft(acceptance, record.plan),
+    Placed: placedDraft(record, facts, next),
+    Running: runningDraft(record, facts),
+    Suspended: suspendedDraft(record, facts),
+    Complete:
+      terminal?.type === 'Complete' ? { holds: true, reason: terminal.reason, message: terminal.message } : undefined,
+    Failed:
+      terminal?.type === 'Failed' ? { holds: true, reason: terminal.reason, message: terminal.message } : undefined,
+  };
+}
+
+function acceptedDraft(acceptance: Acceptance, plan: JobPlan | undefined): ConditionDraft<'Accepted'> {
+  switch (acceptance.kind) {
+    case 'refused':
+      return { holds: false, reason: acceptance.reason, message: acceptance.message };
+    case 'unplanned':
+      return { holds: true, reason: 'SpecValid', message: 'The spec can be read; its layout is still to be chosen.' };
+    case 'accepted':
+      return { holds: true, reason: 'SpecValid', message: `${acceptedLayout(acceptance.spec, plan)}.` };
+  }
+}
+
+/** `The layout tp2 x dp2 fits the model, predicted at 120 ms per step and 1.5 GiB per GPU` */
+function acceptedLayout(spec: EffectiveSpec, plan: JobPlan | undefined): string {
+  const layout = formatLayout(spec.layout);
+  const fits = plan?.chosenBy === 'Planner' ? `The planner chose ${layout}` : `The layout ${layout} fits the model`;
+  if (plan?.predictedStepMs === undefined || plan.predictedPeakBytes === undefined) return fits;
+  const prediction = `${formatDuration(plan.predictedStepMs)} per step and ${formatBytes(plan.predictedPeakBytes)} per GPU`;
+  const doubt = plan.verdict === 'doesNotFit' ? ', which is more than the GPU has' : '';
+  return `${fits}, predicted at ${prediction}${doubt}`;
+}
+
+function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): ConditionDraft<'Placed'> {
+  if (record.terminal !== undefined) {
+    return { holds: false, reason: 'Finished', message: 'The job is finished; its nodes are free.' };
+  }
+  const attempt = liveAttempt(record);
+  if (attempt !== undefined) {
+    const message = `Epoch ${attempt.epoch}: ${gangSize(attempt, facts)}.`;
+    return { holds: true, reason: 'GangPlaced', message };
+  }
+  if (facts.suspend) {
+    return { holds: false, reason: 'Suspended', message: 'Nothing is placed while the job is suspended.' };
+  }
+  switch (next.kind) {
+    case 'notNeeded':
+    case 'refused':
+      return { holds: false, reason: 'NotAccepted', message: 'Nothing is placed before the spec is accepted.' };
+    case 'unplanned':
+      return { holds: false, reason: 'WaitingForPlan', message: next.message };
+    case 'planning':
+      return { holds: false, reason: 'Planning', message: next.message };
+    case 'afterPreviousEpoch':
+      return { holds: false, reason: 'WaitingForPreviousEpoch', message: next.message };
+    case 'unresumable':
+      return { holds: false, reason: 'CheckpointsUnusable', message: next.message };
+    case 'delayed': {
+      const refused = refusal(record);
+      if (refused !== undefined) return { holds: false, reason: 'PodsRefused', message: refused };
+      return {
+        holds: false,
+        reason: 'WaitingForRestartDelay',
+        message: `Epoch ${record.epoch + 1} starts after the delay.`,
+      };
+    }
+    case 'waiting':
+      return { holds: false, reason: 'WaitingForCapacity', message: next.message };
+    case 'unsatisfiable':
+      return { holds: false, reason: 'TopologyUnsatisfiable', message: next.message };
+    case 'podsRefused':
+      return { holds: false, reason: 'PodsRefused', message: refusedMessage(next.message) };
+    case 'probing': {
+      // What the cluster said last stands until it says something else.
+      const last = findCondition(recordedConditions(facts.job), 'Placed');
+      if (last?.reason === 'PodsRefused') return { holds: false, reason: 'PodsRefused', message: last.message };
+      return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
+    }
+    case 'placing':
+      return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
+  }
+}
+
+/** The cluster's words, where it refused the last gang's pods. */
+function refusal(record: JobRecord): string | undefined {
+  const last = record.attempts.at(-1);
+  return last?.reason === 'PodsRefused' ? refusedMessage(last.message ?? '') : undefined;
+}
+
+function refusedMessage(words: string): string {
+  return `${firstLine(words)} It is tried again.`;
+}
+
+const IMAGE_PROBLEM = /^(ErrImage|ImagePull|ImageInspect|InvalidImage|RegistryUnavailable|SignatureValidation)/;
+
+function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'> {
+  if (record.terminal !== undefined) return { holds: false, reason: 'Finished', message: 'The job is finished.' };
+  const attempt = liveAttempt(record);
+  if (attempt === undefined) return { holds: false, reason: 'NotStarted', message: 'No gang is up.' };
+  const { epoch } = attempt;
+  if (attempt.stage === 'Stopping') {
+    return { holds: false, reason: 'Stopping', message: `The gang of epoch ${epoch} is stopping.` };
+  }
+  if (attempt.stage === 'Creating') {
+    return { holds: false, reason: 'PodsCreating', message: `The pods of epoch ${epoch} are being created.` };
+  }
+  if (attempt.runningAt !== undefined) {
+    return (
+      doubtDraft(attempt, facts) ?? {
+        holds: true,
+        reason: 'GangRunning',
+        message: `Every rank of epoch ${epoch} has started.`,
+      }
+    );
+  }
+  const stuck = firstStuckPod(facts, epoch);
+  if (stuck === undefined) {
+    return { holds: false, reason: 'PodsStarting', message: `The containers of epoch ${epoch} are starting.` };
+  }
+  const { pod, waiting } = stuck;
+  const node = pod.nodeName ?? 'unknown';
+  if (IMAGE_PROBLEM.test(waiting.reason)) {
+    // The kubelet's own text alternates between two reasons; ours stays, so that it is written once.
+    return {
+      holds: false,
+      reason: 'ImageUnavailable',
+      message: `Image ${waiting.image} cannot be had on node ${node}.`,
+    };
+  }
+  const message = `Pod ${pod.name} cannot start on node ${node}: ${waiting.reason}: ${waiting.message}`;
+  return { holds: false, reason: 'PodStuck', message: cutText(message, 1024) };
+}
+
+/** Free of counts and times: in an outage each node's turn would be a write of every job. */
+function doubtDraft(attempt: Attempt, facts: Facts): ConditionDraft<'Running'> | undefined {
+  const { doubted, isHeld } = judgeNodes(facts, attempt, false);
+  const [node] = doubted;
+  if (node === undefined) return undefined;
+  const whatIs = `Node ${node} is not ready`;
+  const message = isHeld
+    ? `${whatIs}, with most nodes of the cluster, so the road to the API server is the likelier cause: the gang is left alone until a rank fails or no step is reported.`
+    : `${whatIs}: the gang is left alone for ${facts.timeouts.nodeGraceMs / 1000} s, and as long as the launcher there reports.`;
+  return { holds: true, reason: 'NodesInDoubt', message };
+}
+
+function firstStuckPod(
+  facts: Facts,
+  epoch: number,
+): { readonly pod: ObservedPod; readonly waiting: NonNullable<ObservedPod['containerWaiting']> } | undefined {
+  const stuck = podsOf(facts, epoch).flatMap((pod) =>
+    pod.containerWaiting === undefined ? [] : [{ pod, waiting: pod.containerWaiting }],
+  );
+  return stuck.toSorted((left, right) => left.pod.podIndex - right.pod.podIndex)[0];
+}
+
+function suspendedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Suspended'> {
+  if (!facts.suspend || record.terminal !== undefined) {
+    return { holds: false, reason: 'NotSuspended', message: 'The job is not suspended.' };
+  }
+  if (liveAttempt(record) !== undefined) {
+    return { holds: false, reason: 'Stopping', message: 'The gang is saving and stopping, as spec.suspend asks.' };
+  }
+  return { holds: true, reason: 'SuspendRequested', message: 'Nothing runs, as spec.suspend asks.' };
+}
+
+/** Types that are absent until they are true. */
+function conditionsOf(drafts: ConditionDrafts, facts: Facts, now: Date): Condition[] {
+  const recorded = recordedConditions(facts.job);
+  return CONDITION_TYPES.flatMap((type): readonly Condition[] => {
+    const draft = drafts[type];
+    if (draft === undefined) return [];
+    const status = draft.holds ? 'True' : 'False';
+    const before = findCondition(recorded, type);
+    const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now.toISOString();
+    const { reason } = draft;
+    // Some quote the spec, which is the user's text.
+    const message = safeText(draft.message, MAX_CONDITION_CHARACTERS);
+    return [{ type, status, reason, message, observedGeneration: facts.generation, lastTransitionTime }];
+  });
+}
+
+function stateOf({ record, facts, next }: Situation): JobState {
+  const { terminal } = record;
+  if (terminal?.type === 'Complete') return 'Complete';
+  if (terminal !== undefined) return terminal.reason === 'Cancelled' ? 'Cancelled' : 'Failed';
+  const attempt = liveAttempt(record);
+  if (facts.deleting || (facts.cancel && attempt !== undefined)) return 'Stopping';
+  if (attempt === undefined) {
+    if (facts.suspend) return 'Suspended';
+    // Nothing is being restarted: it waits for a person.
+    if (next.kind === 'unresumable') return 'Queued';
+    return record.attempts.at(-1)?.outcome === 'Failed' && refusal(record) === undefined ? 'Restarting' : 'Queued';
+  }
+  if (attempt.stage === 'Stopping') return stoppingState(attempt, facts);
+  return attempt.runningAt === undefined ? 'Starting' : 'Running';
+}
+
+function stoppingState(attempt: Attempt, facts: Facts): JobState {
+  if (facts.suspend || attempt.outcome === 'Suspended') return 'Suspending';
+  return attempt.outcome === 'Failed' && attempt.answer === 'Restart' ? 'Restarting' : 'Stopping';
+}
+
+function summaryOf(situation: {
+  readonly record: JobRecord;
+  readonly facts: Facts;
+  readonly drafts: ConditionDrafts;
+  readonly state: JobState;
+}): string {
+  const { record, facts, drafts, state } = situation;
+  const attempt = liveAttempt(record);
+  const failure = firstLine(record.attempts.at(-1)?.message ?? '');
+  switch (state) {
+    case 'Complete':
+    case 'Failed':
+    case 'Cancelled':
+      return record.terminal?.message ?? '';
+    case 'Running':
+      return attempt === undefined ? '' : runningSummary(attempt, facts, drafts.Running);
+    case 'Starting':
+      return drafts.Running?.message ?? '';
+    case 'Suspending':
+      return 'Saves and stops, as spec.suspend asks.';
+    case 'Suspended':
+      return suspendedSummary(record, facts);
+    case 'Stopping':
+      return facts.deleting ? 'Stops, because it is being deleted.' : 'Stops for good.';
+    case 'Restarting':
+      return attempt === undefined
+        ? `${drafts.Placed?.message ?? ''} Before: ${failure}`
+        : `The gang of epoch ${attempt.epoch} failed and is being removed: ${failure}`;
+    case 'Queued':
+      return drafts.Accepted?.holds === false ? drafts.Accepted.message : (drafts.Placed?.message ?? '');
+  }
+}
+
+function runningSummary(attempt: Attempt, facts: Facts, running: ConditionDraft<'Running'> | undefined): string {
+  const trains = `Trains in epoch ${attempt.epoch} on ${gangSize(attempt, facts)}.`;
+  return running?.reason === 'NodesInDoubt' ? `${trains} ${running.message}` : trains;
+}
+
+function suspendedSummary(record: JobRecord, facts: Facts): string {
+  const sentence = 'Suspended; set spec.suspend to false to go on';
+  const from = resumePointOf(record, facts);
+  switch (from.kind) {
+    case 'none':
+      return `Suspended. ${from.message}`;
+    case 'scratch':
+      return from.answers === undefined ? `${sentence}.` : `${sentence} from scratch, as spec.resumeFrom asks.`;
+    case 'checkpoint': {
+      const asked = from.answers === undefined ? '' : ', as spec.resumeFrom asks';
+      return `${sentence} from step ${from.checkpoint.spec.step}${asked}.`;
+    }
+  }
+}
+
+/** `4 GPUs of 2 nodes, tp2 x dp2` */
+function gangSize(attempt: Attempt, facts: Facts): string {
+  const gpus = worldSize(attempt.layout);
+  const placement = placementSpecOf(facts, attempt.epoch);
+  const layout = formatLayout(attempt.layout);
+  const gpuWords = `${gpus} GPU${gpus === 1 ? '' : 's'}`;
+  if (placement === undefined) return `${gpuWords}, ${layout}`;
+  const nodes = podCount(placement);
+  return `${gpuWords} of ${nodes} node${nodes === 1 ? '' : 's'}, ${layout}`;
+}
+
+const MAX_SUMMARY_CHARACTERS = 1024;
+/** Room for the message of an attempt beside our own words; the resource allows four times as much. */
+const MAX_CONDITION_CHARACTERS = 8_192;
+
+function firstLine(text: string): string {
+  return safeText(text.split('\n', 1)[0] ?? '', MAX_SUMMARY_CHARACTERS);
+}

@@ -1,0 +1,124 @@
+import type { TrainingJobStatus } from '@coxswain/api-types';
+import type { Observed } from '../look/observed.ts';
+import { situationOf } from '../decide/situation.ts';
+import { aCapacity, aCheckpoint, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
+import { aJob, anAttempt, aStatus, NOW } from '../testing/jobs.ts';
+
+const ended = anAttempt({
+  stage: 'Ended',
+  outcome: 'Failed',
+  reason: 'EngineFailed',
+  charged: true,
+  answer: 'Restart',
+});
+const restarting = (status: Partial<TrainingJobStatus> = {}, observed: Partial<Observed> = {}): Observed => {
+  const job = aJob({ status: aStatus({ attempts: [ended], ...status }) });
+  return observe({ job, placements: [aPlacement(job)], ...observed });
+};
+/** Five seconds, by the job's policy. */
+const delayed = { notBefore: '2026-01-01T00:20:05Z' };
+const after = (ms: number): ReadonlyMap<string, number> => new Map([['e1/delay', ms]]);
+const next = (observed: Observed) => situationOf(observed, NOW).next;
+
+describe('what stands between a job and its next epoch', () => {
+  const job = aJob();
+  it.each<readonly [string, Observed, string]>([
+    ['nothing, where nodes are free', observe(), 'placing'],
+    [
+      'nothing is wanted while a gang is up',
+      observe({
+        job: aJob({ status: aStatus() }),
+        placements: [aPlacement(job)],
+        pods: [aPod(job), aPod(job, { podIndex: 1 })],
+      }),
+      'notNeeded',
+    ],
+    ['nothing is wanted of a suspended job', observe({ job: aJob({ spec: { suspend: true } }) }), 'notNeeded'],
+    ['nothing is wanted of a cancelled job', observe({ job: aJob({ spec: { cancel: true } }) }), 'notNeeded'],
+    ['a spec that is refused', observe({ job: aJob({ spec: { layout: { tensorParallelDegree: 3 } } }) }), 'refused'],
+    ['pods of an earlier epoch that still live', restarting({}, { pods: [aPod(job)] }), 'afterPreviousEpoch'],
+    ['the delay after a failure', restarting(delayed, { elapsedMs: after(4_999) }), 'delayed'],
+    ['a delay that is over is none', restarting(delayed, { elapsedMs: after(5_000) }), 'placing'],
+    ...['2026-01-01T00:20:00Z', '2025-12-31T23:20:00Z', '2026-01-01T01:20:00Z', '9999-01-01T00:00:00Z'].map(
+      (notBefore) =>
+        [
+          `the whole delay, though another clock recorded ${notBefore} as its end`,
+          restarting({ notBefore }, { elapsedMs: after(4_999) }),
+          'delayed',
+        ] as const,
+    ),
+    ['whether the cluster takes its pods is not known', observe({ podProbe: undefined as never }), 'probing'],
+    [
+      'the cluster takes no such pod',
+      observe({ podProbe: { kind: 'refused', message: 'exceeded quota' } }),
+      'podsRefused',
+    ],
+    ['too few free GPUs', observe({ capacity: () => aCapacity([aNode()]) }), 'waiting'],
+    [
+      'nodes that no tensor group fits into',
+      observe({
+        job: aJob({ spec: { layout: { tensorParallelDegree: 4 } } }),
+        capacity: () => aCapacity([aNode({ labels: {} }), aNode({ name: 'node-b', labels: {} })]),
+      }),
+      'unsatisfiable',
+    ],
+  ])('%s', (_sentence, observed, want) => {
+    expect(next(observed).kind).toBe(want);
+  });
+
+  it('pods that go away are waited for before the delay is', () => {
+    expect(next(restarting(delayed, { pods: [aPod(job)] })).kind).toBe('afterPreviousEpoch');
+  });
+});
+
+describe('the next epoch', () => {
+  const placing = (observed: Observed) => {
+    const found = next(observed);
+    if (found.kind !== 'placing') throw new Error(`not placed: ${found.kind}`);
+    return found;
+  };
+
+  it('is one beyond the last, on the nodes that are free, with the layout of the spec', () => {
+    expect(placing(restarting())).toMatchObject({
+      name: expect.stringMatching(/^tiny-gpt-3f1c2b9e-e2-[0-9a-f]{10}$/) as string,
+      spec: {
+        epoch: 2,
+        jobName: 'tiny-gpt',
+        worldSize: 4,
+        ranksPerPod: 2,
+        ranks: ['0-1', '2-3'],
+        nodes: ['node-a', 'node-b'],
+        layout: aJob().spec.layout,
+      },
+    });
+  });
+
+  it.each([
+    ['from scratch where nothing is saved', [], undefined],
+    ['from the newest complete checkpoint', [aCheckpoint(aJob()), aCheckpoint(aJob(), { spec: { step: 60 } })], 60],
+    [
+      'not from a damaged one',
+      [aCheckpoint(aJob()), aCheckpoint(aJob(), { spec: { step: 60 }, status: { state: 'Damaged' } })],
+      20,
+    ],
+  ])('begins %s', (_sentence, checkpoints, step) => {
+    expect(placing(restarting({}, { checkpoints })).spec.resume?.step).toBe(step);
+  });
+
+  it('does not begin from a checkpoint that an attempt has found to differ, though its object does not say so yet', () => {
+    const bad = aCheckpoint(aJob(), { spec: { step: 60 } });
+    const attempt = {
+      ...ended,
+      reason: 'CheckpointUnreadable' as const,
+      resumedFrom: { checkpoint: bad.metadata.name, step: 60 },
+      checkpointFaults: [{ node: 'node-a', kind: 'ContentDiffers' as const, path: 'a' }],
+    };
+    const observed = restarting({ attempts: [attempt] }, { checkpoints: [aCheckpoint(aJob()), bad] });
+    expect(placing(observed).spec.resume?.step).toBe(20);
+  });
+
+  it('of a job that saves nothing begins from scratch, whatever lies there', () => {
+    const job = aJob({ spec: { checkpoint: undefined, engine: { name: 'command', image: 'any', command: ['x'] } } });
+    expect(placing(observe({ job, checkpoints: [aCheckpoint(job)] })).spec.resume).toBeUndefined();
+  });
+});

@@ -1,0 +1,181 @@
+import {
+  type AvoidedNode,
+  type EffectiveSpec,
+  formatRanks,
+  type PlacementSpec,
+  ranksOfPod,
+  type ResumeFrom,
+} from '@coxswain/api-types';
+import { type FabricCapacity, placeGang, type PlacementOutcome } from '@coxswain/fabric';
+import { worldSize } from '@coxswain/layout';
+import type { Acceptance } from './acceptance.ts';
+import type { GangRequest } from '../admission/refusals.ts';
+import { capacityWithout } from '../failure/avoided-nodes.ts';
+import { type Facts, isLive } from '../look/facts.ts';
+import type { JobRecord } from '../record/job-record.ts';
+import { placementName } from '../look/names.ts';
+import { placementSha256 } from '../record/recorded-placement.ts';
+import { isGangWanted, type Planning } from './planning.ts';
+import { restartDelayMs } from '../failure/restart-budget.ts';
+import { resumePointOf, type UsablePoint } from '../failure/resume-point.ts';
+import { unreportedCheckpoints } from '../look/unreported-checkpoints.ts';
+import { isOver, type Wait } from '../look/waits.ts';
+
+/** What stands between the job and its next epoch; `notNeeded` while an attempt is under way or none is wanted. */
+export type NextEpoch =
+  | { readonly kind: 'notNeeded' }
+  | { readonly kind: 'refused' }
+  /** The planner knows too little of the cluster as yet. */
+  | { readonly kind: 'unplanned'; readonly message: string }
+  /** The planner was asked, or will be again. */
+  | { readonly kind: 'planning'; readonly message: string }
+  | { readonly kind: 'afterPreviousEpoch'; readonly message: string }
+  /** No checkpoint can be used: a person has to say where to go on. */
+  | { readonly kind: 'unresumable'; readonly message: string }
+  | { readonly kind: 'delayed' }
+  /** `refused` is what the fabric has refused in this very look; absent where an earlier refusal still stands. */
+  | { readonly kind: 'waiting' | 'unsatisfiable'; readonly message: string; readonly refused?: GangRequest }
+  /** There is room; whether the cluster takes such pods is not known yet. */
+  | { readonly kind: 'probing'; readonly spec: PlacementSpec }
+  /** It does not, in its words. */
+  | { readonly kind: 'podsRefused'; readonly message: string }
+  /** `answers`: the request of a person that it follows. */
+  | {
+      readonly kind: 'placing';
+      readonly name: string;
+      readonly spec: PlacementSpec;
+      readonly answers?: ResumeFrom;
+    };
+
+/** What the next epoch depends on. */
+interface Standing {
+  readonly facts: Facts;
+  readonly record: JobRecord;
+  readonly planning: Planning;
+  readonly acceptance: Acceptance;
+}
+
+interface Placing {
+  readonly spec: EffectiveSpec;
+  readonly epoch: number;
+  readonly from: UsablePoint;
+}
+
+export function nextEpoch({ record, facts, planning, acceptance }: Standing): NextEpoch {
+  if (!isGangWanted(record, facts)) return { kind: 'notNeeded' };
+  if (acceptance.kind === 'refused') return { kind: 'refused' };
+  if (acceptance.kind === 'unplanned') return planning.kind === 'nothingToAsk' ? NO_GPUS : planningMessage(planning);
+  const live = facts.pods.filter((pod) => isLive(facts, pod)).length;
+  if (live > 0) {
+    return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier epoch are still going away.' };
+  }
+  if (unreportedCheckpoints(facts).length > 0) {
+    return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier epoch are being recorded.' };
+  }
+  const from = resumePointOf(record, facts);
+  if (from.kind === 'none') return { kind: 'unresumable', message: from.message };
+  const delay = restartDelay(record, facts);
+  if (delay !== undefined && !isOver(facts, delay)) return { kind: 'delayed' };
+  if (planning.kind === 'asking')
+    return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
+  return probed(place(record, facts, { spec: acceptance.spec, epoch: nextEpochNumber(record, facts), from }), facts);
+}
+
+/** No epoch is begun of which the cluster would take no pod: a dry run of the first one says so without a trace. */
+function probed(next: NextEpoch, { observed: { podProbe } }: Facts): NextEpoch {
+  if (next.kind !== 'placing' || podProbe?.kind === 'accepted') return next;
+  return podProbe === undefined
+    ? { kind: 'probing', spec: next.spec }
+    : { kind: 'podsRefused', message: podProbe.message };
+}
+
+const NO_GPUS = { kind: 'unplanned', message: 'The layout is chosen when the cluster has a node with GPUs.' } as const;
+
+function planningMessage(planning: Planning): NextEpoch {
+  const message =
+    planning.kind === 'askingLater'
+      ? `The planner could not choose a layout and is asked again: ${planning.problem}`
+      : 'The planner searches for a layout.';
+  return { kind: 'planning', message };
+}
+
+/** Epochs beyond the recorded one that a leftover object may have; a greater number is nonsense, and would use up what numbers there are. */
+const MOST_LOST_EPOCHS = 10_000;
+
+/** The one after the last that anything tells of: where status was lost, what an epoch saved and where it was placed outlives its pods. */
+function nextEpochNumber(record: JobRecord, facts: Facts): number {
+  const { placements, checkpoints } = facts.observed;
+  const told = [...placements, ...checkpoints].map(({ spec }) => spec?.epoch);
+  const plausible = told.filter((epoch) => Number.isSafeInteger(epoch) && epoch <= record.epoch + MOST_LOST_EPOCHS);
+  return Math.max(record.epoch, ...plausible) + 1;
+}
+
+/** Where that epoch of the job goes, if it can go anywhere. The same look at the same cluster gives the same placement. */
+export function place(record: JobRecord, facts: Facts, { spec, epoch, from }: Placing): NextEpoch {
+  const { gpusPerNode } = spec.resources;
+  const microBatchSize = spec.training?.microBatchSize;
+  const request = { layout: spec.layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
+  const standing = facts.observed.standingRefusal?.(request);
+  if (standing !== undefined) return standing;
+  const outcome = placeAvoiding(request, facts.capacity(), record.avoidedNodes);
+  if (outcome.kind !== 'placed') return { ...outcome, refused: request };
+  const { name, uid } = facts.job.metadata;
+  const resume = from.kind === 'checkpoint' ? from.checkpoint : undefined;
+  const placement: PlacementSpec = {
+    jobName: name,
+    jobUid: uid,
+    epoch,
+    layout: spec.layout,
+    ...(microBatchSize === undefined ? {} : { microBatchSize }),
+    worldSize: worldSize(spec.layout),
+    // The release before reads this, and no `ranks`.
+    ranksPerPod: outcome.ranksPerPod,
+    nodes: [...outcome.nodes],
+    ranks: consecutiveRanks(outcome, worldSize(spec.layout)),
+    ...(resume === undefined
+      ? {}
+      : {
+          resume: {
+            checkpoint: resume.metadata.name,
+            step: resume.spec.step,
+            path: resume.spec.path,
+            manifestSha256: resume.spec.manifestSha256,
+          },
+        }),
+  };
+  const sha256 = placementSha256(placement);
+  const { answers } = from;
+  return {
+    kind: 'placing',
+    name: placementName({ name, uid }, { epoch, sha256 }),
+    spec: placement,
+    ...(answers === undefined ? {} : { answers }),
+  };
+}
+
+/**
+ * Nodes that failed the job are used again rather than waited for when the others do not hold the gang: they may be well again, and a gang
+ * that trains on them is worth more than one that waits. GPUs under a pod that hangs stay taken all the same.
+ */
+function placeAvoiding(
+  request: Parameters<typeof placeGang>[0],
+  capacity: FabricCapacity,
+  avoided: readonly AvoidedNode[],
+): PlacementOutcome {
+  const without = avoided.length === 0 ? undefined : placeGang(request, capacityWithout(capacity, avoided));
+  return without?.kind === 'placed' ? without : placeGang(request, capacity);
+}
+
+/** The pause after a failure; undefined where none is recorded. */
+export function restartDelay(record: JobRecord, facts: Facts): Wait | undefined {
+  if (record.notBefore === undefined || record.attempts.at(-1)?.answer !== 'Restart') return undefined;
+  return { key: `e${record.epoch}/delay`, limitMs: restartDelayMs(record, facts.restartPolicy) };
+}
+
+/** The ranks of each pod, where pod after pod holds the next `ranksPerPod`. */
+function consecutiveRanks(
+  { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
+  ranks: number,
+): string[] {
+  return nodes.map((_node, podIndex) => formatRanks(ranksOfPod({ ranksPerPod, worldSize: ranks }, podIndex)));
+}

@@ -1,0 +1,279 @@
+import type { Attempt } from '@coxswain/api-types';
+import { safeText } from '@coxswain/safe-text';
+import { checkpointFaultsOf, nodesToAvoid } from '../failure/checkpoint-trouble.ts';
+import { type Facts, isLive, placementOf, podCount } from '../look/facts.ts';
+import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
+import { type Failure, failureOf } from '../failure/failure.ts';
+import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
+import { lostPlacement } from './unwritten-placement.ts';
+import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from '../record/job-record.ts';
+import { answerTo, restartDelayMs } from '../failure/restart-budget.ts';
+import { isUseless, newestUsable } from '../failure/resume-point.ts';
+
+/** One thing that an observation may add to what is recorded. Each looks at the record as the steps before it left it. */
+type RecordStep = (record: JobRecord, facts: Facts, now: Date) => JobRecord;
+
+/**
+ * What is recorded of a job's life, in the order in which it happens. An end that has already happened (finished, failed) is recorded
+ * before an end that is asked for, so that a cancel in the same moment does not hide it.
+ */
+const RECORD_STEPS: readonly RecordStep[] = [
+  recoverEpoch,
+  recoverAnswer,
+  recordNewestCheckpoint,
+  recordLostPlacement,
+  recordRelease,
+  recordRunning,
+  recordProgress,
+  recordSuccess,
+  recordFailure,
+  recordCheckpointFaults,
+  recordStopRequest,
+  recordHangingPods,
+  forgetAvoided,
+  recordEnd,
+  recordTerminal,
+];
+
+/** The record after this observation. A finished job's record stays as it is, but for a last checkpoint that is reported late. */
+export function recordObservation(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  if (record.terminal !== undefined) return recordNewestCheckpoint(record, facts);
+  return RECORD_STEPS.reduce((current, step) => step(current, facts, now), record);
+}
+
+/** A status that was lost or rolled back must not reuse an epoch: pods tell how far the job had come. What they ran is over, and they go. */
+function recoverEpoch(record: JobRecord, facts: Facts): JobRecord {
+  return { ...record, epoch: Math.max(record.epoch, ...facts.pods.map((pod) => pod.epoch)) };
+}
+
+/**
+ * As {@link recoverEpoch}: a job that has saved something has run, so where its status does not say of a single attempt it was lost, and the
+ * request was there before. To follow it again could throw away everything that was trained since.
+ */
+function recoverAnswer(record: JobRecord, facts: Facts): JobRecord {
+  const asked = facts.spec?.resumeFrom;
+  const isLost = record.attempts.length === 0 && record.resumeFrom === undefined && facts.checkpoints.length > 0;
+  return isLost && asked !== undefined ? { ...record, resumeFrom: { ...asked, epoch: 0 } } : record;
+}
+
+/**
+ * What the job would resume from. One that is not seen stays: a cache may lag, and absence proves nothing. One that is seen to be of no use
+ * gives way to the newest that is left, so that status never promises a step that nobody would begin from.
+ */
+function recordNewestCheckpoint(record: JobRecord, facts: Facts): JobRecord {
+  const { checkpoint: present } = record;
+  const newest = newestUsable(record, facts);
+  const isStale = present !== undefined && isUseless(present.name, record, facts);
+  if (!isStale && (newest?.spec.step ?? -1) <= (present?.step ?? -1)) return record;
+  return {
+    ...record,
+    checkpoint: newest === undefined ? undefined : { name: newest.metadata.name, step: newest.spec.step },
+  };
+}
+
+/** Its placement is not there and cannot be made again, or has lost its nodes: as long as no gate was lifted, nothing of it has run. */
+function recordLostPlacement(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const failure = lostPlacement(record, facts);
+  return failure === undefined ? record : withFailure(record, { failure, facts, now });
+}
+
+/** Written before the first gate is lifted: from here on a missing pod is a failure. */
+function recordRelease(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Creating' || placementOf(facts, attempt.epoch) === undefined) return record;
+  if (missingIndices(facts, attempt).length > 0 || isStopRequested(facts)) return record;
+  if (podsOf(facts, attempt.epoch).some((pod) => pod.deletionTimestamp !== undefined)) return record;
+  return withLastAttempt(record, { stage: 'Released', releasedAt: now.toISOString() });
+}
+
+function recordRunning(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released' || attempt.runningAt !== undefined || !isComplete(facts, attempt)) return record;
+  const isUp = podsOf(facts, attempt.epoch).every((pod) => pod.running || pod.phase === 'Succeeded');
+  return isUp ? withLastAttempt(record, { runningAt: now.toISOString() }) : record;
+}
+
+/** Least time between two writes of a job's progress. */
+export const PROGRESS_INTERVAL_MS = 15_000;
+
+/** Once per interval, and once more with the end of an attempt, whose write takes place anyway. */
+function recordProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt === undefined || !hasFreshProgress(record, facts)) return record;
+  const isEnding = isFinished(facts, attempt) || failureOf(facts, attempt) !== undefined;
+  return isEnding || progressDueMs(record, now) <= 0 ? withProgress(record, facts, now) : record;
+}
+
+/** Whether the operator's memory knows a later step than the status. */
+export function hasFreshProgress(record: JobRecord, facts: Facts): boolean {
+  const { progress } = facts.observed;
+  return progress !== undefined && progress.epoch === record.epoch && progress.step > (record.progress?.step ?? -1);
+}
+
+/** How long until progress may be written again, in milliseconds; 0 or less when it may, as after a time that cannot be. */
+export function progressDueMs(record: JobRecord, now: Date): number {
+  const sinceMs = now.getTime() - Date.parse(record.progress?.reportedAt ?? '');
+  return sinceMs >= 0 ? PROGRESS_INTERVAL_MS - sinceMs : 0;
+}
+
+function withProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const { progress } = facts.observed;
+  if (progress === undefined) return record;
+  const { step, loss, tokensPerSecond, etaSeconds } = progress;
+  const totalSteps = facts.spec?.training?.steps;
+  return {
+    ...record,
+    progress: {
+      step,
+      ...(totalSteps === undefined ? {} : { totalSteps }),
+      ...(isFiniteNumber(loss) ? { loss } : {}),
+      ...(isFiniteNumber(tokensPerSecond) ? { tokensPerSecond } : {}),
+      ...(isFiniteNumber(etaSeconds) ? { etaSeconds: Math.max(0, Math.round(etaSeconds)) } : {}),
+      reportedAt: now.toISOString(),
+    },
+  };
+}
+
+function recordSuccess(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released' || !isFinished(facts, attempt)) return record;
+  const at = now.toISOString();
+  return withLastAttempt(record, {
+    stage: 'Ended',
+    runningAt: attempt.runningAt ?? at,
+    stoppingAt: at,
+    endedAt: at,
+    outcome: 'Succeeded',
+    ...lastStepOf(record, facts),
+  });
+}
+
+/** Outcome, reason, message and what answers it are decided here, once, before the first pod is deleted. */
+function recordFailure(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt === undefined || attempt.stage === 'Stopping') return record;
+  const failure = failureOf(facts, attempt);
+  return failure === undefined ? record : withFailure(record, { failure, facts, now });
+}
+
+function withFailure(
+  record: JobRecord,
+  { failure, facts, now }: { failure: Failure; facts: Facts; now: Date },
+): JobRecord {
+  const lastStep = failure.lastStep === undefined ? lastStepOf(record, facts) : { lastStep: failure.lastStep };
+  const { epoch } = record;
+  const avoiding = failure.avoid === undefined ? record : withAvoided(record, { ...failure.avoid, epoch }, facts, now);
+  const ended = withLastAttempt(avoiding, {
+    stage: 'Stopping',
+    stoppingAt: now.toISOString(),
+    outcome: 'Failed',
+    reason: failure.reason,
+    message: safeText(failure.message, 8_000),
+    ...lastStep,
+  });
+  const { answer, charged } = answerTo(ended, facts.restartPolicy);
+  const answered = withLastAttempt(ended, { answer, charged });
+  if (answer === 'GiveUp') return answered;
+  const restarts = {
+    total: record.restarts.total + 1,
+    charged: record.restarts.charged + (charged ? 1 : 0),
+  };
+  const delayMs = restartDelayMs({ ...answered, restarts }, facts.restartPolicy);
+  return { ...answered, restarts, notBefore: new Date(now.getTime() + delayMs).toISOString() };
+}
+
+/** With the failure, and until the gang is gone: the pod that fails first is seldom the only one that has something to tell. */
+function recordCheckpointFaults(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.outcome !== 'Failed') return record;
+  const checkpointFaults = [...checkpointFaultsOf(facts, attempt)];
+  if (checkpointFaults.length === (attempt.checkpointFaults?.length ?? 0)) return record;
+  const nodes = nodesToAvoid(facts, { ...attempt, checkpointFaults });
+  const unknown = nodes.filter((node) => !record.avoidedNodes.some((avoided) => avoided.node === node));
+  const avoidance = { nodes: unknown, reason: 'CheckpointIoError' as const, epoch: attempt.epoch };
+  return withLastAttempt(withAvoided(record, avoidance, facts, now), { checkpointFaults });
+}
+
+/** Delete beats cancel beats suspend; all are answered by saving and stopping. */
+function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt === undefined || attempt.stage === 'Stopping' || !isStopRequested(facts)) return record;
+  const forGood = facts.deleting || facts.cancel;
+  return withLastAttempt(record, {
+    stage: 'Stopping',
+    stoppingAt: now.toISOString(),
+    outcome: forGood ? 'Cancelled' : 'Suspended',
+    reason: forGood ? 'CancelRequested' : 'SuspendRequested',
+    charged: false,
+    ...lastStepOf(record, facts),
+  });
+}
+
+function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Stopping') return record;
+  const pods = podsOf(facts, attempt.epoch);
+  if (pods.some((pod) => isLive(facts, pod))) return record;
+  // A pod that a cache does not show may have been created a moment ago: only a live read says that it is gone.
+  if (!facts.isProven && missingPodNames(facts, attempt).some((name) => !facts.foreignPodNames.has(name)))
+    return record;
+  const steps = pods.map((pod) => pod.exit?.cause?.lastStep ?? -1);
+  const lastStep = Math.max(attempt.lastStep ?? -1, ...steps);
+  return withLastAttempt(record, {
+    stage: 'Ended',
+    endedAt: now.toISOString(),
+    ...(lastStep < 0 ? {} : { lastStep }),
+  });
+}
+
+function recordTerminal(record: JobRecord, facts: Facts): JobRecord {
+  if (liveAttempt(record) !== undefined) return record;
+  const terminal = terminalOf(record, facts);
+  return terminal === undefined ? record : { ...record, terminal, notBefore: undefined };
+}
+
+function terminalOf(record: JobRecord, facts: Facts): Terminal | undefined {
+  const last = record.attempts.at(-1);
+  if (last?.outcome === 'Succeeded') {
+    return { type: 'Complete', reason: 'AllRanksSucceeded', message: `Every rank of epoch ${last.epoch} finished.` };
+  }
+  if (facts.cancel) return { type: 'Failed', reason: 'Cancelled', message: 'Cancelled as spec.cancel asks.' };
+  if (last?.outcome !== 'Failed' || last.answer !== 'GiveUp') return undefined;
+  const message = last.message ?? 'The reason was not recorded.';
+  if (last.reason === 'DoNotRestart' || last.reason === 'NameConflict') {
+    return { type: 'Failed', reason: last.reason, message };
+  }
+  return {
+    type: 'Failed',
+    reason: 'RestartsExhausted',
+    message: `Failed in epoch ${last.epoch} after ${record.restarts.charged} of ${facts.restartPolicy.maxRestarts} restarts. ${message}`,
+  };
+}
+
+function isStopRequested(facts: Facts): boolean {
+  return facts.deleting || facts.cancel || facts.suspend;
+}
+
+/** Whether every pod of the attempt is observed. */
+function isComplete(facts: Facts, attempt: Attempt): boolean {
+  const pods = podsOf(facts, attempt.epoch);
+  const placement = placementOf(facts, attempt.epoch);
+  return pods.length > 0 && pods.length >= (placement === undefined ? pods.length : podCount(placement.spec));
+}
+
+function isFinished(facts: Facts, attempt: Attempt): boolean {
+  return isComplete(facts, attempt) && podsOf(facts, attempt.epoch).every((pod) => pod.phase === 'Succeeded');
+}
+
+function lastStepOf(record: JobRecord, facts: Facts): { readonly lastStep?: number } {
+  const { progress } = facts.observed;
+  const attempt = liveAttempt(record);
+  const exits = attempt === undefined ? [] : podsOf(facts, attempt.epoch).map((pod) => pod.exit?.cause?.lastStep ?? -1);
+  const reported = progress?.epoch === record.epoch ? progress.step : -1;
+  const lastStep = Math.max(reported, attempt?.lastStep ?? -1, ...exits);
+  return lastStep < 0 ? {} : { lastStep };
+}
+
+function isFiniteNumber(value: number | undefined): value is number {
+  return value !== undefined && Number.isFinite(value);
+}

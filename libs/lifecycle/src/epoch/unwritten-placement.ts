@@ -1,0 +1,90 @@
+/**
+ * What becomes of an attempt whose Placement is recorded and not there? It is recorded first and created afterwards, so a leader may die in
+ * between, and its create may reach the server long after it.
+ */
+import type { Attempt, PlacementSpec } from '@coxswain/api-types';
+import { acceptanceOf } from './acceptance.ts';
+import { type Facts, isUsable, placementOf, type UnwrittenPlacement } from '../look/facts.ts';
+import type { Failure } from '../failure/failure.ts';
+import { type JobRecord, liveAttempt } from '../record/job-record.ts';
+import { place } from './next-epoch.ts';
+import { placementSha256 } from '../record/recorded-placement.ts';
+import type { UsablePoint } from '../failure/resume-point.ts';
+
+/**
+ * The recorded placement that is still to be created: as this process reserved it, or worked out again, where that gives the very same one.
+ * Undefined where it exists, where its name is taken, and where the cluster has changed since.
+ */
+export function unwrittenPlacement(record: JobRecord, facts: Facts): UnwrittenPlacement | undefined {
+  const attempt = unplacedAttempt(record, facts);
+  if (attempt === undefined || isTaken(facts, attempt)) return undefined;
+  const isRecorded = (spec: PlacementSpec | undefined): boolean =>
+    spec !== undefined && placementSha256(spec) === attempt.placementSha256;
+  const { reserved } = facts.observed;
+  const spec = isRecorded(reserved) ? reserved : workedOutAgain(record, facts, attempt);
+  return spec !== undefined && isRecorded(spec) ? { name: attempt.placement, spec } : undefined;
+}
+
+/** Name of the recorded Placement that only a live read can tell of: it is not seen, and cannot be made again. */
+export function missingPlacementName(record: JobRecord, facts: Facts): string | undefined {
+  const attempt = unplacedAttempt(record, facts);
+  if (attempt === undefined || isTaken(facts, attempt)) return undefined;
+  return unwrittenPlacement(record, facts) === undefined ? attempt.placement : undefined;
+}
+
+/** Why the attempt cannot go on with its placement. No gate of it was lifted, so nothing has run and nothing is charged. */
+export function lostPlacement(record: JobRecord, facts: Facts): Failure | undefined {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Creating') return undefined;
+  const placement = placementOf(facts, attempt.epoch);
+  if (placement !== undefined) return overtakenBy(facts, attempt, placement.spec);
+  if (isTaken(facts, attempt)) {
+    return lost(
+      `Placement ${attempt.placement} exists and is not the recorded one; it is left as it is, so delete it.`,
+    );
+  }
+  if (!facts.isProven || missingPlacementName(record, facts) === undefined) return undefined;
+  return lost(`Placement ${attempt.placement} was recorded and never written, and the free GPUs are others by now.`);
+}
+
+/**
+ * What this process placed, it reserved. A placement of an earlier leader may be seen late: until then its GPUs were free for others, who have
+ * them now.
+ */
+function overtakenBy(facts: Facts, attempt: Attempt, spec: PlacementSpec): Failure | undefined {
+  const { leaderTerm, fits } = facts.observed;
+  const isReserved = attempt.leaderTerm !== undefined && attempt.leaderTerm === leaderTerm;
+  if (isReserved || fits === undefined || fits(spec)) return undefined;
+  return lost(`GPUs of Placement ${attempt.placement} went to other jobs before its pods were released.`);
+}
+
+/** The attempt that has a hash and no Placement yet. One of a release that recorded no hash was begun by its Placement. */
+function unplacedAttempt(record: JobRecord, facts: Facts): Attempt | undefined {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Creating' || attempt.placementSha256 === undefined) return undefined;
+  return placementOf(facts, attempt.epoch) === undefined ? attempt : undefined;
+}
+
+/** One of which no more than the name is seen may be the recorded one: a live read tells. */
+function isTaken(facts: Facts, attempt: Attempt): boolean {
+  return facts.strangePlacements.some(({ metadata, spec }) => metadata.name === attempt.placement && isUsable(spec));
+}
+
+function workedOutAgain(record: JobRecord, facts: Facts, attempt: Attempt): PlacementSpec | undefined {
+  const acceptance = acceptanceOf(record, facts);
+  const from = recordedPoint(facts, attempt);
+  if (acceptance.kind !== 'accepted' || from === undefined) return undefined;
+  const next = place(record, facts, { spec: acceptance.spec, epoch: attempt.epoch, from });
+  return next.kind === 'placing' ? next.spec : undefined;
+}
+
+/** Where the attempt was to begin, whatever was saved or asked since; undefined where that checkpoint is not seen. */
+function recordedPoint(facts: Facts, { resumedFrom }: Attempt): UsablePoint | undefined {
+  if (resumedFrom === undefined) return { kind: 'scratch' };
+  const checkpoint = facts.checkpoints.find(({ metadata }) => metadata.name === resumedFrom.checkpoint);
+  return checkpoint === undefined ? undefined : { kind: 'checkpoint', checkpoint };
+}
+
+function lost(message: string): Failure {
+  return { reason: 'PlacementLost', message };
+}

@@ -1,0 +1,76 @@
+import { type AvoidedNode, type AvoidedNodeReason, MAX_AVOIDED_NODES } from '@coxswain/api-types';
+import type { FabricCapacity } from '@coxswain/fabric';
+import { type Facts, isLive, isTerminal } from '../look/facts.ts';
+import type { JobRecord } from '../record/job-record.ts';
+import { isOver, type Wait } from '../look/waits.ts';
+
+/** Nodes that a job is to be kept away from, and why. */
+export interface Avoidance {
+  readonly nodes: readonly string[];
+  readonly reason: AvoidedNodeReason;
+  /** Attempt that learned it. */
+  readonly epoch: number;
+}
+
+/** The record with those nodes avoided from now on. One that was avoided before is the newest again. */
+export function withAvoided(
+  record: JobRecord,
+  { nodes, reason, epoch }: Avoidance,
+  facts: Facts,
+  now: Date,
+): JobRecord {
+  if (nodes.length === 0) return record;
+  const since = now.toISOString();
+  const added = [...new Set(nodes)].map((node): AvoidedNode => {
+    const bootId = facts.observed.bootIdOf?.(node);
+    return { node, reason, epoch, since, ...(bootId === undefined ? {} : { bootId }) };
+  });
+  const names = new Set(added.map(({ node }) => node));
+  const kept = record.avoidedNodes.filter(({ node }) => !names.has(node));
+  return { ...record, avoidedNodes: [...kept, ...added].slice(-MAX_AVOIDED_NODES) };
+}
+
+/** How long that node is avoided. */
+export function avoidedWait({ node, since }: AvoidedNode, { timeouts }: Facts): Wait {
+  return { key: `avoided/${node}/${since}`, limitMs: timeouts.avoidedMs };
+}
+
+/** The nodes under pods that were given up are avoided for as long as these pods are there. */
+export function recordHangingPods(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const known = new Set(record.avoidedNodes.map(({ node }) => node));
+  const hanging = hangingPods(facts).filter(({ nodeName }) => !known.has(nodeName));
+  return hanging.reduce(
+    (current, { nodeName, epoch }) =>
+      withAvoided(current, { nodes: [nodeName], reason: 'NotStopped', epoch }, facts, now),
+    record,
+  );
+}
+
+/** A node is forgotten after a time, and at once when it was booted again or replaced, but not while a pod of the job hangs on it. */
+export function forgetAvoided(record: JobRecord, facts: Facts): JobRecord {
+  const hanging = new Set(hangingPods(facts).map(({ nodeName }) => nodeName));
+  const avoidedNodes = record.avoidedNodes.filter(
+    (entry) => hanging.has(entry.node) || !(isOver(facts, avoidedWait(entry, facts)) || isAnotherBoot(entry, facts)),
+  );
+  return avoidedNodes.length === record.avoidedNodes.length ? record : { ...record, avoidedNodes };
+}
+
+/** The capacity as if those nodes took no pods. They still count for what the cluster could hold. */
+export function capacityWithout(capacity: FabricCapacity, avoided: readonly AvoidedNode[]): FabricCapacity {
+  const names = new Set(avoided.map(({ node }) => node));
+  const nodes = capacity.fabric.nodes.map((node) => (names.has(node.name) ? { ...node, usable: false } : node));
+  return { ...capacity, fabric: { ...capacity.fabric, nodes } };
+}
+
+function isAnotherBoot({ node, bootId }: AvoidedNode, facts: Facts): boolean {
+  const current = facts.observed.bootIdOf?.(node);
+  return bootId !== undefined && current !== undefined && current !== bootId;
+}
+
+/** Pods that were given up although they have not ended, with the node that they hold GPUs of. */
+function hangingPods(facts: Facts): readonly { readonly nodeName: string; readonly epoch: number }[] {
+  return facts.pods.flatMap((pod) => {
+    const { nodeName, epoch } = pod;
+    return nodeName === undefined || isTerminal(pod) || isLive(facts, pod) ? [] : [{ nodeName, epoch }];
+  });
+}

@@ -1,0 +1,168 @@
+import type { Attempt, CheckpointFaultOnNode, TerminationCause, TrainingJobStatus } from '@coxswain/api-types';
+import { condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
+import { decide } from '../decide/decide.ts';
+import { recordOf } from '../record/job-record.ts';
+import type { Observed } from '../look/observed.ts';
+import { aCheckpoint, anExit, aPlacement, aPod, observe } from '../testing/index.ts';
+import { aJob, anAttempt, aStatus, kinds, NOW, settled } from '../testing/jobs.ts';
+
+const C40 = 'tiny-gpt-3f1c2b9e-e1-s40';
+const PATH = '/coxswain/checkpoints/rank-0.bin';
+const on = (node: string, kind: CheckpointFaultOnNode['kind'] = 'FileUnreadable'): CheckpointFaultOnNode => ({
+  node,
+  kind,
+  path: PATH,
+  ...(kind === 'ContentDiffers' ? { expected: '8 bytes', found: '7 bytes' } : { errno: 'EIO' }),
+});
+const tried = (epoch: number, faults: readonly CheckpointFaultOnNode[], more: Partial<Attempt> = {}): Attempt =>
+  anAttempt({
+    epoch,
+    stage: 'Ended',
+    outcome: 'Failed',
+    reason: 'CheckpointIoError',
+    charged: false,
+    answer: 'Restart',
+    resumedFrom: { checkpoint: C40, step: 40 },
+    ...(faults.length === 0 ? {} : { checkpointFaults: [...faults] }),
+    ...more,
+  });
+const condemnedBy = (...attempts: readonly Attempt[]) =>
+  condemnedCheckpoints(recordOf(aJob({ status: aStatus({ attempts: [...attempts] }) })));
+
+describe('a checkpoint is condemned', () => {
+  it.each<[string, readonly Attempt[], 'Content' | 'TwoNodes' | undefined]>([
+    ['by one look at content that differs', [tried(2, [on('node-a', 'ContentDiffers')])], 'Content'],
+    [
+      'by two nodes that cannot read a file, in two attempts',
+      [tried(2, [on('node-a')]), tried(3, [on('node-b')])],
+      'TwoNodes',
+    ],
+    ['not by one node, however often', [tried(2, [on('node-a')]), tried(3, [on('node-a')])], undefined],
+    [
+      'not by two nodes in one attempt, which may have met one short trouble',
+      [tried(2, [on('node-a'), on('node-b')])],
+      undefined,
+    ],
+    [
+      'not by mounts that do not work, however many',
+      [2, 3, 4].map((epoch) => tried(epoch, [on(`node-${epoch}`, 'MountBroken')])),
+      undefined,
+    ],
+    [
+      'not by a mount and a file of two nodes',
+      [tried(2, [on('node-a', 'MountBroken')]), tried(3, [on('node-b')])],
+      undefined,
+    ],
+    [
+      'not by an engine that refuses it without saying what differs',
+      [2, 3].map((epoch) => tried(epoch, [], { reason: 'CheckpointUnreadable' })),
+      undefined,
+    ],
+    [
+      'not by what another checkpoint met',
+      [tried(2, [on('node-a')]), tried(3, [on('node-b')], { resumedFrom: { checkpoint: 'other', step: 20 } })],
+      undefined,
+    ],
+  ])('%s', (_sentence, attempts, by) => {
+    expect(condemnedBy(...attempts).get(C40)?.by).toBe(by);
+  });
+
+  it('with who saw what, and when', () => {
+    const condemnation = condemnedBy(tried(2, [on('node-a')]), tried(3, [on('node-b')])).get(C40);
+    expect(condemnation?.evidence).toEqual([
+      { epoch: 2, ...on('node-a') },
+      { epoch: 3, ...on('node-b') },
+    ]);
+    expect(condemnation === undefined ? '' : describeCondemnation(condemnation)).toBe(
+      `two nodes could not read it: epoch 2 on node-a: ${PATH} cannot be read (EIO), though its mount works; ` +
+        `epoch 3 on node-b: ${PATH} cannot be read (EIO), though its mount works`,
+    );
+  });
+});
+
+describe('what a launcher met at the checkpoint', () => {
+  const cause = (more: Partial<TerminationCause>): Partial<TerminationCause> => ({ epoch: 2, ...more });
+  const { node: _, ...eio } = on('node-a');
+  const { node: __, ...cutOff } = on('node-a', 'ContentDiffers');
+  const ioError = anExit(
+    { exitCode: 74 },
+    cause({ kind: 'checkpointIoError', node: 'what-the-pod-says', checkpointFault: eio }),
+  );
+  const differs = anExit({ exitCode: 72 }, cause({ kind: 'checkpointUnreadable', checkpointFault: cutOff }));
+  /** Epoch 2 resumed from step 40; its pods ended so. */
+  const ended = (
+    exits: readonly (ReturnType<typeof anExit> | undefined)[],
+    status: Partial<TrainingJobStatus> = {},
+  ): Observed => {
+    const attempt = anAttempt({ epoch: 2, resumedFrom: { checkpoint: C40, step: 40 } });
+    const job = aJob({ status: aStatus({ attempts: [attempt], ...status }) });
+    return observe({
+      job,
+      placements: [aPlacement(job, { epoch: 2 })],
+      checkpoints: [aCheckpoint(job), aCheckpoint(job, { spec: { step: 40 } })],
+      pods: exits.map((exit, podIndex) =>
+        aPod(job, { epoch: 2, podIndex, ...(exit === undefined ? {} : { phase: 'Failed', running: false, exit }) }),
+      ),
+    });
+  };
+  const last = (observed: Observed) => decide(observed, NOW).status.attempts?.at(-1);
+
+  it.each([
+    ['trouble with reading it', ioError, 'CheckpointIoError', on('node-a')],
+    ['content that differs', differs, 'CheckpointUnreadable', on('node-a', 'ContentDiffers')],
+  ])('%s is recorded with the pod’s node, and is not charged', (_sentence, exit, reason, fault) => {
+    expect(last(ended([exit, undefined]))).toMatchObject({
+      reason,
+      charged: false,
+      answer: 'Restart',
+      checkpointFaults: [fault],
+    });
+  });
+
+  it('is recorded of every pod, though they end one after the other', () => {
+    const observed = ended([ioError, undefined]);
+    const failed = { ...observed, job: { ...observed.job, status: decide(observed, NOW).status } };
+    const both = { ...ended([ioError, ioError]), job: failed.job };
+    expect(last(both)?.checkpointFaults).toEqual([on('node-a'), on('node-b')]);
+  });
+
+  it('is not believed of another epoch, of another end, or where nothing was to be loaded', () => {
+    const faultsWith = (more: Partial<TerminationCause>) =>
+      last(
+        ended([
+          anExit({ exitCode: 74 }, cause({ kind: 'checkpointIoError', checkpointFault: eio, ...more })),
+          undefined,
+        ]),
+      );
+    expect(faultsWith({ epoch: 1 })?.checkpointFaults).toBeUndefined();
+    expect(faultsWith({ kind: 'engineFailed' })?.checkpointFaults).toBeUndefined();
+    const scratch = ended([ioError, undefined], { attempts: [anAttempt({ epoch: 2 })] });
+    expect(last(scratch)).toMatchObject({ reason: 'EngineFailed', charged: true });
+    expect(last(scratch)?.checkpointFaults).toBeUndefined();
+  });
+
+  it('never condemns by one node, so the next epoch tries the same checkpoint again', () => {
+    const { actions } = settled(
+      observe({ ...ended([]), job: aJob({ status: aStatus({ attempts: [tried(2, [on('node-a')])] }) }) }),
+    );
+    expect(kinds(actions)).toEqual(['createPlacement']);
+    expect(actions).toMatchObject([{ spec: { resume: { checkpoint: C40 } } }]);
+  });
+
+  it('condemns by content, once, with the evidence on the object, and the one before is taken', () => {
+    const attempts = [tried(2, [on('node-a', 'ContentDiffers')], { reason: 'CheckpointUnreadable' })];
+    const { actions } = settled(observe({ ...ended([]), job: aJob({ status: aStatus({ attempts }) }) }));
+    expect(actions).toMatchObject([
+      {
+        kind: 'markCheckpointDamaged',
+        name: C40,
+        message: `It is not used again: its content is not what was saved: epoch 2 on node-a: ${PATH} has 7 bytes, not 8 bytes.`,
+        condemnation: {
+          by: 'Content',
+          evidence: [{ epoch: 2, node: 'node-a', expected: '8 bytes', found: '7 bytes' }],
+        },
+      },
+      { kind: 'createPlacement', spec: { resume: { step: 20 } } },
+    ]);
+  });
+});

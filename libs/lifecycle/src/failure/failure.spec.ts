@@ -1,0 +1,214 @@
+import type { Attempt, TrainingJob } from '@coxswain/api-types';
+import { decide } from '../decide/decide.ts';
+import type { Observed, ObservedPod } from '../look/observed.ts';
+import { anExit, aPod } from '../testing/index.ts';
+import { anAttempt, aRunningJob, NOW } from '../testing/jobs.ts';
+
+describe('why an attempt ends', () => {
+  const failed =
+    (exit: ObservedPod['exit'], more: Partial<ObservedPod> = {}) =>
+    (job: TrainingJob) => [
+      aPod(job, { phase: 'Failed', running: false, ...(exit === undefined ? {} : { exit }), ...more }),
+      aPod(job, { podIndex: 1 }),
+    ];
+  const cases: readonly {
+    readonly name: string;
+    readonly pods?: (job: TrainingJob) => readonly ObservedPod[];
+    readonly observed?: Partial<Observed>;
+    readonly want: Partial<Attempt>;
+  }[] = [
+    { name: 'exit 1', pods: failed(anExit()), want: { reason: 'EngineFailed', charged: true, answer: 'Restart' } },
+    {
+      name: 'exit 137 without a word',
+      pods: failed({ exitCode: 137, reason: 'OOMKilled' }),
+      want: { reason: 'EngineFailed', charged: true },
+    },
+    {
+      name: 'exit 93',
+      pods: failed(anExit({ exitCode: 93 }, { kind: 'doNotRestart' })),
+      want: { reason: 'DoNotRestart', answer: 'GiveUp' },
+    },
+    {
+      name: 'exit 71',
+      pods: failed({ exitCode: 71, reason: 'Error' }),
+      want: { reason: 'RendezvousPortLost', charged: false, answer: 'Restart' },
+    },
+    {
+      name: 'exit 72 of a gang that had nothing to load',
+      pods: failed({ exitCode: 72, reason: 'Error' }),
+      want: { reason: 'EngineFailed', charged: true },
+    },
+    {
+      name: 'exit 74 of a gang that had nothing to load',
+      pods: failed({ exitCode: 74, reason: 'Error' }),
+      want: { reason: 'EngineFailed', charged: true },
+    },
+    {
+      name: 'exit 75 that nobody asked for',
+      pods: failed({ exitCode: 75, reason: 'Error' }),
+      want: { reason: 'Evicted', charged: false },
+    },
+    {
+      name: 'a disruption',
+      pods: failed({ exitCode: 143, reason: 'Error' }, { disruption: 'PreemptionByScheduler' }),
+      want: { reason: 'Evicted', charged: false },
+    },
+    {
+      name: 'a pod that its node turned away',
+      pods: failed(undefined, { statusReason: 'OutOfnvidia.com/gpu' }),
+      want: { reason: 'Evicted', charged: false },
+    },
+    {
+      name: 'a pod that ended without a word',
+      pods: failed(undefined),
+      want: { reason: 'LauncherFailed', charged: true },
+    },
+    {
+      name: 'a pod that a live read did not find',
+      pods: (job) => [aPod(job)],
+      want: { reason: 'PodLost', charged: true },
+    },
+    {
+      name: 'a missing pod whose node is gone',
+      pods: (job) => [aPod(job)],
+      observed: { nodeStates: new Map([['node-b', 'gone']]) },
+      want: { reason: 'NodeLost', charged: false },
+    },
+    {
+      name: 'a rank that fails because the node of its peer does not answer',
+      pods: failed(anExit()),
+      observed: { nodeStates: new Map([['node-b', 'notReady']]) },
+      want: { reason: 'NodeLost', charged: false },
+    },
+    {
+      name: 'another pod of the same name',
+      pods: (job) => [aPod(job), aPod(job, { podIndex: 1, ours: false })],
+      want: { reason: 'NameConflict', answer: 'GiveUp' },
+    },
+    {
+      name: 'the earliest of two failures',
+      pods: (job) => [
+        aPod(job, { phase: 'Failed', exit: anExit({ finishedAt: '2026-01-01T00:10:05Z' }, { rank: 0 }) }),
+        aPod(job, { podIndex: 1, phase: 'Failed', exit: anExit({ finishedAt: '2026-01-01T00:10:01Z' }, { rank: 3 }) }),
+      ],
+      want: { message: expect.stringContaining('Rank 3 on node node-b exited with code 1.') as unknown as string },
+    },
+  ];
+  it.each(cases)('$name: $want.reason', ({ pods, observed, want }) => {
+    const { status } = decide(
+      aRunningJob({ ...(pods === undefined ? {} : { pods }), ...(observed === undefined ? {} : { observed }) }),
+      NOW,
+    );
+    expect(status.attempts?.at(-1)).toMatchObject({ outcome: 'Failed', ...want });
+  });
+
+  it('is not looked for while some ranks have finished and others still run', () => {
+    const { status } = decide(
+      aRunningJob({ pods: (job) => [aPod(job, { phase: 'Succeeded' }), aPod(job, { podIndex: 1 })] }),
+      NOW,
+    );
+    expect(status.attempts?.at(-1)).toMatchObject({ stage: 'Released' });
+  });
+
+  it('holds rank, node, exit code and last lines', () => {
+    const { status } = decide(aRunningJob({ pods: failed(anExit()) }), NOW);
+    expect(status.attempts?.at(-1)?.message).toBe(
+      'Rank 1 on node node-a exited with code 1.\nLast lines of its log:\nTraceback (most recent call last):\nValueError: planted',
+    );
+  });
+});
+
+describe('of several failures', () => {
+  const reasons = [
+    ['DoNotRestart', anExit({ exitCode: 93 }, { kind: 'doNotRestart' }), {}],
+    ['CheckpointUnreadable', { exitCode: 72, reason: 'Error' }, {}],
+    ['CheckpointIoError', { exitCode: 74, reason: 'Error' }, {}],
+    ['RendezvousPortLost', { exitCode: 71, reason: 'Error' }, {}],
+    ['Evicted', { exitCode: 143, reason: 'Error' }, { disruption: 'PreemptionByScheduler' }],
+    ['EngineFailed', anExit(), {}],
+    ['LauncherFailed', undefined, {}],
+  ] as const;
+  const pairs = reasons.flatMap((first, index) => reasons.slice(index + 1).map((second) => [first, second] as const));
+
+  it.each(pairs.map(([first, second]) => ({ want: first[0], other: second[0], first, second })))(
+    '$want is the origin and $other what followed, whichever pod it was',
+    ({ want, first, second }) => {
+      for (const order of [
+        [first, second],
+        [second, first],
+      ] as const) {
+        const pods = (job: TrainingJob): readonly ObservedPod[] =>
+          order.map(([, exit, more], podIndex) =>
+            aPod(job, { podIndex, phase: 'Failed', ...(exit === undefined ? {} : { exit }), ...more }),
+          );
+        const attempts = [anAttempt({ resumedFrom: { checkpoint: 'c', step: 20 } })];
+        expect(decide(aRunningJob({ pods, status: { attempts } }), NOW).status.attempts?.at(-1)?.reason).toBe(want);
+      }
+    },
+  );
+
+  it('in the same second the rank that was killed comes before those that left by themselves', () => {
+    const pods = (job: TrainingJob): readonly ObservedPod[] => [
+      aPod(job, { phase: 'Failed', exit: anExit({}, { rank: 0 }) }),
+      aPod(job, {
+        podIndex: 1,
+        phase: 'Failed',
+        exit: anExit({ exitCode: 137 }, { rank: 3, exitCode: 137, signal: 'SIGKILL' }),
+      }),
+    ];
+    const { status } = decide(aRunningJob({ pods }), NOW);
+    expect(status.attempts?.at(-1)?.message).toMatch(
+      /^Rank 3 on node node-b was killed by SIGKILL \(exit code 137\)\./,
+    );
+  });
+});
+
+describe('the sentence about an exit', () => {
+  const silent = { lastLines: [] };
+  const cases: readonly { readonly name: string; readonly pod: Partial<ObservedPod>; readonly want: string }[] = [
+    { name: 'names the rank', pod: { exit: anExit({}, silent) }, want: 'Rank 1 on node node-a exited with code 1.' },
+    {
+      name: 'does not repeat what the launcher said of that rank',
+      pod: { exit: anExit({}, { ...silent, message: 'rank 1 on node node-a exited with code 1' }) },
+      want: 'Rank 1 on node node-a exited with code 1.',
+    },
+    {
+      name: 'says what the launcher said of itself',
+      pod: {
+        exit: anExit(
+          { exitCode: 70 },
+          { ...silent, rank: undefined as never, exitCode: 70, message: 'no operator answered' },
+        ),
+      },
+      want: 'Pod tiny-gpt-3f1c2b9e-e1-0 on node node-a exited with code 70. no operator answered',
+    },
+    {
+      name: 'says what the container runtime knows',
+      pod: { exit: { exitCode: 137, reason: 'OOMKilled' } },
+      want: 'Pod tiny-gpt-3f1c2b9e-e1-0 on node node-a exited with code 137, OOMKilled.',
+    },
+    {
+      name: 'says who ended the pod',
+      pod: { statusReason: 'Evicted' },
+      want: 'Pod tiny-gpt-3f1c2b9e-e1-0 on node node-a ended without an exit code (Evicted).',
+    },
+  ];
+  it.each(cases)('$name', ({ pod, want }) => {
+    const { status } = decide(
+      aRunningJob({ pods: (job) => [aPod(job, { phase: 'Failed', ...pod }), aPod(job, { podIndex: 1 })] }),
+      NOW,
+    );
+    expect(status.attempts?.at(-1)?.message).toBe(want);
+  });
+
+  it('keeps the end of a long log, which says why', () => {
+    const lastLines = [...Array.from({ length: 500 }, () => 'a line that says little'), 'ValueError: planted'];
+    const pods = (job: TrainingJob): readonly ObservedPod[] => [
+      aPod(job, { phase: 'Failed', exit: anExit({}, { lastLines }) }),
+      aPod(job, { podIndex: 1 }),
+    ];
+    const message = decide(aRunningJob({ pods }), NOW).status.attempts?.at(-1)?.message ?? '';
+    expect(message.length).toBeLessThan(8_001);
+    expect(message.endsWith('ValueError: planted')).toBe(true);
+  });
+});

@@ -1,0 +1,253 @@
+import {
+  type Attempt,
+  type AttemptReason,
+  type AvoidedNodeReason,
+  AVOIDED_NODE_REASONS,
+  exitKindOf,
+  type ExitKind,
+  howItEnded,
+  ranksOfPod,
+} from '@coxswain/api-types';
+import { endOfText } from '@coxswain/safe-text';
+import { type Facts, isTerminal, nodeStateOf, placementOf, podCount, willNeverRun } from '../look/facts.ts';
+import { missingIndices, podsOf } from '../look/gang.ts';
+import { judgeNodes } from './lost-nodes.ts';
+import { podName } from '../look/names.ts';
+import type { ObservedPod, Verdict } from '../look/observed.ts';
+import { overduePods } from './overdue.ts';
+
+/** Why an attempt cannot go on. */
+export interface Failure {
+  readonly reason: AttemptReason;
+  /** Rank, node, exit code and last lines, as far as known. */
+  readonly message: string;
+  readonly lastStep?: number;
+  /** Nodes that the next attempts are to keep away from. */
+  readonly avoid?: { readonly nodes: readonly string[]; readonly reason: AvoidedNodeReason };
+}
+
+interface Suspect extends Omit<Failure, 'avoid'> {
+  /** The node that is to blame, where the reason is one of a node's. */
+  readonly node?: string | undefined;
+  readonly podIndex: number;
+  readonly finishedAt: string;
+  /** A rank killed by a signal rather than leaving by itself: of failures in the same second the likelier origin. */
+  readonly killed: boolean;
+}
+
+/**
+ * When one rank fails, its peers fail after it with broken connections. So the origin is looked for in this order: what can only be said
+ * on purpose, what came from outside, then the earliest exit. Kubernetes gives exit times in whole seconds, hence the tie-breakers.
+ */
+const ORIGIN_FIRST: readonly AttemptReason[] = [
+  'NameConflict',
+  'PodsRefused',
+  'PlacementLost',
+  'DoNotRestart',
+  'CheckpointUnreadable',
+  'CheckpointIoError',
+  'RendezvousPortLost',
+  'NodeLost',
+  'Evicted',
+  'EngineFailed',
+  'LauncherFailed',
+  'PodLost',
+  'Condemned',
+  'NotCreated',
+  'NotScheduled',
+  'NotStarted',
+];
+
+/** What went wrong with the attempt, if anything has. */
+export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
+  const all = suspects(facts, attempt);
+  const [origin] = all.toSorted(
+    (left, right) =>
+      ORIGIN_FIRST.indexOf(left.reason) - ORIGIN_FIRST.indexOf(right.reason) ||
+      compareText(left.finishedAt, right.finishedAt) ||
+      Number(right.killed) - Number(left.killed) ||
+      left.podIndex - right.podIndex,
+  );
+  if (origin === undefined) return undefined;
+  const { reason, message, lastStep } = origin;
+  const avoid = avoidedFor(reason, all, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0);
+  return {
+    reason,
+    message,
+    ...(lastStep === undefined ? {} : { lastStep }),
+    ...(avoid === undefined ? {} : { avoid }),
+  };
+}
+
+/**
+ * Whatever failed for the same reason is one failure: a rack is avoided as a whole. Trouble with storage that most of the gang has is none of
+ * its nodes' doing.
+ */
+function avoidedFor(reason: AttemptReason, all: readonly Suspect[], gangNodes: number): Failure['avoid'] {
+  if (!isReasonToAvoid(reason)) return undefined;
+  const nodes = new Set(all.flatMap((suspect) => (suspect.reason === reason ? (suspect.node ?? []) : [])));
+  if (reason === 'CheckpointIoError' && nodes.size > 1 && nodes.size * 2 > gangNodes) return undefined;
+  return { nodes: [...nodes], reason };
+}
+
+function isReasonToAvoid(reason: AttemptReason): reason is AttemptReason & AvoidedNodeReason {
+  return Object.hasOwn(AVOIDED_NODE_REASONS, reason);
+}
+
+function suspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
+  const found = [
+    ...podsOf(facts, attempt.epoch).flatMap((pod) => suspectExit(facts, attempt, pod) ?? []),
+    ...missingSuspects(facts, attempt),
+    ...strandedSuspects(facts, attempt),
+  ];
+  return [
+    ...found,
+    ...lostNodeSuspects(facts, attempt, found.length > 0),
+    ...condemnedSuspects(facts, attempt),
+    ...overduePods(facts, attempt).map((late) => ({ ...late, finishedAt: '', killed: false })),
+  ];
+}
+
+function suspectExit(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect | undefined {
+  if (!isTerminal(pod) || pod.phase === 'Succeeded') return undefined;
+  const node = pod.nodeName ?? placementOf(facts, attempt.epoch)?.spec.nodes[pod.podIndex];
+  const { exit } = pod;
+  return {
+    podIndex: pod.podIndex,
+    node,
+    finishedAt: exit?.finishedAt ?? '',
+    killed: exit?.cause?.signal !== undefined || (exit?.exitCode ?? 0) > 128,
+    ...(exit?.cause?.lastStep === undefined ? {} : { lastStep: exit.cause.lastStep }),
+    reason: reasonOfExit(pod, attempt, nodeStateOf(facts, node) !== 'ready'),
+    message: describeExit(pod, node ?? 'unknown'),
+  };
+}
+
+const SHOWN_NODES = 8;
+
+/** Nodes that fail together are one failure, told in one sentence. */
+function lostNodeSuspects(facts: Facts, attempt: Attempt, hasFailed: boolean): readonly Suspect[] {
+  const { lost } = judgeNodes(facts, attempt, hasFailed);
+  const words = lost.map((node) => `${node} (${nodeStateOf(facts, node) === 'gone' ? 'gone' : 'not ready'})`);
+  const more = lost.length > SHOWN_NODES ? ` and ${lost.length - SHOWN_NODES} more` : '';
+  const message = `Lost node${lost.length === 1 ? '' : 's'} ${words.slice(0, SHOWN_NODES).join(', ')}${more}.`;
+  return lost.map((node) => ({ podIndex: 0, node, finishedAt: '', killed: false, reason: 'NodeLost', message }));
+}
+
+/** What detectors say counts for the epoch that they mean, and for nodes of its gang. */
+function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
+  const verdicts = (facts.observed.verdicts ?? []).filter(({ epoch }) => epoch === attempt.epoch);
+  return verdicts.flatMap((verdict) => {
+    const podIndex = condemnedPod(facts, attempt, verdict);
+    const node = placementOf(facts, attempt.epoch)?.spec.nodes[podIndex];
+    if (node === undefined) return [];
+    return [{ podIndex, node, finishedAt: '', killed: false, reason: 'Condemned' as const, message: verdict.message }];
+  });
+}
+
+/** -1: it is none of the gang's. */
+function condemnedPod(facts: Facts, attempt: Attempt, { about }: Verdict): number {
+  const placement = placementOf(facts, attempt.epoch)?.spec;
+  if (placement === undefined) return -1;
+  if (about.kind === 'node') return placement.nodes.indexOf(about.node);
+  const indices = Array.from({ length: podCount(placement) }, (_, podIndex) => podIndex);
+  return indices.findIndex((podIndex) => ranksOfPod(placement, podIndex).includes(about.rank));
+}
+
+function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
+  const about = { finishedAt: '', killed: false };
+  return missingIndices(facts, attempt).flatMap((podIndex): readonly Suspect[] => {
+    const name = podName(facts.job.metadata, { epoch: attempt.epoch, podIndex });
+    if (facts.foreignPodNames.has(name)) {
+      const message = `Pod ${name} exists and does not belong to this job; delete it, then make the job anew.`;
+      return [{ ...about, podIndex, reason: 'NameConflict', message }];
+    }
+    const refusal = attempt.stage === 'Creating' ? facts.refusedPods.get(name) : undefined;
+    if (refusal !== undefined) {
+      return [{ ...about, podIndex, reason: 'PodsRefused', message: `The cluster refuses pod ${name}: ${refusal}` }];
+    }
+    const node = placementOf(facts, attempt.epoch)?.spec.nodes[podIndex];
+    // Before the first gate is lifted a missing pod is simply created.
+    if (attempt.stage === 'Creating' || !facts.isProven) return [];
+    const message = `Pod ${name} on node ${node ?? 'unknown'} was deleted by somebody else.`;
+    return [{ ...about, podIndex, reason: 'PodLost', message }];
+  });
+}
+
+/** Before the first gate is lifted such a pod is let go of, and made again. */
+function strandedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
+  if (attempt.stage === 'Creating') return [];
+  const stranded = podsOf(facts, attempt.epoch).filter((pod) => willNeverRun(pod) && !isTerminal(pod));
+  return stranded.map(({ name, podIndex }) => {
+    const message = `Pod ${name} was deleted by somebody else before it had a node.`;
+    return { podIndex, finishedAt: '', killed: false, reason: 'PodLost', message };
+  });
+}
+
+/** status.reason of pods that the kubelet ended or turned away without the engine's doing. */
+const TURNED_AWAY =
+  /^(Evicted|Preempt|Shutdown|Terminated|NodeShutdown|NodeAffinity|NodePorts|OutOf|UnexpectedAdmission|TaintToleration|Unschedulable)/i;
+
+const REASON_OF_KIND: Readonly<Record<ExitKind, AttemptReason>> = {
+  finished: 'LauncherFailed', // the pod failed although its launcher says it finished
+  engineFailed: 'EngineFailed',
+  launcherFailed: 'LauncherFailed',
+  rendezvousPortLost: 'RendezvousPortLost',
+  checkpointUnreadable: 'CheckpointUnreadable',
+  checkpointIoError: 'CheckpointIoError',
+  fenced: 'LauncherFailed', // only an epoch whose failure is recorded already is fenced
+  stopped: 'Evicted', // somebody asked the gang to stop, and it was not us
+  doNotRestart: 'DoNotRestart',
+};
+
+/** How the launcher ended: its own word, where it is of this epoch, else its exit code. */
+export function exitKind(pod: ObservedPod, epoch: number): ExitKind | undefined {
+  const { exit } = pod;
+  if (exit === undefined) return undefined;
+  return exit.cause?.epoch === epoch ? exit.cause.kind : exitKindOf(exit.exitCode);
+}
+
+/** Kinds that can only be said on purpose: they stand even where the node is lost as well. */
+const SAID_ON_PURPOSE: readonly ExitKind[] = [
+  'doNotRestart',
+  'checkpointUnreadable',
+  'checkpointIoError',
+  'rendezvousPortLost',
+];
+
+function reasonOfExit(pod: ObservedPod, { epoch, resumedFrom }: Attempt, nodeLost: boolean): AttemptReason {
+  const said = exitKind(pod, epoch);
+  // Nothing was to be loaded, so that code means something else to this engine.
+  const isMisunderstood =
+    resumedFrom === undefined && (said === 'checkpointUnreadable' || said === 'checkpointIoError');
+  const kind = isMisunderstood ? 'engineFailed' : said;
+  if (kind !== undefined && SAID_ON_PURPOSE.includes(kind)) return REASON_OF_KIND[kind];
+  if (nodeLost || pod.statusReason === 'NodeLost') return 'NodeLost';
+  if (pod.disruption !== undefined || TURNED_AWAY.test(pod.statusReason ?? '')) return 'Evicted';
+  return kind === undefined ? 'LauncherFailed' : REASON_OF_KIND[kind];
+}
+
+const MAX_LOG_CHARACTERS = 6_000;
+
+/** `Rank 3 on node gpu-b exited with code 1. Last lines of its log: ...` */
+function describeExit(pod: ObservedPod, node: string): string {
+  const { exit } = pod;
+  const where = `on node ${node}`;
+  const disrupted = pod.disruption ?? pod.statusReason;
+  const why = disrupted === undefined ? '' : ` (${disrupted})`;
+  if (exit === undefined) return `Pod ${pod.name} ${where} ended without an exit code${why}.`;
+  const { cause } = exit;
+  const how = howItEnded({ exitCode: cause?.exitCode ?? exit.exitCode, signal: cause?.signal });
+  const who = cause?.rank === undefined ? `Pod ${pod.name}` : `Rank ${cause.rank}`;
+  const runtime = ['Error', 'Completed', ''].includes(exit.reason) ? '' : `, ${exit.reason}`;
+  // Of a rank the launcher says the same, in the same words.
+  const said = cause === undefined || cause.rank !== undefined || cause.message === '' ? '' : ` ${cause.message}`;
+  const lines = cause === undefined || cause.lastLines.length === 0 ? '' : cause.lastLines.join('\n');
+  const log = lines === '' ? '' : `\nLast lines of its log:\n${endOfText(lines, MAX_LOG_CHARACTERS)}`;
+  return `${who} ${where} ${how}${runtime}${why}.${said}${log}`;
+}
+
+function compareText(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}

@@ -1,0 +1,139 @@
+import type { Attempt, AvoidedNode } from '@coxswain/api-types';
+import { decide } from '../decide/decide.ts';
+import type { Observed, ObservedPod, Verdict } from '../look/observed.ts';
+import { aPlacement, aPod, observe } from '../testing/index.ts';
+import { aJob, anAttempt, aRunningJob, aStatus, NOW, settled } from '../testing/jobs.ts';
+
+const job = aJob();
+const NODES = ['node-a', 'node-b', 'node-c', 'node-d'];
+const bound = (podIndex: number, more: Partial<ObservedPod> = {}): ObservedPod =>
+  aPod(job, { podIndex, nodeName: NODES[podIndex] as string, ...more });
+const unbound = (podIndex: number): ObservedPod => {
+  const { nodeName: _, ...pod } = aPod(job, { podIndex, phase: 'Pending', running: false });
+  return pod;
+};
+const pulling = (podIndex: number): ObservedPod =>
+  bound(podIndex, {
+    phase: 'Pending',
+    running: false,
+    containerWaiting: { reason: 'ErrImagePull', message: 'connection refused', image: 'example/image' },
+  });
+/** A gang of four nodes at the stage of its attempt, of which these pods are seen. */
+const gang = (
+  attempt: Partial<Attempt>,
+  pods: readonly ObservedPod[],
+  elapsed: Readonly<Record<string, number>>,
+): Observed => {
+  const seen = { ...job, status: aStatus({ attempts: [anAttempt(attempt)] }) };
+  const placement = aPlacement(seen, { nodes: NODES, worldSize: 8 });
+  return observe({ job: seen, pods, placements: [placement], elapsedMs: new Map(Object.entries(elapsed)) });
+};
+const upTo = (count: number, podAt: (podIndex: number) => ObservedPod): readonly ObservedPod[] =>
+  Array.from({ length: count }, (_, podIndex) => podAt(podIndex));
+
+describe('a gang that does not come up', () => {
+  const cases: readonly {
+    readonly name: string;
+    readonly attempt?: Partial<Attempt>;
+    readonly pods: readonly ObservedPod[];
+    readonly key: string;
+    readonly limitMs: number;
+    readonly reason: Attempt['reason'];
+    readonly message: RegExp;
+    readonly avoided: readonly string[];
+  }[] = [
+    {
+      name: 'because a pod cannot be created',
+      attempt: { stage: 'Creating' },
+      pods: upTo(3, (podIndex) => ({ ...unbound(podIndex), gated: true })),
+      key: 'e1/creating',
+      limitMs: 600_000,
+      reason: 'NotCreated',
+      message: /could not be created within 600 s/,
+      avoided: [],
+    },
+    {
+      name: 'because a node does not take its pod',
+      pods: [...upTo(3, (podIndex) => bound(podIndex)), { ...unbound(3), schedulingMessage: '1 Insufficient cpu.' }],
+      key: 'e1/scheduling',
+      limitMs: 300_000,
+      reason: 'NotScheduled',
+      message: /got no node within 300 s: 1 Insufficient cpu/,
+      avoided: ['node-d'],
+    },
+    {
+      name: 'because the image cannot be pulled on one node',
+      pods: [pulling(0), bound(1), bound(2), bound(3)],
+      key: 'e1/starting',
+      limitMs: 900_000,
+      reason: 'NotStarted',
+      message: /did not start on node node-a within 900 s: ErrImagePull: connection refused/,
+      avoided: ['node-a'],
+    },
+    {
+      name: 'because the image cannot be pulled anywhere, which is no node’s fault',
+      pods: upTo(4, pulling),
+      key: 'e1/starting',
+      limitMs: 900_000,
+      reason: 'NotStarted',
+      message: /did not start/,
+      avoided: [],
+    },
+  ];
+  it.each(cases)('$name, is tried again elsewhere after its time and free of charge', (one) => {
+    const { attempt = {}, pods, key, limitMs, reason, message, avoided } = one;
+    const early = settled(gang(attempt, pods, { [key]: limitMs - 1_000 }));
+    expect(early.timed).toEqual([key]);
+    expect([early.status.attempts?.at(-1)?.outcome, early.requeueAfterMs]).toEqual([undefined, 1_000]);
+    const { status } = settled(gang(attempt, pods, { [key]: limitMs }));
+    expect(status.attempts?.at(-1)).toMatchObject({ outcome: 'Failed', reason, charged: false, answer: 'Restart' });
+    expect(status.attempts?.at(-1)?.message).toMatch(message);
+    const nodes = (list: readonly AvoidedNode[] = []) => list.map(({ node, reason: why }) => `${node}: ${why}`);
+    expect(nodes(status.avoidedNodes)).toEqual(avoided.map((node) => `${node}: ${reason}`));
+  });
+
+  it('waits as long as the administrator says', () => {
+    const observed = gang({}, [pulling(0), bound(1), bound(2), bound(3)], { 'e1/starting': 5_000 });
+    const { status } = settled({ ...observed, timeouts: { startingMs: 5_000 } });
+    expect(status.attempts?.at(-1)?.reason).toBe('NotStarted');
+  });
+
+  it('is tried again when its Placement is lost before its pods exist', () => {
+    const observed = gang({ stage: 'Creating' }, [], { 'e1/creating': 600_000 });
+    const { status } = decide({ ...observed, placements: [] }, NOW);
+    expect(status.attempts?.at(-1)).toMatchObject({ reason: 'NotCreated', charged: false });
+  });
+
+  it.each([-1, 1])('is given its whole time by a clock that is %i h off', (hours) => {
+    const off = new Date(NOW.getTime() + hours * 3_600_000);
+    for (const [key, pods] of [
+      ['e1/scheduling', [bound(0), bound(1), bound(2), unbound(3)]],
+      ['e1/starting', [pulling(0), bound(1), bound(2), bound(3)]],
+    ] as const) {
+      expect(decide(gang({}, pods, { [key]: 299_999 }), off).status.attempts?.at(-1)?.stage).toBe('Released');
+      expect(decide(gang({}, pods, { [key]: 900_000 }), off).status.attempts?.at(-1)?.stage).toBe('Stopping');
+    }
+  });
+
+  it('has no deadline once every rank has run', () => {
+    const attempt = { runningAt: NOW.toISOString() };
+    expect(settled(gang(attempt, [pulling(0), bound(1), bound(2), bound(3)], {})).timed).toEqual([]);
+  });
+});
+
+describe('a detector’s verdict', () => {
+  const verdict = (about: Verdict['about'], epoch = 1): Verdict => ({ epoch, about, message: 'Rank 3 is slow.' });
+  it.each<[string, Verdict, readonly string[] | undefined]>([
+    ['on a node ends the gang, and the node is avoided', verdict({ kind: 'node', node: 'node-b' }), ['node-b']],
+    ['on a rank means its node', verdict({ kind: 'rank', rank: 3 }), ['node-b']],
+    ['on another epoch says nothing', verdict({ kind: 'rank', rank: 3 }, 2), undefined],
+    ['on a node that is not the gang’s says nothing', verdict({ kind: 'node', node: 'node-z' }), undefined],
+    ['on a rank that the gang does not have says nothing', verdict({ kind: 'rank', rank: 99 }), undefined],
+  ])('%s', (_sentence, one, want) => {
+    const { status } = settled(aRunningJob({ observed: { verdicts: [one] } }));
+    expect(status.avoidedNodes?.map(({ node }) => node)).toEqual(want);
+    const attempt = status.attempts?.at(-1);
+    if (want === undefined) expect(attempt?.outcome).toBeUndefined();
+    else expect(attempt).toMatchObject({ reason: 'Condemned', charged: false, message: 'Rank 3 is slow.' });
+  });
+});

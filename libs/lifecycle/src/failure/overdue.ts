@@ -1,0 +1,91 @@
+import type { Attempt, AttemptReason } from '@coxswain/api-types';
+import { type Facts, isTerminal, placementOf } from '../look/facts.ts';
+import { missingIndices, podsOf } from '../look/gang.ts';
+import type { ObservedPod } from '../look/observed.ts';
+import { isOver, type Wait } from '../look/waits.ts';
+
+/** What an attempt waits for at most so long before every rank runs, and which pods hold it up. */
+interface Step {
+  readonly reason: Extract<AttemptReason, 'NotCreated' | 'NotScheduled' | 'NotStarted'>;
+  readonly wait: Wait;
+  /** Indices of the pods that are waited for; none where a whole gang waits for something else. */
+  readonly late: readonly number[];
+}
+
+/** The step at which the attempt is; undefined when every rank has run, or it is stopping. */
+export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
+  const { timeouts } = facts;
+  const { epoch, stage } = attempt;
+  if (stage === 'Creating') {
+    const wait = { key: `e${epoch}/creating`, limitMs: timeouts.creatingMs };
+    return { reason: 'NotCreated', wait, late: missingIndices(facts, attempt) };
+  }
+  if (stage !== 'Released' || attempt.runningAt !== undefined) return undefined;
+  const pods = podsOf(facts, epoch).filter((pod) => !isTerminal(pod));
+  const unscheduled = pods.filter((pod) => pod.nodeName === undefined);
+  if (unscheduled.length > 0) {
+    const wait = { key: `e${epoch}/scheduling`, limitMs: timeouts.schedulingMs };
+    return { reason: 'NotScheduled', wait, late: indicesOf(unscheduled) };
+  }
+  const wait = { key: `e${epoch}/starting`, limitMs: timeouts.startingMs };
+  return { reason: 'NotStarted', wait, late: indicesOf(pods.filter((pod) => !pod.running)) };
+}
+
+/** A pod that the attempt has waited for too long. */
+export interface Overdue {
+  readonly reason: Step['reason'];
+  readonly podIndex: number;
+  /** Its node, where the node is to blame: not where most of the gang waits. */
+  readonly node: string | undefined;
+  readonly message: string;
+}
+
+/** Pods that were waited for too long, if the step has taken too long. */
+export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] {
+  const step = stepUnderWay(facts, attempt);
+  if (step === undefined || !isOver(facts, step.wait)) return [];
+  const pods = podsOf(facts, attempt.epoch);
+  const { reason, wait, late } = step;
+  const nodes = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
+  const seconds = wait.limitMs / 1000;
+  if (late.length === 0) {
+    const message = `Epoch ${attempt.epoch} did not get beyond ${attempt.stage} within ${seconds} s.`;
+    return [{ reason, podIndex: 0, node: undefined, message }];
+  }
+  // What holds up most of a gang is its image, its claim or the cluster: avoiding all these nodes would help nobody.
+  const isNodesFault = reason !== 'NotCreated' && (nodes.length === 1 || late.length * 2 <= nodes.length);
+  return late.map((podIndex) => {
+    const pod = pods.find((one) => one.podIndex === podIndex);
+    const node = pod?.nodeName ?? nodes[podIndex];
+    return {
+      reason,
+      podIndex,
+      node: isNodesFault ? node : undefined,
+      message: sentence(step, { pod, podIndex, node }),
+    };
+  });
+}
+
+function sentence(
+  { reason, wait }: Step,
+  about: { readonly pod: ObservedPod | undefined; readonly podIndex: number; readonly node: string | undefined },
+): string {
+  const { pod, podIndex, node = 'unknown' } = about;
+  const name = pod?.name ?? `of index ${podIndex}`;
+  const seconds = wait.limitMs / 1000;
+  switch (reason) {
+    case 'NotCreated':
+      return `Pod ${name} could not be created within ${seconds} s.`;
+    case 'NotScheduled':
+      return `Pod ${name} got no node within ${seconds} s: ${pod?.schedulingMessage ?? 'the scheduler gave no reason'}`;
+    case 'NotStarted': {
+      const waiting = pod?.containerWaiting;
+      const why = waiting === undefined ? 'its node gave no reason' : `${waiting.reason}: ${waiting.message}`;
+      return `Pod ${name} did not start on node ${node} within ${seconds} s: ${why}`;
+    }
+  }
+}
+
+function indicesOf(pods: readonly ObservedPod[]): readonly number[] {
+  return pods.map(({ podIndex }) => podIndex);
+}

@@ -1,0 +1,294 @@
+import type { Attempt, Checkpoint, ResumeFrom, TrainingJobStatus } from '@coxswain/api-types';
+import { findCondition } from '@coxswain/api-types';
+import { decide } from '../decide/decide.ts';
+import type { Observed } from '../look/observed.ts';
+import { situationOf } from '../decide/situation.ts';
+import { aCheckpoint, aPlacement, aPod, observe } from '../testing/index.ts';
+import { aJob, anAttempt, aStatus, kinds, NOW, settled, summaryOfCondition } from '../testing/jobs.ts';
+
+const at = (step: number, epoch = 1, status?: Checkpoint['status']): Checkpoint =>
+  aCheckpoint(aJob(), { spec: { step, epoch }, ...(status === undefined ? {} : { status }) });
+const damaged = (step: number): Checkpoint => at(step, 1, { state: 'Damaged', message: 'a file is cut off' });
+const nameOf = (step: number, epoch = 1): string => at(step, epoch).metadata.name;
+const ended = (epoch: number, more: Partial<Attempt> = {}): Attempt =>
+  anAttempt({
+    epoch,
+    stage: 'Ended',
+    outcome: 'Failed',
+    reason: 'EngineFailed',
+    charged: true,
+    answer: 'Restart',
+    ...more,
+  });
+const ioError = (epoch: number, step = 40): Attempt =>
+  ended(epoch, {
+    reason: 'CheckpointIoError',
+    charged: false,
+    resumedFrom: { checkpoint: nameOf(step), step },
+    checkpointFaults: [{ node: `node-${epoch}`, kind: 'MountBroken', path: '/c', errno: 'ESTALE' }],
+  });
+const refused = (epoch: number): Attempt => ({
+  ...ioError(epoch),
+  reason: 'CheckpointUnreadable',
+  checkpointFaults: undefined,
+});
+const epochs = (count: number, make: (epoch: number) => Attempt): Attempt[] =>
+  Array.from({ length: count }, (_, index) => make(index + 1));
+
+/** A job that ended an epoch and is to begin another. */
+const restarting = (
+  about: {
+    readonly checkpoints?: readonly Checkpoint[];
+    readonly resumeFrom?: ResumeFrom;
+    readonly status?: Partial<TrainingJobStatus>;
+    readonly suspend?: boolean;
+  } = {},
+): Observed => {
+  const { checkpoints = [], resumeFrom, status, suspend = false } = about;
+  const job = aJob({
+    spec: { suspend, ...(resumeFrom === undefined ? {} : { resumeFrom }) },
+    status: aStatus({ attempts: [ended(1)], ...status }),
+  });
+  return observe({ job, checkpoints });
+};
+const beginning = (observed: Observed): string => {
+  const { next } = situationOf(observed, NOW);
+  if (next.kind !== 'placing') return next.kind;
+  const { answers } = next;
+  const { resume } = next.spec;
+  const from = resume === undefined ? 'scratch' : `step ${resume.step}`;
+  return answers === undefined ? from : `${from}, as asked`;
+};
+
+describe('without a request, a job begins', () => {
+  it.each<[string, Parameters<typeof restarting>[0], string]>([
+    ['from scratch where nothing was ever saved', {}, 'scratch'],
+    ['from the newest checkpoint', { checkpoints: [at(20), at(40)] }, 'step 40'],
+    ['from an older one, where the newest is damaged', { checkpoints: [at(20), damaged(40)] }, 'step 20'],
+    ['not at all, where all are damaged', { checkpoints: [damaged(20), damaged(40)] }, 'unresumable'],
+    [
+      'not at all, where one was never marked complete',
+      { checkpoints: [at(20, 1, {} as Checkpoint['status'])] },
+      'unresumable',
+    ],
+    [
+      'not at all, where status knows one that is gone',
+      { status: { checkpoint: { name: 'x', step: 500 } } },
+      'unresumable',
+    ],
+    [
+      'not at all, where an attempt resumed from one that is gone',
+      { status: { attempts: [ended(1, { resumedFrom: { checkpoint: 'x', step: 500 } })] } },
+      'unresumable',
+    ],
+    [
+      'again from the one that nine attempts could not reach',
+      { checkpoints: [at(40)], status: { attempts: epochs(9, ioError) } },
+      'step 40',
+    ],
+    [
+      'not at all after ten attempts in a row that could not reach one',
+      { checkpoints: [at(40)], status: { attempts: epochs(10, ioError) } },
+      'unresumable',
+    ],
+    [
+      'again after ten, where one of them trained',
+      { checkpoints: [at(40)], status: { attempts: [...epochs(9, ioError), ended(10), ioError(11)] } },
+      'step 40',
+    ],
+    [
+      'again from the one that the engine refused twice',
+      { checkpoints: [at(40)], status: { attempts: epochs(2, refused) } },
+      'step 40',
+    ],
+    [
+      'not at all after the engine refused the same one three times',
+      { checkpoints: [at(20), at(40)], status: { attempts: epochs(3, refused) } },
+      'unresumable',
+    ],
+  ])('%s', (_sentence, about, want) => {
+    expect(beginning(restarting(about))).toBe(want);
+  });
+
+  it('charges none of the attempts that could not reach the checkpoint, and never gives up for them', () => {
+    const attempts = [
+      ...epochs(12, ioError),
+      anAttempt({ epoch: 13, resumedFrom: { checkpoint: nameOf(40), step: 40 } }),
+    ];
+    const job = aJob({ spec: { restartPolicy: { maxRestarts: 0 } }, status: aStatus({ attempts }) });
+    const pods = [aPod(job, { epoch: 13, phase: 'Failed', running: false, exit: { exitCode: 74, reason: 'Error' } })];
+    const { status } = decide(observe({ job, pods, placements: [aPlacement(job, { epoch: 13 })] }), NOW);
+    expect(status.attempts?.at(-1)).toMatchObject({ reason: 'CheckpointIoError', charged: false, answer: 'Restart' });
+    expect(status.restarts.charged).toBe(0);
+  });
+});
+
+describe('a request is followed once', () => {
+  const all = [at(20), at(40), at(60, 2)];
+  const asked = (from: string, status: Partial<TrainingJobStatus> = {}, checkpoints = all): Observed =>
+    restarting({ resumeFrom: { from }, status, checkpoints });
+
+  it.each<[string, Observed, string]>([
+    ['to a checkpoint', asked(nameOf(20)), 'step 20, as asked'],
+    ['to scratch, though checkpoints are there', asked('scratch'), 'scratch, as asked'],
+    ['to scratch, where nothing can be used', asked('scratch', {}, [damaged(40)]), 'scratch, as asked'],
+    [
+      'even after ten attempts that could not reach it',
+      asked(nameOf(40), { attempts: epochs(10, ioError) }),
+      'step 40, as asked',
+    ],
+    ['not to a damaged checkpoint', asked(nameOf(40), {}, [at(20), damaged(40)]), 'unresumable'],
+    ['not to one of another job', asked('another-e1-s20'), 'unresumable'],
+    [
+      'not again, once it is answered',
+      asked(nameOf(20), { resumeFrom: { from: nameOf(20), epoch: 2 }, attempts: [ended(2)] }, [at(20), at(40)]),
+      'step 20',
+    ],
+    [
+      'again under another request',
+      restarting({
+        resumeFrom: { from: nameOf(20), request: 'second' },
+        status: { resumeFrom: { from: nameOf(20), request: 'first', epoch: 2 }, attempts: [ended(2)] },
+        checkpoints: [at(20), at(60, 2)],
+      }),
+      'step 20, as asked',
+    ],
+  ])('%s', (_sentence, observed, want) => {
+    expect(beginning(observed)).toBe(want);
+  });
+
+  it.each<[string, TrainingJobStatus['resumeFrom'], readonly Checkpoint[], string]>([
+    ['what was saved since', { from: nameOf(20), epoch: 2 }, [at(20), at(500), at(60, 2)], 'step 60'],
+    [
+      'the one that was named, where nothing was saved since',
+      { from: nameOf(20), epoch: 2 },
+      [at(20), at(500)],
+      'step 20',
+    ],
+    [
+      'nothing else, where that one is damaged by now',
+      { from: nameOf(20), epoch: 2 },
+      [damaged(20), at(500)],
+      'unresumable',
+    ],
+    ['scratch again, where nothing was saved since', { from: 'scratch', epoch: 2 }, [at(500)], 'scratch'],
+    [
+      'no scratch any more, once something was saved',
+      { from: 'scratch', epoch: 2 },
+      [at(500), { ...damaged(5), spec: at(5, 2).spec }],
+      'unresumable',
+    ],
+  ])('and what comes after a later failure is %s', (_what, resumeFrom, checkpoints, want) => {
+    const status = { resumeFrom, attempts: [ended(2)] };
+    expect(beginning(restarting({ resumeFrom: { from: resumeFrom?.from ?? '' }, status, checkpoints }))).toBe(want);
+  });
+
+  it('is recorded as answered with the epoch that answers it, and status speaks of the step that it goes on from', () => {
+    for (const from of ['scratch', nameOf(20)]) {
+      const observed = asked(from, { checkpoint: { name: nameOf(60, 2), step: 60 }, attempts: [ended(2)] });
+      const { status } = decide(observed, NOW);
+      expect(status.resumeFrom).toEqual({ from, epoch: 3 });
+      expect(status.checkpoint?.step).toBe(from === 'scratch' ? undefined : 20);
+      expect(status.attempts?.at(-1)).toMatchObject({ epoch: 3, stage: 'Creating' });
+      expect(status.attempts?.at(-1)?.resumedFrom?.step).toBe(from === 'scratch' ? undefined : 20);
+      // And stays so, though a later step of the line that was given up lies there.
+      const after = settled({ ...observed, job: { ...observed.job, status } });
+      expect(after.status.checkpoint).toEqual(status.checkpoint);
+      // A crash before the Placement is made changes nothing: it is made as it was recorded.
+      expect(after.actions).toMatchObject([{ kind: 'createPlacement', name: status.attempts?.at(-1)?.placement }]);
+    }
+  });
+
+  it('is not followed again when the status was lost, which would throw away what was trained since', () => {
+    const job = aJob({ spec: { resumeFrom: { from: 'scratch' } } });
+    const { status } = decide(observe({ job, checkpoints: all }), NOW);
+    expect(status.resumeFrom).toEqual({ from: 'scratch', epoch: 0 });
+    expect(status.attempts?.at(-1)?.resumedFrom?.step).toBe(60);
+  });
+});
+
+describe('a job that cannot resume', () => {
+  const stuck = (about: Parameters<typeof restarting>[0] = { checkpoints: [damaged(20), damaged(40)] }) =>
+    settled(restarting(about));
+  const message = (status: TrainingJobStatus): string => findCondition(status.conditions, 'Placed')?.message ?? '';
+
+  it('waits, holds nothing, does nothing, and first says what to do', () => {
+    const { status, actions } = stuck();
+    expect(status.state).toBe('Queued');
+    expect(summaryOfCondition(status, 'Placed')).toBe('False/CheckpointsUnusable');
+    expect(status.summary).toMatch(/^No checkpoint can be used\. .* coxswain resume tiny-gpt --from CHECKPOINT/);
+    expect(kinds(actions)).toEqual([]);
+  });
+
+  it('lists what is known of each, newest first', () => {
+    const attempts = [...epochs(9, ioError), ended(10, { ...ioError(10), epoch: 10 })];
+    expect(message(stuck({ checkpoints: [damaged(20), at(40)], status: { attempts } }).status)).toMatch(
+      new RegExp(
+        `Known: step 40 \\(${nameOf(40)}\\): complete, but could not be loaded in .*epoch 10 on node-10 \\(ESTALE\\); ` +
+          `step 20 \\(${nameOf(20)}\\): is damaged: a file is cut off\\.$`,
+      ),
+    );
+  });
+
+  it('says so of a thousand checkpoints in a text that is short enough', () => {
+    const many = Array.from({ length: 1_000 }, (_, step) => ({
+      ...damaged(step),
+      status: { state: 'Damaged' as const, message: 'x'.repeat(4_000) },
+    }));
+    const text = message(stuck({ checkpoints: many }).status);
+    expect(text.length).toBeLessThan(4_096);
+    expect(text).toContain('990 older ones');
+  });
+
+  it.each([
+    ['was asked for one that is damaged', nameOf(40), /which is damaged: a file is cut off\..*choose/],
+    [
+      'was asked for one that it does not have',
+      'x-e1-s7',
+      /which this job does not have; one of another job cannot be used/,
+    ],
+  ])('says which and why, where it %s', (_what, from, want) => {
+    expect(message(stuck({ checkpoints: [at(20), damaged(40)], resumeFrom: { from } }).status)).toMatch(want);
+  });
+
+  it('goes on as soon as it is told where from', () => {
+    const checkpoints = [damaged(20), damaged(40)];
+    expect(beginning(restarting({ checkpoints, resumeFrom: { from: 'scratch' } }))).toBe('scratch, as asked');
+  });
+
+  it('says while it is suspended where it would go on', () => {
+    const summary = (about: Parameters<typeof restarting>[0]) =>
+      decide(restarting({ ...about, suspend: true }), NOW).status.summary;
+    expect(summary({ checkpoints: [at(20)] })).toBe('Suspended; set spec.suspend to false to go on from step 20.');
+    expect(summary({ checkpoints: [at(20)], resumeFrom: { from: 'scratch' } })).toMatch(
+      /from scratch, as spec.resumeFrom asks/,
+    );
+    expect(summary({ checkpoints: [damaged(20)] })).toMatch(/^Suspended\. No checkpoint can be used\./);
+  });
+});
+
+describe('what a cache does not show', () => {
+  const unproven = (observed: Observed): Observed => ({ ...observed, areCheckpointsProven: false });
+  const asRecorded = (observed: Observed): Observed => ({
+    ...observed,
+    job: { ...observed.job, status: settled(observed).status },
+  });
+
+  it.each<[string, Observed, boolean]>([
+    ['a restart from scratch', restarting(), true],
+    [
+      'a restart from an earlier step than status knows',
+      restarting({ checkpoints: [at(20)], status: { checkpoint: { name: 'x', step: 40 } } }),
+      true,
+    ],
+    ['a restart from the newest step', restarting({ checkpoints: [at(40)] }), false],
+    ['a restart from scratch that a person asks for', restarting({ resumeFrom: { from: 'scratch' } }), false],
+    ['the first start', observe(), false],
+    ['to say that nothing can be used', restarting({ checkpoints: [damaged(40)] }), true],
+    ['once that is said', asRecorded(restarting({ checkpoints: [damaged(40)] })), false],
+  ])('is read before %s', (_sentence, observed, want) => {
+    const { actions, status } = decide(unproven(observed), NOW);
+    expect(kinds(actions).includes('readCheckpoints')).toBe(want);
+    if (want) expect(status).toEqual(observed.job.status);
+  });
+});

@@ -1,0 +1,193 @@
+import { FINALIZER, type Placement, type PlacementSpec, ranksProblem, TrainingJobSpec } from '@coxswain/api-types';
+import type { Checkpoint, TrainingJob } from '@coxswain/api-types';
+import type { FabricCapacity } from '@coxswain/fabric';
+import { type JobRecord, recordOf } from '../record/job-record.ts';
+import type { NodeState, Observed, ObservedPod } from './observed.ts';
+import { isRecordedPlacement } from '../record/recorded-placement.ts';
+import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
+import { isOver, type Wait } from './waits.ts';
+
+/** How long after the grace of a pod's deletion it is given up when its node does not answer. */
+export const FENCE_AFTER_MS = 30_000;
+
+/** A placement that status records, or is about to, and that is not created yet. */
+export interface UnwrittenPlacement {
+  readonly name: string;
+  readonly spec: PlacementSpec;
+}
+
+/** What the rules ask of an observation, with nonsense taken out. */
+export interface Facts {
+  readonly job: TrainingJob;
+  readonly generation: number;
+  readonly deleting: boolean;
+  readonly hasFinalizer: boolean;
+  /** undefined: it cannot be read; see `specProblem`. */
+  readonly spec: TrainingJobSpec | undefined;
+  readonly specProblem: string | undefined;
+  readonly suspend: boolean;
+  readonly cancel: boolean;
+  readonly gracePeriodSeconds: number;
+  readonly restartPolicy: { readonly maxRestarts: number; readonly delaySeconds: number };
+  /** Ours, whatever the epoch. */
+  readonly pods: readonly ObservedPod[];
+  /** Names of pods that are not ours. */
+  readonly foreignPodNames: ReadonlySet<string>;
+  /** Those that the status recorded. */
+  readonly placements: readonly Placement[];
+  /** Those that say to be of this job and are in no record: left over or forged. They count for nothing. */
+  readonly strangePlacements: readonly Placement[];
+  readonly unwritten?: UnwrittenPlacement;
+  readonly checkpoints: readonly Checkpoint[];
+  /** What is not seen does not exist. */
+  readonly isProven: boolean;
+  /** The status is the newest. */
+  readonly isStatusProven: boolean;
+  /** The job has no other checkpoints than these. */
+  readonly areCheckpointsProven: boolean;
+  readonly refusedPods: ReadonlyMap<string, string>;
+  readonly elapsedMs: ReadonlyMap<string, number>;
+  readonly timeouts: Timeouts;
+  /** As observed, asked for once at most. */
+  readonly capacity: () => FabricCapacity;
+  readonly observed: Observed;
+}
+
+/** `attempts` are those of the job's status, where somebody has read them already. */
+export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attempts'> = recordOf(observed.job)): Facts {
+  const { job } = observed;
+  const { spec, specProblem } = readSpec(job);
+  const { uid } = job.metadata;
+  const isOurs = (placement: Placement): boolean =>
+    placement.spec?.jobUid === uid &&
+    isUsable(placement.spec) &&
+    attempts.some((attempt) => isRecordedPlacement(placement, attempt));
+  return {
+    job,
+    generation: isCount(job.metadata.generation) ? job.metadata.generation : 0,
+    deleting: job.metadata.deletionTimestamp !== undefined,
+    hasFinalizer: job.metadata.finalizers?.includes(FINALIZER) ?? false,
+    spec,
+    specProblem,
+    // What stops a job is read even from a spec that cannot be run.
+    suspend: rawField(job, 'suspend') === true,
+    cancel: rawField(job, 'cancel') === true,
+    gracePeriodSeconds: spec?.terminationGracePeriodSeconds ?? 60,
+    restartPolicy: spec?.restartPolicy ?? { maxRestarts: 0, delaySeconds: 5 },
+    pods: observed.pods.filter((pod) => pod.ours && isCount(pod.epoch) && isCount(pod.podIndex)),
+    foreignPodNames: new Set(observed.pods.filter((pod) => !pod.ours).map((pod) => pod.name)),
+    placements: observed.placements.filter(isOurs),
+    strangePlacements: observed.placements.filter((placement) => !isOurs(placement)),
+    checkpoints: observed.checkpoints.filter((checkpoint) => checkpoint.spec?.jobUid === uid),
+    isProven: observed.isProven ?? false,
+    isStatusProven: observed.isStatusProven ?? observed.isProven ?? false,
+    areCheckpointsProven: observed.areCheckpointsProven ?? observed.isProven ?? false,
+    refusedPods: observed.refusedPods ?? new Map(),
+    elapsedMs: observed.elapsedMs ?? new Map(),
+    timeouts: { ...DEFAULT_TIMEOUTS, ...observed.timeouts },
+    capacity: once(observed.capacity),
+    observed,
+  };
+}
+
+function once<T>(ask: () => T): () => T {
+  let answer: { readonly value: T } | undefined;
+  return () => (answer ??= { value: ask() }).value;
+}
+
+/** The placement of that epoch, where it is recorded and exists. */
+export function placementOf(facts: Facts, epoch: number): Placement | undefined {
+  return facts.placements.find((placement) => placement.spec.epoch === epoch);
+}
+
+/** The same, or as it is about to be created. */
+export function placementSpecOf(facts: Facts, epoch: number): PlacementSpec | undefined {
+  const { unwritten } = facts;
+  return placementOf(facts, epoch)?.spec ?? (unwritten?.spec.epoch === epoch ? unwritten.spec : undefined);
+}
+
+/** Pods that a placement asks for. */
+export function podCount(placement: PlacementSpec): number {
+  const { ranks, ranksPerPod = 1, nodes, worldSize } = placement;
+  return ranks === undefined ? Math.min(nodes.length, Math.ceil(worldSize / ranksPerPod)) : nodes.length;
+}
+
+/** Whether the pod's containers have all ended. */
+export function isTerminal(pod: ObservedPod): boolean {
+  return pod.phase === 'Succeeded' || pod.phase === 'Failed';
+}
+
+export function nodeStateOf(facts: Facts, nodeName: string | undefined): NodeState {
+  return nodeName === undefined ? 'ready' : (facts.observed.nodeStates.get(nodeName) ?? 'ready');
+}
+
+/**
+ * How long a deleted pod is waited for beyond its grace. Then it is fenced: reports, rendezvous and checkpoints of its epoch are refused, its
+ * save directory belongs to that epoch alone, and its GPUs count as taken until it ends. undefined: it has ended, will never run, or nobody
+ * deleted it.
+ */
+export function fenceWait(facts: Facts, pod: ObservedPod): Wait | undefined {
+  if (isTerminal(pod) || willNeverRun(pod) || pod.deletionTimestamp === undefined) return undefined;
+  const graceSeconds = pod.deletionGracePeriodSeconds ?? facts.gracePeriodSeconds;
+  const doesAnswer = nodeStateOf(facts, pod.nodeName) === 'ready';
+  return {
+    key: `deleted/${pod.uid}/${graceSeconds}`,
+    limitMs: graceSeconds * 1000 + (doesAnswer ? facts.timeouts.stoppingMs : FENCE_AFTER_MS),
+  };
+}
+
+/** Whether the pod was deleted before it had a node: the API server binds none that is being deleted, so it will never run. */
+export function willNeverRun(pod: ObservedPod): boolean {
+  return pod.deletionTimestamp !== undefined && pod.nodeName === undefined;
+}
+
+/** Whether the pod may still compute or write: not terminal, and not fenced. */
+export function isLive(facts: Facts, pod: ObservedPod): boolean {
+  if (isTerminal(pod) || willNeverRun(pod)) return false;
+  const wait = fenceWait(facts, pod);
+  return wait === undefined || !isOver(facts, wait);
+}
+
+function readSpec(job: TrainingJob): Pick<Facts, 'spec' | 'specProblem'> {
+  const result = TrainingJobSpec.safeParse(job.spec);
+  if (result.success) return { spec: result.data, specProblem: undefined };
+  const [issue] = result.error.issues;
+  const field = ['spec', ...(issue?.path ?? [])].join('.');
+  return { spec: undefined, specProblem: `${field}: ${issue?.message ?? 'cannot be read'}` };
+}
+
+function rawField(job: TrainingJob, field: 'suspend' | 'cancel'): unknown {
+  const spec: unknown = job.spec;
+  return typeof spec === 'object' && spec !== null ? Reflect.get(spec, field) : undefined;
+}
+
+/** Whether all that pods are made from is there; of a stranger's placement a view may show less. */
+export function isUsable(spec: PlacementSpec | null | undefined): boolean {
+  return (
+    typeof spec === 'object' &&
+    spec !== null &&
+    isCount(spec.epoch) &&
+    Array.isArray(spec.nodes) &&
+    spec.nodes.length > 0 &&
+    isCount(spec.worldSize) &&
+    (spec.ranks === undefined ? isCount(spec.ranksPerPod) && spec.ranksPerPod > 0 : hasSoundRanks(spec)) &&
+    typeof spec.layout === 'object'
+  );
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** Objects of a cache are looked at again and again, and each look at the ranks takes a step per rank. */
+const soundRanks = new WeakMap<PlacementSpec, boolean>();
+
+function hasSoundRanks(spec: PlacementSpec): boolean {
+  const known = soundRanks.get(spec);
+  if (known !== undefined) return known;
+  const { ranks } = spec;
+  const isSound =
+    Array.isArray(ranks) && ranks.every((one) => typeof one === 'string') && ranksProblem(spec) === undefined;
+  soundRanks.set(spec, isSound);
+  return isSound;
+}

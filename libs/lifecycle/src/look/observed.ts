@@ -1,0 +1,147 @@
+import type { Checkpoint, Placement, PlacementSpec, TerminationCause, TrainingJob } from '@coxswain/api-types';
+import type { FabricCapacity } from '@coxswain/fabric';
+import type { JobPlanAnswer } from '@coxswain/job-planning';
+import type { Timeouts } from './timeouts.ts';
+import type { GangRequest, PlacementRefusal } from '../admission/refusals.ts';
+
+/** One look at everything that concerns a job. Nothing here is an event; a later look replaces an earlier one. */
+export interface Observed {
+  /** As the API server holds it. Missing or nonsensical fields are treated as absent, never as an error. */
+  readonly job: TrainingJob;
+  /**
+   * Every pod that carries the job's UID label, of any epoch, and every pod that bears one of the gang's names without being ours
+   * (found when a create answers AlreadyExists).
+   */
+  readonly pods: readonly ObservedPod[];
+  /** Placement objects that carry the job's UID, whoever made them, and what was found under a name that one of ours was to have. */
+  readonly placements: readonly Placement[];
+  /** Placement of this job that this process has reserved GPUs for and may not have created yet. */
+  readonly reserved?: PlacementSpec;
+  /** Number of the leader's term; absent where nobody leads. */
+  readonly leaderTerm?: number;
+  /** Whether a placement of this job still fits, whatever others hold by now. Absent: it does. Asked at most once. */
+  readonly fits?: (placement: PlacementSpec) => boolean;
+  /** Checkpoint objects that carry the job's UID. */
+  readonly checkpoints: readonly Checkpoint[];
+  /** Free and taken GPUs, without this job's own terminal pods. Called at most once, and only for a job that is to be planned or placed. */
+  readonly capacity: () => FabricCapacity;
+  /** An earlier refusal of that request, while what refused it has not changed: then it need not be searched again. */
+  readonly standingRefusal?: (request: GangRequest) => PlacementRefusal | undefined;
+  /**
+   * State of the nodes of the current epoch's placement, of the next one's, and of every pod of this job that is not terminal, whatever its
+   * epoch: a pod of an earlier epoch on a node that does not answer is given up only if the node's state is told. No entry means ready.
+   */
+  readonly nodeStates: ReadonlyMap<string, NodeState>;
+  /**
+   * Job, pods and doubtful nodes were read from the API server for this look (the answer to action readLive): what is absent here does not
+   * exist. Absence in a cache proves nothing.
+   */
+  readonly isProven?: boolean;
+  /** The job's status is what the API server holds: read a moment ago, or written by this process over the version that it had seen. */
+  readonly isStatusProven?: boolean;
+  /** The job's checkpoints were read from the API server for this look (the answer to action readCheckpoints). */
+  readonly areCheckpointsProven?: boolean;
+  /** Pods that the cluster refused for good (quota, limits, policy), by name, with its words: an answer to action createPod. */
+  readonly refusedPods?: ReadonlyMap<string, string>;
+  /**
+   * How long each thing that the last decision named in `timed` has lasted without a gap, in milliseconds, by a clock that never steps and
+   * from the moment at which this process first saw it. No entry: first seen now.
+   */
+  readonly elapsedMs?: ReadonlyMap<string, number>;
+  /** How long ago each pod's launcher was last heard, in milliseconds, by the pod's UID. No entry: never, or not by this process. */
+  readonly heardMs?: ReadonlyMap<string, number>;
+  /** How many nodes there are, and how many are not ready; only asked where a node of the gang is not ready. */
+  readonly nodeCensus?: () => NodeCensus;
+  /** Which boot of a node this is, as its kubelet says; another one means that it was booted again or replaced. */
+  readonly bootIdOf?: (node: string) => string | undefined;
+  /** What detectors (of stragglers, of hangs) say of the gang. One of another epoch says nothing. */
+  readonly verdicts?: readonly Verdict[];
+  /** Where the administrator's differ from the defaults. */
+  readonly timeouts?: Partial<Timeouts>;
+  /** What the cluster said to a dry run of the next epoch's first pod: the answer to action probePod. */
+  readonly podProbe?: { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly message: string };
+  /** Newest report of the gang's steps that the operator holds in memory, if any. */
+  readonly progress?: ObservedProgress;
+  /** What became of the last action planJob, as long as this process remembers it. */
+  readonly planning?: ObservedPlanning;
+}
+
+/** A question to the planner, by its key, and its outcome. */
+export type ObservedPlanning =
+  | { readonly kind: 'asked'; readonly key: string }
+  /** `answer` undefined: the planner has nothing to say of the job. */
+  | { readonly kind: 'answered'; readonly key: string; readonly answer: JobPlanAnswer | undefined }
+  /** It took too long, needed too much memory, or died. May be asked again from `retryAtMs` on (milliseconds since 1970). */
+  | { readonly kind: 'failed'; readonly key: string; readonly problem: string; readonly retryAtMs: number };
+
+/** Nodes of the whole cluster. */
+export interface NodeCensus {
+  readonly nodes: number;
+  readonly notReady: number;
+}
+
+/** Who is to blame, in a detector's opinion: the gang is ended, and the node (or that of the rank) is avoided. */
+export interface Verdict {
+  readonly epoch: number;
+  readonly about: { readonly kind: 'node'; readonly node: string } | { readonly kind: 'rank'; readonly rank: number };
+  /** One sentence with the evidence. */
+  readonly message: string;
+}
+
+/** gone: the Node object does not exist. */
+export type NodeState = 'ready' | 'notReady' | 'gone';
+
+export interface ObservedPod {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion?: string;
+  /** From the labels; both 0 for a pod that is not ours. */
+  readonly epoch: number;
+  readonly podIndex: number;
+  /** Absent until the scheduler bound it. */
+  readonly nodeName?: string;
+  /** Still carries our scheduling gate. */
+  readonly gated: boolean;
+  readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
+  /** metadata.deletionTimestamp: set once a delete was accepted (time of the request plus grace). */
+  readonly deletionTimestamp?: string;
+  /** metadata.deletionGracePeriodSeconds: the grace that was asked for. */
+  readonly deletionGracePeriodSeconds?: number;
+  /** Carries our finalizer: even deleted it stays until its end is recorded. */
+  readonly held: boolean;
+  /** The trainer container is running (its launcher has started). */
+  readonly running: boolean;
+  /** Its controller owner is this job, by UID. */
+  readonly ours: boolean;
+  /** Why a container (init or trainer) does not start: state.waiting of the first one that has a reason other than PodInitializing or ContainerCreating. */
+  readonly containerWaiting?: { readonly reason: string; readonly message: string; readonly image: string };
+  /** state.terminated of the trainer, or of an init container that failed. */
+  readonly exit?: ObservedExit;
+  /** Reason of condition DisruptionTarget when True: EvictionByEvictionAPI, PreemptionByScheduler, DeletionByTaintManager, TerminationByKubelet, ... */
+  readonly disruption?: string;
+  /** status.reason, e.g. Evicted, NodeLost, OutOfcpu. */
+  readonly statusReason?: string;
+  /** Message of condition PodScheduled when False and the pod is not gated. */
+  readonly schedulingMessage?: string;
+}
+
+export interface ObservedExit {
+  readonly exitCode: number;
+  readonly signal?: number;
+  /** The container runtime's word: Completed, Error, OOMKilled, ContainerStatusUnknown, ... */
+  readonly reason: string;
+  /** RFC 3339; Kubernetes rounds it to seconds. */
+  readonly finishedAt?: string;
+  /** The launcher's termination message, where it parsed. */
+  readonly cause?: TerminationCause;
+}
+
+/** Steps and speed as the launchers reported them. */
+export interface ObservedProgress {
+  /** Epoch that reported it; ignored unless it is the current one. */
+  readonly epoch: number;
+  readonly step: number;
+  readonly loss?: number;
+  readonly tokensPerSecond?: number;
+  readonly etaSeconds?: number;
+}

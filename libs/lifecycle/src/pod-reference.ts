@@ -1,6 +1,0 @@
-import type { PodReference } from './decision.ts';
-import type { ObservedPod } from './observed.ts';
-
-export function toReference({ name, uid, resourceVersion }: ObservedPod): PodReference {
-  return { name, uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-}

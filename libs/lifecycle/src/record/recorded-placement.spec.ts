@@ -1,0 +1,149 @@
+import type { Placement } from '@coxswain/api-types';
+import { decide } from '../decide/decide.ts';
+import type { Observed } from '../look/observed.ts';
+import { placementSha256 } from './recorded-placement.ts';
+import { aCapacity, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
+import { aJob, anAttempt, aRunningJob, aStatus, kinds, NOW, settled } from '../testing/jobs.ts';
+
+/** A job whose first attempt is recorded, and the placement that is to be created. */
+function recorded(leaderTerm?: number): { readonly seen: Observed; readonly placement: Placement } {
+  const seen = observe(leaderTerm === undefined ? {} : { leaderTerm });
+  const { status, reserve } = decide(seen, NOW);
+  if (reserve === undefined) throw new Error('nothing is placed');
+  const job = { ...seen.job, status };
+  const name = status.attempts?.[0]?.placement ?? '';
+  const placement = { ...aPlacement(job), metadata: { name, uid: 'made' }, spec: reserve };
+  return { seen: { ...seen, job }, placement };
+}
+
+const small = (): ReturnType<typeof aCapacity> => aCapacity([aNode()]);
+const larger = (): ReturnType<typeof aCapacity> =>
+  aCapacity([aNode({ name: 'node-0' }), aNode(), aNode({ name: 'node-b' })]);
+const lastAttempt = (observed: Observed) => settled(observed).status.attempts?.at(-1);
+
+describe('the hash of a placement', () => {
+  const { spec } = aPlacement(aJob());
+  it('does not depend on the order of keys, nor on keys without a value', () => {
+    const turned = Object.fromEntries(Object.entries(spec).toReversed()) as Placement['spec'];
+    expect(placementSha256({ ...turned, resume: undefined })).toBe(placementSha256(spec));
+  });
+
+  it.each([
+    ['another node', { nodes: ['node-a', 'node-c'] }],
+    ['the same nodes in another order', { nodes: ['node-b', 'node-a'] }],
+    ['another epoch', { epoch: 2 }],
+    ['another job', { jobUid: 'another' }],
+  ])('changes with %s', (_sentence, change) => {
+    expect(placementSha256({ ...spec, ...change })).not.toBe(placementSha256(spec));
+  });
+});
+
+describe('an attempt', () => {
+  it('is recorded with the hash of its placement and the term of its leader before anything is created', () => {
+    const { status, reserve } = decide(observe({ leaderTerm: 7 }), NOW);
+    const placementHash = reserve === undefined ? '' : placementSha256(reserve);
+    expect(status.attempts).toMatchObject([
+      { epoch: 1, stage: 'Creating', placementSha256: placementHash, leaderTerm: 7 },
+    ]);
+  });
+
+  it('then has the very placement created that was reserved, wherever the free GPUs are by now', () => {
+    const { seen, placement } = recorded();
+    const { actions } = settled({ ...seen, reserved: placement.spec, capacity: larger });
+    expect(actions).toEqual([{ kind: 'createPlacement', name: placement.metadata.name, spec: placement.spec }]);
+  });
+
+  it('whose leader died before the create goes on where the same cluster gives the same placement', () => {
+    const { seen, placement } = recorded();
+    expect(settled(seen).actions).toEqual([
+      { kind: 'createPlacement', name: placement.metadata.name, spec: placement.spec },
+    ]);
+  });
+
+  it.each([
+    ['the GPUs are taken', small],
+    ['other nodes would be taken now', larger],
+  ])(
+    'whose leader died before the create, and %s: is looked for in the cluster before anything is concluded',
+    (_sentence, capacity) => {
+      const { seen, placement } = recorded();
+      const { actions, status } = decide({ ...seen, capacity, isProven: false }, NOW);
+      expect(actions).toMatchObject([{ kind: 'readLive', placement: placement.metadata.name }]);
+      expect(status.attempts).toMatchObject([{ epoch: 1, stage: 'Creating' }]);
+    },
+  );
+
+  it.each([
+    ['is not there', small, () => ({})],
+    ['is not there, and other nodes would be taken now', larger, () => ({})],
+    [
+      'has a name that somebody else took',
+      larger,
+      (name: string) => ({ placements: [{ ...aPlacement(aJob()), metadata: { name, uid: 'forged' } }] }),
+    ],
+  ])('whose placement %s ends uncharged, and the next epoch is another one', (_sentence, capacity, found) => {
+    const { seen, placement } = recorded();
+    const observed = { ...seen, isProven: true, capacity, ...found(placement.metadata.name) };
+    const { status } = decide(observed, NOW);
+    expect(status.attempts).toMatchObject([
+      { epoch: 1, stage: 'Ended', outcome: 'Failed', reason: 'PlacementLost', charged: false, answer: 'Restart' },
+    ]);
+    expect(status.restarts).toEqual({ total: 1, charged: 0 });
+    const elapsedMs = new Map([['e1/delay', 5_000]]);
+    const next = decide({ ...seen, job: { ...observed.job, status }, elapsedMs }, NOW).status;
+    expect(next.attempts?.at(-1)).toMatchObject({ epoch: 2, stage: 'Creating' });
+  });
+
+  it('of a release that recorded no hash goes on with the placement of its name', () => {
+    const job = aJob({ status: aStatus({ attempts: [anAttempt({ stage: 'Creating' })] }) });
+    expect(kinds(settled(observe({ job, placements: [aPlacement(job)] })).actions)).toEqual(['createPod', 'createPod']);
+  });
+});
+
+describe('a placement that is seen late, of a leader before', () => {
+  it.each([
+    ['goes on while its GPUs are free', 2, true, 'Creating'],
+    ['ends uncharged where they went to others meanwhile, as a live read proves', 2, false, 'Ended'],
+    ['is not asked for anything by the leader that reserved its GPUs', 1, false, 'Creating'],
+  ])('%s', (_sentence, leaderTerm, fits, stage) => {
+    const { seen, placement } = recorded(1);
+    const observed = { ...seen, placements: [placement], leaderTerm, fits: () => fits };
+    const attempt = decide(observed, NOW).status.attempts?.[0];
+    expect(attempt).toMatchObject({ epoch: 1, stage });
+    if (stage === 'Ended') expect(attempt).toMatchObject({ reason: 'PlacementLost', charged: false });
+  });
+
+  it('loses the pods that it had behind their gates before it is over', () => {
+    const { seen, placement } = recorded(1);
+    const pod = aPod(seen.job, { gated: true, phase: 'Pending', running: false });
+    const observed = { ...seen, placements: [placement], pods: [pod], leaderTerm: 2, fits: () => false };
+    expect(lastAttempt(observed)).toMatchObject({ epoch: 1, stage: 'Stopping', reason: 'PlacementLost' });
+    expect(kinds(settled(observed).actions)).toEqual(['refuseLaunchers', 'deletePods']);
+  });
+
+  it('is not ended once a gate was lifted: what runs, runs', () => {
+    const observed = aRunningJob({ observed: { leaderTerm: 2, fits: () => false } });
+    expect(lastAttempt(observed)).toMatchObject({ stage: 'Released' });
+  });
+});
+
+describe('a placement that status does not record', () => {
+  const forged = (spec: Partial<Placement['spec']>): Placement => {
+    const placement = aPlacement(aJob(), spec);
+    return { ...placement, metadata: { ...placement.metadata, name: 'forged', uid: 'forged' } };
+  };
+  const every = [...Array.from({ length: 20 }, (_, index) => index + 1), 999].map((epoch) => forged({ epoch }));
+
+  it('begins no attempt and is given no pods: the job is placed where it belongs', () => {
+    const { status, actions } = settled(observe({ placements: every }));
+    expect(status.attempts).toHaveLength(1);
+    expect(kinds(actions)).toEqual(['createPlacement', 'deletePlacements']);
+  });
+
+  it('does not touch a gang that runs, whatever epoch it says', () => {
+    const seen = aRunningJob({});
+    const { status, actions } = settled({ ...seen, placements: [...seen.placements, ...every] });
+    expect(status).toMatchObject({ epoch: 1, attempts: [{ epoch: 1, stage: 'Released' }] });
+    expect(actions).toEqual([]);
+  });
+});
