@@ -308,7 +308,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     title: 'adoption of what is not one’s own',
     bug: 'takes a pod for its own that merely bears its label',
     file: 'apps/operator/src/cluster/cached-pod.ts',
-    before: 'gang !== undefined && gang.ownerUid === jobUid && gang.jobUid === jobUid;',
+    before: "gang !== undefined && gang.ownerUid === jobUid && [jobUid, ''].includes(gang.jobUid);",
     after: 'gang !== undefined && gang.jobUid === jobUid;',
     test: 'apps/operator/src/cluster/cluster.spec.ts',
     caughtBy: 'does not take a pod for ours that merely bears our label',

@@ -89,7 +89,8 @@ export function toObservedPod(pod: CachedPod, jobUid: string): ObservedPod {
 
 function observedPod(pod: CachedPod, jobUid: string): ObservedPod {
   const { gang } = pod;
-  const ours = gang !== undefined && gang.ownerUid === jobUid && gang.jobUid === jobUid;
+  // The owner says whose it is. A label that somebody took away makes no stranger of it, but another job's label does.
+  const ours = gang !== undefined && gang.ownerUid === jobUid && [jobUid, ''].includes(gang.jobUid);
   return {
     name: pod.metadata.name,
     uid: pod.metadata.uid ?? '',

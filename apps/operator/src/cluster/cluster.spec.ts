@@ -55,6 +55,13 @@ describe('what is kept of a pod', () => {
     expect(toObservedPod(impostor, 'job-1')).toMatchObject({ ours: false, epoch: 0, podIndex: 0 });
   });
 
+  it('takes a pod for ours that somebody took the label from, and not one that bears another job’s', () => {
+    const bare = toCachedPod(aPod({}, { labels: { [LABELS.epoch]: '2', [LABELS.podIndex]: '1' } }), { asGang: true });
+    const another = toCachedPod(aPod({}, { labels: { [LABELS.jobUid]: 'job-2' } }));
+    expect(toObservedPod(bare, 'job-1')).toMatchObject({ ours: true, epoch: 2, podIndex: 1 });
+    expect(toObservedPod(another, 'job-1').ours).toBe(false);
+  });
+
   it('knows where our gate is among others', () => {
     const gates = [{ name: 'other' }, { name: SCHEDULING_GATE }];
     expect(toCachedPod(aPod({ spec: { schedulingGates: gates } })).gang?.gatePosition).toBe(1);

@@ -91,9 +91,9 @@ export class KubernetesReportPorts implements ReportPorts {
     const directory = saveDirectoryOf(job, epoch);
     const claimName = job.spec.checkpoint?.claimName;
     if (directory === undefined || claimName === undefined) return 'unwanted';
-    const placement = await this.#placementOf(job, epoch);
-    if (placement === undefined)
-      throw new Error(`the placement of epoch ${epoch} of ${namespace}/${jobName} is missing`);
+    // Not from the Placement, which somebody may have deleted: what was saved must be known all the same.
+    const layout = job.status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.layout;
+    if (layout === undefined) throw new Error(`epoch ${epoch} of ${namespace}/${jobName} is not in its status`);
     const { step, format, bytes, files, manifestSha256 } = saved;
     await this.#options.store.createCheckpoint(job, {
       name: checkpointName(job.metadata, { epoch, step }),
@@ -104,7 +104,7 @@ export class KubernetesReportPorts implements ReportPorts {
         step,
         claimName,
         path: `${directory}/${saved.directory}`,
-        layout: placement.layout,
+        layout,
         format,
         bytes,
         files,

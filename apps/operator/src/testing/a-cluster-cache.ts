@@ -58,6 +58,7 @@ export class CacheScript {
       readonly nodeName?: string;
       readonly phase?: string;
       readonly gpus?: number;
+      readonly namespace?: string;
     } = {},
   ): void {
     this.cache.pods.cached.upsert(toCachedPod(this.#rawPod(name, options)));
@@ -84,13 +85,13 @@ export class CacheScript {
   }
 
   #rawPod(name: string, options: NonNullable<Parameters<CacheScript['pod']>[1]>): KubeObject {
-    const { job, nodeName, phase = 'Running', gpus = 2 } = options;
+    const { job, nodeName, phase = 'Running', gpus = 2, namespace = 'research' } = options;
     return {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: {
         name,
-        namespace: 'research',
+        namespace,
         uid: `uid-of-${name}`,
         resourceVersion: this.#next(),
         ...(job === undefined ? {} : { labels: childLabels(job, 1), ownerReferences: [ownedBy(job)] }),

@@ -80,6 +80,13 @@ describe('GPUs that are taken', () => {
     expect(used(capacity)).toEqual({ 'node-b': 2 });
   });
 
+  it('stay promised when another tenant makes a pod of that name, with that label and owner, which has ended', () => {
+    const { script, capacity, job } = aCluster(atStage('Released'));
+    script.placement(job);
+    script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, phase: 'Failed', namespace: 'others' });
+    expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+  });
+
   it('are not those that the job’s own placement or reservation holds', () => {
     const { script, capacity, job } = aCluster();
     script.placement(job);

@@ -164,7 +164,10 @@ export class Capacity {
   /** Pods that count for themselves (bound) or for nothing any more (terminal). */
   #settledPods(jobUid: string): ReadonlySet<string> {
     const pods = this.#cache.pods.cached.byIndex(BY_JOB, jobUid);
-    return new Set(pods.filter((pod) => pod.nodeName !== undefined || pod.terminal).map((pod) => pod.metadata.name));
+    const namespace = this.#cache.jobs.cached.byIndex(BY_UID, jobUid)[0]?.metadata.namespace;
+    // A label is anybody's to write: another tenant's pod of such a name settles nothing.
+    const own = pods.filter(({ metadata, gang }) => metadata.namespace === namespace && gang?.ownerUid === jobUid);
+    return new Set(own.filter((pod) => pod.nodeName !== undefined || pod.terminal).map((pod) => pod.metadata.name));
   }
 }
 

@@ -77,8 +77,11 @@ export class JobReads {
     const pods = await this.#listOf<KubeObject>(job, podsPath({ namespace: job.metadata.namespace }));
     const listed = new Map(pods.map(({ metadata }) => [metadata.name, metadata.uid]));
     for (const pod of pods) this.rememberPod(job, pod);
-    for (const { name, uid } of before) if (listed.get(name) !== uid) this.#cache.pods.rememberGone(uid);
-    await Promise.all(names.filter((name) => !listed.has(name)).map((name) => this.readPod(job, name)));
+    const unlisted = before.filter(({ name, uid }) => listed.get(name) !== uid);
+    // A pod that lost its label is in no list, and not gone: asked by name it shows what it is.
+    const asked = new Set([...names, ...unlisted.slice(0, MOST_ASKED).map(({ name }) => name)]);
+    await Promise.all([...asked].filter((name) => !listed.has(name)).map((name) => this.readPod(job, name)));
+    for (const { name, uid } of unlisted) if (!asked.has(name) || listed.has(name)) this.#cache.pods.rememberGone(uid);
   }
 
   async readPlacement(job: TrainingJob, name: string): Promise<void> {
@@ -134,6 +137,9 @@ export class JobReads {
     else this.#cache.pods.remember(job.metadata.uid, toCachedPod(pod, { asGang: true }));
   }
 }
+
+/** Unlisted pods that are asked for one by one; where more are missing at once, somebody has deleted them. */
+const MOST_ASKED = 16;
 
 /** A list of whole pods is 25 kB each. */
 const OBJECTS_PER_PAGE = 500;

@@ -1,6 +1,7 @@
+import type { TrainingJob } from '@coxswain/api-types';
 import { decide } from './decide.ts';
-import type { NodeState, Observed } from '../look/observed.ts';
-import { aCapacity, aCheckpoint, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
+import type { NodeState, Observed, ObservedPod } from '../look/observed.ts';
+import { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, EARLIER, kinds, NOW, settled } from '../testing/jobs.ts';
 
 describe('an earlier gang', () => {
@@ -106,5 +107,28 @@ describe('an earlier gang', () => {
     const { status: decided } = decide(observe({ job, pods, placements: [aPlacement(job)] }), NOW);
     expect(decided.attempts).toMatchObject([{ stage: 'Stopping', outcome: 'Suspended' }]);
     expect(decided.attempts?.[0]?.releasedAt).toBe(status.attempts?.[0]?.releasedAt);
+  });
+
+  it('a pod of a later epoch beside a gang that lives was made by somebody else: it goes, and the gang stays', () => {
+    const forged = (job: TrainingJob, epoch: number): ObservedPod => aPod(job, { epoch });
+    const { status, actions } = settled(
+      aRunningJob({ pods: (job) => [aPod(job), aPod(job, { podIndex: 1 }), forged(job, 2), forged(job, 999_999_999)] }),
+    );
+    expect(status).toMatchObject({ epoch: 1, attempts: [{ epoch: 1, stage: 'Released' }] });
+    const deleted = actions.flatMap((action) =>
+      action.kind === 'deletePods' ? action.pods.map(({ name }) => name) : [],
+    );
+    expect(deleted.map((name) => name.replace(/^.*-e/, 'e'))).toEqual(['e2-0', 'e999999999-0']);
+  });
+
+  it('a pod whose name is not that of its place is nobody’s word about the job', () => {
+    const named = (job: TrainingJob): ObservedPod => ({
+      ...aPod(job, { phase: 'Failed', exit: anExit({ exitCode: 93 }, { kind: 'doNotRestart' }) }),
+      name: 'whatever',
+    });
+    const { status, actions } = settled(
+      aRunningJob({ pods: (job) => [aPod(job), aPod(job, { podIndex: 1 }), named(job)] }),
+    );
+    expect([status.attempts?.at(-1)?.stage, actions]).toEqual(['Released', []]);
   });
 });

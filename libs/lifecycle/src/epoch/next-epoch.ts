@@ -100,7 +100,7 @@ function planningMessage(planning: Planning): NextEpoch {
 }
 
 /** Epochs beyond the recorded one that a leftover object may have; a greater number is nonsense, and would use up what numbers there are. */
-const MOST_LOST_EPOCHS = 10_000;
+export const MOST_LOST_EPOCHS = 10_000;
 
 /** The one after the last that anything tells of: where status was lost, what an epoch saved and where it was placed outlives its pods. */
 function nextEpochNumber(record: JobRecord, facts: Facts): number {

@@ -5,6 +5,7 @@ import { type Facts, isLive, placementOf, podCount } from '../look/facts.ts';
 import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
 import { type Failure, failureOf } from '../failure/failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
+import { MOST_LOST_EPOCHS } from './next-epoch.ts';
 import { lostPlacement } from './unwritten-placement.ts';
 import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from '../record/job-record.ts';
 import { answerTo, restartDelayMs } from '../failure/restart-budget.ts';
@@ -41,9 +42,15 @@ export function recordObservation(record: JobRecord, facts: Facts, now: Date): J
   return RECORD_STEPS.reduce((current, step) => step(current, facts, now), record);
 }
 
-/** A status that was lost or rolled back must not reuse an epoch: pods tell how far the job had come. What they ran is over, and they go. */
+/**
+ * A status that was lost or rolled back must not reuse an epoch: pods tell how far the job had come. What they ran is over, and they go. But
+ * beside live pods of the recorded epoch nothing was lost, for an epoch begins when the one before it is gone: there they are somebody else's.
+ */
 function recoverEpoch(record: JobRecord, facts: Facts): JobRecord {
-  return { ...record, epoch: Math.max(record.epoch, ...facts.pods.map((pod) => pod.epoch)) };
+  const attempt = liveAttempt(record);
+  if (attempt !== undefined && podsOf(facts, attempt.epoch).some((pod) => isLive(facts, pod))) return record;
+  const told = facts.pods.map((pod) => pod.epoch).filter((epoch) => epoch <= record.epoch + MOST_LOST_EPOCHS);
+  return { ...record, epoch: Math.max(record.epoch, ...told) };
 }
 
 /**

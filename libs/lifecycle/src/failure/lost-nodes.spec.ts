@@ -35,7 +35,14 @@ describe('a healthy gang on a node that is not ready', () => {
       'while its launcher reports',
       gang({ 'node-b': 'notReady' }, { elapsedMs: aFullGrace, heardMs: heard({ 1: 29_999 }) }),
     ],
-    ['with most nodes of the cluster', gang({ 'node-b': 'notReady' }, { elapsedMs: aFullGrace, ...outage })],
+    [
+      'with most nodes of the cluster',
+      gang({ 'node-b': 'notReady' }, { elapsedMs: lasting({ 'notReady/node-b/held': nodeGraceMs }), ...outage }),
+    ],
+    [
+      'when most nodes have come back and its own is among the last: the grace begins anew',
+      gang({ 'node-b': 'notReady' }, { elapsedMs: lasting({ 'notReady/node-b/held': 1e9 }) }),
+    ],
     [
       'with every node of a small cluster',
       gang({ 'node-b': 'notReady' }, { elapsedMs: aFullGrace, nodeCensus: () => ({ nodes: 2, notReady: 2 }) }),
@@ -117,15 +124,16 @@ describe('a node is lost', () => {
     ['an earlier step is what was waited for', 'e1/stalled/39', { heardMs: heard({ 0: 1_000 }) }, false],
   ])('in an outage when %s', (_sentence, key, more, want) => {
     const progress = { epoch: 1, step: 40 };
-    const elapsedMs = lasting({ 'notReady/node-b': nodeGraceMs, [key]: 300_000 });
+    const elapsedMs = lasting({ 'notReady/node-b/held': nodeGraceMs, [key]: 300_000 });
     const observed = gang({ 'node-b': 'notReady' }, { ...outage, elapsedMs, progress, ...more });
     expect(attemptAfter(observed)?.stage === 'Stopping').toBe(want);
   });
 
   it('and no step is waited for while nobody is heard', () => {
     const held = gang({ 'node-b': 'notReady' }, outage);
-    expect(settled(held).timed).toEqual(['notReady/node-b']);
-    expect(settled({ ...held, heardMs: heard({ 0: 1_000 }) }).timed).toEqual(['notReady/node-b', 'e1/stalled/none']);
+    const node = 'notReady/node-b/held';
+    expect(settled(held).timed).toEqual([node]);
+    expect(settled({ ...held, heardMs: heard({ 0: 1_000 }) }).timed).toEqual([node, 'e1/stalled/none']);
   });
 
   it.each([

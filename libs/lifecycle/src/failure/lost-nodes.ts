@@ -43,7 +43,7 @@ export function judgeNodes(facts: Facts, attempt: Attempt, hasFailed: boolean): 
   const notReady = nodes.filter((node) => nodeStateOf(facts, node) === 'notReady');
   const silent = silentNodes(facts, attempt, notReady);
   const isHeld = notReady.length > 0 && isRoadInDoubt(facts.observed.nodeCensus?.());
-  const isDue = silent.some((node) => isOver(facts, nodeWait(facts, node)));
+  const isDue = silent.some((node) => isOver(facts, nodeWait(facts, node, isHeld)));
   const isStalled = isOver(facts, stallWait(facts, attempt));
   const isOneLost = gone.length > 0 || hasFailed || (isDue && (!isHeld || isStalled));
   const lost = isOneLost ? [...gone, ...silent] : [];
@@ -54,8 +54,10 @@ export function judgeNodes(facts: Facts, attempt: Attempt, hasFailed: boolean): 
 export function nodeWaits(facts: Facts, attempt: Attempt): readonly Wait[] {
   const notReady = nodesOf(facts, attempt).filter((node) => nodeStateOf(facts, node) === 'notReady');
   if (notReady.length === 0) return [];
-  const isStallCounted = isRoadInDoubt(facts.observed.nodeCensus?.()) && isAnyoneHeard(facts, attempt);
-  return [...notReady.map((node) => nodeWait(facts, node)), ...(isStallCounted ? [stallWait(facts, attempt)] : [])];
+  const isHeld = isRoadInDoubt(facts.observed.nodeCensus?.());
+  const isStallCounted = isHeld && isAnyoneHeard(facts, attempt);
+  const waits = notReady.map((node) => nodeWait(facts, node, isHeld));
+  return [...waits, ...(isStallCounted ? [stallWait(facts, attempt)] : [])];
 }
 
 /** How long until the first launcher on a node that is not ready counts as silent; undefined when no one is waited for. */
@@ -67,8 +69,12 @@ export function silenceDueMs(facts: Facts, attempt: Attempt): number | undefined
   return due.length === 0 ? undefined : Math.min(...due);
 }
 
-function nodeWait({ timeouts }: Facts, node: string): Wait {
-  return { key: `notReady/${node}`, limitMs: timeouts.nodeGraceMs };
+/**
+ * While the road is in doubt it is another wait: when that is over, the nodes that come back last have the whole grace before them, as those
+ * have whose node controller begins anew after a disruption.
+ */
+function nodeWait({ timeouts }: Facts, node: string, isHeld: boolean): Wait {
+  return { key: `notReady/${node}${isHeld ? '/held' : ''}`, limitMs: timeouts.nodeGraceMs };
 }
 
 /** Begins anew with every step that is reported, and is counted only while a launcher is heard. */

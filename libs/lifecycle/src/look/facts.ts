@@ -1,7 +1,8 @@
 import { FINALIZER, type Placement, type PlacementSpec, ranksProblem, TrainingJobSpec } from '@coxswain/api-types';
-import type { Checkpoint, TrainingJob } from '@coxswain/api-types';
+import type { Attempt, Checkpoint, TrainingJob } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import { type JobRecord, recordOf } from '../record/job-record.ts';
+import { podName } from './names.ts';
 import type { NodeState, Observed, ObservedPod } from './observed.ts';
 import { isRecordedPlacement } from '../record/recorded-placement.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
@@ -29,7 +30,7 @@ export interface Facts {
   readonly cancel: boolean;
   readonly gracePeriodSeconds: number;
   readonly restartPolicy: { readonly maxRestarts: number; readonly delaySeconds: number };
-  /** Ours, whatever the epoch. */
+  /** Ours, whatever the epoch: by owner, label and name. */
   readonly pods: readonly ObservedPod[];
   /** Names of pods that are not ours. */
   readonly foreignPodNames: ReadonlySet<string>;
@@ -39,6 +40,8 @@ export interface Facts {
   readonly strangePlacements: readonly Placement[];
   readonly unwritten?: UnwrittenPlacement;
   readonly checkpoints: readonly Checkpoint[];
+  /** As the status records them. */
+  readonly attempts: readonly Attempt[];
   /** What is not seen does not exist. */
   readonly isProven: boolean;
   /** The status is the newest. */
@@ -74,10 +77,11 @@ export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attem
     cancel: rawField(job, 'cancel') === true,
     gracePeriodSeconds: spec?.terminationGracePeriodSeconds ?? 60,
     restartPolicy: spec?.restartPolicy ?? { maxRestarts: 0, delaySeconds: 5 },
-    pods: observed.pods.filter((pod) => pod.ours && isCount(pod.epoch) && isCount(pod.podIndex)),
+    pods: observed.pods.filter((pod) => pod.ours && isCount(pod.epoch) && isCount(pod.podIndex) && isNamed(job, pod)),
     foreignPodNames: new Set(observed.pods.filter((pod) => !pod.ours).map((pod) => pod.name)),
     placements: observed.placements.filter(isOurs),
     strangePlacements: observed.placements.filter((placement) => !isOurs(placement)),
+    attempts,
     checkpoints: observed.checkpoints.filter((checkpoint) => checkpoint.spec?.jobUid === uid),
     isProven: observed.isProven ?? false,
     isStatusProven: observed.isStatusProven ?? observed.isProven ?? false,
@@ -173,6 +177,11 @@ export function isUsable(spec: PlacementSpec | null | undefined): boolean {
     (spec.ranks === undefined ? isCount(spec.ranksPerPod) && spec.ranksPerPod > 0 : hasSoundRanks(spec)) &&
     typeof spec.layout === 'object'
   );
+}
+
+/** Whoever may make pods may write labels and owners as he likes; a name is taken once. */
+function isNamed({ metadata }: TrainingJob, pod: ObservedPod): boolean {
+  return pod.name === podName(metadata, pod);
 }
 
 function isCount(value: unknown): value is number {

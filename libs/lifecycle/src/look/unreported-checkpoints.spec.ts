@@ -49,7 +49,8 @@ describe('checkpoints that only a termination message tells of', () => {
     ['several of one pod', { pods: [podThatSaved(0, [20, 40])] }, [20, 40]],
     ['one that two pods tell of counts once', { pods: [podThatSaved(0, [40]), podThatSaved(1, [40])] }, [40]],
     ['a message of another epoch is not believed', { pods: [podThatSaved(0, [40], { epoch: 2 })] }, []],
-    ['without a placement nothing is known of its layout', { placements: [], pods: [podThatSaved(0, [40])] }, []],
+    ['also where somebody has deleted the placement', { placements: [], pods: [podThatSaved(0, [40])] }, [40]],
+    ['an epoch that status does not know is not believed', { job: aJob(), pods: [podThatSaved(0, [40])] }, []],
     [
       'a recorded one is left out',
       { pods: [podThatSaved(0, [20, 40])], checkpoints: [aCheckpoint(job, { spec: { step: 40 } })] },

@@ -1,6 +1,6 @@
 import type { CheckpointResourceSpec } from '@coxswain/api-types';
 import { checkpointName, saveDirectoryOf } from '@coxswain/checkpoint';
-import { type Facts, placementOf } from './facts.ts';
+import type { Facts } from './facts.ts';
 
 /** Checkpoints that only a termination message tells of: the launcher saved them while no operator listened. */
 export function unreportedCheckpoints(
@@ -15,14 +15,14 @@ export function unreportedCheckpoints(
   const found = new Map<string, { readonly name: string; readonly spec: CheckpointResourceSpec }>();
   for (const pod of facts.pods) {
     const cause = pod.exit?.cause;
-    const placement = placementOf(facts, pod.epoch);
-    if (cause === undefined || cause.epoch !== pod.epoch || placement === undefined) continue;
+    const attempt = facts.attempts.findLast(({ epoch }) => epoch === pod.epoch);
+    if (cause === undefined || cause.epoch !== pod.epoch || attempt === undefined) continue;
     for (const { directory, step, ...saved } of cause.unreportedCheckpoints) {
       const name = checkpointName(job.metadata, { epoch: pod.epoch, step });
       if (known.has(name)) continue;
       const path = `${saveDirectoryOf({ metadata: job.metadata, spec }, pod.epoch)}/${directory}`;
       const about = { jobName: job.metadata.name, jobUid: job.metadata.uid, epoch: pod.epoch, step, claimName, path };
-      found.set(name, { name, spec: { ...about, layout: placement.spec.layout, ...saved } });
+      found.set(name, { name, spec: { ...about, layout: attempt.layout, ...saved } });
     }
   }
   return [...found.values()];

@@ -78,6 +78,14 @@ describe('what a status records', () => {
     expect(recordIn({ conditions }).terminal).toMatchObject(want);
   });
 
+  it('an end that stands beside a gang under way ends nothing, or nobody would stop that gang', () => {
+    const conditions = [condition('Failed', 'Cancelled')];
+    const [running, ended] = [{}, { stage: 'Ended' as const }].map((attempt) =>
+      recordIn({ ...aStatus({ attempts: [anAttempt(attempt)] }), conditions }),
+    );
+    expect([running?.terminal, ended?.terminal?.type]).toEqual([undefined, 'Failed']);
+  });
+
   it('a condition that does not hold ends nothing, and one that cannot be read is passed over', () => {
     const conditions = [condition('Failed', 'Cancelled', 'False'), { type: 'Failed' }, null];
     expect(recordIn({ conditions }).terminal).toBeUndefined();

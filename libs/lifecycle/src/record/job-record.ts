@@ -60,13 +60,18 @@ export function recordOf(job: TrainingJob): JobRecord {
     resumeFrom: parsed(raw.resumeFrom, shape.resumeFrom),
     attempts,
     avoidedNodes: listOf(raw.avoidedNodes, AvoidedNode).slice(-MAX_AVOIDED_NODES),
-    terminal: recordedTerminal(recordedConditions(job)),
+    // An end beside a gang that is under way was written by somebody else: nothing would stop that gang any more.
+    terminal: isUnderWay(attempts.at(-1)) ? undefined : recordedTerminal(recordedConditions(job)),
   };
 }
 
 /** The conditions that can be read; of two of one type the first. */
 export function recordedConditions(job: TrainingJob): readonly Condition[] {
   return listOf(asRecord(job.status).conditions, Condition);
+}
+
+function isUnderWay(last: Attempt | undefined): boolean {
+  return last !== undefined && last.stage !== 'Ended';
 }
 
 /** The attempt that is under way, if any. */
