@@ -1,4 +1,5 @@
 import {
+  CONTAINERS,
   POD_ENV,
   REPORT_PATH,
   REPORT_TOKEN_AUDIENCE,
@@ -134,6 +135,15 @@ describe('the report endpoint', () => {
     const path = `/api/v1/namespaces/${namespace}/pods/${pods[1]?.metadata.name}`;
     const body = { gracePeriodSeconds: 0, preconditions: { uid: pods[1]?.metadata.uid } };
     await world.plane.admin.json({ method: 'DELETE', path, body });
+    // Its finalizer holds the pod until its kubelet, which is alone awake here, has told its end.
+    const terminated = { exitCode: 137, reason: 'Error', startedAt: null, finishedAt: null };
+    const container = { name: CONTAINERS.trainer, image: 'example/image', imageID: '', ready: false, restartCount: 0 };
+    await world.plane.admin.json({
+      method: 'PATCH',
+      path: `${path}/status`,
+      body: { status: { phase: 'Failed', containerStatuses: [{ ...container, state: { terminated } }] } },
+      contentType: 'application/merge-patch+json',
+    });
     const refusal = { code: 'staleEpoch', message: 'epoch 1 has failed' };
     expect(await launcher.heard('refused')).toMatchObject(refusal);
     const back = await connect(0);
@@ -141,7 +151,7 @@ describe('the report endpoint', () => {
     expect(await back.heard('refused')).toMatchObject({ code: 'staleEpoch', message: 'epoch 1 is over' });
     world.kubelet.isAwake = true;
     const next = await world.until(job, 'in epoch 2', ({ status }) => status?.epoch === 2);
-    expect(next.status?.attempts?.[0]).toMatchObject({ outcome: 'Failed', reason: 'PodLost' });
+    expect(next.status?.attempts?.[0]).toMatchObject({ outcome: 'Failed', answer: 'Restart' });
   });
 });
 
