@@ -1,4 +1,13 @@
-import { LABELS, isTrue, type Placement, type TrainingJob, findCondition, type Condition } from '@coxswain/api-types';
+import {
+  LABELS,
+  findCondition,
+  isTrue,
+  type Checkpoint,
+  type Condition,
+  type Placement,
+  type TerminationCause,
+  type TrainingJob,
+} from '@coxswain/api-types';
 import { freePort, waitFor } from '@coxswain/local-cluster';
 import { EXIT_CODES } from './process/exit-codes.ts';
 import { startWorld, type World } from './testing/world.ts';
@@ -86,6 +95,68 @@ describe('the operator', () => {
     const message = failed.status?.conditions?.find(({ type }) => type === 'Failed')?.message ?? '';
     for (const part of ['Rank 3', 'exited with code 1', 'out of luck \ufffd\ufffd\ufffd'])
       expect(message).toContain(part);
+  });
+
+  it('condemns a checkpoint by its content and not by a mount, and then begins from scratch only when it is told to', async () => {
+    const cause = { version: 1 as const, node: '', message: '', lastLines: [], unreportedCheckpoints: [] };
+    const saved = { step: 20, directory: 'step-20', format: 'x', bytes: 8, files: 1, manifestSha256: 'a'.repeat(64) };
+    const path = '/coxswain/checkpoints/step-20/rank-0.bin';
+    const mount = { kind: 'MountBroken', path, errno: 'ESTALE' } as const;
+    const content = { kind: 'ContentDiffers', path, expected: '8 bytes', found: '7 bytes' } as const;
+    const fates: readonly TerminationCause[] = [
+      { ...cause, epoch: 1, kind: 'engineFailed', unreportedCheckpoints: [saved] },
+      { ...cause, epoch: 2, kind: 'checkpointIoError', checkpointFault: mount },
+      { ...cause, epoch: 3, kind: 'checkpointUnreadable', checkpointFault: content },
+    ];
+    world.kubelet.fateOf = ({ jobName, podIndex, epoch }) => {
+      const fate = jobName === 'stale' && podIndex === 1 ? fates[epoch - 1] : undefined;
+      return fate === undefined ? { kind: 'runs' } : { kind: 'exits', code: 1, cause: fate };
+    };
+    await world.operator();
+    const namespace = await world.namespace();
+    await world.claim(namespace, 'checkpoints');
+    const job = await world.job(namespace, 'stale', {
+      checkpoint: { claimName: 'checkpoints' },
+      restartPolicy: { maxRestarts: 1, delaySeconds: 0 },
+    });
+
+    const stuck = await world.until(job, 'waiting for a person', ({ status }) =>
+      Boolean(status?.conditions?.some(({ reason }) => reason === 'CheckpointsUnusable')),
+    );
+    const name = `stale-${job.metadata.uid.slice(0, 8)}-e1-s20`;
+    expect(stuck.status).toMatchObject({
+      state: 'Queued',
+      restarts: { charged: 1 },
+      attempts: [
+        { epoch: 1, reason: 'EngineFailed' },
+        { reason: 'CheckpointIoError', charged: false, resumedFrom: { checkpoint: name }, checkpointFaults: [mount] },
+        {
+          reason: 'CheckpointUnreadable',
+          charged: false,
+          resumedFrom: { checkpoint: name },
+          checkpointFaults: [content],
+        },
+      ],
+    });
+    expect(stuck.status?.checkpoint).toBeUndefined();
+    const checkpoint = await world.plane.admin.json<Checkpoint>({
+      method: 'GET',
+      path: `/apis/training.coxswain.dev/v1alpha1/namespaces/${namespace}/checkpoints/${name}`,
+    });
+    expect(checkpoint.status).toMatchObject({
+      state: 'Damaged',
+      condemnation: { by: 'Content', evidence: [{ epoch: 3, ...content }] },
+    });
+
+    await world.plane.admin.json({
+      method: 'PATCH',
+      path: `/apis/training.coxswain.dev/v1alpha1/namespaces/${namespace}/trainingjobs/stale`,
+      body: { spec: { resumeFrom: { from: 'scratch' } } },
+      contentType: 'application/merge-patch+json',
+    });
+    const again = await world.until(job, 'running from scratch', ({ status }) => status?.state === 'Running');
+    expect(again.status).toMatchObject({ epoch: 4, resumeFrom: { from: 'scratch', epoch: 4 } });
+    expect(again.status?.attempts?.at(-1)?.resumedFrom).toBeUndefined();
   });
 
   it('answers the loss of a node with a new epoch on other nodes, which the budget does not pay for', async () => {
