@@ -1,3 +1,6 @@
+/*
+ * More than 400 lines: one control plane serves all that one operator does, and starting another takes longer than most of it.
+ */
 import {
   LABELS,
   findCondition,
