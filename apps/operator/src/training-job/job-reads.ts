@@ -58,9 +58,11 @@ export class JobReads {
   async readCheckpoints(job: TrainingJob): Promise<void> {
     const { uid, namespace } = job.metadata;
     const before = this.checkpointsOf(job);
-    const listed = await this.#listOf<Checkpoint & KubeObject>(job, checkpointsPath({ namespace }));
-    for (const checkpoint of listed) this.#cache.checkpoints.remember(uid, checkpoint);
-    const live = new Set(listed.map(({ metadata }) => metadata.uid));
+    const live = new Set<string>();
+    await this.#forEach<Checkpoint & KubeObject>(job, checkpointsPath({ namespace }), (checkpoint) => {
+      live.add(checkpoint.metadata.uid);
+      this.#cache.checkpoints.remember(uid, checkpoint);
+    });
     for (const { metadata } of before) if (!live.has(metadata.uid)) this.#cache.checkpoints.rememberGone(metadata.uid);
   }
 
@@ -74,9 +76,11 @@ export class JobReads {
   /** Every pod of the job, in pages, then those of `names` that were not among them. */
   async #readLivePods(job: TrainingJob, names: readonly string[]): Promise<void> {
     const before = this.podsOf(job).filter(({ ours }) => ours);
-    const pods = await this.#listOf<KubeObject>(job, podsPath({ namespace: job.metadata.namespace }));
-    const listed = new Map(pods.map(({ metadata }) => [metadata.name, metadata.uid]));
-    for (const pod of pods) this.rememberPod(job, pod);
+    const listed = new Map<string, string | undefined>();
+    await this.#forEach<KubeObject>(job, podsPath({ namespace: job.metadata.namespace }), (pod) => {
+      listed.set(pod.metadata.name, pod.metadata.uid);
+      this.rememberPod(job, pod);
+    });
     const unlisted = before.filter(({ name, uid }) => listed.get(name) !== uid);
     // A pod that lost its label is in no list, and not gone: asked by name it shows what it is.
     const asked = new Set([...names, ...unlisted.slice(0, MOST_ASKED).map(({ name }) => name)]);
@@ -90,20 +94,18 @@ export class JobReads {
     if (found !== undefined) this.#cache.placements.remember(uid, found as Placement & KubeObject);
   }
 
-  /** What carries the job's UID label there, read in pages. */
-  async #listOf<T extends KubeObject>(job: TrainingJob, path: string): Promise<readonly T[]> {
+  /** Shows `take` what carries the job's UID label there. A page is held at a time: the pods of several gangs, whole, would not fit. */
+  async #forEach<T extends KubeObject>(job: TrainingJob, path: string, take: (object: T) => void): Promise<void> {
     const labelSelector = `${LABELS.jobUid}=${job.metadata.uid}`;
-    const found: T[] = [];
     for (let next: string | undefined = ''; next !== undefined;) {
       const page: KubeList<T> = await this.#client.list(path, {
         labelSelector,
         limit: OBJECTS_PER_PAGE,
         ...(next === '' ? {} : { continue: next }),
       });
-      found.push(...page.items);
+      for (const object of page.items) take(object);
       next = page.metadata.continue === '' ? undefined : page.metadata.continue;
     }
-    return found;
   }
 
   /** Shows the pod of that name as it is now, whoever owns it; what bore the name before is gone. */
