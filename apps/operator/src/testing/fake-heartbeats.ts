@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor, type AdminClient } from '@coxswain/local-cluster';
+import { Repeating } from './repeating.ts';
 
 const INTERVAL_MS = 1_000;
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
@@ -16,20 +16,21 @@ export class FakeHeartbeats {
   readonly silent = new Set<string>();
   readonly #admin: AdminClient;
   readonly #nodes = new Set<string>();
-  readonly #stopping = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
+  readonly #speaking = new Repeating(INTERVAL_MS, () => {
+    const heard = [...this.#nodes].filter((name) => !this.silent.has(name));
+    return Promise.allSettled(heard.map((name) => this.#speak(name)));
+  });
 
   constructor(admin: AdminClient) {
     this.#admin = admin;
   }
 
   start(): void {
-    this.#loop = this.#run();
+    this.#speaking.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
+  stop(): Promise<void> {
+    return this.#speaking.stop();
   }
 
   /** The node's kubelet is there from now on; resolves when the node takes pods. */
@@ -50,15 +51,6 @@ export class FakeHeartbeats {
 
   read(name: string): Promise<NodeLike> {
     return this.#admin.json<NodeLike>({ method: 'GET', path: `/api/v1/nodes/${name}` });
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      const speaking = [...this.#nodes].filter((name) => !this.silent.has(name));
-      await Promise.allSettled(speaking.map((name) => this.#speak(name)));
-      await delay(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
-    }
   }
 
   async #speak(name: string): Promise<void> {

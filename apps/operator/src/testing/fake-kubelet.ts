@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { CONTAINERS, EXIT_CODES, LABELS, type TerminationCause } from '@coxswain/api-types';
 import type { AdminClient } from '@coxswain/local-cluster';
 import type { RawPod } from './raw-pod.ts';
+import { Repeating } from './repeating.ts';
 
 /** What becomes of a pod once it is bound: it goes on running, or its trainer ends. */
 export type Fate =
@@ -20,28 +20,20 @@ export class FakeKubelet {
   /** Nodes whose kubelet is away: what is bound to them stays as it is. */
   readonly lostNodes = new Set<string>();
   readonly #admin: AdminClient;
-  readonly #stopping = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
+  readonly #looking = new Repeating(50, async () => {
+    if (this.isAwake) await this.#look();
+  });
 
   constructor(admin: AdminClient) {
     this.#admin = admin;
   }
 
   start(): void {
-    this.#loop = this.#run();
+    this.#looking.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      if (this.isAwake) await this.#look().catch(() => undefined);
-      await delay(50, undefined, { signal }).catch(() => undefined);
-    }
+  stop(): Promise<void> {
+    return this.#looking.stop();
   }
 
   async #look(): Promise<void> {
