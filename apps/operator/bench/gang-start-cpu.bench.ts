@@ -6,14 +6,13 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GPU_RESOURCE, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
-import { noMetrics, systemClock, WorkQueue, type KubeClient, type KubeObject } from '@coxswain/kube';
+import { systemClock, WorkQueue, type KubeClient, type KubeObject } from '@coxswain/kube';
 import { toCachedNode } from '../src/cluster/cached-node.ts';
 import { toCachedPod } from '../src/cluster/cached-pod.ts';
-import { createClusterCache } from '../src/cluster/cluster-cache.ts';
 import { Capacity } from '../src/training-job/capacity.ts';
-import { KubernetesTrainingJobStore } from '../src/training-job/kubernetes-training-job-store.ts';
-import { TrainingJobReconciler } from '../src/training-job/training-job.reconciler.ts';
+import type { TrainingJobReconciler } from '../src/training-job/training-job.reconciler.ts';
 import { Watches } from '../src/training-job/watches.ts';
+import { aCache, aReconciler } from './real-parts.ts';
 
 type Json = Record<string, unknown>;
 
@@ -52,15 +51,7 @@ async function measure(count: number): Promise<void> {
 class InMemoryWorld {
   looks = 0;
   readonly #pods = new Map<string, KubeObject & Json>();
-  readonly #cache = createClusterCache({
-    client: {} as KubeClient,
-    clock: systemClock,
-    random: Math.random,
-    metrics: noMetrics,
-    onProblem: (problem) => {
-      throw new Error('the cache met something', { cause: problem });
-    },
-  });
+  readonly #cache = aCache();
   readonly #reconciler: TrainingJobReconciler;
   readonly #size: number;
   #queue: WorkQueue | undefined;
@@ -68,31 +59,8 @@ class InMemoryWorld {
 
   constructor(pods: number) {
     this.#size = pods;
-    this.#reconciler = new TrainingJobReconciler({
-      store: new KubernetesTrainingJobStore({
-        client: this.#client(),
-        cache: this.#cache,
-        capacity: new Capacity(this.#cache),
-      }),
-      clock: systemClock,
-      pods: () => ({
-        launcherImage: 'launcher',
-        reportUrls: ['https://operator:9443'],
-        reportCaPem: 'A'.repeat(700),
-        runAsNonRoot: false,
-      }),
-      leaderTerm: () => 1,
-      heardMsOf: () => new Map(),
-      timeouts: {},
-      progressOf: () => undefined,
-      planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
-      effects: {
-        warnOfStrangers: () => undefined,
-        refuseLaunchers: () => undefined,
-        warn: console.error,
-        announce: () => undefined,
-      },
-    });
+    const capacity = new Capacity(this.#cache);
+    this.#reconciler = aReconciler({ client: this.#client(), cache: this.#cache, capacity });
     new Watches({
       cache: this.#cache,
       clock: systemClock,
@@ -182,7 +150,8 @@ class InMemoryWorld {
     return {
       get: unused,
       list: unused,
-      create: async (_path, body) => this.#put({ ...(body as KubeObject & Json) }) as never,
+      create: async (_path, body, options) =>
+        (options?.dryRun === true ? body : this.#put({ ...(body as KubeObject & Json) })) as never,
       apply: async (_path, body) => this.#writeStatus(body as KubeObject & Json) as never,
       replace: async (_path, body) => this.#writeStatus(body as unknown as KubeObject & Json) as never,
       patch: async (path, body) => this.#patch(path, body) as never,

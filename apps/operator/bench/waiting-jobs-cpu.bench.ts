@@ -4,28 +4,18 @@
  * 2,000 jobs want two whole nodes each, of 10,240 nodes that strangers' pods fill. The operator's cache, store and reconciler are the real ones.
  */
 import { FINALIZER, GPU_RESOURCE, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
-import { keyOf, noMetrics, systemClock, type KubeClient, type KubeObject } from '@coxswain/kube';
+import { keyOf, type KubeClient, type KubeObject } from '@coxswain/kube';
 import { toCachedNode } from '../src/cluster/cached-node.ts';
 import { toCachedPod } from '../src/cluster/cached-pod.ts';
-import { createClusterCache } from '../src/cluster/cluster-cache.ts';
 import { Capacity } from '../src/training-job/capacity.ts';
-import { KubernetesTrainingJobStore } from '../src/training-job/kubernetes-training-job-store.ts';
-import { TrainingJobReconciler } from '../src/training-job/training-job.reconciler.ts';
+import { aCache, aReconciler } from './real-parts.ts';
 
 const NODES = 10_240;
 const JOBS = 2_000;
 
 let version = 1;
 const next = (): string => String((version += 1));
-const cache = createClusterCache({
-  client: {} as KubeClient,
-  clock: systemClock,
-  random: Math.random,
-  metrics: noMetrics,
-  onProblem: (problem) => {
-    throw new Error('the cache met something', { cause: problem });
-  },
-});
+const cache = aCache();
 const capacity = new Capacity(cache);
 const status = async (_path: string, body: unknown): Promise<unknown> => {
   const { metadata, status: written } = body as TrainingJob & { status: TrainingJobStatus };
@@ -34,26 +24,7 @@ const status = async (_path: string, body: unknown): Promise<unknown> => {
   cache.jobs.cached.upsert(changed as TrainingJob & KubeObject);
   return changed;
 };
-const reconciler = new TrainingJobReconciler({
-  store: new KubernetesTrainingJobStore({
-    client: { apply: status, replace: status, patch: status } as unknown as KubeClient,
-    cache,
-    capacity,
-  }),
-  clock: systemClock,
-  pods: () => ({ launcherImage: '', reportUrls: [], reportCaPem: '', runAsNonRoot: false }),
-  leaderTerm: () => 1,
-  heardMsOf: () => new Map(),
-  timeouts: {},
-  progressOf: () => undefined,
-  planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
-  effects: {
-    refuseLaunchers: () => undefined,
-    warnOfStrangers: () => undefined,
-    warn: console.error,
-    announce: () => undefined,
-  },
-});
+const reconciler = aReconciler({ client: { replace: status } as unknown as KubeClient, cache, capacity });
 
 for (let index = 0; index < NODES; index += 1) {
   const metadata = { name: `node-${index}`, uid: `uid-of-node-${index}`, resourceVersion: next() };

@@ -1,0 +1,48 @@
+import { noMetrics, systemClock, type KubeClient } from '@coxswain/kube';
+import { createClusterCache, type ClusterCache } from '../src/cluster/cluster-cache.ts';
+import type { Capacity } from '../src/training-job/capacity.ts';
+import { KubernetesTrainingJobStore } from '../src/training-job/kubernetes-training-job-store.ts';
+import { TrainingJobReconciler } from '../src/training-job/training-job.reconciler.ts';
+
+/** The operator's cache, filled by the bench and by nobody else. */
+export function aCache(): ClusterCache {
+  return createClusterCache({
+    client: {} as KubeClient,
+    clock: systemClock,
+    random: Math.random,
+    metrics: noMetrics,
+    onProblem: (problem) => {
+      throw new Error('the cache met something', { cause: problem });
+    },
+  });
+}
+
+/** The operator's reconciler and store over an API server that the bench plays; nobody reports, plans or is told anything. */
+export function aReconciler(parts: {
+  readonly client: KubeClient;
+  readonly cache: ClusterCache;
+  readonly capacity: Capacity;
+}): TrainingJobReconciler {
+  return new TrainingJobReconciler({
+    store: new KubernetesTrainingJobStore(parts),
+    clock: systemClock,
+    // As long as a real bundle of certificates, which every manifest holds.
+    pods: () => ({
+      launcherImage: 'launcher',
+      reportUrls: ['https://operator:9443'],
+      reportCaPem: 'A'.repeat(700),
+      runAsNonRoot: false,
+    }),
+    leaderTerm: () => 1,
+    heardMsOf: () => new Map(),
+    timeouts: {},
+    progressOf: () => undefined,
+    planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
+    effects: {
+      warnOfStrangers: () => undefined,
+      refuseLaunchers: () => undefined,
+      warn: console.error,
+      announce: () => undefined,
+    },
+  });
+}
