@@ -47,6 +47,11 @@ export const ATTEMPT_REASONS = {
       'Its Placement was not written, or its GPUs were given to others before its pods were released: the next epoch is placed anew.',
   },
   NameConflict: { charged: false, meaning: 'A pod of the gang’s name exists and is not ours.' },
+  NotReaped: {
+    charged: false,
+    meaning:
+      'A rank failed, and the other ranks of the gang did not all end in time, so that they could not be started again in their pods.',
+  },
   SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
   CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
 } as const satisfies Record<string, { charged: boolean; meaning: string }>;
@@ -63,6 +68,35 @@ export const AttemptPrediction = z
   })
   .meta({ id: 'AttemptPrediction' });
 export type AttemptPrediction = z.infer<typeof AttemptPrediction>;
+
+const reason = z.enum(Object.keys(ATTEMPT_REASONS) as [AttemptReason, ...AttemptReason[]]);
+
+const ResumedFrom = z.object({
+  checkpoint: z.string().max(253),
+  step: counter,
+  path: z.string().max(1024).optional().describe('Directory inside the claim. Absent: recorded by an earlier release.'),
+  manifestSha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional()
+    .describe('Absent: recorded by an earlier release.'),
+});
+
+/** A run of the epoch's ranks that failed and was answered by another one in the same pods. */
+export const EndedIncarnation = z
+  .object({
+    incarnation: counter.min(1),
+    endedAt: timestamp.describe('When its failure was recorded.'),
+    reason,
+    message: z.string().max(1024).optional().describe('Rank, node and how it ended.'),
+    charged: z.boolean(),
+    lastStep: counter.optional(),
+    resumedFrom: ResumedFrom.optional().describe('Where it had begun. Absent: from scratch.'),
+  })
+  .meta({ id: 'EndedIncarnation' });
+export type EndedIncarnation = z.infer<typeof EndedIncarnation>;
+/** Ended incarnations kept per attempt, newest last. */
+export const MAX_ENDED_INCARNATIONS = 8;
 
 /**
  * One launch of the gang. `stage` only moves forward: Creating (pods are being made behind their gate) → Released (written before the
@@ -82,10 +116,18 @@ export const Attempt = z
       ),
     leaderTerm: counter.optional().describe('Term of the leader that began it.'),
     layout: ParallelLayout,
-    resumedFrom: z
-      .object({ checkpoint: z.string().max(253), step: counter })
+    resumedFrom: ResumedFrom.optional().describe('Where its newest incarnation began. Absent: from scratch.'),
+    incarnation: counter
+      .min(1)
       .optional()
-      .describe('Absent: from scratch.'),
+      .describe(
+        'Which run of the ranks in the pods of this epoch: recorded before any launcher is told, and only of it is anything believed. Absent: the first.',
+      ),
+    incarnations: z
+      .array(EndedIncarnation)
+      .max(MAX_ENDED_INCARNATIONS)
+      .optional()
+      .describe('Earlier runs in the same pods, newest last.'),
     startedAt: timestamp,
     releasedAt: timestamp.optional(),
     runningAt: timestamp.optional().describe('When every pod was running.'),
@@ -94,7 +136,7 @@ export const Attempt = z
       .describe('When its end was recorded: a failure seen, a suspend or cancel answered.'),
     endedAt: timestamp.optional().describe('When every pod was terminal, gone or fenced.'),
     outcome: z.enum(ATTEMPT_OUTCOMES).optional(),
-    reason: z.enum(Object.keys(ATTEMPT_REASONS) as [AttemptReason, ...AttemptReason[]]).optional(),
+    reason: reason.optional(),
     message: z
       .string()
       .max(8192)

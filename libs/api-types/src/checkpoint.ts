@@ -12,6 +12,7 @@ export const CheckpointResourceSpec = z
     jobName: z.string().max(63),
     jobUid: z.string().max(64),
     epoch: counter.describe('Attempt that saved it.'),
+    incarnation: counter.min(1).optional().describe('Which run of its ranks saved it. Absent: the first.'),
     step: counter,
     claimName: z.string().max(63),
     path: z.string().max(1024).describe('Directory inside the claim.'),

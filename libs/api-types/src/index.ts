@@ -55,13 +55,14 @@ export {
   MAX_REPORT_BYTES,
   MAX_TERMINATION_MESSAGE_BYTES,
   OperatorMessage,
+  RankAssignment,
   REPORT_PATH,
   SERIES_PATH,
   SeriesFrame,
   StepFrame,
   TerminationCause,
 } from './report-protocol.ts';
-export type { SavedCheckpoint, StepReport } from './report-protocol.ts';
+export type { LauncherState, SavedCheckpoint, StepReport } from './report-protocol.ts';
 export {
   AccuracyFigures,
   AccuracyGroup,

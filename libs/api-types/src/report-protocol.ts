@@ -3,12 +3,13 @@ import { z } from 'zod';
 import { CheckpointFault } from './checkpoint-fault.ts';
 import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
+import { RANK_RANGES } from './rank-ranges.ts';
 
 /**
  * What launcher and operator say to each other over one WebSocket (path {@link REPORT_PATH}, TLS, `Authorization: Bearer <pod-bound token>`).
  *
- * Identity (token → pod UID, through TokenReview) is checked once per connection. Every launcher message repeats pod UID, epoch and
- * rendezvous address, so that a new leader needs no memory. Frames are JSON, at most {@link MAX_REPORT_BYTES}; a malformed frame is
+ * Identity (token → pod UID, through TokenReview) is checked once per connection. Every launcher message repeats pod UID, epoch, incarnation
+ * and rendezvous address, so that a new leader needs no memory. Frames are JSON, at most {@link MAX_REPORT_BYTES}; a malformed frame is
  * counted and dropped, never answered with a crash.
  */
 export const REPORT_PATH = '/v1/report';
@@ -19,6 +20,10 @@ export const MAX_REPORT_BYTES = 262_144;
 export const MAX_TERMINATION_MESSAGE_BYTES = 4096;
 
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+const incarnation = z
+  .int()
+  .min(1)
+  .max(2 ** 31);
 const finite = z.number().min(-1e30).max(1e30);
 const durationMs = z.number().min(0).max(1e12);
 const rank = z
@@ -46,6 +51,8 @@ export const TerminationCause = z.strictObject({
   version: z.literal(1),
   kind: z.enum(Object.keys(EXIT_CODES) as [ExitKind, ...ExitKind[]]),
   epoch: counter,
+  /** Absent: by a launcher of a release that knew of no incarnations, or before any rank was started. */
+  incarnation: incarnation.optional(),
   node: z.string().max(253),
   rank: rank.optional(),
   exitCode: z.int().min(0).max(255).optional(),
@@ -66,9 +73,44 @@ const RankTiming = z.strictObject({
   timingsMs: z.record(z.string().max(32), durationMs),
 });
 
+/**
+ * What the ranks of one pod are to do, said over its connection. (epoch, incarnation) is the fence: recorded in the job's status before any
+ * launcher hears of it; reports, rendezvous and saves of another are refused.
+ */
+export const RankAssignment = z.strictObject({
+  epoch: counter,
+  /** Which run of the ranks in the epoch's pods, from 1. */
+  incarnation,
+  /** Index of the pod in the epoch's Placement. */
+  podIndex: counter,
+  /** Pods of the gang. */
+  podCount: z.int().min(1).max(MAX_WORLD_SIZE),
+  /** Global ranks of this pod as ranges, ascending: `0-7`, or `0-3,8-11`. Empty: a spare, which starts nothing. */
+  ranks: z.string().max(96).regex(RANK_RANGES),
+  worldSize: z.int().min(1).max(MAX_WORLD_SIZE),
+  /** Directory of this fence alone, below the mount of the checkpoint claim. Absent: the job keeps no checkpoints. */
+  saveDirectory: z.string().max(1024).optional(),
+  /** Checkpoint to begin from; `path` below the same mount. Absent: from scratch. */
+  resume: z
+    .strictObject({ step: counter, path: z.string().max(1024), manifestSha256: z.string().regex(/^[0-9a-f]{64}$/) })
+    .optional(),
+});
+export type RankAssignment = z.infer<typeof RankAssignment>;
+
+/**
+ * What the processes of a pod are doing. waiting: none was started since the launcher's own start. running: of the incarnation that the message
+ * names. reaped: every process of that incarnation is gone, and the launcher waits for another assignment.
+ */
+export const LAUNCHER_STATES = ['waiting', 'running', 'reaped'] as const;
+export type LauncherState = (typeof LAUNCHER_STATES)[number];
+
 const envelope = {
   podUid: z.string().max(64),
   epoch: counter,
+  /** Newest that was assigned to this launcher. Absent: none yet, or a launcher whose ranks came with its pod's environment. */
+  incarnation: incarnation.optional(),
+  /** Absent: a launcher that cannot start its ranks again; when they end, it ends. */
+  state: z.enum(LAUNCHER_STATES).optional(),
   /** Counts up from 1 per launcher process; the operator acknowledges each. */
   sequence: counter,
   /** host:port of rank 0's rendezvous once its launcher has chosen it; null elsewhere and before. */
@@ -103,6 +145,11 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({ ...envelope, kind: z.literal('step'), report: StepReport }),
   z.strictObject({ ...envelope, kind: z.literal('resumed'), step: counter }),
   z.strictObject({ ...envelope, kind: z.literal('checkpointSaved'), checkpoint: SavedCheckpoint }),
+  /**
+   * The ranks of the incarnation that the envelope names are gone, down to the last process. With a cause where one of them failed by itself;
+   * without where they were ended by order. Sent once for each, and again on every reconnection while the state is `reaped`.
+   */
+  z.strictObject({ ...envelope, kind: z.literal('reaped'), cause: TerminationCause.optional() }),
   z.strictObject({ ...envelope, kind: z.literal('ended'), cause: TerminationCause }),
 ]);
 export type LauncherMessage = z.infer<typeof LauncherMessage>;
@@ -111,6 +158,10 @@ export const REFUSALS = ['notLeader', 'staleEpoch', 'unknownPod', 'unauthenticat
 
 export const OperatorMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('welcome'), leaderTerm: counter }),
+  /** Start these ranks; said again on every reconnection. A launcher that runs them, or has run them, does nothing; one that runs others ends those first. */
+  z.strictObject({ kind: z.literal('assignment'), assignment: RankAssignment }),
+  /** End the ranks of that incarnation without saving, and say `reaped`. */
+  z.strictObject({ kind: z.literal('endRanks'), epoch: counter, incarnation, message: z.string().max(1024) }),
   /** Address of rank 0, repeated on every (re)connection once known. */
   z.strictObject({ kind: z.literal('rendezvous'), address: z.string().max(255) }),
   z.strictObject({ kind: z.literal('ack'), sequence: counter }),

@@ -128,7 +128,7 @@ describe('a field of a job spec', () => {
     ['checkpoint.path', ''],
     ['checkpoint.everySteps', 100],
     ['resources', {}],
-    ['restartPolicy', { maxRestarts: 3, delaySeconds: 5 }],
+    ['restartPolicy', { maxRestarts: 3, delaySeconds: 5, inPlace: 'WhenPossible' }],
     ['terminationGracePeriodSeconds', 60],
     ['suspend', false],
     ['cancel', false],
@@ -141,8 +141,8 @@ describe('a field of a job spec', () => {
   });
 
   it.each<[string, object, object]>([
-    ['restarts', { maxRestarts: 7 }, { maxRestarts: 7, delaySeconds: 5 }],
-    ['delay', { delaySeconds: 9 }, { maxRestarts: 3, delaySeconds: 9 }],
+    ['restarts', { maxRestarts: 7 }, { maxRestarts: 7, delaySeconds: 5, inPlace: 'WhenPossible' }],
+    ['delay', { delaySeconds: 9 }, { maxRestarts: 3, delaySeconds: 9, inPlace: 'WhenPossible' }],
   ])('of a restart policy with %s alone leaves the other at its default', (_what, given, want) => {
     expect(TrainingJobSpec.parse({ ...LEAST, restartPolicy: given }).restartPolicy).toEqual(want);
   });

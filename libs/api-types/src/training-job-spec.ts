@@ -176,13 +176,21 @@ export const RestartPolicy = z
       .min(0)
       .max(1000)
       .default(3)
-      .describe('Failures that may be answered with a new epoch; lost nodes and lost port races are not charged.'),
+      .describe(
+        'Failures that may be answered with a new epoch or incarnation; lost nodes and lost port races are not charged.',
+      ),
     delaySeconds: z
       .int()
       .min(0)
       .max(3600)
       .default(5)
       .describe('Pause before the first restart; doubles with each charged restart up to 300 s.'),
+    inPlace: z
+      .enum(['WhenPossible', 'Never'])
+      .default('WhenPossible')
+      .describe(
+        'WhenPossible: where a rank failed and every pod of the gang lives, the ranks are started again in the same pods; the second time without progress, and wherever that cannot be, in new pods. Never: always in new pods.',
+      ),
   })
   .meta({ id: 'RestartPolicy' });
 export type RestartPolicy = z.infer<typeof RestartPolicy>;
@@ -231,7 +239,7 @@ export const TrainingJobSpec = z
     resumeFrom: ResumeFrom.optional().describe(
       'Where the next epoch begins, once; it is asked for where no checkpoint can be used, since training never begins from scratch by itself. Absent, or answered before: from the newest checkpoint.',
     ),
-    restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5 }),
+    restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5, inPlace: 'WhenPossible' }),
     terminationGracePeriodSeconds: z
       .int()
       .min(1)

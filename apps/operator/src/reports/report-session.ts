@@ -204,6 +204,7 @@ export class ReportSession {
     const { progress, ports } = this.#context;
     switch (message.kind) {
       case 'heartbeat':
+      case 'reaped':
         return true;
       case 'step':
         this.#performStep(pod, message.report);
