@@ -35,6 +35,7 @@ export function aReconciler(parts: {
     }),
     leaderTerm: () => 1,
     heardMsOf: () => new Map(),
+    launchersOf: () => new Map(),
     timeouts: {},
     progressOf: () => undefined,
     planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },

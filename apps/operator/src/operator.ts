@@ -277,6 +277,7 @@ class RunningOperator implements Operator {
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),
           progressOf: (job) => reporting.progressOf(job),
           heardMsOf: (job) => reporting.heardMsOf(job),
+          launchersOf: (job) => reporting.launchersOf(job),
           timeouts: this.#config.timeouts,
           effects: {
             announce: (job, events) => this.#announcer.announce(job, events),

@@ -10,6 +10,7 @@ export type {
   NodeCensus,
   NodeState,
   ObservedExit,
+  ObservedLauncher,
   ObservedPlanning,
   ObservedPod,
   ObservedProgress,

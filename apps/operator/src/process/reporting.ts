@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TrainingJob } from '@coxswain/api-types';
 import { sleep, type Clock, type KubeClient } from '@coxswain/kube';
-import type { ObservedProgress } from '@coxswain/lifecycle';
+import type { ObservedLauncher, ObservedProgress } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
@@ -77,6 +77,11 @@ export class Reporting {
   /** How long ago the launcher of each pod of the job was heard, in milliseconds, by the pod's UID. */
   heardMsOf(job: TrainingJob): ReadonlyMap<string, number> {
     return this.#contacts.ofJob(job.metadata.uid, this.#parts.clock.monotonicMs());
+  }
+
+  /** What the launchers of the job's newest epoch last said of their ranks, by their pods' UIDs. */
+  launchersOf(_job: TrainingJob): ReadonlyMap<string, ObservedLauncher> {
+    return new Map();
   }
 
   /** Tells every launcher of that epoch that is connected that the epoch is over. */

@@ -25,6 +25,7 @@ export interface ReconcilerOptions {
   readonly leaderTerm: JobView['leaderTerm'];
   readonly progressOf: JobView['progressOf'];
   readonly heardMsOf: JobView['heardMsOf'];
+  readonly launchersOf: JobView['launchersOf'];
   readonly timeouts: JobView['timeouts'];
   /** Plans beside the loop. */
   readonly planner: Pick<JobPlanner, 'planningOf' | 'ask' | 'forget'>;
@@ -38,7 +39,7 @@ export class TrainingJobReconciler {
   readonly #effects: JobEffects;
 
   constructor(options: ReconcilerOptions) {
-    const { store, clock, planner, progressOf, heardMsOf, timeouts, effects } = options;
+    const { store, clock, planner, progressOf, heardMsOf, launchersOf, timeouts, effects } = options;
     this.#options = options;
     this.#view = {
       now: () => clock.now(),
@@ -54,6 +55,7 @@ export class TrainingJobReconciler {
       nodeCensus: () => store.nodeCensus(),
       bootIdOf: (node) => store.bootIdOf(node),
       heardMsOf,
+      launchersOf,
       capacityFor: (job) => store.capacityFor(job),
       ...(store.refusals === undefined ? {} : { refusals: store.refusals }),
       fits: (placement) => store.fits(placement),

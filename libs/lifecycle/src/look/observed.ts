@@ -1,4 +1,11 @@
-import type { Checkpoint, Placement, PlacementSpec, TerminationCause, TrainingJob } from '@coxswain/api-types';
+import type {
+  Checkpoint,
+  LauncherState,
+  Placement,
+  PlacementSpec,
+  TerminationCause,
+  TrainingJob,
+} from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { JobPlanAnswer } from '@coxswain/job-planning';
 import type { Timeouts } from './timeouts.ts';
@@ -50,6 +57,11 @@ export interface Observed {
   readonly elapsedMs?: ReadonlyMap<string, number>;
   /** How long ago each pod's launcher was last heard, in milliseconds, by the pod's UID. No entry: never, or not by this process. */
   readonly heardMs?: ReadonlyMap<string, number>;
+  /**
+   * What each launcher that can start ranks again last said of its ranks, by its pod's UID. No entry: never, not to this process, or a launcher
+   * that cannot; only what is said counts, for a connection may be lost.
+   */
+  readonly launchers?: ReadonlyMap<string, ObservedLauncher>;
   /** How many nodes there are, and how many are not ready; only asked where a node of the gang is not ready. */
   readonly nodeCensus?: () => NodeCensus;
   /** Which boot of a node this is, as its kubelet says; another one means that it was booted again or replaced. */
@@ -64,6 +76,16 @@ export interface Observed {
   readonly progress?: ObservedProgress;
   /** What became of the last action planJob, as long as this process remembers it. */
   readonly planning?: ObservedPlanning;
+}
+
+/** What a launcher last said of the ranks of its pod. */
+export interface ObservedLauncher {
+  readonly epoch: number;
+  /** Newest that was assigned to it; 0 before the first. */
+  readonly incarnation: number;
+  readonly state: LauncherState;
+  /** With state reaped, where a rank failed by itself; without where the ranks were ended by order. */
+  readonly cause?: TerminationCause;
 }
 
 /** A question to the planner, by its key, and its outcome. */
@@ -140,6 +162,8 @@ export interface ObservedExit {
 export interface ObservedProgress {
   /** Epoch that reported it; ignored unless it is the current one. */
   readonly epoch: number;
+  /** Absent: the first. Ignored unless it is the current one. */
+  readonly incarnation?: number;
   readonly step: number;
   readonly loss?: number;
   readonly tokensPerSecond?: number;

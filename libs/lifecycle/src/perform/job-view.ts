@@ -3,7 +3,14 @@ import type { FabricCapacity } from '@coxswain/fabric';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { Refusals } from '../admission/refusals.ts';
 import type { Decision } from '../decide/decision.ts';
-import type { NodeCensus, NodeState, ObservedPlanning, ObservedPod, ObservedProgress } from '../look/observed.ts';
+import type {
+  NodeCensus,
+  NodeState,
+  ObservedLauncher,
+  ObservedPlanning,
+  ObservedPod,
+  ObservedProgress,
+} from '../look/observed.ts';
 import type { Stopwatches } from '../look/stopwatches.ts';
 import type { Timeouts } from '../look/timeouts.ts';
 
@@ -39,6 +46,8 @@ export interface JobView {
   bootIdOf(node: string): string | undefined;
   /** How long ago the launcher of each pod of the job was heard, in milliseconds, by the pod's UID. */
   heardMsOf(job: TrainingJob): ReadonlyMap<string, number>;
+  /** What the launchers of the job's newest epoch last said of their ranks, by their pods' UIDs. */
+  launchersOf(job: TrainingJob): ReadonlyMap<string, ObservedLauncher>;
   /** What is free for the job, with the number of the state that it was read at. */
   capacityFor(job: TrainingJob): VersionedCapacity;
   /** What the fabric has refused, and whether it would refuse it again; absent: every look searches anew. */

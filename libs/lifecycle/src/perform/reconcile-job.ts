@@ -116,6 +116,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       nodeCensus: () => view.nodeCensus(),
       bootIdOf: (node) => view.bootIdOf(node),
       heardMs: view.heardMsOf(job),
+      launchers: view.launchersOf(job),
       elapsedMs: view.stopwatches.elapsed(job.metadata.uid, view.monotonicMs()),
       timeouts: view.timeouts,
       isProven: proof !== undefined,

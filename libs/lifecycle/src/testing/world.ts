@@ -310,6 +310,7 @@ export class World {
       },
       bootIdOf: () => undefined,
       heardMsOf: () => new Map(this.computingPods().map(({ uid }) => [uid, 0])),
+      launchersOf: () => new Map(),
       timeouts: {},
       capacityFor: () => {
         const nodes = [...this.#view.nodes].map(([name, state]) =>

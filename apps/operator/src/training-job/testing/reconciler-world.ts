@@ -55,6 +55,7 @@ export class ReconcilerWorld {
       clock: { now: () => new Date(this.nowMs), monotonicMs: () => this.nowMs },
       leaderTerm: () => this.leaderTerm,
       heardMsOf: () => new Map(),
+      launchersOf: () => new Map(),
       timeouts: {},
       pods: () => ({
         launcherImage: 'launcher',
