@@ -20,6 +20,7 @@ import { MessageDeduplicator } from '../src/reports/message-deduplicator.ts';
 import { ProgressTracker } from '../src/reports/progress-tracker.ts';
 import { Rendezvous } from '../src/reports/rendezvous.ts';
 import { startReportServer } from '../src/reports/report-server.ts';
+import type { ReportPorts } from '../src/reports/report-session.ts';
 import { SeriesRing } from '../src/reports/series-ring.ts';
 import { CacheScript } from '../src/testing/a-cluster-cache.ts';
 import { ownedBy } from '../src/training-job/owner.ts';
@@ -67,14 +68,21 @@ async function serve(): Promise<void> {
   const clock = systemClock;
   const authenticator = new TokenReviewAuthenticator({ client, clock });
   const series = new SeriesRing({ bootId: 'bench' });
-  const ports = new KubernetesReportPorts({
+  const cluster = new KubernetesReportPorts({
     client,
     cache,
     store: { createCheckpoint: () => Promise.resolve() },
     term: () => 1,
     currentLeader: () => undefined,
-    onNews: () => undefined,
   });
+  const ports: ReportPorts = {
+    leadership: () => cluster.leadership(),
+    findPod: (pod) => cluster.findPod(pod),
+    recordCheckpoint: (pod, saved) => cluster.recordCheckpoint(pod, saved),
+    currentEpoch: (uid) => cluster.newestEpoch(uid).epoch,
+    isFenced: () => false,
+    onNews: () => undefined,
+  };
   const server = await startReportServer({
     listenHost: '127.0.0.1',
     listenPort: 0,

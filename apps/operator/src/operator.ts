@@ -100,6 +100,7 @@ class RunningOperator implements Operator {
     const metrics = createOperatorMetrics({
       isLeader: () => (this.isLeader() ? 1 : 0),
       launcherConnections: () => this.#reporting.connections,
+      ingestUtilisation: () => this.#reporting.utilisation,
       cachedPods: () => this.#cache.pods.cached.size,
       cachedJobs: () => this.#cache.jobs.cached.size,
       watchOutageSeconds: () => this.#cache.informers.longestOutageMs() / 1000,
@@ -139,7 +140,8 @@ class RunningOperator implements Operator {
       store: this.#store,
       term: () => this.#leadership.workingTerm(),
       currentLeader: () => this.#leadership.currentLeader(),
-      onNews: ({ jobUid }, news) => this.#wakeUps.reported(jobUid, news),
+      termLeftMs: () => this.#leadership.leftMs(),
+      onNews: (jobUid, news) => this.#wakeUps.reported(jobUid, news),
     });
     this.#jobs = this.#newJobLoop();
     this.#wakeUps = new WakeUps({
@@ -182,7 +184,7 @@ class RunningOperator implements Operator {
     );
     await waitForServer(() => this.#askServer(), { clock: this.#clock, log: this.#log, signal });
     this.#inBackground('informers', this.#cache.informers.run(signal));
-    await this.#reporting.start(signal);
+    await this.#reporting.start();
     this.#inBackground('certificate', this.#reporting.keepCertificate(signal));
     this.#inBackground('leadership', this.#lead(signal));
     this.#log.info(

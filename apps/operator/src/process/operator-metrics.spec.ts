@@ -10,6 +10,7 @@ describe('the metrics of the operator', () => {
     const { metrics } = createOperatorMetrics({
       isLeader: zero,
       launcherConnections: zero,
+      ingestUtilisation: zero,
       cachedPods: zero,
       cachedJobs: zero,
       watchOutageSeconds: zero,

@@ -5,7 +5,9 @@ import type { SessionCount } from '../reports/report-session.ts';
 /** Everything that the operator measures of itself. No label ever names a job, pod or rank: there are too many. */
 export interface OperatorMetrics extends KubeMetrics {
   readonly metrics: Metrics;
-  countSession(what: SessionCount): void;
+  countSession(what: SessionCount, count: number): void;
+  /** The thread of the reports died or hung. */
+  countIngestRestart(): void;
   /** The cluster refused what had to be done for a job. */
   countRefusal(): void;
 }
@@ -14,6 +16,8 @@ export interface OperatorMetrics extends KubeMetrics {
 export interface Gauges {
   readonly isLeader: () => number;
   readonly launcherConnections: () => number;
+  /** Share of its time that the thread of the reports was busy, in [0, 1]. */
+  readonly ingestUtilisation: () => number;
   readonly cachedPods: () => number;
   readonly cachedJobs: () => number;
   /** The longest present outage of any watch. */
@@ -56,6 +60,11 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     help: 'What became of connections and frames of launchers.',
     labelNames: ['what'],
   });
+  const ingestRestarts = metrics.counter({
+    name: name('ingest_restarts_total'),
+    help: 'How often the thread that takes reports died or hung, and was started again.',
+    labelNames: [],
+  });
   const refusals = metrics.counter({
     name: name('refusals_total'),
     help: 'Writes for a job that the cluster refused for good (validity, quota, policy); the job’s events say which.',
@@ -66,6 +75,11 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     name: name('launcher_connections'),
     help: 'Connected launchers.',
     collect: gauges.launcherConnections,
+  });
+  metrics.gauge({
+    name: name('ingest_utilisation_ratio'),
+    help: 'Share of its time that the thread that takes reports was busy, over the last second.',
+    collect: gauges.ingestUtilisation,
   });
   metrics.gauge({ name: name('cached_pods'), help: 'Pods in the cache.', collect: gauges.cachedPods });
   metrics.gauge({ name: name('cached_jobs'), help: 'Jobs in the cache.', collect: gauges.cachedJobs });
@@ -84,7 +98,8 @@ export function createOperatorMetrics(gauges: Gauges): OperatorMetrics {
     count: (counter, labels) => counters[counter].inc(known(COUNTERS[counter].labelNames, labels)),
     observe: (measurement, value, labels) =>
       histograms[measurement].observe(known(MEASUREMENTS[measurement].labelNames, labels), value),
-    countSession: (what) => sessions.inc({ what }),
+    countSession: (what, count) => sessions.inc({ what }, count),
+    countIngestRestart: () => ingestRestarts.inc({}),
     countRefusal: () => refusals.inc({}),
   };
 }

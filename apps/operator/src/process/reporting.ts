@@ -1,68 +1,92 @@
-import { randomUUID } from 'node:crypto';
 import type { TrainingJob } from '@coxswain/api-types';
 import { sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import type { ObservedLauncher, ObservedProgress } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
-import { TokenReviewAuthenticator } from '../reports/authenticator.ts';
+import { IngestThread } from '../reports/ingest-thread.ts';
+import {
+  sharedMonotonicMs,
+  type IngestAnswer,
+  type IngestDigest,
+  type IngestQuestion,
+  type IngestStart,
+  type LeadershipView,
+} from '../reports/ingest-messages.ts';
 import { KubernetesReportPorts, type KubernetesReportPortsOptions } from '../reports/kubernetes-report-ports.ts';
 import { LauncherContacts } from '../reports/launcher-contacts.ts';
-import { MessageDeduplicator } from '../reports/message-deduplicator.ts';
-import { ProgressTracker } from '../reports/progress-tracker.ts';
-import { Rendezvous } from '../reports/rendezvous.ts';
-import { startReportServer, type ReportServer } from '../reports/report-server.ts';
+import { NewestEpochs } from '../reports/newest-epochs.ts';
+import { ProgressBoard } from '../reports/progress-board.ts';
+import type { SessionCount } from '../reports/report-session.ts';
 import { ReportTls } from '../reports/report-tls.ts';
 import { SecretAuthorityStore } from '../reports/secret-authority-store.ts';
-import { SeriesRing } from '../reports/series-ring.ts';
 import type { OperatorMetrics } from './operator-metrics.ts';
 
 /** What the reporting side is made of. */
-export interface ReportingParts extends Pick<
-  KubernetesReportPortsOptions,
-  'store' | 'term' | 'currentLeader' | 'onNews'
-> {
-  readonly config: Pick<Config, 'reports' | 'namespace'>;
+export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'store' | 'term' | 'currentLeader'> {
+  readonly config: Pick<Config, 'reports' | 'namespace' | 'kubeconfigPath'>;
   readonly client: KubeClient;
   readonly cache: ClusterCache;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: OperatorMetrics;
+  /** What is left of the present term, in milliseconds, unless it is renewed. */
+  readonly termLeftMs: () => number;
+  /** A launcher of that job has something to say. */
+  readonly onNews: (jobUid: string, news: 'progress' | 'ended') => void;
 }
 
 const CERTIFICATE_CHECK_MS = 3_600_000;
 
-/** What launchers report to, and what is known of jobs from their reports alone. */
+/** What launchers report to, and what is known of jobs from their reports alone. Reports are taken in a thread of their own. */
 export class Reporting {
   readonly #parts: ReportingParts;
   readonly #tls: ReportTls;
-  readonly #progress = new ProgressTracker();
+  readonly #ports: KubernetesReportPorts;
+  readonly #progress = new ProgressBoard();
   readonly #contacts = new LauncherContacts();
-  readonly #rendezvous = new Rendezvous();
-  #server: ReportServer | undefined;
+  readonly #epochs: NewestEpochs;
+  readonly #thread: IngestThread;
+  #lastDigest: Pick<IngestDigest, 'connections' | 'utilisation'> = NOTHING;
 
   constructor(parts: ReportingParts) {
     this.#parts = parts;
-    const { config, client, clock } = parts;
+    const { config, client, cache, clock, store, term, currentLeader } = parts;
     this.#tls = new ReportTls({
       store: new SecretAuthorityStore(client, config.namespace),
       hosts: [...new Set([...config.reports.urls, config.reports.ownUrl].map(hostOf))],
       now: () => clock.now(),
     });
+    const ports = new KubernetesReportPorts({ client, cache, store, term, currentLeader });
+    this.#ports = ports;
+    this.#epochs = new NewestEpochs((jobUid) => ports.newestEpoch(jobUid));
+    this.#thread = new IngestThread({
+      start: () => this.#startOfThread(),
+      answer: (question) => this.#answer(question),
+      take: (digest) => this.#take(digest),
+      look: () => ({ leadership: this.#leadership(), jobs: this.#epochs.changes() }),
+      onDeath: (reason, againInMs) => this.#onDeath(reason, againInMs),
+      clock,
+    });
   }
 
   /** 0 before the start. */
   get port(): number {
-    return this.#server?.port ?? 0;
+    return this.#thread.port;
   }
 
-  /** Connected launchers. */
+  /** Connected launchers, a second ago. */
   get connections(): number {
-    return this.#server?.connections ?? 0;
+    return this.#lastDigest.connections;
+  }
+
+  /** Share of its time that the thread of the reports was busy, in [0, 1]. */
+  get utilisation(): number {
+    return this.#lastDigest.utilisation;
   }
 
   get isUp(): boolean {
-    return this.#server !== undefined;
+    return this.#thread.isListening;
   }
 
   /** What a pod needs to find this endpoint and to trust it. */
@@ -86,48 +110,25 @@ export class Reporting {
 
   /** Tells every launcher of that epoch that is connected that the epoch is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void {
-    this.#rendezvous.refuse({ jobUid: job.metadata.uid, epoch }, `epoch ${epoch} has failed`);
+    const why = `epoch ${epoch} has failed`;
+    this.#thread.tell({ kind: 'refuse', jobUid: job.metadata.uid, epoch, why });
   }
 
   /** The job is gone. */
   forget(jobUid: string): void {
     this.#progress.forget(jobUid);
     this.#contacts.forget(jobUid);
+    this.#thread.tell({ kind: 'forget', jobUid });
   }
 
   /** Makes this replica's certificate, or takes what is left of its life further. Asks the API server. */
   async refreshCertificate(): Promise<void> {
-    if (await this.#tls.refresh()) this.#server?.useCertificate(this.#tls.material.serving);
+    if (await this.#tls.refresh()) this.#thread.tell({ kind: 'certificate', serving: this.#tls.material.serving });
   }
 
-  /** Opens the port; rejects when it is taken. `signal` ends waits of sessions. */
-  async start(signal: AbortSignal): Promise<void> {
-    const { config, client, cache, clock, metrics } = this.#parts;
-    const { listenHost, listenPort, heartbeatTimeoutMs, seriesReaders } = config.reports;
-    const authenticator = new TokenReviewAuthenticator({ client, clock });
-    const series = new SeriesRing({ bootId: randomUUID() });
-    const { store, term, currentLeader, onNews } = this.#parts;
-    const ports = new KubernetesReportPorts({ client, cache, store, term, currentLeader, onNews });
-    this.#server = await startReportServer({
-      listenHost,
-      listenPort,
-      serving: this.#tls.material.serving,
-      clock,
-      silenceMs: heartbeatTimeoutMs,
-      series: { ring: series, authenticator, readers: seriesReaders, leadership: () => ports.leadership(), clock },
-      sessions: {
-        ports,
-        authenticator,
-        series,
-        progress: this.#progress,
-        heard: (pod) => this.#contacts.heard(pod, clock.monotonicMs()),
-        rendezvous: this.#rendezvous,
-        deduplicator: new MessageDeduplicator(),
-        now: () => clock.now(),
-        sleep: (delayMs) => sleep(clock, delayMs, signal),
-        count: (what) => metrics.countSession(what),
-      },
-    });
+  /** Starts the thread, which opens the port; rejects when it is taken. */
+  async start(): Promise<void> {
+    await this.#thread.start();
   }
 
   /** Looks at the certificate every hour until `signal` aborts. */
@@ -144,11 +145,59 @@ export class Reporting {
     }
   }
 
-  /** Sends every launcher away and closes the port. */
+  /** Sends every launcher away, closes the port and ends the thread. */
   async stop(): Promise<void> {
-    await this.#server?.stop();
+    await this.#thread.stop();
+  }
+
+  #startOfThread(): IngestStart {
+    const { reports, kubeconfigPath } = this.#parts.config;
+    const { listenHost, listenPort, heartbeatTimeoutMs, seriesReaders } = reports;
+    return {
+      listenHost,
+      listenPort,
+      serving: this.#tls.material.serving,
+      silenceMs: heartbeatTimeoutMs,
+      seriesReaders,
+      ...(kubeconfigPath === undefined ? {} : { kubeconfigPath }),
+    };
+  }
+
+  #leadership(): LeadershipView {
+    const view = this.#ports.leadership();
+    return view.leading ? { ...view, leftMs: this.#parts.termLeftMs() } : view;
+  }
+
+  async #answer(question: IngestQuestion): Promise<IngestAnswer> {
+    if (question.kind === 'recordCheckpoint') {
+      return this.#ports.recordCheckpoint(question.pod, question.saved).catch(() => 'failed' as const);
+    }
+    const pod = await this.#ports.findPod(question.pod);
+    return typeof pod === 'string' ? { pod } : { pod, newest: this.#epochs.follow(pod.jobUid) };
+  }
+
+  #take(digest: IngestDigest): void {
+    const { clock, metrics, onNews } = this.#parts;
+    this.#lastDigest = digest;
+    // Not when it is read: what has lain here while the loop stood still is as old as it is.
+    const heardAtMs = clock.monotonicMs() - Math.max(0, sharedMonotonicMs() - digest.sentAtMs);
+    for (const { jobUid, epoch, podUids } of digest.heard) {
+      for (const podUid of podUids) this.#contacts.heard({ jobUid, epoch, podUid }, heardAtMs);
+    }
+    for (const steps of digest.progress) if (this.#progress.take(steps)) onNews(steps.jobUid, 'progress');
+    for (const jobUid of digest.ended) onNews(jobUid, 'ended');
+    for (const [what, count] of Object.entries(digest.counts)) metrics.countSession(what as SessionCount, count);
+  }
+
+  #onDeath(reason: Error, againInMs: number): void {
+    this.#epochs.reset();
+    this.#lastDigest = NOTHING;
+    this.#parts.metrics.countIngestRestart();
+    this.#parts.log.error({ err: reason, againInMs }, 'launchers cannot report until their thread is started again');
   }
 }
+
+const NOTHING = { connections: 0, utilisation: 0 };
 
 function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '');

@@ -24,11 +24,10 @@ export interface KubernetesReportPortsOptions {
   /** Number of this replica's term as leader; undefined while it does not lead. */
   readonly term: () => number | undefined;
   readonly currentLeader: () => CurrentLeader | undefined;
-  readonly onNews: ReportPorts['onNews'];
 }
 
-/** The report server's view of the cluster: the cache, and the API server where the cache may lag. */
-export class KubernetesReportPorts implements ReportPorts {
+/** What the thread of the reports asks the cluster: the cache, and the API server where the cache may lag. */
+export class KubernetesReportPorts {
   readonly #options: KubernetesReportPortsOptions;
 
   constructor(options: KubernetesReportPortsOptions) {
@@ -73,13 +72,12 @@ export class KubernetesReportPorts implements ReportPorts {
     }
   }
 
-  currentEpoch(jobUid: string): number | undefined {
+  /** As far as the cache knows; an epoch that is undefined: the job is gone. */
+  newestEpoch(jobUid: string): { readonly epoch: number | undefined; readonly isFenced: boolean } {
     const job = this.#jobOf(jobUid);
-    return job === undefined ? undefined : (job.status?.epoch ?? 0);
-  }
-
-  isFenced({ jobUid, epoch }: { readonly jobUid: string; readonly epoch: number }): boolean {
-    return isFencedIn(this.#jobOf(jobUid), epoch);
+    if (job === undefined) return { epoch: undefined, isFenced: false };
+    const epoch = job.status?.epoch ?? 0;
+    return { epoch, isFenced: isFencedIn(job, epoch) };
   }
 
   /** The epoch is read live: a later one may have been recorded by a leader that took over a moment ago. */
@@ -112,10 +110,6 @@ export class KubernetesReportPorts implements ReportPorts {
       },
     });
     return 'recorded';
-  }
-
-  onNews(pod: ReportingPod, news: 'progress' | 'ended'): void {
-    this.#options.onNews(pod, news);
   }
 
   async #podOf(pod: {

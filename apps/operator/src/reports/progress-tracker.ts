@@ -5,21 +5,25 @@ import type { NewStepFrame } from './series-ring.ts';
 /** As much of a step as progress is made of; `stepTimeMs` is that of the slowest rank. */
 type Step = Pick<NewStepFrame, 'step' | 'loss' | 'tokens' | 'stepTimeMs'>;
 
-interface Entry {
-  readonly epoch: number;
-  step: number;
-  loss: number | undefined;
-  tokens: number | undefined;
+/** How far the ranks of a job's attempt are, by what they say. */
+export interface StepsSoFar extends Gang {
+  readonly step: number;
+  readonly loss: number | undefined;
+  /** Of one step. */
+  readonly tokens: number | undefined;
   /** Moving average: one slow step (a save, a page fault) must not make the forecast jump. */
-  stepTimeMs: number | undefined;
+  readonly stepTimeMs: number | undefined;
 }
+
+type Entry = { -readonly [K in keyof StepsSoFar]: StepsSoFar[K] };
 
 /** Weight of the newest step in the moving average of step times. */
 const SMOOTHING = 0.1;
 
-/** How far each job is, by what its launchers say. Only for display: nothing is decided by it. */
+/** How far each job is, by what its launchers say, step for step. Only for display: nothing is decided by it. */
 export class ProgressTracker {
   readonly #entries = new Map<string, Entry>();
+  readonly #changed = new Set<string>();
 
   /** A step was finished; answers whether it is news. Steps of one epoch never fall, and an earlier epoch has no say. */
   recordStep(gang: Gang, reported: Step): boolean {
@@ -33,44 +37,56 @@ export class ProgressTracker {
       entry.stepTimeMs = average + SMOOTHING * (reported.stepTimeMs - average);
     }
     entry.step = reported.step;
+    this.#changed.add(gang.jobUid);
     return true;
   }
 
   /** The gang loaded a checkpoint of that step. */
   recordResumed(gang: Gang, step: number): void {
     const entry = this.#entryOf(gang);
-    if (entry !== undefined && step > entry.step) entry.step = step;
+    if (entry === undefined || step <= entry.step) return;
+    entry.step = step;
+    this.#changed.add(gang.jobUid);
   }
 
-  /** How far a job is, with a forecast when the number of steps and their pace are known. */
-  progressOf(jobUid: string, totalSteps?: number): ObservedProgress | undefined {
-    const entry = this.#entries.get(jobUid);
-    if (entry === undefined || entry.step === 0) return undefined;
-    const { epoch, step, loss, tokens, stepTimeMs } = entry;
-    const hasPace = stepTimeMs !== undefined && stepTimeMs > 0;
-    const left = totalSteps === undefined ? undefined : Math.max(0, totalSteps - step);
-    return {
-      epoch,
-      step,
-      ...(loss === undefined ? {} : { loss }),
-      ...(hasPace && tokens !== undefined ? { tokensPerSecond: round(tokens / (stepTimeMs / 1000)) } : {}),
-      ...(hasPace && left !== undefined ? { etaSeconds: Math.round((left * stepTimeMs) / 1000) } : {}),
-    };
+  /** The jobs that are further than at the call before. */
+  takeChanged(): readonly StepsSoFar[] {
+    const changed = [...this.#changed].flatMap((jobUid) => this.#entries.get(jobUid) ?? []);
+    this.#changed.clear();
+    return changed.map((entry) => ({ ...entry }));
   }
 
   /** The job is gone or finished. */
   forget(jobUid: string): void {
     this.#entries.delete(jobUid);
+    this.#changed.delete(jobUid);
   }
 
   #entryOf({ jobUid, epoch }: Gang): Entry | undefined {
     const known = this.#entries.get(jobUid);
     if (known !== undefined && known.epoch === epoch) return known;
     if (known !== undefined && known.epoch > epoch) return undefined;
-    const entry: Entry = { epoch, step: 0, loss: undefined, tokens: undefined, stepTimeMs: undefined };
+    const entry: Entry = { jobUid, epoch, step: 0, loss: undefined, tokens: undefined, stepTimeMs: undefined };
     this.#entries.set(jobUid, entry);
     return entry;
   }
+}
+
+/** What is shown of it, with a forecast when the number of steps and their pace are known; undefined before the first step. */
+export function toProgress(
+  { epoch, step, loss, tokens, stepTimeMs }: StepsSoFar,
+  totalSteps?: number,
+): ObservedProgress | undefined {
+  if (step === 0) return undefined;
+  const hasPace = stepTimeMs !== undefined && stepTimeMs > 0;
+  const left = totalSteps === undefined ? undefined : Math.max(0, totalSteps - step);
+  return {
+    epoch,
+    step,
+    ...(loss === undefined ? {} : { loss }),
+    ...(hasPace && tokens !== undefined ? { tokensPerSecond: round(tokens / (stepTimeMs / 1000)) } : {}),
+    ...(hasPace && left !== undefined ? { etaSeconds: Math.round((left * stepTimeMs) / 1000) } : {}),
+  };
 }
 
 /** Three significant digits are what a moving average is worth. */

@@ -240,7 +240,7 @@ describe('a report session', () => {
     await desk.say(aStep(5, { ranks: [{ rank: 2, stepTimeMs: 1, timingsMs: {} }] }));
     await desk.say(aStep(1_000_000));
     expect(desk.context.series.newestSequence).toBe(0);
-    expect(desk.context.progress.progressOf('job-1')).toBeUndefined();
+    expect(desk.context.progress.takeChanged()).toEqual([]);
   });
 
   it('gives a connection up that sends nothing but nonsense', async () => {

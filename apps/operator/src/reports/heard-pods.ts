@@ -1,0 +1,18 @@
+/** Whose words counted since they were told of last: pods by the attempt that they belong to. */
+export class HeardPods {
+  #gangs = new Map<string, { readonly jobUid: string; readonly epoch: number; readonly podUids: Set<string> }>();
+
+  note({ jobUid, epoch, podUid }: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }): void {
+    const key = `${jobUid}/${epoch}`;
+    const known = this.#gangs.get(key);
+    if (known === undefined) this.#gangs.set(key, { jobUid, epoch, podUids: new Set([podUid]) });
+    else known.podUids.add(podUid);
+  }
+
+  /** Everybody since the call before. */
+  take(): readonly { readonly jobUid: string; readonly epoch: number; readonly podUids: readonly string[] }[] {
+    const taken = [...this.#gangs.values()].map(({ podUids, ...gang }) => ({ ...gang, podUids: [...podUids] }));
+    this.#gangs = new Map();
+    return taken;
+  }
+}

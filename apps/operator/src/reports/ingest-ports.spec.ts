@@ -1,0 +1,87 @@
+import { FakeClock } from '@coxswain/kube/testing';
+import type { IngestQuestion } from './ingest-messages.ts';
+import { IngestPorts } from './ingest-ports.ts';
+import { NewestEpochs } from './newest-epochs.ts';
+import type { ReportingPod } from './report-session.ts';
+
+const identity = { namespace: 'research', name: 'p', uid: 'pod-1' };
+const pod: ReportingPod = {
+  namespace: 'research',
+  jobName: 'tiny',
+  jobUid: 'job-1',
+  epoch: 3,
+  podIndex: 0,
+  firstRank: 0,
+  rankCount: 2,
+};
+const newest = { jobUid: 'job-1', epoch: 3, isFenced: false };
+const leading = { leading: true, term: 7, leftMs: 10_000 } as const;
+
+function somePorts(): { ports: IngestPorts; asked: [number, IngestQuestion][]; clock: FakeClock } {
+  const clock = new FakeClock();
+  const asked: [number, IngestQuestion][] = [];
+  return { clock, asked, ports: new IngestPorts({ clock, ask: (id, question) => void asked.push([id, question]) }) };
+}
+
+describe('the cluster as the thread of the reports sees it', () => {
+  it('leads as long as it was told that the term lasts, however long the loop stands still', async () => {
+    const { ports, clock } = somePorts();
+    expect(ports.leadership()).toEqual({ leading: false });
+    ports.see({ kind: 'view', leadership: leading, jobs: [] });
+    expect(ports.leadership()).toEqual({ leading: true, term: 7 });
+    await clock.advance(10_000);
+    expect(ports.leadership()).toEqual({ leading: false });
+  });
+
+  it('knows the newest epoch of a job from the answer about its pod on, and what becomes of it', async () => {
+    const { ports, asked } = somePorts();
+    const found = ports.findPod(identity);
+    expect(asked).toEqual([[1, { kind: 'findPod', pod: identity }]]);
+    ports.hear({ kind: 'answer', id: 1, answer: { pod, newest } });
+    expect(await found).toEqual(pod);
+    expect([ports.currentEpoch('job-1'), ports.isFenced(pod)]).toEqual([3, false]);
+    ports.see({ kind: 'view', leadership: leading, jobs: [{ ...newest, isFenced: true }] });
+    expect(ports.isFenced(pod)).toBe(true);
+    ports.see({ kind: 'view', leadership: leading, jobs: [{ ...newest, epoch: 4 }] });
+    expect([ports.currentEpoch('job-1'), ports.isFenced(pod)]).toEqual([4, false]);
+    ports.see({ kind: 'view', leadership: leading, jobs: [{ ...newest, epoch: undefined }] });
+    expect(ports.currentEpoch('job-1')).toBeUndefined();
+  });
+
+  it('asks 64 questions at once; the others wait for an answer', async () => {
+    const { ports, asked } = somePorts();
+    for (let question = 0; question < 100; question += 1) void ports.findPod(identity);
+    await settled();
+    expect(asked).toHaveLength(64);
+    for (let id = 1; id <= 10; id += 1) ports.hear({ kind: 'answer', id, answer: { pod: 'unknown' } });
+    await settled();
+    expect(asked).toHaveLength(74);
+  });
+
+  it('throws where a checkpoint could not be recorded, so that the session tries again', async () => {
+    const { ports } = somePorts();
+    const recorded = ports.recordCheckpoint(pod, {} as never);
+    ports.hear({ kind: 'answer', id: 1, answer: 'failed' });
+    await expect(recorded).rejects.toThrow('cannot be recorded');
+  });
+});
+
+describe('which epochs the loop tells of', () => {
+  it('tells what changed since it was told, and once that a job is gone', () => {
+    const jobs = new Map([['job-1', { epoch: 3, isFenced: false }]]);
+    const epochs = new NewestEpochs((jobUid) => jobs.get(jobUid) ?? { epoch: undefined, isFenced: false });
+    expect(epochs.follow('job-1')).toEqual(newest);
+    expect(epochs.changes()).toEqual([]);
+    jobs.set('job-1', { epoch: 3, isFenced: true });
+    expect(epochs.changes()).toEqual([{ ...newest, isFenced: true }]);
+    expect(epochs.changes()).toEqual([]);
+    jobs.delete('job-1');
+    expect(epochs.changes()).toEqual([{ ...newest, epoch: undefined }]);
+    expect(epochs.changes()).toEqual([]);
+  });
+});
+
+/** Whatever waits for a promise that is settled has gone on. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+}

@@ -1,0 +1,107 @@
+import type { SavedCheckpoint } from '@coxswain/api-types';
+import type { Clock } from '@coxswain/kube';
+import type { IngestAnswer, IngestQuestion, LeadershipView, NewestEpoch, ToIngest } from './ingest-messages.ts';
+import type { ReportingPod, ReportPorts } from './report-session.ts';
+
+/** Questions to the loop's thread at once: what it does between two other things then takes a few milliseconds. */
+const MAX_OPEN_QUESTIONS = 64;
+
+/**
+ * The cluster as the thread of the reports sees it: what the loop's thread told it last, and its answers. What it was told may be a fraction of a
+ * second old; whatever must not be done twice or too late (a checkpoint) is judged again over there.
+ */
+export class IngestPorts implements ReportPorts {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #ask: (id: number, question: IngestQuestion) => void;
+  readonly #newest = new Map<string, NewestEpoch>();
+  readonly #open = new Map<number, (answer: IngestAnswer) => void>();
+  readonly #waiting: (() => void)[] = [];
+  readonly #ended = new Set<string>();
+  #leadership: LeadershipView = { leading: false };
+  #leadsUntilMs = 0;
+  #asked = 0;
+
+  constructor(parts: {
+    readonly clock: Pick<Clock, 'monotonicMs'>;
+    readonly ask: (id: number, question: IngestQuestion) => void;
+  }) {
+    this.#clock = parts.clock;
+    this.#ask = parts.ask;
+  }
+
+  /** The loop's thread has looked around. */
+  see({ leadership, jobs }: Extract<ToIngest, { kind: 'view' }>): void {
+    this.#leadership = leadership;
+    // A loop that stands still does not lead for ever.
+    if (leadership.leading) this.#leadsUntilMs = this.#clock.monotonicMs() + leadership.leftMs;
+    for (const newest of jobs) this.#note(newest);
+  }
+
+  hear({ id, answer }: Extract<ToIngest, { kind: 'answer' }>): void {
+    const settle = this.#open.get(id);
+    this.#open.delete(id);
+    settle?.(answer);
+    this.#waiting.shift()?.();
+  }
+
+  /** Whether ranks have ended of which nobody was told yet. */
+  get hasEnded(): boolean {
+    return this.#ended.size > 0;
+  }
+
+  /** Jobs of which ranks have ended since the call before. */
+  takeEnded(): readonly string[] {
+    const ended = [...this.#ended];
+    this.#ended.clear();
+    return ended;
+  }
+
+  leadership(): ReturnType<ReportPorts['leadership']> {
+    const view = this.#leadership;
+    if (!view.leading) return view;
+    return this.#clock.monotonicMs() < this.#leadsUntilMs ? { leading: true, term: view.term } : { leading: false };
+  }
+
+  async findPod(pod: Parameters<ReportPorts['findPod']>[0]): Promise<ReportingPod | 'unknown' | 'unavailable'> {
+    const found = await this.#question({ kind: 'findPod', pod });
+    if (found.newest !== undefined) this.#note(found.newest);
+    return found.pod;
+  }
+
+  currentEpoch(jobUid: string): number | undefined {
+    return this.#newest.get(jobUid)?.epoch;
+  }
+
+  isFenced({ jobUid, epoch }: { readonly jobUid: string; readonly epoch: number }): boolean {
+    const newest = this.#newest.get(jobUid);
+    return newest?.epoch === epoch && newest.isFenced;
+  }
+
+  async recordCheckpoint(pod: ReportingPod, saved: SavedCheckpoint): Promise<'recorded' | 'stale' | 'unwanted'> {
+    const outcome = await this.#question({ kind: 'recordCheckpoint', pod, saved });
+    if (outcome === 'failed') throw new Error('the checkpoint cannot be recorded at the moment');
+    return outcome;
+  }
+
+  /** Steps are told by what the tracker of progress has changed. */
+  onNews({ jobUid }: ReportingPod, news: 'progress' | 'ended'): void {
+    if (news === 'ended') this.#ended.add(jobUid);
+  }
+
+  #note(newest: NewestEpoch): void {
+    if (newest.epoch === undefined) this.#newest.delete(newest.jobUid);
+    else this.#newest.set(newest.jobUid, newest);
+  }
+
+  async #question<Question extends IngestQuestion>(question: Question): Promise<IngestAnswer<Question['kind']>> {
+    if (this.#open.size >= MAX_OPEN_QUESTIONS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#asked += 1;
+    const id = this.#asked;
+    const answer = await new Promise<IngestAnswer>((resolve) => {
+      this.#open.set(id, resolve);
+      this.#ask(id, question);
+    });
+    // The loop's thread answers a question with an answer of its kind.
+    return answer as IngestAnswer<Question['kind']>;
+  }
+}

@@ -1,0 +1,128 @@
+/** The thread of the reports: everything between a launcher's socket and what the loop has to know. See `ingest-thread.ts`. */
+import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { parentPort, workerData } from 'node:worker_threads';
+import { createKubeClient, sleep, systemClock } from '@coxswain/kube';
+import { TokenReviewAuthenticator } from './authenticator.ts';
+import { HeardPods } from './heard-pods.ts';
+import { sharedMonotonicMs, type FromIngest, type IngestStart, type ToIngest } from './ingest-messages.ts';
+import { IngestPorts } from './ingest-ports.ts';
+import { MessageDeduplicator } from './message-deduplicator.ts';
+import { ProgressTracker } from './progress-tracker.ts';
+import { Rendezvous } from './rendezvous.ts';
+import { startReportServer } from './report-server.ts';
+import type { SessionCount } from './report-session.ts';
+import { SeriesRing } from './series-ring.ts';
+
+const DIGEST_MS = 1_000;
+/** Ranks that have ended are told of so soon. */
+const HURRY_MS = 100;
+
+const start = workerData as IngestStart;
+const tell = (message: FromIngest): void => parentPort?.postMessage(message);
+const clock = systemClock;
+const stopping = new AbortController();
+
+const client = createKubeClient({
+  ...(start.kubeconfigPath === undefined ? {} : { kubeconfigPath: start.kubeconfigPath }),
+  userAgent: 'coxswain-operator-reports',
+  maxInFlight: 16,
+});
+const authenticator = new TokenReviewAuthenticator({ client, clock });
+const ports = new IngestPorts({ clock, ask: (id, question) => tell({ kind: 'question', id, question }) });
+const series = new SeriesRing({ bootId: randomUUID() });
+const progress = new ProgressTracker();
+const heard = new HeardPods();
+const rendezvous = new Rendezvous();
+let counts: Partial<Record<SessionCount, number>> = {};
+
+const server = await startReportServer({
+  listenHost: start.listenHost,
+  listenPort: start.listenPort,
+  serving: start.serving,
+  clock,
+  silenceMs: start.silenceMs,
+  series: {
+    ring: series,
+    authenticator,
+    readers: start.seriesReaders,
+    leadership: () => ports.leadership(),
+    clock,
+  },
+  sessions: {
+    ports,
+    authenticator,
+    series,
+    progress,
+    heard: (pod) => heard.note(pod),
+    rendezvous,
+    deduplicator: new MessageDeduplicator(),
+    now: () => clock.now(),
+    sleep: (delayMs) => sleep(clock, delayMs, stopping.signal),
+    count: (what) => {
+      counts[what] = (counts[what] ?? 0) + 1;
+    },
+  },
+});
+
+/** Whether the digest before was taken: while it was not, the next one grows instead of queueing behind it. */
+let isTaken = true;
+let digestedAtMs = 0;
+let busy = performance.eventLoopUtilization();
+
+function digest(): void {
+  const sinceMs = clock.monotonicMs() - digestedAtMs;
+  if (!isTaken || sinceMs < (ports.hasEnded ? HURRY_MS : DIGEST_MS)) return;
+  const now = performance.eventLoopUtilization();
+  tell({
+    kind: 'digest',
+    digest: {
+      heard: heard.take(),
+      sentAtMs: sharedMonotonicMs(),
+      progress: progress.takeChanged(),
+      ended: ports.takeEnded(),
+      counts,
+      connections: server.connections,
+      utilisation: performance.eventLoopUtilization(now, busy).utilization,
+    },
+  });
+  counts = {};
+  busy = now;
+  isTaken = false;
+  digestedAtMs = clock.monotonicMs();
+}
+
+const digests = setInterval(digest, HURRY_MS);
+
+async function stop(): Promise<void> {
+  stopping.abort();
+  clearInterval(digests);
+  await server.stop();
+  await client.close();
+  tell({ kind: 'stopped' });
+  parentPort?.close();
+}
+
+function receive(message: ToIngest): void {
+  switch (message.kind) {
+    case 'view':
+      return ports.see(message);
+    case 'answer':
+      return ports.hear(message);
+    case 'refuse':
+      return rendezvous.refuse(message, message.why);
+    case 'forget':
+      return progress.forget(message.jobUid);
+    case 'certificate':
+      return server.useCertificate(message.serving);
+    case 'digestTaken':
+      isTaken = true;
+      return;
+    case 'stop':
+      void stop();
+      return;
+  }
+}
+
+parentPort?.on('message', receive);
+tell({ kind: 'listening', port: server.port });
