@@ -248,6 +248,20 @@ describe('between row and resource', () => {
           },
           {
             apiVersion: API_GROUP_VERSION,
+            kind: 'Placement',
+            metadata: { name: 'mirrored-e9', namespace: 'research' },
+            spec: {
+              jobName: 'mirrored',
+              jobUid: job.uid,
+              epoch: 9,
+              layout,
+              worldSize: 4,
+              ranksPerPod: 4,
+              nodes: ['forged'],
+            },
+          },
+          {
+            apiVersion: API_GROUP_VERSION,
             kind: 'Checkpoint',
             metadata: { name: 'mirrored-e1-s20', namespace: 'research' },
             spec: {

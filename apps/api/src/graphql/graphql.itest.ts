@@ -81,8 +81,13 @@ async function liveThrough(id: string): Promise<void> {
   const rows: readonly (readonly [string, readonly unknown[]])[] = [
     [`UPDATE jobs SET uid = $1, state = 'Running', status = $2 WHERE id = $3`, [UID, JSON.stringify(status), id]],
     [
-      'INSERT INTO attempts (cluster_id, job_uid, epoch, attempt) VALUES ($1, $2, 1, $3)',
-      [cluster.id, UID, JSON.stringify(anAttempt({ epoch: 1 }))],
+      'INSERT INTO attempts (cluster_id, job_uid, epoch, attempt) VALUES ($1, $2, 1, $3), ($1, $2, 2, $4)',
+      [
+        cluster.id,
+        UID,
+        JSON.stringify(anAttempt({ epoch: 1 })),
+        JSON.stringify(anAttempt({ epoch: 2, placement: 'rich-e2' })),
+      ],
     ],
     [
       `INSERT INTO job_events (job_id, key, type, severity, epoch, message, at)

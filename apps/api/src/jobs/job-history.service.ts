@@ -17,6 +17,7 @@ import type { Principal } from '../auth/principal.ts';
 import { CLUSTER, type Cluster, DATABASE } from '../infrastructure/tokens.ts';
 import type { JobRow } from './job-row.ts';
 import { type JobAddress, JobsService } from './jobs.service.ts';
+import { recordedPlacement } from './recorded-placement.ts';
 
 /** Most events or steps of one answer. */
 export const MAX_HISTORY = 10_000;
@@ -97,27 +98,21 @@ export class JobHistoryService {
   /** Where each rank of the newest epoch is, from its placement; empty before the first. */
   async ranks(principal: Principal, address: JobAddress): Promise<RankMap> {
     const row = await this.#jobs.requireRow(principal, address);
-    const placement = firstOf(
-      await this.#database.query<{ epoch: number; spec: PlacementSpec }>(
-        `SELECT epoch, spec FROM placements WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3
-          ORDER BY epoch DESC LIMIT 1`,
-        [this.#cluster.id, row.uid, row.namespace],
-      ),
-    );
+    const placement = await recordedPlacement(this.#database, this.#cluster, row);
     if (placement === undefined || row.uid === null) return { epoch: row.status.epoch ?? 0, items: [] };
     const [labelsByNode, lastByRank] = await Promise.all([
-      this.#nodeLabels(placement.spec),
+      this.#nodeLabels(placement),
       this.#lastSteps(row, placement.epoch),
     ]);
     const job = { name: row.name, uid: row.uid };
-    const items = placement.spec.nodes.flatMap((node, podIndex) => {
+    const items = placement.nodes.flatMap((node, podIndex) => {
       const labels = labelsByNode.get(node) ?? {};
-      return ranksOfPod(placement.spec, podIndex).map((rank) => ({
+      return ranksOfPod(placement, podIndex).map((rank) => ({
         rank,
         podIndex,
         pod: podName(job, { epoch: placement.epoch, podIndex }),
         node,
-        ...positionOf(rank, placement.spec),
+        ...positionOf(rank, placement),
         nvlinkDomain: labels[NODE_LABELS.nvlinkDomain] ?? null,
         island: labels[NODE_LABELS.nicIsland] ?? null,
         nicType: labels[NODE_LABELS.nicType] ?? null,

@@ -1,12 +1,13 @@
-import { CONTAINERS, LABELS, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
+import { CONTAINERS, LABELS, ranksOfPod } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { isNotFound, isRetryable, type KubeClient, type KubeObject, KubeApiError, resourcePath } from '@coxswain/kube';
-import { type Database, firstOf } from '@coxswain/persistence';
+import type { Database } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import { sentenceOf } from '../cluster/resources.ts';
 import { CLUSTER, type Cluster, DATABASE, KUBE } from '../infrastructure/tokens.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
+import { recordedPlacement } from '../jobs/recorded-placement.ts';
 
 /** Which log, and how much of it. */
 export interface LogRequest {
@@ -42,20 +43,12 @@ export class JobLogsService {
     request: LogRequest & { readonly signal: AbortSignal },
   ): Promise<AsyncIterable<Uint8Array>> {
     const row = await this.#jobs.requireRow(principal, address);
-    const placement = firstOf(
-      await this.#database.query<{ epoch: number; spec: PlacementSpec }>(
-        `SELECT epoch, spec FROM placements WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3
-          ORDER BY epoch DESC LIMIT 1`,
-        [this.#cluster.id, row.uid, row.namespace],
-      ),
-    );
+    const placement = await recordedPlacement(this.#database, this.#cluster, row);
     if (placement === undefined)
       throw new DomainError('NOT_FOUND', `job "${row.name}" has not been placed yet; there are no logs`);
-    const podIndex = placement.spec.nodes.findIndex((_node, index) =>
-      ranksOfPod(placement.spec, index).includes(request.rank),
-    );
+    const podIndex = placement.nodes.findIndex((_node, index) => ranksOfPod(placement, index).includes(request.rank));
     if (podIndex < 0) {
-      const detail = `rank ${request.rank} does not exist; the job has ranks 0 to ${placement.spec.worldSize - 1}`;
+      const detail = `rank ${request.rank} does not exist; the job has ranks 0 to ${placement.worldSize - 1}`;
       throw new DomainError('NOT_FOUND', detail);
     }
     try {

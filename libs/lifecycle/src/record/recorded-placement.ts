@@ -21,7 +21,7 @@ type Recording = Pick<Attempt, 'epoch' | 'placement' | 'placementSha256'>;
 
 /** Whether that Placement is the one that the attempt recorded. An attempt of a release that recorded no hash is known by the name alone. */
 export function isRecordedPlacement(
-  { metadata, spec }: Pick<Placement, 'metadata' | 'spec'>,
+  { metadata, spec }: Pick<Placement, 'spec'> & { readonly metadata: Pick<Placement['metadata'], 'name'> },
   attempt: Recording,
 ): boolean {
   if (metadata.name !== attempt.placement || spec.epoch !== attempt.epoch) return false;
