@@ -176,7 +176,7 @@ describe('before a checkpoint is loaded', () => {
         const files = faulty();
         const seen = await verifyCheckpoint(
           { directory: join(saveDirectory, many.directory), manifestSha256: many.manifestSha256 },
-          { files, ranks: { firstRank: pod * 4, count: 4, worldSize: 4 * pods } },
+          { files, ranks: { ranks: [0, 1, 2, 3].map((rank) => pod * 4 + rank), worldSize: 4 * pods } },
         );
         expect(seen).toMatchObject({ kind: 'verified', value: { files: 12 } });
         return files.opened.filter((name) => name !== 'manifest.json');

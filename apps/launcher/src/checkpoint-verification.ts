@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { type CheckpointFault, describeFault, type SavedCheckpoint } from '@coxswain/api-types';
-import { CheckpointManifest, filesOfRanks, MANIFEST_FILE, type RankRange } from '@coxswain/checkpoint';
+import { CheckpointManifest, filesOfRanks, MANIFEST_FILE, type RanksOfGang } from '@coxswain/checkpoint';
 import { z } from 'zod';
 import { type CheckpointFiles, errnoOf, realFiles, TooLong } from './checkpoint-files.ts';
 import type { SavedFact } from './engine-facts.ts';
@@ -28,7 +28,7 @@ export interface CheckpointOnDisk {
 
 interface VerifyOptions {
   /** Looks only at the files that these ranks answer for; absent: at every file. */
-  readonly ranks?: RankRange;
+  readonly ranks?: RanksOfGang;
   readonly files?: CheckpointFiles;
 }
 
@@ -83,7 +83,7 @@ export async function verifySaved(
 
 async function look(
   { directory, manifestSha256 }: CheckpointOnDisk,
-  { ranks, files }: { readonly ranks?: RankRange | undefined; readonly files: CheckpointFiles },
+  { ranks, files }: { readonly ranks?: RanksOfGang | undefined; readonly files: CheckpointFiles },
 ): Promise<Verification<Seen>> {
   try {
     const manifest = await readManifest({ directory, manifestSha256 }, files);

@@ -90,7 +90,9 @@ async function decide(life: Life): Promise<Verdict> {
 /** The verdict when the checkpoint that this epoch must resume from cannot be used; each pod looks at its own ranks' share of it. */
 async function whyNotResume({ resume, firstRank, localWorldSize, worldSize }: Settings): Promise<Verdict | undefined> {
   if (resume === undefined) return undefined;
-  const seen = await verifyCheckpoint(resume, { ranks: { firstRank, count: localWorldSize, worldSize } });
+  const seen = await verifyCheckpoint(resume, {
+    ranks: { ranks: Array.from({ length: localWorldSize }, (_, local) => firstRank + local), worldSize },
+  });
   if (seen.kind === 'verified') return undefined;
   return checkpointVerdict(`the checkpoint ${resume.directory} did not verify: ${seen.why}`, seen.fault);
 }

@@ -18,7 +18,7 @@ export function manifestsOf(job: TrainingJob, placement: Placement): readonly Re
       reportCaPem: CERTIFICATE_SIZED,
       runAsNonRoot: false,
       engine,
-      saveDirectory: saveDirectoryOf({ ...job, spec }, placement.spec.epoch),
+      saveDirectory: saveDirectoryOf({ ...job, spec }, placement.spec),
       name: podName(job.metadata, { epoch: placement.spec.epoch, podIndex }),
     }),
   );

@@ -94,6 +94,11 @@ export const RankAssignment = z.strictObject({
   resume: z
     .strictObject({ step: counter, path: z.string().max(1024), manifestSha256: z.string().regex(/^[0-9a-f]{64}$/) })
     .optional(),
+  /**
+   * wait: where a rank fails in a way that other ranks in the same pods can mend, end the others, say `reaped` and wait for another
+   * assignment. Absent: the launcher ends as its ranks do.
+   */
+  onFailure: z.literal('wait').optional(),
 });
 export type RankAssignment = z.infer<typeof RankAssignment>;
 
@@ -162,8 +167,8 @@ export const OperatorMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('assignment'), assignment: RankAssignment }),
   /** End the ranks of that incarnation without saving, and say `reaped`. */
   z.strictObject({ kind: z.literal('endRanks'), epoch: counter, incarnation, message: z.string().max(1024) }),
-  /** Address of rank 0, repeated on every (re)connection once known. */
-  z.strictObject({ kind: z.literal('rendezvous'), address: z.string().max(255) }),
+  /** Address of rank 0, repeated on every (re)connection once known. Without an incarnation: of the first. */
+  z.strictObject({ kind: z.literal('rendezvous'), address: z.string().max(255), incarnation: incarnation.optional() }),
   z.strictObject({ kind: z.literal('ack'), sequence: counter }),
   /** The connection closes after it. notLeader: try `leaderUrl`, else the next address. staleEpoch: exit with `fenced`. Others: back off. */
   z.strictObject({

@@ -46,19 +46,25 @@ describe('the checkpoint to resume from', () => {
 });
 
 describe('names and places', () => {
-  it('name a checkpoint by job, epoch and step', () => {
-    expect(checkpointName(job.metadata, { epoch: 2, step: 40 })).toBe('tiny-gpt-3f1c2b9e-e2-s40');
+  it.each([
+    [{ epoch: 2 }, 'tiny-gpt-3f1c2b9e-e2-s40'],
+    [{ epoch: 2, incarnation: 1 }, 'tiny-gpt-3f1c2b9e-e2-s40'],
+    [{ epoch: 2, incarnation: 3 }, 'tiny-gpt-3f1c2b9e-e2i3-s40'],
+  ])('name a checkpoint that %j saved %s', (fence, want) => {
+    expect(checkpointName(job.metadata, { ...fence, step: 40 })).toBe(want);
   });
 
   it.each([
-    { path: '', want: 'tiny-gpt-3f1c2b9e/epoch-2' },
-    { path: 'runs/', want: 'runs/tiny-gpt-3f1c2b9e/epoch-2' },
-  ])('below "$path" an epoch saves into $want', ({ path, want }) => {
-    expect(saveDirectoryOf(aTrainingJob({ spec: { checkpoint: { claimName: 'c', path } } }), 2)).toBe(want);
+    { path: '', incarnation: undefined, want: 'tiny-gpt-3f1c2b9e/epoch-2' },
+    { path: 'runs/', incarnation: 1, want: 'runs/tiny-gpt-3f1c2b9e/epoch-2' },
+    { path: 'runs', incarnation: 2, want: 'runs/tiny-gpt-3f1c2b9e/epoch-2-2' },
+  ])('below "$path" incarnation $incarnation of epoch 2 saves into $want', ({ path, incarnation, want }) => {
+    const spec = { checkpoint: { claimName: 'c', path } };
+    expect(saveDirectoryOf(aTrainingJob({ spec }), { epoch: 2, incarnation })).toBe(want);
   });
 
   it('there is no place when the job keeps no checkpoints', () => {
-    expect(saveDirectoryOf(aTrainingJob({ spec: { checkpoint: undefined } }), 1)).toBeUndefined();
+    expect(saveDirectoryOf(aTrainingJob({ spec: { checkpoint: undefined } }), { epoch: 1 })).toBeUndefined();
   });
 });
 

@@ -7,11 +7,12 @@ interface Asked {
   /** Files that the manifest lists before it. */
   readonly before?: number;
 }
+const range = (length: number): readonly number[] => Array.from({ length }, (_, index) => index);
 const fileAt = (path: string) => ({ path, bytes: 1, sha256: 'a'.repeat(64) });
 const whose = ({ path, worldSize = 4, before = 0 }: Asked): number => {
   const files = [...Array.from({ length: before }, (_, index) => fileAt(`filler-${index}`)), fileAt(path)];
-  return Array.from({ length: worldSize }, (_, rank) => rank).findIndex((firstRank) =>
-    filesOfRanks(files, { firstRank, count: 1, worldSize }).some((file) => file.path === path),
+  return range(worldSize).findIndex((one) =>
+    filesOfRanks(files, { ranks: [one], worldSize }).some((file) => file.path === path),
   );
 };
 
@@ -47,10 +48,10 @@ describe('a file of a checkpoint is looked at by', () => {
         fc.integer({ min: 1, max: 8 }),
         (paths, worldSize, perPod) => {
           const files = paths.map(fileAt);
-          const shares = Array.from({ length: Math.ceil(worldSize / perPod) }, (_, pod) => {
-            const firstRank = pod * perPod;
-            return filesOfRanks(files, { firstRank, count: Math.min(perPod, worldSize - firstRank), worldSize });
-          });
+          const pods = Math.ceil(worldSize / perPod);
+          // Not in a row: a pod's ranks may be any.
+          const ranksOf = (pod: number): readonly number[] => range(worldSize).filter((one) => one % pods === pod);
+          const shares = range(pods).map((pod) => filesOfRanks(files, { ranks: ranksOf(pod), worldSize }));
           const looks = shares.flat().map((file) => file.path);
           expect(looks.toSorted()).toEqual(paths.toSorted());
         },
@@ -59,11 +60,14 @@ describe('a file of a checkpoint is looked at by', () => {
   });
 
   it('a pod of a gang of 2,048 that has no more than its own 24 of 49,153', () => {
-    const ranks = 16_384;
-    const files = Array.from({ length: 3 * ranks }, (_, index) =>
+    const worldSize = 16_384;
+    const files = Array.from({ length: 3 * worldSize }, (_, index) =>
       fileAt(`__${Math.floor(index / 3)}_${index % 3}.distcp`),
     );
-    const share = filesOfRanks([...files, fileAt('.metadata')], { firstRank: 8 * 1000, count: 8, worldSize: ranks });
+    const share = filesOfRanks([...files, fileAt('.metadata')], {
+      ranks: range(8).map((one) => 8_000 + one),
+      worldSize,
+    });
     expect(share.map((file) => file.path)).toEqual(files.slice(24_000, 24_024).map((file) => file.path));
   });
 });

@@ -2,10 +2,10 @@ import type { CheckpointManifest } from './manifest.ts';
 
 type ManifestFile = CheckpointManifest['files'][number];
 
-/** Ranks of a gang that stand together, as those of one pod do. */
-export interface RankRange {
-  readonly firstRank: number;
-  readonly count: number;
+/** Ranks of a gang that look at a checkpoint together, as those of one pod do. */
+export interface RanksOfGang {
+  /** Global, in any order. */
+  readonly ranks: readonly number[];
   readonly worldSize: number;
 }
 
@@ -25,12 +25,12 @@ const WRITTEN_BY =
  */
 export function filesOfRanks(
   files: readonly ManifestFile[],
-  { firstRank, count, worldSize }: RankRange,
+  { ranks, worldSize }: RanksOfGang,
 ): readonly ManifestFile[] {
+  const own = new Set(ranks);
   return files.filter(({ path }, index) => {
     const writer = writerOf(path);
-    const rank = writer === undefined || writer >= worldSize ? index % worldSize : writer;
-    return rank >= firstRank && rank < firstRank + count;
+    return own.has(writer === undefined || writer >= worldSize ? index % worldSize : writer);
   });
 }
 

@@ -1,21 +1,36 @@
 import { jobPrefix, type TrainingJob } from '@coxswain/api-types';
 
-/** Name of the Checkpoint object of a step saved in an epoch: deterministic, so that reporting it twice creates it once. Takes `metadata`. */
+/** Which run of a job's ranks: an incarnation of an epoch. Absent: the first. */
+export interface Fence {
+  readonly epoch: number;
+  readonly incarnation?: number | undefined;
+}
+
+/** Name of the Checkpoint object of a step that a fence saved: deterministic, so that reporting it twice creates it once. Takes `metadata`. */
 export function checkpointName(
   job: { readonly name: string; readonly uid: string },
-  saved: { readonly epoch: number; readonly step: number },
+  saved: Fence & { readonly step: number },
 ): string {
-  return `${jobPrefix(job)}-e${saved.epoch}-s${saved.step}`;
+  return `${jobPrefix(job)}-e${saved.epoch}${laterThanFirst(saved, 'i')}-s${saved.step}`;
 }
 
 /**
- * Directory inside the checkpoint claim that belongs to one epoch alone: `<spec.checkpoint.path>/<job name>-<8 of the UID>/epoch-<n>`.
- * An earlier epoch that still writes cannot touch it. undefined when the job keeps no checkpoints.
+ * Directory inside the checkpoint claim that belongs to one fence alone: `<spec.checkpoint.path>/<job name>-<8 of the UID>/epoch-<n>`, with
+ * `-<incarnation>` from the second one on. An earlier one that still writes cannot touch it. undefined when the job keeps no checkpoints.
  */
-export function saveDirectoryOf(job: Pick<TrainingJob, 'metadata' | 'spec'>, epoch: number): string | undefined {
+export function saveDirectoryOf(job: Pick<TrainingJob, 'metadata' | 'spec'>, fence: Fence): string | undefined {
   const path = job.spec.checkpoint?.path;
   if (path === undefined) return undefined;
-  const own = `${job.metadata.name}-${job.metadata.uid.slice(0, 8)}/epoch-${epoch}`;
+  const own = `${job.metadata.name}-${job.metadata.uid.slice(0, 8)}/epoch-${fence.epoch}${laterThanFirst(fence, '-')}`;
   const base = path.replace(/\/+$/, '');
   return base === '' ? own : `${base}/${own}`;
+}
+
+/** As a Checkpoint's spec records it: the first is left out. */
+export function incarnationOf({ incarnation = 1 }: Pick<Fence, 'incarnation'>): { readonly incarnation?: number } {
+  return incarnation === 1 ? {} : { incarnation };
+}
+
+function laterThanFirst({ incarnation = 1 }: Fence, mark: string): string {
+  return incarnation === 1 ? '' : `${mark}${incarnation}`;
 }

@@ -86,7 +86,7 @@ export class KubernetesReportPorts {
     const job = await this.#getOrUndefined<TrainingJob & KubeObject>(trainingJobsPath({ namespace, name: jobName }));
     if (job === undefined || job.metadata.uid !== jobUid || (job.status?.epoch ?? 0) !== epoch) return 'stale';
     if (isFencedIn(job, epoch)) return 'stale';
-    const directory = saveDirectoryOf(job, epoch);
+    const directory = saveDirectoryOf(job, { epoch });
     const claimName = job.spec.checkpoint?.claimName;
     if (directory === undefined || claimName === undefined) return 'unwanted';
     // Not from the Placement, which somebody may have deleted: what was saved must be known all the same.

@@ -134,7 +134,7 @@ export class TrainingJobReconciler {
     const { placement, podIndex, name } = call;
     // Defaults that a resource stored by an earlier version lacks are filled in here, and what cannot be read is told in one sentence.
     const spec = specOfEpoch(TrainingJobSpec.parse(job.spec), placement);
-    const saveDirectory = saveDirectoryOf({ ...job, spec }, placement.epoch);
+    const saveDirectory = saveDirectoryOf({ ...job, spec }, placement);
     const rendered = renderRank(spec, {
       ...(saveDirectory === undefined ? {} : { saveDirectory: `${POD_PATHS.checkpoints}/${saveDirectory}` }),
       ...(placement.resume === undefined ? {} : { resumeFrom: `${POD_PATHS.checkpoints}/${placement.resume.path}` }),

@@ -1,5 +1,5 @@
 import type { CheckpointResourceSpec } from '@coxswain/api-types';
-import { checkpointName, saveDirectoryOf } from '@coxswain/checkpoint';
+import { checkpointName, incarnationOf, saveDirectoryOf } from '@coxswain/checkpoint';
 import type { Facts } from './facts.ts';
 
 /** Checkpoints that only a termination message tells of: the launcher saved them while no operator listened. */
@@ -18,10 +18,12 @@ export function unreportedCheckpoints(
     const attempt = facts.attempts.findLast(({ epoch }) => epoch === pod.epoch);
     if (cause === undefined || cause.epoch !== pod.epoch || attempt === undefined) continue;
     for (const { directory, step, ...saved } of cause.unreportedCheckpoints) {
-      const name = checkpointName(job.metadata, { epoch: pod.epoch, step });
+      const fence = { epoch: pod.epoch, incarnation: cause.incarnation };
+      const name = checkpointName(job.metadata, { ...fence, step });
       if (known.has(name)) continue;
-      const path = `${saveDirectoryOf({ metadata: job.metadata, spec }, pod.epoch)}/${directory}`;
-      const about = { jobName: job.metadata.name, jobUid: job.metadata.uid, epoch: pod.epoch, step, claimName, path };
+      const path = `${saveDirectoryOf({ metadata: job.metadata, spec }, fence)}/${directory}`;
+      const { name: jobName, uid: jobUid } = job.metadata;
+      const about = { jobName, jobUid, ...incarnationOf(fence), epoch: pod.epoch, step, claimName, path };
       found.set(name, { name, spec: { ...about, layout: attempt.layout, ...saved } });
     }
   }

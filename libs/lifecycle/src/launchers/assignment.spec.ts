@@ -1,0 +1,61 @@
+import { aPlacement } from '../testing/builders.ts';
+import { aJob, anAttempt } from '../testing/jobs.ts';
+import { assignmentOf } from './assignment.ts';
+
+const job = aJob();
+const manifestSha256 = 'a'.repeat(64);
+const resume = { checkpoint: 'c', step: 20, path: 'tiny/epoch-1/step-20', manifestSha256 };
+const point = { step: 20, path: 'tiny/epoch-1/step-20', manifestSha256 };
+
+describe('an assignment', () => {
+  it('says the ranks of the pod, whatever they are, where it saves and where it begins', () => {
+    const { spec: placement } = aPlacement(job, { epoch: 3, ranks: ['0,3', '1-2'], resume });
+    expect(assignmentOf({ job, placement, attempt: anAttempt({ epoch: 3 }) }, 1)).toEqual({
+      epoch: 3,
+      incarnation: 1,
+      podIndex: 1,
+      podCount: 2,
+      ranks: '1-2',
+      worldSize: 4,
+      saveDirectory: 'tiny-gpt-3f1c2b9e/epoch-3',
+      resume: point,
+    });
+  });
+
+  it('of ranks that an earlier release placed says them as well', () => {
+    const { spec: placement } = aPlacement(job);
+    const ranks = [0, 1].map((podIndex) => assignmentOf({ job, placement, attempt: anAttempt() }, podIndex)?.ranks);
+    expect(ranks).toEqual(['0-1', '2-3']);
+  });
+
+  it('of a spare says that it has none', () => {
+    const { spec: placement } = aPlacement(job, { ranks: ['0-3', ''] });
+    expect(assignmentOf({ job, placement, attempt: anAttempt() }, 1)).toMatchObject({ ranks: '' });
+  });
+
+  it('of a job that keeps no checkpoints names no directory', () => {
+    const bare = aJob({ spec: { checkpoint: undefined } });
+    const { spec: placement } = aPlacement(bare);
+    expect(assignmentOf({ job: bare, placement, attempt: anAttempt() }, 0)).not.toHaveProperty('saveDirectory');
+  });
+
+  it.each([
+    [
+      'as the attempt records, not as its epoch was placed',
+      { checkpoint: 'd', ...point, step: 40 },
+      { ...point, step: 40 },
+    ],
+    ['from scratch where the attempt says so', undefined, undefined],
+  ])('of a later incarnation begins %s', (_sentence, resumedFrom, want) => {
+    const { spec: placement } = aPlacement(job, { resume });
+    const attempt = anAttempt({ incarnation: 2, ...(resumedFrom === undefined ? {} : { resumedFrom }) });
+    const assignment = assignmentOf({ job, placement, attempt }, 0);
+    expect(assignment?.resume).toEqual(want);
+    expect(assignment).toMatchObject({ incarnation: 2, saveDirectory: 'tiny-gpt-3f1c2b9e/epoch-1-2' });
+  });
+
+  it('is not given where the record does not say what to begin from', () => {
+    const attempt = anAttempt({ incarnation: 2, resumedFrom: { checkpoint: 'c', step: 20 } });
+    expect(assignmentOf({ job, placement: aPlacement(job).spec, attempt }, 0)).toBeUndefined();
+  });
+});

@@ -1,0 +1,49 @@
+import {
+  formatRanks,
+  ranksOfPod,
+  type Attempt,
+  type PlacementSpec,
+  type RankAssignment,
+  type TrainingJob,
+} from '@coxswain/api-types';
+import { saveDirectoryOf } from '@coxswain/checkpoint';
+
+/** What the launcher of a pod needs to be told of the newest incarnation. */
+export interface Assigning {
+  readonly job: Pick<TrainingJob, 'metadata' | 'spec'>;
+  /** The recorded one of that attempt. */
+  readonly placement: PlacementSpec;
+  readonly attempt: Attempt;
+}
+
+/**
+ * The ranks of pod `podIndex` in the attempt's newest incarnation, and what they begin from. undefined: where they are to begin is not recorded
+ * well enough to say it, and nothing may begin from scratch for that reason.
+ */
+export function assignmentOf({ job, placement, attempt }: Assigning, podIndex: number): RankAssignment | undefined {
+  const { epoch, incarnation = 1 } = attempt;
+  const resume = resumeOf(placement, attempt);
+  if (resume === 'unknown') return undefined;
+  const saveDirectory = saveDirectoryOf(job, { epoch, incarnation });
+  return {
+    epoch,
+    incarnation,
+    podIndex,
+    podCount: placement.nodes.length,
+    ranks: formatRanks(ranksOfPod(placement, podIndex)),
+    worldSize: placement.worldSize,
+    ...(saveDirectory === undefined ? {} : { saveDirectory }),
+    ...(resume === undefined ? {} : { resume }),
+  };
+}
+
+/** The first incarnation begins as its epoch was placed, a later one as its attempt records. */
+function resumeOf(placement: PlacementSpec, attempt: Attempt): RankAssignment['resume'] | 'unknown' {
+  if ((attempt.incarnation ?? 1) === 1) {
+    const { resume } = placement;
+    return resume && { step: resume.step, path: resume.path, manifestSha256: resume.manifestSha256 };
+  }
+  if (attempt.resumedFrom === undefined) return undefined;
+  const { step, path, manifestSha256 } = attempt.resumedFrom;
+  return path === undefined || manifestSha256 === undefined ? 'unknown' : { step, path, manifestSha256 };
+}
