@@ -1,6 +1,6 @@
 import { noMetrics, systemClock, type KubeClient } from '@coxswain/kube';
+import type { Admission } from '@coxswain/lifecycle';
 import { createClusterCache, type ClusterCache } from '../src/cluster/cluster-cache.ts';
-import type { Capacity } from '../src/training-job/capacity.ts';
 import { KubernetesTrainingJobStore } from '../src/training-job/kubernetes-training-job-store.ts';
 import { TrainingJobReconciler } from '../src/training-job/training-job.reconciler.ts';
 
@@ -21,10 +21,11 @@ export function aCache(): ClusterCache {
 export function aReconciler(parts: {
   readonly client: KubeClient;
   readonly cache: ClusterCache;
-  readonly capacity: Capacity;
+  readonly admission: Admission;
 }): TrainingJobReconciler {
   return new TrainingJobReconciler({
     store: new KubernetesTrainingJobStore(parts),
+    admission: parts.admission,
     clock: systemClock,
     // As long as a real bundle of certificates, which every manifest holds.
     pods: () => ({

@@ -4,10 +4,10 @@
  * 2,000 jobs want two whole nodes each, of 10,240 nodes that strangers' pods fill. The operator's cache, store and reconciler are the real ones.
  */
 import { FINALIZER, GPU_RESOURCE, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
-import { keyOf, type KubeClient, type KubeObject } from '@coxswain/kube';
+import { keyOf, systemClock, type KubeClient, type KubeObject } from '@coxswain/kube';
 import { toCachedNode } from '../src/cluster/cached-node.ts';
 import { toCachedPod } from '../src/cluster/cached-pod.ts';
-import { Capacity } from '../src/training-job/capacity.ts';
+import { clusterAdmission } from '../src/training-job/cluster-admission.ts';
 import { aCache, aReconciler } from './real-parts.ts';
 
 const NODES = 10_240;
@@ -16,7 +16,7 @@ const JOBS = 2_000;
 let version = 1;
 const next = (): string => String((version += 1));
 const cache = aCache();
-const capacity = new Capacity(cache);
+const admission = clusterAdmission(cache, systemClock);
 const status = async (_path: string, body: unknown): Promise<unknown> => {
   const { metadata, status: written } = body as TrainingJob & { status: TrainingJobStatus };
   const job = cache.jobs.cached.get(`${metadata.namespace}/${metadata.name}`);
@@ -24,7 +24,7 @@ const status = async (_path: string, body: unknown): Promise<unknown> => {
   cache.jobs.cached.upsert(changed as TrainingJob & KubeObject);
   return changed;
 };
-const reconciler = aReconciler({ client: { replace: status } as unknown as KubeClient, cache, capacity });
+const reconciler = aReconciler({ client: { replace: status } as unknown as KubeClient, cache, admission });
 
 for (let index = 0; index < NODES; index += 1) {
   const metadata = { name: `node-${index}`, uid: `uid-of-node-${index}`, resourceVersion: next() };
@@ -59,7 +59,7 @@ await lookAtAll('third look');
 const before = process.cpuUsage();
 for (let turn = 0; turn < 1_000; turn += 1) {
   cache.pods.cached.remove(strangersPod(0));
-  for (const job of cache.jobs.cached.list()) capacity.refusals.isStillRefused(job.metadata.uid, performance.now());
+  admission.offer('gpus');
   cache.pods.cached.upsert(strangersPod(0));
 }
 console.log(

@@ -1,6 +1,7 @@
 import { versionProblem } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
 import { ANNOTATIONS } from '@coxswain/api-types';
+import type { Admission } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
 import { leadingClient } from './cluster/leading-client.ts';
@@ -13,7 +14,7 @@ import { createOperatorMetrics, type OperatorMetrics } from './process/operator-
 import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
-import { Capacity } from './training-job/capacity.ts';
+import { clusterAdmission } from './training-job/cluster-admission.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
@@ -71,7 +72,7 @@ class RunningOperator implements Operator {
   readonly #client: KubeClient;
   readonly #metrics: OperatorMetrics;
   readonly #cache: ClusterCache;
-  readonly #capacity: Capacity;
+  readonly #admission: Admission;
   readonly #leadership: Leadership;
   readonly #announcer: Announcer;
   readonly #store: KubernetesTrainingJobStore;
@@ -114,7 +115,7 @@ class RunningOperator implements Operator {
       metrics,
       onProblem: (problem) => log.warn({ problem }, 'the cache met something it could not use'),
     });
-    this.#capacity = new Capacity(this.#cache);
+    this.#admission = clusterAdmission(this.#cache, clock);
     this.#leadership = new Leadership({
       lease: this.#newLease(),
       clock,
@@ -123,7 +124,7 @@ class RunningOperator implements Operator {
     });
     const client = leadingClient(this.#client, this.#leadership);
     this.#announcer = new Announcer({ client, clock, log, metrics, identity: config.identity });
-    this.#store = new KubernetesTrainingJobStore({ client, cache: this.#cache, capacity: this.#capacity });
+    this.#store = new KubernetesTrainingJobStore({ client, cache: this.#cache });
     this.#podSweep = new PodSweep({
       client,
       cache: this.#cache,
@@ -148,7 +149,7 @@ class RunningOperator implements Operator {
       cache: this.#cache,
       clock,
       podNewsIntervalMs: config.podNewsIntervalMs,
-      isStillRefused: (jobUid) => this.#capacity.refusals.isStillRefused(jobUid, this.#clock.monotonicMs()),
+      admission: this.#admission,
       resyncIntervalMs: config.resyncIntervalMs,
       wake: (key, priority) => this.#jobs.wake(key, priority),
       onJobDeleted: (jobUid) => this.#forget(jobUid),
@@ -236,8 +237,7 @@ class RunningOperator implements Operator {
 
   #forget(jobUid: string): void {
     this.#reporting.forget(jobUid);
-    this.#capacity.release(jobUid);
-    this.#capacity.refusals.forget(jobUid);
+    this.#admission.forget(jobUid);
     this.#jobs.forget(jobUid);
   }
 
@@ -273,6 +273,7 @@ class RunningOperator implements Operator {
       reconciler: (planner) =>
         new TrainingJobReconciler({
           store: this.#store,
+          admission: this.#admission,
           planner,
           clock: this.#clock,
           leaderTerm: () => this.#leadership.workingTerm(),

@@ -1,6 +1,5 @@
-export { fairOrder, type WaitingJob } from './admission/fair-order.ts';
-export { FreeGpus } from './admission/free-gpus.ts';
-export { Refusals } from './admission/refusals.ts';
+export { Admission } from './admission/admission.ts';
+export type { AdmissionView } from './admission/admission-view.ts';
 export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-trouble.ts';
 export type { Decision, LiveRead, PodReference } from './decide/decision.ts';
@@ -19,7 +18,7 @@ export type {
   ObservedProgress,
 } from './look/observed.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';
-export type { JobEffects, JobView, VersionedCapacity } from './perform/job-view.ts';
+export type { JobEffects, JobView } from './perform/job-view.ts';
 export { reconcileJob, type ReconcileOutcome } from './perform/reconcile-job.ts';
 export { PROGRESS_INTERVAL_MS } from './epoch/record-observation.ts';
 export { isRecordedPlacement, placementSha256 } from './record/recorded-placement.ts';

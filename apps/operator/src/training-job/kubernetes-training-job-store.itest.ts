@@ -11,9 +11,9 @@ import { createClusterCache } from '../cluster/cluster-cache.ts';
 import { leadingClient } from '../cluster/leading-client.ts';
 import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import { startWorld, type World } from '../testing/world.ts';
-import { Capacity } from './capacity.ts';
 import type { Kind } from './testing/in-memory-cluster.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './kubernetes-training-job-store.ts';
+import { clusterAdmission } from './cluster-admission.ts';
 import { holdsToTheContract, type StoreWorld } from './testing/training-job-store.contract.ts';
 
 let world: World;
@@ -78,7 +78,8 @@ async function startOnApiServer(): Promise<StoreWorld> {
   const pathOf = (kind: Kind, name: string): string =>
     kind === 'Node' ? nodesPath(name) : PATHS[kind]({ namespace, name });
   return {
-    store: new KubernetesTrainingJobStore({ client: guarded, cache, capacity: new Capacity(cache) }),
+    store: new KubernetesTrainingJobStore({ client: guarded, cache }),
+    admission: clusterAdmission(cache, systemClock),
     namespace,
     lead: (now) => {
       leads = now;

@@ -20,19 +20,10 @@ import {
   type KubeObject,
   type Replacement,
 } from '@coxswain/kube';
-import type {
-  LiveRead,
-  NodeCensus,
-  NodeState,
-  ObservedPod,
-  PodReference,
-  Refusals,
-  VersionedCapacity,
-} from '@coxswain/lifecycle';
+import type { LiveRead, NodeCensus, NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { checkpointsPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
-import type { Capacity } from './capacity.ts';
 import { JobReads } from './job-reads.ts';
 import { ownedBy } from './owner.ts';
 import type { DamagedCheckpoint, TrainingJobStore } from './training-job-store.ts';
@@ -47,13 +38,11 @@ type Merge = Readonly<Record<string, unknown>>;
 export class KubernetesTrainingJobStore implements TrainingJobStore {
   readonly #client: KubeClient;
   readonly #cache: ClusterCache;
-  readonly #capacity: Capacity;
   readonly #reads: JobReads;
 
-  constructor(options: { readonly client: KubeClient; readonly cache: ClusterCache; readonly capacity: Capacity }) {
+  constructor(options: { readonly client: KubeClient; readonly cache: ClusterCache }) {
     this.#client = options.client;
     this.#cache = options.cache;
-    this.#capacity = options.capacity;
     this.#reads = new JobReads(options);
   }
 
@@ -83,30 +72,6 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   readCheckpoints(job: TrainingJob): Promise<void> {
     return this.#reads.readCheckpoints(job);
-  }
-
-  get refusals(): Refusals {
-    return this.#capacity.refusals;
-  }
-
-  capacityFor(job: TrainingJob): VersionedCapacity {
-    return this.#capacity.forJob(job.metadata.uid);
-  }
-
-  fits(placement: PlacementSpec): boolean {
-    return this.#capacity.fits(placement);
-  }
-
-  reserve(placement: PlacementSpec, version: number): boolean {
-    return this.#capacity.reserve(placement, version);
-  }
-
-  reservedFor(job: TrainingJob): PlacementSpec | undefined {
-    return this.#capacity.reservedFor(job.metadata.uid);
-  }
-
-  release(job: TrainingJob): void {
-    this.#capacity.release(job.metadata.uid);
   }
 
   nodeCensus(): NodeCensus {

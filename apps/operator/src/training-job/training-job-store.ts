@@ -6,16 +6,7 @@ import type {
   TrainingJob,
   TrainingJobStatus,
 } from '@coxswain/api-types';
-import type {
-  Condemnation,
-  LiveRead,
-  NodeCensus,
-  NodeState,
-  ObservedPod,
-  PodReference,
-  VersionedCapacity,
-  Refusals,
-} from '@coxswain/lifecycle';
+import type { Condemnation, LiveRead, NodeCensus, NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
 
 /** A checkpoint that is not to be used again, with the evidence. */
 export type DamagedCheckpoint = PodReference & { readonly message: string; readonly condemnation: Condemnation };
@@ -30,22 +21,6 @@ export interface TrainingJobStore {
   podsOf(job: TrainingJob): readonly ObservedPod[];
   placementsOf(job: TrainingJob): readonly Placement[];
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
-  /** What is free for the job, with the number of the state that it was read at. */
-  capacityFor(job: TrainingJob): VersionedCapacity;
-  /** What was refused for want of GPUs; absent: every look searches anew. */
-  readonly refusals?: Refusals;
-  /** Whether the GPUs of a placement of its job are held by nobody else now. Nodes that are not known are left to others to judge. */
-  fits(placement: PlacementSpec): boolean;
-  /**
-   * Holds a placement's GPUs against other jobs of this process until `release`, in one step with the check that it still fits: false, and
-   * nothing held, where a node of it has changed since `version`, takes no pods, or has its GPUs taken. Whoever gets false places anew.
-   */
-  reserve(placement: PlacementSpec, version: number): boolean;
-  /** What is reserved for the job. */
-  reservedFor(job: TrainingJob): PlacementSpec | undefined;
-  /** Gives up what was reserved for the job, if anything. */
-  release(job: TrainingJob): void;
-
   /** State of each node as the cache has it; one that it lacks counts as gone. */
   nodeStates(nodes: readonly string[]): ReadonlyMap<string, NodeState>;
   /** Nodes of the whole cluster, and those of them that are not ready. */

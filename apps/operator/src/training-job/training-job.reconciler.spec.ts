@@ -1,6 +1,6 @@
 import { FINALIZER, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
 import { aPlacement } from '@coxswain/lifecycle/testing';
-import { KubeApiError, NotLeadingError } from '@coxswain/kube';
+import { KubeApiError, NotLeadingError, type KubeObject } from '@coxswain/kube';
 import { ReconcilerWorld } from './testing/reconciler-world.ts';
 
 const anAnswer = (status: number, reason: string, message = reason): KubeApiError =>
@@ -173,8 +173,7 @@ describe('a status that the API server refuses', () => {
 
 describe('GPUs reserved for a placement', () => {
   const heldFor = (world: ReconcilerWorld): number => {
-    const rival: TrainingJob = { ...world.job, metadata: { ...world.job.metadata, name: 'rival', uid: 'rival' } };
-    return [...world.store.capacityFor(rival).usedGpus.values()].reduce((sum, gpus) => sum + gpus, 0);
+    return [...world.admission.capacityFor('rival').usedGpus.values()].reduce((sum, gpus) => sum + gpus, 0);
   };
 
   it('are held while the placement is being recorded, and counted once when it is', async () => {
@@ -213,9 +212,16 @@ describe('GPUs reserved for a placement', () => {
 
   it('of another job are not given away', async () => {
     const world = new ReconcilerWorld();
-    const rival = { ...world.job, metadata: { ...world.job.metadata, name: 'rival', uid: 'rival' } };
-    const { version } = world.store.capacityFor(rival);
-    world.store.reserve(aPlacement(rival).spec, version);
+    const { apiVersion, kind, metadata, spec } = world.job;
+    const { namespace } = metadata;
+    const rival = world.cluster.create<TrainingJob & KubeObject>('TrainingJob', {
+      apiVersion,
+      kind,
+      metadata: { name: 'rival', namespace },
+      spec,
+    });
+    const { version } = world.admission.capacityFor(rival.metadata.uid);
+    expect(world.admission.reserve(aPlacement(rival).spec, version)).toBe(true);
     await world.reconcile();
     const placed = world.job.status?.conditions?.find(({ type }) => type === 'Placed');
     expect([placed?.status, placed?.reason, world.pods]).toEqual(['False', 'WaitingForCapacity', []]);

@@ -5,6 +5,7 @@ import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from 
 import {
   reconcileJob,
   Stopwatches,
+  type Admission,
   type Answer,
   type Call,
   type FailureCause,
@@ -19,6 +20,8 @@ import type { TrainingJobStore } from './training-job-store.ts';
 /** What the reconciler is given beside its store. */
 export interface ReconcilerOptions {
   readonly store: TrainingJobStore;
+  /** Who gets GPUs, of all jobs of this process. */
+  readonly admission: Admission;
   readonly clock: { now(): Date; monotonicMs(): number };
   /** What every pod of the cluster holds alike. */
   readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'runAsNonRoot'>;
@@ -39,7 +42,7 @@ export class TrainingJobReconciler {
   readonly #effects: JobEffects;
 
   constructor(options: ReconcilerOptions) {
-    const { store, clock, planner, progressOf, heardMsOf, launchersOf, timeouts, effects } = options;
+    const { store, admission, clock, planner, progressOf, heardMsOf, launchersOf, timeouts, effects } = options;
     this.#options = options;
     this.#view = {
       now: () => clock.now(),
@@ -56,12 +59,7 @@ export class TrainingJobReconciler {
       bootIdOf: (node) => store.bootIdOf(node),
       heardMsOf,
       launchersOf,
-      capacityFor: (job) => store.capacityFor(job),
-      ...(store.refusals === undefined ? {} : { refusals: store.refusals }),
-      fits: (placement) => store.fits(placement),
-      reserve: (placement, version) => store.reserve(placement, version),
-      reservedFor: (job) => store.reservedFor(job),
-      release: (job) => store.release(job),
+      admission,
       progressOf,
       planningOf: (jobUid) => planner.planningOf(jobUid),
     };

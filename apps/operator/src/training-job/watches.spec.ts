@@ -1,6 +1,9 @@
 import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { aCheckpoint } from '@coxswain/checkpoint/testing';
+import type { Admission } from '@coxswain/lifecycle';
+import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
+import { clusterAdmission } from './cluster-admission.ts';
 import { Watches } from './watches.ts';
 
 const WAITING: TrainingJobStatus = {
@@ -24,8 +27,7 @@ function aWatchedCluster(): {
   runs: TrainingJob;
   woken: string[];
   deleted: string[];
-  /** UIDs of jobs that wait for more than is free. */
-  refused: Set<string>;
+  admission: Admission;
   watches: Watches;
   wokenBy(change: () => void): Promise<readonly string[]>;
 } {
@@ -36,12 +38,12 @@ function aWatchedCluster(): {
   script.pod('runs-0', { job: runs, nodeName: 'node-a' });
   const woken: string[] = [];
   const deleted: string[] = [];
-  const refused = new Set<string>();
+  const admission = clusterAdmission(script.cache, script.clock);
   const watches = new Watches({
     cache: script.cache,
     clock: script.clock,
     podNewsIntervalMs: 200,
-    isStillRefused: (jobUid) => refused.has(jobUid),
+    admission,
     wake: (key, priority) => void woken.push(`${key.replace('research/', '')} ${priority}`),
     onJobDeleted: (jobUid) => void deleted.push(jobUid),
   });
@@ -51,7 +53,7 @@ function aWatchedCluster(): {
     await script.clock.advance(1_000);
     return [...woken];
   };
-  return { script, runs, woken, deleted, refused, watches, wokenBy };
+  return { script, runs, woken, deleted, admission, watches, wokenBy };
 }
 
 describe('which jobs look again because of a change', () => {
@@ -163,10 +165,11 @@ describe('which jobs look again because of a change', () => {
   });
 
   it('a job that waits for more than is free does not look when something is freed', async () => {
-    const { script, refused, wokenBy } = aWatchedCluster();
-    refused.add('uid-of-waits');
+    const { script, runs, admission, wokenBy } = aWatchedCluster();
+    const request = { layout: aPlacement(runs).spec.layout, gpusPerNode: 2 };
+    admission.standingRefusal('uid-of-waits', request);
+    admission.refused(request, { kind: 'waiting', message: '' });
     expect(await wokenBy(() => script.node('node-b'))).toEqual([]);
-    refused.clear();
     expect(await wokenBy(() => script.node('node-c'))).toEqual(['waits normal']);
   });
 

@@ -1,11 +1,10 @@
-import { findCondition, type TrainingJob } from '@coxswain/api-types';
-import { fairOrder, type WaitingJob } from '@coxswain/lifecycle';
+import type { TrainingJob } from '@coxswain/api-types';
+import type { Admission } from '@coxswain/lifecycle';
 import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriority } from '@coxswain/kube';
 import { sameFacts, type CachedNode } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { type ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_NODE, BY_UID } from '../cluster/indexes.ts';
-import { waitsForCapacity, waitsForNodes } from './capacity.ts';
 import { PacedWakes } from './paced-wakes.ts';
 
 /*
@@ -13,11 +12,11 @@ import { PacedWakes } from './paced-wakes.ts';
  *
  *   TrainingJob added or edited     that job, first in the queue
  *   TrainingJob of which only status or metadata changed   that job
- *   TrainingJob deleted             every job that waits for GPUs
+ *   TrainingJob deleted, or whose gang is stopped before all its pods are bound   those jobs that have a turn at GPUs
  *   Placement, Checkpoint           their job
  *   Pod of a gang                   its job, once per interval: a look costs as much as the gang is large
- *   Pod with GPUs ended or deleted  every job that waits for GPUs
- *   Node (readiness, labels, GPUs)  the jobs with pods on it, and every job that waits for GPUs or for nodes that can be planned for
+ *   Pod with GPUs ended or deleted  those jobs that have a turn at GPUs
+ *   Node (readiness, labels, GPUs)  the jobs with pods on it, those that have a turn at GPUs, and those that wait for nodes that can be planned for
  */
 
 /** What the watches are made of. */
@@ -26,8 +25,7 @@ export interface WatchesParts {
   readonly clock: Clock;
   /** Pods of one gang lead to one look in this time: a thousand that start make five thousand changes within half a minute. */
   readonly podNewsIntervalMs: number;
-  /** Whether the job of that UID waits for more GPUs than are free. */
-  readonly isStillRefused: (jobUid: string) => boolean;
+  readonly admission: Pick<Admission, 'jobChanged' | 'offer'>;
   /** Wants a look at the job of that key. */
   readonly wake: (key: string, priority: QueuePriority) => void;
   /** The job is gone: whoever keeps something for it may forget it. */
@@ -43,7 +41,7 @@ export class Watches {
   readonly #podNews: PacedWakes;
   #cancelCapacityTimer: (() => void) | undefined;
   /** Whom the news since the last wake-up concerns. */
-  #concerned: (job: TrainingJob) => boolean = waitsForCapacity;
+  #concerned: 'gpus' | 'nodes' = 'gpus';
 
   constructor(parts: WatchesParts) {
     this.#parts = parts;
@@ -77,9 +75,12 @@ export class Watches {
     if (change.kind === 'deleted') {
       this.#podNews.forget(object.metadata.uid);
       this.#parts.onJobDeleted(object.metadata.uid);
-      this.#wakeWaiting(waitsForCapacity);
+      this.#parts.admission.jobChanged(object, undefined);
+      this.#wakeWaiting('gpus');
       return;
     }
+    if (change.kind === 'updated' && this.#parts.admission.jobChanged(change.previous, object))
+      this.#wakeWaiting('gpus');
     const isEdited = change.kind === 'added' || change.previous.metadata.generation !== object.metadata.generation;
     this.#parts.wake(keyOf(object), isEdited ? 'user' : 'normal');
   }
@@ -87,7 +88,7 @@ export class Watches {
   #onPod(change: CacheChange<CachedPod>): void {
     const { gang } = change.object;
     if (gang !== undefined && this.#isOfJob(gang.jobUid)) this.#podNews.news(gang.jobUid);
-    if (freesGpus(change)) this.#wakeWaiting(waitsForCapacity);
+    if (freesGpus(change)) this.#wakeWaiting('gpus');
   }
 
   /** Pods outlive their job, and anybody may make pods with its label: only of a job that is there something is kept. */
@@ -101,29 +102,20 @@ export class Watches {
     for (const { gang } of this.#parts.cache.pods.cached.byIndex(BY_NODE, object.metadata.name)) {
       if (gang !== undefined) this.wake(gang.jobUid);
     }
-    this.#wakeWaiting(waitsForNodes);
+    this.#wakeWaiting('nodes');
   }
 
   /** Whoever waits for nodes waits for freed GPUs too, so of several kinds of news within the delay the wider one counts. */
-  #wakeWaiting(isConcerned: (job: TrainingJob) => boolean): void {
-    if (this.#concerned !== waitsForNodes) this.#concerned = isConcerned;
-    const { cache, clock, wake, isStillRefused } = this.#parts;
+  #wakeWaiting(concerned: 'gpus' | 'nodes'): void {
+    if (this.#concerned === 'gpus') this.#concerned = concerned;
+    const { clock, wake, admission } = this.#parts;
     this.#cancelCapacityTimer ??= clock.setTimer(CAPACITY_DELAY_MS, () => {
       this.#cancelCapacityTimer = undefined;
-      const concerned = cache.jobs.cached
-        .list()
-        .map((job) => cache.jobs.newest(job))
-        .filter((job) => this.#concerned(job) && !(waitsForCapacity(job) && isStillRefused(job.metadata.uid)));
-      this.#concerned = waitsForCapacity;
-      for (const { key } of fairOrder(concerned.map(waitingOf))) wake(key, 'normal');
+      const turns = admission.offer(this.#concerned);
+      this.#concerned = 'gpus';
+      for (const { metadata } of turns) wake(keyOf({ metadata }), 'normal');
     });
   }
-}
-
-function waitingOf(job: TrainingJob): WaitingJob & { readonly key: string } {
-  const { namespace = '', creationTimestamp = '' } = job.metadata;
-  const since = findCondition(job.status?.conditions, 'Placed')?.lastTransitionTime ?? creationTimestamp;
-  return { key: keyOf(job), namespace, since };
 }
 
 function freesGpus(change: CacheChange<CachedPod>): boolean {

@@ -7,16 +7,23 @@ export interface WaitingJob {
 
 /**
  * Who is looked at first when GPUs become free: within a namespace whoever has waited longest, and the namespaces in turn, so that one tenant's
- * thousand jobs do not stand before the one of another. The namespace of whoever has waited longest of all begins.
+ * thousand jobs do not stand before the one of another. The namespace that was served longest ago begins, where only one can be served too;
+ * of those that were never served, that of whoever has waited longest. `servedAs` tells of a namespace the number of its last serving.
  */
-export function fairOrder<Job extends WaitingJob>(jobs: readonly Job[]): readonly Job[] {
+export function fairOrder<Job extends WaitingJob>(
+  jobs: readonly Job[],
+  servedAs: (namespace: string) => number = () => 0,
+): readonly Job[] {
   const byNamespace = new Map<string, Job[]>();
   for (const job of jobs.toSorted((left, right) => compareText(left.since, right.since))) {
     const others = byNamespace.get(job.namespace);
     if (others === undefined) byNamespace.set(job.namespace, [job]);
     else others.push(job);
   }
-  const queues = [...byNamespace.values()];
+  // Sorting keeps the order of those that are alike.
+  const queues = [...byNamespace]
+    .toSorted(([left], [right]) => servedAs(left) - servedAs(right))
+    .map(([, queue]) => queue);
   const rounds = Math.max(0, ...queues.map((queue) => queue.length));
   return Array.from({ length: rounds }, (_, round) => queues.flatMap((queue) => queue[round] ?? [])).flat();
 }

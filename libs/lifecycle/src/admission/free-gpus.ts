@@ -19,6 +19,11 @@ export class FreeGpus {
     return this.#rises;
   }
 
+  /** GPUs that were promised, which are not counted here, came back to whoever asks next: that is a rise too. */
+  promiseEnded(): void {
+    this.#rises += 1;
+  }
+
   /** Nodes that have that many free, or more. */
   nodesWith(gpus: number): number {
     return this.#nodesWithExactly.slice(Math.max(1, gpus)).reduce((sum, nodes) => sum + nodes, 0);

@@ -1,14 +1,11 @@
-import type { placeGang, PlacementOutcome } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
+import type { GangRequest, PlacementRefusal } from '../look/gang-request.ts';
 import type { FreeGpus } from './free-gpus.ts';
 
-/** What a gang asks of the fabric. */
-export type GangRequest = Parameters<typeof placeGang>[0];
-
-/** Why it cannot be placed, and what it would need. */
-export type PlacementRefusal = Exclude<PlacementOutcome, { readonly kind: 'placed' }>;
-
-/** How long a refusal stands although the GPUs are there: what refused it (promises, or how they lie together) is not counted here. */
+/**
+ * How long a refusal stands although the GPUs are there: what refused it (promises, or how they lie together) is not counted here, and others may
+ * have their turn first.
+ */
 const RETRY_MS = 10_000;
 
 /** How long one stands at all, so that its sentence, which names counts, does not grow too old. */
@@ -22,6 +19,8 @@ interface Refused {
   readonly atMs: number;
   /** `FreeGpus.rises` at that time. */
   readonly rises: number;
+  /** Since when the free GPUs are enough by count, as far as somebody has asked. */
+  fitsSinceMs: number | undefined;
 }
 
 /** The key is made once: thousands of jobs are asked about whenever a pod ends. */
@@ -32,7 +31,8 @@ interface Asked {
 
 /**
  * What was refused for want of GPUs, and whether it would be refused again. A search over ten thousand nodes takes tens of milliseconds and
- * thousands of jobs may wait, most of them for the same: it is made again only when enough GPUs have become free. Times are monotonic.
+ * thousands of jobs may wait, most of them for the same: it is made again only when enough GPUs have become free, by those first whose turn it is.
+ * Times are monotonic.
  */
 export class Refusals {
   readonly #free: FreeGpus;
@@ -40,31 +40,50 @@ export class Refusals {
   readonly #refused = new Map<string, Refused>();
   /** What each job that was looked at asks for. */
   readonly #asked = new Map<string, Asked>();
+  /** UIDs of the jobs that were offered what had become free, and `FreeGpus.rises` at that time. */
+  #offered: { readonly to: ReadonlySet<string>; readonly rises: number } = { to: new Set(), rises: 0 };
 
   constructor(free: FreeGpus) {
     this.#free = free;
   }
 
-  /** The refusal of that request, while what refused it has not changed. */
+  /** The refusal of that request, while what refused it has not changed or others have their turn. */
   standing(job: { readonly uid: string; readonly request: GangRequest }, nowMs: number): PlacementRefusal | undefined {
     const asked = { request: job.request, key: keyOf(job.request) };
     this.#asked.set(job.uid, asked);
-    return this.#standing(asked, nowMs);
+    return this.#standing(asked, {
+      nowMs,
+      isOffered: this.#offered.to.has(job.uid),
+      offeredRises: this.#offered.rises,
+    });
   }
 
-  /** Whether the job of that UID would be refused again; false for one that has not been refused here. */
-  isStillRefused(jobUid: string, nowMs: number): boolean {
-    const asked = this.#asked.get(jobUid);
-    return asked !== undefined && this.#standing(asked, nowMs) !== undefined;
+  /** Offers what is free by now to those of the jobs that may get it, and to nobody else until the next offer; answers with them. */
+  offer<Job extends { readonly metadata: { readonly uid: string } }>(
+    jobs: readonly Job[],
+    nowMs: number,
+  ): readonly Job[] {
+    const offeredRises = this.#free.rises;
+    const may = jobs.filter(({ metadata: { uid } }) => {
+      const asked = this.#asked.get(uid);
+      return asked === undefined || this.#standing(asked, { nowMs, isOffered: true, offeredRises }) === undefined;
+    });
+    this.#offered = { to: new Set(may.map(({ metadata }) => metadata.uid)), rises: offeredRises };
+    return may;
   }
 
   /** The fabric has just refused that request. */
   note(request: GangRequest, refusal: PlacementRefusal, nowMs: number): void {
     const key = keyOf(request);
     this.#refused.delete(key);
-    this.#refused.set(key, { refusal, atMs: nowMs, rises: this.#free.rises });
+    this.#refused.set(key, { refusal, atMs: nowMs, rises: this.#free.rises, fitsSinceMs: undefined });
     const [oldest] = this.#refused.keys();
     if (this.#refused.size > MAX_REQUESTS && oldest !== undefined) this.#refused.delete(oldest);
+  }
+
+  /** What the job of that UID asked for when it was looked at last. */
+  requestOf(jobUid: string): GangRequest | undefined {
+    return this.#asked.get(jobUid)?.request;
   }
 
   /** The job is gone, or waits no longer. */
@@ -77,14 +96,22 @@ export class Refusals {
     return this.#asked.size + this.#refused.size;
   }
 
-  #standing({ request, key }: Asked, nowMs: number): PlacementRefusal | undefined {
+  #standing(
+    { request, key }: Asked,
+    turn: { readonly nowMs: number; readonly isOffered: boolean; readonly offeredRises: number },
+  ): PlacementRefusal | undefined {
     const refused = this.#refused.get(key);
     if (refused === undefined) return undefined;
+    const { nowMs, isOffered, offeredRises } = turn;
     const ageMs = nowMs - refused.atMs;
-    const stands = canFit(request, this.#free)
-      ? this.#free.rises === refused.rises && ageMs < RETRY_MS
-      : ageMs < LONGEST_MS;
-    return stands ? refused.refusal : undefined;
+    if (!canFit(request, this.#free)) {
+      refused.fitsSinceMs = undefined;
+      return ageMs < LONGEST_MS ? refused.refusal : undefined;
+    }
+    refused.fitsSinceMs ??= nowMs;
+    const hasTurn = isOffered && refused.rises < offeredRises;
+    const waitedMs = nowMs - Math.max(refused.atMs, refused.fitsSinceMs);
+    return !hasTurn && waitedMs < RETRY_MS ? refused.refusal : undefined;
   }
 }
 
@@ -97,6 +124,13 @@ function canFit({ layout, gpusPerNode }: GangRequest, free: FreeGpus): boolean {
   return free.nodesWith(perPod) >= Math.floor(ranks / perPod);
 }
 
-function keyOf(request: GangRequest): string {
-  return JSON.stringify([request.gpusPerNode, request.layout]);
+/** Objects of a cache are asked about with every look. */
+const keys = new WeakMap<GangRequest['layout'], Map<number | undefined, string>>();
+
+function keyOf({ gpusPerNode, layout }: GangRequest): string {
+  const known = keys.get(layout) ?? new Map<number | undefined, string>();
+  keys.set(layout, known);
+  const key = known.get(gpusPerNode) ?? JSON.stringify([gpusPerNode, layout]);
+  known.set(gpusPerNode, key);
+  return key;
 }

@@ -9,7 +9,7 @@ import {
 import { type FabricCapacity, placeGang, type PlacementOutcome } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
-import type { GangRequest } from '../admission/refusals.ts';
+import type { GangRequest } from '../look/gang-request.ts';
 import { capacityWithout } from '../failure/avoided-nodes.ts';
 import { type Facts, isLive } from '../look/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';

@@ -9,7 +9,7 @@ import type {
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { JobPlanAnswer } from '@coxswain/job-planning';
 import type { Timeouts } from './timeouts.ts';
-import type { GangRequest, PlacementRefusal } from '../admission/refusals.ts';
+import type { GangRequest, PlacementRefusal } from './gang-request.ts';
 
 /** One look at everything that concerns a job. Nothing here is an event; a later look replaces an earlier one. */
 export interface Observed {

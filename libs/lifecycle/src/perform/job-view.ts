@@ -1,7 +1,6 @@
-import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
-import type { FabricCapacity } from '@coxswain/fabric';
+import type { Checkpoint, Placement, TrainingJob } from '@coxswain/api-types';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
-import type { Refusals } from '../admission/refusals.ts';
+import type { Admission } from '../admission/admission.ts';
 import type { Decision } from '../decide/decision.ts';
 import type {
   NodeCensus,
@@ -13,11 +12,6 @@ import type {
 } from '../look/observed.ts';
 import type { Stopwatches } from '../look/stopwatches.ts';
 import type { Timeouts } from '../look/timeouts.ts';
-
-/** Free and taken GPUs, and the number of the state that they were read at. */
-export interface VersionedCapacity extends FabricCapacity {
-  readonly version: number;
-}
 
 /**
  * The cluster as this process sees it: a cache with the answers to its own calls laid over it. Kinds lag apart, always: what it shows of a
@@ -48,21 +42,8 @@ export interface JobView {
   heardMsOf(job: TrainingJob): ReadonlyMap<string, number>;
   /** What the launchers of the job's newest epoch last said of their ranks, by their pods' UIDs. */
   launchersOf(job: TrainingJob): ReadonlyMap<string, ObservedLauncher>;
-  /** What is free for the job, with the number of the state that it was read at. */
-  capacityFor(job: TrainingJob): VersionedCapacity;
-  /** What the fabric has refused, and whether it would refuse it again; absent: every look searches anew. */
-  readonly refusals?: Refusals;
-  /** Whether the GPUs of a placement of its job are held by nobody else now. Nodes that are not known are left to others to judge. */
-  fits(placement: PlacementSpec): boolean;
-  /**
-   * Holds a placement's GPUs against other jobs of this process until `release`, in one step with the check that it still fits: false, and
-   * nothing held, where a node of it has changed since `version`, takes no pods, or has its GPUs taken. Whoever gets false places anew.
-   */
-  reserve(placement: PlacementSpec, version: number): boolean;
-  /** What is reserved for the job. */
-  reservedFor(job: TrainingJob): PlacementSpec | undefined;
-  /** Gives up what was reserved for the job, if anything. */
-  release(job: TrainingJob): void;
+  /** Who gets GPUs: one for all jobs of this process. */
+  readonly admission: Admission;
   /** Newest report of the job's steps held in memory. */
   progressOf(job: TrainingJob): ObservedProgress | undefined;
   /** What became of the job's last question to the planner. */

@@ -1,4 +1,5 @@
 import type { Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
+import type { Admission } from '../admission/admission.ts';
 import { decide } from '../decide/decide.ts';
 import type { Action, Decision } from '../decide/decision.ts';
 import type { NodeState, Observed, ObservedPod } from '../look/observed.ts';
@@ -94,7 +95,8 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const progress = view.progressOf(job);
   const planning = view.planningOf(job.metadata.uid);
   const leaderTerm = view.leaderTerm();
-  const reserved = view.reservedFor(job);
+  const { admission } = view;
+  const reserved = admission.reservedFor(job.metadata.uid);
   let version = 0;
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
   const seenStates = view.nodeStates(nodesInUse(job, placements, pods));
@@ -106,12 +108,12 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       placements,
       checkpoints: view.checkpointsOf(job),
       capacity: () => {
-        const capacity = view.capacityFor(job);
+        const capacity = admission.capacityFor(job.metadata.uid);
         ({ version } = capacity);
         return capacity;
       },
-      standingRefusal: (request) => view.refusals?.standing({ uid: job.metadata.uid, request }, view.monotonicMs()),
-      fits: (placement) => view.fits(placement),
+      standingRefusal: (request) => admission.standingRefusal(job.metadata.uid, request),
+      fits: (placement) => admission.fits(placement),
       nodeStates: new Map([...seenStates, ...(proof?.nodeStates ?? [])]),
       nodeCensus: () => view.nodeCensus(),
       bootIdOf: (node) => view.bootIdOf(node),
@@ -132,9 +134,9 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
     view.now(),
   );
   const { refusal } = decision;
-  if (refusal !== undefined) view.refusals?.note(refusal.request, refusal.refusal, view.monotonicMs());
+  if (refusal !== undefined) admission.refused(refusal.request, refusal.refusal);
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());
-  const isReserved = reserve({ job, placement: decision.reserve, version }, view);
+  const isReserved = reserve({ job, placement: decision.reserve, version }, admission);
   return isReserved ? { job, decision } : { job };
 }
 
@@ -147,15 +149,16 @@ function isProofOf(
   return [...nodeStates].every(([node, state]) => state === 'ready' || proof?.nodeStates.has(node));
 }
 
-/** Holds what status is to record, or records already, until its Placement is there; what was held before and is of no use any more is given up. */
+/** Holds what status is to record, or records already, from before its Placement is there; what was held before and is of no use any more is given up. */
 function reserve(
   about: { readonly job: TrainingJob; readonly placement: PlacementSpec | undefined; readonly version: number },
-  view: JobView,
+  admission: Admission,
 ): boolean {
   const { job, placement, version } = about;
-  if (placement !== undefined && view.reservedFor(job) === placement) return true;
-  view.release(job);
-  return placement === undefined || view.reserve(placement, version);
+  const { uid } = job.metadata;
+  if (placement !== undefined && admission.reservedFor(uid) === placement) return true;
+  admission.release(uid);
+  return placement === undefined || admission.reserve(placement, version);
 }
 
 /**
@@ -219,7 +222,7 @@ function* perform(
       if (call === undefined) continue;
       if (call.kind === 'probePod') podProbe = probeOf(call, answer, ports.effects);
       else if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports.effects);
-      else if (call.kind === 'createPlacement') ports.view.release(job);
+      else if (call.kind === 'createPlacement') ports.view.admission.created(job.metadata.uid);
       else if (call.kind === 'readCheckpoints') checkpointsAtMs = ports.view.monotonicMs();
       else if (call.kind === 'readLive') {
         statusAtMs = ports.view.monotonicMs();

@@ -21,7 +21,8 @@ import { reconcileJob } from '../perform/reconcile-job.ts';
 import { placementSha256 } from '../record/recorded-placement.ts';
 import { Stopwatches } from '../look/stopwatches.ts';
 import { plannedAnswer } from './planned-answer.ts';
-import { aCapacity, aCheckpoint, anExit, aNode } from './builders.ts';
+import { aCheckpoint, anExit } from './builders.ts';
+import { type Member, type SeenJob, SharedCluster } from './shared-cluster.ts';
 
 /** What can go wrong, or be asked, between two looks. `pick` chooses among the candidates of that moment. */
 export type WorldFault =
@@ -69,7 +70,7 @@ type View = { -readonly [K in keyof Snapshot]: Snapshot[K] };
  * A cluster in memory: it performs decisions as the operator's performer must, and plays API server, scheduler, kubelet and engine.
  * Deterministic; time passes only by {@link tick}. For property tests of `decide`.
  */
-export class World {
+export class World implements Member {
   now = new Date('2026-01-01T00:00:00Z');
   job: TrainingJob | undefined;
   /** Every status that was ever written, in order. */
@@ -82,10 +83,8 @@ export class World {
   placements: readonly Placement[] = [];
   checkpoints: readonly Checkpoint[] = [];
 
-  /** What the operator's process has reserved and not yet created. */
-  #reserved: PlacementSpec | undefined;
-  /** Of the process that leads; another one begins with another term. */
-  #leaderTerm = 1;
+  /** What this job shares with others. */
+  readonly #cluster: SharedCluster;
   readonly #nodes: Map<string, NodeState>;
   /** Not ready in the eyes of the cluster, while their launchers go on reporting. */
   readonly #kubeletsSilent = new Set<string>();
@@ -112,17 +111,35 @@ export class World {
   #plannerSays: ObservedPlanning | undefined;
   #plannerFails = false;
 
-  readonly #nodeFacts: Partial<NodeFacts>;
-
-  /** `nodeFacts` are those of every node, beside its name and state. */
+  /** `nodeFacts` are those of every node, beside its name and state; both are for a cluster of the job's own. */
   constructor(
     job: TrainingJob,
     nodeFacts: Partial<NodeFacts> = {},
     nodes: readonly string[] = ['node-a', 'node-b', 'node-c'],
+    cluster?: SharedCluster,
   ) {
     this.job = job;
-    this.#nodeFacts = nodeFacts;
-    this.#nodes = new Map(nodes.map((name) => [name, 'ready']));
+    this.#cluster = cluster ?? new SharedCluster({ nodes, nodeFacts, monotonicMs: () => this.now.getTime() });
+    this.#nodes = this.#cluster.nodes;
+    this.#cluster.join(this);
+  }
+
+  /** What the operator's caches show at this moment. */
+  get seen(): SeenJob {
+    return this.#view;
+  }
+
+  takeLook(): void {
+    const { job, pods, placements, checkpoints } = this;
+    this.#snapshots.push({ job, pods, placements, checkpoints, nodes: new Map(this.#nodes) });
+    this.#view = this.#laggingView();
+  }
+
+  forgetProcess(): void {
+    this.#snapshots = [];
+    this.#stopwatches = new Stopwatches();
+    this.#planning = undefined;
+    this.#plannerSays = undefined;
   }
 
   /** Pods that compute now: started, not ended, on a machine that runs, and neither hanging nor told that their epoch is over. */
@@ -144,12 +161,7 @@ export class World {
       this.#pass();
     } catch (error) {
       if (!(error instanceof OperatorDied)) throw error;
-      this.#reserved = undefined;
-      this.#leaderTerm += 1;
-      this.#snapshots = [];
-      this.#stopwatches = new Stopwatches();
-      this.#planning = undefined;
-      this.#plannerSays = undefined;
+      this.#cluster.restart();
     }
     this.#lag = {};
     this.#writesUntilCrash = undefined;
@@ -269,13 +281,13 @@ export class World {
   }
 
   #pass(): void {
-    const { job, pods, placements, checkpoints } = this;
-    this.#snapshots.push({ job, pods, placements, checkpoints, nodes: new Map(this.#nodes) });
-    this.#view = this.#laggingView();
+    this.#cluster.look(this);
     const ports = { view: this.#jobView(), effects: this.#effects() };
     const steps = reconcileJob(JOB_KEY, ports);
     for (let step = steps.next(); step.done !== true;) {
-      step = steps.next(step.value.map((call) => this.#answer(call)));
+      const answers = step.value.map((call) => this.#answer(call));
+      this.#cluster.tellAdmission();
+      step = steps.next(answers);
     }
   }
 
@@ -297,7 +309,7 @@ export class World {
     return {
       now: () => new Date(this.now.getTime() + this.#skewMs),
       monotonicMs: () => this.now.getTime(),
-      leaderTerm: () => this.#leaderTerm,
+      leaderTerm: () => this.#cluster.leaderTerm,
       stopwatches: this.#stopwatches,
       findJob: () => this.#view.job,
       podsOf: () => this.#view.pods,
@@ -312,28 +324,10 @@ export class World {
       heardMsOf: () => new Map(this.computingPods().map(({ uid }) => [uid, 0])),
       launchersOf: () => new Map(),
       timeouts: {},
-      capacityFor: () => {
-        const nodes = [...this.#view.nodes].map(([name, state]) =>
-          aNode({ ...this.#nodeFacts, name, ready: state === 'ready', schedulable: state !== 'gone' }),
-        );
-        return { ...aCapacity(nodes, this.#usedGpus()), version: 0 };
-      },
-      fits: () => true,
-      reserve: (placement) => {
-        this.#reserved = placement;
-        return true;
-      },
-      reservedFor: () => this.#reserved,
-      release: () => void (this.#reserved = undefined),
+      admission: this.#cluster.admission,
       progressOf: () => undefined,
       planningOf: () => this.#planning,
     };
-  }
-
-  /** As the operator counts: pods that are bound and have not ended, whatever else is thought of them. */
-  #usedGpus(): Readonly<Record<string, number>> {
-    const bound = this.#view.pods.filter((pod) => pod.nodeName !== undefined && pod.exit === undefined);
-    return Object.fromEntries(bound.map(({ nodeName }) => [nodeName, GPUS_PER_POD]));
   }
 
   #effects(): JobEffects {
@@ -455,7 +449,7 @@ export class World {
       if (spec.resume === undefined && this.checkpoints.length > 0 && !isAsked)
         this.violations.push(`epoch ${spec.epoch} began from scratch, and checkpoints are there`);
       this.#write(() => {
-        const metadata = { name, uid: `placement-${this.#serial++}` };
+        const metadata = { name, namespace: 'research', uid: `placement-${this.#serial++}` };
         const placement = { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec } as const;
         this.placements = [...this.placements, placement];
       });
@@ -651,8 +645,6 @@ export class World {
 
 /** The only job there is. */
 const JOB_KEY = 'research/tiny-gpt';
-
-const GPUS_PER_POD = 2;
 
 const UNSEEN: Snapshot = { job: undefined, pods: [], placements: [], checkpoints: [], nodes: new Map() };
 

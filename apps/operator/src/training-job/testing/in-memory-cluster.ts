@@ -15,8 +15,14 @@ export interface Precondition {
  */
 export class InMemoryCluster {
   readonly #objects = new Map<string, KubeObject>();
+  readonly #listeners = new Set<(kind: Kind, key: string) => void>();
   #version = 0;
   #created = 0;
+
+  /** Calls `listener` after each change with the kind and key of what was changed. */
+  onChange(listener: (kind: Kind, key: string) => void): void {
+    this.#listeners.add(listener);
+  }
 
   /** The object of that key (`namespace/name`, or `name` of a node). */
   get<T extends KubeObject>(kind: Kind, key: string): T | undefined {
@@ -60,7 +66,7 @@ export class InMemoryCluster {
     if (JSON.stringify(changed) === JSON.stringify(current)) return current;
     const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = changed.metadata;
     if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0) {
-      this.#objects.delete(id);
+      this.#remove(id);
       return changed;
     }
     const isEdited = JSON.stringify(specOf(changed)) !== JSON.stringify(specOf(current));
@@ -74,7 +80,7 @@ export class InMemoryCluster {
     const current = this.#expect(id, options);
     const deletionGracePeriodSeconds = kind === 'Pod' && isOnNode(current) ? (options.gracePeriodSeconds ?? 30) : 0;
     if (deletionGracePeriodSeconds === 0 && (current.metadata.finalizers ?? []).length === 0) {
-      this.#objects.delete(id);
+      this.#remove(id);
       return current;
     }
     // A later delete can only shorten the grace.
@@ -100,7 +106,18 @@ export class InMemoryCluster {
       metadata: { ...object.metadata, resourceVersion: String(this.#version) },
     });
     this.#objects.set(id, stored);
+    this.#tell(id);
     return stored;
+  }
+
+  #remove(id: string): void {
+    this.#objects.delete(id);
+    this.#tell(id);
+  }
+
+  #tell(id: string): void {
+    const [kind, key] = id.split(' ') as [Kind, string];
+    for (const listener of this.#listeners) listener(kind, key);
   }
 }
 

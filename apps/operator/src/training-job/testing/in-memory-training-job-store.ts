@@ -2,7 +2,6 @@ import {
   API_GROUP_VERSION,
   FINALIZER,
   POD_FINALIZER,
-  ranksOfPod,
   SCHEDULING_GATE,
   type Checkpoint,
   type CheckpointResourceSpec,
@@ -11,18 +10,8 @@ import {
   type TrainingJob,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
-import { fabricFromNodes } from '@coxswain/fabric';
 import { isAlreadyExists, isConflict, isNotFound, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
-import {
-  isRecordedPlacement,
-  podName,
-  type LiveRead,
-  type NodeCensus,
-  type VersionedCapacity,
-  type NodeState,
-  type ObservedPod,
-  type PodReference,
-} from '@coxswain/lifecycle';
+import type { LiveRead, NodeCensus, NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
 import { toCachedNode } from '../../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from '../../cluster/cached-pod.ts';
 import type { InMemoryCluster, Kind } from './in-memory-cluster.ts';
@@ -50,7 +39,6 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   /** Shown the name of each pod that is tried in a dry run; what it throws is what the cluster says. */
   onProbe: (name: string) => void = () => undefined;
   readonly #cluster: InMemoryCluster;
-  readonly #reserved = new Map<string, PlacementSpec>();
   /** Pods and placements that were read for a job, by UID, whoever owns them. */
   readonly #readFor = new Map<string, string>();
 
@@ -78,41 +66,6 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
 
   checkpointsOf(job: TrainingJob): readonly Checkpoint[] {
     return this.#cluster.list<Stored<Checkpoint>>('Checkpoint').filter((one) => isOf(job, one));
-  }
-
-  capacityFor(job: TrainingJob): VersionedCapacity {
-    const usedGpus = this.#usedBy((jobUid) => jobUid !== job.metadata.uid);
-    const nodes = this.#cluster.list('Node').map((node) => toCachedNode(node).facts);
-    return { fabric: fabricFromNodes(nodes), usedGpus, version: this.#newestNodeVersion() };
-  }
-
-  fits(placement: PlacementSpec): boolean {
-    const used = this.#usedBy((jobUid) => jobUid !== placement.jobUid);
-    return placement.nodes.every((name, podIndex) => {
-      const node = this.#cluster.get('Node', name);
-      const wanted = ranksOfPod(placement, podIndex).length;
-      return node === undefined || (used.get(name) ?? 0) + wanted <= toCachedNode(node).facts.gpuCapacity;
-    });
-  }
-
-  reserve(placement: PlacementSpec, version: number): boolean {
-    const isUnchanged = placement.nodes.every((name) => {
-      const node = this.#cluster.get('Node', name);
-      if (node === undefined || Number(node.metadata.resourceVersion) > version) return false;
-      const { ready, schedulable } = toCachedNode(node).facts;
-      return ready && schedulable;
-    });
-    if (!isUnchanged || !this.fits(placement)) return false;
-    this.#reserved.set(placement.jobUid, placement);
-    return true;
-  }
-
-  reservedFor(job: TrainingJob): PlacementSpec | undefined {
-    return this.#reserved.get(job.metadata.uid);
-  }
-
-  release(job: TrainingJob): void {
-    this.#reserved.delete(job.metadata.uid);
   }
 
   nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
@@ -246,41 +199,6 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     if (object.status?.state === undefined) {
       this.#writeCheckpointStatus(job, { name, uid: object.metadata.uid }, { state: 'Complete' });
     }
-  }
-
-  /** GPUs that are taken on each node: by bound pods, by what the status of these jobs records, and by what is reserved for them. */
-  #usedBy(isCounted: (jobUid: string) => boolean): Map<string, number> {
-    const used = new Map<string, number>();
-    const use = (node: string, gpus: number): void => void used.set(node, (used.get(node) ?? 0) + gpus);
-    const bound = this.#pods().filter(({ nodeName }) => nodeName !== undefined);
-    for (const { nodeName = '', terminal, gpus } of bound) if (!terminal) use(nodeName, gpus);
-    const boundNames = new Set(bound.map(({ metadata }) => metadata.name));
-    for (const placement of [...this.#recorded(), ...this.#reserved.values()]) {
-      if (!isCounted(placement.jobUid)) continue;
-      const owner = { name: placement.jobName, uid: placement.jobUid };
-      placement.nodes.forEach((node, podIndex) => {
-        const isBound = boundNames.has(podName(owner, { epoch: placement.epoch, podIndex }));
-        if (!isBound) use(node, ranksOfPod(placement, podIndex).length);
-      });
-    }
-    return used;
-  }
-
-  #recorded(): readonly PlacementSpec[] {
-    const attempts = this.#cluster.list<Stored<TrainingJob>>('TrainingJob').flatMap(({ metadata, status }) => {
-      const attempt = status?.attempts?.at(-1);
-      return attempt === undefined ? [] : [{ attempt, uid: metadata.uid }];
-    });
-    return this.#cluster.list<Stored<Placement>>('Placement').flatMap((placement) => {
-      const isRecorded = attempts.some(
-        ({ attempt, uid }) => uid === placement.spec.jobUid && isRecordedPlacement(placement, attempt),
-      );
-      return isRecorded ? [placement.spec] : [];
-    });
-  }
-
-  #newestNodeVersion(): number {
-    return Math.max(0, ...this.#cluster.list('Node').map(({ metadata }) => Number(metadata.resourceVersion)));
   }
 
   /** Every write passes here: it is refused when this process does not lead, and a test may let it fail on either side. */

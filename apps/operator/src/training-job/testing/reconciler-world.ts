@@ -1,7 +1,9 @@
 import { CONTAINERS, GPU_RESOURCE, LABELS, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { keyOf, type KubeObject } from '@coxswain/kube';
+import type { Admission } from '@coxswain/lifecycle';
 import { TrainingJobReconciler, type ReconcilerOptions } from '../training-job.reconciler.ts';
+import { inMemoryAdmission } from './in-memory-admission.ts';
 import { InMemoryCluster } from './in-memory-cluster.ts';
 import { InMemoryTrainingJobStore, type StoreWrite } from './in-memory-training-job-store.ts';
 
@@ -26,6 +28,7 @@ export class ReconcilerWorld {
   leaderTerm = 1;
   nowMs = Date.parse('2026-01-01T00:00:00Z');
   store: InMemoryTrainingJobStore;
+  admission: Admission;
   reconciler: TrainingJobReconciler;
 
   constructor(spec: NonNullable<Parameters<typeof aTrainingJob>[0]>['spec'] = {}) {
@@ -34,16 +37,17 @@ export class ReconcilerWorld {
     const { name, namespace } = metadata;
     const job = this.cluster.create('TrainingJob', { apiVersion, kind, metadata: { name, namespace }, spec: wanted });
     this.key = keyOf(job);
-    ({ store: this.store, reconciler: this.reconciler } = this.#start());
+    ({ store: this.store, admission: this.admission, reconciler: this.reconciler } = this.#start());
   }
 
   /** A new process: what the earlier one held in memory is gone. */
   restart(): void {
     this.leaderTerm += 1;
-    ({ store: this.store, reconciler: this.reconciler } = this.#start());
+    ({ store: this.store, admission: this.admission, reconciler: this.reconciler } = this.#start());
   }
 
-  #start(): { readonly store: InMemoryTrainingJobStore; readonly reconciler: TrainingJobReconciler } {
+  #start(): Pick<ReconcilerWorld, 'store' | 'admission' | 'reconciler'> {
+    const admission = inMemoryAdmission(this.cluster, () => this.nowMs);
     const store = new InMemoryTrainingJobStore(this.cluster);
     store.onProbe = (name) => this.onProbe(name);
     store.onWrite = (write) => {
@@ -52,6 +56,7 @@ export class ReconcilerWorld {
     };
     const options: ReconcilerOptions = {
       store,
+      admission,
       clock: { now: () => new Date(this.nowMs), monotonicMs: () => this.nowMs },
       leaderTerm: () => this.leaderTerm,
       heardMsOf: () => new Map(),
@@ -73,7 +78,7 @@ export class ReconcilerWorld {
         announce: (_job, events) => void this.announced.push(...events.map(({ type }) => type)),
       },
     };
-    return { store, reconciler: new TrainingJobReconciler(options) };
+    return { store, admission, reconciler: new TrainingJobReconciler(options) };
   }
 
   reconcile(): Promise<{ readonly requeueAfterMs?: number }> {

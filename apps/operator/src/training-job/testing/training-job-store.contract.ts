@@ -14,7 +14,7 @@ import {
 } from '@coxswain/api-types';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
 import { isConflict, isNotFound, isRefusal, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
-import { placementSha256, podName, type Condemnation } from '@coxswain/lifecycle';
+import { placementSha256, podName, type Admission, type Condemnation } from '@coxswain/lifecycle';
 import { aCheckpoint, aPlacement } from '@coxswain/lifecycle/testing';
 import { childLabels } from '../../cluster/cluster-cache.ts';
 import type { Kind } from './in-memory-cluster.ts';
@@ -24,6 +24,8 @@ import type { TrainingJobStore } from '../training-job-store.ts';
 /** A store, the cluster that it writes to, and somebody else who changes the same cluster. */
 export interface StoreWorld {
   readonly store: TrainingJobStore;
+  /** Who gets GPUs, over the same view of the cluster as the store's. */
+  readonly admission: Admission;
   /** A namespace of this world's own. */
   readonly namespace: string;
   /** Whether this process leads. */
@@ -282,8 +284,11 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       await record(recorded);
       await store.createPlacement(job, recorded);
       const rival = await submit('rival');
-      await world.until('the node to be seen', () => store.capacityFor(rival).usedGpus.get(node) === 4);
-      expect(store.capacityFor(job).usedGpus.get(node)).toBeUndefined();
+      await world.until(
+        'the node to be seen',
+        () => world.admission.capacityFor(rival.metadata.uid).usedGpus.get(node) === 4,
+      );
+      expect(world.admission.capacityFor(job.metadata.uid).usedGpus.get(node)).toBeUndefined();
     });
 
     it('of another hash than the recorded one holds nothing, whatever else it says', async () => {
@@ -293,7 +298,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       await store.createPlacement(job, { name: ours, spec: { ...spec, nodes: [node, node] } });
       const rival = await submit('rival');
       await world.until('it to be seen', () => store.placementsOf(job).length === 1);
-      expect(store.capacityFor(rival).usedGpus.get(node)).toBeUndefined();
+      expect(world.admission.capacityFor(rival.metadata.uid).usedGpus.get(node)).toBeUndefined();
     });
   });
 
@@ -301,8 +306,8 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     const seenNode = async (ready = true): Promise<string> => {
       const name = await world.others.node({ ready });
       await world.until('the node to be seen', () =>
-        store
-          .capacityFor(job)
+        world.admission
+          .capacityFor(job.metadata.uid)
           .fabric.nodes.some((node) => node.name === name && node.gpus > 0 && node.usable === ready),
       );
       return name;
@@ -312,44 +317,46 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       nodes: [node, node],
     });
     const usedFor = (viewer: TrainingJob, node: string): number | undefined =>
-      store.capacityFor(viewer).usedGpus.get(node);
+      world.admission.capacityFor(viewer.metadata.uid).usedGpus.get(node);
 
     it('holds GPUs against the other jobs, until it is released', async () => {
       const node = await seenNode();
       const rival = await submit('rival');
-      const { version } = store.capacityFor(job);
-      expect(store.reserve(on(job, node), version)).toBe(true);
+      const { version } = world.admission.capacityFor(job.metadata.uid);
+      expect(world.admission.reserve(on(job, node), version)).toBe(true);
       expect([usedFor(rival, node), usedFor(job, node)]).toEqual([4, undefined]);
-      expect(store.reservedFor(job)).toEqual(on(job, node));
-      store.release(job);
-      expect([usedFor(rival, node), store.reservedFor(job)]).toEqual([undefined, undefined]);
+      expect(world.admission.reservedFor(job.metadata.uid)).toEqual(on(job, node));
+      world.admission.release(job.metadata.uid);
+      expect([usedFor(rival, node), world.admission.reservedFor(job.metadata.uid)]).toEqual([undefined, undefined]);
     });
 
     it('of GPUs that another job got since they were looked at is refused, and holds nothing', async () => {
       const node = await seenNode();
-      const { version } = store.capacityFor(job);
+      const { version } = world.admission.capacityFor(job.metadata.uid);
       const rivals = [await submit('rival'), await submit('rival-2')];
-      for (const rival of rivals) expect(store.reserve(on(rival, node), version)).toBe(true);
-      expect(store.fits(on(job, node))).toBe(false);
-      expect(store.reserve(on(job, node), version)).toBe(false);
-      expect(store.reservedFor(job)).toBeUndefined();
+      for (const rival of rivals) expect(world.admission.reserve(on(rival, node), version)).toBe(true);
+      expect(world.admission.fits(on(job, node))).toBe(false);
+      expect(world.admission.reserve(on(job, node), version)).toBe(false);
+      expect(world.admission.reservedFor(job.metadata.uid)).toBeUndefined();
     });
 
     it('is not refused because something else changed: another node came, and another job got its GPUs', async () => {
       const node = await seenNode();
-      const { version } = store.capacityFor(job);
+      const { version } = world.admission.capacityFor(job.metadata.uid);
       const other = await seenNode();
       const rival = await submit('rival');
-      expect(store.reserve(on(rival, other), store.capacityFor(rival).version)).toBe(true);
-      expect(store.reserve(on(job, node), version)).toBe(true);
+      expect(world.admission.reserve(on(rival, other), world.admission.capacityFor(rival.metadata.uid).version)).toBe(
+        true,
+      );
+      expect(world.admission.reserve(on(job, node), version)).toBe(true);
     });
 
     it.each(['that came after they were looked at', 'that takes no pods', 'that does not exist'])(
       'of GPUs of a node %s is refused',
       async (which) => {
-        const { version } = store.capacityFor(job);
+        const { version } = world.admission.capacityFor(job.metadata.uid);
         const node = which === 'that does not exist' ? 'nowhere' : await seenNode(which !== 'that takes no pods');
-        expect(store.reserve(on(job, node), version)).toBe(false);
+        expect(world.admission.reserve(on(job, node), version)).toBe(false);
       },
     );
   });

@@ -1,7 +1,7 @@
 import { aLayout } from '@coxswain/layout/testing';
-import { fairOrder } from './fair-order.ts';
 import { FreeGpus } from './free-gpus.ts';
-import { Refusals, type GangRequest } from './refusals.ts';
+import type { GangRequest } from '../look/gang-request.ts';
+import { Refusals } from './refusals.ts';
 
 describe('free GPUs', () => {
   it('are counted node by node, in all and by how many a node has', () => {
@@ -43,44 +43,73 @@ function refusedWith(...counts: readonly number[]): { free: FreeGpus; refusals: 
   return { free, refusals };
 }
 
-/** Free GPUs node by node at the refusal, what a node has free since, and when it is asked. */
+/** Free GPUs node by node at the refusal, what a node has free since, who is offered that, and when it is asked. */
 interface Happening {
   readonly free: readonly number[];
   readonly then?: readonly [node: string, gpus: number];
+  readonly offeredTo?: readonly string[];
   readonly atMs: number;
 }
 
+const offer = (refusals: Refusals, uids: readonly string[], nowMs: number): readonly string[] =>
+  refusals
+    .offer(
+      uids.map((uid) => ({ metadata: { uid } })),
+      nowMs,
+    )
+    .map(({ metadata }) => metadata.uid);
+
 describe('a request that was refused', () => {
+  const enough = ['node-1', 8] as const;
+  const a = { offeredTo: ['a'] } as const;
   it.each<readonly [string, Happening, boolean]>([
-    ['stands while nothing changes', { free: [8, 0], atMs: 1_000 }, true],
-    ['stands while too few GPUs are freed', { free: [8, 0], then: ['node-1', 7], atMs: 1_000 }, true],
-    ['stands while enough GPUs are freed, but on too few nodes', { free: [8, 4], then: ['c', 4], atMs: 1_000 }, true],
-    ['is searched again when enough nodes have enough', { free: [8, 0], then: ['node-1', 8], atMs: 1_000 }, false],
-    [
-      'is searched again after half an hour, so that its sentence is not too old',
-      { free: [8, 0], atMs: 1_800_000 },
-      false,
-    ],
+    ['stands while nothing changes', { free: [8, 0], ...a, atMs: 1_000 }, true],
+    ['stands while too few GPUs are freed', { free: [8, 0], then: ['node-1', 7], ...a, atMs: 1_000 }, true],
+    ['stands while enough are freed, but on too few nodes', { free: [8, 4], then: ['c', 4], ...a, atMs: 1_000 }, true],
+    ['is searched again when enough nodes have enough', { free: [8, 0], then: enough, ...a, atMs: 1_000 }, false],
+    ['stands while what was freed was not offered', { free: [8, 0], then: enough, atMs: 1_000 }, true],
+    ['stands while it was offered to others', { free: [8, 0], then: enough, offeredTo: ['b'], atMs: 1_000 }, true],
+    ['is searched again after half an hour, for its sentence is old', { free: [8, 0], atMs: 1_800_000 }, false],
     ['stands for 10 s where the GPUs are there, but promised or not together', { free: [8, 8], atMs: 9_999 }, true],
     ['is searched again after 10 s where the GPUs are there', { free: [8, 8], atMs: 10_000 }, false],
     [
       'is searched again when more is freed where the GPUs are there',
-      { free: [8, 8], then: ['c', 1], atMs: 1_000 },
+      { free: [8, 8], then: ['c', 1], ...a, atMs: 1_000 },
       false,
     ],
   ])('%s', (_sentence, happening, want) => {
     const { free, refusals } = refusedWith(...happening.free);
-    const { then, atMs: nowMs } = happening;
+    const { then, offeredTo, atMs: nowMs } = happening;
+    refusals.standing({ uid: 'a', request }, 0);
     if (then !== undefined) free.set(...then);
+    if (offeredTo !== undefined) offer(refusals, offeredTo, nowMs);
     expect(refusals.standing({ uid: 'a', request }, nowMs)).toEqual(want ? WAITING : undefined);
-    expect(refusals.isStillRefused('a', nowMs)).toBe(want);
+  });
+
+  it('is open to everybody 10 s after enough is free, should nobody offer it', () => {
+    const { free, refusals } = refusedWith(8, 0);
+    free.set('node-1', 8);
+    const isRefused = (nowMs: number): boolean => refusals.standing({ uid: 'a', request }, nowMs) !== undefined;
+    expect([isRefused(60_000), isRefused(69_999), isRefused(70_000)]).toEqual([true, true, false]);
+  });
+
+  it('and was refused again after an offer stands until the next one', () => {
+    const { free, refusals } = refusedWith(8, 0);
+    refusals.standing({ uid: 'a', request }, 0);
+    free.set('node-1', 8);
+    expect(offer(refusals, ['a'], 1_000)).toEqual(['a']);
+    refusals.note(request, WAITING, 1_000);
+    expect(refusals.standing({ uid: 'a', request }, 1_000)).toEqual(WAITING);
+    expect(offer(refusals, ['a'], 2_000)).toEqual([]);
+    free.promiseEnded();
+    expect(offer(refusals, ['a'], 2_000)).toEqual(['a']);
   });
 
   it('is refused to every job that asks for the same, and to no other', () => {
     const { refusals } = refusedWith(8, 0);
     expect(refusals.standing({ uid: 'b', request: structuredClone(request) }, 0)).toEqual(WAITING);
     expect(refusals.standing({ uid: 'c', request: { ...request, gpusPerNode: 4 } }, 0)).toBeUndefined();
-    expect(refusals.isStillRefused('never-seen', 0)).toBe(false);
+    expect(offer(refusals, ['b', 'never-seen'], 0)).toEqual(['never-seen']);
   });
 
   it('leaves nothing of a job behind that is gone', () => {
@@ -88,29 +117,6 @@ describe('a request that was refused', () => {
     const before = refusals.size;
     refusals.standing({ uid: 'a', request }, 0);
     refusals.forget('a');
-    expect([refusals.size, refusals.isStillRefused('a', 0)]).toEqual([before, false]);
-  });
-});
-
-describe('jobs that wait', () => {
-  const job = (name: string, namespace: string, since: string) => ({ name, namespace, since });
-  it.each<readonly [string, readonly ReturnType<typeof job>[], readonly string[]]>([
-    ['are none', [], []],
-    [
-      'of one namespace go in the order of waiting',
-      [job('b', 'x', '2026-01-02'), job('a', 'x', '2026-01-01')],
-      ['a', 'b'],
-    ],
-    [
-      'of two namespaces take turns, however many one of them has',
-      [
-        ...[1, 2, 3].map((day) => job(`big-${day}`, 'big', `2026-01-0${day}`)),
-        job('small-1', 'small', '2026-02-01'),
-        job('small-2', 'small', '2026-02-02'),
-      ],
-      ['big-1', 'small-1', 'big-2', 'small-2', 'big-3'],
-    ],
-  ])('%s', (_sentence, jobs, want) => {
-    expect(fairOrder(jobs).map(({ name }) => name)).toEqual(want);
+    expect([refusals.size, refusals.requestOf('a')]).toEqual([before, undefined]);
   });
 });

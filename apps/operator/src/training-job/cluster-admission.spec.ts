@@ -1,20 +1,20 @@
 import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
-import { placementSha256, podName } from '@coxswain/lifecycle';
+import { placementSha256, podName, type Admission } from '@coxswain/lifecycle';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
-import { Capacity, waitsForCapacity, waitsForNodes } from './capacity.ts';
+import { clusterAdmission } from './cluster-admission.ts';
 
 /** Two nodes of two GPUs and a job whose epoch 1 is placed on both of them. */
 function aCluster(status: TrainingJobStatus | undefined = atStage('Creating')): {
   script: CacheScript;
-  capacity: Capacity;
+  admission: Admission;
   job: TrainingJob;
 } {
   const script = new CacheScript();
-  const capacity = new Capacity(script.cache);
+  const admission = clusterAdmission(script.cache, script.clock);
   for (const name of ['node-a', 'node-b']) script.node(name);
-  return { script, capacity, job: script.job('tiny', status === undefined ? {} : { status }) };
+  return { script, admission, job: script.job('tiny', status === undefined ? {} : { status }) };
 }
 
 const atStage = (stage: 'Creating' | 'Released' | 'Stopping' | 'Ended'): TrainingJobStatus => ({
@@ -35,77 +35,77 @@ const ended = (type: 'Complete' | 'Failed'): TrainingJobStatus => ({
     },
   ],
 });
-const used = (capacity: Capacity, jobUid = 'a-rival'): Record<string, number> =>
-  Object.fromEntries(capacity.forJob(jobUid).usedGpus);
+const used = (admission: Admission, jobUid = 'a-rival'): Record<string, number> =>
+  Object.fromEntries(admission.capacityFor(jobUid).usedGpus);
 
 describe('GPUs that are taken', () => {
   it('are those of bound pods that have not ended, whoever made them', () => {
-    const { script, capacity } = aCluster();
+    const { script, admission } = aCluster();
     script.pod('a-stranger', { nodeName: 'node-a', gpus: 1 });
     script.pod('unbound', {});
     script.pod('over', { nodeName: 'node-b', phase: 'Succeeded' });
-    expect(used(capacity)).toEqual({ 'node-a': 1 });
+    expect(used(admission)).toEqual({ 'node-a': 1 });
     script.podDeleted('a-stranger', { nodeName: 'node-a', gpus: 1 });
-    expect(used(capacity)).toEqual({});
+    expect(used(admission)).toEqual({});
   });
 
   it('are those of a recorded placement whose pods are not bound yet', () => {
-    const { script, capacity, job } = aCluster();
+    const { script, admission, job } = aCluster();
     script.placement(job);
-    expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    expect(used(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
   });
 
   it('are counted once when a pod of the placement is bound, and not at all when it has ended', () => {
-    const { script, capacity, job } = aCluster(atStage('Released'));
+    const { script, admission, job } = aCluster(atStage('Released'));
     script.placement(job);
     script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, nodeName: 'node-a' });
-    expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    expect(used(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
     script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, nodeName: 'node-a', phase: 'Failed' });
-    expect(used(capacity)).toEqual({ 'node-b': 2 });
+    expect(used(admission)).toEqual({ 'node-b': 2 });
   });
 
   it('are those of a pod that hangs although its epoch is over, also for the next epoch of the same job', () => {
-    const { script, capacity, job } = aCluster(atStage('Ended'));
+    const { script, admission, job } = aCluster(atStage('Ended'));
     script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, nodeName: 'node-a' });
-    expect([used(capacity), Object.fromEntries(capacity.forJob(job.metadata.uid).usedGpus)]).toEqual([
+    expect([used(admission), Object.fromEntries(admission.capacityFor(job.metadata.uid).usedGpus)]).toEqual([
       { 'node-a': 2 },
       { 'node-a': 2 },
     ]);
   });
 
   it('are not held for a pod that ended before it was bound', () => {
-    const { script, capacity, job } = aCluster(atStage('Released'));
+    const { script, admission, job } = aCluster(atStage('Released'));
     script.placement(job);
     script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, phase: 'Failed' });
-    expect(used(capacity)).toEqual({ 'node-b': 2 });
+    expect(used(admission)).toEqual({ 'node-b': 2 });
   });
 
   it('stay promised when another tenant makes a pod of that name, with that label and owner, which has ended', () => {
-    const { script, capacity, job } = aCluster(atStage('Released'));
+    const { script, admission, job } = aCluster(atStage('Released'));
     script.placement(job);
     script.pod(podName(job.metadata, { epoch: 1, podIndex: 0 }), { job, phase: 'Failed', namespace: 'others' });
-    expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    expect(used(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
   });
 
   it('are not those that the job’s own placement or reservation holds', () => {
-    const { script, capacity, job } = aCluster();
+    const { script, admission, job } = aCluster();
     script.placement(job);
-    capacity.reserve(aPlacement(job, { epoch: 2 }).spec, capacity.forJob('x').version);
-    expect(used(capacity, job.metadata.uid)).toEqual({});
+    admission.reserve(aPlacement(job, { epoch: 2 }).spec, admission.capacityFor('x').version);
+    expect(used(admission, job.metadata.uid)).toEqual({});
   });
 
   it('are those of a reservation, until it is released', () => {
-    const { capacity, job } = aCluster();
-    expect(capacity.reserve(aPlacement(job).spec, capacity.forJob('x').version)).toBe(true);
-    expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
-    capacity.release(job.metadata.uid);
-    expect(used(capacity)).toEqual({});
+    const { admission, job } = aCluster();
+    expect(admission.reserve(aPlacement(job).spec, admission.capacityFor('x').version)).toBe(true);
+    expect(used(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    admission.release(job.metadata.uid);
+    expect(used(admission)).toEqual({});
   });
 
   it('are counted anew for each question: what a caller adds to an answer stays with it', () => {
-    const { capacity } = aCluster();
-    (capacity.forJob('x').usedGpus as Map<string, number>).set('node-a', 99);
-    expect(used(capacity)).toEqual({});
+    const { admission } = aCluster();
+    (admission.capacityFor('x').usedGpus as Map<string, number>).set('node-a', 99);
+    expect(used(admission)).toEqual({});
   });
 });
 
@@ -132,36 +132,36 @@ describe('a placement holds GPUs', () => {
     ['no longer when its job is complete', ended('Complete'), {}, false],
     ['no longer when its job has failed', ended('Failed'), {}, false],
   ])('%s', (_when, status, change, want) => {
-    const { script, capacity, job } = aCluster(status);
+    const { script, admission, job } = aCluster(status);
     script.placement(job, change);
-    expect(used(capacity)).toEqual(want ? { 'node-a': 2, 'node-b': 2 } : {});
+    expect(used(admission)).toEqual(want ? { 'node-a': 2, 'node-b': 2 } : {});
   });
 
   it('only beside a job of its UID in its own namespace', () => {
-    const { script, capacity, job } = aCluster();
+    const { script, admission, job } = aCluster();
     script.placement({ ...job, metadata: { ...job.metadata, uid: 'nobody' } });
-    expect(used(capacity)).toEqual({});
+    expect(used(admission)).toEqual({});
     const elsewhere = aPlacement(job);
     script.cache.placements.cached.upsert({
       ...elsewhere,
       metadata: { ...elsewhere.metadata, namespace: 'elsewhere', uid: 'p', resourceVersion: '1' },
     });
-    expect(used(capacity)).toEqual({});
+    expect(used(admission)).toEqual({});
   });
 
   it('until its job is deleted', () => {
-    const { script, capacity, job } = aCluster();
+    const { script, admission, job } = aCluster();
     script.placement(job);
     script.jobDeleted(job);
-    expect(used(capacity)).toEqual({});
+    expect(used(admission)).toEqual({});
   });
 
   it('from the answer to its creation on, though no watch has told of it', () => {
-    const { script, capacity, job } = aCluster();
+    const { script, admission, job } = aCluster();
     const placement = aPlacement(job);
     const metadata = { ...placement.metadata, resourceVersion: '99' };
     script.cache.placements.remember(job.metadata.uid, { ...placement, metadata });
-    expect(used(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    expect(used(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
   });
 });
 
@@ -174,10 +174,10 @@ describe('a placement that was worked out beside the loop', () => {
     ['is held though its node said that it lives', ({ script }) => script.node('node-a', { note: 'alive' }), true],
     [
       'is held though another job got other GPUs',
-      ({ script, capacity, job }) => {
+      ({ script, admission }) => {
         script.node('node-c', { gpus: 4 });
-        const rival = { ...job, metadata: { ...job.metadata, uid: 'rival' } };
-        capacity.reserve(on(rival, ['node-c', 'node-c']), capacity.forJob('rival').version);
+        const rival = script.job('rival');
+        admission.reserve(on(rival, ['node-c', 'node-c']), admission.capacityFor('x').version);
       },
       true,
     ],
@@ -185,68 +185,40 @@ describe('a placement that was worked out beside the loop', () => {
     ['is refused where its node takes no pods', ({ script }) => script.node('node-b', { ready: false }), false],
     [
       'is refused where another job got its GPUs',
-      ({ capacity, job }) => {
-        const rival = { ...job, metadata: { ...job.metadata, uid: 'rival' } };
-        capacity.reserve(on(rival, ['node-a', 'node-b']), capacity.forJob('rival').version);
+      ({ script, admission }) => {
+        const rival = script.job('rival');
+        admission.reserve(on(rival, ['node-a', 'node-b']), admission.capacityFor('x').version);
       },
       false,
     ],
     ['is refused where a stranger’s pod got its GPUs', ({ script }) => script.pod('x', { nodeName: 'node-b' }), false],
   ])('%s', (_sentence, meanwhile, want) => {
     const about = aCluster();
-    const { capacity, job } = about;
-    const { version } = capacity.forJob(job.metadata.uid);
+    const { admission, job } = about;
+    const { version } = admission.capacityFor(job.metadata.uid);
     meanwhile(about);
-    expect(capacity.reserve(on(job, ['node-a', 'node-b']), version)).toBe(want);
-    expect(capacity.reservedFor(job.metadata.uid) !== undefined).toBe(want);
+    expect(admission.reserve(on(job, ['node-a', 'node-b']), version)).toBe(want);
+    expect(admission.reservedFor(job.metadata.uid) !== undefined).toBe(want);
   });
 });
 
 describe('the fabric', () => {
-  const gpusOf = (capacity: Capacity): Record<string, number> =>
-    Object.fromEntries(capacity.forJob('x').fabric.nodes.map(({ name, gpus }) => [name, gpus]));
+  const gpusOf = (admission: Admission): Record<string, number> =>
+    Object.fromEntries(admission.capacityFor('x').fabric.nodes.map(({ name, gpus }) => [name, gpus]));
 
   it('follows the nodes as they come, change and go', () => {
-    const { script, capacity } = aCluster();
-    expect(gpusOf(capacity)).toEqual({ 'node-a': 2, 'node-b': 2 });
+    const { script, admission } = aCluster();
+    expect(gpusOf(admission)).toEqual({ 'node-a': 2, 'node-b': 2 });
     script.node('node-c', { gpus: 8 });
     script.node('node-a', { gpus: 4 });
-    expect(gpusOf(capacity)).toEqual({ 'node-a': 4, 'node-b': 2, 'node-c': 8 });
+    expect(gpusOf(admission)).toEqual({ 'node-a': 4, 'node-b': 2, 'node-c': 8 });
   });
 
   it('is built once for all jobs that ask between two changes', () => {
-    const { script, capacity } = aCluster();
-    const { fabric } = capacity.forJob('x');
-    expect(capacity.forJob('y').fabric).toBe(fabric);
+    const { script, admission } = aCluster();
+    const { fabric } = admission.capacityFor('x');
+    expect(admission.capacityFor('y').fabric).toBe(fabric);
     script.node('node-a', { ready: false });
-    expect(capacity.forJob('y').fabric).not.toBe(fabric);
-  });
-});
-
-describe('a job whose condition', () => {
-  it.each([
-    ['Placed', 'WaitingForCapacity', { gpus: true, nodes: true }],
-    ['Placed', 'TopologyUnsatisfiable', { gpus: true, nodes: true }],
-    ['Placed', 'WaitingForPlan', { gpus: false, nodes: true }],
-    ['Placed', 'Planning', { gpus: false, nodes: true }],
-    ['Placed', 'Suspended', { gpus: false, nodes: false }],
-    ['Accepted', 'NoLayoutFits', { gpus: false, nodes: true }],
-    ['Accepted', 'InvalidSpec', { gpus: false, nodes: false }],
-  ] as const)('%s is false because of %s waits for %j', (type, reason, want) => {
-    const condition = {
-      type,
-      status: 'False',
-      reason,
-      message: '',
-      lastTransitionTime: '',
-      observedGeneration: 1,
-    } as const;
-    const job = aCluster().script.job('tiny', { status: { ...atStage('Ended'), conditions: [condition] } });
-    expect({ gpus: waitsForCapacity(job), nodes: waitsForNodes(job) }).toEqual(want);
-  });
-
-  it('does not say anything yet waits for nothing', () => {
-    const { job } = aCluster();
-    expect([waitsForCapacity(job), waitsForNodes(job)]).toEqual([false, false]);
+    expect(admission.capacityFor('y').fabric).not.toBe(fabric);
   });
 });

@@ -1,0 +1,51 @@
+import type { Placement, TrainingJob } from '@coxswain/api-types';
+import type { NodeFacts } from '@coxswain/fabric';
+import type { KubeObject } from '@coxswain/kube';
+import { Admission, type AdmissionView } from '@coxswain/lifecycle';
+import { toCachedNode } from '../../cluster/cached-node.ts';
+import { toCachedPod, type CachedPod } from '../../cluster/cached-pod.ts';
+import type { InMemoryCluster } from './in-memory-cluster.ts';
+
+/** Admission that sees a cluster in memory as it is. */
+export function inMemoryAdmission(cluster: InMemoryCluster, monotonicMs: () => number): Admission {
+  const view = viewOf(cluster, monotonicMs);
+  const admission = new Admission(view);
+  for (const { name } of view.nodes()) admission.nodeChanged(name);
+  cluster.onChange((kind, key) => {
+    if (kind === 'Node') admission.nodeChanged(key);
+    if (kind === 'Pod') for (const { name } of view.nodes()) admission.gpusChanged(name);
+  });
+  return admission;
+}
+
+function viewOf(cluster: InMemoryCluster, monotonicMs: () => number): AdmissionView {
+  const pods = (): readonly CachedPod[] => cluster.list('Pod').map((pod) => toCachedPod(pod, { asGang: true }));
+  const used = (): Map<string, number> => {
+    const byNode = new Map<string, number>();
+    for (const { nodeName, terminal, gpus } of pods()) {
+      if (nodeName !== undefined && !terminal) byNode.set(nodeName, (byNode.get(nodeName) ?? 0) + gpus);
+    }
+    return byNode;
+  };
+  const node = (name: string): NodeFacts | undefined => {
+    const found = cluster.get('Node', name);
+    return found === undefined ? undefined : toCachedNode(found).facts;
+  };
+  const jobs = (): readonly TrainingJob[] => cluster.list<TrainingJob & KubeObject>('TrainingJob');
+  return {
+    monotonicMs,
+    nodes: () => cluster.list('Node').map((one) => toCachedNode(one).facts),
+    node,
+    gpusUnderPods: (name) => used().get(name) ?? 0,
+    gpusUnderPodsByNode: used,
+    jobs,
+    job: (uid) => jobs().find(({ metadata }) => metadata.uid === uid),
+    placements: () => cluster.list<Placement & KubeObject>('Placement'),
+    settledPods: ({ metadata }) =>
+      new Set(
+        pods()
+          .filter((pod) => pod.gang?.jobUid === metadata.uid && (pod.nodeName !== undefined || pod.terminal))
+          .map((pod) => pod.metadata.name),
+      ),
+  };
+}
