@@ -50,7 +50,7 @@ export const ATTEMPT_REASONS = {
   NotReaped: {
     charged: false,
     meaning:
-      'A rank failed, and the other ranks of the gang did not all end in time, so that they could not be started again in their pods.',
+      'A rank failed, and the ranks could not be started again in their pods: they did not all end in time, or a pod ended meanwhile. The failure itself was counted before.',
   },
   SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
   CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
@@ -86,6 +86,7 @@ const ResumedFrom = z.object({
 export const EndedIncarnation = z
   .object({
     incarnation: counter.min(1),
+    runningAt: timestamp.optional().describe('When every one of its ranks had been started. Absent: never.'),
     endedAt: timestamp.describe('When its failure was recorded.'),
     reason,
     message: z.string().max(1024).optional().describe('Rank, node and how it ended.'),
@@ -130,7 +131,9 @@ export const Attempt = z
       .describe('Earlier runs in the same pods, newest last.'),
     startedAt: timestamp,
     releasedAt: timestamp.optional(),
-    runningAt: timestamp.optional().describe('When every pod was running.'),
+    runningAt: timestamp
+      .optional()
+      .describe('When every pod was running; of a later incarnation, when all its ranks had been started.'),
     stoppingAt: timestamp
       .optional()
       .describe('When its end was recorded: a failure seen, a suspend or cancel answered.'),

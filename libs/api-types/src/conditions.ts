@@ -49,6 +49,8 @@ export const CONDITION_REASONS = {
     GangRunning: 'Every rank of the epoch has started.',
     NodesInDoubt:
       'Every rank has started, and a node of the gang is not ready. The gang is left alone while its launchers report, for a grace, and as long as so many nodes are not ready together that the road to the API server is the likelier cause.',
+    RestartingInPlace:
+      'A rank failed. When the ranks of every pod have ended, all are started again in the same pods, from the newest checkpoint.',
     PodsCreating: 'The gang is being created behind its scheduling gate.',
     PodsStarting: 'The gates are lifted; containers are starting.',
     ImageUnavailable: 'A container waits for its image; the message names image and node.',

@@ -20,13 +20,19 @@ export type { ServerVersion } from './kubernetes-version.ts';
 export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isTrue } from './conditions.ts';
 export type { ConditionType, ReasonOf } from './conditions.ts';
 export type { OwnerReference } from './metadata.ts';
-export { ATTEMPT_REASONS, Attempt, AttemptPrediction, MAX_ATTEMPTS_IN_STATUS } from './attempt.ts';
+export {
+  ATTEMPT_REASONS,
+  Attempt,
+  AttemptPrediction,
+  MAX_ATTEMPTS_IN_STATUS,
+  MAX_ENDED_INCARNATIONS,
+} from './attempt.ts';
 export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 export type { AvoidedNodeReason } from './avoided-node.ts';
 export { JobPlan } from './job-plan.ts';
 export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
 export { ObjectName, TrainingJobSpec } from './training-job-spec.ts';
-export type { AttemptReason } from './attempt.ts';
+export type { AttemptReason, EndedIncarnation } from './attempt.ts';
 export type { TrainingJob } from './training-job.ts';
 export type { TrainingJobSpecInput } from './training-job-spec.ts';
 export { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';

@@ -86,6 +86,9 @@ const Environment = z.object({
   COXSWAIN_STOPPING_TIMEOUT_MS: durationMs
     .default(DEFAULT_TIMEOUTS.stoppingMs)
     .describe('How long beyond its grace a deleted pod is waited for before it is fenced.'),
+  COXSWAIN_REAPING_TIMEOUT_MS: durationMs
+    .default(DEFAULT_TIMEOUTS.reapingMs)
+    .describe('How long after a failure every launcher must have ended its ranks, to start them again in their pods.'),
   COXSWAIN_AVOIDED_NODE_MS: durationMs
     .default(DEFAULT_TIMEOUTS.avoidedMs)
     .describe('How long a node that failed a job is avoided by it.'),
@@ -155,6 +158,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       schedulingMs: env.COXSWAIN_SCHEDULING_TIMEOUT_MS,
       startingMs: env.COXSWAIN_STARTING_TIMEOUT_MS,
       stoppingMs: env.COXSWAIN_STOPPING_TIMEOUT_MS,
+      reapingMs: env.COXSWAIN_REAPING_TIMEOUT_MS,
       avoidedMs: env.COXSWAIN_AVOIDED_NODE_MS,
     },
     podNewsIntervalMs: env.COXSWAIN_POD_NEWS_INTERVAL_MS,

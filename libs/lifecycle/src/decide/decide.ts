@@ -83,8 +83,9 @@ function provenOrAsked(
 }
 
 function whatToRead(situation: Situation, decided: Parameters<typeof needsProof>[1]): Action | undefined {
-  if (!situation.facts.isProven && needsProof(situation, decided)) return readLive(situation);
-  return needsCheckpoints(situation, decided) ? { kind: 'readCheckpoints' } : undefined;
+  // Checkpoints first: a live read of the gang is good for the very next decision alone.
+  if (needsCheckpoints(situation, decided)) return { kind: 'readCheckpoints' };
+  return !situation.facts.isProven && needsProof(situation, decided) ? readLive(situation) : undefined;
 }
 
 function announced({ facts }: Situation, status: TrainingJobStatus): Decision['events'] {

@@ -2,6 +2,7 @@ import { formatBytes, formatDuration } from '@coxswain/units';
 import {
   type Attempt,
   type Checkpoint,
+  type EndedIncarnation,
   findCondition,
   type JobEvent,
   type Placement,
@@ -117,10 +118,9 @@ function attemptEvents(
     facts,
   }: { readonly earlier: Attempt | undefined; readonly record: JobRecord; readonly facts: Facts },
 ): readonly DerivedJobEvent[] {
-  const { epoch, resumedFrom, startedAt, releasedAt, runningAt } = attempt;
+  const { epoch, startedAt, releasedAt, incarnations = [] } = attempt;
   const placement = placementOf(facts, epoch)?.spec;
-  const from =
-    resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step} (checkpoint ${resumedFrom.checkpoint})`;
+  const from = describePoint((incarnations[0] ?? attempt).resumedFrom);
   const asked = record.resumeFrom?.epoch === epoch;
   const gang = `${count(worldSize(attempt.layout), 'rank')} (${formatLayout(attempt.layout)})`;
   return [
@@ -141,14 +141,55 @@ function attemptEvents(
             message: `All pods of epoch ${epoch} exist; they start together, ${from}.`,
           }),
         ]),
-    ...(runningAt === undefined
-      ? []
-      : [event('Running', { epoch, at: runningAt, message: `Epoch ${epoch} runs with ${gang}.` })]),
-    ...(runningAt === undefined || resumedFrom === undefined
-      ? []
-      : [event('Resumed', { epoch, at: runningAt, message: `Training goes on ${from}.` })]),
+    ...incarnations.flatMap((one, index) => [
+      ...runEvents({ ...one, epoch, gang }),
+      ...restartInPods(epoch, one, (incarnations[index + 1] ?? attempt).resumedFrom),
+    ]),
+    ...runEvents({ ...attempt, gang }),
     ...endEvents(attempt),
   ];
+}
+
+/** `from step 40 (checkpoint tiny-3f1c2b9e-e1-s40)` */
+function describePoint(resumedFrom: Attempt['resumedFrom']): string {
+  return resumedFrom === undefined
+    ? 'from scratch'
+    : `from step ${resumedFrom.step} (checkpoint ${resumedFrom.checkpoint})`;
+}
+
+/** That the ranks of an incarnation run. */
+function runEvents(
+  run: Pick<Attempt, 'epoch' | 'incarnation' | 'runningAt' | 'resumedFrom'> & { readonly gang: string },
+): readonly DerivedJobEvent[] {
+  const { epoch, incarnation = 1, runningAt: at, resumedFrom, gang } = run;
+  if (at === undefined) return [];
+  const which = incarnation === 1 ? `Epoch ${epoch}` : `Epoch ${epoch}, incarnation ${incarnation},`;
+  const running = event('Running', { epoch, at, message: `${which} runs with ${gang}.` });
+  const resumed = event('Resumed', { epoch, at, message: `Training goes on ${describePoint(resumedFrom)}.` });
+  const told = resumedFrom === undefined ? [running] : [running, resumed];
+  return incarnation === 1 ? told : told.map((one) => ofIncarnation(incarnation, one));
+}
+
+/** That the ranks failed, and are started again in the same pods. */
+function restartInPods(
+  epoch: number,
+  { incarnation, endedAt: at, reason, message = 'The reason was not recorded.', charged }: EndedIncarnation,
+  from: Attempt['resumedFrom'],
+): readonly DerivedJobEvent[] {
+  const about = { epoch, at, severity: 'warning' } as const;
+  const again = `The ranks of epoch ${epoch} are started again in their pods (incarnation ${incarnation + 1}), ${describePoint(from)}`;
+  return [
+    event('RankFailed', { ...about, message: `${reason}: ${message}` }),
+    event('Restarting', { ...about, message: `${again}; ${costOf(charged)}.` }),
+  ].map((one) => ofIncarnation(incarnation, one));
+}
+
+function ofIncarnation(incarnation: number, told: DerivedJobEvent): DerivedJobEvent {
+  return { ...told, key: `e${told.epoch ?? 0}i${incarnation}/${told.type}` };
+}
+
+function costOf(charged: boolean | undefined): string {
+  return charged === true ? 'this counts against its restarts' : 'this does not count against its restarts';
 }
 
 function resumingSentence(about: { readonly epoch: number; readonly from: string; readonly asked: boolean }): string {
@@ -172,8 +213,7 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
       message: `${attempt.reason ?? 'Failed'}: ${message}`,
     });
     if (answer !== 'Restart') return [failed];
-    const cost = charged === true ? 'this counts against its restarts' : 'this does not count against its restarts';
-    const sentence = `The gang of epoch ${epoch} is removed and started anew as epoch ${epoch + 1}; ${cost}.`;
+    const sentence = `The gang of epoch ${epoch} is removed and started anew as epoch ${epoch + 1}; ${costOf(charged)}.`;
     return [failed, event('Restarting', { epoch, at: stoppingAt, severity: 'warning', message: sentence })];
   }
   if (outcome === 'Suspended' && endedAt !== undefined) {

@@ -26,12 +26,19 @@ export function needsProof(
   return goesOn || kinds.some((kind) => HARMFUL.includes(kind)) || misses(situation);
 }
 
-/** Whether the record moves on in a way that cannot be taken back: an attempt fails, or is said to be over. */
+/** Whether the record moves on in a way that cannot be taken back: an attempt or one of its incarnations fails, or is said to be over. */
 function isHarmful(before: JobRecord, { attempts }: JobRecord): boolean {
   const now = attempts.at(-1);
   const then = before.attempts.find(({ epoch }) => epoch === now?.epoch);
   const hasFailed = now?.outcome === 'Failed' && then?.outcome === undefined;
-  return hasFailed || (then?.stage === 'Stopping' && now?.stage === 'Ended');
+  return hasFailed || beginsIncarnation(before, { attempts }) || (then?.stage === 'Stopping' && now?.stage === 'Ended');
+}
+
+/** Whether the ranks of the last attempt are to be started again in their pods: those that run now are ended for it. */
+function beginsIncarnation(before: Pick<JobRecord, 'attempts'>, { attempts }: Pick<JobRecord, 'attempts'>): boolean {
+  const now = attempts.at(-1);
+  const then = before.attempts.find(({ epoch }) => epoch === now?.epoch);
+  return then !== undefined && (now?.incarnation ?? 1) > (then.incarnation ?? 1);
 }
 
 const HARMFUL: readonly Action['kind'][] = [
@@ -72,10 +79,11 @@ export function readLive({ record, facts }: Situation): Action {
  * begins anew, or further back than status knows, does so only where nothing later exists; and nobody is asked to choose before that is sure.
  */
 export function needsCheckpoints(
-  { facts, next }: Situation,
+  { record, facts, next }: Situation,
   { before, isRecorded }: { readonly before: JobRecord; readonly isRecorded: boolean },
 ): boolean {
   if (facts.areCheckpointsProven || facts.spec?.checkpoint === undefined) return false;
+  if (beginsIncarnation(before, record)) return true;
   if (next.kind === 'unresumable') return !isRecorded;
   if (next.kind !== 'placing' || next.answers !== undefined || next.spec.epoch === 1) return false;
   const { resume } = next.spec;

@@ -170,6 +170,8 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
       }
     );
   }
+  if (isRestartingInPods(attempt))
+    return { holds: false, reason: 'RestartingInPlace', message: againSentence(attempt) };
   const stuck = firstStuckPod(facts, epoch);
   if (stuck === undefined) {
     return { holds: false, reason: 'PodsStarting', message: `The containers of epoch ${epoch} are starting.` };
@@ -186,6 +188,16 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
   }
   const message = `Pod ${pod.name} cannot start on node ${node}: ${waiting.reason}: ${waiting.message}`;
   return { holds: false, reason: 'PodStuck', message: cutText(message, 1024) };
+}
+
+/** The ranks have failed, and are to be started again in the same pods. */
+function isRestartingInPods({ stage, incarnation = 1, runningAt }: Attempt): boolean {
+  return stage === 'Released' && incarnation > 1 && runningAt === undefined;
+}
+
+function againSentence({ epoch, incarnation = 1, resumedFrom }: Attempt): string {
+  const from = resumedFrom === undefined ? 'from scratch' : `from step ${resumedFrom.step}`;
+  return `The ranks of epoch ${epoch} are started again in their pods (incarnation ${incarnation}), ${from}.`;
 }
 
 /** Free of counts and times: in an outage each node's turn would be a write of every job. */
@@ -249,6 +261,7 @@ function stateOf({ record, facts, next }: Situation): JobState {
     return record.attempts.at(-1)?.outcome === 'Failed' && refusal(record) === undefined ? 'Restarting' : 'Queued';
   }
   if (attempt.stage === 'Stopping') return stoppingState(attempt, facts);
+  if (isRestartingInPods(attempt)) return 'Restarting';
   return attempt.runningAt === undefined ? 'Starting' : 'Running';
 }
 
@@ -282,16 +295,27 @@ function summaryOf(situation: {
     case 'Stopping':
       return facts.deleting ? 'Stops, because it is being deleted.' : 'Stops for good.';
     case 'Restarting':
-      return attempt === undefined
-        ? `${drafts.Placed?.message ?? ''} Before: ${failure}`
-        : `The gang of epoch ${attempt.epoch} failed and is being removed: ${failure}`;
+      return restartingSummary(attempt, { placed: drafts.Placed?.message ?? '', failure });
     case 'Queued':
       return drafts.Accepted?.holds === false ? drafts.Accepted.message : (drafts.Placed?.message ?? '');
   }
 }
 
+function restartingSummary(
+  attempt: Attempt | undefined,
+  { placed, failure }: { readonly placed: string; readonly failure: string },
+): string {
+  if (attempt === undefined) return `${placed} Before: ${failure}`;
+  if (isRestartingInPods(attempt)) {
+    return `${againSentence(attempt)} Before: ${firstLine(attempt.incarnations?.at(-1)?.message ?? '')}`;
+  }
+  return `The gang of epoch ${attempt.epoch} failed and is being removed: ${failure}`;
+}
+
 function runningSummary(attempt: Attempt, facts: Facts, running: ConditionDraft<'Running'> | undefined): string {
-  const trains = `Trains in epoch ${attempt.epoch} on ${gangSize(attempt, facts)}.`;
+  const { epoch, incarnation = 1 } = attempt;
+  const again = incarnation === 1 ? '' : ` (incarnation ${incarnation})`;
+  const trains = `Trains in epoch ${epoch}${again} on ${gangSize(attempt, facts)}.`;
   return running?.reason === 'NodesInDoubt' ? `${trains} ${running.message}` : trains;
 }
 

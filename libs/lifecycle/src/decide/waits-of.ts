@@ -1,6 +1,7 @@
 import { avoidedWait } from '../failure/avoided-nodes.ts';
 import { fenceWait } from '../look/facts.ts';
 import { liveAttempt } from '../record/job-record.ts';
+import { pauseInPods } from '../epoch/next-incarnation.ts';
 import { nodeWaits } from '../failure/lost-nodes.ts';
 import { restartDelay } from '../epoch/next-epoch.ts';
 import { stepUnderWay } from '../failure/overdue.ts';
@@ -18,6 +19,7 @@ export function waitsOf({ record, facts }: Situation): readonly Wait[] {
     ...(isUp ? nodeWaits(facts, attempt) : []),
     ...(attempt === undefined ? [] : (stepWaits(facts, attempt) ?? [])),
     ...[restartDelay(record, facts) ?? []].flat(),
+    ...[pauseInPods(record, facts) ?? []].flat(),
     ...record.avoidedNodes.map((avoided) => avoidedWait(avoided, facts)),
   ];
 }

@@ -24,7 +24,7 @@ export function withNewAttempt(
     placementSha256: placementSha256(spec),
     ...(leaderTerm === undefined ? {} : { leaderTerm }),
     layout,
-    ...(resume === undefined ? {} : { resumedFrom: { checkpoint: resume.checkpoint, step: resume.step } }),
+    ...(resume === undefined ? {} : { resumedFrom: resume }),
     startedAt: now.toISOString(),
     ...predictionOf(record, spec),
   };

@@ -5,7 +5,10 @@ import { type Facts, isLive, placementOf, podCount } from '../look/facts.ts';
 import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
 import { type Failure, failureOf } from '../failure/failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
+import { isOfFence, pausedPods } from '../look/incarnation.ts';
+import type { ObservedPod } from '../look/observed.ts';
 import { MOST_LOST_EPOCHS } from './next-epoch.ts';
+import { withNextIncarnation } from './next-incarnation.ts';
 import { lostPlacement } from './unwritten-placement.ts';
 import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from '../record/job-record.ts';
 import { answerTo, restartDelayMs } from '../failure/restart-budget.ts';
@@ -96,7 +99,10 @@ function recordRelease(record: JobRecord, facts: Facts, now: Date): JobRecord {
 function recordRunning(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt?.stage !== 'Released' || attempt.runningAt !== undefined || !isComplete(facts, attempt)) return record;
-  const isUp = podsOf(facts, attempt.epoch).every((pod) => pod.running || pod.phase === 'Succeeded');
+  const isUp =
+    (attempt.incarnation ?? 1) > 1
+      ? pausedPods(facts, attempt).length === 0
+      : podsOf(facts, attempt.epoch).every((pod) => pod.running || pod.phase === 'Succeeded');
   return isUp ? withLastAttempt(record, { runningAt: now.toISOString() }) : record;
 }
 
@@ -114,7 +120,9 @@ function recordProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
 /** Whether the operator's memory knows a later step than the status. */
 export function hasFreshProgress(record: JobRecord, facts: Facts): boolean {
   const { progress } = facts.observed;
-  return progress !== undefined && progress.epoch === record.epoch && progress.step > (record.progress?.step ?? -1);
+  const attempt = liveAttempt(record);
+  if (progress === undefined || attempt === undefined || !isOfFence(progress, attempt)) return false;
+  return progress.step > (record.progress?.step ?? -1);
 }
 
 /** How long until progress may be written again, in milliseconds; 0 or less when it may, as after a time that cannot be. */
@@ -160,14 +168,26 @@ function recordFailure(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || attempt.stage === 'Stopping') return record;
   const failure = failureOf(facts, attempt);
-  return failure === undefined ? record : withFailure(record, { failure, facts, now });
+  if (failure === undefined) return record;
+  const lastStep = lastStepOfFailure(record, { failure, facts });
+  return (
+    withNextIncarnation(record, { failure, ...lastStep }, { facts, now }) ??
+    withFailure(record, { failure, facts, now })
+  );
+}
+
+function lastStepOfFailure(
+  record: JobRecord,
+  { failure, facts }: { failure: Failure; facts: Facts },
+): { readonly lastStep?: number } {
+  return failure.lastStep === undefined ? lastStepOf(record, facts) : { lastStep: failure.lastStep };
 }
 
 function withFailure(
   record: JobRecord,
   { failure, facts, now }: { failure: Failure; facts: Facts; now: Date },
 ): JobRecord {
-  const lastStep = failure.lastStep === undefined ? lastStepOf(record, facts) : { lastStep: failure.lastStep };
+  const lastStep = lastStepOfFailure(record, { failure, facts });
   const { epoch } = record;
   const avoiding = failure.avoid === undefined ? record : withAvoided(record, { ...failure.avoid, epoch }, facts, now);
   const ended = withLastAttempt(avoiding, {
@@ -224,8 +244,7 @@ function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
   // A pod that a cache does not show may have been created a moment ago: only a live read says that it is gone.
   if (!facts.isProven && missingPodNames(facts, attempt).some((name) => !facts.foreignPodNames.has(name)))
     return record;
-  const steps = pods.map((pod) => pod.exit?.cause?.lastStep ?? -1);
-  const lastStep = Math.max(attempt.lastStep ?? -1, ...steps);
+  const lastStep = Math.max(attempt.lastStep ?? -1, ...pods.map((pod) => toldStep(pod, attempt)));
   return withLastAttempt(record, {
     stage: 'Ended',
     endedAt: now.toISOString(),
@@ -275,10 +294,16 @@ function isFinished(facts: Facts, attempt: Attempt): boolean {
 function lastStepOf(record: JobRecord, facts: Facts): { readonly lastStep?: number } {
   const { progress } = facts.observed;
   const attempt = liveAttempt(record);
-  const exits = attempt === undefined ? [] : podsOf(facts, attempt.epoch).map((pod) => pod.exit?.cause?.lastStep ?? -1);
-  const reported = progress?.epoch === record.epoch ? progress.step : -1;
-  const lastStep = Math.max(reported, attempt?.lastStep ?? -1, ...exits);
+  if (attempt === undefined) return {};
+  const exits = podsOf(facts, attempt.epoch).map((pod) => toldStep(pod, attempt));
+  const reported = progress !== undefined && isOfFence(progress, attempt) ? progress.step : -1;
+  const lastStep = Math.max(reported, attempt.lastStep ?? -1, ...exits);
   return lastStep < 0 ? {} : { lastStep };
+}
+
+/** What a pod that has ended says of the current incarnation; -1: nothing. */
+function toldStep({ exit }: ObservedPod, attempt: Attempt): number {
+  return isOfFence(exit?.cause, attempt) ? (exit?.cause?.lastStep ?? -1) : -1;
 }
 
 function isFiniteNumber(value: number | undefined): value is number {

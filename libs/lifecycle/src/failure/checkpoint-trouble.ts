@@ -6,9 +6,11 @@ import {
   describeFault,
   MAX_FAULTS_OF_ATTEMPT,
   type Attempt,
+  type TerminationCause,
 } from '@coxswain/api-types';
 import { type Facts, placementOf } from '../look/facts.ts';
 import { podsOf } from '../look/gang.ts';
+import { fenceOf, resumedFromOf } from '../look/incarnation.ts';
 import type { JobRecord } from '../record/job-record.ts';
 
 export type Condemnation = NonNullable<CheckpointResourceStatus['condemnation']>;
@@ -19,7 +21,7 @@ export function checkpointFaultsOf(facts: Facts, attempt: Attempt): readonly Che
   const found = new Map(attempt.checkpointFaults?.map((fault) => [`${fault.node} ${fault.kind}`, fault]));
   for (const { exit, nodeName, podIndex } of podsOf(facts, attempt.epoch)) {
     const { cause } = exit ?? {};
-    const fault = cause?.epoch === attempt.epoch ? cause.checkpointFault : undefined;
+    const fault = isOfSameCheckpoint(cause, attempt) ? cause?.checkpointFault : undefined;
     if (cause === undefined || fault === undefined || !TELLING_KINDS.includes(cause.kind)) continue;
     // The pod's node as the cluster knows it, not as the pod says.
     const node = nodeName ?? placementOf(facts, attempt.epoch)?.spec.nodes[podIndex] ?? cause.node;
@@ -27,6 +29,19 @@ export function checkpointFaultsOf(facts: Facts, attempt: Attempt): readonly Che
     if (!found.has(key) && found.size < MAX_FAULTS_OF_ATTEMPT) found.set(key, { node, ...fault });
   }
   return [...found.values()];
+}
+
+/** Checkpoint that the incarnation which ended so was to load, the newest where it does not say which; undefined: none. */
+export function checkpointLoadedBy(cause: TerminationCause | undefined, attempt: Attempt): string | undefined {
+  const { incarnation } = fenceOf(cause?.epoch === attempt.epoch ? cause : attempt);
+  return resumedFromOf(attempt, incarnation)?.checkpoint;
+}
+
+/** Whether what the cause says of a checkpoint is about the one that the attempt's newest incarnation began from. */
+export function isOfSameCheckpoint(cause: TerminationCause | undefined, attempt: Attempt): boolean {
+  if (cause?.epoch !== attempt.epoch) return false;
+  const loaded = checkpointLoadedBy(cause, attempt);
+  return loaded !== undefined && loaded === attempt.resumedFrom?.checkpoint;
 }
 
 /** The nodes that could not read the checkpoint, unless they are most of the gang: what most nodes meet is no fault of theirs. */

@@ -3,6 +3,7 @@ import {
   type AttemptReason,
   type AvoidedNodeReason,
   AVOIDED_NODE_REASONS,
+  EXIT_CODES,
   exitKindOf,
   type ExitKind,
   howItEnded,
@@ -10,7 +11,9 @@ import {
 } from '@coxswain/api-types';
 import { endOfText } from '@coxswain/safe-text';
 import { type Facts, isTerminal, nodeStateOf, placementOf, podCount, willNeverRun } from '../look/facts.ts';
+import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
+import { isOfEarlierIncarnation, isOfFence, launcherOf } from '../look/incarnation.ts';
 import { judgeNodes } from './lost-nodes.ts';
 import { podName } from '../look/names.ts';
 import type { ObservedPod, Verdict } from '../look/observed.ts';
@@ -56,6 +59,7 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'NotCreated',
   'NotScheduled',
   'NotStarted',
+  'NotReaped',
 ];
 
 /** What went wrong with the attempt, if anything has. */
@@ -96,7 +100,9 @@ function isReasonToAvoid(reason: AttemptReason): reason is AttemptReason & Avoid
 
 function suspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   const found = [
-    ...podsOf(facts, attempt.epoch).flatMap((pod) => suspectExit(facts, attempt, pod) ?? []),
+    ...podsOf(facts, attempt.epoch).flatMap(
+      (pod) => suspectExit(facts, attempt, pod) ?? suspectReaped(facts, attempt, pod) ?? [],
+    ),
     ...missingSuspects(facts, attempt),
     ...strandedSuspects(facts, attempt),
   ];
@@ -112,15 +118,33 @@ function suspectExit(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect 
   if (!isTerminal(pod) || pod.phase === 'Succeeded') return undefined;
   const node = pod.nodeName ?? placementOf(facts, attempt.epoch)?.spec.nodes[pod.podIndex];
   const { exit } = pod;
+  const reason = reasonOfExit(pod, attempt, nodeStateOf(facts, node) !== 'ready');
+  const how = describeExit(pod, node ?? 'unknown');
   return {
     podIndex: pod.podIndex,
     node,
     finishedAt: exit?.finishedAt ?? '',
     killed: exit?.cause?.signal !== undefined || (exit?.exitCode ?? 0) > 128,
-    ...(exit?.cause?.lastStep === undefined ? {} : { lastStep: exit.cause.lastStep }),
-    reason: reasonOfExit(pod, attempt, nodeStateOf(facts, node) !== 'ready'),
-    message: describeExit(pod, node ?? 'unknown'),
+    ...(isOfFence(exit?.cause, attempt) && exit?.cause?.lastStep !== undefined
+      ? { lastStep: exit.cause.lastStep }
+      : {}),
+    reason,
+    message: reason === 'NotReaped' ? `Pod ${pod.name} ended before its ranks were started again. ${how}` : how,
   };
+}
+
+/**
+ * A pod that lives on although a rank of it failed: its launcher says so over its connection. What is said of an earlier incarnation is counted
+ * already, and ranks that were ended by order have no cause.
+ */
+function suspectReaped(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect | undefined {
+  const launcher = launcherOf(facts, pod, attempt);
+  const cause = launcher?.state === 'reaped' ? launcher.cause : undefined;
+  if (isTerminal(pod) || cause === undefined || !isOfFence(launcher, attempt) || !isOfFence(cause, attempt)) {
+    return undefined;
+  }
+  const exitCode = cause.exitCode ?? EXIT_CODES[cause.kind].code;
+  return suspectExit(facts, attempt, { ...pod, phase: 'Failed', exit: { exitCode, reason: 'Error', cause } });
 }
 
 const SHOWN_NODES = 8;
@@ -215,15 +239,20 @@ const SAID_ON_PURPOSE: readonly ExitKind[] = [
   'rendezvousPortLost',
 ];
 
-function reasonOfExit(pod: ObservedPod, { epoch, resumedFrom }: Attempt, nodeLost: boolean): AttemptReason {
-  const said = exitKind(pod, epoch);
+function reasonOfExit(pod: ObservedPod, attempt: Attempt, nodeLost: boolean): AttemptReason {
+  const said = exitKind(pod, attempt.epoch);
+  const cause = pod.exit?.cause;
+  const isEarlier = isOfEarlierIncarnation(cause, attempt);
+  const isOfCheckpoint = said === 'checkpointUnreadable' || said === 'checkpointIoError';
   // Nothing was to be loaded, so that code means something else to this engine.
-  const isMisunderstood =
-    resumedFrom === undefined && (said === 'checkpointUnreadable' || said === 'checkpointIoError');
+  const isMisunderstood = isOfCheckpoint && checkpointLoadedBy(cause, attempt) === undefined;
   const kind = isMisunderstood ? 'engineFailed' : said;
-  if (kind !== undefined && SAID_ON_PURPOSE.includes(kind)) return REASON_OF_KIND[kind];
+  const isNews = !isEarlier || kind === 'doNotRestart' || (isOfCheckpoint && isOfSameCheckpoint(cause, attempt));
+  if (isNews && kind !== undefined && SAID_ON_PURPOSE.includes(kind)) return REASON_OF_KIND[kind];
   if (nodeLost || pod.statusReason === 'NodeLost') return 'NodeLost';
   if (pod.disruption !== undefined || TURNED_AWAY.test(pod.statusReason ?? '')) return 'Evicted';
+  // Its failure was told over its connection before, and counted.
+  if (isEarlier) return 'NotReaped';
   return kind === undefined ? 'LauncherFailed' : REASON_OF_KIND[kind];
 }
 

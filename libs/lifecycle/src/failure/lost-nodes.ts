@@ -1,6 +1,7 @@
 import type { Attempt } from '@coxswain/api-types';
 import { type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
+import { fenceOf, isOfFence } from '../look/incarnation.ts';
 import type { NodeCensus } from '../look/observed.ts';
 import { isOver, type Wait } from '../look/waits.ts';
 
@@ -78,9 +79,11 @@ function nodeWait({ timeouts }: Facts, node: string, isHeld: boolean): Wait {
 }
 
 /** Begins anew with every step that is reported, and is counted only while a launcher is heard. */
-function stallWait({ observed }: Facts, { epoch }: Attempt): Wait {
-  const step = observed.progress?.epoch === epoch ? observed.progress.step : 'none';
-  return { key: `e${epoch}/stalled/${step}`, limitMs: NO_PROGRESS_MS };
+function stallWait({ observed: { progress } }: Facts, attempt: Attempt): Wait {
+  const { epoch, incarnation } = fenceOf(attempt);
+  const step = progress !== undefined && isOfFence(progress, attempt) ? progress.step : 'none';
+  const fence = incarnation === 1 ? `e${epoch}` : `e${epoch}i${incarnation}`;
+  return { key: `${fence}/stalled/${step}`, limitMs: NO_PROGRESS_MS };
 }
 
 /** Nodes on which the attempt's pods run, or are to run. */

@@ -1,12 +1,14 @@
 import type { Attempt, AttemptReason } from '@coxswain/api-types';
 import { type Facts, isTerminal, placementOf } from '../look/facts.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
+import { fenceOf, pausedPods, unreapedPods } from '../look/incarnation.ts';
 import type { ObservedPod } from '../look/observed.ts';
+import { longestDelayMs } from './restart-budget.ts';
 import { isOver, type Wait } from '../look/waits.ts';
 
 /** What an attempt waits for at most so long before every rank runs, and which pods hold it up. */
 interface Step {
-  readonly reason: Extract<AttemptReason, 'NotCreated' | 'NotScheduled' | 'NotStarted'>;
+  readonly reason: Extract<AttemptReason, 'NotCreated' | 'NotScheduled' | 'NotStarted' | 'NotReaped'>;
   readonly wait: Wait;
   /** Indices of the pods that are waited for; none where a whole gang waits for something else. */
   readonly late: readonly number[];
@@ -21,6 +23,7 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
     return { reason: 'NotCreated', wait, late: missingIndices(facts, attempt) };
   }
   if (stage !== 'Released' || attempt.runningAt !== undefined) return undefined;
+  if ((attempt.incarnation ?? 1) > 1) return stepInPods(facts, attempt);
   const pods = podsOf(facts, epoch).filter((pod) => !isTerminal(pod));
   const unscheduled = pods.filter((pod) => pod.nodeName === undefined);
   if (unscheduled.length > 0) {
@@ -29,6 +32,20 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
   }
   const wait = { key: `e${epoch}/starting`, limitMs: timeouts.startingMs };
   return { reason: 'NotStarted', wait, late: indicesOf(pods.filter((pod) => !pod.running)) };
+}
+
+/** The ranks are started again in their pods: those of the last incarnation have to be gone first. */
+function stepInPods(facts: Facts, attempt: Attempt): Step {
+  const { epoch, incarnation } = fenceOf(attempt);
+  const { reapingMs, startingMs } = facts.timeouts;
+  const fence = `e${epoch}i${incarnation}`;
+  const unreaped = unreapedPods(facts, attempt);
+  if (unreaped.length > 0) {
+    return { reason: 'NotReaped', wait: { key: `${fence}/reaping`, limitMs: reapingMs }, late: indicesOf(unreaped) };
+  }
+  // The pause before them is part of it.
+  const wait = { key: `${fence}/starting`, limitMs: startingMs + longestDelayMs(facts.restartPolicy) };
+  return { reason: 'NotStarted', wait, late: indicesOf(pausedPods(facts, attempt)) };
 }
 
 /** A pod that the attempt has waited for too long. */
@@ -61,13 +78,14 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
       reason,
       podIndex,
       node: isNodesFault ? node : undefined,
-      message: sentence(step, { pod, podIndex, node }),
+      message: sentence(step, attempt, { pod, podIndex, node }),
     };
   });
 }
 
 function sentence(
   { reason, wait }: Step,
+  attempt: Attempt,
   about: { readonly pod: ObservedPod | undefined; readonly podIndex: number; readonly node: string | undefined },
 ): string {
   const { pod, podIndex, node = 'unknown' } = about;
@@ -78,7 +96,12 @@ function sentence(
       return `Pod ${name} could not be created within ${seconds} s.`;
     case 'NotScheduled':
       return `Pod ${name} got no node within ${seconds} s: ${pod?.schedulingMessage ?? 'the scheduler gave no reason'}`;
+    case 'NotReaped':
+      return `The launcher of pod ${name} on node ${node} did not say within ${seconds} s that its ranks have ended.`;
     case 'NotStarted': {
+      if ((attempt.incarnation ?? 1) > 1) {
+        return `The launcher of pod ${name} on node ${node} did not start its ranks again within ${seconds} s.`;
+      }
       const waiting = pod?.containerWaiting;
       const why = waiting === undefined ? 'its node gave no reason' : `${waiting.reason}: ${waiting.message}`;
       return `Pod ${name} did not start on node ${node} within ${seconds} s: ${why}`;

@@ -42,7 +42,12 @@ export function restartDelayMs(record: JobRecord, policy: RestartPolicy): number
     failed?.charged === true ? record.restarts.charged - 1 : freeFailuresInARow(record.attempts.slice(0, -1));
   const first = Math.max(policy.delaySeconds, hasRunNothing(failed?.reason) ? NOTHING_RAN_DELAY_SECONDS : 0);
   const seconds = first * 2 ** Math.min(Math.max(0, doublings), 20);
-  return 1000 * Math.min(seconds, Math.max(MAX_DELAY_SECONDS, policy.delaySeconds));
+  return Math.min(1000 * seconds, longestDelayMs(policy));
+}
+
+/** No pause before a restart is longer. */
+export function longestDelayMs({ delaySeconds }: Pick<RestartPolicy, 'delaySeconds'>): number {
+  return 1000 * Math.max(MAX_DELAY_SECONDS, delaySeconds);
 }
 
 /** Trailing attempts that failed for free without having trained a step. */

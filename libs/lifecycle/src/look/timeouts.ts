@@ -13,6 +13,8 @@ export interface Timeouts {
   readonly startingMs: number;
   /** From the end of a deleted pod's grace until it is fenced, on a node that answers. */
   readonly stoppingMs: number;
+  /** After a failure that is answered in the same pods: until every launcher has said that its ranks are gone. */
+  readonly reapingMs: number;
   /** How long a node that failed a job is avoided by it. */
   readonly avoidedMs: number;
 }
@@ -25,6 +27,8 @@ export interface Timeouts {
  * - Scheduling: the nodes are chosen already, so the scheduler needs seconds; five minutes allow for one that fails over.
  * - Starting: 15 minutes pull an image of 50 GB at 60 MB/s.
  * - Stopping: a kubelet kills what is left right after the grace. What is there two minutes later hangs in the kernel.
+ * - Reaping: SIGKILL reaches a rank within a second, and a launcher that has lost its connection is back within half a minute; a rank that
+ *   hangs in a driver for a minute hangs for good.
  * - Avoided: an hour outlasts ten restarts in a row, and hides no node from a job for good.
  */
 export const DEFAULT_TIMEOUTS: Timeouts = {
@@ -33,5 +37,6 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   schedulingMs: 300_000,
   startingMs: 900_000,
   stoppingMs: 120_000,
+  reapingMs: 60_000,
   avoidedMs: 3_600_000,
 };

@@ -1,4 +1,4 @@
-import type { TrainingJobStatus } from '@coxswain/api-types';
+import type { Attempt, TrainingJobStatus } from '@coxswain/api-types';
 import { sameStatus } from './same-status.ts';
 
 const REFUSED =
@@ -14,9 +14,15 @@ export function bareStatus(status: TrainingJobStatus): TrainingJobStatus {
     ...rest,
     summary: REFUSED,
     ...(plan === undefined ? {} : { plan: { ...plan, runnersUp: undefined, errorStatement: undefined } }),
-    ...(attempts === undefined ? {} : { attempts: attempts.map((attempt) => ({ ...attempt, message: undefined })) }),
+    ...(attempts === undefined ? {} : { attempts: attempts.map(bareAttempt) }),
     ...(conditions === undefined ? {} : { conditions: conditions.map((one) => ({ ...one, message: '' })) }),
   };
+}
+
+function bareAttempt(attempt: Attempt): Attempt {
+  const { incarnations } = attempt;
+  const bare = incarnations?.map((one) => ({ ...one, message: undefined }));
+  return { ...attempt, message: undefined, ...(bare === undefined ? {} : { incarnations: bare }) };
 }
 
 /** Whether `held` says what was decided, with its texts or, where those were refused, without. */

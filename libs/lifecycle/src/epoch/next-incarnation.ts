@@ -1,0 +1,110 @@
+/** Is a failure answered by starting the ranks again in the same pods, and from where? */
+import { type Attempt, type EndedIncarnation, MAX_ENDED_INCARNATIONS } from '@coxswain/api-types';
+import { safeText } from '@coxswain/safe-text';
+import type { Failure } from '../failure/failure.ts';
+import { answerTo, restartDelayMs } from '../failure/restart-budget.ts';
+import { resumePointOf } from '../failure/resume-point.ts';
+import { type Facts, placementOf } from '../look/facts.ts';
+import { missingIndices, podsOf } from '../look/gang.ts';
+import { isAlive } from '../look/incarnation.ts';
+import type { Wait } from '../look/waits.ts';
+import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
+
+/** A failure of the attempt's current incarnation, and how far that had come. */
+export interface FailedIncarnation {
+  readonly failure: Failure;
+  readonly lastStep?: number;
+}
+
+/**
+ * The record with the failure told as one of an incarnation, the next one begun and the restart counted: all in one write, so that a failure is
+ * counted once and no launcher is told of an incarnation that is not recorded. undefined: new pods have to answer it, as they always can.
+ */
+export function withNextIncarnation(
+  record: JobRecord,
+  failed: FailedIncarnation,
+  { facts, now }: { readonly facts: Facts; readonly now: Date },
+): JobRecord | undefined {
+  const attempt = liveAttempt(record);
+  if (attempt === undefined || !isMended(attempt, failed) || !isWhole(facts, attempt)) return undefined;
+  const resumedFrom = pointOf(record, facts);
+  if (resumedFrom === undefined || facts.spec?.restartPolicy.inPlace !== 'WhenPossible') return undefined;
+  const { failure } = failed;
+  const { answer, charged } = answerTo(withLastAttempt(record, { reason: failure.reason }), facts.restartPolicy);
+  if (answer === 'GiveUp') return undefined;
+  const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
+  const counted = { ...record, restarts };
+  const { runningAt: _, ...rest } = attempt;
+  const next: Attempt = {
+    ...rest,
+    incarnation: (attempt.incarnation ?? 1) + 1,
+    incarnations: [...(attempt.incarnations ?? []), ended(attempt, failed, { charged, now })].slice(
+      -MAX_ENDED_INCARNATIONS,
+    ),
+    resumedFrom,
+  };
+  const delayMs = restartDelayMs(withLastAttempt(counted, { reason: failure.reason, charged }), facts.restartPolicy);
+  return {
+    ...counted,
+    attempts: [...record.attempts.slice(0, -1), next],
+    notBefore: new Date(now.getTime() + delayMs).toISOString(),
+    // Status never speaks of a later step than the one that training goes on from.
+    progress: undefined,
+    checkpoint: { name: resumedFrom.checkpoint, step: resumedFrom.step },
+  };
+}
+
+/** The pause before the ranks are started again; undefined while they run. */
+export function pauseInPods(record: JobRecord, facts: Facts): Wait | undefined {
+  const attempt = liveAttempt(record);
+  const last = attempt?.incarnations?.at(-1);
+  if (attempt?.stage !== 'Released' || attempt.runningAt !== undefined || last === undefined) return undefined;
+  const { reason, charged } = last;
+  const limitMs = restartDelayMs(withLastAttempt(record, { reason, charged }), facts.restartPolicy);
+  return { key: `e${attempt.epoch}i${attempt.incarnation ?? 1}/delay`, limitMs };
+}
+
+const MENDED_IN_PLACE: readonly Failure['reason'][] = ['EngineFailed', 'RendezvousPortLost'];
+
+/** Processes can be started anew, pods cannot be mended; and what fails again without progress is not mended by the same pods. */
+function isMended(attempt: Attempt, { failure, lastStep = -1 }: FailedIncarnation): boolean {
+  const before = attempt.incarnations?.at(-1);
+  const isProgress = before === undefined || lastStep > (before.lastStep ?? -1);
+  return attempt.stage === 'Released' && MENDED_IN_PLACE.includes(failure.reason) && isProgress;
+}
+
+/** Whether every pod of the gang lives, nobody wants it to stop, and no detector wants it elsewhere. */
+function isWhole(facts: Facts, attempt: Attempt): boolean {
+  if (facts.observed.verdicts?.some(({ epoch }) => epoch === attempt.epoch) === true) return false;
+  if (facts.deleting || facts.cancel || facts.suspend || placementOf(facts, attempt.epoch) === undefined) return false;
+  const pods = podsOf(facts, attempt.epoch);
+  return missingIndices(facts, attempt).length === 0 && pods.every((pod) => isAlive(facts, pod));
+}
+
+/** Never from scratch; and what a person asks for begins an epoch, which records that it was answered. */
+function pointOf(record: JobRecord, facts: Facts): Attempt['resumedFrom'] {
+  const from = resumePointOf(record, facts);
+  if (from.kind !== 'checkpoint' || from.answers !== undefined) return undefined;
+  const { metadata, spec } = from.checkpoint;
+  const { step, path, manifestSha256 } = spec;
+  return { checkpoint: metadata.name, step, path, manifestSha256 };
+}
+
+const MAX_MESSAGE_CHARACTERS = 1_000;
+
+function ended(
+  { incarnation = 1, runningAt, resumedFrom }: Attempt,
+  { failure, lastStep }: FailedIncarnation,
+  { charged, now }: { readonly charged: boolean; readonly now: Date },
+): EndedIncarnation {
+  return {
+    incarnation,
+    ...(runningAt === undefined ? {} : { runningAt }),
+    endedAt: now.toISOString(),
+    reason: failure.reason,
+    message: safeText(failure.message, MAX_MESSAGE_CHARACTERS),
+    charged,
+    ...(lastStep === undefined ? {} : { lastStep }),
+    ...(resumedFrom === undefined ? {} : { resumedFrom }),
+  };
+}
