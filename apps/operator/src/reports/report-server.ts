@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { MAX_REPORT_BYTES, REPORT_PATH, SERIES_PATH } from '@coxswain/api-types';
 import type { Clock } from '@coxswain/kube';
@@ -9,6 +9,7 @@ import type { KeyPair } from './authority.ts';
 import { ReportSession, type SessionContext } from './report-session.ts';
 import { serveSeries, type SeriesAccess } from './series-stream.ts';
 import { Throttle } from './throttle.ts';
+import { UnidentifiedPlaces, type UnidentifiedLimits } from './unidentified-places.ts';
 
 /** What the server is made of. */
 export interface ReportServerOptions {
@@ -20,6 +21,7 @@ export interface ReportServerOptions {
   readonly clock: Clock;
   /** A connection that says nothing for so long is cut; the launcher comes back. It says nothing about the gang. */
   readonly silenceMs: number;
+  readonly unidentified?: UnidentifiedLimits;
 }
 
 /** The TLS port for launchers and for the API's series stream. */
@@ -33,6 +35,8 @@ export interface ReportServer {
 }
 
 const MAX_CONNECTIONS = 20_000;
+/** As many as come at once when the leader of 2,048 launchers dies. */
+const UNIDENTIFIED: UnidentifiedLimits = { most: 2_048, helloWithinMs: 10_000 };
 /** Generous for an honest launcher of 16 fast ranks; above it the connection is read more slowly, and nothing is lost. */
 const MESSAGES = { ratePerSecond: 200, burst: 1_000 } as const;
 const KILOBYTES = { ratePerSecond: 2_048, burst: 4_096 } as const;
@@ -40,6 +44,9 @@ const KILOBYTES = { ratePerSecond: 2_048, burst: 4_096 } as const;
 /** Starts the server; rejects when the port is taken. */
 export async function startReportServer(options: ReportServerOptions): Promise<ReportServer> {
   const launchers = new Map<WebSocket, ReportSession>();
+  const strangers = new UnidentifiedPlaces(options.unidentified ?? UNIDENTIFIED, (delayMs, fire) =>
+    options.clock.setTimer(delayMs, fire),
+  );
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_REPORT_BYTES,
@@ -48,8 +55,18 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
   });
   const server = createServer(
     { cert: options.serving.certPem, key: options.serving.keyPem, minVersion: 'TLSv1.3' },
-    (request, response) => route(options, request, response),
+    (request, response) => route({ options, strangers }, request, response),
   );
+  const connected = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    const key = keyOf(socket);
+    connected.add(socket);
+    socket.on('close', () => {
+      connected.delete(socket);
+      strangers.leave(key);
+    });
+    strangers.enter(key, socket.remoteAddress ?? '', () => socket.destroy());
+  });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => undefined); // A connection that breaks off during its handshake concerns nobody.
     if (pathOf(request) !== REPORT_PATH) return void socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
@@ -57,7 +74,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
       return void socket.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n');
     }
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      launchers.set(webSocket, attach({ webSocket, token: bearerOf(request), launchers }, options));
+      launchers.set(webSocket, attach({ webSocket, request, launchers, strangers }, options));
     });
   });
   server.on('tlsClientError', () => undefined);
@@ -75,8 +92,8 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
       }
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
-        server.closeAllConnections();
-        for (const webSocket of launchers.keys()) webSocket.terminate();
+        // Also those that never came as far as a request.
+        for (const socket of connected) socket.destroy();
       });
     },
   };
@@ -85,16 +102,20 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
 function attach(
   connection: {
     readonly webSocket: WebSocket;
-    readonly token: string | undefined;
+    readonly request: IncomingMessage;
     readonly launchers: Map<WebSocket, ReportSession>;
+    readonly strangers: UnidentifiedPlaces;
   },
   options: ReportServerOptions,
 ): ReportSession {
-  const { webSocket, token, launchers } = connection;
+  const { webSocket, request, launchers, strangers } = connection;
+  const key = keyOf(request.socket);
   const { clock, silenceMs } = options;
   const throttle = new Throttle({ messages: MESSAGES, kilobytes: KILOBYTES, clock });
   const session = new ReportSession(options.sessions, {
-    token,
+    token: bearerOf(request),
+    onHello: () => strangers.saidHello(key),
+    onIdentified: () => strangers.leave(key),
     link: {
       send: (message) => {
         if (webSocket.readyState === webSocket.OPEN) webSocket.send(JSON.stringify(message));
@@ -142,13 +163,24 @@ function attach(
   return session;
 }
 
-function route(options: ReportServerOptions, request: IncomingMessage, response: ServerResponse): void {
+function route(
+  { options, strangers }: { readonly options: ReportServerOptions; readonly strangers: UnidentifiedPlaces },
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   response.on('error', () => undefined);
   if (request.method === 'GET' && pathOf(request) === SERIES_PATH) {
-    serveSeries(options.series, { request, response, token: bearerOf(request) }).catch(() => response.destroy());
+    const onIdentified = (): void => strangers.leave(keyOf(request.socket));
+    const token = bearerOf(request);
+    serveSeries(options.series, { request, response, token, onIdentified }).catch(() => response.destroy());
     return;
   }
   response.writeHead(404, { 'content-type': 'text/plain' }).end(`there is ${REPORT_PATH} and ${SERIES_PATH}\n`);
+}
+
+/** The same for a connection and for what TLS makes of it. */
+function keyOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function pathOf(request: IncomingMessage): string {

@@ -243,8 +243,15 @@ describe('a report session', () => {
     expect(desk.context.progress.takeChanged()).toEqual([]);
   });
 
-  it('gives a connection up that sends nothing but nonsense', async () => {
+  it('gives a connection up at the first frame of nonsense before it has said who it is', async () => {
     const desk = aDesk();
+    await desk.session.receive('nonsense');
+    expect(desk.codes()).toEqual(['malformed']);
+  });
+
+  it('gives a connection up that goes on to send nonsense', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello' });
     for (let frame = 0; frame < 30; frame += 1) await desk.session.receive('nonsense');
     expect(desk.codes()).toEqual(['malformed']);
   });

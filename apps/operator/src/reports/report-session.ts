@@ -74,7 +74,17 @@ export interface SessionLink {
   close(): void;
 }
 
-/** So many frames may be wrong before the connection is given up: one is an accident, this many are not. */
+/** What a session is told of its connection, and tells of itself. */
+export interface SessionConnection {
+  readonly link: SessionLink;
+  readonly token: string | undefined;
+  /** The other end has said who it is; that is looked up now. */
+  readonly onHello?: () => void;
+  /** It is who it says. */
+  readonly onIdentified?: () => void;
+}
+
+/** So many frames of a launcher that is known may be wrong before its connection is given up: one is an accident, this many are not. */
 const MAX_MALFORMED = 20;
 /** Waits between tries to write a checkpoint; after them the launcher is told to come again. */
 const CHECKPOINT_RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
@@ -86,7 +96,7 @@ const CHECKPOINT_RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
 export class ReportSession {
   readonly #context: SessionContext;
   readonly #link: SessionLink;
-  readonly #token: string | undefined;
+  readonly #connection: SessionConnection;
   #pod: ReportingPod | undefined;
   #podUid = '';
   #bootId = '';
@@ -94,10 +104,10 @@ export class ReportSession {
   #malformed = 0;
   #ended = false;
 
-  constructor(context: SessionContext, connection: { readonly link: SessionLink; readonly token: string | undefined }) {
+  constructor(context: SessionContext, connection: SessionConnection) {
     this.#context = context;
     this.#link = connection.link;
-    this.#token = connection.token;
+    this.#connection = connection;
   }
 
   /** The pod's UID once it is known to be who it says. */
@@ -139,11 +149,13 @@ export class ReportSession {
 
   async #welcome(hello: MessageOf<'hello'>): Promise<void> {
     if (this.#pod !== undefined) return this.#dropMalformed('hello was said before');
+    this.#connection.onHello?.();
     const found = await this.#identify(hello);
     if (found === undefined || !this.#refuseUnlessLeading()) return;
     this.#pod = found;
     this.#podUid = hello.podUid;
     this.#bootId = hello.bootId;
+    this.#connection.onIdentified?.();
     if (!this.#refuseUnlessCurrent(found)) return;
     this.#noteContact(found);
     const leadership = this.#context.ports.leadership();
@@ -161,8 +173,8 @@ export class ReportSession {
   /** Who is it? Its token says which pod, the cluster says what that pod is, and hello must agree with both. */
   async #identify(hello: MessageOf<'hello'>): Promise<ReportingPod | undefined> {
     const { authenticator, ports } = this.#context;
-    if (this.#token === undefined) return this.#refused('unauthenticated', 'no bearer token was presented');
-    const answer = await authenticator.authenticate(this.#token, [REPORT_TOKEN_AUDIENCE]);
+    if (this.#connection.token === undefined) return this.#refused('unauthenticated', 'no bearer token was presented');
+    const answer = await authenticator.authenticate(this.#connection.token, [REPORT_TOKEN_AUDIENCE]);
     if (answer.kind === 'unavailable') return this.#refused('notReady', 'the token cannot be checked at the moment');
     if (answer.kind === 'refused') return this.#refused('unauthenticated', 'the token is not valid for this endpoint');
     const { pod, namespace } = answer.identity;
@@ -294,7 +306,8 @@ export class ReportSession {
   #dropMalformed(why: string): void {
     this.#context.count('malformed');
     this.#malformed += 1;
-    if (this.#malformed > MAX_MALFORMED) this.refuse({ code: 'malformed', message: cutText(why, 1024) });
+    if (this.#pod === undefined || this.#malformed > MAX_MALFORMED)
+      this.refuse({ code: 'malformed', message: cutText(why, 1024) });
   }
 }
 

@@ -23,7 +23,13 @@ const KEEPALIVE_MS = 10_000;
  */
 export async function serveSeries(
   access: SeriesAccess,
-  call: { readonly request: IncomingMessage; readonly response: ServerResponse; readonly token: string | undefined },
+  call: {
+    readonly request: IncomingMessage;
+    readonly response: ServerResponse;
+    readonly token: string | undefined;
+    /** The reader may read. */
+    readonly onIdentified: () => void;
+  },
 ): Promise<void> {
   const { request, response, token } = call;
   const denied = await denialOf(access, token);
@@ -32,6 +38,7 @@ export async function serveSeries(
     response.end(JSON.stringify(denied));
     return;
   }
+  call.onIdentified();
   const query = new URL(request.url ?? '/', 'https://operator').searchParams;
   const after = Number(query.get('after') ?? Number.NaN);
   const cursor = access.ring.cursor({
