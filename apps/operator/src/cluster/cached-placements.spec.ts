@@ -121,7 +121,37 @@ describe('of the placements of a cluster', () => {
     expect(follower.cached.ofJob(job)).toMatchObject([{ spec: early.spec }]);
     follower.job([{ ...recording(early), stage: 'Released' }]);
     expect(follower.read).toEqual(['early']);
+    follower.job([{ ...recording(early), stage: 'Ended' }]);
     follower.placements.remove({ ...early, metadata: { ...early.metadata, resourceVersion: '99' } });
     expect(follower.cached.whole()).toEqual([]);
+  });
+
+  const gone = (follower: Follower, placement: Stored<Placement>): void =>
+    void follower.placements.remove({ ...placement, metadata: { ...placement.metadata, resourceVersion: '99' } });
+
+  it('the recorded one of a gang that is up is kept when somebody deletes it, and holds its GPUs, until it is there again', () => {
+    const follower = new Follower();
+    const ours = { metadata: { name: 'ours' }, spec: aPlacement(aTrainingJob()).spec } as Placement;
+    const job = follower.job([{ ...recording(ours), stage: 'Released' }]);
+    const placement = follower.placement('ours');
+    expect(follower.cached.keptOf(job)).toBeUndefined();
+    gone(follower, placement);
+    expect([follower.cached.ofJob(job), follower.cached.keptOf(job)]).toEqual([[], placement.spec]);
+    expect(follower.cached.whole()).toMatchObject([{ spec: placement.spec }]);
+    follower.cached.remember(job.metadata.uid, {
+      ...placement,
+      metadata: { ...placement.metadata, uid: 'again', resourceVersion: '100' },
+    });
+    expect(follower.cached.keptOf(job)).toBeUndefined();
+    expect(follower.cached.whole()).toHaveLength(1);
+  });
+
+  it('that of a gang that has ended is not kept, nor is one that is no longer of the gang that is up', () => {
+    const follower = new Follower();
+    const ours = { metadata: { name: 'ours' }, spec: aPlacement(aTrainingJob()).spec } as Placement;
+    follower.job([{ ...recording(ours), stage: 'Released' }]);
+    gone(follower, follower.placement('ours'));
+    const job = follower.job([{ ...recording(ours), stage: 'Ended' }]);
+    expect([follower.cached.keptOf(job), follower.cached.whole()]).toEqual([undefined, []]);
   });
 });

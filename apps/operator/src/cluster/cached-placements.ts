@@ -26,14 +26,21 @@ export class CachedPlacements {
   /** Those that were written or read by name, by UID, until they are gone: the watch may have brought no more than a stub of them. */
   readonly #whole = new Map<string, PlacementObject>();
   readonly #reading = new Set<string>();
+  /** Those of gangs that are up which somebody deleted, by the UID of their job: what they say still holds, and they are made again from here. */
+  readonly #kept = new Map<string, PlacementObject>();
 
   constructor(parts: CachedPlacementsParts) {
     this.#parts = parts;
     this.#own = new OwnWrites(parts.cached, parts.clock);
     parts.cached.onChange(({ kind, object }) => {
-      if (kind === 'deleted') this.#whole.delete(object.metadata.uid ?? '');
+      if (kind !== 'deleted') return this.#forgetKept(object);
+      this.#keep(this.#newest(object));
+      this.#whole.delete(object.metadata.uid ?? '');
     });
-    parts.jobs.cached.onChange(({ kind, object }) => (kind === 'deleted' ? undefined : this.#complete(object)));
+    parts.jobs.cached.onChange(({ kind, object }) => {
+      if (kind === 'deleted') this.#kept.delete(object.metadata.uid);
+      else this.#complete(object);
+    });
   }
 
   /** What the watch brought, for changes. */
@@ -47,18 +54,29 @@ export class CachedPlacements {
     return placements.filter(({ metadata }) => metadata.namespace === namespace).map((one) => this.#newest(one));
   }
 
-  /** Every one that is kept whole. */
+  /** Every one that is kept whole, those included that somebody deleted under a gang that is up. */
   whole(): readonly PlacementObject[] {
-    return this.#own
+    const there = this.#own
       .all()
       .map((one) => this.#newest(one))
       .filter(isWhole);
+    return [...there, ...this.#kept.values()];
+  }
+
+  /** The one that status records of the attempt under way, where it was here and somebody deleted it; undefined while it is there. */
+  keptOf(job: TrainingJob): PlacementSpec | undefined {
+    const { uid } = job.metadata;
+    const kept = this.#kept.get(uid);
+    return kept !== undefined && isOfGangUp(kept, job) ? kept.spec : undefined;
   }
 
   /** One as a write or a live read answered it, for the job of that UID. */
   remember(jobUid: string, placement: PlacementObject): void {
     const { uid } = placement.metadata;
-    if (uid !== undefined && !this.#own.isGone(uid)) this.#whole.set(uid, placement);
+    if (uid !== undefined && !this.#own.isGone(uid)) {
+      this.#whole.set(uid, placement);
+      this.#forgetKept(placement);
+    }
     this.#own.remember(jobUid, placement);
   }
 
@@ -71,11 +89,24 @@ export class CachedPlacements {
     return isWhole(placement) ? placement : (this.#whole.get(placement.metadata.uid ?? '') ?? placement);
   }
 
+  /** It is there again. */
+  #forgetKept({ metadata, spec }: PlacementObject): void {
+    if (this.#kept.get(spec.jobUid)?.metadata.name === metadata.name) this.#kept.delete(spec.jobUid);
+  }
+
+  #keep(placement: PlacementObject): void {
+    const { jobUid } = placement.spec;
+    const cached = this.#parts.jobs.cached.byIndex(BY_UID, jobUid)[0];
+    if (cached === undefined || cached.metadata.namespace !== placement.metadata.namespace || !isWhole(placement))
+      return;
+    if (isOfGangUp(placement, this.#parts.jobs.newest(cached))) this.#kept.set(jobUid, placement);
+  }
+
   /** Status records one of which only a stub is here. */
   #complete(job: JobObject): void {
     const { name: jobName, namespace, uid } = job.metadata;
     const attempt = job.status?.attempts?.at(-1);
-    if (attempt === undefined || attempt.stage === 'Ended') return;
+    if (attempt === undefined || attempt.stage === 'Ended') return void this.#kept.delete(uid);
     const name = attempt.placement;
     const key = keyOf({ metadata: { name, ...(namespace === undefined ? {} : { namespace }) } });
     const stub = this.cached.get(key);
@@ -111,6 +142,14 @@ function isRecorded(placement: PlacementObject, jobs: OwnWrites<JobObject>): boo
   if (cached === undefined || cached.metadata.namespace !== placement.metadata.namespace) return false;
   const { status } = jobs.newest(cached);
   return (status?.attempts ?? []).some((attempt) => isRecordedPlacement(placement, attempt));
+}
+
+/** Whether it is the recorded one of an attempt that has not ended. */
+function isOfGangUp(placement: Placement, { status }: TrainingJob): boolean {
+  const attempt = status?.attempts?.at(-1);
+  return (
+    attempt !== undefined && attempt.stage !== 'Ended' && isWhole(placement) && isRecordedPlacement(placement, attempt)
+  );
 }
 
 function isWhole({ spec }: Placement): boolean {

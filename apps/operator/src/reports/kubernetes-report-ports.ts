@@ -54,7 +54,7 @@ export class KubernetesReportPorts {
       const job = this.#jobOf(gang.jobUid);
       if (job === undefined || job.metadata.namespace !== pod.namespace) return 'unknown';
       const placement = await this.#placementOf(job, gang.epoch);
-      if (placement === undefined) return 'unknown';
+      if (typeof placement === 'string') return placement;
       const ranks = ranksOfPod(placement, gang.podIndex);
       const totalSteps = job.spec.training?.steps;
       return {
@@ -129,17 +129,23 @@ export class KubernetesReportPorts {
     return cached === undefined ? undefined : jobs.newest(cached);
   }
 
-  /** The one that status records, whatever else says to be of that epoch. */
-  async #placementOf(job: TrainingJob, epoch: number): Promise<PlacementSpec | undefined> {
+  /**
+   * The one that status records, whatever else says to be of that epoch. Where somebody deleted that of a gang that is up, its launchers are in the
+   * right: until it is made again they are told from memory, or to ask later.
+   */
+  async #placementOf(job: TrainingJob, epoch: number): Promise<PlacementSpec | 'unknown' | 'unavailable'> {
     const attempt = job.status?.attempts?.findLast((one) => one.epoch === epoch);
-    if (attempt === undefined) return undefined;
+    if (attempt === undefined) return 'unknown';
     const { uid, namespace } = job.metadata;
     const isOurs = (one: Placement): boolean => one.spec.jobUid === uid && isRecordedPlacement(one, attempt);
     const cached = this.#options.cache.placements.ofJob(job).find(isOurs);
     if (cached !== undefined) return cached.spec;
+    const kept = this.#options.cache.placements.keptOf(job);
+    if (kept?.epoch === epoch) return kept;
     const path = placementsPath({ namespace, name: attempt.placement });
     const live = await this.#getOrUndefined<Placement>(path);
-    return live !== undefined && isOurs(live) ? live.spec : undefined;
+    if (live !== undefined && isOurs(live)) return live.spec;
+    return attempt.stage === 'Ended' ? 'unknown' : 'unavailable';
   }
 
   async #getOrUndefined<T>(path: string): Promise<T | undefined> {

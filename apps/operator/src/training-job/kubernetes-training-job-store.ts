@@ -74,6 +74,10 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     return this.#reads.readCheckpoints(job);
   }
 
+  keptPlacementOf(job: TrainingJob): PlacementSpec | undefined {
+    return this.#cache.placements.keptOf(job);
+  }
+
   nodeCensus(): NodeCensus {
     return this.#cache.nodeCensus.now;
   }

@@ -21,6 +21,8 @@ export interface TrainingJobStore {
   podsOf(job: TrainingJob): readonly ObservedPod[];
   placementsOf(job: TrainingJob): readonly Placement[];
   checkpointsOf(job: TrainingJob): readonly Checkpoint[];
+  /** The recorded Placement of the attempt under way as it was before somebody deleted it, where it was seen; undefined while it is there. */
+  keptPlacementOf(job: TrainingJob): PlacementSpec | undefined;
   /** State of each node as the cache has it; one that it lacks counts as gone. */
   nodeStates(nodes: readonly string[]): ReadonlyMap<string, NodeState>;
   /** Nodes of the whole cluster, and those of them that are not ready. */

@@ -60,6 +60,7 @@ export class TrainingJobReconciler {
       heardMsOf,
       launchersOf,
       admission,
+      keptPlacementOf: (job) => store.keptPlacementOf(job),
       progressOf,
       planningOf: (jobUid) => planner.planningOf(jobUid),
     };

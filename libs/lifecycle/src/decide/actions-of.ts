@@ -137,7 +137,7 @@ function markDamagedCheckpoints({ record, facts }: Situation): readonly Action[]
   });
 }
 
-/** Status records which one it is, so this is the one that counts. */
+/** Status records which one it is, so this is the one that counts; made again where somebody deleted it. */
 function createPlacement({ facts: { unwritten } }: Situation): readonly Action[] {
   return unwritten === undefined ? [] : [{ kind: 'createPlacement', ...unwritten }];
 }

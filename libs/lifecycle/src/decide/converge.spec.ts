@@ -21,7 +21,7 @@ const mishap: fc.Arbitrary<WorldFault> = fc.oneof(
     pick: fc.nat(9),
   }),
   fc.record({ kind: fc.constant('skewClock' as const), ms: fc.constantFrom(-3_600_000, 40_000, 3_600_000) }),
-  fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'plannerFails' as const) }),
+  fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'plannerFails' as const, 'deletePlacement' as const) }),
   fc.record({
     kind: fc.constant('staleLook' as const),
     looksAgo: fc.integer({ min: 1, max: 6 }),

@@ -72,7 +72,9 @@ function provenOrAsked(
   const before = recordOf(observed.job);
   const isRecorded = isRecordedAs(observed.job.status, status);
   const { unwritten } = situation.facts;
-  const reservation = unwritten === undefined ? {} : { reserve: unwritten.spec };
+  // Of a gang that is released its pods hold the GPUs.
+  const isReserved = liveAttempt(situation.record)?.stage === 'Creating';
+  const reservation = unwritten === undefined || !isReserved ? {} : { reserve: unwritten.spec };
   const asked = whatToRead(situation, { before, actions, isRecorded });
   if (asked === undefined) {
     const withoutRecord = lettingGo(situation);

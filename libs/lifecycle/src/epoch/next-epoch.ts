@@ -111,27 +111,46 @@ function nextEpochNumber(record: JobRecord, facts: Facts): number {
 }
 
 /** Where that epoch of the job goes, if it can go anywhere. The same look at the same cluster gives the same placement. */
-export function place(record: JobRecord, facts: Facts, { spec, epoch, from }: Placing): NextEpoch {
+export function place(record: JobRecord, facts: Facts, placing: Placing): NextEpoch {
+  const { spec, epoch, from } = placing;
   const { gpusPerNode } = spec.resources;
-  const microBatchSize = spec.training?.microBatchSize;
   const request = { layout: spec.layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
   const standing = facts.observed.standingRefusal?.(request);
   if (standing !== undefined) return standing;
   const outcome = placeAvoiding(request, facts.capacity(), record.avoidedNodes);
   if (outcome.kind !== 'placed') return { ...outcome, refused: request };
   const { name, uid } = facts.job.metadata;
+  const placement = placementSpec(facts, placing, outcome);
+  const sha256 = placementSha256(placement);
+  const { answers } = from;
+  return {
+    kind: 'placing',
+    name: placementName({ name, uid }, { epoch, sha256 }),
+    spec: placement,
+    ...(answers === undefined ? {} : { answers }),
+  };
+}
+
+/** What the Placement of a gang says that is put onto these nodes, pod after pod. */
+export function placementSpec(
+  { job }: Pick<Facts, 'job'>,
+  { spec, epoch, from }: Placing,
+  { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
+): PlacementSpec {
+  const { layout } = spec;
+  const microBatchSize = spec.training?.microBatchSize;
   const resume = from.kind === 'checkpoint' ? from.checkpoint : undefined;
-  const placement: PlacementSpec = {
-    jobName: name,
-    jobUid: uid,
+  return {
+    jobName: job.metadata.name,
+    jobUid: job.metadata.uid,
     epoch,
-    layout: spec.layout,
+    layout,
     ...(microBatchSize === undefined ? {} : { microBatchSize }),
-    worldSize: worldSize(spec.layout),
+    worldSize: worldSize(layout),
     // The release before reads this, and no `ranks`.
-    ranksPerPod: outcome.ranksPerPod,
-    nodes: [...outcome.nodes],
-    ranks: consecutiveRanks(outcome, worldSize(spec.layout)),
+    ranksPerPod,
+    nodes: [...nodes],
+    ranks: consecutiveRanks({ nodes, ranksPerPod }, worldSize(layout)),
     ...(resume === undefined
       ? {}
       : {
@@ -142,14 +161,6 @@ export function place(record: JobRecord, facts: Facts, { spec, epoch, from }: Pl
             manifestSha256: resume.spec.manifestSha256,
           },
         }),
-  };
-  const sha256 = placementSha256(placement);
-  const { answers } = from;
-  return {
-    kind: 'placing',
-    name: placementName({ name, uid }, { epoch, sha256 }),
-    spec: placement,
-    ...(answers === undefined ? {} : { answers }),
   };
 }
 

@@ -1,34 +1,39 @@
 /**
  * What becomes of an attempt whose Placement is recorded and not there? It is recorded first and created afterwards, so a leader may die in
- * between, and its create may reach the server long after it.
+ * between, and its create may reach the server long after it. And whoever may delete Placements may delete that of a gang that trains well:
+ * then it is made again, for its launchers are told their ranks from it.
  */
 import type { Attempt, PlacementSpec } from '@coxswain/api-types';
+import { worldSize } from '@coxswain/layout';
 import { acceptanceOf } from './acceptance.ts';
 import { type Facts, isUsable, placementOf, type UnwrittenPlacement } from '../look/facts.ts';
 import type { Failure } from '../failure/failure.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
-import { place } from './next-epoch.ts';
+import { podsOf } from '../look/gang.ts';
+import { place, placementSpec } from './next-epoch.ts';
 import { placementSha256 } from '../record/recorded-placement.ts';
 import type { UsablePoint } from '../failure/resume-point.ts';
 
 /**
- * The recorded placement that is still to be created: as this process reserved it, or worked out again, where that gives the very same one.
- * Undefined where it exists, where its name is taken, and where the cluster has changed since.
+ * The recorded placement that is to be created (again): as this process reserved or saw it, or worked out again, where that gives the very same one.
+ * Undefined where it exists, where its name is taken, where the cluster has changed since, and where the gang is stopping.
  */
 export function unwrittenPlacement(record: JobRecord, facts: Facts): UnwrittenPlacement | undefined {
   const attempt = unplacedAttempt(record, facts);
   if (attempt === undefined || isTaken(facts, attempt)) return undefined;
   const isRecorded = (spec: PlacementSpec | undefined): boolean =>
     spec !== undefined && placementSha256(spec) === attempt.placementSha256;
-  const { reserved } = facts.observed;
-  const spec = isRecorded(reserved) ? reserved : workedOutAgain(record, facts, attempt);
+  const { reserved, keptPlacement } = facts.observed;
+  const known = [reserved, keptPlacement].find(isRecorded);
+  const spec = known ?? workedOutAgain(record, facts, attempt);
   return spec !== undefined && isRecorded(spec) ? { name: attempt.placement, spec } : undefined;
 }
 
 /** Name of the recorded Placement that only a live read can tell of: it is not seen, and cannot be made again. */
 export function missingPlacementName(record: JobRecord, facts: Facts): string | undefined {
   const attempt = unplacedAttempt(record, facts);
-  if (attempt === undefined || isTaken(facts, attempt)) return undefined;
+  // What runs has its ranks already, whatever becomes of the object.
+  if (attempt?.stage !== 'Creating' || isTaken(facts, attempt)) return undefined;
   return unwrittenPlacement(record, facts) === undefined ? attempt.placement : undefined;
 }
 
@@ -58,10 +63,10 @@ function overtakenBy(facts: Facts, attempt: Attempt, spec: PlacementSpec): Failu
   return lost(`GPUs of Placement ${attempt.placement} went to other jobs before its pods were released.`);
 }
 
-/** The attempt that has a hash and no Placement yet. One of a release that recorded no hash was begun by its Placement. */
+/** The attempt that has a hash and no Placement. One of a release that recorded no hash was begun by its Placement. */
 function unplacedAttempt(record: JobRecord, facts: Facts): Attempt | undefined {
   const attempt = liveAttempt(record);
-  if (attempt?.stage !== 'Creating' || attempt.placementSha256 === undefined) return undefined;
+  if (attempt === undefined || attempt.stage === 'Stopping' || attempt.placementSha256 === undefined) return undefined;
   return placementOf(facts, attempt.epoch) === undefined ? attempt : undefined;
 }
 
@@ -74,8 +79,23 @@ function workedOutAgain(record: JobRecord, facts: Facts, attempt: Attempt): Plac
   const acceptance = acceptanceOf(record, facts);
   const from = recordedPoint(facts, attempt);
   if (acceptance.kind !== 'accepted' || from === undefined) return undefined;
-  const next = place(record, facts, { spec: acceptance.spec, epoch: attempt.epoch, from });
+  const placing = { spec: acceptance.spec, epoch: attempt.epoch, from };
+  if (attempt.stage !== 'Creating')
+    return readFromPods(facts, { ...placing, spec: { ...placing.spec, layout: attempt.layout } });
+  const next = place(record, facts, placing);
   return next.kind === 'placing' ? next.spec : undefined;
+}
+
+/** Of a gang that has its nodes; undefined while some of its pods are not seen or not bound. */
+function readFromPods(facts: Facts, placing: Parameters<typeof placementSpec>[1]): PlacementSpec | undefined {
+  const pods = podsOf(facts, placing.epoch).toSorted((left, right) => left.podIndex - right.podIndex);
+  const nodes = pods.flatMap(({ nodeName }) => nodeName ?? []);
+  if (nodes.length === 0 || nodes.length < pods.length || pods.some(({ podIndex }, index) => podIndex !== index))
+    return undefined;
+  return placementSpec(facts, placing, {
+    nodes,
+    ranksPerPod: Math.ceil(worldSize(placing.spec.layout) / nodes.length),
+  });
 }
 
 /** Where the attempt was to begin, whatever was saved or asked since; undefined where that checkpoint is not seen. */

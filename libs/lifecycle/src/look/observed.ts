@@ -24,6 +24,8 @@ export interface Observed {
   readonly placements: readonly Placement[];
   /** Placement of this job that this process has reserved GPUs for and may not have created yet. */
   readonly reserved?: PlacementSpec;
+  /** The Placement that status records of the attempt under way, as this process saw it before somebody deleted it; absent while it is there. */
+  readonly keptPlacement?: PlacementSpec;
   /** Number of the leader's term; absent where nobody leads. */
   readonly leaderTerm?: number;
   /** Whether a placement of this job still fits, whatever others hold by now. Absent: it does. Asked at most once. */

@@ -1,4 +1,4 @@
-import type { Checkpoint, Placement, TrainingJob } from '@coxswain/api-types';
+import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { Admission } from '../admission/admission.ts';
 import type { Decision } from '../decide/decision.ts';
@@ -44,6 +44,8 @@ export interface JobView {
   launchersOf(job: TrainingJob): ReadonlyMap<string, ObservedLauncher>;
   /** Who gets GPUs: one for all jobs of this process. */
   readonly admission: Admission;
+  /** The recorded Placement of the attempt under way as it was before somebody deleted it, where this process saw it. */
+  keptPlacementOf(job: TrainingJob): PlacementSpec | undefined;
   /** Newest report of the job's steps held in memory. */
   progressOf(job: TrainingJob): ObservedProgress | undefined;
   /** What became of the job's last question to the planner. */

@@ -97,6 +97,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const leaderTerm = view.leaderTerm();
   const { admission } = view;
   const reserved = admission.reservedFor(job.metadata.uid);
+  const keptPlacement = view.keptPlacementOf(job);
   let version = 0;
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
   const seenStates = view.nodeStates(nodesInUse(job, placements, pods));
@@ -128,6 +129,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       ...(found.podProbe === undefined ? {} : { podProbe: found.podProbe }),
       ...(leaderTerm === undefined ? {} : { leaderTerm }),
       ...(reserved === undefined ? {} : { reserved }),
+      ...(keptPlacement === undefined ? {} : { keptPlacement }),
       ...(progress === undefined ? {} : { progress }),
       ...(planning === undefined ? {} : { planning }),
     },

@@ -147,3 +147,48 @@ describe('a placement that status does not record', () => {
     expect(actions).toEqual([]);
   });
 });
+
+describe('a placement that somebody deleted while its gang is up', () => {
+  const attemptOf = (stage: 'Released' | 'Stopping', { metadata, spec }: Placement) =>
+    anAttempt({ stage, placement: metadata.name, placementSha256: placementSha256(spec) });
+  /** A gang that runs, as one sees it who knows of its placement only what `found` says. */
+  const bereft = (found: Partial<Observed> = {}, stage: 'Released' | 'Stopping' = 'Released'): Observed => {
+    const { placement } = recorded();
+    return aRunningJob({
+      status: { attempts: [attemptOf(stage, placement)] },
+      observed: { placements: [], leaderTerm: 2, fits: () => false, ...found },
+    });
+  };
+  const again = (): unknown => {
+    const { metadata, spec } = recorded().placement;
+    return { kind: 'createPlacement', name: metadata.name, spec };
+  };
+
+  it.each<readonly [string, () => Observed]>([
+    ['by whoever saw it', () => bereft({ keptPlacement: recorded().placement.spec, pods: [] })],
+    ['from its pods, by whoever never saw it', () => bereft()],
+  ])('is made again as it was, %s; status stays, and nothing is reserved', (_sentence, seen) => {
+    const { actions, reserve, status } = settled(seen());
+    expect(actions.filter(({ kind }) => kind === 'createPlacement')).toEqual([again()]);
+    expect([reserve, status.attempts?.[0]?.stage]).toEqual([undefined, 'Released']);
+  });
+
+  it.each<readonly [string, () => Observed]>([
+    [
+      'pods are not where the recorded one put them',
+      () =>
+        bereft({
+          pods: aRunningJob({})
+            .pods.toReversed()
+            .map((pod, podIndex) => ({ ...pod, podIndex, name: aPod(aJob(), { podIndex }).name })),
+        }),
+    ],
+    [
+      'what is remembered has another hash',
+      () => bereft({ pods: [], keptPlacement: { ...recorded().placement.spec, nodes: ['node-a', 'node-c'] } }),
+    ],
+    ['its gang is stopping', () => bereft({ keptPlacement: recorded().placement.spec }, 'Stopping')],
+  ])('is not made again where %s', (_sentence, seen) => {
+    expect(kinds(settled(seen()).actions)).not.toContain('createPlacement');
+  });
+});

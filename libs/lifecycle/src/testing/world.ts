@@ -40,6 +40,8 @@ export type WorldFault =
   /** The operator's wall clock is so far from that of the API server, from now on. */
   | { readonly kind: 'skewClock'; readonly ms: number }
   | { readonly kind: 'restoreNodes' | 'suspend' | 'resume' | 'cancel' | 'delete' | 'loseStatus' }
+  /** Somebody deletes the Placement of the newest epoch. */
+  | { readonly kind: 'deletePlacement' }
   /** That node's mount of the checkpoints answers errors until the nodes are restored. */
   | { readonly kind: 'breakMount'; readonly pick: number; readonly as: 'FileUnreadable' | 'MountBroken' }
   /** A file of that checkpoint is cut off. */
@@ -85,6 +87,8 @@ export class World implements Member {
 
   /** What this job shares with others. */
   readonly #cluster: SharedCluster;
+  /** The newest Placement that the operator's process has seen. */
+  #seenPlacement: Placement | undefined;
   readonly #nodes: Map<string, NodeState>;
   /** Not ready in the eyes of the cluster, while their launchers go on reporting. */
   readonly #kubeletsSilent = new Set<string>();
@@ -102,6 +106,8 @@ export class World implements Member {
   #view: View = { job: undefined, pods: [], placements: [], checkpoints: [], nodes: new Map() };
   #writesUntilCrash: number | undefined;
   #serial = 0;
+  /** What the pods of each epoch were made from: they have it in them, whatever becomes of the object. */
+  readonly #placed = new Map<number, PlacementSpec>();
   /** Epochs of which a gate was lifted. */
   readonly #released = new Set<number>();
   #newestStarted = 0;
@@ -137,6 +143,7 @@ export class World implements Member {
 
   forgetProcess(): void {
     this.#snapshots = [];
+    this.#seenPlacement = undefined;
     this.#stopwatches = new Stopwatches();
     this.#planning = undefined;
     this.#plannerSays = undefined;
@@ -235,6 +242,9 @@ export class World implements Member {
         this.pods = this.pods.map((pod) => (this.#isDoomed(pod) ? this.#revised(ended(pod, 137, this.now)) : pod));
         this.#brokenMounts.clear();
         return;
+      case 'deletePlacement':
+        this.placements = this.placements.filter(({ spec }) => spec.epoch !== this.job?.status?.epoch);
+        return;
       case 'breakMount': {
         const name = this.#picked([...this.#nodes.keys()], fault.pick);
         if (name !== undefined) this.#brokenMounts.set(name, fault.as);
@@ -291,6 +301,15 @@ export class World implements Member {
     }
   }
 
+  /** What the operator's process remembers of a Placement that its watch has seen go. */
+  #keptPlacement(): PlacementSpec | undefined {
+    this.#seenPlacement =
+      this.#view.placements.findLast(({ spec }) => spec.epoch === this.#view.job?.status?.epoch) ?? this.#seenPlacement;
+    return this.#seenPlacement !== undefined && this.#view.placements.includes(this.#seenPlacement)
+      ? undefined
+      : this.#seenPlacement?.spec;
+  }
+
   #laggingView(): View {
     const ago = <K extends Lagging>(kind: K): Snapshot[K] => {
       const passes = Math.min(this.#lag[kind] ?? 0, this.#snapshots.length - 1);
@@ -325,6 +344,7 @@ export class World implements Member {
       launchersOf: () => new Map(),
       timeouts: {},
       admission: this.#cluster.admission,
+      keptPlacementOf: () => this.#keptPlacement(),
       progressOf: () => undefined,
       planningOf: () => this.#planning,
     };
@@ -446,9 +466,11 @@ export class World implements Member {
     if (this.job !== undefined && !this.placements.some((one) => one.metadata.name === name)) {
       this.#auditPlacement({ name, spec });
       const isAsked = this.job.spec.resumeFrom?.from === 'scratch';
-      if (spec.resume === undefined && this.checkpoints.length > 0 && !isAsked)
+      const isNew = !this.#placed.has(spec.epoch);
+      if (isNew && spec.resume === undefined && this.checkpoints.length > 0 && !isAsked)
         this.violations.push(`epoch ${spec.epoch} began from scratch, and checkpoints are there`);
       this.#write(() => {
+        this.#placed.set(spec.epoch, spec);
         const metadata = { name, namespace: 'research', uid: `placement-${this.#serial++}` };
         const placement = { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec } as const;
         this.placements = [...this.placements, placement];
@@ -531,9 +553,9 @@ export class World implements Member {
     const [then, now] = [this.job?.status?.attempts ?? [], attempts].map((all) =>
       all.find((one) => one.epoch === epoch),
     );
-    const placement = this.placements.find(({ spec }) => spec.epoch === epoch);
+    const placement = this.#placed.get(epoch);
     const well = this.computingPods().filter((pod) => pod.epoch === epoch && pod.deletionTimestamp === undefined);
-    const isWell = placement !== undefined && well.length === placement.spec.nodes.length;
+    const isWell = placement !== undefined && well.length === placement.nodes.length;
     if (isWell && now?.outcome === 'Failed' && then?.outcome === undefined) {
       this.violations.push(`epoch ${epoch} was failed (${now.reason}), and was well`);
     }
@@ -581,7 +603,7 @@ export class World implements Member {
 
   /** The pod after its launcher has looked at the checkpoint that it is to resume from. */
   #loaded(pod: ObservedPod, node: string): ObservedPod {
-    const resume = this.placements.find(({ spec }) => spec.epoch === pod.epoch)?.spec.resume;
+    const resume = this.#placed.get(pod.epoch)?.resume;
     const mount = this.#brokenMounts.get(node);
     const isCutOff = mount === undefined && resume !== undefined && this.cutOff.has(resume.checkpoint);
     if (resume === undefined || (mount === undefined && !isCutOff)) return pod;
@@ -593,7 +615,7 @@ export class World implements Member {
   }
 
   #placedNode(pod: ObservedPod): string {
-    return this.placements.find(({ spec }) => spec.epoch === pod.epoch)?.spec.nodes[pod.podIndex] ?? '';
+    return this.#placed.get(pod.epoch)?.nodes[pod.podIndex] ?? '';
   }
 
   #saveCheckpoint(step: number): void {

@@ -11,7 +11,14 @@ import {
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import { isAlreadyExists, isConflict, isNotFound, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
-import type { LiveRead, NodeCensus, NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
+import {
+  isRecordedPlacement,
+  type LiveRead,
+  type NodeCensus,
+  type NodeState,
+  type ObservedPod,
+  type PodReference,
+} from '@coxswain/lifecycle';
 import { toCachedNode } from '../../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from '../../cluster/cached-pod.ts';
 import type { InMemoryCluster, Kind } from './in-memory-cluster.ts';
@@ -39,6 +46,8 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   /** Shown the name of each pod that is tried in a dry run; what it throws is what the cluster says. */
   onProbe: (name: string) => void = () => undefined;
   readonly #cluster: InMemoryCluster;
+  /** Placements that this process made, by name. */
+  readonly #made = new Map<string, Pick<Placement, 'metadata' | 'spec'>>();
   /** Pods and placements that were read for a job, by UID, whoever owns them. */
   readonly #readFor = new Map<string, string>();
 
@@ -66,6 +75,14 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
 
   checkpointsOf(job: TrainingJob): readonly Checkpoint[] {
     return this.#cluster.list<Stored<Checkpoint>>('Checkpoint').filter((one) => isOf(job, one));
+  }
+
+  keptPlacementOf(job: TrainingJob): PlacementSpec | undefined {
+    const attempt = job.status?.attempts?.at(-1);
+    const made = this.#made.get(attempt?.placement ?? '');
+    const isThere = this.placementsOf(job).some(({ metadata }) => metadata.name === attempt?.placement);
+    if (made === undefined || attempt === undefined || attempt.stage === 'Ended' || isThere) return undefined;
+    return isRecordedPlacement(made, attempt) ? made.spec : undefined;
   }
 
   nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
@@ -130,7 +147,8 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   ): Promise<void> {
     const { name, spec } = placement;
     const draft = childOf(job, { kind: 'Placement', name, spec, ownerReferences: [ownedBy(job)] });
-    const { existing } = this.#createOrGet<Stored<Placement>>('createPlacement', 'Placement', draft);
+    const { existing, object } = this.#createOrGet<Stored<Placement>>('createPlacement', 'Placement', draft);
+    this.#made.set(name, object);
     if (existing !== undefined) this.#showPlacement(job, name);
   }
 

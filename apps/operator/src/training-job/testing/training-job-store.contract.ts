@@ -302,6 +302,32 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     });
   });
 
+  describe('a placement that somebody deleted', () => {
+    const deleted = async (stage: 'Released' | 'Ended'): Promise<Placement['spec']> => {
+      const made = placement();
+      const attempt = { placement: made.name, placementSha256: placementSha256(made.spec) };
+      await store.writeStatus(job, { ...QUEUED, epoch: 1, attempts: [anAttempt({ stage, ...attempt })] });
+      await store.createPlacement(job, made);
+      await world.until('it to be seen', () => store.placementsOf(job).length === 1);
+      await world.others.delete('Placement', made.name);
+      await world.until('it to be gone', () => store.placementsOf(job).length === 0);
+      return made.spec;
+    };
+
+    it('while status records that its gang is up is kept, until it is there again', async () => {
+      const spec = await deleted('Released');
+      expect(store.keptPlacementOf(newest() ?? job)).toEqual(spec);
+      await store.createPlacement(newest() ?? job, placement());
+      expect(store.placementsOf(job)).toMatchObject([{ spec }]);
+      expect(store.keptPlacementOf(newest() ?? job)).toBeUndefined();
+    });
+
+    it('after its gang ended is kept no more', async () => {
+      await deleted('Ended');
+      expect(store.keptPlacementOf(newest() ?? job)).toBeUndefined();
+    });
+  });
+
   describe('a reservation', () => {
     const seenNode = async (ready = true): Promise<string> => {
       const name = await world.others.node({ ready });

@@ -1,0 +1,55 @@
+import type { Attempt, TrainingJob } from '@coxswain/api-types';
+import { anAttempt } from '@coxswain/api-types/testing';
+import { KubeApiError, type KubeObject } from '@coxswain/kube';
+import { placementSha256, podName } from '@coxswain/lifecycle';
+import { aPlacement } from '@coxswain/lifecycle/testing';
+import { CacheScript } from '../testing/a-cluster-cache.ts';
+import { KubernetesReportPorts } from './kubernetes-report-ports.ts';
+
+/** A job whose first attempt records a Placement, one pod of it, and who asks for a launcher. Nothing is found by asking the API server. */
+function aWorld(stage: Attempt['stage'] = 'Released') {
+  const script = new CacheScript();
+  const placement = aPlacement(script.job('tiny'));
+  const attempts = [
+    anAttempt({ stage, placement: placement.metadata.name, placementSha256: placementSha256(placement.spec) }),
+  ];
+  const job: TrainingJob = script.job('tiny', { status: { epoch: 1, restarts: { total: 0, charged: 0 }, attempts } });
+  const pod = { namespace: 'research', name: podName(job.metadata, { epoch: 1, podIndex: 0 }) };
+  script.pod(pod.name, { job });
+  const ports = new KubernetesReportPorts({
+    client: {
+      get: async () => {
+        throw new KubeApiError({ status: 404, reason: 'NotFound', message: 'not found' });
+      },
+    },
+    cache: script.cache,
+    store: { createCheckpoint: async () => undefined },
+    term: () => 1,
+    currentLeader: () => undefined,
+  });
+  const findPod = () => ports.findPod({ ...pod, uid: `uid-of-${pod.name}` });
+  const deletePlacement = (): void => {
+    for (const one of script.cache.placements.cached.list())
+      script.cache.placements.cached.remove({
+        ...one,
+        metadata: { ...one.metadata, resourceVersion: '99' },
+      } as typeof one & KubeObject);
+  };
+  return { script, job, findPod, deletePlacement };
+}
+
+describe('the launcher of a gang', () => {
+  it('is known by the Placement that status records, and still when somebody deletes that', async () => {
+    const { script, job, findPod, deletePlacement } = aWorld();
+    script.placement(job);
+    const known = await findPod();
+    expect(known).toMatchObject({ jobName: 'tiny', epoch: 1, podIndex: 0, firstRank: 0, rankCount: 2 });
+    deletePlacement();
+    expect(await findPod()).toEqual(known);
+  });
+
+  it('is told to ask later where nobody has seen the Placement, as long as its gang is up', async () => {
+    expect(await aWorld().findPod()).toBe('unavailable');
+    expect(await aWorld('Ended').findPod()).toBe('unknown');
+  });
+});
