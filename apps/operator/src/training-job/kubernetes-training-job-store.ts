@@ -202,7 +202,10 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     }
   }
 
-  async deletePod(job: TrainingJob, pod: PodReference & { readonly gracePeriodSeconds: number }): Promise<void> {
+  async deletePod(
+    job: TrainingJob,
+    pod: PodReference & { readonly gracePeriodSeconds: number },
+  ): Promise<'deleted' | 'changed'> {
     const path = podsPath({ namespace: job.metadata.namespace, name: pod.name });
     let answer: unknown;
     try {
@@ -210,7 +213,8 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     } catch (error) {
       if (!isConflict(error)) throw error;
       // It has changed since, or the name belongs to another UID by now: only the server knows which.
-      return this.#reads.readPod(job, pod.name);
+      await this.#reads.readPod(job, pod.name);
+      return this.#reads.podsOf(job).some(({ uid }) => uid === pod.uid) ? 'changed' : 'deleted';
     }
     const left = answer as Partial<KubeObject> | undefined;
     const { deletionGracePeriodSeconds = 0, finalizers = [] } = left?.metadata ?? {};
@@ -218,6 +222,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     const stays = left?.kind === 'Pod' && (deletionGracePeriodSeconds > 0 || finalizers.length > 0);
     if (stays) this.#reads.rememberPod(job, left as KubeObject);
     else this.#cache.pods.rememberGone(pod.uid);
+    return 'deleted';
   }
 
   async markCheckpointDamaged(job: TrainingJob, damaged: DamagedCheckpoint): Promise<void> {

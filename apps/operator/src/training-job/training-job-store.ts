@@ -53,10 +53,13 @@ export interface TrainingJobStore {
   /** Removes our finalizer; success when it is gone already, or the pod of that UID is. */
   releasePod(job: TrainingJob, pod: PodReference): Promise<void>;
   /**
-   * Success when the pod of that UID is gone already. One that has changed since `resourceVersion` is not deleted: `podsOf` shows it as it is
-   * now, for another decision.
+   * Success when the pod of that UID is gone already. One that has changed since `resourceVersion` is not deleted, and answers `changed`: `podsOf`
+   * shows it as it is now, for another decision.
    */
-  deletePod(job: TrainingJob, pod: PodReference & { readonly gracePeriodSeconds: number }): Promise<void>;
+  deletePod(
+    job: TrainingJob,
+    pod: PodReference & { readonly gracePeriodSeconds: number },
+  ): Promise<'deleted' | 'changed'>;
   markCheckpointDamaged(job: TrainingJob, damaged: DamagedCheckpoint): Promise<void>;
   /** Creates it and marks it complete; twice is once. */
   createCheckpoint(

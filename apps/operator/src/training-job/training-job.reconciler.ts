@@ -121,7 +121,7 @@ export class TrainingJobReconciler {
       case 'releasePod':
         return done(store.releasePod(job, call.pod));
       case 'deletePod':
-        return done(store.deletePod(job, { ...call.pod, gracePeriodSeconds: call.gracePeriodSeconds }));
+        return deletion(store.deletePod(job, { ...call.pod, gracePeriodSeconds: call.gracePeriodSeconds }));
       case 'markCheckpointDamaged':
         return done(store.markCheckpointDamaged(job, call));
       case 'createCheckpoint':
@@ -148,6 +148,10 @@ export class TrainingJobReconciler {
 async function done(write: Promise<void>): Promise<Answer> {
   await write;
   return { kind: 'done' };
+}
+
+async function deletion(deleting: Promise<'deleted' | 'changed'>): Promise<Answer> {
+  return { kind: 'done', isContested: (await deleting) === 'changed' };
 }
 
 const JOB_WRITES: readonly Call['kind'][] = ['writeStatus', 'addFinalizer', 'removeFinalizer'];

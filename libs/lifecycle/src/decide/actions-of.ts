@@ -75,10 +75,28 @@ function stopGang({ record, facts }: Situation): readonly Action[] {
   if (attempt?.stage !== 'Stopping') return [];
   const live = podsOf(facts, attempt.epoch).filter((pod) => isLive(facts, pod));
   const seconds = stopSeconds(facts, attempt);
-  const deletes = deletePods(live, seconds);
+  const deletes = deletePods(
+    live.map((pod) => (isContested(facts, pod) ? ofAnyVersion(pod) : pod)),
+    seconds,
+  );
   // A delete reaches the ranks as SIGTERM, which asks them to save: those of a failed gang must be gone before.
   const isLost = attempt.outcome === 'Failed' && seconds === AT_ONCE_SECONDS && deletes.length > 0;
   return isLost ? [{ kind: 'refuseLaunchers', epoch: attempt.epoch }, ...deletes] : deletes;
+}
+
+/** Refusals of a delete after which it asks for the UID alone. */
+const MOST_REFUSALS = 2;
+
+/**
+ * Whether somebody changes the pod as fast as it is read. That its gang stops is recorded and is never taken back, so whatever it has become
+ * meanwhile, the pod of that UID is not wanted again: without this whoever may write annotations could keep it alive.
+ */
+function isContested({ observed }: Facts, { uid }: ObservedPod): boolean {
+  return (observed.contested?.get(uid) ?? 0) >= MOST_REFUSALS;
+}
+
+function ofAnyVersion({ resourceVersion: _, ...pod }: ObservedPod): ObservedPod {
+  return pod;
 }
 
 /** A whole gang is asked to save. One that has lost a rank cannot: the ranks agree on the step to save, and one would be waited for in vain. */

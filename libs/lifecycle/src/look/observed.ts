@@ -57,6 +57,8 @@ export interface Observed {
    * from the moment at which this process first saw it. No entry: first seen now.
    */
   readonly elapsedMs?: ReadonlyMap<string, number>;
+  /** How often a delete of each pod found that it had changed since it was read, by the pod's UID. */
+  readonly contested?: ReadonlyMap<string, number>;
   /** How long ago each pod's launcher was last heard, in milliseconds, by the pod's UID. No entry: never, or not by this process. */
   readonly heardMs?: ReadonlyMap<string, number>;
   /**

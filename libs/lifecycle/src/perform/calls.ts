@@ -40,7 +40,7 @@ export type Call =
   | { readonly kind: 'liftGate'; readonly job: TrainingJob; readonly pod: PodReference }
   /** Removes our finalizer from the pod of that UID. */
   | { readonly kind: 'releasePod'; readonly job: TrainingJob; readonly pod: PodReference }
-  /** Only the pod of that UID and resourceVersion. One that has changed since stays, and the view shows it as it is now. */
+  /** Only the pod of that UID, and of that resourceVersion where one is given. One that has changed since stays, and the view shows it as it is now. */
   | {
       readonly kind: 'deletePod';
       readonly job: TrainingJob;
@@ -79,6 +79,8 @@ export type Answer =
       readonly kind: 'done';
       /** Of writeStatus: the job as it is now. */
       readonly job?: TrainingJob;
+      /** Of deletePod: it has changed since it was looked at, and stays. */
+      readonly isContested?: boolean;
       /** Of readLive. */
       readonly nodeStates?: ReadonlyMap<string, NodeState>;
     }

@@ -64,6 +64,8 @@ interface Findings {
   readonly proof?: Proof;
   /** When the status was known to be the newest. */
   readonly statusAtMs?: number;
+  /** How often a delete of each pod was refused because it had changed, by UID. */
+  readonly contested?: ReadonlyMap<string, number>;
   /** What the cluster says to a pod of the next epoch. */
   readonly podProbe?: NonNullable<Observed['podProbe']>;
   /** When the job's checkpoints were read. */
@@ -126,6 +128,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       areCheckpointsProven: isFresh(found.checkpointsAtMs),
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
       refusedPods: found.refused,
+      contested: found.contested ?? new Map(),
       ...(found.podProbe === undefined ? {} : { podProbe: found.podProbe }),
       ...(leaderTerm === undefined ? {} : { leaderTerm }),
       ...(reserved === undefined ? {} : { reserved }),
@@ -214,6 +217,7 @@ function* perform(
 ): Calls<Findings> {
   const refused = new Map(found.refused);
   const refusedBefore = refused.size;
+  const contested = new Map(found.contested);
   let { statusAtMs, podProbe, checkpointsAtMs } = found;
   let proof: Findings['proof'];
   for (const action of actions) performAtOnce(job, action, ports.effects);
@@ -225,6 +229,8 @@ function* perform(
       if (call.kind === 'probePod') podProbe = probeOf(call, answer, ports.effects);
       else if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports.effects);
       else if (call.kind === 'createPlacement') ports.view.admission.created(job.metadata.uid);
+      else if (call.kind === 'deletePod' && answer.isContested === true)
+        contested.set(call.pod.uid, (contested.get(call.pod.uid) ?? 0) + 1);
       else if (call.kind === 'readCheckpoints') checkpointsAtMs = ports.view.monotonicMs();
       else if (call.kind === 'readLive') {
         statusAtMs = ports.view.monotonicMs();
@@ -237,6 +243,7 @@ function* perform(
   }
   return {
     refused,
+    contested,
     ...(proof === undefined ? {} : { proof }),
     ...(statusAtMs === undefined ? {} : { statusAtMs }),
     ...(podProbe === undefined ? {} : { podProbe }),

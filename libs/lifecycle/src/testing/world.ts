@@ -89,6 +89,8 @@ export class World implements Member {
   readonly #cluster: SharedCluster;
   /** The newest Placement that the operator's process has seen. */
   #seenPlacement: Placement | undefined;
+  /** Somebody changes every pod between each read of it and its delete. */
+  isPestered = false;
   readonly #nodes: Map<string, NodeState>;
   /** Not ready in the eyes of the cluster, while their launchers go on reporting. */
   readonly #kubeletsSilent = new Set<string>();
@@ -386,6 +388,8 @@ export class World implements Member {
         return this.#updateJob(call.job, (job) => withFinalizers(job, [FINALIZER]));
       case 'removeFinalizer':
         return this.#updateJob(call.job, (job) => withFinalizers(job, []));
+      case 'deletePod':
+        return { kind: 'done', isContested: this.#deletePod(call.pod, call.gracePeriodSeconds) };
       default:
         this.#perform(call);
         return { kind: 'done' };
@@ -427,8 +431,6 @@ export class World implements Member {
       }
       case 'releasePod':
         return this.#releasePod(call.pod);
-      case 'deletePod':
-        return this.#deletePod(call.pod, call.gracePeriodSeconds);
       case 'deletePlacement': {
         const others = (all: readonly Placement[]): readonly Placement[] =>
           all.filter(({ metadata }) => metadata.uid !== call.placement.uid);
@@ -446,6 +448,7 @@ export class World implements Member {
           this.#view.checkpoints = this.checkpoints;
         });
       case 'probePod':
+      case 'deletePod':
       case 'createCheckpoint':
       case 'readCheckpoints':
       case 'readLive':
@@ -519,13 +522,23 @@ export class World implements Member {
     this.#change(pod, (one) => ({ ...one, gated: false }));
   }
 
-  #deletePod({ name, uid, resourceVersion }: PodReference, graceSeconds: number): void {
-    const pod = this.pods.find((one) => one.uid === uid && one.resourceVersion === resourceVersion);
+  /** Says whether the pod has changed since it was looked at, and stays. */
+  #deletePod({ name, uid, resourceVersion }: PodReference, graceSeconds: number): boolean {
+    if (this.isPestered) this.pods = this.pods.map((pod) => this.#revised(pod));
+    const pod = this.pods.find((one) => one.uid === uid && [one.resourceVersion, undefined].includes(resourceVersion));
     if (pod !== undefined) {
       this.#blame(pod);
+      if (resourceVersion === undefined) this.#blameWithoutVersion(pod);
       this.#write(() => this.#beginDeletion(pod, graceSeconds));
     }
     this.#showPod(name);
+    return pod === undefined && this.pods.some((one) => one.uid === uid);
+  }
+
+  #blameWithoutVersion({ name, epoch }: ObservedPod): void {
+    const attempt = this.job?.status?.attempts?.find((one) => one.epoch === epoch);
+    if (attempt?.stage !== 'Stopping')
+      this.violations.push(`${name} was deleted by its UID alone, and its gang was not stopping`);
   }
 
   #releasePod({ name, uid }: PodReference): void {

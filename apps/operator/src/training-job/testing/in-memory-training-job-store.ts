@@ -194,9 +194,14 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     }
   }
 
-  async deletePod(job: TrainingJob, pod: PodReference & { readonly gracePeriodSeconds: number }): Promise<void> {
-    this.#deleteIfPresent('deletePod', 'Pod', { job, ...pod });
+  async deletePod(
+    job: TrainingJob,
+    pod: PodReference & { readonly gracePeriodSeconds: number },
+  ): Promise<'deleted' | 'changed'> {
+    const isDeleted = this.#deleteIfPresent('deletePod', 'Pod', { job, ...pod });
     this.#showPod(job, pod.name);
+    const isThere = this.#cluster.get('Pod', childKey(job, pod.name))?.metadata.uid === pod.uid;
+    return isDeleted || !isThere ? 'deleted' : 'changed';
   }
 
   async markCheckpointDamaged(job: TrainingJob, damaged: DamagedCheckpoint): Promise<void> {
@@ -263,13 +268,15 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     what: string,
     kind: Kind,
     target: PodReference & { readonly job: TrainingJob; readonly gracePeriodSeconds?: number },
-  ): void {
+  ): boolean {
     const { job, name, ...options } = target;
-    this.#write(`${what} ${name}`, () => {
+    return this.#write(`${what} ${name}`, () => {
       try {
         this.#cluster.delete(kind, childKey(job, name), options);
+        return true;
       } catch (error) {
         if (!isNotFound(error) && !isConflict(error)) throw error;
+        return false;
       }
     });
   }

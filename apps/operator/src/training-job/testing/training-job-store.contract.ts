@@ -510,13 +510,25 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       world.blind();
       await world.others.annotate('Pod', pod.name, { annotations: { changed: 'yes' } });
       const reference = { ...pod, resourceVersion: looked?.resourceVersion ?? '' };
-      await store.deletePod(job, { ...reference, gracePeriodSeconds: 0 });
+      expect(await store.deletePod(job, { ...reference, gracePeriodSeconds: 0 })).toBe('changed');
       const [now] = store.podsOf(job);
       expect(await world.others.get('Pod', pod.name)).toMatchObject({
         metadata: { resourceVersion: now?.resourceVersion },
       });
-      await store.deletePod(job, { ...pod, resourceVersion: now?.resourceVersion ?? '', gracePeriodSeconds: 0 });
+      const seen = { ...pod, resourceVersion: now?.resourceVersion ?? '' };
+      expect(await store.deletePod(job, { ...seen, gracePeriodSeconds: 0 })).toBe('deleted');
       expect([store.podsOf(job), await world.others.get('Pod', pod.name)]).toEqual([[], undefined]);
+    });
+
+    it('that has changed is deleted by its UID where no version is asked for, and one of another UID is not', async () => {
+      const pod = await madePod();
+      world.blind();
+      await world.others.annotate('Pod', pod.name, { annotations: { changed: 'yes' } });
+      const predecessor = { ...pod, uid: '00000000-0000-4000-8000-000000000000' };
+      expect(await store.deletePod(job, { ...predecessor, gracePeriodSeconds: 0 })).toBe('deleted');
+      expect(await world.others.get('Pod', pod.name)).toBeDefined();
+      expect(await store.deletePod(job, { ...pod, gracePeriodSeconds: 0 })).toBe('deleted');
+      expect(await world.others.get('Pod', pod.name)).toBeUndefined();
     });
 
     it('of another job is not shown', async () => {
