@@ -13,6 +13,10 @@ export const ATTEMPT_REASONS = {
   DoNotRestart: { charged: true, meaning: 'A rank exited with 93.' },
   LauncherFailed: { charged: true, meaning: 'A launcher ended without saying why.' },
   PodLost: { charged: true, meaning: 'A pod was deleted by somebody else after the gang had started.' },
+  PodNeverRan: {
+    charged: false,
+    meaning: 'A pod was deleted by somebody else after its gang was released and before it had a node: it never ran.',
+  },
   NodeLost: {
     charged: false,
     meaning:

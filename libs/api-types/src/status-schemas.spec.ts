@@ -231,6 +231,7 @@ describe('reasons of a failed attempt', () => {
     ['DoNotRestart', true],
     ['LauncherFailed', true],
     ['PodLost', true],
+    ['PodNeverRan', false],
     ['NodeLost', false],
     ['Evicted', false],
     ['NotScheduled', false],

@@ -94,10 +94,11 @@ describe('a pod is let go of', () => {
   });
 });
 
-it('a pod that was deleted before it had a node is lost to a gang that was released, and is not waited for', () => {
+it('a pod that was deleted before it had a node is lost to a gang that was released, is not waited for, and costs nothing: it never ran', () => {
   const seen = aRunningJob({ pods: (job) => [withoutNode(job), aPod(job, { podIndex: 1, held: true })] });
   const { status } = decide(seen, NOW);
-  expect(status.attempts?.[0]).toMatchObject({ stage: 'Stopping', reason: 'PodLost' });
+  expect(status.attempts?.[0]).toMatchObject({ stage: 'Stopping', reason: 'PodNeverRan', charged: false });
+  expect(status.restarts.charged).toBe(0);
   const over = aRunningJob({
     status: { attempts: status.attempts ?? [] },
     pods: (job) => [withoutNode(job), aPod(job, { podIndex: 1, held: true, ...failed, ...deleted })],

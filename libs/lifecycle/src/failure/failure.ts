@@ -52,6 +52,7 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'RendezvousPortLost',
   'NodeLost',
   'Evicted',
+  'PodNeverRan',
   'EngineFailed',
   'LauncherFailed',
   'PodLost',
@@ -204,7 +205,7 @@ function strandedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   const stranded = podsOf(facts, attempt.epoch).filter((pod) => willNeverRun(pod) && !isTerminal(pod));
   return stranded.map(({ name, podIndex }) => {
     const message = `Pod ${name} was deleted by somebody else before it had a node.`;
-    return { podIndex, finishedAt: '', killed: false, reason: 'PodLost', message };
+    return { podIndex, finishedAt: '', killed: false, reason: 'PodNeverRan', message };
   });
 }
 
