@@ -13,7 +13,7 @@ import { toReference } from './pod-reference.ts';
 import { releasePods } from './release-pods.ts';
 import type { Situation } from './situation.ts';
 import { liveAttempt } from '../record/job-record.ts';
-import { unreportedCheckpoints } from '../look/unreported-checkpoints.ts';
+import { unreportedCheckpoints } from '../failure/unreported-checkpoints.ts';
 
 type ActionStep = (situation: Situation) => readonly Action[];
 

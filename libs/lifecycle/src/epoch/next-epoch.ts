@@ -18,7 +18,7 @@ import { placementSha256 } from '../record/recorded-placement.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
 import { resumePointOf, type UsablePoint } from '../failure/resume-point.ts';
-import { unreportedCheckpoints } from '../look/unreported-checkpoints.ts';
+import { unreportedCheckpoints } from '../failure/unreported-checkpoints.ts';
 import { isOver, type Wait } from '../look/waits.ts';
 
 /** What stands between the job and its next epoch; `notNeeded` while an attempt is under way or none is wanted. */

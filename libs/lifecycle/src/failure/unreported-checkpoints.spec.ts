@@ -1,5 +1,5 @@
 import type { TerminationCause } from '@coxswain/api-types';
-import { factsOf } from './facts.ts';
+import { factsOf } from '../look/facts.ts';
 import { aCheckpoint, anExit, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, aStatus } from '../testing/jobs.ts';
 import { unreportedCheckpoints } from './unreported-checkpoints.ts';

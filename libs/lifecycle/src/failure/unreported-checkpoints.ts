@@ -1,6 +1,6 @@
 import type { CheckpointResourceSpec } from '@coxswain/api-types';
 import { checkpointName, incarnationOf, saveDirectoryOf } from '@coxswain/checkpoint';
-import type { Facts } from './facts.ts';
+import type { Facts } from '../look/facts.ts';
 
 /** Checkpoints that only a termination message tells of: the launcher saved them while no operator listened. */
 export function unreportedCheckpoints(
