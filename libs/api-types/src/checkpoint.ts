@@ -56,6 +56,20 @@ export const CheckpointResourceStatus = z
   .meta({ id: 'CheckpointResourceStatus' });
 export type CheckpointResourceStatus = z.infer<typeof CheckpointResourceStatus>;
 
+/** A saved state whose Checkpoint object the API server does not take, as the status of its job keeps it until it does. */
+export const UnrecordedCheckpoint = z
+  .object({
+    name: z.string().max(253).describe('Of the Checkpoint object that is to be made.'),
+    // Without the rule that it never changes: entries of a list cannot be told apart by it.
+    spec: z.object(CheckpointResourceSpec.shape),
+    refusal: z.string().max(1024).describe('What the API server said.'),
+  })
+  .meta({ id: 'UnrecordedCheckpoint' });
+export type UnrecordedCheckpoint = z.infer<typeof UnrecordedCheckpoint>;
+
+/** Of these the newest are kept; a launcher that finds nobody to tell keeps fewer. */
+export const MAX_UNRECORDED_CHECKPOINTS = 8;
+
 export interface Checkpoint {
   readonly apiVersion: typeof API_GROUP_VERSION;
   readonly kind: 'Checkpoint';

@@ -9,11 +9,20 @@ import { z } from 'zod';
  * | Accepted  | The spec can be run as it stands                                  | A person must change it; the reason says why      |
  * | Placed    | The current epoch has a placement                                 | No nodes are assigned; the reason says what it waits for |
  * | Running   | Every rank of the current epoch has been started                  | The gang is not (yet, or any more) up             |
+ * | CheckpointsRecorded | never written                                           | A saved checkpoint cannot be resumed from yet: the API server refuses its object |
  * | Suspended | Nothing runs because `spec.suspend` asks for it                   | Not suspended                                     |
  * | Complete  | The job finished its work; terminal                               | never written                                     |
  * | Failed    | The job ended without finishing (budget spent, cancelled, ...); terminal | never written                              |
  */
-export const CONDITION_TYPES = ['Accepted', 'Placed', 'Running', 'Suspended', 'Complete', 'Failed'] as const;
+export const CONDITION_TYPES = [
+  'Accepted',
+  'Placed',
+  'Running',
+  'CheckpointsRecorded',
+  'Suspended',
+  'Complete',
+  'Failed',
+] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
 
 /** Reasons by condition type, each with its meaning. */
@@ -58,6 +67,10 @@ export const CONDITION_REASONS = {
     Stopping: 'The gang was asked to save and stop.',
     NotStarted: 'No gang is up.',
     Finished: 'The job is finished.',
+  },
+  CheckpointsRecorded: {
+    CheckpointRefused:
+      'A checkpoint is saved, and the API server refuses its Checkpoint object (quota, policy, webhook); the message names it, in the cluster’s words. It is tried again. Nothing waits for it, and nothing is resumed from it before.',
   },
   Suspended: {
     SuspendRequested: 'spec.suspend is true and the gang is gone.',

@@ -35,7 +35,12 @@ export { ObjectName, TrainingJobSpec } from './training-job-spec.ts';
 export type { AttemptReason, EndedIncarnation } from './attempt.ts';
 export type { TrainingJob } from './training-job.ts';
 export type { TrainingJobSpecInput } from './training-job-spec.ts';
-export { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
+export {
+  CheckpointResourceSpec,
+  CheckpointResourceStatus,
+  MAX_UNRECORDED_CHECKPOINTS,
+  UnrecordedCheckpoint,
+} from './checkpoint.ts';
 export type { Checkpoint } from './checkpoint.ts';
 export { CheckpointFault, describeFault, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 export type { CheckpointEvidence, CheckpointFaultOnNode } from './checkpoint-fault.ts';

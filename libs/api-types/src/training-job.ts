@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { Attempt, MAX_ATTEMPTS_IN_STATUS } from './attempt.ts';
 import { AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
+import { MAX_UNRECORDED_CHECKPOINTS, UnrecordedCheckpoint } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
 import { JobPlan } from './job-plan.ts';
 import type { ObjectMeta } from './metadata.ts';
@@ -65,6 +66,13 @@ export const TrainingJobStatus = z
       .optional()
       .describe(
         'Nodes on which this job is not placed as long as others are free, oldest first. One is forgotten after an hour, and when it was rebooted or replaced.',
+      ),
+    unrecordedCheckpoints: z
+      .array(UnrecordedCheckpoint)
+      .max(MAX_UNRECORDED_CHECKPOINTS)
+      .optional()
+      .describe(
+        'Checkpoints of ended attempts whose objects the API server refuses, oldest first. It is tried again; until then they cannot be resumed from.',
       ),
     conditions: z
       .array(Condition)

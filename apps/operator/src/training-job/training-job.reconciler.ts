@@ -4,6 +4,7 @@ import { POD_PATHS, specOfEpoch, TrainingJobSpec, type TrainingJob } from '@coxs
 import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
 import {
   reconcileJob,
+  RefusedCheckpoints,
   Stopwatches,
   type Admission,
   type Answer,
@@ -49,6 +50,7 @@ export class TrainingJobReconciler {
       monotonicMs: () => clock.monotonicMs(),
       leaderTerm: options.leaderTerm,
       stopwatches: new Stopwatches(),
+      refusedCheckpoints: new RefusedCheckpoints(),
       timeouts,
       findJob: (key) => store.findJob(key),
       podsOf: (job) => store.podsOf(job),
@@ -74,6 +76,7 @@ export class TrainingJobReconciler {
   /** The job of that UID is gone: nothing is kept for it. */
   forget(jobUid: string): void {
     this.#view.stopwatches.forget(jobUid);
+    this.#view.refusedCheckpoints.forget(jobUid);
   }
 
   /** Reconciles the job of that key (`namespace/name`). Throws when the cluster refused or was away: try again later. */

@@ -108,7 +108,7 @@ describe('what is done about a job', () => {
       want: ['deletePods'],
     },
     {
-      name: 'a checkpoint that only the termination message tells of is recorded before the next epoch is placed',
+      name: 'a checkpoint that only the termination message tells of is recorded before the end of its gang is',
       seen: savedUnheard(),
       want: ['createCheckpoint'],
     },
@@ -176,7 +176,7 @@ function savedUnheard(observed: Partial<Observed> = {}): Observed {
     manifestSha256: 'b'.repeat(64),
   };
   return aRunningJob({
-    status: { attempts: [anAttempt({ stage: 'Ended', outcome: 'Failed', answer: 'Restart', charged: true })] },
+    status: { attempts: [anAttempt({ stage: 'Stopping', outcome: 'Failed', answer: 'Restart', charged: true })] },
     pods: (one) => [aPod(one, { phase: 'Failed', exit: anExit({}, { unreportedCheckpoints: [saved] }) })],
     observed,
   });

@@ -2,18 +2,19 @@ import type { Attempt } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { isBroken } from '../failure/broken-gang.ts';
 import { condemnedCheckpoints, describeCondemnation } from '../failure/checkpoint-trouble.ts';
+import { isToBeMade, unmadeCheckpoints } from '../failure/unmade-checkpoints.ts';
 import type { Action } from './decision.ts';
 import { type Facts, isLive, isTerminal, placementOf } from '../look/facts.ts';
 import { exitKind } from '../failure/failure.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
 import { podName } from '../look/names.ts';
 import type { ObservedPod } from '../look/observed.ts';
+import { checkpointWriteKey } from '../look/refused-checkpoints.ts';
 import { isUnderWay } from '../epoch/planning.ts';
 import { toReference } from './pod-reference.ts';
 import { releasePods } from './release-pods.ts';
 import type { Situation } from './situation.ts';
 import { liveAttempt } from '../record/job-record.ts';
-import { unreportedCheckpoints } from '../failure/unreported-checkpoints.ts';
 
 type ActionStep = (situation: Situation) => readonly Action[];
 
@@ -25,13 +26,14 @@ const ACTION_STEPS: readonly ActionStep[] = [
   stopGang,
   createGang,
   liftGates,
-  reportCheckpoints,
   markDamagedCheckpoints,
   probePod,
   createPlacement,
   tidyUp,
   releasePods,
   releaseFinalizer,
+  // Last, so that what the API server says to it stands in nobody's way.
+  createCheckpoints,
 ];
 
 export function actionsOf(situation: Situation): readonly Action[] {
@@ -139,17 +141,15 @@ function liftGates({ record, facts }: Situation): readonly Action[] {
   return gated.length === 0 ? [] : [{ kind: 'liftGates', pods: gated.map(toReference) }];
 }
 
-function reportCheckpoints({ facts }: Situation): readonly Action[] {
-  if (facts.deleting) return [];
-  return unreportedCheckpoints(facts).map((checkpoint) => ({ kind: 'createCheckpoint', ...checkpoint }));
-}
-
 function markDamagedCheckpoints({ record, facts }: Situation): readonly Action[] {
   const condemned = condemnedCheckpoints(record);
   return facts.checkpoints.flatMap(({ metadata, status }): readonly Action[] => {
     const { name, uid, deletionTimestamp } = metadata;
     const condemnation = condemned.get(name);
     if (condemnation === undefined || status?.state === 'Damaged' || deletionTimestamp !== undefined) return [];
+    // A name in the record is enough to keep it from being used; the object says so too as soon as it may.
+    const refused = facts.refusedCheckpoints.get(checkpointWriteKey({ kind: 'markCheckpointDamaged', name }));
+    if (refused !== undefined && refused.retryInMs > 0) return [];
     const message = safeText(`It is not used again: ${describeCondemnation(condemnation)}.`, 4096);
     return [{ kind: 'markCheckpointDamaged', name, uid, message, condemnation }];
   });
@@ -199,6 +199,11 @@ function tidyUp({ record, facts }: Situation): readonly Action[] {
           },
         ]),
   ];
+}
+
+function createCheckpoints({ record, facts }: Situation): readonly Action[] {
+  const due = unmadeCheckpoints(record, facts).filter((checkpoint) => isToBeMade(facts, checkpoint));
+  return due.map(({ name, spec }) => ({ kind: 'createCheckpoint', name, spec }));
 }
 
 /** The last thing done for a job that is being deleted; its owner references do the rest. */

@@ -11,6 +11,7 @@ import { needsCheckpoints, needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { Observed } from '../look/observed.ts';
 import { silenceDueMs } from '../failure/lost-nodes.ts';
+import { checkpointRetriesMs } from '../failure/unmade-checkpoints.ts';
 import { hasFreshProgress, progressDueMs } from '../epoch/record-observation.ts';
 import { type Situation, situationOf } from './situation.ts';
 import { strangersOf } from './strangers.ts';
@@ -121,6 +122,7 @@ function nextLookMs(situation: Situation): number | undefined {
     planning.kind === 'askingLater' ? planning.atMs - now.getTime() : [],
     attempt !== undefined && hasFreshProgress(record, facts) ? progressDueMs(record, now) : [],
     attempt === undefined ? [] : (silenceDueMs(facts, attempt) ?? []),
+    checkpointRetriesMs(record, facts),
     waitsOf(situation).map((wait) => remainingMs(facts, wait)),
   ].flat();
   const futureMs = dueMs.filter((ms) => ms > 0);

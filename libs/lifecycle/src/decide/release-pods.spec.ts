@@ -66,9 +66,14 @@ describe('a pod is let go of', () => {
       want: [],
     },
     {
-      name: 'after the checkpoint that only it tells of is recorded',
+      name: 'not before the checkpoint that only it tells of is recorded',
       seen: savedUnheard(),
-      want: ['createCheckpoint', 'releasePods'],
+      want: ['createCheckpoint'],
+    },
+    {
+      name: 'after the checkpoint that only it tells of is recorded',
+      seen: { ...savedUnheard(), checkpoints: [aCheckpoint(aJob(), { spec: { step: 40 } })] },
+      want: ['createPlacement', 'releasePods'],
     },
     {
       name: 'before its job is',
@@ -113,7 +118,7 @@ function savedUnheard(): Observed {
   const saved = { step, directory: 'step-40', format, bytes, files, manifestSha256 };
   const exit = anExit({}, { unreportedCheckpoints: [saved] });
   return aRunningJob({
-    status: { attempts: [anAttempt({ stage: 'Ended', outcome: 'Failed', answer: 'Restart', charged: true })] },
+    status: { attempts: [anAttempt({ stage: 'Stopping', outcome: 'Failed', answer: 'Restart', charged: true })] },
     pods: gang({ ...failed, exit }),
   });
 }

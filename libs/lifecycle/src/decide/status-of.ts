@@ -21,6 +21,7 @@ import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-r
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
+import { describeRefused } from '../failure/unmade-checkpoints.ts';
 import type { Situation } from './situation.ts';
 
 /** The status that says what the record holds: conditions, state and one sentence are derived from it, never the other way round. */
@@ -42,6 +43,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
     ...(record.resumeFrom === undefined ? {} : { resumeFrom: record.resumeFrom }),
     ...(record.attempts.length === 0 ? {} : { attempts: [...record.attempts] }),
     ...(record.avoidedNodes.length === 0 ? {} : { avoidedNodes: [...record.avoidedNodes] }),
+    ...(record.unrecordedCheckpoints.length === 0 ? {} : { unrecordedCheckpoints: [...record.unrecordedCheckpoints] }),
     conditions,
   };
 }
@@ -59,6 +61,7 @@ function draftsOf({ record, facts, acceptance, next }: Situation): ConditionDraf
     Accepted: acceptedDraft(acceptance, record.plan),
     Placed: placedDraft(record, facts, next),
     Running: runningDraft(record, facts),
+    CheckpointsRecorded: refusedCheckpointDraft(record, facts),
     Suspended: suspendedDraft(record, facts),
     Complete:
       terminal?.type === 'Complete' ? { holds: true, reason: terminal.reason, message: terminal.message } : undefined,
@@ -220,6 +223,14 @@ function firstStuckPod(
     pod.containerWaiting === undefined ? [] : [{ pod, waiting: pod.containerWaiting }],
   );
   return stuck.toSorted((left, right) => left.pod.podIndex - right.pod.podIndex)[0];
+}
+
+/** One sentence of the newest; a list of all would say little more. */
+function refusedCheckpointDraft(record: JobRecord, facts: Facts): ConditionDraft<'CheckpointsRecorded'> | undefined {
+  const refused = describeRefused(record, facts).at(-1);
+  if (refused === undefined) return undefined;
+  const message = `The API server does not take what was saved; it is tried again. ${firstLine(refused)}`;
+  return { holds: false, reason: 'CheckpointRefused', message };
 }
 
 function suspendedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Suspended'> {

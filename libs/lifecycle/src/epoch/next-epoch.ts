@@ -18,7 +18,7 @@ import { placementSha256 } from '../record/recorded-placement.ts';
 import { isGangWanted, type Planning } from './planning.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
 import { resumePointOf, type UsablePoint } from '../failure/resume-point.ts';
-import { unreportedCheckpoints } from '../failure/unreported-checkpoints.ts';
+import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
 import { isOver, type Wait } from '../look/waits.ts';
 
 /** What stands between the job and its next epoch; `notNeeded` while an attempt is under way or none is wanted. */
@@ -69,16 +69,18 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   if (live > 0) {
     return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier epoch are still going away.' };
   }
-  if (unreportedCheckpoints(facts).length > 0) {
-    return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier epoch are being recorded.' };
-  }
   const from = resumePointOf(record, facts);
   if (from.kind === 'none') return { kind: 'unresumable', message: from.message };
   const delay = restartDelay(record, facts);
   if (delay !== undefined && !isOver(facts, delay)) return { kind: 'delayed' };
   if (planning.kind === 'asking')
     return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
-  return probed(place(record, facts, { spec: acceptance.spec, epoch: nextEpochNumber(record, facts), from }), facts);
+  const next = place(record, facts, { spec: acceptance.spec, epoch: nextEpochNumber(record, facts), from });
+  // Only what would begin now has to wait, so that a job that waits for something else says the same all the time.
+  if (next.kind === 'placing' && areCheckpointsDue(record, facts)) {
+    return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier epoch are being recorded.' };
+  }
+  return probed(next, facts);
 }
 
 /** No epoch is begun of which the cluster would take no pod: a dry run of the first one says so without a trace. */

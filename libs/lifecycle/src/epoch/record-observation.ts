@@ -13,6 +13,7 @@ import { lostPlacement } from './unwritten-placement.ts';
 import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from '../record/job-record.ts';
 import { answerTo, restartDelayMs } from '../failure/restart-budget.ts';
 import { isUseless, newestUsable } from '../failure/resume-point.ts';
+import { areCheckpointsDue, forgetMade, withRefusedKept } from '../failure/unmade-checkpoints.ts';
 
 /** One thing that an observation may add to what is recorded. Each looks at the record as the steps before it left it. */
 type RecordStep = (record: JobRecord, facts: Facts, now: Date) => JobRecord;
@@ -22,6 +23,7 @@ type RecordStep = (record: JobRecord, facts: Facts, now: Date) => JobRecord;
  * before an end that is asked for, so that a cancel in the same moment does not hide it.
  */
 const RECORD_STEPS: readonly RecordStep[] = [
+  forgetMade,
   recoverEpoch,
   recoverAnswer,
   recordNewestCheckpoint,
@@ -39,9 +41,9 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordTerminal,
 ];
 
-/** The record after this observation. A finished job's record stays as it is, but for a last checkpoint that is reported late. */
+/** The record after this observation. A finished job's record stays as it is, but for a last checkpoint that is recorded late. */
 export function recordObservation(record: JobRecord, facts: Facts, now: Date): JobRecord {
-  if (record.terminal !== undefined) return recordNewestCheckpoint(record, facts);
+  if (record.terminal !== undefined) return recordNewestCheckpoint(forgetMade(record, facts), facts);
   return RECORD_STEPS.reduce((current, step) => step(current, facts, now), record);
 }
 
@@ -151,9 +153,9 @@ function withProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
 
 function recordSuccess(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
-  if (attempt?.stage !== 'Released' || !isFinished(facts, attempt)) return record;
+  if (attempt?.stage !== 'Released' || !isFinished(facts, attempt) || areCheckpointsDue(record, facts)) return record;
   const at = now.toISOString();
-  return withLastAttempt(record, {
+  return withLastAttempt(withRefusedKept(record, facts), {
     stage: 'Ended',
     runningAt: attempt.runningAt ?? at,
     stoppingAt: at,
@@ -176,18 +178,20 @@ function recordFailure(record: JobRecord, facts: Facts, now: Date): JobRecord {
   );
 }
 
+/** The newest step of the gang that is known: what it saves beyond that, it saves behind the fence. */
 function lastStepOfFailure(
   record: JobRecord,
   { failure, facts }: { failure: Failure; facts: Facts },
 ): { readonly lastStep?: number } {
-  return failure.lastStep === undefined ? lastStepOf(record, facts) : { lastStep: failure.lastStep };
+  const { lastStep = -1 } = lastStepOf(record, facts);
+  const newest = Math.max(lastStep, failure.lastStep ?? -1);
+  return newest < 0 ? {} : { lastStep: newest };
 }
 
 function withFailure(
   record: JobRecord,
   { failure, facts, now }: { failure: Failure; facts: Facts; now: Date },
 ): JobRecord {
-  const lastStep = lastStepOfFailure(record, { failure, facts });
   const { epoch } = record;
   const avoiding = failure.avoid === undefined ? record : withAvoided(record, { ...failure.avoid, epoch }, facts, now);
   const ended = withLastAttempt(avoiding, {
@@ -196,7 +200,7 @@ function withFailure(
     outcome: 'Failed',
     reason: failure.reason,
     message: safeText(failure.message, 8_000),
-    ...lastStep,
+    ...lastStepOfFailure(record, { failure, facts }),
   });
   const { answer, charged } = answerTo(ended, facts.restartPolicy);
   const answered = withLastAttempt(ended, { answer, charged });
@@ -244,8 +248,9 @@ function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
   // A pod that a cache does not show may have been created a moment ago: only a live read says that it is gone.
   if (!facts.isProven && missingPodNames(facts, attempt).some((name) => !facts.foreignPodNames.has(name)))
     return record;
+  if (areCheckpointsDue(record, facts)) return record;
   const lastStep = Math.max(attempt.lastStep ?? -1, ...pods.map((pod) => toldStep(pod, attempt)));
-  return withLastAttempt(record, {
+  return withLastAttempt(withRefusedKept(record, facts), {
     stage: 'Ended',
     endedAt: now.toISOString(),
     ...(lastStep < 0 ? {} : { lastStep }),

@@ -87,6 +87,7 @@ function isAnyKnown(record: JobRecord, facts: Facts): boolean {
   return (
     record.checkpoint !== undefined ||
     ownCheckpoints(record, facts).length > 0 ||
+    record.unrecordedCheckpoints.some(({ spec }) => spec.epoch >= since) ||
     record.attempts.some(({ epoch, resumedFrom }) => epoch >= since && resumedFrom !== undefined)
   );
 }
@@ -145,7 +146,10 @@ function none(what: string, record: JobRecord, facts: Facts): ResumePoint {
     record.checkpoint === undefined || seen
       ? []
       : [`step ${record.checkpoint.step} (${record.checkpoint.name}): its Checkpoint object is not there`];
-  const known = [...gone, ...listed, ...more].join('; ');
+  const refused = record.unrecordedCheckpoints.map(({ spec, refusal, ...unmade }) =>
+    safeText(`step ${spec.step} (${unmade.name}): saved, but its object is refused: ${refusal}`, MAX_ENTRY_CHARACTERS),
+  );
+  const known = [...gone, ...refused, ...listed, ...more].join('; ');
   return { kind: 'none', message: `${what} ${choice} Known: ${known === '' ? 'none' : known}.` };
 }
 

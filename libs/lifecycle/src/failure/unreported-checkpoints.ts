@@ -1,31 +1,53 @@
-import type { CheckpointResourceSpec } from '@coxswain/api-types';
+import type { Attempt, CheckpointResourceSpec } from '@coxswain/api-types';
 import { checkpointName, incarnationOf, saveDirectoryOf } from '@coxswain/checkpoint';
+import { isBroken } from './broken-gang.ts';
 import type { Facts } from '../look/facts.ts';
+import { podsOf } from '../look/gang.ts';
+import { isOfFence } from '../look/incarnation.ts';
+import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 
-/** Checkpoints that only a termination message tells of: the launcher saved them while no operator listened. */
-export function unreportedCheckpoints(
-  facts: Facts,
-): readonly { readonly name: string; readonly spec: CheckpointResourceSpec }[] {
+/** A Checkpoint object that is to be made. */
+export interface UnmadeCheckpoint {
+  readonly name: string;
+  readonly spec: CheckpointResourceSpec;
+}
+
+/**
+ * Checkpoints that only a termination message tells of: the launcher saved them while no operator listened. They count until the end of their
+ * attempt is recorded, which waits for them. After that nothing that a pod says brings a Checkpoint into being: neither a pod that was given up
+ * and ends at last, nor one that is kept for its logs when somebody has deleted the object.
+ */
+export function unreportedCheckpoints(record: JobRecord, facts: Facts): readonly UnmadeCheckpoint[] {
   const { job, spec } = facts;
   const claimName = spec?.checkpoint?.claimName;
-  if (spec === undefined || claimName === undefined) return [];
-  // One without a state was made by somebody who died before the second write, which says that it is complete.
-  const recorded = facts.observed.checkpoints.filter(({ status }) => status?.state !== undefined);
-  const known = new Set(recorded.map((checkpoint) => checkpoint.metadata.name));
-  const found = new Map<string, { readonly name: string; readonly spec: CheckpointResourceSpec }>();
-  for (const pod of facts.pods) {
-    const cause = pod.exit?.cause;
-    const attempt = facts.attempts.findLast(({ epoch }) => epoch === pod.epoch);
-    if (cause === undefined || cause.epoch !== pod.epoch || attempt === undefined) continue;
-    for (const { directory, step, ...saved } of cause.unreportedCheckpoints) {
-      const fence = { epoch: pod.epoch, incarnation: cause.incarnation };
+  const attempt = liveAttempt(record);
+  if (spec === undefined || claimName === undefined || attempt === undefined || facts.deleting) return [];
+  const { layout } = attempt;
+  const fence = { epoch: attempt.epoch, incarnation: attempt.incarnation };
+  const root = saveDirectoryOf({ metadata: job.metadata, spec }, fence);
+  const { name: jobName, uid: jobUid } = job.metadata;
+  const found = new Map<string, UnmadeCheckpoint>();
+  for (const { exit } of podsOf(facts, attempt.epoch)) {
+    const cause = isOfFence(exit?.cause, attempt) ? exit?.cause : undefined;
+    for (const { directory, step, ...saved } of cause?.unreportedCheckpoints ?? []) {
       const name = checkpointName(job.metadata, { ...fence, step });
-      if (known.has(name)) continue;
-      const path = `${saveDirectoryOf({ metadata: job.metadata, spec }, fence)}/${directory}`;
-      const { name: jobName, uid: jobUid } = job.metadata;
-      const about = { jobName, jobUid, ...incarnationOf(fence), epoch: pod.epoch, step, claimName, path };
-      found.set(name, { name, spec: { ...about, layout: attempt.layout, ...saved } });
+      if (!isBeforeFence(step, attempt) || isMade(name, facts)) continue;
+      const about = { jobName, jobUid, ...incarnationOf(fence), epoch: fence.epoch, step, claimName };
+      found.set(name, { name, spec: { ...about, path: `${root}/${directory}`, layout, ...saved } });
     }
   }
   return [...found.values()];
+}
+
+/** Whether the object is there. One without a state was made by somebody who died before the second write, which says that it is complete. */
+export function isMade(name: string, { observed }: Facts): boolean {
+  return observed.checkpoints.some(({ metadata, status }) => metadata.name === name && status?.state !== undefined);
+}
+
+/**
+ * A gang that has failed is fenced when that is recorded, with the last step that was known of it. Steps are the gang's own clock: what was saved
+ * later was saved behind the fence. Where no step is known (an engine that tells none), what the launcher verified counts.
+ */
+function isBeforeFence(step: number, attempt: Attempt): boolean {
+  return !isBroken(attempt) || attempt.lastStep === undefined || step <= attempt.lastStep;
 }

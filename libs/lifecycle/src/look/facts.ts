@@ -3,7 +3,7 @@ import type { Attempt, Checkpoint, TrainingJob } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import { type JobRecord, recordOf } from '../record/job-record.ts';
 import { podName } from './names.ts';
-import type { NodeState, Observed, ObservedPod } from './observed.ts';
+import type { NodeState, Observed, ObservedPod, RefusedWrite } from './observed.ts';
 import { isRecordedPlacement } from '../record/recorded-placement.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
 import { isOver, type Wait } from './waits.ts';
@@ -49,6 +49,7 @@ export interface Facts {
   /** The job has no other checkpoints than these. */
   readonly areCheckpointsProven: boolean;
   readonly refusedPods: ReadonlyMap<string, string>;
+  readonly refusedCheckpoints: ReadonlyMap<string, RefusedWrite>;
   readonly elapsedMs: ReadonlyMap<string, number>;
   readonly timeouts: Timeouts;
   /** As observed, asked for once at most. */
@@ -87,6 +88,7 @@ export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attem
     isStatusProven: observed.isStatusProven ?? observed.isProven ?? false,
     areCheckpointsProven: observed.areCheckpointsProven ?? observed.isProven ?? false,
     refusedPods: observed.refusedPods ?? new Map(),
+    refusedCheckpoints: observed.refusedCheckpoints ?? new Map(),
     elapsedMs: observed.elapsedMs ?? new Map(),
     timeouts: { ...DEFAULT_TIMEOUTS, ...observed.timeouts },
     capacity: once(observed.capacity),

@@ -74,6 +74,8 @@ export interface Observed {
   readonly verdicts?: readonly Verdict[];
   /** Where the administrator's differ from the defaults. */
   readonly timeouts?: Partial<Timeouts>;
+  /** Writes to Checkpoints that the API server has refused, by {@link checkpointWriteKey}, as long as this process remembers it. */
+  readonly refusedCheckpoints?: ReadonlyMap<string, RefusedWrite>;
   /** What the cluster said to a dry run of the next epoch's first pod: the answer to action probePod. */
   readonly podProbe?: { readonly kind: 'accepted' } | { readonly kind: 'refused'; readonly message: string };
   /** Newest report of the gang's steps that the operator holds in memory, if any. */
@@ -90,6 +92,14 @@ export interface ObservedLauncher {
   readonly state: LauncherState;
   /** With state reaped, where a rank failed by itself; without where the ranks were ended by order. */
   readonly cause?: TerminationCause;
+}
+
+/** A write that is not made now, and need not be waited for. */
+export interface RefusedWrite {
+  /** The API server's words. */
+  readonly message: string;
+  /** When it is to be tried again; 0 or less: now. */
+  readonly retryInMs: number;
 }
 
 /** A question to the planner, by its key, and its outcome. */

@@ -10,6 +10,7 @@ import type {
   ObservedPod,
   ObservedProgress,
 } from '../look/observed.ts';
+import type { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
 import type { Stopwatches } from '../look/stopwatches.ts';
 import type { Timeouts } from '../look/timeouts.ts';
 
@@ -26,6 +27,8 @@ export interface JobView {
   readonly leaderTerm: () => number | undefined;
   /** What this process has timed of its jobs. */
   readonly stopwatches: Stopwatches;
+  /** Which writes to Checkpoint objects this process has seen refused. */
+  readonly refusedCheckpoints: RefusedCheckpoints;
   /** Where the administrator's differ from the defaults. */
   readonly timeouts: Partial<Timeouts>;
   /** The job of that key (`namespace/name`), as new as it is known. */

@@ -129,6 +129,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
       refusedPods: found.refused,
       contested: found.contested ?? new Map(),
+      refusedCheckpoints: view.refusedCheckpoints.of(job.metadata.uid, view.monotonicMs()),
       ...(found.podProbe === undefined ? {} : { podProbe: found.podProbe }),
       ...(leaderTerm === undefined ? {} : { leaderTerm }),
       ...(reserved === undefined ? {} : { reserved }),
@@ -227,6 +228,7 @@ function* perform(
       const call = batch[index];
       if (call === undefined) continue;
       if (call.kind === 'probePod') podProbe = probeOf(call, answer, ports.effects);
+      else if (isCheckpointWrite(call)) noteCheckpoint(call, answer, ports);
       else if (answer.kind === 'failed') noteFailure({ call, answer, refused }, ports.effects);
       else if (call.kind === 'createPlacement') ports.view.admission.created(job.metadata.uid);
       else if (call.kind === 'deletePod' && answer.isContested === true)
@@ -264,6 +266,23 @@ function performAtOnce(job: TrainingJob, action: Action, effects: JobEffects): v
   if (action.kind === 'planJob') effects.askPlanner(job, action.question);
   else if (action.kind === 'forgetPlanning') effects.forgetPlanning(job.metadata.uid);
   else if (action.kind === 'refuseLaunchers') effects.refuseLaunchers(job, action.epoch);
+}
+
+type CheckpointCall = Extract<Call, { kind: 'createCheckpoint' | 'markCheckpointDamaged' }>;
+
+function isCheckpointWrite(call: Call): call is CheckpointCall {
+  return call.kind === 'createCheckpoint' || call.kind === 'markCheckpointDamaged';
+}
+
+/** What the server will not have of a Checkpoint is kept and tried again: no gang, end or finalizer waits for it. */
+function noteCheckpoint(call: CheckpointCall, answer: Answer, { view, effects }: ReconcilePorts): void {
+  const { uid } = call.job.metadata;
+  if (answer.kind === 'done') return view.refusedCheckpoints.done(uid, call);
+  if (answer.cause === 'conflict') throw answer.error;
+  const message = messageOf(answer.error);
+  const why = { message, isRefusal: answer.cause !== 'transient', nowMs: view.monotonicMs() };
+  if (!view.refusedCheckpoints.note(uid, call, why)) throw answer.error;
+  effects.warn(call.job, message);
 }
 
 function noteFailure(

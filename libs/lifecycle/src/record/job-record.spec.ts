@@ -16,6 +16,7 @@ describe('what a status records', () => {
       checkpoint: undefined,
       attempts: [],
       avoidedNodes: [],
+      unrecordedCheckpoints: [],
       terminal: undefined,
     });
   });
@@ -27,6 +28,7 @@ describe('what a status records', () => {
     ['a time that is none', { notBefore: 7 }, { notBefore: undefined }],
     ['progress without a step', { progress: { loss: 2 } }, { progress: undefined }],
     ['a checkpoint without a step', { checkpoint: { name: 'x' } }, { checkpoint: undefined }],
+    ['refused checkpoints without a spec', { unrecordedCheckpoints: [{ name: 'x' }] }, { unrecordedCheckpoints: [] }],
     ['conditions that are no list', { conditions: 'none' }, { terminal: undefined }],
   ])('counts %s as absent or mends it', (_sentence, status, want) => {
     expect(recordIn(status)).toMatchObject(want);

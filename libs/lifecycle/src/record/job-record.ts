@@ -9,6 +9,8 @@ import {
   MAX_AVOIDED_NODES,
   type TrainingJob,
   TrainingJobStatus,
+  MAX_UNRECORDED_CHECKPOINTS,
+  UnrecordedCheckpoint,
 } from '@coxswain/api-types';
 
 /**
@@ -28,6 +30,8 @@ export interface JobRecord {
   readonly attempts: readonly Attempt[];
   /** Oldest first. */
   readonly avoidedNodes: readonly AvoidedNode[];
+  /** Checkpoints of ended attempts whose objects the API server refuses, oldest first. */
+  readonly unrecordedCheckpoints: readonly UnrecordedCheckpoint[];
   readonly terminal: Terminal | undefined;
 }
 
@@ -60,6 +64,7 @@ export function recordOf(job: TrainingJob): JobRecord {
     resumeFrom: parsed(raw.resumeFrom, shape.resumeFrom),
     attempts,
     avoidedNodes: listOf(raw.avoidedNodes, AvoidedNode).slice(-MAX_AVOIDED_NODES),
+    unrecordedCheckpoints: listOf(raw.unrecordedCheckpoints, UnrecordedCheckpoint).slice(-MAX_UNRECORDED_CHECKPOINTS),
     // An end beside a gang that is under way was written by somebody else: nothing would stop that gang any more.
     terminal: isUnderWay(attempts.at(-1)) ? undefined : recordedTerminal(recordedConditions(job)),
   };

@@ -19,6 +19,7 @@ import type { Answer, Call } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
 import { placementSha256 } from '../record/recorded-placement.ts';
+import { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
 import { Stopwatches } from '../look/stopwatches.ts';
 import { plannedAnswer } from './planned-answer.ts';
 import { aCheckpoint, anExit } from './builders.ts';
@@ -35,6 +36,10 @@ export type WorldFault =
       readonly kind: 'deletePod' | 'evict' | 'loseNode' | 'silenceKubelet' | 'hangPod' | 'saveCheckpoint';
       readonly pick: number;
     }
+  /** The gang saves and nobody hears it: only the termination message of the pod that saved tells of it. */
+  | { readonly kind: 'saveUnheard'; readonly step: number }
+  /** The API server takes no Checkpoint objects, for want of quota; or it takes them again. */
+  | { readonly kind: 'refuseCheckpoints' | 'acceptCheckpoints' }
   /** Several nodes stop answering. */
   | { readonly kind: 'loseRack'; readonly nodes: readonly string[] }
   /** The operator's wall clock is so far from that of the API server, from now on. */
@@ -99,9 +104,15 @@ export class World implements Member {
   readonly #dismissed = new Set<string>();
   #skewMs = 0;
   #stopwatches = new Stopwatches();
+  #refusedCheckpoints = new RefusedCheckpoints();
   readonly #brokenMounts = new Map<string, 'FileUnreadable' | 'MountBroken'>();
   /** Names of checkpoints whose content is not what was saved. */
   readonly cutOff = new Set<string>();
+  /** Steps that pods have saved and nobody heard of, by the pod's UID. */
+  readonly #unheard = new Map<string, readonly number[]>();
+  /** Names of the checkpoints that termination messages told of before the end of their attempt was recorded. */
+  readonly told = new Set<string>();
+  #takesCheckpoints = true;
   #snapshots: Snapshot[] = [];
   #lag: Partial<Record<Lagging, number>> = {};
   /** What the operator's caches show during a pass. */
@@ -147,6 +158,7 @@ export class World implements Member {
     this.#snapshots = [];
     this.#seenPlacement = undefined;
     this.#stopwatches = new Stopwatches();
+    this.#refusedCheckpoints = new RefusedCheckpoints();
     this.#planning = undefined;
     this.#plannerSays = undefined;
   }
@@ -190,10 +202,10 @@ export class World implements Member {
   apply(fault: WorldFault): void {
     switch (fault.kind) {
       case 'exit':
-        return this.#change(this.#picked(this.computingPods(), fault.pick), (pod) => ended(pod, fault.code, this.now));
+        return this.#change(this.#picked(this.computingPods(), fault.pick), (pod) => this.#ended(pod, fault.code));
       case 'evict':
         return this.#change(this.#picked(this.computingPods(), fault.pick), (pod) => ({
-          ...ended(pod, 137, this.now),
+          ...this.#ended(pod, 137),
           disruption: 'EvictionByEvictionAPI',
         }));
       case 'deletePod': {
@@ -241,7 +253,7 @@ export class World implements Member {
         for (const name of this.#nodes.keys()) this.#nodes.set(name, 'ready');
         this.#kubeletsSilent.clear();
         this.#hanging.clear();
-        this.pods = this.pods.map((pod) => (this.#isDoomed(pod) ? this.#revised(ended(pod, 137, this.now)) : pod));
+        this.pods = this.pods.map((pod) => (this.#isDoomed(pod) ? this.#revised(this.#ended(pod, 137)) : pod));
         this.#brokenMounts.clear();
         return;
       case 'deletePlacement':
@@ -261,6 +273,16 @@ export class World implements Member {
         return this.#editSpec({ resumeFrom: { from: fault.from } });
       case 'saveCheckpoint':
         return this.#saveCheckpoint(fault.pick);
+      case 'saveUnheard': {
+        const [pod] = this.computingPods();
+        if (pod !== undefined)
+          this.#unheard.set(pod.uid, [...(this.#unheard.get(pod.uid) ?? []), fault.step].slice(-4));
+        return;
+      }
+      case 'refuseCheckpoints':
+      case 'acceptCheckpoints':
+        this.#takesCheckpoints = fault.kind === 'acceptCheckpoints';
+        return;
       case 'suspend':
         return this.#editSpec({ suspend: true });
       case 'resume':
@@ -332,6 +354,7 @@ export class World implements Member {
       monotonicMs: () => this.now.getTime(),
       leaderTerm: () => this.#cluster.leaderTerm,
       stopwatches: this.#stopwatches,
+      refusedCheckpoints: this.#refusedCheckpoints,
       findJob: () => this.#view.job,
       podsOf: () => this.#view.pods,
       placementsOf: () => this.#view.placements,
@@ -384,6 +407,8 @@ export class World implements Member {
           this.history.push(call.status);
           return { ...job, status: structuredClone(call.status) };
         });
+      case 'createCheckpoint':
+        return this.#createCheckpoint(call);
       case 'addFinalizer':
         return this.#updateJob(call.job, (job) => withFinalizers(job, [FINALIZER]));
       case 'removeFinalizer':
@@ -604,14 +629,14 @@ export class World implements Member {
     if (this.#nodes.get(node) !== 'ready' || this.#hanging.has(pod.uid)) return [pod];
     if (pod.deletionTimestamp !== undefined && pod.nodeName === undefined) return [pod];
     if (this.#isDoomed(pod) && this.now.getTime() >= Date.parse(pod.deletionTimestamp ?? ''))
-      return [ended(pod, 137, this.now)];
+      return [this.#ended(pod, 137)];
     if (pod.phase === 'Pending') {
       if (pod.epoch < this.#newestStarted)
         this.violations.push(`${pod.name} started after epoch ${this.#newestStarted}`);
       this.#newestStarted = Math.max(this.#newestStarted, pod.epoch);
       return [this.#loaded({ ...pod, nodeName: node, phase: 'Running', running: true }, node)];
     }
-    return finishes && pod.deletionTimestamp === undefined ? [ended(pod, 0, this.now)] : [pod];
+    return finishes && pod.deletionTimestamp === undefined ? [this.#ended(pod, 0)] : [pod];
   }
 
   /** The pod after its launcher has looked at the checkpoint that it is to resume from. */
@@ -627,6 +652,23 @@ export class World implements Member {
     return { ...pod, phase: 'Failed', running: false, exit };
   }
 
+  /** Its termination message tells what nobody heard of. */
+  #ended(pod: ObservedPod, exitCode: number): ObservedPod {
+    const over = ended(pod, exitCode, this.now);
+    const attempt = this.job?.status?.attempts?.find(({ epoch }) => epoch === pod.epoch);
+    const steps = this.#unheard.get(pod.uid);
+    const { job } = this;
+    if (job === undefined || steps === undefined || over.exit === undefined) return over;
+    const checkpoints = steps.map((step) => aCheckpoint(job, { spec: { epoch: pod.epoch, step } }));
+    if (attempt?.stage !== 'Ended') for (const { metadata } of checkpoints) this.told.add(metadata.name);
+    const unreportedCheckpoints = checkpoints.map(({ spec: { step, format, bytes, files, manifestSha256 } }) => {
+      return { step, directory: `step-${step}`, format, bytes, files, manifestSha256 };
+    });
+    const kind = exitCode === 0 ? 'finished' : 'engineFailed';
+    const { cause } = anExit({}, { epoch: pod.epoch, kind, exitCode, unreportedCheckpoints });
+    return { ...over, exit: { ...over.exit, ...(cause === undefined ? {} : { cause }) } };
+  }
+
   #placedNode(pod: ObservedPod): string {
     return this.#placed.get(pod.epoch)?.nodes[pod.podIndex] ?? '';
   }
@@ -637,6 +679,32 @@ export class World implements Member {
     const checkpoint = aCheckpoint(this.job, { spec: { epoch: pod.epoch, step } });
     if (this.checkpoints.some((one) => one.metadata.name === checkpoint.metadata.name)) return;
     this.checkpoints = [...this.checkpoints, checkpoint];
+  }
+
+  /** What a gang told of while it was under way, or status kept since. */
+  #createCheckpoint({ name, spec }: Extract<Call, { kind: 'createCheckpoint' }>): Answer {
+    const { attempts = [], unrecordedCheckpoints = [] } = this.job?.status ?? {};
+    const isOver = attempts.find(({ epoch }) => epoch === spec.epoch)?.stage === 'Ended';
+    if (isOver && !unrecordedCheckpoints.some((one) => one.name === name))
+      this.violations.push(`${name} was made after the end of its attempt`);
+    if (!this.#takesCheckpoints)
+      return { kind: 'failed', error: new Error(`exceeded quota: ${name}`), cause: 'refused' };
+    if (!this.checkpoints.some(({ metadata }) => metadata.name === name)) {
+      this.#write(() => {
+        const metadata = { name, uid: `checkpoint-${this.#serial++}` };
+        const made: Checkpoint = {
+          apiVersion: API_GROUP_VERSION,
+          kind: 'Checkpoint',
+          metadata,
+          spec,
+          status: COMPLETE,
+        };
+        this.checkpoints = [...this.checkpoints, made];
+      });
+    }
+    const made = this.checkpoints.filter(({ metadata }) => metadata.name === name);
+    this.#view.checkpoints = [...this.#view.checkpoints.filter(({ metadata }) => metadata.name !== name), ...made];
+    return { kind: 'done' };
   }
 
   #editSpec(changes: Partial<Pick<TrainingJobSpec, 'suspend' | 'cancel' | 'resumeFrom'>>): void {
@@ -680,6 +748,8 @@ export class World implements Member {
 
 /** The only job there is. */
 const JOB_KEY = 'research/tiny-gpt';
+
+const COMPLETE = { state: 'Complete' } as const;
 
 const UNSEEN: Snapshot = { job: undefined, pods: [], placements: [], checkpoints: [], nodes: new Map() };
 
