@@ -81,6 +81,7 @@ async function serve(): Promise<void> {
     recordCheckpoint: (pod, saved) => cluster.recordCheckpoint(pod, saved),
     currentEpoch: (uid) => cluster.newestEpoch(uid).epoch,
     isFenced: () => false,
+    currentIncarnation: () => 1,
     onNews: () => undefined,
   };
   const server = await startReportServer({
@@ -100,6 +101,7 @@ async function serve(): Promise<void> {
       now: () => new Date(),
       sleep: () => Promise.resolve(),
       heard: () => undefined,
+      said: () => undefined,
       count: () => undefined,
     },
   });

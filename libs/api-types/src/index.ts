@@ -67,6 +67,7 @@ export {
   MAX_TERMINATION_MESSAGE_BYTES,
   OperatorMessage,
   RankAssignment,
+  EARLIER_REPORT_PATH,
   REPORT_PATH,
   SERIES_PATH,
   SeriesFrame,

@@ -7,12 +7,15 @@ import { RANK_RANGES } from './rank-ranges.ts';
 
 /**
  * What launcher and operator say to each other over one WebSocket (path {@link REPORT_PATH}, TLS, `Authorization: Bearer <pod-bound token>`).
+ * An operator of the release before knows {@link EARLIER_REPORT_PATH} alone, and no field or message that speaks of incarnations or states.
  *
  * Identity (token → pod UID, through TokenReview) is checked once per connection. Every launcher message repeats pod UID, epoch, incarnation
  * and rendezvous address, so that a new leader needs no memory. Frames are JSON, at most {@link MAX_REPORT_BYTES}; a malformed frame is
  * counted and dropped, never answered with a crash.
  */
-export const REPORT_PATH = '/v1/report';
+export const REPORT_PATH = '/v2/report';
+/** Where launchers of the release before report, whose ranks came with their pods' environment; and what its operator answers to. */
+export const EARLIER_REPORT_PATH = '/v1/report';
 /** NDJSON stream of {@link SeriesFrame}s for the API, on the same port. `?bootId=…&after=N` resumes. */
 export const SERIES_PATH = '/v1/series';
 export const MAX_REPORT_BYTES = 262_144;

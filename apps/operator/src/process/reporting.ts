@@ -12,9 +12,11 @@ import {
   type IngestQuestion,
   type IngestStart,
   type LeadershipView,
+  type NewestEpoch,
 } from '../reports/ingest-messages.ts';
 import { KubernetesReportPorts, type KubernetesReportPortsOptions } from '../reports/kubernetes-report-ports.ts';
 import { LauncherContacts } from '../reports/launcher-contacts.ts';
+import { LauncherDesk } from '../reports/launcher-desk.ts';
 import { NewestEpochs } from '../reports/newest-epochs.ts';
 import { ProgressBoard } from '../reports/progress-board.ts';
 import type { SessionCount } from '../reports/report-session.ts';
@@ -47,6 +49,7 @@ export class Reporting {
   readonly #contacts = new LauncherContacts();
   readonly #epochs: NewestEpochs;
   readonly #thread: IngestThread;
+  readonly #desk: LauncherDesk;
   #lastDigest: Pick<IngestDigest, 'connections' | 'utilisation'> = NOTHING;
 
   constructor(parts: ReportingParts) {
@@ -64,9 +67,14 @@ export class Reporting {
       start: () => this.#startOfThread(),
       answer: (question) => this.#answer(question),
       take: (digest) => this.#take(digest),
-      look: () => ({ leadership: this.#leadership(), jobs: this.#epochs.changes() }),
+      look: () => this.#look(),
       onDeath: (reason, againInMs) => this.#onDeath(reason, againInMs),
       clock,
+    });
+    this.#desk = new LauncherDesk({
+      gangOf: (jobUid) => ports.newestGang(jobUid),
+      send: (mail) => this.#thread.tell({ kind: 'order', ...mail }),
+      now: () => clock.now(),
     });
   }
 
@@ -104,8 +112,8 @@ export class Reporting {
   }
 
   /** What the launchers of the job's newest epoch last said of their ranks, by their pods' UIDs. */
-  launchersOf(_job: TrainingJob): ReadonlyMap<string, ObservedLauncher> {
-    return new Map();
+  launchersOf(job: TrainingJob): ReadonlyMap<string, ObservedLauncher> {
+    return this.#desk.ofJob(job.metadata.uid);
   }
 
   /** Tells every launcher of that epoch that is connected that the epoch is over. */
@@ -118,6 +126,7 @@ export class Reporting {
   forget(jobUid: string): void {
     this.#progress.forget(jobUid);
     this.#contacts.forget(jobUid);
+    this.#desk.forget(jobUid);
     this.#thread.tell({ kind: 'forget', jobUid });
   }
 
@@ -163,6 +172,17 @@ export class Reporting {
     };
   }
 
+  /** What the thread is to know, some times a second; and what launchers are told because something has changed since. */
+  #look(): { readonly leadership: LeadershipView; readonly jobs: readonly NewestEpoch[] } {
+    const leadership = this.#leadership();
+    const jobs = this.#epochs.changes();
+    if (leadership.leading) {
+      for (const { jobUid } of jobs) this.#desk.look(jobUid);
+      this.#desk.lookAgain();
+    }
+    return { leadership, jobs };
+  }
+
   #leadership(): LeadershipView {
     const view = this.#ports.leadership();
     return view.leading ? { ...view, leftMs: this.#parts.termLeftMs() } : view;
@@ -185,6 +205,8 @@ export class Reporting {
       for (const podUid of podUids) this.#contacts.heard({ jobUid, epoch, podUid }, heardAtMs);
     }
     for (const steps of digest.progress) if (this.#progress.take(steps)) onNews(steps.jobUid, 'progress');
+    this.#desk.hear(digest.words);
+    for (const { jobUid, state } of digest.words) if (state === 'reaped') onNews(jobUid, 'ended');
     for (const jobUid of digest.ended) onNews(jobUid, 'ended');
     for (const [what, count] of Object.entries(digest.counts)) metrics.countSession(what as SessionCount, count);
   }

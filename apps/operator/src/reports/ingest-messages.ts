@@ -1,7 +1,8 @@
-import type { SavedCheckpoint } from '@coxswain/api-types';
+import type { OperatorMessage } from '@coxswain/api-types';
 import type { KeyPair } from './authority.ts';
+import type { LauncherWord } from './launcher-words.ts';
 import type { StepsSoFar } from './progress-tracker.ts';
-import type { ReportingPod, SessionCount } from './report-session.ts';
+import type { ReportingPod, SavedByRanks, SessionCount } from './report-session.ts';
 
 /*
  * What the loop's thread and the thread of the reports say to each other. Plain data: each message is copied.
@@ -39,6 +40,8 @@ export interface NewestEpoch {
   readonly epoch: number | undefined;
   /** The epoch is over: nothing of it is to be saved or believed any more. */
   readonly isFenced: boolean;
+  /** Newest of that epoch. */
+  readonly incarnation: number;
 }
 
 /** What only the loop's thread can tell or do. */
@@ -47,7 +50,7 @@ export type IngestQuestion =
       readonly kind: 'findPod';
       readonly pod: { readonly namespace: string; readonly name: string; readonly uid: string };
     }
-  | { readonly kind: 'recordCheckpoint'; readonly pod: ReportingPod; readonly saved: SavedCheckpoint };
+  | { readonly kind: 'recordCheckpoint'; readonly pod: ReportingPod; readonly saved: SavedByRanks };
 
 interface AnswerByKind {
   readonly findPod:
@@ -69,10 +72,20 @@ export interface IngestDigest {
   readonly progress: readonly StepsSoFar[];
   /** Jobs of which ranks have ended. */
   readonly ended: readonly string[];
+  /** What launchers said of their ranks, the newest of each that said something. */
+  readonly words: readonly LauncherWord[];
   readonly counts: Readonly<Partial<Record<SessionCount, number>>>;
   readonly connections: number;
   /** Share of the time that the thread was busy, in [0, 1]. */
   readonly utilisation: number;
+}
+
+/** What one launcher is to be told. */
+export interface LauncherMail {
+  readonly jobUid: string;
+  readonly epoch: number;
+  readonly podUid: string;
+  readonly message: Extract<OperatorMessage, { kind: 'assignment' | 'endRanks' }>;
 }
 
 /** From the loop's thread. */
@@ -80,6 +93,7 @@ export type ToIngest =
   | { readonly kind: 'view'; readonly leadership: LeadershipView; readonly jobs: readonly NewestEpoch[] }
   | { readonly kind: 'refuse'; readonly jobUid: string; readonly epoch: number; readonly why: string }
   | { readonly kind: 'forget'; readonly jobUid: string }
+  | ({ readonly kind: 'order' } & LauncherMail)
   | { readonly kind: 'certificate'; readonly serving: KeyPair }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: IngestAnswer }
   | { readonly kind: 'digestTaken' }

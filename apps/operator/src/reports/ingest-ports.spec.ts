@@ -11,10 +11,9 @@ const pod: ReportingPod = {
   jobUid: 'job-1',
   epoch: 3,
   podIndex: 0,
-  firstRank: 0,
-  rankCount: 2,
+  ranks: [0, 1],
 };
-const newest = { jobUid: 'job-1', epoch: 3, isFenced: false };
+const newest = { jobUid: 'job-1', epoch: 3, isFenced: false, incarnation: 1 };
 const leading = { leading: true, term: 7, leftMs: 10_000 } as const;
 
 function somePorts(): { ports: IngestPorts; asked: [number, IngestQuestion][]; clock: FakeClock } {
@@ -40,6 +39,8 @@ describe('the cluster as the thread of the reports sees it', () => {
     ports.hear({ kind: 'answer', id: 1, answer: { pod, newest } });
     expect(await found).toEqual(pod);
     expect([ports.currentEpoch('job-1'), ports.isFenced(pod)]).toEqual([3, false]);
+    ports.see({ kind: 'view', leadership: leading, jobs: [{ ...newest, incarnation: 2 }] });
+    expect(ports.currentIncarnation('job-1')).toBe(2);
     ports.see({ kind: 'view', leadership: leading, jobs: [{ ...newest, isFenced: true }] });
     expect(ports.isFenced(pod)).toBe(true);
     ports.see({ kind: 'view', leadership: leading, jobs: [{ ...newest, epoch: 4 }] });
@@ -68,13 +69,17 @@ describe('the cluster as the thread of the reports sees it', () => {
 
 describe('which epochs the loop tells of', () => {
   it('tells what changed since it was told, and once that a job is gone', () => {
-    const jobs = new Map([['job-1', { epoch: 3, isFenced: false }]]);
-    const epochs = new NewestEpochs((jobUid) => jobs.get(jobUid) ?? { epoch: undefined, isFenced: false });
+    const jobs = new Map([['job-1', { epoch: 3, isFenced: false, incarnation: 1 }]]);
+    const epochs = new NewestEpochs(
+      (jobUid) => jobs.get(jobUid) ?? { epoch: undefined, isFenced: false, incarnation: 1 },
+    );
     expect(epochs.follow('job-1')).toEqual(newest);
     expect(epochs.changes()).toEqual([]);
-    jobs.set('job-1', { epoch: 3, isFenced: true });
+    jobs.set('job-1', { epoch: 3, isFenced: true, incarnation: 1 });
     expect(epochs.changes()).toEqual([{ ...newest, isFenced: true }]);
     expect(epochs.changes()).toEqual([]);
+    jobs.set('job-1', { epoch: 3, isFenced: false, incarnation: 2 });
+    expect(epochs.changes()).toEqual([{ ...newest, incarnation: 2 }]);
     jobs.delete('job-1');
     expect(epochs.changes()).toEqual([{ ...newest, epoch: undefined }]);
     expect(epochs.changes()).toEqual([]);

@@ -1,7 +1,6 @@
-import type { SavedCheckpoint } from '@coxswain/api-types';
 import type { Clock } from '@coxswain/kube';
 import type { IngestAnswer, IngestQuestion, LeadershipView, NewestEpoch, ToIngest } from './ingest-messages.ts';
-import type { ReportingPod, ReportPorts } from './report-session.ts';
+import type { ReportingPod, ReportPorts, SavedByRanks } from './report-session.ts';
 
 /** Questions to the loop's thread at once: what it does between two other things then takes a few milliseconds. */
 const MAX_OPEN_QUESTIONS = 64;
@@ -72,12 +71,16 @@ export class IngestPorts implements ReportPorts {
     return this.#newest.get(jobUid)?.epoch;
   }
 
+  currentIncarnation(jobUid: string): number {
+    return this.#newest.get(jobUid)?.incarnation ?? 1;
+  }
+
   isFenced({ jobUid, epoch }: { readonly jobUid: string; readonly epoch: number }): boolean {
     const newest = this.#newest.get(jobUid);
     return newest?.epoch === epoch && newest.isFenced;
   }
 
-  async recordCheckpoint(pod: ReportingPod, saved: SavedCheckpoint): Promise<'recorded' | 'stale' | 'unwanted'> {
+  async recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'> {
     const outcome = await this.#question({ kind: 'recordCheckpoint', pod, saved });
     if (outcome === 'failed') throw new Error('the checkpoint cannot be recorded at the moment');
     return outcome;

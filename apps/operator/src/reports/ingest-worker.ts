@@ -7,6 +7,7 @@ import { TokenReviewAuthenticator } from './authenticator.ts';
 import { HeardPods } from './heard-pods.ts';
 import { sharedMonotonicMs, type FromIngest, type IngestStart, type ToIngest } from './ingest-messages.ts';
 import { IngestPorts } from './ingest-ports.ts';
+import { LauncherWords } from './launcher-words.ts';
 import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';
@@ -15,7 +16,7 @@ import type { SessionCount } from './report-session.ts';
 import { SeriesRing } from './series-ring.ts';
 
 const DIGEST_MS = 1_000;
-/** Ranks that have ended are told of so soon. */
+/** Ranks that have ended, and launchers that wait, are told of so soon. */
 const HURRY_MS = 100;
 
 const start = workerData as IngestStart;
@@ -34,6 +35,7 @@ const series = new SeriesRing({ bootId: randomUUID() });
 const progress = new ProgressTracker();
 const heard = new HeardPods();
 const rendezvous = new Rendezvous();
+const words = new LauncherWords();
 let counts: Partial<Record<SessionCount, number>> = {};
 
 const server = await startReportServer({
@@ -55,6 +57,7 @@ const server = await startReportServer({
     series,
     progress,
     heard: (pod) => heard.note(pod),
+    said: (word) => words.note(word),
     rendezvous,
     deduplicator: new MessageDeduplicator(),
     now: () => clock.now(),
@@ -72,7 +75,7 @@ let busy = performance.eventLoopUtilization();
 
 function digest(): void {
   const sinceMs = clock.monotonicMs() - digestedAtMs;
-  if (!isTaken || sinceMs < (ports.hasEnded ? HURRY_MS : DIGEST_MS)) return;
+  if (!isTaken || sinceMs < (ports.hasEnded || words.hasNew ? HURRY_MS : DIGEST_MS)) return;
   const now = performance.eventLoopUtilization();
   tell({
     kind: 'digest',
@@ -81,6 +84,7 @@ function digest(): void {
       sentAtMs: sharedMonotonicMs(),
       progress: progress.takeChanged(),
       ended: ports.takeEnded(),
+      words: words.take(),
       counts,
       connections: server.connections,
       utilisation: performance.eventLoopUtilization(now, busy).utilization,
@@ -111,6 +115,8 @@ function receive(message: ToIngest): void {
       return ports.hear(message);
     case 'refuse':
       return rendezvous.refuse(message, message.why);
+    case 'order':
+      return rendezvous.tell(message, message.message);
     case 'forget':
       return progress.forget(message.jobUid);
     case 'certificate':

@@ -1,10 +1,10 @@
-import { checkpointName, saveDirectoryOf } from '@coxswain/checkpoint';
+import { checkpointName, incarnationOf, saveDirectoryOf } from '@coxswain/checkpoint';
 import {
   ANNOTATIONS,
   ranksOfPod,
+  type Attempt,
   type Placement,
   type PlacementSpec,
-  type SavedCheckpoint,
   type TrainingJob,
 } from '@coxswain/api-types';
 import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject } from '@coxswain/kube';
@@ -14,7 +14,9 @@ import { type ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_UID } from '../cluster/indexes.ts';
 import { placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import type { TrainingJobStore } from '../training-job/training-job-store.ts';
-import type { ReportingPod, ReportPorts } from './report-session.ts';
+import type { NewestEpoch } from './ingest-messages.ts';
+import type { NewestGang } from './launcher-desk.ts';
+import type { ReportingPod, ReportPorts, SavedByRanks } from './report-session.ts';
 
 /** What the ports are made of. */
 export interface KubernetesReportPortsOptions {
@@ -63,8 +65,7 @@ export class KubernetesReportPorts {
         jobUid: gang.jobUid,
         epoch: gang.epoch,
         podIndex: gang.podIndex,
-        firstRank: ranks[0] ?? 0,
-        rankCount: ranks.length,
+        ranks,
         ...(totalSteps === undefined ? {} : { totalSteps }),
       };
     } catch {
@@ -73,32 +74,45 @@ export class KubernetesReportPorts {
   }
 
   /** As far as the cache knows; an epoch that is undefined: the job is gone. */
-  newestEpoch(jobUid: string): { readonly epoch: number | undefined; readonly isFenced: boolean } {
+  newestEpoch(jobUid: string): Omit<NewestEpoch, 'jobUid'> {
     const job = this.#jobOf(jobUid);
-    if (job === undefined) return { epoch: undefined, isFenced: false };
+    if (job === undefined) return { epoch: undefined, isFenced: false, incarnation: 1 };
     const epoch = job.status?.epoch ?? 0;
-    return { epoch, isFenced: isFencedIn(job, epoch) };
+    return { epoch, isFenced: isFencedIn(job, epoch), incarnation: attemptOf(job, epoch)?.incarnation ?? 1 };
+  }
+
+  /** The job's newest attempt with its placement, as far as the cache has both; for those who may ask again. */
+  newestGang(jobUid: string): NewestGang | undefined {
+    const job = this.#jobOf(jobUid);
+    const attempt = job && attemptOf(job, job.status?.epoch ?? 0);
+    if (job === undefined || attempt === undefined) return undefined;
+    const placement = this.#cachedPlacementOf(job, attempt);
+    return placement === undefined ? undefined : { job, attempt, placement };
   }
 
   /** The epoch is read live: a later one may have been recorded by a leader that took over a moment ago. */
-  async recordCheckpoint(pod: ReportingPod, saved: SavedCheckpoint): Promise<'recorded' | 'stale' | 'unwanted'> {
+  async recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'> {
     const { namespace, jobName, jobUid, epoch } = pod;
     const job = await this.#getOrUndefined<TrainingJob & KubeObject>(trainingJobsPath({ namespace, name: jobName }));
     if (job === undefined || job.metadata.uid !== jobUid || (job.status?.epoch ?? 0) !== epoch) return 'stale';
     if (isFencedIn(job, epoch)) return 'stale';
-    const directory = saveDirectoryOf(job, { epoch });
+    const fence = { epoch, incarnation: saved.incarnation };
+    const directory = saveDirectoryOf(job, fence);
     const claimName = job.spec.checkpoint?.claimName;
     if (directory === undefined || claimName === undefined) return 'unwanted';
     // Not from the Placement, which somebody may have deleted: what was saved must be known all the same.
-    const layout = job.status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.layout;
-    if (layout === undefined) throw new Error(`epoch ${epoch} of ${namespace}/${jobName} is not in its status`);
+    const attempt = attemptOf(job, epoch);
+    if (attempt === undefined) throw new Error(`epoch ${epoch} of ${namespace}/${jobName} is not in its status`);
+    const { layout, incarnation = 1 } = attempt;
+    if (incarnation !== saved.incarnation) return 'unwanted';
     const { step, format, bytes, files, manifestSha256 } = saved;
     await this.#options.store.createCheckpoint(job, {
-      name: checkpointName(job.metadata, { epoch, step }),
+      name: checkpointName(job.metadata, { ...fence, step }),
       spec: {
         jobName,
         jobUid,
         epoch,
+        ...incarnationOf(fence),
         step,
         claimName,
         path: `${directory}/${saved.directory}`,
@@ -134,18 +148,24 @@ export class KubernetesReportPorts {
    * right: until it is made again they are told from memory, or to ask later.
    */
   async #placementOf(job: TrainingJob, epoch: number): Promise<PlacementSpec | 'unknown' | 'unavailable'> {
-    const attempt = job.status?.attempts?.findLast((one) => one.epoch === epoch);
+    const attempt = attemptOf(job, epoch);
     if (attempt === undefined) return 'unknown';
+    const cached = this.#cachedPlacementOf(job, attempt);
+    if (cached !== undefined) return cached;
     const { uid, namespace } = job.metadata;
-    const isOurs = (one: Placement): boolean => one.spec.jobUid === uid && isRecordedPlacement(one, attempt);
-    const cached = this.#options.cache.placements.ofJob(job).find(isOurs);
-    if (cached !== undefined) return cached.spec;
-    const kept = this.#options.cache.placements.keptOf(job);
-    if (kept?.epoch === epoch) return kept;
     const path = placementsPath({ namespace, name: attempt.placement });
     const live = await this.#getOrUndefined<Placement>(path);
-    if (live !== undefined && isOurs(live)) return live.spec;
+    if (live?.spec.jobUid === uid && isRecordedPlacement(live, attempt)) return live.spec;
     return attempt.stage === 'Ended' ? 'unknown' : 'unavailable';
+  }
+
+  #cachedPlacementOf(job: TrainingJob, attempt: Attempt): PlacementSpec | undefined {
+    const { placements } = this.#options.cache;
+    const cached = placements.ofJob(job).find(({ spec, metadata }) => {
+      return spec.jobUid === job.metadata.uid && isRecordedPlacement({ spec, metadata }, attempt);
+    });
+    const kept = placements.keptOf(job);
+    return cached?.spec ?? (kept?.epoch === attempt.epoch ? kept : undefined);
   }
 
   async #getOrUndefined<T>(path: string): Promise<T | undefined> {
@@ -160,6 +180,10 @@ export class KubernetesReportPorts {
 }
 
 function isFencedIn(job: TrainingJob | undefined, epoch: number): boolean {
-  const attempt = job?.status?.attempts?.findLast((one) => one.epoch === epoch);
+  const attempt = job && attemptOf(job, epoch);
   return attempt !== undefined && isFenced(attempt);
+}
+
+function attemptOf(job: TrainingJob, epoch: number): Attempt | undefined {
+  return job.status?.attempts?.findLast((one) => one.epoch === epoch);
 }

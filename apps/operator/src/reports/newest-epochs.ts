@@ -20,7 +20,8 @@ export class NewestEpochs {
   changes(): readonly NewestEpoch[] {
     const changed = [...this.#told.values()].flatMap((told) => {
       const newest = { jobUid: told.jobUid, ...this.#look(told.jobUid) };
-      return newest.epoch === told.epoch && newest.isFenced === told.isFenced ? [] : [newest];
+      const isSame = newest.epoch === told.epoch && newest.incarnation === told.incarnation;
+      return isSame && newest.isFenced === told.isFenced ? [] : [newest];
     });
     for (const newest of changed) {
       if (newest.epoch === undefined) this.#told.delete(newest.jobUid);

@@ -1,5 +1,5 @@
 import type { ObservedProgress } from '@coxswain/lifecycle';
-import { toProgress, type StepsSoFar } from './progress-tracker.ts';
+import { isLater, toProgress, type StepsSoFar } from './progress-tracker.ts';
 
 /** How far each job is, as the thread of the reports told last. */
 export class ProgressBoard {
@@ -8,12 +8,8 @@ export class ProgressBoard {
   /** Answers whether it is news: a thread that was started anew may know less than the one before it. */
   take(steps: StepsSoFar): boolean {
     const known = this.#known.get(steps.jobUid);
-    if (
-      known !== undefined &&
-      (known.epoch > steps.epoch || (known.epoch === steps.epoch && known.step > steps.step))
-    ) {
+    if (known !== undefined && !isLater(steps, known) && (isLater(known, steps) || known.step > steps.step))
       return false;
-    }
     this.#known.set(steps.jobUid, steps);
     return true;
   }

@@ -9,7 +9,7 @@ function shown(tracker: ProgressTracker, totalSteps?: number): ReturnType<Progre
 }
 
 describe('progress', () => {
-  const gang = { jobUid: 'job-1', epoch: 3 };
+  const gang = { jobUid: 'job-1', epoch: 3, incarnation: 1 };
   const report = { loss: 2, tokens: 1000, stepTimeMs: 100 };
 
   it('is the newest step with a pace and a forecast', () => {
@@ -24,12 +24,15 @@ describe('progress', () => {
     });
   });
 
-  it('never goes back within an epoch, and leaves an earlier epoch no say', () => {
+  it('never goes back within an incarnation, and leaves an earlier one no say', () => {
     const tracker = new ProgressTracker();
     tracker.recordStep(gang, { ...report, step: 10 });
     tracker.recordStep(gang, { ...report, step: 9 });
     tracker.recordStep({ ...gang, epoch: 2 }, { ...report, step: 50 });
     expect(shown(tracker)).toMatchObject({ epoch: 3, step: 10 });
+    tracker.recordStep({ ...gang, incarnation: 2 }, { ...report, step: 6 });
+    tracker.recordStep(gang, { ...report, step: 11 });
+    expect(shown(tracker)).toMatchObject({ epoch: 3, step: 6 });
     tracker.recordStep({ ...gang, epoch: 4 }, { ...report, step: 5 });
     expect(shown(tracker)).toMatchObject({ epoch: 4, step: 5 });
   });

@@ -7,12 +7,21 @@ type Step = Pick<NewStepFrame, 'step' | 'loss' | 'tokens' | 'stepTimeMs'>;
 
 /** How far the ranks of a job's attempt are, by what they say. */
 export interface StepsSoFar extends Gang {
+  readonly incarnation: number;
   readonly step: number;
   readonly loss: number | undefined;
   /** Of one step. */
   readonly tokens: number | undefined;
   /** Moving average: one slow step (a save, a page fault) must not make the forecast jump. */
   readonly stepTimeMs: number | undefined;
+}
+
+/** Those of one incarnation of an epoch. */
+type Ranks = Pick<StepsSoFar, 'jobUid' | 'epoch' | 'incarnation'>;
+
+/** Whether `one` began after `other` of the same job. */
+export function isLater(one: Omit<Ranks, 'jobUid'>, other: Omit<Ranks, 'jobUid'>): boolean {
+  return one.epoch > other.epoch || (one.epoch === other.epoch && one.incarnation > other.incarnation);
 }
 
 type Entry = { -readonly [K in keyof StepsSoFar]: StepsSoFar[K] };
@@ -25,8 +34,8 @@ export class ProgressTracker {
   readonly #entries = new Map<string, Entry>();
   readonly #changed = new Set<string>();
 
-  /** A step was finished; answers whether it is news. Steps of one epoch never fall, and an earlier epoch has no say. */
-  recordStep(gang: Gang, reported: Step): boolean {
+  /** A step was finished; answers whether it is news. Steps of one incarnation never fall, and an earlier one has no say. */
+  recordStep(gang: Ranks, reported: Step): boolean {
     const entry = this.#entryOf(gang);
     if (entry === undefined || reported.step < entry.step) return false;
     // Several pods report the same step; only one of them may know loss and tokens.
@@ -42,7 +51,7 @@ export class ProgressTracker {
   }
 
   /** The gang loaded a checkpoint of that step. */
-  recordResumed(gang: Gang, step: number): void {
+  recordResumed(gang: Ranks, step: number): void {
     const entry = this.#entryOf(gang);
     if (entry === undefined || step <= entry.step) return;
     entry.step = step;
@@ -62,11 +71,13 @@ export class ProgressTracker {
     this.#changed.delete(jobUid);
   }
 
-  #entryOf({ jobUid, epoch }: Gang): Entry | undefined {
+  #entryOf(ranks: Ranks): Entry | undefined {
+    const { jobUid, epoch, incarnation } = ranks;
     const known = this.#entries.get(jobUid);
-    if (known !== undefined && known.epoch === epoch) return known;
-    if (known !== undefined && known.epoch > epoch) return undefined;
-    const entry: Entry = { jobUid, epoch, step: 0, loss: undefined, tokens: undefined, stepTimeMs: undefined };
+    if (known !== undefined && isLater(known, ranks)) return undefined;
+    if (known !== undefined && !isLater(ranks, known)) return known;
+    const nothing = { step: 0, loss: undefined, tokens: undefined, stepTimeMs: undefined };
+    const entry: Entry = { jobUid, epoch, incarnation, ...nothing };
     this.#entries.set(jobUid, entry);
     return entry;
   }

@@ -1,25 +1,34 @@
+import type { OperatorMessage } from '@coxswain/api-types';
+
 /** One attempt of one job. */
 export interface Gang {
   readonly jobUid: string;
   readonly epoch: number;
 }
 
-/** Someone who waits for rank 0's address. */
+/** A pod's launcher that is connected. */
 export interface RendezvousMember {
   readonly podIndex: number;
-  send(address: string): void;
+  readonly podUid: string;
+  send(message: Extract<OperatorMessage, { kind: 'rendezvous' | 'assignment' | 'endRanks' }>): void;
   /** The epoch is over: says why and parts. */
   refuse(why: string): void;
   /** A newer connection of the same pod took its place: parts, so that no pod holds more than one. */
   replace(): void;
 }
 
+interface Meeting {
+  /** Where rank 0 of the newest incarnation that has one listens. */
+  place: { readonly incarnation: number; readonly address: string } | undefined;
+  readonly members: Set<RendezvousMember>;
+}
+
 /**
- * Hands the address of rank 0 to the others of its epoch. Every message of rank 0's pod repeats the address, so a new leader
- * learns it again from the next heartbeat; nothing here needs to survive.
+ * Hands the address of rank 0 to the launchers of its epoch, with the incarnation that meets there; whoever runs another one ignores it. Every
+ * message of rank 0's pod repeats the address, so a new leader learns it again from the next heartbeat; nothing here needs to survive.
  */
 export class Rendezvous {
-  readonly #gangs = new Map<string, { address: string | undefined; readonly members: Set<RendezvousMember> }>();
+  readonly #gangs = new Map<string, Meeting>();
 
   /** A pod of the gang connected: it is told the address at once when it is known. Returns how to leave. */
   join(gang: Gang, member: RendezvousMember): () => void {
@@ -28,7 +37,7 @@ export class Rendezvous {
     }
     const entry = this.#entry(gang);
     entry.members.add(member);
-    if (entry.address !== undefined && member.podIndex !== 0) member.send(entry.address);
+    if (entry.place !== undefined) member.send(toMessage(entry.place));
     return () => {
       entry.members.delete(member);
       // The address goes with the last member: each of them that comes back brings or awaits it anew.
@@ -36,12 +45,22 @@ export class Rendezvous {
     };
   }
 
-  /** Rank 0's pod named its address; the others are told when it is a new one. */
-  announce(gang: Gang, address: string): void {
+  /** Rank 0's launcher named its address; everybody is told when it is a new one. That of an earlier incarnation is of no use any more. */
+  announce(gang: Gang & { readonly incarnation: number }, address: string): void {
     const entry = this.#entry(gang);
-    if (entry.address === address) return;
-    entry.address = address;
-    for (const member of entry.members) if (member.podIndex !== 0) member.send(address);
+    const { place } = entry;
+    const { incarnation } = gang;
+    if (place !== undefined && place.incarnation > incarnation) return;
+    if (place?.incarnation === incarnation && place.address === address) return;
+    entry.place = { incarnation, address };
+    for (const member of entry.members) member.send(toMessage(entry.place));
+  }
+
+  /** Tells the launcher of that pod; nobody where it is not connected. */
+  tell(pod: Gang & { readonly podUid: string }, message: Parameters<RendezvousMember['send']>[0]): void {
+    for (const member of this.#gangs.get(keyOf(pod))?.members ?? []) {
+      if (member.podUid === pod.podUid) member.send(message);
+    }
   }
 
   /** The gang's epoch is over: everybody of it is told so and sent away. */
@@ -55,14 +74,22 @@ export class Rendezvous {
     return this.#gangs.size;
   }
 
-  #entry(gang: Gang): { address: string | undefined; readonly members: Set<RendezvousMember> } {
+  #entry(gang: Gang): Meeting {
     const key = keyOf(gang);
     const known = this.#gangs.get(key);
     if (known !== undefined) return known;
-    const entry = { address: undefined, members: new Set<RendezvousMember>() };
+    const entry: Meeting = { place: undefined, members: new Set() };
     this.#gangs.set(key, entry);
     return entry;
   }
+}
+
+/** Launchers of the release before know no incarnations, and run none but the first. */
+function toMessage({
+  incarnation,
+  address,
+}: NonNullable<Meeting['place']>): Extract<OperatorMessage, { kind: 'rendezvous' }> {
+  return { kind: 'rendezvous', address, ...(incarnation === 1 ? {} : { incarnation }) };
 }
 
 function keyOf({ jobUid, epoch }: Gang): string {

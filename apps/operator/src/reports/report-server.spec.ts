@@ -17,14 +17,14 @@ const pod = {
   jobUid: 'job-1',
   epoch: 1,
   podIndex: 0,
-  firstRank: 0,
-  rankCount: 1,
+  ranks: [0],
 };
 const ports: ReportPorts = {
   leadership: () => ({ leading: true, term: 1 }),
   findPod: async () => pod,
   currentEpoch: () => 1,
   isFenced: () => false,
+  currentIncarnation: () => 1,
   recordCheckpoint: async () => 'recorded',
   onNews: () => undefined,
 };
@@ -74,6 +74,7 @@ async function serve(
       rendezvous: new Rendezvous(),
       deduplicator: new MessageDeduplicator(),
       heard: () => undefined,
+      said: () => undefined,
       now: () => clock.now(),
       sleep: async () => undefined,
       count: () => undefined,

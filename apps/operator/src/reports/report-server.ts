@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { MAX_REPORT_BYTES, REPORT_PATH, SERIES_PATH } from '@coxswain/api-types';
+import { EARLIER_REPORT_PATH, MAX_REPORT_BYTES, REPORT_PATH, SERIES_PATH } from '@coxswain/api-types';
 import type { Clock } from '@coxswain/kube';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { KeyPair } from './authority.ts';
@@ -69,7 +69,8 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => undefined); // A connection that breaks off during its handshake concerns nobody.
-    if (pathOf(request) !== REPORT_PATH) return void socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
+    if (![REPORT_PATH, EARLIER_REPORT_PATH].includes(pathOf(request)))
+      return void socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
     if (launchers.size >= MAX_CONNECTIONS) {
       return void socket.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n');
     }

@@ -17,8 +17,7 @@ const pod: ReportingPod = {
   jobUid: 'job-1',
   epoch: 3,
   podIndex: 0,
-  firstRank: 0,
-  rankCount: 2,
+  ranks: [0, 1],
   totalSteps: 100,
 };
 const saved = {
@@ -38,6 +37,7 @@ interface Desk {
   readonly world: {
     epoch: number | undefined;
     isFenced: boolean;
+    incarnation: number;
     isLeader: boolean;
     checkpoints: ((saved: SavedCheckpoint) => 'recorded' | 'stale')[];
   };
@@ -49,13 +49,14 @@ interface Desk {
 function aDesk(shared: Partial<SessionContext> = {}): Desk {
   const said: OperatorMessage[] = [];
   const counts: SessionCount[] = [];
-  const world: Desk['world'] = { epoch: 3, isFenced: false, isLeader: true, checkpoints: [] };
+  const world: Desk['world'] = { epoch: 3, isFenced: false, incarnation: 1, isLeader: true, checkpoints: [] };
   const ports: ReportPorts = {
     leadership: () =>
       world.isLeader ? { leading: true, term: 7 } : { leading: false, leaderUrl: 'https://leader:9443' },
     findPod: async () => pod,
     currentEpoch: () => world.epoch,
     isFenced: () => world.isFenced,
+    currentIncarnation: () => world.incarnation,
     recordCheckpoint: async (_pod, checkpoint) => world.checkpoints.shift()?.(checkpoint) ?? 'recorded',
     onNews: () => undefined,
   };
@@ -70,6 +71,7 @@ function aDesk(shared: Partial<SessionContext> = {}): Desk {
     rendezvous: new Rendezvous(),
     progress: new ProgressTracker(),
     heard: () => undefined,
+    said: () => undefined,
     series: new SeriesRing({ bootId: 'operator' }),
     deduplicator: new MessageDeduplicator(),
     now: () => new Date('2026-01-01T00:00:00Z'),
@@ -309,4 +311,66 @@ describe('a report session', () => {
     await desk.say({ kind: 'checkpointSaved', checkpoint: saved });
     expect(desk.codes()).toEqual(['staleEpoch']);
   });
+
+  it('tells what the launcher says of its ranks: at hello, when it changes, and with the cause of a failure', async () => {
+    const said: unknown[] = [];
+    const desk = aDesk({ said: ({ state, incarnation, cause }) => void said.push([state, incarnation, cause?.kind]) });
+    await desk.say({ kind: 'hello', state: 'waiting' });
+    await desk.say({ kind: 'heartbeat', ranks: [], state: 'waiting' });
+    await desk.say({ kind: 'heartbeat', ranks: [], state: 'running', incarnation: 1 });
+    await desk.say({ kind: 'heartbeat', ranks: [], state: 'running', incarnation: 1 });
+    await desk.say({ kind: 'heartbeat', ranks: [], state: 'reaped', incarnation: 1 });
+    await desk.say({ kind: 'reaped', state: 'reaped', incarnation: 1, cause });
+    expect(said).toEqual([
+      ['waiting', 0, undefined],
+      ['running', 1, undefined],
+      ['reaped', 1, 'engineFailed'],
+    ]);
+  });
+
+  it('tells nothing of a launcher that cannot start ranks again', async () => {
+    const said: unknown[] = [];
+    const desk = aDesk({ said: (word) => void said.push(word) });
+    await desk.say({ kind: 'hello' });
+    await desk.say({ kind: 'heartbeat', ranks: [] });
+    expect(said).toEqual([]);
+  });
+
+  it('believes nothing that an earlier incarnation did, and lets its launcher know that it was heard', async () => {
+    const desk = aDesk();
+    const recorded: SavedCheckpoint[] = [];
+    desk.world.checkpoints = [(checkpoint) => (recorded.push(checkpoint), 'recorded')];
+    await desk.say({ kind: 'hello', state: 'running', incarnation: 1 });
+    desk.world.incarnation = 2;
+    await desk.say({ ...aStep(5), incarnation: 1 });
+    await desk.say({ kind: 'checkpointSaved', checkpoint: saved, incarnation: 1 });
+    expect([recorded, desk.context.series.newestSequence]).toEqual([[], 0]);
+    expect(desk.said.filter(({ kind }) => kind === 'ack')).toHaveLength(3);
+    await desk.say({ kind: 'checkpointSaved', checkpoint: saved, incarnation: 2 });
+    expect(recorded).toMatchObject([{ step: 20, incarnation: 2 }]);
+  });
+
+  it('takes the word of an incarnation that another leader has begun', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello', state: 'running', incarnation: 2 });
+    await desk.say({ ...aStep(5), incarnation: 2 });
+    expect(desk.context.series.newestSequence).toBe(1);
+  });
+
+  it('hands out where the pod of rank 0 listens, whichever pod that is', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello', rendezvous: 'a:1', incarnation: 2, state: 'running' });
+    expect(desk.said).toContainEqual({ kind: 'rendezvous', address: 'a:1', incarnation: 2 });
+  });
 });
+
+const cause = {
+  version: 1,
+  kind: 'engineFailed',
+  epoch: 3,
+  incarnation: 1,
+  node: 'n',
+  message: 'rank 1 exited with code 1',
+  lastLines: [],
+  unreportedCheckpoints: [],
+} as const;

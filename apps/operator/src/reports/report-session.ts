@@ -7,6 +7,7 @@ import {
 } from '@coxswain/api-types';
 import { cutText, parseForeignJson } from '@coxswain/safe-text';
 import type { Authenticator } from './authenticator.ts';
+import type { LauncherWord } from './launcher-words.ts';
 import type { MessageDeduplicator } from './message-deduplicator.ts';
 import type { ProgressTracker } from './progress-tracker.ts';
 import type { Rendezvous } from './rendezvous.ts';
@@ -22,11 +23,14 @@ export interface ReportingPod {
   readonly jobUid: string;
   readonly epoch: number;
   readonly podIndex: number;
-  readonly firstRank: number;
-  readonly rankCount: number;
+  /** Global, ascending. */
+  readonly ranks: readonly number[];
   /** Steps of the whole job, where it says so. */
   readonly totalSteps?: number;
 }
+
+/** A saved checkpoint, and the incarnation of the ranks that saved it. */
+export type SavedByRanks = SavedCheckpoint & { readonly incarnation: number };
 
 /** What a session needs to know of the cluster, and to have done there. */
 export interface ReportPorts {
@@ -43,8 +47,13 @@ export interface ReportPorts {
   currentEpoch(jobUid: string): number | undefined;
   /** Whether that epoch is recorded to have failed with a gang that is not whole, or to be over: nothing of it is to be saved or believed any more. */
   isFenced(gang: { readonly jobUid: string; readonly epoch: number }): boolean;
-  /** Writes the Checkpoint resource. stale: the epoch has failed, or a later one exists. unwanted: the job keeps no checkpoints. Throws when it cannot be told. */
-  recordCheckpoint(pod: ReportingPod, saved: SavedCheckpoint): Promise<'recorded' | 'stale' | 'unwanted'>;
+  /** Incarnation of the job's newest epoch that counts, as far as it is seen here. */
+  currentIncarnation(jobUid: string): number;
+  /**
+   * Writes the Checkpoint resource. stale: the epoch has failed, or a later one exists. unwanted: the job keeps no checkpoints, or ranks of another
+   * incarnation saved it. Throws when it cannot be told.
+   */
+  recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'>;
   /** Something was reported that the job's status may want to show. */
   onNews(pod: ReportingPod, news: 'progress' | 'ended'): void;
 }
@@ -57,6 +66,8 @@ export interface SessionContext {
   readonly progress: ProgressTracker;
   /** The launcher of that pod, of the epoch under way, has said something. */
   readonly heard: (pod: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }) => void;
+  /** The launcher has said what its ranks do: something new, or for the first time on this connection. */
+  readonly said: (word: LauncherWord) => void;
   readonly series: SeriesRing;
   readonly deduplicator: MessageDeduplicator;
   readonly now: () => Date;
@@ -101,6 +112,7 @@ export class ReportSession {
   #podUid = '';
   #bootId = '';
   #leave: (() => void) | undefined;
+  #state: string | undefined;
   #malformed = 0;
   #ended = false;
 
@@ -162,11 +174,13 @@ export class ReportSession {
     this.#link.send({ kind: 'welcome', leaderTerm: leadership.leading ? leadership.term : 0 });
     this.#leave = this.#context.rendezvous.join(found, {
       podIndex: found.podIndex,
-      send: (address) => this.#link.send({ kind: 'rendezvous', address }),
+      podUid: hello.podUid,
+      send: (message) => this.#link.send(message),
       refuse: (message) => this.refuse({ code: 'staleEpoch', message }),
       replace: () => this.refuse({ code: 'notReady', message: 'a newer connection of this pod took its place' }),
     });
-    this.#noteRendezvous(found, hello.rendezvous);
+    this.#noteRendezvous(found, hello);
+    this.#noteState(found, hello);
     this.#acknowledge(hello);
   }
 
@@ -203,11 +217,13 @@ export class ReportSession {
     if (!this.#refuseUnlessCurrent(pod)) return;
     this.#noteContact(pod);
     if (!ranksAreOf(message, pod)) return this.#dropMalformed('the message speaks of ranks of another pod');
-    this.#noteRendezvous(pod, message.rendezvous);
+    this.#noteRendezvous(pod, message);
+    this.#noteState(pod, message);
     const isNew = this.#context.deduplicator.isNew(this.#podUid, { bootId: this.#bootId, sequence: message.sequence });
     if (!isNew) this.#context.count('duplicate');
     // Checkpoints are written under a name of their own, so a repetition is harmless; a forgotten one would not be.
-    const done = isNew || message.kind === 'checkpointSaved' ? await this.#perform(pod, message) : true;
+    const counts = (isNew || message.kind === 'checkpointSaved') && this.#isOfCurrentRanks(pod, message);
+    const done = counts ? await this.#perform(pod, message) : true;
     if (done) this.#acknowledge(message);
   }
 
@@ -219,13 +235,13 @@ export class ReportSession {
       case 'reaped':
         return true;
       case 'step':
-        this.#performStep(pod, message.report);
+        this.#performStep({ ...pod, incarnation: incarnationOf(message) }, message.report);
         return true;
       case 'resumed':
-        progress.recordResumed(pod, message.step);
+        progress.recordResumed({ ...pod, incarnation: incarnationOf(message) }, message.step);
         return true;
       case 'checkpointSaved':
-        return this.#performCheckpoint(pod, message.checkpoint);
+        return this.#performCheckpoint(pod, { ...message.checkpoint, incarnation: incarnationOf(message) });
       case 'ended':
         // Only a hint to look sooner: what counts is the pod's own status and termination message.
         ports.onNews(pod, 'ended');
@@ -233,7 +249,7 @@ export class ReportSession {
     }
   }
 
-  #performStep(pod: ReportingPod, report: StepReport): void {
+  #performStep(pod: ReportingPod & { readonly incarnation: number }, report: StepReport): void {
     const { progress, series, ports, now } = this.#context;
     if (pod.totalSteps !== undefined && report.step > pod.totalSteps) {
       return this.#dropMalformed(`step ${report.step} is beyond the job's ${pod.totalSteps}`);
@@ -245,7 +261,7 @@ export class ReportSession {
     if (progress.recordStep(pod, step)) ports.onNews(pod, 'progress');
   }
 
-  async #performCheckpoint(pod: ReportingPod, saved: SavedCheckpoint): Promise<boolean> {
+  async #performCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<boolean> {
     const { ports, sleep } = this.#context;
     for (const delayMs of [...CHECKPOINT_RETRY_MS, undefined]) {
       if (this.#ended || !this.#refuseUnlessLeading()) return false;
@@ -265,10 +281,31 @@ export class ReportSession {
     this.#context.heard({ jobUid, epoch, podUid: this.#podUid });
   }
 
-  #noteRendezvous(pod: ReportingPod, address: string | null): void {
-    if (address === null || pod.podIndex !== 0) return;
-    if (isHostAndPort(address)) this.#context.rendezvous.announce(pod, address);
+  /** Whoever runs rank 0 says where the others of the same incarnation meet it. */
+  #noteRendezvous(pod: ReportingPod, message: LauncherMessage): void {
+    const { rendezvous: address } = message;
+    if (address === null || pod.ranks[0] !== 0) return;
+    const gang = { ...pod, incarnation: incarnationOf(message) };
+    if (isHostAndPort(address)) this.#context.rendezvous.announce(gang, address);
     else this.#dropMalformed(`the rendezvous address "${cutText(address, 64)}" is not host:port`);
+  }
+
+  /** Of `reaped` only the message of that name counts, which brings the cause. */
+  #noteState(pod: ReportingPod, message: LauncherMessage): void {
+    const { state, incarnation = 0 } = message;
+    if (state === undefined || (state === 'reaped') !== (message.kind === 'reaped')) return;
+    const said = `${state} ${incarnation}`;
+    if (said === this.#state && message.kind === 'heartbeat') return;
+    this.#state = said;
+    const { jobUid, epoch, podIndex } = pod;
+    const cause = message.kind === 'reaped' ? message.cause : undefined;
+    const word = { jobUid, epoch, podIndex, podUid: this.#podUid, incarnation, state };
+    this.#context.said(cause === undefined ? word : { ...word, cause });
+  }
+
+  /** Nothing that was done by an incarnation before the newest is believed; a later one than is seen here was begun by whoever leads. */
+  #isOfCurrentRanks(pod: ReportingPod, message: LauncherMessage): boolean {
+    return incarnationOf(message) >= this.#context.ports.currentIncarnation(pod.jobUid);
   }
 
   #acknowledge(message: LauncherMessage): void {
@@ -322,7 +359,12 @@ function parseFrame(frame: string): LauncherMessage | undefined {
 function ranksAreOf(message: LauncherMessage, pod: ReportingPod): boolean {
   if (message.kind !== 'step' && message.kind !== 'heartbeat') return true;
   const { ranks } = message.kind === 'step' ? message.report : message;
-  return ranks.every(({ rank }) => rank >= pod.firstRank && rank < pod.firstRank + pod.rankCount);
+  return ranks.every(({ rank }) => pod.ranks.includes(rank));
+}
+
+/** A launcher that knows of none runs the first. */
+function incarnationOf({ incarnation = 1 }: LauncherMessage): number {
+  return incarnation;
 }
 
 function isHostAndPort(address: string): boolean {

@@ -8,7 +8,16 @@ const tell = (message: FromIngest): void => parentPort?.postMessage(message);
 const digest = (said: string): void =>
   tell({
     kind: 'digest',
-    digest: { heard: [], sentAtMs: 0, progress: [], ended: [said], counts: {}, connections: 0, utilisation: 0 },
+    digest: {
+      heard: [],
+      sentAtMs: 0,
+      progress: [],
+      ended: [said],
+      words: [],
+      counts: {},
+      connections: 0,
+      utilisation: 0,
+    },
   });
 
 if (listenHost === 'taken') throw new Error('the port is taken');

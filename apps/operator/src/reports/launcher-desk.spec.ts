@@ -1,0 +1,107 @@
+import type { Attempt } from '@coxswain/api-types';
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import { aPlacement } from '@coxswain/lifecycle/testing';
+import type { LauncherMail } from './ingest-messages.ts';
+import { LauncherDesk, type NewestGang } from './launcher-desk.ts';
+import type { LauncherWord } from './launcher-words.ts';
+
+const NOW = new Date('2026-01-01T00:20:00Z');
+const LATER = '2026-01-01T00:20:05Z';
+
+function word(podIndex: number, said: Partial<LauncherWord> = {}): LauncherWord {
+  const whose = { jobUid: 'job-1', podUid: `pod-${podIndex}`, podIndex };
+  return { ...whose, epoch: 1, incarnation: 0, state: 'waiting', ...said };
+}
+
+interface Desk {
+  readonly desk: LauncherDesk;
+  /** What was sent since it was asked before, as `pod-0: assignment 1`. */
+  sent(): readonly string[];
+  /** What status records by now. */
+  record(attempt: Partial<Attempt>, notBefore?: string): void;
+  now: Date;
+}
+
+function aDesk(): Desk {
+  let gang: NewestGang | undefined;
+  let mails: LauncherMail[] = [];
+  const desk = new LauncherDesk({
+    gangOf: () => gang,
+    send: (mail) => void mails.push(mail),
+    now: () => it.now,
+  });
+  const it: Desk = {
+    desk,
+    now: NOW,
+    sent: () => {
+      const lines = mails.map(({ podUid, message }) => `${podUid}: ${toLine(message)}`);
+      mails = [];
+      return lines;
+    },
+    record: (more, notBefore) => {
+      const job = aTrainingJob(notBefore === undefined ? {} : { status: { notBefore } as never });
+      const { layout } = aPlacement(job).spec;
+      const startedAt = '2026-01-01T00:10:00Z';
+      const attempt: Attempt = { epoch: 1, stage: 'Released', placement: 'p', layout, startedAt, ...more };
+      gang = { job, attempt, placement: aPlacement(job, { epoch: attempt.epoch }).spec };
+    },
+  };
+  it.record({});
+  return it;
+}
+
+function toLine(message: LauncherMail['message']): string {
+  return message.kind === 'endRanks' ? `end ${message.incarnation}` : `begin ${message.assignment.incarnation}`;
+}
+
+const reaped = { state: 'reaped', incarnation: 1 } as const;
+const running = { state: 'running', incarnation: 1 } as const;
+
+describe('the desk of launchers', () => {
+  it('gives each its ranks as it comes, again when it comes back, and not when it has them', () => {
+    const desk = aDesk();
+    desk.desk.hear([word(0)]);
+    expect(desk.sent()).toEqual(['pod-0: begin 1']);
+    desk.desk.hear([word(0)]);
+    expect(desk.sent()).toEqual(['pod-0: begin 1']);
+    desk.desk.hear([word(0, running), word(1)]);
+    expect(desk.sent()).toEqual(['pod-1: begin 1']);
+  });
+
+  it('gives them once status is seen to allow it, however late it is seen', () => {
+    const desk = aDesk();
+    desk.record({ stage: 'Creating' });
+    desk.desk.hear([word(0)]);
+    expect(desk.sent()).toEqual([]);
+    desk.record({});
+    desk.desk.lookAgain();
+    expect(desk.sent()).toEqual(['pod-0: begin 1']);
+  });
+
+  it('begins another incarnation when status records it, all have reaped and the pause is over', () => {
+    const desk = aDesk();
+    desk.desk.hear([word(0, running), word(1, reaped)]);
+    expect(desk.sent()).toEqual([]);
+    desk.record({ incarnation: 2 }, LATER);
+    desk.desk.look('job-1');
+    expect(desk.sent()).toEqual(['pod-0: end 1']);
+    desk.desk.hear([word(0, reaped)]);
+    expect(desk.sent()).toEqual([]);
+    desk.now = new Date(LATER);
+    desk.desk.lookAgain();
+    expect(desk.sent()).toEqual(['pod-0: begin 2', 'pod-1: begin 2']);
+    desk.desk.hear([word(0, { ...running, incarnation: 2 }), word(1, { ...running, incarnation: 2 })]);
+    desk.desk.lookAgain();
+    expect(desk.sent()).toEqual([]);
+  });
+
+  it('shows what each said last, of the newest epoch alone, and forgets a job that is gone', () => {
+    const desk = aDesk();
+    desk.desk.hear([word(0, running), word(1, { epoch: 2 }), word(0, reaped)]);
+    expect([...desk.desk.ofJob('job-1')]).toEqual([
+      ['pod-1', { podIndex: 1, epoch: 2, incarnation: 0, state: 'waiting' }],
+    ]);
+    desk.desk.forget('job-1');
+    expect(desk.desk.size).toBe(0);
+  });
+});
