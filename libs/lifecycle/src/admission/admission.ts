@@ -44,7 +44,7 @@ export class Admission {
   #version = 0;
   /** Version at which each node last changed. */
   readonly #changedAt = new Map<string, number>();
-  /** When each namespace was last given GPUs that it had waited for, as a number that grows. */
+  /** When each namespace was last given GPUs, as a number that grows. */
   readonly #servedAs = new Map<string, number>();
   #servings = 0;
 
@@ -115,7 +115,7 @@ export class Admission {
     });
     if (job === undefined || !isUnchanged || !this.fits(placement)) return false;
     this.#promises.reserve(placement);
-    if (waitsForCapacity(job)) this.#servedAs.set(namespaceOf(job), (this.#servings += 1));
+    this.#servedAs.set(namespaceOf(job), (this.#servings += 1));
     return true;
   }
 

@@ -31,10 +31,14 @@ export class SharedCluster {
   admission: Admission;
   /** Another process leads with another term. */
   leaderTerm = 1;
+  /** How often somebody looked for a place: each look of that kind asks once what is taken everywhere. */
+  searches = 0;
   readonly #nodeFacts: Partial<NodeFacts>;
   readonly #members: Member[] = [];
   /** What admission was told last of each node. */
   #told = new Map<string, { readonly state: NodeState | undefined; readonly used: number }>();
+  /** The job of each member as admission was told last. */
+  #toldJobs = new Map<Member, TrainingJob | undefined>();
   #looking: Member | undefined;
   readonly #monotonicMs: () => number;
 
@@ -63,6 +67,12 @@ export class SharedCluster {
 
   /** What changed in the view since is told, as an informer would. */
   tellAdmission(): void {
+    for (const member of this.#members) {
+      const before = this.#toldJobs.get(member);
+      const { job } = member.seen;
+      this.#toldJobs.set(member, job);
+      if (before !== undefined && before !== job) this.admission.jobChanged(before, job);
+    }
     const used = this.#used();
     for (const name of this.nodes.keys()) {
       const told = this.#told.get(name);
@@ -77,6 +87,7 @@ export class SharedCluster {
   restart(): void {
     this.leaderTerm += 1;
     this.#told = new Map();
+    this.#toldJobs = new Map();
     for (const member of this.#members) member.forgetProcess();
     this.admission = new Admission(this.#view());
   }
@@ -92,7 +103,10 @@ export class SharedCluster {
       nodes: () => [...this.nodes.keys()].flatMap((name) => node(name) ?? []),
       node,
       gpusUnderPods: (name) => this.#used().get(name) ?? 0,
-      gpusUnderPodsByNode: () => this.#used(),
+      gpusUnderPodsByNode: () => {
+        this.searches += 1;
+        return this.#used();
+      },
       jobs,
       job: (uid) => jobs().find(({ metadata }) => metadata.uid === uid),
       placements: () => this.#members.flatMap(({ seen }) => seen.placements),

@@ -57,7 +57,12 @@ export type WorldFault =
   /** In its next pass the operator sees these kinds as they were `looksAgo` passes ago, until its own calls tell it better. */
   | { readonly kind: 'staleLook'; readonly looksAgo: number; readonly of: readonly Lagging[] }
   /** The operator dies after that many writes of its next pass. */
-  | { readonly kind: 'crash'; readonly afterWrites: number };
+  | {
+      readonly kind: 'crash';
+      readonly afterWrites: number;
+      /** Its next status, Placement or pod is on the way then, and reaches the server so much later. */
+      readonly lateMs?: number;
+    };
 
 /** What the operator sees by a watch of its own each; they lag apart. */
 export const LAGGING = ['job', 'pods', 'placements', 'checkpoints', 'nodes'] as const;
@@ -118,6 +123,9 @@ export class World implements Member {
   /** What the operator's caches show during a pass. */
   #view: View = { job: undefined, pods: [], placements: [], checkpoints: [], nodes: new Map() };
   #writesUntilCrash: number | undefined;
+  #lateMs: number | undefined;
+  /** Writes of operators that died. */
+  #onTheWay: readonly { readonly atMs: number; readonly land: () => void }[] = [];
   #serial = 0;
   /** What the pods of each epoch were made from: they have it in them, whatever becomes of the object. */
   readonly #placed = new Map<number, PlacementSpec>();
@@ -186,12 +194,16 @@ export class World implements Member {
     }
     this.#lag = {};
     this.#writesUntilCrash = undefined;
+    this.#lateMs = undefined;
     return this.writes > before;
   }
 
   /** Time passes: the scheduler binds, containers start, graces end; the engine trains, and finishes if `finishes`. */
   tick(ms: number, finishes = false): void {
     this.now = new Date(this.now.getTime() + ms);
+    const landing = this.#onTheWay.filter(({ atMs }) => atMs <= this.now.getTime());
+    this.#onTheWay = this.#onTheWay.filter((one) => !landing.includes(one));
+    for (const { land } of landing) land();
     this.pods = this.pods.flatMap((pod) =>
       this.#kubelet(pod, finishes).map((now) => (now === pod ? pod : this.#revised(now))),
     );
@@ -311,6 +323,7 @@ export class World implements Member {
         return;
       case 'crash':
         this.#writesUntilCrash = fault.afterWrites;
+        this.#lateMs = fault.lateMs;
     }
   }
 
@@ -429,16 +442,22 @@ export class World implements Member {
       return { kind: 'failed', error: new Error('conflict'), cause: 'conflict' };
     }
     this.#write(() => {
-      this.job = this.#touched(change(job), false);
+      const current = this.job;
+      if (current === undefined || current.metadata.resourceVersion !== seen.metadata.resourceVersion) return;
+      this.job = this.#touched(change(current), false);
       this.#collect();
-    });
+    }, 'late');
     this.#view.job = this.job;
     return this.job === undefined ? { kind: 'done' } : { kind: 'done', job: this.job };
   }
 
   /** A write reaches the server unless the operator dies before it. */
-  #write(effect: () => void): void {
-    if (this.#writesUntilCrash !== undefined && this.#writesUntilCrash-- <= 0) throw new OperatorDied();
+  #write(effect: () => void, orLate?: 'late'): void {
+    if (this.#writesUntilCrash !== undefined && this.#writesUntilCrash-- <= 0) {
+      if (this.#lateMs !== undefined && orLate !== undefined)
+        this.#onTheWay = [...this.#onTheWay, { atMs: this.now.getTime() + this.#lateMs, land: effect }];
+      throw new OperatorDied();
+    }
     this.writes++;
     effect();
   }
@@ -498,11 +517,13 @@ export class World implements Member {
       if (isNew && spec.resume === undefined && this.checkpoints.length > 0 && !isAsked)
         this.violations.push(`epoch ${spec.epoch} began from scratch, and checkpoints are there`);
       this.#write(() => {
+        if (this.job === undefined || this.placements.some((one) => one.metadata.name === name)) return;
         this.#placed.set(spec.epoch, spec);
-        const metadata = { name, namespace: 'research', uid: `placement-${this.#serial++}` };
+        const { namespace = '' } = this.job.metadata;
+        const metadata = { name, namespace, uid: `placement-${this.#serial++}` };
         const placement = { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec } as const;
         this.placements = [...this.placements, placement];
-      });
+      }, 'late');
     }
     const made = this.placements.filter(({ metadata }) => metadata.name === name);
     this.#view.placements = [...this.#view.placements.filter(({ metadata }) => metadata.name !== name), ...made];
@@ -510,12 +531,13 @@ export class World implements Member {
 
   #createPod({ name, podIndex, placement }: Extract<Call, { kind: 'createPod' }>): void {
     if (this.job !== undefined && !this.pods.some((pod) => pod.name === name)) {
+      if (this.#released.has(placement.epoch)) this.violations.push(`${name} was made after its gang was released`);
       this.#write(() => {
-        if (this.#released.has(placement.epoch)) this.violations.push(`${name} was made after its gang was released`);
+        if (this.job === undefined || this.pods.some((pod) => pod.name === name)) return;
         const place = { name, epoch: placement.epoch, podIndex } as const;
         const pod = { ...place, gated: true, held: true, running: false, ours: true } as const;
         this.pods = [...this.pods, { ...pod, ...this.#freshVersion(), phase: 'Pending' }];
-      });
+      }, 'late');
     }
     this.#showPod(name);
   }
