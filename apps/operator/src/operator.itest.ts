@@ -100,7 +100,7 @@ describe('the operator', () => {
       expect(message).toContain(part);
   });
 
-  it('condemns a checkpoint by its content and not by a mount, and then begins from scratch only when it is told to', async () => {
+  it('condemns a checkpoint by what two nodes read and not by a mount or one node, and then begins from scratch only when it is told to', async () => {
     const cause = { version: 1 as const, node: '', message: '', lastLines: [], unreportedCheckpoints: [] };
     const saved = { step: 20, directory: 'step-20', format: 'x', bytes: 8, files: 1, manifestSha256: 'a'.repeat(64) };
     const path = '/coxswain/checkpoints/step-20/rank-0.bin';
@@ -110,6 +110,7 @@ describe('the operator', () => {
       { ...cause, epoch: 1, kind: 'engineFailed', unreportedCheckpoints: [saved] },
       { ...cause, epoch: 2, kind: 'checkpointIoError', checkpointFault: mount },
       { ...cause, epoch: 3, kind: 'checkpointUnreadable', checkpointFault: content },
+      { ...cause, epoch: 4, kind: 'checkpointUnreadable', checkpointFault: content },
     ];
     world.kubelet.fateOf = ({ jobName, podIndex, epoch }) => {
       const fate = jobName === 'stale' && podIndex === 1 ? fates[epoch - 1] : undefined;
@@ -133,12 +134,13 @@ describe('the operator', () => {
       attempts: [
         { epoch: 1, reason: 'EngineFailed' },
         { reason: 'CheckpointIoError', charged: false, resumedFrom: { checkpoint: name }, checkpointFaults: [mount] },
-        {
+        // The other node has the same ranks the second time.
+        ...['node-b', 'node-a'].map((node) => ({
           reason: 'CheckpointUnreadable',
           charged: false,
           resumedFrom: { checkpoint: name },
-          checkpointFaults: [content],
-        },
+          checkpointFaults: [{ node, ...content }],
+        })),
       ],
     });
     expect(stuck.status?.checkpoint).toBeUndefined();
@@ -148,7 +150,13 @@ describe('the operator', () => {
     });
     expect(checkpoint.status).toMatchObject({
       state: 'Damaged',
-      condemnation: { by: 'Content', evidence: [{ epoch: 3, ...content }] },
+      condemnation: {
+        by: 'Content',
+        evidence: [
+          { epoch: 3, ...content },
+          { epoch: 4, ...content },
+        ],
+      },
     });
 
     await world.plane.admin.json({
@@ -158,7 +166,7 @@ describe('the operator', () => {
       contentType: 'application/merge-patch+json',
     });
     const again = await world.until(job, 'running from scratch', ({ status }) => status?.state === 'Running');
-    expect(again.status).toMatchObject({ epoch: 4, resumeFrom: { from: 'scratch', epoch: 4 } });
+    expect(again.status).toMatchObject({ epoch: 5, resumeFrom: { from: 'scratch', epoch: 5 } });
     expect(again.status?.attempts?.at(-1)?.resumedFrom).toBeUndefined();
   });
 

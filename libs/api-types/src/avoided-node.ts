@@ -11,6 +11,8 @@ export const AVOIDED_NODE_REASONS = {
     'A pod on it did not end in time after it was deleted. The pod is fenced; its GPUs count as taken until it ends.',
   NotReaped: 'Ranks on it did not end in time after a rank of their gang had failed.',
   CheckpointIoError: 'Its mount failed when a checkpoint was read, while other nodes of the gang had no such trouble.',
+  ContentDiffers:
+    'It alone read other content in a checkpoint than was saved: its memory or its cache may be bad, so that another node is asked.',
   Condemned: 'A detector named it as the cause of a gang’s trouble.',
 } as const satisfies Record<string, string>;
 export type AvoidedNodeReason = keyof typeof AVOIDED_NODE_REASONS;

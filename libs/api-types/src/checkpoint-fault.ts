@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { counter } from './status-fields.ts';
 
 /**
- * Content is condemned by content, or by two nodes; a mount is its node's fault.
+ * A checkpoint is condemned by two nodes, never by one; a mount is its node's fault.
  *
- * - ContentDiffers: the file was read, and is not what was saved. One such look proves it.
+ * - ContentDiffers: the file was read, and is not what was saved. Two nodes prove it: one may read wrong bytes.
  * - FileUnreadable: this file cannot be read though its mount works. Two nodes, in two attempts, prove it.
  * - MountBroken: nothing around it can be read either. Says nothing of the checkpoint, whoever says it.
  */

@@ -40,14 +40,16 @@ export const CheckpointResourceStatus = z
     state: z
       .enum(['Complete', 'Damaged'])
       .describe(
-        'Complete: the manifest verified when it was saved. Damaged: a restore found other content, or two nodes could not read it; never used again.',
+        'Complete: the manifest verified when it was saved. Damaged: two nodes found other content, or could not read it; never used again.',
       ),
     message: z.string().max(4096).optional(),
     condemnation: z
       .object({
         by: z
           .enum(CONDEMNATIONS)
-          .describe('Content: a size or a SHA-256 differs. TwoNodes: two nodes could not read it, in two attempts.'),
+          .describe(
+            'Content: two nodes found a size or a SHA-256 that differs. TwoNodes: two nodes could not read it, in two attempts.',
+          ),
         evidence: z.array(CheckpointEvidence).min(1).max(MAX_EVIDENCE).describe('Who saw what, oldest first.'),
       })
       .optional()

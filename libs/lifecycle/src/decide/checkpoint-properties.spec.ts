@@ -6,7 +6,7 @@ import { LAGGING, World, type WorldFault } from '../testing/index.ts';
 const pick = fc.nat(9);
 const fault = <K extends 'saveCheckpoint' | 'damage' | 'evict'>(kind: K) =>
   fc.record({ kind: fc.constant(kind), pick });
-const breakMount = (as: 'FileUnreadable' | 'MountBroken', node = pick): fc.Arbitrary<WorldFault> =>
+const breakMount = (as: 'FileUnreadable' | 'MountBroken' | 'ContentDiffers', node = pick): fc.Arbitrary<WorldFault> =>
   fc.record({ kind: fc.constant('breakMount' as const), pick: node, as: fc.constant(as) });
 
 const usual: fc.Arbitrary<WorldFault> = fc.oneof(
@@ -85,6 +85,7 @@ describe('whatever happens to mounts and files', () => {
 
   it.each([
     ['mounts that do not work, of any nodes', fc.oneof(breakMount('MountBroken'), fault('damage'))],
+    ['content that one node reads wrong', fc.oneof(breakMount('ContentDiffers', fc.constant(0)), fault('damage'))],
     ['files that one node cannot read', fc.oneof(breakMount('FileUnreadable', fc.constant(0)), fault('damage'))],
   ])('no good checkpoint is condemned by %s', (_what, trouble) => {
     fc.assert(

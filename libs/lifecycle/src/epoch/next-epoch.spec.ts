@@ -105,13 +105,13 @@ describe('the next epoch', () => {
     expect(placing(restarting({}, { checkpoints })).spec.resume?.step).toBe(step);
   });
 
-  it('does not begin from a checkpoint that an attempt has found to differ, though its object does not say so yet', () => {
+  it('does not begin from a checkpoint that two nodes have found to differ, though its object does not say so yet', () => {
     const bad = aCheckpoint(aJob(), { spec: { step: 60 } });
     const attempt = {
       ...ended,
       reason: 'CheckpointUnreadable' as const,
       resumedFrom: { checkpoint: bad.metadata.name, step: 60 },
-      checkpointFaults: [{ node: 'node-a', kind: 'ContentDiffers' as const, path: 'a' }],
+      checkpointFaults: ['node-a', 'node-b'].map((node) => ({ node, kind: 'ContentDiffers' as const, path: 'a' })),
     };
     const observed = restarting({ attempts: [attempt] }, { checkpoints: [aCheckpoint(aJob()), bad] });
     expect(placing(observed).spec.resume?.step).toBe(20);

@@ -176,7 +176,36 @@ function placeAvoiding(
   avoided: readonly AvoidedNode[],
 ): PlacementOutcome {
   const without = avoided.length === 0 ? undefined : placeGang(request, capacityWithout(capacity, avoided));
-  return without?.kind === 'placed' ? without : placeGang(request, capacity);
+  return without?.kind === 'placed' ? without : withSecondLooks(placeGang(request, capacity), capacity, avoided);
+}
+
+/**
+ * Each pod looks at its own ranks' share of a checkpoint. So where a gang cannot do without a node that alone read other content than was saved,
+ * that node changes places with its neighbour, which then looks at the same files. Only with one as near to all others and of as many GPUs.
+ */
+function withSecondLooks(
+  outcome: PlacementOutcome,
+  { fabric }: FabricCapacity,
+  avoided: readonly AvoidedNode[],
+): PlacementOutcome {
+  if (outcome.kind !== 'placed') return outcome;
+  const doubting = new Set(avoided.flatMap(({ node, reason }) => (reason === 'ContentDiffers' ? [node] : [])));
+  if (doubting.size === 0) return outcome;
+  const inDomain = Map.groupBy(fabric.nodes, ({ nvlinkDomain }) => nvlinkDomain);
+  // Nodes that are alone in their domains are alike, whatever these are called.
+  const placeOf = new Map(
+    fabric.nodes.map(({ name, nvlinkDomain, island, gpus }) => {
+      const domain = inDomain.get(nvlinkDomain)?.length === 1 ? null : nvlinkDomain;
+      return [name, JSON.stringify([domain, island, gpus])];
+    }),
+  );
+  const areAlike = (one: string, other: string): boolean => placeOf.get(one) === placeOf.get(other);
+  const nodes = [...outcome.nodes];
+  for (const [from, node] of outcome.nodes.entries()) {
+    const to = nodes.findIndex((other) => doubting.has(node) && !doubting.has(other) && areAlike(node, other));
+    if (to >= 0) [nodes[from], nodes[to]] = [nodes[to] ?? node, node];
+  }
+  return { ...outcome, nodes };
 }
 
 /** The pause after a failure; undefined where none is recorded. */

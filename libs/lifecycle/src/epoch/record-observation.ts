@@ -219,10 +219,14 @@ function recordCheckpointFaults(record: JobRecord, facts: Facts, now: Date): Job
   if (attempt?.outcome !== 'Failed') return record;
   const checkpointFaults = [...checkpointFaultsOf(facts, attempt)];
   if (checkpointFaults.length === (attempt.checkpointFaults?.length ?? 0)) return record;
-  const nodes = nodesToAvoid(facts, { ...attempt, checkpointFaults });
-  const unknown = nodes.filter((node) => !record.avoidedNodes.some((avoided) => avoided.node === node));
-  const avoidance = { nodes: unknown, reason: 'CheckpointIoError' as const, epoch: attempt.epoch };
-  return withLastAttempt(withAvoided(record, avoidance, facts, now), { checkpointFaults });
+  const { epoch } = attempt;
+  const isAvoided = (name: string, why: string): boolean =>
+    record.avoidedNodes.some(({ node, reason, ...of }) => node === name && of.epoch === epoch && reason === why);
+  const avoiding = nodesToAvoid(facts, { ...attempt, checkpointFaults }).reduce((current, { nodes, reason }) => {
+    const unknown = nodes.filter((node) => !isAvoided(node, reason));
+    return withAvoided(current, { nodes: unknown, reason, epoch }, facts, now);
+  }, record);
+  return withLastAttempt(avoiding, { checkpointFaults });
 }
 
 /** Delete beats cancel beats suspend; all are answered by saving and stopping. */

@@ -1,9 +1,15 @@
-import type { Attempt, CheckpointFaultOnNode, TerminationCause, TrainingJobStatus } from '@coxswain/api-types';
+import {
+  findCondition,
+  type Attempt,
+  type CheckpointFaultOnNode,
+  type TerminationCause,
+  type TrainingJobStatus,
+} from '@coxswain/api-types';
 import { condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
 import { decide } from '../decide/decide.ts';
 import { recordOf } from '../record/job-record.ts';
 import type { Observed } from '../look/observed.ts';
-import { aCheckpoint, anExit, aPlacement, aPod, observe } from '../testing/index.ts';
+import { aCapacity, aCheckpoint, anExit, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aStatus, kinds, NOW, settled } from '../testing/jobs.ts';
 
 const C40 = 'tiny-gpt-3f1c2b9e-e1-s40';
@@ -31,7 +37,30 @@ const condemnedBy = (...attempts: readonly Attempt[]) =>
 
 describe('a checkpoint is condemned', () => {
   it.each<[string, readonly Attempt[], 'Content' | 'TwoNodes' | undefined]>([
-    ['by one look at content that differs', [tried(2, [on('node-a', 'ContentDiffers')])], 'Content'],
+    [
+      'by content that differs where two nodes say so, in one attempt or in two',
+      [tried(2, [on('node-a', 'ContentDiffers'), on('node-b', 'ContentDiffers')])],
+      'Content',
+    ],
+    [
+      'also when the second one looks later',
+      [tried(2, [on('node-a', 'ContentDiffers')]), tried(3, [on('node-b', 'ContentDiffers')])],
+      'Content',
+    ],
+    [
+      'not by content that one node reads wrong, however often',
+      [2, 3, 4].map((epoch) => tried(epoch, [on('node-a', 'ContentDiffers')])),
+      undefined,
+    ],
+    [
+      'not by two nodes between whose looks it was loaded',
+      [
+        tried(2, [on('node-a', 'ContentDiffers')]),
+        tried(3, [], { reason: 'NodeLost', lastStep: 55 }),
+        tried(4, [on('node-b', 'ContentDiffers')]),
+      ],
+      undefined,
+    ],
     [
       'by two nodes that cannot read a file, in two attempts',
       [tried(2, [on('node-a')]), tried(3, [on('node-b')])],
@@ -149,17 +178,64 @@ describe('what a launcher met at the checkpoint', () => {
     expect(actions).toMatchObject([{ spec: { resume: { checkpoint: C40 } } }]);
   });
 
-  it('condemns by content, once, with the evidence on the object, and the one before is taken', () => {
+  it('avoids the node that says so, and asks another one about the same checkpoint', () => {
+    const { status } = decide(ended([differs, undefined]), NOW);
+    expect(status.avoidedNodes).toMatchObject([{ node: 'node-a', reason: 'ContentDiffers', epoch: 2 }]);
     const attempts = [tried(2, [on('node-a', 'ContentDiffers')], { reason: 'CheckpointUnreadable' })];
+    const capacity = () => aCapacity(['node-a', 'node-b', 'node-c'].map((name) => aNode({ name })));
+    const job = aJob({ status: aStatus({ attempts, avoidedNodes: [...(status.avoidedNodes ?? [])] }) });
+    const { actions } = settled(observe({ ...ended([]), job, capacity }));
+    expect(actions).toMatchObject([
+      { kind: 'createPlacement', spec: { nodes: ['node-b', 'node-c'], resume: { checkpoint: C40 } } },
+    ]);
+  });
+
+  it.each([
+    ['of one NVLink domain', {}],
+    ['that are domains of their own', { labels: {} }],
+  ])(
+    'gives another node of the gang the ranks of the one that says so, where the gang needs all nodes %s',
+    (_s, node) => {
+      const attempts = [tried(2, [on('node-a', 'ContentDiffers')], { reason: 'CheckpointUnreadable' })];
+      const avoidedNodes = [{ node: 'node-a', reason: 'ContentDiffers' as const, epoch: 2, since: NOW.toISOString() }];
+      const capacity = () => aCapacity(['node-a', 'node-b'].map((name) => aNode({ name, ...node })));
+      const seen = { ...ended([]), job: aJob({ status: aStatus({ attempts, avoidedNodes }) }), capacity };
+      expect(settled(observe(seen)).actions).toMatchObject([
+        { kind: 'createPlacement', spec: { nodes: ['node-b', 'node-a'], resume: { checkpoint: C40 } } },
+      ]);
+    },
+  );
+
+  it('asks a person where one node says so three times and no other can be asked, and condemns nothing', () => {
+    const attempts = [2, 3, 4].map((epoch) =>
+      tried(epoch, [on('node-a', 'ContentDiffers')], { reason: 'CheckpointUnreadable' }),
+    );
+    const { status, actions } = settled(observe({ ...ended([]), job: aJob({ status: aStatus({ attempts }) }) }));
+    const placed = findCondition(status.conditions, 'Placed');
+    expect(placed?.reason).toBe('CheckpointsUnusable');
+    expect(placed?.message).toContain(
+      `Only node-a says that the content of checkpoint ${C40} is not what was saved, in 3 attempts in a row, and no second node was found to ask.`,
+    );
+    expect(kinds(actions)).toEqual([]);
+  });
+
+  it('condemns by content that two nodes saw, once, with the evidence on the object, and the one before is taken', () => {
+    const attempts = [
+      tried(2, [on('node-a', 'ContentDiffers')], { reason: 'CheckpointUnreadable' }),
+      tried(3, [on('node-b', 'ContentDiffers')], { reason: 'CheckpointUnreadable' }),
+    ];
     const { actions } = settled(observe({ ...ended([]), job: aJob({ status: aStatus({ attempts }) }) }));
     expect(actions).toMatchObject([
       {
         kind: 'markCheckpointDamaged',
         name: C40,
-        message: `It is not used again: its content is not what was saved: epoch 2 on node-a: ${PATH} has 7 bytes, not 8 bytes.`,
+        message: `It is not used again: its content is not what was saved: epoch 2 on node-a: ${PATH} has 7 bytes, not 8 bytes; epoch 3 on node-b: ${PATH} has 7 bytes, not 8 bytes.`,
         condemnation: {
           by: 'Content',
-          evidence: [{ epoch: 2, node: 'node-a', expected: '8 bytes', found: '7 bytes' }],
+          evidence: [
+            { epoch: 2, node: 'node-a', expected: '8 bytes', found: '7 bytes' },
+            { epoch: 3, node: 'node-b', expected: '8 bytes', found: '7 bytes' },
+          ],
         },
       },
       { kind: 'createPlacement', spec: { resume: { step: 20 } } },

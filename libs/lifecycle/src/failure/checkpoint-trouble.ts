@@ -12,6 +12,7 @@ import { type Facts, placementOf } from '../look/facts.ts';
 import { podsOf } from '../look/gang.ts';
 import { fenceOf, resumedFromOf } from '../look/incarnation.ts';
 import type { JobRecord } from '../record/job-record.ts';
+import type { Avoidance } from './avoided-nodes.ts';
 
 export type Condemnation = NonNullable<CheckpointResourceStatus['condemnation']>;
 
@@ -44,19 +45,31 @@ export function isOfSameCheckpoint(cause: TerminationCause | undefined, attempt:
   return loaded !== undefined && loaded === attempt.resumedFrom?.checkpoint;
 }
 
-/** The nodes that could not read the checkpoint, unless they are most of the gang: what most nodes meet is no fault of theirs. */
-export function nodesToAvoid(facts: Facts, { epoch, checkpointFaults = [] }: Attempt): readonly string[] {
-  const nodes = new Set(checkpointFaults.flatMap(({ kind, node }) => (kind === 'ContentDiffers' ? [] : [node])));
+/**
+ * The nodes that could not read the checkpoint, unless they are most of the gang: what most nodes meet is no fault of theirs. And the one that
+ * alone read other content than was saved, so that a second one is asked.
+ */
+export function nodesToAvoid(facts: Facts, { epoch, checkpointFaults = [] }: Attempt): readonly Avoidance[] {
+  const nodesOf = (isMeant: (kind: CheckpointFaultOnNode['kind']) => boolean): readonly string[] => [
+    ...new Set(checkpointFaults.flatMap(({ kind, node }) => (isMeant(kind) ? [node] : []))),
+  ];
+  const differing = nodesOf((kind) => kind === 'ContentDiffers');
+  const unable = nodesOf((kind) => kind !== 'ContentDiffers');
   const gangNodes = placementOf(facts, epoch)?.spec.nodes.length ?? 0;
-  return nodes.size > 1 && nodes.size * 2 > gangNodes ? [] : [...nodes];
+  const areMost = unable.length > 1 && unable.length * 2 > gangNodes;
+  return [
+    { nodes: areMost ? [] : unable, reason: 'CheckpointIoError', epoch },
+    { nodes: differing.length > 1 ? [] : differing, reason: 'ContentDiffers', epoch },
+  ];
 }
 
 const TELLING_KINDS: readonly string[] = ['checkpointUnreadable', 'checkpointIoError'];
 
 /**
- * The checkpoints that attempts have condemned, by name. Content condemns by one look. A file that cannot be read condemns when two nodes say so
- * in two attempts: one of them alone may have a bad mount, and two in one attempt may have met the same short trouble. A mount that does not
- * work condemns nothing, and neither does an engine that refuses a checkpoint without saying what differs.
+ * The checkpoints that attempts have condemned, by name. Nothing is condemned by one node: its memory or its cache may be bad, or its mount.
+ * Content that differs condemns when two nodes say so. A file that cannot be read condemns when two nodes say so in two attempts: two in one
+ * attempt may have met the same short trouble. A mount that does not work condemns nothing, and neither does an engine that refuses a
+ * checkpoint without saying what differs. A gang that has trained on from a checkpoint disproves what was said of it before.
  */
 export function condemnedCheckpoints(record: JobRecord): ReadonlyMap<string, Condemnation> {
   const condemned = new Map<string, Condemnation>();
@@ -68,15 +81,21 @@ export function condemnedCheckpoints(record: JobRecord): ReadonlyMap<string, Con
 }
 
 function evidenceAgainst({ attempts }: JobRecord, checkpoint: string): readonly CheckpointEvidence[] {
-  return attempts
-    .filter(({ resumedFrom }) => resumedFrom?.checkpoint === checkpoint)
+  const tries = attempts.filter(({ resumedFrom }) => resumedFrom?.checkpoint === checkpoint);
+  return tries
+    .slice(tries.findLastIndex(hasLoaded) + 1)
     .flatMap(({ epoch, checkpointFaults }) => (checkpointFaults ?? []).map((fault) => ({ epoch, ...fault })));
 }
 
+function hasLoaded({ resumedFrom, lastStep = 0, checkpointFaults = [] }: Attempt): boolean {
+  return checkpointFaults.length === 0 && resumedFrom !== undefined && lastStep > resumedFrom.step;
+}
+
 function condemnationBy(evidence: readonly CheckpointEvidence[]): Condemnation | undefined {
-  const differing = evidence.find(({ kind }) => kind === 'ContentDiffers');
-  if (differing !== undefined) return { by: 'Content', evidence: [differing] };
-  const unreadable = evidence.filter(({ kind }) => kind === 'FileUnreadable');
+  const [differing, ...others] = evidence.filter(({ kind }) => kind === 'ContentDiffers');
+  const another = others.find(({ node }) => node !== differing?.node);
+  if (differing !== undefined && another !== undefined) return { by: 'Content', evidence: [differing, another] };
+  const unreadable = evidence.filter(({ kind }) => kind !== 'MountBroken');
   for (const first of unreadable) {
     const second = unreadable.find(({ node, epoch }) => node !== first.node && epoch !== first.epoch);
     if (second !== undefined) return { by: 'TwoNodes', evidence: [first, second] };

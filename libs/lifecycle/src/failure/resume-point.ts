@@ -17,6 +17,8 @@ export type UsablePoint = Exclude<ResumePoint, { kind: 'none' }>;
 
 /** Attempts in a row that ended at the checkpoint, whichever it was: a storage that is away is not asked for ever. */
 const MAX_TRIES_IN_A_ROW = 10;
+/** Of these, by one node that reads other content than was saved: as many looks as show that no second node is to be had. */
+const MAX_DOUBTS_IN_A_ROW = 3;
 /** Of these, by an engine that refuses the same checkpoint and does not say what differs: another node will hardly change that. */
 const MAX_REFUSALS_IN_A_ROW = 3;
 
@@ -77,7 +79,17 @@ function newestPoint(record: JobRecord, facts: Facts): ResumePoint {
       facts,
     );
   }
+  const doubts = tries.filter((attempt) => isDoubtOf(attempt, checkpoint.metadata.name));
+  if (doubts.length >= MAX_DOUBTS_IN_A_ROW) return none(aloneSentence(checkpoint, doubts), record, facts);
   return { kind: 'checkpoint', checkpoint };
+}
+
+/** Two nodes would have condemned it. */
+function aloneSentence({ metadata }: Checkpoint, doubts: readonly Attempt[]): string {
+  const faults = doubts.flatMap(({ checkpointFaults }) => checkpointFaults ?? []);
+  const node = faults.find(({ kind }) => kind === 'ContentDiffers')?.node ?? 'one node';
+  const what = `that the content of checkpoint ${metadata.name} is not what was saved`;
+  return `Only ${node} says ${what}, in ${doubts.length} attempts in a row, and no second node was found to ask.`;
 }
 
 const WHY_NONE = 'No checkpoint can be used.';
@@ -102,6 +114,10 @@ function triesInARow({ attempts, resumeFrom }: JobRecord): readonly Attempt[] {
 /** Whether the attempt ended because of the checkpoint that it was to resume from. */
 export function isCheckpointReason(reason: Attempt['reason']): boolean {
   return reason === 'CheckpointUnreadable' || reason === 'CheckpointIoError';
+}
+
+function isDoubtOf({ resumedFrom, checkpointFaults }: Attempt, name: string): boolean {
+  return resumedFrom?.checkpoint === name && checkpointFaults?.some(({ kind }) => kind === 'ContentDiffers') === true;
 }
 
 function isRefusalOf({ reason, resumedFrom, checkpointFaults }: Attempt, name: string): boolean {

@@ -47,8 +47,8 @@ export type WorldFault =
   | { readonly kind: 'restoreNodes' | 'suspend' | 'resume' | 'cancel' | 'delete' | 'loseStatus' }
   /** Somebody deletes the Placement of the newest epoch. */
   | { readonly kind: 'deletePlacement' }
-  /** That node's mount of the checkpoints answers errors until the nodes are restored. */
-  | { readonly kind: 'breakMount'; readonly pick: number; readonly as: 'FileUnreadable' | 'MountBroken' }
+  /** That node's mount of the checkpoints answers errors, or with other bytes, until the nodes are restored. */
+  | { readonly kind: 'breakMount'; readonly pick: number; readonly as: Misread }
   /** A file of that checkpoint is cut off. */
   | { readonly kind: 'damage'; readonly pick: number }
   | { readonly kind: 'askFor'; readonly from: string }
@@ -63,6 +63,8 @@ export type WorldFault =
       /** Its next status, Placement or pod is on the way then, and reaches the server so much later. */
       readonly lateMs?: number;
     };
+
+type Misread = 'FileUnreadable' | 'MountBroken' | 'ContentDiffers';
 
 /** What the operator sees by a watch of its own each; they lag apart. */
 export const LAGGING = ['job', 'pods', 'placements', 'checkpoints', 'nodes'] as const;
@@ -110,7 +112,7 @@ export class World implements Member {
   #skewMs = 0;
   #stopwatches = new Stopwatches();
   #refusedCheckpoints = new RefusedCheckpoints();
-  readonly #brokenMounts = new Map<string, 'FileUnreadable' | 'MountBroken'>();
+  readonly #brokenMounts = new Map<string, Misread>();
   /** Names of checkpoints whose content is not what was saved. */
   readonly cutOff = new Set<string>();
   /** Steps that pods have saved and nobody heard of, by the pod's UID. */
@@ -668,8 +670,9 @@ export class World implements Member {
     const isCutOff = mount === undefined && resume !== undefined && this.cutOff.has(resume.checkpoint);
     if (resume === undefined || (mount === undefined && !isCutOff)) return pod;
     const checkpointFault = { kind: mount ?? 'ContentDiffers', path: '/c/rank-0.bin' } as const;
-    const kind = isCutOff ? 'checkpointUnreadable' : 'checkpointIoError';
-    const exitCode = isCutOff ? 72 : 74;
+    const isContent = checkpointFault.kind === 'ContentDiffers';
+    const kind = isContent ? 'checkpointUnreadable' : 'checkpointIoError';
+    const exitCode = isContent ? 72 : 74;
     const exit = anExit({ exitCode, finishedAt: this.now.toISOString() }, { kind, epoch: pod.epoch, checkpointFault });
     return { ...pod, phase: 'Failed', running: false, exit };
   }
