@@ -1,14 +1,25 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { MAX_REPORT_BYTES, OperatorMessage, REPORT_PATH, type LauncherMessage } from '@coxswain/api-types';
+import {
+  MAX_REPORT_BYTES,
+  OperatorMessage,
+  REPLICA_URL_HEADER,
+  REPORT_PATH,
+  UNREACHABLE_LEADER_HEADER,
+  type LauncherMessage,
+} from '@coxswain/api-types';
 import WebSocket from 'ws';
 import type { Draft, PendingReports } from './pending-reports.ts';
 import { isHttpsBase } from './settings.ts';
 
-const HANDSHAKE_MS = 5_000;
-const PING_MS = 10_000;
-const SILENCE_MS = 25_000;
+/** When the leader of thousands dies, their handshakes queue for some seconds at the next one. */
+const HANDSHAKE_MS = 10_000;
+const PING_MS = 3_000;
+/** An operator whose node died says nothing more; a healthy one answers each ping. */
+const SILENCE_MS = 10_000;
 const FIRST_BACKOFF_MS = 200;
+/** A leader that is lost is lost by all its launchers at once: they come back spread over this time, in which nobody leads anyhow. */
+const SPREAD_MS = 3_000;
 const LONGEST_BACKOFF_MS = 5_000;
 /** Above this the kernel and the socket have enough to do; more waits in the pending reports, where it can be shed. */
 const MAX_IN_FLIGHT_BYTES = 262_144;
@@ -38,7 +49,8 @@ type SessionEnd =
 
 /**
  * Keeps one WebSocket to the leading operator for as long as the launcher lives. Losing it is normal: the training goes on, what
- * matters waits among the pending reports, and the next address is tried after a pause that doubles from 0.2 s to 5 s.
+ * matters waits among the pending reports, and the next address is tried: within 3 s
+ * after a connection that was welcome, else after a pause that doubles from 0.2 s to 5 s.
  */
 export class ReportConnection {
   readonly #options: ReportConnectionOptions;
@@ -47,6 +59,8 @@ export class ReportConnection {
   #isWelcome = false;
   #sequence = 0;
   #lastComplaint = '';
+  /** Where the last connection ended badly: a follower that still takes it for the leader is not to send us there again. */
+  #lostLeader: string | undefined;
   #loop: Promise<void> = Promise.resolve();
   #onSettled: (() => void) | undefined;
 
@@ -113,7 +127,11 @@ export class ReportConnection {
       }
       const why = end.kind === 'lost' ? end.why : `${url} and the leader that it named refer to each other`;
       this.#complain(`The operator cannot be reached: ${why}. The training goes on; trying again.`);
-      if (end.kind === 'lost' && end.wasWelcome) backoffMs = FIRST_BACKOFF_MS;
+      if (end.kind === 'lost' && end.wasWelcome) {
+        backoffMs = FIRST_BACKOFF_MS;
+        await this.#pause(SPREAD_MS * this.#options.random());
+        continue;
+      }
       await this.#pause(backoffMs * (0.5 + this.#options.random()));
       backoffMs = Math.min(LONGEST_BACKOFF_MS, backoffMs * 2);
     }
@@ -132,7 +150,10 @@ export class ReportConnection {
     let socket: WebSocket;
     try {
       socket = new WebSocket(toWebSocketUrl(url), {
-        headers: { authorization: `Bearer ${token}` },
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(this.#lostLeader === undefined ? {} : { [UNREACHABLE_LEADER_HEADER]: this.#lostLeader }),
+        },
         handshakeTimeout: HANDSHAKE_MS,
         maxPayload: MAX_REPORT_BYTES,
         perMessageDeflate: false,
@@ -160,14 +181,20 @@ export class ReportConnection {
         if (performance.now() - lastHeardMs > SILENCE_MS) {
           why = `${url} has been silent for ${SILENCE_MS / 1000} s`;
           socket.terminate();
-        } else if (socket.readyState === WebSocket.OPEN) {
+        } else if (socket.readyState === WebSocket.OPEN && performance.now() - lastHeardMs >= PING_MS) {
           socket.ping();
         }
       }, PING_MS);
+      let replica = url;
       const end = (result: SessionEnd): void => {
         clearInterval(watch);
+        if (result.kind === 'lost') this.#lostLeader = replica;
         resolve(result);
       };
+      socket.on('upgrade', ({ headers }) => {
+        const own = headers[REPLICA_URL_HEADER];
+        if (typeof own === 'string') replica = own;
+      });
       socket.on('open', () => this.#send(socket, this.#options.hello));
       socket.on('pong', () => {
         lastHeardMs = performance.now();
@@ -192,6 +219,7 @@ export class ReportConnection {
     switch (message.kind) {
       case 'welcome':
         this.#isWelcome = true;
+        this.#lostLeader = undefined;
         if (this.#lastComplaint !== '') this.#options.say('The operator listens again.');
         this.#lastComplaint = '';
         this.#options.pending.reconnected();

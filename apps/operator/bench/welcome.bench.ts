@@ -87,6 +87,7 @@ async function serve(): Promise<void> {
   const server = await startReportServer({
     listenHost: '127.0.0.1',
     listenPort: 0,
+    ownUrl: 'https://127.0.0.1',
     serving,
     clock,
     silenceMs: 60_000,

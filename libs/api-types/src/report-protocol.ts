@@ -16,6 +16,10 @@ import { RANK_RANGES } from './rank-ranges.ts';
 export const REPORT_PATH = '/v2/report';
 /** Where launchers of the release before report, whose ranks came with their pods' environment; and what its operator answers to. */
 export const EARLIER_REPORT_PATH = '/v1/report';
+/** Of the request: base URL of the leader that the launcher has lost or cannot reach, so that a follower does not send it there again. */
+export const UNREACHABLE_LEADER_HEADER = 'coxswain-unreachable-leader';
+/** Of the answer: base URL of the very replica that took the connection. */
+export const REPLICA_URL_HEADER = 'coxswain-replica-url';
 /** NDJSON stream of {@link SeriesFrame}s for the API, on the same port. `?bootId=…&after=N` resumes. */
 export const SERIES_PATH = '/v1/series';
 export const MAX_REPORT_BYTES = 262_144;

@@ -160,10 +160,17 @@ export class LeaderLease {
         await this.#release(term);
         return undefined;
       }
-      // Candidates that wait for the same lease should not ask in step.
-      await sleep(this.#options.clock, this.#retryPeriodMs * (1 + this.#options.random() / 5), signal);
+      await sleep(this.#options.clock, this.#pauseMs(), signal);
     }
     return undefined;
+  }
+
+  /** Candidates that wait for the same lease should not ask in step; and none should sleep past the moment at which it runs out. */
+  #pauseMs(): number {
+    const spread = 1 + this.#options.random() / 5;
+    const usualMs = this.#retryPeriodMs * spread;
+    if (this.#observed === undefined || this.#hasRunOut(this.#observed)) return usualMs;
+    return Math.min(usualMs, (this.#runsOutAtMs(this.#observed) - this.#nowMs()) * spread);
   }
 
   async #tryAcquire(signal: AbortSignal): Promise<Term | undefined> {
@@ -339,8 +346,12 @@ export class LeaderLease {
   }
 
   #hasRunOut(observed: { readonly lease: Lease; readonly atMs: number }): boolean {
-    const statedMs = (observed.lease.spec?.leaseDurationSeconds ?? 0) * 1000;
-    return this.#nowMs() >= observed.atMs + Math.max(statedMs, this.#leaseDurationMs);
+    return this.#nowMs() >= this.#runsOutAtMs(observed);
+  }
+
+  #runsOutAtMs({ lease, atMs }: { readonly lease: Lease; readonly atMs: number }): number {
+    const statedMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
+    return atMs + Math.max(statedMs, this.#leaseDurationMs);
   }
 
   #callOptions(): { readonly timeoutMs: number; readonly lane: 'lease' } {

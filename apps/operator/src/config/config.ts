@@ -35,9 +35,15 @@ const Environment = z.object({
     .optional()
     .describe('Name of this replica; a random part is added per start.'),
   COXSWAIN_LEASE_NAME: ObjectName.default('coxswain-operator'),
-  COXSWAIN_LEASE_DURATION_MS: durationMs.default(15_000),
-  COXSWAIN_LEASE_RENEW_DEADLINE_MS: durationMs.default(10_000),
-  COXSWAIN_LEASE_RETRY_PERIOD_MS: durationMs.default(2_000),
+  COXSWAIN_LEASE_DURATION_MS: durationMs
+    .default(8_000)
+    .describe('A leader that has not renewed for so long is replaced. Why 8 s: ADR 0019.'),
+  COXSWAIN_LEASE_RENEW_DEADLINE_MS: durationMs
+    .default(6_000)
+    .describe('A leader that could not renew for so long ends.'),
+  COXSWAIN_LEASE_RETRY_PERIOD_MS: durationMs
+    .default(1_500)
+    .describe('Between two renewals, and between two looks of a follower.'),
   COXSWAIN_WORKERS: z.coerce.number().int().min(1).max(64).default(8).describe('Jobs reconciled at the same time.'),
   COXSWAIN_POD_NEWS_INTERVAL_MS: durationMs
     .default(200)

@@ -161,10 +161,11 @@ export class Reporting {
 
   #startOfThread(): IngestStart {
     const { reports, kubeconfigPath } = this.#parts.config;
-    const { listenHost, listenPort, heartbeatTimeoutMs, seriesReaders } = reports;
+    const { listenHost, listenPort, ownUrl, heartbeatTimeoutMs, seriesReaders } = reports;
     return {
       listenHost,
       listenPort,
+      ownUrl,
       serving: this.#tls.material.serving,
       silenceMs: heartbeatTimeoutMs,
       seriesReaders,
@@ -185,7 +186,9 @@ export class Reporting {
 
   #leadership(): LeadershipView {
     const view = this.#ports.leadership();
-    return view.leading ? { ...view, leftMs: this.#parts.termLeftMs() } : view;
+    if (view.leading) return { ...view, leftMs: this.#parts.termLeftMs() };
+    // Elected, and still looking at the cluster: nobody is sent here, where he is.
+    return view.leaderUrl === this.#parts.config.reports.ownUrl ? { leading: false } : view;
   }
 
   async #answer(question: IngestQuestion): Promise<IngestAnswer> {

@@ -20,6 +20,8 @@ import type { ReportingPod, SavedByRanks, SessionCount } from './report-session.
 export interface IngestStart {
   readonly listenHost: string;
   readonly listenPort: number;
+  /** Base URL of this replica alone. */
+  readonly ownUrl: string;
   readonly serving: KeyPair;
   readonly silenceMs: number;
   /** User names as the API server spells them. */

@@ -5,6 +5,7 @@ const worker = new URL('./testing/scripted-ingest-worker.ts', import.meta.url);
 const start = {
   listenHost: 'here',
   listenPort: 0,
+  ownUrl: 'https://replica:9443',
   serving: { certPem: '', keyPem: '' },
   silenceMs: 1,
   seriesReaders: [],

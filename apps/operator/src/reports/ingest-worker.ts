@@ -41,6 +41,7 @@ let counts: Partial<Record<SessionCount, number>> = {};
 const server = await startReportServer({
   listenHost: start.listenHost,
   listenPort: start.listenPort,
+  ownUrl: start.ownUrl,
   serving: start.serving,
   clock,
   silenceMs: start.silenceMs,

@@ -61,6 +61,7 @@ async function serve(
   server = await startReportServer({
     listenHost: '127.0.0.1',
     listenPort: 0,
+    ownUrl: 'https://replica:9443',
     serving,
     clock,
     silenceMs: 60_000,

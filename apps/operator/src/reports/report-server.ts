@@ -2,7 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { EARLIER_REPORT_PATH, MAX_REPORT_BYTES, REPORT_PATH, SERIES_PATH } from '@coxswain/api-types';
+import {
+  EARLIER_REPORT_PATH,
+  MAX_REPORT_BYTES,
+  REPLICA_URL_HEADER,
+  REPORT_PATH,
+  SERIES_PATH,
+  UNREACHABLE_LEADER_HEADER,
+} from '@coxswain/api-types';
 import type { Clock } from '@coxswain/kube';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { KeyPair } from './authority.ts';
@@ -15,6 +22,8 @@ import { UnidentifiedPlaces, type UnidentifiedLimits } from './unidentified-plac
 export interface ReportServerOptions {
   readonly listenHost: string;
   readonly listenPort: number;
+  /** Base URL of this replica alone. */
+  readonly ownUrl: string;
   readonly serving: KeyPair;
   readonly sessions: SessionContext;
   readonly series: SeriesAccess;
@@ -41,6 +50,9 @@ const UNIDENTIFIED: UnidentifiedLimits = { most: 2_048, helloWithinMs: 10_000 };
 const MESSAGES = { ratePerSecond: 200, burst: 1_000 } as const;
 const KILOBYTES = { ratePerSecond: 2_048, burst: 4_096 } as const;
 
+/** Of frames of one connection that were read and are not dealt with yet. */
+const MAX_WAITING_CHARACTERS = 32_768;
+
 /** Starts the server; rejects when the port is taken. */
 export async function startReportServer(options: ReportServerOptions): Promise<ReportServer> {
   const launchers = new Map<WebSocket, ReportSession>();
@@ -53,6 +65,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
     perMessageDeflate: false,
     clientTracking: false,
   });
+  sockets.on('headers', (headers) => headers.push(`${REPLICA_URL_HEADER}: ${options.ownUrl}`));
   const server = createServer(
     { cert: options.serving.certPem, key: options.serving.keyPem, minVersion: 'TLSv1.3' },
     (request, response) => route({ options, strangers }, request, response),
@@ -115,6 +128,7 @@ function attach(
   const throttle = new Throttle({ messages: MESSAGES, kilobytes: KILOBYTES, clock });
   const session = new ReportSession(options.sessions, {
     token: bearerOf(request),
+    unreachable: unreachableOf(request),
     onHello: () => strangers.saidHello(key),
     onIdentified: () => strangers.leave(key),
     link: {
@@ -129,24 +143,26 @@ function attach(
     cancelSilence();
     cancelSilence = clock.setTimer(silenceMs, () => webSocket.terminate());
   };
-  // One frame at a time: while it is dealt with the socket is not read, so a flood waits in the sender's own buffers.
+  // One frame at a time. Above a few that wait the socket is not read, so a flood waits in the sender's own buffers; below it is, so that a launcher whose
+  // checkpoint takes long to be recorded sees its pings answered.
   let turn = Promise.resolve();
   const deal = async (frame: string): Promise<void> => {
     const waitMs = throttle.take(frame.length);
     if (waitMs > 0) await options.sessions.sleep(waitMs);
     await session.receive(frame);
   };
-  let queued = 0;
+  let waiting = 0;
   webSocket.on('message', (data: RawData, isBinary: boolean) => {
     restartSilence();
-    webSocket.pause();
-    queued += 1;
+    const frame = isBinary ? '' : textOf(data);
+    waiting += frame.length;
+    if (waiting > MAX_WAITING_CHARACTERS) webSocket.pause();
     turn = turn
-      .then(() => deal(isBinary ? '' : textOf(data)))
+      .then(() => deal(frame))
       .catch(() => undefined) // A session never throws; should it, the connection goes on and the frame is lost.
       .finally(() => {
-        queued -= 1;
-        if (queued === 0) webSocket.resume();
+        waiting -= frame.length;
+        if (waiting <= MAX_WAITING_CHARACTERS) webSocket.resume();
       });
   });
   // A connection that has not said who it is gets no more time by pinging: places are few, and every tenant needs one.
@@ -186,6 +202,11 @@ function keyOf({ remoteAddress, remotePort }: Socket): string {
 
 function pathOf(request: IncomingMessage): string {
   return (request.url ?? '').split('?')[0] ?? '';
+}
+
+function unreachableOf(request: IncomingMessage): string | undefined {
+  const header = request.headers[UNREACHABLE_LEADER_HEADER];
+  return typeof header === 'string' ? header : undefined;
 }
 
 function bearerOf(request: IncomingMessage): string | undefined {

@@ -39,6 +39,7 @@ interface Desk {
     isFenced: boolean;
     incarnation: number;
     isLeader: boolean;
+    leaderUrl: string | undefined;
     checkpoints: ((saved: SavedCheckpoint) => 'recorded' | 'stale')[];
   };
   say(message: { readonly kind: LauncherMessage['kind'] } & Record<string, unknown>): Promise<void>;
@@ -46,13 +47,25 @@ interface Desk {
 }
 
 /** A session whose cluster is a few fields, and whose token belongs to `pod-1`. */
-function aDesk(shared: Partial<SessionContext> = {}): Desk {
+function aDesk(
+  shared: Partial<SessionContext> = {},
+  connection: { readonly unreachable?: string | undefined } = {},
+): Desk {
   const said: OperatorMessage[] = [];
   const counts: SessionCount[] = [];
-  const world: Desk['world'] = { epoch: 3, isFenced: false, incarnation: 1, isLeader: true, checkpoints: [] };
+  const world: Desk['world'] = {
+    epoch: 3,
+    isFenced: false,
+    incarnation: 1,
+    isLeader: true,
+    leaderUrl: 'https://leader:9443',
+    checkpoints: [],
+  };
   const ports: ReportPorts = {
     leadership: () =>
-      world.isLeader ? { leading: true, term: 7 } : { leading: false, leaderUrl: 'https://leader:9443' },
+      world.isLeader
+        ? { leading: true, term: 7 }
+        : { leading: false, ...(world.leaderUrl === undefined ? {} : { leaderUrl: world.leaderUrl }) },
     findPod: async () => pod,
     currentEpoch: () => world.epoch,
     isFenced: () => world.isFenced,
@@ -81,6 +94,7 @@ function aDesk(shared: Partial<SessionContext> = {}): Desk {
   };
   const session = new ReportSession(context, {
     token: 'token',
+    ...connection,
     link: { send: (message) => void said.push(message), close: () => undefined },
   });
   let sequence = 0;
@@ -207,6 +221,35 @@ describe('a report session', () => {
     desk.world.epoch = 2;
     await desk.say({ kind: 'hello' });
     expect(desk.codes()).toEqual(['notReady']);
+  });
+
+  it.each([
+    ['nobody leads', undefined, undefined],
+    ['the leader that is known is one that the launcher has lost', 'https://leader:9443', 'https://leader:9443'],
+  ])(
+    'lets a launcher wait while %s, and welcomes it as soon as this replica leads',
+    async (_what, leaderUrl, unreachable) => {
+      const turns: (() => void)[] = [];
+      const desk = aDesk({ sleep: () => new Promise((resolve) => turns.push(resolve)) }, { unreachable });
+      desk.world.isLeader = false;
+      desk.world.leaderUrl = leaderUrl;
+      expect(desk.session.start()).toBe(true);
+      await desk.say({ kind: 'hello' });
+      expect(desk.said).toEqual([]);
+      desk.world.isLeader = true;
+      for (const turn of turns) turn();
+      await settled();
+      expect(desk.said.map(({ kind }) => kind)).toEqual(['welcome', 'ack']);
+    },
+  );
+
+  it('sends a launcher away that has waited for 15 s and still nobody leads', async () => {
+    const desk = aDesk();
+    desk.world.isLeader = false;
+    desk.world.leaderUrl = undefined;
+    await desk.say({ kind: 'hello' });
+    await settled();
+    expect(desk.said).toEqual([{ kind: 'refused', code: 'notLeader', message: 'another replica leads' }]);
   });
 
   it('names the leader when it leads no longer', async () => {
@@ -374,3 +417,8 @@ const cause = {
   lastLines: [],
   unreportedCheckpoints: [],
 } as const;
+
+/** Whatever waits for a promise that is settled has gone on. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 500; turn += 1) await Promise.resolve();
+}

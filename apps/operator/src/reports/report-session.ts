@@ -14,6 +14,7 @@ import type { Rendezvous } from './rendezvous.ts';
 import type { SeriesRing } from './series-ring.ts';
 
 type Refusal = Extract<OperatorMessage, { kind: 'refused' }>;
+type PodIdentity = Parameters<ReportPorts['findPod']>[0];
 type MessageOf<K extends LauncherMessage['kind']> = Extract<LauncherMessage, { kind: K }>;
 
 /** A pod of a gang, as the cluster knows it. */
@@ -89,6 +90,8 @@ export interface SessionLink {
 export interface SessionConnection {
   readonly link: SessionLink;
   readonly token: string | undefined;
+  /** The leader that the other end has lost or cannot reach, as it says. */
+  readonly unreachable?: string | undefined;
   /** The other end has said who it is; that is looked up now. */
   readonly onHello?: () => void;
   /** It is who it says. */
@@ -97,6 +100,9 @@ export interface SessionConnection {
 
 /** So many frames of a launcher that is known may be wrong before its connection is given up: one is an accident, this many are not. */
 const MAX_MALFORMED = 20;
+/** A launcher that comes while nobody leads waits so long: a lease that runs out, and the new leader's first look. */
+const VACANCY_MS = 15_000;
+const VACANCY_LOOK_MS = 250;
 /** Waits between tries to write a checkpoint; after them the launcher is told to come again. */
 const CHECKPOINT_RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
 
@@ -114,6 +120,7 @@ export class ReportSession {
   #leave: (() => void) | undefined;
   #state: string | undefined;
   #malformed = 0;
+  #hasGreeted = false;
   #ended = false;
 
   constructor(context: SessionContext, connection: SessionConnection) {
@@ -127,9 +134,9 @@ export class ReportSession {
     return this.#pod === undefined ? undefined : this.#podUid;
   }
 
-  /** A follower says so at once. Answers whether the session goes on. */
+  /** A follower says so at once, if it knows where the leader is. Answers whether the session goes on. */
   start(): boolean {
-    return this.#refuseUnlessLeading();
+    return this.#isVacant() || this.#refuseUnlessLeading();
   }
 
   /** One frame; to be called for one at a time, in order. */
@@ -138,9 +145,8 @@ export class ReportSession {
     const message = parseFrame(frame);
     if (message === undefined) return this.#dropMalformed('the frame is not a message of this protocol');
     this.#context.count('message');
-    if (!this.#refuseUnlessLeading()) return;
-    if (message.kind === 'hello') await this.#welcome(message);
-    else await this.#handle(message);
+    if (message.kind === 'hello') return this.#greet(message);
+    if (this.#refuseUnlessLeading()) await this.#handle(message);
   }
 
   /** The connection is gone, or is to go. */
@@ -159,15 +165,41 @@ export class ReportSession {
     this.#link.close();
   }
 
-  async #welcome(hello: MessageOf<'hello'>): Promise<void> {
-    if (this.#pod !== undefined) return this.#dropMalformed('hello was said before');
+  async #greet(hello: MessageOf<'hello'>): Promise<void> {
+    if (this.#hasGreeted) return this.#dropMalformed('hello was said before');
+    this.#hasGreeted = true;
     this.#connection.onHello?.();
-    const found = await this.#identify(hello);
+    const identity = await this.#authenticate(hello);
+    if (identity === undefined) return;
+    this.#connection.onIdentified?.();
+    if (!this.#isVacant()) return this.#welcome(hello, identity);
+    // Not awaited: the socket is read on meanwhile, so that a launcher that waits sees that somebody is there.
+    void this.#untilLed().then(() => this.#welcome(hello, identity));
+  }
+
+  /**
+   * Nobody leads now, or the leader that is known here is said to be gone: sooner or later this replica or another one leads. Launchers that wait
+   * here have their handshakes behind them when that is known, and are welcome at once.
+   */
+  async #untilLed(): Promise<void> {
+    for (let waitedMs = 0; waitedMs < VACANCY_MS && !this.#ended && this.#isVacant(); waitedMs += VACANCY_LOOK_MS) {
+      await this.#context.sleep(VACANCY_LOOK_MS);
+    }
+  }
+
+  #isVacant(): boolean {
+    const leadership = this.#context.ports.leadership();
+    if (leadership.leading) return false;
+    return leadership.leaderUrl === undefined || leadership.leaderUrl === this.#connection.unreachable;
+  }
+
+  async #welcome(hello: MessageOf<'hello'>, identity: PodIdentity): Promise<void> {
+    if (this.#ended || !this.#refuseUnlessLeading()) return;
+    const found = await this.#find(hello, identity);
     if (found === undefined || !this.#refuseUnlessLeading()) return;
     this.#pod = found;
     this.#podUid = hello.podUid;
     this.#bootId = hello.bootId;
-    this.#connection.onIdentified?.();
     if (!this.#refuseUnlessCurrent(found)) return;
     this.#noteContact(found);
     const leadership = this.#context.ports.leadership();
@@ -184,9 +216,9 @@ export class ReportSession {
     this.#acknowledge(hello);
   }
 
-  /** Who is it? Its token says which pod, the cluster says what that pod is, and hello must agree with both. */
-  async #identify(hello: MessageOf<'hello'>): Promise<ReportingPod | undefined> {
-    const { authenticator, ports } = this.#context;
+  /** Who is it? Its token says which pod, and hello must agree. */
+  async #authenticate(hello: MessageOf<'hello'>): Promise<PodIdentity | undefined> {
+    const { authenticator } = this.#context;
     if (this.#connection.token === undefined) return this.#refused('unauthenticated', 'no bearer token was presented');
     const answer = await authenticator.authenticate(this.#connection.token, [REPORT_TOKEN_AUDIENCE]);
     if (answer.kind === 'unavailable') return this.#refused('notReady', 'the token cannot be checked at the moment');
@@ -195,9 +227,14 @@ export class ReportSession {
     if (pod === undefined || pod.uid !== hello.podUid) {
       return this.#refused('unauthenticated', `the token was not made for the pod of UID ${hello.podUid}`);
     }
-    const found = await ports.findPod({ namespace, ...pod });
+    return { namespace, ...pod };
+  }
+
+  /** What is it? The cluster says which pod of which gang, and hello must agree. */
+  async #find(hello: MessageOf<'hello'>, pod: PodIdentity): Promise<ReportingPod | undefined> {
+    const found = await this.#context.ports.findPod(pod);
     if (found === 'unavailable') return this.#refused('notReady', 'the pod cannot be looked up at the moment');
-    if (found === 'unknown') return this.#refused('unknownPod', `${namespace}/${pod.name} is not a pod of a gang`);
+    if (found === 'unknown') return this.#refused('unknownPod', `${pod.namespace}/${pod.name} is not a pod of a gang`);
     const { jobUid, epoch, podIndex } = hello;
     if (found.jobUid !== jobUid || found.epoch !== epoch || found.podIndex !== podIndex) {
       return this.#refused(

@@ -117,6 +117,7 @@ describe('the report endpoint', () => {
     const refusal = await waitFor(
       async () => {
         const launcher = await connect(0, { port: follower.reportPort });
+        launcher.say({ kind: 'hello' });
         const heard = await launcher.heard('refused');
         return 'leaderUrl' in heard ? heard : undefined;
       },
