@@ -5,7 +5,7 @@ export type { Condemnation } from './failure/checkpoint-trouble.ts';
 export type { Decision, LiveRead, PodReference } from './decide/decision.ts';
 export { jobEvents } from './decide/job-events.ts';
 export { assignmentOf } from './launchers/assignment.ts';
-export { launcherOrders } from './launchers/launcher-orders.ts';
+export { isPauseOver, launcherOrders } from './launchers/launcher-orders.ts';
 export type { LauncherOrder, PlacedLauncher } from './launchers/launcher-orders.ts';
 export { podName } from './look/names.ts';
 export type {

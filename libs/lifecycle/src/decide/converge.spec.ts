@@ -9,6 +9,9 @@ const STAGES = ['Creating', 'Released', 'Stopping', 'Ended'];
 /** Faults that leave the job wanted, so that it must end as Complete or Failed. */
 const mishap: fc.Arbitrary<WorldFault> = fc.oneof(
   fc.record({ kind: fc.constant('exit' as const), code: fc.constantFrom(1, 137, 70, 71, 72, 75), pick: fc.nat(9) }),
+  fc.record({ kind: fc.constant('failRank' as const), step: fc.nat(100), pick: fc.nat(9) }),
+  fc.record({ kind: fc.constant('failRank' as const), step: fc.nat(100), pick: fc.nat(9) }),
+  fc.record({ kind: fc.constant('loseConnection' as const), ms: fc.constantFrom(1_000, 130_000), pick: fc.nat(9) }),
   fc.record({
     kind: fc.constantFrom(
       'deletePod' as const,
@@ -57,6 +60,7 @@ describe('a job driven by decide()', () => {
         settle(world);
         expectPlausibleHistory(world.history, 3);
         expect(world.violations).toEqual([]);
+        expect(world.job?.status?.restarts.charged ?? 0).toBeLessThanOrEqual(world.harms);
         expectRest(world);
       }),
       { numRuns: 150 },
@@ -165,19 +169,21 @@ function expectRest(world: World): void {
 }
 
 function expectPlausibleHistory(history: readonly TrainingJobStatus[], maxRestarts: number): void {
-  const failedEpochs = new Set<number>();
+  const failed = new Set<string>();
   history.forEach((status, index) => {
     const earlier = history[index - 1];
     for (const attempt of status.attempts ?? []) {
-      if (attempt.answer === 'Restart') failedEpochs.add(attempt.epoch);
+      if (attempt.answer === 'Restart') failed.add(`${attempt.epoch}`);
+      for (const { incarnation } of attempt.incarnations ?? []) failed.add(`${attempt.epoch}i${incarnation}`);
       const before = earlier?.attempts?.find((one) => one.epoch === attempt.epoch);
       if (before === undefined) continue;
+      expect(attempt.incarnation ?? 1).toBeGreaterThanOrEqual(before.incarnation ?? 1);
       expect(STAGES.indexOf(attempt.stage)).toBeGreaterThanOrEqual(STAGES.indexOf(before.stage));
       if (before.outcome !== undefined)
         expect(attempt).toMatchObject({ outcome: before.outcome, reason: before.reason });
     }
     expect(status.restarts.charged).toBeLessThanOrEqual(maxRestarts);
-    expect(status.restarts.total).toBe(failedEpochs.size);
+    expect(status.restarts.total).toBe(failed.size);
     expect(status.epoch).toBeGreaterThanOrEqual(earlier?.epoch ?? 0);
     expect(status.checkpoint?.step ?? 0).toBeGreaterThanOrEqual(earlier?.checkpoint?.step ?? 0);
     expect(endsOf(status).length).toBeLessThanOrEqual(1);

@@ -103,9 +103,14 @@ function recordRunning(record: JobRecord, facts: Facts, now: Date): JobRecord {
   if (attempt?.stage !== 'Released' || attempt.runningAt !== undefined || !isComplete(facts, attempt)) return record;
   const isUp =
     (attempt.incarnation ?? 1) > 1
-      ? pausedPods(facts, attempt).length === 0
+      ? pausedPods(facts, attempt).length === 0 || trainsAgain(facts, attempt)
       : podsOf(facts, attempt.epoch).every((pod) => pod.running || pod.phase === 'Succeeded');
   return isUp ? withLastAttempt(record, { runningAt: now.toISOString() }) : record;
+}
+
+/** A step takes every rank, whoever has been heard. */
+function trainsAgain({ observed: { progress } }: Facts, attempt: Attempt): boolean {
+  return progress !== undefined && isOfFence(progress, attempt);
 }
 
 /** Least time between two writes of a job's progress. */

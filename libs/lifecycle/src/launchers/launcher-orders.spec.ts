@@ -1,6 +1,6 @@
 import type { Attempt } from '@coxswain/api-types';
 import { anAttempt } from '../testing/jobs.ts';
-import { launcherOrders, type LauncherOrder, type PlacedLauncher } from './launcher-orders.ts';
+import { isPauseOver, launcherOrders, type LauncherOrder, type PlacedLauncher } from './launcher-orders.ts';
 
 type Said = Pick<PlacedLauncher, 'state' | 'incarnation'> & { readonly epoch?: number };
 
@@ -52,8 +52,31 @@ describe('launchers of a gang of two pods are told', () => {
     expect(ordersOf({}, [waiting, waiting], false)).toEqual([assign, assign]);
   });
 
+  it('to begin where another one was given it, although a third one has not been heard of by this leader', () => {
+    const launchers = new Map([
+      ['a', { epoch: 1, podIndex: 0, ...running(2) }],
+      ['b', { epoch: 1, podIndex: 1, ...reaped(1) }],
+    ]);
+    const orders = launcherOrders({ attempt: anAttempt({ incarnation: 2 }), podCount: 3, launchers, isDue: true });
+    expect([...orders]).toEqual([['b', assign]]);
+  });
+
   it('nothing where no attempt is recorded', () => {
     const launchers = new Map([['pod-0', { epoch: 1, podIndex: 0, ...waiting }]]);
     expect(launcherOrders({ attempt: undefined, podCount: 1, launchers, isDue: true }).size).toBe(0);
+  });
+});
+
+describe('the pause before a restart', () => {
+  const now = new Date('2026-01-01T00:20:00Z');
+  it.each<[string, string | undefined, boolean]>([
+    ['is over where none is recorded', undefined, true],
+    ['is over where none can be read', 'soon', true],
+    ['is over when its time has come', '2026-01-01T00:20:00Z', true],
+    ['lasts until then', '2026-01-01T00:20:05Z', false],
+    ['lasts at most as long as any', '2026-01-01T00:25:00Z', false],
+    ['is none where another clock wrote it, an hour ahead', '2026-01-01T01:20:00Z', true],
+  ])('%s', (_sentence, notBefore, want) => {
+    expect(isPauseOver({ notBefore, delaySeconds: 5 }, now)).toBe(want);
   });
 });

@@ -1,6 +1,8 @@
 /** Which launchers of a gang are to be told something now? */
 import type { Attempt } from '@coxswain/api-types';
 import { isFenced } from '../failure/broken-gang.ts';
+import { longestDelayMs } from '../failure/restart-budget.ts';
+import { hasReaped, isBegun } from '../look/incarnation.ts';
 import type { ObservedLauncher } from '../look/observed.ts';
 
 /** What a launcher last said, and which pod of its epoch's placement is its. */
@@ -30,8 +32,10 @@ export function launcherOrders(gang: {
   if (attempt?.stage !== 'Released' || isFenced(attempt)) return new Map();
   const newest = attempt.incarnation ?? 1;
   const launchers = [...gang.launchers].filter(([, { epoch }]) => epoch === attempt.epoch);
-  const free = new Set(launchers.filter(([, one]) => isFree(one, newest)).map(([, { podIndex }]) => podIndex));
-  const mayBegin = newest === 1 || (isDue && free.size === podCount);
+  const fence = { epoch: attempt.epoch, incarnation: newest };
+  const free = new Set(launchers.filter(([, one]) => hasReaped(one, fence)).map(([, { podIndex }]) => podIndex));
+  const isFree = free.size === podCount || isBegun(gang.launchers.values(), fence);
+  const mayBegin = newest === 1 || (isDue && isFree);
   return new Map(
     launchers.flatMap(([podUid, launcher]): (readonly [string, LauncherOrder])[] => {
       const { epoch, incarnation, state } = launcher;
@@ -42,7 +46,14 @@ export function launcherOrders(gang: {
   );
 }
 
-/** No process of an incarnation before the newest one is left there. */
-function isFree({ incarnation, state }: ObservedLauncher, newest: number): boolean {
-  return incarnation >= newest || state !== 'running';
+/**
+ * Whether the pause before a restart is over, by the wall clock of whoever asks. What is further away than any pause was written by another clock,
+ * and is no pause: a clock that is an hour off holds no gang for an hour.
+ */
+export function isPauseOver(
+  { notBefore, delaySeconds }: { readonly notBefore: string | undefined; readonly delaySeconds: number },
+  now: Date,
+): boolean {
+  const leftMs = Date.parse(notBefore ?? '') - now.getTime();
+  return !(leftMs > 0 && leftMs <= longestDelayMs({ delaySeconds }));
 }

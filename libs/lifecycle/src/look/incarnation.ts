@@ -51,21 +51,27 @@ export function launcherOf(
 }
 
 /**
- * Whether nothing of an earlier incarnation runs in a pod any more, by its launcher's own word: it has reaped the last one, or has been given this
- * one. A launcher that says that it waits may have been given the last one a moment ago, and silence proves nothing.
+ * Whether nothing of an earlier incarnation runs in a pod any more, by its launcher's own word: it runs nothing, or has been given this one.
+ * Whoever was given ranks runs them until it says otherwise, and silence proves nothing.
  */
 export function hasReaped(launcher: ObservedLauncher | undefined, { epoch, incarnation }: Fence): boolean {
   if (launcher?.epoch !== epoch) return false;
   if (launcher.incarnation >= incarnation) return true;
-  return launcher.incarnation === incarnation - 1 && launcher.state === 'reaped';
+  return launcher.state !== 'running';
+}
+
+/** Whether somebody was given this incarnation already: then all had reaped the last one, whoever has been heard since. */
+export function isBegun(launchers: Iterable<ObservedLauncher | undefined>, { epoch, incarnation }: Fence): boolean {
+  return [...launchers].some((one) => one?.epoch === epoch && one.incarnation >= incarnation);
 }
 
 /** Pods of the attempt in which ranks of an earlier incarnation may run. Those that have ended do not hold it up: they are a failure. */
 export function unreapedPods(facts: Facts, attempt: Attempt): readonly ObservedPod[] {
-  if ((attempt.incarnation ?? 1) === 1) return [];
-  return podsOf(facts, attempt.epoch).filter(
-    (pod) => !isTerminal(pod) && !hasReaped(launcherOf(facts, pod, attempt), fenceOf(attempt)),
-  );
+  const fence = fenceOf(attempt);
+  const pods = podsOf(facts, attempt.epoch).filter((pod) => !isTerminal(pod));
+  const launchers = pods.map((pod) => launcherOf(facts, pod, attempt));
+  if (fence.incarnation === 1 || isBegun(launchers, fence)) return [];
+  return pods.filter((_pod, index) => !hasReaped(launchers[index], fence));
 }
 
 /** Pods of the attempt whose launcher has not said yet that it runs the current incarnation. */

@@ -7,6 +7,7 @@ import {
   FINALIZER,
   type Placement,
   type PlacementSpec,
+  type TerminationCause,
   type TrainingJob,
   type TrainingJobSpec,
   type TrainingJobStatus,
@@ -18,9 +19,12 @@ import type { NodeState, ObservedPlanning, ObservedPod } from '../look/observed.
 import type { Answer, Call } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
+import { isPauseOver } from '../launchers/launcher-orders.ts';
+import { podCount } from '../look/facts.ts';
 import { placementSha256 } from '../record/recorded-placement.ts';
 import { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
 import { Stopwatches } from '../look/stopwatches.ts';
+import { Launchers } from './launchers.ts';
 import { plannedAnswer } from './planned-answer.ts';
 import { aCheckpoint, anExit } from './builders.ts';
 import { type Member, type SeenJob, SharedCluster } from './shared-cluster.ts';
@@ -28,6 +32,10 @@ import { type Member, type SeenJob, SharedCluster } from './shared-cluster.ts';
 /** What can go wrong, or be asked, between two looks. `pick` chooses among the candidates of that moment. */
 export type WorldFault =
   | { readonly kind: 'exit'; readonly code: number; readonly pick: number }
+  /** A rank fails by itself at that step, and its launcher lives. */
+  | { readonly kind: 'failRank'; readonly step: number; readonly pick: number }
+  /** A launcher neither hears nor says anything for so long. */
+  | { readonly kind: 'loseConnection'; readonly ms: number; readonly pick: number }
   /**
    * loseNode: it does not answer, and nothing on it computes; or its object is gone. silenceKubelet: the cluster calls it not ready, while its
    * pods go on. hangPod: it cannot be ended before its node is restored.
@@ -93,6 +101,8 @@ export class World implements Member {
   writes = 0;
   /** Sentences about rules that the operator's writes broke, as an auditor of the API server's log would find them. */
   readonly violations: string[] = [];
+  /** Failures that befell pods or ranks: what may have been charged. */
+  harms = 0;
   pods: readonly ObservedPod[] = [];
   placements: readonly Placement[] = [];
   checkpoints: readonly Checkpoint[] = [];
@@ -112,6 +122,7 @@ export class World implements Member {
   #skewMs = 0;
   #stopwatches = new Stopwatches();
   #refusedCheckpoints = new RefusedCheckpoints();
+  readonly #launchers = new Launchers(this.violations);
   readonly #brokenMounts = new Map<string, Misread>();
   /** Names of checkpoints whose content is not what was saved. */
   readonly cutOff = new Set<string>();
@@ -169,12 +180,18 @@ export class World implements Member {
     this.#seenPlacement = undefined;
     this.#stopwatches = new Stopwatches();
     this.#refusedCheckpoints = new RefusedCheckpoints();
+    this.#launchers.forgetHeard();
     this.#planning = undefined;
     this.#plannerSays = undefined;
   }
 
-  /** Pods that compute now: started, not ended, on a machine that runs, and neither hanging nor told that their epoch is over. */
+  /** Pods that compute now: their launchers are up, and no rank of theirs has failed. */
   computingPods(): readonly ObservedPod[] {
+    return this.#launchingPods().filter((pod) => !this.#launchers.isReaped(pod));
+  }
+
+  /** Pods whose launchers are up: started, not ended, on a machine that runs, and neither hanging nor told that their epoch is over. */
+  #launchingPods(): readonly ObservedPod[] {
     return this.pods.filter((pod) => {
       const node = pod.nodeName ?? '';
       const isUp = this.#nodes.get(node) === 'ready' || this.#kubeletsSilent.has(node);
@@ -190,6 +207,7 @@ export class World implements Member {
     const before = this.writes;
     try {
       this.#pass();
+      this.#orderLaunchers();
     } catch (error) {
       if (!(error instanceof OperatorDied)) throw error;
       this.#cluster.restart();
@@ -209,20 +227,56 @@ export class World implements Member {
     this.pods = this.pods.flatMap((pod) =>
       this.#kubelet(pod, finishes).map((now) => (now === pod ? pod : this.#revised(now))),
     );
+    this.#launchers.report(this.#launchingPods(), this.now.getTime());
+    this.#orderLaunchers();
     if (this.#plannerSays !== undefined) this.#planning = this.#plannerSays;
     this.#plannerSays = undefined;
+  }
+
+  /** As the operator does after each look and each word, by the job as it sees it. */
+  #orderLaunchers(): void {
+    const { job } = this.#view;
+    const seen = job?.status?.attempts?.at(-1);
+    const placement = this.placements.find(({ spec }) => spec.epoch === seen?.epoch);
+    if (job === undefined || placement === undefined) return;
+    const { delaySeconds } = job.spec.restartPolicy;
+    const clock = new Date(this.now.getTime() + this.#skewMs);
+    const up = new Set(this.#launchingPods());
+    this.#launchers.order({
+      seen,
+      recorded: this.job?.status?.attempts?.at(-1),
+      podCount: podCount(placement.spec),
+      isDue: isPauseOver({ notBefore: job.status?.notBefore, delaySeconds }, clock),
+      pods: this.pods,
+      isUp: (pod) => up.has(pod),
+      nowMs: this.now.getTime(),
+    });
   }
 
   apply(fault: WorldFault): void {
     switch (fault.kind) {
       case 'exit':
+        this.harms += 1;
         return this.#change(this.#picked(this.computingPods(), fault.pick), (pod) => this.#ended(pod, fault.code));
+      case 'failRank': {
+        const victim = this.#picked(this.computingPods(), fault.pick);
+        const about = { step: fault.step, nowMs: this.now.getTime() };
+        if (victim !== undefined && this.#launchers.fail(victim, about)) this.harms += 1;
+        return;
+      }
+      case 'loseConnection': {
+        const victim = this.#picked(this.computingPods(), fault.pick);
+        if (victim !== undefined) this.#launchers.loseConnection(victim, this.now.getTime() + fault.ms);
+        return;
+      }
       case 'evict':
+        this.harms += 1;
         return this.#change(this.#picked(this.computingPods(), fault.pick), (pod) => ({
           ...this.#ended(pod, 137),
           disruption: 'EvictionByEvictionAPI',
         }));
       case 'deletePod': {
+        this.harms += 1;
         const victim = this.#picked(this.pods, fault.pick);
         // Without a grace: what nobody holds is gone from the server at once.
         if (victim?.held !== true) this.pods = this.pods.filter((pod) => pod !== victim);
@@ -380,8 +434,8 @@ export class World implements Member {
         return { nodes: states.length, notReady: states.filter((state) => state === 'notReady').length };
       },
       bootIdOf: () => undefined,
-      heardMsOf: () => new Map(this.computingPods().map(({ uid }) => [uid, 0])),
-      launchersOf: () => new Map(),
+      heardMsOf: () => new Map(this.#launchingPods().map(({ uid }) => [uid, 0])),
+      launchersOf: () => this.#launchers.heard,
       timeouts: {},
       admission: this.#cluster.admission,
       keptPlacementOf: () => this.#keptPlacement(),
@@ -653,14 +707,18 @@ export class World implements Member {
     if (this.#nodes.get(node) !== 'ready' || this.#hanging.has(pod.uid)) return [pod];
     if (pod.deletionTimestamp !== undefined && pod.nodeName === undefined) return [pod];
     if (this.#isDoomed(pod) && this.now.getTime() >= Date.parse(pod.deletionTimestamp ?? ''))
-      return [this.#ended(pod, 137)];
+      return [this.#ended(pod, 137, this.#launchers.causeOf(pod))];
+    const givenUp = this.#launchers.givesUp(pod, this.now.getTime());
+    if (givenUp !== undefined) return [this.#ended(pod, 1, givenUp)];
     if (pod.phase === 'Pending') {
       if (pod.epoch < this.#newestStarted)
         this.violations.push(`${pod.name} started after epoch ${this.#newestStarted}`);
       this.#newestStarted = Math.max(this.#newestStarted, pod.epoch);
+      this.#launchers.start(pod);
       return [this.#loaded({ ...pod, nodeName: node, phase: 'Running', running: true }, node)];
     }
-    return finishes && pod.deletionTimestamp === undefined ? [this.#ended(pod, 0)] : [pod];
+    const isStuck = this.pods.some((one) => one.epoch === pod.epoch && this.#launchers.isReaped(one));
+    return finishes && !isStuck && pod.deletionTimestamp === undefined ? [this.#ended(pod, 0)] : [pod];
   }
 
   /** The pod after its launcher has looked at the checkpoint that it is to resume from. */
@@ -677,9 +735,10 @@ export class World implements Member {
     return { ...pod, phase: 'Failed', running: false, exit };
   }
 
-  /** Its termination message tells what nobody heard of. */
-  #ended(pod: ObservedPod, exitCode: number): ObservedPod {
-    const over = ended(pod, exitCode, this.now);
+  /** Its termination message tells what nobody heard of; that of a launcher whose ranks had failed before is `cause`. */
+  #ended(pod: ObservedPod, exitCode: number, cause?: TerminationCause): ObservedPod {
+    const over = ended(pod, exitCode, this.now, cause);
+    if (cause !== undefined) return over;
     const attempt = this.job?.status?.attempts?.find(({ epoch }) => epoch === pod.epoch);
     const steps = this.#unheard.get(pod.uid);
     const { job } = this;
@@ -690,8 +749,8 @@ export class World implements Member {
       return { step, directory: `step-${step}`, format, bytes, files, manifestSha256 };
     });
     const kind = exitCode === 0 ? 'finished' : 'engineFailed';
-    const { cause } = anExit({}, { epoch: pod.epoch, kind, exitCode, unreportedCheckpoints });
-    return { ...over, exit: { ...over.exit, ...(cause === undefined ? {} : { cause }) } };
+    const told = anExit({}, { epoch: pod.epoch, kind, exitCode, unreportedCheckpoints }).cause;
+    return { ...over, exit: { ...over.exit, ...(told === undefined ? {} : { cause: told }) } };
   }
 
   #placedNode(pod: ObservedPod): string {
@@ -784,7 +843,8 @@ function withFinalizers(job: TrainingJob, finalizers: readonly string[]): Traini
 
 class OperatorDied extends Error {}
 
-function ended(pod: ObservedPod, exitCode: number, now: Date): ObservedPod {
-  const { cause: _, ...exit } = anExit({ exitCode, finishedAt: now.toISOString() });
+function ended(pod: ObservedPod, exitCode: number, now: Date, cause?: TerminationCause): ObservedPod {
+  const { cause: _, ...bare } = anExit({ exitCode, finishedAt: now.toISOString() });
+  const exit = cause === undefined ? bare : { ...bare, cause };
   return { ...pod, phase: exitCode === 0 ? 'Succeeded' : 'Failed', running: false, exit };
 }
