@@ -120,6 +120,20 @@ describe('a rank that fails while every pod of its gang lives', () => {
     expect(lastOf(asked.status)?.incarnation).toBeUndefined();
   });
 
+  it('first records what its launcher has saved and nobody heard of, and begins from there', () => {
+    const { step, format, bytes, files, manifestSha256 } = aCheckpoint(job, { spec: { step: 44 } }).spec;
+    const save = { step, format, bytes, files, manifestSha256, directory: 'step-44' };
+    const seen = failed({ cause: { unreportedCheckpoints: [save] } });
+    const told = decide(seen, NOW);
+    expect(lastOf(told.status)?.incarnation).toBeUndefined();
+    expect(settled(seen).actions).toMatchObject([{ kind: 'createCheckpoint', name: 'tiny-gpt-3f1c2b9e-e1-s44' }]);
+    const made = aCheckpoint(seen.job, { spec: { step: 44 } });
+    expect(lastOf(decide({ ...seen, checkpoints: [made] }, NOW).status)).toMatchObject({
+      incarnation: 2,
+      resumedFrom: { step: 44 },
+    });
+  });
+
   it('is the same in a gang of one pod', () => {
     const one = failed({ pods: [first] });
     const placements = one.placements.map((placement) => ({

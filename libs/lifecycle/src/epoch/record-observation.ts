@@ -5,7 +5,7 @@ import { type Facts, isLive, placementOf, podCount } from '../look/facts.ts';
 import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
 import { type Failure, failureOf } from '../failure/failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
-import { isOfFence, pausedPods } from '../look/incarnation.ts';
+import { isOfFence, launcherOf, pausedPods } from '../look/incarnation.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import { MOST_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
@@ -175,12 +175,23 @@ function recordFailure(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || attempt.stage === 'Stopping') return record;
   const failure = failureOf(facts, attempt);
-  if (failure === undefined) return record;
+  if (failure === undefined || isToldMore(record, facts)) return record;
   const lastStep = lastStepOfFailure(record, { failure, facts });
   return (
-    withNextIncarnation(record, { failure, ...lastStep }, { facts, now }) ??
+    withNextIncarnation(withRefusedKept(record, facts), { failure, ...lastStep }, { facts, now }) ??
     withFailure(record, { failure, facts, now })
   );
+}
+
+/** Whether a launcher that lives on tells of a save that has no object yet: the next incarnation begins from it, and believes nothing of the last. */
+function isToldMore(record: JobRecord, facts: Facts): boolean {
+  const attempt = liveAttempt(record);
+  const tells = attempt !== undefined && podsOf(facts, attempt.epoch).some((pod) => hasSaves(facts, pod, attempt));
+  return tells && areCheckpointsDue(record, facts);
+}
+
+function hasSaves(facts: Facts, pod: ObservedPod, attempt: Attempt): boolean {
+  return (launcherOf(facts, pod, attempt)?.cause?.unreportedCheckpoints.length ?? 0) > 0;
 }
 
 /** The newest step of the gang that is known: what it saves beyond that, it saves behind the fence. */

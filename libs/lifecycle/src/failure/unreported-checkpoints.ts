@@ -3,7 +3,7 @@ import { checkpointName, incarnationOf, saveDirectoryOf } from '@coxswain/checkp
 import { isBroken } from './broken-gang.ts';
 import type { Facts } from '../look/facts.ts';
 import { podsOf } from '../look/gang.ts';
-import { isOfFence } from '../look/incarnation.ts';
+import { isOfFence, launcherOf } from '../look/incarnation.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 
 /** A Checkpoint object that is to be made. */
@@ -13,7 +13,7 @@ export interface UnmadeCheckpoint {
 }
 
 /**
- * Checkpoints that only a termination message tells of: the launcher saved them while no operator listened. They count until the end of their
+ * Checkpoints that only a termination message, or the report of a failed rank, tells of: the launcher saved them while no operator listened. They count until the end of their
  * attempt is recorded, which waits for them. After that nothing that a pod says brings a Checkpoint into being: neither a pod that was given up
  * and ends at last, nor one that is kept for its logs when somebody has deleted the object.
  */
@@ -27,8 +27,10 @@ export function unreportedCheckpoints(record: JobRecord, facts: Facts): readonly
   const root = saveDirectoryOf({ metadata: job.metadata, spec }, fence);
   const { name: jobName, uid: jobUid } = job.metadata;
   const found = new Map<string, UnmadeCheckpoint>();
-  for (const { exit } of podsOf(facts, attempt.epoch)) {
-    const cause = isOfFence(exit?.cause, attempt) ? exit?.cause : undefined;
+  for (const pod of podsOf(facts, attempt.epoch)) {
+    // Of a pod that lives on its launcher says the same over its connection, before the next incarnation begins.
+    const said = pod.exit?.cause ?? launcherOf(facts, pod, attempt)?.cause;
+    const cause = isOfFence(said, attempt) ? said : undefined;
     for (const { directory, step, ...saved } of cause?.unreportedCheckpoints ?? []) {
       const name = checkpointName(job.metadata, { ...fence, step });
       if (!isBeforeFence(step, attempt) || isMade(name, facts)) continue;
