@@ -68,10 +68,10 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly trim?: (object: T) => T;
   /**
    * How the collection is listed. `pages` (default): answers of `pageSize` objects. `stream`: object by object at the head of the watch
-   * (`sendInitialEvents`), in a third of the memory and with shorter pauses; by pages where the server cannot.
+   * (`sendInitialEvents`), in less memory and with shorter pauses; by pages where the server cannot.
    */
   readonly listing?: 'pages' | 'stream';
-  /** Objects per page of a list. Default 500. */
+  /** Objects per page of a list. Default 64: a page is parsed as a whole, and 10,240 pods of 20 kB take 345 MiB so, by pages of 500 as much as 535. */
   readonly pageSize?: number;
   readonly clock: Clock;
   /** [0, 1). */
@@ -218,7 +218,7 @@ export class Reflector<T extends KubeObject> {
 
   /** All pages. When the continue token expires between pages the list starts over; after the second time in one piece. */
   async #listPages(signal: AbortSignal): Promise<{ objects: readonly T[]; resourceVersion: string }> {
-    const { client, collectionPath, labelSelector, fieldSelector, pageSize = 500 } = this.#options;
+    const { client, collectionPath, labelSelector, fieldSelector, pageSize = DEFAULT_PAGE_SIZE } = this.#options;
     let objects: T[] = [];
     let token: string | undefined;
     let expired = 0;
@@ -461,6 +461,8 @@ interface StreamedList<T extends KubeObject> {
   readonly begun: BegunList;
   readonly objects: Map<string, T>;
 }
+
+const DEFAULT_PAGE_SIZE = 64;
 
 /** Without a resourceVersion the server sends its newest state, as for a list (a consistent read). */
 const STREAMED_LIST = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' } as const;

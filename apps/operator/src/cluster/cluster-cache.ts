@@ -45,7 +45,7 @@ export function createClusterCache(options: {
   ): [ObjectCache<T>, Reflector<T>] => {
     const cache = new ObjectCache<T>({ onProblem, metrics });
     const onError = (problem: ReflectorProblem): void => onProblem(problem);
-    // 10,240 pods of 20 kB: at most 247 MiB, by pages of 500 as much as 520 (bench/first-look.bench.ts).
+    // 10,240 pods of 20 kB: at most 247 MiB, by pages 347 (bench/first-look.bench.ts).
     const shared = { client, collectionPath, cache, clock, random, metrics, onError, listing: 'stream' as const };
     return [cache, new Reflector<T>({ ...shared, ...(trim === undefined ? {} : { trim }) })];
   };
