@@ -187,6 +187,7 @@ export class Admission {
   }
 
   #forgetIdleNamespaces(jobs: readonly TrainingJob[]): void {
+    if (this.#servedAs.size <= MANY_NAMESPACES) return;
     const namespaces = new Set(jobs.map(namespaceOf));
     for (const namespace of this.#servedAs.keys()) if (!namespaces.has(namespace)) this.#servedAs.delete(namespace);
   }
@@ -216,6 +217,9 @@ export class Admission {
     return this.#fabric;
   }
 }
+
+/** Only beyond so many are those forgotten that have no jobs any more. */
+const MANY_NAMESPACES = 256;
 
 function namespaceOf({ metadata }: TrainingJob): string {
   return metadata.namespace ?? '';

@@ -1,4 +1,4 @@
-import { type EffectiveSpec, effectiveSpec, isPlanOf } from '@coxswain/api-types';
+import { type EffectiveSpec, effectiveSpec, isPlanOf, type TrainingJobSpec } from '@coxswain/api-types';
 import { engineRefusal, layoutRefusal } from '@coxswain/engines';
 import type { Facts } from '../look/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
@@ -15,12 +15,22 @@ export type Acceptance =
       readonly message: string;
     };
 
-export function acceptanceOf(record: JobRecord, facts: Facts): Acceptance {
-  const { spec } = facts;
+/** Of each spec that was read, for the plan that it was judged with last: every look asks again. */
+const judged = new WeakMap<TrainingJobSpec, { readonly plan: JobRecord['plan']; readonly acceptance: Acceptance }>();
+
+export function acceptanceOf({ plan }: Pick<JobRecord, 'plan'>, { spec, specProblem }: Facts): Acceptance {
   if (spec === undefined) {
-    return { kind: 'refused', reason: 'SpecInvalid', message: facts.specProblem ?? 'spec cannot be read' };
+    return { kind: 'refused', reason: 'SpecInvalid', message: specProblem ?? 'spec cannot be read' };
   }
-  const effective = effectiveSpec(spec, record.plan);
+  const before = judged.get(spec);
+  if (before !== undefined && before.plan === plan) return before.acceptance;
+  const acceptance = judge(spec, plan);
+  judged.set(spec, { plan, acceptance });
+  return acceptance;
+}
+
+function judge(spec: TrainingJobSpec, plan: JobRecord['plan']): Acceptance {
+  const effective = effectiveSpec(spec, plan);
   const invalid = effective === undefined ? undefined : layoutRefusal(effective);
   if (invalid !== undefined) return { kind: 'refused', reason: 'LayoutInvalid', message: invalid };
   const refusal = engineRefusal(effective ?? spec);
@@ -28,7 +38,6 @@ export function acceptanceOf(record: JobRecord, facts: Facts): Acceptance {
     return { kind: 'refused', reason: 'EngineRefused', message: `${refusal.reason}; ${refusal.alternative}` };
   }
   if (effective !== undefined) return { kind: 'accepted', spec: effective };
-  const { plan } = record;
   if (plan?.refusal !== undefined && isPlanOf(plan, spec)) {
     return { kind: 'refused', reason: 'NoLayoutFits', message: plan.refusal };
   }

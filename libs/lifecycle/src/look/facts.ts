@@ -60,7 +60,7 @@ export interface Facts {
 /** `attempts` are those of the job's status, where somebody has read them already. */
 export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attempts'> = recordOf(observed.job)): Facts {
   const { job } = observed;
-  const { spec, specProblem } = readSpec(job);
+  const { spec, specProblem } = specOf(job);
   const { uid } = job.metadata;
   const isOurs = (placement: Placement): boolean =>
     placement.spec?.jobUid === uid &&
@@ -154,8 +154,19 @@ export function isLive(facts: Facts, pod: ObservedPod): boolean {
   return wait === undefined || !isOver(facts, wait);
 }
 
-function readSpec(job: TrainingJob): Pick<Facts, 'spec' | 'specProblem'> {
-  const result = TrainingJobSpec.safeParse(job.spec);
+/** What was read of a spec lives as long as the spec itself: a job's is read again with every look. */
+const readSpecs = new WeakMap<object, Pick<Facts, 'spec' | 'specProblem'>>();
+
+function specOf({ spec }: TrainingJob): Pick<Facts, 'spec' | 'specProblem'> {
+  const raw: unknown = spec;
+  if (typeof raw !== 'object' || raw === null) return readSpec(raw);
+  const read = readSpecs.get(raw) ?? readSpec(raw);
+  readSpecs.set(raw, read);
+  return read;
+}
+
+function readSpec(raw: unknown): Pick<Facts, 'spec' | 'specProblem'> {
+  const result = TrainingJobSpec.safeParse(raw);
   if (result.success) return { spec: result.data, specProblem: undefined };
   const [issue] = result.error.issues;
   const field = ['spec', ...(issue?.path ?? [])].join('.');

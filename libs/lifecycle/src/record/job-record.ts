@@ -48,7 +48,21 @@ export type { AttemptReason };
 
 const shape = TrainingJobStatus.shape;
 
+/**
+ * Objects of a cache are read again with every look, several times over. What was read of a status lives as long as the status itself, and is no
+ * larger.
+ */
+const known = new WeakMap<object, JobRecord>();
+
 export function recordOf(job: TrainingJob): JobRecord {
+  const status: unknown = job.status;
+  if (typeof status !== 'object' || status === null) return readRecord(job);
+  const record = known.get(status) ?? readRecord(job);
+  known.set(status, record);
+  return record;
+}
+
+function readRecord(job: TrainingJob): JobRecord {
   const raw = asRecord(job.status);
   const attempts = attemptsIn(raw.attempts)
     .toSorted((left, right) => left.epoch - right.epoch)

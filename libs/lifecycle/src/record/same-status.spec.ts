@@ -15,6 +15,13 @@ describe('two statuses', () => {
     ],
     ['say the same where both are absent', undefined, undefined, true],
     ['differ where one is absent', status, undefined, false],
+    [
+      'say the same where a number that is none was stored as null',
+      { ...status, loss: NaN },
+      { ...status, loss: null },
+      true,
+    ],
+    ['differ where one inherits a field of that name', { ...status, toString: 1 }, status, false],
     ['differ in a number', status, { ...status, epoch: 7 }, false],
     ['differ in the order of a list', { ...status, conditions: [1, 2] }, { ...status, conditions: [2, 1] }, false],
     [
