@@ -213,6 +213,37 @@ describe('reading', () => {
       / {2}1 +Failed +EngineFailed +from scratch +tp2 x dp2 +Rank 1 exited with 1\n {2}2 +Released +- +from step 20 +tp2 x dp2\n\nHow epoch 1 failed\n {2}Rank 1 exited with 1\n {2}Traceback\n$/,
     ],
     [
+      'get tells each run of ranks that were started again in their pods',
+      ['get', 'tiny-gpt'],
+      {
+        ...ME,
+        [`GET ${JOBS}`]: {
+          json: {
+            items: [
+              aJob({
+                attempts: [
+                  anAttempt({
+                    incarnation: 2,
+                    resumedFrom: { checkpoint: 'c', step: 20 },
+                    incarnations: [
+                      {
+                        incarnation: 1,
+                        endedAt: '2026-01-01T00:00:00Z',
+                        reason: 'EngineFailed',
+                        message: 'Rank 1 exited with 1\nTraceback',
+                        charged: true,
+                      },
+                    ],
+                  }),
+                ],
+              }),
+            ],
+          },
+        },
+      },
+      / {2}1\.1 +Failed +EngineFailed +from scratch +tp2 x dp2 +Rank 1 exited with 1\n {2}1\.2 +Released +- +from step 20 +tp2 x dp2\n/,
+    ],
+    [
       'list says how to begin when there is nothing',
       ['list'],
       { ...ME, [`GET ${JOBS}`]: { json: { items: [] } } },

@@ -102,19 +102,32 @@ export function jobDetails(job: Job, now: Date): string {
   if (job.progress !== null) facts.push(['Progress', progressLine(job.progress)]);
   facts.push(...planFacts(job));
   facts.push(['Created', `${formatDuration(now.getTime() - Date.parse(job.createdAt))} ago`]);
-  const attempts = job.attempts.map((attempt) => [
-    `  ${attempt.epoch}`,
-    attempt.outcome ?? attempt.stage,
-    attempt.reason ?? '-',
-    attempt.resumedFrom === undefined ? 'from scratch' : `from step ${attempt.resumedFrom.step}`,
-    formatLayout(attempt.layout),
-    (attempt.message ?? '').split('\n')[0] ?? '',
-  ]);
+  const attempts = job.attempts.flatMap(attemptRows);
   const history =
     attempts.length === 0
       ? []
       : ['', 'Attempts', columns([['  EPOCH', 'OUTCOME', 'REASON', 'STARTED', 'LAYOUT', 'MESSAGE'], ...attempts])];
   return [columns(facts.map(([name, value]) => [`${name}:`, value])), ...history, ...lastFailure(job)].join('\n');
+}
+
+/** A row for each run of the attempt's ranks: `1.1` and `1.2` where they were started again in the same pods, else `1`. */
+function attemptRows(attempt: Job['attempts'][number]): string[][] {
+  const { epoch, incarnation = 1, incarnations = [], layout } = attempt;
+  const row = (
+    which: string,
+    run: Partial<Pick<typeof attempt, 'outcome' | 'stage' | 'reason' | 'resumedFrom' | 'message'>>,
+  ) => [
+    `  ${which}`,
+    run.outcome ?? run.stage ?? 'Failed',
+    run.reason ?? '-',
+    run.resumedFrom === undefined ? 'from scratch' : `from step ${run.resumedFrom.step}`,
+    formatLayout(layout),
+    (run.message ?? '').split('\n')[0] ?? '',
+  ];
+  return [
+    ...incarnations.map((ended) => row(`${epoch}.${ended.incarnation}`, ended)),
+    row(incarnation === 1 ? `${epoch}` : `${epoch}.${incarnation}`, attempt),
+  ];
 }
 
 function layoutLine(job: Job): string {

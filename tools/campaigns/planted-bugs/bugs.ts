@@ -46,6 +46,17 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     caughtBy: 'writes each intent before its effect',
   },
   {
+    bugClass: 'C1',
+    title: 'a fence that nobody recorded',
+    bug: 'tells launchers of the next incarnation when a rank has failed, before status records it',
+    file: 'libs/lifecycle/src/launchers/launcher-orders.ts',
+    before: 'const newest = attempt.incarnation ?? 1;',
+    after:
+      "const newest = (attempt.incarnation ?? 1) + Number([...gang.launchers.values()].some(({ state }) => state === 'reaped'));",
+    test: 'libs/lifecycle/src/launchers/launcher-orders.spec.ts',
+    caughtBy: 'nothing when the first failure is not answered yet',
+  },
+  {
     bugClass: 'C2',
     title: 'the write is done, the answer is lost',
     bug: 'takes a name of its own that is taken for an error',
@@ -92,9 +103,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     title: 'a state that was never observed',
     bug: 'counts a gang as finished only if it has seen it run before',
     file: 'libs/lifecycle/src/epoch/record-observation.ts',
-    before: "if (attempt?.stage !== 'Released' || !isFinished(facts, attempt)) return record;",
-    after:
-      "if (attempt?.stage !== 'Released' || attempt.runningAt === undefined || !isFinished(facts, attempt)) return record;",
+    before: "if (attempt?.stage !== 'Released' || !isFinished(facts, attempt) || ",
+    after: "if (attempt?.stage !== 'Released' || attempt.runningAt === undefined || !isFinished(facts, attempt) || ",
     test: 'apps/operator/src/stale-views.itest.ts',
     caughtBy: 'ends the same when it misses what was undone before it looked',
   },
@@ -322,6 +332,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     after: 'if (willNeverRun(pod)) return false;',
     test: 'libs/lifecycle/src/look/facts.spec.ts',
     caughtBy: 'has ended',
+  },
+  {
+    bugClass: 'C29',
+    title: 'a restart in living pods beside ranks that are left',
+    bug: 'begins an incarnation before every launcher has said that the last one is gone',
+    file: 'libs/lifecycle/src/look/incarnation.ts',
+    before: "  return launcher.state !== 'running';",
+    after: '  return launcher.state.length > 0;',
+    test: 'libs/lifecycle/src/launchers/launcher-orders.spec.ts',
+    caughtBy: 'nobody begins the next one before all have',
   },
   {
     bugClass: 'C30',

@@ -262,14 +262,14 @@ function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): Reac
         {[...attempts].reverse().map((attempt) => (
           <Fragment key={attempt.epoch}>
             <tr>
-              <td className="number">{attempt.epoch}</td>
+              <td className="number">
+                {attempt.incarnation === undefined ? attempt.epoch : `${attempt.epoch}.${attempt.incarnation}`}
+              </td>
               <td>
                 {attempt.outcome ?? STAGE_WORDS[attempt.stage]}
                 {attempt.reason !== undefined && <small>{attempt.reason}</small>}
               </td>
-              <td>
-                {attempt.resumedFrom === undefined ? 'from scratch' : `after step ${counted(attempt.resumedFrom.step)}`}
-              </td>
+              <td>{beginning(attempt.resumedFrom)}</td>
               <td>{formatLayout(attempt.layout)}</td>
               <td>
                 <Time at={attempt.startedAt} />
@@ -283,11 +283,29 @@ function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): Reac
                 </td>
               </tr>
             )}
+            {[...(attempt.incarnations ?? [])].reverse().map((ended) => (
+              <tr key={ended.incarnation}>
+                <td className="number">{`${attempt.epoch}.${ended.incarnation}`}</td>
+                <td>
+                  Failed, started again in its pods
+                  <small title={ended.message}>{ended.reason}</small>
+                </td>
+                <td>{beginning(ended.resumedFrom)}</td>
+                <td>{formatLayout(attempt.layout)}</td>
+                <td>
+                  <Time at={ended.endedAt} />
+                </td>
+              </tr>
+            ))}
           </Fragment>
         ))}
       </tbody>
     </table>
   );
+}
+
+function beginning(resumedFrom: Attempt['resumedFrom']): string {
+  return resumedFrom === undefined ? 'from scratch' : `after step ${counted(resumedFrom.step)}`;
 }
 
 function Events({ events }: { readonly events: readonly JobEvent[] }): ReactNode {
