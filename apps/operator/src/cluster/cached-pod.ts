@@ -1,4 +1,5 @@
 import {
+  API_GROUP,
   CONTAINERS,
   GPU_RESOURCE,
   LABELS,
@@ -8,7 +9,7 @@ import {
   TerminationCause,
 } from '@coxswain/api-types';
 import type { KubeObject } from '@coxswain/kube';
-import type { ObservedExit, ObservedPod } from '@coxswain/lifecycle';
+import { type ObservedExit, type ObservedPod, podOfName } from '@coxswain/lifecycle';
 import { parseForeignJson, safeText } from '@coxswain/safe-text';
 import { deviceCount } from './quantity.ts';
 
@@ -21,11 +22,12 @@ export interface CachedPod extends KubeObject {
   readonly gpus: number;
   readonly nodeName?: string;
   readonly terminal: boolean;
-  /** Only for pods that carry a job's UID label, or that were read because they bear a gang's name. */
+  /** Only for pods that belong to a job by their owner, carry a job's UID label or our finalizer, or were read because they bear a gang's name. */
   readonly gang?: GangFacts;
 }
 
 interface GangFacts {
+  /** UID of the job that owns it; of the label where none does, and empty where there is none either. Anybody who may change a pod may change its labels. */
   readonly jobUid: string;
   readonly epoch: number;
   readonly podIndex: number;
@@ -56,7 +58,7 @@ export function toCachedPod(pod: KubeObject, options: { readonly asGang?: boolea
   const labels = record(pod.metadata.labels);
   const nodeName = text(spec['nodeName']);
   const phase = phaseOf(status);
-  const isGang = options.asGang === true || text(labels[LABELS.jobUid]) !== undefined;
+  const isGang = options.asGang === true || text(labels[LABELS.jobUid]) !== undefined || isHeldOrOwned(pod);
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -89,8 +91,8 @@ export function toObservedPod(pod: CachedPod, jobUid: string): ObservedPod {
 
 function observedPod(pod: CachedPod, jobUid: string): ObservedPod {
   const { gang } = pod;
-  // The owner says whose it is. A label that somebody took away makes no stranger of it, but another job's label does.
-  const ours = gang !== undefined && gang.ownerUid === jobUid && [jobUid, ''].includes(gang.jobUid);
+  // The owner says whose it is, whatever has become of its labels.
+  const ours = gang !== undefined && gang.ownerUid === jobUid;
   return {
     name: pod.metadata.name,
     uid: pod.metadata.uid ?? '',
@@ -121,20 +123,39 @@ interface RawPod {
   readonly phase: ObservedPod['phase'];
 }
 
+function ownerOf(pod: KubeObject): Fields | undefined {
+  return list(pod.metadata.ownerReferences).find((reference) => reference['controller'] === true);
+}
+
+function isJob(owner: Fields | undefined): boolean {
+  return owner?.['kind'] === 'TrainingJob' && text(owner['apiVersion'])?.startsWith(`${API_GROUP}/`) === true;
+}
+
+function finalizersOf({ metadata: { finalizers } }: KubeObject): readonly unknown[] {
+  return Array.isArray(finalizers) ? finalizers : [];
+}
+
+function isHeldOrOwned(pod: KubeObject): boolean {
+  return finalizersOf(pod).includes(POD_FINALIZER) || isJob(ownerOf(pod));
+}
+
 function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
-  const owner = list(pod.metadata.ownerReferences).find((reference) => reference['controller'] === true);
+  const owner = ownerOf(pod);
+  const { epoch, podIndex } = podOfName(pod.metadata.name) ?? {
+    epoch: wholeNumber(labels[LABELS.epoch]),
+    podIndex: wholeNumber(labels[LABELS.podIndex]),
+  };
   const gatePosition = list(spec['schedulingGates']).findIndex((gate) => gate['name'] === SCHEDULING_GATE);
-  const finalizers: readonly unknown[] = Array.isArray(pod.metadata.finalizers) ? pod.metadata.finalizers : [];
-  const finalizerPosition = finalizers.indexOf(POD_FINALIZER);
+  const finalizerPosition = finalizersOf(pod).indexOf(POD_FINALIZER);
   const conditions = list(status['conditions']);
   const trainer = list(status['containerStatuses']).find((container) => container['name'] === CONTAINERS.trainer);
   const containers = [...list(status['initContainerStatuses']), ...(trainer === undefined ? [] : [trainer])];
   const unscheduled = conditions.find((one) => one['type'] === 'PodScheduled' && one['status'] === 'False');
   const disruption = conditions.find((one) => one['type'] === 'DisruptionTarget' && one['status'] === 'True');
   return {
-    jobUid: text(labels[LABELS.jobUid]) ?? '',
-    epoch: wholeNumber(labels[LABELS.epoch]),
-    podIndex: wholeNumber(labels[LABELS.podIndex]),
+    jobUid: (isJob(owner) ? text(owner?.['uid']) : undefined) ?? text(labels[LABELS.jobUid]) ?? '',
+    epoch,
+    podIndex,
     ...optional('ownerUid', text(owner?.['uid'])),
     ...(gatePosition < 0 ? {} : { gatePosition }),
     ...(finalizerPosition < 0 ? {} : { finalizerPosition }),

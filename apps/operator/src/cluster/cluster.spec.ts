@@ -1,4 +1,12 @@
-import { CONTAINERS, GPU_RESOURCE, LABELS, SCHEDULING_GATE, type TerminationCause } from '@coxswain/api-types';
+import {
+  API_GROUP_VERSION,
+  CONTAINERS,
+  GPU_RESOURCE,
+  LABELS,
+  POD_FINALIZER,
+  SCHEDULING_GATE,
+  type TerminationCause,
+} from '@coxswain/api-types';
 import { ObjectCache, type KubeObject } from '@coxswain/kube';
 import { parseForeignJson } from '@coxswain/safe-text';
 import { toCachedNode, type CachedNode } from './cached-node.ts';
@@ -55,11 +63,22 @@ describe('what is kept of a pod', () => {
     expect(toObservedPod(impostor, 'job-1')).toMatchObject({ ours: false, epoch: 0, podIndex: 0 });
   });
 
-  it('takes a pod for ours that somebody took the label from, and not one that bears another job’s', () => {
-    const bare = toCachedPod(aPod({}, { labels: { [LABELS.epoch]: '2', [LABELS.podIndex]: '1' } }), { asGang: true });
-    const another = toCachedPod(aPod({}, { labels: { [LABELS.jobUid]: 'job-2' } }));
-    expect(toObservedPod(bare, 'job-1')).toMatchObject({ ours: true, epoch: 2, podIndex: 1 });
-    expect(toObservedPod(another, 'job-1').ours).toBe(false);
+  it('takes a pod for ours whatever somebody did to its labels, and keeps it by its owner', () => {
+    const ownerReferences = [
+      { apiVersion: API_GROUP_VERSION, kind: 'TrainingJob', name: 'j', uid: 'job-1', controller: true },
+    ];
+    const name = 'j-job-1-e2-1';
+    for (const labels of [{}, { [LABELS.jobUid]: 'job-2', [LABELS.epoch]: '7', [LABELS.podIndex]: '7' }]) {
+      const pod = toCachedPod(aPod({}, { name, labels, ownerReferences }));
+      expect(toObservedPod(pod, 'job-1')).toMatchObject({ ours: true, epoch: 2, podIndex: 1 });
+      expect(toObservedPod(pod, 'job-2').ours).toBe(false);
+      expect(pod.gang?.jobUid).toBe('job-1');
+    }
+  });
+
+  it('is looked after while it carries our finalizer, though nothing else says whose it is', () => {
+    const left = toCachedPod(aPod({}, { labels: {}, ownerReferences: [], finalizers: [POD_FINALIZER] }));
+    expect(left.gang).toMatchObject({ jobUid: '', finalizerPosition: 0 });
   });
 
   it('knows where our gate is among others', () => {

@@ -73,19 +73,26 @@ export class JobReads {
     else this.#cache.jobs.rememberGone(uid);
   }
 
-  /** Every pod of the job, in pages, then those of `names` that were not among them. */
+  /** Every pod of the job, in pages, then those of `names` and those known before that were not among them: a label can be taken away. */
   async #readLivePods(job: TrainingJob, names: readonly string[]): Promise<void> {
     const before = this.podsOf(job).filter(({ ours }) => ours);
     const listed = new Map<string, string | undefined>();
-    await this.#forEach<KubeObject>(job, podsPath({ namespace: job.metadata.namespace }), (pod) => {
+    const take = (pod: KubeObject): void => {
       listed.set(pod.metadata.name, pod.metadata.uid);
       this.rememberPod(job, pod);
-    });
+    };
+    const path = podsPath({ namespace: job.metadata.namespace });
+    await this.#forEach<KubeObject>(job, path, take);
     const unlisted = before.filter(({ name, uid }) => listed.get(name) !== uid);
-    // A pod that lost its label is in no list, and not gone: asked by name it shows what it is.
-    const asked = new Set([...names, ...unlisted.slice(0, MOST_ASKED).map(({ name }) => name)]);
-    await Promise.all([...asked].filter((name) => !listed.has(name)).map((name) => this.readPod(job, name)));
-    for (const { name, uid } of unlisted) if (!asked.has(name) || listed.has(name)) this.#cache.pods.rememberGone(uid);
+    const wanted = new Set([...names, ...unlisted.map(({ name }) => name)].filter((name) => !listed.has(name)));
+    if (wanted.size <= MOST_ASKED) await Promise.all([...wanted].map((name) => this.readPod(job, name)));
+    else
+      await this.#forEach<KubeObject>('everybody', path, (pod) =>
+        wanted.has(pod.metadata.name) ? take(pod) : undefined,
+      );
+    for (const { name, uid } of unlisted) {
+      if (listed.has(name) ? listed.get(name) !== uid : wanted.size > MOST_ASKED) this.#cache.pods.rememberGone(uid);
+    }
   }
 
   async readPlacement(job: TrainingJob, name: string): Promise<void> {
@@ -94,12 +101,16 @@ export class JobReads {
     if (found !== undefined) this.#cache.placements.remember(uid, found as Placement & KubeObject);
   }
 
-  /** Shows `take` what carries the job's UID label there. A page is held at a time: the pods of several gangs, whole, would not fit. */
-  async #forEach<T extends KubeObject>(job: TrainingJob, path: string, take: (object: T) => void): Promise<void> {
-    const labelSelector = `${LABELS.jobUid}=${job.metadata.uid}`;
+  /** Shows `take` what carries the job's UID label there, or everything. A page is held at a time: the pods of several gangs, whole, would not fit. */
+  async #forEach<T extends KubeObject>(
+    of: TrainingJob | 'everybody',
+    path: string,
+    take: (object: T) => void,
+  ): Promise<void> {
+    const selector = of === 'everybody' ? {} : { labelSelector: `${LABELS.jobUid}=${of.metadata.uid}` };
     for (let next: string | undefined = ''; next !== undefined;) {
       const page: KubeList<T> = await this.#client.list(path, {
-        labelSelector,
+        ...selector,
         limit: OBJECTS_PER_PAGE,
         ...(next === '' ? {} : { continue: next }),
       });
@@ -140,7 +151,7 @@ export class JobReads {
   }
 }
 
-/** Unlisted pods that are asked for one by one; where more are missing at once, somebody has deleted them. */
+/** Unlisted pods that are asked for one by one; where more are missing at once, one list of the namespace is less. */
 const MOST_ASKED = 16;
 
 /** A list of whole pods is 25 kB each. */

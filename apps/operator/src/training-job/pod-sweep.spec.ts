@@ -112,6 +112,25 @@ describe('the sweep of pods that carry our finalizer', () => {
     expect(asked.includes(patchOf('p'))).toBe(goes);
   });
 
+  it.each([
+    ['whose labels somebody took away', { labels: {} }],
+    ['whose owner somebody took away', { ownerReferences: [] }],
+    ['that somebody took labels and owner from', { labels: {}, ownerReferences: [] }],
+  ])(
+    'a deleted pod %s goes when its job is gone, and one that lives stays while it has a job',
+    async (_what, metadata) => {
+      const { script, job, server, sweep, pod, asked } = aWorld();
+      pod('deleted', { ...metadata, deletionTimestamp: EARLIER });
+      pod('living', metadata);
+      await sweep.sweep();
+      expect(asked.filter((what) => what.startsWith('patch living'))).toEqual([]);
+      script.jobDeleted(job);
+      server.delete(trainingJobsPath({ namespace: 'research', name: 'tiny' }));
+      await sweep.sweep();
+      expect(asked).toContain(patchOf('deleted'));
+    },
+  );
+
   it('goes on with the next when one is gone meanwhile, and tells of what it cannot do', async () => {
     const { script, job, server, sweep, pod, asked, errors, client } = aWorld();
     for (const name of ['p', 'q', 'r']) pod(name);

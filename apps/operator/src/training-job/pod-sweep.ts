@@ -61,15 +61,15 @@ export class PodSweep {
       const hasJob = jobs.cached.byIndex(BY_UID, jobUid).length > 0;
       return pods.cached
         .byIndex(BY_JOB, jobUid)
-        .filter((pod) => pod.gang?.finalizerPosition !== undefined && (!hasJob || isDisowned(pod)));
+        .filter((pod) => pod.gang?.finalizerPosition !== undefined && ((jobUid !== '' && !hasJob) || isDisowned(pod)));
     });
   }
 
   async #isJobGone(pod: KubeObject, jobUid: string): Promise<boolean> {
-    const { namespace, labels = {} } = pod.metadata;
-    const name = labels[LABELS.jobName];
-    // Somebody took the label away: no job of that UID is in the cache, and there is no name to ask for.
-    if (name === undefined) return true;
+    const { namespace, labels = {}, ownerReferences = [] } = pod.metadata;
+    const name = ownerReferences.find(({ uid }) => uid === jobUid)?.name ?? labels[LABELS.jobName];
+    // Somebody took owner and label away: there is no name to ask for, and no job's reconcile ever sees the pod. Deleted, it is let go of as disowned.
+    if (name === undefined) return false;
     try {
       const job = await this.#parts.client.get<KubeObject>(trainingJobsPath({ namespace, name }));
       return job.metadata.uid !== jobUid;

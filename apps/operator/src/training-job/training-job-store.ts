@@ -30,7 +30,7 @@ export interface TrainingJobStore {
   /** Which boot of that node this is; undefined when the cache has no such node. */
   bootIdOf(node: string): string | undefined;
   /**
-   * Reads from the API server the job, every pod that carries its UID label, the pods of those names and the Placement whoever owns them, and the
+   * Reads from the API server the job, every pod that it owns, the pods of those names and the Placement whoever owns them, and the
    * nodes, whose states are the answer. `findJob`, `podsOf` and `placementsOf` show what was read from then on, and show no more what is not there.
    */
   readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>>;

@@ -16,7 +16,7 @@ export interface Observed {
   /** As the API server holds it. Missing or nonsensical fields are treated as absent, never as an error. */
   readonly job: TrainingJob;
   /**
-   * Every pod that carries the job's UID label, of any epoch, and every pod that bears one of the gang's names without being ours
+   * Every pod that the job owns or that carries its UID label, of any epoch, and every pod that bears one of the gang's names without being ours
    * (found when a create answers AlreadyExists).
    */
   readonly pods: readonly ObservedPod[];

@@ -6,7 +6,7 @@ import type { LiveRead, PodReference } from '../decide/decision.ts';
 /** One thing that only the cluster can answer. Every write is idempotent, and made for the job as `job` shows it. */
 export type Call =
   /**
-   * Read from the API server, not from a cache: the job, every pod that carries its UID label, the pods of `podNames` and the Placement of
+   * Read from the API server, not from a cache: the job, every pod that it owns, the pods of `podNames` and the Placement of
    * that name whoever owns them, and the nodes. What was read is shown by the view from then on, and what a list lacks is shown no more; the nodes' states come with the answer.
    */
   | ({ readonly kind: 'readLive'; readonly job: TrainingJob } & LiveRead)

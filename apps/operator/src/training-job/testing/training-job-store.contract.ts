@@ -12,7 +12,7 @@ import {
   type Placement,
   type TrainingJob,
 } from '@coxswain/api-types';
-import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
+import { aJobSpec, anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
 import { isConflict, isNotFound, isRefusal, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
 import { placementSha256, podName, type Admission, type Condemnation } from '@coxswain/lifecycle';
 import { aCheckpoint, aPlacement } from '@coxswain/lifecycle/testing';
@@ -531,6 +531,41 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       expect(await world.others.get('Pod', pod.name)).toBeUndefined();
     });
 
+    const bareOfLabels = {
+      labels: Object.fromEntries([...Object.keys(childLabels(job0, 1)), LABELS.podIndex].map((key) => [key, null])),
+    };
+
+    it('that somebody took the labels from is shown as what it was: its owner and its name say whose it is', async () => {
+      const pod = await madePod();
+      await world.others.annotate('Pod', pod.name, bareOfLabels);
+      const version = (await world.others.get('Pod', pod.name))?.metadata.resourceVersion;
+      await world.until('the change to be seen', () => store.podsOf(job)[0]?.resourceVersion === version);
+      expect(store.podsOf(job)).toMatchObject([{ ...pod, ours: true, epoch: 1, podIndex: 0 }]);
+    });
+
+    it('of twenty that somebody took the labels from unheard of, none is taken for gone by a live read; one that is gone is', async () => {
+      const names = Array.from({ length: 21 }, (_, podIndex) => podName(job.metadata, { epoch: 1, podIndex }));
+      const like = ourPod() as { readonly metadata: Record<string, unknown> };
+      await Promise.all(
+        names.map((one) => store.createPod(job, { ...like, metadata: { ...like.metadata, name: one } })),
+      );
+      world.blind();
+      await Promise.all(names.slice(1).map((one) => world.others.annotate('Pod', one, bareOfLabels)));
+      await world.others.delete('Pod', names[0] ?? '');
+      await readLive();
+      expect(
+        store
+          .podsOf(job)
+          .map((pod) => [pod.name, pod.ours, pod.podIndex])
+          .toSorted(),
+      ).toEqual(
+        names
+          .slice(1)
+          .map((one, index) => [one, true, index + 1])
+          .toSorted(),
+      );
+    });
+
     it('of another job is not shown', async () => {
       const rival = await submit('rival');
       await madePod();
@@ -650,6 +685,9 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     });
   };
 }
+
+/** Only the keys of its labels are asked for. */
+const job0 = aTrainingJob();
 
 interface Gated {
   readonly schedulingGates?: readonly { readonly name: string }[];
