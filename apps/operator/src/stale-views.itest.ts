@@ -173,11 +173,11 @@ describe('an operator whose view of the cluster is late or has holes', () => {
       },
     });
     podsSeen.open();
-    const failed = await world.until(job, 'failed', ({ status }) => status?.state === 'Failed');
-    expect(failed.status?.attempts?.[0]).toMatchObject({ reason: 'NameConflict' });
+    const again = await world.until(job, 'running again', (now) => isRunning(now) && now.status?.epoch === 2);
+    expect(again.status?.attempts?.[0]).toMatchObject({ reason: 'PodLost' });
     const left = await waitFor(
       async () => {
-        const pods = await world.pods(namespace);
+        const pods = (await world.pods(namespace)).filter(({ metadata }) => metadata.labels?.[LABELS.epoch] !== '2');
         return pods.length === 1 ? pods : undefined;
       },
       { what: 'the ended pod to be let go of' },

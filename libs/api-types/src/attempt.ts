@@ -50,7 +50,11 @@ export const ATTEMPT_REASONS = {
     meaning:
       'Its Placement was not written, or its GPUs were given to others before its pods were released: the next epoch is placed anew.',
   },
-  NameConflict: { charged: false, meaning: 'A pod of the gang’s name exists and is not ours.' },
+  NameConflict: {
+    charged: false,
+    meaning:
+      'A pod with a name of the gang exists and is not ours; it is left as it is, and the next epoch has other names.',
+  },
   NotReaped: {
     charged: false,
     meaning:

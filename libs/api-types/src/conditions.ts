@@ -83,7 +83,8 @@ export const CONDITION_REASONS = {
       'A failure occurred after the restart budget was spent; the message holds rank, node, exit code and last lines.',
     DoNotRestart: 'The engine exited with 93: a restart would fail the same way.',
     Cancelled: 'spec.cancel was set.',
-    NameConflict: 'A pod with the name that a pod of the gang needs exists, and the operator did not make it.',
+    NameConflict:
+      'Written by earlier releases: a pod with the name that a pod of the gang needs existed, and the operator had not made it.',
   },
 } as const satisfies Record<ConditionType, Record<string, string>>;
 

@@ -98,8 +98,9 @@ export class JobHistoryService {
   /** Where each rank of the newest epoch is, from its placement; empty before the first. */
   async ranks(principal: Principal, address: JobAddress): Promise<RankMap> {
     const row = await this.#jobs.requireRow(principal, address);
-    const placement = await recordedPlacement(this.#database, this.#cluster, row);
-    if (placement === undefined || row.uid === null) return { epoch: row.status.epoch ?? 0, items: [] };
+    const recorded = await recordedPlacement(this.#database, this.#cluster, row);
+    if (recorded === undefined || row.uid === null) return { epoch: row.status.epoch ?? 0, items: [] };
+    const { spec: placement } = recorded;
     const [labelsByNode, lastByRank] = await Promise.all([
       this.#nodeLabels(placement),
       this.#lastSteps(row, placement.epoch),
@@ -110,7 +111,7 @@ export class JobHistoryService {
       return ranksOfPod(placement, podIndex).map((rank) => ({
         rank,
         podIndex,
-        pod: podName(job, { epoch: placement.epoch, podIndex }),
+        pod: podName(job, { epoch: placement.epoch, podIndex, placement: recorded.name }),
         node,
         ...positionOf(rank, placement),
         nvlinkDomain: labels[NODE_LABELS.nvlinkDomain] ?? null,

@@ -13,7 +13,7 @@ export async function recordedPlacement(
   database: Database,
   cluster: Cluster,
   { uid, namespace }: Pick<JobRow, 'uid' | 'namespace'>,
-): Promise<PlacementSpec | undefined> {
+): Promise<{ readonly name: string; readonly spec: PlacementSpec } | undefined> {
   const found = await database.query<{ attempt: Attempt; name: string; spec: PlacementSpec }>(
     `SELECT attempt, name, spec FROM attempts
        JOIN placements USING (cluster_id, job_uid, epoch)
@@ -21,5 +21,5 @@ export async function recordedPlacement(
       ORDER BY epoch DESC, resource_version DESC LIMIT ${MAX_OF_ONE_NAME}`,
     [cluster.id, uid, namespace],
   );
-  return found.rows.find(({ attempt, name, spec }) => isRecordedPlacement({ metadata: { name }, spec }, attempt))?.spec;
+  return found.rows.find(({ attempt, name, spec }) => isRecordedPlacement({ metadata: { name }, spec }, attempt));
 }

@@ -43,7 +43,7 @@ export class JobLogsService {
     request: LogRequest & { readonly signal: AbortSignal },
   ): Promise<AsyncIterable<Uint8Array>> {
     const row = await this.#jobs.requireRow(principal, address);
-    const placement = await recordedPlacement(this.#database, this.#cluster, row);
+    const placement = (await recordedPlacement(this.#database, this.#cluster, row))?.spec;
     if (placement === undefined)
       throw new DomainError('NOT_FOUND', `job "${row.name}" has not been placed yet; there are no logs`);
     const podIndex = placement.nodes.findIndex((_node, index) => ranksOfPod(placement, index).includes(request.rank));

@@ -90,8 +90,11 @@ export class Promises {
     const owner = this.#view.job(placement.jobUid);
     const settled = owner === undefined ? NONE : this.#view.settledPods(owner);
     const job = { name: placement.jobName, uid: placement.jobUid };
+    const { epoch } = placement;
+    // Before status records it, it has no pods.
+    const recorded = owner?.status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.placement;
     placement.nodes.forEach((node, podIndex) => {
-      if (settled.has(podName(job, { epoch: placement.epoch, podIndex }))) return;
+      if (settled.has(podName(job, { epoch, podIndex, placement: recorded }))) return;
       used.set(node, (used.get(node) ?? 0) + ranksOfPod(placement, podIndex).length);
     });
   }

@@ -128,7 +128,7 @@ function createGang({ record, facts }: Situation): readonly Action[] {
   if (placement === undefined || !isAlone) return [];
   return missingIndices(facts, attempt).map((podIndex) => ({
     kind: 'createPod',
-    name: podName(facts.job.metadata, { epoch: attempt.epoch, podIndex }),
+    name: podName(facts.job.metadata, { epoch: attempt.epoch, podIndex, placement: attempt.placement }),
     podIndex,
     placement: placement.spec,
   }));
@@ -162,7 +162,7 @@ function createPlacement({ facts: { unwritten } }: Situation): readonly Action[]
 
 function probePod({ facts, next }: Situation): readonly Action[] {
   if (next.kind !== 'probing' || !facts.hasFinalizer) return [];
-  const name = podName(facts.job.metadata, { epoch: next.spec.epoch, podIndex: 0 });
+  const name = podName(facts.job.metadata, { epoch: next.spec.epoch, podIndex: 0, placement: next.name });
   return [{ kind: 'probePod', name, podIndex: 0, placement: next.spec }];
 }
 

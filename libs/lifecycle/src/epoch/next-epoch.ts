@@ -36,7 +36,7 @@ export type NextEpoch =
   /** `refused` is what the fabric has refused in this very look; absent where an earlier refusal still stands. */
   | { readonly kind: 'waiting' | 'unsatisfiable'; readonly message: string; readonly refused?: GangRequest }
   /** There is room; whether the cluster takes such pods is not known yet. */
-  | { readonly kind: 'probing'; readonly spec: PlacementSpec }
+  | { readonly kind: 'probing'; readonly name: string; readonly spec: PlacementSpec }
   /** It does not, in its words. */
   | { readonly kind: 'podsRefused'; readonly message: string }
   /** `answers`: the request of a person that it follows. */
@@ -87,7 +87,7 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
 function probed(next: NextEpoch, { observed: { podProbe } }: Facts): NextEpoch {
   if (next.kind !== 'placing' || podProbe?.kind === 'accepted') return next;
   return podProbe === undefined
-    ? { kind: 'probing', spec: next.spec }
+    ? { kind: 'probing', name: next.name, spec: next.spec }
     : { kind: 'podsRefused', message: podProbe.message };
 }
 

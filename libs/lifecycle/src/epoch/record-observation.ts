@@ -291,7 +291,7 @@ function terminalOf(record: JobRecord, facts: Facts): Terminal | undefined {
   if (facts.cancel) return { type: 'Failed', reason: 'Cancelled', message: 'Cancelled as spec.cancel asks.' };
   if (last?.outcome !== 'Failed' || last.answer !== 'GiveUp') return undefined;
   const message = last.message ?? 'The reason was not recorded.';
-  if (last.reason === 'DoNotRestart' || last.reason === 'NameConflict') {
+  if (last.reason === 'DoNotRestart') {
     return { type: 'Failed', reason: last.reason, message };
   }
   return {

@@ -83,7 +83,11 @@ describe('why an attempt ends', () => {
     {
       name: 'another pod of the same name',
       pods: (job) => [aPod(job), aPod(job, { podIndex: 1, ours: false })],
-      want: { reason: 'NameConflict', answer: 'GiveUp' },
+      want: {
+        reason: 'PodLost',
+        charged: true,
+        message: expect.stringContaining('another one has its name') as unknown as string,
+      },
     },
     {
       name: 'the earliest of two failures',

@@ -182,9 +182,10 @@ function condemnedPod(facts: Facts, attempt: Attempt, { about }: Verdict): numbe
 function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   const about = { finishedAt: '', killed: false };
   return missingIndices(facts, attempt).flatMap((podIndex): readonly Suspect[] => {
-    const name = podName(facts.job.metadata, { epoch: attempt.epoch, podIndex });
-    if (facts.foreignPodNames.has(name)) {
-      const message = `Pod ${name} exists and does not belong to this job; delete it, then make the job anew.`;
+    const name = podName(facts.job.metadata, { epoch: attempt.epoch, podIndex, placement: attempt.placement });
+    const isTaken = facts.foreignPodNames.has(name);
+    if (isTaken && attempt.stage === 'Creating') {
+      const message = `Pod ${name} exists and does not belong to this job; it is left as it is, and the next epoch has other names.`;
       return [{ ...about, podIndex, reason: 'NameConflict', message }];
     }
     const refusal = attempt.stage === 'Creating' ? facts.refusedPods.get(name) : undefined;
@@ -193,8 +194,9 @@ function missingSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     }
     const node = placementOf(facts, attempt.epoch)?.spec.nodes[podIndex];
     // Before the first gate is lifted a missing pod is simply created.
-    if (attempt.stage === 'Creating' || !facts.isProven) return [];
-    const message = `Pod ${name} on node ${node ?? 'unknown'} was deleted by somebody else.`;
+    if (attempt.stage === 'Creating' || !(facts.isProven || isTaken)) return [];
+    const successor = isTaken ? ', and another one has its name' : '';
+    const message = `Pod ${name} on node ${node ?? 'unknown'} was deleted by somebody else${successor}.`;
     return [{ ...about, podIndex, reason: 'PodLost', message }];
   });
 }

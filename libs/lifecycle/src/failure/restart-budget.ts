@@ -20,7 +20,7 @@ export function answerTo(
 ): { readonly answer: 'Restart' | 'GiveUp'; readonly charged: boolean } {
   const failed = record.attempts.at(-1);
   const reason = failed?.reason ?? 'LauncherFailed';
-  if (reason === 'DoNotRestart' || reason === 'NameConflict') {
+  if (reason === 'DoNotRestart') {
     return { answer: 'GiveUp', charged: ATTEMPT_REASONS[reason].charged };
   }
   // Nothing ran, so nothing can run for ever: it waits, as for capacity, until somebody makes room.
@@ -64,5 +64,5 @@ function hasAdvanced(attempt: Attempt): boolean {
 
 /** Whether an attempt that failed so had not released a pod. */
 function hasRunNothing(reason: Attempt['reason']): boolean {
-  return reason === 'PodsRefused' || reason === 'PlacementLost';
+  return reason === 'PodsRefused' || reason === 'PlacementLost' || reason === 'NameConflict';
 }

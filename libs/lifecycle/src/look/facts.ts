@@ -2,7 +2,7 @@ import { FINALIZER, type Placement, type PlacementSpec, ranksProblem, TrainingJo
 import type { Attempt, Checkpoint, TrainingJob } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import { type JobRecord, recordOf } from '../record/job-record.ts';
-import { podName } from './names.ts';
+import { mayBePodOf, podName } from './names.ts';
 import type { NodeState, Observed, ObservedPod, RefusedWrite } from './observed.ts';
 import { isRecordedPlacement } from '../record/recorded-placement.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
@@ -78,7 +78,9 @@ export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attem
     cancel: rawField(job, 'cancel') === true,
     gracePeriodSeconds: spec?.terminationGracePeriodSeconds ?? 60,
     restartPolicy: spec?.restartPolicy ?? { maxRestarts: 0, delaySeconds: 5 },
-    pods: observed.pods.filter((pod) => pod.ours && isCount(pod.epoch) && isCount(pod.podIndex) && isNamed(job, pod)),
+    pods: observed.pods.filter(
+      (pod) => pod.ours && isCount(pod.epoch) && isCount(pod.podIndex) && isNamed(job, attempts, pod),
+    ),
     foreignPodNames: new Set(observed.pods.filter((pod) => !pod.ours).map((pod) => pod.name)),
     placements: observed.placements.filter(isOurs),
     strangePlacements: observed.placements.filter((placement) => !isOurs(placement)),
@@ -192,9 +194,15 @@ export function isUsable(spec: PlacementSpec | null | undefined): boolean {
   );
 }
 
-/** Whoever may make pods may write labels and owners as he likes; a name is taken once. */
-function isNamed({ metadata }: TrainingJob, pod: ObservedPod): boolean {
-  return pod.name === podName(metadata, pod);
+/**
+ * Whoever may make pods may write labels and owners as he likes; a name is taken once, and that of a recorded gang cannot be known before it is
+ * recorded. Of epochs that status tells of no more it may be any of ours.
+ */
+function isNamed({ metadata }: TrainingJob, attempts: readonly Attempt[], pod: ObservedPod): boolean {
+  const attempt = attempts.find(({ epoch }) => epoch === pod.epoch);
+  return attempt === undefined
+    ? mayBePodOf(metadata, pod.name)
+    : pod.name === podName(metadata, { ...pod, placement: attempt.placement });
 }
 
 function isCount(value: unknown): value is number {

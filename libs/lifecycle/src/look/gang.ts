@@ -36,6 +36,6 @@ export function missingIndices(facts: Facts, attempt: Attempt): readonly number[
 /** Names of the attempt's pods that are not observed; the caller decides what their absence means. */
 export function missingPodNames(facts: Facts, attempt: Attempt): readonly string[] {
   return missingIndices(facts, attempt).map((podIndex) =>
-    podName(facts.job.metadata, { epoch: attempt.epoch, podIndex }),
+    podName(facts.job.metadata, { epoch: attempt.epoch, podIndex, placement: attempt.placement }),
   );
 }

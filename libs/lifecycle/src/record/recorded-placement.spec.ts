@@ -178,9 +178,10 @@ describe('a placement that somebody deleted while its gang is up', () => {
       'pods are not where the recorded one put them',
       () =>
         bereft({
-          pods: aRunningJob({})
-            .pods.toReversed()
-            .map((pod, podIndex) => ({ ...pod, podIndex, name: aPod(aJob(), { podIndex }).name })),
+          pods: bereft().pods.map((pod, index, { length }) => ({
+            ...pod,
+            nodeName: `node-${'ab'[length - 1 - index]}`,
+          })),
         }),
     ],
     [
@@ -190,5 +191,32 @@ describe('a placement that somebody deleted while its gang is up', () => {
     ['its gang is stopping', () => bereft({ keptPlacement: recorded().placement.spec }, 'Stopping')],
   ])('is not made again where %s', (_sentence, seen) => {
     expect(kinds(settled(seen()).actions)).not.toContain('createPlacement');
+  });
+});
+
+describe('the names of a gang’s pods', () => {
+  const creating = (found: (names: readonly string[]) => Partial<Observed>) => {
+    const { seen, placement } = recorded();
+    const observed = { ...seen, placements: [placement] };
+    const names = settled(observed).actions.flatMap((action) => (action.kind === 'createPod' ? [action.name] : []));
+    return { names, placement, decided: decide({ ...observed, ...found(names) }, NOW) };
+  };
+
+  it('end in digits of the hash that is recorded, so that nobody can take them before', () => {
+    const { names, placement } = creating(() => ({}));
+    const hash = placementSha256(placement.spec).slice(0, 6);
+    expect(names).toEqual([`tiny-gpt-3f1c2b9e-e1-${hash}-0`, `tiny-gpt-3f1c2b9e-e1-${hash}-1`]);
+  });
+
+  it('that a stranger has taken all the same end the attempt uncharged, and the next epoch has others', () => {
+    const stranger = (name: string) => ({ ...aPod(aJob()), name, ours: false });
+    const { decided } = creating(([name = '']) => ({ pods: [stranger(name)] }));
+    expect(decided.status.attempts?.[0]).toMatchObject({ reason: 'NameConflict', charged: false, answer: 'Restart' });
+    expect(decided.status.restarts.charged).toBe(0);
+  });
+
+  it('of another hash are not the gang’s, whoever owns the pod', () => {
+    const { decided } = creating(() => ({ pods: [aPod(aJob(), { name: 'tiny-gpt-3f1c2b9e-e1-abcdef-0' })] }));
+    expect(decided.actions.flatMap((action) => (action.kind === 'createPod' ? [action.podIndex] : []))).toEqual([0, 1]);
   });
 });

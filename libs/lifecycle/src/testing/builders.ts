@@ -66,7 +66,8 @@ export function aPlacement(job: TrainingJob, spec: Overrides<Placement['spec']> 
 /** A running pod of epoch 1 on node-a (index 0) or node-b (index 1). */
 export function aPod(job: TrainingJob, overrides: Overrides<ObservedPod> = {}): ObservedPod {
   const { epoch = 1, podIndex = 0 } = overrides;
-  const name = podName(job.metadata, { epoch, podIndex });
+  const placement = job.status?.attempts?.findLast((attempt) => attempt.epoch === epoch)?.placement;
+  const name = podName(job.metadata, { epoch, podIndex, placement });
   return {
     name,
     uid: `uid-of-${name}`,
