@@ -43,7 +43,7 @@ describe('the launcher of a gang', () => {
     const { script, job, findPod, deletePlacement } = aWorld();
     script.placement(job);
     const known = await findPod();
-    expect(known).toMatchObject({ jobName: 'tiny', epoch: 1, podIndex: 0, firstRank: 0, rankCount: 2 });
+    expect(known).toMatchObject({ jobName: 'tiny', epoch: 1, podIndex: 0, ranks: [0, 1] });
     deletePlacement();
     expect(await findPod()).toEqual(known);
   });
