@@ -27,6 +27,15 @@ describe('pending reports', () => {
     expect(takeAll(pending)).toEqual([aStep(1), aCheckpoint(1), aStep(2)]);
   });
 
+  it('gives the steps that wait as one message where they are gathered, and keeps them where it is too early', () => {
+    const pending = new PendingReports();
+    for (const draft of [aStep(1), aCheckpoint(1), aStep(2)]) pending.add(draft);
+    expect(pending.take(1, 'later')).toEqual(aCheckpoint(1));
+    expect(pending.take(2, 'later')).toBeUndefined();
+    expect(pending.take(2, 'gathered')).toMatchObject({ kind: 'steps', reports: [{ step: 1 }, { step: 2 }] });
+    expect(pending.take(3, 'gathered')).toBeUndefined();
+  });
+
   it('tells on a new connection only what is important and was not acknowledged', () => {
     const pending = new PendingReports();
     for (const draft of [aCheckpoint(1), aStep(1), aCheckpoint(2), { kind: 'resumed', step: 1 } as const])

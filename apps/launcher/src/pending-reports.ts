@@ -1,4 +1,4 @@
-import type { LauncherMessage, SavedCheckpoint } from '@coxswain/api-types';
+import { MAX_STEPS_PER_FRAME, type LauncherMessage, type SavedCheckpoint, type StepReport } from '@coxswain/api-types';
 
 type WithoutEnvelope<M> = M extends unknown ? Omit<M, 'podUid' | 'epoch' | 'sequence' | 'rendezvous'> : never;
 /** A message without what every message repeats. */
@@ -45,7 +45,8 @@ export class PendingReports {
   add(draft: Draft): void {
     switch (draft.kind) {
       case 'hello':
-        throw new Error('hello belongs to a connection, not to the pending reports');
+      case 'steps':
+        throw new Error(`${draft.kind} belongs to a connection, not to the pending reports`);
       case 'heartbeat':
         this.#items = this.#items.filter((item) => item.draft.kind !== 'heartbeat');
         this.#append(draft, false);
@@ -69,13 +70,27 @@ export class PendingReports {
     for (const item of this.#items) item.sentAs = undefined;
   }
 
-  /** The next message to send as `sequence`, or undefined when nothing waits. */
-  take(sequence: number): Draft | undefined {
-    const item = this.#items.find(({ sentAs }) => sentAs === undefined);
+  /** The next message to send as `sequence`, or undefined when nothing waits. `steps`: whether one may be told now, several in one message, or none. */
+  take(sequence: number, steps: 'each' | 'gathered' | 'later' = 'each'): Draft | undefined {
+    const item = this.#items.find(
+      ({ sentAs, draft }) => sentAs === undefined && (steps !== 'later' || draft.kind !== 'step'),
+    );
     if (item === undefined) return undefined;
+    if (item.draft.kind === 'step' && steps === 'gathered') return this.#takeSteps();
     item.sentAs = sequence;
     if (!item.isImportant) this.#items = this.#items.filter((other) => other !== item);
     return item.draft;
+  }
+
+  /** The oldest of the steps that wait, as one message. What is skipped is known to whoever sends it. */
+  #takeSteps(): Draft {
+    const reports: StepReport[] = [];
+    this.#items = this.#items.filter(({ draft }) => {
+      if (draft.kind !== 'step' || reports.length === MAX_STEPS_PER_FRAME) return true;
+      reports.push(draft.report);
+      return false;
+    });
+    return { kind: 'steps', reports, skipped: 0 };
   }
 
   acknowledge(sequence: number): void {

@@ -21,6 +21,8 @@ const FIRST_BACKOFF_MS = 200;
 /** A leader that is lost is lost by all its launchers at once: they come back spread over this time, in which nobody leads anyhow. */
 const SPREAD_MS = 3_000;
 const LONGEST_BACKOFF_MS = 5_000;
+/** Of one message. */
+const MAX_SKIPPED = 1_000_000;
 /** Above this the kernel and the socket have enough to do; more waits in the pending reports, where it can be shed. */
 const MAX_IN_FLIGHT_BYTES = 262_144;
 
@@ -35,6 +37,10 @@ export interface ReportConnectionOptions {
   readonly envelope: () => Pick<LauncherMessage, 'podUid' | 'epoch' | 'rendezvous'>;
   readonly onWelcome: () => void;
   readonly onRendezvous: (address: string) => void;
+  /** So many steps a second are welcome. */
+  readonly onPace: (stepsPerSecond: number) => void;
+  /** Steps that are never told, since the start. */
+  readonly skippedSteps: () => number;
   readonly onStaleEpoch: (message: string) => void;
   readonly say: (sentence: string) => void;
   /** In [0, 1): spreads the launchers of a gang over time. */
@@ -58,6 +64,11 @@ export class ReportConnection {
   #socket: WebSocket | undefined;
   #isWelcome = false;
   #sequence = 0;
+  #pace: Extract<OperatorMessage, { kind: 'pace' }> | undefined;
+  #stepsDueAtMs = 0;
+  #stepsTimer: NodeJS.Timeout | undefined;
+  #toldSkipped = 0;
+  #isSettling = false;
   #lastComplaint = '';
   /** Where the last connection ended badly: a follower that still takes it for the leader is not to send us there again. */
   #lostLeader: string | undefined;
@@ -80,14 +91,36 @@ export class ReportConnection {
   pump(): void {
     const { pending } = this.#options;
     while (this.#isWelcome && this.#socket !== undefined && this.#socket.bufferedAmount < MAX_IN_FLIGHT_BYTES) {
-      const draft = pending.take(this.#sequence + 1);
+      const draft = pending.take(this.#sequence + 1, this.#howStepsGo());
       if (draft === undefined) return;
-      this.#send(this.#socket, draft);
+      this.#send(this.#socket, draft.kind === 'steps' ? this.#noteGathered(draft) : draft);
     }
+  }
+
+  #howStepsGo(): 'each' | 'gathered' | 'later' {
+    if (this.#pace === undefined) return 'each';
+    const waitMs = this.#isSettling ? 0 : this.#stepsDueAtMs - performance.now();
+    if (waitMs <= 0) return 'gathered';
+    this.#stepsTimer ??= setTimeout(() => {
+      this.#stepsTimer = undefined;
+      this.pump();
+    }, waitMs).unref();
+    return 'later';
+  }
+
+  #noteGathered(draft: Extract<Draft, { kind: 'steps' }>): Draft {
+    this.#stepsDueAtMs = performance.now() + (this.#pace?.gatherMs ?? 0);
+    const skippedInAll = this.#options.skippedSteps();
+    const skipped = Math.min(MAX_SKIPPED, skippedInAll - this.#toldSkipped);
+    this.#toldSkipped = skippedInAll;
+    return { ...draft, skipped };
   }
 
   /** Waits until everything important is acknowledged; false when `deadlineMs` passed first, or nobody will ever hear it. */
   async settle(deadlineMs: number): Promise<boolean> {
+    // Nothing more is worth gathering.
+    this.#isSettling = true;
+    this.pump();
     if (this.#options.pending.isSettled) return true;
     const { signal } = this.#closing;
     if (signal.aborted) return false;
@@ -167,6 +200,7 @@ export class ReportConnection {
       return await this.#converse(socket, url);
     } finally {
       this.#isWelcome = false;
+      this.#pace = undefined;
       this.#socket = undefined;
       socket.terminate();
     }
@@ -228,6 +262,10 @@ export class ReportConnection {
         return;
       case 'rendezvous':
         this.#options.onRendezvous(message.address);
+        return;
+      case 'pace':
+        this.#pace = message;
+        this.#options.onPace(message.stepsPerSecond);
         return;
       case 'ack':
         this.#options.pending.acknowledge(message.sequence);

@@ -7,7 +7,7 @@ import { ReportConnection } from './report-connection.ts';
 import { formatAddress, type RendezvousAddress } from './rendezvous.ts';
 import type { Settings } from './settings.ts';
 import { StepCollector } from './step-collector.ts';
-import { STEPS_PER_SECOND, StepThrottle } from './step-throttle.ts';
+import { StepThrottle } from './step-throttle.ts';
 import { LAUNCHER_VERSION } from './version.ts';
 
 const HEARTBEAT_MS = 10_000;
@@ -138,6 +138,8 @@ export class Reporter {
         rendezvous: this.#rendezvous === undefined ? null : formatAddress(this.#rendezvous),
       }),
       onWelcome: () => this.#heartbeat(),
+      onPace: (stepsPerSecond) => this.#throttle.keepTo(stepsPerSecond),
+      skippedSteps: () => this.#throttle.skipped + this.#pending.shedSteps,
       onRendezvous: (address) => this.#operatorsAddress.resolve(address),
       onStaleEpoch,
       say,
@@ -178,7 +180,7 @@ export class Reporter {
     const { shedSteps } = this.#pending;
     if (this.#connection === undefined || skipped + shedSteps === 0) return;
     this.#options.say(
-      `The series lacks ${skipped + shedSteps} steps: ${skipped} came faster than ${STEPS_PER_SECOND} a second, ${shedSteps} while the operator was away.`,
+      `The series lacks ${skipped + shedSteps} steps: ${skipped} came faster than the operator takes them, ${shedSteps} while the operator was away.`,
     );
   }
 }

@@ -283,4 +283,22 @@ describe('an engine that is not to be believed', () => {
     expect(steps.at(-1)).toBe(1000);
     expect(launcher.stderr).toMatch(/The series lacks \d+ steps/);
   });
+
+  it('is told at the pace that the operator asks for: steps gathered, and how many were left out', async () => {
+    const operator = await anOperator((message, connection, self) => {
+      obliging(message, connection, self);
+      if (message.kind === 'hello') connection.send({ kind: 'pace', stepsPerSecond: 5, gatherMs: 300 });
+    });
+    const engine = `sleep 0.5; i=1; while [ $i -le 200 ]; do echo "{\\"kind\\":\\"step\\",\\"step\\":$i,\\"stepTimeMs\\":1}" >&3; i=$((i+1)); sleep 0.005; done`;
+    const launcher = await launch([operator.url], { engine: `${engine}; ${UNTIL_END}` });
+    await eventually('the newest', () => operator.ofKind('steps').at(-1)?.reports.at(-1)?.step === 200);
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(0);
+    const frames = operator.ofKind('steps');
+    const told = frames.flatMap(({ reports }) => reports);
+    expect(told.length).toBeLessThan(100);
+    expect(frames.length).toBeLessThan(told.length);
+    expect(told.length + frames.reduce((sum, { skipped }) => sum + skipped, 0)).toBe(200);
+    expect(operator.violations).toEqual([]);
+  });
 });

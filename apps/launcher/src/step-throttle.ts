@@ -1,14 +1,15 @@
-/** Steps told per second in the long run. */
-export const STEPS_PER_SECOND = 20;
-/** Steps told at once after a pause. */
-const BURST = 40;
+/** Steps told per second in the long run, unless the operator says otherwise. */
+const STEPS_PER_SECOND = 20;
+/** Steps told at once after a pause: those of so many seconds. */
+const BURST_SECONDS = 2;
 
 /**
- * Lets {@link STEPS_PER_SECOND} steps a second through. When more come, the newest waits for its turn and replaces the one that waited before: the
+ * Lets so many steps a second through. When more come, the newest waits for its turn and replaces the one that waited before: the
  * series then shows a gap, but never lags behind the training.
  */
 export class StepThrottle<T> {
-  #tokens = BURST;
+  #stepsPerSecond = STEPS_PER_SECOND;
+  #tokens = BURST_SECONDS * STEPS_PER_SECOND;
   #countedAtMs: number;
   #waiting: T | undefined;
   #skipped = 0;
@@ -22,6 +23,11 @@ export class StepThrottle<T> {
     return this.#skipped;
   }
 
+  /** From now on so many. */
+  keepTo(stepsPerSecond: number): void {
+    this.#stepsPerSecond = stepsPerSecond;
+  }
+
   /** The step that may be told now, if any. */
   offer(step: T, nowMs: number): T | undefined {
     if (this.#waiting !== undefined) this.#skipped += 1;
@@ -31,7 +37,8 @@ export class StepThrottle<T> {
 
   /** The step that waited, if its turn has come. */
   poll(nowMs: number): T | undefined {
-    this.#tokens = Math.min(BURST, this.#tokens + ((nowMs - this.#countedAtMs) / 1000) * STEPS_PER_SECOND);
+    const most = Math.max(1, BURST_SECONDS * this.#stepsPerSecond);
+    this.#tokens = Math.min(most, this.#tokens + ((nowMs - this.#countedAtMs) / 1000) * this.#stepsPerSecond);
     this.#countedAtMs = nowMs;
     if (this.#tokens < 1 || this.#waiting === undefined) return undefined;
     this.#tokens -= 1;

@@ -69,6 +69,16 @@ describe('the throttle', () => {
     expect(throttle.skipped + told.length).toBeGreaterThanOrEqual(6_000 - 1);
   });
 
+  it('lets as many through as the operator says', () => {
+    const throttle = new StepThrottle<number>(0);
+    throttle.keepTo(1.5);
+    const told = Array.from({ length: 6_000 }, (_, index) => throttle.offer(index, index * 10)).filter(
+      (step) => step !== undefined,
+    );
+    expect(told.length).toBeGreaterThanOrEqual(89);
+    expect(told.length).toBeLessThanOrEqual(93);
+  });
+
   it('tells the last step at the end, turn or not', () => {
     const throttle = new StepThrottle<number>(0);
     for (let step = 1; step <= 50; step += 1) throttle.offer(step, 0);

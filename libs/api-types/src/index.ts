@@ -64,6 +64,7 @@ export type { ExitKind } from './exit-codes.ts';
 export {
   LauncherMessage,
   MAX_REPORT_BYTES,
+  MAX_STEPS_PER_FRAME,
   MAX_TERMINATION_MESSAGE_BYTES,
   OperatorMessage,
   RankAssignment,

@@ -140,6 +140,9 @@ export const StepReport = z.strictObject({
 });
 export type StepReport = z.infer<typeof StepReport>;
 
+/** Of one message `steps`. */
+export const MAX_STEPS_PER_FRAME = 64;
+
 export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({
     ...envelope,
@@ -155,6 +158,14 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
     ranks: z.array(z.strictObject({ rank, alive: z.boolean(), step: counter.nullable() })).max(MAX_RANKS_PER_POD),
   }),
   z.strictObject({ ...envelope, kind: z.literal('step'), report: StepReport }),
+  /** From a launcher that was told a pace. */
+  z.strictObject({
+    ...envelope,
+    kind: z.literal('steps'),
+    reports: z.array(StepReport).max(MAX_STEPS_PER_FRAME),
+    /** Steps since the message before that are never told: they came faster than the pace, or while nobody listened. */
+    skipped: z.int().min(0).max(1_000_000),
+  }),
   z.strictObject({ ...envelope, kind: z.literal('resumed'), step: counter }),
   z.strictObject({ ...envelope, kind: z.literal('checkpointSaved'), checkpoint: SavedCheckpoint }),
   /**
@@ -176,6 +187,15 @@ export const OperatorMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('endRanks'), epoch: counter, incarnation, message: z.string().max(1024) }),
   /** Address of rank 0, repeated on every (re)connection once known. Without an incarnation: of the first. */
   z.strictObject({ kind: z.literal('rendezvous'), address: z.string().max(255), incarnation: incarnation.optional() }),
+  /**
+   * How many steps a second are welcome of this pod, and how long to gather them for one message `steps`; said after the welcome, and again when it
+   * changes. Depends on how many pods report. A launcher that knows no pace tells each step by itself.
+   */
+  z.strictObject({
+    kind: z.literal('pace'),
+    stepsPerSecond: z.number().min(0.01).max(1_000),
+    gatherMs: z.int().min(0).max(60_000),
+  }),
   z.strictObject({ kind: z.literal('ack'), sequence: counter }),
   /** The connection closes after it. notLeader: try `leaderUrl`, else the next address. staleEpoch: exit with `fenced`. Others: back off. */
   z.strictObject({

@@ -63,8 +63,8 @@ const server = await startReportServer({
     deduplicator: new MessageDeduplicator(),
     now: () => clock.now(),
     sleep: (delayMs) => sleep(clock, delayMs, stopping.signal),
-    count: (what) => {
-      counts[what] = (counts[what] ?? 0) + 1;
+    count: (what, by = 1) => {
+      counts[what] = (counts[what] ?? 0) + by;
     },
   },
 });

@@ -13,6 +13,7 @@ import {
 import type { Clock } from '@coxswain/kube';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { KeyPair } from './authority.ts';
+import { fairShareOf, type FairShare } from './fair-share.ts';
 import { ReportSession, type SessionContext } from './report-session.ts';
 import { serveSeries, type SeriesAccess } from './series-stream.ts';
 import { Throttle } from './throttle.ts';
@@ -46,10 +47,7 @@ export interface ReportServer {
 const MAX_CONNECTIONS = 20_000;
 /** As many as come at once when the leader of 2,048 launchers dies. */
 const UNIDENTIFIED: UnidentifiedLimits = { most: 2_048, helloWithinMs: 10_000 };
-/** Generous for an honest launcher of 16 fast ranks; above it the connection is read more slowly, and nothing is lost. */
-const MESSAGES = { ratePerSecond: 200, burst: 1_000 } as const;
-const KILOBYTES = { ratePerSecond: 2_048, burst: 4_096 } as const;
-
+const PACE_CHECK_MS = 2_000;
 /** Of frames of one connection that were read and are not dealt with yet. */
 const MAX_WAITING_CHARACTERS = 32_768;
 
@@ -70,6 +68,14 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
     { cert: options.serving.certPem, key: options.serving.keyPem, minVersion: 'TLSv1.3' },
     (request, response) => route({ options, strangers }, request, response),
   );
+  let share = fairShareOf(0);
+  let cancelPace = (): void => undefined;
+  const keepPace = (): void => {
+    share = fairShareOf(launchers.size);
+    for (const session of launchers.values()) session.keepTo(share.pace);
+    cancelPace = options.clock.setTimer(PACE_CHECK_MS, keepPace);
+  };
+  keepPace();
   const connected = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     const key = keyOf(socket);
@@ -88,7 +94,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
       return void socket.end('HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n');
     }
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      launchers.set(webSocket, attach({ webSocket, request, launchers, strangers }, options));
+      launchers.set(webSocket, attach({ webSocket, request, launchers, strangers, share: () => share }, options));
     });
   });
   server.on('tlsClientError', () => undefined);
@@ -101,6 +107,7 @@ export async function startReportServer(options: ReportServerOptions): Promise<R
     useCertificate: ({ certPem, keyPem }) =>
       server.setSecureContext({ cert: certPem, key: keyPem, minVersion: 'TLSv1.3' }),
     stop: async () => {
+      cancelPace();
       for (const session of [...launchers.values()]) {
         session.refuse({ code: 'notReady', message: 'this replica is shutting down' });
       }
@@ -119,15 +126,17 @@ function attach(
     readonly request: IncomingMessage;
     readonly launchers: Map<WebSocket, ReportSession>;
     readonly strangers: UnidentifiedPlaces;
+    readonly share: () => FairShare;
   },
   options: ReportServerOptions,
 ): ReportSession {
-  const { webSocket, request, launchers, strangers } = connection;
+  const { webSocket, request, launchers, strangers, share } = connection;
   const key = keyOf(request.socket);
   const { clock, silenceMs } = options;
-  const throttle = new Throttle({ messages: MESSAGES, kilobytes: KILOBYTES, clock });
+  const throttle = new Throttle({ messages: () => share().frames, kilobytes: () => share().kilobytes, clock });
   const session = new ReportSession(options.sessions, {
     token: bearerOf(request),
+    pace: share().pace,
     unreachable: unreachableOf(request),
     onHello: () => strangers.saidHello(key),
     onIdentified: () => strangers.leave(key),
@@ -148,7 +157,10 @@ function attach(
   let turn = Promise.resolve();
   const deal = async (frame: string): Promise<void> => {
     const waitMs = throttle.take(frame.length);
-    if (waitMs > 0) await options.sessions.sleep(waitMs);
+    if (waitMs > 0) {
+      options.sessions.count('slowed');
+      await options.sessions.sleep(waitMs);
+    }
     await session.receive(frame);
   };
   let waiting = 0;

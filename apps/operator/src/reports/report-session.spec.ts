@@ -6,6 +6,7 @@ import {
   ReportSession,
   type ReportingPod,
   type ReportPorts,
+  type SessionConnection,
   type SessionContext,
   type SessionCount,
 } from './report-session.ts';
@@ -47,10 +48,7 @@ interface Desk {
 }
 
 /** A session whose cluster is a few fields, and whose token belongs to `pod-1`. */
-function aDesk(
-  shared: Partial<SessionContext> = {},
-  connection: { readonly unreachable?: string | undefined } = {},
-): Desk {
+function aDesk(shared: Partial<SessionContext> = {}, connection: Partial<SessionConnection> = {}): Desk {
   const said: OperatorMessage[] = [];
   const counts: SessionCount[] = [];
   const world: Desk['world'] = {
@@ -299,6 +297,31 @@ describe('a report session', () => {
     await desk.say({ kind: 'hello' });
     for (let frame = 0; frame < 30; frame += 1) await desk.session.receive('nonsense');
     expect(desk.codes()).toEqual(['malformed']);
+  });
+
+  it('takes gathered steps one by one, and what was left out as a gap', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello' });
+    await desk.say({ kind: 'steps', reports: [aStep(5).report, aStep(6).report], skipped: 3 });
+    await desk.say(aStep(7));
+    expect(desk.context.series.newestSequence).toBe(6);
+    expect(desk.counts.filter((what) => what === 'step' || what === 'step_missed')).toEqual([
+      'step',
+      'step',
+      'step_missed',
+      'step',
+    ]);
+  });
+
+  it('tells a launcher its pace when it is welcome, and again when that changes', async () => {
+    const desk = aDesk({}, { pace: { stepsPerSecond: 20, gatherMs: 200 } });
+    await desk.say({ kind: 'hello' });
+    desk.session.keepTo({ stepsPerSecond: 20, gatherMs: 200 });
+    desk.session.keepTo({ stepsPerSecond: 1.5, gatherMs: 2_048 });
+    expect(desk.said.filter(({ kind }) => kind === 'pace')).toEqual([
+      { kind: 'pace', stepsPerSecond: 20, gatherMs: 200 },
+      { kind: 'pace', stepsPerSecond: 1.5, gatherMs: 2_048 },
+    ]);
   });
 
   it('puts each step into the series once, however often it is told', async () => {

@@ -14,6 +14,7 @@ import type { Rendezvous } from './rendezvous.ts';
 import type { SeriesRing } from './series-ring.ts';
 
 type Refusal = Extract<OperatorMessage, { kind: 'refused' }>;
+type Pace = Omit<Extract<OperatorMessage, { kind: 'pace' }>, 'kind'>;
 type PodIdentity = Parameters<ReportPorts['findPod']>[0];
 type MessageOf<K extends LauncherMessage['kind']> = Extract<LauncherMessage, { kind: K }>;
 
@@ -73,11 +74,12 @@ export interface SessionContext {
   readonly deduplicator: MessageDeduplicator;
   readonly now: () => Date;
   readonly sleep: (delayMs: number) => Promise<void>;
-  readonly count: (what: SessionCount) => void;
+  readonly count: (what: SessionCount, by?: number) => void;
 }
 
 /** What a server counts of its sessions; a closed set, so that metrics stay few. */
-export type SessionCount = `refused_${Refusal['code']}` | 'malformed' | 'message' | 'duplicate';
+export type SessionCount =
+  `refused_${Refusal['code']}` | 'malformed' | 'message' | 'duplicate' | 'slowed' | 'step' | 'step_missed';
 
 /** The connection under a session. */
 export interface SessionLink {
@@ -90,6 +92,8 @@ export interface SessionLink {
 export interface SessionConnection {
   readonly link: SessionLink;
   readonly token: string | undefined;
+  /** What its share of all steps is as it comes. */
+  readonly pace?: Pace;
   /** The leader that the other end has lost or cannot reach, as it says. */
   readonly unreachable?: string | undefined;
   /** The other end has said who it is; that is looked up now. */
@@ -122,11 +126,14 @@ export class ReportSession {
   #malformed = 0;
   #hasGreeted = false;
   #ended = false;
+  #pace: Pace | undefined;
+  #toldPace: Pace | undefined;
 
   constructor(context: SessionContext, connection: SessionConnection) {
     this.#context = context;
     this.#link = connection.link;
     this.#connection = connection;
+    this.#pace = connection.pace;
   }
 
   /** The pod's UID once it is known to be who it says. */
@@ -137,6 +144,16 @@ export class ReportSession {
   /** A follower says so at once, if it knows where the leader is. Answers whether the session goes on. */
   start(): boolean {
     return this.#isVacant() || this.#refuseUnlessLeading();
+  }
+
+  /** So many steps may this launcher tell from now on. */
+  keepTo(pace: Pace): void {
+    this.#pace = pace;
+    const told = this.#toldPace;
+    if (this.#pod === undefined || this.#ended) return;
+    if (told?.stepsPerSecond === pace.stepsPerSecond && told.gatherMs === pace.gatherMs) return;
+    this.#toldPace = pace;
+    this.#link.send({ kind: 'pace', ...pace });
   }
 
   /** One frame; to be called for one at a time, in order. */
@@ -214,6 +231,7 @@ export class ReportSession {
     this.#noteRendezvous(found, hello);
     this.#noteState(found, hello);
     this.#acknowledge(hello);
+    if (this.#pace !== undefined) this.keepTo(this.#pace);
   }
 
   /** Who is it? Its token says which pod, and hello must agree. */
@@ -274,6 +292,11 @@ export class ReportSession {
       case 'step':
         this.#performStep({ ...pod, incarnation: incarnationOf(message) }, message.report);
         return true;
+      case 'steps':
+        for (const report of message.reports)
+          this.#performStep({ ...pod, incarnation: incarnationOf(message) }, report);
+        this.#noteMissed(message.skipped);
+        return true;
       case 'resumed':
         progress.recordResumed({ ...pod, incarnation: incarnationOf(message) }, message.step);
         return true;
@@ -295,7 +318,15 @@ export class ReportSession {
     const stepTimeMs = report.ranks.reduce((slowest, rank) => Math.max(slowest, rank.stepTimeMs), 0);
     const step = { at: now().toISOString(), jobUid, namespace, jobName, epoch, stepTimeMs, ...report };
     series.append(step);
+    this.#context.count('step');
     if (progress.recordStep(pod, step)) ports.onNews(pod, 'progress');
+  }
+
+  /** The series has a gap there. */
+  #noteMissed(steps: number): void {
+    if (steps === 0) return;
+    this.#context.series.miss(steps);
+    this.#context.count('step_missed', steps);
   }
 
   async #performCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<boolean> {
@@ -394,9 +425,11 @@ function parseFrame(frame: string): LauncherMessage | undefined {
 }
 
 function ranksAreOf(message: LauncherMessage, pod: ReportingPod): boolean {
-  if (message.kind !== 'step' && message.kind !== 'heartbeat') return true;
-  const { ranks } = message.kind === 'step' ? message.report : message;
-  return ranks.every(({ rank }) => pod.ranks.includes(rank));
+  const areOurs = ({ ranks }: { readonly ranks: readonly { readonly rank: number }[] }): boolean =>
+    ranks.every(({ rank }) => pod.ranks.includes(rank));
+  if (message.kind === 'steps') return message.reports.every(areOurs);
+  if (message.kind === 'step') return areOurs(message.report);
+  return message.kind !== 'heartbeat' || areOurs(message);
 }
 
 /** A launcher that knows of none runs the first. */

@@ -36,6 +36,24 @@ describe('the series', () => {
     expect(sequences(ring, from)).toEqual(want);
   });
 
+  it('shows what was missed as a gap in its numbers before the next frame, one a second at most', () => {
+    let nowMs = 0;
+    const ring = new SeriesRing({ bootId: 'b', limits: { frames: 3 }, clock: { monotonicMs: () => nowMs } });
+    ring.append(frame);
+    for (const missed of [3, 4]) {
+      ring.miss(missed);
+      ring.append(frame);
+    }
+    expect(sequences(ring)).toEqual([1, 5, 6]);
+    nowMs = 1_000;
+    ring.append(frame);
+    expect(sequences(ring)).toEqual([5, 6, 11]);
+    expect(ring.newestSequence).toBe(11);
+    ring.append(frame);
+    ring.append(frame);
+    expect(sequences(ring, { bootId: 'b', after: 6 })).toEqual([11, 12, 13]);
+  });
+
   it('is bounded by its size as well as by its number of frames', () => {
     const ring = new SeriesRing({ bootId: 'b', limits: { characters: 500 } });
     for (let count = 0; count < 5; count += 1) ring.append(frame);

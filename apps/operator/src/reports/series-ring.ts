@@ -1,4 +1,5 @@
 import type { SeriesFrame, StepFrame } from '@coxswain/api-types';
+import { systemClock } from '@coxswain/kube';
 
 /** A step as it is put in: the ring gives it its number. */
 export type NewStepFrame = Omit<StepFrame, 'kind' | 'bootId' | 'sequence'>;
@@ -16,15 +17,25 @@ export interface SeriesCursor {
 export class SeriesRing {
   readonly bootId: string;
   readonly #limits: SeriesLimits;
+  readonly #monotonicMs: () => number;
   /** Kept as text, since each frame is made once and sent to several readers. Holds the numbers from `#oldest` to `#next - 1`. */
   readonly #lines = new Map<number, string>();
   readonly #waiting = new Set<() => void>();
   #oldest = 1;
   #next = 1;
   #characters = 0;
+  #missed = 0;
+  #gapLeftAtMs = Number.NEGATIVE_INFINITY;
+  /** Where the numbers of frames that never were begin, and where they end. */
+  readonly #gaps = new Map<number, number>();
 
-  constructor(options: { readonly bootId: string; readonly limits?: Partial<SeriesLimits> }) {
+  constructor(options: {
+    readonly bootId: string;
+    readonly limits?: Partial<SeriesLimits>;
+    readonly clock?: { monotonicMs(): number };
+  }) {
     this.bootId = options.bootId;
+    this.#monotonicMs = () => (options.clock ?? systemClock).monotonicMs();
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
   }
 
@@ -33,7 +44,13 @@ export class SeriesRing {
     return this.#next - 1;
   }
 
+  /** So many steps were made of which nobody tells here; readers see the gap before the next frame. */
+  miss(steps: number): void {
+    this.#missed += steps;
+  }
+
   append(frame: NewStepFrame): void {
+    this.#leaveGap();
     const numbered: StepFrame = { kind: 'step', bootId: this.bootId, sequence: this.#next, ...frame };
     const line = JSON.stringify(numbered);
     this.#lines.set(this.#next, line);
@@ -49,6 +66,7 @@ export class SeriesRing {
     return {
       next: () => {
         position = Math.min(Math.max(position, this.#oldest), this.#next);
+        position = this.#gaps.get(position) ?? position;
         const line = this.#lines.get(position);
         if (line !== undefined) position += 1;
         return line;
@@ -73,7 +91,22 @@ export class SeriesRing {
     return JSON.stringify(frame);
   }
 
+  /** At most one a second, so that thinning costs a reader one record of a gap a second, and not one for each frame. */
+  #leaveGap(): void {
+    const nowMs = this.#monotonicMs();
+    if (this.#missed === 0 || nowMs - this.#gapLeftAtMs < GAP_EVERY_MS) return;
+    this.#gaps.set(this.#next, this.#next + this.#missed);
+    this.#next += this.#missed;
+    this.#missed = 0;
+    this.#gapLeftAtMs = nowMs;
+  }
+
   #dropOldest(): void {
+    const behindGap = this.#gaps.get(this.#oldest);
+    if (behindGap !== undefined) {
+      this.#gaps.delete(this.#oldest);
+      this.#oldest = behindGap;
+    }
     this.#characters -= this.#lines.get(this.#oldest)?.length ?? 0;
     this.#lines.delete(this.#oldest);
     this.#oldest += 1;
@@ -87,4 +120,5 @@ export interface SeriesLimits {
   readonly characters: number;
 }
 
+const GAP_EVERY_MS = 1_000;
 const DEFAULT_LIMITS: SeriesLimits = { frames: 50_000, characters: 64 * 1024 * 1024 };

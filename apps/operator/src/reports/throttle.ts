@@ -4,14 +4,14 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** How long a connection must wait before its next frame is dealt with, by number and by size of its frames. */
+/** How long a connection must wait before its next frame is dealt with, by number and by size of its frames. Its rates may change. */
 export class Throttle {
   readonly #messages: Bucket;
   readonly #kilobytes: Bucket;
 
   constructor(options: {
-    readonly messages: Rate;
-    readonly kilobytes: Rate;
+    readonly messages: () => Rate;
+    readonly kilobytes: () => Rate;
     readonly clock: { monotonicMs(): number };
   }) {
     this.#messages = new Bucket(options.messages, options.clock);
@@ -25,23 +25,24 @@ export class Throttle {
 }
 
 class Bucket {
-  readonly #rate: Rate;
+  readonly #rate: () => Rate;
   readonly #clock: { monotonicMs(): number };
   #tokens: number;
   #updatedAtMs: number;
 
-  constructor(rate: Rate, clock: { monotonicMs(): number }) {
+  constructor(rate: () => Rate, clock: { monotonicMs(): number }) {
     this.#rate = rate;
     this.#clock = clock;
-    this.#tokens = rate.burst;
+    this.#tokens = rate().burst;
     this.#updatedAtMs = clock.monotonicMs();
   }
 
   take(tokens: number): number {
     const nowMs = this.#clock.monotonicMs();
-    const earned = ((nowMs - this.#updatedAtMs) / 1000) * this.#rate.ratePerSecond;
-    this.#tokens = Math.min(this.#rate.burst, this.#tokens + earned) - tokens;
+    const { ratePerSecond, burst } = this.#rate();
+    const earned = ((nowMs - this.#updatedAtMs) / 1000) * ratePerSecond;
+    this.#tokens = Math.min(burst, this.#tokens + earned) - tokens;
     this.#updatedAtMs = nowMs;
-    return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#rate.ratePerSecond) * 1000;
+    return this.#tokens >= 0 ? 0 : (-this.#tokens / ratePerSecond) * 1000;
   }
 }

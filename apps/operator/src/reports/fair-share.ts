@@ -1,0 +1,31 @@
+import type { Rate } from './throttle.ts';
+
+/** What all launchers together may cost the thread, whatever each of them does. */
+const IN_ALL = { steps: 3_072, gatheredFrames: 1_000, frames: 4_096, kilobytes: 16_384 } as const;
+/** However few they are. */
+const MOST = { steps: 20, frames: 200, kilobytes: 2_048 } as const;
+const GATHER_MS = { least: 200, most: 5_000 } as const;
+
+/** What one of so many connections may send. */
+export interface FairShare {
+  /** Told to the launcher, which keeps to it. */
+  readonly pace: { readonly stepsPerSecond: number; readonly gatherMs: number };
+  /** Above it a connection is read more slowly, whether its launcher keeps to anything or not. */
+  readonly frames: Rate;
+  readonly kilobytes: Rate;
+}
+
+/** An equal share for each; the number is taken up to the next power of two, so that a share changes rarely. */
+export function fairShareOf(connections: number): FairShare {
+  const among = 2 ** Math.ceil(Math.log2(Math.max(1, connections)));
+  const framesPerSecond = Math.min(MOST.frames, IN_ALL.frames / among);
+  const kilobytesPerSecond = Math.min(MOST.kilobytes, IN_ALL.kilobytes / among);
+  return {
+    pace: {
+      stepsPerSecond: Math.min(MOST.steps, IN_ALL.steps / among),
+      gatherMs: Math.min(GATHER_MS.most, Math.max(GATHER_MS.least, Math.ceil((among / IN_ALL.gatheredFrames) * 1_000))),
+    },
+    frames: { ratePerSecond: framesPerSecond, burst: 5 * framesPerSecond + 20 },
+    kilobytes: { ratePerSecond: kilobytesPerSecond, burst: 2 * kilobytesPerSecond + 512 },
+  };
+}
