@@ -95,6 +95,29 @@ describe('the desk of launchers', () => {
     expect(desk.sent()).toEqual([]);
   });
 
+  it('ends an incarnation also where it was given a moment ago and nothing was said of it, before the next one begins', () => {
+    const desk = aDesk();
+    desk.desk.hear([word(0), word(1)]);
+    desk.desk.hear([word(0, reaped)]);
+    desk.sent();
+    desk.record({ incarnation: 2 });
+    desk.desk.look('job-1');
+    expect(desk.sent()).toEqual(['pod-1: end 1']);
+    // Under way since before it was given: says nothing of it.
+    desk.desk.hear([word(1)]);
+    expect(desk.sent()).toEqual(['pod-1: end 1']);
+    desk.desk.hear([word(1, reaped)]);
+    expect(desk.sent()).toEqual(['pod-0: begin 2', 'pod-1: begin 2']);
+  });
+
+  it('waits no longer for a pause than any lasts, whatever the clock that wrote it', () => {
+    const desk = aDesk();
+    desk.desk.hear([word(0, reaped), word(1, reaped)]);
+    desk.record({ incarnation: 2 }, '2026-01-01T01:20:05Z');
+    desk.desk.look('job-1');
+    expect(desk.sent()).toEqual(['pod-0: begin 2', 'pod-1: begin 2']);
+  });
+
   it('shows what each said last, of the newest epoch alone, and forgets a job that is gone', () => {
     const desk = aDesk();
     desk.desk.hear([word(0, running), word(1, { epoch: 2 }), word(0, reaped)]);

@@ -1,5 +1,11 @@
 import type { Attempt, PlacementSpec, TrainingJob } from '@coxswain/api-types';
-import { assignmentOf, launcherOrders, type LauncherOrder, type PlacedLauncher } from '@coxswain/lifecycle';
+import {
+  assignmentOf,
+  isPauseOver,
+  launcherOrders,
+  type LauncherOrder,
+  type PlacedLauncher,
+} from '@coxswain/lifecycle';
 import type { LauncherMail } from './ingest-messages.ts';
 import type { LauncherWord } from './launcher-words.ts';
 
@@ -13,6 +19,8 @@ export interface NewestGang {
 interface SaidOfEpoch {
   readonly epoch: number;
   readonly launchers: Map<string, PlacedLauncher>;
+  /** Newest incarnation that each was told to begin. */
+  readonly given: Map<string, number>;
 }
 
 const NOTHING: ReadonlyMap<string, PlacedLauncher> = new Map();
@@ -49,7 +57,7 @@ export class LauncherDesk {
       const said: SaidOfEpoch =
         known?.epoch === launcher.epoch
           ? known
-          : { epoch: launcher.epoch, launchers: new Map<string, PlacedLauncher>() };
+          : { epoch: launcher.epoch, launchers: new Map<string, PlacedLauncher>(), given: new Map<string, number>() };
       said.launchers.set(podUid, launcher);
       this.#said.set(jobUid, said);
     }
@@ -58,7 +66,8 @@ export class LauncherDesk {
 
   /** What the launchers of the newest epoch that was heard of said, by their pods' UIDs. */
   ofJob(jobUid: string): ReadonlyMap<string, PlacedLauncher> {
-    return this.#said.get(jobUid)?.launchers ?? NOTHING;
+    const said = this.#said.get(jobUid);
+    return said === undefined ? NOTHING : asGiven(said, this.#gangOf(jobUid)?.attempt.incarnation ?? 1);
   }
 
   /** Status or time may have changed what is to be told to launchers of jobs that are not where they are to be. */
@@ -74,11 +83,12 @@ export class LauncherDesk {
     else this.#unsettled.add(jobUid);
     if (gang === undefined) return;
     const { attempt, placement } = gang;
-    const notBeforeMs = Date.parse(gang.job.status?.notBefore ?? '');
-    const isDue = Number.isNaN(notBeforeMs) || notBeforeMs <= this.#now().getTime();
+    const { notBefore } = gang.job.status ?? {};
+    const isDue = isPauseOver({ notBefore, delaySeconds: gang.job.spec.restartPolicy.delaySeconds }, this.#now());
     const orders = launcherOrders({ attempt, podCount: placement.nodes.length, launchers, isDue });
     for (const [podUid, order] of orders) {
       const message = toMessage(order, { gang, podIndex: launchers.get(podUid)?.podIndex ?? 0 });
+      if (order.kind === 'assign') this.#said.get(jobUid)?.given.set(podUid, attempt.incarnation ?? 1);
       if (message !== undefined) this.#send({ jobUid, epoch: attempt.epoch, podUid, message });
     }
   }
@@ -93,6 +103,25 @@ export class LauncherDesk {
   get size(): number {
     return this.#said.size;
   }
+}
+
+/**
+ * Who was given an incarnation that is over by now, and has said nothing of it, may be about to begin it: it counts as running it until it says that
+ * it has ended it.
+ */
+function asGiven({ launchers, given }: SaidOfEpoch, newest: number): ReadonlyMap<string, PlacedLauncher> {
+  const isOpen = (podUid: string, { incarnation }: PlacedLauncher): boolean => {
+    const last = given.get(podUid) ?? 0;
+    return last > incarnation && last < newest;
+  };
+  if (![...launchers].some(([podUid, launcher]) => isOpen(podUid, launcher))) return launchers;
+  return new Map(
+    [...launchers].map(([podUid, launcher]): [string, PlacedLauncher] => {
+      const { podIndex, epoch } = launcher;
+      const incarnation = given.get(podUid) ?? 0;
+      return [podUid, isOpen(podUid, launcher) ? { podIndex, epoch, incarnation, state: 'running' } : launcher];
+    }),
+  );
 }
 
 /** Whether nothing but a change of what was said, or a new incarnation, could give reason to tell somebody something. */
