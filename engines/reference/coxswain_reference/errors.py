@@ -31,6 +31,10 @@ class AddressTaken(EngineError):
     exit_code = EXIT_ADDRESS_TAKEN
 
 
+class NoDevice(EngineError):
+    """This rank has no GPU of its own where others have. Elsewhere, or once the GPU is back, the same request works."""
+
+
 class CheckpointRefused(EngineError):
     """The checkpoint to resume from is incomplete, damaged or of another model.
 

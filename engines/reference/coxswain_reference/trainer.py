@@ -44,7 +44,7 @@ class Trainer:
         self._stop = stop
         self._fault = fault
         self._timer = StepTimer(PHASES)
-        self._device = device_of(settings.process.local_rank)
+        self._device = device_of(settings.process.local_rank, torch.cuda.device_count())
         if self._device.type == 'cuda':
             torch.cuda.set_device(self._device)
         self._groups = join(settings.layout, self._device, self._timer)
@@ -75,6 +75,7 @@ class Trainer:
     def run(self) -> bool:
         """Trains to the last step, or until asked to stop. Whether the training is finished; the state is saved."""
         steps = self._settings.training.steps
+        self._say(f'training on {describe_device(self._device)}')
         resumed_at = self._progress.step
         while self._progress.step < steps:
             result = self._step()
@@ -187,6 +188,11 @@ def build_stage(settings: Settings, groups: Groups, device: torch.device) -> Gpt
     stage = GptStage(settings.model, settings.layout, groups.tensor)
     initialise(stage, settings.training.seed, groups.tensor)
     return stage.to(device)
+
+
+def describe_device(device: torch.device) -> str:
+    """`cpu`, or `cuda:0 (NVIDIA H100 80GB HBM3)`."""
+    return str(device) if device.type == 'cpu' else f'{device} ({torch.cuda.get_device_name(device)})'
 
 
 def compute_dtype(precision: str) -> torch.dtype:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from coxswain_reference.data import ByteSamples, permuted, samples_of
-from coxswain_reference.errors import WrongRequest
+from coxswain_reference.errors import NoDevice, WrongRequest
 from coxswain_reference.layout import Layout
+from coxswain_reference.parallel.groups import device_of
 from coxswain_reference.schedule import learning_rate
 from coxswain_reference.settings import read_settings
 from coxswain_reference.shards import Cut, padded_length, row_part, row_ranges, tensor_box, without_padding
@@ -123,3 +124,18 @@ def test_targets_are_the_bytes_after_the_tokens(tmp_path: Path) -> None:
 @pytest.mark.parametrize(('step', 'want'), [(1, 0.25), (2, 0.5), (4, 1.0), (8, 0.55), (12, 0.1), (13, 0.1)])
 def test_the_learning_rate_warms_up_and_then_follows_half_a_cosine(step: int, want: float) -> None:
     assert learning_rate(step, peak=1.0, minimum=0.1, warmup_steps=4, steps=12) == pytest.approx(want)
+
+
+@pytest.mark.parametrize(
+    ('local_rank', 'gpus', 'want'),
+    [(0, 0, 'cpu'), (3, 0, 'cpu'), (0, 1, 'cuda:0'), (7, 8, 'cuda:7')],
+    ids=['no GPU', 'no GPU, many ranks', 'one GPU', 'the last of eight'],
+)
+def test_each_rank_has_a_gpu_of_its_own_or_all_use_the_cpu(local_rank: int, gpus: int, want: str) -> None:
+    assert str(device_of(local_rank, gpus)) == want
+
+
+def test_a_rank_beyond_the_last_gpu_is_refused_in_one_sentence_that_blames_no_request() -> None:
+    with pytest.raises(NoDevice, match='^LOCAL_RANK 1 has no GPU: CUDA shows 1, and each rank needs one') as refused:
+        device_of(1, 1)
+    assert refused.value.exit_code == 1  # not 93: on another node, or once the GPU is back, the same request works

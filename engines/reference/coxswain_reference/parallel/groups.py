@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from coxswain_agent import StepTimer
 
-from coxswain_reference.errors import AddressTaken
+from coxswain_reference.errors import AddressTaken, NoDevice
 from coxswain_reference.layout import Layout
 
 COLLECTIVE_TIMEOUT = timedelta(minutes=10)
@@ -82,9 +82,16 @@ class Groups:
     world: Group
 
 
-def device_of(local_rank: int) -> torch.device:
-    """This rank's accelerator where there is CUDA, else the CPU."""
-    return torch.device('cuda', local_rank) if torch.cuda.is_available() else torch.device('cpu')
+def device_of(local_rank: int, gpus: int) -> torch.device:
+    """This rank's own of the `gpus` that CUDA shows this process; the CPU where it shows none."""
+    if gpus == 0:
+        return torch.device('cpu')
+    if local_rank >= gpus:
+        raise NoDevice(
+            f'LOCAL_RANK {local_rank} has no GPU: CUDA shows {gpus}, and each rank needs one of its own. '
+            'Start fewer ranks here, or make the missing GPU visible.'
+        )
+    return torch.device('cuda', local_rank)
 
 
 def join(layout: Layout, device: torch.device, timer: StepTimer) -> Groups:
