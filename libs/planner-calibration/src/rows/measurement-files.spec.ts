@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { csvOf } from '../testing/invented-rows.ts';
-import { readMeasurements } from './measurement-files.ts';
+import { interpretRow } from './interpret-row.ts';
+import { filesOrRepository, readMeasurements } from './measurement-files.ts';
 
 describe('files of measurements', () => {
   let directory: string;
@@ -47,5 +48,21 @@ describe('files of measurements', () => {
 
   it('are named when they are wrong', () => {
     expect(() => readMeasurements([file('wrong.csv', 'hello,world')])).toThrow('wrong.csv: line 1: missing columns id');
+  });
+
+  it('of the repository that are fitted are the published ones alone: what is kept apart stays a test of them', () => {
+    expect(filesOrRepository([]).map((path) => basename(path))).toEqual([
+      'measurements.csv',
+      'measurements_single_node.csv',
+    ]);
+  });
+
+  it('hold the rows kept apart, all understood, those of one noisy host marked', () => {
+    const { rows } = readMeasurements([join(import.meta.dirname, '../../data/measurements_h100_kept_apart.csv')]);
+    const reasons = rows.map(interpretRow).flatMap((one) => ('unpredicted' in one ? [one.unpredicted] : []));
+    expect(reasons).toEqual([]);
+    expect(rows.filter(({ iterTimeS }) => iterTimeS !== undefined)).toHaveLength(76);
+    expect(rows.filter(({ outOfMemory }) => outOfMemory)).toHaveLength(4);
+    expect(rows.filter(({ quality }) => quality === 'C')).toHaveLength(14);
   });
 });
