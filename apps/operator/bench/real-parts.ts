@@ -38,6 +38,7 @@ export function aReconciler(parts: {
     heardMsOf: () => new Map(),
     launchersOf: () => new Map(),
     timeouts: {},
+    retention: {},
     progressOf: () => undefined,
     planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
     effects: {

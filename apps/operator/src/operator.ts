@@ -282,6 +282,7 @@ class RunningOperator implements Operator {
           heardMsOf: (job) => reporting.heardMsOf(job),
           launchersOf: (job) => reporting.launchersOf(job),
           timeouts: this.#config.timeouts,
+          retention: this.#config.retention,
           effects: {
             announce: (job, events) => this.#announcer.announce(job, events),
             refuseLaunchers: (job, epoch) => reporting.refuseLaunchers(job, epoch),

@@ -17,7 +17,7 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs/status'], verbs: ['update'] },
   { apiGroups: [API_GROUP], resources: ['trainingjobs/finalizers'], verbs: ['update'] },
   { apiGroups: [API_GROUP], resources: ['placements'], verbs: [...READ, 'create', 'delete', MANAGE] },
-  { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create', MANAGE] },
+  { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create', 'delete', MANAGE] },
   { apiGroups: [API_GROUP], resources: ['checkpoints/status'], verbs: ['update'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },

@@ -22,6 +22,7 @@ export type { JobEffects, JobView } from './perform/job-view.ts';
 export { reconcileJob, type ReconcileOutcome } from './perform/reconcile-job.ts';
 export { PROGRESS_INTERVAL_MS } from './epoch/record-observation.ts';
 export { isRecordedPlacement, placementSha256 } from './record/recorded-placement.ts';
+export { DEFAULT_RETENTION, type Retention } from './look/retention.ts';
 export { RefusedCheckpoints } from './look/refused-checkpoints.ts';
 export { Stopwatches } from './look/stopwatches.ts';
 export { DEFAULT_TIMEOUTS } from './look/timeouts.ts';

@@ -28,6 +28,7 @@ describe('the configuration', () => {
   it.each([
     ['an address without TLS', { COXSWAIN_REPORT_URLS: 'http://127.0.0.1:9443' }, /COXSWAIN_REPORT_URLS.*https/],
     ['a missing launcher image', { COXSWAIN_LAUNCHER_IMAGE: undefined }, /COXSWAIN_LAUNCHER_IMAGE/],
+    ['to keep a single checkpoint', { COXSWAIN_CHECKPOINTS_KEPT: '1' }, /COXSWAIN_CHECKPOINTS_KEPT.*>=2/],
     ['a port that is none', { COXSWAIN_HEALTH_LISTEN_PORT: 'eighty' }, /COXSWAIN_HEALTH_LISTEN_PORT/],
     ['a reader without namespace', { COXSWAIN_SERIES_READERS: 'api' }, /namespace:serviceaccount/],
     ['a lease that outlives its renewal', { COXSWAIN_LEASE_RENEW_DEADLINE_MS: '15000' }, /two replicas could lead/],

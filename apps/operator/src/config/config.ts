@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { ObjectName } from '@coxswain/api-types';
-import { DEFAULT_TIMEOUTS, type Timeouts } from '@coxswain/lifecycle';
+import { DEFAULT_RETENTION, DEFAULT_TIMEOUTS, type Retention, type Timeouts } from '@coxswain/lifecycle';
 import { LOG_LEVELS } from '@coxswain/telemetry';
 import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 const durationMs = z.coerce.number().int().min(1).max(86_400_000);
+/** Not one: the newest may turn out to be damaged. */
+const kept = z.coerce.number().int().min(2).max(100_000);
 const baseUrl = z
   .url({ protocol: /^https$/, error: 'must be an https URL such as https://operator.coxswain-system.svc:9443' })
   .transform((url) => url.replace(/\/+$/, ''));
@@ -98,6 +100,12 @@ const Environment = z.object({
   COXSWAIN_AVOIDED_NODE_MS: durationMs
     .default(DEFAULT_TIMEOUTS.avoidedMs)
     .describe('How long a node that failed a job is avoided by it.'),
+  COXSWAIN_CHECKPOINTS_KEPT: kept
+    .default(DEFAULT_RETENTION.checkpoints)
+    .describe('Checkpoint objects of a job that are kept, newest first; older ones are deleted, their files are not.'),
+  COXSWAIN_CHECKPOINTS_KEPT_OF_FINISHED: kept
+    .default(DEFAULT_RETENTION.checkpointsOfFinished)
+    .describe('The same, of a finished job.'),
   COXSWAIN_HEARTBEAT_TIMEOUT_MS: durationMs.default(60_000).describe('Silence after which a connection is closed.'),
 });
 
@@ -114,6 +122,7 @@ export interface Config {
   };
   readonly workers: number;
   readonly timeouts: Timeouts;
+  readonly retention: Retention;
   readonly podNewsIntervalMs: number;
   readonly resyncIntervalMs: number;
   readonly reports: {
@@ -166,6 +175,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       stoppingMs: env.COXSWAIN_STOPPING_TIMEOUT_MS,
       reapingMs: env.COXSWAIN_REAPING_TIMEOUT_MS,
       avoidedMs: env.COXSWAIN_AVOIDED_NODE_MS,
+    },
+    retention: {
+      checkpoints: env.COXSWAIN_CHECKPOINTS_KEPT,
+      checkpointsOfFinished: env.COXSWAIN_CHECKPOINTS_KEPT_OF_FINISHED,
     },
     podNewsIntervalMs: env.COXSWAIN_POD_NEWS_INTERVAL_MS,
     resyncIntervalMs: env.COXSWAIN_RESYNC_INTERVAL_MS,

@@ -59,6 +59,7 @@ export class JobReads {
     const { uid, namespace } = job.metadata;
     const before = this.checkpointsOf(job);
     const live = new Set<string>();
+    await this.#readLiveJob(job);
     await this.#forEach<Checkpoint & KubeObject>(job, checkpointsPath({ namespace }), (checkpoint) => {
       live.add(checkpoint.metadata.uid);
       this.#cache.checkpoints.remember(uid, checkpoint);

@@ -234,6 +234,19 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     await this.#writeCheckpointStatus(job, wanted, { state: 'Damaged', message, condemnation });
   }
 
+  async deleteCheckpoint(job: TrainingJob, checkpoint: PodReference): Promise<void> {
+    const path = checkpointsPath({ namespace: job.metadata.namespace, name: checkpoint.name });
+    try {
+      await this.#deleteIfPresent(job, path, checkpoint);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      const live = await this.#reads.readOrUndefined(path);
+      if (live?.metadata.uid === checkpoint.uid)
+        return this.#cache.checkpoints.remember(job.metadata.uid, live as Checkpoint & KubeObject);
+    }
+    this.#cache.checkpoints.rememberGone(checkpoint.uid);
+  }
+
   async createCheckpoint(
     job: Pick<TrainingJob, 'metadata'>,
     checkpoint: { readonly name: string; readonly spec: CheckpointResourceSpec },

@@ -35,7 +35,7 @@ export interface TrainingJobStore {
    */
   readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>>;
 
-  /** Reads the job's Checkpoints from the API server; `checkpointsOf` shows what was read from then on, and no others. */
+  /** Reads the job and its Checkpoints from the API server; `findJob` and `checkpointsOf` show what was read from then on, and no others. */
   readCheckpoints(job: TrainingJob): Promise<void>;
 
   /** Writes status, if the job is still the one that was observed; answers with the job as it is then. Conflict: observe again. */
@@ -61,6 +61,8 @@ export interface TrainingJobStore {
     pod: PodReference & { readonly gracePeriodSeconds: number },
   ): Promise<'deleted' | 'changed'>;
   markCheckpointDamaged(job: TrainingJob, damaged: DamagedCheckpoint): Promise<void>;
+  /** Success when the one of that UID is gone already. One that has changed since `resourceVersion` stays, and is shown as it is now. */
+  deleteCheckpoint(job: TrainingJob, checkpoint: PodReference): Promise<void>;
   /** Creates it and marks it complete; twice is once. */
   createCheckpoint(
     job: Pick<TrainingJob, 'metadata'>,

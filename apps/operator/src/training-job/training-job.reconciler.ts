@@ -31,6 +31,7 @@ export interface ReconcilerOptions {
   readonly heardMsOf: JobView['heardMsOf'];
   readonly launchersOf: JobView['launchersOf'];
   readonly timeouts: JobView['timeouts'];
+  readonly retention: JobView['retention'];
   /** Plans beside the loop. */
   readonly planner: Pick<JobPlanner, 'planningOf' | 'ask' | 'forget'>;
   readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfStrangers' | 'announce'>;
@@ -43,7 +44,8 @@ export class TrainingJobReconciler {
   readonly #effects: JobEffects;
 
   constructor(options: ReconcilerOptions) {
-    const { store, admission, clock, planner, progressOf, heardMsOf, launchersOf, timeouts, effects } = options;
+    const { store, admission, clock, planner, progressOf, heardMsOf, launchersOf, timeouts, retention, effects } =
+      options;
     this.#options = options;
     this.#view = {
       now: () => clock.now(),
@@ -52,6 +54,7 @@ export class TrainingJobReconciler {
       stopwatches: new Stopwatches(),
       refusedCheckpoints: new RefusedCheckpoints(),
       timeouts,
+      retention,
       findJob: (key) => store.findJob(key),
       podsOf: (job) => store.podsOf(job),
       placementsOf: (job) => store.placementsOf(job),
@@ -127,6 +130,8 @@ export class TrainingJobReconciler {
         return deletion(store.deletePod(job, { ...call.pod, gracePeriodSeconds: call.gracePeriodSeconds }));
       case 'markCheckpointDamaged':
         return done(store.markCheckpointDamaged(job, call));
+      case 'deleteCheckpoint':
+        return done(store.deleteCheckpoint(job, call.checkpoint));
       case 'createCheckpoint':
         return done(store.createCheckpoint(job, call));
     }

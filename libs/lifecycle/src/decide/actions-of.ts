@@ -11,6 +11,7 @@ import { podName } from '../look/names.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import { checkpointWriteKey } from '../look/refused-checkpoints.ts';
 import { isUnderWay } from '../epoch/planning.ts';
+import { oldCheckpoints } from './old-checkpoints.ts';
 import { toReference } from './pod-reference.ts';
 import { releasePods } from './release-pods.ts';
 import type { Situation } from './situation.ts';
@@ -32,6 +33,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   tidyUp,
   releasePods,
   releaseFinalizer,
+  collectCheckpoints,
   // Last, so that what the API server says to it stands in nobody's way.
   createCheckpoints,
 ];
@@ -199,6 +201,11 @@ function tidyUp({ record, facts }: Situation): readonly Action[] {
           },
         ]),
   ];
+}
+
+function collectCheckpoints({ record, facts }: Situation): readonly Action[] {
+  const checkpoints = oldCheckpoints(record, facts).map(({ metadata }) => toReference(metadata));
+  return checkpoints.length === 0 ? [] : [{ kind: 'deleteCheckpoints', checkpoints }];
 }
 
 function createCheckpoints({ record, facts }: Situation): readonly Action[] {

@@ -114,4 +114,25 @@ describe('whatever happens to mounts and files', () => {
       { numRuns: 30 },
     );
   });
+
+  it('the last complete checkpoint is never lost or moved back, however few objects are kept', () => {
+    const trouble = fc.oneof(breakMount('FileUnreadable'), breakMount('ContentDiffers'), fault('damage'));
+    let collected = 0;
+    fc.assert(
+      fc.property(story(trouble), (moments) => {
+        const world = lenient();
+        world.retention = { checkpoints: 2, checkpointsOfFinished: 2 };
+        live(world, moments);
+        settle(world);
+        collected += world.collected.length;
+        expect(world.violations.filter((one) => one.includes('was collected') || one.includes('from scratch'))).toEqual(
+          [],
+        );
+        const complete = world.checkpoints.filter(({ status }) => status?.state === 'Complete');
+        expect(complete.length).toBeLessThanOrEqual(2 + 3);
+      }),
+      { numRuns: 50 },
+    );
+    expect(collected).toBeGreaterThan(0);
+  });
 });

@@ -62,6 +62,8 @@ export type Action =
   | { readonly kind: 'forgetPlanning' }
   /** Create with POST. AlreadyExists: read it live and show it among `placements` (the recorded one or not). */
   | { readonly kind: 'createPlacement'; readonly name: string; readonly spec: PlacementSpec }
+  /** Only on what readCheckpoints has shown. The files stay. */
+  | { readonly kind: 'deleteCheckpoints'; readonly checkpoints: readonly PodReference[] }
   | { readonly kind: 'deletePlacements'; readonly placements: readonly PodReference[] }
   /** Ask the cluster by a dry run whether it takes such a pod; show its answer as `podProbe`. */
   | { readonly kind: 'probePod'; readonly name: string; readonly podIndex: number; readonly placement: PlacementSpec }
@@ -72,7 +74,7 @@ export type Action =
    * anything is deleted, failed, charged or given up: a cache is good enough to create, never to destroy. It is always the only action.
    */
   | ({ readonly kind: 'readLive' } & LiveRead)
-  /** Read the job's checkpoints from the API server, then look again with `areCheckpointsProven`. It is always the only action. */
+  /** Read the job and its checkpoints from the API server, then look again with `areCheckpointsProven`. It is always the only action. */
   | { readonly kind: 'readCheckpoints' }
   /**
    * The epoch is over and nothing of it is to be saved: tell every launcher of it that is connected, so that it ends its ranks before

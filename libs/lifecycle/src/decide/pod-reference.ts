@@ -1,6 +1,6 @@
 import type { PodReference } from './decision.ts';
-import type { ObservedPod } from '../look/observed.ts';
 
-export function toReference({ name, uid, resourceVersion }: ObservedPod): PodReference {
+/** The object as it is seen now. */
+export function toReference({ name, uid, resourceVersion }: PodReference): PodReference {
   return { name, uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
 }

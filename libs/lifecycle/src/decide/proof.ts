@@ -77,12 +77,16 @@ export function readLive({ record, facts }: Situation): Action {
 /**
  * Whether the job's checkpoints are to be read live first: what is about to be lost is training that a cache does not show as yet. A gang that
  * begins anew, or further back than status knows, does so only where nothing later exists; and nobody is asked to choose before that is sure.
+ * Nor are old ones deleted on what a cache tells of them, or of the job.
  */
 export function needsCheckpoints(
   { record, facts, next }: Situation,
-  { before, isRecorded }: { readonly before: JobRecord; readonly isRecorded: boolean },
+  decided: { readonly before: JobRecord; readonly actions: readonly Action[]; readonly isRecorded: boolean },
 ): boolean {
-  if (facts.areCheckpointsProven || facts.spec?.checkpoint === undefined) return false;
+  const { before, actions, isRecorded } = decided;
+  if (facts.areCheckpointsProven) return false;
+  if (isRecorded && actions.some(({ kind }) => kind === 'deleteCheckpoints')) return true;
+  if (facts.spec?.checkpoint === undefined) return false;
   if (beginsIncarnation(before, record)) return true;
   if (next.kind === 'unresumable') return !isRecorded;
   if (next.kind !== 'placing' || next.answers !== undefined || next.spec.epoch === 1) return false;

@@ -5,6 +5,7 @@ import { type JobRecord, recordOf } from '../record/job-record.ts';
 import { mayBePodOf, podName } from './names.ts';
 import type { NodeState, Observed, ObservedPod, RefusedWrite } from './observed.ts';
 import { isRecordedPlacement } from '../record/recorded-placement.ts';
+import { DEFAULT_RETENTION, type Retention } from './retention.ts';
 import { DEFAULT_TIMEOUTS, type Timeouts } from './timeouts.ts';
 import { isOver, type Wait } from './waits.ts';
 
@@ -52,6 +53,7 @@ export interface Facts {
   readonly refusedCheckpoints: ReadonlyMap<string, RefusedWrite>;
   readonly elapsedMs: ReadonlyMap<string, number>;
   readonly timeouts: Timeouts;
+  readonly retention: Retention;
   /** As observed, asked for once at most. */
   readonly capacity: () => FabricCapacity;
   readonly observed: Observed;
@@ -93,6 +95,7 @@ export function factsOf(observed: Observed, { attempts }: Pick<JobRecord, 'attem
     refusedCheckpoints: observed.refusedCheckpoints ?? new Map(),
     elapsedMs: observed.elapsedMs ?? new Map(),
     timeouts: { ...DEFAULT_TIMEOUTS, ...observed.timeouts },
+    retention: { ...DEFAULT_RETENTION, ...observed.retention },
     capacity: once(observed.capacity),
     observed,
   };

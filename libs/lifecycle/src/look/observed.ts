@@ -8,6 +8,7 @@ import type {
 } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { JobPlanAnswer } from '@coxswain/job-planning';
+import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { GangRequest, PlacementRefusal } from './gang-request.ts';
 
@@ -74,6 +75,7 @@ export interface Observed {
   readonly verdicts?: readonly Verdict[];
   /** Where the administrator's differ from the defaults. */
   readonly timeouts?: Partial<Timeouts>;
+  readonly retention?: Partial<Retention>;
   /** Writes to Checkpoints that the API server has refused, by {@link checkpointWriteKey}, as long as this process remembers it. */
   readonly refusedCheckpoints?: ReadonlyMap<string, RefusedWrite>;
   /** What the cluster said to a dry run of the next epoch's first pod: the answer to action probePod. */

@@ -24,6 +24,8 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
     case 'markCheckpointDamaged':
     case 'createCheckpoint':
       return [{ ...action, job }];
+    case 'deleteCheckpoints':
+      return action.checkpoints.map((checkpoint) => ({ kind: 'deleteCheckpoint', job, checkpoint }));
     case 'deletePlacements':
       return action.placements.map((placement) => ({ kind: 'deletePlacement', job, placement }));
     case 'liftGates':

@@ -10,7 +10,7 @@ export type Call =
    * that name whoever owns them, and the nodes. What was read is shown by the view from then on, and what a list lacks is shown no more; the nodes' states come with the answer.
    */
   | ({ readonly kind: 'readLive'; readonly job: TrainingJob } & LiveRead)
-  /** Read the job's Checkpoints from the API server; the view shows them from then on, and shows no others. */
+  /** Read the job and its Checkpoints from the API server; the view shows them from then on, and shows no others. */
   | { readonly kind: 'readCheckpoints'; readonly job: TrainingJob }
   /** Only over the resourceVersion of `job`. Answers with the job as it is then. */
   | { readonly kind: 'writeStatus'; readonly job: TrainingJob; readonly status: TrainingJobStatus }
@@ -29,6 +29,8 @@ export type Call =
       readonly podIndex: number;
       readonly placement: PlacementSpec;
     }
+  /** Only the one of that UID and resourceVersion, as deletePod. */
+  | { readonly kind: 'deleteCheckpoint'; readonly job: TrainingJob; readonly checkpoint: PodReference }
   | { readonly kind: 'deletePlacement'; readonly job: TrainingJob; readonly placement: PodReference }
   | {
       readonly kind: 'createPod';

@@ -11,6 +11,7 @@ import type {
   ObservedProgress,
 } from '../look/observed.ts';
 import type { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
+import type { Retention } from '../look/retention.ts';
 import type { Stopwatches } from '../look/stopwatches.ts';
 import type { Timeouts } from '../look/timeouts.ts';
 
@@ -31,6 +32,7 @@ export interface JobView {
   readonly refusedCheckpoints: RefusedCheckpoints;
   /** Where the administrator's differ from the defaults. */
   readonly timeouts: Partial<Timeouts>;
+  readonly retention: Partial<Retention>;
   /** The job of that key (`namespace/name`), as new as it is known. */
   findJob(key: string): TrainingJob | undefined;
   podsOf(job: TrainingJob): readonly ObservedPod[];

@@ -5,6 +5,7 @@ import type { Action, Decision } from '../decide/decision.ts';
 import type { NodeState, Observed, ObservedPod } from '../look/observed.ts';
 import { bareStatus, isRecordedAs } from '../record/bare-status.ts';
 import type { Answer, Call, Calls } from './calls.ts';
+import type { CheckpointWrite } from '../look/refused-checkpoints.ts';
 import { callBatches } from './call-batches.ts';
 import type { JobEffects, JobView } from './job-view.ts';
 
@@ -124,6 +125,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       launchers: view.launchersOf(job),
       elapsedMs: view.stopwatches.elapsed(job.metadata.uid, view.monotonicMs()),
       timeouts: view.timeouts,
+      retention: view.retention,
       isProven: proof !== undefined,
       areCheckpointsProven: isFresh(found.checkpointsAtMs),
       isStatusProven: proof !== undefined || isFresh(found.statusAtMs),
@@ -233,8 +235,10 @@ function* perform(
       else if (call.kind === 'createPlacement') ports.view.admission.created(job.metadata.uid);
       else if (call.kind === 'deletePod' && answer.isContested === true)
         contested.set(call.pod.uid, (contested.get(call.pod.uid) ?? 0) + 1);
-      else if (call.kind === 'readCheckpoints') checkpointsAtMs = ports.view.monotonicMs();
-      else if (call.kind === 'readLive') {
+      else if (call.kind === 'readCheckpoints') {
+        checkpointsAtMs = ports.view.monotonicMs();
+        statusAtMs = checkpointsAtMs;
+      } else if (call.kind === 'readLive') {
         statusAtMs = ports.view.monotonicMs();
         const jobVersion = job.metadata.resourceVersion;
         proof = { jobVersion, nodeStates: answer.nodeStates ?? new Map(), atMs: statusAtMs };
@@ -268,20 +272,21 @@ function performAtOnce(job: TrainingJob, action: Action, effects: JobEffects): v
   else if (action.kind === 'refuseLaunchers') effects.refuseLaunchers(job, action.epoch);
 }
 
-type CheckpointCall = Extract<Call, { kind: 'createCheckpoint' | 'markCheckpointDamaged' }>;
+type CheckpointCall = Extract<Call, { kind: CheckpointWrite['kind'] }>;
 
 function isCheckpointWrite(call: Call): call is CheckpointCall {
-  return call.kind === 'createCheckpoint' || call.kind === 'markCheckpointDamaged';
+  return ['createCheckpoint', 'markCheckpointDamaged', 'deleteCheckpoint'].includes(call.kind);
 }
 
 /** What the server will not have of a Checkpoint is kept and tried again: no gang, end or finalizer waits for it. */
 function noteCheckpoint(call: CheckpointCall, answer: Answer, { view, effects }: ReconcilePorts): void {
   const { uid } = call.job.metadata;
-  if (answer.kind === 'done') return view.refusedCheckpoints.done(uid, call);
+  const write = { kind: call.kind, name: call.kind === 'deleteCheckpoint' ? call.checkpoint.name : call.name };
+  if (answer.kind === 'done') return view.refusedCheckpoints.done(uid, write);
   if (answer.cause === 'conflict') throw answer.error;
   const message = messageOf(answer.error);
   const why = { message, isRefusal: answer.cause !== 'transient', nowMs: view.monotonicMs() };
-  if (!view.refusedCheckpoints.note(uid, call, why)) throw answer.error;
+  if (!view.refusedCheckpoints.note(uid, write, why)) throw answer.error;
   effects.warn(call.job, message);
 }
 

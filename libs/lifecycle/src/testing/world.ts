@@ -13,6 +13,7 @@ import {
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import type { NodeFacts } from '@coxswain/fabric';
+import { newestRestorable } from '@coxswain/checkpoint';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { PodReference } from '../decide/decision.ts';
 import type { NodeState, ObservedPlanning, ObservedPod } from '../look/observed.ts';
@@ -22,6 +23,7 @@ import { reconcileJob } from '../perform/reconcile-job.ts';
 import { isPauseOver } from '../launchers/launcher-orders.ts';
 import { podCount } from '../look/facts.ts';
 import { placementSha256 } from '../record/recorded-placement.ts';
+import type { Retention } from '../look/retention.ts';
 import { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
 import { Stopwatches } from '../look/stopwatches.ts';
 import { Launchers } from './launchers.ts';
@@ -130,6 +132,10 @@ export class World implements Member {
   readonly #unheard = new Map<string, readonly number[]>();
   /** Names of the checkpoints that termination messages told of before the end of their attempt was recorded. */
   readonly told = new Set<string>();
+  /** Names of the Checkpoint objects that the operator has deleted. */
+  readonly collected: string[] = [];
+  /** How many Checkpoint objects the operator keeps; absent: the defaults. */
+  retention: Partial<Retention> = {};
   #takesCheckpoints = true;
   #snapshots: Snapshot[] = [];
   #lag: Partial<Record<Lagging, number>> = {};
@@ -437,6 +443,7 @@ export class World implements Member {
       heardMsOf: () => new Map(this.#launchingPods().map(({ uid }) => [uid, 0])),
       launchersOf: () => this.#launchers.heard,
       timeouts: {},
+      retention: this.retention,
       admission: this.#cluster.admission,
       keptPlacementOf: () => this.#keptPlacement(),
       progressOf: () => undefined,
@@ -468,6 +475,7 @@ export class World implements Member {
         if (call.placement !== undefined) this.#view.placements = this.placements;
         return { kind: 'done', nodeStates: new Map(call.nodes.map((name) => [name, this.#nodes.get(name) ?? 'gone'])) };
       case 'readCheckpoints':
+        this.#view.job = this.job;
         this.#view.checkpoints = this.checkpoints;
         return { kind: 'done' };
       case 'writeStatus':
@@ -531,6 +539,8 @@ export class World implements Member {
       }
       case 'releasePod':
         return this.#releasePod(call.pod);
+      case 'deleteCheckpoint':
+        return this.#deleteCheckpoint(call.checkpoint);
       case 'deletePlacement': {
         const others = (all: readonly Placement[]): readonly Placement[] =>
           all.filter(({ metadata }) => metadata.uid !== call.placement.uid);
@@ -789,6 +799,23 @@ export class World implements Member {
     const made = this.checkpoints.filter(({ metadata }) => metadata.name === name);
     this.#view.checkpoints = [...this.#view.checkpoints.filter(({ metadata }) => metadata.name !== name), ...made];
     return { kind: 'done' };
+  }
+
+  #deleteCheckpoint({ name, uid }: PodReference): void {
+    const { attempts = [], checkpoint } = this.job?.status ?? {};
+    const newest = newestRestorable(this.checkpoints, { jobUid: this.job?.metadata.uid ?? '' })?.metadata.name;
+    const needed = [
+      newest,
+      checkpoint?.name,
+      attempts.at(-1)?.resumedFrom?.checkpoint,
+      this.job?.spec.resumeFrom?.from,
+    ];
+    if (needed.includes(name)) this.violations.push(`${name} was collected, and is needed`);
+    this.#write(() => {
+      this.checkpoints = this.checkpoints.filter(({ metadata }) => metadata.uid !== uid);
+      this.collected.push(name);
+    });
+    this.#view.checkpoints = this.#view.checkpoints.filter(({ metadata }) => metadata.uid !== uid);
   }
 
   #editSpec(changes: Partial<Pick<TrainingJobSpec, 'suspend' | 'cancel' | 'resumeFrom'>>): void {

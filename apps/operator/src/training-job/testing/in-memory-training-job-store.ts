@@ -209,6 +209,10 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
     this.#writeCheckpointStatus(job, { name, uid }, { state: 'Damaged', message, condemnation });
   }
 
+  async deleteCheckpoint(job: TrainingJob, checkpoint: PodReference): Promise<void> {
+    this.#deleteIfPresent('deleteCheckpoint', 'Checkpoint', { job, ...checkpoint });
+  }
+
   async createCheckpoint(
     job: Pick<TrainingJob, 'metadata'>,
     checkpoint: { readonly name: string; readonly spec: CheckpointResourceSpec },

@@ -62,6 +62,7 @@ export class ReconcilerWorld {
       heardMsOf: () => new Map(),
       launchersOf: () => new Map(),
       timeouts: {},
+      retention: {},
       pods: () => ({
         launcherImage: 'launcher',
         reportUrls: ['https://operator:9443'],

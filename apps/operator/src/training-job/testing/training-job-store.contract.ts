@@ -626,6 +626,29 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       expect(store.checkpointsOf(job)).toMatchObject([{ status: damaged }]);
     });
 
+    it('is deleted by its UID, and is gone when it is deleted twice', async () => {
+      await store.createCheckpoint(job, checkpoint());
+      const [made] = store.checkpointsOf(job);
+      await store.deleteCheckpoint(job, { name: checkpoint().name, uid: 'of-a-predecessor' });
+      expect(await world.others.get('Checkpoint', checkpoint().name)).toBeDefined();
+      const reference = { name: checkpoint().name, uid: made?.metadata.uid ?? '' };
+      await store.deleteCheckpoint(job, reference);
+      expect(await world.others.get('Checkpoint', checkpoint().name)).toBeUndefined();
+      expect(store.checkpointsOf(job)).toEqual([]);
+      await store.deleteCheckpoint(job, reference);
+    });
+
+    it('that has changed since it was looked at stays, and is shown as it is now', async () => {
+      await store.createCheckpoint(job, checkpoint());
+      const [seen] = store.checkpointsOf(job);
+      const { uid = '', resourceVersion = '' } = seen?.metadata ?? {};
+      world.blind();
+      const damaged = { name: checkpoint().name, uid, message: 'a file is cut off', condemnation: CUT_OFF };
+      await store.markCheckpointDamaged(job, damaged);
+      await store.deleteCheckpoint(job, { name: checkpoint().name, uid, resourceVersion });
+      expect(store.checkpointsOf(job)).toMatchObject([{ status: { state: 'Damaged' } }]);
+    });
+
     it('whose name another job has taken is an error, and that one is left as it is', async () => {
       const existing = await world.others.create('Checkpoint', theirs({ jobUid: 'another' }));
       await expect(store.createCheckpoint(job, checkpoint())).rejects.toThrow(/another job/);
@@ -654,6 +677,7 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       () => store.releasePod(job, pod),
       () => store.deletePod(job, { ...pod, gracePeriodSeconds: 0 }),
       () => store.createCheckpoint(job, { ...checkpoint(), name: 'another' }),
+      () => store.deleteCheckpoint(job, { name: checkpoint().name, uid: uidOf(store.checkpointsOf(job)[0]) }),
       () =>
         store.markCheckpointDamaged(job, {
           name: checkpoint().name,
