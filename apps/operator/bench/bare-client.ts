@@ -83,7 +83,7 @@ async function isEmpty(cluster: BenchCluster, path: string): Promise<void> {
     });
     return items.length === 0;
   };
-  await waitFor(look, { what: `${path} to be empty`, deadlineMs: 600_000, intervalMs: 250 });
+  await waitFor(look, { what: `${path} to be empty`, deadlineMs: 300_000, intervalMs: 250 });
 }
 
 /** `act` on every item, as many at once as the operator makes calls. */

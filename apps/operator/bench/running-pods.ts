@@ -1,5 +1,8 @@
 import { waitFor } from '@coxswain/local-cluster';
 import type { BenchCluster } from './bench-cluster.ts';
+import type { Progress } from './progress.ts';
+
+const TELL_MS = 20_000;
 
 /**
  * Counts the pods that run, without reading them: the API server sends the names alone, of pods in phase Running alone. `labelSelector` narrows
@@ -23,9 +26,14 @@ export class RunningPods {
     return this.#running.size;
   }
 
-  /** Resolves when `count` pods run at the same time. */
-  async until(count: number, deadlineMs: number): Promise<void> {
+  /** Resolves when `count` pods run at the same time; says now and then how many do. */
+  async until(count: number, deadlineMs: number, progress: Progress): Promise<void> {
     const areThere = (): boolean => this.#running.size >= count;
+    const told = setInterval(() => progress(`${this.count} of ${count} pods run`), TELL_MS);
+    await this.#until(areThere, count, deadlineMs).finally(() => clearInterval(told));
+  }
+
+  async #until(areThere: () => boolean, count: number, deadlineMs: number): Promise<void> {
     await waitFor(areThere, { what: `${count} pods to run`, deadlineMs, intervalMs: 5 }).catch((error: unknown) => {
       throw new Error(`${this.#running.size} of ${count} pods run`, { cause: error });
     });

@@ -4,6 +4,7 @@ import type { Progress } from './progress.ts';
 /** One line of the table. */
 export interface Measurement {
   readonly what: string;
+  /** NaN where it could not be measured. */
   readonly value: number;
   readonly unit: string;
   /** What the project promises; absent: told for information. */
@@ -19,6 +20,8 @@ export interface Context {
   readonly cluster: BenchCluster;
   readonly size: Size;
   readonly progress: Progress;
+  /** Nothing comes after it: the cluster goes as it is. */
+  readonly isLast: boolean;
 }
 
 /** One question to the operator at scale. */
@@ -26,7 +29,9 @@ export interface Scenario {
   readonly name: string;
   /** One sentence: what is measured. */
   readonly question: string;
-  /** Leaves the cluster without jobs and pods. */
+  /** What it measures that the project promises; a row of each is told, whatever happens. */
+  readonly bars: readonly string[];
+  /** Leaves the cluster without jobs and pods, where it is not the last one. */
   run(context: Context): Promise<readonly Measurement[]>;
 }
 
