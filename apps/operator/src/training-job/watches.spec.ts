@@ -1,4 +1,5 @@
 import type { TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import { anAttempt } from '@coxswain/api-types/testing';
 import { aCheckpoint } from '@coxswain/checkpoint/testing';
 import type { Admission } from '@coxswain/lifecycle';
 import { aPlacement } from '@coxswain/lifecycle/testing';
@@ -67,6 +68,16 @@ describe('which jobs look again because of a change', () => {
     ],
     ['a job’s status or metadata: itself', ({ script }) => script.job('runs'), ['runs normal']],
     ['a deleted job: those that wait for GPUs', ({ script, runs }) => script.jobDeleted(runs), ['waits normal']],
+    [
+      'a gang that is stopped before its pods are bound: its job, and those that wait for GPUs',
+      ({ script }) => {
+        script.job('runs', { status: { ...WAITING, epoch: 1, attempts: [anAttempt({ stage: 'Creating' })] } });
+        script.job('runs', {
+          status: { ...WAITING, epoch: 1, attempts: [anAttempt({ stage: 'Ended' })], conditions: [] },
+        });
+      },
+      ['runs normal', 'runs normal', 'waits normal'],
+    ],
     ['a placement: its job', ({ script, runs }) => script.placement(runs), ['runs normal']],
     [
       'a checkpoint: its job',

@@ -1,0 +1,49 @@
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import { aPlacement, SharedCluster, World } from '../testing/index.ts';
+
+/** A job and a cluster of two nodes that it fills, whose clock stands until it is set. */
+function aCluster() {
+  const clock = { ms: 0 };
+  const nodes = ['node-a', 'node-b'];
+  const cluster = new SharedCluster({ nodes, nodeFacts: {}, monotonicMs: () => clock.ms });
+  const world = new World(aTrainingJob(), {}, [], cluster);
+  cluster.look(world);
+  const { admission } = cluster;
+  const { spec } = aPlacement(aTrainingJob());
+  const held = (): number =>
+    [...admission.capacityFor('another').usedGpus.values()].reduce((sum, gpus) => sum + gpus, 0);
+  return { clock, admission, spec, held };
+}
+
+describe('what is reserved', () => {
+  it('is told with its time, and given up when it is decided against', () => {
+    const { clock, admission, spec, held } = aCluster();
+    clock.ms = 7;
+    expect(admission.reserve(spec, admission.capacityFor(spec.jobUid).version)).toBe(true);
+    expect(admission.reservations()).toEqual([{ placement: spec, sinceMs: 7 }]);
+    expect(held()).toBe(4);
+    admission.release(spec.jobUid);
+    expect([admission.reservations(), held()]).toEqual([[], 0]);
+  });
+
+  it('is kept once it was created, though the status that records it is not seen, for five minutes', () => {
+    const { clock, admission, spec, held } = aCluster();
+    admission.reserve(spec, admission.capacityFor(spec.jobUid).version);
+    admission.created(spec.jobUid);
+    admission.release(spec.jobUid);
+    expect([held(), admission.reservedFor(spec.jobUid)]).toEqual([4, spec]);
+    clock.ms = 299_999;
+    expect(held()).toBe(4);
+    clock.ms = 300_000;
+    expect([held(), admission.reservedFor(spec.jobUid)]).toEqual([0, undefined]);
+  });
+
+  it('is forgotten with its job, and is not given to a job that is gone', () => {
+    const { admission, spec, held } = aCluster();
+    const { version } = admission.capacityFor(spec.jobUid);
+    admission.reserve(spec, version);
+    admission.created(spec.jobUid);
+    admission.forget(spec.jobUid);
+    expect([held(), admission.reserve({ ...spec, jobUid: 'gone' }, version)]).toEqual([0, false]);
+  });
+});
