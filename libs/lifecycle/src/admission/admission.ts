@@ -51,7 +51,7 @@ export class Admission {
   constructor(view: AdmissionView) {
     this.#view = view;
     this.#promises = new Promises(view);
-    for (const { name } of view.nodes()) this.gpusChanged(name);
+    for (const { name } of view.nodes()) this.nodeChanged(name);
   }
 
   /** That node is new, gone, or has other facts than before. */

@@ -10,7 +10,6 @@ import type { InMemoryCluster } from './in-memory-cluster.ts';
 export function inMemoryAdmission(cluster: InMemoryCluster, monotonicMs: () => number): Admission {
   const view = viewOf(cluster, monotonicMs);
   const admission = new Admission(view);
-  for (const { name } of view.nodes()) admission.nodeChanged(name);
   cluster.onChange((kind, key) => {
     if (kind === 'Node') admission.nodeChanged(key);
     if (kind === 'Pod') for (const { name } of view.nodes()) admission.gpusChanged(name);
