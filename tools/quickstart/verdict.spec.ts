@@ -20,6 +20,10 @@ const outcome = (given: {
 describe('the quickstart', () => {
   it.each<[string, Outcome]>([
     ['the job resumed from its checkpoint', outcome({ attempts: [first, resumed] })],
+    [
+      'its ranks began again in the same pods, from its checkpoint',
+      outcome({ attempts: [{ ...resumed, epoch: 1, incarnation: 2 }] }),
+    ],
     ['the job was left in peace and completed', outcome({ attempts: [first], killRank: false })],
     [
       'an attempt failed before the first checkpoint and began anew',

@@ -20,7 +20,8 @@ export function whyNotShown({ job, checkpoints, killRank }: Outcome): string | u
 function whyNotResumed(attempts: Job['attempts'], checkpoints: Outcome['checkpoints']): string | undefined {
   if (checkpoints.length === 0) return 'the job saved no checkpoint, so there was nothing to resume from';
   const savedIn = Math.min(...checkpoints.map(({ epoch }) => epoch));
-  const later = attempts.filter(({ epoch }) => epoch > savedIn);
+  // In new pods, or as another incarnation in the same ones.
+  const later = attempts.filter(({ epoch, incarnation = 1 }) => epoch > savedIn || incarnation > 1);
   if (later.length === 0) return 'no rank was killed after the first checkpoint, so there was nothing to resume';
   const fromScratch = later.find(({ resumedFrom }) => resumedFrom === undefined);
   return fromScratch === undefined
