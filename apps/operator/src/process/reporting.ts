@@ -208,8 +208,7 @@ export class Reporting {
       for (const podUid of podUids) this.#contacts.heard({ jobUid, epoch, podUid }, heardAtMs);
     }
     for (const steps of digest.progress) if (this.#progress.take(steps)) onNews(steps.jobUid, 'progress');
-    this.#desk.hear(digest.words);
-    for (const { jobUid, state } of digest.words) if (state === 'reaped') onNews(jobUid, 'ended');
+    for (const jobUid of this.#desk.hear(digest.words)) onNews(jobUid, 'ended');
     for (const jobUid of digest.ended) onNews(jobUid, 'ended');
     for (const [what, count] of Object.entries(digest.counts)) metrics.countSession(what as SessionCount, count);
   }

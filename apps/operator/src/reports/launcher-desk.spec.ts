@@ -110,6 +110,16 @@ describe('the desk of launchers', () => {
     expect(desk.sent()).toEqual(['pod-0: begin 2', 'pod-1: begin 2']);
   });
 
+  it('tells of ranks that have ended, and of a later incarnation that runs, once', () => {
+    const { desk } = aDesk();
+    const again = { ...running, incarnation: 2 };
+    expect(desk.hear([word(0), word(1, running)])).toEqual([]);
+    expect(desk.hear([word(0, reaped), word(1, reaped)])).toEqual(['job-1']);
+    expect(desk.hear([word(0, reaped)])).toEqual([]);
+    expect(desk.hear([word(0, again)])).toEqual(['job-1']);
+    expect(desk.hear([word(0, again)])).toEqual([]);
+  });
+
   it('waits no longer for a pause than any lasts, whatever the clock that wrote it', () => {
     const desk = aDesk();
     desk.desk.hear([word(0, reaped), word(1, reaped)]);

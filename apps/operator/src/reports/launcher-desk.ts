@@ -49,8 +49,12 @@ export class LauncherDesk {
     this.#now = parts.now;
   }
 
-  /** Launchers have said something; whoever is to be told something for it is told. */
-  hear(words: readonly LauncherWord[]): void {
+  /**
+   * Launchers have said something; whoever is to be told something for it is told. Answers with the jobs of which one has ended ranks since, or
+   * has begun to run a later incarnation than the first, for which a job's status is to be looked at.
+   */
+  hear(words: readonly LauncherWord[]): readonly string[] {
+    const news = new Set<string>();
     for (const { jobUid, podUid, ...launcher } of words) {
       const known = this.#said.get(jobUid);
       if (known !== undefined && known.epoch > launcher.epoch) continue;
@@ -58,10 +62,12 @@ export class LauncherDesk {
         known?.epoch === launcher.epoch
           ? known
           : { epoch: launcher.epoch, launchers: new Map<string, PlacedLauncher>(), given: new Map<string, number>() };
+      if (isNews(said.launchers.get(podUid), launcher)) news.add(jobUid);
       said.launchers.set(podUid, launcher);
       this.#said.set(jobUid, said);
     }
     for (const jobUid of new Set(words.map((word) => word.jobUid))) this.look(jobUid);
+    return [...news];
   }
 
   /** What the launchers of the newest epoch that was heard of said, by their pods' UIDs. */
@@ -103,6 +109,11 @@ export class LauncherDesk {
   get size(): number {
     return this.#said.size;
   }
+}
+
+function isNews(before: PlacedLauncher | undefined, { state, incarnation }: PlacedLauncher): boolean {
+  const isSame = before?.state === state && before.incarnation === incarnation;
+  return !isSame && (state === 'reaped' || (state === 'running' && incarnation > 1));
 }
 
 /**
