@@ -6,23 +6,16 @@
  * twenty, each with launchers that keep to the pace that they are told, and one for twenty with launchers that know no pace.
  */
 import { fork, type ChildProcess } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { REPORT_PATH, REPORT_TOKEN_AUDIENCE, type OperatorMessage } from '@coxswain/api-types';
+import { REPORT_PATH, type OperatorMessage } from '@coxswain/api-types';
 import { systemClock } from '@coxswain/kube';
 import WebSocket from 'ws';
 import { createAuthority, issueServingCertificate } from '../src/reports/authority.ts';
 import { IngestThread } from '../src/reports/ingest-thread.ts';
 import type { IngestDigest } from '../src/reports/ingest-messages.ts';
 import { usageOf } from './process-usage.ts';
-
-const RANKS = 8;
-const JOB_UID = 'job-1';
+import { aPodOfTheGang, JOB_UID, RANKS_PER_POD, startStandInServer } from './report-stand-ins.ts';
 
 interface Load {
   readonly port: number;
@@ -38,7 +31,7 @@ else process.once('message', (load: Load) => void loadAll(load));
 async function serve(launchers: number, seconds: number): Promise<void> {
   const ca = await createAuthority(new Date());
   const serving = await issueServingCertificate(ca, { hosts: ['127.0.0.1'], now: new Date() });
-  const kubeconfigPath = await aKubeconfig();
+  const kubeconfigPath = await startStandInServer();
   let digests: IngestDigest[] = [];
   const thread = new IngestThread({
     clock: systemClock,
@@ -47,13 +40,7 @@ async function serve(launchers: number, seconds: number): Promise<void> {
       ...{ silenceMs: 60_000, seriesReaders: [] },
     }),
     look: () => ({ leadership: { leading: true, term: 1, leftMs: 60_000 }, jobs: [] }),
-    answer: async (question) => {
-      if (question.kind !== 'findPod') return 'recorded';
-      const podIndex = Number(question.pod.name.slice('pod-'.length));
-      const ranks = Array.from({ length: RANKS }, (_, local) => podIndex * RANKS + local);
-      const pod = { namespace: 'research', jobName: 'large', jobUid: JOB_UID, epoch: 1, podIndex, ranks };
-      return { pod, newest: { jobUid: JOB_UID, epoch: 1, isFenced: false, incarnation: 1 } };
-    },
+    answer: async (question) => (question.kind === 'findPod' ? aPodOfTheGang(question.pod.name) : 'recorded'),
     take: (digest) => void digests.push(digest),
     onDeath: (reason) => {
       throw reason;
@@ -104,34 +91,6 @@ function welcome(child: ChildProcess, load: Load): Promise<void> {
   });
 }
 
-/** Of an API server that takes every token for that of the pod that it names. */
-async function aKubeconfig(): Promise<string> {
-  const api = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const { spec } = JSON.parse(Buffer.concat(chunks).toString()) as { spec: { token: string } };
-      const extra = {
-        'authentication.kubernetes.io/pod-name': [spec.token],
-        'authentication.kubernetes.io/pod-uid': [`uid-of-${spec.token}`],
-      };
-      const user = { username: 'system:serviceaccount:research:default', extra };
-      response.end(JSON.stringify({ status: { authenticated: true, user, audiences: [REPORT_TOKEN_AUDIENCE] } }));
-    });
-  });
-  await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve));
-  const server = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
-  const path = join(mkdtempSync(join(tmpdir(), 'ingest-')), 'config');
-  const config = {
-    clusters: [{ name: 'c', cluster: { server, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'u', user: { token: 't' } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  };
-  writeFileSync(path, JSON.stringify(config));
-  return path;
-}
-
 async function loadAll(load: Load): Promise<void> {
   for (let first = 0; first < load.launchers; first += 64) {
     const some = Array.from({ length: Math.min(64, load.launchers - first) }, (_, index) => first + index);
@@ -159,8 +118,8 @@ function launch(podIndex: number, { port, ca, stepsPerSecond, keepsPace }: Load)
   const report = (): object => {
     step += 1;
     const timingsMs = { forward: 311.2, backward: 645.7, optimizer: 40.1 };
-    const ranks = Array.from({ length: RANKS }, (_, local) => ({
-      rank: podIndex * RANKS + local,
+    const ranks = Array.from({ length: RANKS_PER_POD }, (_, local) => ({
+      rank: podIndex * RANKS_PER_POD + local,
       stepTimeMs: 1_000.5,
       timingsMs,
     }));
