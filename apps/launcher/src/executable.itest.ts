@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { anAuthority, aWholeGang, FakeOperator } from './testing/fake-operator.ts';
 import { LauncherProcess } from './testing/launcher-process.ts';
 import { LAUNCHER_VERSION } from './version.ts';
 
@@ -33,14 +34,17 @@ describe('the executable', () => {
   });
 
   it('starts ranks there', async () => {
+    const operator = await FakeOperator.start(await anAuthority());
+    operator.assignmentOf = () => aWholeGang(2);
     const launcher = new LauncherProcess({
       launcher: [installed],
+      operators: { urls: [operator.url], ca: (await anAuthority()).certPem },
       engine: 'echo rank $RANK of $WORLD_SIZE; exit $RANK',
-      ranks: 2,
       environment: { PATH: '/nowhere' },
     });
     expect(await launcher.exited).toBe(1);
     expect(launcher.cause()).toMatchObject({ kind: 'engineFailed', rank: 1 });
     await launcher.dispose();
+    await operator.stop();
   });
 });

@@ -21,14 +21,24 @@ const LAST_OUTPUT_MS = 500;
 const REPORT_FD = 3;
 
 export interface GangOptions {
-  readonly settings: Settings;
+  readonly settings: Pick<Settings, 'nodeName' | 'gracePeriodMs'>;
+  readonly own: OwnRanks;
   readonly bootId: string;
   /** Program of one rank and its arguments. */
   readonly command: readonly [string, ...string[]];
+  /** Of every rank, beside who it is. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdout: LogSink;
   readonly stderr: LogSink;
   readonly onFact: (rank: number, fact: EngineFact) => void;
+}
+
+/** The ranks of this pod. */
+export interface OwnRanks {
+  /** Global, ascending; they need not follow each other. */
+  readonly ranks: readonly number[];
+  readonly worldSize: number;
+  readonly podIndex: number;
 }
 
 interface Rank {
@@ -54,6 +64,8 @@ export class Gang {
   /** What decides, once something has: later exits are consequences. */
   #decided: Verdict | undefined;
   #isStopAsked = false;
+  /** No process is left; nothing is to be done any more. */
+  #isOver = false;
   #graceTimer: NodeJS.Timeout | undefined;
   #garbageFacts = 0;
 
@@ -64,6 +76,10 @@ export class Gang {
   /** How it ended; settles once, when no process is left. */
   get ended(): Promise<Verdict> {
     return this.#verdict.promise;
+  }
+
+  get isRunning(): boolean {
+    return !this.#isOver;
   }
 
   /** Lines on the ranks' report descriptors that were no facts. */
@@ -82,14 +98,15 @@ export class Gang {
 
   /** Starts every rank. */
   start(address: RendezvousAddress): void {
-    const { localWorldSize } = this.#options.settings;
+    if (this.#decided !== undefined) return;
     this.#guard = new Guard();
-    this.#ranks = Array.from({ length: localWorldSize }, (_, localRank) => this.#startRank(localRank, address));
+    this.#ranks = this.#options.own.ranks.map((rank, localRank) => this.#startRank({ rank, localRank }, address));
     for (const rank of this.#ranks) rank.child.once('exit', (code, signal) => this.#onExit(rank, toExit(code, signal)));
   }
 
   /** Asks every rank to save and stop; kills what is left after `graceMs`. */
   requestStop(graceMs: number): void {
+    if (this.#isOver) return;
     this.#isStopAsked = true;
     for (const { child, exit } of this.#ranks) if (exit === undefined) child.kill('SIGTERM');
     this.#startGrace(graceMs);
@@ -97,14 +114,17 @@ export class Gang {
 
   /** Ends every rank at once; `why` is the verdict unless there is one already. */
   kill(why: Verdict): void {
+    if (this.#isOver) return;
     this.#decided ??= why;
     this.#signalGroups('SIGKILL');
     this.#settleWhenAllEnded();
   }
 
-  #startRank(localRank: number, address: RendezvousAddress): Rank {
-    const { command, environment, settings, bootId, stdout, stderr } = this.#options;
-    const rank = settings.firstRank + localRank;
+  #startRank(
+    { rank, localRank }: { readonly rank: number; readonly localRank: number },
+    address: RendezvousAddress,
+  ): Rank {
+    const { command, environment, own, bootId, stdout, stderr } = this.#options;
     const [program, ...args] = command;
     const child = spawn(program, args, {
       detached: true,
@@ -112,10 +132,10 @@ export class Gang {
       env: {
         ...environment,
         RANK: String(rank),
-        WORLD_SIZE: String(settings.worldSize),
+        WORLD_SIZE: String(own.worldSize),
         LOCAL_RANK: String(localRank),
-        LOCAL_WORLD_SIZE: String(settings.localWorldSize),
-        GROUP_RANK: String(settings.podIndex),
+        LOCAL_WORLD_SIZE: String(own.ranks.length),
+        GROUP_RANK: String(own.podIndex),
         MASTER_ADDR: address.host,
         MASTER_PORT: String(address.port),
         [LAUNCHER_ENV.reportFd]: String(REPORT_FD),
@@ -195,7 +215,8 @@ export class Gang {
   }
 
   #settleWhenAllEnded(): void {
-    if (this.#ranks.some(({ child, exit }) => child.pid !== undefined && exit === undefined)) return;
+    if (this.#isOver || this.#ranks.some(({ child, exit }) => child.pid !== undefined && exit === undefined)) return;
+    this.#isOver = true;
     void this.#settle();
   }
 

@@ -1,7 +1,7 @@
 import { MAX_STEPS_PER_FRAME, type LauncherMessage, type SavedCheckpoint, type StepReport } from '@coxswain/api-types';
 
 type WithoutEnvelope<M> = M extends unknown ? Omit<M, 'podUid' | 'epoch' | 'sequence' | 'rendezvous'> : never;
-/** A message without what every message repeats. */
+/** A message without what every message repeats; the incarnation, and the state, are those of the moment at which it was made. */
 export type Draft = WithoutEnvelope<LauncherMessage>;
 
 /** Steps that wait for an operator that is away: 15 s of them at the highest rate (STEPS_PER_SECOND of step-throttle.ts). */
@@ -37,9 +37,16 @@ export class PendingReports {
     return !this.#items.some((item) => item.isImportant);
   }
 
-  /** Saved checkpoints whose report was not acknowledged, oldest first. */
-  get unreportedCheckpoints(): readonly SavedCheckpoint[] {
-    return this.#items.flatMap(({ draft }) => (draft.kind === 'checkpointSaved' ? [draft.checkpoint] : []));
+  /** Checkpoints that the ranks of that incarnation saved and whose report was not acknowledged, oldest first. */
+  unreportedCheckpointsOf(incarnation: number): readonly SavedCheckpoint[] {
+    return this.#items.flatMap(({ draft }) =>
+      draft.kind === 'checkpointSaved' && (draft.incarnation ?? 1) === incarnation ? [draft.checkpoint] : [],
+    );
+  }
+
+  /** Another incarnation begins: that the one before was reaped is known to whoever began it. */
+  forgetReaped(): void {
+    this.#items = this.#items.filter(({ draft }) => draft.kind !== 'reaped');
   }
 
   add(draft: Draft): void {
@@ -54,6 +61,10 @@ export class PendingReports {
       case 'step':
         this.#append(draft, false);
         this.#shed('step', MAX_WAITING_STEPS);
+        return;
+      case 'reaped':
+        this.forgetReaped();
+        this.#append(draft, true);
         return;
       case 'resumed':
       case 'checkpointSaved':

@@ -5,9 +5,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { POD_ENV, type SavedCheckpoint, type StepReport } from '@coxswain/api-types';
+import { POD_ENV, type RankAssignment, type SavedCheckpoint, type StepReport } from '@coxswain/api-types';
 import { findEnginePython, waitFor } from '@coxswain/local-cluster';
-import { anAuthority, FakeOperator } from './testing/fake-operator.ts';
+import { anAuthority, aWholeGang, FakeOperator } from './testing/fake-operator.ts';
 import { LauncherProcess } from './testing/launcher-process.ts';
 
 /** Names a Python with PyTorch for CUDA: the one that set-up makes has PyTorch for the CPU. */
@@ -39,14 +39,18 @@ interface Run {
 }
 
 /** One launcher with one rank that trains, and the operator that it tells. */
-async function train(name: string, flags: Readonly<Record<string, string | number>>, more: object = {}): Promise<Run> {
+async function train(
+  name: string,
+  flags: Readonly<Record<string, string | number>>,
+  more: { readonly resume?: RankAssignment['resume']; readonly environment?: Readonly<Record<string, string>> } = {},
+): Promise<Run> {
   const operator = await FakeOperator.start(await anAuthority());
   disposals.push(() => operator.stop());
-  const save = join(directory, name);
-  mkdirSync(save, { recursive: true });
+  operator.assignmentOf = () =>
+    aWholeGang(1, { saveDirectory: name, ...(more.resume === undefined ? {} : { resume: more.resume }) });
+  mkdirSync(join(directory, name), { recursive: true });
   const all = {
     data: join(directory, 'text'),
-    'save-dir': save,
     steps: STEPS,
     'step-delay-ms': STEP_DELAY_MS,
     ...flags,
@@ -55,11 +59,10 @@ async function train(name: string, flags: Readonly<Record<string, string | numbe
     engine: [PYTHON, '-m', 'coxswain_reference.train', ...Object.entries(all).flatMap(([k, v]) => [`--${k}`, `${v}`])],
     environment: {
       PYTHONPATH: [join(ENGINES, 'reference'), join(ENGINES, 'agent')].join(delimiter),
-      [POD_ENV.reportUrls]: operator.url,
-      [POD_ENV.reportCa]: (await anAuthority()).certPem,
-      [POD_ENV.saveDirectory]: save,
-      ...more,
+      [POD_ENV.checkpointMount]: directory,
+      ...more.environment,
     },
+    operators: { urls: [operator.url], ca: (await anAuthority()).certPem },
   });
   disposals.push(() => launcher.dispose());
   return { operator, launcher };
@@ -97,11 +100,12 @@ describe('the reference engine under the launcher', () => {
   });
 
   it('goes on from a checkpoint with the losses of the run that nothing disturbed', async () => {
-    const saved = join(directory, 'undisturbed', halfway.directory);
     const run = await train(
       'resumed',
-      { 'resume-from': saved },
-      { [POD_ENV.resumeFrom]: saved, [POD_ENV.resumeManifestSha256]: halfway.manifestSha256 },
+      {},
+      {
+        resume: { step: HALFWAY, path: join('undisturbed', halfway.directory), manifestSha256: halfway.manifestSha256 },
+      },
     );
     expect(await exitOf(run)).toBe(0);
     expect(run.operator.ofKind('resumed').map(({ step }) => step)).toEqual([HALFWAY]);
@@ -124,7 +128,7 @@ describe('the reference engine under the launcher', () => {
 
   it('is told killed, with the rank and the signal, when its rank is killed', async () => {
     const fault = JSON.stringify({ rank: 0, step: 4, kind: 'sigkill' });
-    const run = await train('killed', {}, { ENGINE_FAULT: fault });
+    const run = await train('killed', {}, { environment: { ENGINE_FAULT: fault } });
     expect(await exitOf(run)).toBe(137);
     expect(run.launcher.cause()).toMatchObject({ kind: 'engineFailed', rank: 0, exitCode: 137 });
     expect(run.launcher.cause().message).toMatch(/rank 0 .* was killed by SIGKILL/);

@@ -34,13 +34,13 @@ export interface ReportConnectionOptions {
   readonly pending: PendingReports;
   /** First message of every connection. */
   readonly hello: Draft;
-  readonly envelope: () => Pick<LauncherMessage, 'podUid' | 'epoch' | 'rendezvous'>;
+  readonly envelope: () => Pick<LauncherMessage, 'podUid' | 'epoch' | 'rendezvous' | 'state' | 'incarnation'>;
   readonly onWelcome: () => void;
-  readonly onRendezvous: (address: string) => void;
   /** So many steps a second are welcome. */
   readonly onPace: (stepsPerSecond: number) => void;
   /** Steps that are never told, since the start. */
   readonly skippedSteps: () => number;
+  readonly onOrder: (message: Extract<OperatorMessage, { kind: 'rendezvous' | 'assignment' | 'endRanks' }>) => void;
   readonly onStaleEpoch: (message: string) => void;
   readonly say: (sentence: string) => void;
   /** In [0, 1): spreads the launchers of a gang over time. */
@@ -261,7 +261,9 @@ export class ReportConnection {
         this.pump();
         return;
       case 'rendezvous':
-        this.#options.onRendezvous(message.address);
+      case 'assignment':
+      case 'endRanks':
+        this.#options.onOrder(message);
         return;
       case 'pace':
         this.#pace = message;

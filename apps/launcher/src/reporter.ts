@@ -1,8 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { SavedCheckpoint, StepReport, TerminationCause } from '@coxswain/api-types';
+import { join } from 'node:path';
+import {
+  MAX_RANKS_PER_POD,
+  parseRanks,
+  type LauncherState,
+  type OperatorMessage,
+  type RankAssignment,
+  type SavedCheckpoint,
+  type StepReport,
+  type TerminationCause,
+} from '@coxswain/api-types';
 import { verifySaved } from './checkpoint-verification.ts';
 import type { EngineFact, SavedFact } from './engine-facts.ts';
-import { PendingReports } from './pending-reports.ts';
+import { PendingReports, type Draft } from './pending-reports.ts';
 import { ReportConnection } from './report-connection.ts';
 import { formatAddress, type RendezvousAddress } from './rendezvous.ts';
 import type { Settings } from './settings.ts';
@@ -18,41 +28,81 @@ export interface ReporterOptions {
   readonly bootId: string;
   readonly alive: () => readonly { readonly rank: number; readonly alive: boolean }[];
   readonly onStaleEpoch: (message: string) => void;
+  /** The ranks that run are to go. */
+  readonly onEndRanks: (message: string) => void;
   readonly say: (sentence: string) => void;
 }
 
-/** Turns what ranks do into reports, and keeps the connection that carries them. Says nothing where nobody listens. */
+/** What the operator has launchers do. */
+type Order = Extract<OperatorMessage, { kind: 'rendezvous' | 'assignment' | 'endRanks' }>;
+
+/** Turns what ranks do into reports, and keeps the connection that carries them. */
 export class Reporter {
   readonly #options: ReporterOptions;
   readonly #pending = new PendingReports();
-  readonly #connection: ReportConnection | undefined;
-  readonly #collector: StepCollector;
+  readonly #connection: ReportConnection;
+  #collector = new StepCollector(0);
   readonly #throttle = new StepThrottle<StepReport>(performance.now());
-  readonly #operatorsAddress = Promise.withResolvers<string>();
+  /** Resolved and replaced whenever the operator tells something that somebody may wait for. */
+  #news = Promise.withResolvers<void>();
+  /** Newest that was told. */
+  #told: RankAssignment | undefined;
+  /** That runs, or ran last. */
+  #assignment: RankAssignment | undefined;
+  /** Newest incarnation that was begun here or is over before it was; 0 before the first. */
+  #newest = 0;
+  #state: LauncherState = 'waiting';
+  #reaped: Draft | undefined;
+  #place: { readonly incarnation: number; readonly address: string } | undefined;
   readonly #timers: readonly NodeJS.Timeout[];
-  readonly #stepOfRank = new Map<number, number>();
+  #stepOfRank = new Map<number, number>();
   #rendezvous: RendezvousAddress | undefined;
   #verifications: Promise<void> = Promise.resolve();
   #hasResumed = false;
 
   constructor(options: ReporterOptions) {
     this.#options = options;
-    this.#collector = new StepCollector(options.settings.localWorldSize);
     this.#connection = this.#connect();
     this.#timers = [
       setInterval(() => this.#heartbeat(), HEARTBEAT_MS),
       setInterval(() => this.#tell(this.#throttle.poll(performance.now())), THROTTLE_POLL_MS),
     ];
-    this.#connection?.start();
+    this.#connection.start();
   }
 
-  /** Rank 0's address as the operator hands it out. */
-  get operatorsAddress(): Promise<string> {
-    return this.#operatorsAddress.promise;
+  /** Ranks that this launcher has not run yet. */
+  nextAssignment(): Promise<RankAssignment> {
+    return this.#until(() => ((this.#told?.incarnation ?? 0) > this.#newest ? this.#told : undefined));
+  }
+
+  /** Where rank 0 of that incarnation listens, as the operator hands it out. */
+  addressOf(incarnation: number): Promise<string> {
+    return this.#until(() => (this.#place?.incarnation === incarnation ? this.#place.address : undefined));
+  }
+
+  /** From now on it is these ranks that are told of. */
+  begin(assignment: RankAssignment): void {
+    this.#assignment = assignment;
+    this.#newest = assignment.incarnation;
+    this.#state = 'running';
+    this.#reaped = undefined;
+    this.#pending.forgetReaped();
+    this.#collector = new StepCollector(parseRanks(assignment.ranks, MAX_RANKS_PER_POD).length);
+    this.#stepOfRank = new Map();
+    this.#rendezvous = undefined;
+    this.#hasResumed = false;
+    this.#heartbeat();
+  }
+
+  /** Every process of the incarnation is gone; with a cause where one failed by itself. Said until it is heard, and again to whoever leads next. */
+  reaped(cause: TerminationCause | undefined): void {
+    this.#state = 'reaped';
+    this.#reaped = { kind: 'reaped', ...(cause === undefined ? {} : { cause }) };
+    this.#add(this.#reaped);
   }
 
   get isConnected(): boolean {
-    return this.#connection?.isWelcome ?? false;
+    return this.#connection.isWelcome;
   }
 
   /** Newest step that a local rank completed. */
@@ -61,7 +111,7 @@ export class Reporter {
   }
 
   get unreportedCheckpoints(): readonly SavedCheckpoint[] {
-    return this.#pending.unreportedCheckpoints;
+    return this.#pending.unreportedCheckpointsOf(this.#assignment?.incarnation ?? 1);
   }
 
   /** From now on every message names where rank 0 listens. */
@@ -103,7 +153,6 @@ export class Reporter {
   async end(cause: TerminationCause, deadlineMs: number): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#sayWhatIsMissing();
-    if (this.#connection === undefined) return;
     this.#add({ kind: 'ended', cause });
     const isHeard = await this.#connection.settle(deadlineMs);
     if (!isHeard)
@@ -114,12 +163,11 @@ export class Reporter {
   /** Ends the connection without a last word. */
   async abandon(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
-    await this.#connection?.close();
+    await this.#connection.close();
   }
 
-  #connect(): ReportConnection | undefined {
+  #connect(): ReportConnection {
     const { settings, bootId, say, onStaleEpoch } = this.#options;
-    if (settings.reportUrls.length === 0) return undefined;
     return new ReportConnection({
       urls: settings.reportUrls,
       ca: settings.reportCa,
@@ -136,24 +184,73 @@ export class Reporter {
         podUid: settings.podUid,
         epoch: settings.epoch,
         rendezvous: this.#rendezvous === undefined ? null : formatAddress(this.#rendezvous),
+        ...this.#ranksNow(),
       }),
-      onWelcome: () => this.#heartbeat(),
       onPace: (stepsPerSecond) => this.#throttle.keepTo(stepsPerSecond),
       skippedSteps: () => this.#throttle.skipped + this.#pending.shedSteps,
-      onRendezvous: (address) => this.#operatorsAddress.resolve(address),
+      onWelcome: () => {
+        this.#heartbeat();
+        if (this.#reaped !== undefined) this.#add(this.#reaped);
+      },
+      onOrder: (order) => this.#obey(order),
       onStaleEpoch,
       say,
       random: Math.random,
     });
   }
 
+  #obey(order: Order): void {
+    const { settings, onEndRanks } = this.#options;
+    switch (order.kind) {
+      case 'rendezvous':
+        this.#place = { incarnation: order.incarnation ?? 1, address: order.address };
+        break;
+      case 'endRanks':
+        if (order.epoch === settings.epoch) this.#endRanks(order);
+        return;
+      case 'assignment':
+        if (order.assignment.epoch !== settings.epoch) return;
+        if (order.assignment.incarnation <= (this.#told?.incarnation ?? 0)) return;
+        this.#told = order.assignment;
+        if (this.#running !== undefined) onEndRanks(`incarnation ${order.assignment.incarnation} begins`);
+        break;
+    }
+    this.#news.resolve();
+    this.#news = Promise.withResolvers<void>();
+  }
+
+  /** Of an incarnation that it never heard of it says that none of its processes is left, and never begins it. */
+  #endRanks({ incarnation, message }: Extract<Order, { kind: 'endRanks' }>): void {
+    if (incarnation === this.#running) this.#options.onEndRanks(message);
+    if (incarnation <= this.#newest || this.#state === 'running') return;
+    this.#newest = incarnation;
+    this.reaped(undefined);
+  }
+
+  get #running(): number | undefined {
+    return this.#state === 'running' ? this.#assignment?.incarnation : undefined;
+  }
+
+  #ranksNow(): { readonly state: LauncherState; readonly incarnation?: number } {
+    return { state: this.#state, ...(this.#newest === 0 ? {} : { incarnation: this.#newest }) };
+  }
+
+  async #until<T>(find: () => T | undefined): Promise<T> {
+    for (;;) {
+      const found = find();
+      if (found !== undefined) return found;
+      await this.#news.promise;
+    }
+  }
+
   async #reportSaved(fact: SavedFact): Promise<void> {
     const { settings, say } = this.#options;
-    if (settings.saveDirectory === undefined) {
+    const saveDirectory = this.#assignment?.saveDirectory;
+    if (saveDirectory === undefined) {
       say(`Rank 0 claims a checkpoint of step ${fact.step}, but this job keeps none; it is not reported.`);
       return;
     }
-    const seen = await verifySaved(settings.saveDirectory, fact);
+    const seen = await verifySaved(join(settings.checkpointMount, saveDirectory), fact);
     if (seen.kind === 'verified') this.#add({ kind: 'checkpointSaved', checkpoint: seen.value });
     else say(`The checkpoint of step ${fact.step} did not verify and is not reported: ${seen.why}`);
   }
@@ -169,16 +266,16 @@ export class Reporter {
     this.#add({ kind: 'heartbeat', ranks });
   }
 
-  #add(draft: Parameters<PendingReports['add']>[0]): void {
-    if (this.#connection === undefined) return;
-    this.#pending.add(draft);
+  /** What is told later was so now. */
+  #add(draft: Draft): void {
+    this.#pending.add({ ...draft, ...this.#ranksNow() });
     this.#connection.pump();
   }
 
   #sayWhatIsMissing(): void {
     const { skipped } = this.#throttle;
     const { shedSteps } = this.#pending;
-    if (this.#connection === undefined || skipped + shedSteps === 0) return;
+    if (skipped + shedSteps === 0) return;
     this.#options.say(
       `The series lacks ${skipped + shedSteps} steps: ${skipped} came faster than the operator takes them, ${shedSteps} while the operator was away.`,
     );

@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
-import { EXIT_CODES, POD_ENV } from '@coxswain/api-types';
+import { existsSync, writeFileSync } from 'node:fs';
+import { EXIT_CODES, POD_ENV, type RankAssignment } from '@coxswain/api-types';
 import { createAuthority, freePort, waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from './testing/a-checkpoint.ts';
-import { anAuthority, FakeOperator, obliging, type Behaviour } from './testing/fake-operator.ts';
+import { anAuthority, aWholeGang, FakeOperator, obliging, type Behaviour } from './testing/fake-operator.ts';
 import { LauncherProcess, type Start } from './testing/launcher-process.ts';
 
 const disposals: (() => Promise<void>)[] = [];
@@ -17,16 +17,20 @@ async function anOperator(behaviour: Behaviour = obliging): Promise<FakeOperator
   return operator;
 }
 
-async function launch(urls: readonly string[], start: Start): Promise<LauncherProcess> {
-  const { certPem } = await anAuthority();
-  const reports = { [POD_ENV.reportUrls]: urls.join(','), [POD_ENV.reportCa]: certPem };
-  const launcher = new LauncherProcess({ ...start, environment: { ...reports, ...start.environment } });
+async function launch(urls: readonly string[], start: Omit<Start, 'operators'>): Promise<LauncherProcess> {
+  const operators = { urls, ca: (await anAuthority()).certPem };
+  const launcher = new LauncherProcess({ ...start, operators });
   disposals.push(() => launcher.dispose());
   return launcher;
 }
 
 function eventually<T>(what: string, condition: () => T): Promise<unknown> {
   return waitFor(condition, { intervalMs: 10, what });
+}
+
+/** One rank of two, each in a pod of its own. */
+function ofTwoPods(podIndex: number): RankAssignment {
+  return aWholeGang(2, { podIndex, podCount: 2, ranks: String(podIndex) });
 }
 
 /** A script that lives until a file named `end` is there. */
@@ -39,8 +43,8 @@ function step(number: number, more: object = {}): string {
 describe('a launcher and its operator', () => {
   it('say hello with the token, beat, tell steps of all local ranks as one, and part with the cause', async () => {
     const operator = await anOperator();
+    operator.assignmentOf = () => aWholeGang(2);
     const launcher = await launch([operator.url], {
-      ranks: 2,
       engine: `[ $RANK = 1 ] || echo '${step(1, { loss: 2.5, gradNorm: 1 })}' >&3; [ $RANK = 0 ] || echo '${step(1)}' >&3; ${UNTIL_END}`,
     });
     await eventually('the step', () => operator.ofKind('step').length > 0);
@@ -69,14 +73,10 @@ describe('a launcher and its operator', () => {
 
   it('bring two pods of a gang together without a name or a fixed port', async () => {
     const operator = await anOperator();
-    const pod = (index: number): Start => ({
+    operator.assignmentOf = (podIndex) => ofTwoPods(podIndex);
+    const pod = (index: number): Omit<Start, 'operators'> => ({
       engine: 'echo $MASTER_ADDR:$MASTER_PORT > met',
-      environment: {
-        [POD_ENV.worldSize]: '2',
-        [POD_ENV.firstRank]: String(index),
-        [POD_ENV.podIndex]: String(index),
-        [POD_ENV.podUid]: `pod-${index}`,
-      },
+      environment: { [POD_ENV.podIndex]: String(index), [POD_ENV.podUid]: `pod-${index}` },
     });
     const later = await launch([operator.url], pod(1));
     await eventually('the hello of the pod that must wait', () => operator.ofKind('hello').length === 1);
@@ -89,11 +89,12 @@ describe('a launcher and its operator', () => {
 
   it('stop waiting for each other when asked to, and no rank was started', async () => {
     const operator = await anOperator();
+    operator.assignmentOf = (podIndex) => ofTwoPods(podIndex);
     const launcher = await launch([operator.url], {
       engine: 'echo started > ran',
-      environment: { [POD_ENV.worldSize]: '2', [POD_ENV.firstRank]: '1' },
+      environment: { [POD_ENV.podIndex]: '1' },
     });
-    await eventually('the hello', () => operator.ofKind('hello').length > 0);
+    await eventually('the assignment', () => operator.ofKind('heartbeat').some(({ state }) => state === 'running'));
     launcher.child.kill('SIGTERM');
     expect(await launcher.exited).toBe(EXIT_CODES.stopped.code);
     expect(launcher.written('ran')).toBeUndefined();
@@ -131,8 +132,9 @@ describe('a launcher and its operator', () => {
       return connection.close();
     });
     const launcher = await launch([operator.url], {
-      engine: `${UNTIL_END.replace('end', 'go')}; cat facts >&3; ${UNTIL_END}`,
+      engine: `echo > up; ${UNTIL_END.replace('end', 'go')}; cat facts >&3; ${UNTIL_END}`,
     });
+    await eventually('the rank', () => existsSync(launcher.path('up')));
     const saved = [10, 20].map((number) => aCheckpointIn(launcher.directory, number));
     const facts = [{ kind: 'resumed', step: 5 }, ...saved];
     writeFileSync(launcher.path('facts'), facts.map((fact) => `${JSON.stringify(fact)}\n`).join(''));
@@ -154,8 +156,9 @@ describe('a launcher and its operator', () => {
   });
 
   it('part at once when the epoch is stale: the ranks are killed', async () => {
-    const operator = await anOperator((message, connection) => {
-      if (message.kind === 'hello') connection.send({ kind: 'refused', code: 'staleEpoch', message: 'Epoch 2 runs.' });
+    const operator = await anOperator((message, connection, self) => {
+      if (message.kind !== 'heartbeat' || message.rendezvous === null) return obliging(message, connection, self);
+      connection.send({ kind: 'refused', code: 'staleEpoch', message: 'Epoch 2 runs.' });
     });
     const launcher = await launch([operator.url], { engine: 'trap "" TERM; while :; do sleep 1000; done' });
     expect(await launcher.exited).toBe(EXIT_CODES.fenced.code);
@@ -221,17 +224,18 @@ describe('a launcher and its operator', () => {
     disposals.push(() => impostor.stop());
     const launcher = await launch([impostor.url], { engine: UNTIL_END });
     await eventually('the complaint', () => launcher.stderr.includes('The operator cannot be reached'));
-    writeFileSync(launcher.path('end'), '');
-    expect(await launcher.exited).toBe(0);
+    launcher.child.kill('SIGTERM');
+    expect(await launcher.exited).toBe(EXIT_CODES.stopped.code);
     expect(impostor.connections).toEqual([]);
   });
 });
 
 describe('an operator that is away', () => {
   it('stops neither the training nor its end, and the termination message keeps the checkpoints', async () => {
-    const launcher = await launch([`https://127.0.0.1:${await freePort()}`], {
-      engine: `${UNTIL_END}; cat facts >&3; exit 4`,
-    });
+    const operator = await anOperator();
+    const launcher = await launch([operator.url], { engine: `echo > up; ${UNTIL_END}; cat facts >&3; exit 4` });
+    await eventually('the rank', () => existsSync(launcher.path('up')));
+    await operator.stop();
     const saved = aCheckpointIn(launcher.directory, 30);
     writeFileSync(launcher.path('facts'), `${JSON.stringify(saved)}\n`);
     writeFileSync(launcher.path('end'), '');
@@ -243,7 +247,8 @@ describe('an operator that is away', () => {
 describe('an engine that is not to be believed', () => {
   it('cannot report a checkpoint that is not whole, nor from another rank', async () => {
     const operator = await anOperator();
-    const launcher = await launch([operator.url], { ranks: 2, engine: `${UNTIL_END}; cat facts.$RANK >&3` });
+    operator.assignmentOf = () => aWholeGang(2);
+    const launcher = await launch([operator.url], { engine: `${UNTIL_END}; cat facts.$RANK >&3` });
     const saved = aCheckpointIn(launcher.directory, 40);
     const lies = [
       { ...saved, manifestSha256: 'f'.repeat(64) },

@@ -1,21 +1,34 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { POD_ENV } from '@coxswain/api-types';
+import { POD_ENV, type RankAssignment } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from './testing/a-checkpoint.ts';
+import { anAuthority, aWholeGang, FakeOperator } from './testing/fake-operator.ts';
 import { isRunning, LauncherProcess, type Start } from './testing/launcher-process.ts';
 
-const started: LauncherProcess[] = [];
-
-function launch(start: Start): LauncherProcess {
-  const launcher = new LauncherProcess(start);
-  started.push(launcher);
-  return launcher;
-}
+const disposals: (() => Promise<void>)[] = [];
 
 afterEach(async () => {
-  await Promise.all(started.splice(0).map((launcher) => launcher.dispose()));
+  await Promise.all(disposals.splice(0).map((dispose) => dispose()));
 });
+
+interface Launch extends Omit<Start, 'operators'> {
+  readonly ranks?: number;
+  readonly resume?: RankAssignment['resume'];
+}
+
+/** A launcher, and an operator that gives it all the ranks of its gang. */
+async function launch({ ranks = 1, resume, ...start }: Launch): Promise<LauncherProcess> {
+  const operator = await FakeOperator.start(await anAuthority());
+  operator.assignmentOf = () => aWholeGang(ranks, resume === undefined ? {} : { resume });
+  const operators = { urls: [operator.url], ca: (await anAuthority()).certPem };
+  const launcher = new LauncherProcess({ ...start, operators });
+  disposals.push(
+    () => launcher.dispose(),
+    () => operator.stop(),
+  );
+  return launcher;
+}
 
 /** A file that a rank writes, once it is there. */
 function written(launcher: LauncherProcess, name: string): Promise<string> {
@@ -92,7 +105,7 @@ const endings: readonly {
 
 describe('a launcher ends by the table of exit codes', () => {
   it.each(endings)('when $when', async ({ engine, ranks, want }) => {
-    const launcher = launch({ engine, ranks: ranks ?? 1 });
+    const launcher = await launch({ engine, ranks: ranks ?? 1 });
     expect(await launcher.exited).toBe(want.exit);
     const cause = launcher.cause();
     expect(cause).toMatchObject({ version: 1, kind: want.kind, epoch: 1, node: 'node-2', exitCode: want.exit });
@@ -102,7 +115,7 @@ describe('a launcher ends by the table of exit codes', () => {
   });
 
   it('with 70 and a sentence when the pod does not say what it needs', async () => {
-    const launcher = launch({
+    const launcher = await launch({
       engine: 'exit 0',
       environment: { [POD_ENV.epoch]: undefined, [POD_ENV.podIndex]: 'two' },
     });
@@ -113,24 +126,25 @@ describe('a launcher ends by the table of exit codes', () => {
   });
 
   it('even where the termination message cannot be written', async () => {
-    const launcher = launch({ engine: 'exit 7', environment: { COXSWAIN_TERMINATION_LOG: '/no/such/directory/file' } });
+    const launcher = await launch({
+      engine: 'exit 7',
+      environment: { COXSWAIN_TERMINATION_LOG: '/no/such/directory/file' },
+    });
     expect(await launcher.exited).toBe(7);
     expect(launcher.stderr).toContain('cannot be written');
   });
 
   it('with 72 and no rank started when the checkpoint to resume from is cut off', async () => {
-    const scratch = launch({ engine: 'exit 0' });
+    const scratch = await launch({ engine: 'exit 0' });
     const saved = aCheckpointIn(scratch.directory);
-    const resume = {
-      [POD_ENV.resumeFrom]: join(scratch.directory, saved.directory),
-      [POD_ENV.resumeManifestSha256]: saved.manifestSha256,
-    };
-    const whole = launch({ engine: 'echo started > ran', environment: resume });
+    const resume = { step: saved.step, path: saved.directory, manifestSha256: saved.manifestSha256 };
+    const environment = { [POD_ENV.checkpointMount]: scratch.directory };
+    const whole = await launch({ engine: 'echo started > ran', environment, resume });
     expect(await whole.exited).toBe(0);
     expect(whole.written('ran')).toBe('started');
 
     writeFileSync(join(scratch.directory, saved.directory, 'rank-0.bin'), '1234567');
-    const cut = launch({ engine: 'echo started > ran', environment: resume });
+    const cut = await launch({ engine: 'echo started > ran', environment, resume });
     expect(await cut.exited).toBe(72);
     expect(cut.cause()).toMatchObject({
       kind: 'checkpointUnreadable',
@@ -143,13 +157,11 @@ describe('a launcher ends by the table of exit codes', () => {
 
 describe('a checkpoint that cannot be loaded', () => {
   it('is told apart from one that differs, by code and cause, when its mount is gone', async () => {
-    const scratch = launch({ engine: 'exit 0' });
-    const launcher = launch({
+    const scratch = await launch({ engine: 'exit 0' });
+    const launcher = await launch({
       engine: 'echo started > ran',
-      environment: {
-        [POD_ENV.resumeFrom]: join(scratch.directory, 'not-mounted', 'epoch-1', 'step-10'),
-        [POD_ENV.resumeManifestSha256]: 'a'.repeat(64),
-      },
+      environment: { [POD_ENV.checkpointMount]: join(scratch.directory, 'not-mounted') },
+      resume: { step: 10, path: 'epoch-1/step-10', manifestSha256: 'a'.repeat(64) },
     });
     expect(await launcher.exited).toBe(74);
     expect(launcher.cause()).toMatchObject({
@@ -168,7 +180,7 @@ describe('a checkpoint that cannot be loaded', () => {
       expected: 'SHA-256 a',
       found: 'SHA-256 b',
     };
-    const launcher = launch({ engine: `echo '${JSON.stringify(fact)}' >&3; exit 72` });
+    const launcher = await launch({ engine: `echo '${JSON.stringify(fact)}' >&3; exit 72` });
     expect(await launcher.exited).toBe(72);
     expect(launcher.cause()).toMatchObject({
       kind: 'checkpointUnreadable',
@@ -180,7 +192,7 @@ describe('a checkpoint that cannot be loaded', () => {
 
 describe('a rank', () => {
   it('learns who it is, and where to meet, from its environment', async () => {
-    const launcher = launch({
+    const launcher = await launch({
       engine: 'echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GROUP_RANK $MASTER_ADDR $MASTER_PORT $MINE',
       ranks: 2,
       environment: { MINE: 'kept' },
@@ -192,7 +204,7 @@ describe('a rank', () => {
   });
 
   it('leaves nothing behind, not even a daemon in a session of its own', async () => {
-    const launcher = launch({
+    const launcher = await launch({
       engine: 'setsid sleep 1000 & echo $! > daemon; sleep 1000 & echo $! > child; exit 3',
     });
     expect(await launcher.exited).toBe(3);
@@ -201,7 +213,7 @@ describe('a rank', () => {
   });
 
   it('ends when its launcher is killed with SIGKILL', async () => {
-    const launcher = launch({ engine: 'sleep 1000 & echo $! > child; echo up; wait' });
+    const launcher = await launch({ engine: 'sleep 1000 & echo $! > child; echo up; wait' });
     const child = Number(await written(launcher, 'child'));
     // Who passes its output on has told its guard of the rank: between fork and that there are some instructions.
     await waitFor(() => launcher.stdout.includes('up'), { intervalMs: 10, what: 'the output of the rank' });
@@ -212,7 +224,7 @@ describe('a rank', () => {
 
 describe('a signal', () => {
   it('reaches every rank long before the grace period is over, and ranks that save and stop give 75', async () => {
-    const launcher = launch({
+    const launcher = await launch({
       engine:
         'trap "echo asked > asked.$RANK; exit 75" TERM; echo ready > ready.$RANK; while :; do sleep 1000 & wait; done',
       ranks: 2,
@@ -230,7 +242,7 @@ describe('a signal', () => {
   });
 
   it('ends ranks that do not know it, which did not fail by that', async () => {
-    const launcher = launch({ engine: 'echo ready > ready; exec sleep 1000' });
+    const launcher = await launch({ engine: 'echo ready > ready; exec sleep 1000' });
     await written(launcher, 'ready');
     launcher.child.kill('SIGINT');
     expect(await launcher.exited).toBe(143);
@@ -238,7 +250,7 @@ describe('a signal', () => {
   });
 
   it('is followed by SIGKILL when the grace period is nearly over', async () => {
-    const launcher = launch({
+    const launcher = await launch({
       engine: 'trap "" TERM; echo ready > ready; while :; do sleep 1; done',
       environment: { [POD_ENV.gracePeriodSeconds]: '1' },
     });
@@ -249,7 +261,7 @@ describe('a signal', () => {
   });
 
   it('that comes a second time kills at once', async () => {
-    const launcher = launch({ engine: 'trap "" TERM; echo ready > ready; while :; do sleep 1; done' });
+    const launcher = await launch({ engine: 'trap "" TERM; echo ready > ready; while :; do sleep 1; done' });
     await written(launcher, 'ready');
     launcher.child.kill('SIGTERM');
     await waitFor(() => launcher.stderr.includes('Asked to stop'), { what: 'the first signal' });
@@ -261,14 +273,14 @@ describe('a signal', () => {
 
 describe('the log', () => {
   it('passes bytes on as they are, each line with its rank', async () => {
-    const launcher = launch({ engine: String.raw`printf '\377\376\000x\r\n\n'; printf 'no newline'` });
+    const launcher = await launch({ engine: String.raw`printf '\377\376\000x\r\n\n'; printf 'no newline'` });
     await launcher.exited;
     const want = Buffer.from('[rank 0] \xff\xfe\x00x\r\n[rank 0] \n[rank 0] no newline\n', 'latin1');
     expect(launcher.stdout.equals(want)).toBe(true);
   });
 
   it('cuts a line of a megabyte and says so', async () => {
-    const launcher = launch({ engine: "head -c 1048576 /dev/zero | tr '\\0' a; echo; echo next" });
+    const launcher = await launch({ engine: "head -c 1048576 /dev/zero | tr '\\0' a; echo; echo next" });
     await launcher.exited;
     const lines = launcher.stdout.toString().split('\n');
     expect(lines[0]).toMatch(/^\[rank 0\] a{65536} \[cut: 983040 more bytes\]$/);
@@ -277,7 +289,7 @@ describe('the log', () => {
 
   it('that nobody reads never stops a rank, and tells what is missing', async () => {
     const engine = `yes 0123456789 | head -c 30000000; echo done > done; while [ ! -e end ]; do echo on; sleep 0.05; done`;
-    const launcher = launch({ engine, isUnread: true });
+    const launcher = await launch({ engine, isUnread: true });
     expect(await written(launcher, 'done')).toBe('done');
     launcher.read();
     const told = /\d+ lines \(\d+ bytes\) of output were dropped/;

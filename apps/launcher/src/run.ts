@@ -1,18 +1,30 @@
-import { EXIT_CODES, type TerminationCause } from '@coxswain/api-types';
+import { join } from 'node:path';
+import {
+  MAX_RANKS_PER_POD,
+  parseRanks,
+  RANK_ENV,
+  type ExitKind,
+  type RankAssignment,
+  type TerminationCause,
+} from '@coxswain/api-types';
 import { verifyCheckpoint } from './checkpoint-verification.ts';
 import { Gang } from './gang.ts';
 import { LogSink } from './log-relay.ts';
 import { freePort, parseAddress, type RendezvousAddress } from './rendezvous.ts';
 import { newBootId, Reporter } from './reporter.ts';
-import { isWholeGang, type Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
+import { StopSignals } from './stop-signals.ts';
 import { fitCause, writeTerminationMessage } from './termination.ts';
-import { checkpointVerdict, type Verdict } from './verdict.ts';
+import { checkpointVerdict, plainVerdict, type Verdict } from './verdict.ts';
 
 const WAITING_SENTENCE_MS = 10_000;
 const LAST_WORD_MS = 2_000;
 const DRAIN_MS = 2_000;
+const CONTACT_POLL_MS = 1_000;
 /** Kept back from the pod's grace period for the launcher's own last words. */
 const OWN_SHARE_OF_GRACE_MS = 3_000;
+/** What other ranks in the same pods can mend; everything else ends the pod. */
+const MENDED_IN_PLACE: readonly ExitKind[] = ['engineFailed', 'rendezvousPortLost'];
 
 export interface RunOptions {
   readonly settings: Settings;
@@ -21,7 +33,8 @@ export interface RunOptions {
 }
 
 /**
- * The life of one pod of a gang: check the checkpoint, meet, start the ranks, watch, tell how it ended. Gives the exit code.
+ * The life of one pod of a gang: be assigned ranks, check the checkpoint, meet, start the ranks, watch, tell how it ended; and where others can be
+ * started in their place, wait for that. Gives the exit code.
  */
 export async function run({ settings, command, environment }: RunOptions): Promise<number> {
   const stdout = new LogSink(process.stdout);
@@ -30,30 +43,37 @@ export async function run({ settings, command, environment }: RunOptions): Promi
   const bootId = newBootId();
   /** A verdict from outside the ranks. */
   const early = Promise.withResolvers<Verdict>();
+  const ranks: Ranks = { gang: undefined };
   const reporter: Reporter = new Reporter({
     settings,
     bootId,
     say,
-    alive: () => gang.alive,
-    onStaleEpoch: (message) => early.resolve(fenced(message)),
+    alive: () => ranks.gang?.alive ?? [],
+    onStaleEpoch: (message) => early.resolve(plainVerdict('fenced', `the operator refused this epoch: ${message}`)),
+    onEndRanks: (message) => ranks.gang?.kill(endedByOrder(message)),
   });
-  const gang: Gang = new Gang({
-    settings,
-    bootId,
-    command,
-    environment,
-    stdout,
-    stderr,
-    onFact: (rank, fact) => reporter.accept(rank, fact),
-  });
-  const signals = new StopSignals();
+  const newGang = (assignment: RankAssignment): Gang =>
+    new Gang({
+      settings,
+      own: { ...assignment, ranks: ranksOf(assignment) },
+      bootId,
+      command,
+      environment: { ...environment, ...placesOf(assignment, settings) },
+      stdout,
+      stderr,
+      onFact: (rank, fact) => reporter.accept(rank, fact),
+    });
 
-  const verdict = await decide({ settings, gang, reporter, say, early: early.promise, signals });
-  await reporter.finishVerifications();
-  const cause = toCause(verdict, { settings, gang, reporter });
-  const warning = writeTerminationMessage(settings.terminationLog, cause);
-  if (warning !== undefined) say(warning);
-  if (gang.garbageFacts > 0) say(`${gang.garbageFacts} lines on the report descriptor were no facts and were ignored.`);
+  const { verdict, cause } = await live({
+    settings,
+    ranks,
+    newGang,
+    reporter,
+    say,
+    early: early.promise,
+    signals: new StopSignals(),
+  });
+  writeMessage({ settings, say }, cause);
   if (verdict.kind === 'fenced') await reporter.abandon();
   else await reporter.end(cause, LAST_WORD_MS);
   say(`${verdict.message}; exit ${verdict.exitCode} (${verdict.kind}).`);
@@ -61,48 +81,107 @@ export async function run({ settings, command, environment }: RunOptions): Promi
   return verdict.exitCode;
 }
 
+/** What runs now, for those who must reach it. */
+interface Ranks {
+  gang: Gang | undefined;
+}
+
 interface Life {
   readonly settings: Settings;
-  readonly gang: Gang;
+  readonly ranks: Ranks;
+  readonly newGang: (assignment: RankAssignment) => Gang;
   readonly reporter: Reporter;
   readonly say: (sentence: string) => void;
   readonly early: Promise<Verdict>;
   readonly signals: StopSignals;
 }
 
-async function decide(life: Life): Promise<Verdict> {
-  const unreadable = await whyNotResume(life.settings);
-  if (unreadable !== undefined) return unreadable;
-  const before = await Promise.race([meet(life), life.early, stoppedBeforeStart(life.signals)]);
-  if ('exitCode' in before) {
-    life.gang.kill(before);
-    return await life.gang.ended;
-  }
-  life.say(
-    `Starting ${rankRange(life.settings)} of ${life.settings.worldSize}; they meet at ${before.host}:${before.port}.`,
-  );
-  life.gang.start(before);
-  forwardSignals(life);
-  void life.early.then((verdict) => life.gang.kill(verdict));
-  return await life.gang.ended;
+/** How the ranks of an incarnation ended, or that none was ever started. */
+interface Ending {
+  readonly verdict: Verdict;
+  readonly cause: TerminationCause;
 }
 
-/** The verdict when the checkpoint that this epoch must resume from cannot be used; each pod looks at its own ranks' share of it. */
-async function whyNotResume({ resume, firstRank, localWorldSize, worldSize }: Settings): Promise<Verdict | undefined> {
+/** One incarnation after the other, until one ends in a way that ends the pod. */
+async function live(life: Life): Promise<Ending> {
+  let last: Ending | undefined;
+  for (;;) {
+    const next = await Promise.race([
+      life.reporter.nextAssignment(),
+      life.early,
+      stopped(life.signals),
+      ...(last === undefined ? [] : [nobodyReached(life, last.verdict)]),
+    ]);
+    // Whatever ends the wait, what the pod has to say is how its ranks ended.
+    if ('exitCode' in next) return last ?? { verdict: next, cause: toCause(next, life) };
+    last = await runAssigned(life, next);
+    const { verdict, cause } = last;
+    const isOrdered = verdict.isOrdered === true;
+    if (!isOrdered && !(next.onFailure === 'wait' && MENDED_IN_PLACE.includes(verdict.kind))) return last;
+    // Before anything else: whoever kills the pod from now on finds in it what happened.
+    writeMessage(life, cause);
+    life.reporter.reaped(isOrdered ? undefined : cause);
+    life.say(`${verdict.message}; every process of incarnation ${next.incarnation} is gone, waiting for the next one.`);
+  }
+}
+
+/** Runs what was assigned; when it gives the ending no process is left. */
+async function runAssigned(life: Life, assignment: RankAssignment): Promise<Ending> {
+  const { reporter, ranks, early, signals, say } = life;
+  reporter.begin(assignment);
+  const gang = life.newGang(assignment);
+  ranks.gang = gang;
+  const over = new AbortController();
+  const before = await Promise.race([prepare(life, assignment, over.signal), early, stopped(signals), gang.ended]);
+  over.abort();
+  if ('exitCode' in before) {
+    gang.kill(before);
+  } else {
+    say(
+      `Starting ranks ${assignment.ranks} of ${assignment.worldSize}, incarnation ${assignment.incarnation}; they meet at ${before.host}:${before.port}.`,
+    );
+    gang.start(before);
+    forwardSignals(life, gang);
+    void early.then((verdict) => gang.kill(verdict));
+  }
+  const verdict = await gang.ended;
+  await reporter.finishVerifications();
+  if (gang.garbageFacts > 0) say(`${gang.garbageFacts} lines on the report descriptor were no facts and were ignored.`);
+  return { verdict, cause: toCause(verdict, { ...life, gang, assignment }) };
+}
+
+/** Gives where the ranks meet, or why they cannot begin. A spare has no ranks, and waits until it is told or asked to end. */
+async function prepare(
+  life: Life,
+  assignment: RankAssignment,
+  signal: AbortSignal,
+): Promise<RendezvousAddress | Verdict> {
+  if (ranksOf(assignment).length === 0) return await new Promise<never>(() => undefined);
+  return (await whyNotResume(life.settings, assignment)) ?? (await meet(life, assignment, signal));
+}
+
+/** The verdict when the checkpoint to resume from cannot be used; each pod looks at its own ranks' share of it. */
+async function whyNotResume(settings: Settings, assignment: RankAssignment): Promise<Verdict | undefined> {
+  const { resume, worldSize } = assignment;
   if (resume === undefined) return undefined;
-  const seen = await verifyCheckpoint(resume, {
-    ranks: { ranks: Array.from({ length: localWorldSize }, (_, local) => firstRank + local), worldSize },
-  });
+  const directory = join(settings.checkpointMount, resume.path);
+  const { manifestSha256 } = resume;
+  const seen = await verifyCheckpoint(
+    { directory, manifestSha256 },
+    { ranks: { ranks: ranksOf(assignment), worldSize } },
+  );
   if (seen.kind === 'verified') return undefined;
-  return checkpointVerdict(`the checkpoint ${resume.directory} did not verify: ${seen.why}`, seen.fault);
+  return checkpointVerdict(`the checkpoint ${directory} did not verify: ${seen.why}`, seen.fault);
 }
 
 /** Learns where rank 0 listens: chosen here when it is ours, handed out by the operator when not. */
-async function meet({ settings, reporter, say }: Life): Promise<RendezvousAddress> {
-  if (settings.firstRank === 0) {
+async function meet(life: Life, assignment: RankAssignment, signal: AbortSignal): Promise<RendezvousAddress> {
+  const { settings, reporter, say } = life;
+  const ranks = ranksOf(assignment);
+  if (ranks[0] === 0) {
     const address = { host: settings.podIp, port: await freePort() };
     reporter.announce(address);
-    return isWholeGang(settings) ? { ...address, host: loopbackOf(settings.podIp) } : address;
+    return ranks.length === assignment.worldSize ? { ...address, host: loopbackOf(settings.podIp) } : address;
   }
   const since = performance.now();
   const timer = setInterval(() => {
@@ -110,15 +189,12 @@ async function meet({ settings, reporter, say }: Life): Promise<RendezvousAddres
     const state = reporter.isConnected ? 'it has not reported one yet' : 'no operator listens';
     say(`Waiting for rank 0's address for ${seconds} s: ${state}.`);
   }, WAITING_SENTENCE_MS);
-  try {
-    const text = await reporter.operatorsAddress;
-    const address = parseAddress(text);
-    if (address === undefined)
-      throw new Error(`the operator gave ${JSON.stringify(text)} as rank 0's address, which is not host:port`);
-    return address;
-  } finally {
-    clearInterval(timer);
-  }
+  signal.addEventListener('abort', () => clearInterval(timer));
+  const text = await reporter.addressOf(assignment.incarnation);
+  const address = parseAddress(text);
+  if (address === undefined)
+    throw new Error(`the operator gave ${JSON.stringify(text)} as rank 0's address, which is not host:port`);
+  return address;
 }
 
 /** Ranks that share a pod share its loopback, whatever the pod's address is. */
@@ -126,18 +202,30 @@ function loopbackOf(podIp: string): string {
   return podIp.includes(':') ? '::1' : '127.0.0.1';
 }
 
-async function stoppedBeforeStart(signals: StopSignals): Promise<Verdict> {
+async function stopped(signals: StopSignals): Promise<Verdict> {
   await signals.first;
   return plainVerdict('stopped', 'asked to stop before any rank was started');
 }
 
-function forwardSignals({ settings, gang, say, signals }: Life): void {
+/** Nobody who could begin another incarnation was reached for as long as this launcher is patient. */
+async function nobodyReached({ reporter, settings }: Life, verdict: Verdict): Promise<Verdict> {
+  let since = performance.now();
+  for (;;) {
+    if (reporter.isConnected) since = performance.now();
+    if (performance.now() - since >= settings.patienceMs) return verdict;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(CONTACT_POLL_MS, settings.patienceMs)).unref());
+  }
+}
+
+function forwardSignals({ settings, say, signals }: Life, gang: Gang): void {
   const graceMs = Math.max(settings.gracePeriodMs / 2, settings.gracePeriodMs - OWN_SHARE_OF_GRACE_MS);
   void signals.first.then(() => {
+    if (!gang.isRunning) return;
     say(`Asked to stop: the ranks have ${Math.round(graceMs / 1000)} s to save and end.`);
     gang.requestStop(graceMs);
   });
   void signals.second.then(() => {
+    if (!gang.isRunning) return;
     say('Asked to stop a second time: killing the ranks.');
     gang.kill({
       kind: 'stopped',
@@ -148,56 +236,55 @@ function forwardSignals({ settings, gang, say, signals }: Life): void {
   });
 }
 
-/** SIGTERM and SIGINT, counted from the start of the process. */
-class StopSignals {
-  readonly first: Promise<void>;
-  readonly second: Promise<void>;
-
-  constructor() {
-    const first = Promise.withResolvers<void>();
-    const second = Promise.withResolvers<void>();
-    let count = 0;
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        count += 1;
-        if (count === 1) first.resolve();
-        else second.resolve();
-      });
-    }
-    this.first = first.promise;
-    this.second = second.promise;
-  }
+function endedByOrder(message: string): Verdict {
+  return { ...plainVerdict('stopped', `the operator ended the ranks: ${message}`), isOrdered: true };
 }
 
-function fenced(message: string): Verdict {
-  return plainVerdict('fenced', `the operator refused this epoch: ${message}`);
+function ranksOf({ ranks }: RankAssignment): readonly number[] {
+  return parseRanks(ranks, MAX_RANKS_PER_POD);
 }
 
-function plainVerdict(kind: 'stopped' | 'fenced', message: string): Verdict {
-  return { kind, exitCode: EXIT_CODES[kind].code, message };
+/** Where the ranks save and begin, in their environment. */
+function placesOf(assignment: RankAssignment, { checkpointMount }: Settings): Readonly<Record<string, string>> {
+  const { incarnation, resume, saveDirectory } = assignment;
+  return {
+    [RANK_ENV.incarnation]: String(incarnation),
+    ...(saveDirectory === undefined ? {} : { [RANK_ENV.saveDirectory]: join(checkpointMount, saveDirectory) }),
+    ...(resume === undefined
+      ? {}
+      : {
+          [RANK_ENV.resumeFrom]: join(checkpointMount, resume.path),
+          [RANK_ENV.resumeManifestSha256]: resume.manifestSha256,
+        }),
+  };
+}
+
+function writeMessage({ settings, say }: Pick<Life, 'settings' | 'say'>, cause: TerminationCause): void {
+  const warning = writeTerminationMessage(settings.terminationLog, cause);
+  if (warning !== undefined) say(warning);
 }
 
 function toCause(
   verdict: Verdict,
-  { settings, gang, reporter }: Pick<Life, 'settings' | 'gang' | 'reporter'>,
+  about: Pick<Life, 'settings' | 'reporter'> & { readonly gang?: Gang; readonly assignment?: RankAssignment },
 ): TerminationCause {
+  const { settings, reporter, gang, assignment } = about;
   const { lastStep } = reporter;
+  const incarnation = assignment?.incarnation ?? 1;
   return fitCause({
     version: 1,
     kind: verdict.kind,
     epoch: settings.epoch,
+    // The first is left out, so that an operator of the release before can read it.
+    ...(incarnation === 1 ? {} : { incarnation }),
     node: settings.nodeName.slice(0, 253),
     ...(verdict.rank === undefined ? {} : { rank: verdict.rank }),
     exitCode: verdict.exitCode,
     ...(verdict.signal === undefined ? {} : { signal: verdict.signal }),
     message: verdict.message,
-    lastLines: verdict.rank === undefined ? [] : [...gang.lastLinesOf(verdict.rank)],
+    lastLines: verdict.rank === undefined ? [] : [...(gang?.lastLinesOf(verdict.rank) ?? [])],
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(verdict.checkpointFault === undefined ? {} : { checkpointFault: verdict.checkpointFault }),
     unreportedCheckpoints: [...reporter.unreportedCheckpoints],
   });
-}
-
-function rankRange({ firstRank, localWorldSize }: Settings): string {
-  return localWorldSize === 1 ? `rank ${firstRank}` : `ranks ${firstRank}-${firstRank + localWorldSize - 1}`;
 }

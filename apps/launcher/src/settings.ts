@@ -1,4 +1,4 @@
-import { MAX_RANKS_PER_POD, POD_ENV, POD_PATHS } from '@coxswain/api-types';
+import { POD_ENV, POD_PATHS } from '@coxswain/api-types';
 import { z } from 'zod';
 
 /** Variables that only the launcher and what it starts know; the operator does not write them into pods. */
@@ -9,9 +9,12 @@ export const LAUNCHER_ENV = {
   bootId: 'COXSWAIN_BOOT_ID',
   /** Path of the termination message where it is not the kubelet's default. */
   terminationLog: 'COXSWAIN_TERMINATION_LOG',
+  /** How long ranks that failed wait for an operator to begin others in their place while none can be reached, in seconds. */
+  patienceSeconds: 'COXSWAIN_PATIENCE_SECONDS',
 } as const;
 
 const DEFAULT_GRACE_SECONDS = 30;
+const DEFAULT_PATIENCE_SECONDS = 120;
 
 const text = z.string().min(1, 'is empty').max(1024);
 const integer = (low: number, high: number) =>
@@ -21,47 +24,24 @@ const integer = (low: number, high: number) =>
     .transform(Number)
     .pipe(z.int().min(low).max(high));
 
-const Environment = z
-  .object({
-    [POD_ENV.jobName]: text,
-    [POD_ENV.jobUid]: text,
-    [POD_ENV.namespace]: text,
-    [POD_ENV.podName]: text,
-    [POD_ENV.podUid]: text,
-    [POD_ENV.podIp]: text,
-    [POD_ENV.nodeName]: text,
-    [POD_ENV.podIndex]: integer(0, 32_767),
-    [POD_ENV.epoch]: integer(0, 2 ** 31),
-    [POD_ENV.firstRank]: integer(0, 32_767),
-    [POD_ENV.localWorldSize]: integer(1, MAX_RANKS_PER_POD),
-    [POD_ENV.worldSize]: integer(1, 32_768),
-    [POD_ENV.reportUrls]: z.string().default('').transform(toUrls),
-    [POD_ENV.reportCa]: z.string().optional(),
-    [POD_ENV.tokenFile]: text.default(POD_PATHS.token),
-    [POD_ENV.saveDirectory]: text.optional(),
-    [POD_ENV.resumeFrom]: text.optional(),
-    [POD_ENV.resumeManifestSha256]: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/, 'is not a SHA-256 in lower-case hexadecimal')
-      .optional(),
-    [POD_ENV.gracePeriodSeconds]: integer(0, 86_400).default(DEFAULT_GRACE_SECONDS),
-    [LAUNCHER_ENV.terminationLog]: text.default(POD_PATHS.terminationMessage),
-  })
-  .superRefine((env, context) => {
-    const complain = (name: string, message: string): void => {
-      context.addIssue({ code: 'custom', path: [name], message });
-    };
-    const world = env[POD_ENV.worldSize];
-    if (env[POD_ENV.firstRank] + env[POD_ENV.localWorldSize] > world) {
-      complain(POD_ENV.worldSize, `is ${world}, but this pod's ranks reach beyond it`);
-    }
-    if (env[POD_ENV.localWorldSize] < world && env[POD_ENV.reportUrls].length === 0) {
-      complain(POD_ENV.reportUrls, 'is missing, and a gang of several pods meets only through the operator');
-    }
-    if (env[POD_ENV.resumeFrom] !== undefined && env[POD_ENV.resumeManifestSha256] === undefined) {
-      complain(POD_ENV.resumeManifestSha256, `is missing, and ${POD_ENV.resumeFrom} is not trusted without it`);
-    }
-  });
+const Environment = z.object({
+  [POD_ENV.jobName]: text,
+  [POD_ENV.jobUid]: text,
+  [POD_ENV.namespace]: text,
+  [POD_ENV.podName]: text,
+  [POD_ENV.podUid]: text,
+  [POD_ENV.podIp]: text,
+  [POD_ENV.nodeName]: text,
+  [POD_ENV.podIndex]: integer(0, 32_767),
+  [POD_ENV.epoch]: integer(0, 2 ** 31),
+  [POD_ENV.reportUrls]: text.transform(toUrls),
+  [POD_ENV.reportCa]: z.string().optional(),
+  [POD_ENV.tokenFile]: text.default(POD_PATHS.token),
+  [POD_ENV.checkpointMount]: text.default(POD_PATHS.checkpoints),
+  [POD_ENV.gracePeriodSeconds]: integer(0, 86_400).default(DEFAULT_GRACE_SECONDS),
+  [LAUNCHER_ENV.terminationLog]: text.default(POD_PATHS.terminationMessage),
+  [LAUNCHER_ENV.patienceSeconds]: integer(0, 86_400).default(DEFAULT_PATIENCE_SECONDS),
+});
 
 /** Everything the launcher knows of its pod; durations in ms. Read once, at the start. */
 export interface Settings {
@@ -74,15 +54,13 @@ export interface Settings {
   readonly nodeName: string;
   readonly podIndex: number;
   readonly epoch: number;
-  readonly firstRank: number;
-  readonly localWorldSize: number;
-  readonly worldSize: number;
-  /** Base URLs of the operator's report endpoint; empty when nobody listens (a gang of one pod, by hand). */
+  /** Base URLs of the operator's report endpoint, one at least: ranks come from there alone. */
   readonly reportUrls: readonly string[];
   readonly reportCa: string | undefined;
   readonly tokenFile: string;
-  readonly saveDirectory: string | undefined;
-  readonly resume: { readonly directory: string; readonly manifestSha256: string } | undefined;
+  /** Where the checkpoint claim is mounted. */
+  readonly checkpointMount: string;
+  readonly patienceMs: number;
   readonly gracePeriodMs: number;
   readonly terminationLog: string;
 }
@@ -95,8 +73,6 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
   const parsed = Environment.safeParse(environment);
   if (!parsed.success) return { kind: 'refused', sentence: toSentence(parsed.error, environment) };
   const env = parsed.data;
-  const directory = env[POD_ENV.resumeFrom];
-  const manifestSha256 = env[POD_ENV.resumeManifestSha256];
   return {
     kind: 'settings',
     settings: {
@@ -109,23 +85,15 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
       nodeName: env[POD_ENV.nodeName],
       podIndex: env[POD_ENV.podIndex],
       epoch: env[POD_ENV.epoch],
-      firstRank: env[POD_ENV.firstRank],
-      localWorldSize: env[POD_ENV.localWorldSize],
-      worldSize: env[POD_ENV.worldSize],
       reportUrls: env[POD_ENV.reportUrls],
       reportCa: env[POD_ENV.reportCa],
       tokenFile: env[POD_ENV.tokenFile],
-      saveDirectory: env[POD_ENV.saveDirectory],
-      resume: directory === undefined || manifestSha256 === undefined ? undefined : { directory, manifestSha256 },
+      checkpointMount: env[POD_ENV.checkpointMount],
+      patienceMs: env[LAUNCHER_ENV.patienceSeconds] * 1000,
       gracePeriodMs: env[POD_ENV.gracePeriodSeconds] * 1000,
       terminationLog: env[LAUNCHER_ENV.terminationLog],
     },
   };
-}
-
-/** Whether all ranks of the gang are in this pod, which then needs nobody to meet. */
-export function isWholeGang(settings: Settings): boolean {
-  return settings.localWorldSize === settings.worldSize;
 }
 
 function toUrls(value: string, context: z.RefinementCtx): readonly string[] {
@@ -137,6 +105,7 @@ function toUrls(value: string, context: z.RefinementCtx): readonly string[] {
     if (!isHttpsBase(url))
       context.addIssue({ code: 'custom', message: `holds ${url}, which is not https://host:port` });
   }
+  if (urls.length === 0) context.addIssue({ code: 'custom', message: 'is empty' });
   return urls;
 }
 

@@ -16,6 +16,13 @@ export interface Verdict {
   readonly checkpointFault?: CheckpointFault;
   /** One sentence. */
   readonly message: string;
+  /** The operator had the ranks ended, so that others can be started in their place. */
+  readonly isOrdered?: boolean;
+}
+
+/** A verdict of nothing but its kind. */
+export function plainVerdict(kind: 'stopped' | 'fenced', message: string): Verdict {
+  return { kind, exitCode: EXIT_CODES[kind].code, message };
 }
 
 /** Kinds that only a launcher may claim: an engine that exits with their code has simply failed. */

@@ -1,4 +1,3 @@
-import { saveDirectoryOf } from '@coxswain/checkpoint';
 import { SCHEDULING_GATE, specOfEpoch, TrainingJobSpec, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { renderRank } from '@coxswain/engines';
 import { podName } from '@coxswain/lifecycle';
@@ -18,7 +17,6 @@ export function manifestsOf(job: TrainingJob, placement: Placement): readonly Re
       reportCaPem: CERTIFICATE_SIZED,
       runAsNonRoot: false,
       engine,
-      saveDirectory: saveDirectoryOf({ ...job, spec }, placement.spec),
       name: podName(job.metadata, { epoch: placement.spec.epoch, podIndex }),
     }),
   );

@@ -80,7 +80,7 @@ class Settings:
 
 def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> Settings:
     """Settings that hold together, or WrongRequest with one sentence that names field, value and rule."""
-    flags = _parser().parse_args(arguments)
+    flags = _parser(environment).parse_args(arguments)
     process = _process(environment)
     settings = Settings(
         process=process,
@@ -207,7 +207,7 @@ class _Parser(argparse.ArgumentParser):
         raise WrongRequest(f'{message}.')
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = _Parser(prog='python -m coxswain_reference.train', description=__doc__, allow_abbrev=False)
     add = parser.add_argument
     add('--layers', type=_positive, default=4)
@@ -227,9 +227,13 @@ def _parser() -> argparse.ArgumentParser:
     add('--seed', type=_not_negative, default=1)
     add('--precision', choices=('fp32', 'bf16'), default='fp32')
     add('--data', type=Path, required=True, help='the text to train on; its bytes are the tokens')
-    add('--save-dir', type=Path, required=True, help='a directory for checkpoints that belongs to this run alone')
+    saves_to = environment.get('COXSWAIN_SAVE_DIR')
+    belongs = 'a directory for checkpoints that belongs to this run alone; absent: COXSWAIN_SAVE_DIR'
+    add('--save-dir', type=Path, required=saves_to is None, default=saves_to, help=belongs)
     add('--save-every', type=_not_negative, default=0, help='steps between checkpoints; 0: at the end only')
-    add('--resume-from', type=Path, default=None, help='a checkpoint directory; absent: from scratch')
+    resumes_from = environment.get('COXSWAIN_RESUME_FROM')
+    begins = 'a checkpoint directory; absent: COXSWAIN_RESUME_FROM, without that from scratch'
+    add('--resume-from', type=Path, default=resumes_from, help=begins)
     add('--step-delay-ms', type=_rate, default=0.0, help='for tests: sleep after each step')
     return parser
 

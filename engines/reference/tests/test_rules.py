@@ -62,6 +62,20 @@ def test_a_wrong_request_is_refused_in_one_sentence(
     assert '\n' not in str(refusal.value)
 
 
+def test_a_launcher_says_where_to_save_and_begin_by_the_environment_and_a_flag_overrides_it(data: Path) -> None:
+    said = RANK | {'COXSWAIN_SAVE_DIR': '/c/epoch-1-2', 'COXSWAIN_RESUME_FROM': '/c/epoch-1/step-00000010'}
+    told = read_settings(['--data', str(data)], said)
+    assert (told.save_dir, told.resume_from) == (Path('/c/epoch-1-2'), Path('/c/epoch-1/step-00000010'))
+    asked = read_settings(['--data', str(data), '--save-dir', '/d'], said)
+    assert asked.save_dir == Path('/d')
+    assert read_settings(['--data', str(data), '--save-dir', '/d'], RANK).resume_from is None
+
+
+def test_nowhere_to_save_is_refused(data: Path) -> None:
+    with pytest.raises(WrongRequest, match='--save-dir'):
+        read_settings(['--data', str(data)], RANK)
+
+
 def test_ranks_are_ordered_tensor_then_data_then_pipeline() -> None:
     layouts = [Layout(rank, 2, 2, 2) for rank in range(8)]
     assert [layout.tensor_group for layout in layouts[::2]] == [[0, 1], [2, 3], [4, 5], [6, 7]]

@@ -11,6 +11,7 @@ export {
   POD_ENV,
   POD_FINALIZER,
   POD_PATHS,
+  RANK_ENV,
   REPORT_TOKEN_AUDIENCE,
   SCHEDULING_GATE,
 } from './names.ts';
@@ -46,7 +47,7 @@ export { CheckpointFault, describeFault, MAX_FAULTS_OF_ATTEMPT } from './checkpo
 export type { CheckpointEvidence, CheckpointFaultOnNode } from './checkpoint-fault.ts';
 export { isSameRequest, ResumeFrom, SCRATCH } from './resume-from.ts';
 export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
-export { formatRanks } from './rank-ranges.ts';
+export { formatRanks, parseRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
 export {
   DEFAULT_MICRO_BATCH_SIZE,

@@ -68,20 +68,24 @@ export const POD_ENV = {
   nodeName: 'COXSWAIN_NODE_NAME',
   podIndex: 'COXSWAIN_POD_INDEX',
   epoch: 'COXSWAIN_EPOCH',
-  /** Global rank of the pod's first process; its others follow. */
-  firstRank: 'COXSWAIN_FIRST_RANK',
-  localWorldSize: 'COXSWAIN_LOCAL_WORLD_SIZE',
-  worldSize: 'COXSWAIN_WORLD_SIZE',
   /** Comma-separated base URLs (https://host:port) of every operator replica or of the Service in front of them. */
   reportUrls: 'COXSWAIN_REPORT_URLS',
   /** PEM of the CA that signed the report endpoint's certificate. */
   reportCa: 'COXSWAIN_REPORT_CA',
   tokenFile: 'COXSWAIN_TOKEN_FILE',
-  /** Directory that belongs to this epoch alone; absent when the job keeps no checkpoints. */
+  /** Where the checkpoint claim is mounted; absent when the job keeps no checkpoints. */
+  checkpointMount: 'COXSWAIN_CHECKPOINT_MOUNT',
+  /** Seconds between SIGTERM and SIGKILL, so that the launcher knows how long a save may take. */
+  gracePeriodSeconds: 'COXSWAIN_GRACE_PERIOD_SECONDS',
+} as const;
+
+/** Variables that the launcher adds for its ranks, beside RANK, WORLD_SIZE and the like, from what it was assigned; none is in the pod's manifest. */
+export const RANK_ENV = {
+  /** Which run of the ranks in this epoch's pods, from 1. */
+  incarnation: 'COXSWAIN_INCARNATION',
+  /** Directory that belongs to this incarnation alone; absent when the job keeps no checkpoints. */
   saveDirectory: 'COXSWAIN_SAVE_DIR',
   /** Directory of the checkpoint to resume from; absent means from scratch. */
   resumeFrom: 'COXSWAIN_RESUME_FROM',
   resumeManifestSha256: 'COXSWAIN_RESUME_MANIFEST_SHA256',
-  /** Seconds between SIGTERM and SIGKILL, so that the launcher knows how long a save may take. */
-  gracePeriodSeconds: 'COXSWAIN_GRACE_PERIOD_SECONDS',
 } as const;

@@ -3,7 +3,7 @@ import { aJobSpec } from '@coxswain/api-types/testing';
 import { engineRefusal, renderRank } from './index.ts';
 import { type RankContext } from './render-rank.ts';
 
-const paths: RankContext = { saveDirectory: '/checkpoints/epoch-2', dataPath: '/data/corpus.txt' };
+const paths: RankContext = { dataPath: '/data/corpus.txt' };
 const commandEngine: TrainingJobSpecInput['engine'] = { name: 'command', image: 'any', command: ['sleep', '5'] };
 
 describe('the command of one rank', () => {
@@ -11,23 +11,21 @@ describe('the command of one rank', () => {
     const spec = aJobSpec({
       engine: { name: 'reference', image: 'x', args: ['--step-delay-ms', '5'], env: [{ name: 'A', value: 'b' }] },
     });
-    expect(renderRank(spec, { ...paths, resumeFrom: '/checkpoints/epoch-1/step-20' })).toEqual({
+    expect(renderRank(spec, paths)).toEqual({
       kind: 'rendered',
       command: (
         'python3 -m coxswain_reference.train --layers 4 --hidden-size 128 --attention-heads 4 --sequence-length 128 ' +
         '--tensor-parallel 2 --pipeline-parallel 1 --data-parallel 2 --global-batch-size 8 --micro-batch-size 1 --steps 100 ' +
         '--learning-rate 0.001 --min-learning-rate 0.0001 --warmup-steps 0 --weight-decay 0.1 --seed 1234 --precision bf16 ' +
-        '--data /data/corpus.txt --save-dir /checkpoints/epoch-2 --save-every 20 --resume-from /checkpoints/epoch-1/step-20 ' +
-        '--step-delay-ms 5'
+        '--data /data/corpus.txt --save-every 20 --step-delay-ms 5'
       ).split(' '),
       env: { A: 'b' },
     });
   });
 
-  it('starts from scratch without --resume-from', () => {
-    expect(renderRank(aJobSpec(), paths)).not.toMatchObject({
-      command: expect.arrayContaining(['--resume-from']) as unknown,
-    });
+  it('says nothing of where it saves and begins: its launcher does, anew with each start', () => {
+    const rendered = renderRank(aJobSpec(), paths);
+    expect(JSON.stringify(rendered)).not.toMatch(/--save-dir|--resume-from/);
   });
 
   it('of engine command is the program as given', () => {

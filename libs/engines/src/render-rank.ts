@@ -1,12 +1,11 @@
 import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, type TrainingJobSpec } from '@coxswain/api-types';
 import { engineSupport, ParallelLayout } from '@coxswain/layout';
 
-/** Paths as the engine sees them inside its container; absent where the job has no such thing. */
+/**
+ * Paths as the engine sees them inside its container; absent where the job has no such thing. Where it saves and what it resumes from changes with
+ * each start of the ranks, so it is no part of the command: the launcher says it in their environment (`RANK_ENV`).
+ */
 export interface RankContext {
-  /** Directory that belongs to this epoch alone. */
-  readonly saveDirectory?: string;
-  /** Directory of the checkpoint to resume from; absent: from scratch. */
-  readonly resumeFrom?: string;
   readonly dataPath?: string;
 }
 
@@ -30,7 +29,6 @@ export function engineRefusal(
   const rendered = renderRank(
     { ...spec, layout: spec.layout ?? ParallelLayout.parse({}) },
     {
-      ...(spec.checkpoint === undefined ? {} : { saveDirectory: spec.checkpoint.path }),
       ...(spec.data === undefined ? {} : { dataPath: spec.data.path }),
     },
   );
@@ -68,7 +66,7 @@ function renderReference(spec: EffectiveSpec, context: RankContext): RenderedRan
   if (context.dataPath === undefined) {
     return refused('engine "reference" needs data', 'set data.claimName and data.path');
   }
-  if (context.saveDirectory === undefined) {
+  if (spec.checkpoint === undefined) {
     return refused('engine "reference" saves its final state and needs checkpoint', 'set checkpoint.claimName');
   }
   const beyond = beyondEngine('reference', layout);
@@ -91,9 +89,7 @@ function renderReference(spec: EffectiveSpec, context: RankContext): RenderedRan
     ['--seed', training.seed],
     ['--precision', training.precision],
     ['--data', context.dataPath],
-    ['--save-dir', context.saveDirectory],
-    ['--save-every', spec.checkpoint?.everySteps],
-    ['--resume-from', context.resumeFrom],
+    ['--save-every', spec.checkpoint.everySteps],
   ];
   return {
     kind: 'rendered',

@@ -1,6 +1,12 @@
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { LauncherMessage, REPORT_PATH, type OperatorMessage } from '@coxswain/api-types';
+import {
+  formatRanks,
+  LauncherMessage,
+  REPORT_PATH,
+  type OperatorMessage,
+  type RankAssignment,
+} from '@coxswain/api-types';
 import { createAuthority, type CertificateAuthority } from '@coxswain/local-cluster';
 import { WebSocketServer, type WebSocket } from 'ws';
 
@@ -15,7 +21,14 @@ export interface Connection {
 /** What this operator does with a message; by default it welcomes and acknowledges. */
 export type Behaviour = (message: LauncherMessage, connection: Connection, operator: FakeOperator) => void;
 
-/** Welcomes, acknowledges, and hands rank 0's address to whoever asks. */
+/** Ranks 0 to `count` - 1 of one pod alone, which saves into the mount itself. */
+export function aWholeGang(count: number, more: Partial<RankAssignment> = {}): RankAssignment {
+  const ranks = formatRanks(Array.from({ length: count }, (_, rank) => rank));
+  const pod = { podIndex: 0, podCount: 1, ranks, worldSize: count };
+  return { epoch: 1, incarnation: 1, ...pod, saveDirectory: '.', ...more };
+}
+
+/** Welcomes, acknowledges, assigns ranks to whoever has none, and hands rank 0's address to all. */
 export const obliging: Behaviour = (message, connection, operator) => {
   if (message.rendezvous !== null && operator.rendezvous === undefined) {
     operator.rendezvous = message.rendezvous;
@@ -24,6 +37,9 @@ export const obliging: Behaviour = (message, connection, operator) => {
   if (message.kind === 'hello') {
     connection.send({ kind: 'welcome', leaderTerm: 1 });
     if (operator.rendezvous !== undefined) connection.send({ kind: 'rendezvous', address: operator.rendezvous });
+    if (message.state === 'waiting') {
+      connection.send({ kind: 'assignment', assignment: operator.assignmentOf(message.podIndex) });
+    }
   }
   connection.send({ kind: 'ack', sequence: message.sequence });
 };
@@ -34,6 +50,8 @@ export class FakeOperator {
   /** Frames that broke the contract; a test expects none. */
   readonly violations: string[] = [];
   rendezvous: string | undefined;
+  /** What the pod of that index is assigned as it comes. */
+  assignmentOf: (podIndex: number) => RankAssignment = () => aWholeGang(1);
   behaviour: Behaviour;
   readonly #server: Server;
   readonly #sockets = new Set<WebSocket>();

@@ -13,7 +13,8 @@ const FROM_SOURCE = [process.execPath, '--disable-warning=ExperimentalWarning', 
 export interface Start {
   /** Program of a rank, or a script for /bin/sh. */
   readonly engine: string | readonly string[];
-  readonly ranks?: number;
+  /** Where it reports, with the authority's certificate. */
+  readonly operators: { readonly urls: readonly string[]; readonly ca: string };
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly launcher?: readonly string[];
   /** Leaves the launcher's output unread. */
@@ -34,7 +35,13 @@ export class LauncherProcess {
     writeFileSync(join(this.directory, 'token'), 'a-token');
     this.child = spawn(program, [...args, 'run', '--', ...engine], {
       cwd: this.directory,
-      env: { ...process.env, NODE_OPTIONS: '', ...aPod(this.directory, start.ranks ?? 1), ...start.environment },
+      env: {
+        ...process.env,
+        NODE_OPTIONS: '',
+        ...aPod(this.directory),
+        ...reporting(start.operators),
+        ...start.environment,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     if (start.isUnread !== true) this.read();
@@ -77,7 +84,11 @@ export class LauncherProcess {
   }
 }
 
-function aPod(directory: string, ranks: number): Record<string, string> {
+function reporting({ urls, ca }: Start['operators']): Record<string, string> {
+  return { [POD_ENV.reportUrls]: urls.join(','), [POD_ENV.reportCa]: ca };
+}
+
+function aPod(directory: string): Record<string, string> {
   return {
     [POD_ENV.jobName]: 'job',
     [POD_ENV.jobUid]: 'job-uid',
@@ -88,11 +99,8 @@ function aPod(directory: string, ranks: number): Record<string, string> {
     [POD_ENV.nodeName]: 'node-2',
     [POD_ENV.podIndex]: '0',
     [POD_ENV.epoch]: '1',
-    [POD_ENV.firstRank]: '0',
-    [POD_ENV.localWorldSize]: String(ranks),
-    [POD_ENV.worldSize]: String(ranks),
     [POD_ENV.tokenFile]: join(directory, 'token'),
-    [POD_ENV.saveDirectory]: directory,
+    [POD_ENV.checkpointMount]: directory,
     [POD_ENV.gracePeriodSeconds]: '30',
     [LAUNCHER_ENV.terminationLog]: join(directory, 'termination'),
   };

@@ -91,6 +91,7 @@ describe('the desk of launchers', () => {
     desk.desk.lookAgain();
     expect(desk.sent()).toEqual(['pod-0: begin 2', 'pod-1: begin 2']);
     desk.desk.hear([word(0, { ...running, incarnation: 2 }), word(1, { ...running, incarnation: 2 })]);
+    desk.desk.hear([word(0, reaped)]);
     desk.desk.lookAgain();
     expect(desk.sent()).toEqual([]);
   });

@@ -62,6 +62,8 @@ export class LauncherDesk {
         known?.epoch === launcher.epoch
           ? known
           : { epoch: launcher.epoch, launchers: new Map<string, PlacedLauncher>(), given: new Map<string, number>() };
+      // What was said late of an incarnation before does not undo what the launcher has said of the next one.
+      if ((said.launchers.get(podUid)?.incarnation ?? 0) > launcher.incarnation) continue;
       if (isNews(said.launchers.get(podUid), launcher)) news.add(jobUid);
       said.launchers.set(podUid, launcher);
       this.#said.set(jobUid, said);

@@ -59,6 +59,18 @@ describe('the report endpoint', () => {
     expect(await again.heard('rendezvous')).toMatchObject({ address: '127.0.1.1:29500' });
   });
 
+  it('gives each pod its ranks when it says that it has none, and no more once it runs them', async () => {
+    const launchers = [await connect(0), await connect(1)];
+    for (const launcher of launchers) launcher.say({ kind: 'hello', state: 'waiting' });
+    const assignments = await Promise.all(launchers.map((launcher) => launcher.heard('assignment')));
+    const saveDirectory = `runs/talker-${job.metadata.uid.slice(0, 8)}/epoch-1`;
+    expect(assignments.map((message) => ('assignment' in message ? message.assignment : {}))).toEqual(
+      ['0-1', '2-3'].map((ranks, podIndex) => {
+        return { epoch: 1, incarnation: 1, podIndex, podCount: 2, ranks, worldSize: 4, saveDirectory };
+      }),
+    );
+  });
+
   it('acknowledges a saved checkpoint once the resource exists, and twice is once', async () => {
     const launcher = await connect(0);
     launcher.say({ kind: 'hello' });

@@ -1,4 +1,12 @@
-import { GPU_RESOURCE, LABELS, POD_ENV, POD_FINALIZER, SCHEDULING_GATE, type PlacementSpec } from '@coxswain/api-types';
+import {
+  GPU_RESOURCE,
+  LABELS,
+  POD_ENV,
+  RANK_ENV,
+  POD_FINALIZER,
+  SCHEDULING_GATE,
+  type PlacementSpec,
+} from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { toPod, type PodContext } from './pod-manifest.ts';
 
@@ -9,7 +17,6 @@ const context: PodContext = {
   reportCaPem: 'CA',
   runAsNonRoot: false,
   engine: { command: ['python3', '-m', 'train'], env: {} },
-  saveDirectory: 'tiny-gpt-3f1c2b9e/epoch-2',
 };
 const placement = (overrides: Partial<PlacementSpec> = {}): { spec: PlacementSpec } => ({
   spec: {
@@ -86,15 +93,9 @@ describe('a pod of a gang', () => {
     expect(podOf().metadata.finalizers).toEqual([POD_FINALIZER]);
   });
 
-  it('knows its ranks, of which the last pod may hold fewer', () => {
+  it('is marked with its ranks, of which the last pod may hold fewer', () => {
     const pod = podOf();
-    expect(envOf(pod)).toMatchObject({
-      [POD_ENV.epoch]: '2',
-      [POD_ENV.podIndex]: '1',
-      [POD_ENV.firstRank]: '3',
-      [POD_ENV.localWorldSize]: '1',
-      [POD_ENV.worldSize]: '4',
-    });
+    expect(envOf(pod)).toMatchObject({ [POD_ENV.epoch]: '2', [POD_ENV.podIndex]: '1' });
     expect(pod.metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '3' });
     expect(podOf({ podIndex: 0 }).metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '0-2' });
   });
@@ -106,23 +107,20 @@ describe('a pod of a gang', () => {
     expect(new Set(env).size).toBe(env.length);
   });
 
-  it('says where to save and what to resume from, as paths inside the container', () => {
+  it('says where checkpoints are mounted, and nothing that changes with each start of its ranks', () => {
     const resume = { checkpoint: 'c', step: 20, path: 'tiny/epoch-1/step-20', manifestSha256: 'b'.repeat(64) };
-    expect(envOf(podOf({ placement: { resume } }))).toMatchObject({
-      [POD_ENV.saveDirectory]: '/coxswain/checkpoints/tiny-gpt-3f1c2b9e/epoch-2',
-      [POD_ENV.resumeFrom]: '/coxswain/checkpoints/tiny/epoch-1/step-20',
-    });
-    expect(envOf(podOf())).not.toHaveProperty(POD_ENV.resumeFrom);
+    const env = envOf(podOf({ placement: { resume } }));
+    expect(env).toMatchObject({ [POD_ENV.checkpointMount]: '/coxswain/checkpoints' });
+    expect(Object.keys(env).filter((name) => Object.values<string>(RANK_ENV).includes(name))).toEqual([]);
+    expect(JSON.stringify(env)).not.toContain('step-20');
+    const bare = podOf({ job: { spec: { data: undefined, checkpoint: undefined } } });
+    expect(envOf(bare)).not.toHaveProperty(POD_ENV.checkpointMount);
   });
 
-  it('holds the ranks that its placement says, whatever other pods hold', () => {
-    const pod = podOf({ placement: { ranks: ['0', '1-3'] }, podIndex: 1 });
-    expect(envOf(pod)).toMatchObject({ [POD_ENV.firstRank]: '1', [POD_ENV.localWorldSize]: '3' });
-    expect(pod.metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '1-3' });
-  });
-
-  it('is not made with ranks that its launcher could not be told', () => {
-    expect(() => podOf({ placement: { ranks: ['0,2', '1,3'] } })).toThrow(/"1,3"; launchers .* consecutive ranks/);
+  it('holds the ranks that its placement says, in a row or not', () => {
+    const pod = podOf({ placement: { ranks: ['0,2', '1,3'] }, podIndex: 1 });
+    expect(pod.metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '1,3' });
+    expect(pod.spec.containers[0]?.resources?.limits[GPU_RESOURCE]).toBe('2');
   });
 
   it('asks for as many GPUs as it has ranks, and for their share of processors and memory', () => {

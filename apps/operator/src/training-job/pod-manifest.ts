@@ -11,7 +11,6 @@ import {
   formatRanks,
   ranksOfPod,
   type Placement,
-  type PlacementSpec,
   type TrainingJob,
 } from '@coxswain/api-types';
 import { launcherDelivery } from './launcher-delivery.ts';
@@ -29,8 +28,6 @@ export interface PodContext {
   readonly runAsNonRoot: boolean;
   /** Program of one rank and what it wants in its environment, rendered by the engine's adapter. */
   readonly engine: { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> };
-  /** Directory below the claim that this epoch alone saves into; absent when the job keeps no checkpoints. */
-  readonly saveDirectory: string | undefined;
   readonly name: string;
 }
 
@@ -168,7 +165,6 @@ function environment(
 ): readonly Record<string, unknown>[] {
   const { job, placement } = gang;
   const { context, podIndex } = pod;
-  const ranks = ranksOfPod(placement.spec, podIndex);
   const value = (name: string, text: string): Record<string, unknown> => ({ name, value: text });
   const field = (name: string, fieldPath: string): Record<string, unknown> => ({
     name,
@@ -184,14 +180,11 @@ function environment(
     field(POD_ENV.nodeName, 'spec.nodeName'),
     value(POD_ENV.podIndex, String(podIndex)),
     value(POD_ENV.epoch, String(placement.spec.epoch)),
-    value(POD_ENV.firstRank, String(firstOf(ranks, context.name))),
-    value(POD_ENV.localWorldSize, String(ranks.length)),
-    value(POD_ENV.worldSize, String(placement.spec.worldSize)),
     value(POD_ENV.reportUrls, context.reportUrls.join(',')),
     value(POD_ENV.reportCa, context.reportCaPem),
     value(POD_ENV.tokenFile, POD_PATHS.token),
     value(POD_ENV.gracePeriodSeconds, String(job.spec.terminationGracePeriodSeconds)),
-    ...storage(placement.spec, context).map(([name, text]) => value(name, text)),
+    ...(job.spec.checkpoint === undefined ? [] : [value(POD_ENV.checkpointMount, POD_PATHS.checkpoints)]),
   ];
   const names = new Set(written.map((entry) => entry['name']));
   const wanted = { ...context.engine.env };
@@ -200,31 +193,7 @@ function environment(
   return [...users.map(([name, text]) => value(name, literally(text))), ...written];
 }
 
-/** The launcher is told its first rank and how many follow: that is all that its environment can say. */
-function firstOf(ranks: readonly number[], pod: string): number {
-  const [first] = ranks;
-  if (first !== undefined && ranks.every((rank, index) => rank === first + index)) return first;
-  throw new Error(
-    `Pod ${pod} is placed with the ranks "${formatRanks(ranks)}"; launchers of this release hold consecutive ranks, one at least`,
-  );
-}
-
 /** The kubelet replaces `$(NAME)` and halves `$$`; a program is to be started with what the user wrote. */
 function literally(text: string): string {
   return text.replaceAll('$', '$$$$');
-}
-
-function storage(placement: PlacementSpec, context: PodContext): readonly (readonly [string, string])[] {
-  const { resume } = placement;
-  return [
-    ...(context.saveDirectory === undefined
-      ? []
-      : [[POD_ENV.saveDirectory, `${POD_PATHS.checkpoints}/${context.saveDirectory}`] as const]),
-    ...(resume === undefined
-      ? []
-      : [
-          [POD_ENV.resumeFrom, `${POD_PATHS.checkpoints}/${resume.path}`] as const,
-          [POD_ENV.resumeManifestSha256, resume.manifestSha256] as const,
-        ]),
-  ];
 }

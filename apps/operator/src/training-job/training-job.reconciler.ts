@@ -1,4 +1,3 @@
-import { saveDirectoryOf } from '@coxswain/checkpoint';
 import { renderRank } from '@coxswain/engines';
 import { POD_PATHS, specOfEpoch, TrainingJobSpec, type TrainingJob } from '@coxswain/api-types';
 import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
@@ -141,14 +140,11 @@ export class TrainingJobReconciler {
     const { placement, podIndex, name } = call;
     // Defaults that a resource stored by an earlier version lacks are filled in here, and what cannot be read is told in one sentence.
     const spec = specOfEpoch(TrainingJobSpec.parse(job.spec), placement);
-    const saveDirectory = saveDirectoryOf({ ...job, spec }, placement);
     const rendered = renderRank(spec, {
-      ...(saveDirectory === undefined ? {} : { saveDirectory: `${POD_PATHS.checkpoints}/${saveDirectory}` }),
-      ...(placement.resume === undefined ? {} : { resumeFrom: `${POD_PATHS.checkpoints}/${placement.resume.path}` }),
       ...(spec.data === undefined ? {} : { dataPath: inside(POD_PATHS.data, spec.data.path) }),
     });
     if (rendered.kind === 'refused') throw new Error(`${rendered.reason}; ${rendered.alternative}`);
-    const context = { ...this.#options.pods(), engine: rendered, saveDirectory, name };
+    const context = { ...this.#options.pods(), engine: rendered, name };
     return toPod({ job: { ...job, spec }, placement: { spec: placement } }, podIndex, context);
   }
 }
