@@ -7,6 +7,7 @@ import { CLUSTER_RULES as API_RULES } from '../../apps/api/src/permissions.ts';
 import { CHART, helm, LOCAL_ROLES, renderChart, renderRoles } from './render.ts';
 import {
   CLUSTER_RULES as OPERATOR_RULES,
+  LET_GO_RULES,
   NAMESPACE_RULES as OPERATOR_NAMESPACE_RULES,
 } from '../../apps/operator/src/permissions.ts';
 
@@ -82,6 +83,10 @@ describe('the chart', () => {
     expect(rights(rulesOf('Role', 'coxswain-operator'))).toEqual(
       rights(OPERATOR_NAMESPACE_RULES({ leaseName: 'coxswain-operator' })),
     );
+  });
+
+  it('gives its hook after an uninstall exactly the rights that its code declares', () => {
+    expect(rights(rulesOf('ClusterRole', 'coxswain-let-go'))).toEqual(rights(LET_GO_RULES));
   });
 
   it('gives the API exactly the rights that its code declares', () => {

@@ -25,6 +25,12 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
 ];
 
+/** What the chart's hook after an uninstall may do. `manage` is what the admission policy asks of whoever takes our finalizer from a pod. */
+export const LET_GO_RULES: readonly PolicyRule[] = [
+  { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: ['list', 'patch', MANAGE] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'patch'] },
+];
+
 /** What it may do in its own namespace alone. `create` cannot be limited to a name: it is not known to the authorizer then. */
 export const NAMESPACE_RULES = (options: { readonly leaseName: string }): readonly PolicyRule[] => [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },

@@ -4,6 +4,7 @@ import type { CachedPod } from '../cluster/cached-pod.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 import { podsPath, trainingJobsPath } from '../cluster/paths.ts';
+import { withoutFinalizer } from '../cluster/without-finalizer.ts';
 
 /** What the sweep is made of. `client` must refuse writes when this process does not lead. */
 export interface PodSweepParts {
@@ -80,13 +81,7 @@ export class PodSweep {
   }
 
   async #letGo(pod: KubeObject): Promise<void> {
-    const entry = `/metadata/finalizers/${(pod.metadata.finalizers ?? []).indexOf(POD_FINALIZER)}`;
-    const patch = [
-      { op: 'test', path: '/metadata/uid', value: pod.metadata.uid },
-      { op: 'test', path: entry, value: POD_FINALIZER },
-      { op: 'remove', path: entry },
-    ];
-    await this.#parts.client.patch(pathOf(pod), patch, { type: 'json' });
+    await this.#parts.client.patch(pathOf(pod), withoutFinalizer(pod, POD_FINALIZER), { type: 'json' });
   }
 }
 

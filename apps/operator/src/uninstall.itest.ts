@@ -1,0 +1,121 @@
+import { API_GROUP_VERSION, FINALIZER, POD_FINALIZER, type TrainingJob } from '@coxswain/api-types';
+import { findBinary, startProcess, SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
+import type { KubeObject } from '@coxswain/kube';
+import { execFile } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { startWorld, type World } from './testing/world.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const CHART = join(ROOT, 'charts/coxswain');
+const ROLES = join(ROOT, 'libs/local-cluster/src/system/chart-roles.generated.yaml');
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+  await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
+  // What the world installed without helm is helm's to install here.
+  await world.plane.kubectl(['delete', '-f', ROLES, '--wait=true']);
+  await helm('install', 'coxswain', CHART, '--set', 'operator.replicas=1', '--set', 'api.replicas=1');
+});
+afterAll(() => world.stop());
+
+async function helm(...args: readonly string[]): Promise<string> {
+  const kubeconfig = [
+    '--kubeconfig',
+    await world.plane.kubeconfigForUser({ user: 'helm', groups: ['system:masters'] }),
+  ];
+  const { stdout } = await promisify(execFile)(await findBinary('helm'), [
+    ...args,
+    '-n',
+    SYSTEM_NAMESPACE,
+    ...kubeconfig,
+  ]);
+  return stdout;
+}
+
+const list = async <T extends KubeObject>(path: string): Promise<readonly T[]> =>
+  (await world.plane.admin.json<{ items: T[] }>({ method: 'GET', path })).items;
+const held = async (): Promise<readonly string[]> => {
+  const all = [...(await list('/api/v1/pods')), ...(await list(`/apis/${API_GROUP_VERSION}/trainingjobs`))];
+  return all
+    .filter(({ metadata: { finalizers = [] } }) => finalizers.includes(POD_FINALIZER) || finalizers.includes(FINALIZER))
+    .map(({ metadata }) => metadata.name);
+};
+
+/** Plays the node of the hook's pod: runs its very program with the rights of its account, and reports how it ended. */
+async function runHook(): Promise<void> {
+  const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods`;
+  const pod = await waitFor(
+    async () =>
+      (await list<HookPod>(path)).find(({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'let-go'),
+    { what: 'the pod of the hook' },
+  );
+  const [container] = pod.spec.containers;
+  const account = {
+    namespace: SYSTEM_NAMESPACE,
+    serviceAccount: pod.spec.serviceAccountName,
+    apiserverUrl: world.plane.url,
+  };
+  const program = await startProcess({
+    name: 'let-go',
+    command: process.execPath,
+    args: [join(import.meta.dirname, 'main.ts'), ...(container?.args ?? [])],
+    env: { PATH: process.env['PATH'], COXSWAIN_KUBECONFIG: await world.plane.kubeconfigFor(account) },
+    logPath: join(world.plane.logsDirectory, 'let-go.log'),
+  });
+  const { code } = await program.exited;
+  const terminated = { exitCode: code, reason: code === 0 ? 'Completed' : 'Error' };
+  const status = {
+    phase: code === 0 ? 'Succeeded' : 'Failed',
+    containerStatuses: [
+      { name: 'let-go', image: 'i', imageID: '', ready: false, restartCount: 0, state: { terminated } },
+    ],
+  };
+  const contentType = 'application/merge-patch+json';
+  await world.plane.admin.json({
+    method: 'PATCH',
+    path: `${path}/${pod.metadata.name}/status`,
+    body: { status },
+    contentType,
+  });
+}
+
+interface HookPod extends KubeObject {
+  readonly spec: {
+    readonly serviceAccountName: string;
+    readonly containers: readonly { readonly args?: readonly string[] }[];
+  };
+}
+
+describe('helm uninstall', () => {
+  it('leaves nothing held: neither pods of a gang under way, nor one without its labels, nor jobs; and nothing of its hook', async () => {
+    const operator = await world.operator();
+    const namespace = await world.namespace();
+    const job = await world.job(namespace, 'left');
+    await world.until(job, 'running', ({ status }: TrainingJob) => status?.state === 'Running');
+    const [bare] = await world.pods(namespace);
+    await world.plane.kubectl([
+      'label',
+      'pod',
+      '-n',
+      namespace,
+      bare?.metadata.name ?? '',
+      'training.coxswain.dev/job-uid-',
+    ]);
+    expect((await held()).length).toBe(3);
+    await operator.stop();
+
+    const [said] = await Promise.all([helm('uninstall', 'coxswain', '--timeout', '90s'), runHook()]);
+    expect(said).toContain('uninstalled');
+    expect(await held()).toEqual([]);
+    // What runs goes on.
+    expect((await world.pods(namespace)).map(({ status }) => status.phase)).toEqual(['Running', 'Running']);
+    const left = await world.plane.kubectl(['get', 'clusterroles,clusterrolebindings', '-o', 'name']);
+    expect(left).not.toContain('coxswain');
+
+    // And nothing waits for anybody any more; the stand-in kubelet knows pods by their label alone.
+    await world.plane.kubectl(['delete', 'pods', '-n', namespace, '--all', '--force', '--grace-period=0']);
+    await world.plane.kubectl(['delete', 'namespace', namespace, '--wait=true', '--timeout=60s']);
+  });
+});
