@@ -55,22 +55,26 @@ export async function runBareGang(
   );
 }
 
-/** Deletes every job and every pod of the namespace and waits until none is left; finalizers of ours are taken off pods. */
+/**
+ * Deletes every job and every pod of the namespace and waits until none is left. Finalizers are taken off: how the operator ends a gang is not
+ * what is measured here, and takes much longer.
+ */
 export async function clearNamespace(cluster: BenchCluster, namespace: string): Promise<void> {
-  const { admin } = cluster.plane;
-  const pods = `/api/v1/namespaces/${namespace}/pods`;
-  const jobs = `/apis/training.coxswain.dev/v1alpha1/namespaces/${namespace}/trainingjobs`;
-  await admin.send({ method: 'DELETE', path: jobs });
-  await isEmpty(cluster, jobs);
-  const { items } = await cluster.client.list(pods);
-  const held = items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0);
-  await inTurns(held, ({ metadata: { name } }) =>
-    cluster.client
-      .patch(`${pods}/${name}`, { metadata: { finalizers: null } }, { type: 'merge' })
-      .catch(() => undefined),
-  );
-  await admin.send({ method: 'DELETE', path: pods, body: { gracePeriodSeconds: 0 } });
-  await isEmpty(cluster, pods);
+  for (const path of [
+    `/apis/training.coxswain.dev/v1alpha1/namespaces/${namespace}/trainingjobs`,
+    `/api/v1/namespaces/${namespace}/pods`,
+  ]) {
+    await cluster.plane.admin.send({ method: 'DELETE', path, body: { gracePeriodSeconds: 0 } });
+    const { items } = await cluster.client.list(path);
+    const held = items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0);
+    await inTurns(held, ({ metadata: { name } }) =>
+      cluster.client
+        .patch(`${path}/${name}`, { metadata: { finalizers: null } }, { type: 'merge' })
+        .catch(() => undefined),
+    );
+    await cluster.plane.admin.send({ method: 'DELETE', path, body: { gracePeriodSeconds: 0 } });
+    await isEmpty(cluster, path);
+  }
 }
 
 async function isEmpty(cluster: BenchCluster, path: string): Promise<void> {
