@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { StepPoint, TrainingJobSpec } from '@coxswain/api-types';
+import { LABELS, type StepPoint, type TrainingJobSpec } from '@coxswain/api-types';
 import { killRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec } from './support/jobs.ts';
@@ -41,6 +41,13 @@ async function curve(id: string): Promise<ReadonlyMap<number, number>> {
   return new Map(items.flatMap((point: StepPoint) => (point.loss === null ? [] : [[point.step, point.loss] as const])));
 }
 
+/** UIDs of the job's pods, in order. */
+async function podsOf(jobUid: string): Promise<readonly string[]> {
+  const path = `/api/v1/namespaces/${project.name}/pods?labelSelector=${encodeURIComponent(`${LABELS.jobUid}=${jobUid}`)}`;
+  const { items } = await system.plane.admin.json<{ items: { metadata: { uid: string } }[] }>({ method: 'GET', path });
+  return items.map(({ metadata }) => metadata.uid).toSorted();
+}
+
 function expectSameCurve(seen: ReadonlyMap<number, number>, from: number): void {
   const steps = [...undisturbed.keys()].filter((step) => step >= from);
   for (const step of steps) {
@@ -68,16 +75,21 @@ describe('a real GPT', () => {
     expect(undisturbed.get(STEPS) ?? 9).toBeLessThan((undisturbed.get(1) ?? 0) - 0.5);
   });
 
-  it('that loses a rank goes on from its checkpoint with the curve of the undisturbed run', async () => {
+  it('that loses a rank goes on from its checkpoint in the same pods, charged once, with the curve of the undisturbed run', async () => {
     const job = await submit(project, 'disturbed', spec());
     const running = await jobIn(project, job.id, ['Running'], {
       deadlineMs,
       and: ({ checkpoint }) => checkpoint !== null,
     });
+    const before = await podsOf(running.uid ?? '');
     await killRank(system, { namespace: project.name, jobUid: running.uid ?? '', rank: 3 });
     const done = await jobIn(project, job.id, ['Complete'], { deadlineMs });
-    expect(done.attempts.map((attempt) => attempt.outcome)).toEqual(['Failed', 'Succeeded']);
-    expect(done.attempts[1]?.resumedFrom?.step).toBeGreaterThanOrEqual(10);
+    expect(done.attempts).toMatchObject([
+      { epoch: 1, outcome: 'Succeeded', incarnation: 2, incarnations: [{ reason: 'EngineFailed', charged: true }] },
+    ]);
+    expect(done.attempts[0]?.resumedFrom?.step).toBeGreaterThanOrEqual(10);
+    expect(done.restarts).toEqual({ total: 1, charged: 1 });
+    expect(await podsOf(running.uid ?? '')).toEqual(before);
     const seen = await curve(job.id);
     expect([...seen.keys()]).toEqual([...undisturbed.keys()]);
     expectSameCurve(seen, 1);

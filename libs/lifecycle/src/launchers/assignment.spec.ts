@@ -19,6 +19,7 @@ describe('an assignment', () => {
       worldSize: 4,
       saveDirectory: 'tiny-gpt-3f1c2b9e/epoch-3',
       resume: point,
+      onFailure: 'wait',
     });
   });
 
@@ -26,6 +27,13 @@ describe('an assignment', () => {
     const { spec: placement } = aPlacement(job);
     const ranks = [0, 1].map((podIndex) => assignmentOf({ job, placement, attempt: anAttempt() }, podIndex)?.ranks);
     expect(ranks).toEqual(['0-1', '2-3']);
+  });
+
+  it('asks nobody to wait after a failure where the job wants new pods always', () => {
+    const always = aJob({ spec: { restartPolicy: { inPlace: 'Never' } } });
+    const { spec: placement } = aPlacement(always);
+    const assignment = assignmentOf({ job: always, placement, attempt: anAttempt() }, 0);
+    expect(assignment).not.toHaveProperty('onFailure');
   });
 
   it('of a spare says that it has none', () => {

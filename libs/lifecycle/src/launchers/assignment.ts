@@ -34,6 +34,7 @@ export function assignmentOf({ job, placement, attempt }: Assigning, podIndex: n
     worldSize: placement.worldSize,
     ...(saveDirectory === undefined ? {} : { saveDirectory }),
     ...(resume === undefined ? {} : { resume }),
+    ...(job.spec.restartPolicy.inPlace === 'WhenPossible' ? { onFailure: 'wait' } : {}),
   };
 }
 
