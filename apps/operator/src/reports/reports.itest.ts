@@ -7,6 +7,7 @@ import {
   type Checkpoint,
   type LauncherMessage,
   type OperatorMessage,
+  type RankAssignment,
   type TrainingJob,
 } from '@coxswain/api-types';
 import { SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
@@ -31,6 +32,7 @@ beforeAll(async () => {
     checkpoint: { claimName: 'checkpoints', path: 'runs', everySteps: 10 },
     training: { steps: 100, globalBatchSize: 8 },
     engine: { name: 'command', image: 'example/image', command: ['sleep', '1'] },
+    restartPolicy: { maxRestarts: 2, delaySeconds: 0 },
   });
   await world.until(job, 'running', ({ status }) => status?.state === 'Running');
   pods = (await world.pods(namespace)).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
@@ -140,6 +142,46 @@ describe('the report endpoint', () => {
     await follower.stop();
   });
 
+  it('starts the ranks again in the same pods when one fails: recorded, ended everywhere, and only then begun', async () => {
+    const uids = pods.map(({ metadata }) => metadata.uid);
+    const launchers = [await connect(0), await connect(1)] as const;
+    const [first, second] = launchers;
+    for (const launcher of launchers) launcher.say({ kind: 'hello', state: 'waiting' });
+    for (const launcher of launchers) await launcher.assigned(1);
+    const running = { kind: 'heartbeat', state: 'running', incarnation: 1 } as const;
+    await Promise.all(launchers.map((launcher) => launcher.acknowledged(launcher.say(running))));
+
+    const cause = { version: 1, kind: 'engineFailed', epoch: 1, incarnation: 1, node: 'node-a', rank: 1, exitCode: 1 };
+    const reaped = { kind: 'reaped', state: 'reaped', incarnation: 1 } as const;
+    const told = { ...cause, message: '', lastLines: [], lastStep: 12, unreportedCheckpoints: [] };
+    await first.acknowledged(first.say({ ...reaped, cause: told }));
+    expect(await second.heard('endRanks')).toMatchObject({ epoch: 1, incarnation: 1 });
+    const recorded = await world.readJob(namespace, job.metadata.name);
+    expect(recorded.status).toMatchObject({ epoch: 1, state: 'Restarting', restarts: { total: 1, charged: 1 } });
+    expect(recorded.status?.attempts?.[0]).toMatchObject({
+      stage: 'Released',
+      incarnation: 2,
+      resumedFrom: { step: 10 },
+      incarnations: [{ incarnation: 1, reason: 'EngineFailed', charged: true, lastStep: 12 }],
+    });
+    // It is told again what it said before, and nobody begins while the other may still run.
+    await first.acknowledged(first.say({ ...reaped, cause: told }));
+    expect(first.all.some((one) => one.kind === 'assignment' && one.assignment.incarnation === 2)).toBe(false);
+
+    await second.acknowledged(second.say(reaped));
+    const directory = `runs/talker-${job.metadata.uid.slice(0, 8)}`;
+    for (const launcher of launchers) {
+      expect(await launcher.assigned(2)).toMatchObject({
+        saveDirectory: `${directory}/epoch-1-2`,
+        resume: { step: 10, path: `${directory}/epoch-1/step-10` },
+      });
+      launcher.say({ kind: 'heartbeat', state: 'running', incarnation: 2 });
+    }
+    const again = await world.until(job, 'running again', ({ status }) => status?.state === 'Running');
+    expect(again.status).toMatchObject({ epoch: 1, restarts: { total: 1, charged: 1 } });
+    expect((await world.pods(namespace)).map(({ metadata }) => metadata.uid).toSorted()).toEqual(uids.toSorted());
+  });
+
   it('sends the launchers of a gang that lost a pod away unasked, so that they save nothing, and again when they come back', async () => {
     world.kubelet.isAwake = false;
     const launcher = await connect(0);
@@ -180,6 +222,10 @@ interface Launcher {
   say(message: { readonly kind: LauncherMessage['kind'] } & Record<string, unknown>): number;
   heard(kind: OperatorMessage['kind']): Promise<OperatorMessage>;
   acknowledged(sequence: number): Promise<void>;
+  /** The ranks of that incarnation. */
+  assigned(incarnation: number): Promise<RankAssignment>;
+  /** Everything that was heard. */
+  readonly all: readonly OperatorMessage[];
 }
 
 async function connect(podIndex: number, credentials: Credentials = {}): Promise<Launcher> {
@@ -207,6 +253,15 @@ async function connect(podIndex: number, credentials: Credentials = {}): Promise
       return sequence;
     },
     heard: (kind) => waitFor(() => heard.find((message) => message.kind === kind), { what: `a ${kind} message` }),
+    all: heard,
+    assigned: (incarnation) =>
+      waitFor(
+        () => {
+          const assignments = heard.flatMap((one) => (one.kind === 'assignment' ? [one.assignment] : []));
+          return assignments.find((one) => one.incarnation === incarnation);
+        },
+        { what: `the ranks of incarnation ${incarnation}` },
+      ),
     acknowledged: async (wanted) => {
       await waitFor(() => heard.some((message) => message.kind === 'ack' && message.sequence === wanted), {
         what: `the acknowledgement of ${wanted}`,
