@@ -95,9 +95,9 @@ describe('a checkpoint', () => {
     process.kill(saving.pid, 'SIGKILL');
     expect(existsSync(join(folder, second, 'manifest.json'))).toBe(false);
     const done = await jobIn(project, job.id, ['Complete']);
-    expect(done.attempts).toMatchObject([{ incarnation: 2, resumedFrom: { step: 10 } }]);
+    expect(done.attempts[1]?.resumedFrom?.step).toBe(10);
     const known = await project.api.checkpoints({ project: project.name, id: job.id });
-    expect(known.items.filter(({ path }) => path.includes('/epoch-1/')).map((item) => item.step)).toEqual([10]);
+    expect(known.items.filter((item) => item.epoch === 1).map((item) => item.step)).toEqual([10]);
   });
 });
 

@@ -68,7 +68,16 @@ describe('the report endpoint', () => {
     const saveDirectory = `runs/talker-${job.metadata.uid.slice(0, 8)}/epoch-1`;
     expect(assignments.map((message) => ('assignment' in message ? message.assignment : {}))).toEqual(
       ['0-1', '2-3'].map((ranks, podIndex) => {
-        return { epoch: 1, incarnation: 1, podIndex, podCount: 2, ranks, worldSize: 4, saveDirectory };
+        return {
+          epoch: 1,
+          incarnation: 1,
+          podIndex,
+          podCount: 2,
+          ranks,
+          worldSize: 4,
+          saveDirectory,
+          onFailure: 'wait',
+        };
       }),
     );
   });
