@@ -1,3 +1,4 @@
+/** More than 400 lines: one cluster and one database serve all that the API has to do with a cluster, and starting others takes longer than most of it. */
 import { readFile, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { API_GROUP_VERSION, LABELS, NODE_LABELS, type TrainingJob } from '@coxswain/api-types';

@@ -3,4 +3,3 @@ export type { RanksOfGang } from './files-of-ranks.ts';
 export { CheckpointManifest, MANIFEST_FILE } from './manifest.ts';
 export { newestRestorable } from './newest-restorable.ts';
 export { checkpointName, incarnationOf, saveDirectoryOf } from './paths.ts';
-export type { Fence } from './paths.ts';

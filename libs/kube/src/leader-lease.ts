@@ -1,6 +1,5 @@
 import type { KubeClient } from './kube-client.ts';
-import type { Clock } from './clock.ts';
-import { sleep } from './clock.ts';
+import { type Clock, sleep } from './clock.ts';
 import { isAlreadyExists, isConflict, isNotFound, isOutcomeUnknown } from './errors.ts';
 import type { KubeObject, ObjectMeta } from './kube-object.ts';
 import { toMicroTime } from './micro-time.ts';
@@ -16,9 +15,7 @@ import { resourcePath } from './paths.ts';
  * over, provided that the two monotonic clocks run at rates that differ by less than leaseDuration : renewDeadline.
  * A process that is stopped (SIGSTOP, a long garbage collection) and wakes up is not told: hence `assertLeading()` before each write,
  * which looks at the clock and ends the term itself. Between that look and the server there is still a gap, which only the server can
- * close: stamp writes with the term or give them a resourceVersion precondition.
- *
- * The number of a term is `leaseTransitions`, one more at each acquisition, whoever acquires. Every write to the Lease carries the resourceVersion
+ * close: stamp writes with the term or give them a resourceVersion precondition. The number of a term is `leaseTransitions`, one more at each acquisition, whoever acquires. Every write to the Lease carries the resourceVersion
  * it is based on, so of two candidates one gets a conflict.
  */
 

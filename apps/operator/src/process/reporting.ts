@@ -19,7 +19,7 @@ import { LauncherContacts } from '../reports/launcher-contacts.ts';
 import { LauncherDesk } from '../reports/launcher-desk.ts';
 import { NewestEpochs } from '../reports/newest-epochs.ts';
 import { ProgressBoard } from '../reports/progress-board.ts';
-import type { SessionCount } from '../reports/report-session.ts';
+import type { SessionCount } from '../reports/session-ports.ts';
 import { ReportTls } from '../reports/report-tls.ts';
 import { SecretAuthorityStore } from '../reports/secret-authority-store.ts';
 import type { OperatorMetrics } from './operator-metrics.ts';

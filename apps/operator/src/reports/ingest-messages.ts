@@ -2,7 +2,7 @@ import type { OperatorMessage } from '@coxswain/api-types';
 import type { KeyPair } from './authority.ts';
 import type { LauncherWord } from './launcher-words.ts';
 import type { StepsSoFar } from './progress-tracker.ts';
-import type { ReportingPod, SavedByRanks, SessionCount } from './report-session.ts';
+import type { ReportingPod, SavedByRanks, SessionCount } from './session-ports.ts';
 
 /*
  * What the loop's thread and the thread of the reports say to each other. Plain data: each message is copied.

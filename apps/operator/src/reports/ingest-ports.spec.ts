@@ -2,7 +2,7 @@ import { FakeClock } from '@coxswain/kube/testing';
 import type { IngestQuestion } from './ingest-messages.ts';
 import { IngestPorts } from './ingest-ports.ts';
 import { NewestEpochs } from './newest-epochs.ts';
-import type { ReportingPod } from './report-session.ts';
+import type { ReportingPod } from './session-ports.ts';
 
 const identity = { namespace: 'research', name: 'p', uid: 'pod-1' };
 const pod: ReportingPod = {

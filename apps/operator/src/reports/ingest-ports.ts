@@ -1,6 +1,6 @@
 import type { Clock } from '@coxswain/kube';
 import type { IngestAnswer, IngestQuestion, LeadershipView, NewestEpoch, ToIngest } from './ingest-messages.ts';
-import type { ReportingPod, ReportPorts, SavedByRanks } from './report-session.ts';
+import type { ReportingPod, ReportPorts, SavedByRanks } from './session-ports.ts';
 
 /** Questions to the loop's thread at once: what it does between two other things then takes a few milliseconds. */
 const MAX_OPEN_QUESTIONS = 64;

@@ -12,7 +12,7 @@ import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';
 import { startReportServer } from './report-server.ts';
-import type { SessionCount } from './report-session.ts';
+import type { SessionCount } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
 
 const DIGEST_MS = 1_000;

@@ -16,7 +16,7 @@ import { placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts'
 import type { TrainingJobStore } from '../training-job/training-job-store.ts';
 import type { NewestEpoch } from './ingest-messages.ts';
 import type { NewestGang } from './launcher-desk.ts';
-import type { ReportingPod, ReportPorts, SavedByRanks } from './report-session.ts';
+import type { ReportingPod, ReportPorts, SavedByRanks } from './session-ports.ts';
 
 /** What the ports are made of. */
 export interface KubernetesReportPortsOptions {

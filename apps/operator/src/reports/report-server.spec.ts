@@ -8,7 +8,7 @@ import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';
 import { startReportServer, type ReportServer } from './report-server.ts';
-import type { ReportPorts } from './report-session.ts';
+import type { ReportPorts } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
 
 const pod = {

@@ -1,15 +1,10 @@
+/** More than 400 lines: one session with one set of stand-ins, of which each sentence says what it does with a message. */
 import type { LauncherMessage, OperatorMessage, SavedCheckpoint } from '@coxswain/api-types';
 import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';
-import {
-  ReportSession,
-  type ReportingPod,
-  type ReportPorts,
-  type SessionConnection,
-  type SessionContext,
-  type SessionCount,
-} from './report-session.ts';
+import { ReportSession } from './report-session.ts';
+import type { ReportingPod, ReportPorts, SessionConnection, SessionContext, SessionCount } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
 
 const pod: ReportingPod = {

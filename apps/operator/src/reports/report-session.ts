@@ -1,106 +1,18 @@
-import {
-  LauncherMessage,
-  REPORT_TOKEN_AUDIENCE,
-  type OperatorMessage,
-  type SavedCheckpoint,
-  type StepReport,
-} from '@coxswain/api-types';
+import { LauncherMessage, REPORT_TOKEN_AUDIENCE, type OperatorMessage, type StepReport } from '@coxswain/api-types';
 import { cutText, parseForeignJson } from '@coxswain/safe-text';
-import type { Authenticator } from './authenticator.ts';
-import type { LauncherWord } from './launcher-words.ts';
-import type { MessageDeduplicator } from './message-deduplicator.ts';
-import type { ProgressTracker } from './progress-tracker.ts';
-import type { Rendezvous } from './rendezvous.ts';
-import type { SeriesRing } from './series-ring.ts';
+import type {
+  Pace,
+  ReportingPod,
+  ReportPorts,
+  SessionConnection,
+  SessionContext,
+  SessionLink,
+  SavedByRanks,
+} from './session-ports.ts';
 
 type Refusal = Extract<OperatorMessage, { kind: 'refused' }>;
-type Pace = Omit<Extract<OperatorMessage, { kind: 'pace' }>, 'kind'>;
 type PodIdentity = Parameters<ReportPorts['findPod']>[0];
 type MessageOf<K extends LauncherMessage['kind']> = Extract<LauncherMessage, { kind: K }>;
-
-/** A pod of a gang, as the cluster knows it. */
-export interface ReportingPod {
-  readonly namespace: string;
-  readonly jobName: string;
-  readonly jobUid: string;
-  readonly epoch: number;
-  readonly podIndex: number;
-  /** Global, ascending. */
-  readonly ranks: readonly number[];
-  /** Steps of the whole job, where it says so. */
-  readonly totalSteps?: number;
-}
-
-/** A saved checkpoint, and the incarnation of the ranks that saved it. */
-export type SavedByRanks = SavedCheckpoint & { readonly incarnation: number };
-
-/** What a session needs to know of the cluster, and to have done there. */
-export interface ReportPorts {
-  /** Whether this replica leads; if not, where the leader is. */
-  leadership():
-    { readonly leading: true; readonly term: number } | { readonly leading: false; readonly leaderUrl?: string };
-  /** The pod of that identity; unknown: it is no gang's pod, or not of that UID. unavailable: it cannot be told at the moment. */
-  findPod(pod: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly uid: string;
-  }): Promise<ReportingPod | 'unknown' | 'unavailable'>;
-  /** Newest epoch of the job; undefined when the job is gone. */
-  currentEpoch(jobUid: string): number | undefined;
-  /** Whether that epoch is recorded to have failed with a gang that is not whole, or to be over: nothing of it is to be saved or believed any more. */
-  isFenced(gang: { readonly jobUid: string; readonly epoch: number }): boolean;
-  /** Incarnation of the job's newest epoch that counts, as far as it is seen here. */
-  currentIncarnation(jobUid: string): number;
-  /**
-   * Writes the Checkpoint resource. stale: the epoch has failed, or a later one exists. unwanted: the job keeps no checkpoints, or ranks of another
-   * incarnation saved it. Throws when it cannot be told.
-   */
-  recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'>;
-  /** Something was reported that the job's status may want to show. */
-  onNews(pod: ReportingPod, news: 'progress' | 'ended'): void;
-}
-
-/** What all sessions of a server share. */
-export interface SessionContext {
-  readonly ports: ReportPorts;
-  readonly authenticator: Authenticator;
-  readonly rendezvous: Rendezvous;
-  readonly progress: ProgressTracker;
-  /** The launcher of that pod, of the epoch under way, has said something. */
-  readonly heard: (pod: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }) => void;
-  /** The launcher has said what its ranks do: something new, or for the first time on this connection. */
-  readonly said: (word: LauncherWord) => void;
-  readonly series: SeriesRing;
-  readonly deduplicator: MessageDeduplicator;
-  readonly now: () => Date;
-  readonly sleep: (delayMs: number) => Promise<void>;
-  readonly count: (what: SessionCount, by?: number) => void;
-}
-
-/** What a server counts of its sessions; a closed set, so that metrics stay few. */
-export type SessionCount =
-  `refused_${Refusal['code']}` | 'malformed' | 'message' | 'duplicate' | 'slowed' | 'step' | 'step_missed';
-
-/** The connection under a session. */
-export interface SessionLink {
-  send(message: OperatorMessage): void;
-  /** Ends the connection after what was sent. */
-  close(): void;
-}
-
-/** What a session is told of its connection, and tells of itself. */
-export interface SessionConnection {
-  readonly link: SessionLink;
-  readonly token: string | undefined;
-  /** What its share of all steps is as it comes. */
-  readonly pace?: Pace;
-  /** The leader that the other end has lost or cannot reach, as it says. */
-  readonly unreachable?: string | undefined;
-  /** The other end has said who it is; that is looked up now. */
-  readonly onHello?: () => void;
-  /** It is who it says. */
-  readonly onIdentified?: () => void;
-}
 
 /** So many frames of a launcher that is known may be wrong before its connection is given up: one is an accident, this many are not. */
 const MAX_MALFORMED = 20;

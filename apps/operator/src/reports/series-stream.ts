@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { REPORT_TOKEN_AUDIENCE } from '@coxswain/api-types';
 import type { Clock } from '@coxswain/kube';
 import type { Authenticator } from './authenticator.ts';
-import type { ReportPorts } from './report-session.ts';
+import type { ReportPorts } from './session-ports.ts';
 import type { SeriesRing } from './series-ring.ts';
 
 /** Who may read the series, and from where. */
