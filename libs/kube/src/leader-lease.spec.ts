@@ -1,4 +1,6 @@
+import { sleep } from './clock.ts';
 import { KubeApiError } from './errors.ts';
+import type { KubeClient } from './kube-client.ts';
 import type { KubeObject } from './kube-object.ts';
 import { LeaderLease, NotLeadingError, type LeaderLeaseOptions } from './leader-lease.ts';
 import { FakeClock, FakeKubeApi, settle } from './testing/index.ts';
@@ -115,6 +117,53 @@ describe('a leader lease', () => {
     expect(a.outcome.now).toBe('running');
     await pass(1_000, a);
     expect([a.outcome.now, a.lease.isLeader()]).toEqual(['lost', false]);
+  });
+
+  it.each([1, 2])('bears %i calls in a row that hang, as on a connection that is half open', async (hanging) => {
+    const api = new FakeKubeApi();
+    const clock = new FakeClock();
+    let left = 0;
+    const hang = async (timeoutMs = 0): Promise<void> => {
+      if ((left -= 1) < 0) return;
+      await sleep(clock, timeoutMs);
+      throw new KubeApiError({ status: 0, reason: 'Timeout', message: 'no answer' });
+    };
+    const client: LeaderLeaseOptions['client'] = {
+      get: async <T>(...[path, options]: Parameters<KubeClient['get']>): Promise<T> => {
+        await hang(options?.timeoutMs);
+        return api.get<T>(path);
+      },
+      create: (path, body) => api.create(path, body),
+      patch: async <T>(...[path, body, options]: Parameters<KubeClient['patch']>): Promise<T> => {
+        await hang(options.timeoutMs);
+        return api.patch<T>(path, body, options);
+      },
+    };
+    const durations = { leaseDurationMs: 8_000, renewDeadlineMs: 6_000, retryPeriodMs: 1_500 };
+    const a = aCandidate(api, 'a', { client, clock, ...durations });
+    await settle();
+    for (let round = 0; round < 3; round += 1) {
+      left = hanging;
+      await clock.advance(12_000);
+      expect([left < 0, a.outcome.now, a.lease.isLeader()]).toEqual([true, 'running', true]);
+    }
+    expect([a.terms, specOf(api).leaseTransitions]).toEqual([[1], 1]);
+  });
+
+  it('is asked for again sooner and sooner after failures, but not without pause', async () => {
+    const api = new FakeKubeApi();
+    const a = aCandidate(api, 'a');
+    await settle();
+    let calls = 0;
+    api.interfere = () => {
+      calls += 1;
+      return unavailable();
+    };
+    await pass(11_000, a);
+    expect(a.outcome.now).toBe('lost');
+    // Each failed renewal is a patch and a read.
+    expect(calls).toBeGreaterThan(10);
+    expect(calls).toBeLessThan(40);
   });
 
   it.each(['a renewal', 'the acquisition'])(

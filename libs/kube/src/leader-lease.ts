@@ -1,7 +1,7 @@
 import type { KubeClient } from './kube-client.ts';
 import { type Clock, sleep } from './clock.ts';
 import { isAlreadyExists, isConflict, isNotFound, isOutcomeUnknown } from './errors.ts';
-import type { KubeObject, ObjectMeta } from './kube-object.ts';
+import type { Lease, LeaseSpec } from './lease-object.ts';
 import { toMicroTime } from './micro-time.ts';
 import { resourcePath } from './paths.ts';
 
@@ -18,6 +18,9 @@ import { resourcePath } from './paths.ts';
  * close: stamp writes with the term or give them a resourceVersion precondition. The number of a term is `leaseTransitions`, one more at each acquisition, whoever acquires. Every write to the Lease carries the resourceVersion
  * it is based on, so of two candidates one gets a conflict.
  */
+
+/** No renewal is tried again sooner than this after it failed. */
+const MIN_RETRY_MS = 100;
 
 /** What `assertLeading` throws: the caller must not write, and its process should end. */
 export class NotLeadingError extends Error {
@@ -238,27 +241,33 @@ export class LeaderLease {
     return work;
   }
 
-  /** Renews every retry period until the work has stopped or the term has ended. */
+  /** Renews every retry period, sooner and sooner after failures, until the work has stopped or the term has ended. */
   async #renewUntil(term: Term, work: Work): Promise<void> {
     const over = AbortSignal.any([work.stopped.signal, term.ended.signal]);
-    for (;;) {
-      const leftMs = term.validUntilMs - this.#nowMs();
-      await sleep(this.#options.clock, Math.min(this.#retryPeriodMs, Math.max(0, leftMs)), over);
+    for (let hasFailed = false; ;) {
+      const leftMs = Math.max(0, term.validUntilMs - this.#nowMs());
+      const pauseMs = hasFailed ? Math.max(MIN_RETRY_MS, leftMs / 3) : this.#retryPeriodMs;
+      await sleep(this.#options.clock, Math.min(this.#retryPeriodMs, pauseMs, leftMs), over);
       if (over.aborted || !this.isLeader()) return;
-      await this.#withinTerm(term, this.#renew(term));
+      hasFailed = !(await this.#withinTerm(term, this.#renew(term)));
       if (over.aborted || !this.isLeader()) return;
     }
   }
 
-  /** Waits for a renewal, but not beyond the end of the term: work must be told in time. */
-  async #withinTerm(term: Term, renewal: Promise<void>): Promise<void> {
+  /** Waits for a renewal, but not beyond the end of the term: work must be told in time. Answers whether it was done. */
+  async #withinTerm(term: Term, renewal: Promise<void>): Promise<boolean> {
     const settled = new AbortController();
-    const reported = renewal.catch((error: unknown) => this.#report(error)).finally(() => settled.abort());
+    let isDone = false;
+    const reported = renewal
+      .then(() => (isDone = true))
+      .catch((error: unknown) => this.#report(error))
+      .finally(() => settled.abort());
     await Promise.race([reported, sleep(this.#options.clock, term.validUntilMs - this.#nowMs(), settled.signal)]);
+    return isDone;
   }
 
   async #renew(term: Term): Promise<void> {
-    const startedAtMs = this.#nowMs();
+    let startedAtMs = this.#nowMs();
     const sent = this.#specAt(toMicroTime(this.#options.clock.now()));
     try {
       term.lease = await this.#patch(term.lease, sent);
@@ -266,11 +275,13 @@ export class LeaderLease {
       if (!isConflict(error) && !isNotFound(error) && !isOutcomeUnknown(error)) throw error;
       const lease = await this.#read(undefined);
       if (!this.#isOfTerm(lease, term)) return this.#endTerm(term, 'the lease has another holder');
-      if (isConflict(error)) {
-        // Based on an old version: an earlier renewal was done after all, or somebody has annotated the lease.
+      if (!isConflict(error) && lease.spec?.renewTime === sent.renewTime) term.lease = lease;
+      else {
+        // Based on an old version (an earlier renewal was done after all, or somebody has annotated the lease), or not done. Again at once: where a
+        // connection hung, its time limit has cost much of the term. Should the first arrive after all, its old version is refused.
+        startedAtMs = this.#nowMs();
         term.lease = await this.#patch(lease, this.#specAt(toMicroTime(this.#options.clock.now())));
-      } else if (lease.spec?.renewTime === sent.renewTime) term.lease = lease;
-      else throw error;
+      }
     }
     this.#observe(term.lease);
     // An answer that took too long does not revive a term that isLeader() has denied in the meantime.
@@ -351,8 +362,9 @@ export class LeaderLease {
     return atMs + Math.max(statedMs, this.#leaseDurationMs);
   }
 
+  /** Three calls in a row fit between the moment at which a renewal is due and the end of the term: two of them may hang. */
   #callOptions(): { readonly timeoutMs: number; readonly lane: 'lease' } {
-    return { timeoutMs: Math.max(500, this.#renewDeadlineMs / 2), lane: 'lease' };
+    return { timeoutMs: Math.max(500, (this.#renewDeadlineMs - this.#retryPeriodMs) / 3), lane: 'lease' };
   }
 
   #nowMs(): number {
@@ -366,19 +378,6 @@ export class LeaderLease {
       // Whoever listens must not end the term.
     }
   }
-}
-
-interface LeaseSpec {
-  readonly holderIdentity?: string;
-  readonly leaseDurationSeconds?: number;
-  readonly acquireTime?: string;
-  readonly renewTime?: string;
-  readonly leaseTransitions?: number;
-}
-
-interface Lease extends KubeObject {
-  readonly metadata: ObjectMeta;
-  readonly spec?: LeaseSpec;
 }
 
 interface Term {
