@@ -75,6 +75,7 @@ export class Reporting {
       gangOf: (jobUid) => ports.newestGang(jobUid),
       send: (mail) => this.#thread.tell({ kind: 'order', ...mail }),
       now: () => clock.now(),
+      monotonicMs: () => clock.monotonicMs(),
     });
   }
 

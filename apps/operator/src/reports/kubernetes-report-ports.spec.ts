@@ -14,7 +14,8 @@ function aWorld(stage: Attempt['stage'] = 'Released') {
     anAttempt({ stage, placement: placement.metadata.name, placementSha256: placementSha256(placement.spec) }),
   ];
   const job: TrainingJob = script.job('tiny', { status: { epoch: 1, restarts: { total: 0, charged: 0 }, attempts } });
-  const pod = { namespace: 'research', name: podName(job.metadata, { epoch: 1, podIndex: 0 }) };
+  const name = podName(job.metadata, { epoch: 1, podIndex: 0, placement: placement.metadata.name });
+  const pod = { namespace: 'research', name };
   script.pod(pod.name, { job });
   const ports = new KubernetesReportPorts({
     client: {
@@ -27,7 +28,10 @@ function aWorld(stage: Attempt['stage'] = 'Released') {
     term: () => 1,
     currentLeader: () => undefined,
   });
-  const findPod = () => ports.findPod({ ...pod, uid: `uid-of-${pod.name}` });
+  const whose = (named: string) => ({ ...pod, name: named, uid: `uid-of-${named}` });
+  const findPod = (named = name) => ports.findPod(whose(named));
+  const isKnown = (named = name, uid = `uid-of-${named}`) => ports.isKnownPod({ ...whose(named), uid });
+  const gang = () => ports.newestGang(job.metadata.uid);
   const deletePlacement = (): void => {
     for (const one of script.cache.placements.cached.list())
       script.cache.placements.cached.remove({
@@ -35,7 +39,7 @@ function aWorld(stage: Attempt['stage'] = 'Released') {
         metadata: { ...one.metadata, resourceVersion: '99' },
       } as typeof one & KubeObject);
   };
-  return { script, job, findPod, deletePlacement };
+  return { script, job, name, findPod, isKnown, gang, deletePlacement };
 }
 
 describe('the launcher of a gang', () => {
@@ -46,6 +50,35 @@ describe('the launcher of a gang', () => {
     expect(known).toMatchObject({ jobName: 'tiny', epoch: 1, podIndex: 0, ranks: [0, 1] });
     deletePlacement();
     expect(await findPod()).toEqual(known);
+  });
+
+  it('is nobody whose pod names the job as its owner, and has not the very name that the attempt gave to its own', async () => {
+    const { script, job, findPod, isKnown } = aWorld();
+    script.placement(job);
+    for (const name of [
+      'mine-e1-0',
+      podName(job.metadata, { epoch: 1, podIndex: 0, placement: 'tiny-e1-0123456789' }),
+    ]) {
+      script.pod(name, { job });
+      expect([await findPod(name), isKnown(name)]).toEqual(['unknown', false]);
+    }
+  });
+
+  it('is known to a replica that does not lead by its pod alone, and not by that of another UID', () => {
+    const { name, isKnown } = aWorld();
+    expect([isKnown(), isKnown(name, 'another'), isKnown('nobody-e1-0')]).toEqual([true, false, false]);
+  });
+
+  it('is that of the pod which the cluster has under the name of its index', () => {
+    const { script, job, name, gang } = aWorld();
+    script.placement(job);
+    const newest = gang();
+    expect(typeof newest === 'object' && [newest.podUidOf(0), newest.podUidOf(1)]).toEqual([
+      `uid-of-${name}`,
+      undefined,
+    ]);
+    script.jobDeleted(job);
+    expect(gang()).toBe('gone');
   });
 
   it('is told to ask later where nobody has seen the Placement, as long as its gang is up', async () => {

@@ -8,7 +8,7 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject } from '@coxswain/kube';
-import { isFenced, isRecordedPlacement } from '@coxswain/lifecycle';
+import { isFenced, isRecordedPlacement, podName } from '@coxswain/lifecycle';
 import { toCachedPod, type CachedPod } from '../cluster/cached-pod.ts';
 import { type ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_UID } from '../cluster/indexes.ts';
@@ -17,6 +17,14 @@ import type { TrainingJobStore } from '../training-job/training-job-store.ts';
 import type { NewestEpoch } from './ingest-messages.ts';
 import type { NewestGang } from './launcher-desk.ts';
 import type { ReportingPod, ReportPorts, SavedByRanks } from './session-ports.ts';
+
+type PodIdentity = Parameters<ReportPorts['findPod']>[0];
+
+interface PlaceOfPod {
+  readonly gang: NonNullable<CachedPod['gang']>;
+  readonly job: TrainingJob;
+  readonly attempt: Attempt;
+}
 
 /** What the ports are made of. */
 export interface KubernetesReportPortsOptions {
@@ -43,19 +51,12 @@ export class KubernetesReportPorts {
     return leaderUrl === undefined ? { leading: false } : { leading: false, leaderUrl };
   }
 
-  async findPod(pod: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly uid: string;
-  }): Promise<ReportingPod | 'unknown' | 'unavailable'> {
+  async findPod(pod: PodIdentity): Promise<ReportingPod | 'unknown' | 'unavailable'> {
     try {
-      const found = await this.#podOf(pod);
-      const gang = found?.gang;
-      // The owner decides, not the label: anybody who may create pods may write labels.
-      if (found === undefined || gang === undefined || gang.ownerUid !== gang.jobUid) return 'unknown';
-      const job = this.#jobOf(gang.jobUid);
-      if (job === undefined || job.metadata.namespace !== pod.namespace) return 'unknown';
-      const placement = await this.#placementOf(job, gang.epoch);
+      const placed = this.#placeOf(await this.#podOf(pod));
+      if (placed === undefined) return 'unknown';
+      const { gang, job, attempt } = placed;
+      const placement = await this.#placementOf(job, attempt);
       if (typeof placement === 'string') return placement;
       const ranks = ranksOfPod(placement, gang.podIndex);
       const totalSteps = job.spec.training?.steps;
@@ -73,6 +74,11 @@ export class KubernetesReportPorts {
     }
   }
 
+  /** Whether the cache shows that very pod, as one of a gang: answered at once, and also where somebody else leads. */
+  isKnownPod(pod: PodIdentity): boolean {
+    return this.#placeOf(this.#cachedPodOf(pod)) !== undefined;
+  }
+
   /** As far as the cache knows; an epoch that is undefined: the job is gone. */
   newestEpoch(jobUid: string): Omit<NewestEpoch, 'jobUid'> {
     const job = this.#jobOf(jobUid);
@@ -81,13 +87,18 @@ export class KubernetesReportPorts {
     return { epoch, isFenced: isFencedIn(job, epoch), incarnation: attemptOf(job, epoch)?.incarnation ?? 1 };
   }
 
-  /** The job's newest attempt with its placement, as far as the cache has both; for those who may ask again. */
-  newestGang(jobUid: string): NewestGang | undefined {
+  /** The job's newest attempt with its placement, as far as the cache has both, or that the job is gone; for those who may ask again. */
+  newestGang(jobUid: string): NewestGang | 'gone' | undefined {
     const job = this.#jobOf(jobUid);
-    const attempt = job && attemptOf(job, job.status?.epoch ?? 0);
-    if (job === undefined || attempt === undefined) return undefined;
-    const placement = this.#cachedPlacementOf(job, attempt);
-    return placement === undefined ? undefined : { job, attempt, placement };
+    if (job === undefined) return 'gone';
+    const attempt = attemptOf(job, job.status?.epoch ?? 0);
+    const placement = attempt && this.#cachedPlacementOf(job, attempt);
+    if (attempt === undefined || placement === undefined) return undefined;
+    const podUidOf = (podIndex: number): string | undefined => {
+      const name = nameOfPod(job, attempt, podIndex);
+      return this.#options.cache.pods.cached.get(keyOf({ metadata: { ...job.metadata, name } }))?.metadata.uid;
+    };
+    return { job, attempt, placement, podUidOf };
   }
 
   /** The epoch is read live: a later one may have been recorded by a leader that took over a moment ago. */
@@ -126,15 +137,31 @@ export class KubernetesReportPorts {
     return 'recorded';
   }
 
-  async #podOf(pod: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly uid: string;
-  }): Promise<CachedPod | undefined> {
+  #cachedPodOf(pod: PodIdentity): CachedPod | undefined {
     const cached = this.#options.cache.pods.cached.get(keyOf({ metadata: pod }));
-    if (cached?.metadata.uid === pod.uid) return cached;
+    return cached?.metadata.uid === pod.uid ? cached : undefined;
+  }
+
+  async #podOf(pod: PodIdentity): Promise<CachedPod | undefined> {
+    const cached = this.#cachedPodOf(pod);
+    if (cached !== undefined) return cached;
     const live = await this.#getOrUndefined<KubeObject>(podsPath(pod));
     return live?.metadata.uid === pod.uid ? toCachedPod(live) : undefined;
+  }
+
+  /**
+   * Whose pod it is, and of which attempt. Anybody who may create pods may write labels and owners; the name that a recorded attempt gives its pod is
+   * taken once, and nobody else can have it.
+   */
+  #placeOf(pod: CachedPod | undefined): PlaceOfPod | undefined {
+    const gang = pod?.gang;
+    if (pod === undefined || gang === undefined || gang.ownerUid !== gang.jobUid) return undefined;
+    const job = this.#jobOf(gang.jobUid);
+    const attempt = job && attemptOf(job, gang.epoch);
+    if (job === undefined || attempt === undefined) return undefined;
+    const { namespace, name } = pod.metadata;
+    const isOurs = namespace === job.metadata.namespace && name === nameOfPod(job, attempt, gang.podIndex);
+    return isOurs ? { gang, job, attempt } : undefined;
   }
 
   #jobOf(jobUid: string): TrainingJob | undefined {
@@ -147,9 +174,7 @@ export class KubernetesReportPorts {
    * The one that status records, whatever else says to be of that epoch. Where somebody deleted that of a gang that is up, its launchers are in the
    * right: until it is made again they are told from memory, or to ask later.
    */
-  async #placementOf(job: TrainingJob, epoch: number): Promise<PlacementSpec | 'unknown' | 'unavailable'> {
-    const attempt = attemptOf(job, epoch);
-    if (attempt === undefined) return 'unknown';
+  async #placementOf(job: TrainingJob, attempt: Attempt): Promise<PlacementSpec | 'unknown' | 'unavailable'> {
     const cached = this.#cachedPlacementOf(job, attempt);
     if (cached !== undefined) return cached;
     const { uid, namespace } = job.metadata;
@@ -186,4 +211,8 @@ function isFencedIn(job: TrainingJob | undefined, epoch: number): boolean {
 
 function attemptOf(job: TrainingJob, epoch: number): Attempt | undefined {
   return job.status?.attempts?.findLast((one) => one.epoch === epoch);
+}
+
+function nameOfPod(job: TrainingJob, { epoch, placement }: Attempt, podIndex: number): string {
+  return podName(job.metadata, { epoch, podIndex, placement });
 }

@@ -20,19 +20,27 @@ interface Desk {
   /** What status records by now. */
   record(attempt: Partial<Attempt>, notBefore?: string): void;
   now: Date;
+  monotonicMs: number;
+  jobIsGone: boolean;
+  /** UIDs of the pods that the cluster has, by their index. */
+  readonly podUids: Map<number, string>;
 }
 
 function aDesk(): Desk {
   let gang: NewestGang | undefined;
   let mails: LauncherMail[] = [];
   const desk = new LauncherDesk({
-    gangOf: () => gang,
+    gangOf: () => (it.jobIsGone ? 'gone' : gang),
     send: (mail) => void mails.push(mail),
     now: () => it.now,
+    monotonicMs: () => it.monotonicMs,
   });
   const it: Desk = {
     desk,
     now: NOW,
+    monotonicMs: 0,
+    jobIsGone: false,
+    podUids: new Map(),
     sent: () => {
       const lines = mails.map(({ podUid, message }) => `${podUid}: ${toLine(message)}`);
       mails = [];
@@ -43,7 +51,8 @@ function aDesk(): Desk {
       const { layout } = aPlacement(job).spec;
       const startedAt = '2026-01-01T00:10:00Z';
       const attempt: Attempt = { epoch: 1, stage: 'Released', placement: 'p', layout, startedAt, ...more };
-      gang = { job, attempt, placement: aPlacement(job, { epoch: attempt.epoch }).spec };
+      const { spec: placement } = aPlacement(job, { epoch: attempt.epoch });
+      gang = { job, attempt, placement, podUidOf: (podIndex) => it.podUids.get(podIndex) };
     },
   };
   it.record({});
@@ -109,6 +118,47 @@ describe('the desk of launchers', () => {
     expect(desk.sent()).toEqual(['pod-1: end 1']);
     desk.desk.hear([word(1, reaped)]);
     expect(desk.sent()).toEqual(['pod-0: begin 2', 'pod-1: begin 2']);
+  });
+
+  it('says the same again after 5 s alone, however often it looks, and at once where the launcher has spoken', () => {
+    const desk = aDesk();
+    desk.desk.hear([word(0)]);
+    for (let look = 0; look < 24; look += 1) {
+      desk.monotonicMs += 200;
+      desk.desk.lookAgain();
+    }
+    expect(desk.sent()).toEqual(['pod-0: begin 1']);
+    desk.monotonicMs += 200;
+    desk.desk.lookAgain();
+    expect(desk.sent()).toEqual(['pod-0: begin 1']);
+    desk.desk.hear([word(0)]);
+    expect(desk.sent()).toEqual(['pod-0: begin 1']);
+  });
+
+  it('counts one launcher for each pod: that of the pod which the cluster has under its name', () => {
+    const desk = aDesk();
+    desk.podUids.set(0, 'pod-0');
+    desk.podUids.set(1, 'pod-1');
+    desk.desk.hear([word(0, reaped), word(1, running), word(1, { ...reaped, podUid: 'forged' })]);
+    desk.record({ incarnation: 2 });
+    desk.desk.look('job-1');
+    expect(desk.sent()).toEqual(['pod-1: end 1']);
+    expect([...desk.desk.ofJob('job-1').keys()]).toEqual(['pod-0', 'pod-1']);
+  });
+
+  it('counts the launcher that came last where the cluster shows no pod of that name yet', () => {
+    const { desk } = aDesk();
+    desk.hear([word(1), word(1, { podUid: 'newer' })]);
+    expect([...desk.ofJob('job-1').keys()]).toEqual(['newer']);
+  });
+
+  it('remembers nothing of a job that is gone, also where a word of it comes late', () => {
+    const desk = aDesk();
+    desk.desk.hear([word(0)]);
+    desk.jobIsGone = true;
+    desk.desk.forget('job-1');
+    desk.desk.hear([word(1)]);
+    expect([desk.desk.size, [...desk.desk.ofJob('job-1')]]).toEqual([0, []]);
   });
 
   it('tells of ranks that have ended, and of a later incarnation that runs, once', () => {

@@ -14,6 +14,8 @@ export interface NewestGang {
   readonly job: TrainingJob;
   readonly attempt: Attempt;
   readonly placement: PlacementSpec;
+  /** UID of the pod that the cluster has under the name of that index; undefined where none is seen. */
+  readonly podUidOf: (podIndex: number) => string | undefined;
 }
 
 interface SaidOfEpoch {
@@ -21,7 +23,12 @@ interface SaidOfEpoch {
   readonly launchers: Map<string, PlacedLauncher>;
   /** Newest incarnation that each was told to begin. */
   readonly given: Map<string, number>;
+  /** What each was told since it spoke last, and when. */
+  readonly told: Map<string, { readonly what: string; readonly atMs: number }>;
 }
+
+/** Who was told something and says nothing of it is told again after so long: looks come some times a second, and it may be slow or not read at all. */
+const TELL_AGAIN_MS = 5_000;
 
 const NOTHING: ReadonlyMap<string, PlacedLauncher> = new Map();
 
@@ -31,22 +38,25 @@ const NOTHING: ReadonlyMap<string, PlacedLauncher> = new Map();
  * has gone further does nothing then.
  */
 export class LauncherDesk {
-  readonly #gangOf: (jobUid: string) => NewestGang | undefined;
+  readonly #gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
   readonly #send: (mail: LauncherMail) => void;
   readonly #now: () => Date;
+  readonly #monotonicMs: () => number;
   readonly #said = new Map<string, SaidOfEpoch>();
   /** Jobs with a launcher that does not run the newest incarnation: looked at again and again. */
   readonly #unsettled = new Set<string>();
 
   constructor(parts: {
     /** As far as it is seen at the moment. */
-    readonly gangOf: (jobUid: string) => NewestGang | undefined;
+    readonly gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
     readonly send: (mail: LauncherMail) => void;
     readonly now: () => Date;
+    readonly monotonicMs: () => number;
   }) {
     this.#gangOf = parts.gangOf;
     this.#send = parts.send;
     this.#now = parts.now;
+    this.#monotonicMs = parts.monotonicMs;
   }
 
   /**
@@ -61,7 +71,9 @@ export class LauncherDesk {
       const said: SaidOfEpoch =
         known?.epoch === launcher.epoch
           ? known
-          : { epoch: launcher.epoch, launchers: new Map<string, PlacedLauncher>(), given: new Map<string, number>() };
+          : { epoch: launcher.epoch, launchers: new Map(), given: new Map(), told: new Map() };
+      // It is connected anew, or there is something new to answer: what it was told before may be lost.
+      said.told.delete(podUid);
       // What was said late of an incarnation before does not undo what the launcher has said of the next one.
       if ((said.launchers.get(podUid)?.incarnation ?? 0) > launcher.incarnation) continue;
       if (isNews(said.launchers.get(podUid), launcher)) news.add(jobUid);
@@ -72,10 +84,10 @@ export class LauncherDesk {
     return [...news];
   }
 
-  /** What the launchers of the newest epoch that was heard of said, by their pods' UIDs. */
+  /** What the launchers of the newest epoch that was heard of said, by their pods' UIDs; of each pod of the gang at most one. */
   ofJob(jobUid: string): ReadonlyMap<string, PlacedLauncher> {
-    const said = this.#said.get(jobUid);
-    return said === undefined ? NOTHING : asGiven(said, this.#gangOf(jobUid)?.attempt.incarnation ?? 1);
+    const gang = this.#gangOf(jobUid);
+    return gang === 'gone' ? NOTHING : this.#launchersOf(jobUid, gang);
   }
 
   /** Status or time may have changed what is to be told to launchers of jobs that are not where they are to be. */
@@ -85,8 +97,10 @@ export class LauncherDesk {
 
   /** Tells the launchers of the job what they are to be told now. */
   look(jobUid: string): void {
-    const launchers = this.ofJob(jobUid);
     const gang = this.#gangOf(jobUid);
+    // A word that was under way when the job went: nobody will say again that it is gone.
+    if (gang === 'gone') return this.forget(jobUid);
+    const launchers = this.#launchersOf(jobUid, gang);
     if (isSettled(launchers, gang)) this.#unsettled.delete(jobUid);
     else this.#unsettled.add(jobUid);
     if (gang === undefined) return;
@@ -97,7 +111,7 @@ export class LauncherDesk {
     for (const [podUid, order] of orders) {
       const message = toMessage(order, { gang, podIndex: launchers.get(podUid)?.podIndex ?? 0 });
       if (order.kind === 'assign') this.#said.get(jobUid)?.given.set(podUid, attempt.incarnation ?? 1);
-      if (message !== undefined) this.#send({ jobUid, epoch: attempt.epoch, podUid, message });
+      if (message !== undefined) this.#tell({ jobUid, epoch: attempt.epoch, podUid, message });
     }
   }
 
@@ -110,6 +124,24 @@ export class LauncherDesk {
   /** Jobs of which a launcher is remembered; for tests of memory. */
   get size(): number {
     return this.#said.size;
+  }
+
+  #launchersOf(jobUid: string, gang: NewestGang | undefined): ReadonlyMap<string, PlacedLauncher> {
+    const said = this.#said.get(jobUid);
+    return said === undefined ? NOTHING : onePerPod(asGiven(said, gang?.attempt.incarnation ?? 1), gang);
+  }
+
+  /** Says nothing that was said a moment ago already. */
+  #tell(mail: LauncherMail): void {
+    const { jobUid, epoch, podUid, message } = mail;
+    const incarnation = message.kind === 'endRanks' ? message.incarnation : message.assignment.incarnation;
+    const what = `${message.kind} ${epoch} ${incarnation}`;
+    const told = this.#said.get(jobUid)?.told;
+    const nowMs = this.#monotonicMs();
+    const before = told?.get(podUid);
+    if (before?.what === what && nowMs - before.atMs < TELL_AGAIN_MS) return;
+    told?.set(podUid, { what, atMs: nowMs });
+    this.#send(mail);
   }
 }
 
@@ -135,6 +167,23 @@ function asGiven({ launchers, given }: SaidOfEpoch, newest: number): ReadonlyMap
       return [podUid, isOpen(podUid, launcher) ? { podIndex, epoch, incarnation, state: 'running' } : launcher];
     }),
   );
+}
+
+/**
+ * One launcher for each pod of the gang: that of the pod which the cluster has under its name, and where none is seen the one that came last. One of a
+ * pod that was replaced could otherwise stand for the launcher that took its place.
+ */
+function onePerPod(
+  launchers: ReadonlyMap<string, PlacedLauncher>,
+  gang: NewestGang | undefined,
+): ReadonlyMap<string, PlacedLauncher> {
+  const uids = new Map<number, string>();
+  for (const [podUid, { podIndex, epoch }] of launchers) {
+    const known = epoch === gang?.attempt.epoch ? gang.podUidOf(podIndex) : undefined;
+    if (known === undefined || known === podUid) uids.set(podIndex, podUid);
+  }
+  const isIts = ([podUid, { podIndex }]: [string, PlacedLauncher]): boolean => uids.get(podIndex) === podUid;
+  return [...launchers].every(isIts) ? launchers : new Map([...launchers].filter(isIts));
 }
 
 /** Whether nothing but a change of what was said, or a new incarnation, could give reason to tell somebody something. */
