@@ -295,6 +295,10 @@ describe('a pod that ends while its ranks are to be started again', () => {
     expect(status.restarts).toEqual({ total: 2, charged: 1 });
   });
 
+  it('says nothing against its node: launchers end by themselves where nobody leads', () => {
+    expect(ending(anExit({}, { incarnation: 1 })).avoidedNodes ?? []).toEqual([]);
+  });
+
   it.each<[string, Parameters<typeof anExit>[1], Attempt['reason']]>([
     ['a failure of the newest incarnation is a failure', { incarnation: 2 }, 'EngineFailed'],
     [

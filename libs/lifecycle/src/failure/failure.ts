@@ -123,7 +123,8 @@ function suspectExit(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect 
   const how = describeExit(pod, node ?? 'unknown');
   return {
     podIndex: pod.podIndex,
-    node,
+    // A launcher that ended because nobody led, or had finished, says nothing against its node.
+    node: reason === 'NotReaped' ? undefined : node,
     finishedAt: exit?.finishedAt ?? '',
     killed: exit?.cause?.signal !== undefined || (exit?.exitCode ?? 0) > 128,
     ...(isOfFence(exit?.cause, attempt) && exit?.cause?.lastStep !== undefined
