@@ -116,7 +116,10 @@ function suspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
 }
 
 function suspectExit(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect | undefined {
-  if (!isTerminal(pod) || pod.phase === 'Succeeded') return undefined;
+  // Whoever finishes as its gang is started again will not be back: what it has finished counts no more.
+  if (!isTerminal(pod) || (pod.phase === 'Succeeded' && !isOfEarlierIncarnation(pod.exit?.cause, attempt))) {
+    return undefined;
+  }
   const node = pod.nodeName ?? placementOf(facts, attempt.epoch)?.spec.nodes[pod.podIndex];
   const { exit } = pod;
   const reason = reasonOfExit(pod, attempt, nodeStateOf(facts, node) !== 'ready');
