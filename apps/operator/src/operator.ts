@@ -8,6 +8,7 @@ import { leadingClient } from './cluster/leading-client.ts';
 import type { Config } from './config/config.ts';
 import { Announcer } from './process/announcer.ts';
 import { startHealthServer, type HealthServer } from './process/health-server.ts';
+import { hungReasons } from './process/hung-reasons.ts';
 import { JobLoop } from './process/job-loop.ts';
 import { Leadership } from './process/leadership.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './process/operator-metrics.ts';
@@ -38,8 +39,6 @@ export interface Ending {
 
 /** Above it the cache is too old to call this replica ready. */
 const MAX_OUTAGE_MS = 60_000;
-/** Above it something hangs that no time limit ended: only a new process helps. */
-const MAX_STALL_MS = 600_000;
 
 /**
  * Starts an operator, once the API server answers: it is waited for. Rejects with a sentence for the administrator when the operator cannot work
@@ -219,8 +218,7 @@ class RunningOperator implements Operator {
 
   /** That this is answered shows that the event loop turns. Nothing here may depend on the API server. */
   #hungReasons(): readonly string[] {
-    const stalledMs = this.#jobs.stalledMs();
-    return stalledMs <= MAX_STALL_MS ? [] : [`no look at a job has ended for ${Math.round(stalledMs / 1000)} s`];
+    return hungReasons({ stalledMs: this.#jobs.stalledMs(), silentMs: this.#reporting.silentMs });
   }
 
   #unreadyReasons(): readonly string[] {

@@ -98,6 +98,11 @@ export class Reporting {
     return this.#thread.isListening;
   }
 
+  /** How long ago the thread of the reports last told anything; 0 before the start. */
+  get silentMs(): number {
+    return this.#thread.silentMs;
+  }
+
   /** What a pod needs to find this endpoint and to trust it. */
   get forPods(): { readonly reportUrls: readonly string[]; readonly reportCaPem: string } {
     return { reportUrls: this.#parts.config.reports.urls, reportCaPem: this.#tls.material.caBundlePem };

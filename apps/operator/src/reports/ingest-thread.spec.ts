@@ -19,6 +19,8 @@ interface Desk {
   readonly deaths: number[];
   /** Resolves with the next thing that the thread says. */
   said(): Promise<string>;
+  /** Resolves when the thread has answered, and so has told something just now. */
+  answers(): Promise<void>;
   /** Resolves when the thread is dead. */
   dead(): Promise<void>;
 }
@@ -50,13 +52,18 @@ function aDesk(options: Partial<IngestThreadParts> = {}): Desk {
     ...options,
   });
   running.push(thread);
+  const nextSaid = async (): Promise<string> => {
+    await until(() => said.length > 0);
+    return said.shift() ?? '';
+  };
   return {
     thread,
     clock,
     deaths,
-    said: async () => {
-      await until(() => said.length > 0);
-      return said.shift() ?? '';
+    said: nextSaid,
+    answers: async () => {
+      thread.tell(told('ask'));
+      while (!(await nextSaid()).startsWith('answer'));
     },
     dead: async () => {
       const before = deaths.length;
@@ -115,6 +122,50 @@ describe('the thread of the reports', () => {
       await dead;
     }
     expect(desk.deaths).toEqual([500, 1_000, 2_000, 4_000]);
+  });
+
+  it('that lives again for less than a minute is started as rarely as before when it dies; after that, soon', async () => {
+    const desk = aDesk();
+    await desk.thread.start();
+    const dies = async (): Promise<void> => {
+      desk.thread.tell(told('exit'));
+      await desk.dead();
+      await desk.clock.advance(desk.deaths.at(-1) ?? 0);
+      await desk.answers();
+    };
+    await dies();
+    await dies();
+    expect(desk.deaths).toEqual([500, 1_000]);
+    for (let check = 0; check < 6; check += 1) {
+      await desk.clock.advance(10_000);
+      await desk.answers();
+    }
+    await dies();
+    expect(desk.deaths).toEqual([500, 1_000, 500]);
+  });
+
+  it('that never comes back is known by how long nothing was told, however often it is started', async () => {
+    const desk = aDesk({ start: () => (desk.deaths.length === 0 ? start : { ...start, listenHost: 'taken' }) });
+    expect(desk.thread.silentMs).toBe(0);
+    await desk.thread.start();
+    await desk.answers();
+    expect(desk.thread.silentMs).toBe(0);
+    desk.thread.tell(told('exit'));
+    await desk.dead();
+    for (const pauseMs of [500, 1_000, 2_000]) {
+      const dead = desk.dead();
+      await desk.clock.advance(pauseMs);
+      await dead;
+    }
+    expect(desk.thread.silentMs).toBe(3_500);
+  });
+
+  it('is not silent once it is stopped', async () => {
+    const desk = aDesk();
+    await desk.thread.start();
+    await desk.thread.stop();
+    await desk.clock.advance(200_000);
+    expect(desk.thread.silentMs).toBe(0);
   });
 
   it('that tells nothing at three checks in a row is ended and started again', async () => {

@@ -34,6 +34,8 @@ const CHECK_MS = 10_000;
 const SILENT_CHECKS = 3;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
+/** One that lives less long has not come back: it would die every second, and its launchers with it. */
+const HEALTHY_AFTER_MS = 60_000;
 const STOP_WITHIN_MS = 5_000;
 /**
  * Heap of the thread: the series take up to 64 MiB, a connection about 20 kB. Beyond it the thread dies and is started anew, which costs its
@@ -53,6 +55,9 @@ export class IngestThread {
   #isStopping = false;
   #pauseMs = FIRST_PAUSE_MS;
   #silentChecks = 0;
+  #threadStartedAtMs = 0;
+  /** Of the last digest, and at first of the start; absent while the thread is not wanted. */
+  #toldAtMs: number | undefined;
   #cancelTimers: (() => void)[] = [];
   #onListening: PromiseWithResolvers<void> | undefined;
 
@@ -69,9 +74,15 @@ export class IngestThread {
     return this.#isListening;
   }
 
+  /** How long ago anything was last told, whatever has become of the thread since; 0 before the start and after `stop`. */
+  get silentMs(): number {
+    return this.#toldAtMs === undefined ? 0 : this.#parts.clock.monotonicMs() - this.#toldAtMs;
+  }
+
   /** Starts the thread; rejects where it cannot listen, for instance because the port is taken. */
   async start(): Promise<void> {
     this.#onListening = Promise.withResolvers<void>();
+    this.#toldAtMs = this.#parts.clock.monotonicMs();
     this.#startThread();
     await this.#onListening.promise;
   }
@@ -84,6 +95,7 @@ export class IngestThread {
   /** Sends every launcher away, closes the port and ends the thread. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    this.#toldAtMs = undefined;
     this.#forgetTimers();
     const thread = this.#thread;
     if (thread === undefined) return;
@@ -105,6 +117,7 @@ export class IngestThread {
       execArgv: ['--disable-warning=ExperimentalWarning'],
     });
     this.#thread = thread;
+    this.#threadStartedAtMs = this.#parts.clock.monotonicMs();
     this.#silentChecks = 0;
     thread.on('message', (message: FromIngest) => {
       if (this.#thread === thread) this.#receive(message);
@@ -129,14 +142,20 @@ export class IngestThread {
         void this.#answer(message.id, message.question);
         return;
       case 'digest':
-        this.#silentChecks = 0;
-        this.#pauseMs = FIRST_PAUSE_MS;
+        this.#noteLife();
         this.#parts.take(message.digest);
         this.tell({ kind: 'digestTaken' });
         return;
       case 'stopped':
         return;
     }
+  }
+
+  #noteLife(): void {
+    const nowMs = this.#parts.clock.monotonicMs();
+    this.#silentChecks = 0;
+    if (!this.#isStopping) this.#toldAtMs = nowMs;
+    if (nowMs - this.#threadStartedAtMs >= HEALTHY_AFTER_MS) this.#pauseMs = FIRST_PAUSE_MS;
   }
 
   async #answer(id: number, question: IngestQuestion): Promise<void> {
