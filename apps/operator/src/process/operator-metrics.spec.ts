@@ -21,6 +21,7 @@ describe('the metrics of the operator', () => {
     const asked = expressions.flatMap((expression) => expression.match(/\b(coxswain|nodejs)_[a-z0-9_]+/g) ?? []);
     expect(new Set(asked)).toEqual(
       new Set([
+        'coxswain_operator_ingest_restarts_total',
         'coxswain_operator_is_leader',
         'coxswain_operator_quarantined_jobs',
         'coxswain_operator_refusals_total',
