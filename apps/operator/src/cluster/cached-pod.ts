@@ -29,6 +29,8 @@ export interface CachedPod extends KubeObject {
 interface GangFacts {
   /** UID of the job that owns it; of the label where none does, and empty where there is none either. Anybody who may change a pod may change its labels. */
   readonly jobUid: string;
+  /** Neither an owner nor a label says the name of the job of `jobUid`: nobody can ask for it. */
+  readonly nameless?: true;
   readonly epoch: number;
   readonly podIndex: number;
   /** UID of the controlling owner. */
@@ -152,8 +154,13 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
   const containers = [...list(status['initContainerStatuses']), ...(trainer === undefined ? [] : [trainer])];
   const unscheduled = conditions.find((one) => one['type'] === 'PodScheduled' && one['status'] === 'False');
   const disruption = conditions.find((one) => one['type'] === 'DisruptionTarget' && one['status'] === 'True');
+  const jobUid = (isJob(owner) ? text(owner?.['uid']) : undefined) ?? text(labels[LABELS.jobUid]) ?? '';
+  const isNamed =
+    text(labels[LABELS.jobName]) !== undefined ||
+    list(pod.metadata.ownerReferences).some(({ uid, name }) => uid === jobUid && text(name) !== undefined);
   return {
-    jobUid: (isJob(owner) ? text(owner?.['uid']) : undefined) ?? text(labels[LABELS.jobUid]) ?? '',
+    jobUid,
+    ...(isNamed ? {} : { nameless: true }),
     epoch,
     podIndex,
     ...optional('ownerUid', text(owner?.['uid'])),

@@ -1,4 +1,4 @@
-import { POD_FINALIZER, type TrainingJob } from '@coxswain/api-types';
+import { LABELS, POD_FINALIZER, type TrainingJob } from '@coxswain/api-types';
 import { KubeApiError, type KubeClient, type KubeObject } from '@coxswain/kube';
 import { toCachedPod } from '../cluster/cached-pod.ts';
 import { childLabels } from '../cluster/cluster-cache.ts';
@@ -130,6 +130,37 @@ describe('the sweep of pods that carry our finalizer', () => {
       expect(asked).toContain(patchOf('deleted'));
     },
   );
+
+  it('asks nothing, sweep after sweep, about a pod that lives and names no job: there is nobody to ask for', async () => {
+    const { sweep, pod, asked } = aWorld();
+    const labels = { [LABELS.jobUid]: 'made-up' };
+    pod('living', { labels, ownerReferences: [] });
+    pod('nameless', { labels: { ...labels, [LABELS.jobName]: '' }, ownerReferences: [] });
+    pod('deleted', { labels, ownerReferences: [], deletionTimestamp: EARLIER });
+    await sweep.sweep();
+    expect(asked).toEqual(['get pods/deleted', patchOf('deleted')]);
+  });
+
+  it('looks at 200 pods at a time, at those first that are being deleted, and at each before any again', async () => {
+    const { script, job, server, sweep, pod, asked, client } = aWorld();
+    const numbers = Array.from({ length: 250 }, (_, number) => number);
+    for (const number of numbers) pod(`p-${number}`, number < 245 ? {} : { deletionTimestamp: EARLIER });
+    script.jobDeleted(job);
+    server.delete(trainingJobsPath({ namespace: 'research', name: 'tiny' }));
+    client.patch = async () => Promise.reject(answered(403, 'Forbidden'));
+    const looked = async (): Promise<readonly string[]> => {
+      await sweep.sweep();
+      return asked.splice(0).filter((what) => what.startsWith('get pods/'));
+    };
+    const first = await looked();
+    expect(first).toHaveLength(200);
+    expect(first.slice(0, 5)).toEqual([245, 246, 247, 248, 249].map((number) => `get pods/p-${number}`));
+    const second = await looked();
+    expect(new Set([...first, ...second.slice(0, 50)]).size).toBe(250);
+    expect(second).toHaveLength(200);
+    // And again from the beginning: none is given up.
+    expect(second.slice(50, 55)).toEqual(first.slice(0, 5));
+  });
 
   it('goes on with the next when one is gone meanwhile, and tells of what it cannot do', async () => {
     const { script, job, server, sweep, pod, asked, errors, client } = aWorld();

@@ -15,6 +15,8 @@ export interface PodSweepParts {
 }
 
 const INTERVAL_MS = 5_000;
+/** Each costs a live read, one after the other: whoever makes strays by the thousand must not have the sweep read for minutes. */
+const PODS_PER_SWEEP = 200;
 
 /**
  * Lets go of pods that carry our finalizer and that no job's reconcile will ever see: their job is gone (its own finalizer was taken away, it was
@@ -23,6 +25,8 @@ const INTERVAL_MS = 5_000;
  */
 export class PodSweep {
   readonly #parts: PodSweepParts;
+  /** UIDs of strays that have had their turn, until all have: those that cannot be let go of must not keep the others waiting. */
+  readonly #lookedAt = new Set<string>();
 
   constructor(parts: PodSweepParts) {
     this.#parts = parts;
@@ -39,7 +43,7 @@ export class PodSweep {
   /** Once. A pod that cannot be looked at or let go of is left for the next time. */
   async sweep(): Promise<void> {
     const isGone = new Map<string, Promise<boolean>>();
-    for (const pod of this.#strays()) {
+    for (const pod of this.#turn()) {
       try {
         const live = await this.#parts.client.get<KubeObject>(pathOf(pod));
         const isHeld = live.metadata.finalizers?.includes(POD_FINALIZER) === true;
@@ -55,6 +59,17 @@ export class PodSweep {
     }
   }
 
+  /** Whose turn it is among the strays: who has not had one first, and of these who is being deleted, for somebody waits for that. */
+  #turn(): readonly CachedPod[] {
+    const strays = this.#strays();
+    const hadTurn = ({ metadata }: CachedPod): boolean => this.#lookedAt.has(metadata.uid ?? '');
+    const waiting = strays.filter((pod) => !hadTurn(pod));
+    const turn = [...deletedFirst(waiting), ...deletedFirst(strays.filter(hadTurn))].slice(0, PODS_PER_SWEEP);
+    if (waiting.length <= PODS_PER_SWEEP) this.#lookedAt.clear();
+    for (const { metadata } of turn) this.#lookedAt.add(metadata.uid ?? '');
+    return turn;
+  }
+
   /** As far as the cache can tell, which is enough to look closer. */
   #strays(): readonly CachedPod[] {
     const { jobs, pods } = this.#parts.cache;
@@ -62,7 +77,11 @@ export class PodSweep {
       const hasJob = jobs.cached.byIndex(BY_UID, jobUid).length > 0;
       return pods.cached
         .byIndex(BY_JOB, jobUid)
-        .filter((pod) => pod.gang?.finalizerPosition !== undefined && ((jobUid !== '' && !hasJob) || isDisowned(pod)));
+        .filter(
+          (pod) =>
+            pod.gang?.finalizerPosition !== undefined &&
+            ((jobUid !== '' && !hasJob && pod.gang.nameless !== true) || isDisowned(pod)),
+        );
     });
   }
 
@@ -70,7 +89,7 @@ export class PodSweep {
     const { namespace, labels = {}, ownerReferences = [] } = pod.metadata;
     const name = ownerReferences.find(({ uid }) => uid === jobUid)?.name ?? labels[LABELS.jobName];
     // Somebody took owner and label away: there is no name to ask for, and no job's reconcile ever sees the pod. Deleted, it is let go of as disowned.
-    if (name === undefined) return false;
+    if (name === undefined || name === '') return false;
     try {
       const job = await this.#parts.client.get<KubeObject>(trainingJobsPath({ namespace, name }));
       return job.metadata.uid !== jobUid;
@@ -83,6 +102,11 @@ export class PodSweep {
   async #letGo(pod: KubeObject): Promise<void> {
     await this.#parts.client.patch(pathOf(pod), withoutFinalizer(pod, POD_FINALIZER), { type: 'json' });
   }
+}
+
+function deletedFirst(pods: readonly CachedPod[]): readonly CachedPod[] {
+  const isDeleted = ({ metadata }: CachedPod): boolean => metadata.deletionTimestamp !== undefined;
+  return [...pods.filter(isDeleted), ...pods.filter((pod) => !isDeleted(pod))];
 }
 
 /** Deleted, and no job's own by its owner: no reconcile counts it. */
