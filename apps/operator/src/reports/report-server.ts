@@ -45,7 +45,11 @@ export interface ReportServer {
   stop(): Promise<void>;
 }
 
-const MAX_CONNECTIONS = 20_000;
+/**
+ * A TLS connection takes 20 to 40 kB outside the heap, which no bound of a thread sees: so many take up to 320 MB, and more would end the whole process
+ * at its container's limit. 16,384 GPUs are 2,048 launchers, which may all come anew before their former connections are known to be dead.
+ */
+const MAX_CONNECTIONS = 8_000;
 /** As many as come at once when the leader of 2,048 launchers dies. */
 const UNIDENTIFIED: UnidentifiedLimits = { most: 2_048, helloWithinMs: 10_000 };
 const PACE_CHECK_MS = 2_000;
