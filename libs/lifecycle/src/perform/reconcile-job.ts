@@ -194,6 +194,7 @@ function* record(
   const { view, effects } = ports;
   const answer = yield* writeStatus({ job, decision }, effects);
   if (answer?.kind === 'failed' && answer.cause !== 'conflict') {
+    if (answer.cause !== 'transient') releaseUnrecorded(job, view.admission);
     if (answer.cause !== 'refused' || decision.withoutRecord.length === 0) throw answer.error;
     return yield* perform({ job, actions: decision.withoutRecord, found }, ports);
   }
@@ -203,6 +204,12 @@ function* record(
   const jobVersion = answer?.kind === 'done' ? answer.job?.metadata.resourceVersion : undefined;
   const written = proof === undefined || jobVersion === undefined ? {} : { proof: { ...proof, jobVersion } };
   return { ...rest, ...written, refused: new Map(), statusAtMs: view.monotonicMs() };
+}
+
+/** What will not be recorded before somebody changes something is no reason to keep others waiting. Unlike what may have been, or is recorded already. */
+function releaseUnrecorded({ metadata, status }: TrainingJob, admission: Admission): void {
+  const reserved = admission.reservedFor(metadata.uid);
+  if (reserved !== undefined && reserved.epoch > (status?.epoch ?? 0)) admission.release(metadata.uid);
 }
 
 function* writeStatus({ job, decision }: Decided, effects: JobEffects): Calls<Answer | undefined> {

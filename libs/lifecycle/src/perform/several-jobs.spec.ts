@@ -180,6 +180,25 @@ describe('a gang that was placed', () => {
   });
 });
 
+describe('GPUs for which a job was about to be placed', () => {
+  it.each([
+    ['are given to another where the server refuses the status that records it', 'refused', [1]],
+    ['are given to another where the operator has no right to record it', 'needsPerson', [1]],
+    ['stay reserved while the server is away, and nobody knows whether it was recorded', 'transient', []],
+  ] as const)('%s', (_what, cause, placed) => {
+    const town = new Town(['a', 'b'], ['node-a', 'node-b']);
+    const [first] = town.jobs;
+    if (first === undefined) throw new Error('there is no job');
+    first.refusesStatus = ({ epoch = 0 }) => (epoch > 0 ? cause : undefined);
+    expect(() => town.look(0)).toThrow(cause);
+    town.look(1);
+    expect([town.placed(), town.violations]).toEqual([placed, []]);
+    first.refusesStatus = () => undefined;
+    town.settle();
+    expect(town.jobs.map(({ job }) => job?.status?.state)).toEqual(['Complete', 'Complete']);
+  });
+});
+
 describe('jobs that wait for GPUs', () => {
   const untilPlaced = (town: Town, finish: number): number => {
     // The gang ends, and jobs are looked at by their timers before anybody is offered what it leaves.

@@ -17,7 +17,7 @@ import { newestRestorable } from '@coxswain/checkpoint';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { PodReference } from '../decide/decision.ts';
 import type { NodeState, ObservedPlanning, ObservedPod } from '../look/observed.ts';
-import type { Answer, Call } from '../perform/calls.ts';
+import type { Answer, Call, FailureCause } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
 import { isPauseOver } from '../launchers/launcher-orders.ts';
@@ -115,6 +115,8 @@ export class World implements Member {
   #seenPlacement: Placement | undefined;
   /** Somebody changes every pod between each read of it and its delete. */
   isPestered = false;
+  /** Why the server will not have such a status of the job. */
+  refusesStatus: (status: TrainingJobStatus) => FailureCause | undefined = () => undefined;
   readonly #nodes: Map<string, NodeState>;
   /** Not ready in the eyes of the cluster, while their launchers go on reporting. */
   readonly #kubeletsSilent = new Set<string>();
@@ -478,12 +480,15 @@ export class World implements Member {
         this.#view.job = this.job;
         this.#view.checkpoints = this.checkpoints;
         return { kind: 'done' };
-      case 'writeStatus':
+      case 'writeStatus': {
+        const cause = this.refusesStatus(call.status);
+        if (cause !== undefined) return { kind: 'failed', error: new Error(`the status: ${cause}`), cause };
         return this.#updateJob(call.job, (job) => {
           this.#blameFailure(call.status);
           this.history.push(call.status);
           return { ...job, status: structuredClone(call.status) };
         });
+      }
       case 'createCheckpoint':
         return this.#createCheckpoint(call);
       case 'addFinalizer':
