@@ -15,7 +15,7 @@ import { createAuthority, issueServingCertificate } from '../src/reports/authori
 import { IngestThread } from '../src/reports/ingest-thread.ts';
 import type { IngestDigest } from '../src/reports/ingest-messages.ts';
 import { usageOf } from './process-usage.ts';
-import { aPodOfTheGang, JOB_UID, RANKS_PER_POD, startStandInServer } from './report-stand-ins.ts';
+import { answerOf, JOB_UID, RANKS_PER_POD, startStandInServer } from './report-stand-ins.ts';
 
 interface Load {
   readonly port: number;
@@ -40,7 +40,7 @@ async function serve(launchers: number, seconds: number): Promise<void> {
       ...{ silenceMs: 60_000, seriesReaders: [] },
     }),
     look: () => ({ leadership: { leading: true, term: 1, leftMs: 60_000 }, jobs: [] }),
-    answer: async (question) => (question.kind === 'findPod' ? aPodOfTheGang(question.pod.name) : 'recorded'),
+    answer: async (question) => answerOf(question),
     take: (digest) => void digests.push(digest),
     onDeath: (reason) => {
       throw reason;

@@ -4,14 +4,20 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { REPORT_TOKEN_AUDIENCE } from '@coxswain/api-types';
-import type { IngestAnswer } from '../src/reports/ingest-messages.ts';
+import type { IngestAnswer, IngestQuestion } from '../src/reports/ingest-messages.ts';
 
 /** Of the one gang that reports in these benches, eight ranks a pod. */
 export const JOB_UID = 'job-1';
 export const RANKS_PER_POD = 8;
 
+/** What the loop's thread would say: every pod is of the gang, and every checkpoint is recorded. */
+export function answerOf(question: IngestQuestion): IngestAnswer {
+  if (question.kind === 'recordCheckpoint') return 'recorded';
+  return question.kind === 'isKnownPod' ? true : aPodOfTheGang(question.pod.name);
+}
+
 /** What the cluster knows of pod `pod-N`. */
-export function aPodOfTheGang(name: string): IngestAnswer<'findPod'> {
+function aPodOfTheGang(name: string): IngestAnswer<'findPod'> {
   const podIndex = Number(name.slice('pod-'.length));
   const ranks = Array.from({ length: RANKS_PER_POD }, (_, local) => podIndex * RANKS_PER_POD + local);
   const pod = { namespace: 'research', jobName: 'large', jobUid: JOB_UID, epoch: 1, podIndex, ranks };

@@ -14,7 +14,7 @@ import { createKubeClient, LeaderLease, systemClock } from '@coxswain/kube';
 import WebSocket from 'ws';
 import { createAuthority, issueServingCertificate, type KeyPair } from '../src/reports/authority.ts';
 import { IngestThread } from '../src/reports/ingest-thread.ts';
-import { aPodOfTheGang, JOB_UID, startStandInServer } from './report-stand-ins.ts';
+import { answerOf, JOB_UID, startStandInServer } from './report-stand-ins.ts';
 
 const LIMIT_MS = 15_000;
 const SPREAD_MS = 3_000;
@@ -124,7 +124,7 @@ async function replicate({ name, kubeconfigPath, serving, lookMs }: Replica): Pr
       leadership: candidate.lease === undefined ? { leading: false } : leadership(candidate.lease),
       jobs: [],
     }),
-    answer: async (question) => (question.kind === 'findPod' ? aPodOfTheGang(question.pod.name) : 'recorded'),
+    answer: async (question) => answerOf(question),
     take: () => undefined,
     onDeath: (reason) => {
       throw reason;

@@ -201,6 +201,7 @@ export class Reporting {
     if (question.kind === 'recordCheckpoint') {
       return this.#ports.recordCheckpoint(question.pod, question.saved).catch(() => 'failed' as const);
     }
+    if (question.kind === 'isKnownPod') return this.#ports.isKnownPod(question.pod);
     const pod = await this.#ports.findPod(question.pod);
     return typeof pod === 'string' ? { pod } : { pod, newest: this.#epochs.follow(pod.jobUid) };
   }

@@ -49,7 +49,7 @@ export interface NewestEpoch {
 /** What only the loop's thread can tell or do. */
 export type IngestQuestion =
   | {
-      readonly kind: 'findPod';
+      readonly kind: 'findPod' | 'isKnownPod';
       readonly pod: { readonly namespace: string; readonly name: string; readonly uid: string };
     }
   | { readonly kind: 'recordCheckpoint'; readonly pod: ReportingPod; readonly saved: SavedByRanks };
@@ -58,6 +58,7 @@ interface AnswerByKind {
   readonly findPod:
     | { readonly pod: ReportingPod; readonly newest: NewestEpoch }
     | { readonly pod: 'unknown' | 'unavailable'; readonly newest?: undefined };
+  readonly isKnownPod: boolean;
   /** failed: it cannot be told at the moment. */
   readonly recordCheckpoint: 'recorded' | 'stale' | 'unwanted' | 'failed';
 }

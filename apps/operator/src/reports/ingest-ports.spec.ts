@@ -49,6 +49,14 @@ describe('the cluster as the thread of the reports sees it', () => {
     expect(ports.currentEpoch('job-1')).toBeUndefined();
   });
 
+  it('asks the loop whether a pod is known, and learns nothing else from it', async () => {
+    const { ports, asked } = somePorts();
+    const isKnown = ports.isKnownPod(identity);
+    expect(asked).toEqual([[1, { kind: 'isKnownPod', pod: identity }]]);
+    ports.hear({ kind: 'answer', id: 1, answer: true });
+    expect([await isKnown, ports.currentEpoch('job-1')]).toEqual([true, undefined]);
+  });
+
   it('asks 64 questions at once; the others wait for an answer', async () => {
     const { ports, asked } = somePorts();
     for (let question = 0; question < 100; question += 1) void ports.findPod(identity);

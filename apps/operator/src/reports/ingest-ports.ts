@@ -67,6 +67,10 @@ export class IngestPorts implements ReportPorts {
     return found.pod;
   }
 
+  isKnownPod(pod: Parameters<ReportPorts['findPod']>[0]): Promise<boolean> {
+    return this.#question({ kind: 'isKnownPod', pod });
+  }
+
   currentEpoch(jobUid: string): number | undefined {
     return this.#newest.get(jobUid)?.epoch;
   }

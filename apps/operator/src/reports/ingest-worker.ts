@@ -14,6 +14,7 @@ import { Rendezvous } from './rendezvous.ts';
 import { startReportServer } from './report-server.ts';
 import type { SessionCount } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
+import { WaitingLaunchers } from './waiting-launchers.ts';
 
 const DIGEST_MS = 1_000;
 /** Ranks that have ended, and launchers that wait, are told of so soon. */
@@ -60,6 +61,7 @@ const server = await startReportServer({
     heard: (pod) => heard.note(pod),
     said: (word) => words.note(word),
     rendezvous,
+    waiting: new WaitingLaunchers(),
     deduplicator: new MessageDeduplicator(),
     now: () => clock.now(),
     sleep: (delayMs) => sleep(clock, delayMs, stopping.signal),

@@ -10,6 +10,7 @@ import { Rendezvous } from './rendezvous.ts';
 import { startReportServer, type ReportServer } from './report-server.ts';
 import type { ReportPorts } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
+import { WaitingLaunchers } from './waiting-launchers.ts';
 
 const pod = {
   namespace: 'research',
@@ -22,6 +23,7 @@ const pod = {
 const ports: ReportPorts = {
   leadership: () => ({ leading: true, term: 1 }),
   findPod: async () => pod,
+  isKnownPod: async () => true,
   currentEpoch: () => 1,
   isFenced: () => false,
   currentIncarnation: () => 1,
@@ -73,6 +75,7 @@ async function serve(
       series,
       progress: new ProgressTracker(),
       rendezvous: new Rendezvous(),
+      waiting: new WaitingLaunchers(),
       deduplicator: new MessageDeduplicator(),
       heard: () => undefined,
       said: () => undefined,

@@ -18,6 +18,7 @@ import { ReportSession } from './report-session.ts';
 import type { SessionContext } from './session-ports.ts';
 import { serveSeries, type SeriesAccess } from './series-stream.ts';
 import { Throttle } from './throttle.ts';
+import { cutOffUnlessRead, sendTo } from './unread-bytes.ts';
 import { UnidentifiedPlaces, type UnidentifiedLimits } from './unidentified-places.ts';
 
 /** What the server is made of. */
@@ -146,9 +147,7 @@ function attach(
     onHello: () => strangers.saidHello(key),
     onIdentified: () => strangers.leave(key),
     link: {
-      send: (message) => {
-        if (webSocket.readyState === webSocket.OPEN) webSocket.send(JSON.stringify(message));
-      },
+      send: (message) => sendTo(webSocket, message),
       close: () => webSocket.close(1000),
     },
   });
@@ -184,7 +183,7 @@ function attach(
   });
   // A connection that has not said who it is gets no more time by pinging: places are few, and every tenant needs one.
   webSocket.on('ping', () => {
-    if (session.podUid !== undefined) restartSilence();
+    if (!cutOffUnlessRead(webSocket) && session.podUid !== undefined) restartSilence();
   });
   webSocket.on('error', () => webSocket.terminate());
   webSocket.on('close', () => {

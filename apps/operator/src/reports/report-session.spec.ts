@@ -6,6 +6,7 @@ import { Rendezvous } from './rendezvous.ts';
 import { ReportSession } from './report-session.ts';
 import type { ReportingPod, ReportPorts, SessionConnection, SessionContext, SessionCount } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
+import { WaitingLaunchers } from './waiting-launchers.ts';
 
 const pod: ReportingPod = {
   namespace: 'research',
@@ -35,6 +36,7 @@ interface Desk {
     isFenced: boolean;
     incarnation: number;
     isLeader: boolean;
+    isKnown: boolean;
     leaderUrl: string | undefined;
     checkpoints: ((saved: SavedCheckpoint) => 'recorded' | 'stale')[];
   };
@@ -51,6 +53,7 @@ function aDesk(shared: Partial<SessionContext> = {}, connection: Partial<Session
     isFenced: false,
     incarnation: 1,
     isLeader: true,
+    isKnown: true,
     leaderUrl: 'https://leader:9443',
     checkpoints: [],
   };
@@ -60,6 +63,7 @@ function aDesk(shared: Partial<SessionContext> = {}, connection: Partial<Session
         ? { leading: true, term: 7 }
         : { leading: false, ...(world.leaderUrl === undefined ? {} : { leaderUrl: world.leaderUrl }) },
     findPod: async () => pod,
+    isKnownPod: async () => world.isKnown,
     currentEpoch: () => world.epoch,
     isFenced: () => world.isFenced,
     currentIncarnation: () => world.incarnation,
@@ -75,6 +79,7 @@ function aDesk(shared: Partial<SessionContext> = {}, connection: Partial<Session
       }),
     },
     rendezvous: new Rendezvous(),
+    waiting: new WaitingLaunchers(),
     progress: new ProgressTracker(),
     heard: () => undefined,
     said: () => undefined,
@@ -235,6 +240,55 @@ describe('a report session', () => {
       expect(desk.said.map(({ kind }) => kind)).toEqual(['welcome', 'ack']);
     },
   );
+
+  it.each([
+    ['of a pod that the cluster here does not show', false, 10],
+    ['when too many wait already', true, 0],
+  ])('lets no launcher wait %s, and keeps it in its place of a stranger', async (_what, isKnown, most) => {
+    let identified = 0;
+    const desk = aDesk({ waiting: new WaitingLaunchers(most) }, { onIdentified: () => (identified += 1) });
+    Object.assign(desk.world, { isLeader: false, leaderUrl: undefined, isKnown });
+    await desk.say({ kind: 'hello' });
+    expect([desk.codes(), identified]).toEqual([['notReady'], 0]);
+  });
+
+  it('lets one connection of a pod wait: the newer one closes the older, and its place is free when it is welcome', async () => {
+    const turns: (() => void)[] = [];
+    const waiting = new WaitingLaunchers();
+    const shared = { waiting, sleep: () => new Promise<void>((resolve) => turns.push(resolve)) };
+    const [older, newer] = [aDesk(shared), aDesk(shared)];
+    for (const desk of [older, newer]) {
+      Object.assign(desk.world, { isLeader: false, leaderUrl: undefined });
+      await desk.say({ kind: 'hello' });
+    }
+    expect([older.codes(), newer.said, waiting.size]).toEqual([['notReady'], [], 1]);
+    newer.world.isLeader = true;
+    for (const turn of turns) turn();
+    await settled();
+    expect([newer.said.map(({ kind }) => kind), waiting.size]).toEqual([['welcome', 'ack'], 0]);
+  });
+
+  it('frees the place of a launcher that goes while it waits', async () => {
+    const waiting = new WaitingLaunchers();
+    const desk = aDesk({ waiting, sleep: () => new Promise(() => undefined) });
+    Object.assign(desk.world, { isLeader: false, leaderUrl: undefined });
+    await desk.say({ kind: 'hello' });
+    desk.session.end();
+    expect(waiting.size).toBe(0);
+  });
+
+  it('is a stranger until its pod is known, not only its token', async () => {
+    let identified = 0;
+    const desk = aDesk({}, { onIdentified: () => (identified += 1) });
+    const found = Promise.withResolvers<ReportingPod | 'unknown'>();
+    desk.context.ports.findPod = () => found.promise;
+    const said = desk.say({ kind: 'hello' });
+    await settled();
+    expect(identified).toBe(0);
+    found.resolve(pod);
+    await said;
+    expect(identified).toBe(1);
+  });
 
   it('sends a launcher away that has waited for 15 s and still nobody leads', async () => {
     const desk = aDesk();

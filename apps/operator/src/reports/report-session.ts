@@ -34,6 +34,7 @@ export class ReportSession {
   #podUid = '';
   #bootId = '';
   #leave: (() => void) | undefined;
+  #stopWaiting: (() => void) | undefined;
   #state: string | undefined;
   #malformed = 0;
   #hasGreeted = false;
@@ -81,6 +82,7 @@ export class ReportSession {
   /** The connection is gone, or is to go. */
   end(): void {
     this.#ended = true;
+    this.#stopWaiting?.();
     this.#leave?.();
     this.#leave = undefined;
   }
@@ -100,10 +102,24 @@ export class ReportSession {
     this.#connection.onHello?.();
     const identity = await this.#authenticate(hello);
     if (identity === undefined) return;
-    this.#connection.onIdentified?.();
     if (!this.#isVacant()) return this.#welcome(hello, identity);
+    if (!(await this.#mayWait(identity))) return;
     // Not awaited: the socket is read on meanwhile, so that a launcher that waits sees that somebody is there.
     void this.#untilLed().then(() => this.#welcome(hello, identity));
+  }
+
+  /**
+   * Anybody with a pod has a token, and may say of any leader that it is gone: only one connection of each pod of a gang waits here. Until that is known
+   * it has a stranger's place.
+   */
+  async #mayWait(identity: PodIdentity): Promise<boolean> {
+    const isKnown = await this.#context.ports.isKnownPod(identity);
+    if (this.#ended) return false;
+    this.#stopWaiting = isKnown ? this.#context.waiting.enter(identity.uid, () => this.#giveWay()) : undefined;
+    if (this.#stopWaiting !== undefined) this.#connection.onIdentified?.();
+    else if (isKnown) this.#refused('notReady', 'too many launchers wait here for the next leader');
+    else this.#refused('notReady', 'nobody leads, and this replica does not know the pod');
+    return !this.#ended;
   }
 
   /**
@@ -125,7 +141,9 @@ export class ReportSession {
   async #welcome(hello: MessageOf<'hello'>, identity: PodIdentity): Promise<void> {
     if (this.#ended || !this.#refuseUnlessLeading()) return;
     const found = await this.#find(hello, identity);
-    if (found === undefined || !this.#refuseUnlessLeading()) return;
+    if (found === undefined || this.#ended || !this.#refuseUnlessLeading()) return;
+    this.#connection.onIdentified?.();
+    this.#stopWaiting?.();
     this.#pod = found;
     this.#podUid = hello.podUid;
     this.#bootId = hello.bootId;
@@ -138,7 +156,7 @@ export class ReportSession {
       podUid: hello.podUid,
       send: (message) => this.#link.send(message),
       refuse: (message) => this.refuse({ code: 'staleEpoch', message }),
-      replace: () => this.refuse({ code: 'notReady', message: 'a newer connection of this pod took its place' }),
+      replace: () => this.#giveWay(),
     });
     this.#noteRendezvous(found, hello);
     this.#noteState(found, hello);
@@ -313,6 +331,10 @@ export class ReportSession {
       this.#refused('staleEpoch', `epoch ${pod.epoch} has been replaced by epoch ${current}`);
     } else this.#refused('notReady', `epoch ${pod.epoch} has not been seen here yet`);
     return false;
+  }
+
+  #giveWay(): void {
+    this.refuse({ code: 'notReady', message: 'a newer connection of this pod took its place' });
   }
 
   #refused(code: Refusal['code'], message: string): undefined {

@@ -6,6 +6,7 @@ import type { MessageDeduplicator } from './message-deduplicator.ts';
 import type { ProgressTracker } from './progress-tracker.ts';
 import type { Rendezvous } from './rendezvous.ts';
 import type { SeriesRing } from './series-ring.ts';
+import type { WaitingLaunchers } from './waiting-launchers.ts';
 
 type Refusal = Extract<OperatorMessage, { kind: 'refused' }>;
 export type Pace = Omit<Extract<OperatorMessage, { kind: 'pace' }>, 'kind'>;
@@ -37,6 +38,8 @@ export interface ReportPorts {
     readonly name: string;
     readonly uid: string;
   }): Promise<ReportingPod | 'unknown' | 'unavailable'>;
+  /** Whether that pod is seen here to be of a gang, whoever leads; nobody but the cache is asked. */
+  isKnownPod(pod: Parameters<ReportPorts['findPod']>[0]): Promise<boolean>;
   /** Newest epoch of the job; undefined when the job is gone. */
   currentEpoch(jobUid: string): number | undefined;
   /** Whether that epoch is recorded to have failed with a gang that is not whole, or to be over: nothing of it is to be saved or believed any more. */
@@ -57,6 +60,7 @@ export interface SessionContext {
   readonly ports: ReportPorts;
   readonly authenticator: Authenticator;
   readonly rendezvous: Rendezvous;
+  readonly waiting: WaitingLaunchers;
   readonly progress: ProgressTracker;
   /** The launcher of that pod, of the epoch under way, has said something. */
   readonly heard: (pod: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }) => void;
@@ -90,6 +94,6 @@ export interface SessionConnection {
   readonly unreachable?: string | undefined;
   /** The other end has said who it is; that is looked up now. */
   readonly onHello?: () => void;
-  /** It is who it says. */
+  /** It is who it says, and a pod of a gang: its place is no longer one of a stranger's. */
   readonly onIdentified?: () => void;
 }
