@@ -7,6 +7,7 @@ import { CLUSTER_RULES as API_RULES } from '../../apps/api/src/permissions.ts';
 import { CHART, helm, LOCAL_ROLES, renderChart, renderRoles } from './render.ts';
 import {
   CLUSTER_RULES as OPERATOR_RULES,
+  LET_GO_NAMESPACE_RULES,
   LET_GO_RULES,
   NAMESPACE_RULES as OPERATOR_NAMESPACE_RULES,
 } from '../../apps/operator/src/permissions.ts';
@@ -87,6 +88,9 @@ describe('the chart', () => {
 
   it('gives its hook after an uninstall exactly the rights that its code declares', () => {
     expect(rights(rulesOf('ClusterRole', 'coxswain-let-go'))).toEqual(rights(LET_GO_RULES));
+    expect(rights(rulesOf('Role', 'coxswain-let-go'))).toEqual(
+      rights(LET_GO_NAMESPACE_RULES({ leaseName: 'coxswain-operator' })),
+    );
   });
 
   it('gives the API exactly the rights that its code declares', () => {

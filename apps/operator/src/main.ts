@@ -1,24 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createKubeClient } from '@coxswain/kube';
+import { createKubeClient, systemClock } from '@coxswain/kube';
 import { createLogger } from '@coxswain/telemetry';
 import { readConfig } from './config/config.ts';
 import { startOperator, type Ending } from './operator.ts';
 import { EXIT_CODES } from './process/exit-codes.ts';
 import { letGo } from './process/let-go.ts';
+import { refuseWhileLed } from './process/refuse-while-led.ts';
 
 /** What hangs after the end of a term must not keep the process: its successor waits for nothing but the lease. */
 const LEAVE_WITHIN_MS = 5_000;
 
-/** The chart's hook after an uninstall; without an argument the operator itself runs. */
+/** The chart's hook after an uninstall, with NAMESPACE/NAME of the operator's Lease; without an argument the operator itself runs. */
 const LET_GO = 'let-go';
 
-async function letGoOfAll(): Promise<void> {
+async function letGoOfAll(leaseName: string): Promise<void> {
+  const [namespace, name] = leaseName.split('/');
+  if (namespace === undefined || namespace === '' || name === undefined || name === '') {
+    throw new Error(
+      `${LET_GO} needs the operator's Lease as NAMESPACE/NAME, for instance coxswain-system/coxswain-operator`,
+    );
+  }
   const kubeconfigPath = process.env['COXSWAIN_KUBECONFIG'];
   const client = createKubeClient({
     ...(kubeconfigPath === undefined ? {} : { kubeconfigPath }),
     userAgent: 'coxswain-let-go',
   });
   try {
+    await refuseWhileLed({ client, clock: systemClock, lease: { namespace, name } });
     const { pods, jobs } = await letGo({ client, pause: () => delay(LET_GO_PAUSE_MS) });
     process.stdout.write(`let go of ${pods} pods and ${jobs} jobs\n`);
   } finally {
@@ -35,7 +43,7 @@ const stop = new Promise<undefined>((resolve) => stopping.signal.addEventListene
 
 try {
   if (process.argv[2] === LET_GO) {
-    await letGoOfAll();
+    await letGoOfAll(process.argv[3] ?? '');
     process.exit(0);
   }
   const config = readConfig(process.env);

@@ -25,10 +25,15 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
 ];
 
-/** What the chart's hook after an uninstall may do. `manage` is what the admission policy asks of whoever takes our finalizer from a pod. */
+/** What the chart's hook after an uninstall may do in every namespace. The admission policy asks nothing of it: it guards no finalizers of these, and is gone by then. */
 export const LET_GO_RULES: readonly PolicyRule[] = [
-  { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: ['list', 'patch', MANAGE] },
+  { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: ['list', 'patch'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'patch'] },
+];
+
+/** And in the release's own: it sees whether an operator leads still. */
+export const LET_GO_NAMESPACE_RULES = (options: { readonly leaseName: string }): readonly PolicyRule[] => [
+  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get'], resourceNames: [options.leaseName] },
 ];
 
 /** What it may do in its own namespace alone. `create` cannot be limited to a name: it is not known to the authorizer then. */
