@@ -1,6 +1,7 @@
 import type { Attempt, TrainingJob } from '@coxswain/api-types';
 import { anAttempt } from '@coxswain/api-types/testing';
 import { KubeApiError, type KubeObject } from '@coxswain/kube';
+import { aCheckpoint } from '@coxswain/checkpoint/testing';
 import { placementSha256, podName } from '@coxswain/lifecycle';
 import { aPlacement } from '@coxswain/lifecycle/testing';
 import { CacheScript } from '../testing/a-cluster-cache.ts';
@@ -84,5 +85,32 @@ describe('the launcher of a gang', () => {
   it('is told to ask later where nobody has seen the Placement, as long as its gang is up', async () => {
     expect(await aWorld().findPod()).toBe('unavailable');
     expect(await aWorld('Ended').findPod()).toBe('unknown');
+  });
+});
+
+describe('what ranks have saved', () => {
+  const { step, format, bytes, files, manifestSha256 } = aCheckpoint().spec;
+  const save = { step, format, bytes, files, manifestSha256, directory: 'step-20' };
+
+  it.each<[string, number | undefined, number, 'recorded' | 'unwanted']>([
+    ['of an incarnation before the newest is nobody’s', 2, 1, 'unwanted'],
+    ['of the newest is recorded', 2, 2, 'recorded'],
+    ['of a later one is too: an operator of the release before has written the status since', undefined, 2, 'recorded'],
+  ])('%s', async (_sentence, recorded, saved, want) => {
+    const { job } = aWorld();
+    const [first] = job.status?.attempts ?? [];
+    const attempts = first && [{ ...first, ...(recorded === undefined ? {} : { incarnation: recorded }) }];
+    const live = { ...job, status: { ...job.status, attempts } };
+    const made: string[] = [];
+    const ports = new KubernetesReportPorts({
+      client: { get: async <T>() => live as T },
+      cache: new CacheScript().cache,
+      store: { createCheckpoint: async (_job, { name }) => void made.push(name) },
+      term: () => 1,
+      currentLeader: () => undefined,
+    });
+    const pod = { namespace: 'research', jobName: 'tiny', jobUid: job.metadata.uid, epoch: 1, podIndex: 0, ranks: [0] };
+    expect(await ports.recordCheckpoint(pod, { ...save, incarnation: saved })).toBe(want);
+    expect(made).toEqual(want === 'recorded' ? ['tiny-uid-of-t-e1i2-s20'] : []);
   });
 });

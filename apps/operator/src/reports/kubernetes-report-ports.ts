@@ -115,7 +115,8 @@ export class KubernetesReportPorts {
     const attempt = attemptOf(job, epoch);
     if (attempt === undefined) throw new Error(`epoch ${epoch} of ${namespace}/${jobName} is not in its status`);
     const { layout, incarnation = 1 } = attempt;
-    if (incarnation !== saved.incarnation) return 'unwanted';
+    // A later one was begun by a leader of this release, whatever an operator of the release before has written since.
+    if (saved.incarnation < incarnation) return 'unwanted';
     const { step, format, bytes, files, manifestSha256 } = saved;
     await this.#options.store.createCheckpoint(job, {
       name: checkpointName(job.metadata, { ...fence, step }),

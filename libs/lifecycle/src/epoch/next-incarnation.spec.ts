@@ -204,6 +204,14 @@ describe('a failure that new pods answer, as ever', () => {
     expect(lastOf(status)?.incarnations?.length ?? 0).toBe(about?.status?.attempts?.[0]?.incarnations?.length ?? 0);
   });
 
+  it('where the launchers are further than status tells since an operator of the release before wrote it', () => {
+    const seen = failed({ status: { attempts: [anAttempt({ runningAt: RAN })] } });
+    const { status } = settled({ ...seen, launchers: said(reaped(2, aCause({ incarnation: 2 })), running(2)) });
+    expect(lastOf(status)).toMatchObject({ outcome: 'Failed', reason: 'EngineFailed', charged: true });
+    const ofFirst = settled({ ...seen, launchers: said(reaped(1, aCause()), running(2)) }).status;
+    expect(lastOf(ofFirst)).toMatchObject({ outcome: 'Failed', reason: 'EngineFailed', charged: true });
+  });
+
   it('goes on in the same pods the second time after progress', () => {
     const { status } = settled(failed({ status: again({ runningAt: RAN }), cause: { lastStep: 46 } }));
     expect(status.restarts).toEqual({ total: 2, charged: 2 });

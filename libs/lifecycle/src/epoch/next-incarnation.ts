@@ -6,7 +6,8 @@ import { answerTo, restartDelayMs } from '../failure/restart-budget.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
 import { type Facts, placementOf } from '../look/facts.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
-import { isAlive } from '../look/incarnation.ts';
+import { isAlive, launcherOf } from '../look/incarnation.ts';
+import type { ObservedPod } from '../look/observed.ts';
 import type { Wait } from '../look/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
@@ -73,12 +74,17 @@ function isMended(attempt: Attempt, { failure, lastStep = -1 }: FailedIncarnatio
   return attempt.stage === 'Released' && MENDED_IN_PLACE.includes(failure.reason) && isProgress;
 }
 
-/** Whether every pod of the gang lives, nobody wants it to stop, and no detector wants it elsewhere. */
+/**
+ * Whether every pod of the gang lives, nobody wants it to stop, and no detector wants it elsewhere. A launcher that has gone further than is
+ * recorded has to be answered by an epoch: whatever number came next, it may have been given before.
+ */
 function isWhole(facts: Facts, attempt: Attempt): boolean {
   if (facts.observed.verdicts?.some(({ epoch }) => epoch === attempt.epoch) === true) return false;
   if (facts.deleting || facts.cancel || facts.suspend || placementOf(facts, attempt.epoch) === undefined) return false;
   const pods = podsOf(facts, attempt.epoch);
-  return missingIndices(facts, attempt).length === 0 && pods.every((pod) => isAlive(facts, pod));
+  const isAhead = (pod: ObservedPod): boolean =>
+    (launcherOf(facts, pod, attempt)?.incarnation ?? 0) > (attempt.incarnation ?? 1);
+  return missingIndices(facts, attempt).length === 0 && pods.every((pod) => isAlive(facts, pod) && !isAhead(pod));
 }
 
 /** Never from scratch; and what a person asks for begins an epoch, which records that it was answered. */

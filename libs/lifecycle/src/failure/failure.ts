@@ -140,14 +140,15 @@ function suspectExit(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect 
 
 /**
  * A pod that lives on although a rank of it failed: its launcher says so over its connection. What is said of an earlier incarnation is counted
- * already, and ranks that were ended by order have no cause.
+ * already, and ranks that were ended by order have no cause. A later one than is recorded was begun all the same: an operator of a release that
+ * knows of no incarnations has written the status since.
  */
 function suspectReaped(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect | undefined {
   const launcher = launcherOf(facts, pod, attempt);
   const cause = launcher?.state === 'reaped' ? launcher.cause : undefined;
-  if (isTerminal(pod) || cause === undefined || !isOfFence(launcher, attempt) || !isOfFence(cause, attempt)) {
-    return undefined;
-  }
+  if (isTerminal(pod) || cause?.epoch !== attempt.epoch) return undefined;
+  const incarnation = Math.min(launcher?.incarnation ?? 0, cause.incarnation ?? 1);
+  if (incarnation < (attempt.incarnation ?? 1)) return undefined;
   const exitCode = cause.exitCode ?? EXIT_CODES[cause.kind].code;
   return suspectExit(facts, attempt, { ...pod, phase: 'Failed', exit: { exitCode, reason: 'Error', cause } });
 }
