@@ -303,33 +303,6 @@ describe('a pod that ends while its ranks are to be started again', () => {
     expect(status.restarts).toEqual({ total: 2, charged: 1 });
   });
 
-  it('says nothing against its node: launchers end by themselves where nobody leads', () => {
-    expect(ending(anExit({}, { incarnation: 1 })).avoidedNodes ?? []).toEqual([]);
-  });
-
-  it('because its ranks had finished: the epoch fails at once, free of charge, and no node is avoided', () => {
-    const exit = anExit({ exitCode: 0, reason: 'Completed' }, { kind: 'finished', exitCode: 0, lastLines: [] });
-    const observed = aRunningJob({
-      status: again(),
-      pods: () => [first, { ...second, phase: 'Succeeded', running: false, exit }],
-    });
-    const launchers = said(reaped(1, aCause()), running(1));
-    const { status } = settled({ ...observed, checkpoints: saved(observed.job), launchers });
-    expect(lastOf(status)).toMatchObject({ outcome: 'Failed', reason: 'NotReaped', charged: false, answer: 'Restart' });
-    expect(lastOf(status)?.message).toMatch(/^Pod .*-e1-1 ended before its ranks were started again\./);
-    expect(status.avoidedNodes ?? []).toEqual([]);
-  });
-
-  it('because its ranks had finished, in the incarnation that runs: that is no failure', () => {
-    const exit = anExit({ exitCode: 0, reason: 'Completed' }, { kind: 'finished', exitCode: 0, incarnation: 2 });
-    const observed = aRunningJob({
-      status: again({ runningAt: RAN }),
-      pods: () => [first, { ...second, phase: 'Succeeded', running: false, exit }],
-    });
-    const { status } = settled({ ...observed, launchers: said(running(2), running(2)) });
-    expect(lastOf(status)).toMatchObject({ stage: 'Released', incarnation: 2 });
-  });
-
   it.each<[string, Parameters<typeof anExit>[1], Attempt['reason']]>([
     ['a failure of the newest incarnation is a failure', { incarnation: 2 }, 'EngineFailed'],
     [

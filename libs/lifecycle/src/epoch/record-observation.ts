@@ -5,7 +5,7 @@ import { type Facts, isLive, placementOf, podCount } from '../look/facts.ts';
 import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoided-nodes.ts';
 import { type Failure, failureOf } from '../failure/failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
-import { isOfFence, launcherOf, pausedPods } from '../look/incarnation.ts';
+import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../look/incarnation.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import { MOST_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
@@ -103,9 +103,15 @@ function recordRunning(record: JobRecord, facts: Facts, now: Date): JobRecord {
   if (attempt?.stage !== 'Released' || attempt.runningAt !== undefined || !isComplete(facts, attempt)) return record;
   const isUp =
     (attempt.incarnation ?? 1) > 1
-      ? pausedPods(facts, attempt).length === 0 || trainsAgain(facts, attempt)
+      ? runsAgain(facts, attempt) || trainsAgain(facts, attempt)
       : podsOf(facts, attempt.epoch).every((pod) => pod.running || pod.phase === 'Succeeded');
   return isUp ? withLastAttempt(record, { runningAt: now.toISOString() }) : record;
+}
+
+/** Every launcher says so, and no pod has ended before it could. */
+function runsAgain(facts: Facts, attempt: Attempt): boolean {
+  const isBehind = podsOf(facts, attempt.epoch).some((pod) => isLeftBehind(facts, pod, attempt));
+  return !isBehind && pausedPods(facts, attempt).length === 0;
 }
 
 /** A step takes every rank, whoever has been heard. */

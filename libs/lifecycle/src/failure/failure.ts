@@ -13,7 +13,7 @@ import { endOfText } from '@coxswain/safe-text';
 import { type Facts, isTerminal, nodeStateOf, placementOf, podCount, willNeverRun } from '../look/facts.ts';
 import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
-import { isOfEarlierIncarnation, isOfFence, launcherOf } from '../look/incarnation.ts';
+import { isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../look/incarnation.ts';
 import { judgeNodes } from './lost-nodes.ts';
 import { podName } from '../look/names.ts';
 import type { ObservedPod, Verdict } from '../look/observed.ts';
@@ -115,11 +115,11 @@ function suspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   ];
 }
 
-function suspectExit(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspect | undefined {
+function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect | undefined {
   // Whoever finishes as its gang is started again will not be back: what it has finished counts no more.
-  if (!isTerminal(pod) || (pod.phase === 'Succeeded' && !isOfEarlierIncarnation(pod.exit?.cause, attempt))) {
-    return undefined;
-  }
+  const isBehind = isLeftBehind(facts, seen, attempt);
+  if (!isTerminal(seen) || (seen.phase === 'Succeeded' && !isBehind)) return undefined;
+  const pod = isBehind ? seen : withoutOldCause(seen, attempt);
   const node = pod.nodeName ?? placementOf(facts, attempt.epoch)?.spec.nodes[pod.podIndex];
   const { exit } = pod;
   const reason = reasonOfExit(pod, attempt, nodeStateOf(facts, node) !== 'ready');
@@ -151,6 +151,13 @@ function suspectReaped(facts: Facts, attempt: Attempt, pod: ObservedPod): Suspec
   if (incarnation < (attempt.incarnation ?? 1)) return undefined;
   const exitCode = cause.exitCode ?? EXIT_CODES[cause.kind].code;
   return suspectExit(facts, attempt, { ...pod, phase: 'Failed', exit: { exitCode, reason: 'Error', cause } });
+}
+
+/** What a pod tells of a run that was answered long ago says nothing of how it ended. */
+function withoutOldCause(pod: ObservedPod, attempt: Attempt): ObservedPod {
+  if (!isOfEarlierIncarnation(pod.exit?.cause, attempt) || pod.exit === undefined) return pod;
+  const { cause: _, ...exit } = pod.exit;
+  return { ...pod, exit };
 }
 
 const SHOWN_NODES = 8;

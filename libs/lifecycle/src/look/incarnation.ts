@@ -34,6 +34,15 @@ export function isOfEarlierIncarnation(cause: TerminationCause | undefined, atte
   return cause?.epoch === attempt.epoch && (cause.incarnation ?? 1) < (attempt.incarnation ?? 1);
 }
 
+/**
+ * Whether the pod ended before its ranks were started again: it tells its end as one of an earlier incarnation, and nobody knows of the current one
+ * in it. Where that has run, what it tells is left over: a launcher that dies writes nothing, and its message of the time before stays.
+ */
+export function isLeftBehind(facts: Facts, pod: ObservedPod, attempt: Attempt): boolean {
+  const hasBegun = attempt.runningAt !== undefined || isBegun([launcherOf(facts, pod, attempt)], fenceOf(attempt));
+  return isTerminal(pod) && isOfEarlierIncarnation(pod.exit?.cause, attempt) && !hasBegun;
+}
+
 /** Where that incarnation of the attempt began; undefined: from scratch, or it is not remembered. */
 export function resumedFromOf(attempt: Attempt, incarnation: number): EndedIncarnation['resumedFrom'] {
   if (incarnation === (attempt.incarnation ?? 1)) return attempt.resumedFrom;

@@ -1,6 +1,6 @@
 import type { Attempt, TerminationCause } from '@coxswain/api-types';
 import { launcherOrders, type PlacedLauncher } from '../launchers/launcher-orders.ts';
-import type { ObservedLauncher, ObservedPod } from '../look/observed.ts';
+import type { ObservedPod } from '../look/observed.ts';
 import { anExit } from './builders.ts';
 
 /** What a launcher does, whoever knows of it. */
@@ -22,6 +22,8 @@ export class Launchers {
   readonly #cutOffUntilMs = new Map<string, number>();
   /** By the leader's memory. */
   #heard = new Map<string, PlacedLauncher>();
+  /** Newest incarnation that the leader gave to each. */
+  #given = new Map<string, number>();
 
   /** `violations` is given sentences about ranks that were started although others might still run, or before that was recorded. */
   constructor(violations: string[]) {
@@ -56,11 +58,22 @@ export class Launchers {
   /** Another process leads: it knows nobody. */
   forgetHeard(): void {
     this.#heard = new Map();
+    this.#given = new Map();
   }
 
-  /** What the leader is shown. */
-  get heard(): ReadonlyMap<string, ObservedLauncher> {
-    return this.#heard;
+  /**
+   * What the leader is shown, as the operator's desk shows it: what was said. But who was given an incarnation that is over by now, and has said
+   * nothing of it, counts as running it.
+   */
+  heard(newest = 1): ReadonlyMap<string, PlacedLauncher> {
+    return new Map(
+      [...this.#heard].map(([uid, said]): [string, PlacedLauncher] => {
+        const incarnation = this.#given.get(uid) ?? 0;
+        const { epoch, podIndex } = said;
+        const isOpen = incarnation > said.incarnation && incarnation < newest;
+        return [uid, isOpen ? { epoch, podIndex, incarnation, state: 'running' } : said];
+      }),
+    );
   }
 
   /** Those of these pods that are connected say what they do. */
@@ -97,15 +110,11 @@ export class Launchers {
     readonly nowMs: number;
   }): void {
     const { seen, podCount, isDue, pods } = gang;
-    for (const [podUid, order] of launcherOrders({ attempt: seen, podCount, launchers: this.#heard, isDue })) {
+    const incarnation = seen?.incarnation ?? 1;
+    const launchers = this.heard(incarnation);
+    for (const [podUid, order] of launcherOrders({ attempt: seen, podCount, launchers, isDue })) {
       const pod = pods.find(({ uid }) => uid === podUid);
-      const incarnation = seen?.incarnation ?? 1;
-      const heard = this.#heard.get(podUid);
-      // What was given counts as running until its launcher says otherwise.
-      if (order.kind === 'assign' && heard !== undefined) {
-        const { cause: _, ...rest } = heard;
-        this.#heard.set(podUid, { ...rest, incarnation, state: 'running' });
-      }
+      if (order.kind === 'assign') this.#given.set(podUid, incarnation);
       if (pod === undefined || !gang.isUp(pod) || this.#isCutOff(pod, gang.nowMs)) continue;
       if (order.kind === 'assign') this.#begin(pod, incarnation, gang);
       else this.#end(pod, gang.nowMs);

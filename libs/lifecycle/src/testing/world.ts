@@ -443,7 +443,7 @@ export class World implements Member {
       },
       bootIdOf: () => undefined,
       heardMsOf: () => new Map(this.#launchingPods().map(({ uid }) => [uid, 0])),
-      launchersOf: () => this.#launchers.heard,
+      launchersOf: (job) => this.#launchers.heard(job.status?.attempts?.at(-1)?.incarnation),
       timeouts: {},
       retention: this.retention,
       admission: this.#cluster.admission,
