@@ -174,6 +174,23 @@ describe('a place of the report endpoint', () => {
     expect(caller.socket.readyState).toBe(WebSocket.OPEN);
   });
 
+  it('is held for 5 s by a launcher that was sent away and does not part', async () => {
+    await serve();
+    const [older, newer] = [await call(), await call()];
+    older.socket.send(hello);
+    expect(await older.heard()).toBe('welcome');
+    older.socket.pause();
+    newer.socket.send(hello);
+    expect(await newer.heard()).toBe('welcome');
+    await clock.advance(4_999);
+    expect(server.connections).toBe(2);
+    await clock.advance(1);
+    // Ended by the socket itself, a few turns later.
+    for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(server.connections).toBe(1);
+    expect(newer.socket.readyState).toBe(WebSocket.OPEN);
+  });
+
   it('is not taken by connections that say nothing, however many they are', async () => {
     await serve({ most: 2 });
     const caller = await call();

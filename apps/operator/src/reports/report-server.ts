@@ -53,6 +53,8 @@ export interface ReportServer {
 const MAX_CONNECTIONS = 8_000;
 /** As many as come at once when the leader of 2,048 launchers dies. */
 const UNIDENTIFIED: UnidentifiedLimits = { most: 2_048, helloWithinMs: 10_000 };
+/** So long may a launcher that was sent away take to read why. */
+const PARTING_MS = 5_000;
 const PACE_CHECK_MS = 2_000;
 /** Of frames of one connection that were read and are not dealt with yet. */
 const MAX_WAITING_CHARACTERS = 32_768;
@@ -140,6 +142,7 @@ function attach(
   const key = keyOf(request.socket);
   const { clock, silenceMs } = options;
   const throttle = new Throttle({ messages: () => share().frames, kilobytes: () => share().kilobytes, clock });
+  let cancelParting = (): void => undefined;
   const session = new ReportSession(options.sessions, {
     token: bearerOf(request),
     pace: share().pace,
@@ -148,7 +151,12 @@ function attach(
     onIdentified: () => strangers.leave(key),
     link: {
       send: (message) => sendTo(webSocket, message),
-      close: () => webSocket.close(1000),
+      close: () => {
+        webSocket.close(1000);
+        // Who does not close its side holds a connection that nobody counts as its any more.
+        cancelParting();
+        cancelParting = clock.setTimer(PARTING_MS, () => webSocket.terminate());
+      },
     },
   });
   let cancelSilence = (): void => undefined;
@@ -188,6 +196,7 @@ function attach(
   webSocket.on('error', () => webSocket.terminate());
   webSocket.on('close', () => {
     cancelSilence();
+    cancelParting();
     session.end();
     launchers.delete(webSocket);
   });
