@@ -43,6 +43,12 @@ describe('the checkpoint to resume from', () => {
     const both = [aCheckpoint({ epoch: 2 }), aCheckpoint({ epoch: 3 }), aCheckpoint({ epoch: 1 })];
     expect(newestRestorable(both, { jobUid })?.spec.epoch).toBe(3);
   });
+
+  it('is of two of the same step and epoch the one of the later incarnation', () => {
+    const all = [aCheckpoint(), aCheckpoint({ incarnation: 3 }), aCheckpoint({ incarnation: 2 })];
+    for (const order of [all, all.toReversed()]) expect(newestRestorable(order, { jobUid })?.spec.incarnation).toBe(3);
+    expect(newestRestorable([...all, aCheckpoint({ epoch: 2 })], { jobUid })?.spec.epoch).toBe(2);
+  });
 });
 
 describe('names and places', () => {

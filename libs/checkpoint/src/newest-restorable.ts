@@ -2,7 +2,7 @@ import type { Checkpoint } from '@coxswain/api-types';
 
 /**
  * The checkpoint to resume from: of this job (by UID), complete, not damaged, not being deleted; the highest step, and of equal steps the
- * one of the highest epoch. What is on disk but not in a Checkpoint object is never considered.
+ * one of the highest epoch, there of the latest incarnation. What is on disk but not in a Checkpoint object is never considered.
  */
 export function newestRestorable(
   checkpoints: readonly Checkpoint[],
@@ -29,5 +29,6 @@ function isRestorable(checkpoint: Checkpoint, jobUid: string): boolean {
 
 function isNewer(one: Checkpoint, other: Checkpoint): boolean {
   if (one.spec.step !== other.spec.step) return one.spec.step > other.spec.step;
-  return one.spec.epoch > other.spec.epoch;
+  if (one.spec.epoch !== other.spec.epoch) return one.spec.epoch > other.spec.epoch;
+  return (one.spec.incarnation ?? 1) > (other.spec.incarnation ?? 1);
 }
