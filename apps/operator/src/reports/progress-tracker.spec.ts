@@ -24,6 +24,16 @@ describe('progress', () => {
     });
   });
 
+  it('says which incarnation made it, of every one but the first', () => {
+    const tracker = new ProgressTracker();
+    tracker.recordStep(gang, { ...report, step: 10 });
+    expect(shown(tracker)).not.toHaveProperty('incarnation');
+    tracker.recordStep({ ...gang, incarnation: 2 }, { ...report, step: 6 });
+    expect(shown(tracker)).toMatchObject({ epoch: 3, incarnation: 2, step: 6 });
+    tracker.recordStep({ ...gang, epoch: 4 }, { ...report, step: 7 });
+    expect(shown(tracker)).not.toHaveProperty('incarnation');
+  });
+
   it('never goes back within an incarnation, and leaves an earlier one no say', () => {
     const tracker = new ProgressTracker();
     tracker.recordStep(gang, { ...report, step: 10 });
@@ -32,7 +42,7 @@ describe('progress', () => {
     expect(shown(tracker)).toMatchObject({ epoch: 3, step: 10 });
     tracker.recordStep({ ...gang, incarnation: 2 }, { ...report, step: 6 });
     tracker.recordStep(gang, { ...report, step: 11 });
-    expect(shown(tracker)).toMatchObject({ epoch: 3, step: 6 });
+    expect(shown(tracker)).toMatchObject({ epoch: 3, incarnation: 2, step: 6 });
     tracker.recordStep({ ...gang, epoch: 4 }, { ...report, step: 5 });
     expect(shown(tracker)).toMatchObject({ epoch: 4, step: 5 });
   });

@@ -85,7 +85,7 @@ export class ProgressTracker {
 
 /** What is shown of it, with a forecast when the number of steps and their pace are known; undefined before the first step. */
 export function toProgress(
-  { epoch, step, loss, tokens, stepTimeMs }: StepsSoFar,
+  { epoch, incarnation, step, loss, tokens, stepTimeMs }: StepsSoFar,
   totalSteps?: number,
 ): ObservedProgress | undefined {
   if (step === 0) return undefined;
@@ -93,6 +93,7 @@ export function toProgress(
   const left = totalSteps === undefined ? undefined : Math.max(0, totalSteps - step);
   return {
     epoch,
+    ...(incarnation === 1 ? {} : { incarnation }),
     step,
     ...(loss === undefined ? {} : { loss }),
     ...(hasPace && tokens !== undefined ? { tokensPerSecond: round(tokens / (stepTimeMs / 1000)) } : {}),
