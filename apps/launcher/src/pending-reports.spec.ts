@@ -36,6 +36,17 @@ describe('pending reports', () => {
     expect(pending.take(3, 'gathered')).toBeUndefined();
   });
 
+  it('tells before all else that the ranks are gone, and not that they still run', () => {
+    const pending = new PendingReports();
+    for (const draft of [aCheckpoint(1), aHeartbeat]) pending.add(draft);
+    pending.add({ kind: 'reaped' });
+    expect(takeAll(pending)).toEqual([{ kind: 'reaped' }, aCheckpoint(1)]);
+    pending.reconnected();
+    pending.add({ kind: 'reaped' });
+    pending.add(aHeartbeat);
+    expect(takeAll(pending, 10)).toEqual([{ kind: 'reaped' }, aCheckpoint(1), aHeartbeat]);
+  });
+
   it('tells on a new connection only what is important and was not acknowledged', () => {
     const pending = new PendingReports();
     for (const draft of [aCheckpoint(1), aStep(1), aCheckpoint(2), { kind: 'resumed', step: 1 } as const])

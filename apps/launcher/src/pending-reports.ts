@@ -17,8 +17,9 @@ interface Item {
 }
 
 /**
- * What is still to be told to the operator, in order. Saved checkpoints, resumes and the end are kept until they are acknowledged
- * and told again on every new connection; of heartbeats only the newest waits; of steps the oldest are shed when too many wait.
+ * What is still to be told to the operator, in order; only that the ranks are gone comes before all else. Saved checkpoints, resumes and
+ * the end are kept until they are acknowledged and told again on every new connection; of heartbeats only the newest waits; of steps the
+ * oldest are shed when too many wait.
  *
  * A sequence number is given when a message is sent, so numbers never go back on a connection. What was told twice because an
  * acknowledgement was lost is recognised by what it says (a checkpoint's directory), not by its number.
@@ -63,8 +64,9 @@ export class PendingReports {
         this.#shed('step', MAX_WAITING_STEPS);
         return;
       case 'reaped':
-        this.forgetReaped();
-        this.#append(draft, true);
+        // Behind a checkpoint that cannot be recorded it would never be heard; its cause names the checkpoints that were not.
+        this.#items = this.#items.filter(({ draft: { kind } }) => kind !== 'reaped' && kind !== 'heartbeat');
+        this.#items.unshift({ draft, isImportant: true, sentAs: undefined });
         return;
       case 'resumed':
       case 'checkpointSaved':

@@ -189,8 +189,8 @@ export class Reporter {
       onPace: (stepsPerSecond) => this.#throttle.keepTo(stepsPerSecond),
       skippedSteps: () => this.#throttle.skipped + this.#pending.shedSteps,
       onWelcome: () => {
-        this.#heartbeat();
         if (this.#reaped !== undefined) this.#add(this.#reaped);
+        this.#heartbeat();
       },
       onOrder: (order) => this.#obey(order),
       onStaleEpoch,

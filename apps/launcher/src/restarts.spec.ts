@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { EXIT_CODES, type RankAssignment } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from './testing/a-checkpoint.ts';
-import { anAuthority, aWholeGang, FakeOperator } from './testing/fake-operator.ts';
+import { anAuthority, aWholeGang, FakeOperator, obliging } from './testing/fake-operator.ts';
 import { isRunning, LauncherProcess } from './testing/launcher-process.ts';
 
 const disposals: (() => Promise<void>)[] = [];
@@ -146,6 +146,27 @@ describe('a launcher that waits for its next ranks', () => {
     expect(launcher.child.exitCode).toBeNull();
     await operator.stop();
     expect(await launcher.exited).toBe(5);
+  });
+
+  it('says first of all that its ranks are gone, whatever of theirs cannot be recorded', async () => {
+    const engine = 'while [ ! -e fail ]; do sleep 0.02; done; cat facts >&3; exit 5';
+    const { launcher, operator } = await launch(engine);
+    await eventually('the assignment', () => operator.ofKind('heartbeat').some(({ state }) => state === 'running'));
+    // Nobody can record it: each connection ends with that message, and all that follows it is not heard there.
+    operator.behaviour = (message, connection, self) => {
+      if (message.kind === 'checkpointSaved') connection.close();
+      else obliging(message, connection, self);
+    };
+    writeFileSync(launcher.path('facts'), `${JSON.stringify(aCheckpointIn(launcher.directory, 10))}\n`);
+    writeFileSync(launcher.path('fail'), '');
+    const later = (): readonly string[] => (operator.connections[1]?.messages ?? []).map(({ kind }) => kind);
+    await eventually('the checkpoint on another connection', () => later().includes('checkpointSaved'));
+    expect(later().slice(0, 2)).toEqual(['hello', 'reaped']);
+    expect(operator.ofKind('reaped').at(-1)?.cause).toMatchObject({
+      kind: 'engineFailed',
+      unreportedCheckpoints: [{ step: 10 }],
+    });
+    expect(operator.violations).toEqual([]);
   });
 
   it('says again to whoever leads next that its ranks are gone, and why', async () => {

@@ -443,6 +443,19 @@ describe('a report session', () => {
     ]);
   });
 
+  it('takes what is told again for no word of what the launcher does now', async () => {
+    const said: unknown[] = [];
+    const desk = aDesk({ said: ({ state, incarnation }) => void said.push([state, incarnation]) });
+    const once = { state: 'running', incarnation: 1 };
+    await desk.say({ kind: 'hello', state: 'reaped', incarnation: 1 });
+    await desk.say({ kind: 'reaped', state: 'reaped', incarnation: 1, cause });
+    await desk.say({ kind: 'checkpointSaved', checkpoint: saved, ...once });
+    await desk.say({ kind: 'resumed', step: 1, ...once });
+    await desk.say({ ...aStep(5), ...once });
+    await desk.say({ kind: 'steps', reports: [aStep(6).report], skipped: 0, ...once });
+    expect(said).toEqual([['reaped', 1]]);
+  });
+
   it('tells nothing of a launcher that cannot start ranks again', async () => {
     const said: unknown[] = [];
     const desk = aDesk({ said: (word) => void said.push(word) });

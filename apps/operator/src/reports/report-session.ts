@@ -19,6 +19,7 @@ const MAX_MALFORMED = 20;
 /** A launcher that comes while nobody leads waits so long: a lease that runs out, and the new leader's first look. */
 const VACANCY_MS = 15_000;
 const VACANCY_LOOK_MS = 250;
+const SAYS_STATE_OF_NOW: readonly LauncherMessage['kind'][] = ['hello', 'heartbeat', 'reaped'];
 /** Waits between tries to write a checkpoint; after them the launcher is told to come again. */
 const CHECKPOINT_RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
 
@@ -288,9 +289,13 @@ export class ReportSession {
     else this.#dropMalformed(`the rendezvous address "${cutText(address, 64)}" is not host:port`);
   }
 
-  /** Of `reaped` only the message of that name counts, which brings the cause. */
+  /**
+   * What is told again on each connection, as a saved checkpoint is, repeats what was so when it was first told: it says nothing of now. Of
+   * `reaped` only the message of that name counts, which brings the cause.
+   */
   #noteState(pod: ReportingPod, message: LauncherMessage): void {
     const { state, incarnation = 0 } = message;
+    if (!SAYS_STATE_OF_NOW.includes(message.kind)) return;
     if (state === undefined || (state === 'reaped') !== (message.kind === 'reaped')) return;
     const said = `${state} ${incarnation}`;
     if (said === this.#state && message.kind === 'heartbeat') return;
