@@ -36,6 +36,23 @@ describe('pending reports', () => {
     expect(pending.take(3, 'gathered')).toBeUndefined();
   });
 
+  it('gathers only steps of one incarnation, and says of which', () => {
+    const pending = new PendingReports();
+    for (const [step, incarnation] of [
+      [1, 1],
+      [2, 1],
+      [1, 2],
+    ] as const)
+      pending.add({ ...aStep(step), incarnation, state: 'running' });
+    const gathered = { kind: 'steps', state: 'running' };
+    expect(pending.take(1, 'gathered')).toMatchObject({
+      ...gathered,
+      incarnation: 1,
+      reports: [{ step: 1 }, { step: 2 }],
+    });
+    expect(pending.take(2, 'gathered')).toMatchObject({ ...gathered, incarnation: 2, reports: [{ step: 1 }] });
+  });
+
   it('tells before all else that the ranks are gone, and not that they still run', () => {
     const pending = new PendingReports();
     for (const draft of [aCheckpoint(1), aHeartbeat]) pending.add(draft);

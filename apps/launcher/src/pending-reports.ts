@@ -89,21 +89,23 @@ export class PendingReports {
       ({ sentAs, draft }) => sentAs === undefined && (steps !== 'later' || draft.kind !== 'step'),
     );
     if (item === undefined) return undefined;
-    if (item.draft.kind === 'step' && steps === 'gathered') return this.#takeSteps();
+    if (item.draft.kind === 'step' && steps === 'gathered') return this.#takeSteps(item.draft);
     item.sentAs = sequence;
     if (!item.isImportant) this.#items = this.#items.filter((other) => other !== item);
     return item.draft;
   }
 
-  /** The oldest of the steps that wait, as one message. What is skipped is known to whoever sends it. */
-  #takeSteps(): Draft {
+  /** The oldest of the steps that wait and were made by the same ranks, as one message. What is skipped is known to whoever sends it. */
+  #takeSteps({ incarnation, state }: Draft): Draft {
     const reports: StepReport[] = [];
     this.#items = this.#items.filter(({ draft }) => {
-      if (draft.kind !== 'step' || reports.length === MAX_STEPS_PER_FRAME) return true;
+      if (draft.kind !== 'step' || draft.incarnation !== incarnation) return true;
+      if (reports.length === MAX_STEPS_PER_FRAME) return true;
       reports.push(draft.report);
       return false;
     });
-    return { kind: 'steps', reports, skipped: 0 };
+    const madeBy = { ...(incarnation === undefined ? {} : { incarnation }), ...(state === undefined ? {} : { state }) };
+    return { kind: 'steps', reports, skipped: 0, ...madeBy };
   }
 
   acknowledge(sequence: number): void {
