@@ -70,6 +70,15 @@ describe('ranks that failed are started again in their pod', () => {
     expect(operator.violations).toEqual([]);
   });
 
+  it('and find what was said of the ranks before them gone: whoever kills the pod now kills these', async () => {
+    const { launcher, operator, assign } = await launch(FAILS_FIRST);
+    await eventually('reaped', () => operator.ofKind('reaped').length > 0);
+    expect(launcher.cause()).toMatchObject({ kind: 'engineFailed' });
+    assign({ incarnation: 2 });
+    await eventually('the second run', () => (launcher.written('runs') ?? '').split('\n').length === 2);
+    expect(launcher.written('termination')).toBeUndefined();
+  });
+
   it('only where the assignment says so: else the launcher ends as its ranks do', async () => {
     const { launcher, tell } = await launch(LIVES);
     await eventually('the rank', () => launcher.written('pid.1') !== undefined);

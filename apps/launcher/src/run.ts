@@ -14,7 +14,7 @@ import { freePort, parseAddress, type RendezvousAddress } from './rendezvous.ts'
 import { newBootId, Reporter } from './reporter.ts';
 import type { Settings } from './settings.ts';
 import { StopSignals } from './stop-signals.ts';
-import { fitCause, writeTerminationMessage } from './termination.ts';
+import { clearTerminationMessage, fitCause, writeTerminationMessage } from './termination.ts';
 import { checkpointVerdict, plainVerdict, type Verdict } from './verdict.ts';
 
 const WAITING_SENTENCE_MS = 10_000;
@@ -114,6 +114,7 @@ async function live(life: Life): Promise<Ending> {
     ]);
     // Whatever ends the wait, what the pod has to say is how its ranks ended.
     if ('exitCode' in next) return last ?? { verdict: next, cause: toCause(next, life) };
+    if (last !== undefined) forgetMessage(life);
     last = await runAssigned(life, next);
     const { verdict, cause } = last;
     const isOrdered = verdict.isOrdered === true;
@@ -261,6 +262,12 @@ function placesOf(assignment: RankAssignment, { checkpointMount }: Settings): Re
 
 function writeMessage({ settings, say }: Pick<Life, 'settings' | 'say'>, cause: TerminationCause): void {
   const warning = writeTerminationMessage(settings.terminationLog, cause);
+  if (warning !== undefined) say(warning);
+}
+
+/** What is left of the ranks before must not be taken for how those that are about to start ended. */
+function forgetMessage({ settings, say }: Pick<Life, 'settings' | 'say'>): void {
+  const warning = clearTerminationMessage(settings.terminationLog);
   if (warning !== undefined) say(warning);
 }
 

@@ -28,9 +28,18 @@ export function fitCause(cause: TerminationCause): TerminationCause {
 
 /** Writes the cause where the kubelet looks for it. Gives the reason why it could not, which is no reason to end otherwise. */
 export function writeTerminationMessage(path: string, cause: TerminationCause): string | undefined {
+  return write(path, JSON.stringify(fitCause(cause)));
+}
+
+/** Empties what an ending before has written there. Gives the reason why it could not, like {@link writeTerminationMessage}. */
+export function clearTerminationMessage(path: string): string | undefined {
+  return write(path, '');
+}
+
+function write(path: string, text: string): string | undefined {
   try {
     // Synchronous, and over the old content without truncating first by a rename: the path is a bind mount.
-    writeFileSync(path, JSON.stringify(fitCause(cause)));
+    writeFileSync(path, text);
     return undefined;
   } catch (error) {
     return `The termination message cannot be written to ${path}: ${error instanceof Error ? error.message : String(error)}.`;
