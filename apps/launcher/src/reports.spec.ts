@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { EXIT_CODES, POD_ENV, type RankAssignment } from '@coxswain/api-types';
 import { createAuthority, freePort, waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from './testing/a-checkpoint.ts';
@@ -241,6 +241,30 @@ describe('an operator that is away', () => {
     writeFileSync(launcher.path('end'), '');
     expect(await launcher.exited).toBe(4);
     expect(launcher.cause()).toMatchObject({ kind: 'engineFailed', unreportedCheckpoints: [{ step: 30, bytes: 8 }] });
+  });
+});
+
+describe('a launcher that is killed before its ranks have ended', () => {
+  it('has written by then that it was asked to stop, and which checkpoints nobody has heard of', async () => {
+    const operator = await anOperator((message, connection, self) => {
+      if (message.kind !== 'checkpointSaved') obliging(message, connection, self);
+    });
+    const launcher = await launch([operator.url], {
+      engine: `trap "" TERM; ${UNTIL_END.replace('end', 'facts')}; cat facts >&3; ${UNTIL_END}`,
+    });
+    await eventually('the hello', () => operator.ofKind('hello').length > 0);
+    const saved = `${JSON.stringify(aCheckpointIn(launcher.directory, 30))}\n`;
+    writeFileSync(launcher.path('facts.new'), saved);
+    renameSync(launcher.path('facts.new'), launcher.path('facts'));
+    await eventually('the checkpoint', () => operator.ofKind('checkpointSaved').length > 0);
+    launcher.child.kill('SIGTERM');
+    await eventually('the message', () => launcher.written('termination') !== undefined);
+    expect(launcher.child.exitCode).toBeNull();
+    expect(launcher.cause()).toMatchObject({
+      kind: 'stopped',
+      message: 'asked to stop, and killed before its ranks had ended',
+      unreportedCheckpoints: [{ step: 30 }],
+    });
   });
 });
 

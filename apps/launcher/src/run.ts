@@ -132,6 +132,8 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
   reporter.begin(assignment);
   const gang = life.newGang(assignment);
   ranks.gang = gang;
+  /** Signals may come much later, or never: whoever waits for them must not keep the ranks of every incarnation in memory. */
+  const running: Ranks = { gang };
   const over = new AbortController();
   const before = await Promise.race([prepare(life, assignment, over.signal), early, stopped(signals), gang.ended]);
   over.abort();
@@ -142,10 +144,11 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
       `Starting ranks ${assignment.ranks} of ${assignment.worldSize}, incarnation ${assignment.incarnation}; they meet at ${before.host}:${before.port}.`,
     );
     gang.start(before);
-    forwardSignals(life, gang);
-    void early.then((verdict) => gang.kill(verdict));
+    forwardSignals(life, running, assignment);
+    void early.then((verdict) => running.gang?.kill(verdict));
   }
   const verdict = await gang.ended;
+  running.gang = undefined;
   await reporter.finishVerifications();
   if (gang.garbageFacts > 0) say(`${gang.garbageFacts} lines on the report descriptor were no facts and were ignored.`);
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment }) };
@@ -218,17 +221,21 @@ async function nobodyReached({ reporter, settings }: Life, verdict: Verdict): Pr
   }
 }
 
-function forwardSignals({ settings, say, signals }: Life, gang: Gang): void {
+function forwardSignals(life: Life, running: Ranks, assignment: RankAssignment): void {
+  const { settings, say, signals } = life;
   const graceMs = Math.max(settings.gracePeriodMs / 2, settings.gracePeriodMs - OWN_SHARE_OF_GRACE_MS);
   void signals.first.then(() => {
-    if (!gang.isRunning) return;
+    const { gang } = running;
+    if (gang?.isRunning !== true) return;
+    // Before anything else, and written anew when it is known: whoever broke off with this pod kills it in a second.
+    writeMessage(life, toCause(KILLED_MEANWHILE, { ...life, gang, assignment }));
     say(`Asked to stop: the ranks have ${Math.round(graceMs / 1000)} s to save and end.`);
     gang.requestStop(graceMs);
   });
   void signals.second.then(() => {
-    if (!gang.isRunning) return;
+    if (running.gang?.isRunning !== true) return;
     say('Asked to stop a second time: killing the ranks.');
-    gang.kill({
+    running.gang.kill({
       kind: 'stopped',
       exitCode: 128 + 9,
       signal: 'SIGKILL',
@@ -236,6 +243,14 @@ function forwardSignals({ settings, say, signals }: Life, gang: Gang): void {
     });
   });
 }
+
+/** What is true of a launcher that was asked to stop, if it gets to say nothing more. */
+const KILLED_MEANWHILE: Verdict = {
+  kind: 'stopped',
+  exitCode: 128 + 9,
+  signal: 'SIGKILL',
+  message: 'asked to stop, and killed before its ranks had ended',
+};
 
 function endedByOrder(message: string): Verdict {
   return { ...plainVerdict('stopped', `the operator ended the ranks: ${message}`), isOrdered: true };
