@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   MAX_RANKS_PER_POD,
   parseRanks,
@@ -106,12 +107,14 @@ interface Ending {
 async function live(life: Life): Promise<Ending> {
   let last: Ending | undefined;
   for (;;) {
+    const over = new AbortController();
     const next = await Promise.race([
       life.reporter.nextAssignment(),
       life.early,
       stopped(life.signals),
-      ...(last === undefined ? [] : [nobodyReached(life, last.verdict)]),
+      ...(last === undefined ? [] : [nobodyReached(life, last.verdict, over.signal)]),
     ]);
+    over.abort();
     // Whatever ends the wait, what the pod has to say is how its ranks ended.
     if ('exitCode' in next) return last ?? { verdict: next, cause: toCause(next, life) };
     if (last !== undefined) forgetMessage(life);
@@ -212,13 +215,15 @@ async function stopped(signals: StopSignals): Promise<Verdict> {
 }
 
 /** Nobody who could begin another incarnation was reached for as long as this launcher is patient. */
-async function nobodyReached({ reporter, settings }: Life, verdict: Verdict): Promise<Verdict> {
+async function nobodyReached({ reporter, settings }: Life, verdict: Verdict, signal: AbortSignal): Promise<Verdict> {
+  const pollMs = Math.min(CONTACT_POLL_MS, settings.patienceMs);
   let since = performance.now();
-  for (;;) {
+  while (!signal.aborted) {
     if (reporter.isConnected) since = performance.now();
-    if (performance.now() - since >= settings.patienceMs) return verdict;
-    await new Promise((resolve) => setTimeout(resolve, Math.min(CONTACT_POLL_MS, settings.patienceMs)).unref());
+    if (performance.now() - since >= settings.patienceMs) break;
+    await delay(pollMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
+  return verdict;
 }
 
 function forwardSignals(life: Life, running: Ranks, assignment: RankAssignment): void {
