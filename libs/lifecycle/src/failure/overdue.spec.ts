@@ -1,7 +1,7 @@
 import type { Attempt, AvoidedNode } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
 import type { Observed, ObservedPod, Verdict } from '../look/observed.ts';
-import { aPlacement, aPod, observe } from '../testing/index.ts';
+import { aCheckpoint, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, NOW, settled } from '../testing/jobs.ts';
 
 const job = aJob();
@@ -135,5 +135,51 @@ describe('a detector’s verdict', () => {
     const attempt = status.attempts?.at(-1);
     if (want === undefined) expect(attempt?.outcome).toBeUndefined();
     else expect(attempt).toMatchObject({ reason: 'Condemned', charged: false, message: 'Rank 3 is slow.' });
+  });
+});
+
+describe('a gang whose containers run, while a launcher has never reached the operator', () => {
+  const KEY = 'e1/unheard';
+  const heard = (count: number) => new Map(upTo(count, (podIndex) => bound(podIndex)).map(({ uid }) => [uid, 1_000]));
+  const up = (ms: number, more: Partial<Observed> = {}, attempt: Partial<Attempt> = {}): Observed => ({
+    ...gang({ runningAt: NOW.toISOString(), ...attempt }, upTo(4, bound), { [KEY]: ms }),
+    heardMs: heard(3),
+    ...more,
+  });
+
+  it('is tried again elsewhere after the time of a start, free of charge', () => {
+    const early = settled(up(899_000));
+    expect([early.timed, early.status.attempts?.at(-1)?.outcome]).toEqual([[KEY], undefined]);
+    const { status } = settled(up(900_000));
+    expect(status.attempts?.at(-1)).toMatchObject({ reason: 'NotStarted', charged: false, answer: 'Restart' });
+    expect(status.attempts?.at(-1)?.message).toMatch(
+      /^The launcher of pod .*-e1-3 on node node-d has not reached the operator within 900 s/,
+    );
+    expect(status.avoidedNodes).toMatchObject([{ node: 'node-d', reason: 'NotStarted' }]);
+  });
+
+  it('blames no node where none has', () => {
+    const { status } = settled(up(900_000, { heardMs: new Map() }));
+    expect(status.attempts?.at(-1)?.reason).toBe('NotStarted');
+    expect(status.avoidedNodes ?? []).toEqual([]);
+  });
+
+  const progress = { step: 3, reportedAt: NOW.toISOString() };
+  const trained = { ...up(900_000).job, status: { ...up(900_000).job.status, progress } } as Observed['job'];
+  it.each<[string, Observed]>([
+    ['all have been heard', up(900_000, { heardMs: heard(4) })],
+    ['nobody listens', gang({ runningAt: NOW.toISOString() }, upTo(4, bound), { [KEY]: 900_000 })],
+    ['a step is known', up(900_000, { progress: { epoch: 1, step: 3 } })],
+    ['status tells of a step', up(900_000, { job: trained })],
+    ['it has saved', up(900_000, { checkpoints: [aCheckpoint(job)] })],
+    [
+      'its node does not answer',
+      up(900_000, { nodeStates: new Map([['node-d', 'notReady']]), nodeCensus: () => ({ nodes: 4, notReady: 3 }) }),
+    ],
+    ['its ranks have been started again', up(900_000, {}, { incarnation: 2 })],
+  ])('goes on where %s', (_sentence, observed) => {
+    const { status, timed } = settled(observed);
+    expect(status.attempts?.at(-1)?.stage).toBe('Released');
+    expect(timed).not.toContain(KEY);
   });
 });

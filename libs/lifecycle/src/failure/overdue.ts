@@ -1,5 +1,5 @@
 import type { Attempt, AttemptReason } from '@coxswain/api-types';
-import { type Facts, isTerminal, placementOf } from '../look/facts.ts';
+import { type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
 import { fenceOf, pausedPods, unreapedPods } from '../look/incarnation.ts';
 import type { ObservedPod } from '../look/observed.ts';
@@ -14,7 +14,7 @@ interface Step {
   readonly late: readonly number[];
 }
 
-/** The step at which the attempt is; undefined when every rank has run, or it is stopping. */
+/** The step at which the attempt is; undefined when every rank is known to have run, or it is stopping. */
 export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
   const { timeouts } = facts;
   const { epoch, stage } = attempt;
@@ -22,7 +22,8 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
     const wait = { key: `e${epoch}/creating`, limitMs: timeouts.creatingMs };
     return { reason: 'NotCreated', wait, late: missingIndices(facts, attempt) };
   }
-  if (stage !== 'Released' || attempt.runningAt !== undefined) return undefined;
+  if (stage !== 'Released') return undefined;
+  if (attempt.runningAt !== undefined) return firstWord(facts, attempt);
   if ((attempt.incarnation ?? 1) > 1) return stepInPods(facts, attempt);
   const pods = podsOf(facts, epoch).filter((pod) => !isTerminal(pod));
   const unscheduled = pods.filter((pod) => pod.nodeName === undefined);
@@ -32,6 +33,28 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
   }
   const wait = { key: `e${epoch}/starting`, limitMs: timeouts.startingMs };
   return { reason: 'NotStarted', wait, late: indicesOf(pods.filter((pod) => !pod.running)) };
+}
+
+/**
+ * Containers run, and launchers are given their ranks over their connection: whoever has not reached this process may have none. A leader that has
+ * just begun knows nobody either, so they are given as long as for a start; where a step or a save is known, every rank has begun.
+ */
+function firstWord(facts: Facts, attempt: Attempt): Step | undefined {
+  const { heardMs } = facts.observed;
+  if (heardMs === undefined || (attempt.incarnation ?? 1) > 1 || hasTrained(facts, attempt)) return undefined;
+  // Nodes that do not answer have waits of their own.
+  const unheard = podsOf(facts, attempt.epoch).filter(
+    (pod) => pod.running && !isTerminal(pod) && nodeStateOf(facts, pod.nodeName) === 'ready' && !heardMs.has(pod.uid),
+  );
+  if (unheard.length === 0) return undefined;
+  const wait = { key: `e${attempt.epoch}/unheard`, limitMs: facts.timeouts.startingMs };
+  return { reason: 'NotStarted', wait, late: indicesOf(unheard) };
+}
+
+/** Status forgets progress with the epoch that made it. */
+function hasTrained({ job, observed, checkpoints }: Facts, { epoch }: Attempt): boolean {
+  const isReported = observed.progress?.epoch === epoch || job.status?.progress !== undefined;
+  return isReported || checkpoints.some(({ spec }) => spec.epoch === epoch);
 }
 
 /** The ranks are started again in their pods: those of the last incarnation have to be gone first. */
@@ -101,6 +124,9 @@ function sentence(
     case 'NotStarted': {
       if ((attempt.incarnation ?? 1) > 1) {
         return `The launcher of pod ${name} on node ${node} did not start its ranks again within ${seconds} s.`;
+      }
+      if (attempt.runningAt !== undefined) {
+        return `The launcher of pod ${name} on node ${node} has not reached the operator within ${seconds} s, so its ranks have not begun.`;
       }
       const waiting = pod?.containerWaiting;
       const why = waiting === undefined ? 'its node gave no reason' : `${waiting.reason}: ${waiting.message}`;

@@ -9,7 +9,7 @@ export interface Timeouts {
   readonly creatingMs: number;
   /** From the release of a gang until every pod has a node. */
   readonly schedulingMs: number;
-  /** From then until every container runs: pulls of images and mounts of volumes lie here. */
+  /** From then until every container runs: pulls of images and mounts of volumes lie here. As long again until every launcher was heard. */
   readonly startingMs: number;
   /** From the end of a deleted pod's grace until it is fenced, on a node that answers. */
   readonly stoppingMs: number;
