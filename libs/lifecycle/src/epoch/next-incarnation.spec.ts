@@ -150,6 +150,26 @@ describe('a rank that fails while every pod of its gang lives', () => {
     expect(lastOf(status)?.incarnations?.[0]).toMatchObject({ reason: 'RendezvousPortLost', charged: false });
   });
 
+  it.each([
+    [1, '2026-01-01T00:20:10.000Z', undefined],
+    [3, '2026-01-01T00:20:40.000Z', undefined],
+    [8, '2026-01-01T00:20:05.000Z', 'Failed'],
+  ])(
+    'waits longer after %i such restarts in a row, however far each came, and has new pods after 8',
+    (free, due, outcome) => {
+      const incarnations = Array.from({ length: free }, (_, index) => ({
+        ...ENDED_FIRST,
+        incarnation: index + 1,
+        lastStep: index,
+        charged: false,
+      }));
+      const status = again({ incarnation: free + 1, incarnations, runningAt: RAN });
+      const decided = decide(failed({ status, cause: { kind: 'rendezvousPortLost', exitCode: 71 } }), NOW).status;
+      expect(decided.notBefore).toBe(due);
+      expect(lastOf(decided)?.outcome).toBe(outcome);
+    },
+  );
+
   it('forgets the progress of what failed, so that a lower step is news', () => {
     const before = { step: 45, reportedAt: '2026-01-01T00:19:59Z' };
     const progress = { epoch: 1, step: 45 };

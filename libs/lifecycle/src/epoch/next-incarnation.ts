@@ -32,7 +32,9 @@ export function withNextIncarnation(
   if (resumedFrom === undefined || facts.spec?.restartPolicy.inPlace !== 'WhenPossible') return undefined;
   const { failure } = failed;
   const { answer, charged } = answerTo(withLastAttempt(record, { reason: failure.reason }), facts.restartPolicy);
-  if (answer === 'GiveUp') return undefined;
+  // Whatever takes the port again and again is on these nodes, and what is free must not go on for ever.
+  const freeInPods = freeInARow(attempt.incarnations);
+  if (answer === 'GiveUp' || (!charged && freeInPods >= MAX_ENDED_INCARNATIONS)) return undefined;
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
   const counted = { ...record, restarts };
   const { runningAt: _, ...rest } = attempt;
@@ -44,7 +46,8 @@ export function withNextIncarnation(
     ),
     resumedFrom,
   };
-  const delayMs = restartDelayMs(withLastAttempt(counted, { reason: failure.reason, charged }), facts.restartPolicy);
+  const failedAttempt = withLastAttempt(counted, { reason: failure.reason, charged });
+  const delayMs = restartDelayMs(failedAttempt, facts.restartPolicy, freeInPods);
   return {
     ...counted,
     attempts: [...record.attempts.slice(0, -1), next],
@@ -61,8 +64,14 @@ export function pauseInPods(record: JobRecord, facts: Facts): Wait | undefined {
   const last = attempt?.incarnations?.at(-1);
   if (attempt?.stage !== 'Released' || attempt.runningAt !== undefined || last === undefined) return undefined;
   const { reason, charged } = last;
-  const limitMs = restartDelayMs(withLastAttempt(record, { reason, charged }), facts.restartPolicy);
+  const freeInPods = freeInARow(attempt.incarnations?.slice(0, -1));
+  const limitMs = restartDelayMs(withLastAttempt(record, { reason, charged }), facts.restartPolicy, freeInPods);
   return { key: `e${attempt.epoch}i${attempt.incarnation ?? 1}/delay`, limitMs };
+}
+
+/** Trailing incarnations that failed for free. Status remembers as many as {@link MAX_ENDED_INCARNATIONS}. */
+function freeInARow(incarnations: Attempt['incarnations'] = []): number {
+  return incarnations.length - 1 - incarnations.findLastIndex(({ charged }) => charged);
 }
 
 const MENDED_IN_PLACE: readonly Failure['reason'][] = ['EngineFailed', 'RendezvousPortLost'];

@@ -100,6 +100,17 @@ describe('the pause before the next epoch', () => {
   });
 });
 
+describe('the pause before a free restart in the same pods', () => {
+  it.each([
+    [0, 0],
+    [1, 2],
+    [4, 16],
+  ])('after %i others in a row is %i s even by a policy without delay', (before, seconds) => {
+    const record = recordWith([failed('RendezvousPortLost')]);
+    expect(restartDelayMs(record, { maxRestarts: 3, delaySeconds: 0 }, before)).toBe(seconds * 1_000);
+  });
+});
+
 describe('whatever fails, in whatever order', () => {
   const reason = fc.constantFrom<AttemptReason>(
     'EngineFailed',

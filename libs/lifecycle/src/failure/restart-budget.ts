@@ -10,8 +10,11 @@ interface RestartPolicy {
 /** Free restarts in a row that led nowhere; the next one is charged, so that nothing restarts for ever. */
 export const MAX_FREE_RESTARTS_IN_A_ROW = 10;
 const MAX_DELAY_SECONDS = 300;
-/** First pause where the policy asks for less, after the cluster refused pods or a placement was lost: a quota does not change at once. */
-const NOTHING_RAN_DELAY_SECONDS = 1;
+/**
+ * First pause where the policy asks for less, after the cluster refused pods or a placement was lost (a quota does not change at once), and from the
+ * second free restart in the same pods on.
+ */
+const LEAST_DELAY_SECONDS = 1;
 
 /** What answers the failure of the record's last attempt, and whether the budget pays for it. */
 export function answerTo(
@@ -34,13 +37,16 @@ export function answerTo(
 
 /**
  * Pause before the epoch that answers the last attempt's failure; `restarts` already counts it. Doubles with each charged restart, and
- * with each free one that follows another without a step in between, up to 300 s (or to a longer first delay).
+ * with each free one that follows another without a step in between, up to 300 s (or to a longer first delay). `freeInPods`: free restarts in the
+ * same pods before it in a row, whatever was trained between them.
  */
-export function restartDelayMs(record: JobRecord, policy: RestartPolicy): number {
+export function restartDelayMs(record: JobRecord, policy: RestartPolicy, freeInPods = 0): number {
   const failed = record.attempts.at(-1);
-  const doublings =
-    failed?.charged === true ? record.restarts.charged - 1 : freeFailuresInARow(record.attempts.slice(0, -1));
-  const first = Math.max(policy.delaySeconds, hasRunNothing(failed?.reason) ? NOTHING_RAN_DELAY_SECONDS : 0);
+  const isCharged = failed?.charged === true;
+  const free = freeFailuresInARow(record.attempts.slice(0, -1)) + freeInPods;
+  const doublings = isCharged ? record.restarts.charged - 1 : free;
+  const isPaced = hasRunNothing(failed?.reason) || (!isCharged && freeInPods > 0);
+  const first = Math.max(policy.delaySeconds, isPaced ? LEAST_DELAY_SECONDS : 0);
   const seconds = first * 2 ** Math.min(Math.max(0, doublings), 20);
   return Math.min(1000 * seconds, longestDelayMs(policy));
 }
