@@ -32,6 +32,15 @@ const tried = (epoch: number, faults: readonly CheckpointFaultOnNode[], more: Pa
     ...(faults.length === 0 ? {} : { checkpointFaults: [...faults] }),
     ...more,
   });
+const aRunThatLoaded = {
+  incarnation: 1,
+  endedAt: NOW.toISOString(),
+  reason: 'EngineFailed',
+  message: '',
+  charged: true,
+  lastStep: 55,
+  resumedFrom: { checkpoint: C40, step: 40 },
+} as const;
 const condemnedBy = (...attempts: readonly Attempt[]) =>
   condemnedCheckpoints(recordOf(aJob({ status: aStatus({ attempts: [...attempts] }) })));
 
@@ -51,6 +60,30 @@ describe('a checkpoint is condemned', () => {
       'not by content that one node reads wrong, however often',
       [2, 3, 4].map((epoch) => tried(epoch, [on('node-a', 'ContentDiffers')])),
       undefined,
+    ],
+    [
+      'not by two nodes between whose looks it was loaded by an incarnation that was started again from another one',
+      [
+        tried(2, [on('node-a', 'ContentDiffers')]),
+        tried(3, [], {
+          reason: 'NodeLost',
+          incarnation: 2,
+          incarnations: [aRunThatLoaded],
+          resumedFrom: { checkpoint: 'tiny-gpt-3f1c2b9e-e3-s50', step: 50 },
+        }),
+        tried(4, [on('node-b', 'ContentDiffers')]),
+      ],
+      undefined,
+    ],
+    [
+      'by what was found after it was loaded by an incarnation of the same attempt',
+      [
+        tried(2, [on('node-a', 'ContentDiffers'), on('node-b', 'ContentDiffers')], {
+          incarnation: 2,
+          incarnations: [aRunThatLoaded],
+        }),
+      ],
+      'Content',
     ],
     [
       'not by two nodes between whose looks it was loaded',

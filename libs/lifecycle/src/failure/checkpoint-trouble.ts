@@ -80,15 +80,31 @@ export function condemnedCheckpoints(record: JobRecord): ReadonlyMap<string, Con
   return condemned;
 }
 
-function evidenceAgainst({ attempts }: JobRecord, checkpoint: string): readonly CheckpointEvidence[] {
-  const tries = attempts.filter(({ resumedFrom }) => resumedFrom?.checkpoint === checkpoint);
-  return tries
-    .slice(tries.findLastIndex(hasLoaded) + 1)
-    .flatMap(({ epoch, checkpointFaults }) => (checkpointFaults ?? []).map((fault) => ({ epoch, ...fault })));
+/** A run of the ranks that began from a checkpoint, and what was said of that. */
+interface Try extends Pick<Attempt, 'epoch' | 'resumedFrom' | 'lastStep'> {
+  readonly faults: readonly CheckpointFaultOnNode[];
 }
 
-function hasLoaded({ resumedFrom, lastStep = 0, checkpointFaults = [] }: Attempt): boolean {
-  return checkpointFaults.length === 0 && resumedFrom !== undefined && lastStep > resumedFrom.step;
+function evidenceAgainst({ attempts }: JobRecord, checkpoint: string): readonly CheckpointEvidence[] {
+  const tries = attempts.flatMap(triesOf).filter(({ resumedFrom }) => resumedFrom?.checkpoint === checkpoint);
+  return tries
+    .slice(tries.findLastIndex(hasLoaded) + 1)
+    .flatMap(({ epoch, faults }) => faults.map((fault) => ({ epoch, ...fault })));
+}
+
+/** What an attempt tells of a checkpoint is of the one that its newest incarnation began from; those before it have trained, or told nothing. */
+function triesOf({ epoch, incarnations = [], resumedFrom, lastStep, checkpointFaults = [] }: Attempt): readonly Try[] {
+  const ended = incarnations.map((one) => ({
+    epoch,
+    resumedFrom: one.resumedFrom,
+    lastStep: one.lastStep,
+    faults: [],
+  }));
+  return [...ended, { epoch, resumedFrom, lastStep, faults: checkpointFaults }];
+}
+
+function hasLoaded({ resumedFrom, lastStep = 0, faults }: Try): boolean {
+  return faults.length === 0 && resumedFrom !== undefined && lastStep > resumedFrom.step;
 }
 
 function condemnationBy(evidence: readonly CheckpointEvidence[]): Condemnation | undefined {
