@@ -26,7 +26,7 @@ import type { OperatorMetrics } from './operator-metrics.ts';
 
 /** What the reporting side is made of. */
 export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'store' | 'term' | 'currentLeader'> {
-  readonly config: Pick<Config, 'reports' | 'namespace' | 'kubeconfigPath'>;
+  readonly config: Pick<Config, 'reports' | 'retention' | 'namespace' | 'kubeconfigPath'>;
   readonly client: KubeClient;
   readonly cache: ClusterCache;
   readonly clock: Clock;
@@ -60,7 +60,8 @@ export class Reporting {
       hosts: [...new Set([...config.reports.urls, config.reports.ownUrl].map(hostOf))],
       now: () => clock.now(),
     });
-    const ports = new KubernetesReportPorts({ client, cache, store, term, currentLeader });
+    const checkpointsKept = config.retention.checkpoints;
+    const ports = new KubernetesReportPorts({ client, cache, store, term, currentLeader, checkpointsKept, clock });
     this.#ports = ports;
     this.#epochs = new NewestEpochs((jobUid) => ports.newestEpoch(jobUid));
     this.#thread = new IngestThread({
@@ -133,6 +134,7 @@ export class Reporting {
     this.#progress.forget(jobUid);
     this.#contacts.forget(jobUid);
     this.#desk.forget(jobUid);
+    this.#ports.forget(jobUid);
     this.#thread.tell({ kind: 'forget', jobUid });
   }
 

@@ -28,6 +28,8 @@ function aWorld(stage: Attempt['stage'] = 'Released') {
     store: { createCheckpoint: async () => undefined },
     term: () => 1,
     currentLeader: () => undefined,
+    checkpointsKept: 2,
+    clock: script.clock,
   });
   const whose = (named: string) => ({ ...pod, name: named, uid: `uid-of-${named}` });
   const findPod = (named = name) => ports.findPod(whose(named));
@@ -97,17 +99,19 @@ describe('what ranks have saved', () => {
     ['of the newest is recorded', 2, 2, 'recorded'],
     ['of a later one is too: an operator of the release before has written the status since', undefined, 2, 'recorded'],
   ])('%s', async (_sentence, recorded, saved, want) => {
-    const { job } = aWorld();
+    const { script, job } = aWorld();
     const [first] = job.status?.attempts ?? [];
     const attempts = first && [{ ...first, ...(recorded === undefined ? {} : { incarnation: recorded }) }];
     const live = { ...job, status: { ...job.status, attempts } };
     const made: string[] = [];
     const ports = new KubernetesReportPorts({
       client: { get: async <T>() => live as T },
-      cache: new CacheScript().cache,
+      cache: script.cache,
       store: { createCheckpoint: async (_job, { name }) => void made.push(name) },
       term: () => 1,
       currentLeader: () => undefined,
+      checkpointsKept: 2,
+      clock: script.clock,
     });
     const pod = { namespace: 'research', jobName: 'tiny', jobUid: job.metadata.uid, epoch: 1, podIndex: 0, ranks: [0] };
     expect(await ports.recordCheckpoint(pod, { ...save, incarnation: saved })).toBe(want);

@@ -3,6 +3,7 @@ import {
   ANNOTATIONS,
   ranksOfPod,
   type Attempt,
+  type Checkpoint,
   type Placement,
   type PlacementSpec,
   type TrainingJob,
@@ -11,9 +12,10 @@ import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject
 import { isFenced, isRecordedPlacement, podName } from '@coxswain/lifecycle';
 import { toCachedPod, type CachedPod } from '../cluster/cached-pod.ts';
 import { type ClusterCache } from '../cluster/cluster-cache.ts';
-import { BY_UID } from '../cluster/indexes.ts';
+import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 import { placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import type { TrainingJobStore } from '../training-job/training-job-store.ts';
+import { CheckpointQuota } from './checkpoint-quota.ts';
 import type { NewestEpoch } from './ingest-messages.ts';
 import type { NewestGang } from './launcher-desk.ts';
 import type { ReportingPod, ReportPorts, SavedByRanks } from './session-ports.ts';
@@ -34,14 +36,19 @@ export interface KubernetesReportPortsOptions {
   /** Number of this replica's term as leader; undefined while it does not lead. */
   readonly term: () => number | undefined;
   readonly currentLeader: () => CurrentLeader | undefined;
+  /** Checkpoint objects of a job that are kept (`operator.checkpoints.kept`). */
+  readonly checkpointsKept: number;
+  readonly clock: { monotonicMs(): number };
 }
 
 /** What the thread of the reports asks the cluster: the cache, and the API server where the cache may lag. */
 export class KubernetesReportPorts {
   readonly #options: KubernetesReportPortsOptions;
+  readonly #quota: CheckpointQuota;
 
   constructor(options: KubernetesReportPortsOptions) {
     this.#options = options;
+    this.#quota = new CheckpointQuota({ kept: options.checkpointsKept, clock: options.clock });
   }
 
   leadership(): ReturnType<ReportPorts['leadership']> {
@@ -101,10 +108,25 @@ export class KubernetesReportPorts {
     return { job, attempt, placement, podUidOf };
   }
 
-  /** The epoch is read live: a later one may have been recorded by a leader that took over a moment ago. */
+  /** The job is gone. */
+  forget(jobUid: string): void {
+    this.#quota.forget(jobUid);
+  }
+
+  /**
+   * The epoch is read live: a later one may have been recorded by a leader that took over a moment ago. What comes too fast, or would be one too many,
+   * is thrown back before anything is asked or made, to be tried again.
+   */
   async recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'> {
     const { namespace, jobName, jobUid, epoch } = pod;
-    const job = await this.#getOrUndefined<TrainingJob & KubeObject>(trainingJobsPath({ namespace, name: jobName }));
+    const { step, format, bytes, files, manifestSha256 } = saved;
+    const seen = this.#jobOf(jobUid);
+    // Nothing is held for a job that is gone.
+    if (seen === undefined) throw new Error(`${namespace}/${jobName} of UID ${jobUid} is not seen here`);
+    if (step > (seen.spec.training?.steps ?? Infinity)) return 'unwanted';
+    this.#quota.take(jobUid);
+    const path = trainingJobsPath({ namespace, name: jobName });
+    const job = await this.#getOrUndefined<TrainingJob & KubeObject>(path, jobUid);
     if (job === undefined || job.metadata.uid !== jobUid || (job.status?.epoch ?? 0) !== epoch) return 'stale';
     if (isFencedIn(job, epoch)) return 'stale';
     const fence = { epoch, incarnation: saved.incarnation };
@@ -117,9 +139,12 @@ export class KubernetesReportPorts {
     const { layout, incarnation = 1 } = attempt;
     // A later one was begun by a leader of this release, whatever an operator of the release before has written since.
     if (saved.incarnation < incarnation) return 'unwanted';
-    const { step, format, bytes, files, manifestSha256 } = saved;
+    const name = checkpointName(job.metadata, { ...fence, step });
+    const others = this.#checkpointsOf(pod);
+    // One that is there already is only said again.
+    if (!others.some(({ metadata }) => metadata.name === name)) this.#quota.check(others.length);
     await this.#options.store.createCheckpoint(job, {
-      name: checkpointName(job.metadata, { ...fence, step }),
+      name,
       spec: {
         jobName,
         jobUid,
@@ -165,6 +190,12 @@ export class KubernetesReportPorts {
     return isOurs ? { gang, job, attempt } : undefined;
   }
 
+  #checkpointsOf({ jobUid, namespace }: ReportingPod): readonly Checkpoint[] {
+    const { checkpoints } = this.#options.cache;
+    const known = checkpoints.view(jobUid, checkpoints.cached.byIndex(BY_JOB, jobUid));
+    return known.filter(({ metadata }) => metadata.namespace === namespace);
+  }
+
   #jobOf(jobUid: string): TrainingJob | undefined {
     const { jobs } = this.#options.cache;
     const cached = jobs.cached.byIndex(BY_UID, jobUid)[0];
@@ -194,10 +225,10 @@ export class KubernetesReportPorts {
     return cached?.spec ?? (kept?.epoch === attempt.epoch ? kept : undefined);
   }
 
-  async #getOrUndefined<T>(path: string): Promise<T | undefined> {
+  async #getOrUndefined<T>(path: string, turnOf?: string): Promise<T | undefined> {
     try {
       // Who connects is asked beside what decisions wait for: there may be thousands, and some of them nobody's.
-      return await this.#options.client.get<T>(path, { lane: 'identity' });
+      return await this.#options.client.get<T>(path, { lane: 'identity', ...(turnOf === undefined ? {} : { turnOf }) });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

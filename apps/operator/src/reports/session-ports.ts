@@ -47,8 +47,8 @@ export interface ReportPorts {
   /** Incarnation of the job's newest epoch that counts, as far as it is seen here. */
   currentIncarnation(jobUid: string): number;
   /**
-   * Writes the Checkpoint resource. stale: the epoch has failed, or a later one exists. unwanted: the job keeps no checkpoints, or ranks of another
-   * incarnation saved it. Throws when it cannot be told.
+   * Writes the Checkpoint resource. stale: the epoch has failed, or a later one exists. unwanted: the job keeps no checkpoints, the step is
+   * beyond its last, or ranks of another incarnation saved it. Throws when it cannot be told, or comes too soon.
    */
   recordCheckpoint(pod: ReportingPod, saved: SavedByRanks): Promise<'recorded' | 'stale' | 'unwanted'>;
   /** Something was reported that the job's status may want to show. */

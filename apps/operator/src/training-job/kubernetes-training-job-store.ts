@@ -279,10 +279,10 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       spec,
     };
     try {
-      return await this.#client.create<Checkpoint & KubeObject>(checkpointsPath({ namespace }), body);
+      return await this.#client.create<Checkpoint & KubeObject>(checkpointsPath({ namespace }), body, ofGang(job));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      return this.#client.get<Checkpoint & KubeObject>(checkpointsPath({ namespace, name }));
+      return this.#client.get<Checkpoint & KubeObject>(checkpointsPath({ namespace, name }), ofGang(job));
     }
   }
 
@@ -297,7 +297,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     try {
       this.#cache.checkpoints.remember(
         job.metadata.uid,
-        await this.#client.replace(path, body, { subresource: 'status' }),
+        await this.#client.replace(path, body, { subresource: 'status', ...ofGang(job) }),
       );
     } catch (error) {
       // Not seen as it is now: it is fetched, so that the next look is not at the same old one.
@@ -359,7 +359,7 @@ function versionOf({ metadata }: TrainingJob | Checkpoint): Replacement['metadat
   return { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) };
 }
 
-/** The pods of one gang come by the thousand: they wait for each other, and other jobs get their turn between them. */
-function ofGang(job: TrainingJob): { readonly lane: 'bulk'; readonly turnOf: string } {
+/** The pods of one gang come by the thousand, and its checkpoints when its launchers say so: they wait for each other, and other jobs get their turn between them. */
+function ofGang(job: Pick<TrainingJob, 'metadata'>): { readonly lane: 'bulk'; readonly turnOf: string } {
   return { lane: 'bulk', turnOf: job.metadata.uid };
 }
