@@ -248,7 +248,7 @@ export class KillGround {
         lastStep,
       })),
       conditions: status?.conditions?.map(({ type, status: is, reason }) => `${type}=${is}/${reason}`).toSorted(),
-      pods: pods.map(({ metadata, status: { phase } }) => `${metadata.name.replace(/^.*-e/, 'e')} ${phase}`).toSorted(),
+      pods: pods.map(({ metadata, status: { phase } }) => `${placeOf(metadata.name)} ${phase}`).toSorted(),
       placements: placements.map(({ spec }) => ({
         epoch: spec.epoch,
         nodes: spec.nodes.toSorted(),
@@ -350,10 +350,16 @@ function isLease(path: string): boolean {
   return path.includes('/leases');
 }
 
+/** Epoch and index of a pod's name; the digits of the hash between them differ from life to life. */
+function placeOf(podName: string): string {
+  return podName.replace(/^.*-(e\d+)-[0-9a-f]{6}-(\d+)$/, '$1-$2');
+}
+
 function generic(path: string, jobName: string): string {
   return path
     .replaceAll(jobName, 'JOB')
     .replaceAll(/JOB-[0-9a-f]{8}/g, 'JOB-UID')
     .replace(/(\/placements\/JOB-UID-e\d+)-[0-9a-f]+/, '$1-HASH')
+    .replace(/(\/pods\/JOB-UID-e\d+)-[0-9a-f]{6}-/, '$1-HASH-')
     .replace(/\/events\/.*/, '/events/NAME');
 }
