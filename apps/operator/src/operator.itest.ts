@@ -11,6 +11,7 @@ import {
   type TerminationCause,
   type TrainingJob,
 } from '@coxswain/api-types';
+import { podName } from '@coxswain/lifecycle';
 import { freePort, waitFor } from '@coxswain/local-cluster';
 import { EXIT_CODES } from './process/exit-codes.ts';
 import { startWorld, type World } from './testing/world.ts';
@@ -36,8 +37,9 @@ describe('the operator', () => {
 
     const released = await world.until(job, 'released', ({ status }) => status?.attempts?.[0]?.stage === 'Released');
     const pods = await world.pods(namespace);
+    const placement = released.status?.attempts?.[0]?.placement;
     expect(pods.map(({ metadata }) => metadata.name).toSorted()).toEqual(
-      [0, 1].map((index) => `tiny-${job.metadata.uid.slice(0, 8)}-e1-${index}`),
+      [0, 1].map((podIndex) => podName(job.metadata, { epoch: 1, podIndex, placement })),
     );
     const path = `/apis/training.coxswain.dev/v1alpha1/namespaces/${namespace}/placements`;
     const { items } = await world.plane.admin.json<{ items: Placement[] }>({ method: 'GET', path });
