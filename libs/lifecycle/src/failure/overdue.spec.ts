@@ -142,7 +142,8 @@ describe('a gang whose containers run, while a launcher has never reached the op
   const KEY = 'e1/unheard';
   const heard = (count: number) => new Map(upTo(count, (podIndex) => bound(podIndex)).map(({ uid }) => [uid, 1_000]));
   const up = (ms: number, more: Partial<Observed> = {}, attempt: Partial<Attempt> = {}): Observed => ({
-    ...gang({ runningAt: NOW.toISOString(), ...attempt }, upTo(4, bound), { [KEY]: ms }),
+    ...gang({ runningAt: NOW.toISOString(), leaderTerm: 7, ...attempt }, upTo(4, bound), { [KEY]: ms }),
+    leaderTerm: 7,
     heardMs: heard(3),
     ...more,
   });
@@ -177,6 +178,8 @@ describe('a gang whose containers run, while a launcher has never reached the op
       up(900_000, { nodeStates: new Map([['node-d', 'notReady']]), nodeCensus: () => ({ nodes: 4, notReady: 3 }) }),
     ],
     ['its ranks have been started again', up(900_000, {}, { incarnation: 2 })],
+    ['a leader before this one began it, and may have heard all', up(900_000, { leaderTerm: 8 })],
+    ['nobody knows which leader began it', up(900_000, {}, { leaderTerm: undefined })],
   ])('goes on where %s', (_sentence, observed) => {
     const { status, timed } = settled(observed);
     expect(status.attempts?.at(-1)?.stage).toBe('Released');

@@ -36,12 +36,15 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
 }
 
 /**
- * Containers run, and launchers are given their ranks over their connection: whoever has not reached this process may have none. A leader that has
- * just begun knows nobody either, so they are given as long as for a start; where a step or a save is known, every rank has begun.
+ * Containers run, and launchers are given their ranks over their connection: whoever has never reached an operator has none. Only the leader that
+ * began the attempt can know that; to a later one a launcher is silent too that trains and cannot reach it. Where a step or a save is known, every
+ * rank has begun.
  */
 function firstWord(facts: Facts, attempt: Attempt): Step | undefined {
-  const { heardMs } = facts.observed;
-  if (heardMs === undefined || (attempt.incarnation ?? 1) > 1 || hasTrained(facts, attempt)) return undefined;
+  const { heardMs, leaderTerm } = facts.observed;
+  const isFromTheBegin = leaderTerm !== undefined && attempt.leaderTerm === leaderTerm;
+  if (heardMs === undefined || !isFromTheBegin) return undefined;
+  if ((attempt.incarnation ?? 1) > 1 || hasTrained(facts, attempt)) return undefined;
   // Nodes that do not answer have waits of their own.
   const unheard = podsOf(facts, attempt.epoch).filter(
     (pod) => pod.running && !isTerminal(pod) && nodeStateOf(facts, pod.nodeName) === 'ready' && !heardMs.has(pod.uid),
