@@ -1,7 +1,6 @@
-import { findCondition } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import fc from 'fast-check';
-import { LAGGING, World, type WorldFault } from '../testing/index.ts';
+import { crash, live, settleWithAnswers, staleLook, storyOf, World, type WorldFault } from '../testing/index.ts';
 
 const pick = fc.nat(9);
 const fault = <K extends 'saveCheckpoint' | 'damage' | 'evict'>(kind: K) =>
@@ -14,56 +13,19 @@ const usual: fc.Arbitrary<WorldFault> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('exit' as const), code: fc.constantFrom(1, 71), pick }) },
   { weight: 1, arbitrary: fault('evict') },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('restoreNodes' as const) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('staleLook' as const),
-      looksAgo: fc.integer({ min: 1, max: 6 }),
-      of: fc.subarray([...LAGGING], { minLength: 1 }),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const), afterWrites: fc.nat(3) }) },
+  { weight: 2, arbitrary: staleLook },
+  { weight: 1, arbitrary: crash },
 );
 const story = (extra: fc.Arbitrary<WorldFault>) =>
-  fc.array(
-    fc.record({
-      faults: fc.array(fc.oneof({ weight: 2, arbitrary: usual }, { weight: 1, arbitrary: extra }), { maxLength: 2 }),
-      tickMs: fc.constantFrom(0, 1_000, 20_000, 300_000),
-    }),
-    { maxLength: 50 },
-  );
-type Story = readonly { readonly faults: readonly WorldFault[]; readonly tickMs: number }[];
+  storyOf(fc.oneof({ weight: 2, arbitrary: usual }, { weight: 1, arbitrary: extra }), {
+    tickMs: [0, 1_000, 20_000, 300_000],
+    maxLength: 50,
+  });
 
 const lenient = (): World =>
   new World(aTrainingJob({ spec: { restartPolicy: { maxRestarts: 1000, delaySeconds: 0 } } }));
 
-function live(world: World, moments: Story): void {
-  for (const { faults, tickMs } of moments) {
-    for (const one of faults) world.apply(one);
-    world.reconcile();
-    world.tick(tickMs);
-  }
-}
-
-/** Nodes and mounts are well again; a person answers when asked. */
-function settle(world: World): void {
-  world.apply({ kind: 'restoreNodes' });
-  for (let quiet = 0, looks = 0; quiet < 3; looks++) {
-    expect(looks).toBeLessThan(800);
-    const wrote = world.reconcile();
-    world.tick(wrote ? 100 : 300_000, true);
-    quiet = wrote ? 0 : quiet + 1;
-    if (quiet === 2 && isStuck(world)) {
-      world.apply({ kind: 'askFor', from: 'scratch' });
-      quiet = 0;
-    }
-  }
-}
-
-function isStuck({ job }: World): boolean {
-  return findCondition(job?.status?.conditions, 'Placed')?.reason === 'CheckpointsUnusable';
-}
-
+const settle = (world: World): void => settleWithAnswers(world, 300_000);
 const condemned = ({ checkpoints }: World): readonly string[] =>
   checkpoints.filter(({ status }) => status?.state === 'Damaged').map(({ metadata }) => metadata.name);
 const scratches = (world: World): readonly string[] => world.violations.filter((one) => one.includes('from scratch'));

@@ -2,7 +2,7 @@ import { NODE_LABELS, type TrainingJobStatus } from '@coxswain/api-types';
 import { aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { worldSize } from '@coxswain/layout';
 import fc from 'fast-check';
-import { LAGGING, World, type WorldFault } from '../testing/index.ts';
+import { crash, live, staleLook, storyOf, World, type WorldFault } from '../testing/index.ts';
 
 const STAGES = ['Creating', 'Released', 'Stopping', 'Ended'];
 
@@ -25,12 +25,8 @@ const mishap: fc.Arbitrary<WorldFault> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('skewClock' as const), ms: fc.constantFrom(-3_600_000, 40_000, 3_600_000) }),
   fc.record({ kind: fc.constantFrom('restoreNodes' as const, 'plannerFails' as const, 'deletePlacement' as const) }),
-  fc.record({
-    kind: fc.constant('staleLook' as const),
-    looksAgo: fc.integer({ min: 1, max: 6 }),
-    of: fc.subarray([...LAGGING], { minLength: 1 }),
-  }),
-  fc.record({ kind: fc.constant('crash' as const), afterWrites: fc.nat(3) }),
+  staleLook,
+  crash,
 );
 const wish: fc.Arbitrary<WorldFault> = fc.record({
   kind: fc.constantFrom(
@@ -42,21 +38,15 @@ const wish: fc.Arbitrary<WorldFault> = fc.record({
   ),
 });
 
-/** What happens before each pass of the operator, and how much time passes after it. */
 const story = (fault: fc.Arbitrary<WorldFault>) =>
-  fc.array(
-    fc.record({ faults: fc.array(fault, { maxLength: 2 }), tickMs: fc.constantFrom(0, 1_000, 20_000, 90_000) }),
-    {
-      maxLength: 60,
-    },
-  );
+  storyOf(fault, { tickMs: [0, 1_000, 20_000, 90_000], maxLength: 60 });
 
 describe('a job driven by decide()', () => {
   it('converges whatever happens to it, never runs two epochs, keeps to its budget, and then writes nothing', () => {
     fc.assert(
       fc.property(story(fc.oneof({ weight: 8, arbitrary: mishap }, { weight: 1, arbitrary: wish })), (moments) => {
         const world = new World(aTrainingJob());
-        live(world, moments);
+        live(world, moments, expectOneEpoch);
         settle(world);
         expectPlausibleHistory(world.history, 3);
         expect(world.violations).toEqual([]);
@@ -72,7 +62,7 @@ describe('a job driven by decide()', () => {
       fc.property(story(mishap), (moments) => {
         const job = { ...aTrainingJob(), spec: aPlannedJobSpec() };
         const world = new World(job, { labels: { [NODE_LABELS.gpuType]: 'h100' } });
-        live(world, moments);
+        live(world, moments, expectOneEpoch);
         settle(world);
         const ran = world.history.flatMap((status) => (status.attempts ?? []).map((attempt) => attempt.layout));
         const planned = new Set(
@@ -92,7 +82,7 @@ describe('a job driven by decide()', () => {
     fc.assert(
       fc.property(story(mishap), (moments) => {
         const world = new World(aTrainingJob(), { labels: { [NODE_LABELS.gpuType]: 'h100' } });
-        live(world, moments);
+        live(world, moments, expectOneEpoch);
         settle(world);
         expect(['Complete', 'Failed']).toContain(world.job?.status?.state);
         expect(world.violations).toEqual([]);
@@ -106,7 +96,7 @@ describe('a job driven by decide()', () => {
     fc.assert(
       fc.property(story(mishap), (moments) => {
         const world = new World(aTrainingJob());
-        live(world, moments);
+        live(world, moments, expectOneEpoch);
         settle(world);
         expect(['Complete', 'Failed']).toContain(world.job?.status?.state);
         expect(world.computingPods()).toEqual([]);
@@ -120,7 +110,7 @@ describe('a job driven by decide()', () => {
     fc.assert(
       fc.property(story(fc.oneof({ weight: 6, arbitrary: mishap }, { weight: 1, arbitrary: loss })), (moments) => {
         const world = new World(aTrainingJob());
-        live(world, moments);
+        live(world, moments, expectOneEpoch);
         settle(world);
         expect(['Complete', 'Failed']).toContain(world.job?.status?.state);
         // A gang that is taken up again is released again, so only the order of epochs is asked for.
@@ -131,18 +121,6 @@ describe('a job driven by decide()', () => {
     );
   });
 });
-
-function live(
-  world: World,
-  moments: readonly { readonly faults: readonly WorldFault[]; readonly tickMs: number }[],
-): void {
-  for (const { faults, tickMs } of moments) {
-    for (const fault of faults) world.apply(fault);
-    world.reconcile();
-    world.tick(tickMs);
-    expectOneEpoch(world);
-  }
-}
 
 /** The faults are over: nodes are back, the engine finishes, the operator looks as often as it likes. */
 function settle(world: World): void {

@@ -1,6 +1,6 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import fc from 'fast-check';
-import { LAGGING, World, type WorldFault } from '../testing/index.ts';
+import { crash, live, staleLook, storyOf, World, type WorldFault } from '../testing/index.ts';
 
 /** What befalls a cluster without harming any gang: kubelets, watches, processes and clocks of others. */
 const harmless: fc.Arbitrary<WorldFault> = fc.oneof(
@@ -10,15 +10,10 @@ const harmless: fc.Arbitrary<WorldFault> = fc.oneof(
     kind: fc.constant('skewClock' as const),
     ms: fc.constantFrom(-3_600_000, -40_000, 0, 40_000, 3_600_000),
   }),
-  fc.record({
-    kind: fc.constant('staleLook' as const),
-    looksAgo: fc.integer({ min: 1, max: 6 }),
-    of: fc.subarray([...LAGGING], { minLength: 1 }),
-  }),
-  fc.record({ kind: fc.constant('crash' as const), afterWrites: fc.nat(3) }),
+  staleLook,
+  crash,
 );
-const ticks = fc.constantFrom(0, 1_000, 20_000, 90_000, 600_000);
-const moments = fc.array(fc.record({ faults: fc.array(harmless, { maxLength: 3 }), tickMs: ticks }), { maxLength: 60 });
+const moments = storyOf(harmless, { tickMs: [0, 1_000, 20_000, 90_000, 600_000], maxFaults: 3, maxLength: 60 });
 
 function aRunningWorld(...made: ConstructorParameters<typeof World>): World {
   const world = new World(...made);
@@ -36,11 +31,7 @@ describe('a healthy gang', () => {
       fc.property(moments, (story) => {
         const world = aRunningWorld(aTrainingJob());
         const pods = world.pods.map(({ uid }) => uid);
-        for (const { faults, tickMs } of story) {
-          for (const fault of faults) world.apply(fault);
-          world.reconcile();
-          world.tick(tickMs);
-        }
+        live(world, story);
         expect(world.job?.status).toMatchObject({ epoch: 1, restarts: { total: 0 } });
         expect(world.pods.map(({ uid, deletionTimestamp }) => [uid, deletionTimestamp])).toEqual(
           pods.map((uid) => [uid, undefined]),

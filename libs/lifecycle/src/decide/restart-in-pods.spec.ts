@@ -1,7 +1,7 @@
 import type { Attempt } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import fc from 'fast-check';
-import { LAGGING, World, type WorldFault } from '../testing/index.ts';
+import { crash, live, staleLook, storyOf, World, type WorldFault } from '../testing/index.ts';
 
 /** A gang of two pods that trains and has saved step 10. */
 function aTrainingWorld(): World {
@@ -122,31 +122,17 @@ describe('a gang of which a rank fails', () => {
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('hangPod' as const), pick: fc.nat(9) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('restoreNodes' as const) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('saveCheckpoint' as const), pick: fc.nat(200) }) },
-    { weight: 2, arbitrary: fc.record({ kind: fc.constant('crash' as const), afterWrites: fc.nat(3) }) },
-    {
-      weight: 2,
-      arbitrary: fc.record({
-        kind: fc.constant('staleLook' as const),
-        looksAgo: fc.integer({ min: 1, max: 6 }),
-        of: fc.subarray([...LAGGING], { minLength: 1 }),
-      }),
-    },
+    { weight: 2, arbitrary: crash },
+    { weight: 2, arbitrary: staleLook },
   );
 
   it('runs one fence at a time, is charged once for each failure, and comes to an end, whatever lags, dies or falls silent', () => {
     let begun = 0;
-    const moments = fc.array(
-      fc.record({ faults: fc.array(trouble, { maxLength: 2 }), tickMs: fc.constantFrom(0, 1_000, 10_000, 70_000) }),
-      { minLength: 10, maxLength: 60 },
-    );
+    const moments = storyOf(trouble, { tickMs: [0, 1_000, 10_000, 70_000], minLength: 10, maxLength: 60 });
     fc.assert(
       fc.property(moments, (story) => {
         const world = aTrainingWorld();
-        for (const { faults, tickMs } of story) {
-          for (const fault of faults) world.apply(fault);
-          world.reconcile();
-          world.tick(tickMs);
-        }
+        live(world, story);
         world.apply({ kind: 'restoreNodes' });
         for (let look = 0; look < 60; look += 1) {
           world.reconcile();
