@@ -1,5 +1,5 @@
 /** More than the pods of all gangs that one operator is meant for, and half of the connections that it takes. */
-const MOST = 10_000;
+const MOST = 4_000;
 
 /**
  * Launchers that wait for the next leader: each pod has one place, which its newest connection holds, and there are so many of them in all. They are
