@@ -74,11 +74,10 @@ describe('a job', () => {
   });
 
   it('tells its story in plain words, in order and each thing once', async () => {
-    const submitted = await submit(
-      project,
-      'story',
-      sleeperSpec({ steps: 60, fault: { rank: 3, step: 15, kind: 'exit', code: 1, epoch: 1 } }),
-    );
+    // In the same pods the fault would come again: it is that of a whole epoch.
+    const restartPolicy = { maxRestarts: 2, delaySeconds: 0, inPlace: 'Never' } as const;
+    const fault = { rank: 3, step: 15, kind: 'exit', code: 1, epoch: 1 } as const;
+    const submitted = await submit(project, 'story', sleeperSpec({ steps: 60, fault }, { restartPolicy }));
     const job = await jobIn(project, submitted.id, ['Complete']);
     const { items } = await project.api.jobEvents({ project: project.name, id: job.id });
     // Checkpoints are resources of their own: the last one may be heard of after the end of the job.

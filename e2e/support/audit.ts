@@ -1,4 +1,4 @@
-import { LABELS, type Checkpoint, type Job, type Placement, type TrainingJob } from '@coxswain/api-types';
+import { LABELS, type Attempt, type Checkpoint, type Job, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import type { TestProject } from './project.ts';
 
@@ -114,12 +114,17 @@ function brokenBy(job: TrainingJob, pods: readonly Pod[]): readonly string[] {
   const attempted = (job.status?.attempts ?? []).map((attempt) => attempt.epoch);
   if (new Set(attempted).size !== attempted.length)
     found.push(`${job.metadata.name} lists an epoch twice: ${attempted.join(', ')}`);
-  const charged = (job.status?.attempts ?? []).filter(
-    (attempt) => attempt.outcome === 'Failed' && attempt.charged === true,
-  ).length;
+  const charged = (job.status?.attempts ?? []).reduce((sum, attempt) => sum + chargedFailuresOf(attempt), 0);
   if ((job.status?.restarts.charged ?? 0) > charged)
     found.push(`${job.metadata.name} charged ${job.status?.restarts.charged} restarts for ${charged} failures`);
   return found;
+}
+
+/** Of its end, and of the incarnations before the last; status forgets the oldest of those, which then may have been charged. */
+function chargedFailuresOf({ outcome, charged, incarnation = 1, incarnations = [] }: Attempt): number {
+  const forgotten = incarnation - 1 - incarnations.length;
+  const restarted = incarnations.filter((one) => one.charged).length;
+  return forgotten + restarted + (outcome === 'Failed' && charged === true ? 1 : 0);
 }
 
 async function lastingOrphans(system: CoxswainSystem, namespace: string): Promise<readonly string[]> {
