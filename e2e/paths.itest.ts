@@ -74,7 +74,7 @@ describe('a job', () => {
   });
 
   it('tells its story in plain words, in order and each thing once', async () => {
-    // In the same pods the fault would come again: it is that of a whole epoch.
+    // Told in new pods: `Resumed` is an event of an epoch.
     const restartPolicy = { maxRestarts: 2, delaySeconds: 0, inPlace: 'Never' } as const;
     const fault = { rank: 3, step: 15, kind: 'exit', code: 1, epoch: 1 } as const;
     const submitted = await submit(project, 'story', sleeperSpec({ steps: 60, fault }, { restartPolicy }));

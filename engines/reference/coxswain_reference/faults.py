@@ -16,7 +16,11 @@ KINDS = ('exit', 'traceback', 'sigkill', 'hang')
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong on which rank at the beginning of which step; `epoch` None means in every epoch."""
+    """What goes wrong on which rank at the beginning of which step.
+
+    With an epoch it goes wrong once, in the first incarnation of its ranks;
+    `epoch` None means in every epoch and incarnation.
+    """
 
     rank: int
     step: int
@@ -24,8 +28,9 @@ class Fault:
     code: int = 1
     epoch: int | None = None
 
-    def happens(self, *, rank: int, step: int, epoch: int | None) -> bool:
-        return (self.rank, self.step) == (rank, step) and self.epoch in (None, epoch)
+    def happens(self, *, rank: int, step: int, epoch: int | None, incarnation: int) -> bool:
+        is_now = self.epoch is None or (self.epoch, incarnation) == (epoch, 1)
+        return is_now and (self.rank, self.step) == (rank, step)
 
     def perform(self) -> None:
         """Does not return, except by raising for `traceback`."""

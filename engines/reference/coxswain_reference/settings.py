@@ -61,6 +61,7 @@ class Process:
     world_size: int
     local_rank: int
     epoch: int | None
+    incarnation: int
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,14 @@ def _process(environment: Mapping[str, str]) -> Process:
         raise WrongRequest(f'RANK {rank} is not below WORLD_SIZE {world_size}; ranks count from 0.')
     local_rank = _whole(environment, 'LOCAL_RANK') if environment.get('LOCAL_RANK') else 0
     epoch = environment.get('COXSWAIN_EPOCH', '')
-    return Process(rank, world_size, local_rank, int(epoch) if epoch.isdigit() else None)
+    incarnation = environment.get('COXSWAIN_INCARNATION', '')
+    return Process(
+        rank,
+        world_size,
+        local_rank,
+        epoch=int(epoch) if epoch.isdigit() else None,
+        incarnation=int(incarnation) if incarnation.isdigit() else 1,
+    )
 
 
 def _whole(environment: Mapping[str, str], name: str) -> int:

@@ -149,7 +149,9 @@ class Trainer:
 
     def _fail_on_purpose(self, step: int) -> None:
         process, fault = self._settings.process, self._fault
-        if fault is None or not fault.happens(rank=process.rank, step=step, epoch=process.epoch):
+        if fault is None or not fault.happens(
+            rank=process.rank, step=step, epoch=process.epoch, incarnation=process.incarnation
+        ):
             return
         self._reporter.wait_until_written(timeout_seconds=1.0)
         fault.perform()

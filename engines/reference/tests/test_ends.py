@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from coxswain_reference.faults import Fault
 from coxswain_reference.manifest import check_contents, check_sizes, describe_file, read_manifest
 from gang import Gang, run_gang
 
@@ -52,6 +53,13 @@ def test_a_fault_ends_the_rank_as_described(fault: dict[str, object], want: int,
     with Gang(tmp_path, (1, 1, 1), steps=5, environment=environment) as gang:
         assert gang.wait() == [want]
     assert list(gang.losses()) == ([1, 2, 3] if want else [1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize(('incarnation', 'want'), [(1, True), (2, False)])
+def test_a_fault_of_an_epoch_happens_in_its_first_incarnation_alone(incarnation: int, want: bool) -> None:
+    where = {'rank': 0, 'step': 4, 'incarnation': incarnation}
+    assert Fault(rank=0, step=4, kind='exit', epoch=3).happens(epoch=3, **where) is want
+    assert Fault(rank=0, step=4, kind='exit').happens(epoch=3, **where)
 
 
 def test_a_taken_port_ends_rank_0_with_71_and_a_sentence(tmp_path: Path) -> None:

@@ -63,6 +63,8 @@ class Sleeper:
         self._world_size = int(environment.get('WORLD_SIZE', '1'))
         epoch = environment.get('COXSWAIN_EPOCH', '')
         self._epoch = int(epoch) if epoch.isdigit() else None
+        incarnation = environment.get('COXSWAIN_INCARNATION', '')
+        self._incarnation = int(incarnation) if incarnation.isdigit() else 1
         save_directory = environment.get('COXSWAIN_SAVE_DIR')
         self._save_directory = Path(save_directory) if save_directory else None
         self._faults: list[Fault] = [*options.fail_at, *fault_from_environment(environment)]
@@ -98,7 +100,7 @@ class Sleeper:
     def _one_step(self) -> None:
         step = self._step + 1
         for fault in self._faults:
-            if fault.happens(rank=self._rank, step=step, epoch=self._epoch):
+            if fault.happens(rank=self._rank, step=step, epoch=self._epoch, incarnation=self._incarnation):
                 self._reporter.wait_until_written(1.0)
                 fault.perform()
         began = time.perf_counter()
