@@ -121,8 +121,8 @@ describe('the dashboard', () => {
     await picture('2-running');
 
     await seen('.events', /RankFailed/);
-    await seen('.events', /Restarting|Restarted/);
-    await seen('.facts', /Epoch\s+2/);
+    await seen('.events', /Restarting/);
+    await seen('.facts', /Epoch\s+1\.2/);
     await seen('table', /EngineFailed[\s\S]*rank 1 on node local-\S+ exited with/i);
     await seen('table', /after step \d+/);
     await picture('3-restarted');

@@ -136,7 +136,9 @@ describe('a job without a layout', () => {
 
   it('keeps its layout through a restart', async () => {
     const fault = { rank: 1, step: 15, kind: 'exit', code: 1, epoch: 1 } as const;
-    const submitted = await submit(project, 'restarted', plannedSleeper({ steps: 40, fault }));
+    const restartPolicy = { maxRestarts: 2, delaySeconds: 0, inPlace: 'Never' } as const;
+    const spec = { ...plannedSleeper({ steps: 40, fault }), restartPolicy };
+    const submitted = await submit(project, 'restarted', spec);
     const job = await jobIn(project, submitted.id, ['Complete']);
     expect(job.attempts.map(({ outcome }) => outcome)).toEqual(['Failed', 'Succeeded']);
     expect(job.attempts.map(({ layout }) => layout)).toEqual([job.layout, job.layout]);

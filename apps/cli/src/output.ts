@@ -1,4 +1,4 @@
-import { gpuCount, type Job, type JobEvent, type StepTime } from '@coxswain/api-types';
+import { gpuCount, nameOfRun, type Job, type JobEvent, type StepTime } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import { stringify } from 'yaml';
@@ -96,7 +96,10 @@ export function jobDetails(job: Job, now: Date): string {
     ['Id', job.id],
     ['State', `${job.state}: ${job.summary}`],
     ['Layout', layoutLine(job)],
-    ['Epoch', `${job.epoch}, ${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} restarts used`],
+    [
+      'Epoch',
+      `${nameOfRun(job.epoch, job.attempts.at(-1)?.incarnation)}, ${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} restarts used`,
+    ],
     ['Checkpoint', job.checkpoint === null ? 'none yet' : `step ${job.checkpoint.step} (${job.checkpoint.name})`],
   ];
   if (job.progress !== null) facts.push(['Progress', progressLine(job.progress)]);
@@ -112,7 +115,7 @@ export function jobDetails(job: Job, now: Date): string {
 
 /** A row for each run of the attempt's ranks: `1.1` and `1.2` where they were started again in the same pods, else `1`. */
 function attemptRows(attempt: Job['attempts'][number]): string[][] {
-  const { epoch, incarnation = 1, incarnations = [], layout } = attempt;
+  const { epoch, incarnation, incarnations = [], layout } = attempt;
   const row = (
     which: string,
     run: Partial<Pick<typeof attempt, 'outcome' | 'stage' | 'reason' | 'resumedFrom' | 'message'>>,
@@ -125,8 +128,8 @@ function attemptRows(attempt: Job['attempts'][number]): string[][] {
     (run.message ?? '').split('\n')[0] ?? '',
   ];
   return [
-    ...incarnations.map((ended) => row(`${epoch}.${ended.incarnation}`, ended)),
-    row(incarnation === 1 ? `${epoch}` : `${epoch}.${incarnation}`, attempt),
+    ...incarnations.map((ended) => row(nameOfRun(epoch, ended.incarnation), ended)),
+    row(nameOfRun(epoch, incarnation), attempt),
   ];
 }
 

@@ -168,5 +168,10 @@ export const Attempt = z
   })
   .meta({ id: 'Attempt' });
 export type Attempt = z.infer<typeof Attempt>;
+/** How a run of an attempt's ranks is called: `2`, or `2.3` for the third in the pods of epoch 2. The first is told apart where others followed. */
+export function nameOfRun(epoch: number, incarnation: number | undefined): string {
+  return incarnation === undefined ? `${epoch}` : `${epoch}.${incarnation}`;
+}
+
 /** Attempts kept in status; older ones are in the database. */
 export const MAX_ATTEMPTS_IN_STATUS = 20;

@@ -27,6 +27,7 @@ export {
   AttemptPrediction,
   MAX_ATTEMPTS_IN_STATUS,
   MAX_ENDED_INCARNATIONS,
+  nameOfRun,
 } from './attempt.ts';
 export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 export type { AvoidedNodeReason } from './avoided-node.ts';

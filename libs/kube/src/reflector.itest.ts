@@ -280,7 +280,7 @@ describe('C11: history that is gone', () => {
     await waitFor(() => Promise.resolve(world.proxy.openWatches > 0), { what: 'a watch' });
     const seen = world.proxy.requests.filter(({ path }) => path === reflected.collectionPath);
     const [list, watch] = [seen.find(({ verb }) => verb === 'list'), seen.find(({ verb }) => verb === 'watch')];
-    expect(list?.query.get('limit')).toBe('500');
+    expect(list?.query.get('limit')).toBe('64');
     expect(list?.query.has('resourceVersion')).toBe(false);
     expect(watch?.query.get('allowWatchBookmarks')).toBe('true');
     expect(watch?.query.get('resourceVersion')).toMatch(/^[0-9]+$/);

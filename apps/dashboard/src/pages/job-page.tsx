@@ -1,4 +1,4 @@
-import { gpuCount, type Attempt, type Job, type JobEvent, type JobPlan } from '@coxswain/api-types';
+import { gpuCount, nameOfRun, type Attempt, type Job, type JobEvent, type JobPlan } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import { Fragment, useMemo, useState, type ReactNode } from 'react';
@@ -155,7 +155,7 @@ function Facts({ job, progress }: FactsProps): ReactNode {
     ['Left', shown(progress?.etaSeconds, (seconds) => formatDuration(seconds * 1000))],
     ['Layout', layoutOf(job)],
     ['Step time', <StepTimes key="step-time" stepTime={job.stepTime} />],
-    ['Epoch', job.epoch],
+    ['Epoch', nameOfRun(job.epoch, job.attempts.at(-1)?.incarnation)],
     [
       'Restarts',
       `${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} charged, ${job.restarts.total} in all`,
@@ -245,6 +245,18 @@ const STAGE_WORDS: Readonly<Record<Attempt['stage'], string>> = {
   Ended: 'Ended',
 };
 
+function MessageRow({ message }: { readonly message: string | undefined }): ReactNode {
+  if (message === undefined) return null;
+  return (
+    <tr className="message">
+      <td />
+      <td colSpan={4}>
+        <pre tabIndex={0}>{message}</pre>
+      </td>
+    </tr>
+  );
+}
+
 function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): ReactNode {
   if (attempts.length === 0) return <p className="empty">Not started yet.</p>;
   return (
@@ -262,9 +274,7 @@ function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): Reac
         {[...attempts].reverse().map((attempt) => (
           <Fragment key={attempt.epoch}>
             <tr>
-              <td className="number">
-                {attempt.incarnation === undefined ? attempt.epoch : `${attempt.epoch}.${attempt.incarnation}`}
-              </td>
+              <td className="number">{nameOfRun(attempt.epoch, attempt.incarnation)}</td>
               <td>
                 {attempt.outcome ?? STAGE_WORDS[attempt.stage]}
                 {attempt.reason !== undefined && <small>{attempt.reason}</small>}
@@ -275,27 +285,23 @@ function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): Reac
                 <Time at={attempt.startedAt} />
               </td>
             </tr>
-            {attempt.message !== undefined && (
-              <tr className="message">
-                <td />
-                <td colSpan={4}>
-                  <pre tabIndex={0}>{attempt.message}</pre>
-                </td>
-              </tr>
-            )}
+            <MessageRow message={attempt.message} />
             {[...(attempt.incarnations ?? [])].reverse().map((ended) => (
-              <tr key={ended.incarnation}>
-                <td className="number">{`${attempt.epoch}.${ended.incarnation}`}</td>
-                <td>
-                  Failed, started again in its pods
-                  <small title={ended.message}>{ended.reason}</small>
-                </td>
-                <td>{beginning(ended.resumedFrom)}</td>
-                <td>{formatLayout(attempt.layout)}</td>
-                <td>
-                  <Time at={ended.endedAt} />
-                </td>
-              </tr>
+              <Fragment key={ended.incarnation}>
+                <tr>
+                  <td className="number">{nameOfRun(attempt.epoch, ended.incarnation)}</td>
+                  <td>
+                    Failed, started again in its pods
+                    <small>{ended.reason}</small>
+                  </td>
+                  <td>{beginning(ended.resumedFrom)}</td>
+                  <td>{formatLayout(attempt.layout)}</td>
+                  <td>
+                    <Time at={ended.endedAt} />
+                  </td>
+                </tr>
+                <MessageRow message={ended.message} />
+              </Fragment>
             ))}
           </Fragment>
         ))}
