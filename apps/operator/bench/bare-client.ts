@@ -1,5 +1,6 @@
 import { SCHEDULING_GATE, specOfEpoch, TrainingJobSpec, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { renderRank } from '@coxswain/engines';
+import { isNotFound } from '@coxswain/kube';
 import { podName } from '@coxswain/lifecycle';
 import { waitFor } from '@coxswain/local-cluster';
 import { toPod } from '../src/training-job/pod-manifest.ts';
@@ -64,17 +65,20 @@ export async function clearNamespace(cluster: BenchCluster, namespace: string): 
     `/apis/training.coxswain.dev/v1alpha1/namespaces/${namespace}/trainingjobs`,
     `/api/v1/namespaces/${namespace}/pods`,
   ]) {
-    await cluster.plane.admin.send({ method: 'DELETE', path, body: { gracePeriodSeconds: 0 } });
     const { items } = await cluster.client.list(path);
-    const held = items.filter(({ metadata }) => (metadata.finalizers ?? []).length > 0);
-    await inTurns(held, ({ metadata: { name } }) =>
-      cluster.client
-        .patch(`${path}/${name}`, { metadata: { finalizers: null } }, { type: 'merge' })
-        .catch(() => undefined),
-    );
-    await cluster.plane.admin.send({ method: 'DELETE', path, body: { gracePeriodSeconds: 0 } });
+    // One by one: a collection is deleted by a single worker of the API server, and a thousand pods then take longer than a call may.
+    await inTurns(items, ({ metadata: { name, uid } }) => remove(cluster, `${path}/${name}`, uid ?? ''));
     await isEmpty(cluster, path);
   }
+}
+
+async function remove(cluster: BenchCluster, path: string, uid: string): Promise<void> {
+  const gone = (error: unknown): void => {
+    if (!isNotFound(error)) throw error;
+  };
+  // In this order: of a job that is not being deleted the operator would keep its finalizer.
+  await cluster.client.delete(path, { uid, gracePeriodSeconds: 0 }).catch(gone);
+  await cluster.client.patch(path, { metadata: { finalizers: null } }, { type: 'merge' }).catch(gone);
 }
 
 async function isEmpty(cluster: BenchCluster, path: string): Promise<void> {
