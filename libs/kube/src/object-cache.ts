@@ -69,9 +69,7 @@ export class ObjectCache<T extends KubeObject> {
 
   /** The objects that an index files under `indexKey`, as a snapshot. */
   byIndex(name: string, indexKey: string): readonly T[] {
-    const index = this.#indexes.get(name);
-    if (index === undefined) throw new Error(`there is no index "${name}": add it with addIndex before asking`);
-    const members = index.members.get(indexKey);
+    const members = this.#membersOf(name, indexKey);
     if (members === undefined) return [];
     const keys = typeof members === 'string' ? [members] : members;
     const found: T[] = [];
@@ -80,6 +78,18 @@ export class ObjectCache<T extends KubeObject> {
       if (object !== undefined) found.push(object);
     }
     return found;
+  }
+
+  /** How many objects have that key in the index, without collecting them. Throws for an index that was never added. */
+  countByIndex(name: string, indexKey: string): number {
+    const members = this.#membersOf(name, indexKey);
+    return typeof members === 'string' ? 1 : (members?.size ?? 0);
+  }
+
+  #membersOf(name: string, indexKey: string): string | ReadonlySet<string> | undefined {
+    const index = this.#indexes.get(name);
+    if (index === undefined) throw new Error(`there is no index "${name}": add it with addIndex before asking`);
+    return index.members.get(indexKey);
   }
 
   /** The index keys in use, for tests of memory and for listings by group. */

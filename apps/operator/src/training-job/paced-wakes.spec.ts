@@ -27,6 +27,22 @@ describe('a job of which there is news', () => {
     expect(due).toEqual(['a', 'a', 'a']);
   });
 
+  it('that may wait is due later, and sooner when there is news that may not', async () => {
+    const { clock, due, timers } = aDesk();
+    timers.news('a');
+    await clock.advance(0);
+    timers.news('a', 4_000);
+    await clock.advance(3_000);
+    expect(due).toEqual(['a']);
+    timers.news('a');
+    await clock.advance(0);
+    expect(due).toEqual(['a', 'a']);
+    timers.news('a');
+    timers.news('a', 4_000);
+    await clock.advance(1_000);
+    expect([due, clock.pending]).toEqual([['a', 'a', 'a'], 0]);
+  });
+
   it('of one job does not wait for another’s', async () => {
     const { clock, due, timers } = aDesk();
     timers.news('a');

@@ -11,7 +11,7 @@ export class PacedWakes {
     /** A look at the job of that UID is due. */
     readonly onDue: (jobUid: string) => void;
   };
-  readonly #pending = new Map<string, () => void>();
+  readonly #pending = new Map<string, { readonly dueAtMs: number; readonly cancel: () => void }>();
   readonly #lastDueAtMs = new Map<string, number>();
 
   constructor(options: {
@@ -22,22 +22,30 @@ export class PacedWakes {
     this.#options = options;
   }
 
-  /** There is news of the job: it is due at once, or when an interval has passed since it was due last. */
-  news(jobUid: string): void {
-    if (this.#pending.has(jobUid)) return;
-    const { clock, intervalMs, onDue } = this.#options;
-    const sinceLastMs = clock.monotonicMs() - (this.#lastDueAtMs.get(jobUid) ?? -Infinity);
-    const cancel = clock.setTimer(Math.max(0, intervalMs - sinceLastMs), () => {
+  /**
+   * There is news of the job: it is due at once, or when an interval has passed since it was due last. News that may wait longer than others
+   * say so with an interval of their own, and never hold back what is due sooner.
+   */
+  news(jobUid: string, intervalMs = this.#options.intervalMs): void {
+    const { clock, onDue } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const dueAtMs = Math.max(nowMs, (this.#lastDueAtMs.get(jobUid) ?? -Infinity) + intervalMs);
+    const pending = this.#pending.get(jobUid);
+    if (pending !== undefined) {
+      if (pending.dueAtMs <= dueAtMs) return;
+      pending.cancel();
+    }
+    const cancel = clock.setTimer(dueAtMs - nowMs, () => {
       this.#pending.delete(jobUid);
       this.#lastDueAtMs.set(jobUid, clock.monotonicMs());
       onDue(jobUid);
     });
-    this.#pending.set(jobUid, cancel);
+    this.#pending.set(jobUid, { dueAtMs, cancel });
   }
 
   /** The job is gone. */
   forget(jobUid: string): void {
-    this.#pending.get(jobUid)?.();
+    this.#pending.get(jobUid)?.cancel();
     this.#pending.delete(jobUid);
     this.#lastDueAtMs.delete(jobUid);
   }
@@ -49,7 +57,7 @@ export class PacedWakes {
 
   /** Nothing becomes due any more. */
   stop(): void {
-    for (const cancel of this.#pending.values()) cancel();
+    for (const { cancel } of this.#pending.values()) cancel();
     this.#pending.clear();
   }
 }

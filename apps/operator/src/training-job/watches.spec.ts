@@ -57,6 +57,38 @@ function aWatchedCluster(): {
   return { script, runs, woken, deleted, admission, watches, wokenBy };
 }
 
+describe('a gang of a thousand pods', () => {
+  type World = ReturnType<typeof aWatchedCluster>;
+  it.each<[string, (world: World) => void, readonly number[]]>([
+    [
+      'of which one more runs is looked at a second after the last look',
+      ({ script, runs }) => script.pod('runs-1', { job: runs, phase: 'Running' }),
+      [0, 1],
+    ],
+    [
+      'of which one fails is looked at within 200 ms',
+      ({ script, runs }) => script.pod('runs-1', { job: runs, phase: 'Failed' }),
+      [1, 1],
+    ],
+    [
+      'of which one is gone is looked at within 200 ms',
+      ({ script, runs }) => script.podDeleted('runs-1', { job: runs }),
+      [1, 1],
+    ],
+  ])('%s', async (_what, change, looks) => {
+    const world = aWatchedCluster();
+    for (let index = 1; index < 1_000; index += 1) world.script.pod(`runs-${index}`, { job: world.runs });
+    await world.script.clock.advance(500);
+    const looksAtGang = (): number => world.woken.filter((woken) => woken === 'runs normal').length;
+    const before = looksAtGang();
+    change(world);
+    await world.script.clock.advance(200);
+    const soon = looksAtGang() - before;
+    await world.script.clock.advance(1_000);
+    expect([soon, looksAtGang() - before]).toEqual(looks);
+  });
+});
+
 describe('which jobs look again because of a change', () => {
   const bound = { nodeName: 'node-a' };
   it.each<[string, (world: ReturnType<typeof aWatchedCluster>) => void, readonly string[]]>([

@@ -4,7 +4,7 @@ import { keyOf, type CacheChange, type Clock, type KubeObject, type QueuePriorit
 import { sameFacts, type CachedNode } from '../cluster/cached-node.ts';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { type ClusterCache } from '../cluster/cluster-cache.ts';
-import { BY_NODE, BY_UID } from '../cluster/indexes.ts';
+import { BY_JOB, BY_NODE, BY_UID } from '../cluster/indexes.ts';
 import { PacedWakes } from './paced-wakes.ts';
 
 /*
@@ -14,7 +14,8 @@ import { PacedWakes } from './paced-wakes.ts';
  *   TrainingJob of which only status or metadata changed   that job
  *   TrainingJob deleted, or whose gang is stopped before all its pods are bound   those jobs that have a turn at GPUs
  *   Placement, Checkpoint           their job
- *   Pod of a gang                   its job, once per interval: a look costs as much as the gang is large
+ *   Pod of a gang that goes wrong or ends   its job, once per interval
+ *   Pod of a gang that comes on     its job, once per millisecond and pod: a look costs as much as the gang is large
  *   Pod with GPUs ended or deleted  those jobs that have a turn at GPUs
  *   Node (readiness, labels, GPUs)  the jobs with pods on it, those that have a turn at GPUs, and those that wait for nodes that can be planned for
  */
@@ -23,7 +24,7 @@ import { PacedWakes } from './paced-wakes.ts';
 export interface WatchesParts {
   readonly cache: ClusterCache;
   readonly clock: Clock;
-  /** Pods of one gang lead to one look in this time: a thousand that start make five thousand changes within half a minute. */
+  /** Pods of one gang that go wrong or end lead to one look in this time. */
   readonly podNewsIntervalMs: number;
   readonly admission: Pick<Admission, 'jobChanged' | 'offer'>;
   /** Wants a look at the job of that key. */
@@ -31,6 +32,9 @@ export interface WatchesParts {
   /** The job is gone: whoever keeps something for it may forget it. */
   readonly onJobDeleted: (jobUid: string) => void;
 }
+
+/** Time between two looks at a gang that comes on, per pod of it: a look takes some 4 us a pod, so this is 0.4 % of a core. */
+const LOOK_SHARE_MS_PER_POD = 1;
 
 /** Freed GPUs come in bursts when a gang ends: the jobs that wait look once. */
 const CAPACITY_DELAY_MS = 200;
@@ -87,13 +91,21 @@ export class Watches {
 
   #onPod(change: CacheChange<CachedPod>): void {
     const { gang } = change.object;
-    if (gang !== undefined && this.#isOfJob(gang.jobUid)) this.#podNews.news(gang.jobUid);
+    if (gang !== undefined && this.#isOfJob(gang.jobUid)) this.#podNews.news(gang.jobUid, this.#intervalOf(change));
     if (freesGpus(change)) this.#wakeWaiting('gpus');
+  }
+
+  /** A thousand pods that start make five thousand changes within half a minute, and none of them is answered by anything but a word in status. */
+  #intervalOf(change: CacheChange<CachedPod>): number {
+    const { cache, podNewsIntervalMs } = this.#parts;
+    if (change.kind === 'deleted' || !isWell(change.object)) return podNewsIntervalMs;
+    const pods = cache.pods.cached.countByIndex(BY_JOB, change.object.gang?.jobUid ?? '');
+    return Math.max(podNewsIntervalMs, pods * LOOK_SHARE_MS_PER_POD);
   }
 
   /** Pods outlive their job, and anybody may make pods with its label: only of a job that is there something is kept. */
   #isOfJob(jobUid: string): boolean {
-    return this.#parts.cache.jobs.cached.byIndex(BY_UID, jobUid).length > 0;
+    return this.#parts.cache.jobs.cached.countByIndex(BY_UID, jobUid) > 0;
   }
 
   #onNode(change: CacheChange<CachedNode>): void {
@@ -116,6 +128,17 @@ export class Watches {
       for (const { metadata } of turns) wake(keyOf({ metadata }), 'normal');
     });
   }
+}
+
+/** Nothing of the pod speaks of an end: what changed is how far it has come. */
+function isWell({ metadata, terminal, gang }: CachedPod): boolean {
+  return (
+    !terminal &&
+    metadata.deletionTimestamp === undefined &&
+    gang?.exit === undefined &&
+    gang?.disruption === undefined &&
+    gang?.statusReason === undefined
+  );
 }
 
 function freesGpus(change: CacheChange<CachedPod>): boolean {
