@@ -2,6 +2,7 @@ import { makeGate } from './call-gate.ts';
 import type { CallOptions, ClientLimits, KubeStream, StreamOptions } from './kube-client.ts';
 import type { Clock } from './clock.ts';
 import { KubeApiError, errorFromAnswer } from './errors.ts';
+import { parseObject } from './parse-object.ts';
 import { timeLimit, type TimeLimit } from './time-limit.ts';
 import type { KubeTransport, TransportAnswer, TransportRequest } from './transport.ts';
 import { GuardRefusal, unanswered } from './transport.ts';
@@ -110,7 +111,8 @@ async function* typedErrors(
 function parseAnswer<T>(what: JsonRequest, answer: TransportAnswer, text: string): T {
   if (!isSuccess(answer.status)) throw refusal(what, answer, text);
   try {
-    return JSON.parse(text) as T;
+    // Of a list the first object that has managed fields is not the one that was asked for.
+    return (what.method === 'GET' ? JSON.parse(text) : parseObject(text)) as T;
   } catch (cause) {
     throw new KubeApiError({
       status: 0,
@@ -130,7 +132,8 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+async function readText(body: TransportAnswer['body']): Promise<string> {
+  if (body.text !== undefined) return body.text();
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');

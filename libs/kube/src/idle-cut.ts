@@ -15,18 +15,32 @@ export function idleCut(
 ): IdleCut {
   const { clock } = options;
   let fired = false;
-  let cancel = (): void => undefined;
-  const restart = (): void => {
-    cancel();
-    const limitMs = options.limitMs();
-    cancel = clock.setTimer(limitMs, () => {
+  let limitMs = 0;
+  let dueAtMs = Infinity;
+  let armed: { readonly forMs: number; readonly cancel: () => void } | undefined;
+  const arm = (): void => {
+    armed?.cancel();
+    const forMs = dueAtMs;
+    const cancel = clock.setTimer(forMs - clock.monotonicMs(), () => {
+      armed = undefined;
+      // Bytes have come since: a timer for each chunk of a busy watch would be felt.
+      if (dueAtMs > forMs) return arm();
       fired = true;
       cut.abort(new DOMException(`no byte for ${limitMs} ms`, 'TimeoutError'));
     });
+    armed = { forMs, cancel };
+  };
+  const restart = (): void => {
+    limitMs = options.limitMs();
+    dueAtMs = clock.monotonicMs() + limitMs;
+    if (armed === undefined || dueAtMs < armed.forMs) arm();
   };
   return {
     restart,
-    cancel: () => cancel(),
+    cancel: () => {
+      armed?.cancel();
+      armed = undefined;
+    },
     fired: () => fired,
     async *through(body) {
       for await (const chunk of body) {

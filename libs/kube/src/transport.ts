@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 
 import type { CredentialSource, Credentials } from './credentials.ts';
 import { KubeApiError } from './errors.ts';
@@ -38,7 +38,8 @@ export interface TransportAnswer {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly body: AsyncIterable<Uint8Array>;
+  /** `text`: the whole of it, where the transport can read it in a cheaper way than piece by piece. */
+  readonly body: AsyncIterable<Uint8Array> & { text?(): Promise<string> };
 }
 
 /** Carries requests: undici in programs, a script in tests. Rejects with a KubeApiError of status 0 when there is no answer. */
@@ -61,8 +62,12 @@ export interface PoolOptions {
  */
 export function undiciTransport(credentials: CredentialSource, pool: PoolOptions): KubeTransport {
   let agents: Agents | undefined;
+  let agentsOf: Credentials | undefined;
 
   const agentsFor = (found: Credentials): Agents => {
+    // The same object until it is read anew, and hashing a few kB for each of thousands of calls is felt.
+    if (agents !== undefined && found === agentsOf) return agents;
+    agentsOf = found;
     const identity = identityOf(found);
     if (agents?.identity === identity) return agents;
     const retired = agents;
@@ -75,15 +80,16 @@ export function undiciTransport(credentials: CredentialSource, pool: PoolOptions
   return {
     send: async (what) => {
       const found = await credentials.current();
-      const { api, stream } = agentsFor(found);
+      const { origin, basePath, api, stream } = agentsFor(found);
       passGuard(what);
       try {
-        const answer = await request(found.server + what.path, {
+        const answer = await (what.pool === 'api' ? api : stream).request({
+          origin,
+          path: basePath + what.path,
           method: what.method,
           headers: { ...what.headers, ...found.headers },
           body: what.body ?? null,
           signal: what.signal,
-          dispatcher: what.pool === 'api' ? api : stream,
         });
         return { status: answer.statusCode, headers: flatten(answer.headers), body: answer.body };
       } catch (cause) {
@@ -123,6 +129,9 @@ export function unanswered(what: Pick<TransportRequest, 'method' | 'path'>, caus
 
 interface Agents {
   readonly identity: string;
+  readonly origin: string;
+  /** Before every path, where the API server stands behind a proxy; else empty. */
+  readonly basePath: string;
   readonly api: Agent;
   readonly stream: Agent;
 }
@@ -140,8 +149,11 @@ function makeAgents(identity: string, found: Credentials, pool: PoolOptions): Ag
   };
   // HTTP/1.1 on purpose: aborting a request then drops its connection, so a half-open one is never met twice.
   const shared = { connect, allowH2: false, pipelining: 1 };
+  const { origin, pathname } = new URL(found.server);
   return {
     identity,
+    origin,
+    basePath: pathname.replace(/\/+$/, ''),
     // Time limits are the caller's signal: one clock decides, not three.
     api: new Agent({ ...shared, connections: pool.connections, headersTimeout: 0, bodyTimeout: 0 }),
     stream: new Agent({ ...shared, headersTimeout: 0, bodyTimeout: 0 }),

@@ -1,5 +1,6 @@
 import { KubeApiError, parseStatus } from './errors.ts';
 import type { KubeObject } from './kube-object.ts';
+import { parseObject } from './parse-object.ts';
 
 /** What one line of a watch turned out to be. */
 export type WatchLine<T extends KubeObject> =
@@ -51,7 +52,7 @@ export class OversizedLine extends Error {
 export function parseWatchLine<T extends KubeObject>(line: string): WatchLine<T> {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseObject(line);
   } catch {
     return { kind: 'malformed', why: 'not JSON' };
   }
