@@ -306,6 +306,13 @@ describe('reading', () => {
       /^größe\nlast line without a newline$/,
     ],
     [
+      'logs on a pipe are what the rank wrote, colours and all',
+      ['logs', 'tiny-gpt'],
+      { ...FOUND, [`GET ${JOB}/logs?rank=0`]: { text: '\u001b[31mred\u001b[0m\n' } },
+      // eslint-disable-next-line no-control-regex
+      /^\u001b\[31mred\u001b\[0m\n$/,
+    ],
+    [
       'logs follow when asked to',
       ['logs', 'tiny-gpt', '-f'],
       { ...FOUND, [`GET ${JOB}/logs?rank=0&follow=true`]: { stream: 'one\ntwo\n', end: 'clean' } },
@@ -316,6 +323,14 @@ describe('reading', () => {
     expect(err).toBe('');
     expect(out).toMatch(want);
     expect(code).toBe(0);
+  });
+
+  it.each([
+    ['shows its text and obeys nothing', ['logs', 'tiny-gpt'], 'title\n'],
+    ['obeys it when asked to', ['logs', 'tiny-gpt', '--raw'], '\u001b]0;x\u0007title\n'],
+  ])('a terminal to which a rank speaks %s', async (_what, argv, want) => {
+    const routes = { ...FOUND, [`GET ${JOB}/logs?rank=0`]: { text: '\u001b]0;x\u0007title\n' } };
+    expect((await run(argv, routes, { widthColumns: 80 })).out).toBe(want);
   });
 
   it('list asks for every page, and for one state when told so', async () => {

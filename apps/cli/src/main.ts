@@ -1,4 +1,5 @@
 import { ApiClient, ApiProblem, ApiUnreachable } from '@coxswain/api-client';
+import { safeText } from '@coxswain/safe-text';
 import { Command, CommanderError, Option } from 'commander';
 import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
@@ -57,8 +58,9 @@ function processContext(): CliContext {
   return {
     env: process.env,
     now: () => new Date(),
-    print: (line) => console.log(line),
-    printError: (line) => console.error(line),
+    // Much of what is printed others wrote: messages of pods and servers.
+    print: (line) => console.log(process.stdout.isTTY ? safeText(line) : line),
+    printError: (line) => console.error(process.stderr.isTTY ? safeText(line) : line),
     stdout: process.stdout,
     widthColumns: process.stdout.isTTY ? process.stdout.columns : undefined,
     pause: (durationMs, until) =>

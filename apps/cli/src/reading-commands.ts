@@ -1,6 +1,7 @@
 import type { CheckpointRecord, Job } from '@coxswain/api-types';
 import { formatBytes } from '@coxswain/units';
 import type { Command } from 'commander';
+import { LogText } from './log-text.ts';
 import { columns, eventLine, jobDetails, jobTable } from './output.ts';
 import type { Session } from './session.ts';
 import { watchJob } from './watch.ts';
@@ -59,7 +60,8 @@ export function addReadingCommands(program: Command, session: Session): void {
     .option('--rank <rank>', 'global rank', wholeNumber, 0)
     .option('--tail <lines>', 'only the last lines', wholeNumber)
     .option('-f, --follow', 'keep printing as the log grows')
-    .action(async (name: string, options: { rank: number; tail?: number; follow?: true }) => {
+    .option('--raw', 'byte for byte on a terminal too, which then obeys whatever the program wrote')
+    .action(async (name: string, options: { rank: number; tail?: number; follow?: true; raw?: true }) => {
       const project = await session.open();
       const { at } = await project.find(name);
       const log = await project.api.logs(at, {
@@ -67,9 +69,13 @@ export function addReadingCommands(program: Command, session: Session): void {
         follow: options.follow === true,
         tailLines: options.tail,
       });
-      for await (const chunk of log) {
+      const write = async (chunk: Uint8Array | string): Promise<void> => {
         if (!session.stdout.write(chunk)) await new Promise((resolve) => session.stdout.once('drain', resolve));
-      }
+      };
+      const isShown = session.widthColumns !== undefined && options.raw !== true;
+      const text = new LogText();
+      for await (const chunk of log) await write(isShown ? text.push(chunk) : chunk);
+      await write(text.end());
     });
 
   program
