@@ -92,6 +92,23 @@ describe('whoever is not allowed', () => {
     expect((await api.send('GET', '/v1/projects', { token: foreignToken })).body.items).toHaveLength(1);
   });
 
+  it.each([
+    ['kube-system', /^namespaces: kube-system: it belongs to Kubernetes/],
+    ['coxswain-system', /Coxswain itself runs there/],
+  ])('%s is no namespace of a project, and nothing is made', async (namespace, detail) => {
+    const body = { name: 'greedy', namespaces: ['greedy', namespace] };
+    const answer = await api.send('POST', '/v1/projects', { token: api.adminToken, body });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: {
+        code: 'INVALID_REQUEST',
+        detail: expect.stringMatching(detail) as string,
+        errors: [{ pointer: '/namespaces/1' }],
+      },
+    });
+    expect((await api.send('GET', '/v1/projects/greedy', { token: api.adminToken })).status).toBe(404);
+  });
+
   const QUERIES = [
     ['GET', '', undefined, 'query ($p: String!) { project(name: $p) { name } }', {}],
     ['GET', '/jobs', undefined, 'query ($p: String!) { jobs(project: $p) { items { id } } }', {}],

@@ -28,6 +28,10 @@ const Environment = z.object({
   COXSWAIN_LISTEN_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   COXSWAIN_CLUSTER_NAME: ObjectName.default('default').describe('Name of the one cluster that this API serves.'),
   COXSWAIN_CLUSTER_ID: z.uuid().optional().describe('Its id, when rows made elsewhere must match; default: made once.'),
+  COXSWAIN_NAMESPACE: ObjectName.default('coxswain-system').describe('Where Coxswain itself runs; no project owns it.'),
+  COXSWAIN_PROJECT_NAMESPACES: list.describe(
+    'Namespaces that projects may own, separated by commas, `*` for any characters; empty: all but those of the system.',
+  ),
   COXSWAIN_KUBECONFIG: file.optional().describe('Kubeconfig file; absent: the service account of the pod.'),
   COXSWAIN_OPERATOR_SERIES_URLS: list
     .pipe(z.array(z.url({ protocol: /^https$/, error: 'must be https URLs separated by commas' })))
@@ -53,6 +57,7 @@ export interface Config {
   readonly role: ProcessRole;
   readonly listen: { readonly host: string; readonly port: number };
   readonly cluster: { readonly name: string; readonly id: string | undefined };
+  readonly namespaces: { readonly own: string; readonly allowed: readonly string[] };
   readonly kubeconfigPath: string | undefined;
   readonly operator: {
     readonly seriesUrls: readonly string[];
@@ -84,6 +89,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     role: values.COXSWAIN_ROLE,
     listen: { host: values.COXSWAIN_LISTEN_HOST, port: values.COXSWAIN_LISTEN_PORT },
     cluster: { name: values.COXSWAIN_CLUSTER_NAME, id: values.COXSWAIN_CLUSTER_ID },
+    namespaces: { own: values.COXSWAIN_NAMESPACE, allowed: values.COXSWAIN_PROJECT_NAMESPACES },
     kubeconfigPath: values.COXSWAIN_KUBECONFIG,
     operator: {
       seriesUrls: values.COXSWAIN_OPERATOR_SERIES_URLS.map((url) => url.replace(/\/+$/, '')),

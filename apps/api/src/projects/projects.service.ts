@@ -6,9 +6,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import { requireAction } from '../auth/roles.ts';
 import { recordAudit } from '../auth/audit.ts';
-import { CLUSTER, type Cluster, DATABASE } from '../infrastructure/tokens.ts';
+import type { Config } from '../config/config.ts';
+import { CLUSTER, type Cluster, CONFIG, DATABASE } from '../infrastructure/tokens.ts';
 import { requireProject } from '../auth/project-scope.ts';
 import { adoptJobs } from '../jobs/job-table.ts';
+import { namespaceProblem, type NamespaceRules } from './namespace-rules.ts';
 
 interface ProjectRow {
   readonly id: string;
@@ -27,8 +29,10 @@ const SELECT_PROJECT = `
 export class ProjectsService {
   readonly #database: Database;
   readonly #cluster: Cluster;
+  readonly #rules: NamespaceRules;
 
-  constructor(@Inject(DATABASE) database: Database, @Inject(CLUSTER) cluster: Cluster) {
+  constructor(@Inject(DATABASE) database: Database, @Inject(CLUSTER) cluster: Cluster, @Inject(CONFIG) config: Config) {
+    this.#rules = config.namespaces;
     this.#database = database;
     this.#cluster = cluster;
   }
@@ -37,6 +41,7 @@ export class ProjectsService {
   async create(principal: Principal, request: ProjectCreate): Promise<Project> {
     requireAction(principal, 'project.create');
     const namespaces = [...new Set(request.namespaces)];
+    this.#requireAllowed(request.namespaces);
     try {
       const id = await this.#database.transaction(async (sql) => {
         const fresh = randomUUID();
@@ -80,6 +85,15 @@ export class ProjectsService {
     const question = { clusterId: this.#cluster.id, principal, project: name, action: 'project.read' } as const;
     const project = await requireProject(this.#database, question);
     return this.#one('p.id = $1', [project.id]);
+  }
+
+  #requireAllowed(namespaces: readonly string[]): void {
+    const violations = namespaces.flatMap((namespace, index) => {
+      const problem = namespaceProblem(namespace, this.#rules);
+      return problem === undefined ? [] : [{ pointer: `/namespaces/${index}`, detail: `${namespace}: ${problem}` }];
+    });
+    const [first] = violations;
+    if (first !== undefined) throw new DomainError('INVALID_REQUEST', `namespaces: ${first.detail}`, violations);
   }
 
   async #one(condition: string, parameters: readonly unknown[]): Promise<Project> {

@@ -1,0 +1,35 @@
+/** Which namespaces may a project own? */
+
+/** What an installation says about namespaces. */
+export interface NamespaceRules {
+  /** Where Coxswain itself runs. */
+  readonly own: string;
+  /** Names, with `*` for any characters; none: every namespace that is not the system's. */
+  readonly allowed: readonly string[];
+}
+
+/**
+ * Why no project may own it; undefined when one may. Whoever may train in a namespace runs programs of his own there, beside whatever else lives in it, and
+ * names that begin with `kube-` are reserved to Kubernetes itself.
+ */
+export function namespaceProblem(namespace: string, { own, allowed }: NamespaceRules): string | undefined {
+  if (namespace.startsWith('kube-')) return 'it belongs to Kubernetes; make a namespace for the project';
+  if (namespace === own) return 'Coxswain itself runs there; make a namespace for the project';
+  if (allowed.length === 0 || allowed.some((pattern) => matches(namespace, pattern))) return undefined;
+  return `this installation allows ${allowed.join(', ')} (COXSWAIN_PROJECT_NAMESPACES, in the chart api.projectNamespaces)`;
+}
+
+/** Piece by piece and without backtracking: whoever installs writes the patterns, and a long name must cost nothing. */
+function matches(name: string, pattern: string): boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  const last = rest.pop();
+  if (last === undefined) return name === pattern;
+  if (!name.startsWith(first) || name.length < first.length + last.length || !name.endsWith(last)) return false;
+  let at = first.length;
+  for (const piece of rest) {
+    const found = name.indexOf(piece, at);
+    if (found < 0 || found + piece.length > name.length - last.length) return false;
+    at = found + piece.length;
+  }
+  return at <= name.length - last.length;
+}
