@@ -6,6 +6,6 @@ const database = await Database.connect({
   url: readConfig(process.env).databaseUrl,
   applicationName: 'coxswain-migrate',
 });
-const done = await database.migrate();
+const done = await database.migrate({ onLocked: (message) => console.error(`${message}; trying again.`) });
 console.log(done.length === 0 ? 'The database is up to date.' : `Ran ${done.join(', ')}.`);
 await database.close();

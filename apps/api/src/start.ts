@@ -124,7 +124,9 @@ function startCarrying(infrastructure: Infrastructure): Part {
 async function buildInfrastructure(config: Config, options: StartOptions): Promise<Infrastructure> {
   const { logger } = options;
   const database = await connectWhenThere(config, options);
-  const migrated = await database.migrate();
+  const migrated = await database.migrate({
+    onLocked: (message) => logger.warn({ reason: message }, 'a migration waits for a table that is in use'),
+  });
   if (migrated.length > 0) logger.info({ migrations: migrated }, 'database migrated');
   const cluster = await ensureCluster(database, config.cluster);
   if (

@@ -1,7 +1,8 @@
 import 'reflect-metadata';
-import { DataSource, type QueryRunner } from 'typeorm';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DataSource, type DataSourceOptions, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { CONNECT_DEADLINE_MS } from './connect-deadline.ts';
-import { toDatabaseError } from './errors.ts';
+import { isLocked, toDatabaseError } from './errors.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { withAdvisoryLock } from './advisory-lock.ts';
 
@@ -28,6 +29,17 @@ export interface DatabaseOptions {
   /** An idle connection broke; the pool replaces it by itself. */
   readonly onIdleError?: (message: string) => void;
 }
+
+/** How the migrations go about locks. */
+export interface MigrateOptions {
+  /** How long one statement waits for a lock: while it waits, everybody who comes later waits behind it. Default 3 000. */
+  readonly lockTimeoutMs?: number;
+  /** A lock was not to be had: the migration was taken back as a whole, and is tried again in a second. */
+  readonly onLocked?: (message: string) => void;
+}
+
+/** Between two tries at a migration that found its table locked. */
+const LOCKED_PAUSE_MS = 1_000;
 
 /**
  * The database behind TypeORM's data source: pool, transactions and migrations. Statements are explicit SQL, and an update that depends on
@@ -67,14 +79,20 @@ export class Database implements Sql {
     return new Database(source, options.url);
   }
 
-  /** Runs the migrations that are missing; replicas that start together wait for each other. Returns their names. */
-  async migrate(): Promise<readonly string[]> {
+  /**
+   * Runs the migrations that are missing, on a connection of their own: a statement may take as long as its table is large, and waits for a lock only
+   * so long that nobody is held up behind it. Replicas that start together wait for each other. Returns their names.
+   */
+  async migrate(options: MigrateOptions = {}): Promise<readonly string[]> {
     return withAdvisoryLock({ url: this.url, name: 'coxswain/migrations' }, async () => {
+      const source = new DataSource(migrating(this.#source.options, options.lockTimeoutMs ?? 3_000));
       try {
-        const done = await this.#source.runMigrations({ transaction: 'each' });
-        return done.map((migration) => migration.name);
+        await source.initialize();
+        return await runMigrations(source, options);
       } catch (error) {
         throw toDatabaseError(error);
+      } finally {
+        if (source.isInitialized) await source.destroy().catch(() => undefined);
       }
     });
   }
@@ -107,6 +125,27 @@ export class Database implements Sql {
 
   async close(): Promise<void> {
     if (this.#source.isInitialized) await this.#source.destroy().catch(() => undefined);
+  }
+}
+
+function migrating(options: DataSourceOptions, lockTimeoutMs: number): DataSourceOptions {
+  const { extra } = options as { readonly extra?: object };
+  const limits = { max: 1, statement_timeout: 0, lock_timeout: lockTimeoutMs };
+  return { ...options, extra: { ...extra, ...limits } } as DataSourceOptions;
+}
+
+async function runMigrations(source: DataSource, { onLocked }: MigrateOptions): Promise<readonly string[]> {
+  const missing = await new MigrationExecutor(source).getPendingMigrations();
+  for (;;) {
+    try {
+      await source.runMigrations({ transaction: 'each' });
+      return missing.map(({ name }) => name);
+    } catch (cause) {
+      const error = toDatabaseError(cause);
+      if (!isLocked(error)) throw error;
+      onLocked?.(error.message);
+      await delay(LOCKED_PAUSE_MS);
+    }
   }
 }
 

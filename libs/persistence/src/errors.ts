@@ -24,6 +24,11 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   );
 }
 
+/** Somebody else held a lock for longer than the statement may wait for it. */
+export function isLocked(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '55P03';
+}
+
 /** A parameter holds text that PostgreSQL cannot store: a NUL, or half of a surrogate pair. */
 export function isUnstorableText(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
@@ -31,7 +36,7 @@ export function isUnstorableText(error: unknown): boolean {
   return error.code === '22021' || error.code === '22P05' || /invalid input syntax for type json/.test(error.message);
 }
 
-/** Nothing is wrong with the statement: the database is away, restarting, out of connections or asks to try again. */
+/** Nothing is wrong with the statement: the database is away, restarting, out of connections, too slow, or asks to try again. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
   return UNAVAILABLE.has(error.code) || error.code.startsWith('08') || LOST_CONNECTION.test(error.message);
@@ -76,6 +81,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   '40001', // serialization_failure
   '40P01', // deadlock_detected
   '55P03', // lock_not_available
+  '57014', // query_canceled: a statement took longer than it may
 ]);
 
 /** pg reports these without a code. */

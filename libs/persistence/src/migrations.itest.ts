@@ -23,6 +23,35 @@ async function databaseBefore(migration: string): Promise<DataSource> {
   return source;
 }
 
+describe('migrations', () => {
+  it('wait for a table that somebody uses, as often as it takes, and no statement of theirs has a time limit', async () => {
+    const earlier = await databaseBefore('RecordPlans1795281300000');
+    const { url = '' } = earlier.options as { readonly url?: string };
+    const user = earlier.createQueryRunner();
+    await user.startTransaction();
+    await user.query('LOCK TABLE jobs IN ACCESS SHARE MODE');
+    const database = await Database.connect({ url, applicationName: 'migrations test', statementTimeoutMs: 50 });
+    const refusals: string[] = [];
+    try {
+      const done = await database.migrate({
+        lockTimeoutMs: 200,
+        onLocked: (message) => {
+          refusals.push(message);
+          if (refusals.length === 2) void user.rollbackTransaction();
+        },
+      });
+      expect(refusals[0]).toMatch(/lock timeout/);
+      expect(refusals.length).toBeGreaterThanOrEqual(2);
+      expect(done).toEqual(MIGRATIONS.slice(1).map(({ name }) => name));
+      expect(await database.migrate()).toEqual([]);
+    } finally {
+      await database.close();
+      await user.release();
+      await earlier.destroy();
+    }
+  });
+});
+
 describe('CountGenerations', () => {
   it('keeps how much was asked of each job and how much of it is done, and what is not done is still found', async () => {
     const earlier = await databaseBefore('CountGenerations1795315500000');
