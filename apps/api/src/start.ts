@@ -113,6 +113,7 @@ function startCarrying(infrastructure: Infrastructure): Part {
   const { database, cluster, kube, logger, metrics } = infrastructure;
   const queue = new ApplyQueue({
     database,
+    cluster,
     writer: new ClusterWriter({ rows: new PostgresJobRowStore(database, cluster), kube }),
     logger,
     metrics,

@@ -3,9 +3,9 @@ import type { Logger, Metrics } from '@coxswain/telemetry';
 import { type Database, Listener } from '@coxswain/persistence';
 import { createPostgresBackend, type PostgresPoolConfig, withBackend } from 'bullmq';
 import type { ClusterWriter } from './cluster-writer.ts';
+import type { Cluster } from '../infrastructure/tokens.ts';
 import { OUTBOX_CHANNEL } from '../jobs/job-changes.ts';
 
-const QUEUE = 'apply-job';
 /** A pending row that has no queue entry any more (or never had one) is found after this time. */
 const SWEEP_MS = 10_000;
 const RELAY_POLL_MS = 1_000;
@@ -21,7 +21,9 @@ const { Queue, Worker } = withBackend(createPostgresBackend);
 /** What the worker process needs. */
 export interface ApplyQueueParts {
   readonly database: Database;
-  readonly writer: ClusterWriter;
+  /** Whose jobs are carried: other clusters of the same database have queues and workers of their own. */
+  readonly cluster: Cluster;
+  readonly writer: Pick<ClusterWriter, 'apply'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly concurrency?: number;
@@ -44,15 +46,16 @@ export class ApplyQueue {
 
   /** Connects and begins. The queue makes its own tables, in a schema of its own, under a lock of its own. */
   start(): void {
-    const { database, writer, logger, metrics } = this.#parts;
+    const { database, cluster, writer, logger, metrics } = this.#parts;
+    const name = `apply-job-${cluster.id}`;
     const connection: PostgresPoolConfig = { connectionString: database.url, schema: 'bullmq', migrate: true, max: 4 };
-    const queue = new Queue<ApplyEntry>(QUEUE, { connection });
+    const queue = new Queue<ApplyEntry>(name, { connection });
     const outcomes = metrics.counter({
       name: 'coxswain_api_apply_total',
       help: 'Queue entries that were carried to the cluster, by outcome.',
       labelNames: ['outcome'],
     });
-    const worker = new Worker<ApplyEntry>(QUEUE, (entry) => writer.apply(entry.data.jobId), {
+    const worker = new Worker<ApplyEntry>(name, (entry) => writer.apply(entry.data.jobId), {
       connection,
       concurrency: this.#parts.concurrency ?? 4,
     });
@@ -102,12 +105,13 @@ export class ApplyQueue {
   /** Adding before deleting: a crash in between adds twice, which changes nothing. */
   async #relay(add: (jobId: string, entryId: string) => Promise<void>): Promise<void> {
     await this.#repeat('relay', async () => {
-      const { database } = this.#parts;
+      const { database, cluster } = this.#parts;
       for (;;) {
         const moved = await database.transaction(async (sql) => {
           const found = await sql.query<{ id: string; job_id: string }>(
-            'SELECT id, job_id FROM outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED',
-            [RELAY_BATCH],
+            `SELECT outbox.id, job_id FROM outbox JOIN jobs ON jobs.id = job_id
+              WHERE cluster_id = $1 ORDER BY outbox.id LIMIT $2 FOR UPDATE OF outbox SKIP LOCKED`,
+            [cluster.id, RELAY_BATCH],
           );
           for (const row of found.rows) await add(row.job_id, `outbox-${row.id}`);
           await sql.query('DELETE FROM outbox WHERE id = ANY ($1::bigint[])', [found.rows.map((row) => row.id)]);
@@ -120,10 +124,12 @@ export class ApplyQueue {
 
   async #sweep(add: (jobId: string, entryId: string) => Promise<void>): Promise<void> {
     await this.#repeat('sweep', async () => {
-      const found = await this.#parts.database.query<{ id: string; generation: string }>(
+      const { database, cluster } = this.#parts;
+      const found = await database.query<{ id: string; generation: string }>(
         `SELECT id, generation FROM jobs
-          WHERE generation > applied_generation AND deleted_at IS NULL AND updated_at < now() - make_interval(secs => $1) LIMIT 500`,
-        [SWEEP_MS / 1000],
+          WHERE cluster_id = $1 AND generation > applied_generation AND deleted_at IS NULL AND updated_at < now() - make_interval(secs => $2)
+          LIMIT 500`,
+        [cluster.id, SWEEP_MS / 1000],
       );
       for (const row of found.rows) await add(row.id, `sweep-${row.id}-${row.generation}`);
       return SWEEP_MS;
