@@ -36,7 +36,7 @@ interface KnownRow {
  * a job made with kubectl.
  */
 export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<ProjectedJob> {
-  const known = (await rowOfUid(sql, cluster, job)) ?? (await rowThatWaitsFor(sql, cluster, job));
+  const known = await rowOf(sql, cluster, job);
   const jobId = known?.id ?? (await insertRow(sql, cluster, job));
   if (known !== undefined && known.deleted_at !== null) return { jobId, changed: false };
 
@@ -74,21 +74,15 @@ export async function markJobGone(sql: Sql, cluster: Cluster, gone: VanishedJob)
   for (const id of await markVanishedJobs(sql, cluster, gone)) await notifyJobChanged(sql, id);
 }
 
-async function rowOfUid(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<KnownRow | undefined> {
-  const found = await sql.query<KnownRow>(
-    'SELECT id, uid, deleted_at, desired_delete FROM jobs WHERE cluster_id = $1 AND uid = $2 FOR UPDATE',
-    [cluster.id, job.metadata.uid],
-  );
-  return firstOf(found);
-}
-
-async function rowThatWaitsFor(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<KnownRow | undefined> {
-  const label = job.metadata.labels?.[LABELS.jobId];
-  if (label === undefined || !isUuid(label)) return undefined;
+/** One statement: between two, another worker could give the waiting row its UID, and neither would find it. */
+async function rowOf(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<KnownRow | undefined> {
+  const { uid, namespace, name, labels } = job.metadata;
+  const label = labels?.[LABELS.jobId];
   const found = await sql.query<KnownRow>(
     `SELECT id, uid, deleted_at, desired_delete FROM jobs
-      WHERE id = $1 AND cluster_id = $2 AND uid IS NULL AND namespace = $3 AND name = $4 FOR UPDATE`,
-    [label, cluster.id, job.metadata.namespace, job.metadata.name],
+      WHERE cluster_id = $1 AND (uid = $2 OR (id = $3::uuid AND uid IS NULL AND namespace = $4 AND name = $5))
+      ORDER BY uid NULLS LAST LIMIT 1 FOR UPDATE`,
+    [cluster.id, uid, label !== undefined && isUuid(label) ? label : null, namespace, name],
   );
   return firstOf(found);
 }
