@@ -90,7 +90,7 @@ export async function insertRequestedJob(sql: Sql, cluster: Cluster, job: Reques
 
 /**
  * For requests: records a change that was asked for. Compare-and-set on `version`: false when the row has changed since it was read.
- * Cancel and delete are never taken back.
+ * Cancel and delete are never taken back. A refused job, which holds no name, stays refused until it is deleted: another one may bear its name by now.
  */
 export async function recordDesiredChange(sql: Sql, row: JobRow, change: DesiredChange): Promise<boolean> {
   const written = await sql.query(
@@ -100,7 +100,7 @@ export async function recordDesiredChange(sql: Sql, row: JobRow, change: Desired
             desired_gpus = CASE WHEN $4::jsonb IS NULL THEN coalesce($7::integer, desired_gpus) END,
             desired_resume_from = coalesce($8::jsonb, desired_resume_from),
             desired_cancel = desired_cancel OR $5, desired_delete = desired_delete OR $6,
-            state = CASE WHEN $6 THEN 'Deleting' ELSE state END,
+            state = CASE WHEN $6 AND state <> 'Refused' THEN 'Deleting' ELSE state END,
             generation = generation + 1, ${TOUCHED}
       WHERE id = $1 AND version = $2`,
     [

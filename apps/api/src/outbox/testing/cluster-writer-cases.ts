@@ -130,6 +130,16 @@ export function describeClusterWriter(where: string, rowsUnderTest: () => Promis
         expect(kube.writes).toEqual([]);
       });
 
+      it('is deleted after it was refused, though another job bears its name by now', async () => {
+        refuseNext('create', answer(422, 'Invalid', 'spec.model is wrong'));
+        await apply();
+        const next = await world.insert({ name: NAME, spec: aJobSpec() });
+        await world.change(jobId, { delete: true });
+        await apply();
+        expect(await row()).toMatchObject({ state: 'Deleted', uid: null });
+        expect(await world.rows.find(next)).toMatchObject({ state: 'Submitting', deleted_at: null });
+      });
+
       it('creates it when whoever had the name was gone a moment later', async () => {
         refuseNext('create', answer(409, 'AlreadyExists'));
         await apply();

@@ -28,7 +28,7 @@ export class InMemoryJobRowStore implements JobRowStore {
       desired_resume_from: change.resumeFrom ?? row.desired_resume_from,
       desired_cancel: row.desired_cancel || change.cancel === true,
       desired_delete: row.desired_delete || change.delete === true,
-      state: change.delete === true ? 'Deleting' : row.state,
+      state: change.delete === true && row.state !== 'Refused' ? 'Deleting' : row.state,
       generation: String(Number(row.generation) + 1),
     });
   }
