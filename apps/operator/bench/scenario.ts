@@ -20,8 +20,8 @@ export interface Context {
   readonly cluster: BenchCluster;
   readonly size: Size;
   readonly progress: Progress;
-  /** Nothing comes after it: the cluster goes as it is. */
-  readonly isLast: boolean;
+  /** What is measured is told first, and where nothing comes after it the cluster goes as it is. */
+  readonly clearUp: (clear: () => Promise<void>) => void;
 }
 
 /** One question to the operator at scale. */
@@ -31,7 +31,7 @@ export interface Scenario {
   readonly question: string;
   /** What it measures that the project promises; a row of each is told, whatever happens. */
   readonly bars: readonly string[];
-  /** Leaves the cluster without jobs and pods, where it is not the last one. */
+  /** Hands what is left of its jobs and pods to `clearUp`. */
   run(context: Context): Promise<readonly Measurement[]>;
 }
 

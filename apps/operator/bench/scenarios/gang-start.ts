@@ -85,18 +85,26 @@ function perPod(runs: readonly GangRun[]): readonly Measurement[] {
 async function operatorGang(context: Context, pods: number): Promise<GangRun> {
   const { cluster, progress } = context;
   const operator = await cluster.operator();
+  const namespace = await cluster.namespace();
   try {
     // A program that has just started runs every function slowly; nobody's thousand pods are its first.
-    await oneGang(context, operator, WARM_UP_PODS);
+    const warmUp = await cluster.namespace();
+    await oneGang(context, operator, { namespace: warmUp, pods: WARM_UP_PODS });
+    await clearNamespace(cluster, warmUp);
     progress(`submits a gang of ${pods}`);
-    return await oneGang(context, operator, pods);
+    return await oneGang(context, operator, { namespace, pods });
   } finally {
+    // First, or it would have a look at each pod that goes.
     await operator.stop();
+    await clearNamespace(cluster, namespace);
   }
 }
 
-async function oneGang({ cluster, progress }: Context, operator: BenchOperator, pods: number): Promise<GangRun> {
-  const namespace = await cluster.namespace();
+async function oneGang(
+  { cluster, progress }: Context,
+  operator: BenchOperator,
+  { namespace, pods }: { readonly namespace: string; readonly pods: number },
+): Promise<GangRun> {
   const running = RunningPods.watch(cluster, namespace);
   try {
     const mark = await cluster.writes.mark();
@@ -116,7 +124,6 @@ async function oneGang({ cluster, progress }: Context, operator: BenchOperator, 
     return { seconds, cpuMsPerPod, writesPerPod, bytesPerManifest, manifests };
   } finally {
     await running.stop();
-    await clearNamespace(cluster, namespace);
   }
 }
 

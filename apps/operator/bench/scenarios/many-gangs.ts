@@ -11,7 +11,7 @@ export const manyGangs: Scenario = {
   name: 'many-gangs',
   question: 'ten gangs of 1,024 pods on 10,240 nodes: all running, memory of the operator, lateness of its lease',
   bars: ['operator CPU a pod', 'operator memory, peak', 'latest renewal of the lease, late by'],
-  run: async ({ cluster, size, progress, isLast }) => {
+  run: async ({ cluster, size, progress, clearUp }) => {
     const { gangs, pods } = size === 'full' ? { gangs: 10, pods: 1_024 } : { gangs: 4, pods: 32 };
     await cluster.haveNodes(gangs * pods);
     const namespaces = await inTurns(Array.from({ length: gangs }), () => cluster.namespace());
@@ -36,11 +36,8 @@ export const manyGangs: Scenario = {
     } finally {
       await lease.stop();
       await running.stop();
-      if (!isLast) {
-        progress('clears up');
-        for (const namespace of namespaces) await clearNamespace(cluster, namespace);
-      }
       await operator.stop();
+      for (const namespace of namespaces) clearUp(() => clearNamespace(cluster, namespace));
     }
   },
 };

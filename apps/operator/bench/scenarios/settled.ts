@@ -12,7 +12,7 @@ export const settled: Scenario = {
   name: 'settled',
   question: 'a gang that runs and one that waits: what is written, the lease left out',
   bars: ['writes where nothing happens'],
-  run: async ({ cluster, size, progress }) => {
+  run: async ({ cluster, size, progress, clearUp }) => {
     const { pods, seconds } = size === 'full' ? { pods: 100, seconds: 60 } : { pods: 20, seconds: 20 };
     await cluster.haveNodes(pods);
     const namespace = await cluster.namespace();
@@ -36,8 +36,8 @@ export const settled: Scenario = {
       ];
     } finally {
       await running.stop();
-      await clearNamespace(cluster, namespace);
       await operator.stop();
+      clearUp(() => clearNamespace(cluster, namespace));
     }
   },
 };

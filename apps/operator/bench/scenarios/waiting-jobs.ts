@@ -19,7 +19,7 @@ export const waitingJobs: Scenario = {
   question:
     '2,000 jobs that wait on 10,240 full nodes with ten pod changes a second: processor time, time to place freed GPUs',
   bars: ['operator, of a core', 'freed GPUs are placed after, at most'],
-  run: async ({ cluster, size, progress, isLast }) => {
+  run: async ({ cluster, size, progress, clearUp }) => {
     const { nodes, jobs, seconds } =
       size === 'full' ? { nodes: 10_240, jobs: 2_000, seconds: 60 } : { nodes: 200, jobs: 100, seconds: 10 };
     await cluster.haveNodes(nodes);
@@ -67,11 +67,8 @@ export const waitingJobs: Scenario = {
         { what: 'operator memory, peak', value: operator.usage().peakResidentMiB, unit: 'MiB' },
       ];
     } finally {
-      if (!isLast) {
-        progress('clears up');
-        for (const namespace of [...tenants, strangers]) await clearNamespace(cluster, namespace);
-      }
       await operator.stop();
+      for (const namespace of [...tenants, strangers]) clearUp(() => clearNamespace(cluster, namespace));
     }
   },
 };
