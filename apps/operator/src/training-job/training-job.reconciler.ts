@@ -1,5 +1,5 @@
 import { renderRank } from '@coxswain/engines';
-import { POD_PATHS, specOfEpoch, TrainingJobSpec, type TrainingJob } from '@coxswain/api-types';
+import { POD_PATHS, specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
 import {
   reconcileJob,
@@ -41,6 +41,7 @@ export class TrainingJobReconciler {
   readonly #options: ReconcilerOptions;
   readonly #view: JobView;
   readonly #effects: JobEffects;
+  #rendered: Rendered | undefined;
 
   constructor(options: ReconcilerOptions) {
     const { store, admission, clock, planner, progressOf, heardMsOf, launchersOf, timeouts, retention, effects } =
@@ -138,15 +139,35 @@ export class TrainingJobReconciler {
 
   #manifest(job: TrainingJob, call: Extract<Call, { kind: 'createPod' | 'probePod' }>): Record<string, unknown> {
     const { placement, podIndex, name } = call;
+    const { spec, engine } = this.#renderedFor(job, placement);
+    return toPod({ job: { ...job, spec }, placement: { spec: placement } }, podIndex, {
+      ...this.#options.pods(),
+      engine,
+      name,
+    });
+  }
+
+  /** The same for every pod of a gang, of which there may be thousands in a row. */
+  #renderedFor(job: TrainingJob, placement: PlacementSpec): Rendered {
+    const last = this.#rendered;
+    if (last !== undefined && last.job === job && last.placement === placement) return last;
     // Defaults that a resource stored by an earlier version lacks are filled in here, and what cannot be read is told in one sentence.
     const spec = specOfEpoch(TrainingJobSpec.parse(job.spec), placement);
-    const rendered = renderRank(spec, {
+    const engine = renderRank(spec, {
       ...(spec.data === undefined ? {} : { dataPath: inside(POD_PATHS.data, spec.data.path) }),
     });
-    if (rendered.kind === 'refused') throw new Error(`${rendered.reason}; ${rendered.alternative}`);
-    const context = { ...this.#options.pods(), engine: rendered, name };
-    return toPod({ job: { ...job, spec }, placement: { spec: placement } }, podIndex, context);
+    if (engine.kind === 'refused') throw new Error(`${engine.reason}; ${engine.alternative}`);
+    this.#rendered = { job, placement, spec, engine };
+    return this.#rendered;
   }
+}
+
+/** What the engine's adapter made of a job and a placement. */
+interface Rendered {
+  readonly job: TrainingJob;
+  readonly placement: PlacementSpec;
+  readonly spec: ReturnType<typeof specOfEpoch>;
+  readonly engine: PodContext['engine'];
 }
 
 async function done(write: Promise<void>): Promise<Answer> {
