@@ -309,7 +309,6 @@ describe('reading', () => {
       'logs on a pipe are what the rank wrote, colours and all',
       ['logs', 'tiny-gpt'],
       { ...FOUND, [`GET ${JOB}/logs?rank=0`]: { text: '\u001b[31mred\u001b[0m\n' } },
-      // eslint-disable-next-line no-control-regex
       /^\u001b\[31mred\u001b\[0m\n$/,
     ],
     [
