@@ -135,7 +135,7 @@ function launch(podIndex: number, { port, ca, stepsPerSecond, keepsPace }: Load)
   };
   return new Promise((resolve, reject) => {
     socket.on('open', () =>
-      send({ kind: 'hello', jobUid: JOB_UID, bootId: 'boot', podIndex, launcherVersion: '0.1.0' }),
+      send({ kind: 'hello', jobUid: JOB_UID, bootId: `boot-${process.pid}`, podIndex, launcherVersion: '0.1.0' }),
     );
     socket.on('message', (data: Buffer) => {
       const message = JSON.parse(data.toString()) as OperatorMessage;
