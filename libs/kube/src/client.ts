@@ -41,7 +41,7 @@ export function createKubeClientOver(
         resourceVersion,
         resourceVersionMatch,
       };
-      return withItemTypes(await exchange.json<KubeList<T>>({ method: 'GET', path, query }, call));
+      return withItemTypes(await exchange.json<KubeList<T>>({ method: 'GET', path, query, isList: true }, call));
     },
     create: (path, body, call = {}) => {
       const query = {

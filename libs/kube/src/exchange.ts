@@ -19,6 +19,8 @@ export interface JsonRequest {
   readonly query?: Query;
   readonly body?: unknown;
   readonly contentType?: string;
+  /** The answer is a list: its first managed fields are those of an item. */
+  readonly isList?: boolean;
 }
 
 /** One request and its answer. Rejects with KubeApiError, or with what the call's guard threw. */
@@ -111,8 +113,7 @@ async function* typedErrors(
 function parseAnswer<T>(what: JsonRequest, answer: TransportAnswer, text: string): T {
   if (!isSuccess(answer.status)) throw refusal(what, answer, text);
   try {
-    // Of a list the first object that has managed fields is not the one that was asked for.
-    return (what.method === 'GET' ? JSON.parse(text) : parseObject(text)) as T;
+    return (what.isList === true ? JSON.parse(text) : parseObject(text)) as T;
   } catch (cause) {
     throw new KubeApiError({
       status: 0,
