@@ -14,7 +14,7 @@ import { isHttpsBase } from './settings.ts';
 
 /** When the leader of thousands dies, their handshakes queue for some seconds at the next one. */
 const HANDSHAKE_MS = 10_000;
-const PING_MS = 3_000;
+const PING_MS = 4_500;
 /** An operator whose node died says nothing more; a healthy one answers each ping. */
 const SILENCE_MS = 10_000;
 const FIRST_BACKOFF_MS = 200;

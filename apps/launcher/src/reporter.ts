@@ -59,12 +59,13 @@ export class Reporter {
   #rendezvous: RendezvousAddress | undefined;
   #verifications: Promise<void> = Promise.resolve();
   #hasResumed = false;
+  #hasToldStep = false;
 
   constructor(options: ReporterOptions) {
     this.#options = options;
     this.#connection = this.#connect();
     this.#timers = [
-      setInterval(() => this.#heartbeat(), HEARTBEAT_MS),
+      setInterval(() => this.#beatUnlessHeard(), HEARTBEAT_MS),
       setInterval(() => this.#tell(this.#throttle.poll(performance.now())), THROTTLE_POLL_MS),
     ];
     this.#connection.start();
@@ -256,7 +257,15 @@ export class Reporter {
   }
 
   #tell(report: StepReport | undefined): void {
-    if (report !== undefined) this.#add({ kind: 'step', report });
+    if (report === undefined) return;
+    this.#hasToldStep = true;
+    this.#add({ kind: 'step', report });
+  }
+
+  /** A step says more than that somebody lives. */
+  #beatUnlessHeard(): void {
+    if (!this.#hasToldStep) this.#heartbeat();
+    this.#hasToldStep = false;
   }
 
   #heartbeat(): void {

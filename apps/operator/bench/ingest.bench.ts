@@ -143,7 +143,6 @@ function launch(podIndex: number, { port, ca, stepsPerSecond, keepsPace }: Load)
       if (message.kind === 'pace' && keepsPace) Object.assign(pace, message);
       if (message.kind !== 'welcome') return;
       setTimeout(tell, Math.random() * 2_000);
-      setInterval(() => send({ kind: 'heartbeat', ranks: [] }), 10_000);
       resolve();
     });
     socket.on('error', reject);

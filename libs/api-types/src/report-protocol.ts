@@ -123,7 +123,7 @@ const envelope = {
   incarnation: incarnation.optional(),
   /** Absent: a launcher that cannot start its ranks again; when they end, it ends. */
   state: z.enum(LAUNCHER_STATES).optional(),
-  /** Counts up from 1 per launcher process; the operator acknowledges each. */
+  /** Counts up from 1 per launcher process; the operator acknowledges each, of steps only some. */
   sequence: counter,
   /** host:port of rank 0's rendezvous once its launcher has chosen it; null elsewhere and before. */
   rendezvous: z.string().max(255).nullable(),

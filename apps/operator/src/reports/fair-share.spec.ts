@@ -3,8 +3,8 @@ import { fairShareOf } from './fair-share.ts';
 describe('what one of many launchers may send', () => {
   it.each([
     [1, { stepsPerSecond: 20, gatherMs: 200 }],
-    [128, { stepsPerSecond: 20, gatherMs: 200 }],
-    [2_048, { stepsPerSecond: 1.5, gatherMs: 2_048 }],
+    [128, { stepsPerSecond: 20, gatherMs: 256 }],
+    [2_048, { stepsPerSecond: 1.5, gatherMs: 4_096 }],
     [20_000, { stepsPerSecond: 0.09375, gatherMs: 5_000 }],
   ])('of %i is told as a pace', (connections, pace) => {
     expect(fairShareOf(connections).pace).toEqual(pace);

@@ -1,7 +1,7 @@
 import type { Rate } from './throttle.ts';
 
 /** What all launchers together may cost the thread, whatever each of them does. */
-const IN_ALL = { steps: 3_072, gatheredFrames: 1_000, frames: 4_096, kilobytes: 16_384 } as const;
+const IN_ALL = { steps: 3_072, gatheredFrames: 500, frames: 4_096, kilobytes: 16_384 } as const;
 /** However few they are. */
 const MOST = { steps: 20, frames: 200, kilobytes: 2_048 } as const;
 const GATHER_MS = { least: 200, most: 5_000 } as const;

@@ -20,6 +20,8 @@ const MAX_MALFORMED = 20;
 const VACANCY_MS = 15_000;
 const VACANCY_LOOK_MS = 250;
 const SAYS_STATE_OF_NOW: readonly LauncherMessage['kind'][] = ['hello', 'heartbeat', 'reaped'];
+/** Before a launcher that has heard nothing asks whether somebody is there. */
+const ACKNOWLEDGED_STEPS_MS = 2_000;
 /** Waits between tries to write a checkpoint; after them the launcher is told to come again. */
 const CHECKPOINT_RETRY_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
 
@@ -42,6 +44,7 @@ export class ReportSession {
   #ended = false;
   #pace: Pace | undefined;
   #toldPace: Pace | undefined;
+  #acknowledgedAtMs = 0;
 
   constructor(context: SessionContext, connection: SessionConnection) {
     this.#context = context;
@@ -311,8 +314,17 @@ export class ReportSession {
     return incarnationOf(message) >= this.#context.ports.currentIncarnation(pod.jobUid);
   }
 
+  /**
+   * Of steps none is told again, so nobody waits for their acknowledgement, and thousands of them a second would cost more than the steps themselves: one
+   * now and then shows the launcher that it is heard.
+   */
   #acknowledge(message: LauncherMessage): void {
-    if (!this.#ended) this.#link.send({ kind: 'ack', sequence: message.sequence });
+    if (this.#ended) return;
+    const nowMs = this.#context.now().getTime();
+    const isNews = message.kind !== 'step' && message.kind !== 'steps';
+    if (!isNews && Math.abs(nowMs - this.#acknowledgedAtMs) < ACKNOWLEDGED_STEPS_MS) return;
+    this.#acknowledgedAtMs = nowMs;
+    this.#link.send({ kind: 'ack', sequence: message.sequence });
   }
 
   #refuseUnlessLeading(): boolean {

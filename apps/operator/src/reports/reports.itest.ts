@@ -113,7 +113,7 @@ describe('the report endpoint', () => {
     launcher.say({ kind: 'hello' });
     const ranks = [0, 1].map((rank) => ({ rank, stepTimeMs: 100, timingsMs: { forward: 40 } }));
     const report = { step: 12, loss: 2.5, tokens: 1024, learningRate: 0.001, gradNorm: 1, ranks };
-    await launcher.acknowledged(launcher.say({ kind: 'step', report }));
+    launcher.say({ kind: 'step', report });
     const seen = await world.until(job, 'shown at step 12', ({ status }) => status?.progress?.step === 12);
     expect(seen.status?.progress).toMatchObject({ step: 12, totalSteps: 100, loss: 2.5, tokensPerSecond: 10_200 });
     const frames = await readSeries(await tokenOf('coxswain-api'), 2);
