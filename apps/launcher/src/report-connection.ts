@@ -15,6 +15,8 @@ import { isHttpsBase } from './settings.ts';
 /** When the leader of thousands dies, their handshakes queue for some seconds at the next one. */
 const HANDSHAKE_MS = 10_000;
 const PING_MS = 4_500;
+/** How late a silence may be seen: thousands are to be welcome elsewhere 15 s after their leader’s death. */
+const LOOK_MS = 1_000;
 /** An operator whose node died says nothing more; a healthy one answers each ping. */
 const SILENCE_MS = 10_000;
 const FIRST_BACKOFF_MS = 200;
@@ -210,15 +212,18 @@ export class ReportConnection {
     return new Promise((resolve) => {
       let wasWelcome = false;
       let lastHeardMs = performance.now();
+      let lastPingMs = 0;
       let why = `${url} closed the connection`;
       const watch = setInterval(() => {
-        if (performance.now() - lastHeardMs > SILENCE_MS) {
+        const nowMs = performance.now();
+        if (nowMs - lastHeardMs > SILENCE_MS) {
           why = `${url} has been silent for ${SILENCE_MS / 1000} s`;
           socket.terminate();
-        } else if (socket.readyState === WebSocket.OPEN && performance.now() - lastHeardMs >= PING_MS) {
+        } else if (socket.readyState === WebSocket.OPEN && nowMs - Math.max(lastHeardMs, lastPingMs) >= PING_MS) {
+          lastPingMs = nowMs;
           socket.ping();
         }
-      }, PING_MS);
+      }, LOOK_MS);
       let replica = url;
       const end = (result: SessionEnd): void => {
         clearInterval(watch);
