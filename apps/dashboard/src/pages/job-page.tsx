@@ -245,15 +245,40 @@ const STAGE_WORDS: Readonly<Record<Attempt['stage'], string>> = {
   Ended: 'Ended',
 };
 
-function MessageRow({ message }: { readonly message: string | undefined }): ReactNode {
-  if (message === undefined) return null;
+interface RunRowProps {
+  readonly attempt: Attempt;
+  /** The attempt itself, for its last incarnation, or an earlier one. */
+  readonly run: Pick<Attempt, 'incarnation' | 'reason' | 'message' | 'resumedFrom'>;
+  readonly at: string;
+  /** How it ended or how far it is. */
+  readonly children: ReactNode;
+}
+
+/** One run of the ranks of an attempt, with what was said of its end below it. */
+function RunRow({ attempt, run, at, children }: RunRowProps): ReactNode {
   return (
-    <tr className="message">
-      <td />
-      <td colSpan={4}>
-        <pre tabIndex={0}>{message}</pre>
-      </td>
-    </tr>
+    <>
+      <tr>
+        <td className="number">{nameOfRun(attempt.epoch, run.incarnation)}</td>
+        <td>
+          {children}
+          {run.reason !== undefined && <small>{run.reason}</small>}
+        </td>
+        <td>{beginning(run.resumedFrom)}</td>
+        <td>{formatLayout(attempt.layout)}</td>
+        <td>
+          <Time at={at} />
+        </td>
+      </tr>
+      {run.message !== undefined && (
+        <tr className="message">
+          <td />
+          <td colSpan={4}>
+            <pre tabIndex={0}>{run.message}</pre>
+          </td>
+        </tr>
+      )}
+    </>
   );
 }
 
@@ -273,35 +298,13 @@ function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }): Reac
       <tbody>
         {[...attempts].reverse().map((attempt) => (
           <Fragment key={attempt.epoch}>
-            <tr>
-              <td className="number">{nameOfRun(attempt.epoch, attempt.incarnation)}</td>
-              <td>
-                {attempt.outcome ?? STAGE_WORDS[attempt.stage]}
-                {attempt.reason !== undefined && <small>{attempt.reason}</small>}
-              </td>
-              <td>{beginning(attempt.resumedFrom)}</td>
-              <td>{formatLayout(attempt.layout)}</td>
-              <td>
-                <Time at={attempt.startedAt} />
-              </td>
-            </tr>
-            <MessageRow message={attempt.message} />
+            <RunRow attempt={attempt} run={attempt} at={attempt.startedAt}>
+              {attempt.outcome ?? STAGE_WORDS[attempt.stage]}
+            </RunRow>
             {[...(attempt.incarnations ?? [])].reverse().map((ended) => (
-              <Fragment key={ended.incarnation}>
-                <tr>
-                  <td className="number">{nameOfRun(attempt.epoch, ended.incarnation)}</td>
-                  <td>
-                    Failed, started again in its pods
-                    <small>{ended.reason}</small>
-                  </td>
-                  <td>{beginning(ended.resumedFrom)}</td>
-                  <td>{formatLayout(attempt.layout)}</td>
-                  <td>
-                    <Time at={ended.endedAt} />
-                  </td>
-                </tr>
-                <MessageRow message={ended.message} />
-              </Fragment>
+              <RunRow key={ended.incarnation} attempt={attempt} run={ended} at={ended.endedAt}>
+                Failed, started again in its pods
+              </RunRow>
             ))}
           </Fragment>
         ))}
