@@ -193,6 +193,30 @@ describe('a launcher that waits for its next ranks', () => {
 });
 
 describe('a launcher', () => {
+  it('that was never given ranks and reaches nobody ends, and says whom it tried from where', async () => {
+    const { launcher, operator } = await launch('echo > ran', {
+      environment: { COXSWAIN_FIRST_CONTACT_SECONDS: '1', COXSWAIN_REPORT_URLS: 'https://127.0.0.1:9' },
+    });
+    expect(await launcher.exited).toBe(EXIT_CODES.operatorUnreachable.code);
+    expect(operator.connections).toEqual([]);
+    expect(launcher.written('ran')).toBeUndefined();
+    expect(launcher.cause()).toMatchObject({
+      kind: 'operatorUnreachable',
+      message: 'no operator was reached from node node-2 within 1 s, so no rank was started; tried https://127.0.0.1:9',
+    });
+  });
+
+  it('that is welcome waits for its ranks as long as it takes', async () => {
+    const { launcher, operator } = await launch('echo > ran', {
+      environment: { COXSWAIN_FIRST_CONTACT_SECONDS: '1' },
+    });
+    operator.behaviour = ({ kind, sequence }, connection) => {
+      connection.send(kind === 'hello' ? { kind: 'welcome', leaderTerm: 1 } : { kind: 'ack', sequence });
+    };
+    await eventually('a heartbeat', () => operator.ofKind('heartbeat').length > 0);
+    expect(launcher.child.exitCode).toBeNull();
+  });
+
   it('that is a spare starts nothing, and ends when it is asked to', async () => {
     const { launcher, operator } = await launch('echo > ran', { first: { ranks: '' } });
     await eventually('the assignment', () => operator.ofKind('heartbeat').some(({ state }) => state === 'running'));

@@ -8,6 +8,7 @@ import {
   type RankAssignment,
   type TerminationCause,
 } from '@coxswain/api-types';
+import { cutText } from '@coxswain/safe-text';
 import { verifyCheckpoint } from './checkpoint-verification.ts';
 import { Gang } from './gang.ts';
 import { LogSink } from './log-relay.ts';
@@ -112,7 +113,7 @@ async function live(life: Life): Promise<Ending> {
       life.reporter.nextAssignment(),
       life.early,
       stopped(life.signals),
-      ...(last === undefined ? [] : [nobodyReached(life, last.verdict, over.signal)]),
+      nobodyReached(life, last?.verdict, over.signal),
     ]);
     over.abort();
     // Whatever ends the wait, what the pod has to say is how its ranks ended.
@@ -214,16 +215,26 @@ async function stopped(signals: StopSignals): Promise<Verdict> {
   return plainVerdict('stopped', 'asked to stop before any rank was started');
 }
 
-/** Nobody who could begin another incarnation was reached for as long as this launcher is patient. */
-async function nobodyReached({ reporter, settings }: Life, verdict: Verdict, signal: AbortSignal): Promise<Verdict> {
-  const pollMs = Math.min(CONTACT_POLL_MS, settings.patienceMs);
+/** Nobody who could begin ranks, or those of another incarnation, was reached for as long as this launcher is patient. */
+async function nobodyReached(
+  { reporter, settings }: Life,
+  last: Verdict | undefined,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const patienceMs = last === undefined ? settings.firstContactMs : settings.patienceMs;
+  const pollMs = Math.min(CONTACT_POLL_MS, patienceMs);
   let since = performance.now();
   while (!signal.aborted) {
     if (reporter.isConnected) since = performance.now();
-    if (performance.now() - since >= settings.patienceMs) break;
+    if (performance.now() - since >= patienceMs) break;
     await delay(pollMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
-  return verdict;
+  return last ?? plainVerdict('operatorUnreachable', neverReached(settings));
+}
+
+function neverReached({ nodeName, reportUrls, firstContactMs }: Settings): string {
+  const urls = cutText(reportUrls.join(', '), 512);
+  return `no operator was reached from node ${nodeName} within ${firstContactMs / 1000} s, so no rank was started; tried ${urls}`;
 }
 
 function forwardSignals(life: Life, running: Ranks, assignment: RankAssignment): void {

@@ -35,6 +35,7 @@ describe('the environment of a pod', () => {
       tokenFile: '/var/run/secrets/coxswain/token',
       checkpointMount: '/coxswain/checkpoints',
       patienceMs: 120_000,
+      firstContactMs: 240_000,
       gracePeriodMs: 30_000,
       terminationLog: '/dev/termination-log',
     });

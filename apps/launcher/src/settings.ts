@@ -11,10 +11,14 @@ export const LAUNCHER_ENV = {
   terminationLog: 'COXSWAIN_TERMINATION_LOG',
   /** How long ranks that failed wait for an operator to begin others in their place while none can be reached, in seconds. */
   patienceSeconds: 'COXSWAIN_PATIENCE_SECONDS',
+  /** How long a launcher that was never given ranks tries to reach an operator, in seconds. */
+  firstContactSeconds: 'COXSWAIN_FIRST_CONTACT_SECONDS',
 } as const;
 
 const DEFAULT_GRACE_SECONDS = 30;
 const DEFAULT_PATIENCE_SECONDS = 120;
+/** Before the ranks of its peers, which meet nobody, end by the time-outs of their engines: the shortest of PyTorch's, of its store, is 300 s. */
+const DEFAULT_FIRST_CONTACT_SECONDS = 240;
 
 const text = z.string().min(1, 'is empty').max(1024);
 const integer = (low: number, high: number) =>
@@ -41,6 +45,7 @@ const Environment = z.object({
   [POD_ENV.gracePeriodSeconds]: integer(0, 86_400).default(DEFAULT_GRACE_SECONDS),
   [LAUNCHER_ENV.terminationLog]: text.default(POD_PATHS.terminationMessage),
   [LAUNCHER_ENV.patienceSeconds]: integer(0, 86_400).default(DEFAULT_PATIENCE_SECONDS),
+  [LAUNCHER_ENV.firstContactSeconds]: integer(0, 86_400).default(DEFAULT_FIRST_CONTACT_SECONDS),
 });
 
 /** Everything the launcher knows of its pod; durations in ms. Read once, at the start. */
@@ -61,6 +66,7 @@ export interface Settings {
   /** Where the checkpoint claim is mounted. */
   readonly checkpointMount: string;
   readonly patienceMs: number;
+  readonly firstContactMs: number;
   readonly gracePeriodMs: number;
   readonly terminationLog: string;
 }
@@ -90,6 +96,7 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
       tokenFile: env[POD_ENV.tokenFile],
       checkpointMount: env[POD_ENV.checkpointMount],
       patienceMs: env[LAUNCHER_ENV.patienceSeconds] * 1000,
+      firstContactMs: env[LAUNCHER_ENV.firstContactSeconds] * 1000,
       gracePeriodMs: env[POD_ENV.gracePeriodSeconds] * 1000,
       terminationLog: env[LAUNCHER_ENV.terminationLog],
     },

@@ -21,12 +21,12 @@ export interface Verdict {
 }
 
 /** A verdict of nothing but its kind. */
-export function plainVerdict(kind: 'stopped' | 'fenced', message: string): Verdict {
+export function plainVerdict(kind: 'stopped' | 'fenced' | 'operatorUnreachable', message: string): Verdict {
   return { kind, exitCode: EXIT_CODES[kind].code, message };
 }
 
 /** Kinds that only a launcher may claim: an engine that exits with their code has simply failed. */
-const LAUNCHERS_OWN: readonly ExitKind[] = ['launcherFailed', 'fenced'];
+const LAUNCHERS_OWN: readonly ExitKind[] = ['launcherFailed', 'fenced', 'operatorUnreachable'];
 
 /** The code that a shell would give: 128 + n for signal n. */
 export function codeOf(exit: RankExit): number {

@@ -28,6 +28,11 @@ export const EXIT_CODES = {
     restart: 'free',
   },
   stopped: { code: 75, meaning: 'Saved and stopped because SIGTERM asked for it.', restart: 'free' },
+  operatorUnreachable: {
+    code: 76,
+    meaning: 'No operator could be reached from this node in time, so no rank was ever started.',
+    restart: 'free',
+  },
   doNotRestart: { code: 93, meaning: 'A restart would fail the same way (bad flags, missing data).', restart: 'never' },
 } as const satisfies Record<string, { code: number; meaning: string; restart: 'none' | 'charged' | 'free' | 'never' }>;
 

@@ -19,6 +19,7 @@ describe('an exit code', () => {
     [73, 'fenced', 'none'],
     [74, 'checkpointIoError', 'free'],
     [75, 'stopped', 'free'],
+    [76, 'operatorUnreachable', 'free'],
     [93, 'doNotRestart', 'never'],
     [2, 'engineFailed', 'charged'],
     [137, 'engineFailed', 'charged'],

@@ -49,6 +49,11 @@ describe('why an attempt ends', () => {
       want: { reason: 'Evicted', charged: false },
     },
     {
+      name: 'a launcher that reached no operator',
+      pods: failed(anExit({ exitCode: 76 }, { kind: 'operatorUnreachable' })),
+      want: { reason: 'NotStarted', charged: false, answer: 'Restart' },
+    },
+    {
       name: 'a disruption',
       pods: failed({ exitCode: 143, reason: 'Error' }, { disruption: 'PreemptionByScheduler' }),
       want: { reason: 'Evicted', charged: false },
@@ -129,6 +134,7 @@ describe('of several failures', () => {
     ['CheckpointIoError', { exitCode: 74, reason: 'Error' }, {}],
     ['RendezvousPortLost', { exitCode: 71, reason: 'Error' }, {}],
     ['Evicted', { exitCode: 143, reason: 'Error' }, { disruption: 'PreemptionByScheduler' }],
+    ['NotStarted', anExit({ exitCode: 76 }, { kind: 'operatorUnreachable' }), {}],
     ['EngineFailed', anExit(), {}],
     ['LauncherFailed', undefined, {}],
   ] as const;

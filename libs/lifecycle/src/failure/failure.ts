@@ -53,13 +53,13 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'NodeLost',
   'Evicted',
   'PodNeverRan',
+  'NotStarted',
   'EngineFailed',
   'LauncherFailed',
   'PodLost',
   'Condemned',
   'NotCreated',
   'NotScheduled',
-  'NotStarted',
   'NotReaped',
 ];
 
@@ -85,13 +85,14 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
 }
 
 /**
- * Whatever failed for the same reason is one failure: a rack is avoided as a whole. Trouble with storage that most of the gang has is none of
- * its nodes' doing.
+ * Whatever failed for the same reason is one failure: a rack is avoided as a whole. Trouble with storage, or with reaching the operator, that most of
+ * the gang has is none of its nodes' doing.
  */
 function avoidedFor(reason: AttemptReason, all: readonly Suspect[], gangNodes: number): Failure['avoid'] {
   if (!isReasonToAvoid(reason)) return undefined;
   const nodes = new Set(all.flatMap((suspect) => (suspect.reason === reason ? (suspect.node ?? []) : [])));
-  if (reason === 'CheckpointIoError' && nodes.size > 1 && nodes.size * 2 > gangNodes) return undefined;
+  if ((reason === 'CheckpointIoError' || reason === 'NotStarted') && nodes.size > 1 && nodes.size * 2 > gangNodes)
+    return undefined;
   return { nodes: [...nodes], reason };
 }
 
@@ -236,6 +237,7 @@ const REASON_OF_KIND: Readonly<Record<ExitKind, AttemptReason>> = {
   checkpointIoError: 'CheckpointIoError',
   fenced: 'LauncherFailed', // only an epoch whose failure is recorded already is fenced
   stopped: 'Evicted', // somebody asked the gang to stop, and it was not us
+  operatorUnreachable: 'NotStarted', // it was never given ranks
   doNotRestart: 'DoNotRestart',
 };
 
