@@ -4,6 +4,7 @@ import { CheckpointFault } from './checkpoint-fault.ts';
 import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { RANK_RANGES } from './rank-ranges.ts';
+import { durationMs, rank, RankTimings } from './rank-timings.ts';
 
 /**
  * What launcher and operator say to each other over one WebSocket (path {@link REPORT_PATH}, TLS, `Authorization: Bearer <pod-bound token>`).
@@ -32,11 +33,6 @@ const incarnation = z
   .min(1)
   .max(2 ** 31);
 const finite = z.number().min(-1e30).max(1e30);
-const durationMs = z.number().min(0).max(1e12);
-const rank = z
-  .int()
-  .min(0)
-  .max(MAX_WORLD_SIZE - 1);
 
 const SavedCheckpoint = z.strictObject({
   step: counter,
@@ -73,12 +69,6 @@ export const TerminationCause = z.strictObject({
   unreportedCheckpoints: z.array(SavedCheckpoint).max(4),
 });
 export type TerminationCause = z.infer<typeof TerminationCause>;
-
-const RankTiming = z.strictObject({
-  rank,
-  stepTimeMs: durationMs,
-  timingsMs: z.record(z.string().max(32), durationMs),
-});
 
 /**
  * What the ranks of one pod are to do, said over its connection. (epoch, incarnation) is the fence: recorded in the job's status before any
@@ -136,7 +126,7 @@ export const StepReport = z.strictObject({
   tokens: counter.nullable().describe('Of the whole step, over all ranks of the job.'),
   learningRate: finite.nullable(),
   gradNorm: finite.nullable(),
-  ranks: z.array(RankTiming).max(MAX_RANKS_PER_POD),
+  ranks: RankTimings,
 });
 export type StepReport = z.infer<typeof StepReport>;
 

@@ -224,11 +224,10 @@ export class ReportSession {
       case 'reaped':
         return true;
       case 'step':
-        this.#performStep({ ...pod, incarnation: incarnationOf(message) }, message.report);
+        this.#performSteps({ ...pod, incarnation: incarnationOf(message) }, [message.report]);
         return true;
       case 'steps':
-        for (const report of message.reports)
-          this.#performStep({ ...pod, incarnation: incarnationOf(message) }, report);
+        this.#performSteps({ ...pod, incarnation: incarnationOf(message) }, message.reports);
         this.#noteMissed(message.skipped);
         return true;
       case 'resumed':
@@ -243,14 +242,19 @@ export class ReportSession {
     }
   }
 
-  #performStep(pod: ReportingPod & { readonly incarnation: number }, report: StepReport): void {
-    const { progress, series, ports, now } = this.#context;
+  #performSteps(pod: ReportingPod & { readonly incarnation: number }, reports: readonly StepReport[]): void {
+    const at = this.#context.now().toISOString();
+    for (const report of reports) this.#performStep(pod, report, at);
+  }
+
+  #performStep(pod: ReportingPod & { readonly incarnation: number }, report: StepReport, at: string): void {
+    const { progress, series, ports } = this.#context;
     if (pod.totalSteps !== undefined && report.step > pod.totalSteps) {
       return this.#dropMalformed(`step ${report.step} is beyond the job's ${pod.totalSteps}`);
     }
     const { jobUid, namespace, jobName, epoch } = pod;
     const stepTimeMs = report.ranks.reduce((slowest, rank) => Math.max(slowest, rank.stepTimeMs), 0);
-    const step = { at: now().toISOString(), jobUid, namespace, jobName, epoch, stepTimeMs, ...report };
+    const step = { at, jobUid, namespace, jobName, epoch, stepTimeMs, ...report };
     series.append(step);
     this.#context.count('step');
     if (progress.recordStep(pod, step)) ports.onNews(pod, 'progress');

@@ -37,8 +37,8 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
 
 /**
  * Containers run, and launchers are given their ranks over their connection: whoever has never reached an operator has none. Only the leader that
- * began the attempt can know that; to a later one a launcher is silent too that trains and cannot reach it, and a launcher without ranks ends by itself then (exit code 76). Where a step or a save is known, every
- * rank has begun.
+ * began the attempt can know that: to a later one a launcher is silent too that trains and cannot reach it, and one without ranks ends by itself
+ * (exit code 76). Where a step or a save is known, every rank has begun.
  */
 function firstWord(facts: Facts, attempt: Attempt): Step | undefined {
   const { heardMs, leaderTerm } = facts.observed;
