@@ -3,6 +3,7 @@
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
 import { CONTROLLERS } from './app.module.ts';
+import { freshToken } from './auth/token-format.ts';
 import { declaredRoutes } from './http/openapi.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from './testing/api-under-test.ts';
 
@@ -49,6 +50,7 @@ describe('whoever is not allowed', () => {
         undefined,
         'garbage',
         `cxs_00000000_${'A'.repeat(43)}`,
+        freshToken().token,
         `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
       ]) {
         const answer = await api.send(method as 'GET', url, {

@@ -2,6 +2,7 @@ import { DomainError } from '@coxswain/domain-error';
 import { scriptedSql } from '../testing/scripted-sql.ts';
 import { Authenticator } from './authenticator.ts';
 import { freshToken } from './token-format.ts';
+import { TokenLookup } from './token-lookup.ts';
 
 const known = freshToken();
 let row: Record<string, unknown> | undefined;
@@ -13,18 +14,26 @@ beforeEach(() => {
   row = {
     id: '3f1c2b9e-0000-4000-8000-000000000001',
     name: 'ci',
+    prefix: known.prefix,
     role: 'operator',
     secret_sha256: known.secretSha256,
     expires_at: null,
+    last_used_at: null,
     project_id: '3f1c2b9e-0000-4000-8000-00000000000a',
     project_name: 'research',
   };
   now = new Date('2026-01-01T00:00:00Z');
-  sql = scriptedSql([[/FROM api_tokens/, ([prefix]) => (row !== undefined && prefix === known.prefix ? [row] : [])]]);
-  authenticator = new Authenticator(sql, { now: () => now });
+  sql = scriptedSql([
+    [
+      /FROM api_tokens/,
+      ([prefixes]) => (row !== undefined && (prefixes as readonly string[]).includes(known.prefix) ? [row] : []),
+    ],
+  ]);
+  authenticator = new Authenticator(new TokenLookup(sql, () => Promise.resolve()), sql, { now: () => now });
 });
 
 const lookups = (): number => sql.statements.filter((text) => text.includes('FROM api_tokens')).length;
+const touches = (): number => sql.statements.filter((text) => text.includes('SET last_used_at')).length;
 const after = (milliseconds: number): void => {
   now = new Date(now.getTime() + milliseconds);
 };
@@ -69,9 +78,31 @@ describe('a token', () => {
     await expect(authenticate()).rejects.toThrow(DomainError);
   });
 
+  it('is noted as used once an hour, however often it is looked up', async () => {
+    await authenticate();
+    expect(touches()).toBe(1);
+    row = { ...row, last_used_at: new Date('2026-01-01T00:00:00Z') };
+    after(3_599_999);
+    await authenticate();
+    expect(touches()).toBe(1);
+    after(2_000);
+    await authenticate();
+    expect(touches()).toBe(2);
+  });
+
+  it.each([
+    ['that was cut off', known.token.slice(0, -1)],
+    ['with a character too many', `${known.token}0`],
+    ['of which one letter is another', known.token.replace(/.$/, (last) => (last === '0' ? '1' : '0'))],
+    ['that is no token at all', 'ghp_0123456789abcdef0123456789abcdef0123'],
+  ])('%s costs no query', async (_sentence, bad) => {
+    await expect(authenticate(bad)).rejects.toThrow(DomainError);
+    expect(lookups()).toBe(0);
+  });
+
   it('is refused in one sentence, whatever is wrong with it', async () => {
     const [prefix, other] = [known.prefix, freshToken()];
-    const secretOfOther = other.token.split('_')[2] ?? '';
+    const ofAnEarlierRelease = `cxs_${prefix}_${'A'.repeat(43)}`;
     const headers = [
       undefined,
       '',
@@ -79,7 +110,7 @@ describe('a token', () => {
       `Basic ${known.token}`,
       'Bearer garbage',
       `Bearer ${other.token}`,
-      `Bearer cxs_${prefix}_${secretOfOther}`,
+      `Bearer ${ofAnEarlierRelease}`,
       `Bearer ${known.token} `,
       `Bearer ${'a'.repeat(100_000)}`,
     ];

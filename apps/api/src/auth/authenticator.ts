@@ -1,30 +1,21 @@
-import type { WhoAmI } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import { firstOf, type Sql } from '@coxswain/persistence';
+import type { Sql } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, DATABASE, type WallClock } from '../infrastructure/tokens.ts';
 import type { Principal } from './principal.ts';
-import { partsOfToken, secretMatches } from './token-format.ts';
+import { partsOfToken } from './token-format.ts';
+import { TokenLookup, type TokenRow } from './token-lookup.ts';
 
 /** A revoked token is refused after this time at the latest. */
 const CACHE_MS = 2_000;
 const MAX_CACHED = 10_000;
-/** `last_used_at` is that exact, so that reading does not become writing. */
-const LAST_USED_RESOLUTION = '5 minutes';
-
-interface TokenRow {
-  readonly id: string;
-  readonly name: string;
-  readonly role: WhoAmI['role'];
-  readonly secret_sha256: Buffer;
-  readonly expires_at: Date | null;
-  readonly project_id: string | null;
-  readonly project_name: string | null;
-}
+/** `last_used_at` is a whole hour and written once in it, so that reading does not become writing. */
+const LAST_USED_RESOLUTION_MS = 3_600_000;
 
 /** Turns what a client presents into a principal. */
 @Injectable()
 export class Authenticator {
+  readonly #tokens: TokenLookup;
   readonly #database: Sql;
   readonly #clock: WallClock;
   readonly #cache = new Map<
@@ -32,7 +23,12 @@ export class Authenticator {
     { readonly principal: Principal; readonly expiresAt: Date | null; readonly untilMs: number }
   >();
 
-  constructor(@Inject(DATABASE) database: Sql, @Inject(CLOCK) clock: WallClock) {
+  constructor(
+    @Inject(TokenLookup) tokens: TokenLookup,
+    @Inject(DATABASE) database: Sql,
+    @Inject(CLOCK) clock: WallClock,
+  ) {
+    this.#tokens = tokens;
     this.#database = database;
     this.#clock = clock;
   }
@@ -47,37 +43,31 @@ export class Authenticator {
     if (cached !== undefined && cached.untilMs > now.getTime() && !hasPassed(cached.expiresAt, now))
       return cached.principal;
 
-    const row = await this.#find(parts.prefix);
-    if (row === undefined || !secretMatches(parts.secret, row.secret_sha256) || hasPassed(row.expires_at, now)) {
+    const row = await this.#tokens.find(parts);
+    if (row === undefined || hasPassed(row.expires_at, now)) {
       this.#cache.delete(presented);
       throw unauthenticated();
     }
     const principal = toPrincipal(row);
     if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
     this.#cache.set(presented, { principal, expiresAt: row.expires_at, untilMs: now.getTime() + CACHE_MS });
-    this.#touch(row.id);
+    if (isStale(row.last_used_at, now)) this.#touch(row.id);
     return principal;
-  }
-
-  async #find(prefix: string): Promise<TokenRow | undefined> {
-    const found = await this.#database.query<TokenRow>(
-      `SELECT t.id, t.name, t.role, t.secret_sha256, t.expires_at, t.project_id, p.name AS project_name
-         FROM api_tokens t LEFT JOIN projects p ON p.id = t.project_id
-        WHERE t.prefix = $1 AND t.revoked_at IS NULL`,
-      [prefix],
-    );
-    return firstOf(found);
   }
 
   /** Best effort: nobody waits for it, and its failure means nothing. */
   #touch(tokenId: string): void {
     const touched = this.#database.query(
-      `UPDATE api_tokens SET last_used_at = now()
-        WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < now() - interval '${LAST_USED_RESOLUTION}')`,
+      `UPDATE api_tokens SET last_used_at = date_trunc('hour', now(), 'UTC')
+        WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < date_trunc('hour', now(), 'UTC'))`,
       [tokenId],
     );
     touched.catch(() => undefined);
   }
+}
+
+function isStale(lastUsed: Date | null, now: Date): boolean {
+  return lastUsed === null || now.getTime() - lastUsed.getTime() >= LAST_USED_RESOLUTION_MS;
 }
 
 function toPrincipal(row: TokenRow): Principal {

@@ -1,0 +1,106 @@
+import { setTimeout } from 'node:timers/promises';
+import type { WhoAmI } from '@coxswain/api-types';
+import { DomainError } from '@coxswain/domain-error';
+import type { Sql } from '@coxswain/persistence';
+import { secretMatches, type TokenParts } from './token-format.ts';
+
+/** What is stored of a token that is good. */
+export interface TokenRow {
+  readonly id: string;
+  readonly name: string;
+  readonly role: WhoAmI['role'];
+  readonly prefix: string;
+  readonly secret_sha256: Buffer;
+  readonly expires_at: Date | null;
+  readonly last_used_at: Date | null;
+  readonly project_id: string | null;
+  readonly project_name: string | null;
+}
+
+interface Asked extends TokenParts {
+  readonly answer: (row: TokenRow | undefined) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Resolves after that time, or when the signal aborts. */
+export type Pause = (durationMs: number, signal?: AbortSignal) => Promise<void>;
+
+/** After a query that found no good token. */
+export const FRUITLESS_PAUSE_MS = 20;
+/** A query that takes longer holds nobody up any more. */
+export const SLOW_QUERY_MS = 1_000;
+/** More than a process can be asked for while one query is answered; about 2 MB. */
+export const MOST_WAITING = 10_000;
+
+/**
+ * Finds tokens in the database, all that are asked for meanwhile with one query: strangers who send tokens that nobody was given cost at most 50
+ * queries a second however many they send, and a good token among them is found by the same query. Nothing is remembered, neither of those that were
+ * found nor of those that were not: a token is good from the moment at which it is made.
+ */
+export class TokenLookup {
+  readonly #database: Sql;
+  readonly #pause: Pause;
+  #waiting: Asked[] = [];
+  #isAsking = false;
+
+  constructor(database: Sql, pause: Pause = pauseFor) {
+    this.#database = database;
+    this.#pause = pause;
+  }
+
+  /** The row of a token that is neither revoked nor expired. UNAVAILABLE when the database does not keep up. */
+  find(parts: TokenParts): Promise<TokenRow | undefined> {
+    if (this.#waiting.length >= MOST_WAITING) {
+      throw new DomainError('UNAVAILABLE', 'too many tokens wait to be looked up; try again in a second');
+    }
+    const found = new Promise<TokenRow | undefined>((answer, fail) => {
+      this.#waiting.push({ ...parts, answer, fail });
+    });
+    if (!this.#isAsking) void this.#ask();
+    return found;
+  }
+
+  async #ask(): Promise<void> {
+    this.#isAsking = true;
+    while (this.#waiting.length > 0) {
+      const asked = this.#waiting;
+      this.#waiting = [];
+      const over = new AbortController();
+      const slow = this.#pause(SLOW_QUERY_MS, over.signal).then(() => true);
+      const isFruitless = !(await Promise.race([this.#answer(asked), slow]));
+      over.abort();
+      if (isFruitless) await this.#pause(FRUITLESS_PAUSE_MS);
+    }
+    this.#isAsking = false;
+  }
+
+  /** Whether any of them was good; never rejects. */
+  async #answer(asked: readonly Asked[]): Promise<boolean> {
+    try {
+      const rows = await this.#rowsOf([...new Set(asked.map(({ prefix }) => prefix))]);
+      const found = asked.map(({ prefix, secret }) => {
+        const row = rows.get(prefix);
+        return row !== undefined && secretMatches(secret, row.secret_sha256) ? row : undefined;
+      });
+      asked.forEach(({ answer }, index) => answer(found[index]));
+      return found.some((row) => row !== undefined);
+    } catch (error) {
+      for (const { fail } of asked) fail(error);
+      return false;
+    }
+  }
+
+  async #rowsOf(prefixes: readonly string[]): Promise<ReadonlyMap<string, TokenRow>> {
+    const found = await this.#database.query<TokenRow>(
+      `SELECT t.id, t.name, t.role, t.prefix, t.secret_sha256, t.expires_at, t.last_used_at, t.project_id, p.name AS project_name
+         FROM api_tokens t LEFT JOIN projects p ON p.id = t.project_id
+        WHERE t.prefix = ANY($1::text[]) AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`,
+      [prefixes],
+    );
+    return new Map(found.rows.map((row) => [row.prefix, row]));
+  }
+}
+
+function pauseFor(durationMs: number, signal?: AbortSignal): Promise<void> {
+  return setTimeout(durationMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+}
