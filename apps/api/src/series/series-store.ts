@@ -53,7 +53,8 @@ export class SeriesStore {
          ON CONFLICT (cluster_id, job_uid, rank) DO UPDATE
            SET epoch = excluded.epoch, step = excluded.step, step_time_ms = excluded.step_time_ms,
                timings_ms = excluded.timings_ms, at = excluded.at
-           WHERE (excluded.epoch, excluded.step) > (rank_steps.epoch, rank_steps.step)`,
+           WHERE excluded.epoch > rank_steps.epoch
+              OR (excluded.epoch = rank_steps.epoch AND (excluded.step > rank_steps.step OR excluded.at > rank_steps.at))`,
         [this.#cluster.id, storableJson(latestPerRank(frames))],
       );
       const uids = [...new Set(frames.map((frame) => frame.jobUid))];

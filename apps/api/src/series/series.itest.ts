@@ -141,9 +141,17 @@ describe('the series', () => {
     expect(await rows('SELECT * FROM steps WHERE step = 20')).toHaveLength(0);
   });
 
+  it('follow ranks that are started again in their pods from an earlier step', async () => {
+    const ranks = [{ rank: 7, stepTimeMs: 90, timingsMs: {} }];
+    leader.send(aStep({ bootId: 'boot-2', sequence: 5, step: 60, ranks }));
+    await untilRows('SELECT * FROM rank_steps WHERE rank = 7 AND step = 60', 1);
+    leader.send(aStep({ bootId: 'boot-2', sequence: 6, step: 41, at: '2026-01-01T00:05:00Z', ranks }));
+    await untilRows('SELECT * FROM rank_steps WHERE rank = 7 AND step = 41', 1);
+  });
+
   it('wait while the database is away', async () => {
     await postgres.pause();
-    leader.send(aStep({ bootId: 'boot-2', sequence: 5, step: 11 }));
+    leader.send(aStep({ bootId: 'boot-2', sequence: 7, step: 11 }));
     await postgres.start();
     await untilRows('SELECT * FROM steps WHERE step = 11', 1);
   });

@@ -65,6 +65,16 @@ describe('the last step of a rank', () => {
     ['is the highest, however the frames come', [{ step: 6 }, { step: 5 }], { epoch: 1, step: 6 }],
     ['is of the newest attempt, though it is lower', [{ step: 9 }, { epoch: 2, step: 5 }], { epoch: 2, step: 5 }],
     ['is of the newest attempt, however the frames come', [{ epoch: 2, step: 5 }, { step: 9 }], { epoch: 2, step: 5 }],
+    [
+      'is told later, though it is lower, where the ranks were started again in their pods',
+      [{ step: 60 }, { step: 41, at: '2026-01-01T00:05:00Z' }],
+      { epoch: 1, step: 41 },
+    ],
+    [
+      'is the highest, though its time is earlier, where another operator’s clock is behind',
+      [{ step: 6, at: '2026-01-01T01:00:00Z' }, { step: 7 }],
+      { epoch: 1, step: 7 },
+    ],
   ])('%s', (_sentence, frames, want) => {
     const rows = latestPerRank(frames.map((frame) => aStepFrame({ ranks, ...frame })));
     expect(rows).toMatchObject([{ rank: 0, timingsMs: { forward: 40 }, ...want }]);

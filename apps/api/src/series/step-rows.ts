@@ -33,15 +33,19 @@ function merged(known: StepValues, other: StepValues): StepValues {
 /** What is kept of a rank: its last step. */
 type RankStep = StepFrame['ranks'][number] & Pick<StepFrame, 'jobUid' | 'epoch' | 'step' | 'at'>;
 
-/** The newest step of each rank in the batch. */
+/**
+ * The newest step of each rank in the batch. Ranks that are started again in their pods count from an earlier step in the same epoch, at a later time;
+ * where another operator's clock is behind, a later step counts although its time is earlier.
+ */
 export function latestPerRank(frames: readonly StepFrame[]): readonly RankStep[] {
   const byRank = new Map<string, RankStep>();
   for (const { jobUid, epoch, step, at, ranks } of frames) {
     for (const timing of ranks) {
       const key = `${jobUid}/${timing.rank}`;
       const known = byRank.get(key);
-      if (known !== undefined && (known.epoch > epoch || (known.epoch === epoch && known.step > step))) continue;
-      byRank.set(key, { ...timing, jobUid, epoch, step, at });
+      const isNewer =
+        known === undefined || epoch > known.epoch || (epoch === known.epoch && (step > known.step || at > known.at));
+      if (isNewer) byRank.set(key, { ...timing, jobUid, epoch, step, at });
     }
   }
   return [...byRank.values()];
