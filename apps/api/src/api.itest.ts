@@ -114,6 +114,7 @@ describe('whoever is not allowed', () => {
   const QUERIES = [
     ['GET', '', undefined, 'query ($p: String!) { project(name: $p) { name } }', {}],
     ['GET', '/jobs', undefined, 'query ($p: String!) { jobs(project: $p) { items { id } } }', {}],
+    ['GET', '/tokens', undefined, 'query ($p: String!) { tokens(project: $p) { items { id } } }', {}],
     ['GET', '/layouts', undefined, 'query ($p: String!) { layouts(project: $p) { items { id } } }', {}],
     [
       'POST',
@@ -150,7 +151,7 @@ describe('whoever is not allowed', () => {
       expect(restCode).toBe(
         {
           operator: path === '/tokens' ? 'FORBIDDEN' : 'OK',
-          viewer: method === 'GET' ? 'OK' : 'FORBIDDEN',
+          viewer: method === 'GET' && path !== '/tokens' ? 'OK' : 'FORBIDDEN',
           foreign: 'NOT_FOUND',
         }[as],
       );

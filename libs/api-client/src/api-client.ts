@@ -1,5 +1,6 @@
 import {
   ApiTokenCreated,
+  ApiTokenList,
   CheckpointList,
   Job,
   JobEvent,
@@ -14,6 +15,8 @@ import {
   StepPoint,
   StoredPlan,
   WhoAmI,
+  type ApiTokenCreateInput,
+  type ApiTokenRotateInput,
   type JobCreateInput,
   type JobResume,
 } from '@coxswain/api-types';
@@ -54,6 +57,9 @@ interface JobReference {
   readonly id: string;
 }
 
+/** A token as its URL names it. */
+type TokenReference = JobReference;
+
 /**
  * The REST API for programs: CLI, dashboard, quickstart and tests. Answers are parsed with the schemas that the API itself uses.
  *
@@ -78,8 +84,21 @@ export class ApiClient {
     return this.#json(Project, '/v1/projects', { method: 'POST', body });
   }
 
-  createToken(project: string, body: { readonly name: string; readonly role?: string }): Promise<ApiTokenCreated> {
+  tokens(project: string): Promise<ApiTokenList> {
+    return this.#json(ApiTokenList, `${projectPath(project)}/tokens`);
+  }
+
+  createToken(project: string, body: ApiTokenCreateInput): Promise<ApiTokenCreated> {
     return this.#json(ApiTokenCreated, `${projectPath(project)}/tokens`, { method: 'POST', body });
+  }
+
+  /** Its successor; the old token stays good for a while. */
+  rotateToken(token: TokenReference, body: ApiTokenRotateInput): Promise<ApiTokenCreated> {
+    return this.#json(ApiTokenCreated, `${tokenPath(token)}/rotate`, { method: 'POST', body });
+  }
+
+  async revokeToken(token: TokenReference): Promise<void> {
+    await this.#request(tokenPath(token), { method: 'DELETE' });
   }
 
   /** The same idempotency key makes one job however often it is sent. */
@@ -304,6 +323,10 @@ export class ApiClient {
 
 function projectPath(project: string): string {
   return `/v1/projects/${encodeURIComponent(project)}`;
+}
+
+function tokenPath({ project, id }: TokenReference): string {
+  return `${projectPath(project)}/tokens/${encodeURIComponent(id)}`;
 }
 
 function jobPath({ project, id }: JobReference): string {

@@ -20,6 +20,7 @@ import { ObjectName, TrainingJobSpec } from './training-job-spec.ts';
  * POST   /v1/projects/{project}/tokens   ApiTokenCreate       → ApiTokenCreated   (secret shown once)
  * GET    /v1/projects/{project}/tokens                        → ApiTokenList
  * DELETE /v1/projects/{project}/tokens/{tokenId}
+ * POST   …/tokens/{tokenId}/rotate       ApiTokenRotate       → ApiTokenCreated   (the old one stays good for a while)
  * POST   /v1/projects/{project}/jobs     JobCreate            → Job               (Idempotency-Key optional, 201; replay gives the same answer)
  * GET    /v1/projects/{project}/jobs?pageSize&pageToken&state → JobList
  * GET    /v1/projects/{project}/jobs/{jobId}                  → Job               (ETag)
@@ -64,14 +65,34 @@ export const ProjectList = z.object({ items: z.array(Project) }).meta({ id: 'Pro
 export type ProjectList = z.infer<typeof ProjectList>;
 
 export const TOKEN_ROLES = ['viewer', 'operator', 'admin'] as const;
+const tokenExpiry = {
+  expiresAt: timestamp.optional().describe('Default: after the days that the installation says, 90 unless it is set.'),
+  neverExpires: z.boolean().default(false).describe('True in place of expiresAt: good until it is revoked.'),
+};
 export const ApiTokenCreate = z
   .strictObject({
     name: z.string().min(1).max(100),
     role: z.enum(TOKEN_ROLES).default('operator'),
-    expiresAt: timestamp.optional(),
+    ...tokenExpiry,
   })
   .meta({ id: 'ApiTokenCreate' });
 export type ApiTokenCreate = z.infer<typeof ApiTokenCreate>;
+export type ApiTokenCreateInput = z.input<typeof ApiTokenCreate>;
+/** How long the token that is rotated goes on working unless the request says otherwise. */
+export const DEFAULT_OVERLAP_SECONDS = 86_400;
+export const ApiTokenRotate = z
+  .strictObject({
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(30 * 86_400)
+      .default(DEFAULT_OVERLAP_SECONDS)
+      .describe('How long the old token stays good, at most until it expires; 0: not at all.'),
+    ...tokenExpiry,
+  })
+  .meta({ id: 'ApiTokenRotate' });
+export type ApiTokenRotate = z.infer<typeof ApiTokenRotate>;
+export type ApiTokenRotateInput = z.input<typeof ApiTokenRotate>;
 export const ApiToken = z
   .object({
     id: z.uuid(),
@@ -80,7 +101,8 @@ export const ApiToken = z
     prefix: z.string(),
     createdAt: timestamp,
     expiresAt: timestamp.nullable(),
-    lastUsedAt: timestamp.nullable(),
+    lastUsedAt: timestamp.nullable().describe('The hour in which it was last used, written at most once in it.'),
+    rotatedFrom: z.uuid().nullable().describe('The token that it succeeds.'),
   })
   .meta({ id: 'ApiToken' });
 export type ApiToken = z.infer<typeof ApiToken>;

@@ -2,6 +2,7 @@ import { CreateTheFirstTables1795269900000 } from '../../../migrations/202611211
 import { RecordPlans1795281300000 } from '../../../migrations/20261121171500-record-plans.ts';
 import { CountGenerations1795315500000 } from '../../../migrations/20261122024500-count-generations.ts';
 import { RecordResumeFrom1795331400000 } from '../../../migrations/20261122071000-record-resume-from.ts';
+import { RecordRotatedTokens1795375800000 } from '../../../migrations/20261122193000-record-rotated-tokens.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -9,4 +10,5 @@ export const MIGRATIONS = [
   RecordPlans1795281300000,
   CountGenerations1795315500000,
   RecordResumeFrom1795331400000,
+  RecordRotatedTokens1795375800000,
 ] as const;

@@ -27,6 +27,7 @@ describe('the configuration', () => {
     ['no database', { DATABASE_URL: undefined }, /set DATABASE_URL/],
     ['a database of another kind', { DATABASE_URL: 'mysql://x' }, /DATABASE_URL.*postgresql/],
     ['a port that is none', { COXSWAIN_LISTEN_PORT: '99999' }, /COXSWAIN_LISTEN_PORT/],
+    ['tokens that never end by themselves', { COXSWAIN_TOKEN_LIFETIME_DAYS: '0' }, /COXSWAIN_TOKEN_LIFETIME_DAYS/],
     ['a role that is none', { COXSWAIN_ROLE: 'king' }, /COXSWAIN_ROLE/],
     ['an operator without TLS', { COXSWAIN_OPERATOR_SERIES_URLS: 'http://a' }, /COXSWAIN_OPERATOR_SERIES_URLS.*https/],
   ])('refuses %s and says which variable and why', (_what, change, want) => {

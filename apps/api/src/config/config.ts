@@ -45,6 +45,13 @@ const Environment = z.object({
   COXSWAIN_BOOTSTRAP_TOKEN_FILE: file
     .optional()
     .describe('Where the first administrator’s token is written (mode 0600) when no administrator exists.'),
+  COXSWAIN_TOKEN_LIFETIME_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3_650)
+    .default(90)
+    .describe('When a token expires for which nobody said otherwise.'),
   COXSWAIN_DASHBOARD_DIRECTORY: file.optional().describe('Built dashboard; default: beside this program, if there.'),
   COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   COXSWAIN_SHUTDOWN_MS: z.coerce.number().int().min(100).max(120_000).default(25_000),
@@ -65,6 +72,7 @@ export interface Config {
     readonly tokenFile: string | undefined;
   };
   readonly bootstrapTokenFile: string | undefined;
+  readonly tokenLifetimeDays: number;
   readonly dashboardDirectory: string | undefined;
   readonly logLevel: LogLevel;
   readonly shutdownMs: number;
@@ -97,6 +105,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       tokenFile: values.COXSWAIN_OPERATOR_TOKEN_FILE,
     },
     bootstrapTokenFile: values.COXSWAIN_BOOTSTRAP_TOKEN_FILE,
+    tokenLifetimeDays: values.COXSWAIN_TOKEN_LIFETIME_DAYS,
     dashboardDirectory: values.COXSWAIN_DASHBOARD_DIRECTORY,
     logLevel: values.COXSWAIN_LOG_LEVEL,
     shutdownMs: values.COXSWAIN_SHUTDOWN_MS,

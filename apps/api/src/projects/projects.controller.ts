@@ -2,6 +2,7 @@ import {
   ApiTokenCreate,
   ApiTokenCreated,
   ApiTokenList,
+  ApiTokenRotate,
   Project,
   ProjectCreate,
   ProjectList,
@@ -10,8 +11,11 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post } from '@n
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
 import { Answers } from '../http/openapi.ts';
-import { ApiTokensService } from './api-tokens.service.ts';
+import { ApiTokensService, type TokenAddress } from './api-tokens.service.ts';
 import { ProjectsService } from './projects.service.ts';
+
+/** A rotation without a body leaves everything as the installation says. */
+const Rotate = ApiTokenRotate.prefault({});
 
 @Controller('v1/projects')
 export class ProjectsController {
@@ -52,7 +56,7 @@ export class ProjectsController {
   }
 
   @Get(':project/tokens')
-  @Answers({ status: 200, schema: ApiTokenList, summary: 'Tokens of a project' })
+  @Answers({ status: 200, schema: ApiTokenList, summary: 'Tokens of a project, newest first; never their secrets' })
   listTokens(@Caller() caller: Principal, @Param('project') project: string): Promise<ApiTokenList> {
     return this.#tokens.list(caller, project);
   }
@@ -65,6 +69,16 @@ export class ProjectsController {
     @Param('project') project: string,
     @Param('tokenId') tokenId: string,
   ): Promise<void> {
-    await this.#tokens.revoke(caller, project, tokenId);
+    await this.#tokens.revoke(caller, { project, tokenId });
+  }
+
+  @Post(':project/tokens/:tokenId/rotate')
+  @Answers({ status: 201, schema: ApiTokenCreated, summary: 'Make a successor; the old token stays good for a while' })
+  rotateToken(
+    @Caller() caller: Principal,
+    @Param() { project, tokenId }: TokenAddress,
+    @Body({ schema: Rotate }) request: ApiTokenRotate,
+  ): Promise<ApiTokenCreated> {
+    return this.#tokens.rotate(caller, { project, tokenId }, request);
   }
 }
