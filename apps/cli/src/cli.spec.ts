@@ -775,6 +775,8 @@ describe('--help', () => {
     'layout',
     'layout check',
     'layout ranks',
+    'token',
+    'token rotate',
   ])('of coxswain %s is printed and is no failure', async (command) => {
     const { code, out } = await runWith([...command.split(' ').filter(Boolean), '--help'], {});
     expect(code).toBe(0);

@@ -10,6 +10,7 @@ import { addPlansCommands } from './plans-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 import type { CliContext, Session } from './session.ts';
 import { OUTPUT_FORMATS, render, type OutputFormat } from './output.ts';
+import { addTokenCommands } from './token-commands.ts';
 import { openProject } from './project-jobs.ts';
 import { resolveSettings, type Settings, type SettingsFlags } from './settings.ts';
 
@@ -101,5 +102,6 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addLayoutCommands(program, session);
   addPlannerCommands(program, session);
   addPlansCommands(program, session);
+  addTokenCommands(program, session);
   return program;
 }

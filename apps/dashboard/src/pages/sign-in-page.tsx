@@ -30,7 +30,8 @@ export function SignInPage(): ReactNode {
       )}
       <button type="submit">Sign in</button>
       <p className="hint">
-        An administrator makes a token for your project with POST /v1/projects/…/tokens. It is kept in this tab alone.
+        An administrator makes a token for your project with <code>coxswain token create</code>. It is kept in this tab
+        alone.
       </p>
     </form>
   );
