@@ -14,6 +14,7 @@ const EXAMPLES = join(ROOT, 'examples');
 const README = readFileSync(join(EXAMPLES, 'README.md'), 'utf8');
 const JOB_FILES = readdirSync(join(EXAMPLES, 'jobs')).map((name) => `examples/jobs/${name}`);
 const NAMESPACE = 'examples';
+const MUST_BEGIN = /must begin with "job-"/;
 
 /** Lines of the page's shell blocks. */
 const COMMANDS = [...README.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) => block.trim().split('\n'));
@@ -117,6 +118,38 @@ describe('the real API server', () => {
   ])('refuses %s', async (_what, change, want) => {
     const manifest = parse(readFileSync(join(ROOT, 'examples/jobs/gpt-auto.yaml'), 'utf8')) as Manifest;
     const input = JSON.stringify({ ...manifest, spec: { ...manifest.spec, ...change } });
+    const args = ['-n', NAMESPACE, 'apply', '--server-side', '--dry-run=server', '-f', '-'];
+    await expect(plane.kubectl(args, { input })).rejects.toThrow(want);
+  });
+
+  const secret = { secret: 'job-hf', key: 'token' };
+  const files = (...keys: readonly string[]): object => ({
+    secretFiles: keys.map((key) => ({ secret: 'job-hf', key })),
+  });
+  it.each<[string, object, RegExp]>([
+    [
+      'a Secret of another name as a variable',
+      { secretEnv: [{ ...secret, name: 'A', secret: 'registry' }] },
+      MUST_BEGIN,
+    ],
+    ['a Secret of another name as a file', { secretFiles: [{ ...secret, secret: 'operator-job-tls' }] }, MUST_BEGIN],
+    ['a key that leads out of its directory', files('..'), /key: Invalid value: ".."/],
+    ['a key that is a path', files('a/b'), /key: Invalid value: "a\/b"/],
+    ['a key as a file twice', files('token', 'token'), /duplicate entries for key/i],
+    [
+      'a variable of ours from a Secret',
+      { secretEnv: [{ ...secret, name: 'COXSWAIN_EPOCH' }] },
+      /written by the operator/,
+    ],
+    [
+      'a variable with two sources',
+      { env: [{ name: 'A', value: 'b' }], secretEnv: [{ ...secret, name: 'A' }] },
+      /either in env or in secretEnv/,
+    ],
+  ])('refuses %s, whoever writes it', async (_what, change, want) => {
+    const manifest = parse(readFileSync(join(ROOT, 'examples/jobs/gpt-auto.yaml'), 'utf8')) as Manifest;
+    const { engine } = manifest.spec as { readonly engine: object };
+    const input = JSON.stringify({ ...manifest, spec: { ...manifest.spec, engine: { ...engine, ...change } } });
     const args = ['-n', NAMESPACE, 'apply', '--server-side', '--dry-run=server', '-f', '-'];
     await expect(plane.kubectl(args, { input })).rejects.toThrow(want);
   });

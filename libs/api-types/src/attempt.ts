@@ -29,6 +29,10 @@ export const ATTEMPT_REASONS = {
     charged: false,
     meaning: 'A pod did not start on its node in time, for example because its image could not be pulled there.',
   },
+  SecretMissing: {
+    charged: true,
+    meaning: 'A pod did not start in time because a Secret that the job names, or its key, is missing.',
+  },
   Condemned: { charged: false, meaning: 'A detector named a node or a rank of the gang as the cause of its trouble.' },
   RendezvousPortLost: { charged: false, meaning: 'Another process took the rendezvous port first.' },
   CheckpointUnreadable: {

@@ -63,6 +63,8 @@ export const CONDITION_REASONS = {
     PodsCreating: 'The gang is being created behind its scheduling gate.',
     PodsStarting: 'The gates are lifted; containers are starting.',
     ImageUnavailable: 'A container waits for its image; the message names image and node.',
+    SecretMissing:
+      'A container waits for a Secret or its key; the message names both. It starts as soon as there is one, within the time of a start.',
     PodStuck: 'A container cannot be created; the message names the reason that the node gives.',
     Stopping: 'The gang was asked to save and stop.',
     NotStarted: 'No gang is up.',

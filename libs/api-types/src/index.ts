@@ -33,7 +33,10 @@ export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-
 export type { AvoidedNodeReason } from './avoided-node.ts';
 export { JobPlan } from './job-plan.ts';
 export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
-export { ObjectName, TrainingJobSpec } from './training-job-spec.ts';
+export { ObjectName } from './field-names.ts';
+export { describeSecrets, placeOf } from './secret-references.ts';
+export type { SecretFile, SecretVariable } from './secret-references.ts';
+export { TrainingJobSpec } from './training-job-spec.ts';
 export type { AttemptReason, EndedIncarnation } from './attempt.ts';
 export type { TrainingJob } from './training-job.ts';
 export type { TrainingJobSpecInput } from './training-job-spec.ts';

@@ -46,6 +46,8 @@ export const POD_PATHS = {
   launcher: '/coxswain/bin/coxswain-launcher',
   checkpoints: '/coxswain/checkpoints',
   data: '/coxswain/data',
+  /** Holds `SECRET/KEY` for each key that a job wants as a file. */
+  secrets: '/coxswain/secrets',
   tokenDirectory: '/var/run/secrets/coxswain',
   token: '/var/run/secrets/coxswain/token',
   terminationMessage: '/dev/termination-log',

@@ -7,7 +7,8 @@ import { Attempt } from './attempt.ts';
 import { JobPlan } from './job-plan.ts';
 import { ResumeFrom } from './resume-from.ts';
 import { JobState } from './training-job.ts';
-import { ObjectName, TrainingJobSpec } from './training-job-spec.ts';
+import { ObjectName } from './field-names.ts';
+import { TrainingJobSpec } from './training-job-spec.ts';
 
 /**
  * Requests and answers of the REST API, shared by API, dashboard, CLI and the generated GraphQL schema.

@@ -1,6 +1,7 @@
 import { aJobSpec } from './testing/index.ts';
 import { type Bound, letters, listOf, refusedFields, withField } from './testing/one-field.ts';
-import { ObjectName, TrainingJobSpec } from './training-job-spec.ts';
+import { ObjectName } from './field-names.ts';
+import { TrainingJobSpec } from './training-job-spec.ts';
 
 const FULL = {
   ...aJobSpec(),

@@ -1,27 +1,12 @@
 /** What does a user ask for? The spec of a TrainingJob, with the rules that the API server itself enforces. */
 import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
+import { cel, type CelRule } from './cel.ts';
+import { EnvName, ObjectName } from './field-names.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { ResumeFrom } from './resume-from.ts';
+import { SecretFiles, SecretVariables } from './secret-references.ts';
 
-/** Kubernetes reads `x-kubernetes-validations` (CEL); zod carries it into the generated schema as metadata. */
-interface CelRule {
-  readonly rule: string;
-  readonly message?: string;
-  readonly messageExpression?: string;
-  readonly fieldPath?: string;
-}
-const cel = (...rules: readonly CelRule[]): { 'x-kubernetes-validations': readonly CelRule[] } => ({
-  'x-kubernetes-validations': rules,
-});
-
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
-/** Name of an object in a namespace: an RFC 1123 label, at most 63 characters. */
-export const ObjectName = z
-  .string()
-  .min(1)
-  .max(63)
-  .regex(DNS_LABEL, 'must be lower-case letters, digits and "-", and start and end with a letter or digit');
 /** A relative path without `..`, so that it stays inside its claim. */
 const RelativePath = z
   .string()
@@ -35,20 +20,9 @@ const RelativePath = z
     }),
   });
 
-const EnvVar = z.strictObject({
-  name: z
-    .string()
-    .max(128)
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a C identifier')
-    .meta(
-      cel({
-        rule: "!self.startsWith('COXSWAIN_')",
-        message: 'names that start with COXSWAIN_ are written by the operator',
-      }),
-    )
-    .refine((name) => !name.startsWith('COXSWAIN_'), 'names that start with COXSWAIN_ are written by the operator'),
-  value: z.string().max(4096),
-});
+const EnvVar = z.strictObject({ name: EnvName, value: z.string().max(4096) });
+/** In CEL and in zod: a variable has one source. */
+const TWO_SOURCES = 'a variable is given either in env or in secretEnv, not in both';
 
 export const EngineSpec = z
   .strictObject({
@@ -65,19 +39,38 @@ export const EngineSpec = z
       .optional()
       .describe('Program of one rank. Required for engine command.'),
     args: z.array(z.string().max(4096)).max(256).optional().describe('Appended to what the engine adapter renders.'),
-    env: z.array(EnvVar).max(100).optional(),
+    env: z
+      .array(EnvVar)
+      .max(100)
+      .optional()
+      .describe(
+        'Plain values: whoever may read the job reads them. Tokens and passwords belong into secretEnv or secretFiles.',
+      ),
+    secretEnv: SecretVariables.optional(),
+    secretFiles: SecretFiles.optional(),
   })
   .meta({
     id: 'EngineSpec',
-    ...cel({
-      rule: "self.name != 'command' || has(self.command)",
-      message: 'command is required when name is "command"',
-      fieldPath: '.command',
-    }),
+    ...cel(
+      {
+        rule: "self.name != 'command' || has(self.command)",
+        message: 'command is required when name is "command"',
+        fieldPath: '.command',
+      },
+      {
+        rule: '!has(self.env) || !has(self.secretEnv) || !self.secretEnv.exists(one, self.env.exists(other, other.name == one.name))',
+        message: TWO_SOURCES,
+        fieldPath: '.secretEnv',
+      },
+    ),
   })
   .refine((engine) => engine.name !== 'command' || engine.command !== undefined, {
     path: ['command'],
     message: 'is required when engine.name is "command"',
+  })
+  .refine(({ env = [], secretEnv = [] }) => !secretEnv.some(({ name }) => env.some((one) => one.name === name)), {
+    path: ['secretEnv'],
+    message: TWO_SOURCES,
   });
 export type EngineSpec = z.infer<typeof EngineSpec>;
 

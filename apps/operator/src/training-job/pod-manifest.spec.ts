@@ -161,6 +161,54 @@ describe('a pod of a gang', () => {
     expect(bare.spec.volumes.some((volume) => 'persistentVolumeClaim' in volume)).toBe(false);
   });
 
+  describe('of a job that uses Secrets', () => {
+    const engine = {
+      ...aTrainingJob().spec.engine,
+      env: [{ name: 'HF_HOME', value: '/tmp' }],
+      secretEnv: [{ name: 'HF_TOKEN', secret: 'job-hf', key: 'token', optional: false }],
+      secretFiles: [
+        { secret: 'job-hf', key: 'token', optional: false },
+        { secret: 'job-aws', key: '.credentials', optional: true },
+      ],
+    };
+    const { containers, volumes } = podOf({ job: { spec: { engine } } }).spec;
+
+    it('leaves reading them to the kubelet: a variable is a reference', () => {
+      expect(containers[0]?.env).toContainEqual({
+        name: 'HF_TOKEN',
+        valueFrom: { secretKeyRef: { name: 'job-hf', key: 'token', optional: false } },
+      });
+      expect(containers[0]?.env).toContainEqual({ name: 'HF_HOME', value: '/tmp' });
+    });
+
+    it('holds the keys that it wants as files below one directory that it can only read, and no others', () => {
+      const source = (secret: object) => ({ secret });
+      expect(volumes).toContainEqual({
+        name: 'coxswain-secrets',
+        projected: {
+          sources: [
+            source({ name: 'job-hf', items: [{ key: 'token', path: 'job-hf/token' }], optional: false }),
+            source({ name: 'job-aws', items: [{ key: '.credentials', path: 'job-aws/.credentials' }], optional: true }),
+          ],
+        },
+      });
+      expect(containers[0]?.volumeMounts).toContainEqual({
+        name: 'coxswain-secrets',
+        mountPath: '/coxswain/secrets',
+        readOnly: true,
+      });
+    });
+
+    it('gives them to the trainer alone', () => {
+      const pod = podOf({ job: { spec: { engine } } }) as unknown as { spec: { initContainers: unknown } };
+      expect(JSON.stringify(pod.spec.initContainers)).not.toMatch(/secret|HF_TOKEN/);
+    });
+  });
+
+  it('without Secrets mounts none', () => {
+    expect(JSON.stringify(podOf())).not.toMatch(/coxswain-secrets|secretKeyRef/);
+  });
+
   it('belongs to its job, by a reference that the garbage collector follows', () => {
     const { metadata } = podOf();
     expect(metadata.ownerReferences).toMatchObject([

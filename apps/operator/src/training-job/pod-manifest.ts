@@ -9,8 +9,11 @@ import {
   REPORT_TOKEN_AUDIENCE,
   SCHEDULING_GATE,
   formatRanks,
+  placeOf,
   ranksOfPod,
   type Placement,
+  type SecretFile,
+  type SecretVariable,
   type TrainingJob,
 } from '@coxswain/api-types';
 import { launcherDelivery } from './launcher-delivery.ts';
@@ -34,6 +37,7 @@ export interface PodContext {
 const TOKEN_VOLUME = 'coxswain-token';
 const CHECKPOINT_VOLUME = 'coxswain-checkpoints';
 const DATA_VOLUME = 'coxswain-data';
+const SECRETS_VOLUME = 'coxswain-secrets';
 /** Shortest that keeps a token fresh without asking the API server often: the kubelet renews it at 80 %. */
 const TOKEN_LIFETIME_SECONDS = 3600;
 
@@ -62,6 +66,7 @@ export function toPod(
   const ranks = ranksOfPod(placement.spec, podIndex);
   const securityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
   const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
+  const secretFiles = job.spec.engine.secretFiles ?? [];
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -110,6 +115,9 @@ export function toPod(
               ? []
               : [{ name: CHECKPOINT_VOLUME, mountPath: POD_PATHS.checkpoints }]),
             ...(job.spec.data === undefined ? [] : [{ name: DATA_VOLUME, mountPath: POD_PATHS.data, readOnly: true }]),
+            ...(secretFiles.length === 0
+              ? []
+              : [{ name: SECRETS_VOLUME, mountPath: POD_PATHS.secrets, readOnly: true }]),
           ],
         },
       ],
@@ -131,6 +139,7 @@ export function toPod(
         },
         ...claimVolume(CHECKPOINT_VOLUME, job.spec.checkpoint?.claimName),
         ...claimVolume(DATA_VOLUME, job.spec.data?.claimName),
+        ...secretsVolume(secretFiles),
       ],
     },
   };
@@ -146,6 +155,20 @@ function affinityTo(node: string): Record<string, unknown> {
 
 function claimVolume(name: string, claimName: string | undefined): readonly Record<string, unknown>[] {
   return claimName === undefined ? [] : [{ name, persistentVolumeClaim: { claimName } }];
+}
+
+/** One source per key, because only a whole source can be optional. */
+function secretsVolume(files: readonly SecretFile[]): readonly Record<string, unknown>[] {
+  if (files.length === 0) return [];
+  const sources = files.map((file) => ({
+    secret: { name: file.secret, items: [{ key: file.key, path: placeOf(file) }], optional: file.optional },
+  }));
+  return [{ name: SECRETS_VOLUME, projected: { sources } }];
+}
+
+/** The kubelet reads the Secret; nobody here does. */
+function secretVariable({ name, secret, key, optional }: SecretVariable): Record<string, unknown> {
+  return { name, valueFrom: { secretKeyRef: { name: secret, key, optional } } };
 }
 
 function resources(job: TrainingJob, ranks: number): Record<string, unknown> {
@@ -190,7 +213,8 @@ function environment(
   const wanted = { ...context.engine.env };
   for (const { name, value: text } of job.spec.engine.env ?? []) wanted[name] = text;
   const users = Object.entries(wanted).filter(([name]) => !names.has(name) && !name.startsWith('COXSWAIN_'));
-  return [...users.map(([name, text]) => value(name, literally(text))), ...written];
+  const secrets = (job.spec.engine.secretEnv ?? []).map(secretVariable);
+  return [...users.map(([name, text]) => value(name, literally(text))), ...secrets, ...written];
 }
 
 /** The kubelet replaces `$(NAME)` and halves `$$`; a program is to be started with what the user wrote. */

@@ -16,6 +16,7 @@ import { formatBytes, formatDuration } from '@coxswain/units';
 import type { Acceptance } from '../epoch/acceptance.ts';
 import { type Facts, placementSpecOf, podCount } from '../look/facts.ts';
 import { podsOf } from '../look/gang.ts';
+import { awaitedFiles, missingSecret } from '../look/missing-secrets.ts';
 import { judgeNodes } from '../failure/lost-nodes.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
@@ -177,7 +178,9 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
     return { holds: false, reason: 'RestartingInPlace', message: againSentence(attempt) };
   const stuck = firstStuckPod(facts, epoch);
   if (stuck === undefined) {
-    return { holds: false, reason: 'PodsStarting', message: `The containers of epoch ${epoch} are starting.` };
+    const files = awaitedFiles(facts);
+    const wait = files === undefined ? '' : `; their nodes start none before they have mounted ${files}`;
+    return { holds: false, reason: 'PodsStarting', message: `The containers of epoch ${epoch} are starting${wait}.` };
   }
   const { pod, waiting } = stuck;
   const node = pod.nodeName ?? 'unknown';
@@ -188,6 +191,11 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
       reason: 'ImageUnavailable',
       message: `Image ${waiting.image} cannot be had on node ${node}.`,
     };
+  }
+  const missing = missingSecret(facts, waiting);
+  if (missing !== undefined) {
+    const message = `Pod ${pod.name} waits on node ${node}: ${missing}. It starts as soon as there is one.`;
+    return { holds: false, reason: 'SecretMissing', message };
   }
   const message = `Pod ${pod.name} cannot start on node ${node}: ${waiting.reason}: ${waiting.message}`;
   return { holds: false, reason: 'PodStuck', message: cutText(message, 1024) };

@@ -53,6 +53,7 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'NodeLost',
   'Evicted',
   'PodNeverRan',
+  'SecretMissing',
   'NotStarted',
   'EngineFailed',
   'LauncherFailed',

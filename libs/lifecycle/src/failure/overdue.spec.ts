@@ -121,6 +121,58 @@ describe('a gang that does not come up', () => {
   });
 });
 
+describe('a gang whose Secrets are missing', () => {
+  const engine = {
+    name: 'reference' as const,
+    image: 'i',
+    secretEnv: [{ name: 'HF_TOKEN', secret: 'job-hf', key: 'token', optional: false }],
+    secretFiles: [{ secret: 'job-aws', key: 'credentials', optional: false }],
+  };
+  const waitingFor = (message: string, reason = 'CreateContainerConfigError') =>
+    ({ phase: 'Pending', running: false, containerWaiting: { reason, message, image: 'i' } }) as const;
+  const after = (pod: Partial<ObservedPod>, ms: number, used: Partial<typeof engine> = engine) => {
+    const observed = gang({}, [bound(0, pod), bound(1), bound(2), bound(3)], { 'e1/starting': ms });
+    const spec = { ...observed.job.spec, engine: { ...engine, secretEnv: [], secretFiles: [], ...used } };
+    return settled({ ...observed, job: { ...observed.job, spec } as Observed['job'] }).status;
+  };
+  const NO_SECRET = waitingFor('secret "job-hf" not found');
+  const NO_KEY = waitingFor("couldn't find key token in Secret research/job-hf");
+
+  it.each<[string, Partial<ObservedPod>, RegExp]>([
+    ['Secret', NO_SECRET, /variable HF_TOKEN is key token of Secret job-hf, and namespace .* has no such Secret/],
+    ['key', NO_KEY, /variable HF_TOKEN is key token of Secret job-hf, and there is no such key in it/],
+  ])('says which %s it waits for, and fails with the same words when its time is over', (_what, pod, words) => {
+    const early = after(pod, 899_000);
+    const running = early.conditions?.find(({ type }) => type === 'Running');
+    expect([running?.reason, running?.message]).toEqual(['SecretMissing', expect.stringMatching(words)]);
+    expect(early.summary).toMatch(words);
+    const late = after(pod, 900_000);
+    expect(late.attempts?.at(-1)).toMatchObject({ outcome: 'Failed', reason: 'SecretMissing', charged: true });
+    expect(late.attempts?.at(-1)?.message).toMatch(words);
+    expect(late.avoidedNodes ?? []).toEqual([]);
+  });
+
+  it('as files, of which nodes say nothing, is told what it may be', () => {
+    const pod: Partial<ObservedPod> = { phase: 'Pending', running: false };
+    const words = /key credentials of Secret job-aws/;
+    expect(after(pod, 0).summary).toMatch(words);
+    const failed = after(pod, 900_000).attempts?.at(-1);
+    expect(failed).toMatchObject({ reason: 'NotStarted', message: expect.stringMatching(words) as string });
+  });
+
+  it.each<[string, Partial<ObservedPod>, Partial<typeof engine>]>([
+    ['another object', waitingFor('configmap "job-hf" not found'), engine],
+    ['a Secret that the job does not name', waitingFor('secret "job-other" not found'), engine],
+    ['an image', waitingFor('secret "job-hf" not found', 'ErrImagePull'), engine],
+    ['nothing that it says, and no files', { phase: 'Pending', running: false }, {}],
+  ])('is not told of one that waits for %s', (_what, pod, used) => {
+    const status = after(pod, 0, used);
+    expect(status.conditions?.find(({ type }) => type === 'Running')?.reason).not.toBe('SecretMissing');
+    expect(status.summary).not.toMatch(/Secret job-hf/);
+    expect(after(pod, 900_000, used).attempts?.at(-1)?.reason).toBe('NotStarted');
+  });
+});
+
 describe('a detector’s verdict', () => {
   const verdict = (about: Verdict['about'], epoch = 1): Verdict => ({ epoch, about, message: 'Rank 3 is slow.' });
   it.each<[string, Verdict, readonly string[] | undefined]>([

@@ -2,6 +2,7 @@ import type { Attempt, AttemptReason } from '@coxswain/api-types';
 import { type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
 import { fenceOf, pausedPods, unreapedPods } from '../look/incarnation.ts';
+import { awaitedFiles, missingSecret } from '../look/missing-secrets.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import { longestDelayMs } from './restart-budget.ts';
 import { isOver, type Wait } from '../look/waits.ts';
@@ -76,7 +77,7 @@ function stepInPods(facts: Facts, attempt: Attempt): Step {
 
 /** A pod that the attempt has waited for too long. */
 export interface Overdue {
-  readonly reason: Step['reason'];
+  readonly reason: Step['reason'] | 'SecretMissing';
   readonly podIndex: number;
   /** Its node, where the node is to blame: not where most of the gang waits. */
   readonly node: string | undefined;
@@ -100,11 +101,17 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
   return late.map((podIndex) => {
     const pod = pods.find((one) => one.podIndex === podIndex);
     const node = pod?.nodeName ?? nodes[podIndex];
+    const waiting = pod?.containerWaiting;
+    const missing = reason === 'NotStarted' && waiting !== undefined ? missingSecret(facts, waiting) : undefined;
+    if (missing !== undefined) {
+      const message = `Pod ${pod?.name} did not start on node ${node} within ${seconds} s: ${missing}.`;
+      return { reason: 'SecretMissing', podIndex, node: undefined, message };
+    }
     return {
       reason,
       podIndex,
       node: isNodesFault ? node : undefined,
-      message: sentence(step, attempt, { pod, podIndex, node }),
+      message: sentence(step, attempt, { pod, podIndex, node, files: awaitedFiles(facts) }),
     };
   });
 }
@@ -112,9 +119,14 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
 function sentence(
   { reason, wait }: Step,
   attempt: Attempt,
-  about: { readonly pod: ObservedPod | undefined; readonly podIndex: number; readonly node: string | undefined },
+  about: {
+    readonly pod: ObservedPod | undefined;
+    readonly podIndex: number;
+    readonly node: string | undefined;
+    readonly files: string | undefined;
+  },
 ): string {
-  const { pod, podIndex, node = 'unknown' } = about;
+  const { pod, podIndex, node = 'unknown', files } = about;
   const name = pod?.name ?? `of index ${podIndex}`;
   const seconds = wait.limitMs / 1000;
   switch (reason) {
@@ -132,7 +144,8 @@ function sentence(
         return `The launcher of pod ${name} on node ${node} has not reached the operator within ${seconds} s, so its ranks have not begun.`;
       }
       const waiting = pod?.containerWaiting;
-      const why = waiting === undefined ? 'its node gave no reason' : `${waiting.reason}: ${waiting.message}`;
+      const silent = files === undefined ? '' : `, as where ${files} is missing, which the job wants as a file`;
+      const why = waiting === undefined ? `its node gave no reason${silent}` : `${waiting.reason}: ${waiting.message}`;
       return `Pod ${name} did not start on node ${node} within ${seconds} s: ${why}`;
     }
   }

@@ -1,0 +1,20 @@
+/** How may people name what a spec refers to? */
+import { z } from 'zod';
+import { cel } from './cel.ts';
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+/** Name of an object in a namespace: an RFC 1123 label, at most 63 characters. */
+export const ObjectName = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(DNS_LABEL, 'must be lower-case letters, digits and "-", and start and end with a letter or digit');
+
+const OURS = 'names that start with COXSWAIN_ are written by the operator';
+/** Name of an environment variable that a user may set. */
+export const EnvName = z
+  .string()
+  .max(128)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a C identifier')
+  .meta(cel({ rule: "!self.startsWith('COXSWAIN_')", message: OURS }))
+  .refine((name) => !name.startsWith('COXSWAIN_'), OURS);
