@@ -36,6 +36,7 @@ export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
 export { ObjectName } from './field-names.ts';
 export { describeSecrets, placeOf } from './secret-references.ts';
 export type { SecretFile, SecretVariable } from './secret-references.ts';
+export { plainSecrets } from './plain-secrets.ts';
 export { TrainingJobSpec } from './training-job-spec.ts';
 export type { AttemptReason, EndedIncarnation } from './attempt.ts';
 export type { TrainingJob } from './training-job.ts';

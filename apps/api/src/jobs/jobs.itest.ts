@@ -225,6 +225,14 @@ describe('bad input is refused with status and sentence:', () => {
       /"constructor"|"prototype"/,
     ],
     [
+      'a plain token',
+      { name: 'x', spec: { ...spec, engine: { ...spec.engine, env: [{ name: 'HF_TOKEN', value: 'anything' }] } } },
+      400,
+      'INVALID_REQUEST',
+      '/spec/engine/env/0/value',
+      /looks like a credential.*Put it into a Secret/,
+    ],
+    [
       'a variable of ours',
       { name: 'x', spec: { ...spec, engine: { ...spec.engine, env: [{ name: 'COXSWAIN_EPOCH', value: '1' }] } } },
       400,

@@ -15,7 +15,7 @@ import { ALL_PROJECTS, projectIdOf, type ProjectScope, requireProject, requireSc
 import { cancelChange, deleteChange, type KnownCheckpoint, resumeChange, suspendChange } from './job-commands.ts';
 import { findJobRow, type JobRow, SELECT_JOB, toJobs, toJobWithAttempts } from './job-row.ts';
 import { insertRequestedJob, recordDesiredChange, type DesiredChange } from './job-table.ts';
-import { requireRunnable } from './spec-rules.ts';
+import { requireNoPlainSecrets, requireRunnable } from './spec-rules.ts';
 
 /** Which job, and which version of it when the caller insists (If-Match). */
 export interface JobAddress {
@@ -56,6 +56,7 @@ export class JobsService {
   ): Promise<Job> {
     const { project: projectName, body, idempotencyKey } = request;
     const project = await requireProject(this.#database, this.#question(principal, projectName, 'job.write'));
+    requireNoPlainSecrets(body.spec, '/spec');
     requireRunnable(body.spec, '/spec');
     try {
       return await this.#database.transaction((sql) => {

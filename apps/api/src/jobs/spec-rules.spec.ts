@@ -2,7 +2,7 @@ import type { TrainingJobSpec } from '@coxswain/api-types';
 import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
 import { DomainError } from '@coxswain/domain-error';
 import { aLayout } from '@coxswain/layout/testing';
-import { requireLegalLayout, requirePlannable, requireRunnable } from './spec-rules.ts';
+import { requireLegalLayout, requireNoPlainSecrets, requirePlannable, requireRunnable } from './spec-rules.ts';
 
 function refusalOf(act: () => void): DomainError {
   try {
@@ -44,6 +44,30 @@ describe('a spec', () => {
   it('that breaks several rules is told one in the sentence and how many more there are', () => {
     const refusal = refusalOf(() => requireRunnable({ ...aJobSpec(), data: undefined, model: undefined }, '/spec'));
     expect(refusal.message).toBe('engine "reference" needs model; add it; 1 more in errors');
+  });
+});
+
+describe('a plain value that looks like a credential', () => {
+  const value = `hf_${'aB3'.repeat(12)}`;
+  const engine = { name: 'reference' as const, image: 'i', args: ['--token', value], env: [{ name: 'A', value }] };
+
+  it('is refused by its place and kind, with what to do instead, and never repeated', () => {
+    const refusal = refusalOf(() => requireNoPlainSecrets(aJobSpec({ engine }), '/spec'));
+    expect(refusal.code).toBe('INVALID_REQUEST');
+    expect(refusal.violations.map(({ pointer }) => pointer)).toEqual([
+      '/spec/engine/env/0/value',
+      '/spec/engine/args/1',
+    ]);
+    expect(refusal.message).toMatch(
+      /^\/spec\/engine\/env\/0\/value: looks like a Hugging Face token;.*engine\.secretEnv.*; 1 more in errors$/,
+    );
+    expect(JSON.stringify([refusal.message, refusal.violations])).not.toContain(value);
+  });
+
+  it('is none where the job refers to a Secret', () => {
+    const secretEnv = [{ name: 'HF_TOKEN', secret: 'job-hf', key: 'token' }];
+    const spec = aJobSpec({ engine: { name: 'reference', image: 'i', secretEnv } });
+    expect(() => requireNoPlainSecrets(spec, '/spec')).not.toThrow();
   });
 });
 

@@ -1,6 +1,7 @@
-import type { TrainingJobSpec } from '@coxswain/api-types';
+import { plainSecrets, type TrainingJobSpec } from '@coxswain/api-types';
 import { DomainError, type Violation } from '@coxswain/domain-error';
 import { brokenLayoutRules, engineRefusal } from '@coxswain/engines';
+import { pointerOf } from '../http/validation.ts';
 
 /** What a schema cannot say of a spec: the layout against the model and batch, and whether the engine runs it at all. `at` is the pointer of the spec. */
 export function requireRunnable(spec: TrainingJobSpec, at: string): void {
@@ -12,6 +13,20 @@ export function requireRunnable(spec: TrainingJobSpec, at: string): void {
     const detail = `${refusal.reason}; ${refusal.alternative}`;
     throw new DomainError('INVALID_REQUEST', detail, [{ pointer: `${at}/engine`, detail }]);
   }
+}
+
+/**
+ * INVALID_REQUEST where a plain value looks like a credential, before it is kept anywhere. Asked of new jobs alone: one that was made with kubectl,
+ * or before there was this rule, goes on.
+ */
+export function requireNoPlainSecrets({ engine }: TrainingJobSpec, at: string): void {
+  const violations = plainSecrets(engine).map(({ path, message }): Violation => ({
+    pointer: `${at}/engine${pointerOf(path)}`,
+    detail: message,
+  }));
+  const [first] = violations;
+  if (first === undefined) return;
+  throw new DomainError('INVALID_REQUEST', `${first.pointer}: ${firstSentence(violations)}`, violations);
 }
 
 /** INVALID_LAYOUT, with a pointer per broken rule, unless every degree divides what it splits. `at` is the pointer of the layout. */
