@@ -256,6 +256,31 @@ describe('reading', () => {
       /Layout: +tp2 x dp2 on 4 GPUs, chosen by the planner[\s\S]*Step time: +predicted 110 ms, measured 100 ms \(\+10\.0 %\) over 7 steps of epoch 1[\s\S]*Runners-up: +dp4 \(120 ms\)/,
     ],
     [
+      'get says which variables and files come from which Secrets, and no value',
+      ['get', 'tiny-gpt'],
+      {
+        ...ME,
+        [`GET ${JOBS}`]: {
+          json: {
+            items: [
+              {
+                ...aJob(),
+                spec: aJobSpec({
+                  engine: {
+                    name: 'reference',
+                    image: 'i',
+                    secretEnv: [{ name: 'HF_TOKEN', secret: 'job-hf', key: 'token' }],
+                    secretFiles: [{ secret: 'job-aws', key: 'credentials', optional: true }],
+                  },
+                }),
+              },
+            ],
+          },
+        },
+      },
+      /Secrets: +HF_TOKEN: secret job-hf\/token; \/coxswain\/secrets\/job-aws\/credentials: secret job-aws\/credentials, if there is one\n/,
+    ],
+    [
       'get says that a layout is still to be chosen',
       ['get', 'tiny-gpt'],
       { ...ME, [`GET ${JOBS}`]: { json: { items: [{ ...aJob({ layout: null }), spec: aPlannedJobSpec() }] } } },

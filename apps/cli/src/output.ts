@@ -1,4 +1,4 @@
-import { gpuCount, nameOfRun, type Job, type JobEvent, type StepTime } from '@coxswain/api-types';
+import { describeSecrets, gpuCount, nameOfRun, type Job, type JobEvent, type StepTime } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import { stringify } from 'yaml';
@@ -104,6 +104,8 @@ export function jobDetails(job: Job, now: Date): string {
   ];
   if (job.progress !== null) facts.push(['Progress', progressLine(job.progress)]);
   facts.push(...planFacts(job));
+  const secrets = describeSecrets(job.spec.engine).map(({ as, from }) => `${as}: ${from}`);
+  if (secrets.length > 0) facts.push(['Secrets', secrets.join('; ')]);
   facts.push(['Created', `${formatDuration(now.getTime() - Date.parse(job.createdAt))} ago`]);
   const attempts = job.attempts.flatMap(attemptRows);
   const history =

@@ -1,4 +1,12 @@
-import { gpuCount, nameOfRun, type Attempt, type Job, type JobEvent, type JobPlan } from '@coxswain/api-types';
+import {
+  describeSecrets,
+  gpuCount,
+  nameOfRun,
+  type Attempt,
+  type Job,
+  type JobEvent,
+  type JobPlan,
+} from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import { Fragment, useMemo, useState, type ReactNode } from 'react';
@@ -161,6 +169,7 @@ function Facts({ job, progress }: FactsProps): ReactNode {
       `${job.restarts.charged} of ${job.spec.restartPolicy.maxRestarts} charged, ${job.restarts.total} in all`,
     ],
     ['Checkpoint', job.checkpoint === null ? 'none yet' : `step ${counted(job.checkpoint.step)}`],
+    ...secretFacts(job),
   ];
   return (
     <div className="panel">
@@ -175,6 +184,13 @@ function Facts({ job, progress }: FactsProps): ReactNode {
       </dl>
     </div>
   );
+}
+
+/** Where values come from: nobody here knows them. */
+function secretFacts({ spec }: Job): readonly (readonly [string, ReactNode])[] {
+  const secrets = describeSecrets(spec.engine);
+  if (secrets.length === 0) return [];
+  return [['Secrets', secrets.map(({ as, from }) => <div key={as}>{`${as}: ${from}`}</div>)]];
 }
 
 function layoutOf({ layout, spec, plan }: Job): string {
