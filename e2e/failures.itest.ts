@@ -1,6 +1,8 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { TrainingJobSpec } from '@coxswain/api-types';
+import { findRank, LOCAL_IMAGES, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec, sleeperSpec, UNTIL_STOPPED, type SleeperOptions } from './support/jobs.ts';
 import { createProject, jobIn, ranksOf, submit, type TestProject } from './support/project.ts';
@@ -112,6 +114,54 @@ describe('what a user got wrong', () => {
     expect(waiting.conditions.find(({ type }) => type === 'Running')?.message).toMatch(/local-/);
     await project.api.cancel({ project: project.name, id: job.id });
     await jobIn(project, job.id, ['Cancelled']);
+  });
+
+  it('a Secret that does not exist leaves a sentence with Secret and key; the job runs once there is one, and its value is nowhere', async () => {
+    const canary = `canary-${randomUUID()}`;
+    const check = [
+      'import hashlib, os, sys',
+      "values = [os.environ['CANARY'], open(os.environ['CANARY_FILE']).read()]",
+      'sys.exit(any(hashlib.sha256(value.encode()).hexdigest() != sys.argv[1] for value in values))',
+    ].join('\n');
+    const job = await submit(
+      project,
+      'secretive',
+      TrainingJobSpec.parse({
+        engine: {
+          name: 'command',
+          image: LOCAL_IMAGES.sleeper,
+          command: ['python3', '-c', check, createHash('sha256').update(canary).digest('hex')],
+          env: [{ name: 'CANARY_FILE', value: '/coxswain/secrets/job-canary-file/key' }],
+          secretEnv: [
+            { name: 'CANARY', secret: 'job-canary', key: 'key' },
+            { name: 'NOTHING', secret: 'job-nothing', key: 'key', optional: true },
+          ],
+          secretFiles: [
+            { secret: 'job-canary-file', key: 'key' },
+            { secret: 'job-nothing', key: 'key', optional: true },
+          ],
+        },
+        layout: {},
+        restartPolicy: { maxRestarts: 0 },
+      }),
+    );
+    const create = (name: string): Promise<string> =>
+      system.plane.kubectl(['-n', project.name, 'create', 'secret', 'generic', name, `--from-literal=key=${canary}`]);
+    const waits = (words: RegExp): Promise<unknown> =>
+      jobIn(project, job.id, ['Starting'], { and: ({ summary }) => words.test(summary) });
+    await waits(/before they have mounted key key of Secret job-canary-file/);
+    await create('job-canary-file');
+    await waits(/variable CANARY is key key of Secret job-canary, and namespace failures has no such Secret/);
+    await create('job-canary');
+    await jobIn(project, job.id, ['Complete']);
+    const seen = [
+      await system.plane.kubectl(['-n', project.name, 'get', 'trainingjobs,pods,events', '-o', 'json']),
+      JSON.stringify(await project.api.job({ project: project.name, id: job.id })),
+      ...readdirSync(system.logsDirectory, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8')),
+    ];
+    expect(seen.filter((text) => text.includes(canary))).toEqual([]);
   });
 
   it('a data file that does not exist fails the job at once with the engine’s sentence', async () => {
