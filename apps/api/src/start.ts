@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKubeClient, type KubeClient } from '@coxswain/kube';
 import { Database, isUnavailable } from '@coxswain/persistence';
@@ -5,7 +6,8 @@ import { PlannerThread } from '@coxswain/planner-thread';
 import { createMetrics, type Logger, type Metrics } from '@coxswain/telemetry';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Infrastructure } from './app.module.ts';
-import { ensureBootstrapAdministrator } from './auth/bootstrap-administrator.ts';
+import { ensureAdministrator } from './auth/administrators.ts';
+import { expiryOf } from './auth/token-expiry.ts';
 import type { Config } from './config/config.ts';
 import { LiveJobs } from './streams/live-jobs.ts';
 import { OpenStreams } from './streams/open-streams.ts';
@@ -130,12 +132,8 @@ async function buildInfrastructure(config: Config, options: StartOptions): Promi
   });
   if (migrated.length > 0) logger.info({ migrations: migrated }, 'database migrated');
   const cluster = await ensureCluster(database, config.cluster);
-  if (
-    config.bootstrapTokenFile !== undefined &&
-    (await ensureBootstrapAdministrator(database, config.bootstrapTokenFile))
-  ) {
-    logger.info({ file: config.bootstrapTokenFile }, 'wrote the first administrator’s token');
-  }
+  const clock = options.clock ?? { now: () => new Date() };
+  await bootstrapAdministrator({ config, database, logger, clock });
   const readiness = new Readiness();
   readiness.add(databaseCheck(database));
   const kube =
@@ -153,13 +151,28 @@ async function buildInfrastructure(config: Config, options: StartOptions): Promi
     kube,
     logger,
     metrics: options.metrics ?? createMetrics({ processMetrics: true }),
-    clock: options.clock ?? { now: () => new Date() },
+    clock,
     pageTokens: new PageTokens(await ensurePageTokenSecret(database)),
     readiness,
     liveJobs: new LiveJobs(database.url),
     openStreams: new OpenStreams(),
     planner: new PlannerThread(),
   };
+}
+
+/** For an installation of one machine: its owner finds the token in a file. */
+async function bootstrapAdministrator(
+  infrastructure: Pick<Infrastructure, 'config' | 'database' | 'logger' | 'clock'>,
+): Promise<void> {
+  const { config, database, logger, clock } = infrastructure;
+  const file = config.bootstrapTokenFile;
+  if (file === undefined) return;
+  const made = await ensureAdministrator(database, {
+    name: 'bootstrap',
+    expiresAt: expiryOf({ neverExpires: false }, { now: clock.now(), lifetimeDays: config.tokenLifetimeDays }),
+    keep: (token) => writeFileSync(file, `${token}\n`, { mode: 0o600 }),
+  });
+  if (made !== undefined) logger.info({ file, expiresAt: made.expires_at }, 'wrote the first administrator’s token');
 }
 
 /** A database that starts later than we do is no reason to end. */

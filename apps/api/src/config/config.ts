@@ -44,7 +44,7 @@ const Environment = z.object({
     .describe('Service account token with audience coxswain-operator; read anew at each connection.'),
   COXSWAIN_BOOTSTRAP_TOKEN_FILE: file
     .optional()
-    .describe('Where the first administrator’s token is written (mode 0600) when no administrator exists.'),
+    .describe('Where the first administrator’s token is written (mode 0600) when no administrator’s token is good.'),
   COXSWAIN_TOKEN_LIFETIME_DAYS: z.coerce
     .number()
     .int()
