@@ -33,7 +33,7 @@ interface GangFacts {
   readonly nameless?: true;
   readonly epoch: number;
   readonly podIndex: number;
-  /** UID of the controlling owner. */
+  /** UID of the job that is its controlling owner. Another kind of owner may bear a job's UID, and the chart's admission policy lets anybody write it. */
   readonly ownerUid?: string;
   /** Position of our finalizer among the pod's; absent once the pod is let go of. */
   readonly finalizerPosition?: number;
@@ -125,12 +125,11 @@ interface RawPod {
   readonly phase: ObservedPod['phase'];
 }
 
-function ownerOf(pod: KubeObject): Fields | undefined {
-  return list(pod.metadata.ownerReferences).find((reference) => reference['controller'] === true);
-}
-
-function isJob(owner: Fields | undefined): boolean {
-  return owner?.['kind'] === 'TrainingJob' && text(owner['apiVersion'])?.startsWith(`${API_GROUP}/`) === true;
+/** UID of the controlling owner, where that is a job. */
+function ownerUidOf(pod: KubeObject): string | undefined {
+  const owner = list(pod.metadata.ownerReferences).find((reference) => reference['controller'] === true);
+  const isJob = owner?.['kind'] === 'TrainingJob' && text(owner['apiVersion'])?.startsWith(`${API_GROUP}/`) === true;
+  return isJob ? text(owner['uid']) : undefined;
 }
 
 function finalizersOf({ metadata: { finalizers } }: KubeObject): readonly unknown[] {
@@ -138,11 +137,11 @@ function finalizersOf({ metadata: { finalizers } }: KubeObject): readonly unknow
 }
 
 function isHeldOrOwned(pod: KubeObject): boolean {
-  return finalizersOf(pod).includes(POD_FINALIZER) || isJob(ownerOf(pod));
+  return finalizersOf(pod).includes(POD_FINALIZER) || ownerUidOf(pod) !== undefined;
 }
 
 function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
-  const owner = ownerOf(pod);
+  const ownerUid = ownerUidOf(pod);
   const { epoch, podIndex } = podOfName(pod.metadata.name) ?? {
     epoch: wholeNumber(labels[LABELS.epoch]),
     podIndex: wholeNumber(labels[LABELS.podIndex]),
@@ -154,7 +153,7 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
   const containers = [...list(status['initContainerStatuses']), ...(trainer === undefined ? [] : [trainer])];
   const unscheduled = conditions.find((one) => one['type'] === 'PodScheduled' && one['status'] === 'False');
   const disruption = conditions.find((one) => one['type'] === 'DisruptionTarget' && one['status'] === 'True');
-  const jobUid = (isJob(owner) ? text(owner?.['uid']) : undefined) ?? text(labels[LABELS.jobUid]) ?? '';
+  const jobUid = ownerUid ?? text(labels[LABELS.jobUid]) ?? '';
   const isNamed =
     text(labels[LABELS.jobName]) !== undefined ||
     list(pod.metadata.ownerReferences).some(({ uid, name }) => uid === jobUid && text(name) !== undefined);
@@ -163,7 +162,7 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
     ...(isNamed ? {} : { nameless: true }),
     epoch,
     podIndex,
-    ...optional('ownerUid', text(owner?.['uid'])),
+    ...optional('ownerUid', ownerUid),
     ...(gatePosition < 0 ? {} : { gatePosition }),
     ...(finalizerPosition < 0 ? {} : { finalizerPosition }),
     phase,

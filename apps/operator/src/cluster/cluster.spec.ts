@@ -14,6 +14,13 @@ import { toCachedPod, toObservedPod, type CachedPod } from './cached-pod.ts';
 import { GpuUsage } from './gpu-usage.ts';
 import { NodeCensus } from './node-census.ts';
 
+const JOB_AS_OWNER = {
+  apiVersion: API_GROUP_VERSION,
+  kind: 'TrainingJob',
+  name: 'j',
+  uid: 'job-1',
+  controller: true,
+};
 const aPod = (overrides: Record<string, unknown> = {}, metadata: Record<string, unknown> = {}): KubeObject =>
   ({
     apiVersion: 'v1',
@@ -24,7 +31,7 @@ const aPod = (overrides: Record<string, unknown> = {}, metadata: Record<string, 
       uid: 'u1',
       resourceVersion: '5',
       labels: { [LABELS.jobUid]: 'job-1', [LABELS.epoch]: '2', [LABELS.podIndex]: '1' },
-      ownerReferences: [{ apiVersion: 'x', kind: 'TrainingJob', name: 'j', uid: 'job-1', controller: true }],
+      ownerReferences: [JOB_AS_OWNER],
       ...metadata,
     },
     spec: {
@@ -53,7 +60,7 @@ describe('what is kept of a pod', () => {
   });
 
   it('is nothing but its GPUs for a stranger', () => {
-    const stranger = toCachedPod(aPod({}, { labels: { app: 'web' } }));
+    const stranger = toCachedPod(aPod({}, { labels: { app: 'web' }, ownerReferences: [] }));
     expect(stranger).not.toHaveProperty('gang');
     expect(stranger.metadata).not.toHaveProperty('labels');
   });
@@ -64,16 +71,22 @@ describe('what is kept of a pod', () => {
   });
 
   it('takes a pod for ours whatever somebody did to its labels, and keeps it by its owner', () => {
-    const ownerReferences = [
-      { apiVersion: API_GROUP_VERSION, kind: 'TrainingJob', name: 'j', uid: 'job-1', controller: true },
-    ];
     const name = 'j-job-1-e2-1';
     for (const labels of [{}, { [LABELS.jobUid]: 'job-2', [LABELS.epoch]: '7', [LABELS.podIndex]: '7' }]) {
-      const pod = toCachedPod(aPod({}, { name, labels, ownerReferences }));
+      const pod = toCachedPod(aPod({}, { name, labels }));
       expect(toObservedPod(pod, 'job-1')).toMatchObject({ ours: true, epoch: 2, podIndex: 1 });
       expect(toObservedPod(pod, 'job-2').ours).toBe(false);
       expect(pod.gang?.jobUid).toBe('job-1');
     }
+  });
+
+  it.each([
+    ['another kind', { kind: 'ReplicaSet' }],
+    ['a kind of the same name of somebody else', { apiVersion: 'kubeflow.org/v1' }],
+  ])("does not take a pod for ours whose owner has the job's UID but is %s", (_what, owner) => {
+    const named = { name: 'j-job-1-e2-1', labels: {}, ownerReferences: [{ ...JOB_AS_OWNER, ...owner }] };
+    const pod = toCachedPod(aPod({}, named), { asGang: true });
+    expect(toObservedPod(pod, 'job-1')).toMatchObject({ ours: false, epoch: 0, podIndex: 0 });
   });
 
   it('is looked after while it carries our finalizer, though nothing else says whose it is', () => {
