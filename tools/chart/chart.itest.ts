@@ -1,3 +1,4 @@
+import { API_GROUP_VERSION, LABELS, POD_FINALIZER, SCHEDULING_GATE } from '@coxswain/api-types';
 import type { PolicyRule } from '@coxswain/kube';
 import { startControlPlane, SYSTEM_NAMESPACE, waitFor, type ControlPlane } from '@coxswain/local-cluster';
 import { readFileSync } from 'node:fs';
@@ -21,6 +22,16 @@ interface Manifest {
 interface Rule {
   readonly kind: string;
 }
+
+const AS_OWNER = { apiVersion: API_GROUP_VERSION, kind: 'TrainingJob', name: 'mine', uid: 'any', controller: true };
+const OURS = {
+  labels: { [LABELS.jobUid]: 'any', [LABELS.epoch]: '1' },
+  finalizers: [POD_FINALIZER],
+  ownerReferences: [AS_OWNER],
+};
+/** What is looked through for our mark is walked by the API server, slowly: 20,000 owners took it half a minute. */
+const OTHERS = Array.from({ length: 65 }, (_, i) => ({ apiVersion: 'v1', kind: 'Pod', name: 'any', uid: `${i}` }));
+const GATED = { schedulingGates: [{ name: SCHEDULING_GATE }] };
 
 let manifests: readonly Manifest[];
 let rendered: string;
@@ -156,25 +167,39 @@ describe('the real API server', () => {
     const namespace = 'tenants';
     const asTenant = ['--as', 'tenant-admin', '-n', namespace];
     const asOperator = ['--as', `system:serviceaccount:${SYSTEM_NAMESPACE}:coxswain-operator`, '-n', namespace];
-    const asCollector = ['--as', 'system:serviceaccount:kube-system:generic-garbage-collector', '-n', namespace];
+    const asController = (name: string): readonly string[] => [
+      '--as',
+      `system:serviceaccount:kube-system:${name}`,
+      '-n',
+      namespace,
+    ];
+    const asCollector = asController('generic-garbage-collector');
     const asMigration = ['--as', 'storage-migration', '-n', namespace];
     const create = (who: readonly string[], object: unknown): Promise<string> =>
       plane.kubectl([...who, 'create', '-f', '-'], { input: JSON.stringify(object) });
     const patch = (who: readonly string[], what: readonly string[], change: unknown): Promise<string> =>
       plane.kubectl([...who, 'patch', ...what, '--type=merge', '-p', JSON.stringify(change)]);
+    const grant = async (users: readonly string[], rules: readonly PolicyRule[]): Promise<void> => {
+      const apiGroup = 'rbac.authorization.k8s.io';
+      const metadata = { name: `rights-of-${users.join('-')}`, namespace };
+      const roleRef = { apiGroup, kind: 'Role', name: metadata.name };
+      const subjects = users.map((name) => ({ kind: 'User', apiGroup, name }));
+      await create([], { apiVersion: `${apiGroup}/v1`, kind: 'Role', metadata, rules });
+      await create([], { apiVersion: `${apiGroup}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects });
+    };
     const status = (state: string): unknown => ({ status: { state } });
 
     beforeAll(async () => {
       const every = ['get', 'list', 'create', 'update', 'patch', 'delete'];
-      const rules = [{ apiGroups: ['training.coxswain.dev'], resources: EVERY_RESOURCE, verbs: every }];
-      const rbac = 'rbac.authorization.k8s.io';
-      const subjects = ['tenant-admin', 'storage-migration'].map((name) => ({ kind: 'User', apiGroup: rbac, name }));
-      const roleRef = { apiGroup: rbac, kind: 'Role', name: 'admin' };
-      const metadata = { name: 'admin', namespace };
+      const rules = [
+        { apiGroups: ['training.coxswain.dev'], resources: EVERY_RESOURCE, verbs: every },
+        { apiGroups: [''], resources: ['pods'], verbs: every },
+      ];
       await plane.kubectl(['create', 'namespace', namespace]);
+      // No pod can be made without it, and no controller makes it here.
+      await plane.kubectl(['-n', namespace, 'create', 'serviceaccount', 'default']);
       await plane.kubectl(['apply', '-f', LOCAL_ROLES]);
-      await create([], { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules });
-      await create([], { apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects });
+      await grant(['tenant-admin', 'storage-migration'], rules);
       await create(asOperator, aPlacement('made-by-the-operator'));
       await create(asTenant, aJob('mine'));
       // A policy holds a moment after it was made.
@@ -223,12 +248,100 @@ describe('the real API server', () => {
       expect(JSON.parse(text)).not.toHaveProperty('metadata.finalizers');
       expect(await plane.kubectl([...asMigration, 'replace', '-f', '-'], { input: text })).toContain('replaced');
     });
+
+    describe('pods of a gang', () => {
+      const REFUSED = /only the Coxswain operator makes pods that look like those of a gang, and changes their/;
+      const tryToMake = (who: readonly string[], pod: unknown): Promise<string> =>
+        plane.kubectl([...who, 'create', '--dry-run=server', '-f', '-'], { input: JSON.stringify(pod) });
+      const tryToChange = (who: readonly string[], what: readonly string[], change: unknown): Promise<string> =>
+        patch(who, ['pod', '--dry-run=server', ...what], change);
+      const asLetGo = ['--as', 'let-go', '-n', namespace];
+      const asKubelet = ['--as', 'kubelet', '-n', namespace];
+
+      beforeAll(async () => {
+        await grant(['let-go'], LET_GO_RULES.concat({ apiGroups: [''], resources: ['pods'], verbs: ['get'] }));
+        await grant(['kubelet'], [{ apiGroups: [''], resources: ['pods/status'], verbs: ['get', 'patch'] }]);
+        await create(asOperator, aPod('of-a-gang', OURS, GATED));
+        await create(asTenant, aPod('his-own', { labels: { app: 'web' } }));
+        await waitFor(async () => tryToMake(asTenant, aPod('probe', OURS)).then(...refusedOr(REFUSED)), {
+          what: 'the policy on pods to be in force',
+        });
+      });
+
+      it.each<[string, object, object]>([
+        ['our label', { labels: OURS.labels }, {}],
+        ['our finalizer', { finalizers: OURS.finalizers }, {}],
+        ['a job as its owner', { ownerReferences: OURS.ownerReferences }, {}],
+        ['our gate', {}, GATED],
+        ['more owners than are looked through', { ownerReferences: OTHERS }, {}],
+      ])('a namespace admin cannot make one with %s, nor can a controller for him', async (_what, metadata, spec) => {
+        const forged = aPod('forged', metadata, spec);
+        await Promise.all(
+          [asTenant, asController('replicaset-controller')].map((who) =>
+            expect(tryToMake(who, forged)).rejects.toThrow(REFUSED),
+          ),
+        );
+      });
+
+      it('he is told what to do', async () => {
+        await expect(tryToMake(asTenant, aPod('forged', OURS))).rejects.toThrow(
+          /To train, create a TrainingJob; to let tenant-admin do this, grant it the verb "manage" on trainingjobs of training\.coxswain\.dev in namespace tenants/,
+        );
+      });
+
+      it.each<[string, object]>([
+        ['nothing of ours', {}],
+        ['the name of a job as a label', { labels: { [LABELS.jobName]: 'mine' } }],
+        [
+          "a job of somebody else's as its owner",
+          { ownerReferences: [{ ...AS_OWNER, apiVersion: 'kubeflow.org/v1' }] },
+        ],
+      ])('he may make one with %s', async (_what, metadata) => {
+        expect(await tryToMake(asTenant, aPod('free', metadata))).toContain('created');
+      });
+
+      it.each<[string, readonly string[], object]>([
+        ["say that a pod is no job's", ['of-a-gang'], { metadata: { labels: { [LABELS.jobUid]: null } } }],
+        ['say that it is of another epoch', ['of-a-gang'], { metadata: { labels: { [LABELS.epoch]: '9' } } }],
+        ['take its owner away', ['of-a-gang'], { metadata: { ownerReferences: null } }],
+        ['let go of it', ['of-a-gang'], { metadata: { finalizers: null } }],
+        ['start it', ['of-a-gang'], { spec: { schedulingGates: [] } }],
+        ['make a pod of his own one', ['his-own'], { metadata: { ownerReferences: [AS_OWNER] } }],
+      ])('he cannot %s', async (_what, pod, change) => {
+        await expect(tryToChange(asTenant, pod, change)).rejects.toThrow(REFUSED);
+      });
+
+      const theirs = {
+        metadata: { annotations: { a: 'b' }, labels: { team: 'x' }, finalizers: [POD_FINALIZER, 'example.com/theirs'] },
+      };
+      const failed = { status: { phase: 'Failed' } };
+      it.each<[string, readonly string[], readonly string[], object]>([
+        ['a namespace admin writes what is his', asTenant, [], theirs],
+        ['the garbage collector takes owners away', asCollector, [], { metadata: { ownerReferences: null } }],
+        ['kubelet, PodGC and node controller write its status', asKubelet, ['--subresource=status'], failed],
+        ['the hook after an uninstall lets go of it', asLetGo, [], { metadata: { finalizers: null } }],
+        ['the operator lets go of it', asOperator, [], { metadata: { finalizers: null } }],
+        ['the operator starts it', asOperator, [], { spec: { schedulingGates: [] } }],
+      ])('nothing keeps others from their work: %s', async (_what, who, how, change) => {
+        expect(await tryToChange(who, ['of-a-gang', ...how], change)).toContain('patched');
+      });
+
+      it('who may delete pods may delete these', async () => {
+        const remove = ['delete', 'pod', 'of-a-gang', '--dry-run=server', '--wait=false'];
+        expect(await plane.kubectl([...asTenant, ...remove])).toContain('deleted');
+      });
+    });
   });
 });
 
 const EVERY_RESOURCE = ['trainingjobs', 'trainingjobs/status', 'placements', 'checkpoints', 'checkpoints/status'];
 const HELD = { metadata: { finalizers: ['foregroundDeletion'] } };
 const ABOUT = { jobName: 'mine', jobUid: 'uid', epoch: 1, layout: {} };
+
+function aPod(name: string, metadata: object, spec: object = {}): unknown {
+  const containers = [{ name: 'any', image: 'any' }];
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, ...metadata }, spec: { containers, ...spec } };
+}
 
 function aPlacement(name: string): unknown {
   const spec = { ...ABOUT, worldSize: 1, ranksPerPod: 1, nodes: ['node'] };

@@ -4,7 +4,10 @@ import { REPORT_TLS_SECRET } from './reports/tls-secret-name.ts';
 
 const READ = ['get', 'list', 'watch'] as const;
 
-/** What admission-policy.yaml of the chart asks of whoever writes Placements, Checkpoints and the status of jobs, beside the right to write them. */
+/**
+ * What admission-policy.yaml of the chart asks beside the right to write: of whoever writes Placements, Checkpoints and the status of jobs, on these; of
+ * whoever makes pods of a gang or changes their marks, on `trainingjobs`.
+ */
 const MANAGE = 'manage';
 
 /**
@@ -25,9 +28,9 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
 ];
 
-/** What the chart's hook after an uninstall may do in every namespace. The admission policy asks nothing of it: it guards no finalizers of these, and is gone by then. */
+/** What the chart's hook after an uninstall may do in every namespace. An API server may still know the admission policy for a moment after it was deleted. */
 export const LET_GO_RULES: readonly PolicyRule[] = [
-  { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: ['list', 'patch'] },
+  { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: ['list', 'patch', MANAGE] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'patch'] },
 ];
 
