@@ -40,7 +40,7 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   acceptJson(fastify);
   await fastify.register(helmet, { contentSecurityPolicy: { directives: CONTENT_SECURITY_POLICY }, hsts: false });
   const resolvers = FEATURE_RESOLVERS.map((feature) => app.get<RootResolvers>(feature));
-  await app.get(GraphqlEngine).start(fastify, resolvers);
+  app.get(GraphqlEngine).start(resolvers);
   measureRequests(fastify, metrics);
   if (dashboard !== undefined) {
     await fastify.register(fastifyStatic, { root: dashboard, wildcard: false, index: ['index.html'] });

@@ -1,17 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DomainError } from '@coxswain/domain-error';
-import type { Logger } from '@coxswain/telemetry';
+import type { Logger, Metrics } from '@coxswain/telemetry';
 import { Inject, Injectable } from '@nestjs/common';
-import type { FastifyInstance } from 'fastify';
-import type { DocumentNode, ExecutionResult, GraphQLFormattedError } from 'graphql';
-import mercurius from 'mercurius';
+import {
+  buildSchema,
+  type DocumentNode,
+  execute,
+  type ExecutionResult,
+  getOperationAST,
+  getVariableValues,
+  GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  Kind,
+  OperationTypeNode,
+  parse,
+  validate,
+} from 'graphql';
 import type { Principal } from '../auth/principal.ts';
-import { LOGGER } from '../infrastructure/tokens.ts';
+import { LOGGER, METRICS } from '../infrastructure/tokens.ts';
+import { DocumentCache } from './document-cache.ts';
 import { toGraphqlErrors } from './graphql-errors.ts';
 import type { GraphqlRequest } from './graphql-request.ts';
-import { ItemBudget, MAX_QUERY_DEPTH, MAX_TOKENS, requireModest } from './query-limits.ts';
-import type { FieldResolvers, GraphqlContext, RootResolvers } from './root-resolvers.ts';
+import { requireAffordable } from './query-cost.ts';
+import { MAX_TOKENS, requireModest } from './query-limits.ts';
+import type { GraphqlContext, RootField, RootResolvers } from './root-resolvers.ts';
 import { SafeInt } from './safe-int.ts';
 
 /** Who asks, and the id under which a failure of ours is recorded. */
@@ -25,97 +40,127 @@ export type GraphqlOutcome =
   | { readonly kind: 'ran'; readonly result: ExecutionResult }
   | { readonly kind: 'refused'; readonly errors: readonly GraphQLFormattedError[] };
 
-/** A document is compiled when it is asked for the sixth time. */
-const COMPILE_AFTER = 5;
+type Variables = Readonly<Record<string, unknown>>;
 
-/** Runs GraphQL documents by Mercurius, over the committed schema and what the features resolve. */
+/** Most faults told of a document or its variables: each is looked for as long as there are fewer. */
+const MAX_FAULTS = 20;
+
+/**
+ * Runs GraphQL documents over the committed schema and what the features resolve. Everything that a document costs is bounded before anything
+ * is fetched: its size and shape, then what it can be answered with; and documents that are kept are bounded in bytes.
+ */
 @Injectable()
 export class GraphqlEngine {
   readonly #logger: Logger;
-  #fastify: FastifyInstance | undefined;
+  readonly #documents = new DocumentCache();
+  #schema: GraphQLSchema | undefined;
+  #rootFields: ReadonlyMap<GraphQLObjectType, ReadonlyMap<string, RootField<never>>> = new Map();
 
-  constructor(@Inject(LOGGER) logger: Logger) {
+  constructor(@Inject(LOGGER) logger: Logger, @Inject(METRICS) metrics: Metrics) {
     this.#logger = logger;
+    metrics.gauge({
+      name: 'coxswain_api_graphql_cache_bytes',
+      help: 'Memory of the GraphQL documents that are kept parsed, as it is estimated.',
+      collect: () => this.#documents.bytes,
+    });
   }
 
-  /** Registers Mercurius without routes of its own: ours is a controller, behind the same guard as every other. */
-  async start(fastify: FastifyInstance, features: readonly RootResolvers[]): Promise<void> {
+  /** Lets the features answer the schema's root fields. */
+  start(features: readonly RootResolvers[]): void {
     // Beside the sources, where the generator writes it; the same path from src and from dist.
-    const schema = readFileSync(resolve(import.meta.dirname, '../../src/graphql/schema.generated.graphql'), 'utf8');
-    await fastify.register(mercurius, {
-      schema,
-      resolvers: resolversOf(features) as never,
-      routes: false,
-      graphiql: false,
-      subscription: false,
-      allowBatchedQueries: false,
-      // What ran and failed; what is refused before rejects with its errors as they are.
-      errorFormatter: ({ data, errors }, context) => ({
-        statusCode: 200,
-        response: { data: data ?? null, errors: this.#answered(errors ?? [], requestIdOf(context)) as never },
+    const text = readFileSync(resolve(import.meta.dirname, '../../src/graphql/schema.generated.graphql'), 'utf8');
+    const schema = buildSchema(text);
+    Object.assign(schema.getType('SafeInt') ?? {}, SafeInt);
+    this.#rootFields = new Map(
+      ([OperationTypeNode.QUERY, OperationTypeNode.MUTATION] as const).flatMap((operation) => {
+        const type = schema.getRootType(operation);
+        if (type === undefined || type === null) return [];
+        const key = operation === OperationTypeNode.QUERY ? 'queries' : 'mutations';
+        return [[type, attach(type, Object.assign({}, ...features.map((feature) => feature[key])))] as const];
       }),
-      jit: COMPILE_AFTER,
-      queryDepth: MAX_QUERY_DEPTH,
-      graphql: { parseOptions: { maxTokens: MAX_TOKENS } },
-    });
-    fastify.graphql.addHook('preValidation', (_schema: unknown, document: DocumentNode) =>
-      Promise.resolve(document).then(requireModest),
     );
-    this.#fastify = fastify;
+    this.#schema = schema;
   }
 
   /** Rejects only when something is wrong with us. */
-  async run(request: GraphqlRequest, caller: GraphqlCaller): Promise<GraphqlOutcome> {
-    if (this.#fastify === undefined) throw new Error('the GraphQL engine was not started');
-    const { variables, operationName } = request;
+  async run({ query, variables, operationName }: GraphqlRequest, caller: GraphqlCaller): Promise<GraphqlOutcome> {
+    const schema = this.#schema;
+    if (schema === undefined) throw new Error('the GraphQL engine was not started');
     try {
-      const context: GraphqlCaller & GraphqlContext = { ...caller, budget: new ItemBudget() };
-      const document = documentOf(request);
-      const result = await this.#fastify.graphql(document, context, variables ?? {}, operationName ?? undefined);
-      return hasRun(result) ? { kind: 'ran', result } : { kind: 'refused', errors: errorsOf(result) };
+      const document = this.#documents.get(query) ?? this.#prepare(schema, query);
+      this.#requireAffordable(schema, document, { variables: variables ?? {}, operationName });
+      const result = await execute({
+        schema,
+        document,
+        contextValue: { principal: caller.principal } satisfies GraphqlContext,
+        variableValues: variables ?? {},
+        operationName,
+      });
+      return this.#outcome(result, caller);
     } catch (error) {
-      const { errors } = error as { readonly errors?: readonly unknown[] };
-      if (error instanceof DomainError) return { kind: 'refused', errors: this.#answered([error], caller.requestId) };
-      if (Array.isArray(errors)) return { kind: 'refused', errors: this.#answered(errors, caller.requestId) };
+      if (error instanceof DomainError || error instanceof GraphQLError || error instanceof RangeError) {
+        return { kind: 'refused', errors: this.#answered([error], caller) };
+      }
+      if (error instanceof AggregateError) return { kind: 'refused', errors: this.#answered(error.errors, caller) };
       throw error;
     }
   }
 
-  #answered(errors: readonly unknown[], requestId: string): readonly GraphQLFormattedError[] {
+  /** The document that was found valid; throws what is wrong with it. */
+  #prepare(schema: GraphQLSchema, text: string): DocumentNode {
+    const document = parse(text, { maxTokens: MAX_TOKENS });
+    requireModest(document);
+    const faults = validate(schema, document, undefined, { maxErrors: MAX_FAULTS });
+    if (faults.length > 0) throw new AggregateError(faults);
+    this.#documents.keep(text, document);
+    return document;
+  }
+
+  #requireAffordable(
+    schema: GraphQLSchema,
+    document: DocumentNode,
+    { variables, operationName }: { readonly variables: Variables; readonly operationName: string | null | undefined },
+  ): void {
+    const operation = getOperationAST(document, operationName);
+    const rootType =
+      operation === null || operation === undefined ? undefined : schema.getRootType(operation.operation);
+    // Execution says what is wrong with an operation that is not there.
+    if (operation === null || operation === undefined || rootType === undefined || rootType === null) return;
+    const given = getVariableValues(schema, operation.variableDefinitions ?? [], variables, { maxErrors: MAX_FAULTS });
+    if (given.errors !== undefined) throw new AggregateError(given.errors);
+    const fragments = new Map(
+      document.definitions.flatMap((definition) =>
+        definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition] as const] : [],
+      ),
+    );
+    const rootFields = this.#rootFields.get(rootType) ?? new Map<string, RootField<never>>();
+    requireAffordable({ operation, fragments, variables: given.coerced, rootType, rootFields });
+  }
+
+  /** Without data nothing has run: the operation is not there. */
+  #outcome(result: ExecutionResult, caller: GraphqlCaller): GraphqlOutcome {
+    const { data, errors } = result;
+    if (errors === undefined) return { kind: 'ran', result };
+    const answered = this.#answered(errors, caller);
+    if (data === undefined) return { kind: 'refused', errors: answered };
+    return { kind: 'ran', result: { data, errors: answered as never } };
+  }
+
+  #answered(errors: readonly unknown[], { requestId }: GraphqlCaller): readonly GraphQLFormattedError[] {
     return toGraphqlErrors(errors, (error) => this.#logger.error({ requestId, err: error }, 'GraphQL request failed'));
   }
 }
 
-function resolversOf(features: readonly RootResolvers[]): Readonly<Record<string, unknown>> {
-  const merged = (fields: readonly (FieldResolvers | undefined)[]): FieldResolvers => Object.assign({}, ...fields);
-  return {
-    SafeInt,
-    Query: merged(features.map(({ queries }) => queries)),
-    Mutation: merged(features.map(({ mutations }) => mutations)),
-  };
-}
-
-/**
- * The text for Mercurius, which keeps parsed and compiled queries by their text. A compiled query is one operation, so the operation has to
- * be part of the text. A document written as a JSON syntax tree is refused: Mercurius would take it, without having checked its form.
- */
-function documentOf({ query, operationName }: GraphqlRequest): string {
-  if (/^\s*(\{\s*["}]|["[\d-]|(true|false|null)\s*$)/.test(query)) {
-    throw new DomainError('INVALID_REQUEST', 'query must be a GraphQL document, such as { whoAmI { name } }');
+/** Gives each field of the type its resolver. */
+function attach(
+  type: GraphQLObjectType,
+  fields: Readonly<Record<string, RootField<never>>>,
+): ReadonlyMap<string, RootField<never>> {
+  const known = type.getFields();
+  for (const [name, { resolve: answer }] of Object.entries(fields)) {
+    const field = known[name];
+    if (field === undefined) throw new Error(`a feature answers ${type.name}.${name}, which the schema does not have`);
+    field.resolve = (_root, args, context: GraphqlContext, info) => answer(args as never, context, info);
   }
-  return operationName === undefined || operationName === null ? query : `${query}\n# ${operationName}`;
-}
-
-/** Variables that do not fit and operations that are not there are mostly told by rejecting; a compiled query tells them as its result. */
-function hasRun({ data, errors }: ExecutionResult): boolean {
-  return (data ?? undefined) !== undefined || (errors ?? []).some((error) => error.path !== undefined);
-}
-
-/** Errors of a result have been through `errorFormatter`. */
-function errorsOf(result: ExecutionResult): readonly GraphQLFormattedError[] {
-  return (result.errors ?? []) as readonly GraphQLFormattedError[];
-}
-
-function requestIdOf(context: unknown): string {
-  return (context as Partial<GraphqlCaller> | undefined)?.requestId ?? '';
+  return new Map(Object.entries(fields));
 }

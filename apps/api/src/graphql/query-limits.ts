@@ -1,6 +1,11 @@
 import { DomainError } from '@coxswain/domain-error';
 import { type DocumentNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql';
 
+/*
+ * What may a document look like? Looked at before it is validated, because validation itself compares fields with each other. What it costs to
+ * answer is another question (`query-cost.ts`).
+ */
+
 /** Deepest selection. Ours has 6 levels; the query by which tools read the schema has 15. */
 export const MAX_QUERY_DEPTH = 16;
 /** Most words and signs of a document. */
@@ -9,39 +14,30 @@ export const MAX_TOKENS = 3_000;
 export const MAX_FIELDS = 1_000;
 /** Most fields at the root: each costs at least one question to the database. */
 export const MAX_ROOT_FIELDS = 10;
-/** Most renamed fields: without them a field of a list cannot be asked for twice, so answers stay as large as what they describe. */
-export const MAX_ALIASES = 30;
-/** Most items of lists in one answer, over all root fields. */
-export const MAX_ITEMS = 50_000;
+/** Most renamed fields: each can repeat a page of a list, or what is large in each of its items. */
+export const MAX_ALIASES = 15;
 
+/** What is selected somewhere, with everything below. */
 interface Size {
   readonly fields: number;
   readonly aliases: number;
   readonly rootFields: number;
+  readonly depth: number;
 }
 
-/**
- * INVALID_REQUEST for a document that asks for too much. It is looked at before it is validated, because validation itself compares fields
- * with each other. Linear in the document: a fragment is measured once, however often it is spread.
- */
+/** INVALID_REQUEST for a document that is too large. Linear in it: a fragment is measured once, however often it is spread. */
 export function requireModest(document: DocumentNode): void {
-  const { fields, aliases, rootFields } = sizeOf(document);
+  const { fields, aliases, rootFields, depth } = sizeOf(document);
+  if (depth > MAX_QUERY_DEPTH) throw tooDeep();
   if (rootFields > MAX_ROOT_FIELDS) throw tooMany(rootFields, `fields at its root; at most ${MAX_ROOT_FIELDS}`);
   if (aliases > MAX_ALIASES) throw tooMany(aliases, `aliases; at most ${MAX_ALIASES}`);
   if (fields > MAX_FIELDS) throw tooMany(fields, `fields; at most ${MAX_FIELDS}`);
 }
 
-/** Counts the items that one request has been given. */
-export class ItemBudget {
-  #left = MAX_ITEMS;
-
-  /** The answer itself; TOO_LARGE when the request has asked for more than its share. */
-  spend<T extends { readonly items: readonly unknown[] }>(answer: T): T {
-    this.#left -= answer.items.length;
-    if (this.#left >= 0) return answer;
-    const detail = `the answer would hold more than ${MAX_ITEMS} items; ask for smaller pages or in several requests`;
-    throw new DomainError('TOO_LARGE', detail);
-  }
+/** Also for a document so deep that its parser ran out of stack. */
+export function tooDeep(): DomainError {
+  const detail = `the query is nested more than ${MAX_QUERY_DEPTH} levels deep; ask in several requests`;
+  return new DomainError('INVALID_REQUEST', detail);
 }
 
 function tooMany(count: number, what: string): DomainError {
@@ -64,10 +60,16 @@ function sizeOf(document: DocumentNode): Size {
   return total;
 }
 
-const NOTHING: Size = { fields: 0, aliases: 0, rootFields: 0 };
+const NOTHING: Size = { fields: 0, aliases: 0, rootFields: 0, depth: 0 };
 
+/** Beside each other. */
 function sum(a: Size, b: Size): Size {
-  return { fields: a.fields + b.fields, aliases: a.aliases + b.aliases, rootFields: a.rootFields + b.rootFields };
+  return {
+    fields: a.fields + b.fields,
+    aliases: a.aliases + b.aliases,
+    rootFields: a.rootFields + b.rootFields,
+    depth: Math.max(a.depth, b.depth),
+  };
 }
 
 interface Known {
@@ -81,11 +83,16 @@ function sizeOfSelection(set: SelectionSetNode | undefined, known: Known): Size 
     if (selection.kind === Kind.FRAGMENT_SPREAD) {
       total = sum(total, sizeOfFragment(selection.name.value, known));
     } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-      total = sum(total, sizeOfSelection(selection.selectionSet, known));
+      const within = sizeOfSelection(selection.selectionSet, known);
+      total = sum(total, { ...within, depth: within.depth + 1 });
     } else {
       const below = sizeOfSelection(selection.selectionSet, known);
-      const isRenamed = selection.alias !== undefined;
-      total = sum(total, { fields: below.fields + 1, aliases: below.aliases + (isRenamed ? 1 : 0), rootFields: 1 });
+      total = sum(total, {
+        fields: below.fields + 1,
+        aliases: below.aliases + (selection.alias === undefined ? 0 : 1),
+        rootFields: 1,
+        depth: below.depth + 1,
+      });
     }
   }
   return total;

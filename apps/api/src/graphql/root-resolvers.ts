@@ -1,16 +1,20 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import type { Principal } from '../auth/principal.ts';
-import type { ItemBudget } from './query-limits.ts';
 
 /** Made anew for every request. */
 export interface GraphqlContext {
   readonly principal: Principal;
-  readonly budget: ItemBudget;
 }
 
-type Resolver<Args> = (root: unknown, args: Args, context: GraphqlContext) => unknown;
+/** A field of a root type: how it is answered, and how many rows that can be. */
+export interface RootField<Args> {
+  readonly resolve: (args: Args, context: GraphqlContext, info: GraphQLResolveInfo) => unknown;
+  /** Most rows that an answer to these arguments can have. They have their types, and are not yet held against a rule. Absent: one. */
+  readonly rows?: ((args: Args) => number) | undefined;
+}
 
-/** Resolvers of a root type by field. */
-export type FieldResolvers = Readonly<Record<string, Resolver<never>>>;
+/** Fields of a root type by name. */
+export type RootFields = Readonly<Record<string, RootField<never>>>;
 
 /**
  * What a feature adds to the schema: fields of the root types. Each resolver parses with the schema of the REST body or query and calls one
@@ -18,12 +22,19 @@ export type FieldResolvers = Readonly<Record<string, Resolver<never>>>;
  * at start.
  */
 export interface RootResolvers {
-  readonly queries?: FieldResolvers;
-  readonly mutations?: FieldResolvers;
+  readonly queries?: RootFields;
+  readonly mutations?: RootFields;
 }
 
-/** A resolver whose arguments have a type; the schema has checked them. */
-export const resolver = <Args>(resolve: Resolver<Args>): Resolver<Args> => resolve;
+/** A field that answers with one thing; the schema has checked the types of its arguments. */
+export function one<Args>(resolve: RootField<Args>['resolve']): RootField<Args> {
+  return { resolve };
+}
+
+/** A field that answers with a list of at most so many rows. */
+export function list<Args>(rows: (args: Args) => number, resolve: RootField<Args>['resolve']): RootField<Args> {
+  return { resolve, rows };
+}
 
 /** In GraphQL null says the same as leaving out; the schemas of REST know only the latter. */
 export function present(value: unknown): unknown {

@@ -21,6 +21,8 @@ import { recordedPlacement } from './recorded-placement.ts';
 
 /** Most events or steps of one answer. */
 export const MAX_HISTORY = 10_000;
+/** Most checkpoints of one answer: the newest. */
+export const MAX_LISTED_CHECKPOINTS = 1_000;
 
 /** Which part of a loss curve. */
 export interface StepsRequest {
@@ -137,7 +139,10 @@ export class JobHistoryService {
       deleted_at: Date | null;
     }>(
       // A UID is no secret: an object of another namespace that carries it is somebody else’s.
-      'SELECT * FROM checkpoints WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3 ORDER BY created_at, name',
+      `SELECT * FROM (
+         SELECT * FROM checkpoints WHERE cluster_id = $1 AND job_uid = $2 AND namespace = $3
+          ORDER BY created_at DESC, name DESC LIMIT ${MAX_LISTED_CHECKPOINTS}
+       ) AS newest ORDER BY created_at, name`,
       [this.#cluster.id, row.uid, row.namespace],
     );
     return {

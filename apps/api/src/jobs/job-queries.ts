@@ -16,10 +16,17 @@ export type JobsQuery = z.infer<typeof JobsQuery>;
 export const EventsQuery = z.strictObject({ after: whole.default(0) });
 export type EventsQuery = z.infer<typeof EventsQuery>;
 
+const DEFAULT_STEPS = 2_000;
+
 /** Which part of a loss curve. */
 export const StepsQuery = z.strictObject({
   epoch: z.coerce.number().int().min(0).max(2_147_483_647).optional(),
   fromStep: whole.default(0),
-  limit: z.coerce.number().int().min(1).max(MAX_HISTORY).default(2_000),
+  limit: z.coerce.number().int().min(1).max(MAX_HISTORY).default(DEFAULT_STEPS),
 });
 export type StepsQuery = z.infer<typeof StepsQuery>;
+
+/** Most steps that are answered to it; the rule itself is held later. */
+export function stepRows({ limit }: { readonly limit?: number | null }): number {
+  return Math.min(limit ?? DEFAULT_STEPS, MAX_HISTORY);
+}

@@ -1,10 +1,12 @@
 import { JobCreate, JobResume } from '@coxswain/api-types';
+import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { Inject, Injectable } from '@nestjs/common';
-import { type FieldResolvers, present, resolver, type RootResolvers } from '../graphql/root-resolvers.ts';
+import { list, one, present, type RootFields, type RootResolvers } from '../graphql/root-resolvers.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
+import { pageRows } from '../http/page-query.ts';
 import { parse } from '../http/validation.ts';
-import { JobHistoryService } from './job-history.service.ts';
-import { EventsQuery, JobsQuery, StepsQuery } from './job-queries.ts';
+import { JobHistoryService, MAX_HISTORY, MAX_LISTED_CHECKPOINTS } from './job-history.service.ts';
+import { EventsQuery, JobsQuery, stepRows, StepsQuery } from './job-queries.ts';
 import { type JobAddress, JobsService } from './jobs.service.ts';
 
 interface InProject {
@@ -21,8 +23,8 @@ interface JobCommand extends InProject {
 /** Jobs and what became of them by GraphQL. */
 @Injectable()
 export class JobResolvers implements RootResolvers {
-  readonly queries: FieldResolvers;
-  readonly mutations: FieldResolvers;
+  readonly queries: RootFields;
+  readonly mutations: RootFields;
 
   constructor(@Inject(JobsService) jobs: JobsService, @Inject(JobHistoryService) history: JobHistoryService) {
     this.queries = { ...jobQueries(jobs), ...historyQueries(history) };
@@ -30,53 +32,54 @@ export class JobResolvers implements RootResolvers {
   }
 }
 
-function jobQueries(jobs: JobsService): FieldResolvers {
+function jobQueries(jobs: JobsService): RootFields {
   return {
-    jobs: resolver<InProject>(async (_root, { project, ...query }, { principal, budget }) =>
-      budget.spend(await jobs.list(principal, { project, ...parse(JobsQuery, present(query)) })),
+    jobs: list<InProject & { pageSize?: number | null }>(pageRows, ({ project, ...query }, { principal }) =>
+      jobs.list(principal, { project, ...parse(JobsQuery, present(query)) }),
     ),
-    job: resolver<InProject & { id: string }>((_root, { project, id }, { principal }) =>
+    job: one<InProject & { id: string }>(({ project, id }, { principal }) =>
       jobs.get(principal, { project, jobId: id }),
     ),
   };
 }
 
-function historyQueries(history: JobHistoryService): FieldResolvers {
+function historyQueries(history: JobHistoryService): RootFields {
   return {
-    checkpoints: resolver<OfJob>(async (_root, job, { principal, budget }) =>
-      budget.spend(await history.checkpoints(principal, job)),
+    checkpoints: list<OfJob>(
+      () => MAX_LISTED_CHECKPOINTS,
+      (job, { principal }) => history.checkpoints(principal, job),
     ),
-    events: resolver<OfJob>(async (_root, { project, jobId, ...query }, { principal, budget }) => {
-      const { after } = parse(EventsQuery, present(query));
-      return budget.spend(await history.events(principal, { project, jobId }, after));
-    }),
-    steps: resolver<OfJob>(async (_root, { project, jobId, ...query }, { principal, budget }) =>
-      budget.spend(await history.steps(principal, { project, jobId }, parse(StepsQuery, present(query)))),
+    events: list<OfJob>(
+      () => MAX_HISTORY,
+      ({ project, jobId, ...query }, { principal }) =>
+        history.events(principal, { project, jobId }, parse(EventsQuery, present(query)).after),
     ),
-    ranks: resolver<OfJob>(async (_root, job, { principal, budget }) =>
-      budget.spend(await history.ranks(principal, job)),
+    steps: list<OfJob & { limit?: number | null }>(stepRows, ({ project, jobId, ...query }, { principal }) =>
+      history.steps(principal, { project, jobId }, parse(StepsQuery, present(query))),
+    ),
+    ranks: list<OfJob>(
+      () => MAX_WORLD_SIZE,
+      (job, { principal }) => history.ranks(principal, job),
     ),
   };
 }
 
-function jobMutations(jobs: JobsService): FieldResolvers {
+function jobMutations(jobs: JobsService): RootFields {
   return {
-    createJob: resolver<InProject & { input: unknown; idempotencyKey?: string | null }>(
-      (_root, { project, input, idempotencyKey }, { principal }) =>
+    createJob: one<InProject & { input: unknown; idempotencyKey?: string | null }>(
+      ({ project, input, idempotencyKey }, { principal }) =>
         jobs.create(principal, {
           project,
           body: parse(JobCreate, present(input)),
           idempotencyKey: idempotencyKeyOf(idempotencyKey ?? undefined),
         }),
     ),
-    suspendJob: resolver<JobCommand>((_root, command, { principal }) => jobs.suspend(principal, addressOf(command))),
-    resumeJob: resolver<JobCommand & { input?: unknown }>((_root, { input, ...command }, { principal }) =>
+    suspendJob: one<JobCommand>((command, { principal }) => jobs.suspend(principal, addressOf(command))),
+    resumeJob: one<JobCommand & { input?: unknown }>(({ input, ...command }, { principal }) =>
       jobs.resume(principal, addressOf(command), parse(JobResume, present(input ?? {}))),
     ),
-    cancelJob: resolver<JobCommand>((_root, command, { principal }) => jobs.cancel(principal, addressOf(command))),
-    deleteJob: resolver<JobCommand>((_root, command, { principal }) =>
-      jobs.remove(principal, addressOf(command)).then(() => true),
-    ),
+    cancelJob: one<JobCommand>((command, { principal }) => jobs.cancel(principal, addressOf(command))),
+    deleteJob: one<JobCommand>((command, { principal }) => jobs.remove(principal, addressOf(command)).then(() => true)),
   };
 }
 

@@ -17,6 +17,9 @@ interface LayoutRow {
   readonly created_at: Date;
 }
 
+/** Most layouts of one answer. */
+export const MAX_LISTED_LAYOUTS = 500;
+
 /** Layouts that a project keeps under a name. */
 @Injectable()
 export class LayoutsService {
@@ -62,7 +65,7 @@ export class LayoutsService {
     const scope = await requireScope(this.#database, question);
     const found = await this.#database.query<LayoutRow>(
       `SELECT l.* FROM layouts l JOIN projects p ON p.id = l.project_id
-        WHERE p.cluster_id = $1 AND ($2::uuid IS NULL OR p.id = $2) ORDER BY l.created_at DESC, l.id LIMIT 500`,
+        WHERE p.cluster_id = $1 AND ($2::uuid IS NULL OR p.id = $2) ORDER BY l.created_at DESC, l.id LIMIT ${MAX_LISTED_LAYOUTS}`,
       [this.#cluster.id, projectIdOf(scope)],
     );
     return { items: found.rows.map(toStoredLayout) };

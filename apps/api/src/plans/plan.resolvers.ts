@@ -1,30 +1,30 @@
 import { PlanRequest } from '@coxswain/planner/types';
 import { Inject, Injectable } from '@nestjs/common';
-import { type FieldResolvers, present, resolver, type RootResolvers } from '../graphql/root-resolvers.ts';
+import { list, one, present, type RootFields, type RootResolvers } from '../graphql/root-resolvers.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
+import { pageRows } from '../http/page-query.ts';
 import { parse } from '../http/validation.ts';
 import { PlanScopeQuery, PlansQuery } from './plan-queries.ts';
-import { PlansService } from './plans.service.ts';
+import { MAX_LISTED, PlansService } from './plans.service.ts';
 
 /** Plans by GraphQL. */
 @Injectable()
 export class PlanResolvers implements RootResolvers {
-  readonly queries: FieldResolvers;
-  readonly mutations: FieldResolvers;
+  readonly queries: RootFields;
+  readonly mutations: RootFields;
 
   constructor(@Inject(PlansService) plans: PlansService) {
     this.queries = {
-      plan: resolver<{ id: string }>((_root, { id }, { principal }) => plans.get(principal, id)),
-      plans: resolver(async (_root, query, { principal, budget }) =>
-        budget.spend(await plans.list(principal, parse(PlansQuery, present(query)))),
-      ),
-      planAccuracy: resolver(async (_root, query, { principal, budget }) =>
-        budget.spend(await plans.accuracy(principal, parse(PlanScopeQuery, present(query)).project)),
+      plan: one<{ id: string }>(({ id }, { principal }) => plans.get(principal, id)),
+      plans: list(pageRows, (query, { principal }) => plans.list(principal, parse(PlansQuery, present(query)))),
+      planAccuracy: list(
+        () => MAX_LISTED,
+        (query, { principal }) => plans.accuracy(principal, parse(PlanScopeQuery, present(query)).project),
       ),
     };
     this.mutations = {
-      createPlan: resolver<{ input: unknown; project?: string | null; idempotencyKey?: string | null }>(
-        (_root, { input, idempotencyKey, ...scope }, { principal }) =>
+      createPlan: one<{ input: unknown; project?: string | null; idempotencyKey?: string | null }>(
+        ({ input, idempotencyKey, ...scope }, { principal }) =>
           plans.create(principal, {
             ...parse(PlanScopeQuery, present(scope)),
             request: parse(PlanRequest, present(input)),

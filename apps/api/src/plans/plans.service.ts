@@ -56,7 +56,8 @@ interface MeasuredRow {
 /** Fewer measured steps say too little to judge a prediction by. */
 const LEAST_MEASURED_STEPS = 5;
 const MAX_JUDGED = 10_000;
-const MAX_LISTED = 500;
+/** Most predictions of one answer. */
+export const MAX_LISTED = 500;
 
 /** What if: plans that nobody runs, kept with their answers; and how far plans of jobs were from what was measured. */
 @Injectable()

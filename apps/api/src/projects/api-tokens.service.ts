@@ -39,6 +39,9 @@ interface NewToken {
   readonly rotatedFrom: string | null;
 }
 
+/** Most tokens of one answer. */
+export const MAX_LISTED_TOKENS = 500;
+
 /** API tokens of a project: made once, shown once, good until they expire or are revoked. */
 @Injectable()
 export class ApiTokensService {
@@ -103,7 +106,7 @@ export class ApiTokensService {
     const found = await this.#database.query<TokenRow>(
       `SELECT * FROM api_tokens
         WHERE project_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now() - interval '7 days')
-        ORDER BY created_at DESC, id LIMIT 500`,
+        ORDER BY created_at DESC, id LIMIT ${MAX_LISTED_TOKENS}`,
       [project.id],
     );
     return { items: found.rows.map(toApiToken) };

@@ -1,38 +1,41 @@
 import { ApiTokenCreate, ApiTokenRotate, ProjectCreate } from '@coxswain/api-types';
 import { Inject, Injectable } from '@nestjs/common';
-import { type FieldResolvers, present, resolver, type RootResolvers } from '../graphql/root-resolvers.ts';
+import { list, one, present, type RootFields, type RootResolvers } from '../graphql/root-resolvers.ts';
 import { parse } from '../http/validation.ts';
-import { ApiTokensService } from './api-tokens.service.ts';
-import { ProjectsService } from './projects.service.ts';
+import { ApiTokensService, MAX_LISTED_TOKENS } from './api-tokens.service.ts';
+import { MAX_LISTED_PROJECTS, ProjectsService } from './projects.service.ts';
 import { whoAmI } from './whoami.controller.ts';
 
 /** Projects, tokens and the caller by GraphQL. */
 @Injectable()
 export class ProjectResolvers implements RootResolvers {
-  readonly queries: FieldResolvers;
-  readonly mutations: FieldResolvers;
+  readonly queries: RootFields;
+  readonly mutations: RootFields;
 
   constructor(@Inject(ProjectsService) projects: ProjectsService, @Inject(ApiTokensService) tokens: ApiTokensService) {
     this.queries = {
-      whoAmI: resolver((_root, _args, { principal }) => whoAmI(principal)),
-      projects: resolver(async (_root, _args, { principal, budget }) => budget.spend(await projects.list(principal))),
-      project: resolver<{ name: string }>((_root, { name }, { principal }) => projects.get(principal, name)),
-      tokens: resolver<{ project: string }>(async (_root, { project }, { principal, budget }) =>
-        budget.spend(await tokens.list(principal, project)),
+      whoAmI: one((_args, { principal }) => whoAmI(principal)),
+      projects: list(
+        () => MAX_LISTED_PROJECTS,
+        (_args, { principal }) => projects.list(principal),
+      ),
+      project: one<{ name: string }>(({ name }, { principal }) => projects.get(principal, name)),
+      tokens: list<{ project: string }>(
+        () => MAX_LISTED_TOKENS,
+        ({ project }, { principal }) => tokens.list(principal, project),
       ),
     };
     this.mutations = {
-      createProject: resolver<{ input: unknown }>((_root, { input }, { principal }) =>
+      createProject: one<{ input: unknown }>(({ input }, { principal }) =>
         projects.create(principal, parse(ProjectCreate, present(input))),
       ),
-      createToken: resolver<{ project: string; input: unknown }>((_root, { project, input }, { principal }) =>
+      createToken: one<{ project: string; input: unknown }>(({ project, input }, { principal }) =>
         tokens.create(principal, project, parse(ApiTokenCreate, present(input))),
       ),
-      rotateToken: resolver<{ project: string; id: string; input?: unknown }>(
-        (_root, { project, id, input }, { principal }) =>
-          tokens.rotate(principal, { project, tokenId: id }, parse(ApiTokenRotate, present(input ?? {}))),
+      rotateToken: one<{ project: string; id: string; input?: unknown }>(({ project, id, input }, { principal }) =>
+        tokens.rotate(principal, { project, tokenId: id }, parse(ApiTokenRotate, present(input ?? {}))),
       ),
-      revokeToken: resolver<{ project: string; id: string }>((_root, { project, id }, { principal }) =>
+      revokeToken: one<{ project: string; id: string }>(({ project, id }, { principal }) =>
         tokens.revoke(principal, { project, tokenId: id }).then(() => true),
       ),
     };

@@ -24,6 +24,9 @@ const SELECT_PROJECT = `
          (SELECT array_agg(n.namespace ORDER BY n.position) FROM project_namespaces n WHERE n.project_id = p.id) AS namespaces
     FROM projects p`;
 
+/** Most projects of one answer. */
+export const MAX_LISTED_PROJECTS = 500;
+
 /** Projects and the namespaces they own. */
 @Injectable()
 export class ProjectsService {
@@ -75,7 +78,7 @@ export class ProjectsService {
   async list(principal: Principal): Promise<ProjectList> {
     requireAction(principal, 'project.read');
     const found = await this.#database.query<ProjectRow>(
-      `${SELECT_PROJECT} WHERE p.cluster_id = $1 AND ($2::uuid IS NULL OR p.id = $2) ORDER BY p.name LIMIT 500`,
+      `${SELECT_PROJECT} WHERE p.cluster_id = $1 AND ($2::uuid IS NULL OR p.id = $2) ORDER BY p.name LIMIT ${MAX_LISTED_PROJECTS}`,
       [this.#cluster.id, principal.project?.id ?? null],
     );
     return { items: found.rows.map(toProject) };

@@ -1,0 +1,94 @@
+import { DomainError } from '@coxswain/domain-error';
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  getArgumentValues,
+  type GraphQLObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import type { RootField } from './root-resolvers.ts';
+
+/*
+ * What does an operation cost to answer? Counted from its text and its variables, before anything is fetched: each row that a root field can
+ * answer with counts for being read, and once more for each field that is asked of it.
+ */
+
+/** Largest cost of one request: the ranks of the largest job with all their fields, or five loss curves of 10,000 steps. */
+export const MAX_COST = 1_000_000;
+/** What a row costs before anything is asked of it. */
+export const ROW_COST = 10;
+/** About as many types as the schema has: a client reads them all to learn it. */
+const SCHEMA_ROWS = 300;
+
+/** An operation that was found valid. */
+export interface ValidOperation {
+  readonly operation: OperationDefinitionNode;
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  /** With their defaults, as execution sees them. */
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** The root type and what its fields can answer. */
+  readonly rootType: GraphQLObjectType;
+  readonly rootFields: ReadonlyMap<string, RootField<never>>;
+}
+
+/** INVALID_REQUEST, naming the dearest field, when the answer could be too large. */
+export function requireAffordable(asked: ValidOperation): void {
+  const costs = rootFieldsOf(asked.operation.selectionSet, asked.fragments).map((node) => ({
+    name: node.alias === undefined ? node.name.value : `${node.alias.value}: ${node.name.value}`,
+    ...costOf(node, asked),
+  }));
+  const total = costs.reduce((sum, { cost }) => sum + cost, 0);
+  if (total <= MAX_COST) return;
+  const [dearest] = costs.toSorted((a, b) => b.cost - a.cost);
+  const { name, rows, fields, cost } = dearest ?? { name: '', rows: 0, fields: 0, cost: 0 };
+  throw new DomainError(
+    'INVALID_REQUEST',
+    `the query costs ${total}; at most ${MAX_COST} is allowed. ${name} costs ${cost}, as its ${rows} rows count ${ROW_COST} each and 1 more for each of ${fields} fields: ask for fewer rows or fields, or in several requests`,
+  );
+}
+
+interface Cost {
+  readonly rows: number;
+  readonly fields: number;
+  readonly cost: number;
+}
+
+function costOf(node: FieldNode, asked: ValidOperation): Cost {
+  const rows = rowsOf(node, asked);
+  const fields = fieldsOf(node.selectionSet, asked.fragments);
+  return { rows, fields, cost: rows * (ROW_COST + fields) };
+}
+
+function rowsOf(node: FieldNode, { rootType, rootFields, variables }: ValidOperation): number {
+  const name = node.name.value;
+  if (name === '__schema') return SCHEMA_ROWS;
+  const definition = rootType.getFields()[name];
+  const rows = rootFields.get(name)?.rows;
+  if (definition === undefined || rows === undefined) return 1;
+  return Math.max(1, rows(getArgumentValues(definition, node, variables) as never));
+}
+
+/** Those of fragments included, each as often as it is asked for. Fields that a condition may leave out count. */
+function rootFieldsOf(
+  set: SelectionSetNode,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+): readonly FieldNode[] {
+  return set.selections.flatMap((selection) => {
+    if (selection.kind === Kind.FIELD) return [selection];
+    const inner = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value);
+    return inner === undefined ? [] : rootFieldsOf(inner.selectionSet, fragments);
+  });
+}
+
+/** Bounded by what a document may hold at all (`query-limits.ts`). */
+function fieldsOf(set: SelectionSetNode | undefined, fragments: ReadonlyMap<string, FragmentDefinitionNode>): number {
+  let count = 0;
+  for (const selection of set?.selections ?? []) {
+    if (selection.kind === Kind.FIELD) count += 1 + fieldsOf(selection.selectionSet, fragments);
+    else if (selection.kind === Kind.INLINE_FRAGMENT) count += fieldsOf(selection.selectionSet, fragments);
+    else count += fieldsOf(fragments.get(selection.name.value)?.selectionSet, fragments);
+  }
+  return count;
+}
