@@ -293,9 +293,13 @@ const kubectlCreate = (object: object): Promise<string> =>
   system.plane.kubectl(['create', '-f', '-'], { input: JSON.stringify(object) });
 const API = 'training.coxswain.dev/v1alpha1';
 const jobByName = (name: string): Promise<Job> =>
-  waitFor(async () => (await mine.api.jobPage('mine')).items.find((job) => job.name === name), {
-    what: `a row for ${name}`,
-  });
+  waitFor(
+    async () => {
+      const found = (await mine.api.jobPage('mine')).items.find((job) => job.name === name);
+      return found === undefined ? undefined : mine.api.job({ project: 'mine', id: found.id });
+    },
+    { what: `a row for ${name}` },
+  );
 
 describe('a stranger who may write resources of one namespace', () => {
   it('attaches no job of its own to another’s row by a label', async () => {

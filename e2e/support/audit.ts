@@ -18,7 +18,9 @@ async function list<T>(system: CoxswainSystem, namespace: string, plural: string
 
 async function rows(project: TestProject): Promise<readonly Job[]> {
   const found: Job[] = [];
-  for await (const job of project.api.jobs(project.name)) if (job.state !== 'Deleted') found.push(job);
+  for await (const { id, state } of project.api.jobs(project.name)) {
+    if (state !== 'Deleted') found.push(await project.api.job({ project: project.name, id }));
+  }
   return found;
 }
 

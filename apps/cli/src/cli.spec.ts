@@ -45,13 +45,24 @@ interface Outcome {
   readonly err: string;
 }
 
+/** A list says jobs in short; one that was found by its name is asked for. */
+function eachListedJob(routes: Routes): Routes {
+  const listed = [routes[`GET ${JOBS}`] ?? []].flat().flatMap((answer) => ('json' in answer ? [answer.json] : []));
+  const jobs = listed.flatMap(
+    (json) => (json as { readonly items: readonly { readonly id: string; readonly state: string }[] }).items,
+  );
+  return Object.fromEntries(
+    jobs.filter(({ state }) => state !== 'Deleted').map((job) => [`GET ${JOBS}/${job.id}`, { json: job }]),
+  );
+}
+
 /** Runs one command line against the routes; every look at the clock is two seconds after the one before. */
 async function run(
   argv: readonly string[],
   routes: Routes,
   options: Partial<CliContext> & { readonly onPrint?: (line: string) => void } = {},
 ): Promise<Outcome> {
-  fake = await startFakeApi(routes);
+  fake = await startFakeApi({ ...eachListedJob(routes), ...routes });
   return runWith(argv, {
     env: { COXSWAIN_SERVER: fake.url, COXSWAIN_TOKEN: 'cxs_env', COXSWAIN_CONFIG: aFile('config.yaml', '') },
     ...options,
@@ -531,7 +542,11 @@ describe('watching', () => {
       [{ json: aJob() }, { json: complete }],
     ],
   ])('goes on where it left off after %s', async (_sentence, streams, jobs) => {
-    const { code, out } = await run(['watch', 'tiny-gpt'], { ...FOUND, [stream]: streams, [`GET ${JOB}`]: jobs });
+    const { code, out } = await run(['watch', 'tiny-gpt'], {
+      ...FOUND,
+      [stream]: streams,
+      [`GET ${JOB}`]: [{ json: aJob() }, ...jobs],
+    });
     expect(out.match(/First\.|Second\.|Complete\./g)).toEqual(['First.', 'Second.', 'Complete.']);
     expect(code).toBe(0);
     const asked = fake?.requests.filter(({ path }) => path.endsWith('/stream')) ?? [];

@@ -1,4 +1,11 @@
-import { describeSecrets, gpuCount, nameOfRun, type Job, type JobEvent, type StepTime } from '@coxswain/api-types';
+import {
+  describeSecrets,
+  nameOfRun,
+  type Job,
+  type JobEvent,
+  type JobSummary,
+  type StepTime,
+} from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
 import { stringify } from 'yaml';
@@ -30,13 +37,13 @@ export function columns(rows: readonly (readonly string[])[]): string {
 interface JobColumn {
   readonly title: string;
   readonly worth: number;
-  readonly cell: (job: Job, now: Date) => string;
+  readonly cell: (job: JobSummary, now: Date) => string;
 }
 
 const JOB_COLUMNS: readonly JobColumn[] = [
   { title: 'NAME', worth: 9, cell: (job) => job.name },
   { title: 'STATE', worth: 8, cell: (job) => job.state },
-  { title: 'GPUS', worth: 5, cell: (job) => String(gpuCount(job.layout, job.spec.gpus)) },
+  { title: 'GPUS', worth: 5, cell: (job) => String(job.gpus) },
   { title: 'LAYOUT', worth: 1, cell: (job) => (job.layout === null ? '-' : formatLayout(job.layout)) },
   { title: 'STEP', worth: 6, cell: stepCell },
   { title: 'LOSS', worth: 4, cell: (job) => job.progress?.loss?.toFixed(4) ?? '-' },
@@ -54,7 +61,7 @@ export interface TableOptions {
 }
 
 /** One line per job, never wider than the terminal: columns of least worth go, then the summary is cut short. */
-export function jobTable(jobs: readonly Job[], { now, widthColumns }: TableOptions): string {
+export function jobTable(jobs: readonly JobSummary[], { now, widthColumns }: TableOptions): string {
   if (jobs.length === 0) return 'No jobs. `coxswain submit -f FILE` makes one; examples/jobs holds some to start from.';
   let kept = JOB_COLUMNS;
   const rows = (): readonly (readonly string[])[] => [
@@ -84,9 +91,8 @@ function shortened(line: string, widthColumns: number): string {
   return line.length <= widthColumns ? line : `${line.slice(0, Math.max(0, widthColumns - 1))}…`;
 }
 
-function stepCell(job: Job): string {
-  const total = job.progress?.totalSteps ?? job.spec.training?.steps;
-  return job.progress === null ? '-' : `${job.progress.step}${total === undefined ? '' : `/${total}`}`;
+function stepCell({ progress, totalSteps }: JobSummary): string {
+  return progress === null ? '-' : `${progress.step}${totalSteps === null ? '' : `/${totalSteps}`}`;
 }
 
 /** Everything about one job that fits a screen. */
@@ -136,7 +142,7 @@ function attemptRows(attempt: Job['attempts'][number]): string[][] {
 }
 
 function layoutLine(job: Job): string {
-  const gpus = `${gpuCount(job.layout, job.spec.gpus)} GPUs`;
+  const gpus = `${job.gpus} GPUs`;
   if (job.layout === null) return `to be chosen by the planner for ${gpus}`;
   return `${formatLayout(job.layout)} on ${gpus}${job.plan?.chosenBy === 'Planner' ? ', chosen by the planner' : ''}`;
 }

@@ -32,6 +32,8 @@ export async function openProject(api: ApiClient, settings: Pick<Settings, 'proj
 
 async function findJob(api: ApiClient, project: string, nameOrId: string): Promise<Job> {
   if (UUID.test(nameOrId)) return api.job({ project, id: nameOrId });
-  for await (const job of api.jobs(project)) if (job.name === nameOrId && job.state !== 'Deleted') return job;
+  for await (const { id, name, state } of api.jobs(project)) {
+    if (name === nameOrId && state !== 'Deleted') return api.job({ project, id });
+  }
   throw new CliError(`No job named "${nameOrId}" in project ${project}. \`coxswain list\` shows those there are.`);
 }

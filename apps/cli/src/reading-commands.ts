@@ -1,4 +1,4 @@
-import type { CheckpointRecord, Job } from '@coxswain/api-types';
+import type { CheckpointRecord, JobSummary } from '@coxswain/api-types';
 import { formatBytes } from '@coxswain/units';
 import type { Command } from 'commander';
 import { LogText } from './log-text.ts';
@@ -23,7 +23,7 @@ export function addReadingCommands(program: Command, session: Session): void {
     .option('--state <state>', 'only jobs in this state, e.g. Running')
     .action(async (options: { state?: string }) => {
       const { api, project } = await session.open();
-      const jobs: Job[] = [];
+      const jobs: JobSummary[] = [];
       for await (const job of api.jobs(project, options.state)) jobs.push(job);
       session.show(jobs, (shown) => jobTable(shown, { now: session.now(), widthColumns: session.widthColumns }));
     });

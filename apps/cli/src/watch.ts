@@ -82,7 +82,7 @@ function exitCodeOf(job: Job): number {
 }
 
 function stepLine(point: StepPoint, job: Job): string {
-  const totalSteps = job.spec.training?.steps ?? null;
+  const totalSteps = job.totalSteps;
   const etaSeconds = totalSteps === null ? null : ((totalSteps - point.step) * point.stepTimeMs) / SECOND_MS;
   return `${point.at.slice(11, 19)}   ${progressLine({ ...point, totalSteps, etaSeconds })}`;
 }

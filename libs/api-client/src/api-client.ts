@@ -6,6 +6,7 @@ import {
   JobEvent,
   JobEventList,
   JobList,
+  type JobSummary,
   PlanAccuracy,
   PlanList,
   Project,
@@ -125,8 +126,8 @@ export class ApiClient {
     return this.#json(JobList, `${projectPath(project)}/jobs${search(query)}`);
   }
 
-  /** Every job of the project, newest first, page by page. */
-  async *jobs(project: string, state?: string): AsyncGenerator<Job> {
+  /** Every job of the project in short, newest first, page by page. */
+  async *jobs(project: string, state?: string): AsyncGenerator<JobSummary> {
     let pageToken: string | undefined;
     do {
       const page = await this.jobPage(project, { state, pageSize: 100, pageToken });

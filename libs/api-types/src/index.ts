@@ -103,7 +103,10 @@ export {
   JobCreate,
   JobEvent,
   JobEventList,
+  JOB_DETAILS,
+  type JobDetail,
   JobList,
+  JobSummary,
   JobResume,
   LayoutCreate,
   LayoutList,
@@ -125,3 +128,4 @@ export {
   WhoAmI,
 } from './rest.ts';
 export type { JobCreateInput } from './rest.ts';
+export { MAX_SPEC_BYTES, specBytes, specSizeProblem } from './spec-size.ts';

@@ -6,6 +6,7 @@ import { Condition } from './conditions.ts';
 import { Attempt } from './attempt.ts';
 import { JobPlan } from './job-plan.ts';
 import { ResumeFrom } from './resume-from.ts';
+import { specSizeProblem } from './spec-size.ts';
 import { JobState } from './training-job.ts';
 import { ObjectName } from './field-names.ts';
 import { TrainingJobSpec } from './training-job-spec.ts';
@@ -23,7 +24,7 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * DELETE /v1/projects/{project}/tokens/{tokenId}
  * POST   …/tokens/{tokenId}/rotate       ApiTokenRotate       → ApiTokenCreated   (the old one stays good for a while)
  * POST   /v1/projects/{project}/jobs     JobCreate            → Job               (Idempotency-Key optional, 201; replay gives the same answer)
- * GET    /v1/projects/{project}/jobs?pageSize&pageToken&state → JobList
+ * GET    /v1/projects/{project}/jobs?pageSize&pageToken&state&fields → JobList (summaries; fields=spec,plan,attempts,conditions adds details)
  * GET    /v1/projects/{project}/jobs/{jobId}                  → Job               (ETag)
  * DELETE /v1/projects/{project}/jobs/{jobId}                    202
  * POST   /v1/projects/{project}/jobs/{jobId}/suspend          → Job
@@ -45,7 +46,12 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  */
 const timestamp = z.string().meta({ format: 'date-time' });
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
-const page = { nextPageToken: z.string().optional().describe('Absent on the last page.') };
+const page = {
+  nextPageToken: z
+    .string()
+    .optional()
+    .describe('Absent on the last page. A page ends at 1 MiB too, so it can have fewer items than were asked for.'),
+};
 
 export const Project = z
   .object({ name: ObjectName, namespaces: z.array(ObjectName), createdAt: timestamp })
@@ -135,6 +141,10 @@ export const JobCreate = z
     namespace: ObjectName.optional().describe('Default: the first namespace of the project.'),
     spec: z.preprocess(withoutLayoutWord, TrainingJobSpec),
   })
+  .superRefine(({ spec }, context) => {
+    const problem = specSizeProblem(spec);
+    if (problem !== undefined) context.addIssue({ code: 'custom', path: ['spec'], message: problem });
+  })
   .meta({ id: 'JobCreate' });
 export type JobCreate = z.infer<typeof JobCreate>;
 export type JobCreateInput = z.input<typeof JobCreate>;
@@ -173,44 +183,64 @@ export const StepTime = z
   .meta({ id: 'StepTime' });
 export type StepTime = z.infer<typeof StepTime>;
 
-export const Job = z
-  .object({
-    id: z.uuid(),
-    project: z.string().nullable().describe('null: the namespace belongs to no project; administrators only.'),
-    cluster: z.string(),
-    namespace: z.string(),
-    name: z.string(),
-    uid: z.string().nullable().describe('UID of the TrainingJob; null until it exists in the cluster.'),
-    spec: TrainingJobSpec,
-    state: JobState.or(z.enum(['Submitting', 'Refused', 'Deleting', 'Deleted'])).describe(
-      'State of the resource; Submitting: not yet in the cluster. Refused: the cluster refused it, see summary.',
-    ),
-    layout: ParallelLayout.nullable().describe('What it runs on, whoever chose it; null until the planner has chosen.'),
-    plan: JobPlan.nullable().describe('What the planner said; null where it could say nothing.'),
-    stepTime: StepTime.nullable().describe('null before the first attempt that was predicted or measured.'),
-    summary: z.string(),
-    epoch: counter,
-    restarts: z.object({ total: counter, charged: counter }),
-    progress: z
-      .object({
-        step: counter,
-        totalSteps: counter.nullable(),
-        loss: z.number().nullable(),
-        tokensPerSecond: z.number().nullable(),
-        etaSeconds: counter.nullable(),
-        reportedAt: timestamp,
-      })
-      .nullable(),
-    checkpoint: z.object({ name: z.string(), step: counter }).nullable(),
-    attempts: z.array(Attempt).describe('Oldest first; the whole history.'),
-    conditions: z.array(Condition),
-    version: counter.describe('Counts up with each change of the row; the ETag.'),
-    createdAt: timestamp,
-    updatedAt: timestamp,
-    finishedAt: timestamp.nullable(),
-  })
-  .meta({ id: 'Job' });
+/** What fits a row of a list: what a job is and does, in at most a few kB. */
+const summaryOfJob = {
+  id: z.uuid(),
+  project: z.string().nullable().describe('null: the namespace belongs to no project; administrators only.'),
+  cluster: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  uid: z.string().nullable().describe('UID of the TrainingJob; null until it exists in the cluster.'),
+  state: JobState.or(z.enum(['Submitting', 'Refused', 'Deleting', 'Deleted'])).describe(
+    'State of the resource; Submitting: not yet in the cluster. Refused: the cluster refused it, see summary.',
+  ),
+  gpus: counter.describe('What it runs on, or asks for while its layout is still to be chosen.'),
+  layout: ParallelLayout.nullable().describe('What it runs on, whoever chose it; null until the planner has chosen.'),
+  stepTime: StepTime.nullable().describe('null before the first attempt that was predicted or measured.'),
+  summary: z.string(),
+  epoch: counter,
+  restarts: z.object({ total: counter, charged: counter }),
+  totalSteps: counter.nullable().describe('Steps of the whole training; null where neither the job nor its ranks say.'),
+  progress: z
+    .object({
+      step: counter,
+      totalSteps: counter.nullable(),
+      loss: z.number().nullable(),
+      tokensPerSecond: z.number().nullable(),
+      etaSeconds: counter.nullable(),
+      reportedAt: timestamp,
+    })
+    .nullable(),
+  checkpoint: z.object({ name: z.string(), step: counter }).nullable(),
+  version: counter.describe('Counts up with each change of the row; the ETag.'),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  finishedAt: timestamp.nullable(),
+};
+/** What can be large. */
+const detailsOfJob = {
+  spec: TrainingJobSpec,
+  plan: JobPlan.nullable().describe('What the planner said; null where it could say nothing.'),
+  attempts: z.array(Attempt).describe('Oldest first; the whole history.'),
+  conditions: z.array(Condition),
+};
+/** What a list of jobs leaves out unless it is asked for (`fields`). */
+export const JOB_DETAILS = ['spec', 'plan', 'attempts', 'conditions'] as const;
+export type JobDetail = (typeof JOB_DETAILS)[number];
+
+export const Job = z.object({ ...summaryOfJob, ...detailsOfJob }).meta({ id: 'Job' });
 export type Job = z.infer<typeof Job>;
+/** An item of a list: details are there where they were asked for. */
+export const JobSummary = z
+  .object({
+    ...summaryOfJob,
+    spec: detailsOfJob.spec.optional(),
+    plan: detailsOfJob.plan.optional(),
+    attempts: detailsOfJob.attempts.optional(),
+    conditions: detailsOfJob.conditions.optional(),
+  })
+  .meta({ id: 'JobSummary' });
+export type JobSummary = z.infer<typeof JobSummary>;
 /** Nothing follows these states. */
 export const FINAL_JOB_STATES: ReadonlySet<Job['state']> = new Set<Job['state']>([
   'Complete',
@@ -219,7 +249,7 @@ export const FINAL_JOB_STATES: ReadonlySet<Job['state']> = new Set<Job['state']>
   'Refused',
   'Deleted',
 ]);
-export const JobList = z.object({ items: z.array(Job), ...page }).meta({ id: 'JobList' });
+export const JobList = z.object({ items: z.array(JobSummary), ...page }).meta({ id: 'JobList' });
 export type JobList = z.infer<typeof JobList>;
 
 /** What happened to a job, in plain words. `id` orders events of a job and is the SSE event id. */

@@ -1,6 +1,7 @@
 /** More than 400 lines: REST and GraphQL are asked the same, over one API and one database, which take seconds to start. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { JOB_DETAILS } from '@coxswain/api-types';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { buildSchema, getNamedType, type GraphQLNamedType, isObjectType } from 'graphql';
@@ -20,7 +21,7 @@ let planId: string;
 beforeAll(async () => {
   postgres = await startPostgres();
   api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('graphql') });
-  token = await api.project('research');
+  token = await api.project('research', 'admin');
   foreignToken = await api.project('rivals');
   const made = await api.send('POST', '/v1/projects/research/jobs', {
     token,
@@ -142,13 +143,16 @@ function withoutNulls(value: unknown): unknown {
 }
 
 const P = 'project: "research"';
+/** GraphQL answers the details of a list that are selected; here every one is. */
+const DETAILS = `fields=${JOB_DETAILS.join(',')}`;
 const QUERIES: readonly (readonly [field: string, args: () => string, url: () => string])[] = [
   ['whoAmI', () => '', () => '/v1/whoami'],
   ['projects', () => '', () => '/v1/projects'],
   ['project', () => '(name: "research")', () => '/v1/projects/research'],
-  ['jobs', () => `(${P})`, () => '/v1/projects/research/jobs'],
-  ['jobs', () => `(${P}, state: Running)`, () => '/v1/projects/research/jobs?state=Running'],
-  ['jobs', () => `(${P}, pageSize: 1)`, () => '/v1/projects/research/jobs?pageSize=1'],
+  ['tokens', () => `(${P})`, () => '/v1/projects/research/tokens'],
+  ['jobs', () => `(${P})`, () => `/v1/projects/research/jobs?${DETAILS}`],
+  ['jobs', () => `(${P}, state: Running)`, () => `/v1/projects/research/jobs?state=Running&${DETAILS}`],
+  ['jobs', () => `(${P}, pageSize: 1)`, () => `/v1/projects/research/jobs?pageSize=1&${DETAILS}`],
   ['job', () => `(${P}, id: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}`],
   ['checkpoints', () => `(${P}, jobId: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}/checkpoints`],
   ['layouts', () => `(${P})`, () => '/v1/projects/research/layouts'],

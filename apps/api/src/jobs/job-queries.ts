@@ -1,4 +1,4 @@
-import { JobState } from '@coxswain/api-types';
+import { JOB_DETAILS, JobState } from '@coxswain/api-types';
 import { z } from 'zod';
 import { pageQuery } from '../http/page-query.ts';
 import { MAX_HISTORY } from './job-history.service.ts';
@@ -9,6 +9,12 @@ const whole = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 export const JobsQuery = z.strictObject({
   ...pageQuery,
   state: JobState.or(z.enum(['Submitting', 'Refused', 'Deleting', 'Deleted'])).optional(),
+  fields: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').filter((name) => name !== ''))
+    .pipe(z.array(z.enum(JOB_DETAILS)).max(JOB_DETAILS.length))
+    .describe('What each item holds beside its summary: spec, plan, attempts, conditions, separated by commas.'),
 });
 export type JobsQuery = z.infer<typeof JobsQuery>;
 

@@ -1,8 +1,8 @@
 import { aJobSpec, anAttempt, aPlannedJobSpec } from '@coxswain/api-types/testing';
-import type { Attempt, Job } from '@coxswain/api-types';
+import { type Attempt, type Job, JOB_DETAILS, type JobDetail } from '@coxswain/api-types';
 import { aLayout } from '@coxswain/layout/testing';
 import { scriptedSql } from '../testing/scripted-sql.ts';
-import { desiredSpec, type JobRow, toJobs, toJobWithAttempts } from './job-row.ts';
+import { desiredSpec, type JobRow, toJobSummaries, toJobWithAttempts } from './job-row.ts';
 import { aJobRow } from './testing/a-job-row.ts';
 
 const wide = aLayout({ dataParallelDegree: 4 });
@@ -59,7 +59,7 @@ async function jobOf(
 describe('the job that users see of a row', () => {
   it('is complete before it has a resource, and asks no other table', async () => {
     const sql = scriptedSql([]);
-    const [job] = await toJobs(sql, cluster, [aJobRow()]);
+    const job = await toJobWithAttempts(sql, cluster, aJobRow());
     expect(job).toMatchObject({
       project: 'research',
       cluster: 'east',
@@ -124,16 +124,41 @@ describe('the job that users see of a row', () => {
   ])('its step time %s', async (_sentence, tables, want) => {
     expect((await jobOf({ uid: UID }, tables)).stepTime).toEqual(want);
   });
+});
 
-  it('keeps the order of the rows, each with its own attempts', async () => {
-    const rows = ['a', 'b'].map((uid) => aJobRow({ id: uid, uid }));
+describe('the list that users see of rows', () => {
+  const rows = ['a', 'b', 'c'].map((uid) => aJobRow({ id: uid, uid }));
+  const attempts = [1, 2].map((epoch) => ({ job_uid: 'b', attempt: anAttempt({ epoch }) }));
+  const listed = (
+    details: readonly JobDetail[],
+    whole: readonly JobRow[] = rows,
+  ): ReturnType<typeof toJobSummaries> => {
     const sql = scriptedSql([
-      [/FROM attempts/, [1, 2].map((epoch) => ({ job_uid: 'b', attempt: anAttempt({ epoch }) }))],
+      [/WITH ORDINALITY AS w/, whole],
+      [/DISTINCT ON \(a\.job_uid\)/, [{ job_uid: 'b', attempt: { epoch: 2, prediction: { stepMs: 110 } } }]],
+      [/FROM attempts/, attempts],
     ]);
-    const jobs = await toJobs(sql, cluster, rows);
-    expect(jobs.map(({ id, attempts }) => [id, attempts.map(({ epoch }) => epoch)])).toEqual([
-      ['a', []],
-      ['b', [1, 2]],
-    ]);
+    return toJobSummaries(sql, cluster, rows, { details, maxBytes: 1 });
+  };
+
+  it('is in their order and leaves out what can be large', async () => {
+    const jobs = await listed([]);
+    expect(jobs.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+    for (const job of jobs) for (const detail of JOB_DETAILS) expect(job).not.toHaveProperty(detail);
+    expect(jobs[0]).toMatchObject({ gpus: 4, totalSteps: aJobSpec().training?.steps, layout });
+  });
+
+  it('says what was predicted of each', async () => {
+    expect((await listed([])).map(({ stepTime }) => stepTime?.predictedMs ?? null)).toEqual([null, 110, null]);
+  });
+
+  it('holds the details that are asked for, each job its own, and no others', async () => {
+    const jobs = await listed(['attempts']);
+    expect(jobs.map((job) => job.attempts?.map(({ epoch }) => epoch))).toEqual([[], [1, 2], []]);
+    expect(jobs[0]).not.toHaveProperty('spec');
+  });
+
+  it('ends with the last row whose details were read', async () => {
+    expect((await listed(['spec'], rows.slice(0, 2))).map(({ id }) => id)).toEqual(['a', 'b']);
   });
 });

@@ -1,8 +1,12 @@
 import {
   type Attempt,
   effectiveLayout,
+  gpuCount,
   isPlanOf,
   type Job,
+  JOB_DETAILS,
+  type JobDetail,
+  type JobSummary,
   type ResumeFrom,
   type StepTime,
   type TrainingJobSpec,
@@ -52,6 +56,25 @@ export const SELECT_JOB = `
   SELECT j.*, p.name AS project_name, j.created_at::text AS created_at_text
     FROM jobs j LEFT JOIN projects p ON p.id = j.project_id`;
 
+/**
+ * The columns of a row as far as a summary shows them: `spec` and `status` are reduced to what it is made of, so that a page of rows takes
+ * little memory, however large the specs are.
+ */
+export const SELECT_JOB_IN_SHORT = `
+  SELECT j.id, j.cluster_id, j.uid, j.project_id, j.namespace, j.name, j.desired_suspend, j.desired_cancel, j.desired_layout, j.desired_gpus,
+         j.desired_resume_from, j.desired_delete, j.generation, j.applied_generation, j.state, left(j.summary, 1024) AS summary,
+         j.resource_version, j.version, j.created_at, j.updated_at, j.finished_at, j.deleted_at,
+         jsonb_strip_nulls(jsonb_build_object(
+           'layout', j.spec -> 'layout', 'gpus', j.spec -> 'gpus',
+           'training', jsonb_build_object('steps', j.spec -> 'training' -> 'steps'))) AS spec,
+         jsonb_strip_nulls(jsonb_build_object(
+           'epoch', j.status -> 'epoch', 'restarts', j.status -> 'restarts', 'progress', j.status -> 'progress',
+           'checkpoint', j.status -> 'checkpoint',
+           'plan', jsonb_build_object(
+             'chosenBy', j.status -> 'plan' -> 'chosenBy', 'gpus', j.status -> 'plan' -> 'gpus', 'layout', j.status -> 'plan' -> 'layout'))) AS status,
+         p.name AS project_name, j.created_at::text AS created_at_text
+    FROM jobs j LEFT JOIN projects p ON p.id = j.project_id`;
+
 /** The spec as it will be once everything that was asked has been applied: cancel stays, layout and suspend as asked last. */
 export function desiredSpec(row: JobRow): TrainingJobSpec {
   const { layout, gpus, ...rest } = row.spec;
@@ -89,41 +112,113 @@ export async function findJobRow(
   return firstOf(found);
 }
 
-/** The resources that users see, with the whole history of attempts, in the order of the rows. */
-export async function toJobs(sql: Sql, cluster: Cluster, rows: readonly JobRow[]): Promise<readonly Job[]> {
-  const uids = rows.flatMap((row) => (row.uid === null ? [] : [row.uid]));
-  const [attemptsByUid, measuredByUid] =
-    uids.length === 0
-      ? [new Map<string, Attempt[]>(), new Map<string, MeasuredStepTime>()]
-      : await Promise.all([attemptsOf(sql, cluster, uids), measuredStepTimesOf(sql, cluster, uids)]);
-  return rows.map((row) =>
-    toJob(row, {
-      cluster,
-      attempts: attemptsByUid.get(row.uid ?? '') ?? [],
-      measured: measuredByUid.get(row.uid ?? ''),
-    }),
-  );
+/** The resource that users see, with the whole history of attempts. */
+export async function toJobWithAttempts(sql: Sql, cluster: Cluster, row: JobRow): Promise<Job> {
+  const uids = row.uid === null ? [] : [row.uid];
+  const [attempts, measured] = await Promise.all([
+    attemptsOf(sql, cluster, uids),
+    measuredStepTimesOf(sql, cluster, uids),
+  ]);
+  return toJob(row, { cluster, attempts: attempts.get(row.uid ?? '') ?? [], measured: measured.get(row.uid ?? '') });
 }
 
-/** One of them. */
-export async function toJobWithAttempts(sql: Sql, cluster: Cluster, row: JobRow): Promise<Job> {
-  const [job] = await toJobs(sql, cluster, [row]);
-  if (job === undefined) throw new Error('a row gave no job');
-  return job;
+/**
+ * What a list says of rows, in their order. Rows may have been read in short. `details` that are asked for are read as long as they are at
+ * most `maxBytes` together, and those of the first row always; the list ends with the last row whose details were read.
+ */
+export async function toJobSummaries(
+  sql: Sql,
+  cluster: Cluster,
+  rows: readonly JobRow[],
+  wanted: { readonly details: readonly JobDetail[]; readonly maxBytes: number },
+): Promise<readonly JobSummary[]> {
+  const uids = rows.flatMap((row) => (row.uid === null ? [] : [row.uid]));
+  const measured = await measuredStepTimesOf(sql, cluster, uids);
+  const predicted = await predictedAttemptsOf(sql, cluster, { uids, measured });
+  const summaries = rows.map((row) => {
+    const attempts = predicted.get(row.uid ?? '') ?? [];
+    return toJob(row, { cluster, attempts, measured: measured.get(row.uid ?? '') });
+  });
+  if (wanted.details.length === 0) return summaries.map((summary) => withoutDetails(summary, []));
+  const whole = await wholeRowsOf(sql, { ids: rows.map(({ id }) => id), maxBytes: wanted.maxBytes });
+  const attempts = wanted.details.includes('attempts')
+    ? await attemptsOf(
+        sql,
+        cluster,
+        whole.flatMap(({ uid }) => (uid === null ? [] : [uid])),
+      )
+    : new Map<string, Attempt[]>();
+  return whole.map((row, index) => {
+    const job = toJob(row, { cluster, attempts: attempts.get(row.uid ?? '') ?? [], measured: undefined });
+    return { ...withoutDetails(job, wanted.details), stepTime: summaries[index]?.stepTime ?? null };
+  });
+}
+
+function withoutDetails(job: Job, kept: readonly JobDetail[]): JobSummary {
+  const dropped = new Set<string>(JOB_DETAILS.filter((detail) => !kept.includes(detail)));
+  return Object.fromEntries(Object.entries(job).filter(([name]) => !dropped.has(name))) as JobSummary;
+}
+
+/** The rows in the order of `ids`, up to that many bytes of specs, statuses and attempts as the database writes them. */
+async function wholeRowsOf(
+  sql: Sql,
+  wanted: { readonly ids: readonly string[]; readonly maxBytes: number },
+): Promise<readonly JobRow[]> {
+  const found = await sql.query<JobRow>(
+    `SELECT j.*, p.name AS project_name, j.created_at::text AS created_at_text
+       FROM (
+         SELECT w.id, w.position,
+                sum(octet_length(s.spec::text) + octet_length(s.status::text) + coalesce(a.bytes, 0)) OVER (ORDER BY w.position) AS bytes
+           FROM unnest($1::uuid[]) WITH ORDINALITY AS w (id, position)
+           JOIN jobs s ON s.id = w.id
+           LEFT JOIN LATERAL (
+             SELECT sum(octet_length(attempt::text)) AS bytes FROM attempts WHERE cluster_id = s.cluster_id AND job_uid = s.uid
+           ) AS a ON true
+       ) AS sized
+       JOIN jobs j ON j.id = sized.id LEFT JOIN projects p ON p.id = j.project_id
+      WHERE sized.bytes <= $2 OR sized.position = 1
+      ORDER BY sized.position`,
+    [wanted.ids, wanted.maxBytes],
+  );
+  return found.rows;
 }
 
 async function attemptsOf(sql: Sql, cluster: Cluster, uids: readonly string[]): Promise<Map<string, Attempt[]>> {
+  if (uids.length === 0) return new Map();
   const found = await sql.query<{ job_uid: string; attempt: Attempt }>(
     'SELECT job_uid, attempt FROM attempts WHERE cluster_id = $1 AND job_uid = ANY ($2::text[]) ORDER BY job_uid, epoch',
     [cluster.id, uids],
   );
-  const byUid = new Map<string, Attempt[]>();
-  for (const row of found.rows) {
-    const known = byUid.get(row.job_uid);
-    if (known === undefined) byUid.set(row.job_uid, [row.attempt]);
+  return byUid(found.rows);
+}
+
+/** Of each job the attempt that was measured, or else the newest that was predicted; of it no more than the prediction. */
+async function predictedAttemptsOf(
+  sql: Sql,
+  cluster: Cluster,
+  of: { readonly uids: readonly string[]; readonly measured: ReadonlyMap<string, MeasuredStepTime> },
+): Promise<Map<string, Attempt[]>> {
+  if (of.uids.length === 0) return new Map();
+  const found = await sql.query<{ job_uid: string; attempt: Attempt }>(
+    `SELECT DISTINCT ON (a.job_uid) a.job_uid,
+            jsonb_build_object('epoch', a.epoch, 'prediction', jsonb_build_object('stepMs', a.attempt -> 'prediction' -> 'stepMs')) AS attempt
+       FROM unnest($2::text[], $3::integer[]) AS wanted (job_uid, epoch)
+       JOIN attempts a ON a.cluster_id = $1 AND a.job_uid = wanted.job_uid AND (wanted.epoch IS NULL OR a.epoch = wanted.epoch)
+      WHERE jsonb_exists(a.attempt, 'prediction')
+      ORDER BY a.job_uid, a.epoch DESC`,
+    [cluster.id, of.uids, of.uids.map((uid) => of.measured.get(uid)?.epoch ?? null)],
+  );
+  return byUid(found.rows);
+}
+
+function byUid(rows: readonly { readonly job_uid: string; readonly attempt: Attempt }[]): Map<string, Attempt[]> {
+  const attempts = new Map<string, Attempt[]>();
+  for (const row of rows) {
+    const known = attempts.get(row.job_uid);
+    if (known === undefined) attempts.set(row.job_uid, [row.attempt]);
     else known.push(row.attempt);
   }
-  return byUid;
+  return attempts;
 }
 
 interface MeasuredStepTime {
@@ -139,6 +234,7 @@ async function measuredStepTimesOf(
   cluster: Cluster,
   uids: readonly string[],
 ): Promise<Map<string, MeasuredStepTime>> {
+  if (uids.length === 0) return new Map();
   const found = await sql.query<MeasuredStepTime>(
     `SELECT DISTINCT ON (job_uid) job_uid, epoch, median_step_ms, steps FROM measured_step_times
       WHERE cluster_id = $1 AND job_uid = ANY ($2::text[]) ORDER BY job_uid, epoch DESC`,
@@ -174,6 +270,7 @@ function toJob(row: JobRow, context: JobContext): Job {
   // A plan answers the spec that it was made for; what was asked since is still to be planned.
   const plan = status.plan !== undefined && isPlanOf(status.plan, spec) ? status.plan : undefined;
   const progress = status.progress;
+  const layout = effectiveLayout(spec, plan) ?? null;
   return {
     id: row.id,
     project: row.project_name,
@@ -183,12 +280,14 @@ function toJob(row: JobRow, context: JobContext): Job {
     uid: row.uid,
     spec,
     state: row.state,
-    layout: effectiveLayout(spec, plan) ?? null,
+    gpus: gpuCount(layout, spec.gpus),
+    layout,
     plan: plan ?? null,
     stepTime: stepTimeOf(context.attempts, context.measured),
     summary: row.summary,
     epoch: status.epoch ?? 0,
     restarts: status.restarts ?? { total: 0, charged: 0 },
+    totalSteps: progress?.totalSteps ?? spec.training?.steps ?? null,
     progress:
       progress === undefined
         ? null

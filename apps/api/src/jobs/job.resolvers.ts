@@ -1,7 +1,8 @@
-import { JobCreate, JobResume } from '@coxswain/api-types';
+import { JOB_DETAILS, JobCreate, JobResume } from '@coxswain/api-types';
 import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { Inject, Injectable } from '@nestjs/common';
 import { list, one, present, type RootFields, type RootResolvers } from '../graphql/root-resolvers.ts';
+import { isItemFieldAsked } from '../graphql/selected-fields.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
 import { pageRows } from '../http/page-query.ts';
 import { parse } from '../http/validation.ts';
@@ -34,9 +35,10 @@ export class JobResolvers implements RootResolvers {
 
 function jobQueries(jobs: JobsService): RootFields {
   return {
-    jobs: list<InProject & { pageSize?: number | null }>(pageRows, ({ project, ...query }, { principal }) =>
-      jobs.list(principal, { project, ...parse(JobsQuery, present(query)) }),
-    ),
+    jobs: list<InProject & { pageSize?: number | null }>(pageRows, ({ project, ...query }, { principal }, info) => {
+      const fields = JOB_DETAILS.filter((detail) => isItemFieldAsked(info, detail));
+      return jobs.list(principal, { project, ...parse(JobsQuery, present(query)), fields });
+    }),
     job: one<InProject & { id: string }>(({ project, id }, { principal }) =>
       jobs.get(principal, { project, jobId: id }),
     ),

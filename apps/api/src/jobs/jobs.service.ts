@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type Job, type JobCreate, type JobList, type JobResume } from '@coxswain/api-types';
+import { type Job, type JobCreate, type JobDetail, type JobList, type JobResume } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { type Database, isUniqueViolation, type Sql } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import type { Action } from '../auth/roles.ts';
 import { isUuid } from '../http/ids.ts';
+import { fittingPage, MAX_PAGE_BYTES } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
 import { withIdempotencyKey } from '../http/idempotency.ts';
@@ -13,7 +14,7 @@ import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS } from '../infrastructure/
 import { enqueueApply, notifyJobChanged } from './job-changes.ts';
 import { ALL_PROJECTS, projectIdOf, type ProjectScope, requireProject, requireScope } from '../auth/project-scope.ts';
 import { cancelChange, deleteChange, type KnownCheckpoint, resumeChange, suspendChange } from './job-commands.ts';
-import { findJobRow, type JobRow, SELECT_JOB, toJobs, toJobWithAttempts } from './job-row.ts';
+import { findJobRow, type JobRow, SELECT_JOB_IN_SHORT, toJobSummaries, toJobWithAttempts } from './job-row.ts';
 import { insertRequestedJob, recordDesiredChange, type DesiredChange } from './job-table.ts';
 import { requireNoPlainSecrets, requireRunnable } from './spec-rules.ts';
 
@@ -30,6 +31,8 @@ export interface JobListRequest {
   readonly pageSize: number;
   readonly pageToken?: string | undefined;
   readonly state?: Job['state'] | undefined;
+  /** What each item says beside its summary. */
+  readonly fields: readonly JobDetail[];
 }
 
 /** Jobs: what people ask for is written to the row together with an outbox entry; the cluster follows. */
@@ -82,13 +85,13 @@ export class JobsService {
     return toJobWithAttempts(this.#database, this.#cluster, row);
   }
 
-  /** Newest first; deleted ones only when asked for by state. */
+  /** Newest first, in short; deleted ones only when asked for by state. A page ends when it is full, so it can have fewer than were asked for. */
   async list(principal: Principal, request: JobListRequest): Promise<JobList> {
     const scope = await requireScope(this.#database, this.#question(principal, request.project, 'job.read'));
     const tokenScope = `jobs/${projectIdOf(scope) ?? ALL_PROJECTS}/${request.state ?? ''}`;
     const after = request.pageToken === undefined ? undefined : this.#pageTokens.read(tokenScope, request.pageToken);
     const found = await this.#database.query<JobRow>(
-      `${SELECT_JOB}
+      `${SELECT_JOB_IN_SHORT}
         WHERE j.cluster_id = $1 AND ($2::uuid IS NULL OR j.project_id = $2)
           AND CASE WHEN $3::text IS NULL THEN j.deleted_at IS NULL ELSE j.state = $3 END
           AND ($4::timestamptz IS NULL OR (j.created_at, j.id) < ($4::timestamptz, $5::uuid))
@@ -103,9 +106,10 @@ export class JobsService {
       ],
     );
     const rows = found.rows.slice(0, request.pageSize);
-    const last = rows.at(-1);
-    const items = [...(await toJobs(this.#database, this.#cluster, rows))];
-    if (found.rows.length <= request.pageSize || last === undefined) return { items };
+    const wanted = { details: request.fields, maxBytes: MAX_PAGE_BYTES };
+    const items = [...fittingPage(await toJobSummaries(this.#database, this.#cluster, rows, wanted))];
+    const last = rows[items.length - 1];
+    if (items.length === found.rows.length || last === undefined) return { items };
     const position = { createdAt: last.created_at_text, id: last.id };
     return { items, nextPageToken: this.#pageTokens.write(tokenScope, position) };
   }

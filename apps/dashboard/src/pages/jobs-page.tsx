@@ -1,4 +1,4 @@
-import { gpuCount, JOB_STATES, type Job } from '@coxswain/api-types';
+import { JOB_STATES, type JobSummary } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatDuration } from '@coxswain/units';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -15,7 +15,7 @@ const MANY_JOBS = 500;
 
 interface Listing {
   /** Newest first. */
-  readonly jobs: readonly Job[];
+  readonly jobs: readonly JobSummary[];
   /** There are older ones. */
   readonly isCut: boolean;
 }
@@ -62,7 +62,7 @@ export function JobsPage(): ReactNode {
             </button>
           ) : (
             <span className="hint">
-              The newest {MANY_JOBS} jobs are shown; <code>coxswain list</code> prints them all.
+              The newest {data.jobs.length} jobs are shown; <code>coxswain list</code> prints them all.
             </span>
           )}
         </p>
@@ -92,7 +92,7 @@ function NoJobs({ state }: { readonly state: string }): ReactNode {
   );
 }
 
-function JobTable({ jobs }: { readonly jobs: readonly Job[] }): ReactNode {
+function JobTable({ jobs }: { readonly jobs: readonly JobSummary[] }): ReactNode {
   return (
     <div className="panel scroll">
       <table className="jobs">
@@ -118,7 +118,7 @@ function JobTable({ jobs }: { readonly jobs: readonly Job[] }): ReactNode {
   );
 }
 
-function JobRow({ job }: { readonly job: Job }): ReactNode {
+function JobRow({ job }: { readonly job: JobSummary }): ReactNode {
   return (
     <tr>
       <td className="name">
@@ -135,18 +135,17 @@ function JobRow({ job }: { readonly job: Job }): ReactNode {
         <Progress job={job} />
       </td>
       <td className="number detail">{job.progress?.loss?.toFixed(4) ?? '–'}</td>
-      <td className="number detail">{gpuCount(job.layout, job.spec.gpus).toLocaleString('en')}</td>
+      <td className="number detail">{job.gpus.toLocaleString('en')}</td>
       <td className="detail nowrap">{job.layout === null ? 'to be planned' : formatLayout(job.layout)}</td>
       <td className="number detail nowrap">{formatDuration(Date.now() - Date.parse(job.createdAt))}</td>
     </tr>
   );
 }
 
-function Progress({ job: { name, progress, spec } }: { readonly job: Job }): ReactNode {
+function Progress({ job: { name, progress, totalSteps: total } }: { readonly job: JobSummary }): ReactNode {
   if (progress === null) return '–';
-  const total = progress.totalSteps ?? spec.training?.steps;
   const step = progress.step.toLocaleString('en');
-  if (total === undefined) return step;
+  if (total === null) return step;
   return (
     <>
       {step} of {total.toLocaleString('en')}

@@ -17,6 +17,8 @@ export function aJob(
     namespace: 'research',
     name: 'tiny-gpt',
     uid: '3f1c2b9e-0000-4000-8000-000000000001',
+    gpus: 4,
+    totalSteps: spec.training?.steps ?? null,
     layout: spec.layout,
     plan: null,
     stepTime: null,
