@@ -85,8 +85,6 @@ export {
 } from './report-protocol.ts';
 export type { LauncherState, SavedCheckpoint, StepReport } from './report-protocol.ts';
 export {
-  AccuracyFigures,
-  AccuracyGroup,
   ApiToken,
   ApiTokenCreate,
   ApiTokenCreated,
@@ -96,6 +94,10 @@ export {
   type ApiTokenRotateInput,
   DEFAULT_OVERLAP_SECONDS,
   TOKEN_ROLES,
+} from './api-token.ts';
+export {
+  AccuracyFigures,
+  AccuracyGroup,
   CheckpointList,
   CheckpointRecord,
   FINAL_JOB_STATES,

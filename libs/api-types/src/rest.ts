@@ -71,54 +71,6 @@ export type ProjectCreate = z.infer<typeof ProjectCreate>;
 export const ProjectList = z.object({ items: z.array(Project) }).meta({ id: 'ProjectList' });
 export type ProjectList = z.infer<typeof ProjectList>;
 
-export const TOKEN_ROLES = ['viewer', 'operator', 'admin'] as const;
-const tokenExpiry = {
-  expiresAt: timestamp.optional().describe('Default: after the days that the installation says, 90 unless it is set.'),
-  neverExpires: z.boolean().default(false).describe('True in place of expiresAt: good until it is revoked.'),
-};
-export const ApiTokenCreate = z
-  .strictObject({
-    name: z.string().min(1).max(100),
-    role: z.enum(TOKEN_ROLES).default('operator'),
-    ...tokenExpiry,
-  })
-  .meta({ id: 'ApiTokenCreate' });
-export type ApiTokenCreate = z.infer<typeof ApiTokenCreate>;
-export type ApiTokenCreateInput = z.input<typeof ApiTokenCreate>;
-/** How long the token that is rotated goes on working unless the request says otherwise. */
-export const DEFAULT_OVERLAP_SECONDS = 86_400;
-export const ApiTokenRotate = z
-  .strictObject({
-    overlapSeconds: z
-      .int()
-      .min(0)
-      .max(30 * 86_400)
-      .default(DEFAULT_OVERLAP_SECONDS)
-      .describe('How long the old token stays good, at most until it expires; 0: not at all.'),
-    ...tokenExpiry,
-  })
-  .meta({ id: 'ApiTokenRotate' });
-export type ApiTokenRotate = z.infer<typeof ApiTokenRotate>;
-export type ApiTokenRotateInput = z.input<typeof ApiTokenRotate>;
-export const ApiToken = z
-  .object({
-    id: z.uuid(),
-    name: z.string(),
-    role: z.enum(TOKEN_ROLES),
-    prefix: z.string(),
-    createdAt: timestamp,
-    expiresAt: timestamp.nullable(),
-    lastUsedAt: timestamp.nullable().describe('The hour in which it was last used, written at most once in it.'),
-    rotatedFrom: z.uuid().nullable().describe('The token that it succeeds.'),
-  })
-  .meta({ id: 'ApiToken' });
-export type ApiToken = z.infer<typeof ApiToken>;
-export const ApiTokenCreated = ApiToken.extend({
-  token: z.string().describe('Shown once; only a hash is stored.'),
-}).meta({ id: 'ApiTokenCreated' });
-export type ApiTokenCreated = z.infer<typeof ApiTokenCreated>;
-export const ApiTokenList = z.object({ items: z.array(ApiToken) }).meta({ id: 'ApiTokenList' });
-export type ApiTokenList = z.infer<typeof ApiTokenList>;
 export const WhoAmI = z
   .object({
     name: z.string(),
