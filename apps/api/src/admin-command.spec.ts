@@ -5,7 +5,7 @@ async function run(argv: string, connect: AdminContext['connect'] = () => Promis
   const [out, err]: [string[], string[]] = [[], []];
   const code = await runAdminCommand(argv.split(' ').filter(Boolean), {
     connect,
-    lifetimeDays: 90,
+    lifetimeDays: () => 90,
     now: () => new Date('2026-01-01T00:00:00Z'),
     print: (line) => void out.push(line),
     printError: (line) => void err.push(line),

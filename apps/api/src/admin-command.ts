@@ -15,7 +15,8 @@ import { expiryOf } from './auth/token-expiry.ts';
 export interface AdminContext {
   /** Connects; called once, and only by a command line that makes sense. */
   readonly connect: () => Promise<Database>;
-  readonly lifetimeDays: number;
+  /** When a token expires for which nobody said otherwise. */
+  readonly lifetimeDays: () => number;
   readonly now: () => Date;
   readonly print: (line: string) => void;
   readonly printError: (line: string) => void;
@@ -129,7 +130,7 @@ function expiry(values: ReturnType<typeof parsed>['values'], { now, lifetimeDays
   if ([days !== undefined, hours !== undefined, neverExpires].filter(Boolean).length > 1) {
     throw new UsageError('Give one of --days, --hours and --never-expires.');
   }
-  const at = { now: now(), lifetimeDays };
+  const at = { now: now(), lifetimeDays: lifetimeDays() };
   if (days === undefined && hours === undefined) return expiryOf({ neverExpires }, at);
   const lifetimeHours = days === undefined ? numberOf(hours ?? '', 'hours') : numberOf(days, 'days') * 24;
   if (lifetimeHours === 0) throw new UsageError('A token that is good for no time is good for nothing.');

@@ -33,7 +33,7 @@ async function admin(...argv: readonly string[]) {
   const [out, err]: [string[], string[]] = [[], []];
   const code = await runAdminCommand(argv, {
     connect: () => Database.connect({ url: databaseUrl, applicationName: 'administrators test' }),
-    lifetimeDays: 90,
+    lifetimeDays: () => 90,
     now: () => new Date(),
     print: (line) => void out.push(line),
     printError: (line) => void err.push(line),
