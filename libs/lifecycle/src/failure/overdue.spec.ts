@@ -160,6 +160,19 @@ describe('a gang whose Secrets are missing', () => {
     expect(failed).toMatchObject({ reason: 'NotStarted', message: expect.stringMatching(words) as string });
   });
 
+  it('as files may be why the one pod of a gang does not start: its node is not blamed, unless it says something else', () => {
+    const alone = (pod: ObservedPod): readonly string[] => {
+      const seen = { ...job, spec: { ...job.spec, engine }, status: aStatus({ attempts: [anAttempt({})] }) };
+      const placements = [aPlacement(seen, { nodes: ['node-a'], worldSize: 4 })];
+      const elapsedMs = new Map([['e1/starting', 900_000]]);
+      const { status } = settled(observe({ job: seen as Observed['job'], pods: [pod], placements, elapsedMs }));
+      expect(status.attempts?.at(-1)?.reason).toBe('NotStarted');
+      return (status.avoidedNodes ?? []).map(({ node }) => node);
+    };
+    expect(alone(bound(0, { phase: 'Pending', running: false }))).toEqual([]);
+    expect(alone(pulling(0))).toEqual(['node-a']);
+  });
+
   it.each<[string, Partial<ObservedPod>, Partial<typeof engine>]>([
     ['another object', waitingFor('configmap "job-hf" not found'), engine],
     ['a Secret that the job does not name', waitingFor('secret "job-other" not found'), engine],

@@ -96,24 +96,32 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
     const message = `Epoch ${attempt.epoch} did not get beyond ${attempt.stage} within ${seconds} s.`;
     return [{ reason, podIndex: 0, node: undefined, message }];
   }
-  // What holds up most of a gang is its image, its claim or the cluster: avoiding all these nodes would help nobody.
-  const isNodesFault = reason !== 'NotCreated' && (nodes.length === 1 || late.length * 2 <= nodes.length);
+  const isNodesFault = isFewOf(step, nodes.length);
   return late.map((podIndex) => {
     const pod = pods.find((one) => one.podIndex === podIndex);
     const node = pod?.nodeName ?? nodes[podIndex];
-    const waiting = pod?.containerWaiting;
-    const missing = reason === 'NotStarted' && waiting !== undefined ? missingSecret(facts, waiting) : undefined;
+    const waiting = reason === 'NotStarted' ? pod?.containerWaiting : undefined;
+    const missing = waiting === undefined ? undefined : missingSecret(facts, waiting);
     if (missing !== undefined) {
-      const message = `Pod ${pod?.name} did not start on node ${node} within ${seconds} s: ${missing}.`;
+      const message = `Pod ${pod?.name} did not start on node ${node ?? 'unknown'} within ${seconds} s: ${missing}.`;
       return { reason: 'SecretMissing', podIndex, node: undefined, message };
     }
+    const files = awaitedFiles(facts);
+    const isSilent = reason === 'NotStarted' && pod?.running === false && waiting === undefined;
+    // The fault of the only node of a gang cannot be told from a Secret that is nowhere.
+    const isForFiles = files !== undefined && isSilent && nodes.length === 1;
     return {
       reason,
       podIndex,
-      node: isNodesFault ? node : undefined,
-      message: sentence(step, attempt, { pod, podIndex, node, files: awaitedFiles(facts) }),
+      node: isNodesFault && !isForFiles ? node : undefined,
+      message: sentence(step, attempt, { pod, podIndex, node, files }),
     };
   });
+}
+
+/** What holds up most of a gang is its image, its claim or the cluster: avoiding all these nodes would help nobody. */
+function isFewOf({ reason, late }: Step, nodes: number): boolean {
+  return reason !== 'NotCreated' && (nodes === 1 || late.length * 2 <= nodes);
 }
 
 function sentence(
