@@ -157,8 +157,9 @@ describe('what a user got wrong', () => {
     const seen = [
       await system.plane.kubectl(['-n', project.name, 'get', 'trainingjobs,pods,events', '-o', 'json']),
       JSON.stringify(await project.api.job({ project: project.name, id: job.id })),
-      ...readdirSync(system.logsDirectory, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
+      ...[system.logsDirectory, system.nodesDirectory]
+        .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
+        .filter((entry) => entry.isFile() && entry.name.endsWith('.log'))
         .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8')),
     ];
     expect(seen.filter((text) => text.includes(canary))).toEqual([]);
