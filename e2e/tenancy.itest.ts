@@ -27,7 +27,7 @@ beforeAll(async () => {
   for (const role of ['viewer', 'operator', 'admin'] as const)
     tokens[role] = (await system.admin.createToken('mine', { name: role, role })).token;
   const spec = sleeperSpec({ steps: UNTIL_STOPPED, stepMs: 100, saveEvery: 20 });
-  const env = [{ name: 'SECRET', value: CANARY }];
+  const env = [{ name: 'CANARY', value: CANARY }];
   victim = await submit(theirs, 'victim', { ...spec, engine: { ...spec.engine, env } });
   await submit(theirs, 'second', { ...spec, suspend: true });
   victim = await jobIn(theirs, victim.id, ['Running'], { and: ({ checkpoint }) => checkpoint !== null });
