@@ -36,6 +36,7 @@ import { PlanResolvers } from './plans/plan.resolvers.ts';
 import { PlansModule } from './plans/plans.module.ts';
 import { ProjectResolvers } from './projects/project.resolvers.ts';
 import { ProjectsModule } from './projects/projects.module.ts';
+import { LimitsModule } from './limits/limits.module.ts';
 import type { LiveJobs } from './streams/live-jobs.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
 import { StreamsModule } from './streams/streams.module.ts';
@@ -97,6 +98,6 @@ export class AppModule {
       [OPEN_STREAMS, infrastructure.openStreams],
       [PLANNER, infrastructure.planner],
     ] as const;
-    return { module: AppModule, imports: [InfrastructureModule.over(values), AuthModule, ...FEATURES] };
+    return { module: AppModule, imports: [InfrastructureModule.over(values), LimitsModule, AuthModule, ...FEATURES] };
   }
 }

@@ -7,7 +7,8 @@ import {
   SetMetadata,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ProjectLimits } from '../limits/project-limits.ts';
 import { Authenticator } from './authenticator.ts';
 import type { Principal } from './principal.ts';
 
@@ -16,24 +17,40 @@ const PUBLIC = 'coxswain:public';
 /** Marks a route that needs no token. Everything else does. */
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC, true);
 
+const GOES_ON = 'coxswain:goes-on';
+
+/** Marks a route whose answer goes on for as long as somebody reads; it takes no place among the requests at a time. */
+export const GoesOn = (): MethodDecorator & ClassDecorator => SetMetadata(GOES_ON, true);
+
 const principals = new WeakMap<object, Principal>();
 
-/** Authenticates every request that is not public. What the principal may do is decided in the services. */
+/** Authenticates every request that is not public, and lets in no more of a project than it may send. What the principal may do is decided in the services. */
 @Injectable()
 export class AuthGuard implements CanActivate {
   readonly #authenticator: Authenticator;
   readonly #reflector: Reflector;
+  readonly #limits: ProjectLimits;
 
-  constructor(@Inject(Authenticator) authenticator: Authenticator, @Inject(Reflector) reflector: Reflector) {
+  constructor(
+    @Inject(Authenticator) authenticator: Authenticator,
+    @Inject(Reflector) reflector: Reflector,
+    @Inject(ProjectLimits) limits: ProjectLimits,
+  ) {
     this.#authenticator = authenticator;
     this.#reflector = reflector;
+    this.#limits = limits;
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (this.#reflector.getAllAndOverride<boolean>(PUBLIC, [context.getHandler(), context.getClass()]) === true)
-      return true;
+    const marked = (mark: string): boolean =>
+      this.#reflector.getAllAndOverride<boolean>(mark, [context.getHandler(), context.getClass()]) === true;
+    if (marked(PUBLIC)) return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    principals.set(request, await this.#authenticator.authenticate(request.headers.authorization));
+    const principal = await this.#authenticator.authenticate(request.headers.authorization);
+    principals.set(request, principal);
+    const leave = this.#limits.admit(principal, { goesOn: marked(GOES_ON) });
+    // Whether it was answered or the asker went.
+    context.switchToHttp().getResponse<FastifyReply>().raw.once('finish', leave).once('close', leave);
     return true;
   }
 }

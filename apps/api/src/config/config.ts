@@ -8,6 +8,9 @@ export const PROCESS_ROLES = ['api', 'worker', 'all'] as const;
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
 const file = z.string().min(1).max(4096);
+/** 0: no limit. */
+const limit = (most: number): z.ZodDefault<z.ZodCoercedNumber> =>
+  z.coerce.number().int().min(0).max(1_000_000).default(most);
 const list = z
   .string()
   .default('')
@@ -52,6 +55,14 @@ const Environment = z.object({
     .max(3_650)
     .default(90)
     .describe('When a token expires for which nobody said otherwise.'),
+  COXSWAIN_PROJECT_REQUESTS_PER_SECOND: limit(200).describe('Of one project, to one replica, for ever; 0: no limit.'),
+  COXSWAIN_PROJECT_REQUEST_BURST: limit(1_000)
+    .pipe(z.number().min(1))
+    .describe('Of one project at once, after a rest.'),
+  COXSWAIN_PROJECT_CONCURRENT_REQUESTS: limit(50).describe('Of one project under way in one replica; 0: no limit.'),
+  COXSWAIN_PROJECT_MAX_JOBS: limit(1_000).describe('Of one project that have not ended; 0: no limit.'),
+  COXSWAIN_PROJECT_MAX_LAYOUTS: limit(500).describe('That one project keeps; 0: no limit.'),
+  COXSWAIN_PROJECT_MAX_TOKENS: limit(100).describe('Of one project that are good; 0: no limit.'),
   COXSWAIN_DASHBOARD_DIRECTORY: file.optional().describe('Built dashboard; default: beside this program, if there.'),
   COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   COXSWAIN_SHUTDOWN_MS: z.coerce.number().int().min(100).max(120_000).default(25_000),
@@ -73,6 +84,15 @@ export interface Config {
   };
   readonly bootstrapTokenFile: string | undefined;
   readonly tokenLifetimeDays: number;
+  /** Of each project; 0: none. The first three are of one process. */
+  readonly projectLimits: {
+    readonly requestsPerSecond: number;
+    readonly requestBurst: number;
+    readonly concurrentRequests: number;
+    readonly jobs: number;
+    readonly layouts: number;
+    readonly tokens: number;
+  };
   readonly dashboardDirectory: string | undefined;
   readonly logLevel: LogLevel;
   readonly shutdownMs: number;
@@ -106,6 +126,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     bootstrapTokenFile: values.COXSWAIN_BOOTSTRAP_TOKEN_FILE,
     tokenLifetimeDays: values.COXSWAIN_TOKEN_LIFETIME_DAYS,
+    projectLimits: {
+      requestsPerSecond: values.COXSWAIN_PROJECT_REQUESTS_PER_SECOND,
+      requestBurst: values.COXSWAIN_PROJECT_REQUEST_BURST,
+      concurrentRequests: values.COXSWAIN_PROJECT_CONCURRENT_REQUESTS,
+      jobs: values.COXSWAIN_PROJECT_MAX_JOBS,
+      layouts: values.COXSWAIN_PROJECT_MAX_LAYOUTS,
+      tokens: values.COXSWAIN_PROJECT_MAX_TOKENS,
+    },
     dashboardDirectory: values.COXSWAIN_DASHBOARD_DIRECTORY,
     logLevel: values.COXSWAIN_LOG_LEVEL,
     shutdownMs: values.COXSWAIN_SHUTDOWN_MS,

@@ -21,6 +21,7 @@ import {
 } from 'graphql';
 import type { Principal } from '../auth/principal.ts';
 import { LOGGER, METRICS } from '../infrastructure/tokens.ts';
+import { LimitExceeded } from '../limits/limit-exceeded.ts';
 import { DocumentCache } from './document-cache.ts';
 import { toGraphqlErrors } from './graphql-errors.ts';
 import type { GraphqlRequest } from './graphql-request.ts';
@@ -33,6 +34,8 @@ import { SafeInt } from './safe-int.ts';
 export interface GraphqlCaller {
   readonly principal: Principal;
   readonly requestId: string;
+  /** Told how many fields the root has, before they are answered; throws when they are too many at the moment. */
+  readonly charge?: (fields: number) => void;
 }
 
 /** `refused`: nothing ran. */
@@ -82,13 +85,14 @@ export class GraphqlEngine {
     this.#schema = schema;
   }
 
-  /** Rejects only when something is wrong with us. */
+  /** Rejects only when something is wrong with us, or the project has asked too often. */
   async run({ query, variables, operationName }: GraphqlRequest, caller: GraphqlCaller): Promise<GraphqlOutcome> {
     const schema = this.#schema;
     if (schema === undefined) throw new Error('the GraphQL engine was not started');
     try {
       const document = this.#documents.get(query) ?? this.#prepare(schema, query);
-      this.#requireAffordable(schema, document, { variables: variables ?? {}, operationName });
+      const fields = this.#requireAffordable(schema, document, { variables: variables ?? {}, operationName });
+      caller.charge?.(fields);
       const result = await execute({
         schema,
         document,
@@ -98,6 +102,8 @@ export class GraphqlEngine {
       });
       return this.#outcome(result, caller);
     } catch (error) {
+      // An answer of its own, with the time to wait.
+      if (error instanceof LimitExceeded) throw error;
       if (error instanceof DomainError || error instanceof GraphQLError || error instanceof RangeError) {
         return { kind: 'refused', errors: this.#answered([error], caller) };
       }
@@ -120,12 +126,12 @@ export class GraphqlEngine {
     schema: GraphQLSchema,
     document: DocumentNode,
     { variables, operationName }: { readonly variables: Variables; readonly operationName: string | null | undefined },
-  ): void {
+  ): number {
     const operation = getOperationAST(document, operationName);
     const rootType =
       operation === null || operation === undefined ? undefined : schema.getRootType(operation.operation);
     // Execution says what is wrong with an operation that is not there.
-    if (operation === null || operation === undefined || rootType === undefined || rootType === null) return;
+    if (operation === null || operation === undefined || rootType === undefined || rootType === null) return 0;
     const given = getVariableValues(schema, operation.variableDefinitions ?? [], variables, { maxErrors: MAX_FAULTS });
     if (given.errors !== undefined) throw new AggregateError(given.errors);
     const fragments = new Map(
@@ -134,7 +140,7 @@ export class GraphqlEngine {
       ),
     );
     const rootFields = this.#rootFields.get(rootType) ?? new Map<string, RootField<never>>();
-    requireAffordable({ operation, fragments, variables: given.coerced, rootType, rootFields });
+    return requireAffordable({ operation, fragments, variables: given.coerced, rootType, rootFields });
   }
 
   /** Without data nothing has run: the operation is not there. */

@@ -33,14 +33,14 @@ export interface ValidOperation {
   readonly rootFields: ReadonlyMap<string, RootField<never>>;
 }
 
-/** INVALID_REQUEST, naming the dearest field, when the answer could be too large. */
-export function requireAffordable(asked: ValidOperation): void {
+/** The number of fields at the root; INVALID_REQUEST, naming the dearest one, when the answer could be too large. */
+export function requireAffordable(asked: ValidOperation): number {
   const costs = rootFieldsOf(asked.operation.selectionSet, asked.fragments).map((node) => ({
     name: node.alias === undefined ? node.name.value : `${node.alias.value}: ${node.name.value}`,
     ...costOf(node, asked),
   }));
   const total = costs.reduce((sum, { cost }) => sum + cost, 0);
-  if (total <= MAX_COST) return;
+  if (total <= MAX_COST) return costs.length;
   const [dearest] = costs.toSorted((a, b) => b.cost - a.cost);
   const { name, rows, fields, cost } = dearest ?? { name: '', rows: 0, fields: 0, cost: 0 };
   throw new DomainError(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from '@coxswain/telemetry';
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LimitExceeded } from '../limits/limit-exceeded.ts';
 import { toProblem } from './problem.ts';
 
 /** Answers every failure as problem+json (RFC 9457), logs our own once, and hands the dashboard to browsers that ask for one of its pages. */
@@ -30,7 +31,9 @@ export class ProblemFilter implements ExceptionFilter {
       void reply.status(200).type('text/html; charset=utf-8').send(this.#dashboard);
       return;
     }
-    if (problem.status === 503 || problem.status === 429) void reply.header('retry-after', '1');
+    if (problem.status === 503 || problem.status === 429) {
+      void reply.header('retry-after', String(error instanceof LimitExceeded ? error.retryAfterSeconds : 1));
+    }
     if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="coxswain"');
     void reply
       .status(problem.status)

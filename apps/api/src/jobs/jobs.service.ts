@@ -5,6 +5,7 @@ import { type Database, isUniqueViolation, type Sql } from '@coxswain/persistenc
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import type { Action } from '../auth/roles.ts';
+import { ProjectLimits } from '../limits/project-limits.ts';
 import { isUuid } from '../http/ids.ts';
 import { fittingPage, MAX_PAGE_BYTES } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
@@ -41,12 +42,15 @@ export class JobsService {
   readonly #database: Database;
   readonly #cluster: Cluster;
   readonly #pageTokens: PageTokens;
+  readonly #limits: ProjectLimits;
 
   constructor(
     @Inject(DATABASE) database: Database,
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(PAGE_TOKENS) pageTokens: PageTokens,
+    @Inject(ProjectLimits) limits: ProjectLimits,
   ) {
+    this.#limits = limits;
     this.#database = database;
     this.#cluster = cluster;
     this.#pageTokens = pageTokens;
@@ -152,6 +156,7 @@ export class JobsService {
     },
   ): Promise<Job> {
     const { principal, project, body } = request;
+    await this.#limits.requireRoom(sql, project, 'jobs');
     const namespace = await this.#namespaceFor(sql, project, body.namespace);
     const id = randomUUID();
     await insertRequestedJob(sql, this.#cluster, {

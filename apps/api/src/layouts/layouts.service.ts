@@ -5,6 +5,7 @@ import { MAX_WORLD_SIZE, worldSize } from '@coxswain/layout';
 import { type Database, isUniqueViolation } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
+import { ProjectLimits } from '../limits/project-limits.ts';
 import { isUuid } from '../http/ids.ts';
 import { recordAudit } from '../auth/audit.ts';
 import { CLUSTER, type Cluster, DATABASE } from '../infrastructure/tokens.ts';
@@ -25,8 +26,14 @@ export const MAX_LISTED_LAYOUTS = 500;
 export class LayoutsService {
   readonly #database: Database;
   readonly #cluster: Cluster;
+  readonly #limits: ProjectLimits;
 
-  constructor(@Inject(DATABASE) database: Database, @Inject(CLUSTER) cluster: Cluster) {
+  constructor(
+    @Inject(DATABASE) database: Database,
+    @Inject(CLUSTER) cluster: Cluster,
+    @Inject(ProjectLimits) limits: ProjectLimits,
+  ) {
+    this.#limits = limits;
     this.#database = database;
     this.#cluster = cluster;
   }
@@ -41,6 +48,7 @@ export class LayoutsService {
     }
     try {
       const row = await this.#database.transaction(async (sql) => {
+        await this.#limits.requireRoom(sql, project, 'layouts');
         const made = await sql.query<LayoutRow>(
           'INSERT INTO layouts (id, project_id, name, layout) VALUES ($1, $2, $3, $4) RETURNING *',
           [randomUUID(), project.id, request.name ?? null, JSON.stringify(request.layout)],

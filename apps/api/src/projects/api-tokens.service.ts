@@ -9,6 +9,7 @@ import { expiryOf } from '../auth/token-expiry.ts';
 import { freshToken } from '../auth/token-format.ts';
 import type { Config } from '../config/config.ts';
 import { isUuid } from '../http/ids.ts';
+import { ProjectLimits } from '../limits/project-limits.ts';
 import { recordAudit } from '../auth/audit.ts';
 import { CLOCK, CLUSTER, type Cluster, CONFIG, DATABASE, type WallClock } from '../infrastructure/tokens.ts';
 import { requireProject } from '../auth/project-scope.ts';
@@ -49,13 +50,17 @@ export class ApiTokensService {
   readonly #cluster: Cluster;
   readonly #clock: WallClock;
   readonly #lifetimeDays: number;
+  readonly #limits: ProjectLimits;
 
+  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
     @Inject(DATABASE) database: Database,
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(CLOCK) clock: WallClock,
     @Inject(CONFIG) config: Config,
+    @Inject(ProjectLimits) limits: ProjectLimits,
   ) {
+    this.#limits = limits;
     this.#lifetimeDays = config.tokenLifetimeDays;
     this.#database = database;
     this.#cluster = cluster;
@@ -67,6 +72,7 @@ export class ApiTokensService {
     const { name, role } = request;
     const expiresAt = this.#expiryOf(request);
     return this.#database.transaction(async (sql) => {
+      await this.#limits.requireRoom(sql, project, 'tokens');
       const made = await insertToken(sql, { projectId: project.id, name, role, expiresAt, rotatedFrom: null });
       const target = `${projectName}/${name}`;
       const detail = { id: made.id, role, expiresAt: made.expiresAt };
@@ -91,6 +97,8 @@ export class ApiTokensService {
         ),
       );
       if (old === undefined) throw noSuchToken(address.project);
+      // The old one is good for a while yet: a project at its limit must be able to change over.
+      await this.#limits.requireRoom(sql, project, 'tokens', { times: 2 });
       const { name, role, id: rotatedFrom } = old;
       const made = await insertToken(sql, { projectId: project.id, name, role, expiresAt, rotatedFrom });
       const target = `${address.project}/${rotatedFrom}`;

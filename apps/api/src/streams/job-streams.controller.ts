@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { isDomainError } from '@coxswain/domain-error';
 import { MAX_WORLD_SIZE } from '@coxswain/layout';
-import { Caller } from '../auth/auth.guard.ts';
+import { Caller, GoesOn } from '../auth/auth.guard.ts';
 import { Authenticator } from '../auth/authenticator.ts';
 import type { Principal } from '../auth/principal.ts';
 import { EventStreamService } from './event-stream.service.ts';
@@ -34,6 +34,7 @@ type LogsQuery = z.infer<typeof LogsQuery>;
 const CHECK_AGAIN_MS = 2_000;
 
 /** Answers that go on for as long as somebody reads. */
+@GoesOn()
 @Controller('v1/projects/:project/jobs/:jobId')
 export class JobStreamsController {
   readonly #events: EventStreamService;

@@ -1,0 +1,114 @@
+import { createMetrics } from '@coxswain/telemetry';
+import type { Principal } from '../auth/principal.ts';
+import { readConfig } from '../config/config.ts';
+import { scriptedSql } from '../testing/scripted-sql.ts';
+import { LimitExceeded } from './limit-exceeded.ts';
+import { ProjectLimits } from './project-limits.ts';
+
+const of = (project: string): Principal => ({
+  tokenId: `t-${project}`,
+  name: 'ada',
+  role: 'operator',
+  project: { id: project, name: project },
+});
+const administrator: Principal = { tokenId: 'root', name: 'root', role: 'clusterAdmin', project: null };
+
+/** Limits of two requests a second, four at once, three under way; a clock that the test moves. */
+function aLimited(environment: Readonly<Record<string, string>> = {}) {
+  let nowMs = 0;
+  const metrics = createMetrics();
+  const config = readConfig({
+    DATABASE_URL: 'postgresql://x@127.0.0.1/x',
+    COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '2',
+    COXSWAIN_PROJECT_REQUEST_BURST: '4',
+    COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '3',
+    COXSWAIN_PROJECT_MAX_JOBS: '5',
+    ...environment,
+  });
+  const limits = new ProjectLimits(config, { now: () => new Date(nowMs) }, metrics);
+  return {
+    limits,
+    wait: (seconds: number): void => void (nowMs += seconds * 1000),
+    /** What is refused, or `undefined`. */
+    refusal: (act: () => unknown): LimitExceeded | undefined => {
+      try {
+        act();
+        return undefined;
+      } catch (error) {
+        if (error instanceof LimitExceeded) return error;
+        throw error;
+      }
+    },
+    counted: async (limit: string): Promise<number> =>
+      Number(
+        new RegExp(`limited_requests_total\\{limit="${limit}"\\} (\\d+)`).exec((await metrics.expose()).text)?.[1],
+      ),
+  };
+}
+
+const brief = { goesOn: false };
+
+describe('requests of a project', () => {
+  it('are let in up to its burst, then refused with the seconds to wait, and counted', async () => {
+    const { limits, refusal, wait, counted } = aLimited();
+    for (let time = 0; time < 4; time++) limits.admit(of('a'), brief)();
+    const refused = refusal(() => limits.admit(of('a'), brief));
+    expect(refused).toMatchObject({ code: 'RATE_LIMITED', limit: 'rate', retryAfterSeconds: 1 });
+    expect(refused?.message).toMatch(/project "a" has asked too often: 2 requests a second are allowed, and 4 at once/);
+    expect(await counted('rate')).toBe(1);
+    wait(1);
+    expect(refusal(() => limits.admit(of('a'), brief)())).toBeUndefined();
+  });
+
+  it('leave those of other projects and of administrators alone', () => {
+    const { limits, refusal } = aLimited();
+    for (let time = 0; time < 9; time++) refusal(() => limits.admit(of('a'), brief)());
+    expect(refusal(() => limits.admit(of('b'), brief)())).toBeUndefined();
+    for (let time = 0; time < 99; time++) limits.admit(administrator, brief);
+  });
+
+  it('are so many at a time; an answer makes room for the next, once', async () => {
+    const { limits, refusal, wait, counted } = aLimited();
+    const [first] = [1, 2, 3].map(() => limits.admit(of('a'), brief));
+    wait(10);
+    expect(refusal(() => limits.admit(of('a'), brief))).toMatchObject({ limit: 'concurrency', retryAfterSeconds: 1 });
+    expect(await counted('concurrency')).toBe(1);
+    first?.();
+    first?.();
+    expect(refusal(() => limits.admit(of('a'), brief))).toBeUndefined();
+    expect(refusal(() => limits.admit(of('a'), brief))?.limit).toBe('concurrency');
+  });
+
+  it('that go on for hours take no place among those at a time', () => {
+    const { limits, refusal, wait } = aLimited();
+    for (let time = 0; time < 6; time++) {
+      limits.admit(of('a'), { goesOn: true });
+      wait(1);
+    }
+    expect(refusal(() => limits.admit(of('a'), brief))).toBeUndefined();
+  });
+
+  it('can be charged as several', () => {
+    const { limits, refusal } = aLimited();
+    limits.charge(of('a'), 3);
+    expect(refusal(() => limits.charge(of('a'), 2))).toMatchObject({ limit: 'rate' });
+  });
+
+  it('are not limited where the limit is 0', () => {
+    const none = aLimited({ COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0', COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '0' });
+    for (let time = 0; time < 999; time++) none.limits.admit(of('a'), brief);
+  });
+});
+
+describe('objects of a project', () => {
+  it.each([
+    ['have room below the limit', 4, undefined],
+    ['are refused at the limit', 5, /project "a" has 5 jobs that have not ended; wait for one to end, or cancel one/],
+  ])('%s', async (_sentence, n, want) => {
+    const { limits, counted } = aLimited();
+    const making = limits.requireRoom(scriptedSql([[/count/, [{ n }]]]), { id: 'a', name: 'a' }, 'jobs');
+    if (want === undefined) await expect(making).resolves.toBeUndefined();
+    else await expect(making).rejects.toThrow(want);
+    expect(await counted('jobs')).toBe(want === undefined ? 0 : 1);
+  });
+});

@@ -1,0 +1,121 @@
+import type { Sql } from '@coxswain/persistence';
+import { firstOf } from '@coxswain/persistence';
+import type { Metrics } from '@coxswain/telemetry';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Principal } from '../auth/principal.ts';
+import type { Config } from '../config/config.ts';
+import { CLOCK, CONFIG, METRICS, type WallClock } from '../infrastructure/tokens.ts';
+import { type Limit, LimitExceeded, LIMITS } from './limit-exceeded.ts';
+import { TokenBucket } from './token-bucket.ts';
+
+/** What a project can have many of. */
+type Counted = 'jobs' | 'layouts' | 'tokens';
+
+/** Counts no further than the limit, so that a project with many costs no more. */
+const COUNTS: Readonly<Record<Counted, string>> = {
+  jobs: 'SELECT 1 FROM jobs WHERE project_id = $1 AND finished_at IS NULL AND deleted_at IS NULL LIMIT $2',
+  layouts: 'SELECT 1 FROM layouts WHERE project_id = $1 LIMIT $2',
+  tokens:
+    'SELECT 1 FROM api_tokens WHERE project_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) LIMIT $2',
+};
+
+const REMEDIES: Readonly<Record<Counted, string>> = {
+  jobs: 'jobs that have not ended; wait for one to end, or cancel one',
+  layouts: 'saved layouts; use one of them, or put the layout into the job',
+  tokens: 'tokens that are good; revoke one first',
+};
+/** Objects go when somebody does something about them. */
+const OBJECTS_RETRY_SECONDS = 60;
+/** A request takes some ten milliseconds. */
+const CONCURRENCY_RETRY_SECONDS = 1;
+
+interface Usage {
+  readonly bucket: TokenBucket;
+  running: number;
+}
+
+/**
+ * How much of the API one project may use: requests a second and at a time in this process, and objects. There is a Usage for each project that
+ * has asked since the start, 200 bytes each. Cluster administrators are not limited: they must be able to help when everything else is too much.
+ */
+@Injectable()
+export class ProjectLimits {
+  readonly #limits: Config['projectLimits'];
+  readonly #clock: WallClock;
+  readonly #refused: (limit: Limit) => void;
+  readonly #usages = new Map<string, Usage>();
+
+  constructor(@Inject(CONFIG) config: Config, @Inject(CLOCK) clock: WallClock, @Inject(METRICS) metrics: Metrics) {
+    this.#limits = config.projectLimits;
+    this.#clock = clock;
+    const refusals = metrics.counter({
+      name: 'coxswain_api_limited_requests_total',
+      help: 'Requests that were answered 429 because their project had met a limit.',
+      labelNames: ['limit'],
+    });
+    for (const limit of LIMITS) refusals.inc({ limit }, 0);
+    this.#refused = (limit) => refusals.inc({ limit });
+  }
+
+  /** Lets a request in, and gives what is to be called when it has been answered. An answer that goes on for as long as somebody reads is not counted among those at a time. */
+  admit(principal: Principal, { goesOn }: { readonly goesOn: boolean }): () => void {
+    this.charge(principal, 1);
+    const usage = this.#usageOf(principal);
+    const most = this.#limits.concurrentRequests;
+    if (usage === undefined || goesOn || most === 0) return () => undefined;
+    if (usage.running >= most) {
+      const message = `project "${principal.project?.name ?? ''}" has ${usage.running} requests under way, which is the most (${most}); wait for their answers`;
+      throw this.#exceeded('concurrency', message, CONCURRENCY_RETRY_SECONDS);
+    }
+    usage.running++;
+    let isRunning = true;
+    return () => {
+      if (isRunning) usage.running--;
+      isRunning = false;
+    };
+  }
+
+  /** Counts so many requests of the project's share of a second. */
+  charge(principal: Principal, requests: number): void {
+    const { requestsPerSecond: perSecond, requestBurst: burst } = this.#limits;
+    if (perSecond === 0) return;
+    const waitS = this.#usageOf(principal)?.bucket.take(this.#clock.now().getTime(), requests) ?? 0;
+    if (waitS === 0) return;
+    const message = `project "${principal.project?.name ?? ''}" has asked too often: ${perSecond} requests a second are allowed, and ${burst} at once after a rest; ask again in ${Math.max(1, Math.ceil(waitS))} s`;
+    throw this.#exceeded('rate', message, waitS);
+  }
+
+  /** For a transaction that makes one more. Those of a project that make the same wait for each other, so that the limit holds exactly. */
+  async requireRoom(
+    sql: Sql,
+    project: { readonly id: string; readonly name: string },
+    what: Counted,
+    { times }: { readonly times: number } = { times: 1 },
+  ): Promise<void> {
+    const most = this.#limits[what] * times;
+    if (most === 0) return;
+    await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 3))', [`${project.id}/${what}`]);
+    const found = await sql.query<{ n: number }>(`SELECT count(*)::integer AS n FROM (${COUNTS[what]}) AS counted`, [
+      project.id,
+      most,
+    ]);
+    if ((firstOf(found)?.n ?? 0) < most) return;
+    const message = `project "${project.name}" has ${most} ${REMEDIES[what]}. ${most} is its limit, which whoever runs the API can raise`;
+    throw this.#exceeded(what, message, OBJECTS_RETRY_SECONDS);
+  }
+
+  #usageOf({ project }: Principal): Usage | undefined {
+    if (project === null) return undefined;
+    const known = this.#usages.get(project.id);
+    if (known !== undefined) return known;
+    const { requestsPerSecond: perSecond, requestBurst: burst } = this.#limits;
+    const fresh = { bucket: new TokenBucket({ perSecond, burst }, this.#clock.now().getTime()), running: 0 };
+    this.#usages.set(project.id, fresh);
+    return fresh;
+  }
+
+  #exceeded(limit: Limit, message: string, retryAfterSeconds: number): LimitExceeded {
+    this.#refused(limit);
+    return new LimitExceeded(limit, message, retryAfterSeconds);
+  }
+}
