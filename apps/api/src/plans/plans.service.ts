@@ -18,6 +18,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import type { Action } from '../auth/roles.ts';
 import { isUuid } from '../http/ids.ts';
+import { fittingPage } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
 import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS, PLANNER } from '../infrastructure/tokens.ts';
@@ -35,10 +36,20 @@ interface PlanRow {
   readonly created_at: Date;
 }
 
-type SummaryRow = Omit<PlanRow, 'answer'> & {
-  readonly best: PlanAnswer['best'] | null;
+interface SummaryRow {
+  readonly id: string;
+  readonly project_name: string;
+  readonly planner_version: string;
+  readonly created_at: Date;
   readonly created_at_text: string;
-};
+  readonly model: string | null;
+  readonly model_name: string | null;
+  readonly gpu: string;
+  readonly gpus: number;
+  /** Null: no layout fits. */
+  readonly layout: ParallelLayout | null;
+  readonly step_time_s: number | null;
+}
 
 interface MeasuredRow {
   readonly job_id: string;
@@ -117,8 +128,12 @@ export class PlansService {
     const tokenScope = `plans/${projectIdOf(scope) ?? ALL_PROJECTS}`;
     const after = query.pageToken === undefined ? undefined : this.#pageTokens.read(tokenScope, query.pageToken);
     const found = await this.#database.query<SummaryRow>(
-      `SELECT pl.id, pl.request, pl.answer -> 'best' AS best, pl.planner_version, pl.created_at, p.name AS project_name,
-              pl.created_at::text AS created_at_text
+      // No more of questions and answers than a summary says: both can be large.
+      `SELECT pl.id, pl.planner_version, pl.created_at, p.name AS project_name, pl.created_at::text AS created_at_text,
+              pl.request ->> 'model' AS model, pl.request -> 'modelShape' ->> 'name' AS model_name,
+              pl.request -> 'cluster' ->> 'gpu' AS gpu, (pl.request -> 'cluster' ->> 'gpus')::integer AS gpus,
+              pl.answer -> 'best' -> 'layout' AS layout,
+              (pl.answer -> 'best' -> 'prediction' ->> 'stepTimeS')::float8 AS step_time_s
          FROM plans pl JOIN projects p ON p.id = pl.project_id
         WHERE p.cluster_id = $1 AND ($2::uuid IS NULL OR p.id = $2)
           AND ($3::timestamptz IS NULL OR (pl.created_at, pl.id) < ($3::timestamptz, $4::uuid))
@@ -126,9 +141,9 @@ export class PlansService {
       [this.#cluster.id, projectIdOf(scope), after?.createdAt ?? null, after?.id ?? null, query.pageSize + 1],
     );
     const rows = found.rows.slice(0, query.pageSize);
-    const last = rows.at(-1);
-    const items = rows.map(toSummary);
-    if (found.rows.length <= query.pageSize || last === undefined) return { items };
+    const items = [...fittingPage(rows.map(toSummary))];
+    const last = rows[items.length - 1];
+    if (items.length === found.rows.length || last === undefined) return { items };
     const position = { createdAt: last.created_at_text, id: last.id };
     return { items, nextPageToken: this.#pageTokens.write(tokenScope, position) };
   }
@@ -198,15 +213,15 @@ function toStoredPlan(row: PlanRow): StoredPlan {
   };
 }
 
-function toSummary({ id, project_name: project, request, best, ...row }: SummaryRow): PlanSummary {
+function toSummary(row: SummaryRow): PlanSummary {
   return {
-    id,
-    project,
-    model: request.model ?? request.modelShape?.name ?? null,
-    gpu: request.cluster.gpu,
-    gpus: request.cluster.gpus,
-    layout: best?.layout ?? null,
-    predictedStepMs: best === null || best === undefined ? null : best.prediction.stepTimeS * 1000,
+    id: row.id,
+    project: row.project_name,
+    model: row.model ?? row.model_name,
+    gpu: row.gpu,
+    gpus: row.gpus,
+    layout: row.layout,
+    predictedStepMs: row.step_time_s === null ? null : row.step_time_s * 1000,
     plannerVersion: row.planner_version,
     createdAt: row.created_at.toISOString(),
   };
