@@ -130,4 +130,3 @@ export {
   WhoAmI,
 } from './rest.ts';
 export type { JobCreateInput } from './rest.ts';
-export { MAX_SPEC_BYTES, specBytes, specSizeProblem } from './spec-size.ts';

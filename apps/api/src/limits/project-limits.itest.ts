@@ -1,0 +1,87 @@
+import { aJobSpec } from '@coxswain/api-types/testing';
+import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
+
+describe('what one project may use', () => {
+  let postgres: Postgres;
+  let limited: ApiUnderTest;
+  let tokens: readonly string[];
+
+  beforeAll(async () => {
+    postgres = await startPostgres();
+    limited = await startApiUnderTest({
+      databaseUrl: await postgres.createDatabase('limits'),
+      environment: {
+        COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '1',
+        COXSWAIN_PROJECT_REQUEST_BURST: '20',
+        COXSWAIN_PROJECT_MAX_JOBS: '3',
+        COXSWAIN_PROJECT_MAX_LAYOUTS: '1',
+        COXSWAIN_PROJECT_MAX_TOKENS: '1',
+      },
+    });
+    tokens = [await limited.project('greedy'), await limited.project('modest')];
+  });
+
+  afterAll(async () => {
+    await limited?.close();
+    await postgres?.stop();
+  });
+
+  const greedy = (path: string, body?: object, token = limited.adminToken): Promise<TestAnswer> =>
+    limited.send(body === undefined ? 'GET' : 'POST', `/v1/projects/greedy${path}`, {
+      token,
+      ...(body === undefined ? {} : { body }),
+    });
+
+  it.each([
+    ['jobs that have not ended', '/jobs', (index: number) => ({ name: `j${index}`, spec: aJobSpec() }), 3],
+    ['saved layouts', '/layouts', (index: number) => ({ name: `l${index}`, layout: { tensorParallelDegree: 2 } }), 1],
+    ['tokens', '/tokens', (index: number) => ({ name: `t${index}` }), 0],
+  ])('%s are so many, however many ask at once', async (_what, path, body, more) => {
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, index) => greedy(path, body(index))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      ...Array<number>(more).fill(201),
+      ...Array<number>(8 - more).fill(429),
+    ]);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused).toMatchObject({ headers: { 'retry-after': '60' }, body: { code: 'RATE_LIMITED' } });
+    expect(refused?.body.detail).toMatch(/project "greedy" has \d .*limit/);
+  });
+
+  it('has room again when a job has ended', async () => {
+    await limited.running.infrastructure.database.query(
+      'UPDATE jobs SET finished_at = now() WHERE name = (SELECT min(name) FROM jobs)',
+    );
+    expect((await greedy('/jobs', { name: 'again', spec: aJobSpec() })).status).toBe(201);
+  });
+
+  it('is refused when it asks too often, with the time to wait, while others are served; each is counted', async () => {
+    const statuses: number[] = [];
+    for (let time = 0; time < 40; time++) {
+      const { status, headers } = await greedy('/jobs', undefined, tokens[0]);
+      statuses.push(status);
+      if (status === 429) expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    }
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    expect(statuses.at(0)).toBe(200);
+    expect((await limited.send('GET', '/v1/projects/modest/jobs', { token: tokens[1] ?? '' })).status).toBe(200);
+    const graphql = await limited.send('POST', '/graphql', {
+      token: tokens[0] ?? '',
+      body: { query: '{ whoAmI { name } }' },
+    });
+    expect(graphql.status).toBe(429);
+    const { text } = await limited.running.infrastructure.metrics.expose();
+    expect(text).toMatch(/coxswain_api_limited_requests_total\{limit="rate"\} [1-9]/);
+    expect(text).toMatch(/coxswain_api_limited_requests_total\{limit="jobs"\} 5/);
+  });
+
+  it('counts each field at the root of a query', async () => {
+    const query = `{ ${Array.from({ length: 10 }, (_, index) => `a${index}: whoAmI { name }`).join(' ')} }`;
+    const ask = (): Promise<TestAnswer> =>
+      limited.send('POST', '/graphql', { token: tokens[1] ?? '', body: { query } });
+    expect((await ask()).status).toBe(200);
+    // What the time between them gives back is less than one of them costs.
+    await ask();
+    expect(await ask()).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
+  });
+});
