@@ -1,5 +1,5 @@
 import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
-import { Job } from '@coxswain/api-types';
+import { Job, JobSummary } from '@coxswain/api-types';
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -93,7 +93,7 @@ describe('the command line', () => {
     const yaml = await coxswain(['list', '-o', 'yaml']);
     expect(
       z
-        .array(Job)
+        .array(JobSummary)
         .parse(parse(yaml.out))
         .map((job) => job.name),
     ).toEqual(['unlucky', 'quick']);

@@ -137,6 +137,15 @@ describe('an operator whose view of the cluster is late or has holes', () => {
     expect(done.status).toMatchObject({ epoch: 1, attempts: [{ outcome: 'Succeeded' }], restarts: { total: 0 } });
   });
 
+  it('ends well although nobody saw it run (C6)', async () => {
+    podsSeen.loses = ({ type, object }) =>
+      type !== 'DELETED' && ['Pending', 'Running'].includes(object.status?.phase ?? 'Pending');
+    world.kubelet.fateOf = () => ({ kind: 'exits', code: 0 });
+    const job = await world.job(namespace, 'unwatched');
+    const done = await world.until(job, 'complete', ({ status }) => status?.state === 'Complete');
+    expect(done.status).toMatchObject({ epoch: 1, attempts: [{ outcome: 'Succeeded' }], restarts: { total: 0 } });
+  });
+
   it('does not take a new job of an old name for the old one, though it never saw the old one go (C7)', async () => {
     const old = await world.job(namespace, 'phoenix');
     await world.until(old, 'running', isRunning);

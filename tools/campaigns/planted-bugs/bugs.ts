@@ -66,7 +66,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     after: `      throw error;
       await this.#reads.readPod(`,
     test: STORE_TEST,
-    caughtBy: 'a pod is shown at once, and made once when it is made twice',
+    caughtBy: 'is shown at once, and made once when it is made twice',
   },
   {
     bugClass: 'C3',
@@ -106,7 +106,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     before: "if (attempt?.stage !== 'Released' || !isFinished(facts, attempt) || ",
     after: "if (attempt?.stage !== 'Released' || attempt.runningAt === undefined || !isFinished(facts, attempt) || ",
     test: 'apps/operator/src/stale-views.itest.ts',
-    caughtBy: 'ends the same when it misses what was undone before it looked',
+    caughtBy: 'ends well although nobody saw it run',
   },
   {
     bugClass: 'C7',
@@ -168,7 +168,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     before: "cut.abort(new DOMException(`no byte for ${limitMs} ms`, 'TimeoutError'));",
     after: '',
     test: REFLECTOR_TEST,
-    caughtBy: 'after silence',
+    caughtBy: 'silence',
   },
   {
     bugClass: 'C13',
@@ -301,7 +301,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     before: 'return value.flatMap((entry: unknown) => parsed(entry, schema) ?? []);',
     after: 'return value.every((entry: unknown) => parsed(entry, schema) !== undefined) ? (value as T[]) : [];',
     test: 'libs/lifecycle/src/record/job-record.spec.ts',
-    caughtBy: 'keeps the attempts that can be read',
+    caughtBy: 'one that cannot be read is passed over',
   },
   {
     bugClass: 'C27',
@@ -384,7 +384,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     before: 'if (refused.size > refusedBefore) break;',
     after: 'if (refused.size > 1e9 + refusedBefore) break;',
     test: RECONCILER_TEST,
-    caughtBy: 'asks once where the cluster refuses every pod of a gang',
+    caughtBy: 'asks once more where the cluster refuses the pods of a gang after all',
   },
   {
     bugClass: 'C34',
@@ -394,6 +394,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     before: 'const usable = ownCheckpoints(record, facts).filter(({ metadata }) => !condemned.has(metadata.name));',
     after: 'const usable = ownCheckpoints(record, facts).filter(() => condemned.size >= 0);',
     test: 'libs/lifecycle/src/epoch/next-epoch.spec.ts',
-    caughtBy: 'does not begin from a checkpoint that an attempt has found to differ',
+    caughtBy: 'does not begin from a checkpoint that two nodes have found to differ',
   },
 ];
