@@ -17,6 +17,8 @@ export interface PlantedBug {
   /** Occurs exactly once in the file. */
   readonly before: string;
   readonly after: string;
+  /** A second place of the same file, where one alone would change nothing. */
+  readonly and?: Pick<PlantedBug, 'before' | 'after'>;
   /** The test file that must fail, and a piece of the name of the test that does. */
   readonly test: string;
   readonly caughtBy: string;
@@ -105,6 +107,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'libs/lifecycle/src/epoch/record-observation.ts',
     before: "if (attempt?.stage !== 'Released' || !isFinished(facts, attempt) || ",
     after: "if (attempt?.stage !== 'Released' || attempt.runningAt === undefined || !isFinished(facts, attempt) || ",
+    and: { before: ".every((pod) => pod.running || pod.phase === 'Succeeded')", after: '.every((pod) => pod.running)' },
     test: 'apps/operator/src/stale-views.itest.ts',
     caughtBy: 'ends well although nobody saw it run',
   },

@@ -75,10 +75,12 @@ export class PlantedTree {
 }
 
 /** The text of a file with the bug in it. */
-export function planted(text: string, { bugClass, file, before, after }: PlantedBug): string {
-  const places = text.split(before).length - 1;
-  if (places !== 1) throw new Error(`bug ${bugClass} does not apply: its place occurs ${places} times in ${file}`);
-  return text.replace(before, () => after);
+export function planted(text: string, { bugClass, file, before, after, and }: PlantedBug): string {
+  return [{ before, after }, ...(and === undefined ? [] : [and])].reduce((whole, edit) => {
+    const places = whole.split(edit.before).length - 1;
+    if (places !== 1) throw new Error(`bug ${bugClass} does not apply: its place occurs ${places} times in ${file}`);
+    return whole.replace(edit.before, () => edit.after);
+  }, text);
 }
 
 /** A test that needs longer than this with a bug has not caught it. */
