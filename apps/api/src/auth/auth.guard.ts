@@ -49,8 +49,11 @@ export class AuthGuard implements CanActivate {
     const principal = await this.#authenticator.authenticate(request.headers.authorization);
     principals.set(request, principal);
     const leave = this.#limits.admit(principal, { goesOn: marked(GOES_ON) });
+    const { raw } = context.switchToHttp().getResponse<FastifyReply>();
     // Whether it was answered or the asker went.
-    context.switchToHttp().getResponse<FastifyReply>().raw.once('finish', leave).once('close', leave);
+    raw.once('finish', leave).once('close', leave);
+    // Who went while the token was looked up says nothing more, and would keep his place for ever.
+    if (raw.destroyed) leave();
     return true;
   }
 }

@@ -1,0 +1,46 @@
+import { EventEmitter } from 'node:events';
+import { createMetrics } from '@coxswain/telemetry';
+import type { ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { readConfig } from '../config/config.ts';
+import { ProjectLimits } from '../limits/project-limits.ts';
+import { AuthGuard } from './auth.guard.ts';
+import type { Authenticator } from './authenticator.ts';
+import type { Principal } from './principal.ts';
+
+const ADA: Principal = { tokenId: 't', name: 'ada', role: 'operator', project: { id: 'p', name: 'p' } };
+
+/** A project with room for one request at a time. */
+function aGuard(): { ask: (answer: EventEmitter) => Promise<boolean> } {
+  const config = readConfig({
+    DATABASE_URL: 'postgresql://x@127.0.0.1/x',
+    COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '1',
+  });
+  const limits = new ProjectLimits(config, { now: () => new Date(0) }, createMetrics());
+  const authenticator = { authenticate: () => Promise.resolve(ADA) } as unknown as Authenticator;
+  const guard = new AuthGuard(authenticator, new Reflector(), limits);
+  const ask = (raw: EventEmitter): Promise<boolean> =>
+    guard.canActivate({
+      getHandler: () => ask,
+      getClass: () => AuthGuard,
+      switchToHttp: () => ({ getRequest: () => ({ headers: {} }), getResponse: () => ({ raw }) }),
+    } as unknown as ExecutionContext);
+  return { ask };
+}
+
+describe('the place of a request among those at a time', () => {
+  it.each(['finish', 'close'])('is free again after %s', async (event) => {
+    const { ask } = aGuard();
+    const first = new EventEmitter();
+    await ask(first);
+    await expect(ask(new EventEmitter())).rejects.toThrow('has 1 requests under way');
+    first.emit(event);
+    await expect(ask(new EventEmitter())).resolves.toBe(true);
+  });
+
+  it('is not taken by who went while the token was looked up', async () => {
+    const { ask } = aGuard();
+    await ask(Object.assign(new EventEmitter(), { destroyed: true }));
+    await expect(ask(new EventEmitter())).resolves.toBe(true);
+  });
+});
