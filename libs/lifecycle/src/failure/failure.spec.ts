@@ -1,7 +1,7 @@
 import type { Attempt, TrainingJob } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
 import type { Observed, ObservedPod } from '../look/observed.ts';
-import { anExit, aPod } from '../testing/index.ts';
+import { anExit, aPlacement, aPod } from '../testing/index.ts';
 import { anAttempt, aRunningJob, NOW } from '../testing/jobs.ts';
 
 describe('why an attempt ends', () => {
@@ -124,6 +124,28 @@ describe('why an attempt ends', () => {
     expect(status.attempts?.at(-1)?.message).toBe(
       'Rank 1 on node node-a exited with code 1.\nLast lines of its log:\nTraceback (most recent call last):\nValueError: planted',
     );
+  });
+});
+
+describe('a launcher that reached no operator', () => {
+  const unreached = anExit({ exitCode: 76 }, { kind: 'operatorUnreachable' });
+  it.each<[string, readonly string[], number, readonly string[]]>([
+    ['speaks against its node where another one of the gang reached it', ['node-a', 'node-b'], 1, ['node-a']],
+    ['speaks against no node where the whole gang did not reach it', ['node-a', 'node-b'], 2, []],
+    ['speaks against no node where the gang has no other one', ['node-a'], 1, []],
+  ])('%s', (_sentence, nodes, unreachedPods, want) => {
+    const pods = (job: TrainingJob): readonly ObservedPod[] =>
+      nodes.map((_, podIndex) =>
+        aPod(job, {
+          podIndex,
+          ...(podIndex < unreachedPods ? { phase: 'Failed', running: false, exit: unreached } : {}),
+        }),
+      );
+    const seen = aRunningJob({ pods });
+    const placements = [aPlacement(seen.job, { nodes, worldSize: 2 * nodes.length })];
+    const { status } = decide({ ...seen, placements }, NOW);
+    expect(status.attempts?.at(-1)?.reason).toBe('NotStarted');
+    expect((status.avoidedNodes ?? []).map(({ node }) => node)).toEqual(want);
   });
 });
 

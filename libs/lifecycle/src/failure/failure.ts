@@ -128,8 +128,7 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
   const how = describeExit(pod, node ?? 'unknown');
   return {
     podIndex: pod.podIndex,
-    // A launcher that ended because nobody led, or had finished, says nothing against its node.
-    node: reason === 'NotReaped' ? undefined : node,
+    node: saysNothingAgainstNode(reason, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0) ? undefined : node,
     finishedAt: exit?.finishedAt ?? '',
     killed: exit?.cause?.signal !== undefined || (exit?.exitCode ?? 0) > 128,
     ...(isOfFence(exit?.cause, attempt) && exit?.cause?.lastStep !== undefined
@@ -138,6 +137,11 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
     reason,
     message: reason === 'NotReaped' ? `Pod ${pod.name} ended before its ranks were started again. ${how}` : how,
   };
+}
+
+/** A launcher that ended because nobody led, or had finished; and one that reached no operator, where no other node of the gang shows that one was there. */
+function saysNothingAgainstNode(reason: AttemptReason, gangNodes: number): boolean {
+  return reason === 'NotReaped' || (reason === 'NotStarted' && gangNodes === 1);
 }
 
 /**
