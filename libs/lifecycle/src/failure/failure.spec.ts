@@ -142,7 +142,7 @@ describe('a launcher that reached no operator', () => {
         }),
       );
     const seen = aRunningJob({ pods });
-    const placements = [aPlacement(seen.job, { nodes, worldSize: 2 * nodes.length })];
+    const placements = [aPlacement(seen.job, { nodes: [...nodes], worldSize: 2 * nodes.length })];
     const { status } = decide({ ...seen, placements }, NOW);
     expect(status.attempts?.at(-1)?.reason).toBe('NotStarted');
     expect((status.avoidedNodes ?? []).map(({ node }) => node)).toEqual(want);
