@@ -63,23 +63,23 @@ function measured(id: string): Promise<Job> {
 
 describe('a question to the planner', () => {
   it('is answered by REST and by GraphQL alike, kept, and told to nobody else', async () => {
-    const byRest = await project.api.createPlan(QUESTION, { idempotencyKey: randomUUID() });
+    const byRest = await project.api.createPlan(project.name, QUESTION, randomUUID());
     expect(byRest.answer.best?.prediction.verdict).not.toBe('doesNotFit');
     const { createPlan } = await graphql(
-      'mutation ($input: PlanRequestInput!) { createPlan(input: $input) { id answer { best { gpus prediction { stepTimeS } } } } }',
+      'mutation ($input: PlanRequestInput!) { createPlan(project: "plans", input: $input) { id answer { best { gpus prediction { stepTimeS } } } } }',
       { input: QUESTION },
     );
     const { id, answer } = createPlan as { id: string; answer: { best: { prediction: { stepTimeS: number } } } };
     expect(answer.best.prediction.stepTimeS).toBe(byRest.answer.best?.prediction.stepTimeS);
-    expect((await project.api.plan(id)).request).toEqual(byRest.request);
-    await expect(rivals.api.plan(id)).rejects.toMatchObject({ status: 404 });
-    expect((await rivals.api.planPage()).items).toEqual([]);
+    expect((await project.api.plan({ project: project.name, id })).request).toEqual(byRest.request);
+    await expect(rivals.api.plan({ project: rivals.name, id })).rejects.toMatchObject({ status: 404 });
+    expect((await rivals.api.planPage(rivals.name)).items).toEqual([]);
   });
 
   it('asked for twice with one idempotency key is answered once', async () => {
     const idempotencyKey = randomUUID();
-    const first = await project.api.createPlan(QUESTION, { idempotencyKey });
-    expect((await project.api.createPlan(QUESTION, { idempotencyKey })).id).toBe(first.id);
+    const first = await project.api.createPlan(project.name, QUESTION, idempotencyKey);
+    expect((await project.api.createPlan(project.name, QUESTION, idempotencyKey)).id).toBe(first.id);
   });
 });
 
@@ -103,16 +103,19 @@ describe('a job without a layout', () => {
   });
 
   it('is judged in the report of its project, by REST and by GraphQL, and not in another’s', async () => {
-    const report = await project.api.planAccuracy();
+    const report = await project.api.planAccuracy(project.name);
     expect(report.items).toMatchObject([{ name: 'auto', engine: 'reference', gpuType: 'simulated' }]);
     expect(report.overall).toMatchObject({ n: 1, medianAbsPct: Math.abs(report.items[0]?.errorPct ?? 0) });
-    const { planAccuracy } = await graphql('{ planAccuracy { overall { n } items { name errorPct } } }', {});
+    const { planAccuracy } = await graphql(
+      '{ planAccuracy(project: "plans") { overall { n } items { name errorPct } } }',
+      {},
+    );
     expect((planAccuracy as PlanAccuracy).items[0]).toMatchObject({
       name: 'auto',
       errorPct: report.items[0]?.errorPct,
     });
-    expect((await rivals.api.planAccuracy()).overall.n).toBe(0);
-    expect((await system.admin.planAccuracy()).overall.n).toBe(1);
+    expect((await rivals.api.planAccuracy(rivals.name)).overall.n).toBe(0);
+    expect((await system.admin.planAccuracy('-')).overall.n).toBe(1);
   });
 
   it('applied with kubectl is planned too, before its gang is made, and its row says what the resource says', async () => {

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,10 +21,13 @@ const FAKE_NPM = `
   if (process.env.FAKE_NPM_FAILS) process.exit(4);
   setTimeout(() => {
     rmSync('node_modules', { recursive: true, force: true });
-    mkdirSync('node_modules/node/bin', { recursive: true });
-    symlinkSync(process.execPath, 'node_modules/node/bin/node');
+    const folder = 'node_modules/node-linux-' + process.arch + '/bin';
+    if (!process.env.FAKE_NPM_LEAVES_NODE_OUT) mkdirSync(folder, { recursive: true });
+    if (!process.env.FAKE_NPM_LEAVES_NODE_OUT) symlinkSync(process.env.FAKE_NPM_NODE ?? process.execPath, folder + '/node');
   }, 200);
 `;
+
+const NODE_SHA256 = createHash('sha256').update(readFileSync(process.execPath)).digest('hex');
 
 describe('the bootstrap', () => {
   let root: string;
@@ -35,6 +39,8 @@ describe('the bootstrap', () => {
       copyFileSync(join(import.meta.dirname, file), join(root, 'tools', file));
     }
     writeFileSync(join(root, 'npm.js'), FAKE_NPM);
+    const sha256 = { [process.arch]: NODE_SHA256 };
+    writeFileSync(join(root, 'tools/node-binaries.json'), JSON.stringify({ version: '24.0.0', sha256 }));
     lockPackages('1.0.0');
   });
 
@@ -88,8 +94,9 @@ describe('the bootstrap', () => {
     ['takes over', '1.0.0', 0],
     ['replaces', '0.9.0', 1],
   ])('%s what npm itself installed at version %s', async (_, version, count) => {
-    mkdirSync(join(root, 'node_modules/node/bin'), { recursive: true });
-    symlinkSync(process.execPath, join(root, 'node_modules/node/bin/node'));
+    const folder = join(root, `node_modules/node-linux-${process.arch}/bin`);
+    mkdirSync(folder, { recursive: true });
+    symlinkSync(process.execPath, join(folder, 'node'));
     writeFileSync(
       join(root, 'node_modules/.package-lock.json'),
       JSON.stringify({ packages: { 'node_modules/pg': { version } } }),
@@ -112,6 +119,20 @@ describe('the bootstrap', () => {
 
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toContain('error: npm ci failed with exit code 4');
+  });
+
+  it.each([
+    ['npm left it out', { FAKE_NPM_LEAVES_NODE_OUT: '1' }, /npm left out the package node-linux-\w+@24\.0\.0/],
+    [
+      'its bytes are others',
+      { FAKE_NPM_NODE: '/bin/true' },
+      /has SHA-256 \w+, but tools\/node-binaries\.json names \w+/,
+    ],
+  ])("runs nothing on the packages' Node when %s", async (_, env, why) => {
+    const { code, out, err } = await run('console.log("ran")', env);
+
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(why);
   });
 
   it.each([

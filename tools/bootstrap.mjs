@@ -17,7 +17,8 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const MODULES = join(ROOT, 'node_modules');
 const LOCK_FILE = join(ROOT, 'package-lock.json');
 const STAMP = join(MODULES, '.coxswain-lock-hash');
-const PINNED_NODE = join(MODULES, 'node', 'bin', 'node');
+const PINNED_NODE = join(MODULES, `node-linux-${process.arch}`, 'bin', 'node');
+const NODE_SUMS_FILE = join(ROOT, 'tools', 'node-binaries.json');
 const LOWEST_NODE = [20, 19];
 const PROGRESS_MS = 20_000;
 
@@ -85,11 +86,28 @@ async function npmCi() {
   if (code !== 0) {
     throw new Error(`npm ci failed with exit code ${code}; its own messages are above`);
   }
-  if (!existsSync(PINNED_NODE)) {
-    throw new Error(`npm did not run the install script of the package "node"; run: npm ci --ignore-scripts=false`);
+  const wrong = whyNotTheNode();
+  if (wrong !== undefined) {
+    throw new Error(`${wrong}; nothing was run with it`);
   }
   writeFileSync(STAMP, lockHash());
   say(`packages installed in ${elapsed()}`);
+}
+
+/**
+ * What is wrong with the Node of the packages, or undefined when its bytes are those that this repository names. npm leaves an optional package
+ * out without a word when it cannot be had or its bytes are not those of the lock.
+ */
+function whyNotTheNode() {
+  const { version, sha256 } = JSON.parse(readFileSync(NODE_SUMS_FILE, 'utf8'));
+  const name = `node-linux-${process.arch}`;
+  if (!existsSync(PINNED_NODE)) {
+    return `npm left out the package ${name}@${version}: its registry does not have it, or sent other bytes than package-lock.json names; run "npm install --no-save ${name}@${version}" to see which`;
+  }
+  const got = hash(readFileSync(PINNED_NODE));
+  return got === sha256[process.arch]
+    ? undefined
+    : `${PINNED_NODE} has SHA-256 ${got}, but tools/node-binaries.json names ${sha256[process.arch]} for Node ${version}`;
 }
 
 /** True when the stamp says so, or when npm's own record of what it installed agrees with the lock, entry by entry. */
@@ -102,6 +120,9 @@ function packagesMatch() {
   }
   const record = join(MODULES, '.package-lock.json');
   if (!existsSync(record) || !recordAgrees(readPackages(LOCK_FILE), readPackages(record))) {
+    return false;
+  }
+  if (whyNotTheNode() !== undefined) {
     return false;
   }
   writeFileSync(STAMP, lockHash());
@@ -122,7 +143,7 @@ function readPackages(path) {
 }
 
 function lockHash() {
-  return hash(readFileSync(LOCK_FILE));
+  return hash(Buffer.concat([readFileSync(LOCK_FILE), readFileSync(NODE_SUMS_FILE)]));
 }
 
 function hash(content) {

@@ -11,6 +11,7 @@ import { startFaultProxy, type FaultProxy } from '@coxswain/test-harness';
 import { brokenInvariants, differences } from '../support/audit.ts';
 import { sleeperSpec } from '../support/jobs.ts';
 import { createProject, type TestProject } from '../support/project.ts';
+import { generator } from '../support/random.ts';
 import { Auditor } from './auditor.ts';
 import { TROUBLES } from './troubles.ts';
 
@@ -140,14 +141,4 @@ async function judge(project: TestProject, { id, name }: Job, killedRanks: numbe
       ? []
       : [`${name} was charged ${job.restarts.charged} restarts for ${killedRanks} ranks that were killed`]),
   ];
-}
-
-/** mulberry32, so that a run can be repeated as far as its troubles go. */
-function generator(state: number): () => number {
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

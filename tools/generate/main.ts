@@ -1,6 +1,7 @@
 /** `npm run generate`: writes everything that is generated from the zod declarations; `--check` only says what has drifted. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { generateAccessPage } from './access.ts';
 import { generateControllerBugs } from './controller-bugs.ts';
 import { generateCrds } from './crds.ts';
 import { generateGraphqlSchema } from './graphql.ts';
@@ -16,6 +17,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...generateReference(),
     ...generateLayoutPages(),
     ...generateControllerBugs(),
+    ...generateAccessPage(),
     ['apps/api/src/graphql/schema.generated.graphql', generateGraphqlSchema()],
   ]);
 }

@@ -13,14 +13,18 @@ export const FOLDER_ORDER = {
     // what is asked for
     'health',
     'streams',
+    'sign-in',
     'projects',
     'jobs',
     'layouts',
     'plans',
+    'audit',
+    'curves',
     // how it is asked
     'graphql',
     'http',
     'auth',
+    'identity',
     // what all of it stands on
     'cluster',
     'infrastructure',

@@ -8,6 +8,7 @@ import {
   withLock,
   type BinaryName,
 } from '@coxswain/local-cluster';
+import { committedSum } from './committed-sums.ts';
 import { download, publishedSum } from './download.ts';
 import type { Task } from './estimate.ts';
 import { GO_BUILDS, goBuild, whyNoGo, type GoBuild } from './go-builds.ts';
@@ -83,11 +84,18 @@ function removeUnfinished(root: string): void {
 
 async function downloaded(name: BinaryName, workshop: string, progress: Progress): Promise<boolean> {
   const release = releaseOf(name);
-  const sum = await publishedSum(release);
-  if (sum === undefined) {
+  const published = await publishedSum(release);
+  if (published === undefined) {
     progress.say(`  ${new URL(release.url).host} is out of reach; building from source instead`);
     return false;
   }
+  const committed = committedSum(release);
+  if (committed === undefined) {
+    progress.say(
+      `  ${name}: this repository names no SHA-256 of it; ${new URL(release.checksum.url).host} is believed`,
+    );
+  }
+  const sum = committed ?? published;
   const target = join(workshop, name);
   await progress.step(`download ${name} ${BINARY_VERSIONS[name]}`, () => download(release, sum, target));
   publish(name, target);

@@ -64,6 +64,6 @@ function stampOf({ folder }: BuiltWorkspace): string {
 
 /** The pinned Node builds, with the packages' own programs, as under `npm run`. */
 function pinnedFirst(): string {
-  const folders = [join(ROOT, 'node_modules/node/bin'), join(ROOT, 'node_modules/.bin')];
+  const folders = [join(ROOT, `node_modules/node-linux-${process.arch}/bin`), join(ROOT, 'node_modules/.bin')];
   return [...folders, process.env['PATH']].join(':');
 }

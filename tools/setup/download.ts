@@ -39,7 +39,7 @@ export async function download(release: Release, sum: string, target: string): P
     await pipeline(Readable.fromWeb(answer.body as ReadableStream), hashing, createWriteStream(unverified));
     const got = hash.digest('hex');
     if (got !== sum) {
-      throw new Error(`${release.url} has SHA-256 ${got}, but its project publishes ${sum}; not used`);
+      throw new Error(`${release.url} has SHA-256 ${got}, but ${sum} is the one that it is to have; not used`);
     }
     await unpack(release, unverified, target);
   } finally {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { writeCommittedSums } from './committed-sums.ts';
 import {
   describeTasks,
   ensureSetup,
@@ -18,15 +19,21 @@ ${SETUP_PARTS.map((part) => `  ${part.padEnd(15)}${PART_MEANINGS[part]}`).join('
 
 Kubernetes programs are taken from KUBEBUILDER_ASSETS or PATH at the right version, else from the official downloads,
 else built from the Go modules pinned in tools/go.
+
+  --write-sums   for whoever changes a version: writes the SHA-256 that each project publishes into tools/setup/official-sums.json
 `;
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { help: { type: 'boolean', short: 'h' } },
+    options: { help: { type: 'boolean', short: 'h' }, 'write-sums': { type: 'boolean' } },
   });
   if (values.help === true) {
     process.stdout.write(HELP);
+    return;
+  }
+  if (values['write-sums'] === true) {
+    console.log(`wrote the SHA-256 of ${await writeCommittedSums()} downloads to tools/setup/official-sums.json`);
     return;
   }
   const progress = progressOn(process.stderr);

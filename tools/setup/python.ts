@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import {
   ENGINE_PYTHON_COMPLETE,
+  ENGINE_CPU_LOCK,
+  ENGINE_LOCK,
   ENGINE_REQUIREMENTS,
   enginePythonDirectory,
   lookUpEnginePython,
@@ -55,17 +57,42 @@ async function make(progress: Progress): Promise<void> {
   );
   await progress.step('install PyTorch', async (note) => {
     const python = join(directory, 'bin/python');
-    if (await isReachable(`${CPU_INDEX}/torch/`)) {
-      note('the build for CPUs, from its own index');
-      await pip(python, ['torch', '--constraint', ENGINE_REQUIREMENTS, '--index-url', CPU_INDEX]).catch(() =>
-        note('that index failed; the general build follows'),
-      );
-    } else {
-      note('from the Python package index, with its CUDA libraries: 5.4 GB');
-    }
-    await pip(python, ['--requirement', ENGINE_REQUIREMENTS]);
+    const isForCpus = await torchForCpus(python, note);
+    await pip(python, [
+      '--require-hashes',
+      '--only-binary=:all:',
+      '--requirement',
+      isForCpus ? ENGINE_CPU_LOCK : ENGINE_LOCK,
+    ]);
   });
   writeFileSync(join(directory, ENGINE_PYTHON_COMPLETE), '');
+}
+
+/**
+ * PyTorch's build for CPUs, from its own index. Its bytes alone stand on the word of that index and TLS: they are not those of the package index,
+ * and the lock names only these. False where that index is out of reach: the general build follows.
+ */
+async function torchForCpus(python: string, note: (text: string) => void): Promise<boolean> {
+  if (!(await isReachable(`${CPU_INDEX}/torch/`))) {
+    note('from the Python package index, with its CUDA libraries: 5.4 GB');
+    return false;
+  }
+  note('the build for CPUs, from its own index');
+  try {
+    await pip(python, [
+      'torch',
+      '--constraint',
+      ENGINE_REQUIREMENTS,
+      '--no-deps',
+      '--only-binary=:all:',
+      '--index-url',
+      CPU_INDEX,
+    ]);
+    return true;
+  } catch {
+    note('that index failed; the general build follows');
+    return false;
+  }
 }
 
 function pip(python: string, args: readonly string[]): Promise<void> {

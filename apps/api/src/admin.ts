@@ -4,7 +4,8 @@ import { type Config, readConfig } from './config/config.ts';
 
 /** Makes, lists and recovers administrators: for whoever may run a program in the API's pod, and so can never be locked out. */
 process.exitCode = await runAdminCommand(process.argv.slice(2), {
-  connect: () => Database.connect({ url: config().databaseUrl, applicationName: 'coxswain-admin', maxConnections: 1 }),
+  connect: () =>
+    Database.connect({ url: config().databaseUrls.system, applicationName: 'coxswain-admin', maxConnections: 1 }),
   lifetimeDays: () => config().tokenLifetimeDays,
   now: () => new Date(),
   print: (line) => console.log(line),

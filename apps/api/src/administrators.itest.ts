@@ -8,6 +8,7 @@ import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
 import { Database } from '@coxswain/persistence';
 import { runAdminCommand } from './admin-command.ts';
 import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
+import { environmentOf } from './testing/test-database.ts';
 
 let postgres: Postgres;
 let databaseUrl: string;
@@ -32,7 +33,8 @@ afterAll(async () => {
 async function admin(...argv: readonly string[]) {
   const [out, err]: [string[], string[]] = [[], []];
   const code = await runAdminCommand(argv, {
-    connect: () => Database.connect({ url: databaseUrl, applicationName: 'administrators test' }),
+    connect: () =>
+      Database.connect({ url: api.running.infrastructure.database.url, applicationName: 'administrators test' }),
     lifetimeDays: () => 90,
     now: () => new Date(),
     print: (line) => void out.push(line),
@@ -57,7 +59,7 @@ describe('an administrator', () => {
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       [fileURLToPath(new URL('../dist/admin.js', import.meta.url)), 'create', 'ada@example.com'],
-      { env: { DATABASE_URL: databaseUrl }, timeout: 30_000 },
+      { env: environmentOf(api.running.infrastructure.config.databaseUrls), timeout: 30_000 },
     );
     expect(stdout).toMatch(/^cxs_[0-9a-f]{8}_[0-9A-Za-z]{49}\n$/);
     expect(stderr).toMatch(/^The token of administrator ada@example\.com expires \d{4}-\S+Z\. It is shown this once/);

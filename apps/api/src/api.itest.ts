@@ -3,6 +3,7 @@
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
 import { CONTROLLERS } from './app.module.ts';
+import { ruleOfRoute } from './auth/access-rules.ts';
 import { freshToken } from './auth/token-format.ts';
 import { declaredRoutes } from './http/openapi.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from './testing/api-under-test.ts';
@@ -41,7 +42,7 @@ const graphql = (query: string, variables: object = {}, as: string = token): Pro
 
 describe('whoever is not allowed', () => {
   it('gets the same 401 for every bad token on every route', async () => {
-    const routes = declaredRoutes(CONTROLLERS).filter(({ path }) => !/^\/(healthz|readyz|metrics)$/.test(path));
+    const routes = declaredRoutes(CONTROLLERS).filter((route) => ruleOfRoute(route) !== 'public');
     expect(routes.length).toBeGreaterThan(20);
     const bodies = new Set<string>();
     for (const { method, path } of routes) {
@@ -85,7 +86,7 @@ describe('whoever is not allowed', () => {
         { p: project, id: job.id },
         foreignToken,
       );
-      expect(answer.body).toMatchObject({ data: null, errors: [{ extensions: { code: 'NOT_FOUND' } }] });
+      expect(answer.body).toMatchObject({ data: { job: null }, errors: [{ extensions: { code: 'NOT_FOUND' } }] });
       sentences.add(answer.body.errors[0].message.replace(project, '…'));
     }
     expect(sentences.size).toBe(1);
@@ -173,17 +174,17 @@ describe('whoever is not allowed', () => {
 describe('GraphQL', () => {
   it('creates, steers and reads a job with the same values as REST', async () => {
     const create =
-      'mutation ($input: JobCreateInput!) { createJob(project: "research", input: $input) { id name state version spec { layout { tensorParallelDegree } } } }';
+      'mutation ($input: JobCreateInput!) { createJob(project: "research", input: $input) { id name state specVersion spec { layout { tensorParallelDegree } } } }';
     const made = await graphql(create, { input: { name: freshName(), spec: aJobSpec() } });
     const job = made.body.data.createJob;
-    expect(job).toMatchObject({ state: 'Submitting', version: 1, spec: { layout: { tensorParallelDegree: 2 } } });
+    expect(job).toMatchObject({ state: 'Submitting', specVersion: 1, spec: { layout: { tensorParallelDegree: 2 } } });
     const suspended = await graphql(
-      'mutation ($id: ID!) { suspendJob(project: "research", id: $id, version: 1) { version } }',
+      'mutation ($id: ID!) { suspendJob(project: "research", id: $id, specVersion: 1) { specVersion } }',
       { id: job.id },
     );
-    expect(suspended.body.data.suspendJob.version).toBe(2);
+    expect(suspended.body.data.suspendJob.specVersion).toBe(2);
     const rest = await api.send('GET', `${JOBS}/${job.id}`, { token });
-    expect(rest.body).toMatchObject({ name: job.name, version: 2, spec: { suspend: true } });
+    expect(rest.body).toMatchObject({ name: job.name, specVersion: 2, spec: { suspend: true } });
     const who = await graphql('{ whoAmI { name role project } }');
     expect(who.body).toEqual({ data: { whoAmI: { name: 'test', role: 'operator', project: 'research' } } });
   });
@@ -237,8 +238,14 @@ describe('the API', () => {
     for (const { row } of rows.rows) expect(row).not.toContain(token.split('_')[2] ?? 'none');
   });
 
-  it('answers 404 for what it does not have, as a problem', async () => {
-    expect(await api.send('GET', '/v1/nothing', { token })).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+  it.each([
+    ['for what it does not have', '/v1/nothing', 404, 'NOT_FOUND'],
+    ['for a name that is too long for anything', `/v1/projects/${'a'.repeat(301)}`, 404, 'NOT_FOUND'],
+    ['for an address that is none', '/v1/projects/%zz', 400, 'INVALID_REQUEST'],
+  ])('answers a problem %s', async (_what, url, status, code) => {
+    const answer = await api.send('GET', url, { token });
+    expect(answer).toMatchObject({ status, body: { code }, headers: { 'cache-control': 'no-store' } });
+    expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
   });
 
   it('says 503 with Retry-After while the database is away, and serves again by itself', async () => {

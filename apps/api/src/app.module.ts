@@ -1,33 +1,45 @@
 import type { KubeClient } from '@coxswain/kube';
-import type { Database } from '@coxswain/persistence';
-import type { PlannerThread } from '@coxswain/planner-thread';
+import type { Database, TenantDatabase } from '@coxswain/persistence';
+import type { PlannerLanes } from '@coxswain/planner-thread';
 import type { Logger, Metrics } from '@coxswain/telemetry';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
+import { AuditModule } from './audit/audit.module.ts';
+import { AuditResolvers } from './audit/audit.resolvers.ts';
 import { AuthModule } from './auth/auth.module.ts';
+import type { Denials } from './auth/denials.ts';
 import type { Config } from './config/config.ts';
 import { GraphqlModule } from './graphql/graphql.module.ts';
 import type { RootResolvers } from './graphql/root-resolvers.ts';
+import { IdempotencyKeyGuard } from './http/idempotency-key.guard.ts';
 import { HealthModule } from './health/health.module.ts';
 import type { Readiness } from './health/readiness.ts';
+import { DocumentModule } from './http/document.module.ts';
+import { openApiDocument } from './http/openapi-document.ts';
 import type { PageTokens } from './http/page-token.ts';
 import { InfrastructureModule } from './infrastructure/infrastructure.module.ts';
 import {
+  API_DOCUMENT,
   CLOCK,
   CLUSTER,
   type Cluster,
   CONFIG,
-  DATABASE,
+  DENIALS,
   KUBE,
-  LIVE_JOBS,
+  FAN_OUT,
   LOGGER,
   METRICS,
   OPEN_STREAMS,
   PAGE_TOKENS,
   PLANNER,
   READINESS,
+  SIGN_IN_DATABASE,
+  SIGN_IN_KEY,
+  TENANT_DATABASE,
   type WallClock,
 } from './infrastructure/tokens.ts';
+import { JobRelationResolvers } from './jobs/job-relation.resolvers.ts';
 import { JobResolvers } from './jobs/job.resolvers.ts';
 import { JobsModule } from './jobs/jobs.module.ts';
 import { LayoutResolvers } from './layouts/layout.resolvers.ts';
@@ -36,7 +48,10 @@ import { PlanResolvers } from './plans/plan.resolvers.ts';
 import { PlansModule } from './plans/plans.module.ts';
 import { ProjectResolvers } from './projects/project.resolvers.ts';
 import { ProjectsModule } from './projects/projects.module.ts';
+import { GroupRoleResolvers } from './sign-in/group-role.resolvers.ts';
+import { SignInModule } from './sign-in/sign-in.module.ts';
 import { LimitsModule } from './limits/limits.module.ts';
+import type { JobFanOut } from './streams/job-fan-out.ts';
 import type { LiveJobs } from './streams/live-jobs.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
 import { StreamsModule } from './streams/streams.module.ts';
@@ -44,36 +59,48 @@ import { StreamsModule } from './streams/streams.module.ts';
 /** What exists before Nest does: connections, clock, secrets. */
 export interface Infrastructure {
   readonly config: Config;
+  /** Of what goes on by itself. No part that answers requests is given it. */
   readonly database: Database;
+  readonly tenantDatabase: TenantDatabase;
   readonly cluster: Cluster;
   readonly kube: KubeClient;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly clock: WallClock;
   readonly pageTokens: PageTokens;
+  /** Seals what browsers bring back from the issuer. */
+  readonly signInKey: Uint8Array;
   readonly readiness: Readiness;
   readonly liveJobs: LiveJobs;
+  readonly fanOut: JobFanOut;
   readonly openStreams: OpenStreams;
-  readonly planner: PlannerThread;
+  readonly denials: Denials;
+  readonly planner: PlannerLanes;
 }
 
 /** Whatever has routes. A new feature is one more module here, and its resolvers below. */
 const FEATURES: readonly Type[] = [
   ProjectsModule,
+  SignInModule,
   JobsModule,
   StreamsModule,
   LayoutsModule,
   PlansModule,
+  AuditModule,
   GraphqlModule,
   HealthModule,
+  DocumentModule,
 ];
 
 /** What each feature adds to GraphQL. */
 export const FEATURE_RESOLVERS: readonly Type<RootResolvers>[] = [
   ProjectResolvers,
+  GroupRoleResolvers,
   JobResolvers,
+  JobRelationResolvers,
   LayoutResolvers,
   PlanResolvers,
+  AuditResolvers,
 ];
 
 /** Every controller; the OpenAPI document and the test of authentication read this list. */
@@ -86,18 +113,26 @@ export class AppModule {
   static over(infrastructure: Infrastructure): DynamicModule {
     const values = [
       [CONFIG, infrastructure.config],
-      [DATABASE, infrastructure.database],
+      [TENANT_DATABASE, infrastructure.tenantDatabase],
       [CLUSTER, infrastructure.cluster],
       [KUBE, infrastructure.kube],
       [LOGGER, infrastructure.logger],
       [METRICS, infrastructure.metrics],
       [CLOCK, infrastructure.clock],
       [PAGE_TOKENS, infrastructure.pageTokens],
+      [SIGN_IN_DATABASE, infrastructure.database],
+      [SIGN_IN_KEY, infrastructure.signInKey],
       [READINESS, infrastructure.readiness],
-      [LIVE_JOBS, infrastructure.liveJobs],
+      [FAN_OUT, infrastructure.fanOut],
       [OPEN_STREAMS, infrastructure.openStreams],
+      [DENIALS, infrastructure.denials],
       [PLANNER, infrastructure.planner],
+      [API_DOCUMENT, openApiDocument(CONTROLLERS)],
     ] as const;
-    return { module: AppModule, imports: [InfrastructureModule.over(values), LimitsModule, AuthModule, ...FEATURES] };
+    return {
+      module: AppModule,
+      imports: [InfrastructureModule.over(values), LimitsModule, AuthModule, ...FEATURES],
+      providers: [{ provide: APP_GUARD, useClass: IdempotencyKeyGuard }],
+    };
   }
 }

@@ -62,8 +62,8 @@ const manifest = (name: string, namespace = 'research', labels: Record<string, s
     metadata: { name, namespace, labels },
     spec: aJobSpec(),
   });
-const submit = async (name: string): Promise<{ id: string; uid: string }> => {
-  const made = await api.send('POST', JOBS, { token, body: { name, spec: aJobSpec() } });
+const submit = async (name: string, labels = {}): Promise<{ id: string; uid: string }> => {
+  const made = await api.send('POST', JOBS, { token, body: { name, labels, spec: aJobSpec() } });
   expect(made).toMatchObject({ status: 201 });
   return waitFor(
     async () => {
@@ -110,6 +110,26 @@ describe('between row and resource', () => {
     await waitFor(async () => (await spec()).cancel, { what: 'cancel' });
   });
 
+  it('a change over the API or with kubectl counts in specVersion, and what the cluster makes of it does not', async () => {
+    const job = await submit('counted');
+    const versions = async (): Promise<{ specVersion: number; suspend: boolean; state: string }> => {
+      const { body } = await api.send('GET', `${JOBS}/${job.id}`, { token });
+      return { specVersion: body.specVersion, suspend: body.spec.suspend, state: body.state };
+    };
+    await untilJob(job.id, 'state Queued', ({ state }) => state === 'Queued');
+    expect(await versions()).toMatchObject({ specVersion: 1 });
+    const tag = { 'if-match': '"1"' };
+    await api.send('POST', `${JOBS}/${job.id}/suspend`, { token, headers: tag });
+    await waitFor(async () => (await resourceOf('counted')).spec.suspend, { what: 'suspend' });
+    expect(await versions()).toMatchObject({ specVersion: 2, suspend: true });
+    const patch = JSON.stringify({ spec: { suspend: false } });
+    await cluster.kubectl(['patch', 'trainingjob', 'counted', '-n', 'research', '--type=merge', '-p', patch]);
+    await waitFor(async () => !(await versions()).suspend, { what: 'the change of kubectl' });
+    expect(await versions()).toMatchObject({ specVersion: 3 });
+    const late = await api.send('POST', `${JOBS}/${job.id}/cancel`, { token, headers: { 'if-match': '"2"' } });
+    expect(late).toMatchObject({ status: 412, body: { code: 'PRECONDITION_FAILED' } });
+  });
+
   it('a resume from scratch reaches the resource as a request of its own, and one from no checkpoint of the job is refused', async () => {
     const job = await submit('rewound');
     const post = (what: string, body?: object) => api.send('POST', `${JOBS}/${job.id}/${what}`, { token, body });
@@ -146,6 +166,54 @@ describe('between row and resource', () => {
       },
       { what: 'the new layout' },
     );
+  });
+
+  it('labels go to the resource, come back from kubectl, and neither takes away what the other wrote', async () => {
+    const job = await submit('labelled', { team: 'vision', stage: 'old' });
+    const labels = async (): Promise<unknown> => (await api.send('GET', `${JOBS}/${job.id}`, { token })).body.labels;
+    expect((await resourceOf('labelled')).metadata.labels).toEqual({
+      team: 'vision',
+      stage: 'old',
+      [LABELS.jobId]: job.id,
+    });
+    await cluster.kubectl(['label', 'trainingjob', 'labelled', '-n', 'research', 'cost=7', 'app.kubernetes.io/name=x']);
+    await api.send('PATCH', `${JOBS}/${job.id}`, { token, body: { labels: { stage: null, team: 'speech' } } });
+    const all = { 'app.kubernetes.io/name': 'x', cost: '7', team: 'speech' };
+    await waitFor(async () => JSON.stringify(await labels()) === JSON.stringify(all), { what: 'all labels' });
+    await waitFor(async () => (await resourceOf('labelled')).metadata.labels?.['stage'] === undefined, {
+      what: 'the resource',
+    });
+    expect((await resourceOf('labelled')).metadata.labels).toEqual({ ...all, [LABELS.jobId]: job.id });
+    const found = await api.send('GET', `${JOBS}?labelSelector=cost%3D7`, { token });
+    expect(found.body.items.map(({ name }: { name: string }) => name)).toEqual(['labelled']);
+  });
+
+  it('of the log of a pod that is gone, the attempt tells what it recorded', async () => {
+    const job = await submit('logged');
+    const endedAt = '2026-01-02T00:00:00Z';
+    const ended = { epoch: 1, stage: 'Ended', placement: 'logged-e1', layout: {}, startedAt: endedAt, endedAt };
+    const record = (attempt: object, epoch: number): Promise<unknown> =>
+      api.running.infrastructure.database.query(
+        'INSERT INTO attempts (cluster_id, job_uid, epoch, attempt) SELECT cluster_id, uid, $2, $3 FROM jobs WHERE id = $1',
+        [job.id, epoch, JSON.stringify(attempt)],
+      );
+    const logs = (query: string) => api.send('GET', `${JOBS}/${job.id}/logs?${query}`, { token });
+    expect((await logs('rank=0')).body.detail).toMatch(/has not been placed yet/);
+    await record({ ...ended, outcome: 'Failed', reason: 'EngineFailed', message: 'Rank 1 exited\nTraceback' }, 1);
+    await record({ ...ended, epoch: 2, outcome: 'Suspended', reason: 'SuspendRequested' }, 2);
+    const first = await fetch(`${api.running.url}${JOBS}/${job.id}/logs?attempt=1`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(first.headers.get('coxswain-log-source')).toBe('attempt');
+    expect(first.headers.get('cache-control')).toBe('no-store');
+    expect(await first.text()).toMatch(
+      /^# The pod of rank 0 of attempt 1 is gone[^\n]*2026-01-02[^\n]*\n# Of run 1:\nRank 1 exited\nTraceback\n$/,
+    );
+    expect((await logs('attempt=2')).body).toMatchObject({
+      code: 'NOT_FOUND',
+      detail: expect.stringMatching(/ended at 2026-01-02.*recorded no last lines/) as unknown,
+    });
+    expect((await logs('attempt=7')).body.detail).toMatch(/has no attempt 7; its newest is 2/);
   });
 
   it('a deleted job is deleted in the cluster and its record stays', async () => {

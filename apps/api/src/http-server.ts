@@ -8,17 +8,32 @@ import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
-import { AppModule, CONTROLLERS, FEATURE_RESOLVERS, type Infrastructure } from './app.module.ts';
+import { AppModule, FEATURE_RESOLVERS, type Infrastructure } from './app.module.ts';
+import { callerOf } from './auth/auth.guard.ts';
+import { originOf } from './auth/request-origin.ts';
 import { GraphqlEngine } from './graphql/graphql-engine.ts';
 import type { RootResolvers } from './graphql/root-resolvers.ts';
+import { cacheControlOfFile, controlCaching } from './http/caching.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from './http/json-body.ts';
-import { openApiDocument } from './http/openapi.ts';
-import { ProblemFilter } from './http/problem.filter.ts';
+import { answerUnroutable, type NoteFailure, ProblemFilter } from './http/problem.filter.ts';
 import { validationPipe } from './http/validation.ts';
 
+/** A route as the router has it; `path` as the OpenAPI document writes it. */
+export interface ServedRoute {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** The HTTP side of a process. */
+export interface HttpServer {
+  readonly app: NestFastifyApplication;
+  /** Every route that is registered, HEAD beside GET included; complete once the server listens. */
+  readonly routes: readonly ServedRoute[];
+}
+
 /** Builds the HTTP side: routes, limits, headers, problem documents, dashboard. It does not listen yet. */
-export async function createHttpServer(infrastructure: Infrastructure): Promise<NestFastifyApplication> {
-  const { config, logger, metrics } = infrastructure;
+export async function createHttpServer(infrastructure: Infrastructure): Promise<HttpServer> {
+  const { config, logger, metrics, denials } = infrastructure;
   const dashboard = dashboardDirectory(config.dashboardDirectory);
   const adapter = new FastifyAdapter({
     bodyLimit: MAX_BODY_BYTES,
@@ -27,6 +42,8 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
     keepAliveTimeout: 15_000,
     forceCloseConnections: true,
     genReqId: () => randomUUID(),
+    trustProxy: config.trustedProxies.length === 0 ? false : [...config.trustedProxies],
+    frameworkErrors: answerUnroutable,
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: true },
   });
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.over(infrastructure), adapter, {
@@ -37,19 +54,48 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   });
   const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
   fastify.server.headersTimeout = 10_000;
+  const routes = recordRoutes(fastify);
+  nameRequests(fastify);
   acceptJson(fastify);
   await fastify.register(helmet, { contentSecurityPolicy: { directives: CONTENT_SECURITY_POLICY }, hsts: false });
   const resolvers = FEATURE_RESOLVERS.map((feature) => app.get<RootResolvers>(feature));
   app.get(GraphqlEngine).start(resolvers);
   measureRequests(fastify, metrics);
+  controlCaching(fastify);
   if (dashboard !== undefined) {
-    await fastify.register(fastifyStatic, { root: dashboard, wildcard: false, index: ['index.html'] });
+    await fastify.register(fastifyStatic, {
+      root: dashboard,
+      wildcard: false,
+      index: ['index.html'],
+      cacheControl: false,
+      setHeaders: (reply, path) => void reply.header('cache-control', cacheControlOfFile(path)),
+    });
   }
   app.useGlobalPipes(validationPipe());
-  app.useGlobalFilters(new ProblemFilter(logger, dashboard));
-  const document = JSON.stringify(openApiDocument(CONTROLLERS));
-  fastify.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(document));
-  return app;
+  const note: NoteFailure = (error, request) =>
+    denials.note(error, {
+      principal: callerOf(request),
+      origin: originOf(request),
+      object: request.url.split('?')[0] ?? '',
+    });
+  app.useGlobalFilters(new ProblemFilter(logger, dashboard, note));
+  return { app, routes };
+}
+
+function recordRoutes(fastify: FastifyInstance): readonly ServedRoute[] {
+  const routes: ServedRoute[] = [];
+  fastify.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) routes.push({ method: one, path: url.replace(/:(\w+)/g, '{$1}') });
+  });
+  return routes;
+}
+
+/** An answer says the id under which its request is recorded: in the audit, and in the log where it failed. */
+function nameRequests(fastify: FastifyInstance): void {
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.header('x-request-id', request.id);
+    done();
+  });
 }
 
 /** Scripts and styles come from the dashboard's own files; React sets inline styles. */

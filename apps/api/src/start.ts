@@ -1,27 +1,32 @@
 import { writeFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createKubeClient, type KubeClient } from '@coxswain/kube';
-import { Database, isUnavailable } from '@coxswain/persistence';
-import { PlannerThread } from '@coxswain/planner-thread';
 import { createMetrics, type Logger, type Metrics } from '@coxswain/telemetry';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Infrastructure } from './app.module.ts';
 import { ensureAdministrator } from './auth/administrators.ts';
+import { removeOldAudit } from './audit/audit-retention.ts';
+import { Denials } from './auth/denials.ts';
 import { expiryOf } from './auth/token-expiry.ts';
 import type { Config } from './config/config.ts';
+import { FeedReader } from './streams/feed-reader.ts';
+import { JobFanOut } from './streams/job-fan-out.ts';
 import { LiveJobs } from './streams/live-jobs.ts';
 import { OpenStreams } from './streams/open-streams.ts';
 import { databaseCheck, kubernetesVersionCheck, Readiness } from './health/readiness.ts';
-import { createHttpServer } from './http-server.ts';
+import { keyOf } from './identity/seal.ts';
+import { createHttpServer, type ServedRoute } from './http-server.ts';
 import { PageTokens } from './http/page-token.ts';
+import { openDatabases } from './infrastructure/databases.ts';
 import { ensureCluster, ensurePageTokenSecret } from './infrastructure/installation.ts';
 import type { WallClock } from './infrastructure/tokens.ts';
-import { removeExpiredKeys } from './http/key-expiry.ts';
+import { removeExpired } from './http/key-expiry.ts';
 import { ApplyQueue } from './outbox/apply-queue.ts';
 import { ClusterWriter } from './outbox/cluster-writer.ts';
 import { PostgresJobRowStore } from './outbox/job-row-store.ts';
+import { plannerOf } from './plans/project-planner.ts';
 import { LeaderDuties } from './projection/leader-duties.ts';
 import { Projector } from './projection/projector.ts';
+import { removeExpiredSeries } from './series/series-retention.ts';
 import { SeriesStore } from './series/series-store.ts';
 import { seriesMetrics, SeriesSubscriber } from './series/series-subscriber.ts';
 
@@ -40,6 +45,8 @@ export interface RunningApi {
   readonly infrastructure: Infrastructure;
   /** Absent in a process that only carries jobs to the cluster. */
   readonly app: NestFastifyApplication;
+  /** Every route that it serves. */
+  readonly routes: readonly ServedRoute[];
   /** Base URL. A worker serves its health there, and the API too: nobody is sent to it. */
   readonly url: string;
   /** Unready first, then what is under way ends, then connections close. */
@@ -54,24 +61,28 @@ interface Part {
 /** Connects, migrates, and starts what the configured role asks for. */
 export async function startApi(config: Config, options: StartOptions): Promise<RunningApi> {
   const infrastructure = await buildInfrastructure(config, options);
-  const app = await createHttpServer(infrastructure);
+  const { app, routes } = await createHttpServer(infrastructure);
   const parts: Part[] = [];
   if (config.role !== 'worker') parts.push(startMirroring(infrastructure));
   if (config.role !== 'api') parts.push(startCarrying(infrastructure));
   infrastructure.liveJobs.start();
+  infrastructure.denials.start();
   await app.listen(config.listen.port, config.listen.host);
   return {
     app,
+    routes,
     infrastructure,
     url: await app.getUrl(),
     close: async () => {
       infrastructure.readiness.stop();
       infrastructure.openStreams.close();
+      infrastructure.fanOut.close();
       await infrastructure.planner.close();
       await Promise.all([app.close(), ...parts.map((part) => part.close())]);
+      await infrastructure.denials.close();
       await infrastructure.liveJobs.close();
       await infrastructure.kube.close();
-      await infrastructure.database.close();
+      await Promise.all([infrastructure.tenantDatabase.close(), infrastructure.database.close()]);
     },
   };
 }
@@ -89,7 +100,9 @@ function startMirroring(infrastructure: Infrastructure): Part {
     return [
       (signal) => projecting.run(signal),
       (signal) => subscriber.run(signal),
-      (signal) => removeExpiredKeys({ database, logger }, signal),
+      (signal) => removeExpired({ database, logger }, signal),
+      (signal) => removeOldAudit({ database, cluster, retentionDays: config.auditRetentionDays, logger }, signal),
+      (signal) => removeExpiredSeries({ database, cluster, logger, retention: config.seriesRetention }, signal),
     ];
   });
   readiness.add({
@@ -112,8 +125,9 @@ function startMirroring(infrastructure: Infrastructure): Part {
 }
 
 function startCarrying(infrastructure: Infrastructure): Part {
-  const { database, cluster, kube, logger, metrics } = infrastructure;
+  const { config, database, cluster, kube, logger, metrics } = infrastructure;
   const queue = new ApplyQueue({
+    queueUrl: config.databaseUrls.queue,
     database,
     cluster,
     writer: new ClusterWriter({ rows: new PostgresJobRowStore(database, cluster), kube }),
@@ -126,16 +140,13 @@ function startCarrying(infrastructure: Infrastructure): Part {
 
 async function buildInfrastructure(config: Config, options: StartOptions): Promise<Infrastructure> {
   const { logger } = options;
-  const database = await connectWhenThere(config, options);
-  const migrated = await database.migrate({
-    onLocked: (message) => logger.warn({ reason: message }, 'a migration waits for a table that is in use'),
-  });
-  if (migrated.length > 0) logger.info({ migrations: migrated }, 'database migrated');
+  const { database, tenantDatabase } = await openDatabases(config, options);
   const cluster = await ensureCluster(database, config.cluster);
   const clock = options.clock ?? { now: () => new Date() };
   await bootstrapAdministrator({ config, database, logger, clock });
+  const pageTokenSecret = await ensurePageTokenSecret(database);
   const readiness = new Readiness();
-  readiness.add(databaseCheck(database));
+  readiness.add(databaseCheck(tenantDatabase));
   const kube =
     options.kube ??
     createKubeClient({
@@ -144,19 +155,25 @@ async function buildInfrastructure(config: Config, options: StartOptions): Promi
       ...(config.kubeconfigPath === undefined ? {} : { kubeconfigPath: config.kubeconfigPath }),
     });
   readiness.add(kubernetesVersionCheck(kube));
+  const metrics = options.metrics ?? createMetrics({ processMetrics: true });
+  const liveJobs = new LiveJobs(database.url);
   return {
     config,
     database,
+    tenantDatabase,
     cluster,
     kube,
     logger,
-    metrics: options.metrics ?? createMetrics({ processMetrics: true }),
+    metrics,
     clock,
-    pageTokens: new PageTokens(await ensurePageTokenSecret(database)),
+    pageTokens: new PageTokens(pageTokenSecret),
+    signInKey: keyOf(pageTokenSecret, 'pending-sign-in'),
     readiness,
-    liveJobs: new LiveJobs(database.url),
+    liveJobs,
+    fanOut: new JobFanOut({ reader: new FeedReader(tenantDatabase, cluster), live: liveJobs, logger }),
     openStreams: new OpenStreams(),
-    planner: new PlannerThread(),
+    denials: new Denials({ database, cluster, clock, logger }, metrics),
+    planner: plannerOf(config),
   };
 }
 
@@ -173,26 +190,4 @@ async function bootstrapAdministrator(
     keep: (token) => writeFileSync(file, `${token}\n`, { mode: 0o600 }),
   });
   if (made !== undefined) logger.info({ file, expiresAt: made.expires_at }, 'wrote the first administrator’s token');
-}
-
-/** A database that starts later than we do is no reason to end. */
-async function connectWhenThere(config: Config, options: StartOptions): Promise<Database> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await Database.connect({
-        url: config.databaseUrl,
-        applicationName: `coxswain-api/${config.role}`,
-        maxConnections: config.databaseConnections,
-        onIdleError: (message) => options.logger.warn({ reason: message }, 'a database connection broke'),
-      });
-    } catch (error) {
-      if (!isUnavailable(error)) throw error;
-      if (tries === 0) options.logger.warn({ reason: (error as Error).message }, 'waiting for the database');
-      await delay(
-        Math.min(2_000, 100 * 2 ** tries),
-        undefined,
-        options.signal === undefined ? {} : { signal: options.signal },
-      );
-    }
-  }
 }

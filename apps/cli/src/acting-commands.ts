@@ -1,4 +1,4 @@
-import type { Job, JobResume } from '@coxswain/api-types';
+import type { Job, JobLabelChange, JobResume } from '@coxswain/api-types';
 import { ParallelLayout } from '@coxswain/layout';
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
@@ -25,7 +25,7 @@ interface ResumeOptions {
   readonly from?: string;
 }
 
-/** Commands that ask for something: submit, suspend, resume, cancel, delete. */
+/** Commands that ask for something: submit, label, suspend, resume, cancel, delete. */
 export function addActingCommands(program: Command, session: Session): void {
   const showJob = (job: Job): void => session.show(job, (shown) => jobDetails(shown, session.now()));
 
@@ -45,6 +45,16 @@ export function addActingCommands(program: Command, session: Session): void {
       if (options.watch === undefined) return showJob(job);
       if (session.outputFormat() === 'table') session.print(`Submitted ${job.name} (${job.id}).`);
       session.setExitCode(await watchJob(project, job, session));
+    });
+
+  program
+    .command('label <job> <labels...>')
+    .description('give a job labels (KEY=VALUE), or take some away (KEY-)')
+    .addHelpText('after', '\nExample:\n  coxswain label tiny-gpt team=vision stage-')
+    .action(async (name: string, labels: readonly string[]) => {
+      const change = labelChange(labels);
+      const project = await session.open();
+      showJob(await project.api.labelJob((await project.find(name)).at, change));
     });
 
   program
@@ -86,6 +96,16 @@ export function addActingCommands(program: Command, session: Session): void {
       await project.api.deleteJob(at);
       session.print(`Deleting ${job.name}.`);
     });
+}
+
+function labelChange(words: readonly string[]): JobLabelChange {
+  const changes = words.map((word): readonly [string, string | null] => {
+    const equals = word.indexOf('=');
+    if (equals > 0) return [word.slice(0, equals), word.slice(equals + 1)];
+    if (equals < 0 && word.length > 1 && word.endsWith('-')) return [word.slice(0, -1), null];
+    throw new CliError(`"${word}" is neither KEY=VALUE nor KEY-.`);
+  });
+  return Object.fromEntries(changes);
 }
 
 function resumeRequest(job: Job, { from, ...division }: ResumeOptions): JobResume {

@@ -1,4 +1,5 @@
 /** More than 400 lines: command lines, and what each prints, over one stand-in for the API. */
+import { PlanRequest } from '@coxswain/planner';
 import { startFakeApi, type FakeAnswer, type FakeApi } from '@coxswain/api-client/testing';
 import type { Job } from '@coxswain/api-types';
 import {
@@ -23,6 +24,20 @@ type Routes = Readonly<Record<string, FakeAnswer | readonly FakeAnswer[]>>;
 
 const JOBS = '/v1/projects/research/jobs';
 const JOB = `${JOBS}/${aJob().id}`;
+const SEVERAL: Routes = {
+  'GET /v1/whoami': {
+    json: {
+      name: 'ada',
+      kind: 'person',
+      role: 'operator',
+      project: null,
+      memberships: [
+        { project: 'research', role: 'operator' },
+        { project: 'vision', role: 'viewer' },
+      ],
+    },
+  },
+};
 const ME: Routes = { 'GET /v1/whoami': { json: { name: 'ada', role: 'operator', project: 'research' } } };
 const FOUND: Routes = { ...ME, [`GET ${JOBS}`]: { json: { items: [aJob()] } } };
 const complete = aJob({ state: 'Complete', summary: 'Every rank finished after step 100.' });
@@ -150,6 +165,28 @@ const A_PLAN_SUMMARY = {
   createdAt: '2026-01-01T00:00:00Z',
 };
 
+/** Nothing fits: the shortest answer there is. */
+const A_STORED_PLAN = {
+  id: aJob().id,
+  project: 'research',
+  request: PlanRequest.parse({
+    model: 'llama-3.1-8b',
+    cluster: { gpu: 'h100', gpus: 8 },
+    globalBatchSize: 64,
+    sequenceLength: 2048,
+  }),
+  answer: {
+    plans: [],
+    pareto: [],
+    ruledOut: [{ rule: 'memory', count: 3, example: 'too large' }],
+    counted: { enumerated: 3, legal: 0, fitting: 0, bounded: 0, timed: 0 },
+    calibration: 'none',
+    assumptions: [],
+  },
+  plannerVersion: '1',
+  createdAt: '2026-01-01T00:00:00Z',
+};
+
 /** A job whose layout the planner chose, with a measured attempt. */
 function aPlannedJob(): Job {
   const layout = aLayout({ tensorParallelDegree: 2, dataParallelDegree: 2 });
@@ -176,6 +213,7 @@ const sse = (event: string, data: unknown, id?: number): string =>
 describe('reading', () => {
   it.each<[string, readonly string[], Routes, RegExp]>([
     ['whoami tells name, role and project', ['whoami'], ME, /^ada: operator of research\n$/],
+    ['whoami tells every project of a person', ['whoami'], SEVERAL, /^ada: operator of research, viewer of vision\n$/],
     [
       'whoami works for an administrator, who has no project',
       ['whoami'],
@@ -300,7 +338,7 @@ describe('reading', () => {
     [
       'plans accuracy tells how predictions came true',
       ['plans', 'accuracy'],
-      { ...ME, 'GET /v1/plans/accuracy?project=research': { json: AN_ACCURACY } },
+      { ...ME, 'GET /v1/projects/research/plans/accuracy': { json: AN_ACCURACY } },
       /reference +simulated +1 +10\.0 % +10\.0 % +\+10\.0 %[\s\S]*tiny-gpt +1 +dp4 +110 ms +100 ms +\+10\.0 % +7/,
     ],
     [
@@ -308,15 +346,21 @@ describe('reading', () => {
       ['plans', 'accuracy'],
       {
         ...ME,
-        'GET /v1/plans/accuracy': { json: { overall: { ...FIGURES, n: 0 }, groups: [], items: [] } },
+        'GET /v1/projects/research/plans/accuracy': { json: { overall: { ...FIGURES, n: 0 }, groups: [], items: [] } },
       },
       /^No job has been both predicted and measured yet\.\n$/,
     ],
     [
       'plans list shows what was asked',
       ['plans', 'list'],
-      { ...ME, 'GET /v1/plans': { json: { items: [A_PLAN_SUMMARY] } } },
+      { ...ME, 'GET /v1/projects/research/plans': { json: { items: [A_PLAN_SUMMARY] } } },
       /^MODEL +GPUS[\s\S]*llama +64 x h100 +tp8 x dp8 +1,230 ms +2026-01-01 00:00:00/,
+    ],
+    [
+      'plans get shows a plan as it was answered',
+      ['plans', 'get', A_STORED_PLAN.id],
+      { ...ME, [`GET /v1/projects/research/plans/${A_STORED_PLAN.id}`]: { json: A_STORED_PLAN } },
+      /^Llama 3.1 8B on 8 x NVIDIA H100[\s\S]*\nWhat ruled out the rest/,
     ],
     [
       'events are told in plain words',
@@ -330,6 +374,33 @@ describe('reading', () => {
       /^00:00:00 ✗ RankFailed +Rank 1 died\.\n$/,
     ],
     [
+      'steps are drawn with few points, and a point of several says their extremes',
+      ['steps', 'tiny-gpt', '--max-points', '2'],
+      {
+        ...FOUND,
+        [`GET ${JOB}/steps?maxPoints=2`]: {
+          json: {
+            items: [
+              aStepPoint({
+                loss: 3,
+                bucket: {
+                  lastStep: 90,
+                  steps: 90,
+                  loss: { min: 2, max: 11 },
+                  tokensPerSecond: null,
+                  stepTimeMs: { min: 1, max: 20 },
+                  gradNorm: null,
+                },
+              }),
+              aStepPoint({ step: 91, loss: 2.5 }),
+            ],
+            gaps: [],
+          },
+        },
+      },
+      /^STEPS +EPOCH +LOSS +LEAST +GREATEST .*\n1-90 +1 +3\.0000 +2\.0000 +11\.0000 .*\n91 +1 +2\.5000 +2\.5000 +2\.5000 /,
+    ],
+    [
       'checkpoints are listed with step and size',
       ['checkpoints', 'tiny-gpt'],
       { ...FOUND, [`GET ${JOB}/checkpoints`]: { json: { items: [aCheckpointRecord()] } } },
@@ -340,6 +411,12 @@ describe('reading', () => {
       ['logs', 'tiny-gpt', '--rank', '3', '--tail', '2'],
       { ...FOUND, [`GET ${JOB}/logs?rank=3&tailLines=2`]: { text: 'größe\nlast line without a newline' } },
       /^größe\nlast line without a newline$/,
+    ],
+    [
+      'logs of an earlier attempt are asked for by its epoch',
+      ['logs', 'tiny-gpt', '--attempt', '2'],
+      { ...FOUND, [`GET ${JOB}/logs?rank=0&attempt=2`]: { text: '# gone\nTraceback\n' } },
+      /^# gone\nTraceback\n$/,
     ],
     [
       'logs on a pipe are what the rank wrote, colours and all',
@@ -375,6 +452,31 @@ describe('reading', () => {
       [`GET ${JOBS}?state=Running&pageSize=100&pageToken=more`]: { json: { items: [aJob({ name: 'second' })] } },
     });
     expect(out.split('\n').map((line) => line.split(' ')[0])).toEqual(['NAME', 'tiny-gpt', 'second', '']);
+  });
+
+  it('jobs asks by labels, owner and words of the name, in the order that was said', async () => {
+    const argv = ['jobs', '-l', 'team in (a,b)', '--owner', 'ada', '--search', 'llama 70b', '--sort', 'name:desc'];
+    const query = 'labelSelector=team+in+%28a%2Cb%29&q=llama+70b&orderBy=name&direction=desc&pageSize=100';
+    const { out } = await run(argv, { ...ME, [`GET ${JOBS}?owner=ada&${query}`]: { json: { items: [aJob()] } } });
+    expect(out).toMatch(/^NAME[^\n]*\ntiny-gpt /);
+  });
+
+  it.each(['size', 'name:up', 'name:asc:desc', ':desc'])('jobs refuses to sort by %s', async (order) => {
+    const { code, err } = await run(['jobs', '--sort', order], ME);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('Give one of createdAt, name, finishedAt') });
+  });
+
+  it('label adds and removes, and shows what came of it', async () => {
+    const job = aJob({ labels: { team: 'vision' }, owner: 'ada' });
+    const routes = { ...FOUND, [`PATCH ${JOB}`]: { json: job } };
+    const { out } = await run(['label', 'tiny-gpt', 'team=vision', 'a.b/c=', 'stage-'], routes);
+    expect(out).toMatch(/Owner: +ada\nLabels: +team=vision\n/);
+    expect(fake?.requests.at(-1)?.body).toEqual({ labels: { team: 'vision', 'a.b/c': '', stage: null } });
+  });
+
+  it.each(['team', '=x', '-'])('label refuses %s', async (word) => {
+    const { code, err } = await run(['label', 'tiny-gpt', '--', word], FOUND);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('neither KEY=VALUE nor KEY-') });
   });
 
   it.each([200, 100, 80, 60, 40])('list fits a terminal of %i characters', async (widthColumns) => {
@@ -428,12 +530,46 @@ describe('acting', () => {
     expect(fake?.requests.at(-1)?.body).toMatchObject({ name: 'another' });
   });
 
+  it('submit brings the labels of a manifest', async () => {
+    const metadata = { name: 'tiny-gpt', labels: { team: 'vision' } };
+    const file = aFile('job.yaml', aManifest({ metadata }));
+    await run(['submit', '-f', file], { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } });
+    expect(fake?.requests.at(-1)?.body).toMatchObject({ name: 'tiny-gpt', labels: { team: 'vision' } });
+  });
+
   it('submit --gpus goes before the layout in the file', async () => {
     const argv = ['submit', '-f', aFile('job.yaml', aManifest()), '--gpus', '8'];
     await run(argv, { ...ME, [`POST ${JOBS}`]: { json: aJob(), status: 201 } });
     const { spec } = fake?.requests.at(-1)?.body as { spec: object };
     expect(spec).toMatchObject({ gpus: 8 });
     expect(spec).not.toHaveProperty('layout');
+  });
+
+  it('plan --save lets the API search in the project, shows the answer, and says where it is kept', async () => {
+    const argv = [
+      'plan',
+      '--model',
+      'llama-3.1-8b',
+      '--gpu',
+      'h100',
+      '--gpus',
+      '8',
+      '--global-batch',
+      '64',
+      '--seq',
+      '2048',
+    ];
+    const { code, out, err } = await run([...argv, '--save'], {
+      ...ME,
+      'POST /v1/projects/research/plans': { json: A_STORED_PLAN, status: 201 },
+    });
+    expect(code).toBe(4);
+    expect(out).toMatch(/^Llama 3.1 8B on 8 x NVIDIA H100/);
+    expect(err).toContain(`Kept as plan ${A_STORED_PLAN.id} of project research.`);
+    expect(fake?.requests.at(-1)).toMatchObject({
+      headers: { 'idempotency-key': expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown },
+      body: { model: 'llama-3.1-8b', cluster: { gpus: 8 } },
+    });
   });
 
   it('submit makes up a key of its own each time', async () => {
@@ -606,9 +742,28 @@ describe('watching', () => {
     });
     expect(read(out)).toEqual([
       { kind: 'event', event: aJobEvent({ id: 7 }), lastEventId: '7' },
-      { kind: 'step', point: aStepPoint() },
-      { kind: 'job', job: complete },
+      { kind: 'step', point: aStepPoint(), lastEventId: '7' },
+      { kind: 'job', job: complete, lastEventId: '7' },
     ]);
+  });
+});
+
+describe('a job that is named', () => {
+  const refused = aJob({ id: '00000000-0000-4000-8000-000000000001', state: 'Refused' });
+  const older = aJob({ id: '00000000-0000-4000-8000-000000000002', state: 'Failed' });
+
+  it.each([
+    ['is the one that was not refused, wherever it stands', [refused, older], older],
+    ['is the one that was not refused', [older, refused], older],
+    ['is the refused one where there is no other', [refused], refused],
+  ])('%s', async (_sentence, items, want) => {
+    await run(['delete', older.name], {
+      ...ME,
+      [`GET ${JOBS}`]: { json: { items } },
+      [`DELETE ${JOBS}/${want.id}`]: { text: '', status: 202 },
+    });
+    expect(fake?.requests.findLast(({ method }) => method !== 'GET')).toMatchObject({ path: `${JOBS}/${want.id}` });
+    expect(fake?.requests.find(({ path }) => path.startsWith(`${JOBS}?`))?.path).not.toContain('orderBy');
   });
 });
 
@@ -761,7 +916,7 @@ describe('settings', () => {
       'no token',
       'server: http://x',
       {},
-      /^No token given\. Use --token-file FILE, COXSWAIN_TOKEN, COXSWAIN_TOKEN_FILE, or "token:" in /,
+      /^No token given\. Sign in with `coxswain login`, or use --token-file FILE, COXSWAIN_TOKEN, COXSWAIN_TOKEN_FILE, or "token:" in /,
     ],
     ['a server that is no URL', '', { COXSWAIN_SERVER: 'localhost:8080' }, /^Server "localhost:8080" is not a URL/],
     [
@@ -805,6 +960,7 @@ describe('--help', () => {
     'list',
     'watch',
     'events',
+    'steps',
     'checkpoints',
     'logs',
     'submit',
@@ -817,6 +973,9 @@ describe('--help', () => {
     'layout ranks',
     'token',
     'token rotate',
+    'audit',
+    'project',
+    'project create',
   ])('of coxswain %s is printed and is no failure', async (command) => {
     const { code, out } = await runWith([...command.split(' ').filter(Boolean), '--help'], {});
     expect(code).toBe(0);

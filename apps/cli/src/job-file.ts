@@ -51,7 +51,7 @@ function toBody(document: unknown, source: string): Readonly<Record<string, unkn
   const { apiVersion, kind, metadata, spec } = document as {
     apiVersion?: unknown;
     kind: unknown;
-    metadata?: { name?: unknown; namespace?: unknown };
+    metadata?: { name?: unknown; namespace?: unknown; labels?: unknown };
     spec?: unknown;
   };
   if (kind !== 'TrainingJob' || apiVersion !== API_GROUP_VERSION) {
@@ -62,6 +62,7 @@ function toBody(document: unknown, source: string): Readonly<Record<string, unkn
   return {
     name: metadata?.name,
     ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
+    ...(metadata?.labels === undefined ? {} : { labels: metadata.labels }),
     spec,
   };
 }

@@ -3,16 +3,21 @@ import { safeText } from '@coxswain/safe-text';
 import { Command, CommanderError, Option } from 'commander';
 import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
+import { addAuditCommand } from './audit-command.ts';
 import { addActingCommands } from './acting-commands.ts';
 import { addLayoutCommands } from './layout-commands.ts';
 import { addPlannerCommands } from './planner-commands.ts';
 import { addPlansCommands } from './plans-commands.ts';
+import { addProjectCommands } from './project-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 import type { CliContext, Session } from './session.ts';
 import { OUTPUT_FORMATS, render, type OutputFormat } from './output.ts';
+import { addGroupCommands } from './group-commands.ts';
+import { addSignInCommands } from './sign-in-commands.ts';
+import { openBrowser } from './open-browser.ts';
 import { addTokenCommands } from './token-commands.ts';
 import { openProject } from './project-jobs.ts';
-import { resolveSettings, type Settings, type SettingsFlags } from './settings.ts';
+import { credentialsPath, resolveServer, resolveSettings, type Settings, type SettingsFlags } from './settings.ts';
 
 type Globals = SettingsFlags & { readonly output: OutputFormat };
 
@@ -42,7 +47,7 @@ export async function main(argv: readonly string[], context: CliContext = proces
 }
 
 const HELP_FOOTER = `
-Flags go before COXSWAIN_* variables, and those before the configuration file:
+Flags go before COXSWAIN_* variables, those before the configuration file, and that before coxswain login:
   server: https://coxswain.example.com
   tokenFile: /home/me/.coxswain-token
 
@@ -62,6 +67,7 @@ function processContext(): CliContext {
     // Much of what is printed others wrote: messages of pods and servers.
     print: (line) => console.log(process.stdout.isTTY ? safeText(line) : line),
     printError: (line) => console.error(process.stderr.isTTY ? safeText(line) : line),
+    openBrowser,
     stdout: process.stdout,
     widthColumns: process.stdout.isTTY ? process.stdout.columns : undefined,
     pause: (durationMs, until) =>
@@ -87,13 +93,21 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
     })
     .addHelpText('after', HELP_FOOTER)
     .showHelpAfterError('(add --help for what the command takes)');
-  const settings = (): Settings => resolveSettings(program.opts<Globals>(), context.env);
+  const settings = (): Settings => resolveSettings(program.opts<Globals>(), context.env, context.now());
   const connect = (): ApiClient => new ApiClient({ ...settings(), signal: context.signal });
   const session: Session = {
     ...context,
     setExitCode,
     connect,
     open: () => openProject(connect(), settings()),
+    signInPlace: () => {
+      const flags = program.opts<Globals>();
+      const { server } = resolveServer(flags, context.env);
+      const withToken = (token: string | undefined): ApiClient =>
+        new ApiClient({ server, token, signal: context.signal });
+      const path = credentialsPath(flags, context.env);
+      return { server, credentialsPath: path, api: withToken(undefined), withToken };
+    },
     outputFormat: () => program.opts<Globals>().output,
     show: (data, table) => context.print(render(data, program.opts<Globals>().output, table)),
   };
@@ -102,6 +116,10 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addLayoutCommands(program, session);
   addPlannerCommands(program, session);
   addPlansCommands(program, session);
+  addProjectCommands(program, session);
   addTokenCommands(program, session);
+  addAuditCommand(program, session);
+  addSignInCommands(program, session);
+  addGroupCommands(program, session);
   return program;
 }

@@ -95,11 +95,20 @@ function stepCell({ progress, totalSteps }: JobSummary): string {
   return progress === null ? '-' : `${progress.step}${totalSteps === null ? '' : `/${totalSteps}`}`;
 }
 
+function ownFacts({ owner, labels }: Job): readonly (readonly [string, string])[] {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return [
+    ...(owner === null ? [] : [['Owner', owner] as const]),
+    ...(pairs.length === 0 ? [] : [['Labels', pairs.join(', ')] as const]),
+  ];
+}
+
 /** Everything about one job that fits a screen. */
 export function jobDetails(job: Job, now: Date): string {
   const facts: (readonly [string, string])[] = [
     ['Name', `${job.name} (namespace ${job.namespace}, cluster ${job.cluster})`],
     ['Id', job.id],
+    ...ownFacts(job),
     ['State', `${job.state}: ${job.summary}`],
     ['Layout', layoutLine(job)],
     [

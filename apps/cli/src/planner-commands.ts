@@ -12,6 +12,7 @@ import {
 } from '@coxswain/planner';
 import { planReport, type PlanReportFacts } from '@coxswain/plan-report';
 import { Option, type Command } from 'commander';
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { askPlanner, NOTHING_FITS, predictHere } from './ask-planner.ts';
 import { CliError } from './cli-error.ts';
@@ -27,6 +28,7 @@ import { wholeNumber } from './whole-number.ts';
 interface PlanOptions extends RequestOptions {
   readonly json?: true;
   readonly report?: string;
+  readonly save?: true;
 }
 
 interface LayoutOptions extends RequestOptions {
@@ -35,17 +37,18 @@ interface LayoutOptions extends RequestOptions {
   readonly role?: string;
 }
 
-/** Commands that plan without any server: plan, predict, why-not, presets. */
+/** Commands that plan without any server, unless they are told to: plan, predict, why-not, presets. */
 export function addPlannerCommands(program: Command, session: Session): void {
   searchOptions(program.command('plan'))
-    .description('find the best layout for a model on a cluster; no server is asked')
+    .description('find the best layout for a model on a cluster; no server is asked without --save')
     .option('--top <count>', 'how many layouts to show (default: 5)', wholeNumber)
+    .option('--save', 'let the API search, and keep question and answer in the project (see `coxswain plans`)')
     .option('--report <file>', 'also write one HTML page with the pipeline drawn')
     .addHelpText('after', PLAN_EXAMPLES)
     .action((options: PlanOptions) =>
       inPlainWords(async () => {
         const read = readRequest(options);
-        const found = await askPlanner({ kind: 'plan', request: read.request }, session);
+        const found = await (options.save === true ? askServer : planHere)(read.request, session);
         const answer = withAssumptions(found, read);
         if (options.report !== undefined) writeReport(options.report, read.request, answer);
         show(session, options, answer, () => planText(read.request, answer, session.widthColumns));
@@ -80,6 +83,18 @@ export function addPlannerCommands(program: Command, session: Session): void {
     );
 
   addPresetsCommand(program, session);
+}
+
+function planHere(request: PlanRequest, session: Session): Promise<PlanAnswer> {
+  return askPlanner({ kind: 'plan', request }, session);
+}
+
+/** The same question to the planner of the API, which keeps the answer. Ctrl-C ends the search there too. */
+async function askServer(request: PlanRequest, session: Session): Promise<PlanAnswer> {
+  const { api, project } = await session.open();
+  const { id, answer } = await api.createPlan(project, request, randomUUID());
+  session.printError(`Kept as plan ${id} of project ${project}.`);
+  return answer;
 }
 
 function requestOptions(command: Command): Command {
@@ -176,6 +191,7 @@ Examples:
   coxswain plan --model gpt3-175b --gpu a100 --island gpus=256,nic=infiniband --island gpus=256,nic=roce --between-islands-gbps 25 \\
       --global-batch 1536 --seq 2048 --pin tp=8
   coxswain plan -f request.yaml --json | jq .best.layout
+  coxswain --project research plan -f request.yaml --save
 
 Exit code 4: no layout fits.`;
 

@@ -2,6 +2,7 @@ import type { AccuracyFigures, MeasuredPrediction, PlanAccuracy, PlanSummary } f
 import { formatLayout } from '@coxswain/layout';
 import type { Command } from 'commander';
 import { columns, formatMs, signed } from './output.ts';
+import { planText } from './planner-tables.ts';
 import type { Session } from './session.ts';
 
 /** Commands about plans that the API keeps: what was asked of the planner, and how its predictions came true. */
@@ -24,16 +25,26 @@ export function addPlansCommands(program: Command, session: Session): void {
       const items: PlanSummary[] = [];
       let pageToken: string | undefined;
       do {
-        const page = await api.planPage({ project, pageSize: 100, pageToken });
+        const page = await api.planPage(project, { pageSize: 100, pageToken });
         items.push(...page.items);
         pageToken = page.nextPageToken;
       } while (pageToken !== undefined);
       session.show(items, planTable);
     });
+
+  plans
+    .command('get <id>')
+    .description('one plan as it was answered then, with what was asked')
+    .action(async (id: string) => {
+      const { api, project } = await session.open();
+      session.show(await api.plan({ project, id }), ({ request, answer }) =>
+        planText(request, answer, session.widthColumns),
+      );
+    });
 }
 
 function planTable(items: readonly PlanSummary[]): string {
-  if (items.length === 0) return 'No plans yet. POST /v1/plans asks for one.';
+  if (items.length === 0) return 'No plans yet. `coxswain plan --save` asks for one.';
   const rows = items.map((plan) => [
     plan.model ?? '-',
     `${plan.gpus} x ${plan.gpu}`,

@@ -1,13 +1,33 @@
-import type { CheckpointRecord, JobSummary } from '@coxswain/api-types';
+import {
+  type CheckpointRecord,
+  JOB_ORDERS,
+  type JobOrder,
+  type JobSummary,
+  type StepPoint,
+  type WhoAmI,
+} from '@coxswain/api-types';
 import { formatBytes } from '@coxswain/units';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { LogText } from './log-text.ts';
 import { columns, eventLine, jobDetails, jobTable } from './output.ts';
 import type { Session } from './session.ts';
 import { watchJob } from './watch.ts';
 import { wholeNumber } from './whole-number.ts';
 
-/** Commands that change nothing: get, list, watch, events, checkpoints, logs, whoami. */
+interface SortOrder {
+  readonly orderBy: JobOrder;
+  readonly direction?: 'asc' | 'desc';
+}
+
+interface ListOptions {
+  readonly state?: string;
+  readonly selector?: string;
+  readonly owner?: string;
+  readonly search?: string;
+  readonly sort?: SortOrder;
+}
+
+/** Commands that change nothing: get, list, watch, events, steps, checkpoints, logs, whoami. */
 export function addReadingCommands(program: Command, session: Session): void {
   program
     .command('get <job>')
@@ -19,12 +39,22 @@ export function addReadingCommands(program: Command, session: Session): void {
 
   program
     .command('list')
+    .alias('jobs')
     .description('list the jobs of the project, newest first')
     .option('--state <state>', 'only jobs in this state, e.g. Running')
-    .action(async (options: { state?: string }) => {
+    .option('-l, --selector <selector>', 'only jobs with these labels, as kubectl selects them')
+    .option('--owner <name>', 'only jobs that this person or service made')
+    .option('--search <words>', 'only jobs whose name has words that begin so')
+    .option('--sort <order>', `${JOB_ORDERS.join(', ')}, with :asc or :desc`, sortOrder)
+    .addHelpText(
+      'after',
+      "\nExample:\n  coxswain jobs -l 'team in (vision,speech),stage!=old' --search llama --sort name:desc",
+    )
+    .action(async ({ selector: labelSelector, search: q, sort, ...options }: ListOptions) => {
       const { api, project } = await session.open();
+      const query = { ...options, labelSelector, q, ...sort };
       const jobs: JobSummary[] = [];
-      for await (const job of api.jobs(project, options.state)) jobs.push(job);
+      for await (const job of api.jobs(project, query)) jobs.push(job);
       session.show(jobs, (shown) => jobTable(shown, { now: session.now(), widthColumns: session.widthColumns }));
     });
 
@@ -47,6 +77,20 @@ export function addReadingCommands(program: Command, session: Session): void {
     });
 
   program
+    .command('steps <job>')
+    .description(
+      'the loss curve of a job, drawn with so many points; a point of several steps says its least and greatest loss',
+    )
+    .option('--max-points <points>', 'at most so many, 2 to 5000', wholeNumber, 20)
+    .option('--from-step <step>', 'from this step on', wholeNumber)
+    .option('--to-step <step>', 'up to this step', wholeNumber)
+    .option('--epoch <epoch>', 'of this epoch alone, what a later one undid included', wholeNumber)
+    .action(async (name: string, query: StepsOptions) => {
+      const project = await session.open();
+      session.show(await project.api.steps((await project.find(name)).at, query), ({ items }) => stepTable(items));
+    });
+
+  program
     .command('checkpoints <job>')
     .description('the saved states of a job')
     .action(async (name: string) => {
@@ -56,37 +100,76 @@ export function addReadingCommands(program: Command, session: Session): void {
 
   program
     .command('logs <job>')
-    .description('print the log of the pod that runs a rank')
+    .description('print the log of the pod that runs a rank, or what its attempt recorded where the pod is gone')
     .option('--rank <rank>', 'global rank', wholeNumber, 0)
+    .option('--attempt <epoch>', 'of this attempt; see coxswain get (default: the newest)', wholeNumber)
     .option('--tail <lines>', 'only the last lines', wholeNumber)
     .option('-f, --follow', 'keep printing as the log grows')
     .option('--raw', 'byte for byte on a terminal too, which then obeys whatever the program wrote')
-    .action(async (name: string, options: { rank: number; tail?: number; follow?: true; raw?: true }) => {
-      const project = await session.open();
-      const { at } = await project.find(name);
-      const log = await project.api.logs(at, {
-        rank: options.rank,
-        follow: options.follow === true,
-        tailLines: options.tail,
-      });
-      const write = async (chunk: Uint8Array | string): Promise<void> => {
-        if (!session.stdout.write(chunk)) await new Promise((resolve) => session.stdout.once('drain', resolve));
-      };
-      const isShown = session.widthColumns !== undefined && options.raw !== true;
-      const text = new LogText();
-      for await (const chunk of log) await write(isShown ? text.push(chunk) : chunk);
-      await write(text.end());
-    });
+    .action(
+      async (name: string, options: { rank: number; attempt?: number; tail?: number; follow?: true; raw?: true }) => {
+        const project = await session.open();
+        const { at } = await project.find(name);
+        const log = await project.api.logs(at, {
+          rank: options.rank,
+          attempt: options.attempt,
+          follow: options.follow === true,
+          tailLines: options.tail,
+        });
+        const write = async (chunk: Uint8Array | string): Promise<void> => {
+          if (!session.stdout.write(chunk)) await new Promise((resolve) => session.stdout.once('drain', resolve));
+        };
+        const isShown = session.widthColumns !== undefined && options.raw !== true;
+        const text = new LogText();
+        for await (const chunk of log) await write(isShown ? text.push(chunk) : chunk);
+        await write(text.end());
+      },
+    );
 
   program
     .command('whoami')
-    .description('who the token belongs to and what it may do')
+    .description('who you are to the API, and what you may do in which project')
     .action(async () => {
-      session.show(
-        await session.connect().whoAmI(),
-        (me) => `${me.name}: ${me.role} of ${me.project ?? 'every project'}`,
-      );
+      session.show(await session.connect().whoAmI(), identityLine);
     });
+}
+
+/** `ada: operator of research, viewer of vision` */
+function identityLine({ name, role, project, memberships }: WhoAmI): string {
+  const several = memberships.map((one) => `${one.role} of ${one.project}`).join(', ');
+  return `${name}: ${several === '' ? `${role} of ${project ?? 'every project'}` : several}`;
+}
+
+function sortOrder(text: string): SortOrder {
+  const [field, direction, ...more] = text.split(':');
+  const orderBy = JOB_ORDERS.find((order) => order === field);
+  const isKnown = direction === undefined || direction === 'asc' || direction === 'desc';
+  if (orderBy === undefined || !isKnown || more.length > 0) {
+    throw new InvalidArgumentError(`Give one of ${JOB_ORDERS.join(', ')}, with :asc or :desc if you like.`);
+  }
+  return direction === undefined ? { orderBy } : { orderBy, direction };
+}
+
+interface StepsOptions {
+  readonly maxPoints: number;
+  readonly fromStep?: number;
+  readonly toStep?: number;
+  readonly epoch?: number;
+}
+
+function stepTable(items: readonly StepPoint[]): string {
+  if (items.length === 0) return 'No steps were recorded, or they are kept no longer.';
+  const shown = (value: number | null | undefined, digits: number): string => value?.toFixed(digits) ?? '-';
+  const rows = items.map(({ bucket, ...point }) => [
+    bucket === null ? String(point.step) : `${point.step}-${bucket.lastStep}`,
+    String(point.epoch),
+    shown(point.loss, 4),
+    shown(bucket === null ? point.loss : bucket.loss?.min, 4),
+    shown(bucket === null ? point.loss : bucket.loss?.max, 4),
+    shown(point.tokensPerSecond, 0),
+    shown(point.stepTimeMs, 1),
+  ]);
+  return columns([['STEPS', 'EPOCH', 'LOSS', 'LEAST', 'GREATEST', 'TOKENS/S', 'STEP MS'], ...rows]);
 }
 
 function checkpointTable(items: readonly CheckpointRecord[]): string {

@@ -13,6 +13,8 @@ export interface CliContext {
   readonly widthColumns: number | undefined;
   /** Resolves after that time, or at once when the signal or `until` aborts; a pause that nobody ends keeps the process alive. */
   readonly pause: (durationMs: number, until?: AbortSignal) => Promise<void>;
+  /** Shows an address to the person, as well as it can; absent: not at all. */
+  readonly openBrowser?: (url: string) => void;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
@@ -22,6 +24,13 @@ export interface Session extends CliContext {
   /** The API alone, for what needs no project. */
   readonly connect: () => ApiClient;
   readonly open: () => Promise<ProjectJobs>;
+  /** For whoever has no token yet: where he signs in, and where that is kept. */
+  readonly signInPlace: () => {
+    readonly server: string;
+    readonly credentialsPath: string;
+    readonly api: ApiClient;
+    readonly withToken: (token: string) => ApiClient;
+  };
   readonly outputFormat: () => OutputFormat;
   /** Prints data in the format that was asked for; `table` makes the one for people. */
   readonly show: <T>(data: T, table: (data: T) => string) => void;

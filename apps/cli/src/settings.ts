@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { CliError } from './cli-error.ts';
+import { signedInToken } from './credentials-file.ts';
 
 /** What the configuration file may hold; `COXSWAIN_SERVER`, `COXSWAIN_TOKEN`, `COXSWAIN_TOKEN_FILE`, `COXSWAIN_PROJECT` and flags go before it. */
 const ConfigFile = z.strictObject({
@@ -38,7 +39,26 @@ export function configPath(flags: SettingsFlags, env: Environment): string {
 }
 
 /** Flags before environment before file. Throws a {@link CliError} that says where each missing value can be given. */
-export function resolveSettings(flags: SettingsFlags, env: Environment): Settings {
+export function resolveSettings(flags: SettingsFlags, env: Environment, now: Date): Settings {
+  const { server, file, path } = resolveServer(flags, env);
+  const token = resolveToken(flags, env, file) ?? signedInToken(credentialsPath(flags, env), server, now);
+  if (token === undefined)
+    throw new CliError(
+      `No token given. Sign in with \`coxswain login\`, or use --token-file FILE, COXSWAIN_TOKEN, COXSWAIN_TOKEN_FILE, or "token:" in ${path}.`,
+    );
+  return { server, token, project: flags.project ?? given(env, 'COXSWAIN_PROJECT') ?? file.project };
+}
+
+/** The file that `coxswain login` writes, beside the configuration file. */
+export function credentialsPath(flags: SettingsFlags, env: Environment): string {
+  return join(dirname(configPath(flags, env)), 'credentials.json');
+}
+
+/** Where the API is, for what needs no token. */
+export function resolveServer(
+  flags: SettingsFlags,
+  env: Environment,
+): { readonly server: string; readonly file: ConfigFile; readonly path: string } {
   const path = configPath(flags, env);
   const file = readConfigFile(path, (flags.config ?? given(env, 'COXSWAIN_CONFIG')) !== undefined);
   const server = flags.server ?? given(env, 'COXSWAIN_SERVER') ?? file.server;
@@ -46,16 +66,7 @@ export function resolveSettings(flags: SettingsFlags, env: Environment): Setting
     throw new CliError(`No server given. Use --server URL, COXSWAIN_SERVER, or "server:" in ${path}.`);
   if (!/^https?:\/\//.test(server) || !URL.canParse(server))
     throw new CliError(`Server "${server}" is not a URL; it must look like https://coxswain.example.com.`);
-  const token = resolveToken(flags, env, file);
-  if (token === undefined)
-    throw new CliError(
-      `No token given. Use --token-file FILE, COXSWAIN_TOKEN, COXSWAIN_TOKEN_FILE, or "token:" in ${path}.`,
-    );
-  return {
-    server: server.replace(/\/+$/, ''),
-    token,
-    project: flags.project ?? given(env, 'COXSWAIN_PROJECT') ?? file.project,
-  };
+  return { server: server.replace(/\/+$/, ''), file, path };
 }
 
 /** A variable that is set to nothing counts as not set. */

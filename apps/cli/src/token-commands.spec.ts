@@ -1,13 +1,8 @@
-import { startFakeApi, type FakeAnswer, type FakeApi } from '@coxswain/api-client/testing';
+import type { FakeAnswer } from '@coxswain/api-client/testing';
 import type { ApiToken } from '@coxswain/api-types';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Writable } from 'node:stream';
-import { main } from './main.ts';
+import { type Routes, runCommand } from './testing/run-command.ts';
 
 const TOKENS = '/v1/projects/research/tokens';
-const NOW = new Date('2026-01-10T00:00:00Z');
 const SECRET = `cxs_0123abcd_${'s'.repeat(49)}`;
 const idOf = (number: number): string => `00000000-0000-4000-8000-00000000000${number}`;
 
@@ -25,40 +20,9 @@ function aToken(overrides: Partial<ApiToken> = {}): ApiToken {
   };
 }
 
-let fake: FakeApi | undefined;
-let directory: string;
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'coxswain-cli-'));
-  writeFileSync(join(directory, 'config.yaml'), '');
-});
-afterEach(async () => {
-  rmSync(directory, { recursive: true });
-  await fake?.close();
-  fake = undefined;
-});
-
-async function run(argv: string, routes: Readonly<Record<string, FakeAnswer>>) {
-  fake = await startFakeApi({
-    'GET /v1/whoami': { json: { name: 'ada', role: 'admin', project: 'research' } },
-    ...routes,
-  });
-  const [out, err]: [string[], string[]] = [[], []];
-  const code = await main(['token', ...argv.split(' ')], {
-    env: {
-      COXSWAIN_SERVER: fake.url,
-      COXSWAIN_TOKEN: 'cxs_env',
-      COXSWAIN_CONFIG: join(directory, 'config.yaml'),
-    },
-    now: () => NOW,
-    print: (line) => void out.push(line),
-    printError: (line) => void err.push(line),
-    stdout: new Writable(),
-    widthColumns: undefined,
-    pause: () => Promise.resolve(),
-    signal: new AbortController().signal,
-  });
-  const asked = fake.requests.findLast(({ method }) => method !== 'GET');
-  return { code, out: out.join('\n'), err: err.join('\n'), asked };
+async function run(argv: string, routes: Routes) {
+  const { requests, ...told } = await runCommand(`token ${argv}`, routes);
+  return { ...told, asked: requests.findLast(({ method }) => method !== 'GET') };
 }
 
 const listed = (...items: readonly ApiToken[]): Readonly<Record<string, FakeAnswer>> => ({

@@ -1,4 +1,4 @@
-import { DEFAULT_OVERLAP_SECONDS, TOKEN_ROLES, type ApiToken, type ApiTokenCreated } from '@coxswain/api-types';
+import { DEFAULT_OVERLAP_SECONDS, PROJECT_ROLES, type ApiToken, type ApiTokenCreated } from '@coxswain/api-types';
 import { DAY_MS, formatDuration } from '@coxswain/units';
 import { Option, type Command } from 'commander';
 import { CliError } from './cli-error.ts';
@@ -26,7 +26,7 @@ export function addTokenCommands(program: Command, session: Session): void {
 
   withExpiry(token.command('create <name>'))
     .description('make a token and print it, this once')
-    .addOption(new Option('--role <role>', 'what it may do').choices(TOKEN_ROLES).default('operator'))
+    .addOption(new Option('--role <role>', 'what it may do').choices(PROJECT_ROLES).default('operator'))
     .addHelpText('after', '\nExample:\n  coxswain token create ci --role operator --days 30 > ci-token')
     .action(async (name: string, options: ExpiryOptions & { readonly role: ApiToken['role'] }) => {
       const { api, project } = await session.open();

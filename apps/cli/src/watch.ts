@@ -24,7 +24,7 @@ export async function watchJob(project: ProjectJobs, job: Job, session: Session)
       let end: Job | undefined;
       for await (const change of project.api.changes(at, { lastEventId })) {
         pauseMs = FIRST_PAUSE_MS;
-        if (change.kind === 'event') lastEventId = change.lastEventId;
+        lastEventId = change.lastEventId ?? lastEventId;
         tell.change(change);
         if (change.kind === 'job' && FINAL_JOB_STATES.has(change.job.state)) end = change.job;
         if (end !== undefined) break;

@@ -1,6 +1,7 @@
-import { ApiClient } from '@coxswain/api-client';
+import { ApiClient, ApiProblem } from '@coxswain/api-client';
 import type { WhoAmI } from '@coxswain/api-types';
 import { createContext, use, useEffect, useMemo, useState, type ReactNode } from 'react';
+import { signInProblem } from './sign-in-problem.ts';
 
 /** The token lives as long as the tab: closing it signs out. */
 const STORAGE_KEY = 'coxswain-token';
@@ -13,52 +14,69 @@ export interface Session {
 
 interface SessionState {
   readonly session: Session | undefined;
+  /** Where people have accounts; null: there are API tokens alone. Undefined while that is not known. */
+  readonly issuer: string | null | undefined;
   /** Why the last sign-in failed. */
   readonly problem: string | undefined;
   readonly busy: boolean;
+  /** With an API token; with an account, people go to the issuer. */
   readonly signIn: (token: string) => void;
 }
 
 const SessionContext = createContext<SessionState | undefined>(undefined);
 
-/** Signs in with the token of an address ending in `#token=…` (which is then removed from the address), or one kept in this tab. */
+/**
+ * Signs in with the token of an address ending in `#token=…` (which is then removed from the address), with one kept in this tab, or with the cookie of a
+ * session, which no script can see.
+ */
 export function SessionProvider({ children }: { readonly children: ReactNode }): ReactNode {
+  const issuer = useIssuer();
   const [token, setToken] = useState(initialToken);
   const [me, setMe] = useState<WhoAmI>();
-  const [problem, setProblem] = useState<string>();
-  const api = useMemo(() => (token === undefined ? undefined : new ApiClient({ server: '', token })), [token]);
+  const [problem, setProblem] = useState(initialProblem);
+  /** The browser has no good cookie. */
+  const [isGuest, setGuest] = useState(false);
+  const api = useMemo(() => new ApiClient({ server: '', token }), [token]);
+  const isKnown = token !== undefined || (typeof issuer === 'string' && !isGuest);
 
   useEffect(() => {
-    if (api === undefined || token === undefined) return;
+    if (!isKnown) return;
     let current = true;
     api.whoAmI().then(
       (found) => {
         if (!current) return;
-        sessionStorage.setItem(STORAGE_KEY, token);
+        if (token !== undefined) sessionStorage.setItem(STORAGE_KEY, token);
         setProblem(undefined);
         setMe(found);
       },
       (error: unknown) => {
         if (!current) return;
+        // Nobody has signed in yet: that is no problem.
+        if (token !== undefined || !isUnauthenticated(error)) setProblem(sentenceOf(error));
+        if (token === undefined) setGuest(true);
         sessionStorage.removeItem(STORAGE_KEY);
-        setProblem(error instanceof Error ? error.message : String(error));
         setToken(undefined);
       },
     );
     return () => {
       current = false;
     };
-  }, [api, token]);
+  }, [api, isKnown, token]);
 
   const state = useMemo<SessionState>(() => {
-    const signOut = (): void => {
+    const forget = (): void => {
       sessionStorage.removeItem(STORAGE_KEY);
+      setGuest(true);
       setMe(undefined);
       setToken(undefined);
     };
-    const session = api === undefined || me === undefined ? undefined : { api, me, signOut };
-    return { session, problem, busy: token !== undefined && me === undefined, signIn: setToken };
-  }, [api, me, problem, token]);
+    // What could not be ended at the API is still there: then nobody is told that it is gone.
+    const signOut = (): void =>
+      void (token === undefined ? api.signOut().then(forget, (error) => setProblem(sentenceOf(error))) : forget());
+    const session = me === undefined ? undefined : { api, me, signOut };
+    const busy = me === undefined && (isKnown || issuer === undefined);
+    return { session, issuer, problem, busy, signIn: setToken };
+  }, [api, isKnown, issuer, me, problem, token]);
 
   return <SessionContext value={state}>{children}</SessionContext>;
 }
@@ -76,9 +94,39 @@ export function useSession(): Session {
   return session;
 }
 
+/** Where people have accounts, as the API says; null also where it does not say. */
+function useIssuer(): string | null | undefined {
+  const [issuer, setIssuer] = useState<string | null>();
+  useEffect(() => {
+    new ApiClient({ server: '', token: undefined }).signInMethods().then(
+      (methods) => setIssuer(methods.issuer),
+      () => setIssuer(null),
+    );
+  }, []);
+  return issuer;
+}
+
+function isUnauthenticated(error: unknown): boolean {
+  return error instanceof ApiProblem && error.status === 401;
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 function initialToken(): string | undefined {
-  const fromAddress = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (fromAddress === null) return sessionStorage.getItem(STORAGE_KEY) ?? undefined;
-  history.replaceState(null, '', location.pathname + location.search);
-  return fromAddress;
+  return takenFromAddress('token') ?? sessionStorage.getItem(STORAGE_KEY) ?? undefined;
+}
+
+/** Why the way back from the issuer ended here. */
+function initialProblem(): string | undefined {
+  const problem = takenFromAddress('sign-in');
+  return problem === undefined ? undefined : signInProblem(problem);
+}
+
+/** What stands behind the `#` of the address under that name, where it stands no more afterwards. */
+function takenFromAddress(name: string): string | undefined {
+  const value = new URLSearchParams(location.hash.slice(1)).get(name) ?? undefined;
+  if (value !== undefined) history.replaceState(null, '', location.pathname + location.search);
+  return value;
 }

@@ -111,20 +111,25 @@ describe('lists', () => {
       },
     });
     const names: string[] = [];
-    for await (const job of client.jobs('research', 'Running')) names.push(job.name);
+    for await (const job of client.jobs('research', { state: 'Running' })) names.push(job.name);
     expect(names).toEqual(['tiny-gpt', 'last']);
   });
 
-  it('of steps are read to the end, however long the curve', async () => {
-    const points = (from: number, count: number): unknown[] =>
-      Array.from({ length: count }, (_, index) => aStepPoint({ step: from + index }));
+  it('of steps are asked for as a whole, in so many points', async () => {
+    const bucket = {
+      lastStep: 9,
+      steps: 9,
+      loss: null,
+      tokensPerSecond: null,
+      stepTimeMs: { min: 1, max: 2 },
+      gradNorm: null,
+    };
+    const { bucket: _bucket, ...single } = aStepPoint({ step: 10 });
     const client = await api({
-      [`GET ${jobPath}/steps?fromStep=0&limit=10000`]: { json: { items: points(1, 10_000), gaps: [] } },
-      [`GET ${jobPath}/steps?fromStep=10001&limit=10000`]: { json: { items: points(10_001, 7), gaps: [] } },
+      [`GET ${jobPath}/steps?maxPoints=2`]: { json: { items: [aStepPoint({ bucket }), single], gaps: [] } },
     });
-    const lengths: number[] = [];
-    for await (const page of client.stepPages(at)) lengths.push(page.length);
-    expect(lengths).toEqual([10_000, 7]);
+    const { items } = await client.steps(at, { maxPoints: 2 });
+    expect(items.map((point) => point.bucket)).toEqual([bucket, null]);
   });
 });
 
@@ -141,8 +146,8 @@ describe('a live stream', () => {
     for await (const change of client.changes(at, { lastEventId: '6' })) seen.push(change);
     expect(seen).toEqual([
       { kind: 'event', event: aJobEvent({ id: 7 }), lastEventId: '7' },
-      { kind: 'job', job: aJob() },
-      { kind: 'step', point: aStepPoint() },
+      { kind: 'job', job: aJob(), lastEventId: '7' },
+      { kind: 'step', point: aStepPoint(), lastEventId: '7' },
     ]);
     expect(fake?.requests[0]?.headers['last-event-id']).toBe('6');
   });

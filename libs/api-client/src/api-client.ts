@@ -1,7 +1,12 @@
+/* More than 400 lines, because each route that a program of ours asks has its method here. */
 import {
   ApiTokenCreated,
   ApiTokenList,
+  type AuditEntry,
+  AuditList,
   CheckpointList,
+  GroupRole,
+  GroupRoleList,
   Job,
   JobEvent,
   JobEventList,
@@ -12,13 +17,19 @@ import {
   Project,
   ProjectList,
   RankMap,
+  SignInMethods,
+  SignInToken,
   StepList,
   StepPoint,
   StoredPlan,
   WhoAmI,
+  type GroupRoleCreate,
+  type SignInTrade,
   type ApiTokenCreateInput,
   type ApiTokenRotateInput,
   type JobCreateInput,
+  type JobLabelChange,
+  type JobOrder,
   type JobResume,
 } from '@coxswain/api-types';
 import type { PlanRequestInput } from '@coxswain/planner/types';
@@ -31,26 +42,26 @@ import { serverSentEvents } from './server-sent-events.ts';
 export interface ApiAccess {
   /** Base URL without a trailing slash; '' means the page's own origin. */
   readonly server: string;
-  readonly token: string;
+  /** Undefined: the page, whose browser sends the cookie of its session; or somebody who is about to sign in. */
+  readonly token: string | undefined;
   /** Ends every call when it aborts; a call then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 interface RequestOptions {
-  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a job's live stream says; `lastEventId` lets a reader go on where it left off. */
-export type StreamedChange =
-  | { readonly kind: 'event'; readonly event: JobEvent; readonly lastEventId: string | undefined }
+/** What a job's live stream says; `lastEventId` lets a reader go on where it left off. After `resync` read the job's curve again: something was left out. */
+export type StreamedChange = { readonly lastEventId?: string | undefined } & (
+  | { readonly kind: 'event'; readonly event: JobEvent }
   | { readonly kind: 'job'; readonly job: Job }
-  | { readonly kind: 'step'; readonly point: StepPoint };
-
-/** Most steps that the API gives at once. */
-const STEPS_PER_PAGE = 10_000;
+  | { readonly kind: 'step'; readonly point: StepPoint }
+  | { readonly kind: 'resync' }
+);
 
 /** A job as its URL names it. */
 interface JobReference {
@@ -58,8 +69,34 @@ interface JobReference {
   readonly id: string;
 }
 
+/** Which entries of the audit; times as text with their zone. */
+interface AuditFilters {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly principal?: string | undefined;
+  readonly verb?: string | undefined;
+  readonly object?: string | undefined;
+  readonly outcome?: AuditEntry['outcome'] | undefined;
+  readonly pageSize?: number;
+}
+
+/** Which jobs of a project, and in which order. What is absent asks nothing. */
+export interface JobQuery {
+  readonly state?: string | undefined;
+  /** As kubectl selects labels. */
+  readonly labelSelector?: string | undefined;
+  /** Name of who made them. */
+  readonly owner?: string | undefined;
+  /** Beginnings of words of the name, with spaces between them. */
+  readonly q?: string | undefined;
+  readonly orderBy?: JobOrder | undefined;
+  readonly direction?: 'asc' | 'desc' | undefined;
+}
+
 /** A token as its URL names it. */
 type TokenReference = JobReference;
+/** A stored plan as its URL names it. */
+type PlanReference = JobReference;
 
 /**
  * The REST API for programs: CLI, dashboard, quickstart and tests. Answers are parsed with the schemas that the API itself uses.
@@ -77,12 +114,60 @@ export class ApiClient {
     return this.#json(WhoAmI, '/v1/whoami');
   }
 
+  signInMethods(): Promise<SignInMethods> {
+    return this.#json(SignInMethods, '/v1/sign-in');
+  }
+
+  /** A token of ours for what the issuer gave. */
+  tradeForToken(body: SignInTrade): Promise<SignInToken> {
+    return this.#json(SignInToken, '/v1/sign-in/tokens', { method: 'POST', body });
+  }
+
+  /** Ends the session; of the page's cookie, or of the token. */
+  async signOut(): Promise<void> {
+    await this.#request('/v1/sign-out', { method: 'POST' });
+  }
+
+  /** Of a project, or of the cluster: `-`. */
+  groupRoles(project: string): Promise<GroupRoleList> {
+    return this.#json(GroupRoleList, `${projectPath(project)}/group-roles`);
+  }
+
+  grantGroupRole(project: string, body: GroupRoleCreate): Promise<GroupRole> {
+    return this.#json(GroupRole, `${projectPath(project)}/group-roles`, { method: 'POST', body });
+  }
+
+  async revokeGroupRole({ project, id }: { readonly project: string; readonly id: string }): Promise<void> {
+    await this.#request(`${projectPath(project)}/group-roles/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  }
+
   projects(): Promise<ProjectList> {
     return this.#json(ProjectList, '/v1/projects');
   }
 
+  project(name: string): Promise<Project> {
+    return this.#json(Project, projectPath(name));
+  }
+
   createProject(body: { readonly name: string; readonly namespaces: readonly string[] }): Promise<Project> {
     return this.#json(Project, '/v1/projects', { method: 'POST', body });
+  }
+
+  auditPage(
+    project: string,
+    query: AuditFilters & { readonly pageToken?: string | undefined } = {},
+  ): Promise<AuditList> {
+    return this.#json(AuditList, `${projectPath(project)}/audit${search({ ...query })}`);
+  }
+
+  /** Every entry for which all filters hold, newest first, page by page; project `-` is the whole cluster. */
+  async *audit(project: string, filters: AuditFilters = {}): AsyncGenerator<AuditEntry> {
+    let pageToken: string | undefined;
+    do {
+      const page = await this.auditPage(project, { ...filters, pageToken });
+      yield* page.items;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
   }
 
   tokens(project: string): Promise<ApiTokenList> {
@@ -117,23 +202,24 @@ export class ApiClient {
 
   jobPage(
     project: string,
-    query: {
-      readonly state?: string | undefined;
-      readonly pageSize?: number;
-      readonly pageToken?: string | undefined;
-    } = {},
+    query: JobQuery & { readonly pageSize?: number; readonly pageToken?: string | undefined } = {},
   ): Promise<JobList> {
-    return this.#json(JobList, `${projectPath(project)}/jobs${search(query)}`);
+    return this.#json(JobList, `${projectPath(project)}/jobs${search({ ...query })}`);
   }
 
-  /** Every job of the project in short, newest first, page by page. */
-  async *jobs(project: string, state?: string): AsyncGenerator<JobSummary> {
+  /** Every job of the project in short that the query means, page by page. */
+  async *jobs(project: string, query: JobQuery = {}): AsyncGenerator<JobSummary> {
     let pageToken: string | undefined;
     do {
-      const page = await this.jobPage(project, { state, pageSize: 100, pageToken });
+      const page = await this.jobPage(project, { ...query, pageSize: 100, pageToken });
       yield* page.items;
       pageToken = page.nextPageToken;
     } while (pageToken !== undefined);
+  }
+
+  /** Null removes a label; what is not named stays. */
+  labelJob(reference: JobReference, labels: JobLabelChange): Promise<Job> {
+    return this.#json(Job, jobPath(reference), { method: 'PATCH', body: { labels } });
   }
 
   suspend(reference: JobReference): Promise<Job> {
@@ -157,24 +243,18 @@ export class ApiClient {
     return this.#json(JobEventList, `${jobPath(reference)}/events`);
   }
 
-  /** One page of the loss curve: at most `limit` steps (the API's default 2,000) from `fromStep` on. */
+  /** A page of the loss curve (at most `limit` steps, 2,000 by default), or all of it in at most `maxPoints` points, each of which can stand for several steps. */
   steps(
     reference: JobReference,
-    query: { readonly fromStep?: number; readonly limit?: number; readonly epoch?: number } = {},
+    query: {
+      readonly fromStep?: number | undefined;
+      readonly toStep?: number | undefined;
+      readonly epoch?: number | undefined;
+      readonly limit?: number | undefined;
+      readonly maxPoints?: number | undefined;
+    } = {},
   ): Promise<StepList> {
     return this.#json(StepList, `${jobPath(reference)}/steps${search(query)}`);
-  }
-
-  /** The whole loss curve, ascending, in pages of at most {@link STEPS_PER_PAGE} steps. */
-  async *stepPages(reference: JobReference): AsyncGenerator<readonly StepPoint[]> {
-    let fromStep = 0;
-    for (;;) {
-      const { items } = await this.steps(reference, { fromStep, limit: STEPS_PER_PAGE });
-      if (items.length > 0) yield items;
-      const last = items.at(-1);
-      if (last === undefined || items.length < STEPS_PER_PAGE) return;
-      fromStep = last.step + 1;
-    }
   }
 
   ranks(reference: JobReference): Promise<RankMap> {
@@ -186,43 +266,42 @@ export class ApiClient {
   }
 
   /** Asks the planner what if; the same idempotency key gives the same answer however often it is sent. */
-  createPlan(
-    request: PlanRequestInput,
-    options: { readonly idempotencyKey: string; readonly project?: string | undefined },
-  ): Promise<StoredPlan> {
-    return this.#json(StoredPlan, `/v1/plans${search({ project: options.project })}`, {
+  createPlan(project: string, request: PlanRequestInput, idempotencyKey: string): Promise<StoredPlan> {
+    return this.#json(StoredPlan, `${projectPath(project)}/plans`, {
       method: 'POST',
       body: request,
-      headers: { 'idempotency-key': options.idempotencyKey },
+      headers: { 'idempotency-key': idempotencyKey },
     });
   }
 
-  plan(id: string): Promise<StoredPlan> {
-    return this.#json(StoredPlan, `/v1/plans/${encodeURIComponent(id)}`);
+  plan({ project, id }: PlanReference): Promise<StoredPlan> {
+    return this.#json(StoredPlan, `${projectPath(project)}/plans/${encodeURIComponent(id)}`);
   }
 
   planPage(
-    query: {
-      readonly project?: string | undefined;
-      readonly pageSize?: number;
-      readonly pageToken?: string | undefined;
-    } = {},
+    project: string,
+    query: { readonly pageSize?: number; readonly pageToken?: string | undefined } = {},
   ): Promise<PlanList> {
-    return this.#json(PlanList, `/v1/plans${search(query)}`);
+    return this.#json(PlanList, `${projectPath(project)}/plans${search(query)}`);
   }
 
-  /** Predicted against measured step times; of every project that the token may see unless one is named. */
-  planAccuracy(project?: string): Promise<PlanAccuracy> {
-    return this.#json(PlanAccuracy, `/v1/plans/accuracy${search({ project })}`);
+  /** Predicted against measured step times; project `-` stands for every one (administrators). */
+  planAccuracy(project: string): Promise<PlanAccuracy> {
+    return this.#json(PlanAccuracy, `${projectPath(project)}/plans/accuracy`);
   }
 
-  /** Bytes of a rank's log as they come; with `follow` they end when the pod does. */
+  /** Bytes of a rank's log as they come, or what its attempt recorded where the pod is gone; with `follow` they end when the pod does. */
   async logs(
     reference: JobReference,
-    options: { readonly rank: number; readonly tailLines?: number | undefined; readonly follow?: boolean },
+    options: {
+      readonly rank: number;
+      readonly attempt?: number | undefined;
+      readonly tailLines?: number | undefined;
+      readonly follow?: boolean;
+    },
   ): Promise<AsyncIterable<Uint8Array>> {
-    const { rank, tailLines, follow } = options;
-    const query = search({ rank, tailLines, follow: follow === true ? true : undefined });
+    const { rank, attempt, tailLines, follow } = options;
+    const query = search({ rank, attempt, tailLines, follow: follow === true ? true : undefined });
     return this.#stream(`${jobPath(reference)}/logs${query}`, { headers: { accept: 'text/plain' } });
   }
 
@@ -243,8 +322,9 @@ export class ApiClient {
     });
     for await (const { event, data, id } of serverSentEvents(stream)) {
       if (event === 'event') yield { kind: 'event', event: this.#read(JobEvent, data), lastEventId: id };
-      if (event === 'job') yield { kind: 'job', job: this.#read(Job, data) };
-      if (event === 'step') yield { kind: 'step', point: this.#read(StepPoint, data) };
+      if (event === 'job') yield { kind: 'job', job: this.#read(Job, data), lastEventId: id };
+      if (event === 'step') yield { kind: 'step', point: this.#read(StepPoint, data), lastEventId: id };
+      if (event === 'resync') yield { kind: 'resync', lastEventId: id };
     }
   }
 
@@ -292,7 +372,7 @@ export class ApiClient {
     const init: RequestInit = {
       method: options.method ?? 'GET',
       headers: {
-        authorization: `Bearer ${token}`,
+        ...(token === undefined ? { 'x-coxswain-request': '1' } : { authorization: `Bearer ${token}` }),
         ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
         ...options.headers,
       },

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { EXAMPLE_ROTATION, EXAMPLE_TOKEN } from './request-examples.ts';
+import { PROJECT_ROLES } from './who-am-i.ts';
 
 const timestamp = z.string().meta({ format: 'date-time' });
 
-export const TOKEN_ROLES = ['viewer', 'operator', 'admin'] as const;
 const tokenExpiry = {
   expiresAt: timestamp.optional().describe('Default: after the days that the installation says, 90 unless it is set.'),
   neverExpires: z.boolean().default(false).describe('True in place of expiresAt: good until it is revoked.'),
@@ -10,10 +11,10 @@ const tokenExpiry = {
 export const ApiTokenCreate = z
   .strictObject({
     name: z.string().min(1).max(100),
-    role: z.enum(TOKEN_ROLES).default('operator'),
+    role: z.enum(PROJECT_ROLES).default('operator'),
     ...tokenExpiry,
   })
-  .meta({ id: 'ApiTokenCreate' });
+  .meta({ id: 'ApiTokenCreate', examples: [EXAMPLE_TOKEN] });
 export type ApiTokenCreate = z.infer<typeof ApiTokenCreate>;
 export type ApiTokenCreateInput = z.input<typeof ApiTokenCreate>;
 /** How long the token that is rotated goes on working unless the request says otherwise. */
@@ -28,14 +29,14 @@ export const ApiTokenRotate = z
       .describe('How long the old token stays good, at most until it expires; 0: not at all.'),
     ...tokenExpiry,
   })
-  .meta({ id: 'ApiTokenRotate' });
+  .meta({ id: 'ApiTokenRotate', examples: [EXAMPLE_ROTATION] });
 export type ApiTokenRotate = z.infer<typeof ApiTokenRotate>;
 export type ApiTokenRotateInput = z.input<typeof ApiTokenRotate>;
 export const ApiToken = z
   .object({
     id: z.uuid(),
     name: z.string(),
-    role: z.enum(TOKEN_ROLES),
+    role: z.enum(PROJECT_ROLES),
     prefix: z.string(),
     createdAt: timestamp,
     expiresAt: timestamp.nullable(),

@@ -93,8 +93,8 @@ export {
   ApiTokenRotate,
   type ApiTokenRotateInput,
   DEFAULT_OVERLAP_SECONDS,
-  TOKEN_ROLES,
 } from './api-token.ts';
+export { AuditEntry, AuditList } from './audit.ts';
 export {
   AccuracyFigures,
   AccuracyGroup,
@@ -108,6 +108,9 @@ export {
   JOB_DETAILS,
   type JobDetail,
   JobList,
+  JOB_ORDERS,
+  type JobOrder,
+  JobPatch,
   JobSummary,
   JobResume,
   LayoutCreate,
@@ -123,10 +126,21 @@ export {
   RankMap,
   RankPlace,
   StepList,
+  StepBucket,
   StepPoint,
   StepTime,
   StoredLayout,
   StoredPlan,
-  WhoAmI,
 } from './rest.ts';
+export { type PrincipalKind, PROJECT_ROLES, type ProjectRole, type Role, ROLES, WhoAmI } from './who-am-i.ts';
+export { JobLabelChange, labelKeyProblem, labelValueProblem, MAX_LABELS } from './labels.ts';
 export type { JobCreateInput } from './rest.ts';
+export {
+  COMMAND_LINE_SESSION_HOURS,
+  GroupRole,
+  GroupRoleCreate,
+  GroupRoleList,
+  SignInMethods,
+  SignInToken,
+  SignInTrade,
+} from './sign-in.ts';

@@ -6,16 +6,25 @@ import { Condition } from './conditions.ts';
 import { Attempt } from './attempt.ts';
 import { JobPlan } from './job-plan.ts';
 import { ResumeFrom } from './resume-from.ts';
+import { EXAMPLE_JOB, EXAMPLE_LAYOUT, EXAMPLE_PATCH, EXAMPLE_PROJECT, EXAMPLE_RESUME } from './request-examples.ts';
 import { specSizeProblem } from './spec-size.ts';
 import { JobState } from './training-job.ts';
 import { ObjectName } from './field-names.ts';
+import { JobLabelChange, JobLabels } from './labels.ts';
 import { TrainingJobSpec } from './training-job-spec.ts';
 
 /**
- * Requests and answers of the REST API, shared by API, dashboard, CLI and the generated GraphQL schema.
+ * Requests and answers of the REST API, shared by API, dashboard, CLI and the generated GraphQL schema. More than 400 lines, because they are one document.
  *
  * ```
- * GET    /v1/whoami                                             WhoAmI
+ * GET    /v1/whoami                                           → WhoAmI
+ * GET    /v1/sign-in                                          → SignInMethods     (public)
+ * GET    /v1/sign-in/start?returnTo · /v1/sign-in/callback      302               (public; the page signs in)
+ * POST   /v1/sign-in/tokens      SignInTrade                  → SignInToken       (public; the command line signs in)
+ * POST   /v1/sign-out                                           204
+ * GET    /v1/projects/{project}/group-roles                   → GroupRoleList     ({project} "-": the cluster)
+ * POST   /v1/projects/{project}/group-roles GroupRoleCreate   → GroupRole
+ * DELETE /v1/projects/{project}/group-roles/{groupRoleId}
  * POST   /v1/projects            ProjectCreate                → Project           (admin)
  * GET    /v1/projects                                         → ProjectList
  * GET    /v1/projects/{project}                               → Project
@@ -23,23 +32,26 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * GET    /v1/projects/{project}/tokens                        → ApiTokenList
  * DELETE /v1/projects/{project}/tokens/{tokenId}
  * POST   …/tokens/{tokenId}/rotate       ApiTokenRotate       → ApiTokenCreated   (the old one stays good for a while)
+ * GET    …/audit?since&until&principal&verb&object&outcome&pageSize&pageToken → AuditList (administrators; project - is the whole cluster)
  * POST   /v1/projects/{project}/jobs     JobCreate            → Job               (Idempotency-Key optional, 201; replay gives the same answer)
  * GET    /v1/projects/{project}/jobs?pageSize&pageToken&state&fields → JobList (summaries; fields=spec,plan,attempts,conditions adds details)
- * GET    /v1/projects/{project}/jobs/{jobId}                  → Job               (ETag)
- * DELETE /v1/projects/{project}/jobs/{jobId}                    202
+ *        … &labelSelector&owner&q&orderBy&direction               (labels as kubectl selects them; q: beginnings of words of the name)
+ * GET    /v1/projects/{project}/jobs/{jobId}                  → Job               (ETag, as of every GET; If-None-Match)
+ * PATCH  /v1/projects/{project}/jobs/{jobId}  JobPatch        → Job               (labels)
+ * DELETE /v1/projects/{project}/jobs/{jobId}                    202               (If-Match here and on what follows: "SPECVERSION" or an ETag)
  * POST   /v1/projects/{project}/jobs/{jobId}/suspend          → Job
  * POST   /v1/projects/{project}/jobs/{jobId}/resume  JobResume → Job
  * POST   /v1/projects/{project}/jobs/{jobId}/cancel           → Job
  * GET    …/jobs/{jobId}/events?after=                         → JobEventList
- * GET    …/jobs/{jobId}/events/stream                           text/event-stream; Last-Event-ID; events `event`, `job`, `step`
- * GET    …/jobs/{jobId}/steps?epoch&fromStep&limit            → StepList          (loss curve: newest epoch wins per step)
+ * GET    …/jobs/{jobId}/events/stream                           text/event-stream; Last-Event-ID; events `event`, `job`, `step`, `resync`
+ * GET    …/jobs/{jobId}/steps?epoch&fromStep&toStep&limit|maxPoints → StepList     (loss curve, less what a later epoch undid; maxPoints: all of it in so many points)
  * GET    …/jobs/{jobId}/ranks                                 → RankMap           (rank → node, NVLink domain, island, last step time)
  * GET    …/jobs/{jobId}/checkpoints                           → CheckpointList
- * GET    …/jobs/{jobId}/logs?rank&tailLines&follow              text/plain
- * POST   /v1/plans?project               PlanRequest          → StoredPlan        (Idempotency-Key optional, 201; what if: nothing runs)
- * GET    /v1/plans?project&pageSize&pageToken                 → PlanList
- * GET    /v1/plans/{planId}                                   → StoredPlan
- * GET    /v1/plans/accuracy?project                           → PlanAccuracy      (prediction against measurement, over all jobs)
+ * GET    …/jobs/{jobId}/logs?rank&attempt&tailLines&follow      text/plain; what the attempt recorded where the pod is gone
+ * POST   /v1/projects/{project}/plans    PlanRequest          → StoredPlan        (Idempotency-Key optional, 201; what if: nothing runs)
+ * GET    /v1/projects/{project}/plans?pageSize&pageToken      → PlanList
+ * GET    /v1/projects/{project}/plans/{planId}                → StoredPlan
+ * GET    /v1/projects/{project}/plans/accuracy                → PlanAccuracy      (prediction against measurement, over all jobs)
  * GET    /v1/projects/{project}/layouts  · POST (validate and store) · GET …/{layoutId}
  * GET    /healthz /readyz /metrics /openapi.json  ·  POST /graphql  ·  GET / (dashboard)
  * ```
@@ -66,19 +78,10 @@ export const ProjectCreate = z
       .max(100)
       .describe('Namespaces the project owns; a namespace belongs to one project.'),
   })
-  .meta({ id: 'ProjectCreate' });
+  .meta({ id: 'ProjectCreate', examples: [EXAMPLE_PROJECT] });
 export type ProjectCreate = z.infer<typeof ProjectCreate>;
 export const ProjectList = z.object({ items: z.array(Project) }).meta({ id: 'ProjectList' });
 export type ProjectList = z.infer<typeof ProjectList>;
-
-export const WhoAmI = z
-  .object({
-    name: z.string(),
-    role: z.enum(['viewer', 'operator', 'admin', 'clusterAdmin']),
-    project: z.string().nullable().describe('null: every project.'),
-  })
-  .meta({ id: 'WhoAmI' });
-export type WhoAmI = z.infer<typeof WhoAmI>;
 
 /** `layout: auto` says the same as leaving the layout out; a schema of the cluster cannot hold a word beside an object. */
 function withoutLayoutWord(spec: unknown): unknown {
@@ -91,15 +94,24 @@ export const JobCreate = z
   .strictObject({
     name: ObjectName,
     namespace: ObjectName.optional().describe('Default: the first namespace of the project.'),
+    labels: JobLabels.default({}),
     spec: z.preprocess(withoutLayoutWord, TrainingJobSpec),
   })
   .superRefine(({ spec }, context) => {
     const problem = specSizeProblem(spec);
     if (problem !== undefined) context.addIssue({ code: 'custom', path: ['spec'], message: problem });
   })
-  .meta({ id: 'JobCreate' });
+  .meta({ id: 'JobCreate', examples: [EXAMPLE_JOB] });
 export type JobCreate = z.infer<typeof JobCreate>;
 export type JobCreateInput = z.input<typeof JobCreate>;
+
+/** What can be changed of a job as it stands. */
+export const JobPatch = z.strictObject({ labels: JobLabelChange }).meta({ id: 'JobPatch', examples: [EXAMPLE_PATCH] });
+export type JobPatch = z.infer<typeof JobPatch>;
+
+/** What jobs can be listed by. */
+export const JOB_ORDERS = ['createdAt', 'name', 'finishedAt'] as const;
+export type JobOrder = (typeof JOB_ORDERS)[number];
 
 export const JobResume = z
   .strictObject({
@@ -117,7 +129,7 @@ export const JobResume = z
     path: ['gpus'],
     message: 'give layout or gpus, not both: with gpus the planner chooses the layout',
   })
-  .meta({ id: 'JobResume' });
+  .meta({ id: 'JobResume', examples: [EXAMPLE_RESUME] });
 export type JobResume = z.infer<typeof JobResume>;
 
 /** Time of a step as it was planned and as it was. */
@@ -142,6 +154,15 @@ const summaryOfJob = {
   cluster: z.string(),
   namespace: z.string(),
   name: z.string(),
+  labels: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Of the TrainingJob, in the order of their keys; without our own, and at most 64.'),
+  owner: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('Who made it, as they were called then; null: it was made in the cluster.'),
   uid: z.string().nullable().describe('UID of the TrainingJob; null until it exists in the cluster.'),
   state: JobState.or(z.enum(['Submitting', 'Refused', 'Deleting', 'Deleted'])).describe(
     'State of the resource; Submitting: not yet in the cluster. Refused: the cluster refused it, see summary.',
@@ -164,7 +185,10 @@ const summaryOfJob = {
     })
     .nullable(),
   checkpoint: z.object({ name: z.string(), step: counter }).nullable(),
-  version: counter.describe('Counts up with each change of the row; the ETag.'),
+  version: counter.describe('Counts up with each change of the job, of its status too.'),
+  specVersion: counter.describe(
+    'Counts up with each change of what is asked for, wherever it was asked; its status changes nothing here. What If-Match holds a change against.',
+  ),
   createdAt: timestamp,
   updatedAt: timestamp,
   finishedAt: timestamp.nullable(),
@@ -219,6 +243,20 @@ export type JobEvent = z.infer<typeof JobEvent>;
 export const JobEventList = z.object({ items: z.array(JobEvent) }).meta({ id: 'JobEventList' });
 export type JobEventList = z.infer<typeof JobEventList>;
 
+export const ValueRange = z.object({ min: z.number(), max: z.number() }).meta({ id: 'ValueRange' });
+export type ValueRange = z.infer<typeof ValueRange>;
+/** Several steps as one point of a curve: the least and the greatest of each value, so that a spike of one step is seen. */
+export const StepBucket = z
+  .object({
+    lastStep: counter,
+    steps: counter.describe('How many were recorded from the step of the point to lastStep.'),
+    loss: ValueRange.nullable(),
+    tokensPerSecond: ValueRange.nullable(),
+    stepTimeMs: ValueRange,
+    gradNorm: ValueRange.nullable(),
+  })
+  .meta({ id: 'StepBucket' });
+export type StepBucket = z.infer<typeof StepBucket>;
 export const StepPoint = z
   .object({
     epoch: counter,
@@ -229,6 +267,11 @@ export const StepPoint = z
     stepTimeMs: z.number(),
     gradNorm: z.number().nullable(),
     at: timestamp,
+    bucket: StepBucket.nullable()
+      .default(null)
+      .describe(
+        'null: one step. Else step is the first of several, the values are their means, tokens their sum, and at is of the last.',
+      ),
   })
   .meta({ id: 'StepPoint' });
 export type StepPoint = z.infer<typeof StepPoint>;
@@ -289,7 +332,7 @@ export const StoredLayout = z
 export type StoredLayout = z.infer<typeof StoredLayout>;
 export const LayoutCreate = z
   .strictObject({ name: z.string().min(1).max(100).optional(), layout: ParallelLayout })
-  .meta({ id: 'LayoutCreate' });
+  .meta({ id: 'LayoutCreate', examples: [EXAMPLE_LAYOUT] });
 export type LayoutCreate = z.infer<typeof LayoutCreate>;
 export const LayoutList = z.object({ items: z.array(StoredLayout) }).meta({ id: 'LayoutList' });
 export type LayoutList = z.infer<typeof LayoutList>;

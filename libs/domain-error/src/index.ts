@@ -19,6 +19,7 @@ export const DOMAIN_ERROR_CODES = [
   'ALREADY_FINISHED',
   'TOO_LARGE',
   'RATE_LIMITED',
+  'OVER_BUDGET',
   'UNAVAILABLE',
 ] as const;
 

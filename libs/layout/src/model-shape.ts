@@ -61,5 +61,20 @@ export const ModelShape = z
         'One letter per layer for hybrids whose layers hold one block each: A or * attention, L linear attention, M Mamba-2, E experts, - MLP. Absent: every layer is attention followed by an MLP or experts.',
       ),
   })
+  .superRefine(({ layers, layerPattern, stateSpace, experts }, context) => {
+    const refuse = (message: string): void => {
+      context.addIssue({ code: 'custom', path: ['layerPattern'], message });
+    };
+    if (layerPattern === undefined) return;
+    if (layerPattern.length !== layers) {
+      refuse(`has ${layerPattern.length} letters for ${layers} layers; write one letter for each layer`);
+    }
+    if (layerPattern.includes('M') && stateSpace === undefined) {
+      refuse('names Mamba layers (M), whose sizes are not given; give stateSpace');
+    }
+    if (layerPattern.includes('E') && experts === undefined) {
+      refuse('names expert layers (E), whose sizes are not given; give experts');
+    }
+  })
   .meta({ id: 'ModelShape', description: 'Sizes of a model, as a planner needs them.' });
 export type ModelShape = z.infer<typeof ModelShape>;

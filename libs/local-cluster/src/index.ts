@@ -26,6 +26,8 @@ export {
 } from './programs/binaries.ts';
 export {
   ENGINE_PYTHON_COMPLETE,
+  ENGINE_CPU_LOCK,
+  ENGINE_LOCK,
   ENGINE_REQUIREMENTS,
   enginePythonDirectory,
   findEnginePython,

@@ -1,6 +1,11 @@
+export { type AccessRoles, QUEUE_SCHEMA } from './access/apply-access.ts';
+export { type LoginRole, makeRoles, type RolesMade } from './access/make-roles.ts';
+export { namesOfRoles, roleFacts, roleProblem } from './access/role-problem.ts';
 export { tryAdvisoryLock } from './advisory-lock.ts';
+export type { Sql } from './connection-pool.ts';
 export { Database, firstOf } from './database.ts';
-export type { Sql } from './database.ts';
 export { DatabaseError, isUnavailable, isUniqueViolation, isUnstorableText } from './errors.ts';
 export { Listener } from './listener.ts';
+export { migrateDatabase } from './migrate.ts';
 export { storableJson, storableText } from './storable-json.ts';
+export { type Scope, type ScopedSql, TenantDatabase } from './tenant-database.ts';

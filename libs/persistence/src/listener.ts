@@ -28,6 +28,11 @@ export class Listener {
     this.#options = options;
   }
 
+  /** Whether notifications are heard at the moment, as far as is known. */
+  get isConnected(): boolean {
+    return this.#client !== undefined;
+  }
+
   /** Begins; returns at once. */
   start(): void {
     void this.#connect();

@@ -1,6 +1,7 @@
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { DataSource } from 'typeorm';
 import { Database } from './database.ts';
+import { migrateDatabase } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 let postgres: Postgres;
@@ -30,10 +31,10 @@ describe('migrations', () => {
     const user = earlier.createQueryRunner();
     await user.startTransaction();
     await user.query('LOCK TABLE jobs IN ACCESS SHARE MODE');
-    const database = await Database.connect({ url, applicationName: 'migrations test', statementTimeoutMs: 50 });
     const refusals: string[] = [];
     try {
-      const done = await database.migrate({
+      const done = await migrateDatabase({
+        url,
         lockTimeoutMs: 200,
         onLocked: (message) => {
           refusals.push(message);
@@ -43,9 +44,8 @@ describe('migrations', () => {
       expect(refusals[0]).toMatch(/lock timeout/);
       expect(refusals.length).toBeGreaterThanOrEqual(2);
       expect(done).toEqual(MIGRATIONS.slice(1).map(({ name }) => name));
-      expect(await database.migrate()).toEqual([]);
+      expect(await migrateDatabase({ url })).toEqual([]);
     } finally {
-      await database.close();
       await user.release();
       await earlier.destroy();
     }
@@ -66,14 +66,87 @@ describe('CountGenerations', () => {
     await earlier.destroy();
     const database = await Database.connect({ url, applicationName: 'migrations test' });
     try {
-      expect((await database.migrate())[0]).toBe('CountGenerations1795315500000');
+      expect((await migrateDatabase({ url }))[0]).toBe('CountGenerations1795315500000');
       const jobs = await database.query('SELECT generation, applied_generation FROM jobs');
       expect(jobs.rows).toEqual([{ generation: '3', applied_generation: '1' }]);
       const index = await database.query<{ indexdef: string }>(
         "SELECT indexdef FROM pg_indexes WHERE indexname = 'jobs_pending'",
       );
       expect(index.rows[0]?.indexdef).toMatch(/WHERE \(generation > applied_generation\)/);
-      expect(await database.migrate()).toEqual([]);
+      expect(await migrateDatabase({ url })).toEqual([]);
+    } finally {
+      await database.close();
+    }
+  });
+});
+
+describe('NamePrincipals', () => {
+  it('makes one principal of tokens that succeeded each other, under the id of the first', async () => {
+    const earlier = await databaseBefore('NamePrincipals1795388400000');
+    const idOf = (number: number): string => `00000000-0000-4000-8000-00000000000${number}`;
+    const add = (number: number, before: number | null): Promise<unknown> =>
+      earlier.query(
+        `INSERT INTO api_tokens (id, name, role, prefix, secret_sha256, rotated_from)
+         VALUES ($1, 'root', 'clusterAdmin', $2, sha256('x'), $3)`,
+        [idOf(number), String(number), before === null ? null : idOf(before)],
+      );
+    await add(1, null);
+    await add(2, 1);
+    await add(3, 2);
+    await add(4, null);
+    const { url = '' } = earlier.options as { readonly url?: string };
+    await earlier.destroy();
+    const database = await Database.connect({ url, applicationName: 'migrations test' });
+    try {
+      await migrateDatabase({ url });
+      const found = await database.query<{ principal_id: string; kind: string; name: string }>(
+        'SELECT t.principal_id, p.kind, p.name FROM api_tokens t JOIN principals p ON p.id = t.principal_id ORDER BY t.id',
+      );
+      expect(found.rows.map(({ principal_id }) => principal_id)).toEqual([idOf(1), idOf(1), idOf(1), idOf(4)]);
+      expect(found.rows[0]).toMatchObject({ kind: 'service', name: 'root' });
+    } finally {
+      await database.close();
+    }
+  });
+});
+
+describe('LevelSeries', () => {
+  it('keeps every step, in the month in which its job began, and draws its levels', async () => {
+    const earlier = await databaseBefore('LevelSeries1795391940000');
+    const id = '00000000-0000-4000-8000-000000000001';
+    await earlier.query("INSERT INTO clusters (id, name) VALUES ($1, 'here')", [id]);
+    await earlier.query(
+      `INSERT INTO jobs (id, cluster_id, uid, namespace, name, spec, state, created_at)
+       VALUES ($1, $1, 'known', 'research', 'known', '{}', 'Running', '2026-02-28T23:30:00Z')`,
+      [id],
+    );
+    await earlier.query(
+      `INSERT INTO steps (cluster_id, job_uid, epoch, step, loss, tokens, step_time_ms, at)
+       SELECT $1, uid, 1, step, CASE WHEN step = 777 THEN 99 ELSE 2 END, 1000, 100, '2026-03-01T00:00:00Z'
+         FROM unnest(ARRAY['known', 'unknown']) AS uid CROSS JOIN generate_series(1, 1234) AS step`,
+      [id],
+    );
+    const before = (await earlier.query('SELECT * FROM steps ORDER BY job_uid, step')) as object[];
+    const { url = '' } = earlier.options as { readonly url?: string };
+    await earlier.destroy();
+    const database = await Database.connect({ url, applicationName: 'migrations test' });
+    try {
+      expect((await migrateDatabase({ url }))[0]).toBe('LevelSeries1795391940000');
+      const after = await database.query<object>('SELECT * FROM steps ORDER BY job_uid, step');
+      expect(after.rows.map((row) => ({ ...row, month: undefined }))).toEqual(
+        before.map((row) => ({ ...row, month: undefined })),
+      );
+      const months = await database.query('SELECT job_uid, month::text FROM job_series ORDER BY job_uid');
+      expect(months.rows[0]).toEqual({ job_uid: 'known', month: '2026-02-01' });
+      const levels = await database.query(
+        `SELECT width, count(*)::integer AS buckets, sum(steps)::integer AS steps, max(loss_max) AS loss FROM step_levels
+          WHERE job_uid = 'known' GROUP BY width ORDER BY width`,
+      );
+      expect(levels.rows).toEqual([
+        { width: 10, buckets: 124, steps: 1_234, loss: 99 },
+        { width: 100, buckets: 13, steps: 1_234, loss: 99 },
+        { width: 1_000, buckets: 2, steps: 1_234, loss: 99 },
+      ]);
     } finally {
       await database.close();
     }

@@ -4,6 +4,14 @@ import { CountGenerations1795315500000 } from '../../../migrations/2026112202450
 import { RecordResumeFrom1795331400000 } from '../../../migrations/20261122071000-record-resume-from.ts';
 import { RecordRotatedTokens1795375800000 } from '../../../migrations/20261122193000-record-rotated-tokens.ts';
 import { IndexJobsThatHaveNotEnded1795378200000 } from '../../../migrations/20261122201000-index-jobs-that-have-not-ended.ts';
+import { NamePrincipals1795388400000 } from '../../../migrations/20261122230000-name-principals.ts';
+import { CountVersionsOfSpecs1795389000000 } from '../../../migrations/20261122231000-count-versions-of-specs.ts';
+import { KnowTheScope1795390200000 } from '../../../migrations/20261122233000-know-the-scope.ts';
+import { RecordWhereRequestsCameFrom1795390800000 } from '../../../migrations/20261122234000-record-where-requests-came-from.ts';
+import { FindJobs1795391400000 } from '../../../migrations/20261122235000-find-jobs.ts';
+import { LetPeopleSignIn1795391700000 } from '../../../migrations/20261122235500-let-people-sign-in.ts';
+import { LevelSeries1795391940000 } from '../../../migrations/20261122235900-level-series.ts';
+import { AskForCredentialsAlone1795398000000 } from '../../../migrations/20261123014000-ask-for-credentials-alone.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -13,4 +21,12 @@ export const MIGRATIONS = [
   RecordResumeFrom1795331400000,
   RecordRotatedTokens1795375800000,
   IndexJobsThatHaveNotEnded1795378200000,
+  NamePrincipals1795388400000,
+  CountVersionsOfSpecs1795389000000,
+  KnowTheScope1795390200000,
+  RecordWhereRequestsCameFrom1795390800000,
+  FindJobs1795391400000,
+  LetPeopleSignIn1795391700000,
+  LevelSeries1795391940000,
+  AskForCredentialsAlone1795398000000,
 ] as const;

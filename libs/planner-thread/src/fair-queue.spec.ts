@@ -53,18 +53,38 @@ describe('who is served next', () => {
     queue.remove('a', 'a1');
     queue.remove('a', 'never there');
     expect(queue.size).toBe(2);
-    expect(queue.add('c', 'c1')).toBeUndefined();
+    expect(queue.add('c', 'c1')).toEqual({ kind: 'waits' });
     expect(drained(queue)).toBe('a2 b1 c1');
   });
 });
 
 describe('how much may wait', () => {
+  const waits = { kind: 'waits' };
+  const refused = (refusal: string): object => ({ kind: 'refused', refusal });
+  const few = { perTenant: 2, inAll: 10 };
+  const three = { perTenant: 9, inAll: 3 };
   it.each([
-    ['a tenant may not fill its own list', { perTenant: 2, inAll: 10 }, 'a', 'tenantIsFull'],
-    ['another tenant still may wait', { perTenant: 2, inAll: 10 }, 'b', undefined],
-    ['all together are bounded too', { perTenant: 9, inAll: 2 }, 'b', 'isFull'],
-  ] as const)('%s', (_sentence, limits, tenant, want) => {
-    expect(queueOf('a1 a2', limits).add(tenant, 'x')).toBe(want);
+    ['a tenant may not fill its own list', 'a1 a2', few, { add: 'a+', want: refused('tenantIsFull'), left: 'a1 a2' }],
+    ['another tenant still may wait', 'a1 a2', few, { add: 'b+', want: waits, left: 'a1 b+ a2' }],
+    ['all together are bounded too', 'a1 b1 c1', three, { add: 'd+', want: refused('isFull'), left: 'a1 b1 c1' }],
+    [
+      'who has none waiting gets the place of the newest of who has most',
+      'a1 b1 b2',
+      three,
+      { add: 'c+', want: { kind: 'waits', displaced: 'b2' }, left: 'a1 b1 c+' },
+    ],
+    [
+      'who would have as many as who has most then gets none',
+      'a1 a2 b1',
+      three,
+      { add: 'b+', want: refused('isFull'), left: 'a1 b1 a2' },
+    ],
+    ['who has most displaces nobody', 'a1 a2 b1', three, { add: 'a+', want: refused('isFull'), left: 'a1 b1 a2' }],
+  ] as const)('%s', (_sentence, items, limits, { add, want, left }) => {
+    const queue = queueOf(items, limits);
+    expect(queue.add(add.charAt(0), add)).toEqual(want);
+    expect(queue.size).toBe(left.split(' ').length);
+    expect(drained(queue)).toBe(left);
   });
 });
 
@@ -80,14 +100,16 @@ describe('whatever is asked in whatever order', () => {
   it('while an item waits no other tenant is served twice, nothing is lost, and the count is true', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
-        const queue = new FairQueue<string>({ perTenant: 10, inAll: 25 });
+        const queue = new FairQueue<string>({ perTenant: 10, inAll: 12 });
         const waiting: string[] = [];
         /** Since when each tenant waits without being served: who was served meanwhile. */
         const servedMeanwhile = new Map<string, string[]>();
         steps.forEach((one, index) => {
           if (one.kind === 'add') {
             const item = `${one.tenant}${index}`;
-            if (queue.add(one.tenant, item) !== undefined) return;
+            const added = queue.add(one.tenant, item);
+            if (added.kind === 'refused') return;
+            if (added.displaced !== undefined) waiting.splice(waiting.indexOf(added.displaced), 1);
             waiting.push(item);
             if (!servedMeanwhile.has(one.tenant)) servedMeanwhile.set(one.tenant, []);
             return;

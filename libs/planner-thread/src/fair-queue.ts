@@ -9,11 +9,16 @@ export interface QueueLimits {
 /** Why an item may not wait. */
 export type QueueRefusal = 'tenantIsFull' | 'isFull';
 
+/** What became of an item that wanted to wait. `displaced` waits no longer: it was the newest of the tenant that had most. */
+export type QueueAdmission<T> =
+  { readonly kind: 'waits'; readonly displaced?: T } | { readonly kind: 'refused'; readonly refusal: QueueRefusal };
+
 /**
- * A waiting list per tenant; who was served longest ago is served next.
+ * A waiting list per tenant; who was served longest ago is served next, and who has least waiting has room longest.
  *
  * While an item of a tenant waits, no other tenant is served twice: a tenant with a hundred items delays another's one by a single item, and a
- * tenant that comes back each time it was served does not push ahead of one that waits.
+ * tenant that comes back each time it was served does not push ahead of one that waits. However few tenants fill the queue, another one still gets
+ * a place: the tenant with most items gives one of its own.
  */
 export class FairQueue<T> {
   readonly #limits: QueueLimits;
@@ -33,13 +38,15 @@ export class FairQueue<T> {
   }
 
   /** Lets the item wait; says why where it may not. */
-  add(tenant: string, item: T): QueueRefusal | undefined {
+  add(tenant: string, item: T): QueueAdmission<T> {
+    const { perTenant, inAll } = this.#limits;
     const list = this.#waiting.get(tenant) ?? [];
-    if (list.length >= this.#limits.perTenant) return 'tenantIsFull';
-    if (this.#size >= this.#limits.inAll) return 'isFull';
+    if (list.length >= perTenant) return { kind: 'refused', refusal: 'tenantIsFull' };
+    const displaced = this.#size < inAll ? undefined : this.#takeNewestOfTheGreediest(list.length + 1);
+    if (this.#size >= inAll) return { kind: 'refused', refusal: 'isFull' };
     this.#waiting.set(tenant, [...list, item]);
     this.#size += 1;
-    return undefined;
+    return { kind: 'waits', ...(displaced === undefined ? {} : { displaced }) };
   }
 
   /** The item whose turn it is, which waits no longer; undefined when none waits. */
@@ -61,6 +68,15 @@ export class FairQueue<T> {
     if (left.length === 0) this.#waiting.delete(tenant);
     else this.#waiting.set(tenant, left);
     this.#size -= list.length - left.length;
+  }
+
+  /** Of a tenant that has more items waiting than so many: another's that has no more is owed its place. */
+  #takeNewestOfTheGreediest(moreThan: number): T | undefined {
+    const [greediest] = [...this.#waiting].toSorted(([, one], [, other]) => other.length - one.length);
+    const newest = greediest?.[1].at(-1);
+    if (greediest === undefined || newest === undefined || greediest[1].length <= moreThan) return undefined;
+    this.remove(greediest[0], newest);
+    return newest;
   }
 
   #nextTenant(): string | undefined {

@@ -1,2 +1,3 @@
-export { OverBudgetError, PlannerThread } from './planner-thread.ts';
+export { PlannerLanes } from './planner-lanes.ts';
+export { OverBudgetError, PlannerThread, QueueRefusedError } from './planner-thread.ts';
 export type { PlannerAnswer, PlannerQuestion } from './planner-question.ts';

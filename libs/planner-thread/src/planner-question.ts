@@ -18,6 +18,11 @@ interface AnswerByKind {
 /** What is answered to a question of that kind. */
 export type PlannerAnswer<Kind extends PlannerQuestion['kind'] = PlannerQuestion['kind']> = AnswerByKind[Kind];
 
+/** What the thread says first: from now on it answers. */
+export interface PlannerReady {
+  readonly kind: 'ready';
+}
+
 /** What the thread sends back. */
 export type PlannerReply =
   | { readonly kind: 'answered'; readonly answer: PlannerAnswer }

@@ -1,31 +1,8 @@
 import type { PlanAnswer, PlanRequest } from '@coxswain/planner';
-import { OverBudgetError, PlannerThread, type AskOptions, type SetTimer } from './planner-thread.ts';
+import { OverBudgetError, PlannerThread, type AskOptions } from './planner-thread.ts';
+import { FakeTimers } from './testing/fake-timers.ts';
 
 const worker = new URL('./testing/scripted-worker.ts', import.meta.url);
-
-/** Time passes by hand: `passes` fires whatever is due by then. */
-class FakeTimers {
-  #nowMs = 0;
-  readonly #due = new Map<() => void, number>();
-
-  readonly set: SetTimer = (delayMs, fire) => {
-    this.#due.set(fire, this.#nowMs + delayMs);
-    return () => this.#due.delete(fire);
-  };
-
-  get pending(): number {
-    return this.#due.size;
-  }
-
-  passes(ms: number): void {
-    this.#nowMs += ms;
-    for (const [fire, atMs] of [...this.#due]) {
-      if (atMs > this.#nowMs) continue;
-      this.#due.delete(fire);
-      fire();
-    }
-  }
-}
 
 let timers: FakeTimers;
 let thread: PlannerThread;
@@ -65,7 +42,7 @@ describe('the thread in which layouts are searched', () => {
     [
       'a search that needs too much memory is ended',
       'eats memory',
-      { code: 'UNAVAILABLE', message: expect.stringMatching(/more memory than 32 MiB/) as string },
+      { code: 'OVER_BUDGET', message: expect.stringMatching(/more memory than 32 MiB.*Narrow the question/) as string },
     ],
   ])('%s, and who waits behind it is answered', async (_sentence, model, want) => {
     const [failed, behind] = await Promise.allSettled([ask(model), ask('behind'), ask('other', { tenant: 'b' })]);
@@ -75,13 +52,14 @@ describe('the thread in which layouts are searched', () => {
   });
 
   it('a search that takes longer than it may is ended, and who waits behind it gets the whole time', async () => {
+    await ask('ready');
     const hung = ask('hangs');
     const behind = ask('behind');
     timers.passes(2_000);
     await expect(hung).rejects.toBeInstanceOf(OverBudgetError);
     await expect(hung).rejects.toMatchObject({
-      code: 'UNAVAILABLE',
-      message: expect.stringMatching(/longer than 2 s/) as string,
+      code: 'OVER_BUDGET',
+      message: expect.stringMatching(/longer than 2 s.*Narrow the question/) as string,
     });
     expect((await behind).calibration).toBe('behind');
   });
@@ -138,7 +116,7 @@ describe('many questions at once', () => {
 
   it.each([
     ['a tenant has no more waiting than it may', ['a', 'a', 'a', 'a'], 'a', /your questions/],
-    ['and neither have all together', ['a', 'a', 'a', 'b', 'b', 'b'], 'c', /more to do than it can/],
+    ['and neither have all together', ['a', 'b', 'c', 'd', 'e', 'f'], 'g', /more to do than it can/],
   ])('%s', async (_sentence, tenants, tenant, want) => {
     const asked = tenants.map((one) => ask('answered', { tenant: one }));
     await expect(ask('one more', { tenant })).rejects.toMatchObject({
@@ -160,6 +138,33 @@ describe('a question that cannot be put to a thread', () => {
   });
 });
 
+describe('a queue that is full', () => {
+  it('has room for a tenant with fewer questions: the newest of whoever has most is told why it is not answered', async () => {
+    const abort = new AbortController();
+    const under = ask('hangs', { tenant: 'a', signal: abort.signal });
+    const waits = ['a1', 'a2', 'a3', 'b1', 'b2'].map((one) => ask(one, { tenant: one.charAt(0) }));
+    const settled = Promise.allSettled(waits);
+    const another = ask('c1', { tenant: 'c' });
+    expect(thread.load).toEqual({ waiting: 5, running: 1 });
+    await expect(waits[2]).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      reason: 'displaced',
+      message: expect.stringMatching(/most of them yours/) as string,
+    });
+    abort.abort(new Error('no longer wanted'));
+    await expect(under).rejects.toThrow('no longer wanted');
+    expect((await another).calibration).toBe('c1');
+    expect((await settled).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ]);
+    expect(thread.load).toEqual({ waiting: 0, running: 0 });
+  });
+});
+
 describe('the time that a search has', () => {
   it('is its own: what a question waited for its turn does not count', async () => {
     const abort = new AbortController();
@@ -170,6 +175,21 @@ describe('the time that a search has', () => {
     await expect(first).rejects.toThrow('no longer wanted');
     timers.passes(1_999);
     expect((await second).calibration).toBe('second');
+  });
+});
+
+describe('the start of a thread', () => {
+  it('is not taken from the time of its first search', async () => {
+    const first = ask('first');
+    timers.passes(2_000);
+    expect((await first).calibration).toBe('first');
+  });
+
+  it('that never ends keeps nobody waiting for ever', async () => {
+    const first = ask('first');
+    timers.passes(60_000);
+    await expect(first).rejects.toThrow('did not start within 60 s');
+    expect((await ask('next')).calibration).toBe('next');
   });
 });
 

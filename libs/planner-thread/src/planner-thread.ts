@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { DomainError } from '@coxswain/domain-error';
 import { FairQueue, type QueueRefusal } from './fair-queue.ts';
-import type { PlannerAnswer, PlannerQuestion, PlannerReply } from './planner-question.ts';
+import type { PlannerAnswer, PlannerQuestion, PlannerReady, PlannerReply } from './planner-question.ts';
 
 /** Bounds of what may be asked. */
 export interface PlannerLimits {
-  /** Longest search, with the start of the thread where it is the first; it is ended after it. Infinity: as long as it takes. */
+  /** Longest search, without the start of its thread; it is ended after it. Infinity: as long as it takes. */
   readonly timeoutMs: number;
   /** Heap of the thread. A search of 16,384 GPUs needs under 300 MB. */
   readonly heapMib: number;
@@ -17,12 +17,25 @@ export interface PlannerLimits {
 
 const DEFAULT_LIMITS: PlannerLimits = { timeoutMs: 30_000, heapMib: 512, waitingPerTenant: 16, waiting: 256 };
 const WORKER = new URL('./worker.ts', import.meta.url);
+/** A thread starts in a second; one that does not start at all must not hold the queue for ever. */
+const START_MS = 60_000;
 
-/** A search took more time or memory than it may: UNAVAILABLE to whoever asked from outside; a smaller question may be answered. */
+/** A search took more time or memory than it may. Asking again is of no use; a smaller question may be answered. */
 export class OverBudgetError extends DomainError {
   constructor(message: string) {
-    super('UNAVAILABLE', message);
+    super('OVER_BUDGET', message);
     this.name = 'OverBudgetError';
+  }
+}
+
+/** A question may not wait, or has waited and gave its place to a tenant with fewer (`displaced`). */
+export class QueueRefusedError extends DomainError {
+  readonly reason: QueueRefusal | 'displaced';
+
+  constructor(reason: QueueRefusal | 'displaced') {
+    super('UNAVAILABLE', REFUSALS[reason]);
+    this.name = 'QueueRefusedError';
+    this.reason = reason;
   }
 }
 
@@ -41,6 +54,12 @@ export interface AskOptions {
   readonly tenant: string;
   /** Nobody wants the answer any more: what waits is taken out, what is searched is ended. */
   readonly signal?: AbortSignal;
+}
+
+/** Questions at this moment. */
+export interface PlannerLoad {
+  readonly waiting: number;
+  readonly running: number;
 }
 
 /** A question and what becomes of it. */
@@ -62,7 +81,9 @@ export class PlannerThread {
   readonly #setTimer: SetTimer;
   readonly #queue: FairQueue<Turn>;
   #thread: Worker | undefined;
-  #current: { readonly turn: Turn; readonly cancelTimer: () => void } | undefined;
+  /** The thread has said that it waits for questions. */
+  #isReady = false;
+  #current: { readonly turn: Turn; cancelTimer: () => void } | undefined;
   /** The thread before, while it ends. */
   #ending: Promise<unknown> | undefined;
   #isClosed = false;
@@ -74,9 +95,13 @@ export class PlannerThread {
     this.#queue = new FairQueue({ perTenant: this.#limits.waitingPerTenant, inAll: this.#limits.waiting });
   }
 
+  get load(): PlannerLoad {
+    return { waiting: this.#queue.size, running: this.#current === undefined ? 0 : 1 };
+  }
+
   /**
-   * What the planner answers. Rejects with a {@link DomainError} in the planner's words where it refuses, with UNAVAILABLE when too many
-   * questions wait or the thread is closed, with an {@link OverBudgetError}, or with the signal's reason.
+   * What the planner answers. Rejects with a {@link DomainError} in the planner's words where it refuses, with a {@link QueueRefusedError} when
+   * too many questions wait, with UNAVAILABLE when the thread is closed, with an {@link OverBudgetError}, or with the signal's reason.
    */
   async ask<Question extends PlannerQuestion>(
     question: Question,
@@ -85,8 +110,9 @@ export class PlannerThread {
     signal?.throwIfAborted();
     if (this.#isClosed) throw isStopping();
     const turn: Turn = { question, tenant, ...Promise.withResolvers<PlannerReply>() };
-    const refusal = this.#queue.add(tenant, turn);
-    if (refusal !== undefined) throw new DomainError('UNAVAILABLE', REFUSALS[refusal]);
+    const added = this.#queue.add(tenant, turn);
+    if (added.kind === 'refused') throw new QueueRefusedError(added.refusal);
+    added.displaced?.reject(new QueueRefusedError('displaced'));
     const abandon = (): void => this.#fail(turn, signal?.reason);
     signal?.addEventListener('abort', abandon, { once: true });
     this.#next();
@@ -114,8 +140,8 @@ export class PlannerThread {
     if (this.#current !== undefined || this.#ending !== undefined || this.#isClosed) return;
     const turn = this.#queue.take();
     if (turn === undefined) return;
-    this.#current = { turn, cancelTimer: this.#startTimer(turn) };
     this.#thread ??= this.#startThread();
+    this.#current = { turn, cancelTimer: this.#startTimer(turn) };
     try {
       this.#thread.postMessage(turn.question);
     } catch (error) {
@@ -124,10 +150,19 @@ export class PlannerThread {
     }
   }
 
+  /** The budget is that of the search: it begins when the thread is there to search. */
   #startTimer(turn: Turn): () => void {
     const { timeoutMs } = this.#limits;
     if (timeoutMs === Infinity) return () => undefined;
+    if (!this.#isReady) return this.#setTimer(START_MS, () => this.#fail(turn, didNotStart()));
     return this.#setTimer(timeoutMs, () => this.#fail(turn, tookTooLong(timeoutMs)));
+  }
+
+  #onReady(): void {
+    this.#isReady = true;
+    if (this.#current === undefined) return;
+    this.#current.cancelTimer();
+    this.#current.cancelTimer = this.#startTimer(this.#current.turn);
   }
 
   /** The question gets no answer. Where it is the one that is searched, the thread is of no more use. */
@@ -150,6 +185,7 @@ export class PlannerThread {
     const thread = this.#thread;
     if (thread === undefined) return;
     this.#thread = undefined;
+    this.#isReady = false;
     this.#ending = thread.terminate().finally(() => {
       this.#ending = undefined;
       this.#next();
@@ -161,8 +197,9 @@ export class PlannerThread {
     const thread = new Worker(this.#worker, {
       ...(heapMib === Infinity ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMib } }),
     });
-    thread.on('message', (reply: PlannerReply) => {
+    thread.on('message', (reply: PlannerReply | PlannerReady) => {
       if (this.#thread !== thread) return;
+      if (reply.kind === 'ready') return this.#onReady();
       this.#current?.turn.resolve(reply);
       this.#finish();
       this.#next();
@@ -181,18 +218,28 @@ export class PlannerThread {
   }
 }
 
-const REFUSALS: Readonly<Record<QueueRefusal, string>> = {
+const REFUSALS: Readonly<Record<QueueRefusedError['reason'], string>> = {
   tenantIsFull: 'too many of your questions wait for the planner; try again when one of them is answered',
+  displaced:
+    'too many questions wait for the planner, most of them yours, and your newest gave its place to another’s; try again when one of them is answered',
   isFull: 'the planner has more to do than it can; try again in some seconds',
 };
+
+/** What makes a search smaller, for whoever asks in whatever way. */
+const NARROWER =
+  'Narrow the question: pin axes that are decided (pinned), allow fewer schedules (allow), or ask for fewer GPUs';
 
 function isStopping(): DomainError {
   return new DomainError('UNAVAILABLE', 'the planner is stopping; try again in a second');
 }
 
+function didNotStart(): Error {
+  return new Error(`the thread of the planner did not start within ${START_MS / 1000} s`);
+}
+
 function tookTooLong(timeoutMs: number): OverBudgetError {
   return new OverBudgetError(
-    `the search took longer than ${timeoutMs / 1000} s and was ended; pin some of the axes or ask for fewer GPUs`,
+    `the search took longer than ${timeoutMs / 1000} s, which is its budget, and was ended. ${NARROWER}`,
   );
 }
 
@@ -201,7 +248,7 @@ function causeOfDeath(error: unknown, heapMib: number): Error {
     typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
   return isOutOfMemory
     ? new OverBudgetError(
-        `the search needed more memory than ${heapMib} MiB and was ended; pin some of the axes or ask for fewer GPUs`,
+        `the search needed more memory than ${heapMib} MiB, which is its budget, and was ended. ${NARROWER}`,
       )
     : new Error('the search failed', { cause: error });
 }

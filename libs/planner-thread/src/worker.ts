@@ -3,11 +3,13 @@ import { parentPort } from 'node:worker_threads';
 import { isDomainError } from '@coxswain/domain-error';
 import { planJob } from '@coxswain/job-planning';
 import { plan, whyNot } from '@coxswain/planner';
-import type { PlannerAnswer, PlannerQuestion, PlannerReply } from './planner-question.ts';
+import type { PlannerAnswer, PlannerQuestion, PlannerReady, PlannerReply } from './planner-question.ts';
 
 parentPort?.on('message', (question: PlannerQuestion) => {
   parentPort?.postMessage(replyTo(question));
 });
+
+parentPort?.postMessage({ kind: 'ready' } satisfies PlannerReady);
 
 /** What is no refusal of the planner is a defect and ends the thread; whoever asked is told. */
 function replyTo(question: PlannerQuestion): PlannerReply {

@@ -108,6 +108,26 @@ export const AllowedChoices = z
   .meta({ id: 'AllowedChoices', description: 'What an engine offers; absent lists allow everything.' });
 export type AllowedChoices = z.infer<typeof AllowedChoices>;
 
+/** A dense model on eight H100, with so few choices that it is planned at once. */
+const EXAMPLE_PLAN = {
+  modelShape: {
+    name: 'small',
+    layers: 8,
+    hiddenSize: 1_024,
+    ffnHiddenSize: 4_096,
+    attentionHeads: 16,
+    keyValueHeads: 16,
+    headDim: 64,
+    vocabularySize: 32_000,
+    gatedMlp: true,
+  },
+  cluster: { gpu: 'h100', gpus: 8 },
+  globalBatchSize: 64,
+  sequenceLength: 2_048,
+  top: 3,
+  allow: { schedules: ['1f1b'], offload: false },
+};
+
 export const PlanRequest = z
   .strictObject({
     model: z.string().min(1).max(200).optional().describe('Name of a model preset; or give modelShape.'),
@@ -155,7 +175,7 @@ export const PlanRequest = z
       );
     }
   })
-  .meta({ id: 'PlanRequest' });
+  .meta({ id: 'PlanRequest', examples: [EXAMPLE_PLAN] });
 export type PlanRequest = z.infer<typeof PlanRequest>;
 /** As a caller writes it, defaults left out. */
 export type PlanRequestInput = z.input<typeof PlanRequest>;

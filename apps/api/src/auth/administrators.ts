@@ -3,6 +3,7 @@ import { DomainError } from '@coxswain/domain-error';
 import { type Database, firstOf, type Sql } from '@coxswain/persistence';
 import { recordAudit } from './audit.ts';
 import type { Principal } from './principal.ts';
+import { addServicePrincipal } from './principal-rows.ts';
 import { type FreshToken, freshToken } from './token-format.ts';
 
 /** One token of a cluster administrator, as it is stored. An administrator is a name; while a token is replaced there are two of it. */
@@ -14,6 +15,7 @@ export interface Administrator {
   readonly expires_at: Date | null;
   readonly last_used_at: Date | null;
   readonly is_good: boolean;
+  readonly principal_id: string;
 }
 
 /** An administrator who was made or recovered, with the token that is shown this once. */
@@ -29,14 +31,16 @@ export interface NewAdministrator {
 
 /** Whoever may run a program beside the API: the rights to its pod, or to its database, are the proof. */
 const BESIDE_THE_API: Principal = {
-  tokenId: '00000000-0000-0000-0000-000000000000',
+  id: '00000000-0000-0000-0000-000000000000',
+  kind: 'command',
   name: 'a command beside the API',
-  role: 'clusterAdmin',
-  project: null,
+  isClusterAdmin: true,
+  memberships: [],
 };
 
 const IS_GOOD = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())';
-const COLUMNS = `id, name, prefix, created_at, expires_at, last_used_at, (${IS_GOOD}) AS is_good`;
+const COLUMNS = `id, name, prefix, created_at, expires_at, last_used_at, (${IS_GOOD}) AS is_good,
+  coalesce(principal_id, id) AS principal_id`;
 
 /** Those that were not revoked, newest first; what has expired can still be recovered. */
 export async function listAdministrators(sql: Sql): Promise<readonly Administrator[]> {
@@ -54,7 +58,7 @@ export function createAdministrator(database: Database, wanted: NewAdministrator
       const how = 'recover replaces the token, or choose another name';
       throw new DomainError('NAME_TAKEN', `"${wanted.name}" is an administrator already; ${how}`);
     }
-    return insertAdministrator(sql, { ...wanted, action: 'administrator.create', rotatedFrom: null });
+    return insertAdministrator(sql, { ...wanted, action: 'administrator.create', succeeds: undefined });
   });
 }
 
@@ -77,7 +81,7 @@ export function recoverAdministrator(
         : 'UPDATE api_tokens SET expires_at = least(expires_at, now() + make_interval(secs => $2)) WHERE id = ANY($1::uuid[])',
       wanted.overlapSeconds === 0 ? [ids] : [ids, wanted.overlapSeconds],
     );
-    return insertAdministrator(sql, { ...wanted, action: 'administrator.recover', rotatedFrom: newest.id });
+    return insertAdministrator(sql, { ...wanted, action: 'administrator.recover', succeeds: newest });
   });
 }
 
@@ -113,7 +117,7 @@ export function ensureAdministrator(
     if ((await listAdministrators(sql)).some(({ is_good }) => is_good)) return undefined;
     const fresh = freshToken();
     wanted.keep(fresh.token);
-    return insertAdministrator(sql, { ...wanted, action: 'administrator.bootstrap', rotatedFrom: null, fresh });
+    return insertAdministrator(sql, { ...wanted, action: 'administrator.bootstrap', succeeds: undefined, fresh });
   });
 }
 
@@ -129,20 +133,24 @@ async function insertAdministrator(
   sql: Sql,
   wanted: NewAdministrator & {
     readonly action: string;
-    readonly rotatedFrom: string | null;
+    /** Whose principal it goes on to be. */
+    readonly succeeds: Administrator | undefined;
     readonly fresh?: FreshToken;
   },
 ): Promise<AdministratorMade> {
   const fresh = wanted.fresh ?? freshToken();
+  const rotatedFrom = wanted.succeeds?.id ?? null;
+  const succeeded = wanted.succeeds === undefined ? {} : { id: wanted.succeeds.principal_id };
+  const principalId = await addServicePrincipal(sql, { ...succeeded, name: wanted.name, projectId: null });
   const made = firstOf(
     await sql.query<Administrator>(
-      `INSERT INTO api_tokens (id, project_id, name, role, prefix, secret_sha256, expires_at, rotated_from)
-       VALUES ($1, NULL, $2, 'clusterAdmin', $3, $4, $5, $6) RETURNING ${COLUMNS}`,
-      [randomUUID(), wanted.name, fresh.prefix, fresh.secretSha256, wanted.expiresAt, wanted.rotatedFrom],
+      `INSERT INTO api_tokens (id, project_id, name, role, prefix, secret_sha256, expires_at, rotated_from, principal_id)
+       VALUES ($1, NULL, $2, 'clusterAdmin', $3, $4, $5, $6, $7) RETURNING ${COLUMNS}`,
+      [randomUUID(), wanted.name, fresh.prefix, fresh.secretSha256, wanted.expiresAt, rotatedFrom, principalId],
     ),
   );
   if (made === undefined) throw new Error('INSERT … RETURNING gave no row');
-  const detail = { id: made.id, expiresAt: made.expires_at, rotatedFrom: wanted.rotatedFrom };
+  const detail = { id: made.id, expiresAt: made.expires_at, rotatedFrom };
   await audited(sql, { action: wanted.action, target: wanted.name, detail });
   return { ...made, token: fresh.token };
 }

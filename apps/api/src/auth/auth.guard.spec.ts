@@ -4,11 +4,9 @@ import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { readConfig } from '../config/config.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
+import { aPrincipal } from '../testing/a-principal.ts';
 import { AuthGuard } from './auth.guard.ts';
 import type { Authenticator } from './authenticator.ts';
-import type { Principal } from './principal.ts';
-
-const ADA: Principal = { tokenId: 't', name: 'ada', role: 'operator', project: { id: 'p', name: 'p' } };
 
 /** A project with room for one request at a time. */
 function aGuard(): { ask: (answer: EventEmitter) => Promise<boolean> } {
@@ -17,13 +15,16 @@ function aGuard(): { ask: (answer: EventEmitter) => Promise<boolean> } {
     COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '1',
   });
   const limits = new ProjectLimits(config, { now: () => new Date(0) }, createMetrics());
-  const authenticator = { authenticate: () => Promise.resolve(ADA) } as unknown as Authenticator;
-  const guard = new AuthGuard(authenticator, new Reflector(), limits);
+  const authenticator = { authenticate: () => Promise.resolve(aPrincipal()) } as unknown as Authenticator;
+  const guard = new AuthGuard(authenticator, new Reflector(), limits, config);
   const ask = (raw: EventEmitter): Promise<boolean> =>
     guard.canActivate({
       getHandler: () => ask,
       getClass: () => AuthGuard,
-      switchToHttp: () => ({ getRequest: () => ({ headers: {} }), getResponse: () => ({ raw }) }),
+      switchToHttp: () => ({
+        getRequest: () => ({ id: 'r', ip: '192.0.2.1', headers: {} }),
+        getResponse: () => ({ raw }),
+      }),
     } as unknown as ExecutionContext);
   return { ask };
 }

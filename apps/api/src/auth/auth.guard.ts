@@ -8,9 +8,13 @@ import {
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config/config.ts';
+import { CONFIG } from '../infrastructure/tokens.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
 import { Authenticator } from './authenticator.ts';
+import { credentialOf, requireOwnPage } from './credential.ts';
 import type { Principal } from './principal.ts';
+import { originOf } from './request-origin.ts';
 
 const PUBLIC = 'coxswain:public';
 
@@ -30,12 +34,15 @@ export class AuthGuard implements CanActivate {
   readonly #authenticator: Authenticator;
   readonly #reflector: Reflector;
   readonly #limits: ProjectLimits;
+  readonly #publicUrl: string | undefined;
 
   constructor(
     @Inject(Authenticator) authenticator: Authenticator,
     @Inject(Reflector) reflector: Reflector,
     @Inject(ProjectLimits) limits: ProjectLimits,
+    @Inject(CONFIG) config: Pick<Config, 'signIn'>,
   ) {
+    this.#publicUrl = config.signIn?.publicUrl;
     this.#authenticator = authenticator;
     this.#reflector = reflector;
     this.#limits = limits;
@@ -46,9 +53,12 @@ export class AuthGuard implements CanActivate {
       this.#reflector.getAllAndOverride<boolean>(mark, [context.getHandler(), context.getClass()]) === true;
     if (marked(PUBLIC)) return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    const principal = await this.#authenticator.authenticate(request.headers.authorization);
-    principals.set(request, principal);
-    const leave = this.#limits.admit(principal, { goesOn: marked(GOES_ON) });
+    const credential = credentialOf(request.headers);
+    if (credential?.by === 'cookie') requireOwnPage(request, this.#publicUrl);
+    const principal = await this.#authenticator.authenticate(credential);
+    principals.set(request, { ...principal, origin: originOf(request) });
+    const { project } = (request.params ?? {}) as { readonly project?: string };
+    const leave = this.#limits.admit(principal, { goesOn: marked(GOES_ON), project });
     const { raw } = context.switchToHttp().getResponse<FastifyReply>();
     // Whether it was answered or the asker went.
     raw.once('finish', leave).once('close', leave);
@@ -58,9 +68,14 @@ export class AuthGuard implements CanActivate {
   }
 }
 
+/** Who asks, once the guard has let the request in. */
+export function callerOf(request: object): Principal | undefined {
+  return principals.get(request);
+}
+
 /** The principal that the guard found; using it on a public route is a mistake of ours. */
 export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): Principal => {
-  const principal = principals.get(context.switchToHttp().getRequest<object>());
+  const principal = callerOf(context.switchToHttp().getRequest<object>());
   if (principal === undefined) throw new Error('@Caller() on a route without authentication');
   return principal;
 });

@@ -1,18 +1,46 @@
-import type { Sql } from '@coxswain/persistence';
+import type { Database, TenantDatabase } from '@coxswain/persistence';
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import type { Config } from '../config/config.ts';
+import { Issuer } from '../identity/issuer.ts';
+import {
+  CLOCK,
+  CLUSTER,
+  type Cluster,
+  CONFIG,
+  SIGN_IN_DATABASE,
+  TENANT_DATABASE,
+  type WallClock,
+} from '../infrastructure/tokens.ts';
 import { AuthGuard } from './auth.guard.ts';
-import { DATABASE } from '../infrastructure/tokens.ts';
 import { Authenticator } from './authenticator.ts';
+import { GroupReadings } from './group-readings.ts';
 import { TokenLookup } from './token-lookup.ts';
 
-/** Who asks: the guard of every route, and the authenticator for those who look again while an answer goes on. */
+/** Who asks: the guard of every route, the authenticator for those who look again while an answer goes on, and the issuer of accounts, or null. */
 @Module({
   providers: [
-    { provide: TokenLookup, useFactory: (database: Sql) => new TokenLookup(database), inject: [DATABASE] },
+    {
+      provide: TokenLookup,
+      useFactory: (database: TenantDatabase, cluster: Cluster, { signIn }: Config) =>
+        new TokenLookup(database, { clusterId: cluster.id, idleMinutes: signIn?.idleMinutes ?? 0 }),
+      inject: [TENANT_DATABASE, CLUSTER, CONFIG],
+    },
+    {
+      provide: Issuer,
+      useFactory: ({ signIn }: Config, clock: WallClock) =>
+        signIn === undefined ? null : new Issuer(signIn, () => clock.now().getTime()),
+      inject: [CONFIG, CLOCK],
+    },
+    {
+      provide: GroupReadings,
+      useFactory: (database: Database, clock: WallClock, issuer: Issuer | null) =>
+        issuer === null ? null : new GroupReadings(database, issuer, clock),
+      inject: [SIGN_IN_DATABASE, CLOCK, Issuer],
+    },
     Authenticator,
     { provide: APP_GUARD, useClass: AuthGuard },
   ],
-  exports: [Authenticator],
+  exports: [Authenticator, Issuer],
 })
 export class AuthModule {}

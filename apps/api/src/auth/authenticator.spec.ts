@@ -1,6 +1,8 @@
 import { DomainError } from '@coxswain/domain-error';
 import { scriptedSql } from '../testing/scripted-sql.ts';
 import { Authenticator } from './authenticator.ts';
+import { credentialOf } from './credential.ts';
+import type { Reading } from './group-readings.ts';
 import { freshToken } from './token-format.ts';
 import { TokenLookup } from './token-lookup.ts';
 
@@ -9,49 +11,75 @@ let row: Record<string, unknown> | undefined;
 let now: Date;
 let sql: ReturnType<typeof scriptedSql>;
 let authenticator: Authenticator;
+/** What becomes of the groups of a session, and how often that was asked. */
+let reading: Reading;
+let readings: number;
+const renew = (): Promise<Reading> => {
+  readings++;
+  return Promise.resolve(reading);
+};
+const ISSUER = 'https://accounts.example.com';
+const SIGN_IN = {
+  publicUrl: 'https://coxswain.example.com',
+  issuerUrl: ISSUER,
+  clientId: 'page',
+  clientSecret: undefined,
+  cliClientId: 'page',
+  scopes: 'openid',
+  groupsClaim: 'groups',
+  adminGroup: 'platform',
+  idleMinutes: 480,
+  sessionHours: 24,
+};
 
 beforeEach(() => {
   row = {
     id: '3f1c2b9e-0000-4000-8000-000000000001',
+    principal_id: '3f1c2b9e-0000-4000-8000-000000000002',
+    source: 'token',
+    kind: 'service',
     name: 'ci',
     prefix: known.prefix,
-    role: 'operator',
+    grants: [{ id: '3f1c2b9e-0000-4000-8000-00000000000a', name: 'research', role: 'operator' }],
+    person: null,
     secret_sha256: known.secretSha256,
     expires_at: null,
     last_used_at: null,
-    project_id: '3f1c2b9e-0000-4000-8000-00000000000a',
-    project_name: 'research',
   };
+  reading = 'believed';
+  readings = 0;
   now = new Date('2026-01-01T00:00:00Z');
   sql = scriptedSql([
     [
-      /FROM api_tokens/,
+      /find_credentials/,
       ([prefixes]) => (row !== undefined && (prefixes as readonly string[]).includes(known.prefix) ? [row] : []),
     ],
   ]);
-  authenticator = new Authenticator(new TokenLookup(sql, () => Promise.resolve()), sql, { now: () => now });
+  const lookup = new TokenLookup(sql, { clusterId: 'c', idleMinutes: 480 }, () => Promise.resolve());
+  authenticator = new Authenticator(lookup, sql, { now: () => now }, { signIn: SIGN_IN }, { renew });
 });
 
-const lookups = (): number => sql.statements.filter((text) => text.includes('FROM api_tokens')).length;
-const touches = (): number => sql.statements.filter((text) => text.includes('SET last_used_at')).length;
+const lookups = (): number => sql.statements.filter((text) => text === 'find_credentials').length;
+const touches = (): number => sql.statements.filter((text) => text.startsWith('touch_')).length;
 const after = (milliseconds: number): void => {
   now = new Date(now.getTime() + milliseconds);
 };
-const authenticate = (token: string = known.token) => authenticator.authenticate(`Bearer ${token}`);
+const authenticate = (token: string = known.token) => authenticator.authenticate({ by: 'bearer', text: token });
 
 describe('a token', () => {
   it('is its principal', async () => {
     expect(await authenticate()).toEqual({
-      tokenId: '3f1c2b9e-0000-4000-8000-000000000001',
+      id: '3f1c2b9e-0000-4000-8000-000000000002',
+      kind: 'service',
       name: 'ci',
-      role: 'operator',
-      project: { id: '3f1c2b9e-0000-4000-8000-00000000000a', name: 'research' },
+      isClusterAdmin: false,
+      memberships: [{ id: '3f1c2b9e-0000-4000-8000-00000000000a', name: 'research', role: 'operator' }],
     });
   });
 
   it('of an administrator has no project', async () => {
-    row = { ...row, role: 'clusterAdmin', project_id: null, project_name: null };
-    expect(await authenticate()).toMatchObject({ role: 'clusterAdmin', project: null });
+    row = { ...row, grants: [{ id: null, name: null, role: 'clusterAdmin' }] };
+    expect(await authenticate()).toMatchObject({ isClusterAdmin: true, memberships: [] });
   });
 
   it('is looked up once in two seconds', async () => {
@@ -116,14 +144,101 @@ describe('a token', () => {
     ];
     const sentences = await Promise.all(
       headers.map((header) =>
-        authenticator.authenticate(header).then(
+        authenticator.authenticate(credentialOf({ authorization: header })).then(
           () => 'let in',
           (error: unknown) => `${(error as DomainError).code} ${(error as Error).message}`,
         ),
       ),
     );
     expect(new Set(sentences)).toEqual(
-      new Set(['UNAUTHENTICATED send a valid API token as "Authorization: Bearer cxs_…"']),
+      new Set(['UNAUTHENTICATED send a valid API token as "Authorization: Bearer cxs_…", or sign in again if you had']),
     );
+  });
+});
+
+describe('a session', () => {
+  const person = { issuer: ISSUER, subject: 'ada', groups: ['research'], groupsReadAt: '2026-01-01T00:00:00Z' };
+  const byCookie = () => authenticator.authenticate({ by: 'cookie', text: known.token });
+  beforeEach(() => {
+    row = { ...row, source: 'page', kind: 'person', name: 'ada', person };
+  });
+  const outcomeOf = (act: Promise<unknown>): Promise<unknown> =>
+    act.catch((error: unknown) => (error instanceof DomainError ? error.code : error));
+
+  it('is the person, with the roles of its groups', async () => {
+    row = {
+      ...row,
+      grants: [
+        { id: 'a', name: 'a', role: 'viewer' },
+        { id: 'b', name: 'b', role: 'admin' },
+      ],
+    };
+    expect(await byCookie()).toMatchObject({
+      id: '3f1c2b9e-0000-4000-8000-000000000002',
+      kind: 'person',
+      isClusterAdmin: false,
+      memberships: [
+        { name: 'a', role: 'viewer' },
+        { name: 'b', role: 'admin' },
+      ],
+    });
+  });
+
+  it('of the installation’s own group is an administrator’s', async () => {
+    row = { ...row, grants: [], person: { ...person, groups: ['platform'] } };
+    expect(await byCookie()).toMatchObject({ isClusterAdmin: true });
+  });
+
+  it.each<[string, () => Promise<unknown>, object, unknown]>([
+    ['of the page is no token', () => authenticate(), {}, 'UNAUTHENTICATED'],
+    ['of a command line is no cookie', byCookie, { source: 'commandLine' }, 'UNAUTHENTICATED'],
+    [
+      'of a command line is a token',
+      () => authenticate(),
+      { source: 'commandLine' },
+      expect.objectContaining({ name: 'ada' }),
+    ],
+    [
+      'of another issuer is over',
+      byCookie,
+      { person: { ...person, issuer: 'https://other.example.com' } },
+      'UNAUTHENTICATED',
+    ],
+    ['of somebody whose groups have no role any more lets in to nothing', byCookie, { grants: [] }, 'FORBIDDEN'],
+    ['that is a token is no cookie', byCookie, { source: 'token', person: null }, 'UNAUTHENTICATED'],
+  ])('%s', async (_sentence, act, change, want) => {
+    row = { ...row, ...change };
+    expect(await outcomeOf(act())).toEqual(want);
+  });
+
+  it('is looked up again when its groups were read again, and is over when the issuer says so', async () => {
+    reading = 'read';
+    await byCookie();
+    expect([lookups(), readings]).toEqual([2, 1]);
+    after(2_000);
+    reading = 'ended';
+    expect(await outcomeOf(byCookie())).toBe('UNAUTHENTICATED');
+  });
+
+  it('that was ended here is refused at once', async () => {
+    await byCookie();
+    row = undefined;
+    authenticator.forget({ by: 'cookie', text: known.token });
+    expect(await outcomeOf(byCookie())).toBe('UNAUTHENTICATED');
+  });
+
+  it('is noted as used once a minute', async () => {
+    row = { ...row, last_used_at: now };
+    await byCookie();
+    expect(touches()).toBe(0);
+    after(60_000);
+    await byCookie();
+    expect(touches()).toBe(1);
+  });
+
+  it('is none where nobody can sign in', async () => {
+    const lookup = new TokenLookup(sql, { clusterId: 'c', idleMinutes: 0 }, () => Promise.resolve());
+    authenticator = new Authenticator(lookup, sql, { now: () => now }, { signIn: undefined }, null);
+    expect(await outcomeOf(byCookie())).toBe('UNAUTHENTICATED');
   });
 });

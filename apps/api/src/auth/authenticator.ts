@@ -1,79 +1,133 @@
 import { DomainError } from '@coxswain/domain-error';
-import type { Sql } from '@coxswain/persistence';
+import type { TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, DATABASE, type WallClock } from '../infrastructure/tokens.ts';
+import type { Config } from '../config/config.ts';
+import { CLOCK, CONFIG, TENANT_DATABASE, type WallClock } from '../infrastructure/tokens.ts';
+import { AccessDenied } from './access-denied.ts';
+import type { Credential } from './credential.ts';
+import { rightsOf } from './grants.ts';
+import { GroupReadings } from './group-readings.ts';
 import type { Principal } from './principal.ts';
-import { partsOfToken } from './token-format.ts';
+import { partsOfToken, type TokenParts } from './token-format.ts';
 import { TokenLookup, type TokenRow } from './token-lookup.ts';
 
-/** A revoked token is refused after this time at the latest. */
+/** A token that was revoked and a session that was ended at another replica are refused after this time at the latest. */
 const CACHE_MS = 2_000;
 const MAX_CACHED = 10_000;
-/** `last_used_at` is a whole hour and written once in it, so that reading does not become writing. */
-const LAST_USED_RESOLUTION_MS = 3_600_000;
+/** `last_used_at` of a token is a whole hour and written once in it, so that reading does not become writing. */
+const TOKEN_USE_RESOLUTION_MS = 3_600_000;
+/** A session ends when nobody uses it, so the minute counts. */
+const SESSION_USE_RESOLUTION_MS = 60_000;
+
+/** Whoever was found, and by what. */
+export interface Authenticated {
+  readonly principal: Principal;
+  /** Undefined: by a token. */
+  readonly sessionId: string | undefined;
+}
+
+interface Cached extends Authenticated {
+  readonly expiresAt: Date | null;
+  readonly untilMs: number;
+}
 
 /** Turns what a client presents into a principal. */
 @Injectable()
 export class Authenticator {
   readonly #tokens: TokenLookup;
-  readonly #database: Sql;
+  readonly #database: Pick<TenantDatabase, 'call'>;
   readonly #clock: WallClock;
-  readonly #cache = new Map<
-    string,
-    { readonly principal: Principal; readonly expiresAt: Date | null; readonly untilMs: number }
-  >();
+  readonly #signIn: Config['signIn'];
+  readonly #readings: Pick<GroupReadings, 'renew'> | null;
+  readonly #cache = new Map<string, Cached>();
 
+  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
     @Inject(TokenLookup) tokens: TokenLookup,
-    @Inject(DATABASE) database: Sql,
+    @Inject(TENANT_DATABASE) database: Pick<TenantDatabase, 'call'>,
     @Inject(CLOCK) clock: WallClock,
+    @Inject(CONFIG) config: Pick<Config, 'signIn'>,
+    @Inject(GroupReadings) readings: Pick<GroupReadings, 'renew'> | null,
   ) {
     this.#tokens = tokens;
     this.#database = database;
     this.#clock = clock;
+    this.#signIn = config.signIn;
+    this.#readings = readings;
   }
 
-  /** The principal of an `Authorization` header. UNAUTHENTICATED with one and the same sentence, whatever is wrong with it. */
-  async authenticate(header: string | undefined): Promise<Principal> {
-    const presented = /^Bearer ([!-~]{1,200})$/i.exec(header ?? '')?.[1];
-    const parts = presented === undefined ? undefined : partsOfToken(presented);
-    if (presented === undefined || parts === undefined) throw unauthenticated();
-    const now = this.#clock.now();
-    const cached = this.#cache.get(presented);
-    if (cached !== undefined && cached.untilMs > now.getTime() && !hasPassed(cached.expiresAt, now))
-      return cached.principal;
+  /** Whoever presents it. UNAUTHENTICATED with one and the same sentence, whatever is wrong with it; FORBIDDEN for a person who has no role any more. */
+  async authenticate(credential: Credential | undefined): Promise<Principal> {
+    return (await this.identify(credential)).principal;
+  }
 
-    const row = await this.#tokens.find(parts);
-    if (row === undefined || hasPassed(row.expires_at, now)) {
-      this.#cache.delete(presented);
-      throw unauthenticated();
-    }
-    const principal = toPrincipal(row);
+  /** The same, and which session it was. */
+  async identify(credential: Credential | undefined): Promise<Authenticated> {
+    const parts = credential === undefined ? undefined : partsOfToken(credential.text);
+    if (credential === undefined || parts === undefined) throw unauthenticated();
+    const now = this.#clock.now();
+    const key = `${credential.by} ${credential.text}`;
+    const cached = this.#cache.get(key);
+    if (cached !== undefined && cached.untilMs > now.getTime() && !hasPassed(cached.expiresAt, now)) return cached;
+    this.#cache.delete(key);
+    const row = await this.#find(parts, credential);
+    const found = { principal: this.#principalOf(row), sessionId: row.source === 'token' ? undefined : row.id };
     if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
-    this.#cache.set(presented, { principal, expiresAt: row.expires_at, untilMs: now.getTime() + CACHE_MS });
-    if (isStale(row.last_used_at, now)) this.#touch(row.id);
-    return principal;
+    this.#cache.set(key, { ...found, expiresAt: row.expires_at, untilMs: now.getTime() + CACHE_MS });
+    if (isStale(row, now)) this.#touch(row);
+    return found;
+  }
+
+  /** For whoever has just ended a session: this replica lets nobody in with it any more. */
+  forget(credential: Credential): void {
+    this.#cache.delete(`${credential.by} ${credential.text}`);
+  }
+
+  async #find(parts: TokenParts, credential: Credential): Promise<TokenRow> {
+    const row = await this.#tokens.find(parts);
+    if (row === undefined || !this.#isGood(row, credential)) throw unauthenticated();
+    const reading = await this.#readings?.renew(row, credential.text, bareOf(row));
+    if (reading === 'ended') throw unauthenticated();
+    if (reading !== 'read') return row;
+    const again = await this.#tokens.find(parts);
+    if (again === undefined) throw unauthenticated();
+    return again;
+  }
+
+  /** A session of the page is good as a cookie alone, and one of an issuer that is not ours any more not at all. */
+  #isGood(row: TokenRow, { by }: Credential): boolean {
+    if (hasPassed(row.expires_at, this.#clock.now())) return false;
+    if ((by === 'cookie') !== (row.source === 'page')) return false;
+    return row.person === null || (this.#readings !== null && row.person.issuer === this.#signIn?.issuerUrl);
+  }
+
+  #principalOf(row: TokenRow): Principal {
+    const { adminGroup } = this.#signIn ?? {};
+    const isInstalled = adminGroup !== undefined && row.person?.groups.includes(adminGroup) === true;
+    const grants = isInstalled ? [{ id: null, name: null, role: 'clusterAdmin' as const }] : row.grants;
+    const rights = rightsOf(grants);
+    if (!rights.isClusterAdmin && rights.memberships.length === 0) {
+      const sentence = 'none of your groups has a role here any more; ask an administrator for one';
+      throw new AccessDenied('FORBIDDEN', sentence, { action: 'authenticate' });
+    }
+    return { ...bareOf(row), ...rights };
   }
 
   /** Best effort: nobody waits for it, and its failure means nothing. */
-  #touch(tokenId: string): void {
-    const touched = this.#database.query(
-      `UPDATE api_tokens SET last_used_at = date_trunc('hour', now(), 'UTC')
-        WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < date_trunc('hour', now(), 'UTC'))`,
-      [tokenId],
-    );
+  #touch({ source, id }: TokenRow): void {
+    const touched = this.#database.call(source === 'token' ? 'touch_token' : 'touch_session', [id]);
     touched.catch(() => undefined);
   }
 }
 
-function isStale(lastUsed: Date | null, now: Date): boolean {
-  return lastUsed === null || now.getTime() - lastUsed.getTime() >= LAST_USED_RESOLUTION_MS;
+function isStale({ source, last_used_at: lastUsed }: TokenRow, now: Date): boolean {
+  const resolutionMs = source === 'token' ? TOKEN_USE_RESOLUTION_MS : SESSION_USE_RESOLUTION_MS;
+  return lastUsed === null || now.getTime() - lastUsed.getTime() >= resolutionMs;
 }
 
-function toPrincipal(row: TokenRow): Principal {
-  const project =
-    row.project_id === null || row.project_name === null ? null : { id: row.project_id, name: row.project_name };
-  return { tokenId: row.id, name: row.name, role: row.role, project };
+/** Without any right. */
+function bareOf({ principal_id: id, kind, name }: TokenRow): Principal {
+  return { id, kind, name, isClusterAdmin: false, memberships: [] };
 }
 
 function hasPassed(instant: Date | null, now: Date): boolean {
@@ -81,5 +135,8 @@ function hasPassed(instant: Date | null, now: Date): boolean {
 }
 
 function unauthenticated(): DomainError {
-  return new DomainError('UNAUTHENTICATED', 'send a valid API token as "Authorization: Bearer cxs_…"');
+  return new DomainError(
+    'UNAUTHENTICATED',
+    'send a valid API token as "Authorization: Bearer cxs_…", or sign in again if you had',
+  );
 }

@@ -1,14 +1,17 @@
+import type { Role } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import { firstOf, type Sql } from '@coxswain/persistence';
+import { firstOf, type Scope, type ScopedSql, type Sql, type TenantDatabase } from '@coxswain/persistence';
+import { AccessDenied } from './access-denied.ts';
 import type { Principal } from './principal.ts';
 import { type Action, requireAction } from './roles.ts';
 
 /** In place of a project’s name: every job of the cluster, those in namespaces without a project included. Administrators only. */
 export const ALL_PROJECTS = '-';
 
-/** What a request is confined to: one project, or (administrators) the whole cluster. */
+/** What a request is confined to, one project or (administrators) the whole cluster, and as what the principal acts there. */
 export type ProjectScope =
-  { readonly kind: 'project'; readonly id: string; readonly name: string } | { readonly kind: 'cluster' };
+  | { readonly kind: 'project'; readonly id: string; readonly name: string; readonly role: Role }
+  | { readonly kind: 'cluster'; readonly role: Role };
 
 /** What every authorisation question needs. */
 export interface ScopeQuestion {
@@ -24,40 +27,76 @@ export interface ScopeQuestion {
  */
 export async function requireScope(sql: Sql, question: ScopeQuestion): Promise<ProjectScope> {
   const { principal, project, action, clusterId } = question;
-  if (principal.project !== null && principal.project.name !== project) throw noSuchProject(project);
-  requireAction(principal, action);
-  if (principal.project !== null) return { kind: 'project', ...principal.project };
-  if (project === ALL_PROJECTS) return { kind: 'cluster' };
+  if (!principal.isClusterAdmin) {
+    const membership = principal.memberships.find(({ name }) => name === project);
+    if (membership === undefined)
+      throw new AccessDenied('NOT_FOUND', noSuchProject(project), { action, project: { name: project } });
+    requireAction(membership.role, action, membership);
+    return { kind: 'project', ...membership };
+  }
+  const role = 'clusterAdmin';
+  requireAction(role, action);
+  if (project === ALL_PROJECTS) return { kind: 'cluster', role };
   const found = await sql.query<{ id: string; name: string }>(
     'SELECT id, name FROM projects WHERE cluster_id = $1 AND name = $2',
     [clusterId, project],
   );
   const row = firstOf(found);
-  if (row === undefined) throw noSuchProject(project);
-  return { kind: 'project', id: row.id, name: row.name };
+  if (row === undefined) throw new DomainError('NOT_FOUND', noSuchProject(project));
+  return { kind: 'project', id: row.id, name: row.name, role };
 }
 
-/** The scope when it must be one project, as for whatever is created. */
-export async function requireProject(
-  sql: Sql,
+/** A project that a principal may do something in. */
+export type AllowedProject = Extract<ProjectScope, { kind: 'project' }>;
+
+/**
+ * Runs `work` in one transaction that sees no more than the scope, if the principal may do `action` there. A refusal that needs no look at the
+ * database takes no connection.
+ */
+export async function inScope<T>(
+  database: Pick<TenantDatabase, 'within'>,
   question: ScopeQuestion,
-): Promise<{ readonly id: string; readonly name: string }> {
-  const scope = await requireScope(sql, question);
-  if (scope.kind === 'project') return scope;
-  throw new DomainError(
-    'INVALID_REQUEST',
-    `"${ALL_PROJECTS}" stands for every project and can only be read; name one project`,
-  );
+  work: (sql: ScopedSql, scope: ProjectScope) => Promise<T>,
+): Promise<T> {
+  const { principal, clusterId } = question;
+  const known = principal.isClusterAdmin ? undefined : await requireScope(NO_LOOK, question);
+  return database.within(scopeOf(principal, clusterId), async (sql) => {
+    const scope = known ?? (await requireScope(sql, question));
+    if (scope.kind === 'project') await sql.narrowTo(scope.id);
+    return work(sql, scope);
+  });
 }
+
+/** The same where it must be one project, as for whatever is created. */
+export async function inProject<T>(
+  database: Pick<TenantDatabase, 'within'>,
+  question: ScopeQuestion,
+  work: (sql: ScopedSql, project: AllowedProject) => Promise<T>,
+): Promise<T> {
+  return inScope(database, question, async (sql, scope) => {
+    if (scope.kind === 'project') return work(sql, scope);
+    throw new DomainError(
+      'INVALID_REQUEST',
+      `"${ALL_PROJECTS}" stands for every project and can only be read; name one project`,
+    );
+  });
+}
+
+/** All that the principal may see in the cluster, whatever it may do there. */
+export function scopeOf(principal: Principal, clusterId: string): Scope {
+  const { id: principalId, isClusterAdmin, memberships } = principal;
+  const ids = memberships.map(({ id }) => id);
+  return { clusterId, principalId, reach: isClusterAdmin ? { kind: 'cluster' } : { kind: 'projects', ids } };
+}
+
+/** A principal knows its own projects. */
+const NO_LOOK: Sql = { query: () => Promise.reject(new Error('the scope of a member is known without a look')) };
 
 /** The id to compare `project_id` with; null compares with nothing. */
 export function projectIdOf(scope: ProjectScope): string | null {
   return scope.kind === 'project' ? scope.id : null;
 }
 
-function noSuchProject(project: string): DomainError {
-  return new DomainError(
-    'NOT_FOUND',
-    `project ${JSON.stringify(project.slice(0, 63))} does not exist or this token does not belong to it`,
-  );
+function noSuchProject(project: string): string {
+  return `project ${JSON.stringify(project.slice(0, 63))} does not exist or you do not belong to it`;
 }

@@ -1,6 +1,5 @@
-import type { WhoAmI } from '@coxswain/api-types';
-import { DomainError } from '@coxswain/domain-error';
-import type { Principal } from './principal.ts';
+import { type Role, ROLES } from '@coxswain/api-types';
+import { AccessDenied, type AskedProject } from './access-denied.ts';
 
 /** Everything that can be allowed. */
 export const ACTIONS = [
@@ -8,8 +7,13 @@ export const ACTIONS = [
   'project.create',
   'token.read',
   'token.write',
+  'audit.read',
+  'group.read',
+  'group.write',
   'job.read',
-  'job.write',
+  'job.submit',
+  'job.changeOwn',
+  'job.changeAny',
   'layout.read',
   'layout.write',
   'plan.read',
@@ -18,27 +22,30 @@ export const ACTIONS = [
 export type Action = (typeof ACTIONS)[number];
 
 const READ: readonly Action[] = ['project.read', 'job.read', 'layout.read', 'plan.read'];
-const WORK: readonly Action[] = [...READ, 'job.write', 'layout.write', 'plan.write'];
+const SUBMIT: readonly Action[] = [...READ, 'job.submit', 'job.changeOwn', 'layout.write', 'plan.write'];
+const OPERATE: readonly Action[] = [...SUBMIT, 'job.changeAny'];
 
-/** What each role may do inside its project; a cluster administrator may do everything in every project. */
-export const ROLE_ACTIONS: Readonly<Record<WhoAmI['role'], readonly Action[]>> = {
+/**
+ * What each role may do inside its project; a cluster administrator may do everything in every project. A job is one's own when one submitted it over the
+ * API: by whichever token or session of the same principal. docs/reference/people.md shows this table; a test compares them.
+ */
+export const ROLE_ACTIONS: Readonly<Record<Role, readonly Action[]>> = {
   viewer: READ,
-  operator: WORK,
-  admin: [...WORK, 'token.read', 'token.write'],
+  submitter: SUBMIT,
+  operator: OPERATE,
+  admin: [...OPERATE, 'token.read', 'token.write', 'audit.read', 'group.read', 'group.write'],
   clusterAdmin: ACTIONS,
 };
 
 /** Whether the role allows it at all; whose project it is, is another question. */
-export function allows(role: WhoAmI['role'], action: Action): boolean {
+export function allows(role: Role, action: Action): boolean {
   return ROLE_ACTIONS[role].includes(action);
 }
 
-/** FORBIDDEN unless the principal's role allows the action. */
-export function requireAction(principal: Principal, action: Action): void {
-  if (allows(principal.role, action)) return;
-  const able = (Object.keys(ROLE_ACTIONS) as WhoAmI['role'][]).filter((role) => allows(role, action));
-  throw new DomainError(
-    'FORBIDDEN',
-    `role ${principal.role} does not allow ${action}; use a token with role ${able.join(' or ')}`,
-  );
+/** FORBIDDEN unless the role, which is one in the project, allows the action. */
+export function requireAction(role: Role, action: Action, project?: AskedProject): void {
+  if (allows(role, action)) return;
+  const able = ROLES.filter((other) => allows(other, action));
+  const message = `role ${role} does not allow ${action}; it takes role ${able.join(' or ')}`;
+  throw new AccessDenied('FORBIDDEN', message, { action, project });
 }

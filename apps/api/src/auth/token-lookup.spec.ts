@@ -1,4 +1,4 @@
-import type { Sql } from '@coxswain/persistence';
+import type { TenantDatabase } from '@coxswain/persistence';
 import { freshToken, partsOfToken, type FreshToken, type TokenParts } from './token-format.ts';
 import { FRUITLESS_PAUSE_MS, MOST_WAITING, SLOW_QUERY_MS, TokenLookup } from './token-lookup.ts';
 
@@ -19,19 +19,20 @@ beforeEach(() => {
   there = new Map();
   queries = [];
   pauses = [];
-  const sql: Sql = {
-    query: <Row>(_text: string, [prefixes]: readonly unknown[] = []) =>
-      new Promise<{ rows: readonly Row[]; affected: number }>((resolve, fail) => {
+  const database: Pick<TenantDatabase, 'call'> = {
+    call: <Row>(_name: string, [prefixes]: readonly unknown[]) =>
+      new Promise<readonly Row[]>((resolve, fail) => {
         const asked = prefixes as readonly string[];
         const rows = () =>
           asked.flatMap((prefix) =>
             there.has(prefix) ? [{ id: prefix, prefix, secret_sha256: there.get(prefix) } as Row] : [],
           );
-        queries.push({ prefixes: asked, answer: () => resolve({ rows: rows(), affected: 0 }), fail });
+        queries.push({ prefixes: asked, answer: () => resolve(rows()), fail });
       }),
   };
   lookup = new TokenLookup(
-    sql,
+    database,
+    { clusterId: 'c', idleMinutes: 480 },
     (durationMs) => new Promise((resolve) => pauses.push({ durationMs, end: () => resolve() })),
   );
 });

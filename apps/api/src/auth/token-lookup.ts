@@ -1,20 +1,40 @@
 import { setTimeout } from 'node:timers/promises';
-import type { WhoAmI } from '@coxswain/api-types';
+import type { PrincipalKind, Role } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import type { Sql } from '@coxswain/persistence';
+import type { TenantDatabase } from '@coxswain/persistence';
 import { secretMatches, type TokenParts } from './token-format.ts';
 
-/** What is stored of a token that is good. */
+/** What is stored of a credential that is good: of a token, or of a session of the page or of a command line. */
 export interface TokenRow {
+  readonly source: 'token' | 'page' | 'commandLine';
   readonly id: string;
+  readonly principal_id: string;
+  readonly kind: PrincipalKind;
   readonly name: string;
-  readonly role: WhoAmI['role'];
   readonly prefix: string;
   readonly secret_sha256: Buffer;
   readonly expires_at: Date | null;
   readonly last_used_at: Date | null;
-  readonly project_id: string | null;
-  readonly project_name: string | null;
+  /** Roles of a token, or of the groups of a person, as they are now. A project can stand here several times; id null: the cluster. */
+  readonly grants: readonly { readonly id: string | null; readonly name: string | null; readonly role: Role }[];
+  /** Of a session. */
+  readonly person: PersonOfSession | null;
+}
+
+/** What is known of whoever has signed in. */
+export interface PersonOfSession {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly groups: readonly string[];
+  /** As text of a time. */
+  readonly groupsReadAt: string;
+}
+
+/** Whose tokens are looked up. */
+export interface LookupScope {
+  readonly clusterId: string;
+  /** A session of the page that nobody used for so long is over. */
+  readonly idleMinutes: number;
 }
 
 interface Asked extends TokenParts {
@@ -38,13 +58,15 @@ export const MOST_WAITING = 10_000;
  * found nor of those that were not: a token is good from the moment at which it is made.
  */
 export class TokenLookup {
-  readonly #database: Sql;
+  readonly #database: Pick<TenantDatabase, 'call'>;
+  readonly #scope: LookupScope;
   readonly #pause: Pause;
   #waiting: Asked[] = [];
   #isAsking = false;
 
-  constructor(database: Sql, pause: Pause = pauseFor) {
+  constructor(database: Pick<TenantDatabase, 'call'>, scope: LookupScope, pause: Pause = pauseFor) {
     this.#database = database;
+    this.#scope = scope;
     this.#pause = pause;
   }
 
@@ -79,8 +101,8 @@ export class TokenLookup {
     try {
       const rows = await this.#rowsOf([...new Set(asked.map(({ prefix }) => prefix))]);
       const found = asked.map(({ prefix, secret }) => {
-        const row = rows.get(prefix);
-        return row !== undefined && secretMatches(secret, row.secret_sha256) ? row : undefined;
+        // A token and a session can have the same eight digits.
+        return rows.get(prefix)?.find((row) => secretMatches(secret, row.secret_sha256));
       });
       asked.forEach(({ answer }, index) => answer(found[index]));
       return found.some((row) => row !== undefined);
@@ -90,14 +112,10 @@ export class TokenLookup {
     }
   }
 
-  async #rowsOf(prefixes: readonly string[]): Promise<ReadonlyMap<string, TokenRow>> {
-    const found = await this.#database.query<TokenRow>(
-      `SELECT t.id, t.name, t.role, t.prefix, t.secret_sha256, t.expires_at, t.last_used_at, t.project_id, p.name AS project_name
-         FROM api_tokens t LEFT JOIN projects p ON p.id = t.project_id
-        WHERE t.prefix = ANY($1::text[]) AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`,
-      [prefixes],
-    );
-    return new Map(found.rows.map((row) => [row.prefix, row]));
+  async #rowsOf(prefixes: readonly string[]): Promise<ReadonlyMap<string, readonly TokenRow[]>> {
+    const { clusterId, idleMinutes } = this.#scope;
+    const found = await this.#database.call<TokenRow>('find_credentials', [prefixes, clusterId, idleMinutes]);
+    return Map.groupBy(found, ({ prefix }) => prefix);
   }
 }
 

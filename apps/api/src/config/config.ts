@@ -1,16 +1,21 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { ObjectName } from '@coxswain/api-types';
 import { LOG_LEVELS, type LogLevel } from '@coxswain/telemetry';
 import { z } from 'zod';
+import { type SignInConfig, signInConfigOf, SignInEnvironment } from './sign-in-config.ts';
 
 /** Which parts this process runs: HTTP and projection, the queue worker, or everything. */
 export const PROCESS_ROLES = ['api', 'worker', 'all'] as const;
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
 const file = z.string().min(1).max(4096);
+const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' }).optional();
 /** 0: no limit. */
 const limit = (most: number): z.ZodDefault<z.ZodCoercedNumber> =>
   z.coerce.number().int().min(0).max(1_000_000).default(most);
+/** 0: for ever. */
+const days = (most: number): z.ZodDefault<z.ZodCoercedNumber> =>
+  z.coerce.number().int().min(0).max(36_500).default(most);
 const list = z
   .string()
   .default('')
@@ -21,11 +26,33 @@ const list = z
       .filter((item) => item !== ''),
   );
 
+/** An address or range of IPv4 or IPv6, or a word of Fastify for several. */
+const PROXY =
+  /^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9a-f]*:[0-9a-f:.]+)(?:\/[0-9]{1,3})?$|^(?:loopback|linklocal|uniquelocal)$/i;
+
 /** Every variable that the API reads, with its default and meaning. */
-const Environment = z.object({
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' }).optional(),
-  DATABASE_URL_FILE: file.optional().describe('File that holds the URL; for a mounted Secret.'),
-  COXSWAIN_DATABASE_CONNECTIONS: z.coerce.number().int().min(2).max(200).default(10),
+const Environment = SignInEnvironment.extend({
+  DATABASE_URL: databaseUrl.describe('With the role that serves requests.'),
+  DATABASE_URL_FILE: file
+    .optional()
+    .describe('File that holds the URL; for a mounted Secret. Each URL below has one too.'),
+  COXSWAIN_SYSTEM_DATABASE_URL: databaseUrl.describe('With the role that mirrors the cluster and carries jobs to it.'),
+  COXSWAIN_SYSTEM_DATABASE_URL_FILE: file.optional(),
+  COXSWAIN_QUEUE_DATABASE_URL: databaseUrl.describe('With the role that uses the queue’s schema.'),
+  COXSWAIN_QUEUE_DATABASE_URL_FILE: file.optional(),
+  COXSWAIN_MIGRATOR_DATABASE_URL: databaseUrl.describe('With the role that makes tables and policies.'),
+  COXSWAIN_MIGRATOR_DATABASE_URL_FILE: file.optional(),
+  COXSWAIN_DATABASE_SINGLE_ROLE: z
+    .stringbool()
+    .default(false)
+    .describe('One role for everything, and no policy that binds it: only until the roles have been made.'),
+  COXSWAIN_DATABASE_CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(200)
+    .default(10)
+    .describe('Of requests; what goes on by itself has half as many beside them.'),
   COXSWAIN_ROLE: z.enum(PROCESS_ROLES).default('all'),
   COXSWAIN_LISTEN_HOST: z.string().min(1).default('127.0.0.1'),
   COXSWAIN_LISTEN_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
@@ -55,6 +82,16 @@ const Environment = z.object({
     .max(3_650)
     .default(90)
     .describe('When a token expires for which nobody said otherwise.'),
+  COXSWAIN_AUDIT_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(7)
+    .max(3_650)
+    .default(365)
+    .describe('After how many days an entry of the audit is removed.'),
+  COXSWAIN_TRUSTED_PROXIES: list
+    .pipe(z.array(z.string().regex(PROXY, 'must be addresses or ranges such as 10.0.0.0/8, separated by commas')))
+    .describe('Proxies whose X-Forwarded-For is believed; empty: none, and requests come from whoever connects.'),
   COXSWAIN_PROJECT_REQUESTS_PER_SECOND: limit(200).describe('Of one project, to one replica, for ever; 0: no limit.'),
   COXSWAIN_PROJECT_REQUEST_BURST: limit(1_000)
     .pipe(z.number().min(1))
@@ -63,14 +100,46 @@ const Environment = z.object({
   COXSWAIN_PROJECT_MAX_JOBS: limit(1_000).describe('Of one project that have not ended; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_LAYOUTS: limit(500).describe('That one project keeps; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_TOKENS: limit(100).describe('Of one project that are good; 0: no limit.'),
+  COXSWAIN_PROJECT_MAX_PLANS: limit(8).describe(
+    'Of one project that wait for the planner or are searched, in one replica; 0: no limit.',
+  ),
+  COXSWAIN_PROJECT_MAX_STORED_PLANS: limit(1_000).describe('That one project keeps, the newest; 0: no limit.'),
+  COXSWAIN_PLAN_SECONDS: z.coerce.number().int().min(1).max(3_600).default(30).describe('Longest search of a plan.'),
+  COXSWAIN_PLAN_MEMORY_MIB: z.coerce
+    .number()
+    .int()
+    .min(64)
+    .max(65_536)
+    .default(384)
+    .describe('Most heap of a search of a plan; a short one beside it may take 128 MiB more.'),
+  COXSWAIN_SERIES_STEPS_DAYS: days(30).describe(
+    'Single steps of a job, after it ended; then its curve is drawn from levels. 0: for ever.',
+  ),
+  COXSWAIN_SERIES_LEVELS_DAYS: days(365).describe('Levels of ten steps and more, after the job ended. 0: for ever.'),
   COXSWAIN_DASHBOARD_DIRECTORY: file.optional().describe('Built dashboard; default: beside this program, if there.'),
   COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   COXSWAIN_SHUTDOWN_MS: z.coerce.number().int().min(100).max(120_000).default(25_000),
 });
 
+const CheckedEnvironment = Environment.refine(
+  ({ COXSWAIN_SERIES_STEPS_DAYS: steps, COXSWAIN_SERIES_LEVELS_DAYS: levels }) =>
+    levels === 0 || (steps > 0 && steps <= levels),
+  {
+    path: ['COXSWAIN_SERIES_LEVELS_DAYS'],
+    message: 'must not be less than COXSWAIN_SERIES_STEPS_DAYS: a curve is drawn from levels; 0 keeps them for ever',
+  },
+);
+
 /** What the parts of the API are given; nothing else reads the environment. */
 export interface Config {
-  readonly databaseUrl: string;
+  /** By the role that each logs in as; one and the same where nobody said otherwise. */
+  readonly databaseUrls: {
+    readonly runtime: string;
+    readonly system: string;
+    readonly queue: string;
+    readonly migrator: string;
+  };
+  readonly hasSingleDatabaseRole: boolean;
   readonly databaseConnections: number;
   readonly role: ProcessRole;
   readonly listen: { readonly host: string; readonly port: number };
@@ -84,7 +153,11 @@ export interface Config {
   };
   readonly bootstrapTokenFile: string | undefined;
   readonly tokenLifetimeDays: number;
-  /** Of each project; 0: none. The first three are of one process. */
+  readonly auditRetentionDays: number;
+  readonly trustedProxies: readonly string[];
+  /** Undefined: nobody signs in, tokens are all there is. */
+  readonly signIn: SignInConfig | undefined;
+  /** Of each project; 0: none. Requests and plans are counted by each process for itself. */
   readonly projectLimits: {
     readonly requestsPerSecond: number;
     readonly requestBurst: number;
@@ -92,7 +165,13 @@ export interface Config {
     readonly jobs: number;
     readonly layouts: number;
     readonly tokens: number;
+    readonly plans: number;
+    readonly storedPlans: number;
   };
+  /** What one plan may take. */
+  readonly planBudget: { readonly seconds: number; readonly memoryMib: number };
+  /** After the end of a job; 0: for ever. */
+  readonly seriesRetention: { readonly stepsDays: number; readonly levelsDays: number };
   readonly dashboardDirectory: string | undefined;
   readonly logLevel: LogLevel;
   readonly shutdownMs: number;
@@ -101,18 +180,15 @@ export interface Config {
 /** Reads and checks the environment; an error names every wrong variable and why, never its value. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const result = Environment.safeParse(present);
+  const result = CheckedEnvironment.safeParse(present);
   if (!result.success) {
     const faults = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
     throw new Error(`the environment cannot be used: ${faults.join('; ')}`);
   }
   const values = result.data;
-  const databaseUrl = values.DATABASE_URL ?? contentOf(values.DATABASE_URL_FILE);
-  if (databaseUrl === undefined) {
-    throw new Error('the environment cannot be used: set DATABASE_URL, or DATABASE_URL_FILE to a file that holds it');
-  }
   return deepFreeze({
-    databaseUrl,
+    databaseUrls: databaseUrlsOf(values),
+    hasSingleDatabaseRole: values.COXSWAIN_DATABASE_SINGLE_ROLE,
     databaseConnections: values.COXSWAIN_DATABASE_CONNECTIONS,
     role: values.COXSWAIN_ROLE,
     listen: { host: values.COXSWAIN_LISTEN_HOST, port: values.COXSWAIN_LISTEN_PORT },
@@ -126,6 +202,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     bootstrapTokenFile: values.COXSWAIN_BOOTSTRAP_TOKEN_FILE,
     tokenLifetimeDays: values.COXSWAIN_TOKEN_LIFETIME_DAYS,
+    auditRetentionDays: values.COXSWAIN_AUDIT_RETENTION_DAYS,
+    trustedProxies: values.COXSWAIN_TRUSTED_PROXIES,
+    signIn: signInConfigOf(values),
     projectLimits: {
       requestsPerSecond: values.COXSWAIN_PROJECT_REQUESTS_PER_SECOND,
       requestBurst: values.COXSWAIN_PROJECT_REQUEST_BURST,
@@ -133,6 +212,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       jobs: values.COXSWAIN_PROJECT_MAX_JOBS,
       layouts: values.COXSWAIN_PROJECT_MAX_LAYOUTS,
       tokens: values.COXSWAIN_PROJECT_MAX_TOKENS,
+      plans: values.COXSWAIN_PROJECT_MAX_PLANS,
+      storedPlans: values.COXSWAIN_PROJECT_MAX_STORED_PLANS,
+    },
+    planBudget: { seconds: values.COXSWAIN_PLAN_SECONDS, memoryMib: values.COXSWAIN_PLAN_MEMORY_MIB },
+    seriesRetention: {
+      stepsDays: values.COXSWAIN_SERIES_STEPS_DAYS,
+      levelsDays: values.COXSWAIN_SERIES_LEVELS_DAYS,
     },
     dashboardDirectory: values.COXSWAIN_DASHBOARD_DIRECTORY,
     logLevel: values.COXSWAIN_LOG_LEVEL,
@@ -140,8 +226,29 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   });
 }
 
+function databaseUrlsOf(values: z.infer<typeof Environment>): Config['databaseUrls'] {
+  const runtime = values.DATABASE_URL ?? contentOf(values.DATABASE_URL_FILE);
+  if (runtime === undefined) {
+    throw new Error('the environment cannot be used: set DATABASE_URL, or DATABASE_URL_FILE to a file that holds it');
+  }
+  if (values.COXSWAIN_DATABASE_SINGLE_ROLE) return { runtime, system: runtime, queue: runtime, migrator: runtime };
+  const { COXSWAIN_SYSTEM_DATABASE_URL_FILE, COXSWAIN_QUEUE_DATABASE_URL_FILE, COXSWAIN_MIGRATOR_DATABASE_URL_FILE } =
+    values;
+  return {
+    runtime,
+    system: values.COXSWAIN_SYSTEM_DATABASE_URL ?? contentIfThere(COXSWAIN_SYSTEM_DATABASE_URL_FILE) ?? runtime,
+    queue: values.COXSWAIN_QUEUE_DATABASE_URL ?? contentIfThere(COXSWAIN_QUEUE_DATABASE_URL_FILE) ?? runtime,
+    migrator: values.COXSWAIN_MIGRATOR_DATABASE_URL ?? contentIfThere(COXSWAIN_MIGRATOR_DATABASE_URL_FILE) ?? runtime,
+  };
+}
+
 function contentOf(path: string | undefined): string | undefined {
   return path === undefined ? undefined : readFileSync(path, 'utf8').trim();
+}
+
+/** A Secret of an installation that has one URL lacks the others: what to do about it is said where the role is looked at. */
+function contentIfThere(path: string | undefined): string | undefined {
+  return path !== undefined && existsSync(path) ? contentOf(path) : undefined;
 }
 
 function deepFreeze<T extends object>(value: T): T {

@@ -1,9 +1,10 @@
 import { createLogger, createMetrics } from '@coxswain/telemetry';
+import { aPrincipal } from '../testing/a-principal.ts';
 import { MAX_CACHE_BYTES } from './document-cache.ts';
 import { GraphqlEngine, type GraphqlOutcome } from './graphql-engine.ts';
 import { MAX_COST } from './query-cost.ts';
 import { MAX_ALIASES, MAX_ROOT_FIELDS } from './query-limits.ts';
-import { list, one, type RootResolvers } from './root-resolvers.ts';
+import { list, one, type Relation, type RootResolvers } from './root-resolvers.ts';
 
 interface Running {
   /** Root fields that were resolved, in order. */
@@ -19,26 +20,38 @@ function running(): Running {
     resolved.push(name);
     return answer;
   };
+  const events: Relation<{ readonly id: string }, { readonly limit?: number | null }> = {
+    rows: ({ limit }) => limit ?? 20,
+    resolve: (jobs, { limit }) => {
+      noted(`events of ${jobs.length} (${limit})`, undefined);
+      if (limit === 13) return Promise.reject(new Error('no database'));
+      return Promise.resolve(jobs.map(({ id }) => ({ items: [{ id: Number(id) }] })));
+    },
+  };
   const feature: RootResolvers = {
     queries: {
       whoAmI: one(() => noted('whoAmI', { name: 'me', role: 'viewer' })),
       jobs: list<{ pageSize?: number | null }>(
         ({ pageSize }) => pageSize ?? 50,
-        () => noted('jobs', { items: [] }),
+        ({ pageSize }) =>
+          noted('jobs', { items: Array.from({ length: pageSize ?? 50 }, (_, id) => ({ id: `${id}` })) }),
       ),
       steps: list<{ limit?: number | null }>(
         ({ limit }) => limit ?? 2_000,
         () => noted('steps', { items: [], gaps: [] }),
       ),
+      job: one(() => noted('job', { id: 'j', events: 'not read' })),
     },
+    relations: { Job: { events }, JobSummary: { events } },
   };
   const metrics = createMetrics();
   const engine = new GraphqlEngine(createLogger({ program: 'test', level: 'silent' }), metrics);
   engine.start([feature]);
-  const principal = { tokenId: 't', name: 'me', role: 'viewer', project: null } as const;
+  const principal = aPrincipal();
   return {
     resolved,
-    run: (query, variables) => engine.run({ query, variables }, { principal, requestId: 'r' }),
+    run: (query, variables) =>
+      engine.run({ query, variables }, { principal, requestId: 'r', gone: new AbortController().signal }),
     cacheBytes: async () =>
       Number(/^coxswain_api_graphql_cache_bytes (\d+)$/m.exec((await metrics.expose()).text)?.[1]),
   };
@@ -76,6 +89,50 @@ describe('documents', () => {
   });
 });
 
+describe('a relation', () => {
+  it('is read once for all items of a list, whatever their number', async () => {
+    const engine = running();
+    const outcome = await engine.run(`{ jobs(${P}, pageSize: 50) { items { id events(limit: 2) { items { id } } } } }`);
+    expect(engine.resolved).toEqual(['jobs', 'events of 50 (2)']);
+    expect(outcome).toMatchObject({
+      kind: 'ran',
+      result: {
+        data: { jobs: { items: expect.arrayContaining([{ id: '7', events: { items: [{ id: 7 }] } }]) as unknown } },
+      },
+    });
+  });
+
+  it('is read once for each number that is asked for', async () => {
+    const engine = running();
+    await engine.run(
+      `{ jobs(${P}, pageSize: 3) { items { a: events(limit: 1) { items { id } } b: events(limit: 1) { items { id } } c: events(limit: 2) { items { id } } } } }`,
+    );
+    expect(engine.resolved).toEqual(['jobs', 'events of 6 (1)', 'events of 3 (2)']);
+  });
+
+  it('is read for each request apart, and never from the answer that it stands beside', async () => {
+    const engine = running();
+    const query = `{ job(${P}, id: "j") { events { items { id } } } }`;
+    await Promise.all([engine.run(query), engine.run(query)]);
+    expect(engine.resolved).toEqual(['job', 'job', 'events of 1 (undefined)', 'events of 1 (undefined)']);
+  });
+
+  it('that fails leaves the items their other fields', async () => {
+    const engine = running();
+    const outcome = await engine.run(`{ jobs(${P}, pageSize: 3) { items { id events(limit: 13) { items { id } } } } }`);
+    expect(outcome).toMatchObject({
+      kind: 'ran',
+      result: {
+        data: { jobs: { items: [{ id: '0', events: null }, { id: '1' }, { id: '2' }] } },
+        errors: [0, 1, 2].map((index) => ({
+          path: ['jobs', 'items', index, 'events'],
+          extensions: { code: 'INTERNAL' },
+        })),
+      },
+    });
+  });
+});
+
 describe('the cost of a query', () => {
   it.each<[string, string]>([
     ['one page of 500 jobs', `{ jobs(${P}, pageSize: 500) { items { id name state } nextPageToken } }`],
@@ -91,13 +148,25 @@ describe('the cost of a query', () => {
     [
       'a dear field whose number of rows stands in a variable',
       `query($n: Int!) ${aliases(10, `steps(${P}, jobId: "j", limit: $n) { items { step } }`)}`,
-      /a0: steps costs 120000, as its 10000 rows count 10 each and 1 more for each of 2 fields/,
+      /a0: steps costs 120000, as its 10000 rows count 10 each and 2 more for what is asked of each/,
       { n: 10_000 },
     ],
     [
       'a dear field whose number of rows is the default of a variable',
       `query($n: Int = 10000) ${aliases(10, `steps(${P}, jobId: "j", limit: $n) { items { step } }`)}`,
       /costs 1200000/,
+      {},
+    ],
+    [
+      'a relation of many rows',
+      `query($n: Int) { jobs(${P}, pageSize: 500) { items { id events(limit: $n) { items { id } } } } }`,
+      /jobs costs 6006000, as its 500 rows count 10 each and 12002 more for what is asked of each/,
+      { n: 1_000 },
+    ],
+    [
+      'a relation of many rows in a fragment',
+      `{ jobs(${P}, pageSize: 500) { items { ...F } } } fragment F on JobSummary { ... { events(limit: 1000) { items { id } } } }`,
+      /jobs costs 6005500/,
       {},
     ],
     ['dear fields in a fragment', `{ ...F ...{ ...F } } fragment F on Query ${aliases(4, STEPS)}`, /costs 1280000/, {}],

@@ -14,6 +14,7 @@ import {
   type GraphQLFormattedError,
   type GraphQLObjectType,
   type GraphQLSchema,
+  isObjectType,
   Kind,
   OperationTypeNode,
   parse,
@@ -22,20 +23,25 @@ import {
 import type { Principal } from '../auth/principal.ts';
 import { LOGGER, METRICS } from '../infrastructure/tokens.ts';
 import { LimitExceeded } from '../limits/limit-exceeded.ts';
+import { batched } from './batched.ts';
 import { DocumentCache } from './document-cache.ts';
 import { toGraphqlErrors } from './graphql-errors.ts';
 import type { GraphqlRequest } from './graphql-request.ts';
-import { requireAffordable } from './query-cost.ts';
+import { type RelationsOfTypes, requireAffordable } from './query-cost.ts';
 import { MAX_TOKENS, requireModest } from './query-limits.ts';
-import type { GraphqlContext, RootField, RootResolvers } from './root-resolvers.ts';
+import type { GraphqlContext, Relation, RootField, RootResolvers } from './root-resolvers.ts';
 import { SafeInt } from './safe-int.ts';
 
 /** Who asks, and the id under which a failure of ours is recorded. */
 export interface GraphqlCaller {
   readonly principal: Principal;
   readonly requestId: string;
+  /** Aborts when whoever asked goes before the answer. */
+  readonly gone: AbortSignal;
   /** Told how many fields the root has, before they are answered; throws when they are too many at the moment. */
   readonly charge?: (fields: number) => void;
+  /** Told of every failure of a field, whatever is answered. */
+  readonly note?: (error: unknown, field: string) => void;
 }
 
 /** `refused`: nothing ran. */
@@ -58,6 +64,7 @@ export class GraphqlEngine {
   readonly #documents = new DocumentCache();
   #schema: GraphQLSchema | undefined;
   #rootFields: ReadonlyMap<GraphQLObjectType, ReadonlyMap<string, RootField<never>>> = new Map();
+  #relations: RelationsOfTypes = new Map();
 
   constructor(@Inject(LOGGER) logger: Logger, @Inject(METRICS) metrics: Metrics) {
     this.#logger = logger;
@@ -68,7 +75,7 @@ export class GraphqlEngine {
     });
   }
 
-  /** Lets the features answer the schema's root fields. */
+  /** Lets the features answer the schema's root fields and relations. */
   start(features: readonly RootResolvers[]): void {
     // Beside the sources, where the generator writes it; the same path from src and from dist.
     const text = readFileSync(resolve(import.meta.dirname, '../../src/graphql/schema.generated.graphql'), 'utf8');
@@ -82,6 +89,7 @@ export class GraphqlEngine {
         return [[type, attach(type, Object.assign({}, ...features.map((feature) => feature[key])))] as const];
       }),
     );
+    this.#relations = relationsOf(schema, features);
     this.#schema = schema;
   }
 
@@ -96,7 +104,7 @@ export class GraphqlEngine {
       const result = await execute({
         schema,
         document,
-        contextValue: { principal: caller.principal } satisfies GraphqlContext,
+        contextValue: { principal: caller.principal, gone: caller.gone } satisfies GraphqlContext,
         variableValues: variables ?? {},
         operationName,
       });
@@ -140,7 +148,14 @@ export class GraphqlEngine {
       ),
     );
     const rootFields = this.#rootFields.get(rootType) ?? new Map<string, RootField<never>>();
-    return requireAffordable({ operation, fragments, variables: given.coerced, rootType, rootFields });
+    return requireAffordable({
+      operation,
+      fragments,
+      variables: given.coerced,
+      rootType,
+      rootFields,
+      relations: this.#relations,
+    });
   }
 
   /** Without data nothing has run: the operation is not there. */
@@ -152,9 +167,16 @@ export class GraphqlEngine {
     return { kind: 'ran', result: { data, errors: answered as never } };
   }
 
-  #answered(errors: readonly unknown[], { requestId }: GraphqlCaller): readonly GraphQLFormattedError[] {
+  #answered(errors: readonly unknown[], { requestId, note }: GraphqlCaller): readonly GraphQLFormattedError[] {
+    for (const error of errors) if (error instanceof GraphQLError) note?.(error.originalError, fieldOf(error));
     return toGraphqlErrors(errors, (error) => this.#logger.error({ requestId, err: error }, 'GraphQL request failed'));
   }
+}
+
+/** The name that the schema has for it: an alias is the asker's. */
+function fieldOf({ nodes }: GraphQLError): string {
+  const node = nodes?.[0];
+  return node?.kind === Kind.FIELD ? node.name.value : '';
 }
 
 /** Gives each field of the type its resolver. */
@@ -169,4 +191,20 @@ function attach(
     field.resolve = (_root, args, context: GraphqlContext, info) => answer(args as never, context, info);
   }
   return new Map(Object.entries(fields));
+}
+
+/** Gives each relation its resolver. */
+function relationsOf(schema: GraphQLSchema, features: readonly RootResolvers[]): RelationsOfTypes {
+  const found = new Map<GraphQLObjectType, ReadonlyMap<string, Relation<never, never>>>();
+  for (const [typeName, relations] of features.flatMap((feature) => Object.entries(feature.relations ?? {}))) {
+    const type = schema.getType(typeName);
+    if (!isObjectType(type)) throw new Error(`a feature answers for ${typeName}, which the schema does not have`);
+    for (const [name, relation] of Object.entries(relations)) {
+      const field = type.getFields()[name];
+      if (field === undefined) throw new Error(`a feature answers ${typeName}.${name}, which the schema does not have`);
+      field.resolve = batched(relation);
+    }
+    found.set(type, new Map([...(found.get(type) ?? []), ...Object.entries(relations)]));
+  }
+  return found;
 }

@@ -45,6 +45,13 @@ describe('an error', () => {
 });
 
 describe('errors', () => {
+  it('of one failure are reported once', () => {
+    const reported: unknown[] = [];
+    const [failure, other] = [new Error('no database'), new Error('no database')];
+    toGraphqlErrors([thrown(failure), thrown(failure), thrown(other)], (cause) => reported.push(cause));
+    expect(reported).toEqual([failure, other]);
+  });
+
   it('are told up to fifty at a time', () => {
     expect(toGraphqlErrors(Array(60).fill(new GraphQLError('x')), () => undefined)).toHaveLength(50);
   });

@@ -12,7 +12,13 @@ const MAX_ERRORS = 50;
 
 /** Errors as they are answered: message, `code` and pointers as REST would give them, and nothing of the inside of others. */
 export function toGraphqlErrors(errors: readonly unknown[], report: ReportError): readonly GraphQLFormattedError[] {
-  return errors.slice(0, MAX_ERRORS).map((error) => toGraphqlError(error, report));
+  const reported = new Set<unknown>();
+  // What was read for many at once fails for each of them, and is one failure.
+  const once: ReportError = (cause) => {
+    if (!reported.has(cause)) report(cause);
+    reported.add(cause);
+  };
+  return errors.slice(0, MAX_ERRORS).map((error) => toGraphqlError(error, once));
 }
 
 function toGraphqlError(error: unknown, report: ReportError): GraphQLFormattedError {

@@ -4,8 +4,17 @@ import { resolve } from 'node:path';
 import { JOB_DETAILS } from '@coxswain/api-types';
 import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
-import { buildSchema, getNamedType, type GraphQLNamedType, isObjectType } from 'graphql';
+import {
+  buildSchema,
+  getNamedType,
+  isNonNullType,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  isObjectType,
+} from 'graphql';
 import { aPlanRequest } from '../testing/a-plan-request.ts';
+import { SeriesStore } from '../series/series-store.ts';
+import { aStepFrame } from '../series/testing/a-step-frame.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
 
 const schema = buildSchema(readFileSync(resolve(import.meta.dirname, 'schema.generated.graphql'), 'utf8'));
@@ -17,6 +26,7 @@ let token: string;
 let foreignToken: string;
 let jobId: string;
 let planId: string;
+let layoutId: string;
 
 beforeAll(async () => {
   postgres = await startPostgres();
@@ -29,9 +39,9 @@ beforeAll(async () => {
   });
   jobId = made.body.id;
   await send('POST', '/jobs', { name: 'poor', spec: aJobSpec() });
-  await send('POST', '/layouts', { name: 'wide', layout: { tensorParallelDegree: 4 } });
+  layoutId = (await send('POST', '/layouts', { name: 'wide', layout: { tensorParallelDegree: 4 } })).body.id;
   await liveThrough(jobId);
-  planId = (await api.send('POST', '/v1/plans', { token, body: aPlanRequest() })).body.id;
+  planId = (await api.send('POST', '/v1/projects/research/plans', { token, body: aPlanRequest() })).body.id;
 });
 
 afterAll(async () => {
@@ -95,11 +105,6 @@ async function liveThrough(id: string): Promise<void> {
        VALUES ($1, 'a', 'Placed', 'info', 1, 'Placed on 2 nodes.', now()), ($1, 'b', 'RankFailed', 'error', 1, 'Rank 3 failed.', now())`,
       [id],
     ],
-    [
-      `INSERT INTO steps (cluster_id, job_uid, epoch, step, loss, tokens, step_time_ms, grad_norm, at)
-       SELECT $1, $2, 1, step, 3.5, 5000000000, 100, NULL, now() FROM generate_series(1, 20) AS step`,
-      [cluster.id, UID],
-    ],
     ['INSERT INTO series_gaps (cluster_id, boot_id, missed_frames) VALUES ($1, $2, NULL)', [cluster.id, 'boot']],
     [
       `INSERT INTO placements (cluster_id, uid, namespace, name, job_uid, epoch, spec, resource_version)
@@ -117,15 +122,24 @@ async function liveThrough(id: string): Promise<void> {
     ],
   ];
   for (const [sql, parameters] of rows) await database.query(sql, parameters);
+  const frames = Array.from({ length: 20 }, (_, index) =>
+    aStepFrame({ jobUid: UID, step: index + 1, loss: 3.5, tokens: 5_000_000_000 }),
+  );
+  await new SeriesStore(database, cluster).write(frames, []);
 }
 
-/** Every field of a type, and of the types of its fields. */
+/** Every field of a type, and of the types of its fields; but for relations, which REST answers apart. */
 function everything(type: GraphQLNamedType): string {
   if (!isObjectType(type)) return '';
-  const fields = Object.values(type.getFields()).map(
-    (field) => `${field.name} ${everything(getNamedType(field.type))}`,
-  );
+  const relations = new Set(relationsOf(type));
+  const fields = Object.values(type.getFields())
+    .filter(({ name }) => !relations.has(name))
+    .map((field) => `${field.name} ${everything(getNamedType(field.type))}`);
   return `{ ${fields.join(' ')} }`;
+}
+
+function relationsOf(type: GraphQLObjectType): readonly string[] {
+  return type.extensionASTNodes.flatMap(({ fields }) => (fields ?? []).map(({ name }) => name.value));
 }
 
 function rootField(name: string): string {
@@ -150,21 +164,34 @@ const QUERIES: readonly (readonly [field: string, args: () => string, url: () =>
   ['projects', () => '', () => '/v1/projects'],
   ['project', () => '(name: "research")', () => '/v1/projects/research'],
   ['tokens', () => `(${P})`, () => '/v1/projects/research/tokens'],
+  ['audit', () => `(${P})`, () => '/v1/projects/research/audit'],
+  [
+    'audit',
+    () => `(${P}, verb: "job.create", outcome: allowed, pageSize: 1)`,
+    () => '/v1/projects/research/audit?verb=job.create&outcome=allowed&pageSize=1',
+  ],
+  ['groupRoles', () => `(${P})`, () => '/v1/projects/research/group-roles'],
   ['jobs', () => `(${P})`, () => `/v1/projects/research/jobs?${DETAILS}`],
   ['jobs', () => `(${P}, state: Running)`, () => `/v1/projects/research/jobs?state=Running&${DETAILS}`],
   ['jobs', () => `(${P}, pageSize: 1)`, () => `/v1/projects/research/jobs?pageSize=1&${DETAILS}`],
   ['job', () => `(${P}, id: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}`],
   ['checkpoints', () => `(${P}, jobId: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}/checkpoints`],
   ['layouts', () => `(${P})`, () => '/v1/projects/research/layouts'],
-  ['plan', () => `(id: "${planId}")`, () => `/v1/plans/${planId}`],
-  ['plans', () => `(${P}, pageSize: 1)`, () => '/v1/plans?project=research&pageSize=1'],
-  ['planAccuracy', () => `(${P})`, () => '/v1/plans/accuracy?project=research'],
+  ['layout', () => `(${P}, id: "${layoutId}")`, () => `/v1/projects/research/layouts/${layoutId}`],
+  ['plan', () => `(${P}, id: "${planId}")`, () => `/v1/projects/research/plans/${planId}`],
+  ['plans', () => `(${P}, pageSize: 1)`, () => '/v1/projects/research/plans?pageSize=1'],
+  ['planAccuracy', () => `(${P})`, () => '/v1/projects/research/plans/accuracy'],
   ['events', () => `(${P}, jobId: "${jobId}", after: 0)`, () => `/v1/projects/research/jobs/${jobId}/events?after=0`],
   ['steps', () => `(${P}, jobId: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}/steps`],
   [
     'steps',
     () => `(${P}, jobId: "${jobId}", epoch: 1, fromStep: 3, limit: 2)`,
     () => `/v1/projects/research/jobs/${jobId}/steps?epoch=1&fromStep=3&limit=2`,
+  ],
+  [
+    'steps',
+    () => `(${P}, jobId: "${jobId}", fromStep: 3, toStep: 18, maxPoints: 4)`,
+    () => `/v1/projects/research/jobs/${jobId}/steps?fromStep=3&toStep=18&maxPoints=4`,
   ],
   ['ranks', () => `(${P}, jobId: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}/ranks`],
 ];
@@ -193,7 +220,11 @@ describe('a query', () => {
       expect(rest.status).toBe(404);
       for (let time = 0; time < 2; time++) {
         const { status, body } = await ask(`{ ${field}${args()} ${rootField(field)} }`, {}, foreignToken);
-        expect({ status, data: body.data, errors: body.errors.length }).toEqual({ status: 200, data: null, errors: 1 });
+        expect({ status, data: body.data, errors: body.errors.length }).toEqual({
+          status: 200,
+          data: { [field]: null },
+          errors: 1,
+        });
         expect(body.errors[0]).toMatchObject({
           message: rest.body.detail,
           path: [field],
@@ -206,6 +237,8 @@ describe('a query', () => {
   it.each([
     ['jobs', `(${P}, pageSize: 501)`, 'jobs?pageSize=501'],
     ['jobs', `(${P}, pageToken: "x")`, 'jobs?pageToken=x'],
+    ['jobs', `(${P}, labelSelector: "team in x")`, 'jobs?labelSelector=team%20in%20x'],
+    ['jobs', `(${P}, q: "a_b")`, 'jobs?q=a_b'],
     ['jobs', '(project: "nowhere")', '../nowhere/jobs'],
     ['job', `(${P}, id: "none")`, 'jobs/none'],
     ['steps', `(${P}, jobId: "none", limit: 0)`, 'jobs/none/steps?limit=0'],
@@ -216,6 +249,91 @@ describe('a query', () => {
     const wanted = { code: rest.body.code, ...(rest.body.errors === undefined ? {} : { errors: rest.body.errors }) };
     expect(body.errors).toMatchObject([{ message: rest.body.detail, extensions: wanted }]);
     expect(body.errors[0].extensions).toEqual(wanted);
+  });
+});
+
+/** What REST answers about each relation of a job. */
+const RELATIONS: readonly (readonly [field: string, args: string, url: () => string])[] = [
+  ['checkpoints', '', () => `/jobs/${jobId}/checkpoints`],
+  ['events', '', () => `/jobs/${jobId}/events`],
+  ['steps', '(epoch: 1, fromStep: 3, limit: 2)', () => `/jobs/${jobId}/steps?epoch=1&fromStep=3&limit=2`],
+  ['ranks', '', () => `/jobs/${jobId}/ranks`],
+];
+
+describe('a field that fails', () => {
+  it('leaves its neighbours their answers', async () => {
+    const { status, body } = await ask(
+      `{ job(${P}, id: "none") { id } whoAmI { role } other: project(name: "rivals") { name } layout(${P}, id: "${layoutId}") { name } }`,
+    );
+    expect(status).toBe(200);
+    expect(body.data).toEqual({ job: null, whoAmI: { role: 'admin' }, other: null, layout: { name: 'wide' } });
+    // In the order in which they failed.
+    expect(body.errors).toHaveLength(2);
+    for (const field of ['job', 'other']) {
+      expect(body.errors).toContainEqual(
+        expect.objectContaining({ path: [field], extensions: { code: 'NOT_FOUND' } }) as unknown,
+      );
+    }
+  });
+
+  it('may be any field of the root', () => {
+    for (const root of [schema.getQueryType(), schema.getMutationType()]) {
+      for (const field of Object.values(root?.getFields() ?? {})) {
+        expect({ field: field.name, isNullable: !isNonNullType(field.type) }).toEqual({
+          field: field.name,
+          isNullable: true,
+        });
+      }
+    }
+  });
+});
+
+describe('a relation', () => {
+  const one = schema.getType('Job') as GraphQLObjectType;
+  const item = schema.getType('JobSummary') as GraphQLObjectType;
+  const selectionOf = (type: GraphQLObjectType, field: string): string => {
+    const found = type.getFields()[field];
+    if (found === undefined) throw new Error(`no field ${field}`);
+    return everything(getNamedType(found.type));
+  };
+
+  it('has an equal in REST, and a list has none that a job lacks', () => {
+    expect(new Set(RELATIONS.map(([field]) => field))).toEqual(new Set(relationsOf(one)));
+    expect(relationsOf(one)).toEqual(expect.arrayContaining([...relationsOf(item)]));
+  });
+
+  it.each(RELATIONS)('%s%s answers what REST answers', async (field, args, url) => {
+    const rest = await send('GET', url());
+    expect(rest.body.items).not.toHaveLength(0);
+    const selected = selectionOf(one, field);
+    const { body } = await ask(`{ job(${P}, id: "${jobId}") { ${field}${args} ${selected} } }`);
+    expect(body.errors).toBeUndefined();
+    expect(withoutNulls(body.data.job[field])).toEqual(withoutNulls(rest.body));
+  });
+
+  it.each(RELATIONS.filter(([field]) => ['checkpoints', 'events'].includes(field)))(
+    '%s of a list is that of each of its jobs',
+    async (field, _args, url) => {
+      const rest = await send('GET', url());
+      const selected = selectionOf(item, field);
+      const { body } = await ask(`{ jobs(${P}) { items { id ${field} ${selected} } } }`);
+      expect(body.errors).toBeUndefined();
+      for (const job of body.data.jobs.items) {
+        const wanted = job.id === jobId ? rest.body : { items: [] };
+        expect(withoutNulls(job[field])).toEqual(withoutNulls(wanted));
+      }
+    },
+  );
+
+  it('answers the newest, oldest of them first', async () => {
+    const { body } = await ask(`{ job(${P}, id: "${jobId}") { events(limit: 1) { items { type } } } }`);
+    expect(body.data.job.events.items).toEqual([{ type: 'RankFailed' }]);
+  });
+
+  it('refuses more than it may answer, and leaves the job its other fields', async () => {
+    const { body } = await ask(`{ job(${P}, id: "${jobId}") { name events(limit: 101) { items { type } } } }`);
+    expect(body.data).toEqual({ job: { name: 'rich', events: null } });
+    expect(body.errors).toMatchObject([{ path: ['job', 'events'], extensions: { errors: [{ pointer: '/limit' }] } }]);
   });
 });
 
@@ -246,7 +364,7 @@ describe('a mutation', () => {
     const { body } = await create(input);
     expect(rest.status).toBeGreaterThanOrEqual(400);
     expect(body).toMatchObject({
-      data: null,
+      data: { createJob: null },
       errors: [{ message: rest.body.detail, extensions: { code: rest.body.code, errors: rest.body.errors } }],
     });
   });
@@ -300,12 +418,12 @@ describe('a mutation', () => {
     const id = (await create({ name: 'steered', spec: aJobSpec() })).body.data.createJob.id;
     const steer = async (field: string, more = ''): Promise<unknown> => {
       const { body } = await ask(
-        `mutation { ${field}(${P}, id: "${id}"${more}) ${field === 'deleteJob' ? '' : '{ version spec { suspend cancel layout { dataParallelDegree } } }'} }`,
+        `mutation { ${field}(${P}, id: "${id}"${more}) ${field === 'deleteJob' ? '' : '{ specVersion spec { suspend cancel layout { dataParallelDegree } } }'} }`,
       );
       return body.errors?.[0].extensions.code ?? body.data[field];
     };
-    expect(await steer('suspendJob', ', version: 9')).toBe('PRECONDITION_FAILED');
-    expect(await steer('suspendJob', ', version: 1')).toMatchObject({ version: 2, spec: { suspend: true } });
+    expect(await steer('suspendJob', ', specVersion: 9')).toBe('PRECONDITION_FAILED');
+    expect(await steer('suspendJob', ', specVersion: 1')).toMatchObject({ specVersion: 2, spec: { suspend: true } });
     expect(
       await steer('resumeJob', ', input: { layout: { tensorParallelDegree: 2, dataParallelDegree: 1 } }'),
     ).toMatchObject({
@@ -346,6 +464,7 @@ describe('a mutation', () => {
     const { body } = await ask(
       `mutation { a: createLayout(${P}, input: { name: "same", layout: {} }) { name } b: createLayout(${P}, input: { name: "same", layout: {} }) { name } }`,
     );
+    expect(body.data).toEqual({ a: { name: 'same' }, b: null });
     expect(body.errors).toMatchObject([{ path: ['b'], extensions: { code: 'NAME_TAKEN' } }]);
     expect((await send('GET', '/layouts')).body.items.map((item: { name: string }) => item.name)).toContain('same');
   });

@@ -3,16 +3,19 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   getArgumentValues,
+  getNamedType,
   type GraphQLObjectType,
+  isObjectType,
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql';
-import type { RootField } from './root-resolvers.ts';
+import type { Relation, RootField } from './root-resolvers.ts';
 
 /*
  * What does an operation cost to answer? Counted from its text and its variables, before anything is fetched: each row that a root field can
- * answer with counts for being read, and once more for each field that is asked of it.
+ * answer with counts for being read, and once more for each field that is asked of it. A relation has rows of its own for each row
+ * that it belongs to, and these count alike.
  */
 
 /** Largest cost of one request: the ranks of the largest job with all their fields, or five loss curves of 10,000 steps. */
@@ -31,7 +34,11 @@ export interface ValidOperation {
   /** The root type and what its fields can answer. */
   readonly rootType: GraphQLObjectType;
   readonly rootFields: ReadonlyMap<string, RootField<never>>;
+  readonly relations: RelationsOfTypes;
 }
+
+/** Relations by the type that has them, then by name. */
+export type RelationsOfTypes = ReadonlyMap<GraphQLObjectType, ReadonlyMap<string, Relation<never, never>>>;
 
 /** The number of fields at the root; INVALID_REQUEST, naming the dearest one, when the answer could be too large. */
 export function requireAffordable(asked: ValidOperation): number {
@@ -45,7 +52,7 @@ export function requireAffordable(asked: ValidOperation): number {
   const { name, rows, fields, cost } = dearest ?? { name: '', rows: 0, fields: 0, cost: 0 };
   throw new DomainError(
     'INVALID_REQUEST',
-    `the query costs ${total}; at most ${MAX_COST} is allowed. ${name} costs ${cost}, as its ${rows} rows count ${ROW_COST} each and 1 more for each of ${fields} fields: ask for fewer rows or fields, or in several requests`,
+    `the query costs ${total}; at most ${MAX_COST} is allowed. ${name} costs ${cost}, as its ${rows} rows count ${ROW_COST} each and ${fields} more for what is asked of each: ask for fewer rows or fields, or in several requests`,
   );
 }
 
@@ -57,7 +64,7 @@ interface Cost {
 
 function costOf(node: FieldNode, asked: ValidOperation): Cost {
   const rows = rowsOf(node, asked);
-  const fields = fieldsOf(node.selectionSet, asked.fragments);
+  const fields = costOfRow(node.selectionSet, typeOf(asked.rootType, node), asked);
   return { rows, fields, cost: rows * (ROW_COST + fields) };
 }
 
@@ -82,13 +89,34 @@ function rootFieldsOf(
   });
 }
 
-/** Bounded by what a document may hold at all (`query-limits.ts`). */
-function fieldsOf(set: SelectionSetNode | undefined, fragments: ReadonlyMap<string, FragmentDefinitionNode>): number {
-  let count = 0;
+/** What is asked of one row of a type. Bounded by what a document may hold at all (`query-limits.ts`). */
+function costOfRow(
+  set: SelectionSetNode | undefined,
+  type: GraphQLObjectType | undefined,
+  asked: ValidOperation,
+): number {
+  let cost = 0;
   for (const selection of set?.selections ?? []) {
-    if (selection.kind === Kind.FIELD) count += 1 + fieldsOf(selection.selectionSet, fragments);
-    else if (selection.kind === Kind.INLINE_FRAGMENT) count += fieldsOf(selection.selectionSet, fragments);
-    else count += fieldsOf(fragments.get(selection.name.value)?.selectionSet, fragments);
+    if (selection.kind === Kind.FIELD) cost += costOfField(selection, type, asked);
+    // There are no interfaces or unions: a fragment is about the same type.
+    else if (selection.kind === Kind.INLINE_FRAGMENT) cost += costOfRow(selection.selectionSet, type, asked);
+    else cost += costOfRow(asked.fragments.get(selection.name.value)?.selectionSet, type, asked);
   }
-  return count;
+  return cost;
+}
+
+function costOfField(node: FieldNode, type: GraphQLObjectType | undefined, asked: ValidOperation): number {
+  const below = costOfRow(node.selectionSet, typeOf(type, node), asked);
+  const definition = type?.getFields()[node.name.value];
+  const relation = type === undefined ? undefined : asked.relations.get(type)?.get(node.name.value);
+  if (definition === undefined || relation === undefined) return 1 + below;
+  const rows = relation.rows(getArgumentValues(definition, node, asked.variables) as never);
+  return Math.max(1, rows) * (ROW_COST + below);
+}
+
+/** What the answer to a field is made of; undefined for values, and for what the schema says of itself. */
+function typeOf(parent: GraphQLObjectType | undefined, { name }: FieldNode): GraphQLObjectType | undefined {
+  const definition = parent?.getFields()[name.value];
+  const type = definition === undefined ? undefined : getNamedType(definition.type);
+  return isObjectType(type) ? type : undefined;
 }

@@ -25,7 +25,12 @@ export class HealthController {
   }
 
   @Get('readyz')
-  @Answers({ status: 200, summary: 'The process can serve; 503 says what is missing', contentType: 'text/plain' })
+  @Answers({
+    status: 200,
+    summary: 'The process can serve; 503 says what is missing',
+    contentType: 'text/plain',
+    others: [{ status: 503, description: 'What is missing, a line each.', contentType: 'text/plain' }],
+  })
   async ready(@Res() reply: FastifyReply): Promise<void> {
     const missing = await this.#readiness.missing();
     const text = missing.length === 0 ? 'ok\n' : `${missing.join('\n')}\n`;

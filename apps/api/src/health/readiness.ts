@@ -1,5 +1,5 @@
 import { versionProblem, type ServerVersion } from '@coxswain/api-types';
-import type { Database } from '@coxswain/persistence';
+import type { TenantDatabase } from '@coxswain/persistence';
 
 /** What must be so for this process to get requests. */
 export interface ReadinessCheck {
@@ -35,11 +35,11 @@ export class Readiness {
 }
 
 /** The database answers a trivial question within its time limits. */
-export function databaseCheck(database: Database): ReadinessCheck {
+export function databaseCheck(database: Pick<TenantDatabase, 'ping'>): ReadinessCheck {
   return {
     name: 'database',
     check: () =>
-      database.query('SELECT 1').then(
+      database.ping().then(
         () => undefined,
         () => 'does not answer',
       ),

@@ -1,25 +1,7 @@
 import { codeOf } from '../testing/code-of.ts';
-import { etagOf, versionOfIfMatch } from './etag.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { isUuid } from './ids.ts';
 import { MAX_PAGE_SIZE, pageQuery } from './page-query.ts';
-
-describe('If-Match', () => {
-  it.each<[string | undefined, number | undefined]>([
-    [undefined, undefined],
-    ['*', undefined],
-    [' * ', undefined],
-    ['"3"', 3],
-    [' "12" ', 12],
-    [etagOf(7), 7],
-  ])('%j asks for version %j', (header, want) => {
-    expect(versionOfIfMatch(header)).toBe(want);
-  });
-
-  it.each(['3', '"three"', 'W/"3"', '"3", "4"', '""', '"1234567890123456"', ''])('%j is refused', (header) => {
-    expect(codeOf(() => versionOfIfMatch(header))).toBe('INVALID_REQUEST');
-  });
-});
 
 describe('an Idempotency-Key', () => {
   it.each<[string | undefined, string | undefined]>([

@@ -1,17 +1,37 @@
 import { DomainError } from '@coxswain/domain-error';
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { describedParameter, type ReadFromRequest } from './described-parameter.ts';
+
+const FORM = /^[!-~]{1,200}$/;
+
+/** What whoever reads the key says of it in the OpenAPI document. */
+export const READS_IDEMPOTENCY_KEY: ReadFromRequest = {
+  headers: [
+    {
+      name: 'Idempotency-Key',
+      description:
+        'Chosen by the caller; for a day a repetition under it does nothing and is answered as the first time.',
+      schema: z.string().regex(FORM),
+    },
+  ],
+  refusals: ['CONFLICT', 'IDEMPOTENCY_KEY_REUSED'],
+};
 
 /** The checked `Idempotency-Key`, if the request has one. */
-export const IdempotencyKey = createParamDecorator((_data: unknown, context: ExecutionContext): string | undefined => {
-  const header = context.switchToHttp().getRequest<FastifyRequest>().headers['idempotency-key'];
+export const IdempotencyKey = describedParameter(READS_IDEMPOTENCY_KEY, (context): string | undefined =>
+  keyOfRequest(context.switchToHttp().getRequest<FastifyRequest>()),
+);
+
+export function keyOfRequest({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
+  const header = headers['idempotency-key'];
   return idempotencyKeyOf(Array.isArray(header) ? header.join(',') : header);
-});
+}
 
 /** The `Idempotency-Key` of a request, checked; undefined when there is none. */
 export function idempotencyKeyOf(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
-  if (/^[!-~]{1,200}$/.test(header)) return header;
+  if (FORM.test(header)) return header;
   throw new DomainError(
     'INVALID_REQUEST',
     'Idempotency-Key must be 1 to 200 printable ASCII characters without spaces',

@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
 import { DomainError } from '@coxswain/domain-error';
 import { type ScriptedAnswer, scriptedSql } from '../testing/scripted-sql.ts';
+import { aPrincipal } from '../testing/a-principal.ts';
 import { answeredBefore, withIdempotencyKey } from './idempotency.ts';
 
-const principal = {
-  tokenId: '3f1c2b9e-0000-4000-8000-000000000001',
-  name: 'test',
-  role: 'operator',
-  project: null,
-} as const;
+const principal = aPrincipal();
 const aRequest = (request: unknown = { name: 'a', gpus: 8 }) => ({ principal, key: 'key', request });
 const stored = (json: string, response: unknown): ScriptedAnswer => [
   /FROM idempotency_keys/,

@@ -26,7 +26,7 @@ export async function withIdempotencyKey<T>(
   const { principal, key } = repeatable;
   const free = firstOf(
     await sql.query<{ free: boolean }>('SELECT pg_try_advisory_xact_lock(hashtextextended($1, 1)) AS free', [
-      `${principal.tokenId}/${key}`,
+      `${principal.id}/${key}`,
     ]),
   );
   if (free?.free !== true) {
@@ -39,9 +39,18 @@ export async function withIdempotencyKey<T>(
     `INSERT INTO idempotency_keys (principal, key, request_sha256, response) VALUES ($1, $2, $3, $4)
      ON CONFLICT (principal, key) DO UPDATE
        SET request_sha256 = excluded.request_sha256, response = excluded.response, created_at = now()`,
-    [principal.tokenId, key, hashOf(repeatable), JSON.stringify(response)],
+    [principal.id, key, hashOf(repeatable), JSON.stringify(response)],
   );
   return response;
+}
+
+/** As {@link withIdempotencyKey} where there is a key. */
+export function onceUnder<T>(
+  sql: Sql,
+  { key, ...repeatable }: Omit<RepeatableRequest, 'key'> & { readonly key: string | undefined },
+  work: () => Promise<T>,
+): Promise<T> {
+  return key === undefined ? work() : withIdempotencyKey(sql, { ...repeatable, key }, work);
 }
 
 /** The answer that is stored for the key, if any; IDEMPOTENCY_KEY_REUSED when it answers another request. */
@@ -50,7 +59,7 @@ export async function answeredBefore<T>(sql: Sql, repeatable: RepeatableRequest)
     await sql.query<{ request_sha256: Buffer; response: T }>(
       `SELECT request_sha256, response FROM idempotency_keys
         WHERE principal = $1 AND key = $2 AND created_at > now() - interval '${IDEMPOTENCY_LIFETIME}'`,
-      [repeatable.principal.tokenId, repeatable.key],
+      [repeatable.principal.id, repeatable.key],
     ),
   );
   if (stored === undefined || stored.request_sha256.equals(hashOf(repeatable))) return stored?.response;
@@ -60,7 +69,8 @@ export async function answeredBefore<T>(sql: Sql, repeatable: RepeatableRequest)
   );
 }
 
-function hashOf({ request }: RepeatableRequest): Buffer {
+/** What is stored of a request, to know it again. */
+export function hashOf({ request }: Pick<RepeatableRequest, 'request'>): Buffer {
   return createHash('sha256').update(canonicalJson(request)).digest();
 }
 

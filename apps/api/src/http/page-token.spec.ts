@@ -1,7 +1,7 @@
 import { PageTokens } from './page-token.ts';
 
 const tokens = new PageTokens(Buffer.alloc(32, 7));
-const position = { createdAt: '2026-01-01 00:00:00.123456+00', id: '3f1c2b9e-0000-4000-8000-000000000001' };
+const position = { key: '2026-01-01 00:00:00.123456+00', id: '3f1c2b9e-0000-4000-8000-000000000001' };
 
 describe('a page token', () => {
   it('leads back to its position', () => {

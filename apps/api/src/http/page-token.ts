@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { DomainError } from '@coxswain/domain-error';
 
-/** Position in a list that is ordered by creation time and id, newest first. */
+/** Position in a list whose rows are ordered by something and, where that is the same, by id. */
 export interface PagePosition {
-  /** As PostgreSQL writes it, to the microsecond. */
-  readonly createdAt: string;
+  /** What the row has in that order, as PostgreSQL writes it: a time to the microsecond. */
+  readonly key: string;
   readonly id: string;
 }
 
@@ -17,7 +17,7 @@ export class PageTokens {
   }
 
   write(scope: string, position: PagePosition): string {
-    const body = Buffer.from(JSON.stringify([position.createdAt, position.id])).toString('base64url');
+    const body = Buffer.from(JSON.stringify([position.key, position.id])).toString('base64url');
     return `${body}.${this.#sign(scope, body)}`;
   }
 
@@ -30,8 +30,8 @@ export class PageTokens {
       const violation = { pointer: '/pageToken', detail: 'is not a token of this list; start again without it' };
       throw new DomainError('INVALID_REQUEST', `pageToken ${violation.detail}`, [violation]);
     }
-    const [createdAt, id] = JSON.parse(Buffer.from(body, 'base64url').toString('utf8')) as [string, string];
-    return { createdAt, id };
+    const [key, id] = JSON.parse(Buffer.from(body, 'base64url').toString('utf8')) as [string, string];
+    return { key, id };
   }
 
   #sign(scope: string, body: string): string {

@@ -1,6 +1,7 @@
 import type { Problem } from '@coxswain/api-types';
 import { DomainError, type DomainErrorCode } from '@coxswain/domain-error';
 import { isUnavailable, isUnstorableText } from '@coxswain/persistence';
+import { sentenceOfConstraint } from './constraint-sentences.ts';
 
 /** HTTP status of every code. A new code does not compile until it is here. */
 export const STATUS_BY_CODE: Record<DomainErrorCode, number> = {
@@ -18,10 +19,12 @@ export const STATUS_BY_CODE: Record<DomainErrorCode, number> = {
   ALREADY_FINISHED: 409,
   TOO_LARGE: 413,
   RATE_LIMITED: 429,
+  OVER_BUDGET: 422,
   UNAVAILABLE: 503,
 };
 
-const TITLES: Record<DomainErrorCode, string> = {
+/** What a code means, in a few words. */
+export const TITLES: Record<DomainErrorCode, string> = {
   INVALID_REQUEST: 'The request is not valid',
   INVALID_LAYOUT: 'The layout does not fit the model',
   UNAUTHENTICATED: 'A valid token is needed',
@@ -36,6 +39,7 @@ const TITLES: Record<DomainErrorCode, string> = {
   ALREADY_FINISHED: 'The job is finished',
   TOO_LARGE: 'The request is too large',
   RATE_LIMITED: 'Too many requests',
+  OVER_BUDGET: 'The question takes more than it may',
   UNAVAILABLE: 'The service is not available now',
 };
 
@@ -50,7 +54,7 @@ export function toDomainError(error: unknown): DomainError | undefined {
       'a text of the request holds a NUL or half of a surrogate pair, which cannot be stored; leave it out';
     return new DomainError('INVALID_REQUEST', detail);
   }
-  return fromHttpError(error);
+  return sentenceOfConstraint(error) ?? fromHttpError(error);
 }
 
 /** The problem document of an error; `status` 500 says nothing about the inside. */
@@ -85,6 +89,9 @@ function fromHttpError(error: unknown): DomainError | undefined {
   if (typeof status !== 'number' || status < 400 || status >= 500) return undefined;
   const message = typeof facts.message === 'string' ? facts.message : 'the request is not valid';
   if (status === 404) return new DomainError('NOT_FOUND', message);
+  if (status === 414) {
+    return new DomainError('NOT_FOUND', 'a part of the address is longer than the name of anything here; check it');
+  }
   if (status === 413) return new DomainError('TOO_LARGE', 'the body is larger than 1 MB (1048576 bytes); send less');
   if (status === 429) return new DomainError('RATE_LIMITED', message);
   return new DomainError('INVALID_REQUEST', message);

@@ -2,7 +2,7 @@ import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
 import type { DomainErrorCode } from '@coxswain/domain-error';
 import { aLayout } from '@coxswain/layout/testing';
 import { codeOf } from '../testing/code-of.ts';
-import { cancelChange, deleteChange, resumeChange, suspendChange } from './job-commands.ts';
+import { cancelChange, deleteChange, labelChange, resumeChange, suspendChange } from './job-commands.ts';
 import type { JobRow } from './job-row.ts';
 import type { DesiredChange } from './job-table.ts';
 import { aJobRow } from './testing/a-job-row.ts';
@@ -39,6 +39,31 @@ describe('suspend', () => {
     ['Deleting', 'CONFLICT'],
   ])('of a job that is %s is %s', (state, want) => {
     expect(codeOf(() => suspendChange(ended(state)))).toBe(want);
+  });
+});
+
+describe('a change of labels', () => {
+  const labelled = aJobRow({ ...running, labels: { team: 'vision', stage: 'old' }, desired_labels: { stage: null } });
+  const many = (count: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`l${index}`, 'x']));
+  it.each<[string, JobRow, Record<string, string | null>, DesiredChange | undefined]>([
+    ['adds and replaces', labelled, { team: 'text', cost: '7' }, { labels: { team: 'text', cost: '7' } }],
+    ['removes', labelled, { team: null }, { labels: { team: null } }],
+    ['changes nothing that is so already', labelled, { team: 'vision', stage: null, none: null }, undefined],
+    ['brings back what is on its way out', labelled, { stage: 'old' }, { labels: { stage: 'old' } }],
+    ['is taken by a job that has ended', ended('Complete'), { team: 'x' }, { labels: { team: 'x' } }],
+    ['may fill a job', labelled, many(63), { labels: many(63) }],
+  ])('%s', (_sentence, row, labels, want) => {
+    expect(labelChange(row, { labels })).toEqual(want);
+  });
+
+  it.each<[string, JobRow, Record<string, string | null>, DomainErrorCode]>([
+    ['of a job that is being deleted', beingDeleted, { a: 'x' }, 'CONFLICT'],
+    ['of a job that is gone', ended('Deleted'), { a: 'x' }, 'CONFLICT'],
+    ['of a job that was refused', ended('Refused'), { a: 'x' }, 'CONFLICT'],
+    ['to too many', labelled, many(64), 'INVALID_REQUEST'],
+  ])('%s is refused', (_sentence, row, labels, want) => {
+    expect(codeOf(() => labelChange(row, { labels }))).toBe(want);
   });
 });
 

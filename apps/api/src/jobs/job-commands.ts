@@ -1,6 +1,13 @@
-import { FINAL_JOB_STATES, findCondition, type JobResume, SCRATCH } from '@coxswain/api-types';
+import {
+  FINAL_JOB_STATES,
+  findCondition,
+  type JobPatch,
+  type JobResume,
+  MAX_LABELS,
+  SCRATCH,
+} from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import { desiredSpec, type JobRow } from './job-row.ts';
+import { desiredLabels, desiredSpec, type JobRow } from './job-row.ts';
 import type { DesiredChange } from './job-table.ts';
 import { requireLegalLayout, requirePlannable } from './spec-rules.ts';
 
@@ -78,6 +85,21 @@ function requireUsable(row: JobRow, from: string, known: readonly KnownCheckpoin
 }
 
 const MOST_NAMED = 5;
+
+/** CONFLICT for a job that has no resource any more, or never had one; INVALID_REQUEST when they would be too many. One that has ended can be labelled. */
+export function labelChange(row: JobRow, { labels }: JobPatch): DesiredChange | undefined {
+  if (row.state === 'Deleting' || row.state === 'Deleted' || row.state === 'Refused') {
+    throw new DomainError('CONFLICT', `job "${row.name}" is ${row.state}: its labels cannot be changed any more`);
+  }
+  const before = desiredLabels(row);
+  const differing = Object.entries(labels).filter(([key, value]) => (before[key] ?? null) !== value);
+  if (differing.length === 0) return undefined;
+  const change = Object.fromEntries(differing);
+  const count = Object.keys(desiredLabels({ labels: before, desired_labels: change })).length;
+  if (count <= MAX_LABELS) return { labels: change };
+  const detail = `job "${row.name}" would have ${count} labels; at most ${MAX_LABELS} are allowed: remove some with null`;
+  throw new DomainError('INVALID_REQUEST', `labels: ${detail}`, [{ pointer: '/labels', detail }]);
+}
 
 /** ALREADY_FINISHED or CONFLICT when the job has ended otherwise or is being deleted. */
 export function cancelChange(row: JobRow): DesiredChange | undefined {

@@ -17,7 +17,11 @@ export class JobHistoryController {
   }
 
   @Get('events')
-  @Answers({ status: 200, schema: JobEventList, summary: 'What happened, in plain words, oldest first' })
+  @Answers({
+    status: 200,
+    schema: JobEventList,
+    summary: 'What happened, in plain words, oldest first',
+  })
   events(
     @Caller() caller: Principal,
     @AddressedJob() address: JobAddress,
@@ -27,7 +31,11 @@ export class JobHistoryController {
   }
 
   @Get('steps')
-  @Answers({ status: 200, schema: StepList, summary: 'The loss curve; the newest epoch counts where attempts overlap' })
+  @Answers({
+    status: 200,
+    schema: StepList,
+    summary: 'The loss curve; the newest epoch counts where attempts overlap',
+  })
   steps(
     @Caller() caller: Principal,
     @AddressedJob() address: JobAddress,

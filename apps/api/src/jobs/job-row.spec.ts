@@ -72,6 +72,7 @@ describe('the job that users see of a row', () => {
       attempts: [],
       stepTime: null,
       version: 1,
+      specVersion: 1,
       createdAt: '2026-01-01T00:00:00.000Z',
       finishedAt: null,
     });

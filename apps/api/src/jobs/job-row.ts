@@ -20,15 +20,8 @@ import { errorPctOf } from '../plans/accuracy.ts';
 /** States of a row that its resource does not have. */
 export type RowState = Job['state'];
 
-/** A row of `jobs` as the driver gives it: bigint and numeric are text. */
-export interface JobRow {
-  readonly id: string;
-  readonly cluster_id: string;
-  readonly uid: string | null;
-  readonly project_id: string | null;
-  readonly project_name: string | null;
-  readonly namespace: string;
-  readonly name: string;
+/** What makes the spec that a row asks for. */
+export interface DesiredColumns {
   readonly spec: TrainingJobSpec;
   readonly desired_suspend: boolean | null;
   readonly desired_cancel: boolean;
@@ -36,6 +29,29 @@ export interface JobRow {
   readonly desired_gpus: number | null;
   readonly desired_resume_from: ResumeFrom | null;
   readonly desired_delete: boolean;
+  /** As its resource has them, without ours. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** A change of them on its way to the resource: null removes. */
+  readonly desired_labels: Readonly<Record<string, string | null>> | null;
+}
+
+/** Their names. */
+export const DESIRED =
+  'spec, desired_suspend, desired_cancel, desired_layout, desired_gpus, desired_resume_from, desired_delete, labels, desired_labels';
+
+/** A row of `jobs` as the driver gives it: bigint and numeric are text. */
+export interface JobRow extends DesiredColumns {
+  readonly id: string;
+  readonly cluster_id: string;
+  readonly uid: string | null;
+  readonly project_id: string | null;
+  readonly project_name: string | null;
+  readonly namespace: string;
+  readonly name: string;
+  /** The principal that submitted it over the API; null for what was made in the cluster. */
+  readonly submitted_by: string | null;
+  /** Its name then. */
+  readonly owner: string | null;
   readonly generation: string;
   readonly applied_generation: string;
   readonly state: RowState;
@@ -43,17 +59,20 @@ export interface JobRow {
   readonly status: Partial<Omit<TrainingJobStatus, 'attempts'>>;
   readonly resource_version: string | null;
   readonly version: string;
+  /** Counts changes of `desiredSpec` and `desiredLabels`. */
+  readonly spec_version: string;
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly finished_at: Date | null;
   readonly deleted_at: Date | null;
-  /** `created_at` to the microsecond, for cursors. */
+  /** To the microsecond, for cursors. */
   readonly created_at_text: string;
+  readonly finished_at_text: string | null;
 }
 
 /** Everything of a job's row and the name of its project; a condition on `j` follows. */
 export const SELECT_JOB = `
-  SELECT j.*, p.name AS project_name, j.created_at::text AS created_at_text
+  SELECT j.*, p.name AS project_name, j.created_at::text AS created_at_text, j.finished_at::text AS finished_at_text
     FROM jobs j LEFT JOIN projects p ON p.id = j.project_id`;
 
 /**
@@ -61,9 +80,9 @@ export const SELECT_JOB = `
  * little memory, however large the specs are.
  */
 export const SELECT_JOB_IN_SHORT = `
-  SELECT j.id, j.cluster_id, j.uid, j.project_id, j.namespace, j.name, j.desired_suspend, j.desired_cancel, j.desired_layout, j.desired_gpus,
+  SELECT j.id, j.cluster_id, j.uid, j.project_id, j.namespace, j.name, j.labels, j.desired_labels, j.owner, j.submitted_by, j.desired_suspend, j.desired_cancel, j.desired_layout, j.desired_gpus,
          j.desired_resume_from, j.desired_delete, j.generation, j.applied_generation, j.state, left(j.summary, 1024) AS summary,
-         j.resource_version, j.version, j.created_at, j.updated_at, j.finished_at, j.deleted_at,
+         j.resource_version, j.version, j.spec_version, j.created_at, j.updated_at, j.finished_at, j.deleted_at,
          jsonb_strip_nulls(jsonb_build_object(
            'layout', j.spec -> 'layout', 'gpus', j.spec -> 'gpus',
            'training', jsonb_build_object('steps', j.spec -> 'training' -> 'steps'))) AS spec,
@@ -72,11 +91,11 @@ export const SELECT_JOB_IN_SHORT = `
            'checkpoint', j.status -> 'checkpoint',
            'plan', jsonb_build_object(
              'chosenBy', j.status -> 'plan' -> 'chosenBy', 'gpus', j.status -> 'plan' -> 'gpus', 'layout', j.status -> 'plan' -> 'layout'))) AS status,
-         p.name AS project_name, j.created_at::text AS created_at_text
+         p.name AS project_name, j.created_at::text AS created_at_text, j.finished_at::text AS finished_at_text
     FROM jobs j LEFT JOIN projects p ON p.id = j.project_id`;
 
 /** The spec as it will be once everything that was asked has been applied: cancel stays, layout and suspend as asked last. */
-export function desiredSpec(row: JobRow): TrainingJobSpec {
+export function desiredSpec(row: DesiredColumns): TrainingJobSpec {
   const { layout, gpus, ...rest } = row.spec;
   const resumeFrom = row.desired_resume_from ?? row.spec.resumeFrom;
   const division =
@@ -92,6 +111,17 @@ export function desiredSpec(row: JobRow): TrainingJobSpec {
     suspend: row.desired_suspend ?? row.spec.suspend,
     cancel: row.desired_cancel || row.spec.cancel,
   };
+}
+
+/** The labels as they will be then, in the order of their keys. */
+export function desiredLabels({
+  labels,
+  desired_labels: change,
+}: Pick<DesiredColumns, 'labels' | 'desired_labels'>): Record<string, string> {
+  const entries = Object.entries({ ...labels, ...change }).flatMap(([key, value]): [string, string][] =>
+    value === null ? [] : [[key, value]],
+  );
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** The row of that id, if the cluster has it. `lock` keeps it from changing until the transaction ends. */
@@ -114,12 +144,22 @@ export async function findJobRow(
 
 /** The resource that users see, with the whole history of attempts. */
 export async function toJobWithAttempts(sql: Sql, cluster: Cluster, row: JobRow): Promise<Job> {
-  const uids = row.uid === null ? [] : [row.uid];
-  const [attempts, measured] = await Promise.all([
-    attemptsOf(sql, cluster, uids),
-    measuredStepTimesOf(sql, cluster, uids),
-  ]);
-  return toJob(row, { cluster, attempts: attempts.get(row.uid ?? '') ?? [], measured: measured.get(row.uid ?? '') });
+  const toWholeJob = await wholeJobsOf(sql, cluster, [row]);
+  return toWholeJob(row);
+}
+
+/** The same of many, with as many statements as of one. */
+export async function toJobsWithAttempts(sql: Sql, cluster: Cluster, rows: readonly JobRow[]): Promise<readonly Job[]> {
+  return rows.map(await wholeJobsOf(sql, cluster, rows));
+}
+
+/** Reads what else belongs to jobs of these rows, and makes each whole. */
+async function wholeJobsOf(sql: Sql, cluster: Cluster, rows: readonly JobRow[]): Promise<(row: JobRow) => Job> {
+  const uids = rows.flatMap(({ uid }) => (uid === null ? [] : [uid]));
+  const attempts = await attemptsOf(sql, cluster, uids);
+  const measured = await measuredStepTimesOf(sql, cluster, uids);
+  return (row) =>
+    toJob(row, { cluster, attempts: attempts.get(row.uid ?? '') ?? [], measured: measured.get(row.uid ?? '') });
 }
 
 /**
@@ -165,7 +205,7 @@ async function wholeRowsOf(
   wanted: { readonly ids: readonly string[]; readonly maxBytes: number },
 ): Promise<readonly JobRow[]> {
   const found = await sql.query<JobRow>(
-    `SELECT j.*, p.name AS project_name, j.created_at::text AS created_at_text
+    `SELECT j.*, p.name AS project_name, j.created_at::text AS created_at_text, j.finished_at::text AS finished_at_text
        FROM (
          SELECT w.id, w.position,
                 sum(octet_length(s.spec::text) + octet_length(s.status::text) + coalesce(a.bytes, 0)) OVER (ORDER BY w.position) AS bytes
@@ -277,6 +317,8 @@ function toJob(row: JobRow, context: JobContext): Job {
     cluster: context.cluster.name,
     namespace: row.namespace,
     name: row.name,
+    labels: desiredLabels(row),
+    owner: row.owner,
     uid: row.uid,
     spec,
     state: row.state,
@@ -303,6 +345,7 @@ function toJob(row: JobRow, context: JobContext): Job {
     attempts: [...context.attempts],
     conditions: status.conditions ?? [],
     version: Number(row.version),
+    specVersion: Number(row.spec_version),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
     finishedAt: row.finished_at?.toISOString() ?? null,

@@ -1,16 +1,19 @@
 import type { ResumeFrom, TrainingJobSpec } from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
-import { type Sql, storableJson, storableText } from '@coxswain/persistence';
+import { firstOf, type Sql, storableJson, storableText } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
-import type { JobRow, RowState } from './job-row.ts';
+import { DESIRED, type DesiredColumns, type JobRow, type RowState } from './job-row.ts';
+import { asksTheSame, withoutChanges } from './same-request.ts';
 
 /*
  * Every write of the table `jobs`. A test refuses a statement that writes it anywhere else.
  *
  * A row has three writers, and each owns its columns:
- * - requests (JobsService) write what is asked for: `desired_*`, and `generation`, which counts the changes that were asked for;
+ * - requests (JobsService) write what is asked for: `desired_*`, and `generation`, which counts the changes that were asked for here;
  * - the cluster writer brings the resource in line and records how far it got: `applied_generation`;
  * - the projection repeats the resource: `uid`, `spec`, `status`, `state`, `summary`, `resource_version`.
+ *
+ * Whoever of them changes what a reader sees as asked for (spec and labels), wherever that was asked, counts it in `spec_version`.
  *
  * Whoever writes wakes those who wait for it (`job-changes.ts`) in the same transaction.
  */
@@ -22,6 +25,9 @@ export interface RequestedJob {
   readonly namespace: string;
   readonly name: string;
   readonly spec: TrainingJobSpec;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The principal, and what it is called. */
+  readonly submittedBy: { readonly id: string; readonly name: string };
 }
 
 /** What one request changes of a job. What it leaves out stays as it is. */
@@ -31,6 +37,8 @@ export interface DesiredChange {
   readonly layout?: ParallelLayout | undefined;
   readonly gpus?: number | undefined;
   readonly resumeFrom?: ResumeFrom | undefined;
+  /** Null removes. */
+  readonly labels?: Readonly<Record<string, string | null>>;
   readonly cancel?: true;
   readonly delete?: true;
 }
@@ -49,6 +57,10 @@ export interface ResourceColumns {
   readonly state: RowState;
   readonly summary: string;
   readonly resourceVersion: string | undefined;
+  /** Without ours. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** What the row asks for is another spec, or other labels, than before. */
+  readonly changesSpec: boolean;
   readonly isFinished: boolean;
   /** Null: the time of the write, unless the row has one. */
   readonly finishedAt: string | null;
@@ -82,9 +94,19 @@ const REFUSED = `state = 'Refused', applied_generation = generation, finished_at
  */
 export async function insertRequestedJob(sql: Sql, cluster: Cluster, job: RequestedJob): Promise<void> {
   await sql.query(
-    `INSERT INTO jobs (id, cluster_id, project_id, namespace, name, spec, state, summary, generation)
-     VALUES ($1, $2, $3, $4, $5, $6, 'Submitting', 'Recorded; on its way to the cluster.', 1)`,
-    [job.id, cluster.id, job.projectId, job.namespace, job.name, JSON.stringify(job.spec)],
+    `INSERT INTO jobs (id, cluster_id, project_id, namespace, name, spec, labels, submitted_by, owner, state, summary, generation)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'Submitting', 'Recorded; on its way to the cluster.', 1)`,
+    [
+      job.id,
+      cluster.id,
+      job.projectId,
+      job.namespace,
+      job.name,
+      JSON.stringify(job.spec),
+      JSON.stringify(job.labels),
+      job.submittedBy.id,
+      job.submittedBy.name,
+    ],
   );
 }
 
@@ -99,9 +121,10 @@ export async function recordDesiredChange(sql: Sql, row: JobRow, change: Desired
             desired_layout = CASE WHEN $7::integer IS NULL THEN coalesce($4::jsonb, desired_layout) END,
             desired_gpus = CASE WHEN $4::jsonb IS NULL THEN coalesce($7::integer, desired_gpus) END,
             desired_resume_from = coalesce($8::jsonb, desired_resume_from),
+            desired_labels = CASE WHEN $9::jsonb IS NULL THEN desired_labels ELSE coalesce(desired_labels, '{}') || $9::jsonb END,
             desired_cancel = desired_cancel OR $5, desired_delete = desired_delete OR $6,
             state = CASE WHEN $6 AND state <> 'Refused' THEN 'Deleting' ELSE state END,
-            generation = generation + 1, ${TOUCHED}
+            generation = generation + 1, spec_version = spec_version + 1, ${TOUCHED}
       WHERE id = $1 AND version = $2`,
     [
       row.id,
@@ -112,6 +135,7 @@ export async function recordDesiredChange(sql: Sql, row: JobRow, change: Desired
       change.delete === true,
       change.gpus ?? null,
       change.resumeFrom === undefined ? null : JSON.stringify(change.resumeFrom),
+      change.labels === undefined ? null : JSON.stringify(change.labels),
     ],
   );
   return written.affected === 1;
@@ -132,9 +156,12 @@ export async function adoptJobs(
 
 /**
  * For the cluster writer: what was asked up to the row that was read is done. Compares `generation`: when another change came since, it stays
- * asked for, and so does everything that it may build on.
+ * asked for, and so does everything that it may build on. What the cluster did not take over is not asked for any more.
  */
 export async function markApplied(sql: Sql, row: JobRow): Promise<void> {
+  const found = await sql.query<DesiredColumns>(`SELECT ${DESIRED} FROM jobs WHERE id = $1 FOR UPDATE`, [row.id]);
+  const present = firstOf(found);
+  const changesSpec = present !== undefined && !asksTheSame(present, withoutChanges(present));
   await sql.query(
     `UPDATE jobs
         SET applied_generation = greatest(applied_generation, $2),
@@ -143,9 +170,11 @@ export async function markApplied(sql: Sql, row: JobRow): Promise<void> {
             desired_gpus = CASE WHEN generation = $2 THEN NULL ELSE desired_gpus END,
             desired_resume_from = CASE WHEN generation = $2 THEN NULL ELSE desired_resume_from END,
             desired_cancel = CASE WHEN generation = $2 THEN false ELSE desired_cancel END,
+            desired_labels = CASE WHEN generation = $2 THEN NULL ELSE desired_labels END,
+            spec_version = spec_version + CASE WHEN generation = $2 AND $3 THEN 1 ELSE 0 END,
             ${TOUCHED}
       WHERE id = $1`,
-    [row.id, row.generation],
+    [row.id, row.generation, changesSpec],
   );
 }
 
@@ -182,7 +211,8 @@ export async function writeResource(sql: Sql, jobId: string, resource: ResourceC
   const written = await sql.query(
     `UPDATE jobs
         SET uid = $2, spec = $3, status = $4, state = $5, summary = $6, resource_version = $7::numeric,
-            finished_at = CASE WHEN $8 THEN coalesce(finished_at, $9::timestamptz, now()) ELSE NULL END, ${TOUCHED}
+            finished_at = CASE WHEN $8 THEN coalesce(finished_at, $9::timestamptz, now()) ELSE NULL END,
+            labels = $11, spec_version = spec_version + CASE WHEN $10 THEN 1 ELSE 0 END, ${TOUCHED}
       WHERE id = $1 AND (resource_version IS NULL OR uid IS NULL OR resource_version < $7::numeric)`,
     [
       jobId,
@@ -194,6 +224,8 @@ export async function writeResource(sql: Sql, jobId: string, resource: ResourceC
       resource.resourceVersion,
       resource.isFinished,
       resource.finishedAt,
+      resource.changesSpec,
+      JSON.stringify(resource.labels),
     ],
   );
   return written.affected === 1;

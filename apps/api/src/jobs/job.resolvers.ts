@@ -1,4 +1,4 @@
-import { JOB_DETAILS, JobCreate, JobResume } from '@coxswain/api-types';
+import { JOB_DETAILS, JobCreate, JobPatch, JobResume } from '@coxswain/api-types';
 import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { Inject, Injectable } from '@nestjs/common';
 import { list, one, present, type RootFields, type RootResolvers } from '../graphql/root-resolvers.ts';
@@ -18,7 +18,7 @@ interface OfJob extends InProject {
 }
 interface JobCommand extends InProject {
   readonly id: string;
-  readonly version?: number | null;
+  readonly specVersion?: number | null;
 }
 
 /** Jobs and what became of them by GraphQL. */
@@ -56,8 +56,10 @@ function historyQueries(history: JobHistoryService): RootFields {
       ({ project, jobId, ...query }, { principal }) =>
         history.events(principal, { project, jobId }, parse(EventsQuery, present(query)).after),
     ),
-    steps: list<OfJob & { limit?: number | null }>(stepRows, ({ project, jobId, ...query }, { principal }) =>
-      history.steps(principal, { project, jobId }, parse(StepsQuery, present(query))),
+    steps: list<OfJob & { limit?: number | null; maxPoints?: number | null }>(
+      stepRows,
+      ({ project, jobId, ...query }, { principal }) =>
+        history.steps(principal, { project, jobId }, parse(StepsQuery, present(query))),
     ),
     ranks: list<OfJob>(
       () => MAX_WORLD_SIZE,
@@ -80,11 +82,14 @@ function jobMutations(jobs: JobsService): RootFields {
     resumeJob: one<JobCommand & { input?: unknown }>(({ input, ...command }, { principal }) =>
       jobs.resume(principal, addressOf(command), parse(JobResume, present(input ?? {}))),
     ),
+    labelJob: one<JobCommand & { labels: unknown }>(({ labels, ...command }, { principal }) =>
+      jobs.patch(principal, addressOf(command), parse(JobPatch, { labels })),
+    ),
     cancelJob: one<JobCommand>((command, { principal }) => jobs.cancel(principal, addressOf(command))),
     deleteJob: one<JobCommand>((command, { principal }) => jobs.remove(principal, addressOf(command)).then(() => true)),
   };
 }
 
-function addressOf({ project, id, version }: JobCommand): JobAddress {
-  return { project, jobId: id, ifVersion: version ?? undefined };
+function addressOf({ project, id, specVersion }: JobCommand): JobAddress {
+  return { project, jobId: id, ifSpecVersions: typeof specVersion === 'number' ? [specVersion] : undefined };
 }

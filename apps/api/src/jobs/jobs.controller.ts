@@ -1,8 +1,22 @@
-import { Job, JobCreate, JobList, JobResume } from '@coxswain/api-types';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, UseInterceptors } from '@nestjs/common';
+import { Job, JobCreate, JobList, JobPatch, JobResume } from '@coxswain/api-types';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  Patch,
+  Post,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
 import { IdempotencyKey } from '../http/idempotency-key.ts';
+import { ETAG } from '../http/etag.ts';
+import { InsteadOfIdempotencyKey } from '../http/idempotency-key.guard.ts';
 import { Answers } from '../http/openapi.ts';
 import { JobsQuery } from './job-queries.ts';
 import { AddressedJob, JobEtag } from './job-request.ts';
@@ -10,6 +24,9 @@ import { type JobAddress, JobsService } from './jobs.service.ts';
 
 /** A resume without a body resumes as it was. */
 const Resume = JobResume.prefault({});
+
+const COMMANDS_REPEAT =
+  'Asking for what is so already changes nothing: repeat the request without the header, with If-Match where nothing else may have come between';
 
 @Controller('v1/projects/:project/jobs')
 @UseInterceptors(JobEtag)
@@ -21,7 +38,13 @@ export class JobsController {
   }
 
   @Post()
-  @Answers({ status: 201, schema: Job, summary: 'Submit a job; an Idempotency-Key makes a repetition safe' })
+  @Answers({
+    status: 201,
+    schema: Job,
+    summary: 'Submit a job; an Idempotency-Key makes a repetition safe',
+    headers: [ETAG],
+    refusals: ['NAME_TAKEN', 'INVALID_LAYOUT'],
+  })
   create(
     @Caller() caller: Principal,
     @Param('project') project: string,
@@ -32,7 +55,11 @@ export class JobsController {
   }
 
   @Get()
-  @Answers({ status: 200, schema: JobList, summary: 'Jobs of a project, newest first' })
+  @Answers({
+    status: 200,
+    schema: JobList,
+    summary: 'Jobs of a project: by labels, owner, state and name, in the order that is asked for',
+  })
   list(
     @Caller() caller: Principal,
     @Param('project') project: string,
@@ -42,9 +69,19 @@ export class JobsController {
   }
 
   @Get(':jobId')
-  @Answers({ status: 200, schema: Job, summary: 'One job; ETag is its version' })
+  @Answers({ status: 200, schema: Job, summary: 'One job; its ETag begins with specVersion, for If-Match' })
   get(@Caller() caller: Principal, @AddressedJob() address: JobAddress): Promise<Job> {
-    return this.#jobs.get(caller, { ...address, ifVersion: undefined });
+    return this.#jobs.get(caller, address);
+  }
+
+  @Patch(':jobId')
+  @Answers({ status: 200, schema: Job, summary: 'Change its labels', headers: [ETAG], refusals: ['CONFLICT'] })
+  patch(
+    @Caller() caller: Principal,
+    @AddressedJob() address: JobAddress,
+    @Body({ schema: JobPatch }) body: JobPatch,
+  ): Promise<Job> {
+    return this.#jobs.patch(caller, address, body);
   }
 
   @Delete(':jobId')
@@ -55,15 +92,29 @@ export class JobsController {
   }
 
   @Post(':jobId/suspend')
+  @InsteadOfIdempotencyKey(COMMANDS_REPEAT)
   @HttpCode(200)
-  @Answers({ status: 200, schema: Job, summary: 'Save, stop and hold' })
+  @Answers({
+    status: 200,
+    schema: Job,
+    summary: 'Save, stop and hold',
+    headers: [ETAG],
+    refusals: ['ALREADY_FINISHED'],
+  })
   suspend(@Caller() caller: Principal, @AddressedJob() address: JobAddress): Promise<Job> {
     return this.#jobs.suspend(caller, address);
   }
 
   @Post(':jobId/resume')
+  @InsteadOfIdempotencyKey(COMMANDS_REPEAT)
   @HttpCode(200)
-  @Answers({ status: 200, schema: Job, summary: 'Run again, on another layout if one is given' })
+  @Answers({
+    status: 200,
+    schema: Job,
+    summary: 'Run again, on another layout if one is given',
+    headers: [ETAG],
+    refusals: ['NOT_SUSPENDED', 'ALREADY_FINISHED', 'CONFLICT', 'INVALID_LAYOUT'],
+  })
   resume(
     @Caller() caller: Principal,
     @AddressedJob() address: JobAddress,
@@ -73,8 +124,15 @@ export class JobsController {
   }
 
   @Post(':jobId/cancel')
+  @InsteadOfIdempotencyKey(COMMANDS_REPEAT)
   @HttpCode(200)
-  @Answers({ status: 200, schema: Job, summary: 'Stop for good; the object stays' })
+  @Answers({
+    status: 200,
+    schema: Job,
+    summary: 'Stop for good; the object stays',
+    headers: [ETAG],
+    refusals: ['ALREADY_FINISHED'],
+  })
   cancel(@Caller() caller: Principal, @AddressedJob() address: JobAddress): Promise<Job> {
     return this.#jobs.cancel(caller, address);
   }

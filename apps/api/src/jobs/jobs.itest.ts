@@ -1,6 +1,9 @@
+/** More than 400 lines: one API and one database serve all that REST says of jobs, and starting others takes longer than most of it. */
 /* eslint-disable max-params -- the rows of a table are spread over the parameters of its test */
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import { JobCreate } from '@coxswain/api-types';
+import { hashOf } from '../http/idempotency.ts';
 import { removeSomeExpiredKeys } from '../http/key-expiry.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
 
@@ -32,9 +35,10 @@ describe('a job over REST', () => {
   it('is recorded with an outbox entry, and can be read and listed', async () => {
     const created = await submit({ name: 'first' });
     expect(created).toMatchObject({ status: 201, body: { namespace: 'research', state: 'Submitting', uid: null } });
-    expect(created.headers['etag']).toBe('"1"');
+    expect(created.headers['etag']).toMatch(/^"1\.[\w-]{22}"$/);
     const read = await api.send('GET', `${JOBS}/${created.body.id}`, { token });
     expect(read.body).toEqual(created.body);
+    expect(read.headers['etag']).toBe(created.headers['etag']);
     const listed = await api.send('GET', JOBS, { token });
     expect(listed.body.items.map((job: { name: string }) => job.name)).toContain('first');
     expect(await count('SELECT 1 FROM outbox WHERE job_id = $1', [created.body.id])).toBe(1);
@@ -52,12 +56,36 @@ describe('a job over REST', () => {
     expect(await submit({ name: 'twice' })).toMatchObject({ status: 409, body: { code: 'NAME_TAKEN' } });
   });
 
-  it('changes only at the version that If-Match names', async () => {
-    const { body } = await submit();
+  it('changes only at the version of its spec that If-Match names, and its status changes nothing there', async () => {
+    const { body, headers: made } = await submit();
+    const { database } = api.running.infrastructure;
+    await database.query("UPDATE jobs SET summary = 'It trains.', version = version + 1 WHERE id = $1", [body.id]);
+    const read = await api.send('GET', `${JOBS}/${body.id}`, { token });
+    expect(read.headers['etag']).not.toBe(made['etag']);
     const stale = await api.send('POST', `${JOBS}/${body.id}/suspend`, { token, headers: { 'if-match': '"7"' } });
     expect(stale).toMatchObject({ status: 412, body: { code: 'PRECONDITION_FAILED' } });
-    const fresh = await api.send('POST', `${JOBS}/${body.id}/suspend`, { token, headers: { 'if-match': '"1"' } });
-    expect(fresh).toMatchObject({ status: 200, body: { version: 2, spec: { suspend: true } } });
+    const fresh = await api.send('POST', `${JOBS}/${body.id}/suspend`, {
+      token,
+      headers: { 'if-match': String(made['etag']) },
+    });
+    expect(fresh).toMatchObject({ status: 200, body: { specVersion: 2, spec: { suspend: true } } });
+  });
+
+  it('is not sent again to who has it as it is, until anything of it changes', async () => {
+    const { body } = await submit();
+    const url = `${JOBS}/${body.id}`;
+    const first = await api.send('GET', url, { token });
+    expect(first.headers).toMatchObject({ 'cache-control': 'private, no-cache', vary: 'authorization, cookie' });
+    const headers = { 'if-none-match': String(first.headers['etag']) };
+    expect(await api.send('GET', url, { token, headers })).toMatchObject({ status: 304, body: '' });
+    const { database } = api.running.infrastructure;
+    await database.query("UPDATE jobs SET summary = 'It trains.' WHERE id = $1", [body.id]);
+    const changed = await api.send('GET', url, { token, headers });
+    expect(changed).toMatchObject({ status: 200, body: { summary: 'It trains.', specVersion: 1 } });
+    expect(await api.send('GET', url, { headers })).toMatchObject({
+      status: 401,
+      headers: { 'cache-control': 'no-store' },
+    });
   });
 
   it('lets one of many writers of the same version win', async () => {
@@ -98,6 +126,18 @@ describe('an Idempotency-Key', () => {
     const again = await api.send('POST', JOBS, { token, headers, body });
     expect(again).toMatchObject({ status: 201, body: first.body });
     expect(await count('SELECT 1 FROM jobs WHERE name = $1', [body.name])).toBe(1);
+  });
+
+  it('answers what the release before stored, whose jobs had no labels', async () => {
+    const { labels, ...body } = JobCreate.parse({ name: freshName(), spec: aJobSpec() });
+    expect(labels).toEqual({});
+    const headers = { 'idempotency-key': 'earlier' };
+    const first = await api.send('POST', JOBS, { token, headers, body });
+    await api.running.infrastructure.database.query(
+      "UPDATE idempotency_keys SET request_sha256 = $1 WHERE key = 'earlier'",
+      [hashOf({ request: { create: 'research', body } })],
+    );
+    expect(await api.send('POST', JOBS, { token, headers, body })).toMatchObject({ status: 201, body: first.body });
   });
 
   it('is refused for another body', async () => {
@@ -153,6 +193,103 @@ describe('a list', () => {
       status: 400,
       body: { code: 'INVALID_REQUEST' },
     });
+  });
+});
+
+describe('jobs are found', () => {
+  let finder: string;
+  const FOUND = '/v1/projects/finding/jobs';
+  const named = async (query: string): Promise<readonly string[]> => {
+    const { status, body } = await api.send('GET', `${FOUND}?${query}`, { token: finder });
+    if (status !== 200) throw new Error(JSON.stringify(body));
+    return (body.items as { name: string }[]).map(({ name }) => name);
+  };
+
+  beforeAll(async () => {
+    finder = await api.project('finding');
+    const made: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+      ['llama-70b-a', { team: 'vision', stage: 'old' }],
+      ['llama-8b', { team: 'vision' }],
+      ['b-llama', { team: 'speech', 'example.com/cost': '' }],
+      ['tiny-gpt', {}],
+    ];
+    for (const [name, labels] of made) {
+      const body = { name, labels, spec: aJobSpec() };
+      expect(await api.send('POST', FOUND, { token: finder, body })).toMatchObject({ status: 201, body: { labels } });
+    }
+    await api.send('POST', FOUND.replace('finding', 'research'), {
+      token,
+      body: { name: 'llama-elsewhere', labels: { team: 'vision' }, spec: aJobSpec() },
+    });
+  });
+
+  it.each<[string, string, readonly string[]]>([
+    ['newest first', '', ['tiny-gpt', 'b-llama', 'llama-8b', 'llama-70b-a']],
+    ['oldest first', 'direction=asc', ['llama-70b-a', 'llama-8b', 'b-llama', 'tiny-gpt']],
+    ['by name', 'orderBy=name', ['b-llama', 'llama-70b-a', 'llama-8b', 'tiny-gpt']],
+    ['by name from the end', 'orderBy=name&direction=desc', ['tiny-gpt', 'llama-8b', 'llama-70b-a', 'b-llama']],
+    ['by their end, where they have one', 'orderBy=finishedAt', []],
+    ['by a label', 'labelSelector=team%3Dvision', ['llama-8b', 'llama-70b-a']],
+    ['by what a label is not, or is not there', 'labelSelector=team!%3Dvision', ['tiny-gpt', 'b-llama']],
+    ['by one of several values', 'labelSelector=team in (vision,speech),stage notin (old)', ['b-llama', 'llama-8b']],
+    ['by a key', 'labelSelector=example.com/cost', ['b-llama']],
+    ['by a key that is not there', 'labelSelector=!team', ['tiny-gpt']],
+    ['by an empty value', 'labelSelector=example.com/cost%3D', ['b-llama']],
+    ['by how a name begins', 'q=lla', ['b-llama', 'llama-8b', 'llama-70b-a']],
+    ['by several words, whatever their case', 'q=LLAMA 70', ['llama-70b-a']],
+    ['by no middle of a word', 'q=lama', []],
+    ['by no pattern', 'q=l-a', []],
+    ['by who made them', 'owner=test&orderBy=name&q=tiny', ['tiny-gpt']],
+    ['by somebody who made none', 'owner=eve', []],
+  ])('%s', async (_sentence, query, want) => {
+    expect(await named(query.replaceAll(' ', '%20'))).toEqual(want);
+  });
+
+  it('over pages, each with the parameters of the first', async () => {
+    for (const order of ['orderBy=name', 'orderBy=name&direction=desc', 'labelSelector=team']) {
+      const whole = await named(order);
+      const first = await api.send('GET', `${FOUND}?pageSize=1&${order}`, { token: finder });
+      const pageToken = encodeURIComponent(first.body.nextPageToken as string);
+      expect(await named(`pageSize=1&${order}&pageToken=${pageToken}`)).toEqual(whole.slice(1, 2));
+      for (const other of [
+        '',
+        'orderBy=createdAt&direction=asc',
+        'labelSelector=stage',
+        `${order}&q=llama`,
+        `${order}&owner=test`,
+      ]) {
+        const answer = await api.send('GET', `${FOUND}?${other}&pageToken=${pageToken}`, { token: finder });
+        expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/pageToken' }] } });
+      }
+    }
+  });
+
+  it.each([
+    ['a selector that cannot be read', 'labelSelector=team in vision', '/labelSelector'],
+    ['a word that no name holds', 'q=100%25', '/q/0'],
+    ['an order that there is not', 'orderBy=state', '/orderBy'],
+  ])('or told what is wrong with %s', async (_what, query, pointer) => {
+    const answer = await api.send('GET', `${FOUND}?${query.replaceAll(' ', '%20')}`, { token: finder });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST', errors: [{ pointer }] } });
+  });
+
+  it('by labels as they were changed, at the version that was meant', async () => {
+    const { body: list } = await api.send('GET', `${FOUND}?q=tiny`, { token: finder });
+    const url = `${FOUND}/${list.items[0].id}`;
+    const patch = (labels: object, ifMatch: string): Promise<TestAnswer> =>
+      api.send('PATCH', url, { token: finder, body: { labels }, headers: { 'if-match': ifMatch } });
+    expect(await patch({ team: 'text', 'a.b/c': 'd' }, '"1"')).toMatchObject({
+      status: 200,
+      body: { specVersion: 2, labels: { 'a.b/c': 'd', team: 'text' } },
+    });
+    expect(await named('labelSelector=team%3Dtext')).toEqual(['tiny-gpt']);
+    expect((await patch({ team: 'late' }, '"1"')).status).toBe(412);
+    expect((await patch({ team: null }, '"2"')).body).toMatchObject({ specVersion: 3, labels: { 'a.b/c': 'd' } });
+    expect((await patch({ team: null }, '"3"')).body).toMatchObject({ specVersion: 3 });
+    expect(await named('labelSelector=team%3Dtext')).toEqual([]);
+    const reserved = await patch({ 'training.coxswain.dev/job-id': 'x' }, '*');
+    expect(reserved).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
+    expect(reserved.body.detail).toMatch(/written by Kubernetes and by Coxswain/);
   });
 });
 
@@ -279,7 +416,7 @@ describe('a list of large jobs', () => {
     }
     // As a job that came by kubectl: its spec was never held against our limit.
     await api.running.infrastructure.database.query(
-      `UPDATE jobs SET spec = jsonb_set(spec, '{engine,env}', jsonb_build_array(jsonb_build_object('name', 'A', 'value', repeat('x', 400000))))
+      `UPDATE jobs SET spec = jsonb_set(spec, '{engine,env}', (SELECT jsonb_agg(jsonb_build_object('name', 'A' || n, 'value', repeat('x', 4000))) FROM generate_series(1, 100) AS n))
         WHERE name LIKE 'large-%'`,
     );
   });

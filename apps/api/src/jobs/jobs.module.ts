@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { JobHistoryController } from './job-history.controller.ts';
 import { JobHistoryService } from './job-history.service.ts';
+import { JobRelationResolvers } from './job-relation.resolvers.ts';
+import { JobRelationsService } from './job-relations.service.ts';
 import { JobResolvers } from './job.resolvers.ts';
 import { JobsController } from './jobs.controller.ts';
 import { JobsService } from './jobs.service.ts';
@@ -8,7 +10,7 @@ import { JobsService } from './jobs.service.ts';
 /** Jobs: what people ask for, and what became of it. */
 @Module({
   controllers: [JobsController, JobHistoryController],
-  providers: [JobsService, JobHistoryService, JobResolvers],
-  exports: [JobsService, JobHistoryService, JobResolvers],
+  providers: [JobsService, JobHistoryService, JobRelationsService, JobResolvers, JobRelationResolvers],
+  exports: [JobsService, JobHistoryService, JobResolvers, JobRelationResolvers],
 })
 export class JobsModule {}

@@ -1,29 +1,46 @@
 import { randomUUID } from 'node:crypto';
-import { type Job, type JobCreate, type JobDetail, type JobList, type JobResume } from '@coxswain/api-types';
+import {
+  type Job,
+  type JobCreate,
+  type JobDetail,
+  type JobList,
+  type JobOrder,
+  type JobPatch,
+  type JobResume,
+} from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import { type Database, isUniqueViolation, type Sql } from '@coxswain/persistence';
+import { isUniqueViolation, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
-import type { Action } from '../auth/roles.ts';
+import { type Action, requireAction } from '../auth/roles.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
 import { isUuid } from '../http/ids.ts';
 import { fittingPage, MAX_PAGE_BYTES } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
-import { withIdempotencyKey } from '../http/idempotency.ts';
-import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS } from '../infrastructure/tokens.ts';
+import { onceUnder } from '../http/idempotency.ts';
+import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { enqueueApply, notifyJobChanged } from './job-changes.ts';
-import { ALL_PROJECTS, projectIdOf, type ProjectScope, requireProject, requireScope } from '../auth/project-scope.ts';
-import { cancelChange, deleteChange, type KnownCheckpoint, resumeChange, suspendChange } from './job-commands.ts';
+import { ALL_PROJECTS, inProject, inScope, projectIdOf, type ProjectScope } from '../auth/project-scope.ts';
+import {
+  cancelChange,
+  deleteChange,
+  type KnownCheckpoint,
+  labelChange,
+  resumeChange,
+  suspendChange,
+} from './job-commands.ts';
+import { jobListQuery } from './job-list-query.ts';
 import { findJobRow, type JobRow, SELECT_JOB_IN_SHORT, toJobSummaries, toJobWithAttempts } from './job-row.ts';
 import { insertRequestedJob, recordDesiredChange, type DesiredChange } from './job-table.ts';
+import type { LabelRequirement } from './label-selector.ts';
 import { requireNoPlainSecrets, requireRunnable } from './spec-rules.ts';
 
-/** Which job, and which version of it when the caller insists (If-Match). */
+/** Which job, and which versions of what is asked of it when the caller insists (If-Match). */
 export interface JobAddress {
   readonly project: string;
   readonly jobId: string;
-  readonly ifVersion?: number | undefined;
+  readonly ifSpecVersions?: readonly number[] | undefined;
 }
 
 /** Which part of a list. */
@@ -32,6 +49,14 @@ export interface JobListRequest {
   readonly pageSize: number;
   readonly pageToken?: string | undefined;
   readonly state?: Job['state'] | undefined;
+  readonly labelSelector: readonly LabelRequirement[];
+  /** Name of who made them. */
+  readonly owner?: string | undefined;
+  /** Each begins a word of the name. */
+  readonly q: readonly string[];
+  readonly orderBy: JobOrder;
+  /** Default: names from a, times from the newest. */
+  readonly direction?: 'asc' | 'desc' | undefined;
   /** What each item says beside its summary. */
   readonly fields: readonly JobDetail[];
 }
@@ -39,13 +64,13 @@ export interface JobListRequest {
 /** Jobs: what people ask for is written to the row together with an outbox entry; the cluster follows. */
 @Injectable()
 export class JobsService {
-  readonly #database: Database;
+  readonly #database: TenantDatabase;
   readonly #cluster: Cluster;
   readonly #pageTokens: PageTokens;
   readonly #limits: ProjectLimits;
 
   constructor(
-    @Inject(DATABASE) database: Database,
+    @Inject(TENANT_DATABASE) database: TenantDatabase,
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(PAGE_TOKENS) pageTokens: PageTokens,
     @Inject(ProjectLimits) limits: ProjectLimits,
@@ -62,18 +87,12 @@ export class JobsService {
     request: { readonly project: string; readonly body: JobCreate; readonly idempotencyKey?: string | undefined },
   ): Promise<Job> {
     const { project: projectName, body, idempotencyKey } = request;
-    const project = await requireProject(this.#database, this.#question(principal, projectName, 'job.write'));
-    requireNoPlainSecrets(body.spec, '/spec');
-    requireRunnable(body.spec, '/spec');
     try {
-      return await this.#database.transaction((sql) => {
-        const work = (): Promise<Job> => this.#insert(sql, { principal, project, body });
-        if (idempotencyKey === undefined) return work();
-        return withIdempotencyKey(
-          sql,
-          { principal, key: idempotencyKey, request: { create: projectName, body } },
-          work,
-        );
+      return await inProject(this.#database, this.#question(principal, projectName, 'job.submit'), (sql, project) => {
+        requireNoPlainSecrets(body.spec, '/spec');
+        requireRunnable(body.spec, '/spec');
+        const repeatable = { principal, key: idempotencyKey, request: { create: projectName, body: repeated(body) } };
+        return onceUnder(sql, repeatable, () => this.#insert(sql, { principal, project, body }));
       });
     } catch (error) {
       if (!isUniqueViolation(error, 'jobs_live_name')) throw error;
@@ -85,37 +104,41 @@ export class JobsService {
   }
 
   async get(principal: Principal, address: JobAddress): Promise<Job> {
-    const row = await this.requireRow(principal, address);
-    return toJobWithAttempts(this.#database, this.#cluster, row);
+    return this.reading(principal, address, (sql, row) => toJobWithAttempts(sql, this.#cluster, row));
   }
 
-  /** Newest first, in short; deleted ones only when asked for by state. A page ends when it is full, so it can have fewer than were asked for. */
+  /** In short; deleted ones only when asked for by state. A page ends when it is full, so it can have fewer than were asked for. */
   async list(principal: Principal, request: JobListRequest): Promise<JobList> {
-    const scope = await requireScope(this.#database, this.#question(principal, request.project, 'job.read'));
-    const tokenScope = `jobs/${projectIdOf(scope) ?? ALL_PROJECTS}/${request.state ?? ''}`;
-    const after = request.pageToken === undefined ? undefined : this.#pageTokens.read(tokenScope, request.pageToken);
-    const found = await this.#database.query<JobRow>(
-      `${SELECT_JOB_IN_SHORT}
-        WHERE j.cluster_id = $1 AND ($2::uuid IS NULL OR j.project_id = $2)
-          AND CASE WHEN $3::text IS NULL THEN j.deleted_at IS NULL ELSE j.state = $3 END
-          AND ($4::timestamptz IS NULL OR (j.created_at, j.id) < ($4::timestamptz, $5::uuid))
-        ORDER BY j.created_at DESC, j.id DESC LIMIT $6`,
-      [
-        this.#cluster.id,
-        projectIdOf(scope),
-        request.state ?? null,
-        after?.createdAt ?? null,
-        after?.id ?? null,
-        request.pageSize + 1,
-      ],
-    );
+    const question = this.#question(principal, request.project, 'job.read');
+    return inScope(this.#database, question, (sql, scope) => this.#listIn(sql, scope, request));
+  }
+
+  async #listIn(sql: Sql, scope: ProjectScope, request: JobListRequest): Promise<JobList> {
+    const projectId = projectIdOf(scope);
+    const { state, labelSelector: labels, owner, q: words, orderBy, pageToken } = request;
+    const filter = { state, labels, owner, words };
+    const isDescending = (request.direction ?? (orderBy === 'name' ? 'asc' : 'desc')) === 'desc';
+    const tokenScope = `jobs/${projectId ?? ALL_PROJECTS}/${JSON.stringify({ filter, orderBy, isDescending })}`;
+    const after = pageToken === undefined ? undefined : this.#pageTokens.read(tokenScope, pageToken);
+    const { text, parameters } = jobListQuery({ clusterId: this.#cluster.id, projectId }, filter, {
+      orderBy,
+      isDescending,
+      after,
+      rows: request.pageSize + 1,
+    });
+    const found = await sql.query<JobRow>(`${SELECT_JOB_IN_SHORT} ${text}`, parameters);
     const rows = found.rows.slice(0, request.pageSize);
     const wanted = { details: request.fields, maxBytes: MAX_PAGE_BYTES };
-    const items = [...fittingPage(await toJobSummaries(this.#database, this.#cluster, rows, wanted))];
+    const items = [...fittingPage(await toJobSummaries(sql, this.#cluster, rows, wanted))];
     const last = rows[items.length - 1];
     if (items.length === found.rows.length || last === undefined) return { items };
-    const position = { createdAt: last.created_at_text, id: last.id };
+    const position = { key: keyIn(orderBy, last), id: last.id };
     return { items, nextPageToken: this.#pageTokens.write(tokenScope, position) };
+  }
+
+  /** Changes its labels. */
+  patch(principal: Principal, address: JobAddress, request: JobPatch): Promise<Job> {
+    return this.#command(principal, address, { action: 'job.label', decide: (row) => labelChange(row, request) });
   }
 
   /** Asks the job to save, stop and hold. Asking again changes nothing. */
@@ -142,9 +165,15 @@ export class JobsService {
   }
 
   /** The row, if the principal may read it. */
-  async requireRow(principal: Principal, address: JobAddress): Promise<JobRow> {
-    const scope = await requireScope(this.#database, this.#question(principal, address.project, 'job.read'));
-    return this.#row(this.#database, { scope, address, lock: false });
+  requireRow(principal: Principal, address: JobAddress): Promise<JobRow> {
+    return this.reading(principal, address, (_sql, row) => Promise.resolve(row));
+  }
+
+  /** Runs `work` with the row, if the principal may read it, in one transaction that sees no more than the scope. */
+  reading<T>(principal: Principal, address: JobAddress, work: (sql: Sql, row: JobRow) => Promise<T>): Promise<T> {
+    return inScope(this.#database, this.#question(principal, address.project, 'job.read'), async (sql, scope) =>
+      work(sql, await this.#row(sql, { scope, address, lock: false })),
+    );
   }
 
   async #insert(
@@ -165,6 +194,8 @@ export class JobsService {
       namespace,
       name: body.name,
       spec: body.spec,
+      labels: body.labels,
+      submittedBy: principal,
     });
     await enqueueApply(sql, id);
     await recordAudit(sql, principal, {
@@ -202,17 +233,22 @@ export class JobsService {
       readonly decide: (row: JobRow, sql: Sql) => DesiredChange | undefined | Promise<DesiredChange | undefined>;
     },
   ): Promise<Job> {
-    const scope = await requireScope(this.#database, this.#question(principal, address.project, 'job.write'));
-    return this.#database.transaction(async (sql) => {
+    return inScope(this.#database, this.#question(principal, address.project, 'job.changeOwn'), async (sql, scope) => {
       const row = await this.#row(sql, { scope, address, lock: true });
+      if (row.submitted_by !== principal.id)
+        requireAction(scope.role, 'job.changeAny', scope.kind === 'project' ? scope : undefined);
       const change = await command.decide(row, sql);
       if (change === undefined) return toJobWithAttempts(sql, this.#cluster, row);
       if (!(await recordDesiredChange(sql, row, change))) throw changedMeanwhile(row);
       await enqueueApply(sql, row.id);
       await notifyJobChanged(sql, row.id);
       const target = `${row.namespace}/${row.name}`;
-      await recordAudit(sql, principal, { action: command.action, target, projectId: row.project_id });
-      const changed = await this.#row(sql, { scope, address: { ...address, ifVersion: undefined }, lock: false });
+      await recordAudit(sql, principal, {
+        action: command.action,
+        target,
+        projectId: row.project_id,
+      });
+      const changed = await this.#row(sql, { scope, address: { ...address, ifSpecVersions: undefined }, lock: false });
       return toJobWithAttempts(sql, this.#cluster, changed);
     });
   }
@@ -233,7 +269,7 @@ export class JobsService {
     wanted: { readonly scope: ProjectScope; readonly address: JobAddress; readonly lock: boolean },
   ): Promise<JobRow> {
     const { scope, address, lock } = wanted;
-    const { jobId, ifVersion } = address;
+    const { jobId, ifSpecVersions } = address;
     const projectId = projectIdOf(scope);
     const row = isUuid(jobId)
       ? await findJobRow(sql, { clusterId: this.#cluster.id, jobId, projectId, lock })
@@ -244,7 +280,7 @@ export class JobsService {
         `project ${JSON.stringify(address.project)} has no job ${JSON.stringify(jobId.slice(0, 63))}`,
       );
     }
-    if (ifVersion !== undefined && Number(row.version) !== ifVersion) throw changedMeanwhile(row);
+    if (ifSpecVersions?.includes(Number(row.spec_version)) === false) throw changedMeanwhile(row);
     return row;
   }
 
@@ -257,9 +293,26 @@ export class JobsService {
   }
 }
 
+/** What the row has in that order. */
+function keyIn(orderBy: JobOrder, row: JobRow): string {
+  switch (orderBy) {
+    case 'createdAt':
+      return row.created_at_text;
+    case 'name':
+      return row.name;
+    case 'finishedAt':
+      return row.finished_at_text ?? '';
+  }
+}
+
+/** What must be the same under one key: a request without labels is what the release before stored of it. */
+function repeated({ labels, ...rest }: JobCreate): object {
+  return Object.keys(labels).length === 0 ? rest : { ...rest, labels };
+}
+
 function changedMeanwhile(row: JobRow): DomainError {
   return new DomainError(
     'PRECONDITION_FAILED',
-    `job "${row.name}" is at version ${row.version} now; read it again, then repeat the change if it is still right`,
+    `job "${row.name}" is at specVersion ${row.spec_version} now; read it again, then repeat the change if it is still right`,
   );
 }

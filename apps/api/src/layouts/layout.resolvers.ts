@@ -1,6 +1,7 @@
 import { LayoutCreate } from '@coxswain/api-types';
 import { Inject, Injectable } from '@nestjs/common';
 import { list, one, present, type RootFields, type RootResolvers } from '../graphql/root-resolvers.ts';
+import { idempotencyKeyOf } from '../http/idempotency-key.ts';
 import { parse } from '../http/validation.ts';
 import { LayoutsService, MAX_LISTED_LAYOUTS } from './layouts.service.ts';
 
@@ -16,10 +17,18 @@ export class LayoutResolvers implements RootResolvers {
         () => MAX_LISTED_LAYOUTS,
         ({ project }, { principal }) => layouts.list(principal, project),
       ),
+      layout: one<{ project: string; id: string }>(({ project, id }, { principal }) =>
+        layouts.get(principal, project, id),
+      ),
     };
     this.mutations = {
-      createLayout: one<{ project: string; input: unknown }>(({ project, input }, { principal }) =>
-        layouts.create(principal, project, parse(LayoutCreate, present(input))),
+      createLayout: one<{ project: string; input: unknown; idempotencyKey?: string | null }>(
+        ({ project, input, idempotencyKey }, { principal }) =>
+          layouts.create(principal, {
+            project,
+            request: parse(LayoutCreate, present(input)),
+            key: idempotencyKeyOf(idempotencyKey ?? undefined),
+          }),
       ),
     };
   }

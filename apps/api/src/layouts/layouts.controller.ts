@@ -2,6 +2,7 @@ import { LayoutCreate, LayoutList, StoredLayout } from '@coxswain/api-types';
 import { Body, Controller, Get, Inject, Param, Post } from '@nestjs/common';
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
+import { IdempotencyKey } from '../http/idempotency-key.ts';
 import { Answers } from '../http/openapi.ts';
 import { LayoutsService } from './layouts.service.ts';
 
@@ -14,13 +15,19 @@ export class LayoutsController {
   }
 
   @Post()
-  @Answers({ status: 201, schema: StoredLayout, summary: 'Validate a layout and keep it' })
+  @Answers({
+    status: 201,
+    schema: StoredLayout,
+    summary: 'Validate a layout and keep it',
+    refusals: ['NAME_TAKEN', 'INVALID_LAYOUT'],
+  })
   create(
     @Caller() caller: Principal,
     @Param('project') project: string,
-    @Body({ schema: LayoutCreate }) body: LayoutCreate,
+    @Body({ schema: LayoutCreate }) request: LayoutCreate,
+    @IdempotencyKey() key: string | undefined,
   ): Promise<StoredLayout> {
-    return this.#layouts.create(caller, project, body);
+    return this.#layouts.create(caller, { project, request, key });
   }
 
   @Get()

@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { LayoutCreate, LayoutList, StoredLayout } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { MAX_WORLD_SIZE, worldSize } from '@coxswain/layout';
-import { type Database, isUniqueViolation } from '@coxswain/persistence';
+import { isUniqueViolation, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
+import { onceUnder } from '../http/idempotency.ts';
 import { isUuid } from '../http/ids.ts';
 import { recordAudit } from '../auth/audit.ts';
-import { CLUSTER, type Cluster, DATABASE } from '../infrastructure/tokens.ts';
-import { projectIdOf, requireProject, requireScope } from '../auth/project-scope.ts';
+import { CLUSTER, type Cluster, TENANT_DATABASE } from '../infrastructure/tokens.ts';
+import { inProject, inScope, projectIdOf } from '../auth/project-scope.ts';
 
 interface LayoutRow {
   readonly id: string;
@@ -24,12 +25,12 @@ export const MAX_LISTED_LAYOUTS = 500;
 /** Layouts that a project keeps under a name. */
 @Injectable()
 export class LayoutsService {
-  readonly #database: Database;
+  readonly #database: TenantDatabase;
   readonly #cluster: Cluster;
   readonly #limits: ProjectLimits;
 
   constructor(
-    @Inject(DATABASE) database: Database,
+    @Inject(TENANT_DATABASE) database: TenantDatabase,
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(ProjectLimits) limits: ProjectLimits,
   ) {
@@ -38,27 +39,23 @@ export class LayoutsService {
     this.#cluster = cluster;
   }
 
-  async create(principal: Principal, projectName: string, request: LayoutCreate): Promise<StoredLayout> {
+  async create(
+    principal: Principal,
+    asked: { readonly project: string; readonly request: LayoutCreate; readonly key: string | undefined },
+  ): Promise<StoredLayout> {
+    const { project: projectName, request, key } = asked;
     const question = { clusterId: this.#cluster.id, principal, project: projectName, action: 'layout.write' } as const;
-    const project = await requireProject(this.#database, question);
     const ranks = worldSize(request.layout);
     if (ranks > MAX_WORLD_SIZE) {
       const detail = `the product of the degrees is ${ranks} GPUs; at most ${MAX_WORLD_SIZE} are supported`;
       throw new DomainError('INVALID_LAYOUT', detail, [{ pointer: '/layout', detail }]);
     }
     try {
-      const row = await this.#database.transaction(async (sql) => {
-        await this.#limits.requireRoom(sql, project, 'layouts');
-        const made = await sql.query<LayoutRow>(
-          'INSERT INTO layouts (id, project_id, name, layout) VALUES ($1, $2, $3, $4) RETURNING *',
-          [randomUUID(), project.id, request.name ?? null, JSON.stringify(request.layout)],
-        );
-        const target = `${projectName}/${request.name ?? made.rows[0]?.id ?? ''}`;
-        await recordAudit(sql, principal, { action: 'layout.create', target, projectId: project.id });
-        return made.rows[0];
-      });
-      if (row === undefined) throw new Error('INSERT … RETURNING gave no row');
-      return toStoredLayout(row);
+      return await inProject(this.#database, question, (sql, project) =>
+        onceUnder(sql, { principal, key, request: { createLayout: projectName, request } }, () =>
+          this.#insert(sql, { principal, project, request }),
+        ),
+      );
     } catch (error) {
       if (!isUniqueViolation(error, 'layouts_name')) throw error;
       throw new DomainError(
@@ -68,24 +65,47 @@ export class LayoutsService {
     }
   }
 
+  async #insert(
+    sql: Sql,
+    layout: {
+      readonly principal: Principal;
+      readonly project: { readonly id: string; readonly name: string };
+      readonly request: LayoutCreate;
+    },
+  ): Promise<StoredLayout> {
+    const { principal, project, request } = layout;
+    await this.#limits.requireRoom(sql, project, 'layouts');
+    const made = await sql.query<LayoutRow>(
+      'INSERT INTO layouts (id, project_id, name, layout) VALUES ($1, $2, $3, $4) RETURNING *',
+      [randomUUID(), project.id, request.name ?? null, JSON.stringify(request.layout)],
+    );
+    const row = made.rows[0];
+    if (row === undefined) throw new Error('INSERT … RETURNING gave no row');
+    const target = `${project.name}/${request.name ?? row.id}`;
+    await recordAudit(sql, principal, { action: 'layout.create', target, projectId: project.id });
+    return toStoredLayout(row);
+  }
+
   async list(principal: Principal, project: string): Promise<LayoutList> {
     const question = { clusterId: this.#cluster.id, principal, project, action: 'layout.read' } as const;
-    const scope = await requireScope(this.#database, question);
-    const found = await this.#database.query<LayoutRow>(
-      `SELECT l.* FROM layouts l JOIN projects p ON p.id = l.project_id
-        WHERE p.cluster_id = $1 AND ($2::uuid IS NULL OR p.id = $2) ORDER BY l.created_at DESC, l.id LIMIT ${MAX_LISTED_LAYOUTS}`,
-      [this.#cluster.id, projectIdOf(scope)],
+    const found = await inScope(this.#database, question, (sql, scope) =>
+      sql.query<LayoutRow>(
+        `SELECT l.* FROM layouts l JOIN projects p ON p.id = l.project_id
+          WHERE p.cluster_id = $1 AND ($2::uuid IS NULL OR p.id = $2) ORDER BY l.created_at DESC, l.id LIMIT ${MAX_LISTED_LAYOUTS}`,
+        [this.#cluster.id, projectIdOf(scope)],
+      ),
     );
     return { items: found.rows.map(toStoredLayout) };
   }
 
   async get(principal: Principal, project: string, layoutId: string): Promise<StoredLayout> {
     const question = { clusterId: this.#cluster.id, principal, project, action: 'layout.read' } as const;
-    const scope = await requireScope(this.#database, question);
-    const found = await this.#database.query<LayoutRow>(
-      `SELECT l.* FROM layouts l JOIN projects p ON p.id = l.project_id
-        WHERE l.id = $1 AND p.cluster_id = $2 AND ($3::uuid IS NULL OR p.id = $3)`,
-      [isUuid(layoutId) ? layoutId : null, this.#cluster.id, projectIdOf(scope)],
+    const found = await inScope(this.#database, question, (sql, scope) =>
+      sql.query<LayoutRow>(
+        `SELECT l.* FROM layouts l JOIN projects p ON p.id = l.project_id
+          WHERE l.id = $1 AND p.cluster_id = $2 AND ($3::uuid IS NULL OR p.id = $3)`,
+        [isUuid(layoutId) ? layoutId : null, this.#cluster.id, projectIdOf(scope)],
+      ),
     );
     const row = found.rows[0];
     if (row === undefined) throw new DomainError('NOT_FOUND', `project ${JSON.stringify(project)} has no such layout`);

@@ -1,17 +1,14 @@
 import { createMetrics } from '@coxswain/telemetry';
 import type { Principal } from '../auth/principal.ts';
 import { readConfig } from '../config/config.ts';
+import { aMembership, anAdministrator, aPrincipal } from '../testing/a-principal.ts';
 import { scriptedSql } from '../testing/scripted-sql.ts';
 import { LimitExceeded } from './limit-exceeded.ts';
 import { ProjectLimits } from './project-limits.ts';
 
-const of = (project: string): Principal => ({
-  tokenId: `t-${project}`,
-  name: 'ada',
-  role: 'operator',
-  project: { id: project, name: project },
-});
-const administrator: Principal = { tokenId: 'root', name: 'root', role: 'clusterAdmin', project: null };
+const of = (...projects: readonly string[]): Principal =>
+  aPrincipal({ memberships: projects.map((project) => aMembership({ id: project, name: project })) });
+const administrator = anAdministrator();
 
 /** Limits of two requests a second, four at once, three under way; a clock that the test moves. */
 function aLimited(environment: Readonly<Record<string, string>> = {}) {
@@ -47,6 +44,22 @@ function aLimited(environment: Readonly<Record<string, string>> = {}) {
 }
 
 const brief = { goesOn: false };
+
+describe('requests of a person of several projects', () => {
+  it('count as those of the project that they name', () => {
+    const { limits, refusal } = aLimited();
+    for (let time = 0; time < 4; time++) limits.admit(of('a', 'b'), { ...brief, project: 'a' })();
+    expect(refusal(() => limits.admit(of('a'), brief))?.message).toMatch(/^project "a"/);
+    expect(refusal(() => limits.admit(of('a', 'b'), { ...brief, project: 'b' })())).toBeUndefined();
+  });
+
+  it('that name none, or one of others, count as those of a project of its own', () => {
+    const { limits, refusal } = aLimited();
+    for (let time = 0; time < 4; time++) limits.admit(of('a', 'b'), { ...brief, project: 'others' })();
+    expect(refusal(() => limits.admit(of('a', 'b'), brief))?.message).toMatch(/^"ada" has asked too often/);
+    expect(refusal(() => limits.admit(of('others'), brief)())).toBeUndefined();
+  });
+});
 
 describe('requests of a project', () => {
   it('are let in up to its burst, then refused with the seconds to wait, and counted', async () => {

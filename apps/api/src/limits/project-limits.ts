@@ -2,7 +2,7 @@ import type { Sql } from '@coxswain/persistence';
 import { firstOf } from '@coxswain/persistence';
 import type { Metrics } from '@coxswain/telemetry';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Principal } from '../auth/principal.ts';
+import { onlyProjectOf, type Principal } from '../auth/principal.ts';
 import type { Config } from '../config/config.ts';
 import { CLOCK, CONFIG, METRICS, type WallClock } from '../infrastructure/tokens.ts';
 import { type Limit, LimitExceeded, LIMITS } from './limit-exceeded.ts';
@@ -29,6 +29,13 @@ const OBJECTS_RETRY_SECONDS = 60;
 /** A request takes some ten milliseconds. */
 const CONCURRENCY_RETRY_SECONDS = 1;
 
+/** Whose share a request is counted in. */
+interface Party {
+  readonly id: string;
+  /** As an error names it. */
+  readonly name: string;
+}
+
 interface Usage {
   readonly bucket: TokenBucket;
   running: number;
@@ -36,7 +43,8 @@ interface Usage {
 
 /**
  * How much of the API one project may use: requests a second and at a time in this process, and objects. There is a Usage for each project that
- * has asked since the start, 200 bytes each. Cluster administrators are not limited: they must be able to help when everything else is too much.
+ * has asked since the start, 200 bytes each. What a person of several projects asks of none of them counts as a project of its own. Cluster
+ * administrators are not limited: they must be able to help when everything else is too much.
  */
 @Injectable()
 export class ProjectLimits {
@@ -58,14 +66,18 @@ export class ProjectLimits {
   }
 
   /** Lets a request in, and gives what is to be called when it has been answered. An answer that goes on for as long as somebody reads is not counted among those at a time. */
-  admit(principal: Principal, { goesOn }: { readonly goesOn: boolean }): () => void {
-    this.charge(principal, 1);
-    const usage = this.#usageOf(principal);
+  admit(
+    principal: Principal,
+    { goesOn, project }: { readonly goesOn: boolean; readonly project?: string | undefined },
+  ): () => void {
+    const whose = partyOf(principal, project);
+    this.#charge(whose, 1);
+    const usage = this.#usageOf(whose);
     const most = this.#limits.concurrentRequests;
     if (usage === undefined || goesOn || most === 0) return () => undefined;
     if (usage.running >= most) {
-      const message = `project "${principal.project?.name ?? ''}" has ${usage.running} requests under way, which is the most (${most}); wait for their answers`;
-      throw this.#exceeded('concurrency', message, CONCURRENCY_RETRY_SECONDS);
+      const message = `${whose?.name ?? ''} has ${usage.running} requests under way, which is the most (${most}); wait for their answers`;
+      throw this.refuse('concurrency', message, CONCURRENCY_RETRY_SECONDS);
     }
     usage.running++;
     let isRunning = true;
@@ -77,12 +89,16 @@ export class ProjectLimits {
 
   /** Counts so many requests of the project's share of a second. */
   charge(principal: Principal, requests: number): void {
+    this.#charge(partyOf(principal, undefined), requests);
+  }
+
+  #charge(whose: Party | undefined, requests: number): void {
     const { requestsPerSecond: perSecond, requestBurst: burst } = this.#limits;
     if (perSecond === 0) return;
-    const waitS = this.#usageOf(principal)?.bucket.take(this.#clock.now().getTime(), requests) ?? 0;
+    const waitS = this.#usageOf(whose)?.bucket.take(this.#clock.now().getTime(), requests) ?? 0;
     if (waitS === 0) return;
-    const message = `project "${principal.project?.name ?? ''}" has asked too often: ${perSecond} requests a second are allowed, and ${burst} at once after a rest; ask again in ${Math.max(1, Math.ceil(waitS))} s`;
-    throw this.#exceeded('rate', message, waitS);
+    const message = `${whose?.name ?? ''} has asked too often: ${perSecond} requests a second are allowed, and ${burst} at once after a rest; ask again in ${Math.max(1, Math.ceil(waitS))} s`;
+    throw this.refuse('rate', message, waitS);
   }
 
   /** For a transaction that makes one more. Those of a project that make the same wait for each other, so that the limit holds exactly. */
@@ -101,21 +117,40 @@ export class ProjectLimits {
     ]);
     if ((firstOf(found)?.n ?? 0) < most) return;
     const message = `project "${project.name}" has ${most} ${REMEDIES[what]}. ${most} is its limit, which whoever runs the API can raise`;
-    throw this.#exceeded(what, message, OBJECTS_RETRY_SECONDS);
+    throw this.refuse(what, message, OBJECTS_RETRY_SECONDS);
   }
 
-  #usageOf({ project }: Principal): Usage | undefined {
-    if (project === null) return undefined;
-    const known = this.#usages.get(project.id);
-    if (known !== undefined) return known;
-    const { requestsPerSecond: perSecond, requestBurst: burst } = this.#limits;
-    const fresh = { bucket: new TokenBucket({ perSecond, burst }, this.#clock.now().getTime()), running: 0 };
-    this.#usages.set(project.id, fresh);
-    return fresh;
+  /** Most plans of one project that wait for the planner or are searched; 0: no limit. */
+  get mostPlans(): number {
+    return this.#limits.plans;
   }
 
-  #exceeded(limit: Limit, message: string, retryAfterSeconds: number): LimitExceeded {
+  /** Plans that a project keeps, the newest; 0: no limit. */
+  get mostStoredPlans(): number {
+    return this.#limits.storedPlans;
+  }
+
+  /** What is to be thrown; it is counted. */
+  refuse(limit: Limit, message: string, retryAfterSeconds: number): LimitExceeded {
     this.#refused(limit);
     return new LimitExceeded(limit, message, retryAfterSeconds);
   }
+
+  #usageOf(whose: Party | undefined): Usage | undefined {
+    if (whose === undefined) return undefined;
+    const known = this.#usages.get(whose.id);
+    if (known !== undefined) return known;
+    const { requestsPerSecond: perSecond, requestBurst: burst } = this.#limits;
+    const fresh = { bucket: new TokenBucket({ perSecond, burst }, this.#clock.now().getTime()), running: 0 };
+    this.#usages.set(whose.id, fresh);
+    return fresh;
+  }
+}
+
+/** The project that the request names, or the only one there is; undefined for administrators. */
+function partyOf(principal: Principal, named: string | undefined): Party | undefined {
+  if (principal.isClusterAdmin) return undefined;
+  const project = principal.memberships.find(({ name }) => name === named) ?? onlyProjectOf(principal);
+  if (project !== undefined) return { id: project.id, name: `project "${project.name}"` };
+  return { id: principal.id, name: `"${principal.name}"` };
 }

@@ -1,24 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { type Postgres, startPostgres, waitFor } from '@coxswain/local-cluster';
-import { Database } from '@coxswain/persistence';
+import type { Database } from '@coxswain/persistence';
 import { createLogger, createMetrics } from '@coxswain/telemetry';
 import { TrainingJobSpec } from '@coxswain/api-types';
 import { ensureCluster } from '../infrastructure/installation.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { enqueueApply } from '../jobs/job-changes.ts';
 import { insertRequestedJob } from '../jobs/job-table.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 import { ApplyQueue } from './apply-queue.ts';
 
 let postgres: Postgres;
+let there: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  database = await Database.connect({ url: await postgres.createDatabase('queue'), applicationName: 'queue test' });
-  await database.migrate();
+  there = await createTestDatabase(postgres, 'queue');
+  ({ database } = there);
 });
 afterAll(async () => {
-  await database?.close();
+  await there?.close();
   await postgres?.stop();
 });
 
@@ -31,7 +33,16 @@ async function aRequestedJob(cluster: Cluster): Promise<string> {
   });
   await database.transaction(async (sql) => {
     await sql.query('INSERT INTO projects (id, cluster_id, name) VALUES ($1, $2, $3)', [projectId, cluster.id, id]);
-    await insertRequestedJob(sql, cluster, { id, projectId, namespace: 'research', name: id, spec });
+    const submittedBy = { id, name: 'ada' };
+    await insertRequestedJob(sql, cluster, {
+      id,
+      projectId,
+      namespace: 'research',
+      name: id,
+      spec,
+      labels: {},
+      submittedBy,
+    });
     await enqueueApply(sql, id);
   });
   return id;
@@ -42,6 +53,7 @@ function carrying(cluster: Cluster): { readonly carried: readonly string[]; read
   const carried: string[] = [];
   const queue = new ApplyQueue({
     database,
+    queueUrl: there.urls.queue,
     cluster,
     writer: { apply: (jobId) => Promise.resolve(void carried.push(jobId)) },
     logger: createLogger({ program: 'test', level: 'silent' }),

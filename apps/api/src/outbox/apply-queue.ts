@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger, Metrics } from '@coxswain/telemetry';
-import { type Database, Listener } from '@coxswain/persistence';
+import { type Database, Listener, QUEUE_SCHEMA } from '@coxswain/persistence';
 import { createPostgresBackend, type PostgresPoolConfig, withBackend } from 'bullmq';
 import type { ClusterWriter } from './cluster-writer.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
@@ -21,6 +21,8 @@ const { Queue, Worker } = withBackend(createPostgresBackend);
 /** What the worker process needs. */
 export interface ApplyQueueParts {
   readonly database: Database;
+  /** Of the role that uses the queue's tables. */
+  readonly queueUrl: string;
   /** Whose jobs are carried: other clusters of the same database have queues and workers of their own. */
   readonly cluster: Cluster;
   readonly writer: Pick<ClusterWriter, 'apply'>;
@@ -44,11 +46,11 @@ export class ApplyQueue {
     this.#parts = parts;
   }
 
-  /** Connects and begins. The queue makes its own tables, in a schema of its own, under a lock of its own. */
+  /** Connects and begins. The migrations have made the queue's tables, in a schema of their own. */
   start(): void {
-    const { database, cluster, writer, logger, metrics } = this.#parts;
+    const { database, queueUrl, cluster, writer, logger, metrics } = this.#parts;
     const name = `apply-job-${cluster.id}`;
-    const connection: PostgresPoolConfig = { connectionString: database.url, schema: 'bullmq', migrate: true, max: 4 };
+    const connection: PostgresPoolConfig = { connectionString: queueUrl, schema: QUEUE_SCHEMA, max: 4 };
     const queue = new Queue<ApplyEntry>(name, { connection });
     const outcomes = metrics.counter({
       name: 'coxswain_api_apply_total',

@@ -1,23 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
-import { Database } from '@coxswain/persistence';
+import type { Database } from '@coxswain/persistence';
 import { ensureCluster } from '../infrastructure/installation.ts';
 import { findJobRow } from '../jobs/job-row.ts';
 import { insertRequestedJob, recordDesiredChange } from '../jobs/job-table.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
 import { PostgresJobRowStore } from './job-row-store.ts';
 import { describeClusterWriter, type RowsUnderTest } from './testing/cluster-writer-cases.ts';
 
 let postgres: Postgres;
+let there: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  const url = await postgres.createDatabase('writer');
-  database = await Database.connect({ url, applicationName: 'cluster writer test' });
-  await database.migrate();
+  there = await createTestDatabase(postgres, 'writer');
+  ({ database } = there);
 });
 afterAll(async () => {
-  await database?.close();
+  await there?.close();
   await postgres?.stop();
 });
 
@@ -32,7 +33,15 @@ describeClusterWriter('in the database', async (): Promise<RowsUnderTest> => {
     rows: new PostgresJobRowStore(database, cluster),
     insert: async ({ name, spec }) => {
       const id = randomUUID();
-      await insertRequestedJob(database, cluster, { id, projectId, namespace: 'research', name, spec });
+      await insertRequestedJob(database, cluster, {
+        id,
+        projectId,
+        namespace: 'research',
+        name,
+        spec,
+        labels: {},
+        submittedBy: { id, name: 'ada' },
+      });
       return id;
     },
     change: async (jobId, change) => {

@@ -1,7 +1,8 @@
 import { API_GROUP_VERSION, LABELS, type TrainingJob } from '@coxswain/api-types';
 import { isAlreadyExists, isConflict, isKindUnknown, isNotFound, isRefusal, type KubeClient } from '@coxswain/kube';
 import { collectionOf, sentenceOf, trainingJobPath } from '../cluster/resources.ts';
-import { desiredSpec, type JobRow } from '../jobs/job-row.ts';
+import { labelPatch } from '../jobs/job-labels.ts';
+import { desiredLabels, desiredSpec, type JobRow } from '../jobs/job-row.ts';
 import { nameTakenSentence } from '../projection/job-projection.ts';
 import { changeToward } from './change-toward.ts';
 import type { JobRowStore } from './job-row-store.ts';
@@ -97,12 +98,13 @@ export class ClusterWriter {
     if (row.desired_delete) return this.#delete(row);
 
     const { change, isComplete } = changeToward(desiredSpec(row), present.spec);
-    if (change === undefined) {
+    const labels = labelPatch(row.desired_labels, present.metadata.labels);
+    if (change === undefined && labels === undefined) {
       await this.#rows.recordApplied(row, present);
       return true;
     }
     const { uid, resourceVersion } = present.metadata;
-    const body = { metadata: { uid, resourceVersion }, spec: change };
+    const body = { metadata: { uid, resourceVersion, ...(labels && { labels }) }, ...(change && { spec: change }) };
     try {
       const patched = await this.#kube.patch<TrainingJob>(trainingJobPath(row), body, { type: 'merge' });
       if (!isComplete) return false;
@@ -143,7 +145,7 @@ function manifestOf(row: JobRow): unknown {
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'TrainingJob',
-    metadata: { name: row.name, namespace: row.namespace, labels: { [LABELS.jobId]: row.id } },
+    metadata: { name: row.name, namespace: row.namespace, labels: { ...desiredLabels(row), [LABELS.jobId]: row.id } },
     spec: desiredSpec(row),
   };
 }

@@ -4,8 +4,12 @@ import { list, one, present, type RootFields, type RootResolvers } from '../grap
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
 import { pageRows } from '../http/page-query.ts';
 import { parse } from '../http/validation.ts';
-import { PlanScopeQuery, PlansQuery } from './plan-queries.ts';
+import { PlansQuery } from './plan-queries.ts';
 import { MAX_LISTED, PlansService } from './plans.service.ts';
+
+interface InProject {
+  readonly project: string;
+}
 
 /** Plans by GraphQL. */
 @Injectable()
@@ -15,20 +19,25 @@ export class PlanResolvers implements RootResolvers {
 
   constructor(@Inject(PlansService) plans: PlansService) {
     this.queries = {
-      plan: one<{ id: string }>(({ id }, { principal }) => plans.get(principal, id)),
-      plans: list(pageRows, (query, { principal }) => plans.list(principal, parse(PlansQuery, present(query)))),
-      planAccuracy: list(
+      plan: one<InProject & { id: string }>(({ project, id }, { principal }) =>
+        plans.get(principal, { project, planId: id }),
+      ),
+      plans: list<InProject & { pageSize?: number | null }>(pageRows, ({ project, ...query }, { principal }) =>
+        plans.list(principal, { project, ...parse(PlansQuery, present(query)) }),
+      ),
+      planAccuracy: list<InProject>(
         () => MAX_LISTED,
-        (query, { principal }) => plans.accuracy(principal, parse(PlanScopeQuery, present(query)).project),
+        ({ project }, { principal }) => plans.accuracy(principal, project),
       ),
     };
     this.mutations = {
-      createPlan: one<{ input: unknown; project?: string | null; idempotencyKey?: string | null }>(
-        ({ input, idempotencyKey, ...scope }, { principal }) =>
+      createPlan: one<InProject & { input: unknown; idempotencyKey?: string | null }>(
+        ({ project, input, idempotencyKey }, { principal, gone }) =>
           plans.create(principal, {
-            ...parse(PlanScopeQuery, present(scope)),
+            project,
             request: parse(PlanRequest, present(input)),
             key: idempotencyKeyOf(idempotencyKey ?? undefined),
+            gone,
           }),
       ),
     };

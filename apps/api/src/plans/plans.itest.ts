@@ -31,11 +31,12 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-const PLANS = '/v1/plans';
+const plansOf = (project: string): string => `/v1/projects/${project}/plans`;
+const PLANS = plansOf('research');
 const post = (body: unknown, as: string = token, headers: Record<string, string> = {}): Promise<TestAnswer> =>
   api.send('POST', PLANS, { token: as, body, headers });
-const get = (path: string, as: string = token): Promise<TestAnswer> =>
-  api.send('GET', `${PLANS}${path}`, { token: as });
+const get = (path: string, as: string = token, project = 'research'): Promise<TestAnswer> =>
+  api.send('GET', `${plansOf(project)}${path}`, { token: as });
 const graphql = (query: string, variables: object, as: string = token): Promise<TestAnswer> =>
   api.send('POST', '/graphql', { token: as, body: { query, variables } });
 
@@ -51,7 +52,7 @@ describe('a plan', () => {
 
   it('by GraphQL is the same, and the other door shows it', async () => {
     const { body } = await graphql(
-      'mutation ($input: PlanRequestInput!) { createPlan(input: $input) { id answer { best { gpus microBatchSize } } } }',
+      'mutation ($input: PlanRequestInput!) { createPlan(project: "research", input: $input) { id answer { best { gpus microBatchSize } } } }',
       { input: aPlanRequest() },
     );
     expect(body.errors).toBeUndefined();
@@ -112,24 +113,38 @@ function aPlanRequestWith(fields: object): object {
   return { ...aPlanRequest(), ...fields };
 }
 
+describe('the addresses of plans that named no project', () => {
+  it.each([
+    ['POST', '/v1/plans?project=research'],
+    ['GET', '/v1/plans'],
+    ['GET', '/v1/plans/accuracy'],
+    ['GET', `/v1/plans/${randomUUID()}`],
+  ] as const)('%s %s is answered where plans are now', async (method, path) => {
+    const answer = await api.send(method, path, { token, ...(method === 'POST' ? { body: aPlanRequest() } : {}) });
+    expect(answer).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
+    expect(answer.body.detail).toMatch(/plans belong to projects.*\/v1\/projects\/\{project\}\/plans/);
+  });
+});
+
 describe('who may plan', () => {
   it('is the project of the token: its plans are nobody else’s', async () => {
     const { body } = await post(aPlanRequest());
-    const strange = await get(`/${body.id}`, foreignToken);
-    const missing = await get(`/${randomUUID()}`, foreignToken);
+    const strange = await get(`/${body.id}`, foreignToken, 'rivals');
+    const missing = await get(`/${randomUUID()}`, foreignToken, 'rivals');
     expect([strange.status, missing.status]).toEqual([404, 404]);
     expect(strange.body.detail.replace(body.id, '')).toBe(missing.body.detail.replace(/[0-9a-f-]{36}/, ''));
-    expect((await get('', foreignToken)).body.items).toEqual([]);
-    expect((await get('?project=research', foreignToken)).status).toBe(404);
-    expect((await get('/accuracy?project=research', foreignToken)).status).toBe(404);
-    const elsewhere = await api.send('POST', `${PLANS}?project=rivals`, { token, body: aPlanRequest() });
+    expect((await get('', foreignToken, 'rivals')).body.items).toEqual([]);
+    expect((await get('', foreignToken)).status).toBe(404);
+    expect((await get(`/${body.id}`, foreignToken)).status).toBe(404);
+    expect((await get('/accuracy', foreignToken)).status).toBe(404);
+    const elsewhere = await api.send('POST', plansOf('rivals'), { token, body: aPlanRequest() });
     expect(elsewhere.status).toBe(404);
   });
 
   it('is nobody with a role that only reads', async () => {
     expect(await post(aPlanRequest(), viewerToken)).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
     const byGraphql = await graphql(
-      'mutation ($input: PlanRequestInput!) { createPlan(input: $input) { id } }',
+      'mutation ($input: PlanRequestInput!) { createPlan(project: "research", input: $input) { id } }',
       { input: aPlanRequest() },
       viewerToken,
     );
@@ -138,13 +153,16 @@ describe('who may plan', () => {
   });
 
   it('is an administrator who names a project, and who sees every plan', async () => {
-    expect(await post(aPlanRequest(), api.adminToken)).toMatchObject({
+    const asAdministrator = { token: api.adminToken, body: aPlanRequest() };
+    expect(await api.send('POST', plansOf('-'), asAdministrator)).toMatchObject({
       status: 400,
       body: { code: 'INVALID_REQUEST' },
     });
-    const made = await api.send('POST', `${PLANS}?project=rivals`, { token: api.adminToken, body: aPlanRequest() });
+    const made = await api.send('POST', plansOf('rivals'), asAdministrator);
     expect(made).toMatchObject({ status: 201, body: { project: 'rivals' } });
-    const all = (await get('', api.adminToken)).body.items.map((item: { project: string }) => item.project);
+    expect((await get(`/${made.body.id}`, api.adminToken, '-')).body).toEqual(made.body);
+    expect((await get(`/${made.body.id}`, api.adminToken)).status).toBe(404);
+    const all = (await get('', api.adminToken, '-')).body.items.map((item: { project: string }) => item.project);
     expect(new Set(all)).toEqual(new Set(['research', 'rivals']));
   });
 });
@@ -190,7 +208,8 @@ describe('prediction against measurement', () => {
       ranks: [],
     }));
 
-  const accuracy = async (as = token): Promise<TestAnswer['body']> => (await get('/accuracy', as)).body;
+  const accuracy = async (as = token, project = 'research'): Promise<TestAnswer['body']> =>
+    (await get('/accuracy', as, project)).body;
 
   it('is empty before anything was measured', async () => {
     expect(await accuracy()).toEqual({
@@ -226,7 +245,7 @@ describe('prediction against measurement', () => {
   });
 
   it('shows a project its own jobs only, and administrators all', async () => {
-    expect((await accuracy(foreignToken)).overall.n).toBe(0);
-    expect((await accuracy(api.adminToken)).overall.n).toBe(1);
+    expect((await accuracy(foreignToken, 'rivals')).overall.n).toBe(0);
+    expect((await accuracy(api.adminToken, '-')).overall.n).toBe(1);
   });
 });

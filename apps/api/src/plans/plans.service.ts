@@ -10,9 +10,8 @@ import {
 } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
-import { type Database, firstOf, type Sql } from '@coxswain/persistence';
+import { firstOf, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { PLANNER_VERSION } from '@coxswain/planner';
-import type { PlannerThread } from '@coxswain/planner-thread';
 import type { PlanAnswer, PlanRequest } from '@coxswain/planner/types';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
@@ -21,11 +20,20 @@ import { isUuid } from '../http/ids.ts';
 import { fittingPage } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
-import { CLUSTER, type Cluster, DATABASE, PAGE_TOKENS, PLANNER } from '../infrastructure/tokens.ts';
+import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { answeredBefore, withIdempotencyKey, type RepeatableRequest } from '../http/idempotency.ts';
-import { ALL_PROJECTS, projectIdOf, requireProject, requireScope, type ScopeQuestion } from '../auth/project-scope.ts';
+import {
+  inProject,
+  inScope,
+  ALL_PROJECTS,
+  projectIdOf,
+  type ProjectScope,
+  type ScopeQuestion,
+} from '../auth/project-scope.ts';
 import { accuracyGroups, accuracyOf, errorPctOf } from './accuracy.ts';
 import type { PlansQuery } from './plan-queries.ts';
+import { ProjectLimits } from '../limits/project-limits.ts';
+import { ProjectPlanner } from './project-planner.ts';
 
 interface PlanRow {
   readonly id: string;
@@ -64,6 +72,12 @@ interface MeasuredRow {
   readonly steps: number;
 }
 
+/** A plan as its URL names it. */
+export interface PlanAddress {
+  readonly project: string;
+  readonly planId: string;
+}
+
 /** Fewer measured steps say too little to judge a prediction by. */
 const LEAST_MEASURED_STEPS = 5;
 const MAX_JUDGED = 10_000;
@@ -73,61 +87,81 @@ export const MAX_LISTED = 500;
 /** What if: plans that nobody runs, kept with their answers; and how far plans of jobs were from what was measured. */
 @Injectable()
 export class PlansService {
-  readonly #database: Database;
+  readonly #database: TenantDatabase;
   readonly #cluster: Cluster;
   readonly #pageTokens: PageTokens;
-  readonly #planner: PlannerThread;
+  readonly #planner: ProjectPlanner;
+  readonly #limits: ProjectLimits;
 
+  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
-    @Inject(DATABASE) database: Database,
+    @Inject(TENANT_DATABASE) database: TenantDatabase,
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(PAGE_TOKENS) pageTokens: PageTokens,
-    @Inject(PLANNER) planner: PlannerThread,
+    @Inject(ProjectPlanner) planner: ProjectPlanner,
+    @Inject(ProjectLimits) limits: ProjectLimits,
   ) {
     this.#database = database;
     this.#cluster = cluster;
     this.#pageTokens = pageTokens;
     this.#planner = planner;
+    this.#limits = limits;
   }
 
   /** Plans and keeps the answer. The search runs before the transaction that stores it, so that it holds no connection. */
   async create(
     principal: Principal,
-    asked: { readonly project?: string | undefined; readonly request: PlanRequest; readonly key?: string | undefined },
+    asked: {
+      readonly project: string;
+      readonly request: PlanRequest;
+      readonly key?: string | undefined;
+      /** Nobody waits for the answer any more: the search is ended. */
+      readonly gone: AbortSignal;
+    },
   ): Promise<StoredPlan> {
-    const { request, key } = asked;
-    const project = await requireProject(this.#database, this.#question(principal, asked.project, 'plan.write'));
-    const repeatable: RepeatableRequest | undefined =
-      key === undefined ? undefined : { principal, key, request: { plan: project.name, request } };
-    if (repeatable !== undefined) {
-      const before = await answeredBefore<StoredPlan>(this.#database, repeatable);
-      if (before !== undefined) return before;
-    }
-    const answer = await this.#planner.ask({ kind: 'plan', request }, { tenant: project.id });
-    return this.#database.transaction((sql) => {
+    const { request, key, gone } = asked;
+    const question = this.#question(principal, asked.project, 'plan.write');
+    const repeatableIn = ({ name }: { readonly name: string }): RepeatableRequest | undefined =>
+      key === undefined ? undefined : { principal, key, request: { plan: name, request } };
+    const { project, before } = await inProject(this.#database, question, async (sql, project) => {
+      const repeatable = repeatableIn(project);
+      return { project, before: repeatable && (await answeredBefore<StoredPlan>(sql, repeatable)) };
+    });
+    if (before !== undefined) return before;
+    const answer = await this.#planner.plan(project, request, gone);
+    return inProject(this.#database, question, (sql, project) => {
+      const repeatable = repeatableIn(project);
       const work = (): Promise<StoredPlan> => this.#insert(sql, { principal, project, request, answer });
       return repeatable === undefined ? work() : withIdempotencyKey(sql, repeatable, work);
     });
   }
 
-  async get(principal: Principal, planId: string): Promise<StoredPlan> {
-    const scope = await requireScope(this.#database, this.#question(principal, undefined, 'plan.read'));
-    const found = await this.#database.query<PlanRow>(
-      `SELECT pl.*, p.name AS project_name FROM plans pl JOIN projects p ON p.id = pl.project_id
-        WHERE pl.id = $1 AND p.cluster_id = $2 AND ($3::uuid IS NULL OR p.id = $3)`,
-      [isUuid(planId) ? planId : null, this.#cluster.id, projectIdOf(scope)],
+  async get(principal: Principal, { project, planId }: PlanAddress): Promise<StoredPlan> {
+    const found = await inScope(this.#database, this.#question(principal, project, 'plan.read'), (sql, scope) =>
+      sql.query<PlanRow>(
+        `SELECT pl.*, p.name AS project_name FROM plans pl JOIN projects p ON p.id = pl.project_id
+          WHERE pl.id = $1 AND p.cluster_id = $2 AND ($3::uuid IS NULL OR p.id = $3)`,
+        [isUuid(planId) ? planId : null, this.#cluster.id, projectIdOf(scope)],
+      ),
     );
     const row = firstOf(found);
     if (row !== undefined) return toStoredPlan(row);
-    throw new DomainError('NOT_FOUND', `there is no plan ${JSON.stringify(planId.slice(0, 63))} that you may see`);
+    throw new DomainError(
+      'NOT_FOUND',
+      `project ${JSON.stringify(project)} has no plan ${JSON.stringify(planId.slice(0, 63))}`,
+    );
   }
 
   /** Newest first. */
-  async list(principal: Principal, query: PlansQuery): Promise<PlanList> {
-    const scope = await requireScope(this.#database, this.#question(principal, query.project, 'plan.read'));
+  async list(principal: Principal, query: PlansQuery & { readonly project: string }): Promise<PlanList> {
+    const question = this.#question(principal, query.project, 'plan.read');
+    return inScope(this.#database, question, (sql, scope) => this.#listIn(sql, scope, query));
+  }
+
+  async #listIn(sql: Sql, scope: ProjectScope, query: PlansQuery): Promise<PlanList> {
     const tokenScope = `plans/${projectIdOf(scope) ?? ALL_PROJECTS}`;
     const after = query.pageToken === undefined ? undefined : this.#pageTokens.read(tokenScope, query.pageToken);
-    const found = await this.#database.query<SummaryRow>(
+    const found = await sql.query<SummaryRow>(
       // No more of questions and answers than a summary says: both can be large.
       `SELECT pl.id, pl.planner_version, pl.created_at, p.name AS project_name, pl.created_at::text AS created_at_text,
               pl.request ->> 'model' AS model, pl.request -> 'modelShape' ->> 'name' AS model_name,
@@ -138,21 +172,21 @@ export class PlansService {
         WHERE p.cluster_id = $1 AND ($2::uuid IS NULL OR p.id = $2)
           AND ($3::timestamptz IS NULL OR (pl.created_at, pl.id) < ($3::timestamptz, $4::uuid))
         ORDER BY pl.created_at DESC, pl.id DESC LIMIT $5`,
-      [this.#cluster.id, projectIdOf(scope), after?.createdAt ?? null, after?.id ?? null, query.pageSize + 1],
+      [this.#cluster.id, projectIdOf(scope), after?.key ?? null, after?.id ?? null, query.pageSize + 1],
     );
     const rows = found.rows.slice(0, query.pageSize);
     const items = [...fittingPage(rows.map(toSummary))];
     const last = rows[items.length - 1];
     if (items.length === found.rows.length || last === undefined) return { items };
-    const position = { createdAt: last.created_at_text, id: last.id };
+    const position = { key: last.created_at_text, id: last.id };
     return { items, nextPageToken: this.#pageTokens.write(tokenScope, position) };
   }
 
   /** Prediction against measurement, over all jobs of the scope, deleted ones included. */
-  async accuracy(principal: Principal, project: string | undefined): Promise<PlanAccuracy> {
-    const scope = await requireScope(this.#database, this.#question(principal, project, 'plan.read'));
-    const found = await this.#database.query<MeasuredRow>(
-      `SELECT * FROM (
+  async accuracy(principal: Principal, project: string): Promise<PlanAccuracy> {
+    const found = await inScope(this.#database, this.#question(principal, project, 'plan.read'), (sql, scope) =>
+      sql.query<MeasuredRow>(
+        `SELECT * FROM (
          SELECT DISTINCT ON (j.id, a.attempt -> 'layout')
                 j.id AS job_id, p.name AS project_name, j.name, j.spec -> 'engine' ->> 'name' AS engine, a.epoch,
                 a.attempt -> 'layout' AS layout, a.attempt -> 'prediction' AS prediction,
@@ -165,7 +199,8 @@ export class PlansService {
             AND jsonb_exists(a.attempt, 'prediction') AND m.steps >= $3 AND m.median_step_ms > 0
           ORDER BY j.id, a.attempt -> 'layout', a.epoch DESC
        ) AS judged ORDER BY started_at DESC, job_id LIMIT $4`,
-      [this.#cluster.id, projectIdOf(scope), LEAST_MEASURED_STEPS, MAX_JUDGED],
+        [this.#cluster.id, projectIdOf(scope), LEAST_MEASURED_STEPS, MAX_JUDGED],
+      ),
     );
     const judged = found.rows.flatMap(toMeasuredPrediction);
     return {
@@ -190,15 +225,25 @@ export class PlansService {
       `INSERT INTO plans (id, project_id, request, answer, planner_version) VALUES ($1, $2, $3, $4, $5) RETURNING created_at`,
       [id, project.id, JSON.stringify(request), JSON.stringify(answer), PLANNER_VERSION],
     );
+    await this.#forgetOldest(sql, project.id);
     await recordAudit(sql, principal, { action: 'plan.create', target: id, projectId: project.id });
     const createdAt = (firstOf(made)?.created_at ?? new Date(0)).toISOString();
     return { id, project: project.name, request, answer, plannerVersion: PLANNER_VERSION, createdAt };
   }
 
-  /** A token stands for its own project unless it says otherwise; an administrator's for every project. */
-  #question(principal: Principal, project: string | undefined, action: Action): ScopeQuestion {
-    const named = project ?? principal.project?.name ?? ALL_PROJECTS;
-    return { clusterId: this.#cluster.id, principal, project: named, action };
+  /** An old plan can be asked for again, so that no project has to tidy up to go on. */
+  async #forgetOldest(sql: Sql, projectId: string): Promise<void> {
+    const kept = this.#limits.mostStoredPlans;
+    if (kept === 0) return;
+    await sql.query(
+      `DELETE FROM plans WHERE project_id = $1 AND id IN (
+         SELECT id FROM plans WHERE project_id = $1 ORDER BY created_at DESC, id DESC OFFSET $2)`,
+      [projectId, kept],
+    );
+  }
+
+  #question(principal: Principal, project: string, action: Action): ScopeQuestion {
+    return { clusterId: this.#cluster.id, principal, project, action };
   }
 }
 

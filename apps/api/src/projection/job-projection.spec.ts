@@ -1,27 +1,32 @@
 import type { TrainingJob } from '@coxswain/api-types';
-import { anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
-import type { RowState } from '../jobs/job-row.ts';
+import { aJobSpec, anAttempt, aTrainingJob } from '@coxswain/api-types/testing';
+import { aLayout } from '@coxswain/layout/testing';
+import type { JobRow, RowState } from '../jobs/job-row.ts';
+import { aJobRow } from '../jobs/testing/a-job-row.ts';
 import { resourceColumnsOf } from './job-projection.ts';
 
 type Status = NonNullable<TrainingJob['status']>;
 const aStatus = (status: Partial<Status>): Status => ({ state: 'Running', summary: 'It trains.', ...status }) as Status;
 const columnsOf = (status?: Partial<Status>, metadata: Partial<TrainingJob['metadata']> = {}) =>
-  resourceColumnsOf(aTrainingJob({ metadata, ...(status === undefined ? {} : { status: aStatus(status) }) }), {
-    isDeleteAsked: false,
-  });
+  resourceColumnsOf(
+    aTrainingJob({ metadata, ...(status === undefined ? {} : { status: aStatus(status) }) }),
+    undefined,
+  );
 const condition = (type: 'Complete' | 'Failed' | 'Placed', status: 'True' | 'False') =>
   ({ type, status, reason: 'X', message: '', lastTransitionTime: '2026-01-02T00:00:00Z' }) as never;
 
 describe('what a row repeats of its resource', () => {
   it('is all of it, before the operator has looked at it', () => {
     const job = aTrainingJob();
-    expect(resourceColumnsOf(job, { isDeleteAsked: false })).toEqual({
+    expect(resourceColumnsOf(job, undefined)).toEqual({
       uid: job.metadata.uid,
       spec: job.spec,
       status: {},
       state: 'Queued',
       summary: 'The operator has not looked at it yet.',
       resourceVersion: '100',
+      labels: {},
+      changesSpec: false,
       isFinished: false,
       finishedAt: null,
     });
@@ -47,11 +52,11 @@ describe('what a row repeats of its resource', () => {
   ])('is a state: %s', (_what, { isDeleteAsked, deletionTimestamp }, want) => {
     const metadata = deletionTimestamp === undefined ? {} : { deletionTimestamp };
     const job = aTrainingJob({ metadata, status: aStatus({}) });
-    expect(resourceColumnsOf(job, { isDeleteAsked }).state).toBe(want);
+    expect(resourceColumnsOf(job, aJobRow({ desired_delete: isDeleteAsked })).state).toBe(want);
   });
 
   it('says that it is being deleted when no operator has said anything', () => {
-    const summary = resourceColumnsOf(aTrainingJob(), { isDeleteAsked: true }).summary;
+    const summary = resourceColumnsOf(aTrainingJob(), aJobRow({ desired_delete: true })).summary;
     expect(summary).toBe('The job is being deleted.');
   });
 
@@ -79,5 +84,31 @@ describe('what a row repeats of its resource', () => {
     ['has no end by another condition', { state: 'Running', conditions: [condition('Placed', 'True')] }, false, null],
   ])('%s', (_sentence, status, isFinished, finishedAt) => {
     expect(columnsOf(status)).toMatchObject({ isFinished, finishedAt });
+  });
+});
+
+describe('what a row asks for', () => {
+  const wide = aLayout({ dataParallelDegree: 4 });
+  const backwards = Object.fromEntries(Object.entries(aJobSpec()).reverse()) as TrainingJob['spec'];
+  it.each<[string, Partial<JobRow>, TrainingJob['spec'], boolean]>([
+    ['is another when somebody suspended the resource', {}, aJobSpec({ suspend: true }), true],
+    ['is another when somebody gave the resource another layout', {}, aJobSpec({ layout: wide }), true],
+    ['is the same when only its status has changed', {}, aJobSpec(), false],
+    ['is the same in another order of keys', {}, backwards, false],
+    [
+      'is the same when the resource comes to what was asked',
+      { desired_suspend: true },
+      aJobSpec({ suspend: true }),
+      false,
+    ],
+    ['is the same while a change on its way is overtaken', { desired_layout: wide }, aJobSpec(), false],
+    [
+      'is another when somebody changes what a change on its way leaves as it is',
+      { desired_suspend: true },
+      aJobSpec({ layout: wide }),
+      true,
+    ],
+  ])('%s', (_sentence, row, spec, want) => {
+    expect(resourceColumnsOf({ ...aTrainingJob(), spec }, aJobRow(row)).changesSpec).toBe(want);
   });
 });

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { FINAL_JOB_STATES, LABELS, type TrainingJob, type TrainingJobStatus } from '@coxswain/api-types';
 import { firstOf, type Sql, storableJson } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
-import type { RowState } from '../jobs/job-row.ts';
+import { DESIRED, type DesiredColumns, type RowState } from '../jobs/job-row.ts';
+import { shownLabels } from '../jobs/job-labels.ts';
+import { asksTheSame } from '../jobs/same-request.ts';
 import { notifyJobChanged } from '../jobs/job-changes.ts';
 import {
   insertFoundJob,
@@ -21,10 +23,9 @@ export interface ProjectedJob {
   readonly changed: boolean;
 }
 
-interface KnownRow {
+interface KnownRow extends DesiredColumns {
   readonly id: string;
   readonly deleted_at: Date | null;
-  readonly desired_delete: boolean;
   readonly uid: string | null;
 }
 
@@ -40,8 +41,7 @@ export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): 
   const jobId = known?.id ?? (await insertRow(sql, cluster, job));
   if (known !== undefined && known.deleted_at !== null) return { jobId, changed: false };
 
-  const columns = resourceColumnsOf(job, { isDeleteAsked: known?.desired_delete === true });
-  if (!(await writeResource(sql, jobId, columns))) return { jobId, changed: false };
+  if (!(await writeResource(sql, jobId, resourceColumnsOf(job, known)))) return { jobId, changed: false };
   await sql.query(
     `INSERT INTO attempts (cluster_id, job_uid, epoch, attempt)
      SELECT $1, $2, (attempt ->> 'epoch')::integer, attempt FROM jsonb_array_elements($3::jsonb) AS attempt
@@ -53,10 +53,11 @@ export async function projectJob(sql: Sql, cluster: Cluster, job: TrainingJob): 
   return { jobId, changed: true };
 }
 
-/** What the row of a TrainingJob repeats of it. The attempts have a table of their own. */
-export function resourceColumnsOf(job: TrainingJob, row: { readonly isDeleteAsked: boolean }): ResourceColumns {
+/** What the row of a TrainingJob repeats of it; `row`: as it was, unless it is made with it. The attempts have a table of their own. */
+export function resourceColumnsOf(job: TrainingJob, row: DesiredColumns | undefined): ResourceColumns {
   const { attempts: _attempts, ...status }: Partial<TrainingJobStatus> = job.status ?? {};
-  const state = stateOf(job, row.isDeleteAsked);
+  const state = stateOf(job, row?.desired_delete === true);
+  const labels = shownLabels(job.metadata.labels);
   return {
     uid: job.metadata.uid,
     spec: job.spec,
@@ -64,6 +65,8 @@ export function resourceColumnsOf(job: TrainingJob, row: { readonly isDeleteAske
     state,
     summary: status.summary ?? summaryWithoutStatus(state),
     resourceVersion: job.metadata.resourceVersion,
+    labels,
+    changesSpec: row !== undefined && !asksTheSame(row, { ...row, spec: job.spec, labels }),
     isFinished: FINAL_JOB_STATES.has(state),
     finishedAt: finishTimeOf(job),
   };
@@ -79,7 +82,7 @@ async function rowOf(sql: Sql, cluster: Cluster, job: TrainingJob): Promise<Know
   const { uid, namespace, name, labels } = job.metadata;
   const label = labels?.[LABELS.jobId];
   const found = await sql.query<KnownRow>(
-    `SELECT id, uid, deleted_at, desired_delete FROM jobs
+    `SELECT id, uid, deleted_at, ${DESIRED} FROM jobs
       WHERE cluster_id = $1 AND (uid = $2 OR (id = $3::uuid AND uid IS NULL AND namespace = $4 AND name = $5))
       ORDER BY uid NULLS LAST LIMIT 1 FOR UPDATE`,
     [cluster.id, uid, label !== undefined && isUuid(label) ? label : null, namespace, name],

@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { ApiToken, ApiTokenCreate, ApiTokenCreated, ApiTokenList, ApiTokenRotate } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import { type Database, firstOf, type Sql } from '@coxswain/persistence';
+import { firstOf, type ScopedSql, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import type { Action } from '../auth/roles.ts';
 import { expiryOf } from '../auth/token-expiry.ts';
+import { addServicePrincipal } from '../auth/principal-rows.ts';
 import { freshToken } from '../auth/token-format.ts';
 import type { Config } from '../config/config.ts';
 import { isUuid } from '../http/ids.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
 import { recordAudit } from '../auth/audit.ts';
-import { CLOCK, CLUSTER, type Cluster, CONFIG, DATABASE, type WallClock } from '../infrastructure/tokens.ts';
-import { requireProject } from '../auth/project-scope.ts';
+import { CLOCK, CLUSTER, type Cluster, CONFIG, TENANT_DATABASE, type WallClock } from '../infrastructure/tokens.ts';
+import { type AllowedProject, inProject } from '../auth/project-scope.ts';
 
 interface TokenRow {
   readonly id: string;
@@ -23,6 +24,7 @@ interface TokenRow {
   readonly expires_at: Date | null;
   readonly last_used_at: Date | null;
   readonly rotated_from: string | null;
+  readonly principal_id: string | null;
 }
 
 /** A token as its URL names it. */
@@ -38,6 +40,8 @@ interface NewToken {
   readonly role: ApiToken['role'];
   readonly expiresAt: Date | null;
   readonly rotatedFrom: string | null;
+  /** Whose it is. */
+  readonly principalId: string;
 }
 
 /** Most tokens of one answer. */
@@ -46,7 +50,7 @@ export const MAX_LISTED_TOKENS = 500;
 /** API tokens of a project: made once, shown once, good until they expire or are revoked. */
 @Injectable()
 export class ApiTokensService {
-  readonly #database: Database;
+  readonly #database: TenantDatabase;
   readonly #cluster: Cluster;
   readonly #clock: WallClock;
   readonly #lifetimeDays: number;
@@ -54,7 +58,7 @@ export class ApiTokensService {
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
-    @Inject(DATABASE) database: Database,
+    @Inject(TENANT_DATABASE) database: TenantDatabase,
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(CLOCK) clock: WallClock,
     @Inject(CONFIG) config: Config,
@@ -68,12 +72,13 @@ export class ApiTokensService {
   }
 
   async create(principal: Principal, projectName: string, request: ApiTokenCreate): Promise<ApiTokenCreated> {
-    const project = await this.#require(principal, projectName, 'token.write');
     const { name, role } = request;
     const expiresAt = this.#expiryOf(request);
-    return this.#database.transaction(async (sql) => {
+    return this.#in(principal, { project: projectName, action: 'token.write' }, async (sql, project) => {
       await this.#limits.requireRoom(sql, project, 'tokens');
-      const made = await insertToken(sql, { projectId: project.id, name, role, expiresAt, rotatedFrom: null });
+      const principalId = await addServicePrincipal(sql, { name, projectId: project.id });
+      const wanted = { projectId: project.id, name, role, expiresAt, rotatedFrom: null, principalId };
+      const made = await insertToken(sql, wanted);
       const target = `${projectName}/${name}`;
       const detail = { id: made.id, role, expiresAt: made.expiresAt };
       await recordAudit(sql, principal, { action: 'token.create', target, projectId: project.id, detail });
@@ -82,13 +87,12 @@ export class ApiTokensService {
   }
 
   /**
-   * Makes a successor of the same name and role. The old token is good for `overlapSeconds` more, never longer than it was: whoever uses it has
+   * Makes a successor of the same name and role, which is the same principal. The old token is good for `overlapSeconds` more, never longer than it was: whoever uses it has
    * that long to change over. One whose successor was lost on the way can be rotated again.
    */
   async rotate(principal: Principal, address: TokenAddress, request: ApiTokenRotate): Promise<ApiTokenCreated> {
-    const project = await this.#require(principal, address.project, 'token.write');
     const expiresAt = this.#expiryOf(request);
-    return this.#database.transaction(async (sql) => {
+    return this.#in(principal, { project: address.project, action: 'token.write' }, async (sql, project) => {
       const old = firstOf(
         await sql.query<TokenRow>(
           `UPDATE api_tokens SET expires_at = least(expires_at, now() + make_interval(secs => $3))
@@ -100,7 +104,9 @@ export class ApiTokensService {
       // The old one is good for a while yet: a project at its limit must be able to change over.
       await this.#limits.requireRoom(sql, project, 'tokens', { times: 2 });
       const { name, role, id: rotatedFrom } = old;
-      const made = await insertToken(sql, { projectId: project.id, name, role, expiresAt, rotatedFrom });
+      const principalId =
+        old.principal_id ?? (await addServicePrincipal(sql, { id: old.id, name, projectId: project.id }));
+      const made = await insertToken(sql, { projectId: project.id, name, role, expiresAt, rotatedFrom, principalId });
       const target = `${address.project}/${rotatedFrom}`;
       const detail = { successor: made.id, overlapSeconds: request.overlapSeconds, expiresAt: made.expiresAt };
       await recordAudit(sql, principal, { action: 'token.rotate', target, projectId: project.id, detail });
@@ -110,20 +116,20 @@ export class ApiTokensService {
 
   /** Those that are good and those that expired in the last week, newest first. */
   async list(principal: Principal, projectName: string): Promise<ApiTokenList> {
-    const project = await this.#require(principal, projectName, 'token.read');
-    const found = await this.#database.query<TokenRow>(
-      `SELECT * FROM api_tokens
-        WHERE project_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now() - interval '7 days')
-        ORDER BY created_at DESC, id LIMIT ${MAX_LISTED_TOKENS}`,
-      [project.id],
+    const found = await this.#in(principal, { project: projectName, action: 'token.read' }, (sql, project) =>
+      sql.query<TokenRow>(
+        `SELECT * FROM api_tokens
+          WHERE project_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now() - interval '7 days')
+          ORDER BY created_at DESC, id LIMIT ${MAX_LISTED_TOKENS}`,
+        [project.id],
+      ),
     );
     return { items: found.rows.map(toApiToken) };
   }
 
   /** Takes effect everywhere within 2 s. */
   async revoke(principal: Principal, { project: projectName, tokenId }: TokenAddress): Promise<void> {
-    const project = await this.#require(principal, projectName, 'token.write');
-    await this.#database.transaction(async (sql) => {
+    await this.#in(principal, { project: projectName, action: 'token.write' }, async (sql, project) => {
       const revoked = await sql.query(
         'UPDATE api_tokens SET revoked_at = now() WHERE id = $1 AND project_id = $2 AND revoked_at IS NULL',
         [uuidOrNull(tokenId), project.id],
@@ -134,12 +140,12 @@ export class ApiTokensService {
     });
   }
 
-  #require(
+  #in<T>(
     principal: Principal,
-    project: string,
-    action: Action,
-  ): Promise<{ readonly id: string; readonly name: string }> {
-    return requireProject(this.#database, { clusterId: this.#cluster.id, principal, project, action });
+    wanted: { readonly project: string; readonly action: Action },
+    work: (sql: ScopedSql, project: AllowedProject) => Promise<T>,
+  ): Promise<T> {
+    return inProject(this.#database, { clusterId: this.#cluster.id, principal, ...wanted }, work);
   }
 
   #expiryOf(wish: ApiTokenCreate | ApiTokenRotate): Date | null {
@@ -150,8 +156,8 @@ export class ApiTokensService {
 async function insertToken(sql: Sql, wanted: NewToken): Promise<ApiTokenCreated> {
   const fresh = freshToken();
   const made = await sql.query<TokenRow>(
-    `INSERT INTO api_tokens (id, project_id, name, role, prefix, secret_sha256, expires_at, rotated_from)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING *`,
+    `INSERT INTO api_tokens (id, project_id, name, role, prefix, secret_sha256, expires_at, rotated_from, principal_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING *`,
     [
       randomUUID(),
       wanted.projectId,
@@ -161,6 +167,7 @@ async function insertToken(sql: Sql, wanted: NewToken): Promise<ApiTokenCreated>
       fresh.secretSha256,
       wanted.expiresAt,
       wanted.rotatedFrom,
+      wanted.principalId,
     ],
   );
   const row = firstOf(made);

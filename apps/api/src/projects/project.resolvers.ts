@@ -1,6 +1,7 @@
 import { ApiTokenCreate, ApiTokenRotate, ProjectCreate } from '@coxswain/api-types';
 import { Inject, Injectable } from '@nestjs/common';
 import { list, one, present, type RootFields, type RootResolvers } from '../graphql/root-resolvers.ts';
+import { idempotencyKeyOf } from '../http/idempotency-key.ts';
 import { parse } from '../http/validation.ts';
 import { ApiTokensService, MAX_LISTED_TOKENS } from './api-tokens.service.ts';
 import { MAX_LISTED_PROJECTS, ProjectsService } from './projects.service.ts';
@@ -26,8 +27,13 @@ export class ProjectResolvers implements RootResolvers {
       ),
     };
     this.mutations = {
-      createProject: one<{ input: unknown }>(({ input }, { principal }) =>
-        projects.create(principal, parse(ProjectCreate, present(input))),
+      createProject: one<{ input: unknown; idempotencyKey?: string | null }>(
+        ({ input, idempotencyKey }, { principal }) =>
+          projects.create(
+            principal,
+            parse(ProjectCreate, present(input)),
+            idempotencyKeyOf(idempotencyKey ?? undefined),
+          ),
       ),
       createToken: one<{ project: string; input: unknown }>(({ project, input }, { principal }) =>
         tokens.create(principal, project, parse(ApiTokenCreate, present(input))),

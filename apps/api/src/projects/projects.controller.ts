@@ -10,6 +10,8 @@ import {
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
+import { IdempotencyKey } from '../http/idempotency-key.ts';
+import { InsteadOfIdempotencyKey } from '../http/idempotency-key.guard.ts';
 import { Answers } from '../http/openapi.ts';
 import { ApiTokensService, type TokenAddress } from './api-tokens.service.ts';
 import { ProjectsService } from './projects.service.ts';
@@ -28,9 +30,18 @@ export class ProjectsController {
   }
 
   @Post()
-  @Answers({ status: 201, schema: Project, summary: 'Make a project that owns namespaces (cluster administrators)' })
-  create(@Caller() caller: Principal, @Body({ schema: ProjectCreate }) request: ProjectCreate): Promise<Project> {
-    return this.#projects.create(caller, request);
+  @Answers({
+    status: 201,
+    schema: Project,
+    summary: 'Make a project that owns namespaces (cluster administrators)',
+    refusals: ['NAME_TAKEN'],
+  })
+  create(
+    @Caller() caller: Principal,
+    @Body({ schema: ProjectCreate }) request: ProjectCreate,
+    @IdempotencyKey() key: string | undefined,
+  ): Promise<Project> {
+    return this.#projects.create(caller, request, key);
   }
 
   @Get()
@@ -46,6 +57,9 @@ export class ProjectsController {
   }
 
   @Post(':project/tokens')
+  @InsteadOfIdempotencyKey(
+    'A token is shown once and kept nowhere: list the tokens to see whether the first request made one, and revoke that',
+  )
   @Answers({ status: 201, schema: ApiTokenCreated, summary: 'Make an API token; its secret is shown this once' })
   createToken(
     @Caller() caller: Principal,
@@ -73,6 +87,9 @@ export class ProjectsController {
   }
 
   @Post(':project/tokens/:tokenId/rotate')
+  @InsteadOfIdempotencyKey(
+    'A token is shown once and kept nowhere: where the answer was lost, rotate again, and revoke the successor that nobody has',
+  )
   @Answers({ status: 201, schema: ApiTokenCreated, summary: 'Make a successor; the old token stays good for a while' })
   rotateToken(
     @Caller() caller: Principal,

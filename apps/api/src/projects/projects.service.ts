@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Project, ProjectCreate, ProjectList } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import { type Database, isUniqueViolation } from '@coxswain/persistence';
+import { isUniqueViolation, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Principal } from '../auth/principal.ts';
+import { onceUnder } from '../http/idempotency.ts';
+import { highestRoleOf, type Principal } from '../auth/principal.ts';
 import { requireAction } from '../auth/roles.ts';
 import { recordAudit } from '../auth/audit.ts';
 import type { Config } from '../config/config.ts';
-import { CLUSTER, type Cluster, CONFIG, DATABASE } from '../infrastructure/tokens.ts';
-import { requireProject } from '../auth/project-scope.ts';
+import { CLUSTER, type Cluster, CONFIG, TENANT_DATABASE } from '../infrastructure/tokens.ts';
+import { inProject, scopeOf } from '../auth/project-scope.ts';
 import { adoptJobs } from '../jobs/job-table.ts';
 import { namespaceProblem, type NamespaceRules } from './namespace-rules.ts';
 
@@ -30,36 +31,31 @@ export const MAX_LISTED_PROJECTS = 500;
 /** Projects and the namespaces they own. */
 @Injectable()
 export class ProjectsService {
-  readonly #database: Database;
+  readonly #database: TenantDatabase;
   readonly #cluster: Cluster;
   readonly #rules: NamespaceRules;
 
-  constructor(@Inject(DATABASE) database: Database, @Inject(CLUSTER) cluster: Cluster, @Inject(CONFIG) config: Config) {
+  constructor(
+    @Inject(TENANT_DATABASE) database: TenantDatabase,
+    @Inject(CLUSTER) cluster: Cluster,
+    @Inject(CONFIG) config: Config,
+  ) {
     this.#rules = config.namespaces;
     this.#database = database;
     this.#cluster = cluster;
   }
 
   /** Makes a project; jobs that are already in its namespaces become its own. NAME_TAKEN for a name or namespace that is owned. */
-  async create(principal: Principal, request: ProjectCreate): Promise<Project> {
-    requireAction(principal, 'project.create');
+  async create(principal: Principal, request: ProjectCreate, key?: string): Promise<Project> {
+    requireAction(highestRoleOf(principal), 'project.create');
     const namespaces = [...new Set(request.namespaces)];
     this.#requireAllowed(request.namespaces);
     try {
-      const id = await this.#database.transaction(async (sql) => {
-        const fresh = randomUUID();
-        const key = [fresh, this.#cluster.id];
-        await sql.query('INSERT INTO projects (id, cluster_id, name) VALUES ($1, $2, $3)', [...key, request.name]);
-        await sql.query(
-          `INSERT INTO project_namespaces (project_id, cluster_id, namespace, position)
-           SELECT $1, $2, namespace, position FROM unnest($3::text[]) WITH ORDINALITY AS given (namespace, position)`,
-          [...key, namespaces],
-        );
-        await adoptJobs(sql, this.#cluster, { id: fresh, namespaces });
-        await recordAudit(sql, principal, { action: 'project.create', target: request.name, projectId: fresh });
-        return fresh;
-      });
-      return await this.#one('p.id = $1', [id]);
+      return await this.#database.within(scopeOf(principal, this.#cluster.id), (sql) =>
+        onceUnder(sql, { principal, key, request: { createProject: request } }, () =>
+          this.#insert(sql, principal, { name: request.name, namespaces }),
+        ),
+      );
     } catch (error) {
       if (isUniqueViolation(error, 'projects_name')) {
         throw new DomainError('NAME_TAKEN', `a project named "${request.name}" exists already; choose another name`);
@@ -74,20 +70,35 @@ export class ProjectsService {
     }
   }
 
+  async #insert(sql: Sql, principal: Principal, { name, namespaces }: ProjectCreate): Promise<Project> {
+    const id = randomUUID();
+    const identity = [id, this.#cluster.id];
+    await sql.query('INSERT INTO projects (id, cluster_id, name) VALUES ($1, $2, $3)', [...identity, name]);
+    await sql.query(
+      `INSERT INTO project_namespaces (project_id, cluster_id, namespace, position)
+       SELECT $1, $2, namespace, position FROM unnest($3::text[]) WITH ORDINALITY AS given (namespace, position)`,
+      [...identity, namespaces],
+    );
+    await adoptJobs(sql, this.#cluster, { id, namespaces });
+    await recordAudit(sql, principal, { action: 'project.create', target: name, projectId: id });
+    return oneProject(sql, id);
+  }
+
   /** Those that the principal may see: its own, or all. */
   async list(principal: Principal): Promise<ProjectList> {
-    requireAction(principal, 'project.read');
-    const found = await this.#database.query<ProjectRow>(
-      `${SELECT_PROJECT} WHERE p.cluster_id = $1 AND ($2::uuid IS NULL OR p.id = $2) ORDER BY p.name LIMIT ${MAX_LISTED_PROJECTS}`,
-      [this.#cluster.id, principal.project?.id ?? null],
+    requireAction(highestRoleOf(principal), 'project.read');
+    const found = await this.#database.within(scopeOf(principal, this.#cluster.id), (sql) =>
+      sql.query<ProjectRow>(
+        `${SELECT_PROJECT} WHERE p.cluster_id = $1 AND ($2 OR p.id = ANY($3::uuid[])) ORDER BY p.name LIMIT ${MAX_LISTED_PROJECTS}`,
+        [this.#cluster.id, principal.isClusterAdmin, principal.memberships.map(({ id }) => id)],
+      ),
     );
     return { items: found.rows.map(toProject) };
   }
 
   async get(principal: Principal, name: string): Promise<Project> {
     const question = { clusterId: this.#cluster.id, principal, project: name, action: 'project.read' } as const;
-    const project = await requireProject(this.#database, question);
-    return this.#one('p.id = $1', [project.id]);
+    return inProject(this.#database, question, (sql, project) => oneProject(sql, project.id));
   }
 
   #requireAllowed(namespaces: readonly string[]): void {
@@ -98,12 +109,12 @@ export class ProjectsService {
     const [first] = violations;
     if (first !== undefined) throw new DomainError('INVALID_REQUEST', `namespaces: ${first.detail}`, violations);
   }
+}
 
-  async #one(condition: string, parameters: readonly unknown[]): Promise<Project> {
-    const row = (await this.#database.query<ProjectRow>(`${SELECT_PROJECT} WHERE ${condition}`, parameters)).rows[0];
-    if (row === undefined) throw new DomainError('NOT_FOUND', 'the project does not exist any more');
-    return toProject(row);
-  }
+async function oneProject(sql: Sql, id: string): Promise<Project> {
+  const row = (await sql.query<ProjectRow>(`${SELECT_PROJECT} WHERE p.id = $1`, [id])).rows[0];
+  if (row === undefined) throw new DomainError('NOT_FOUND', 'the project does not exist any more');
+  return toProject(row);
 }
 
 function toProject(row: ProjectRow): Project {

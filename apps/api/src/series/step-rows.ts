@@ -12,7 +12,8 @@ export function mergeSteps(frames: readonly StepFrame[]): readonly StepValues[] 
   return [...byKey.values()];
 }
 
-type StepValues = ReturnType<typeof valuesOf>;
+/** What is known of a step of an attempt of a job. */
+export type StepValues = ReturnType<typeof valuesOf>;
 
 /** What a frame says of its step, less who said it and how fast its own ranks were. */
 function valuesOf({ kind: _kind, bootId, sequence, namespace, jobName, ranks, ...values }: StepFrame) {

@@ -1,156 +1,91 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isDomainError } from '@coxswain/domain-error';
-import type { Logger } from '@coxswain/telemetry';
+import { Job, JobEvent, StepPoint } from '@coxswain/api-types';
 import { Inject, Injectable } from '@nestjs/common';
+import { z } from 'zod';
 import { Authenticator } from '../auth/authenticator.ts';
+import type { Credential } from '../auth/credential.ts';
 import type { Principal } from '../auth/principal.ts';
-import { LIVE_JOBS, LOGGER, OPEN_STREAMS } from '../infrastructure/tokens.ts';
-import { JobHistoryService } from '../jobs/job-history.service.ts';
+import { ALL_PROJECTS } from '../auth/project-scope.ts';
+import { FAN_OUT, OPEN_STREAMS } from '../infrastructure/tokens.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
-import type { LiveJobs } from './live-jobs.ts';
+import type { FeedScope } from './feed-reader.ts';
+import type { JobFanOut } from './job-fan-out.ts';
 import type { OpenStreams } from './open-streams.ts';
-
-const HEARTBEAT_MS = 15_000;
-/** A change is shown at the earliest so long after the one before it: bursts are sent as one. */
-const COALESCE_MS = 200;
-/** Without notifications (their connection is down) the rows are looked at anyway; also how often the token is checked again. */
-const LOOK_ANYWAY_MS = 5_000;
-/** A reader that leaves so much unread is cut off; it comes back with Last-Event-ID. */
-const MAX_UNREAD_BYTES = 1_048_576;
+import { mayRead } from './reading-right.ts';
+import type { StreamPlace } from './stream-place.ts';
+import { StreamWriter } from './stream-writer.ts';
 
 /** Who wants to see which job, from where on. */
 export interface StreamRequest {
   readonly principal: Principal;
   readonly address: JobAddress;
-  /** Id of the last event that was seen; 0 for all. */
-  readonly after: number;
-  readonly authorization: string | undefined;
+  /** What was seen last. */
+  readonly place: StreamPlace;
+  readonly credential: Credential | undefined;
 }
 
-/** What a stream shows of a job's history. */
-type StreamedHistory = Pick<JobHistoryService, 'eventsAfter' | 'stepsPosition' | 'stepsChangedAfter'>;
+/** What a stream sends, by the name of the event. */
+export const STREAMED_EVENTS = {
+  event: { description: 'something happened to the job.', schema: JobEvent },
+  job: { description: 'the job as it is now; the first is sent at once.', schema: Job },
+  step: {
+    description: 'a step of training that was reported since the stream was opened, or since what was seen last.',
+    schema: StepPoint,
+  },
+  resync: {
+    description:
+      'steps were left out, because there were too many to catch up with or too much was left unread: read the curve again.',
+    schema: z.strictObject({}),
+  },
+} as const;
 
-/** A job as it happens, over server-sent events: `event` (JobEvent, with id), `job` (Job) and `step` (StepPoint). */
+const BEGIN = Buffer.from(': begin\n\n');
+
+/** A job as it happens, over server-sent events: `event` (JobEvent), `job` (Job), `step` (StepPoint), and `resync` when something was left out. */
 @Injectable()
 export class EventStreamService {
-  readonly #jobs: Pick<JobsService, 'get' | 'requireRow'>;
-  readonly #history: StreamedHistory;
+  readonly #jobs: Pick<JobsService, 'requireRow'>;
   readonly #authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly #live: Pick<LiveJobs, 'subscribe'>;
+  readonly #fanOut: Pick<JobFanOut, 'watch' | 'leave'>;
   readonly #streams: OpenStreams;
-  readonly #logger: Logger;
 
-  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
-    @Inject(JobsService) jobs: Pick<JobsService, 'get' | 'requireRow'>,
-    @Inject(JobHistoryService) history: StreamedHistory,
+    @Inject(JobsService) jobs: Pick<JobsService, 'requireRow'>,
     @Inject(Authenticator) authenticator: Pick<Authenticator, 'authenticate'>,
-    @Inject(LIVE_JOBS) live: Pick<LiveJobs, 'subscribe'>,
+    @Inject(FAN_OUT) fanOut: Pick<JobFanOut, 'watch' | 'leave'>,
     @Inject(OPEN_STREAMS) streams: OpenStreams,
-    @Inject(LOGGER) logger: Logger,
   ) {
     this.#jobs = jobs;
-    this.#history = history;
     this.#authenticator = authenticator;
-    this.#live = live;
+    this.#fanOut = fanOut;
     this.#streams = streams;
-    this.#logger = logger;
   }
 
   /** Decides whether the stream may be opened; what it returns runs it until the reader leaves, may not read any more, or the process stops. */
   async open(request: StreamRequest): Promise<(response: ServerResponse) => Promise<void>> {
-    await this.#jobs.requireRow(request.principal, request.address);
-    const leave = this.#streams.enter(request.principal);
-    return async (response) => {
-      try {
-        await this.#run(request, response);
-      } catch (error) {
-        // A token that was revoked or a job that is no longer the reader’s ends the stream; the next attempt is told why.
-        if (!isDomainError(error))
-          this.#logger.warn({ reason: (error as Error).message }, 'an event stream ended early');
-      } finally {
-        leave();
-        response.end();
-      }
-    };
+    const { principal, address, place, credential } = request;
+    const { id: jobId, project_id: projectId } = await this.#jobs.requireRow(principal, address);
+    const scope: FeedScope =
+      address.project === ALL_PROJECTS || projectId === null ? { kind: 'cluster' } : { kind: 'project', id: projectId };
+    const leave = this.#streams.enter(principal, scope.kind === 'project' ? scope.id : undefined);
+    const check = async (): Promise<(scope: FeedScope) => boolean> =>
+      mayRead(await this.#authenticator.authenticate(credential));
+    return (response) =>
+      new Promise((ended) => {
+        const stop = (): void => writer.end({ isComplete: true });
+        const writer = new StreamWriter(response, () => {
+          this.#streams.stopped.removeEventListener('abort', stop);
+          this.#fanOut.leave(writer);
+          leave();
+          ended();
+        });
+        this.#streams.stopped.addEventListener('abort', stop);
+        writer.write(BEGIN);
+        if (response.destroyed) return;
+        if (this.#streams.stopped.aborted) return stop();
+        this.#fanOut
+          .watch({ scope, jobId, place, writer, check, credential: `${credential?.by} ${credential?.text}` })
+          .catch(stop);
+      });
   }
-
-  async #run(request: StreamRequest, response: ServerResponse): Promise<void> {
-    const gone = new AbortController();
-    response.on('close', () => gone.abort());
-    const ended = AbortSignal.any([gone.signal, this.#streams.stopped]);
-    let isAwake = true;
-    let wake = (): void => undefined;
-    const unsubscribe = this.#live.subscribe(request.address.jobId, () => {
-      isAwake = true;
-      wake();
-    });
-    const writer = new EventWriter(response);
-    const heartbeat = setInterval(() => writer.comment('ping'), HEARTBEAT_MS);
-    writer.comment('begin');
-    try {
-      const seen: Seen = { event: request.after, version: -1, steps: undefined };
-      while (!ended.aborted && !writer.isStuck) {
-        isAwake = false;
-        await this.#show(request, writer, seen);
-        await pause(COALESCE_MS, ended);
-        if (isAwake) continue;
-        const woken = new AbortController();
-        wake = () => woken.abort();
-        await pause(LOOK_ANYWAY_MS, AbortSignal.any([ended, woken.signal]));
-      }
-    } finally {
-      clearInterval(heartbeat);
-      unsubscribe();
-    }
-  }
-
-  async #show(request: StreamRequest, writer: EventWriter, seen: Seen): Promise<void> {
-    const principal = await this.#authenticator.authenticate(request.authorization);
-    const job = await this.#jobs.get(principal, { ...request.address, ifVersion: undefined });
-    for (const event of await this.#history.eventsAfter(job.id, seen.event)) {
-      writer.send('event', event, event.id);
-      seen.event = event.id;
-    }
-    if (job.version !== seen.version) writer.send('job', job);
-    seen.version = job.version;
-    if (job.uid === null) return;
-    seen.steps ??= await this.#history.stepsPosition(job.uid);
-    const { steps, position } = await this.#history.stepsChangedAfter(job.uid, seen.steps);
-    for (const step of steps) writer.send('step', step);
-    seen.steps = position;
-  }
-}
-
-/** How far a stream has got. */
-interface Seen {
-  event: number;
-  version: number;
-  steps: string | undefined;
-}
-
-class EventWriter {
-  readonly #response: ServerResponse;
-
-  constructor(response: ServerResponse) {
-    this.#response = response;
-  }
-
-  get isStuck(): boolean {
-    return this.#response.destroyed || this.#response.writableLength > MAX_UNREAD_BYTES;
-  }
-
-  send(type: 'event' | 'job' | 'step', data: unknown, id?: number): void {
-    const idLine = id === undefined ? '' : `id: ${id}\n`;
-    this.#response.write(`event: ${type}\n${idLine}data: ${JSON.stringify(data)}\n\n`);
-  }
-
-  comment(text: string): void {
-    if (!this.#response.destroyed) this.#response.write(`: ${text}\n\n`);
-  }
-}
-
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await delay(milliseconds, undefined, { signal }).catch(() => undefined);
 }

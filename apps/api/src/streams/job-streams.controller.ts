@@ -3,20 +3,31 @@ import { Readable } from 'node:stream';
 import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { isDomainError } from '@coxswain/domain-error';
 import { MAX_WORLD_SIZE } from '@coxswain/layout';
 import { Caller, GoesOn } from '../auth/auth.guard.ts';
 import { Authenticator } from '../auth/authenticator.ts';
+import { credentialOf } from '../auth/credential.ts';
 import type { Principal } from '../auth/principal.ts';
-import { EventStreamService } from './event-stream.service.ts';
+import { EventStreamService, STREAMED_EVENTS } from './event-stream.service.ts';
 import type { OpenStreams } from './open-streams.ts';
-import { invalidRequest } from '../http/validation.ts';
+import type { DescribedHeader } from '../http/described-parameter.ts';
 import { Answers } from '../http/openapi.ts';
 import { OPEN_STREAMS } from '../infrastructure/tokens.ts';
+import type { FeedScope } from './feed-reader.ts';
+import { endsReading, mayRead, RECHECK_MS } from './reading-right.ts';
+import { PLACE, placeOf } from './stream-place.ts';
 import { JobLogsService } from './job-logs.service.ts';
 import type { JobAddress } from '../jobs/jobs.service.ts';
 
-const StreamQuery = z.strictObject({ after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0) });
+const StreamQuery = z.strictObject({
+  after: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .default(0)
+    .describe('Id of the last event that was seen.'),
+});
 type StreamQuery = z.infer<typeof StreamQuery>;
 const LogsQuery = z.strictObject({
   rank: z.coerce
@@ -24,14 +35,33 @@ const LogsQuery = z.strictObject({
     .int()
     .min(0)
     .max(MAX_WORLD_SIZE - 1)
-    .default(0),
-  tailLines: z.coerce.number().int().min(0).max(100_000).optional(),
-  follow: z.stringbool().default(false),
+    .default(0)
+    .describe('Whose log.'),
+  attempt: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(2_147_483_647)
+    .optional()
+    .describe('Epoch of the attempt; absent: the newest that was placed.'),
+  tailLines: z.coerce.number().int().min(0).max(100_000).optional().describe('Absent: the whole log.'),
+  follow: z.stringbool().default(false).describe('Whether the answer goes on as the log grows.'),
 });
 type LogsQuery = z.infer<typeof LogsQuery>;
 
-/** How often the token behind an open log is looked at again. */
-const CHECK_AGAIN_MS = 2_000;
+/** After which event a stream that broke off goes on. */
+const LAST_EVENT_ID: DescribedHeader = {
+  name: 'Last-Event-ID',
+  description: 'The id that was seen last; the stream goes on after it, steps included. It goes before `after`.',
+  schema: z.string().regex(PLACE),
+};
+
+/** Which of the two was answered. */
+const LOG_SOURCE: DescribedHeader = {
+  name: 'Coxswain-Log-Source',
+  description: '`pod`: its log. `attempt`: the pod is gone, and this is what the attempt recorded of its end.',
+  schema: z.enum(['pod', 'attempt']),
+};
 
 /** Answers that go on for as long as somebody reads. */
 @GoesOn()
@@ -58,7 +88,10 @@ export class JobStreamsController {
   @Answers({
     status: 200,
     contentType: 'text/event-stream',
-    summary: 'The job as it happens: event, job, step; resumes after Last-Event-ID',
+    summary:
+      'The job as it happens: event, job, step, and resync where something was left out; goes on after Last-Event-ID',
+    requestHeaders: [LAST_EVENT_ID],
+    events: STREAMED_EVENTS,
   })
   async stream(
     @Caller() caller: Principal,
@@ -69,8 +102,8 @@ export class JobStreamsController {
     const run = await this.#events.open({
       principal: caller,
       address: addressOf(request),
-      after: lastEventIdOf(request) ?? query.after,
-      authorization: request.headers.authorization,
+      place: placeOf(request.headers['last-event-id']) ?? { event: query.after, change: undefined },
+      credential: credentialOf(request.headers),
     });
     reply.hijack();
     reply.raw.writeHead(200, {
@@ -83,29 +116,46 @@ export class JobStreamsController {
   }
 
   @Get('logs')
-  @Answers({ status: 200, contentType: 'text/plain', summary: 'The log of the pod that holds a rank' })
+  @Answers({
+    status: 200,
+    contentType: 'text/plain',
+    summary:
+      'The log of the pod that holds a rank, or what its attempt recorded where the pod is gone; 64 MiB unless it is followed',
+    headers: [LOG_SOURCE],
+    refusals: ['CONFLICT'],
+  })
   async logs(
     @Caller() caller: Principal,
     @Query({ schema: LogsQuery }) query: LogsQuery,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
+    const scope = scopeOfReader(caller, addressOf(request).project);
     const leave = this.#streams.enter(caller);
     const gone = new AbortController();
     reply.raw.on('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, this.#streams.stopped]);
     // A followed log can outlive its reader’s right to it.
+    let checkedAtMs = performance.now();
     const checking = setInterval(() => {
-      this.#authenticator.authenticate(request.headers.authorization).catch((error: unknown) => {
-        if (isDomainError(error)) gone.abort();
-      });
-    }, CHECK_AGAIN_MS);
+      const nowMs = performance.now();
+      this.#authenticator.authenticate(credentialOf(request.headers)).then(
+        (principal) => {
+          checkedAtMs = nowMs;
+          if (!mayRead(principal)(scope)) gone.abort();
+        },
+        (error: unknown) => {
+          if (endsReading(error, nowMs - checkedAtMs)) gone.abort();
+        },
+      );
+    }, RECHECK_MS);
     try {
-      const body = await this.#logs.open(caller, addressOf(request), { ...query, signal });
+      const { source, body } = await this.#logs.open(caller, addressOf(request), { ...query, signal });
       reply.hijack();
       reply.raw.writeHead(200, {
         ...headersOf(reply),
         'content-type': 'text/plain; charset=utf-8',
+        'coxswain-log-source': source,
         'cache-control': 'no-store',
       });
       // Whether reader or pod left first, the answer has ended.
@@ -122,14 +172,14 @@ function addressOf(request: FastifyRequest): JobAddress {
   return { project, jobId };
 }
 
-function lastEventIdOf(request: FastifyRequest): number | undefined {
-  const header = request.headers['last-event-id'];
-  if (typeof header !== 'string' || header === '') return undefined;
-  if (/^[0-9]{1,15}$/.test(header)) return Number(header);
-  throw invalidRequest([{ message: 'Last-Event-ID must be the id of an event of this stream', path: [] }]);
-}
-
 /** Headers that plugins have set (helmet): a hijacked reply does not write them itself. */
 function headersOf(reply: FastifyReply): Record<string, string> {
   return Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]));
+}
+
+/** What a reader must go on being allowed to read: the project that he named, or, for administrators, the cluster. */
+function scopeOfReader({ isClusterAdmin, memberships }: Principal, project: string): FeedScope {
+  if (isClusterAdmin) return { kind: 'cluster' };
+  // One that he does not belong to is refused before anything is read.
+  return { kind: 'project', id: memberships.find(({ name }) => name === project)?.id ?? '' };
 }

@@ -1,41 +1,44 @@
 import { Listener } from '@coxswain/persistence';
-import { JOB_CHANNEL } from '../jobs/job-changes.ts';
+import { JOB_CHANNEL, jobNewsOf } from '../jobs/job-changes.ts';
 
-/** Tells streams which jobs have changed. One connection listens for the whole process; only ids travel. */
+/** What may have changed: of one job, or anything at all. */
+export type JobNews = { readonly jobId: string; readonly stepsOnly: boolean } | 'anything';
+
+/** Tells which jobs have changed. One connection listens for the whole process; only ids travel. */
 export class LiveJobs {
-  readonly #subscribers = new Map<string, Set<() => void>>();
+  readonly #hearers = new Set<(news: JobNews) => void>();
   readonly #listener: Listener;
 
   constructor(databaseUrl: string) {
     this.#listener = new Listener({
       url: databaseUrl,
       channels: [JOB_CHANNEL],
-      onNotification: ({ payload }) => {
-        for (const wake of this.#subscribers.get(payload) ?? []) wake();
-      },
+      onNotification: ({ payload }) => this.#tell(jobNewsOf(payload)),
       // What was missed while the connection was down is found by looking.
-      onConnected: () => {
-        for (const wakes of this.#subscribers.values()) for (const wake of wakes) wake();
-      },
+      onConnected: () => this.#tell('anything'),
     });
+  }
+
+  /** Whether the connection stands: without it nothing is told. */
+  get isHeard(): boolean {
+    return this.#listener.isConnected;
   }
 
   start(): void {
     this.#listener.start();
   }
 
-  /** Calls `wake` whenever the job may have changed; returns how to stop. */
-  subscribe(jobId: string, wake: () => void): () => void {
-    const wakes = this.#subscribers.get(jobId) ?? new Set();
-    wakes.add(wake);
-    this.#subscribers.set(jobId, wakes);
-    return () => {
-      wakes.delete(wake);
-      if (wakes.size === 0 && this.#subscribers.get(jobId) === wakes) this.#subscribers.delete(jobId);
-    };
+  /** Calls `hear` whenever something may have changed; returns how to stop. */
+  listen(hear: (news: JobNews) => void): () => void {
+    this.#hearers.add(hear);
+    return () => this.#hearers.delete(hear);
   }
 
   close(): Promise<void> {
     return this.#listener.close();
+  }
+
+  #tell(news: JobNews): void {
+    for (const hear of this.#hearers) hear(news);
   }
 }

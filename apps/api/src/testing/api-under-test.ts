@@ -4,8 +4,12 @@ import { join } from 'node:path';
 import type { KubeClient } from '@coxswain/kube';
 import { createLogger, createMetrics } from '@coxswain/telemetry';
 import { GiveUp, waitFor } from '@coxswain/local-cluster';
+import { CONTROLLERS } from '../app.module.ts';
 import { readConfig } from '../config/config.ts';
+import { openApiDocument } from '../http/openapi-document.ts';
 import { type RunningApi, startApi } from '../start.ts';
+import { environmentOf, rolesOf } from './test-database.ts';
+import { StatedAnswers } from './stated-answers.ts';
 
 /** A request to the API under test. */
 export interface TestRequest {
@@ -22,18 +26,19 @@ export interface TestAnswer {
   readonly body: any;
 }
 
-/** An API over a real database, with requests injected. */
+/** An API over a real database, with requests injected. Each answer is held against the OpenAPI document. */
 export interface ApiUnderTest {
   readonly running: RunningApi;
   readonly adminToken: string;
-  send(method: 'GET' | 'POST' | 'DELETE', url: string, request?: TestRequest): Promise<TestAnswer>;
+  send(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, request?: TestRequest): Promise<TestAnswer>;
   /** Makes a project with one namespace of the same name and a token in it. */
   project(name: string, role?: 'viewer' | 'operator' | 'admin'): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Starts the API on the database; without a cluster unless one is given. */
+/** Starts the API on the database, with roles of its own unless the environment says otherwise; without a cluster unless one is given. */
 export async function startApiUnderTest(options: {
+  /** Of a superuser, for whom the roles are made. */
   readonly databaseUrl: string;
   readonly kube?: KubeClient;
   readonly environment?: Readonly<Record<string, string>>;
@@ -43,7 +48,7 @@ export async function startApiUnderTest(options: {
   const directory = mkdtempSync(join(tmpdir(), 'coxswain-api-'));
   const tokenFile = join(directory, 'admin-token');
   const config = readConfig({
-    DATABASE_URL: options.databaseUrl,
+    ...environmentOf(await rolesOf(options.databaseUrl)),
     COXSWAIN_LISTEN_PORT: '0',
     COXSWAIN_ROLE: 'api',
     COXSWAIN_BOOTSTRAP_TOKEN_FILE: tokenFile,
@@ -56,6 +61,7 @@ export async function startApiUnderTest(options: {
     ...(options.kube === undefined ? {} : { kube: options.kube }),
   });
   const adminToken = options.adminToken ?? readFileSync(tokenFile, 'utf8').trim();
+  const stated = new StatedAnswers(openApiDocument(CONTROLLERS));
   const send: ApiUnderTest['send'] = async (method, url, request = {}) => {
     const answer = await running.app.inject({
       method,
@@ -70,7 +76,9 @@ export async function startApiUnderTest(options: {
         : { payload: typeof request.body === 'string' ? request.body : JSON.stringify(request.body) }),
     });
     const isJson = String(answer.headers['content-type'] ?? '').includes('json');
-    return { status: answer.statusCode, headers: answer.headers, body: isJson ? answer.json() : answer.body };
+    const answered = { status: answer.statusCode, headers: answer.headers, body: isJson ? answer.json() : answer.body };
+    stated.check({ method, url, body: request.body }, answered);
+    return answered;
   };
   /** What a test needs before it begins; a database that is busy for a moment (503) is asked again. */
   const made = (url: string, body: object): Promise<TestAnswer> =>

@@ -1,4 +1,4 @@
-import type { Sql } from '@coxswain/persistence';
+import type { Sql, TenantDatabase } from '@coxswain/persistence';
 
 /** What the database answers to statements that match: rows, or rows by parameters. */
 export type ScriptedAnswer = readonly [
@@ -7,15 +7,21 @@ export type ScriptedAnswer = readonly [
 ];
 
 /** A database that answers from a script, in place of a real one where the rule is what is done with the rows. */
-export function scriptedSql(answers: readonly ScriptedAnswer[]): Sql & { readonly statements: readonly string[] } {
+export function scriptedSql(
+  answers: readonly ScriptedAnswer[],
+): Sql & Pick<TenantDatabase, 'call'> & { readonly statements: readonly string[] } {
   const statements: string[] = [];
+  const rowsOf = <Row>(text: string, parameters: readonly unknown[] = []): readonly Row[] => {
+    statements.push(text);
+    const answer = answers.find(([statement]) => statement.test(text))?.[1] ?? [];
+    return (typeof answer === 'function' ? answer(parameters) : answer) as readonly Row[];
+  };
   return {
     statements,
-    query: <Row>(text: string, parameters: readonly unknown[] = []) => {
-      statements.push(text);
-      const answer = answers.find(([statement]) => statement.test(text))?.[1] ?? [];
-      const rows = typeof answer === 'function' ? answer(parameters) : answer;
-      return Promise.resolve({ rows: rows as readonly Row[], affected: rows.length });
+    query: <Row>(text: string, parameters?: readonly unknown[]) => {
+      const rows = rowsOf<Row>(text, parameters);
+      return Promise.resolve({ rows, affected: rows.length });
     },
+    call: <Row>(name: string, parameters: readonly unknown[]) => Promise.resolve(rowsOf<Row>(name, parameters)),
   };
 }

@@ -4,8 +4,8 @@ import { useColorScheme } from '../color-scheme.ts';
 
 interface CurvePlotProps {
   readonly title: string;
-  /** Steps, ascending, and a value each. */
-  readonly data: [number[], (number | null)[]];
+  /** Steps, ascending, and of each a value, and the least and the greatest of the steps for which it stands. */
+  readonly data: [number[], ...(number | null)[][]];
   /** CSS variable of the line. */
   readonly color: string;
   /** Whether the axis begins at zero: so that a little noise looks like a little. */
@@ -17,6 +17,8 @@ interface CurvePlotProps {
 }
 
 const HEIGHT_PX = 220;
+/** Has no line and no place in the legend; the space between two is filled. */
+const RANGE_EDGE: uPlot.Series = { class: 'range-edge', width: 0, points: { show: false } };
 /** Two labels nearer than this would be unreadable; the later one is left out, its line is not. */
 const LABEL_PX = 54;
 
@@ -63,7 +65,11 @@ export function CurvePlot({ title, data, color, fromZero = false, format, marks 
             points: { show: latest.current.data[0].length < 3 },
             value: (_plot, value) => (value === null || value === undefined ? '–' : format(value)),
           },
+          // Between them lies what single steps did; a spike of one is seen, however many steps a point stands for.
+          { ...RANGE_EDGE, label: 'least' },
+          { ...RANGE_EDGE, label: 'greatest' },
         ],
+        bands: [{ series: [3, 2], fill: `color-mix(in srgb, ${style(color)} 30%, transparent)` }],
         hooks: {
           draw: [(drawn) => drawMarks(drawn, latest.current.marks, ink)],
           setSelect: [(drawn) => (isZoomed.current = drawn.select.width > 0)],

@@ -1,9 +1,24 @@
 import type { StepPoint } from '@coxswain/api-types';
 import { aStepPoint } from '@coxswain/api-types/testing';
-import { columnsOf, epochStarts, withPoints, type Curve } from './curve.ts';
+import { columnsOf, epochStarts, rangeColumnsOf, withPoints, type Curve } from './curve.ts';
 
 const points = (epoch: number, from: number, to: number, every = 1): StepPoint[] =>
   Array.from({ length: Math.floor((to - from) / every) + 1 }, (_, i) => aStepPoint({ epoch, step: from + i * every }));
+/** A point that stands for every step from one to another; one of them has a loss of 9. */
+const bucket = (epoch: number, step: number, lastStep: number): StepPoint =>
+  aStepPoint({
+    epoch,
+    step,
+    loss: 2,
+    bucket: {
+      lastStep,
+      steps: lastStep - step + 1,
+      loss: { min: 1, max: 9 },
+      tokensPerSecond: null,
+      stepTimeMs: { min: 10, max: 10 },
+      gradNorm: null,
+    },
+  });
 const epochs = (curve: Curve): string =>
   columnsOf(curve, (point) => point.epoch)
     .map((column) => column.map((value) => value ?? '-').join(' '))
@@ -31,10 +46,31 @@ describe('the curve of a job', () => {
     ],
     ['is not disturbed by a late point of an earlier epoch', [points(2, 5, 7), points(1, 6, 6)], '5 6 7 | 2 2 2'],
     ['shows a hole where steps were not recorded', [points(1, 1, 2), points(1, 6, 7)], '1 2 3 6 7 | 1 1 - 1 1'],
+    [
+      'goes on after a point of several steps',
+      [[bucket(1, 1, 9), bucket(1, 10, 14)], points(1, 15, 16)],
+      '1 10 15 16 | 1 1 1 1',
+    ],
+    [
+      'takes a point of several steps for those that came before it was read',
+      [points(1, 8, 11), [bucket(1, 1, 10)]],
+      '1 11 | 1 1',
+    ],
+    ['shows a hole behind a point of several steps', [[bucket(1, 1, 9)], points(1, 14, 15)], '1 10 14 15 | 1 - 1 1'],
     ['bridges a single lost step', [points(1, 1, 2), points(1, 4, 4)], '1 2 4 | 1 1 1'],
     ['takes the distance between reports for what it is', [points(1, 10, 40, 10)], '10 20 30 40 | 1 1 1 1'],
   ])('%s', (_sentence, batches, want) => {
     expect(epochs(batches.reduce<Curve>((curve, batch) => withPoints(curve, batch), new Map()))).toBe(want);
+  });
+
+  it('shows the least and the greatest of the steps of a point, and a step alone as both', () => {
+    const curve = withPoints(new Map(), [bucket(1, 1, 9), aStepPoint({ step: 10, loss: 3 })]);
+    expect(rangeColumnsOf(curve, 'loss')).toEqual([
+      [1, 10],
+      [2, 3],
+      [1, 3],
+      [9, 3],
+    ]);
   });
 
   it('knows where each later epoch took over', () => {

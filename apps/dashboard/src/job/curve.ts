@@ -1,6 +1,6 @@
 import type { StepPoint } from '@coxswain/api-types';
 
-/** The steps of a job, one point per step, ascending; epochs never fall along it. */
+/** The steps of a job by their first step, ascending; a point is one step or several, none of which is in two points. Epochs never fall along it. */
 export type Curve = ReadonlyMap<number, StepPoint>;
 
 /**
@@ -15,7 +15,7 @@ export function withPoints(curve: Curve, points: readonly StepPoint[]): Curve {
   for (const point of points) {
     const known = merged.get(point.step);
     if (known === undefined || known.epoch <= point.epoch) merged.set(point.step, point);
-    isAppended &&= last === undefined || (point.step > last.step && point.epoch >= last.epoch);
+    isAppended &&= last === undefined || (point.step > lastStepOf(last) && point.epoch >= last.epoch);
     last = point;
   }
   // A live curve grows at its end, several times a second: sorting 20,000 points each time would be felt.
@@ -25,12 +25,20 @@ export function withPoints(curve: Curve, points: readonly StepPoint[]): Curve {
 function withoutUndone(merged: ReadonlyMap<number, StepPoint>): Curve {
   const kept = new Map<number, StepPoint>();
   let newestEpoch = 0;
+  let last: StepPoint | undefined;
   for (const point of [...merged.values()].sort((a, b) => a.step - b.step)) {
     if (point.epoch < newestEpoch) continue;
+    // Steps that came one by one before a point was read that has them all.
+    if (last !== undefined && point.epoch === last.epoch && point.step <= lastStepOf(last)) continue;
     newestEpoch = point.epoch;
+    last = point;
     kept.set(point.step, point);
   }
   return kept;
+}
+
+function lastStepOf({ step, bucket }: StepPoint): number {
+  return bucket?.lastStep ?? step;
 }
 
 function lastPoint(curve: Curve): StepPoint | undefined {
@@ -39,31 +47,46 @@ function lastPoint(curve: Curve): StepPoint | undefined {
   return last;
 }
 
-/** Columns for a plot: steps and one value each; null where there is none, and once in a stretch of steps that was not recorded. */
-export function columnsOf(curve: Curve, value: (point: StepPoint) => number | null): [number[], (number | null)[]] {
+type Value = (point: StepPoint) => number | null;
+
+/** Columns for a plot: steps, and the values of each kind; null where there is none, and once in a stretch of steps that was not recorded. */
+export function columnsOf(curve: Curve, ...values: readonly Value[]): [number[], ...(number | null)[][]] {
   const steps: number[] = [];
-  const values: (number | null)[] = [];
+  const columns = values.map((): (number | null)[] => []);
   const spacing = usualSpacing(curve);
   let previous: number | undefined;
   for (const point of curve.values()) {
     if (previous !== undefined && point.step - previous > 2 * spacing) {
       steps.push(previous + spacing);
-      values.push(null);
+      for (const column of columns) column.push(null);
     }
     steps.push(point.step);
-    values.push(value(point));
-    previous = point.step;
+    values.forEach((value, index) => columns[index]?.push(value(point)));
+    previous = lastStepOf(point);
   }
-  return [steps, values];
+  return [steps, ...columns];
 }
 
-/** Smallest distance between two steps of the curve: an engine may report every tenth step only. */
+/** A value with the least and the greatest of the steps of each point. */
+export function rangeColumnsOf(curve: Curve, name: 'loss' | 'tokensPerSecond'): [number[], ...(number | null)[][]] {
+  return columnsOf(
+    curve,
+    (point) => point[name],
+    (point) => point.bucket?.[name]?.min ?? point[name],
+    (point) => point.bucket?.[name]?.max ?? point[name],
+  );
+}
+
+/** Smallest distance between two steps that were recorded: an engine may report every tenth step only. */
 function usualSpacing(curve: Curve): number {
   let spacing = Infinity;
   let previous: number | undefined;
-  for (const step of curve.keys()) {
-    if (previous !== undefined) spacing = Math.min(spacing, step - previous);
-    previous = step;
+  for (const point of curve.values()) {
+    if (previous !== undefined) spacing = Math.min(spacing, point.step - previous);
+    const { bucket } = point;
+    if (bucket !== null && bucket.steps > 1)
+      spacing = Math.min(spacing, (bucket.lastStep - point.step) / (bucket.steps - 1));
+    previous = lastStepOf(point);
   }
   return spacing;
 }

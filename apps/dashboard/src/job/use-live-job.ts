@@ -18,6 +18,8 @@ const LONGEST_PAUSE_MS = 15_000;
 const RANKS_EVERY_MS = 3_000;
 /** Changes are painted at most this often, however fast they come. */
 const PAINT_EVERY_MS = 250;
+/** As many as a wide screen has columns; where there are more steps, a point stands for several. */
+const CURVE_POINTS = 2_000;
 
 interface JobAddress {
   readonly project: string;
@@ -55,19 +57,22 @@ interface Follower {
 async function follow(api: ApiClient, at: JobAddress, { signal, hear, setProblem }: Follower): Promise<void> {
   let lastEventId: string | undefined;
   let pauseMs = FIRST_PAUSE_MS;
+  let isCurveRead = false;
   while (!signal.aborted) {
     const batch = createBatch(hear);
     let isBegun = false;
     try {
       for await (const change of api.changes(at, { signal, lastEventId })) {
-        if (change.kind === 'event') lastEventId = change.lastEventId;
+        lastEventId = change.lastEventId ?? lastEventId;
         batch.add(change);
+        if (change.kind === 'resync') void readCurve(api, at, { signal, hear, setProblem });
         if (isBegun) continue;
         isBegun = true;
         pauseMs = FIRST_PAUSE_MS;
         setProblem(undefined);
-        // Only now: steps from here on come by the stream, so that none is missed in between.
-        void readCurve(api, at, { signal, hear, setProblem });
+        // Only now: steps from here on come by the stream, so that none is missed in between; and so they do when it is opened again.
+        if (!isCurveRead) void readCurve(api, at, { signal, hear, setProblem });
+        isCurveRead = true;
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -81,14 +86,21 @@ async function follow(api: ApiClient, at: JobAddress, { signal, hear, setProblem
   }
 }
 
+/** Tried until it is there: nobody else tells what was before the stream began. */
 async function readCurve(api: ApiClient, at: JobAddress, { signal, hear, setProblem }: Follower): Promise<void> {
-  try {
-    for await (const points of api.stepPages(at)) {
+  for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      const { items } = await api.steps(at, { maxPoints: CURVE_POINTS });
       if (signal.aborted) return;
-      hear(points.map((point) => ({ kind: 'step', point })));
+      hear(items.map((point) => ({ kind: 'step', point })));
+      if (pauseMs > FIRST_PAUSE_MS) setProblem(undefined);
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      setProblem(`The curves are not complete. ${sentenceOf(error)}`);
+      if (error instanceof ApiProblem && error.status === 404) return;
     }
-  } catch (error) {
-    if (!signal.aborted) setProblem(`The curves are not complete. ${sentenceOf(error)}`);
+    await pause(pauseMs, signal);
   }
 }
 

@@ -14,7 +14,7 @@ import { CurvePlot } from '../components/curve-plot.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { RankMap } from '../components/rank-map.tsx';
 import { StatePill } from '../components/state-pill.tsx';
-import { columnsOf, epochStarts } from '../job/curve.ts';
+import { epochStarts, rangeColumnsOf } from '../job/curve.ts';
 import { liveProgress, type LiveProgress } from '../job/live-progress.ts';
 import { useLiveJob } from '../job/use-live-job.ts';
 import { useSession } from '../session.tsx';
@@ -34,8 +34,8 @@ const FINISHED: ReadonlySet<Job['state']> = new Set([
 export function JobPage({ project, id }: { readonly project: string; readonly id: string }): ReactNode {
   const { api } = useSession();
   const { job, events, curve, ranks, problem, setJob } = useLiveJob(api, project, id);
-  const loss = useMemo(() => columnsOf(curve, (point) => point.loss), [curve]);
-  const speed = useMemo(() => columnsOf(curve, (point) => point.tokensPerSecond), [curve]);
+  const loss = useMemo(() => rangeColumnsOf(curve, 'loss'), [curve]);
+  const speed = useMemo(() => rangeColumnsOf(curve, 'tokensPerSecond'), [curve]);
   const marks = useMemo(
     () => epochStarts(curve).map(({ epoch, step }) => ({ step, label: `epoch ${epoch}` })),
     [curve],

@@ -1,4 +1,4 @@
-import { JOB_STATES, type JobSummary } from '@coxswain/api-types';
+import type { JobSummary } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatDuration } from '@coxswain/units';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -6,6 +6,8 @@ import { useState, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { StatePill } from '../components/state-pill.tsx';
+import { JobFilter } from '../jobs/job-filter.tsx';
+import { ALL_JOBS, inOrder, type JobListing, queryOf } from '../jobs/job-listing.ts';
 import { useSession, type Session } from '../session.tsx';
 
 const REFRESH_MS = 3_000;
@@ -14,37 +16,29 @@ const FEW_JOBS = 50;
 const MANY_JOBS = 500;
 
 interface Listing {
-  /** Newest first. */
+  /** In the order that was asked for. */
   readonly jobs: readonly JobSummary[];
-  /** There are older ones. */
+  /** There are more. */
   readonly isCut: boolean;
 }
 
-/** The jobs of every project that the token may see, newest first. */
+/** The jobs of every project that the token may see. */
 export function JobsPage(): ReactNode {
   const session = useSession();
-  const [state, setState] = useState('');
+  const [listing, setListing] = useState(ALL_JOBS);
   const [pageSize, setPageSize] = useState(FEW_JOBS);
   const { data, error, isPending } = useQuery({
-    queryKey: ['jobs', session.me.project, state, pageSize],
+    queryKey: ['jobs', session.me.project, listing, pageSize],
     refetchInterval: REFRESH_MS,
     placeholderData: keepPreviousData,
-    queryFn: () => readJobs(session, { state: state === '' ? undefined : state, pageSize }),
+    queryFn: () => readJobs(session, listing, pageSize),
   });
   return (
     <>
       <title>Jobs · Coxswain</title>
       <div className="title">
         <h1>Jobs</h1>
-        <label className="actions">
-          <span className="hint">State</span>
-          <select value={state} onChange={(event) => setState(event.target.value)}>
-            <option value="">all</option>
-            {JOB_STATES.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <JobFilter onChange={setListing} />
       </div>
       {error !== null && (
         <p className="problem" role="alert">
@@ -52,17 +46,19 @@ export function JobsPage(): ReactNode {
         </p>
       )}
       {isPending && <p className="waiting">Reading jobs…</p>}
-      {data?.jobs.length === 0 && <NoJobs state={state} />}
+      {data?.jobs.length === 0 && (
+        <NoJobs isFiltered={listing.search + listing.labels + listing.owner + listing.state !== ''} />
+      )}
       {data !== undefined && data.jobs.length > 0 && <JobTable jobs={data.jobs} />}
       {data?.isCut === true && (
         <p className="more">
           {pageSize < MANY_JOBS ? (
             <button type="button" onClick={() => setPageSize(MANY_JOBS)}>
-              Show older jobs
+              Show more jobs
             </button>
           ) : (
             <span className="hint">
-              The newest {data.jobs.length} jobs are shown; <code>coxswain list</code> prints them all.
+              The first {data.jobs.length} jobs are shown; <code>coxswain list</code> prints them all.
             </span>
           )}
         </p>
@@ -71,20 +67,21 @@ export function JobsPage(): ReactNode {
   );
 }
 
-async function readJobs(
-  { api, me }: Session,
-  query: { readonly state: string | undefined; readonly pageSize: number },
-): Promise<Listing> {
+async function readJobs({ api, me }: Session, listing: JobListing, pageSize: number): Promise<Listing> {
+  const query = { ...queryOf(listing), pageSize };
   const projects = me.project === null ? (await api.projects()).items.map((project) => project.name) : [me.project];
   const pages = await Promise.all(projects.map((project) => api.jobPage(project, query)));
   return {
-    jobs: pages.flatMap((page) => page.items).sort((a, b) => b.createdAt.localeCompare(a.createdAt)),
+    jobs: inOrder(
+      pages.flatMap((page) => page.items),
+      listing.orderBy,
+    ),
     isCut: pages.some((page) => page.nextPageToken !== undefined),
   };
 }
 
-function NoJobs({ state }: { readonly state: string }): ReactNode {
-  if (state !== '') return <p className="empty">No job is {state} at the moment.</p>;
+function NoJobs({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
+  if (isFiltered) return <p className="empty">No job is like that at the moment.</p>;
   return (
     <p className="empty">
       No jobs yet. <code>coxswain submit -f examples/jobs/tiny-gpt.yaml</code> makes the first.
@@ -123,7 +120,7 @@ function JobRow({ job }: { readonly job: JobSummary }): ReactNode {
     <tr>
       <td className="name">
         <Link href={`/projects/${job.project ?? '-'}/jobs/${job.id}`}>{job.name}</Link>
-        <small>{job.project ?? job.namespace}</small>
+        <small>{[job.project ?? job.namespace, ...labelsOf(job)].join(' · ')}</small>
       </td>
       <td className="state">
         <StatePill state={job.state} />
@@ -140,6 +137,13 @@ function JobRow({ job }: { readonly job: JobSummary }): ReactNode {
       <td className="number detail nowrap">{formatDuration(Date.now() - Date.parse(job.createdAt))}</td>
     </tr>
   );
+}
+
+/** At most as many as fit beneath a name. */
+function labelsOf({ labels }: JobSummary): readonly string[] {
+  return Object.entries(labels)
+    .slice(0, 3)
+    .map(([key, value]) => `${key}=${value}`);
 }
 
 function Progress({ job: { name, progress, totalSteps: total } }: { readonly job: JobSummary }): ReactNode {

@@ -1,7 +1,7 @@
-import type { AccuracyFigures, AccuracyGroup, MeasuredPrediction } from '@coxswain/api-types';
+import type { AccuracyFigures, AccuracyGroup, MeasuredPrediction, WhoAmI } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import { PredictionScatter } from '../components/prediction-scatter.tsx';
 import { useSession } from '../session.tsx';
@@ -9,19 +9,31 @@ import { formatMs, signedPercent } from '../step-time.ts';
 
 const REFRESH_MS = 10_000;
 
-/** How the planner's predictions came true, over all jobs that the token may see. */
+/** How the planner's predictions came true, over all jobs of a project, or of every one for administrators. */
 export function PlansPage(): ReactNode {
   const { api, me } = useSession();
+  const projects = projectsOf(me);
+  const [project = '-', setProject] = useState(projects[0]);
   const { data, error, isPending } = useQuery({
-    queryKey: ['plan accuracy', me.project],
+    queryKey: ['plan accuracy', project],
     refetchInterval: REFRESH_MS,
-    queryFn: () => api.planAccuracy(),
+    queryFn: () => api.planAccuracy(project),
   });
   return (
     <>
       <title>Predictions · Coxswain</title>
       <div className="title">
         <h1>Predictions</h1>
+        {projects.length > 1 && (
+          <label className="actions">
+            <span className="hint">Project</span>
+            <select value={project} onChange={(event) => setProject(event.target.value)}>
+              {projects.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </label>
+        )}
       </div>
       <p className="sentence">
         The planner predicts the time of a step before a job starts; the median of the steps that were run stands beside
@@ -54,6 +66,10 @@ export function PlansPage(): ReactNode {
       )}
     </>
   );
+}
+
+function projectsOf({ project, memberships }: WhoAmI): readonly string[] {
+  return project === null ? memberships.map((one) => one.project) : [project];
 }
 
 function AccuracyTable(props: {

@@ -16,6 +16,8 @@ export function aJob(
     cluster: 'local',
     namespace: 'research',
     name: 'tiny-gpt',
+    labels: {},
+    owner: null,
     uid: '3f1c2b9e-0000-4000-8000-000000000001',
     gpus: 4,
     totalSteps: spec.training?.steps ?? null,
@@ -31,6 +33,7 @@ export function aJob(
     attempts: [],
     conditions: [],
     version: 1,
+    specVersion: 1,
     createdAt: AT,
     updatedAt: AT,
     finishedAt: null,
@@ -74,6 +77,7 @@ export function aStepPoint(overrides: Partial<StepPoint> = {}): StepPoint {
     stepTimeMs: 10,
     gradNorm: null,
     at: AT,
+    bucket: null,
     ...overrides,
   };
 }

@@ -33,6 +33,10 @@ describe('what is not done on a cache’s word', () => {
       observed: aRunningJob({ pods: (job) => [aPod(job), aPod(job, { podIndex: 1 }), aPod(job, { epoch: 2 })] }),
     },
     {
+      name: 'to begin an epoch after one of which no end is recorded, because status was lost',
+      observed: observe({ job: aJob({ status: aStatus({ epoch: 1, attempts: [] }) }), areCheckpointsProven: true }),
+    },
+    {
       name: 'to let a deleted job go',
       observed: observe({
         job: aJob({ metadata: { deletionTimestamp: EARLIER }, spec: {} }),

@@ -19,7 +19,8 @@ export function needsProof(
 ): boolean {
   const { before, actions, isRecorded } = decided;
   const { record, facts } = situation;
-  if (isHarmful(before, record) || missingPlacementName(record, facts) !== undefined) return true;
+  if (isHarmful(before, record) || beginsAfterUntoldEnd(before, record)) return true;
+  if (missingPlacementName(record, facts) !== undefined) return true;
   if (!isRecorded) return false;
   const kinds = actions.map(({ kind }) => kind);
   const goesOn = !situation.facts.isStatusProven && kinds.some((kind) => GOES_ON.includes(kind));
@@ -32,6 +33,15 @@ function isHarmful(before: JobRecord, { attempts }: JobRecord): boolean {
   const then = before.attempts.find(({ epoch }) => epoch === now?.epoch);
   const hasFailed = now?.outcome === 'Failed' && then?.outcome === undefined;
   return hasFailed || beginsIncarnation(before, { attempts }) || (then?.stage === 'Stopping' && now?.stage === 'Ended');
+}
+
+/**
+ * Whether an epoch is to begin after one of which no end is recorded, because status was lost: only a live list tells that its pods are gone, and
+ * not merely unseen.
+ */
+function beginsAfterUntoldEnd(before: JobRecord, { attempts }: JobRecord): boolean {
+  const begins = (attempts.at(-1)?.epoch ?? 0) > before.epoch;
+  return begins && before.epoch > 0 && before.attempts.at(-1)?.epoch !== before.epoch;
 }
 
 /** Whether the ranks of the last attempt are to be started again in their pods: those that run now are ended for it. */

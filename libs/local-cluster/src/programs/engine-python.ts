@@ -3,13 +3,19 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheDirectory } from './binaries.ts';
 
-/** The pinned Python packages of the engines. */
-export const ENGINE_REQUIREMENTS = join(import.meta.dirname, '../../../../engines/requirements.txt');
+const ENGINES = join(import.meta.dirname, '../../../../engines');
 
-/** Where set-up puts the Python environment of the engines. Other requirements are another place. */
+/** The Python packages that the engines ask for. */
+export const ENGINE_REQUIREMENTS = join(ENGINES, 'requirements.txt');
+/** Those and all that they need in turn, each with the SHA-256 of its files. */
+export const ENGINE_LOCK = join(ENGINES, 'requirements.lock');
+/** The same without PyTorch and the CUDA libraries that its general build needs. */
+export const ENGINE_CPU_LOCK = join(ENGINES, 'requirements-cpu.lock');
+
+/** Where set-up puts the Python environment of the engines. Other packages are another place. */
 export function enginePythonDirectory(): string {
-  const hash = createHash('sha256').update(readFileSync(ENGINE_REQUIREMENTS)).digest('hex').slice(0, 12);
-  return join(cacheDirectory(), `python-${hash}`);
+  const hash = createHash('sha256').update(readFileSync(ENGINE_LOCK)).update(readFileSync(ENGINE_CPU_LOCK));
+  return join(cacheDirectory(), `python-${hash.digest('hex').slice(0, 12)}`);
 }
 
 /** The file that set-up writes last into that directory. */

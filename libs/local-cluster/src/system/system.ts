@@ -9,6 +9,7 @@ import { startPostgres, type Postgres } from '../postgres/postgres.ts';
 import { startProcess, type ProcessHandle } from '../process/processes.ts';
 import { waitFor } from '../process/wait.ts';
 import { applyObjects, pathOf, type KubeObject } from '../kubernetes/apply.ts';
+import { makeDatabaseRoles } from './database-roles.ts';
 import { installChart, namespaceObject, SYSTEM_NAMESPACE } from './chart.ts';
 import { LOCAL_IMAGES, writeImagesFile } from './local-images.ts';
 
@@ -51,6 +52,7 @@ export interface CoxswainSystem {
   readonly logsDirectory: string;
   readonly plane: ControlPlane;
   readonly postgres: Postgres;
+  /** Of a superuser, for tests that look at rows. */
   readonly databaseUrl: string;
   readonly apiUrl: string;
   /** Of the cluster administrator. */
@@ -173,7 +175,7 @@ class LocalSystem implements CoxswainSystem {
     this.apiUrl = `http://127.0.0.1:${this.#apiPort}`;
     this.databaseUrl = await this.#database();
     this.#apiEnvironment = {
-      DATABASE_URL: this.databaseUrl,
+      ...(await makeDatabaseRoles(this.databaseUrl)),
       COXSWAIN_LISTEN_HOST: '127.0.0.1',
       COXSWAIN_LISTEN_PORT: String(this.#apiPort),
       COXSWAIN_CLUSTER_NAME: 'local',

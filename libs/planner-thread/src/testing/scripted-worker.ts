@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { PlannerQuestion, PlannerReply } from '../planner-question.ts';
+import type { PlannerQuestion, PlannerReady, PlannerReply } from '../planner-question.ts';
 
 /** In place of the planner's thread: what it does is the model's name of the request. Answers say which thread answered. */
 parentPort?.on('message', (question: PlannerQuestion) => {
@@ -27,3 +27,5 @@ parentPort?.on('message', (question: PlannerQuestion) => {
       return reply({ kind: 'answered', answer: { calibration: model } as never });
   }
 });
+
+parentPort?.postMessage({ kind: 'ready' } satisfies PlannerReady);

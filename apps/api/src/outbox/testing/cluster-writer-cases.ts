@@ -1,3 +1,4 @@
+/* More than 400 lines: each sentence holds for rows in memory and in PostgreSQL, so both run this one list of them. */
 import { LABELS, type TrainingJob, type TrainingJobSpec } from '@coxswain/api-types';
 import { aJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { KubeApiError } from '@coxswain/kube';
@@ -93,6 +94,16 @@ export function describeClusterWriter(where: string, rowsUnderTest: () => Promis
     };
 
     describe('of a job that has no resource', () => {
+      it('brings a change of labels alone, and leaves those of others', async () => {
+        await apply();
+        await kube.patch(PATH, { metadata: { labels: { cost: '7', stage: 'old' } } }, { type: 'merge' });
+        await world.change(jobId, { labels: { team: 'vision', stage: null } });
+        await apply();
+        expect(resource()?.metadata.labels).toEqual({ [LABELS.jobId]: jobId, cost: '7', team: 'vision' });
+        expect(await row()).toMatchObject({ labels: { cost: '7', team: 'vision' }, desired_labels: null });
+        expect(await isPending()).toBe(false);
+      });
+
       it('creates it by POST under our id, and the row knows its UID', async () => {
         await apply();
         expect(kube.writes).toMatchObject([

@@ -1,6 +1,7 @@
 import { LABELS, type TrainingJob } from '@coxswain/api-types';
 import type { JobRow } from '../../jobs/job-row.ts';
 import type { DesiredChange } from '../../jobs/job-table.ts';
+import { withoutChanges } from '../../jobs/same-request.ts';
 import { aJobRow } from '../../jobs/testing/a-job-row.ts';
 import { resourceColumnsOf } from '../../projection/job-projection.ts';
 import type { JobRowStore } from '../job-row-store.ts';
@@ -26,6 +27,7 @@ export class InMemoryJobRowStore implements JobRowStore {
       desired_layout: change.gpus === undefined ? (change.layout ?? row.desired_layout) : null,
       desired_gpus: change.layout === undefined ? (change.gpus ?? row.desired_gpus) : null,
       desired_resume_from: change.resumeFrom ?? row.desired_resume_from,
+      desired_labels: change.labels === undefined ? row.desired_labels : { ...row.desired_labels, ...change.labels },
       desired_cancel: row.desired_cancel || change.cancel === true,
       desired_delete: row.desired_delete || change.delete === true,
       state: change.delete === true && row.state !== 'Refused' ? 'Deleting' : row.state,
@@ -83,10 +85,11 @@ export class InMemoryJobRowStore implements JobRowStore {
       rows.find(({ uid }) => uid === job.metadata.uid) ??
       rows.find(({ id, uid }) => uid === null && id === job.metadata.labels?.[LABELS.jobId]);
     if (known === undefined || known.deleted_at !== null) return;
-    const resource = resourceColumnsOf(job, { isDeleteAsked: known.desired_delete });
+    const resource = resourceColumnsOf(job, known);
     this.#set(known.id, {
       uid: resource.uid,
       spec: resource.spec,
+      labels: resource.labels,
       state: resource.state,
       summary: resource.summary,
       resource_version: resource.resourceVersion ?? null,
@@ -94,16 +97,9 @@ export class InMemoryJobRowStore implements JobRowStore {
   }
 
   #markApplied(read: JobRow): void {
-    const { generation } = this.#require(read.id);
-    const cleared = {
-      desired_suspend: null,
-      desired_layout: null,
-      desired_gpus: null,
-      desired_resume_from: null,
-      desired_cancel: false,
-    };
-    const isNewest = generation === read.generation;
-    this.#set(read.id, { applied_generation: read.generation, ...(isNewest ? cleared : {}) });
+    const row = this.#require(read.id);
+    const isNewest = row.generation === read.generation;
+    this.#set(read.id, { ...(isNewest ? withoutChanges(row) : {}), applied_generation: read.generation });
   }
 
   #record(row: JobRow, event: string): void {

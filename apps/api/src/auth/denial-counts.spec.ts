@@ -1,0 +1,90 @@
+import { type Denial, DenialCounts, MOST_PRINCIPALS, MOST_STRANGERS, WINDOW_MS } from './denial-counts.ts';
+
+const ADA = { id: 'a', kind: 'service', name: 'ada', projectId: 'p' };
+const aDenial = (overrides: Partial<Denial> = {}): Denial => ({
+  atMs: 0,
+  principal: ADA,
+  verb: 'job.write',
+  object: '/v1/projects/rivals/jobs',
+  reason: 'NOT_FOUND',
+  sourceAddress: '192.0.2.1',
+  userAgent: 'curl',
+  requestId: 'r',
+  project: 'rivals',
+  ...overrides,
+});
+const stranger = (number: number): Denial =>
+  aDenial({ principal: null, sourceAddress: `198.51.100.${number}`, verb: 'authenticate' });
+
+describe('denials', () => {
+  it('the first is told at once and in full', () => {
+    const counts = new DenialCounts();
+    counts.add(aDenial());
+    expect(counts.take(0)).toEqual([{ ...aDenial(), requests: 1 }]);
+    expect(counts.take(0)).toEqual([]);
+  });
+
+  it('a flood of one token is told twice a minute, each request counted once', () => {
+    const counts = new DenialCounts();
+    const told: number[] = [];
+    for (let atMs = 0; atMs < 2 * WINDOW_MS; atMs += 10) {
+      counts.add(aDenial({ atMs }));
+      if (atMs % 1_000 === 0) told.push(...counts.take(atMs).map(({ requests }) => requests));
+    }
+    told.push(...counts.takeAll().map(({ requests }) => requests));
+    expect(told.length).toBeLessThanOrEqual(4);
+    expect(told.reduce((sum, requests) => sum + requests, 0)).toBe((2 * WINDOW_MS) / 10);
+  });
+
+  it('those that are counted are told under the first of them', () => {
+    const counts = new DenialCounts();
+    for (const object of ['/1', '/2', '/3']) counts.add(aDenial({ object }));
+    counts.take(0);
+    expect(counts.take(WINDOW_MS)).toMatchObject([{ object: '/2', requests: 2 }]);
+  });
+
+  it.each([
+    ['another principal', { principal: { ...ADA, id: 'b' } }],
+    ['another verb', { verb: 'token.write' }],
+    ['nobody who is known', { principal: null }],
+  ])('of %s are told apart', (_who, other) => {
+    const counts = new DenialCounts();
+    counts.add(aDenial());
+    counts.add(aDenial(other));
+    expect(counts.take(0)).toHaveLength(2);
+  });
+
+  it('of more addresses than are told apart are one entry, which names none', () => {
+    const counts = new DenialCounts();
+    for (let number = 0; number < MOST_STRANGERS + 50; number++) counts.add(stranger(number));
+    expect(counts.take(0)).toHaveLength(MOST_STRANGERS + 1);
+    const [rest, ...others] = counts.take(WINDOW_MS);
+    expect(others).toEqual([]);
+    expect(rest).toMatchObject({ principal: null, sourceAddress: null, userAgent: null, requests: 49 });
+  });
+
+  it('of strangers never take the place of principals, nor the other way round', () => {
+    const counts = new DenialCounts();
+    for (let number = 0; number < MOST_STRANGERS + 1; number++) counts.add(stranger(number));
+    counts.add(aDenial());
+    expect(counts.take(0).at(-1)).toMatchObject({ principal: ADA });
+    for (let number = 0; number < MOST_PRINCIPALS; number++)
+      counts.add(aDenial({ principal: { ...ADA, id: String(number) } }));
+    expect(counts.take(0).at(-1)).toMatchObject({ principal: null, sourceAddress: null });
+  });
+
+  it('of one principal take one place, however many rights are missing', () => {
+    const counts = new DenialCounts();
+    for (let number = 0; number < MOST_PRINCIPALS + 1; number++) counts.add(aDenial({ verb: `verb-${number}` }));
+    counts.add(aDenial({ principal: { ...ADA, id: 'b' } }));
+    expect(counts.take(0).at(-1)).toMatchObject({ principal: { id: 'b' } });
+  });
+
+  it('whoever was counted in one window is told apart in the next', () => {
+    const counts = new DenialCounts();
+    for (let number = 0; number < MOST_STRANGERS; number++) counts.add(stranger(number));
+    counts.take(WINDOW_MS);
+    counts.add({ ...stranger(999), atMs: WINDOW_MS });
+    expect(counts.take(WINDOW_MS)).toMatchObject([{ sourceAddress: '198.51.100.999' }]);
+  });
+});

@@ -1,0 +1,111 @@
+/** A request that was not let in, as the audit tells it. */
+export interface Denial {
+  /** When it was, in milliseconds. */
+  readonly atMs: number;
+  /** Null: the token was no good. */
+  readonly principal: {
+    readonly id: string;
+    readonly kind: string;
+    readonly name: string;
+    readonly projectId: string | null;
+  } | null;
+  readonly verb: string;
+  readonly object: string;
+  /** The code that was answered. */
+  readonly reason: string;
+  /** Null: it stands for many. */
+  readonly sourceAddress: string | null;
+  readonly userAgent: string | null;
+  readonly requestId: string | null;
+  /** Under which name a project was asked for. */
+  readonly project: string | null;
+}
+
+/** The first of its kind, and how many there were. */
+export interface CountedDenial extends Denial {
+  readonly requests: number;
+}
+
+/** For so long denials of one kind are counted as one after the first. */
+export const WINDOW_MS = 60_000;
+/** Most addresses without a good token, and most principals, that are told apart in a window; each with a handful of verbs. */
+export const MOST_STRANGERS = 100;
+export const MOST_PRINCIPALS = 1_000;
+
+interface Window {
+  /** Whose it is: a principal or an address; undefined for those who are not told apart. */
+  readonly who: string | undefined;
+  readonly endsMs: number;
+  first: Denial | undefined;
+  requests: number;
+}
+
+/**
+ * Counts denials, so that a flood of them makes few entries: the first of a principal (or of an address without one) and verb is told at once, those that follow
+ * within a minute are told together when it is over, under the first of them. Who comes when too many are told apart already is counted under nobody's
+ * name. Pure: told the time, and bounded whatever comes.
+ */
+export class DenialCounts {
+  readonly #windows = new Map<string, Window>();
+  #due: CountedDenial[] = [];
+  /** Windows of each who is told apart. */
+  readonly #strangers = new Map<string, number>();
+  readonly #principals = new Map<string, number>();
+
+  add(denial: Denial): void {
+    const { key, who, told } = this.#kindOf(denial);
+    const window = this.#windows.get(key);
+    if (window === undefined) {
+      this.#windows.set(key, { who, endsMs: denial.atMs + WINDOW_MS, first: undefined, requests: 0 });
+      if (who !== undefined) this.#count(who, 1);
+      this.#due.push({ ...told, requests: 1 });
+      return;
+    }
+    window.first ??= told;
+    window.requests++;
+  }
+
+  /** What is to be written now; each is given once. */
+  take(nowMs: number): readonly CountedDenial[] {
+    for (const [key, window] of this.#windows) {
+      if (window.endsMs > nowMs) continue;
+      this.#windows.delete(key);
+      if (window.who !== undefined) this.#count(window.who, -1);
+      // The next one of a flood that goes on begins a window of its own.
+      if (window.first !== undefined) this.#due.push({ ...window.first, requests: window.requests });
+    }
+    const due = this.#due;
+    this.#due = [];
+    return due;
+  }
+
+  /** Everything that was counted, for the end of the process. */
+  takeAll(): readonly CountedDenial[] {
+    return this.take(Number.POSITIVE_INFINITY);
+  }
+
+  #kindOf(denial: Denial): { readonly key: string; readonly who: string | undefined; readonly told: Denial } {
+    const { principal, sourceAddress, verb } = denial;
+    const who = principal === null ? `${STRANGER}${sourceAddress ?? ''}` : principal.id;
+    const known = this.#knownLike(who);
+    if (known.has(who) || known.size < (principal === null ? MOST_STRANGERS : MOST_PRINCIPALS)) {
+      return { key: `${who} ${verb}`, who, told: denial };
+    }
+    const nobody = { ...denial, principal: null, sourceAddress: null, userAgent: null, requestId: null, project: null };
+    return { key: `${OTHERS}${verb}`, who: undefined, told: nobody };
+  }
+
+  #count(who: string, change: 1 | -1): void {
+    const known = this.#knownLike(who);
+    const windows = (known.get(who) ?? 0) + change;
+    if (windows === 0) known.delete(who);
+    else known.set(who, windows);
+  }
+
+  #knownLike(who: string): Map<string, number> {
+    return who.startsWith(STRANGER) ? this.#strangers : this.#principals;
+  }
+}
+
+const STRANGER = 'from ';
+const OTHERS = 'others ';

@@ -1,0 +1,19 @@
+import { safeText } from '@coxswain/safe-text';
+import type { FastifyRequest } from 'fastify';
+
+/** Where a request came from, as it is told in the audit. */
+export interface RequestOrigin {
+  /** The `X-Request-Id` of its answer. */
+  readonly requestId: string;
+  /** Of the client, or of the last proxy that is not trusted (COXSWAIN_TRUSTED_PROXIES). */
+  readonly sourceAddress: string;
+  readonly userAgent: string | undefined;
+}
+
+/** Longer than any address; a trusted proxy that passes on what it is sent may be sent anything. */
+const MAX_ADDRESS = 100;
+
+export function originOf(request: FastifyRequest): RequestOrigin {
+  const { id: requestId, ip, headers } = request;
+  return { requestId, sourceAddress: safeText(ip, MAX_ADDRESS), userAgent: headers['user-agent'] };
+}

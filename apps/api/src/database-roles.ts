@@ -1,0 +1,10 @@
+import { makeRoles } from '@coxswain/persistence';
+import { runRolesCommand } from './database-roles-command.ts';
+
+/** Makes the roles of the database, for whoever installs Coxswain. */
+process.exitCode = await runRolesCommand(process.argv.slice(2), {
+  adminUrl: process.env['COXSWAIN_ADMIN_DATABASE_URL'],
+  makeRoles,
+  print: (line) => console.log(line),
+  printError: (line) => console.error(line),
+});

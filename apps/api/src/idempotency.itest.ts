@@ -1,0 +1,107 @@
+import { aJobSpec } from '@coxswain/api-types/testing';
+import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import { CONTROLLERS } from './app.module.ts';
+import { declaredRoutes } from './http/openapi.ts';
+import { aPlanRequest } from './testing/a-plan-request.ts';
+import { routeQuestion, type Things } from './testing/access-questions.ts';
+import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from './testing/api-under-test.ts';
+
+/*
+ * Every POST of the router, sent twice under one Idempotency-Key: it is done once and answered alike, or refused before anything is done. A new route
+ * is here by itself; if it makes something, it must be among those that honour a key.
+ */
+
+/** What makes something whose answer can be kept. */
+const CREATES: ReadonlySet<string> = new Set([
+  'POST /v1/projects',
+  'POST /v1/projects/{project}/jobs',
+  'POST /v1/projects/{project}/layouts',
+  'POST /v1/projects/{project}/plans',
+]);
+const POSTS = declaredRoutes(CONTROLLERS).filter(({ method }) => method === 'POST');
+const nameOf = ({ method, path }: (typeof POSTS)[number]): string => `${method} ${path}`;
+
+let postgres: Postgres;
+let api: ApiUnderTest;
+let things: Things;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('idempotency') });
+  await api.project('research');
+  const make = async (what: string, body: object): Promise<string> =>
+    (await api.send('POST', `/v1/projects/research/${what}`, { token: api.adminToken, body })).body.id;
+  things = {
+    project: 'research',
+    jobId: await make('jobs', { name: 'there', spec: aJobSpec() }),
+    tokenId: await make('tokens', { name: 'there' }),
+    layoutId: await make('layouts', { name: 'there', layout: { tensorParallelDegree: 2 } }),
+    planId: await make('plans', aPlanRequest()),
+  };
+});
+
+afterAll(async () => {
+  await api?.close();
+  await postgres?.stop();
+});
+
+const ask = (url: string, body: unknown, key: string): Promise<TestAnswer> =>
+  api.send('POST', url, { token: api.adminToken, body, headers: { 'idempotency-key': key } });
+const written = async (): Promise<number> =>
+  (await api.running.infrastructure.database.query('SELECT 1 FROM audit')).rows.length;
+
+describe('an Idempotency-Key', () => {
+  it('is honoured by those routes, and the OpenAPI document says so of them', () => {
+    const read = POSTS.filter(({ headers }) => headers.some(({ name }) => name === 'Idempotency-Key'));
+    expect(new Set(read.map(nameOf))).toEqual(CREATES);
+  });
+
+  it('is asked of every POST that is served', () => {
+    const served = api.running.routes.filter(({ method }) => method === 'POST').map(({ path }) => `POST ${path}`);
+    expect(new Set(served)).toEqual(new Set(POSTS.map(nameOf)));
+  });
+
+  it.each(POSTS.filter((route) => CREATES.has(nameOf(route))).map(nameOf))(
+    '%s is done once under it, and the key is good for nothing else',
+    async (route) => {
+      const { url, body } = routeQuestion(route, things);
+      const first = await ask(url, body, `key of ${route}`.replaceAll(' ', '-'));
+      expect({ route, status: first.status }).toEqual({ route, status: 201 });
+      const before = await written();
+      const again = await ask(url, body, `key of ${route}`.replaceAll(' ', '-'));
+      expect(again).toMatchObject({ status: 201, body: first.body });
+      const other = { ...body, ...(route.endsWith('plans') ? { top: 1 } : { name: 'another' }) };
+      expect(await ask(url, other, `key of ${route}`.replaceAll(' ', '-'))).toMatchObject({
+        status: 422,
+        body: { code: 'IDEMPOTENCY_KEY_REUSED' },
+      });
+      expect(await written()).toBe(before);
+    },
+  );
+
+  it.each(POSTS.filter((route) => !CREATES.has(nameOf(route))).map(nameOf))(
+    '%s refuses it, says what to do instead, and does nothing',
+    async (route) => {
+      const { url, body } = routeQuestion(route, things);
+      const before = await written();
+      const answer = await ask(url, body, 'a-key');
+      expect({ route, ...answer }).toMatchObject({ route, status: 400, body: { code: 'INVALID_REQUEST' } });
+      expect(answer.body.detail).toMatch(/honours no Idempotency-Key: .+\. .+/);
+      expect(await written()).toBe(before);
+    },
+  );
+
+  it('is an argument of the mutations that make something', async () => {
+    const query =
+      'mutation ($input: LayoutCreateInput!, $key: String) { createLayout(project: "research", input: $input, idempotencyKey: $key) { id } }';
+    const make = (name: string): Promise<TestAnswer> =>
+      api.send('POST', '/graphql', {
+        token: api.adminToken,
+        body: { query, variables: { input: { name, layout: { tensorParallelDegree: 2 } }, key: 'by-graphql' } },
+      });
+    const first = await make('once');
+    expect(first.body.data.createLayout.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect((await make('once')).body.data).toEqual(first.body.data);
+    expect((await make('another')).body.errors[0].extensions.code).toBe('IDEMPOTENCY_KEY_REUSED');
+  });
+});

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import type { GroupRole, GroupRoleCreate, GroupRoleList } from '@coxswain/api-types';
+import { DomainError } from '@coxswain/domain-error';
+import { firstOf, type ScopedSql, type Sql, type TenantDatabase } from '@coxswain/persistence';
+import { Inject, Injectable } from '@nestjs/common';
+import { recordAudit } from '../auth/audit.ts';
+import type { Principal } from '../auth/principal.ts';
+import { ALL_PROJECTS, inScope, projectIdOf, type ProjectScope } from '../auth/project-scope.ts';
+import type { Config } from '../config/config.ts';
+import { isUuid } from '../http/ids.ts';
+import { CLUSTER, type Cluster, CONFIG, TENANT_DATABASE } from '../infrastructure/tokens.ts';
+
+interface GroupRoleRow {
+  readonly id: string;
+  readonly issuer: string;
+  readonly group_name: string;
+  readonly role: GroupRole['role'];
+  readonly created_at: Date;
+}
+
+/** Most groups that have a role in one project, or in the cluster. */
+export const MAX_GROUP_ROLES = 500;
+
+/** Which groups of the issuer are what: in a project, as its administrators say, or in the cluster (project "-"), as those of the cluster say. */
+@Injectable()
+export class GroupRolesService {
+  readonly #database: TenantDatabase;
+  readonly #cluster: Cluster;
+  readonly #issuer: string | undefined;
+
+  constructor(
+    @Inject(TENANT_DATABASE) database: TenantDatabase,
+    @Inject(CLUSTER) cluster: Cluster,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.#database = database;
+    this.#cluster = cluster;
+    this.#issuer = config.signIn?.issuerUrl;
+  }
+
+  /** By group. */
+  list(principal: Principal, project: string): Promise<GroupRoleList> {
+    return this.#in(principal, { project, action: 'group.read' }, async (sql, scope) => {
+      const found = await sql.query<GroupRoleRow>(
+        `SELECT * FROM group_roles WHERE cluster_id = $1 AND project_id IS NOT DISTINCT FROM $2 ORDER BY group_name, id LIMIT ${MAX_GROUP_ROLES}`,
+        [this.#cluster.id, projectIdOf(scope)],
+      );
+      return { items: found.rows.map((row) => toGroupRole(row, scope)) };
+    });
+  }
+
+  /** A group has one role in a project: another one takes its place. Holds for those who are signed in within seconds. */
+  grant(principal: Principal, project: string, request: GroupRoleCreate): Promise<GroupRole> {
+    return this.#in(principal, { project, action: 'group.write' }, async (sql, scope) => {
+      requireFitting(request, scope);
+      const place = [this.#cluster.id, projectIdOf(scope)];
+      await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 5))', [place.join('/')]);
+      const named = [...place, this.#requiredIssuer(), request.group];
+      await sql.query(
+        'DELETE FROM group_roles WHERE cluster_id = $1 AND project_id IS NOT DISTINCT FROM $2 AND issuer = $3 AND group_name = $4',
+        named,
+      );
+      await requireRoom(sql, place);
+      const made = await sql.query<GroupRoleRow>(
+        `INSERT INTO group_roles (cluster_id, project_id, issuer, group_name, role, id) VALUES ($1, $2, $3, $4, $5, $6) RETURNING *`,
+        [...named, request.role, randomUUID()],
+      );
+      const row = firstOf(made);
+      if (row === undefined) throw new Error('INSERT … RETURNING gave no row');
+      await recordAudit(sql, principal, { ...about(row, scope, project), action: 'group.grant' });
+      return toGroupRole(row, scope);
+    });
+  }
+
+  /** Takes effect everywhere within 2 s. */
+  revoke(principal: Principal, project: string, groupRoleId: string): Promise<void> {
+    return this.#in(principal, { project, action: 'group.write' }, async (sql, scope) => {
+      const gone = await sql.query<GroupRoleRow>(
+        'DELETE FROM group_roles WHERE id = $1 AND cluster_id = $2 AND project_id IS NOT DISTINCT FROM $3 RETURNING *',
+        [isUuid(groupRoleId) ? groupRoleId : null, this.#cluster.id, projectIdOf(scope)],
+      );
+      const row = firstOf(gone);
+      if (row === undefined) {
+        const how = `GET /v1/projects/${project}/group-roles lists those there are`;
+        throw new DomainError('NOT_FOUND', `there is no such role of a group; ${how}`);
+      }
+      await recordAudit(sql, principal, { ...about(row, scope, project), action: 'group.revoke' });
+    });
+  }
+
+  #in<T>(
+    principal: Principal,
+    wanted: { readonly project: string; readonly action: 'group.read' | 'group.write' },
+    work: (sql: ScopedSql, scope: ProjectScope) => Promise<T>,
+  ): Promise<T> {
+    return inScope(this.#database, { clusterId: this.#cluster.id, principal, ...wanted }, work);
+  }
+
+  #requiredIssuer(): string {
+    if (this.#issuer !== undefined) return this.#issuer;
+    const how = 'COXSWAIN_OIDC_ISSUER_URL, in the chart api.oidc.issuerUrl';
+    throw new DomainError('INVALID_REQUEST', `no issuer of accounts is configured (${how})`);
+  }
+}
+
+async function requireRoom(sql: Sql, place: readonly (string | null)[]): Promise<void> {
+  const found = await sql.query<{ n: number }>(
+    'SELECT count(*)::integer AS n FROM group_roles WHERE cluster_id = $1 AND project_id IS NOT DISTINCT FROM $2',
+    place,
+  );
+  if ((firstOf(found)?.n ?? 0) < MAX_GROUP_ROLES) return;
+  throw new DomainError('CONFLICT', `${MAX_GROUP_ROLES} groups have a role here, which is the most; revoke one first`);
+}
+
+function requireFitting({ role }: GroupRoleCreate, scope: ProjectScope): void {
+  if ((role === 'clusterAdmin') === (scope.kind === 'cluster')) return;
+  const detail =
+    scope.kind === 'cluster'
+      ? `in the cluster (project "${ALL_PROJECTS}") a group can be clusterAdmin alone; name a project for ${role}`
+      : `clusterAdmin is a role in the cluster; name project "${ALL_PROJECTS}" for it`;
+  throw new DomainError('INVALID_REQUEST', `role: ${detail}`, [{ pointer: '/role', detail }]);
+}
+
+function about({ id, group_name, role }: GroupRoleRow, scope: ProjectScope, project: string) {
+  return { target: `${project}/${group_name}`, projectId: projectIdOf(scope), detail: { id, role } };
+}
+
+function toGroupRole(row: GroupRoleRow, scope: ProjectScope): GroupRole {
+  return {
+    id: row.id,
+    issuer: row.issuer,
+    group: row.group_name,
+    project: scope.kind === 'project' ? scope.name : null,
+    role: row.role,
+    createdAt: row.created_at.toISOString(),
+  };
+}

@@ -1,0 +1,154 @@
+import {
+  COMMAND_LINE_SESSION_HOURS,
+  type SignInMethods,
+  type SignInToken,
+  type SignInTrade,
+} from '@coxswain/api-types';
+import { DomainError, isDomainError } from '@coxswain/domain-error';
+import type { Database } from '@coxswain/persistence';
+import type { Logger } from '@coxswain/telemetry';
+import { Inject, Injectable } from '@nestjs/common';
+import { Authenticator } from '../auth/authenticator.ts';
+import type { Credential } from '../auth/credential.ts';
+import type { RequestOrigin } from '../auth/request-origin.ts';
+import { beginSession, endSession, type NewSession, type SessionBegun } from '../auth/sessions.ts';
+import type { Config } from '../config/config.ts';
+import { Issuer, type SignedIn } from '../identity/issuer.ts';
+import {
+  CLOCK,
+  CLUSTER,
+  type Cluster,
+  CONFIG,
+  LOGGER,
+  SIGN_IN_DATABASE,
+  SIGN_IN_KEY,
+  type WallClock,
+} from '../infrastructure/tokens.ts';
+import { ownAddress, sealPending, unsealPending } from './pending-sign-in.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Why somebody who came back from the issuer is not signed in; the page has a sentence for each. */
+type SignInProblem = 'start-again' | 'refused' | 'no-role' | 'unavailable';
+
+const PROBLEMS: Partial<Record<DomainError['code'], SignInProblem>> = {
+  FORBIDDEN: 'no-role',
+  UNAVAILABLE: 'unavailable',
+};
+
+/** How coming back from the issuer ends. */
+type SignInEnd =
+  | { readonly kind: 'signed-in'; readonly token: string; readonly maxAgeSeconds: number; readonly returnTo: string }
+  | { readonly kind: 'not'; readonly problem: SignInProblem };
+
+/** People sign in with an account of the issuer: for the page, or for a command line. */
+@Injectable()
+export class SignInService {
+  readonly #database: Database;
+  readonly #cluster: Cluster;
+  readonly #clock: WallClock;
+  readonly #signIn: Config['signIn'];
+  readonly #logger: Logger;
+  readonly #key: Uint8Array;
+  readonly #issuer: Issuer | null;
+  readonly #authenticator: Authenticator;
+
+  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
+  constructor(
+    @Inject(SIGN_IN_DATABASE) database: Database,
+    @Inject(CLUSTER) cluster: Cluster,
+    @Inject(CLOCK) clock: WallClock,
+    @Inject(CONFIG) config: Config,
+    @Inject(LOGGER) logger: Logger,
+    @Inject(SIGN_IN_KEY) key: Uint8Array,
+    @Inject(Issuer) issuer: Issuer | null,
+    @Inject(Authenticator) authenticator: Authenticator,
+  ) {
+    this.#database = database;
+    this.#cluster = cluster;
+    this.#clock = clock;
+    this.#signIn = config.signIn;
+    this.#logger = logger;
+    this.#key = key;
+    this.#issuer = issuer;
+    this.#authenticator = authenticator;
+  }
+
+  methods(): SignInMethods {
+    const { issuerUrl = null, cliClientId: clientId, scopes } = this.#signIn ?? {};
+    const commandLine = clientId === undefined || scopes === undefined ? null : { clientId, scopes };
+    return { issuer: issuerUrl, commandLine };
+  }
+
+  /** Where the browser goes, and the cookie that it brings back. NOT_FOUND without an issuer. */
+  async start(returnTo: string | undefined): Promise<{ readonly url: string; readonly cookie: string }> {
+    const { url, pending } = await this.#required().begin();
+    const sealing = { key: this.#key, now: this.#clock.now() };
+    return { url: url.href, cookie: await sealPending({ ...pending, returnTo: ownAddress(returnTo) }, sealing) };
+  }
+
+  /** `search` is the query of the request with which the browser came back. */
+  async finish(search: string, cookie: string | undefined, origin: RequestOrigin): Promise<SignInEnd> {
+    const issuer = this.#required();
+    const now = this.#clock.now();
+    const pending = await unsealPending(cookie, { key: this.#key, now });
+    if (pending === undefined) return { kind: 'not', problem: 'start-again' };
+    try {
+      const maxAgeSeconds = (this.#signIn?.sessionHours ?? 0) * 3_600;
+      const expiresAt = new Date(now.getTime() + maxAgeSeconds * 1_000);
+      const { token } = await this.#begin(await issuer.finish(search, pending), { kind: 'page', expiresAt, origin });
+      return { kind: 'signed-in', token, maxAgeSeconds, returnTo: pending.returnTo };
+    } catch (error) {
+      if (!isDomainError(error)) throw error;
+      this.#tell(error);
+      return { kind: 'not', problem: PROBLEMS[error.code] ?? 'refused' };
+    }
+  }
+
+  /** A token of ours for what the issuer gave to a command line. */
+  async trade({ idToken, accessToken, refreshToken }: SignInTrade, origin: RequestOrigin): Promise<SignInToken> {
+    const expiresAt = new Date(this.#clock.now().getTime() + COMMAND_LINE_SESSION_HOURS * HOUR_MS);
+    try {
+      const signedIn = await this.#required().verify(idToken, { accessToken, refreshToken });
+      const { token, name } = await this.#begin(signedIn, { kind: 'commandLine', expiresAt, origin, idToken });
+      return { token, name, expiresAt: expiresAt.toISOString() };
+    } catch (error) {
+      if (isDomainError(error)) this.#tell(error);
+      throw error;
+    }
+  }
+
+  /** Ends the session that the credential is of, here at once and at other replicas within 2 s. INVALID_REQUEST for a token, which is revoked. */
+  async end(credential: Credential | undefined, origin: RequestOrigin): Promise<void> {
+    const { principal, sessionId } = await this.#authenticator.identify(credential);
+    if (sessionId === undefined || credential === undefined) {
+      throw new DomainError(
+        'INVALID_REQUEST',
+        'an API token has no session to end; `coxswain token revoke` ends the token',
+      );
+    }
+    await this.#database.transaction((sql) =>
+      endSession(sql, { id: sessionId, principal: { ...principal, origin }, why: 'asked' }),
+    );
+    this.#authenticator.forget(credential);
+  }
+
+  #begin(
+    signedIn: SignedIn,
+    wanted: Pick<NewSession, 'kind' | 'expiresAt' | 'origin' | 'idToken'>,
+  ): Promise<SessionBegun> {
+    const { adminGroup } = this.#signIn ?? {};
+    return beginSession(this.#database, { ...wanted, clusterId: this.#cluster.id, signedIn, adminGroup });
+  }
+
+  /** Who runs the API needs to know why; who tried is told less. */
+  #tell(error: DomainError): void {
+    const cause = error.cause instanceof Error ? error.cause : undefined;
+    this.#logger.warn({ code: error.code, reason: cause?.message ?? error.message }, 'somebody could not sign in');
+  }
+
+  #required(): Issuer {
+    if (this.#issuer !== null) return this.#issuer;
+    throw new DomainError('NOT_FOUND', 'no issuer of accounts is configured here; use an API token');
+  }
+}

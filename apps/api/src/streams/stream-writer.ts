@@ -1,0 +1,61 @@
+import type { ServerResponse } from 'node:http';
+
+/** A reader that leaves so much unread is told to begin again: it can be served from what everybody is sent, or not at all. */
+export const MAX_UNREAD_BYTES = 1_048_576;
+/** So long it has to read what is left; then its connection is cut. */
+const LAST_READ_MS = 30_000;
+
+/** Something is left out from here on: the reader comes back, goes on where it was, and reads the curve again. */
+const RESYNC = frameOf('resync', {});
+
+/** One frame of a `text/event-stream`. */
+export function frameOf(type: string, data: object, id?: string): Buffer {
+  const idLine = id === undefined ? '' : `id: ${id}\n`;
+  return Buffer.from(`event: ${type}\n${idLine}data: ${JSON.stringify(data)}\n\n`);
+}
+
+/** Tells where the stream is now, and nothing else. */
+export function placeFrame(place: string): Buffer {
+  return Buffer.from(`id: ${place}\n\n`);
+}
+
+/** The answer to one reader: a bounded queue in front of a socket. */
+export class StreamWriter {
+  readonly #response: ServerResponse;
+  #isOver = false;
+  #cutting: NodeJS.Timeout | undefined;
+
+  /** `onEnd` is called once, whoever ended it. */
+  constructor(response: ServerResponse, onEnd: () => void) {
+    this.#response = response;
+    const close = (): void => {
+      clearTimeout(this.#cutting);
+      this.#isOver = true;
+      onEnd();
+    };
+    // Who went before says nothing more, and would be waited for for ever.
+    if (response.destroyed) setImmediate(close);
+    else response.once('close', close);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Buffers are shared between readers and never copied. */
+  write(chunk: Buffer): void {
+    if (this.#isOver) return;
+    if (this.#response.writableLength > MAX_UNREAD_BYTES) this.end({ isComplete: false });
+    else this.#response.write(chunk);
+  }
+
+  /** What was written is still delivered, for a while. */
+  end({ isComplete }: { readonly isComplete: boolean }): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (!isComplete) this.#response.write(RESYNC);
+    this.#response.end();
+    this.#cutting = setTimeout(() => this.#response.destroy(), LAST_READ_MS);
+    this.#cutting.unref();
+  }
+}

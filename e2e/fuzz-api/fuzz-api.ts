@@ -1,0 +1,189 @@
+/**
+ * Requests of all kinds to an API over a real database, made from its OpenAPI document and its GraphQL schema: by Schemathesis and by a fuzzer of ours
+ * that has two tenants. Arguments: how long (`5000` requests, `30m`) and a seed. What must hold: no failure of the server, no byte of what the other
+ * tenant keeps, memory within the container’s; and of 10,000 requests or more, every operation answered both well and with a refusal.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeExit, lastLines } from '@coxswain/local-cluster';
+import { buildSchema } from 'graphql';
+import { Dice } from '../support/random.ts';
+import { GraphqlRequests } from './documents.ts';
+import { Findings } from './findings.ts';
+import { watchMemory } from './memory.ts';
+import { startRelay } from './relay.ts';
+import { operationsOf, RestRequests } from './requests.ts';
+import { fuzzByGraphql, fuzzByOpenApi } from './schemathesis.ts';
+import { Sender } from './sender.ts';
+import { readStreams } from './streams.ts';
+import { type FuzzWorld, startFuzzWorld } from './world.ts';
+
+const SCHEMA = join(import.meta.dirname, '../../apps/api/src/graphql/schema.generated.graphql');
+/** Memory of the API’s container in the chart. */
+const MEMORY_MIB = 768;
+/** What Schemathesis asks of an operation for each example that it is told to make: its other phases ask about as much again. */
+const REQUESTS_OF_AN_EXAMPLE = 60;
+const AT_ONCE = 8;
+/** Fewer requests may not have met every operation both ways. */
+const ENOUGH_FOR_ALL = 10_000;
+/** After so many the run ends: they are often of one kind. */
+const MAX_VIOLATIONS = 20;
+/** Answered otherwise for a reason that is no fault: there is no cluster, so the process is never ready; and a process lives or does not answer. */
+const NEVER_WELL = new Set([
+  'GET /readyz',
+  // Without an issuer nobody signs in, and no group has a role.
+  'GET /v1/sign-in/start',
+  'GET /v1/sign-in/callback',
+  'POST /v1/sign-in/tokens',
+  'POST /v1/sign-out',
+  'POST /v1/projects/{project}/group-roles',
+  'DELETE /v1/projects/{project}/group-roles/{groupRoleId}',
+  'mutation grantGroupRole',
+  'mutation revokeGroupRole',
+]);
+const NEVER_REFUSED = new Set(['GET /healthz', 'GET /readyz', 'GET /metrics', 'GET /openapi.json']);
+
+interface Length {
+  readonly requests: number;
+  readonly seconds: number;
+}
+
+function lengthOf(text: string): Length | undefined {
+  const [, number = '', unit = ''] = /^([1-9][0-9]{0,6})(m?)$/.exec(text) ?? [];
+  if (number === '') return undefined;
+  return unit === 'm'
+    ? { requests: Infinity, seconds: Number(number) * 60 }
+    : { requests: Number(number), seconds: Infinity };
+}
+
+const [wanted = '5000', seedText = String(Date.now() % 1_000_000)] = process.argv.slice(2);
+const length = lengthOf(wanted);
+const seed = Number(seedText);
+if (length === undefined || !Number.isInteger(seed)) {
+  console.error(
+    'Give a number of requests (5000) or of minutes (30m) and, to repeat a run, its seed (a whole number).',
+  );
+  process.exit(2);
+}
+
+const startedMs = performance.now();
+const say = (sentence: string): void =>
+  console.log(`${((performance.now() - startedMs) / 1000).toFixed(0).padStart(6)} s  ${sentence}`);
+
+say(`Seed ${seed}; ${wanted === String(length.requests) ? `${wanted} requests` : wanted}.`);
+const world = await startFuzzWorld();
+const findings = new Findings(world.canary);
+try {
+  const look = watchMemory(world.api.pid);
+  void world.api.exited.then((exit) =>
+    findings.violate(`the API ended (${describeExit(exit)}): ${lastLines(world.api.logPath)}`),
+  );
+  await fuzz(world, length);
+  const memory = look();
+  say(`Memory of the API: ${memory.firstMib} MiB at first, ${memory.highestMib} at most, ${memory.lastMib} at last.`);
+  if (memory.highestMib > MEMORY_MIB)
+    findings.violate(`the API took ${memory.highestMib} MiB; ${MEMORY_MIB} are its container’s`);
+} finally {
+  console.log(findings.table());
+  if (findings.total >= ENOUGH_FOR_ALL) judgeCoverage();
+  else
+    say(
+      `Fewer than ${ENOUGH_FOR_ALL} requests: whether every operation was answered well and with a refusal is not judged.`,
+    );
+  const before = findings.violations.length;
+  await world.stop({ keepLogs: before > 0 });
+  findings.violations.length = before;
+}
+if (findings.violations.length > 0) say(`Logs are in ${world.directory}`);
+for (const violation of findings.violations) console.log(`VIOLATION: ${violation}`);
+say(
+  `${findings.total} requests; ${findings.violations.length === 0 ? 'no violation' : `${findings.violations.length} violations`}.`,
+);
+process.exitCode = findings.violations.length === 0 ? 0 : 1;
+
+async function fuzz(place: FuzzWorld, { requests, seconds }: Length): Promise<void> {
+  const document: unknown = await (await fetch(`${place.url}/openapi.json`)).json();
+  const operations = operationsOf(document);
+  const dice = new Dice(seed);
+  const rest = new RestRequests(document, { dice, tenants: place.tenants });
+  const graphql = new GraphqlRequests(buildSchema(readFileSync(SCHEMA, 'utf8')), {
+    dice,
+    tenants: place.tenants,
+    examples: bodiesByType(document),
+  });
+  for (const { name } of operations) findings.know(name);
+  for (const name of graphql.operations) findings.know(name);
+
+  // A quarter for the public fuzzer, and a little for streams: what is left is ours, and ends the run on time.
+  await askByPublicFuzzer(place, { requests: requests / 4, seconds: seconds / 4, operations });
+  say(`Streams: ${Number.isFinite(requests) ? Math.ceil(requests / 50) : 300} are opened and left.`);
+  await readStreams(place, { findings, dice, count: Number.isFinite(requests) ? Math.ceil(requests / 50) : 300 });
+  say('Our own fuzzer, with two tenants.');
+  const sender = new Sender(place, findings);
+  // However much the others asked, half of what is wanted is asked here.
+  const end = Math.max(requests, findings.total + requests / 2);
+  const isOver = (): boolean => findings.total >= end || performance.now() - startedMs > seconds * 1_000;
+  let sent = 0;
+  const asker = async (): Promise<void> => {
+    while (!isOver() && findings.violations.length < MAX_VIOLATIONS) {
+      if (sent++ % 3 === 0) await sender.askGraphql(graphql.next());
+      else await sender.ask(rest.next());
+      if (sent % 10_000 === 0) say(`${findings.total} requests so far.`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, asker));
+}
+
+async function askByPublicFuzzer(
+  place: FuzzWorld,
+  share: Length & { readonly operations: ReturnType<typeof operationsOf> },
+): Promise<void> {
+  const relay = await startRelay(place.url, { findings, operations: share.operations });
+  const logPath = join(place.directory, 'schemathesis.log');
+  const fuzzing = {
+    url: relay.url,
+    token: place.tenants.guest.token ?? '',
+    seed,
+    examplesOfEach: Math.max(2, Math.min(500, Math.round(share.requests / REQUESTS_OF_AN_EXAMPLE))),
+    seconds: Math.round(Math.min(share.seconds, 60 + share.requests / 20) / 2),
+    logPath,
+  };
+  try {
+    for (const [name, run] of [
+      ['the OpenAPI document', fuzzByOpenApi],
+      ['the GraphQL schema', fuzzByGraphql],
+    ] as const) {
+      say(`Schemathesis, from ${name}.`);
+      if (!(await run(fuzzing))) findings.violate(`Schemathesis found something by ${name}: ${lastLines(logPath, 60)}`);
+    }
+  } finally {
+    await relay.close();
+  }
+}
+
+/** Examples of bodies by the name of their type, which GraphQL uses too. */
+function bodiesByType(document: unknown): ReadonlyMap<string, unknown> {
+  return new Map(
+    operationsOf(document).flatMap(({ body }) => {
+      const name = /([^/]+)$/.exec(body?.schema.$ref ?? body?.schema.allOf?.[0]?.$ref ?? '')?.[1];
+      return name === undefined || body === undefined ? [] : [[name, body.examples[0]] as const];
+    }),
+  );
+}
+
+/** A fuzzer that never gets in, or never is refused, has looked at half of an operation. */
+function judgeCoverage(): void {
+  const rest = /^[A-Z]+ \//;
+  const fields = /^(query|mutation) /;
+  const never = (outcome: RegExp, operations: RegExp, excepted: ReadonlySet<string>): readonly string[] =>
+    findings.neverAnswered(outcome, operations).filter((name) => !excepted.has(name));
+  const missing = [
+    ...never(/^2/, rest, NEVER_WELL).map((name) => `${name} was never answered well`),
+    ...never(/^4/, rest, NEVER_REFUSED).map((name) => `${name} was never refused`),
+    ...never(/^data$/, fields, NEVER_WELL).map((name) => `${name} was never answered well`),
+    ...never(/^[A-Z_]+$/, fields, new Set(['query whoAmI', 'query projects'])).map(
+      (name) => `${name} was never refused`,
+    ),
+  ];
+  for (const sentence of missing) findings.violate(sentence);
+}

@@ -1,0 +1,108 @@
+/** Sends requests of our own fuzzer, and learns from the answers what there is to be asked about. */
+import { request as sendRequest } from 'node:http';
+import type { GraphqlAsk } from './documents.ts';
+import type { Findings } from './findings.ts';
+import type { Ask } from './requests.ts';
+import { idsIn, SUSPENDED, type Tenants, type Who } from './tenants.ts';
+
+/** A planner may take half a minute for one question; nothing is lost when who asked goes before. */
+const PATIENCE_MS = 3_000;
+/** Nothing else may take so long. */
+const HANGING_MS = 30_000;
+const PLANS = /plans|Plan/;
+
+interface Got {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Asks the API, and tells the findings of each answer. */
+export class Sender {
+  readonly #url: URL;
+  readonly #tenants: Tenants;
+  readonly #findings: Findings;
+
+  constructor(place: { readonly url: string; readonly tenants: Tenants }, findings: Findings) {
+    this.#url = new URL(place.url);
+    this.#tenants = place.tenants;
+    this.#findings = findings;
+  }
+
+  async ask(ask: Ask): Promise<void> {
+    const { operation, method, url, headers, body, who } = ask;
+    const asked = `${method} ${url} as ${who.role} with ${JSON.stringify(headers)} ${(body ?? '').slice(0, 600)}`;
+    const got = await this.#send({ method, url, headers, body, who, asked });
+    if (got === undefined) return;
+    this.#findings.see({ operation, ...got, asked, maySeeCanary: who.role === 'clusterAdmin' });
+    if (got.status < 300 && who.role !== 'clusterAdmin') this.#learn(operation, got.text);
+  }
+
+  async askGraphql({ operation, body, who }: GraphqlAsk): Promise<void> {
+    const asked = `${operation} as ${who.role}: ${body.slice(0, 900)}`;
+    const headers = { 'content-type': 'application/json' };
+    const got = await this.#send({ method: 'POST', url: '/graphql', headers, body, who, asked });
+    if (got === undefined) return;
+    this.#findings.see({ operation: 'POST /graphql', ...got, asked, maySeeCanary: who.role === 'clusterAdmin' });
+    const { data, errors } = parsed(got.text) as {
+      readonly data?: Readonly<Record<string, unknown>> | null;
+      readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[];
+    };
+    const code = errors?.[0]?.extensions?.code ?? (data === undefined || data === null ? String(got.status) : 'data');
+    this.#findings.count(operation, code);
+  }
+
+  /** Things of one’s own project alone: what was found of others must come from them, not from here. */
+  #learn(operation: string, text: string): void {
+    const [method = '', template = ''] = operation.split(' ');
+    if (template.endsWith('/suspend')) this.#tenants.own.learn(SUSPENDED, idsIn(parsed(text)));
+    if (method === 'GET' && template.endsWith('}')) return;
+    const ids = idsIn(parsed(text));
+    if (!/\/\{\w+\}\/\w+$/.test(template.replace('/{project}', '')) && ids.length > 0)
+      this.#tenants.own.learn(template, ids);
+  }
+
+  /** A connection that was kept may be closed from the other side just as it is used again: then nothing was read of the request. */
+  async #send(request: Outgoing): Promise<Got | undefined> {
+    const first = await this.#sendOnce(request);
+    return first === 'closed' ? this.#send(request) : first;
+  }
+
+  #sendOnce({ method, url, headers, body, who, asked }: Outgoing): Promise<Got | 'closed' | undefined> {
+    const isPlan = PLANS.test(asked);
+    const address = { host: this.#url.hostname, port: this.#url.port, method, path: url };
+    const bearer = who.token === undefined ? {} : { authorization: `Bearer ${who.token}` };
+    const signal = AbortSignal.timeout(isPlan ? PATIENCE_MS : HANGING_MS);
+    return new Promise((resolve) => {
+      const outgoing = sendRequest({ ...address, headers: { ...headers, ...bearer }, signal }, (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+        answer.on('error', fail);
+      });
+      const fail = (error: NodeJS.ErrnoException): void => {
+        if (outgoing.reusedSocket && error.code === 'ECONNRESET') return resolve('closed');
+        if (!isPlan) this.#findings.violate(`no answer to ${asked}: ${error.message}`);
+        return resolve(undefined);
+      };
+      outgoing.on('error', fail);
+      outgoing.end(body);
+    });
+  }
+}
+
+interface Outgoing {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  readonly who: Who;
+  readonly asked: string;
+}
+
+function parsed(text: string): object {
+  try {
+    return (JSON.parse(text) ?? {}) as object;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { PROJECT_ROLES, ROLES } from './who-am-i.ts';
+
+const timestamp = z.string().meta({ format: 'date-time' });
+
+/** How people can sign in here. */
+export const SignInMethods = z
+  .object({
+    issuer: z.string().nullable().describe('OpenID Connect issuer; null: with API tokens alone.'),
+    commandLine: z
+      .object({ clientId: z.string(), scopes: z.string() })
+      .nullable()
+      .describe('What `coxswain login` says to the issuer; null: it cannot.'),
+  })
+  .meta({ id: 'SignInMethods' });
+export type SignInMethods = z.infer<typeof SignInMethods>;
+
+/** An ID token fits a header of 8 kB many times over; what issuers give is 1 to 10 kB. */
+const issuedToken = z.string().min(1).max(16_384);
+/** What the issuer gave to the command line. */
+export const SignInTrade = z
+  .strictObject({
+    idToken: issuedToken.describe('Issued in the last ten minutes, to the client of the command line. Taken once.'),
+    accessToken: issuedToken.optional().describe('By which groups are read that the ID token does not tell.'),
+    refreshToken: issuedToken
+      .optional()
+      .describe('By which groups are read again; without one the session may end after an hour.'),
+  })
+  .meta({ id: 'SignInTrade', examples: [{ idToken: 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl' }] });
+export type SignInTrade = z.infer<typeof SignInTrade>;
+/** How long somebody stays signed in on a command line at most. */
+export const COMMAND_LINE_SESSION_HOURS = 12;
+export const SignInToken = z
+  .object({
+    token: z.string().describe('Shown once; only a hash is stored.'),
+    name: z.string(),
+    expiresAt: timestamp.describe(`At most ${COMMAND_LINE_SESSION_HOURS} hours from now.`),
+  })
+  .meta({ id: 'SignInToken' });
+export type SignInToken = z.infer<typeof SignInToken>;
+
+const group = z.string().min(1).max(256).describe('As the issuer writes it in the claim that lists groups.');
+/** What the members of a group of the issuer are, in a project or (clusterAdmin) in the cluster. */
+export const GroupRole = z
+  .object({
+    id: z.uuid(),
+    issuer: z.string(),
+    group: z.string(),
+    project: z.string().nullable().describe('null: the cluster.'),
+    role: z.enum(ROLES),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'GroupRole' });
+export type GroupRole = z.infer<typeof GroupRole>;
+export const GroupRoleCreate = z
+  .strictObject({
+    group,
+    role: z
+      .enum(ROLES)
+      .describe(`${PROJECT_ROLES.join(', ')} in a project; clusterAdmin for project "-", the cluster.`),
+  })
+  .meta({ id: 'GroupRoleCreate', examples: [{ group: 'researchers', role: 'submitter' }] });
+export type GroupRoleCreate = z.infer<typeof GroupRoleCreate>;
+export const GroupRoleList = z.object({ items: z.array(GroupRole) }).meta({ id: 'GroupRoleList' });
+export type GroupRoleList = z.infer<typeof GroupRoleList>;

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { ObjectName } from './field-names.ts';
+
+/** What somebody may do in a project, least first. `apps/api/src/auth/roles.ts` says what each allows. */
+export const PROJECT_ROLES = ['viewer', 'submitter', 'operator', 'admin'] as const;
+export type ProjectRole = (typeof PROJECT_ROLES)[number];
+/** Every role, least first; a cluster administrator has no project. */
+export const ROLES = [...PROJECT_ROLES, 'clusterAdmin'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Whose a credential is: a person of an issuer, the owner of a service token, an account of Kubernetes, or a program beside the API. */
+export const PRINCIPAL_KINDS = ['person', 'service', 'serviceAccount', 'command'] as const;
+export type PrincipalKind = (typeof PRINCIPAL_KINDS)[number];
+
+/** Who asks, as the API knows it. */
+export const WhoAmI = z
+  .object({
+    name: z.string(),
+    role: z.enum(ROLES).describe('The highest of all that it has.'),
+    project: z.string().nullable().describe('The only project that it belongs to; null: several, or every one.'),
+    kind: z.enum(PRINCIPAL_KINDS).default('service'),
+    memberships: z
+      .array(z.object({ project: ObjectName, role: z.enum(PROJECT_ROLES) }))
+      .default([])
+      .describe('Projects that it belongs to, by name; none for cluster administrators, who may use every one.'),
+  })
+  .meta({ id: 'WhoAmI' });
+export type WhoAmI = z.infer<typeof WhoAmI>;

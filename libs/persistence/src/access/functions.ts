@@ -1,0 +1,14 @@
+/**
+ * Functions that see or do more than whoever calls them (SECURITY DEFINER, with a fixed search_path), and which role may call them. A test compares this
+ * list with the database.
+ */
+export const DATABASE_FUNCTIONS = {
+  /** Make and drop partitions, which only the owner of a table can. */
+  ensure_series_month: { caller: 'system' },
+  remove_series_month: { caller: 'system' },
+  /** Answer before it is known who asks. */
+  touch_token: { caller: 'runtime' },
+  find_credentials: { caller: 'runtime' },
+  touch_session: { caller: 'runtime' },
+} as const satisfies Readonly<Record<string, { readonly caller: 'runtime' | 'system' }>>;
+export type DatabaseFunction = keyof typeof DATABASE_FUNCTIONS;

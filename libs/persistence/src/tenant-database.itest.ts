@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import type { Sql } from './connection-pool.ts';
+import { type Scope, TenantDatabase } from './tenant-database.ts';
+
+let postgres: Postgres;
+let tenants: TenantDatabase;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  const url = await postgres.createDatabase('tenants');
+  tenants = await TenantDatabase.connect({ url, applicationName: 'tenants test', maxConnections: 1 });
+});
+afterAll(async () => {
+  await tenants?.close();
+  await postgres?.stop();
+});
+
+const aScope = (overrides: Partial<Scope> = {}): Scope => ({
+  clusterId: randomUUID(),
+  principalId: randomUUID(),
+  reach: { kind: 'projects', ids: [randomUUID()] },
+  ...overrides,
+});
+const projectsOf = async (sql: Sql): Promise<unknown> => {
+  const { rows } = await sql.query<{ ids: string }>("SELECT current_setting('coxswain.project_ids', true) AS ids");
+  return rows[0]?.ids;
+};
+
+describe('a transaction within a scope', () => {
+  it('is told of the projects as it begins, or that it is every one of the cluster', async () => {
+    const ids = [randomUUID(), randomUUID()];
+    expect(await tenants.within(aScope({ reach: { kind: 'projects', ids } }), projectsOf)).toBe(ids.join(','));
+    expect(await tenants.within(aScope({ reach: { kind: 'cluster' } }), projectsOf)).toBe('*');
+  });
+
+  it('can be narrowed to one of its projects, and to no other', async () => {
+    const ids = [randomUUID(), randomUUID()];
+    const narrowed = (id: string, reach: Scope['reach']): Promise<unknown> =>
+      tenants.within(aScope({ reach }), async (sql) => {
+        await sql.narrowTo(id);
+        return projectsOf(sql);
+      });
+    expect(await narrowed(ids[1] ?? '', { kind: 'projects', ids })).toBe(ids[1]);
+    expect(await narrowed(ids[0] ?? '', { kind: 'cluster' })).toBe(ids[0]);
+    await expect(narrowed(randomUUID(), { kind: 'projects', ids })).rejects.toThrow(/narrowed, not moved/);
+  });
+
+  it.each<[string, Partial<Scope>]>([
+    ['a cluster', { clusterId: "', true); DROP TABLE jobs; --" }],
+    ['a principal', { principalId: '*' }],
+    ['a project', { reach: { kind: 'projects', ids: ['*'] } }],
+  ])('does not begin with what is no id of %s', async (_what, overrides) => {
+    await expect(tenants.within(aScope(overrides), projectsOf)).rejects.toThrow(/UUIDs/);
+  });
+
+  it('takes no statement once it has ended, when its connection may be another one’s', async () => {
+    let kept: Sql | undefined;
+    await tenants.within(aScope(), (sql) => {
+      kept = sql;
+      return Promise.resolve();
+    });
+    await expect(kept?.query('SELECT 1')).rejects.toThrow(/has ended/);
+  });
+
+  it('waits for a statement that nobody awaited before it ends', async () => {
+    let late: Promise<unknown> | undefined;
+    await tenants.within(aScope(), (sql) => {
+      late = sql.query("SELECT pg_sleep(0.05), 'late' AS word");
+      return Promise.resolve();
+    });
+    expect(await late).toMatchObject({ rows: [{ word: 'late' }] });
+  });
+
+  it('fails when a failure inside of it was swallowed: nothing would have been written, and nobody told', async () => {
+    const swallowing = tenants.within(aScope(), async (sql) => {
+      await sql.query('SELECT nonsense').catch(() => undefined);
+    });
+    await expect(swallowing).rejects.toMatchObject({ code: '25P02' });
+    // The only connection is good for the next one.
+    expect(await tenants.within(aScope({ reach: { kind: 'cluster' } }), projectsOf)).toBe('*');
+  });
+});

@@ -1,0 +1,84 @@
+import { ConnectionPool, type DatabaseOptions, type Sql } from './connection-pool.ts';
+import type { DatabaseFunction } from './access/functions.ts';
+
+/** Whose rows work may touch: of one cluster those of some projects, mostly one, or (administrators) all of them. Nothing stands for "any cluster". */
+export interface Scope {
+  readonly clusterId: string;
+  /** Who asks: a principal's own rows are shown to nobody else. */
+  readonly principalId: string;
+  readonly reach: { readonly kind: 'projects'; readonly ids: readonly string[] } | { readonly kind: 'cluster' };
+}
+
+/** Runs statements within one transaction that sees the rows of its scope alone. */
+export interface ScopedSql extends Sql {
+  /** For whoever sees more than the project that was named: from here on the transaction sees that one alone. */
+  narrowTo(projectId: string): Promise<void>;
+}
+
+/**
+ * The database as requests see it. The policies of its tables compare each row with the scope of the transaction, which is set as it begins and gone when
+ * it ends; without one they find nothing. A statement can be run only `within` a scope: there is no other way to one.
+ */
+export class TenantDatabase {
+  readonly #pool: ConnectionPool;
+
+  private constructor(pool: ConnectionPool) {
+    this.#pool = pool;
+  }
+
+  /** Connects once, so that a wrong address is known at the start. */
+  static async connect(options: DatabaseOptions): Promise<TenantDatabase> {
+    return new TenantDatabase(await ConnectionPool.connect(options));
+  }
+
+  /** Runs `work` in one transaction: all of it or, if it throws, nothing. */
+  async within<T>(scope: Scope, work: (sql: ScopedSql) => Promise<T>): Promise<T> {
+    return this.#pool.transaction(beginWithin(scope), (sql) => work(scopedSql(sql, scope)));
+  }
+
+  /** What may be asked before it is known who asks: a function that answers that and nothing else. */
+  async call<Row>(name: DatabaseFunction, parameters: readonly unknown[]): Promise<readonly Row[]> {
+    const places = parameters.map((_, index) => `$${index + 1}`).join(', ');
+    return (await this.#pool.query<Row>(`SELECT * FROM ${name}(${places})`, parameters)).rows;
+  }
+
+  /** Rejects unless the database answers a trivial question in time. */
+  async ping(): Promise<void> {
+    await this.#pool.query('SELECT 1');
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}
+
+/** In place of ids of projects, for those who may see every project of the cluster. */
+const EVERY_PROJECT = '*';
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * One message, so that a scope costs no round trip of its own. A message of several statements takes no parameters: the values are checked and written into it.
+ * The third argument makes a setting end with the transaction: the next user of the connection never meets it.
+ */
+function beginWithin({ clusterId, principalId, reach }: Scope): string {
+  const projects = reach.kind === 'cluster' ? EVERY_PROJECT : reach.ids.map(uuid).join(',');
+  return `BEGIN; SELECT set_config('coxswain.cluster_id', '${uuid(clusterId)}', true),
+    set_config('coxswain.project_ids', '${projects}', true), set_config('coxswain.principal_id', '${uuid(principalId)}', true)`;
+}
+
+function scopedSql(sql: Sql, { reach }: Scope): ScopedSql {
+  return {
+    query: (text, parameters) => sql.query(text, parameters),
+    narrowTo: async (projectId) => {
+      if (reach.kind === 'projects' && reach.ids.length === 1 && reach.ids[0] === projectId) return;
+      if (reach.kind === 'projects' && !reach.ids.includes(projectId))
+        throw new Error('a scope can be narrowed, not moved');
+      await sql.query("SELECT set_config('coxswain.project_ids', $1, true)", [uuid(projectId)]);
+    },
+  };
+}
+
+function uuid(text: string): string {
+  if (UUID.test(text)) return text;
+  throw new Error(`a scope is made of UUIDs, and ${JSON.stringify(text.slice(0, 40))} is none`);
+}

@@ -1,0 +1,17 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * How often what is asked for has changed, by whoever: If-Match holds a change against it. `version` counts status too, and `generation` only what was
+ * asked over the API.
+ */
+export class CountVersionsOfSpecs1795389000000 implements MigrationInterface {
+  readonly name = 'CountVersionsOfSpecs1795389000000';
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE jobs ADD COLUMN spec_version bigint NOT NULL DEFAULT 1');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE jobs DROP COLUMN spec_version');
+  }
+}
