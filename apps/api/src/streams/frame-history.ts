@@ -1,8 +1,29 @@
-/** What was sent, by where it stands, as it goes over the wire. */
+import { placeFrame } from './stream-writer.ts';
+
+/** What was sent, by where it stands: a frame without its end. */
 export interface Framed {
   readonly place: number;
   readonly frame: Buffer;
 }
+
+/** What was told last, and from where: who is told the same is given the same bytes. */
+interface Told {
+  readonly beside: string;
+  readonly places: readonly number[];
+  /** Where each frame begins. */
+  readonly offsets: readonly number[];
+  readonly bytes: Buffer;
+  readonly after: number;
+}
+
+/** How a place of this history is written, where the other half of a stream’s place stands still. */
+export interface Beside {
+  /** Those with the same key write the same. */
+  readonly key: string;
+  readonly placeText: (place: number) => string;
+}
+
+const NOTHING = Buffer.alloc(0);
 
 /** The newest frames of one kind, whole from some place on, in bounded memory: who joins or comes back is served from it. */
 export class FrameHistory {
@@ -10,6 +31,7 @@ export class FrameHistory {
   #frames: Framed[] = [];
   #bytes = 0;
   #from: number;
+  #told: Told | undefined;
 
   /** `from`: everything after it is here. `mostBytes` is asked each time: many histories share what there is. */
   constructor(from: number, mostBytes: () => number) {
@@ -26,11 +48,18 @@ export class FrameHistory {
     return place >= this.#from;
   }
 
-  after(place: number): readonly Buffer[] {
-    return this.#frames.filter((one) => one.place > place).map(({ frame }) => frame);
+  /** What came after a place, each frame with its own place. The bytes are shared: nobody may change them. */
+  after(place: number, beside: Beside): Buffer {
+    const known = this.#told;
+    if (known?.beside === beside.key && known.after <= place) return tail(known, place);
+    const frames = this.#frames.filter((one) => one.place > place);
+    if (frames.length === 0) return NOTHING;
+    this.#told = tell(frames, place, beside);
+    return this.#told.bytes;
   }
 
   append(frames: readonly Framed[]): void {
+    if (frames.length === 0) return;
     for (const one of frames) {
       this.#frames.push(one);
       this.#bytes += one.frame.length;
@@ -48,6 +77,7 @@ export class FrameHistory {
   }
 
   #trim(): void {
+    this.#told = undefined;
     const most = this.#mostBytes();
     let dropped = 0;
     for (; this.#bytes > most && dropped < this.#frames.length; dropped++) {
@@ -56,4 +86,22 @@ export class FrameHistory {
     }
     if (dropped > 0) this.#frames = this.#frames.slice(dropped);
   }
+}
+
+function tell(frames: readonly Framed[], after: number, { key, placeText }: Beside): Told {
+  const parts: Buffer[] = [];
+  const offsets: number[] = [];
+  let length = 0;
+  for (const { place, frame } of frames) {
+    const end = placeFrame(placeText(place));
+    offsets.push(length);
+    parts.push(frame, end);
+    length += frame.length + end.length;
+  }
+  return { beside: key, places: frames.map(({ place }) => place), offsets, bytes: Buffer.concat(parts, length), after };
+}
+
+function tail({ places, offsets, bytes }: Told, after: number): Buffer {
+  const first = places.findIndex((place) => place > after);
+  return first === -1 ? NOTHING : bytes.subarray(offsets[first]);
 }

@@ -1,10 +1,11 @@
 import { aJob, aJobEvent, aStepPoint } from '@coxswain/api-types/testing';
 import { DomainError } from '@coxswain/domain-error';
 import { createLogger } from '@coxswain/telemetry';
-import type { FeedReader, FeedScope, Reading, Wanted } from './feed-reader.ts';
+import { type FeedReader, type FeedScope, MOST_EVENTS, type Reading, type Wanted } from './feed-reader.ts';
 import { JobFanOut } from './job-fan-out.ts';
 import type { JobNews } from './live-jobs.ts';
-import { ReaderOfStream } from './testing/a-reader-of-streams.ts';
+import { lastEventIdIn, ReaderOfStream, sentIn } from './testing/a-reader-of-streams.ts';
+import { placeOf } from './stream-place.ts';
 import { StreamWriter } from './stream-writer.ts';
 
 const RESEARCH: FeedScope = { kind: 'project', id: 'research' };
@@ -26,7 +27,12 @@ class World implements Pick<FeedReader, 'read' | 'eventsBetween' | 'stepsBetween
 
   eventsBetween(_scope: FeedScope, _jobId: string, { after, upTo }: { after: number; upTo: number }) {
     this.looksBack.push('events');
-    return Promise.resolve(this.events.filter((id) => id > after && id <= upTo).map((id) => aJobEvent({ id })));
+    return Promise.resolve(
+      this.events
+        .filter((id) => id > after && id <= upTo)
+        .slice(0, MOST_EVENTS)
+        .map((id) => aJobEvent({ id })),
+    );
   }
 
   stepsBetween(_scope: FeedScope, _uid: string, { after, upTo }: { after: number; upTo: number }) {
@@ -39,11 +45,16 @@ class World implements Pick<FeedReader, 'read' | 'eventsBetween' | 'stepsBetween
     return this.steps.map((step, index) => ({ change: index + 1, point: aStepPoint({ step }) })).slice(after);
   }
 
+  #newEvents(after: number | undefined): readonly number[] {
+    if (after === undefined) return this.events.slice(-MOST_EVENTS);
+    return this.events.filter((id) => id > after).slice(0, MOST_EVENTS);
+  }
+
   #reading({ known, stepsOnly }: Wanted): Reading {
     const isKnown = known !== undefined;
     return {
       job: stepsOnly ? undefined : this.isGone ? null : this.job,
-      events: stepsOnly ? [] : this.events.filter((id) => id > (known?.event ?? 0)).map((id) => aJobEvent({ id })),
+      events: stepsOnly ? [] : this.#newEvents(known?.event).map((id) => aJobEvent({ id })),
       steps: isKnown ? this.#changes(known.change) : [],
       lastChange: isKnown ? undefined : this.steps.length,
     };
@@ -124,6 +135,70 @@ describe('the stream of a job', () => {
     expect(first.lastEventId).toBe('1-2');
     expect(await watch(place).until(2)).toEqual(['job', 'step 11']);
     expect(world.looksBack).toEqual([]);
+  });
+
+  it.each<[string, { event: number; change?: number }]>([
+    ['the first time', { event: 0 }],
+    ['a break, with the steps kept', { event: 1, change: 2 }],
+    ['a break so long that events and steps are read again', { event: 0, change: 0 }],
+  ])('cut off anywhere in what it is shown after %s, goes on without losing or repeating', async (_what, place) => {
+    world.events.push(1, 2);
+    world.steps.push(10, 11);
+    const other = watch();
+    await other.until(3);
+    world.events.push(3, 4);
+    world.steps.push(12, 13);
+    changed();
+    await other.until(7);
+    const whole = watch(place);
+    const all = await whole.until(place.change === undefined ? 5 : place.change === 2 ? 6 : 9);
+    expect(world.looksBack).toEqual(place.change === 0 ? ['steps'] : []);
+    const withoutJob = (sent: readonly string[]): readonly string[] => sent.filter((one) => one !== 'job');
+    for (let cut = 0; cut <= whole.text.length; cut += 7) {
+      const first = whole.text.slice(0, cut);
+      const seen = placeOf(lastEventIdIn(first)) ?? place;
+      const second = watch({ event: seen.event, change: seen.change });
+      await second.until(1);
+      await new Promise(setImmediate);
+      expect([...withoutJob(sentIn(first)), ...withoutJob(second.sent)]).toEqual(withoutJob(all));
+    }
+  });
+
+  it('is owed every step from when it was opened, though it was cut off before one was sent', async () => {
+    world.events.push(1, 2);
+    world.steps.push(10);
+    const first = watch();
+    await first.until(3);
+    const cutAfterOneEvent = first.text.slice(0, first.text.indexOf('\n\n') + 2);
+    world.steps.push(11);
+    changed(true);
+    await first.until(4);
+    const seen = placeOf(lastEventIdIn(cutAfterOneEvent));
+    expect(await watch({ event: seen?.event ?? 0, change: seen?.change }).until(3)).toEqual([
+      'event 2',
+      'job',
+      'step 11',
+    ]);
+  });
+
+  it('costs two thousand who join the memory of one', async () => {
+    world.events.push(...Array.from({ length: 900 }, (_, index) => index + 1));
+    const readers = Array.from({ length: 2_000 }, () => watch());
+    await readers[1_999]?.until(901);
+    const memory = new Set(
+      readers.flatMap(({ chunks }) => chunks.filter(({ length }) => length > 100)).map((chunk) => chunk.buffer),
+    );
+    // Events, and the job.
+    expect(memory.size).toBeLessThanOrEqual(2);
+  });
+
+  it('reads events that are not kept once for all who join together', async () => {
+    world.events.push(...Array.from({ length: 2_500 }, (_, index) => index + 1));
+    const readers = Array.from({ length: 50 }, () => watch());
+    const sent = await readers[49]?.until(2_501);
+    expect(sent?.slice(0, 2)).toEqual(['event 1', 'event 2']);
+    expect(new Set(sent).size).toBe(2_501);
+    expect(world.looksBack).toEqual(['events', 'events']);
   });
 
   it('reads steps of before the process began once, for all who come back from there', async () => {

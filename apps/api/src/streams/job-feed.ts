@@ -1,7 +1,7 @@
-import { FrameHistory, type Framed } from './frame-history.ts';
+import { type Beside, FrameHistory, type Framed } from './frame-history.ts';
 import { type FeedReader, type FeedScope, MOST_EVENTS, MOST_STEPS, type Reading, type Wanted } from './feed-reader.ts';
 import { placeText, type StreamPlace } from './stream-place.ts';
-import { frameOf, placeFrame, type StreamWriter } from './stream-writer.ts';
+import { frameOf, openFrameOf, placeFrame, type StreamWriter } from './stream-writer.ts';
 
 /** What is known of a job after its first reading. */
 interface Known {
@@ -9,6 +9,15 @@ interface Known {
   change: number;
   readonly events: FrameHistory;
   readonly steps: FrameHistory;
+}
+
+/** How far a reader has got, whose steps are counted from somewhere. */
+type SeenPlace = Readonly<Record<keyof StreamPlace, number>>;
+
+/** Events from before those that are kept. */
+interface Older {
+  readonly history: FrameHistory;
+  readonly last: number;
 }
 
 /**
@@ -21,6 +30,8 @@ export class JobFeed {
   readonly #reader: Pick<FeedReader, 'eventsBetween' | 'stepsBetween'>;
   readonly #mostBytes: () => number;
   readonly #writers = new Set<StreamWriter>();
+  /** What is being read of before what is kept. */
+  readonly #looksBack = new Map<string, Promise<unknown>>();
   readonly #first = Promise.withResolvers<void>();
   #known: Known | undefined;
   #uid: string | null = null;
@@ -57,40 +68,40 @@ export class JobFeed {
     if (reading.job !== undefined) this.#uid = reading.job.uid;
     const isFirst = this.#known === undefined;
     const known = (this.#known ??= this.#begin(reading));
+    const news: Buffer[] = [];
     const events = reading.events.map((event): Framed => {
       known.event = event.id;
-      return { place: event.id, frame: frameOf('event', event, placeText(known)) };
+      return this.#made(news, event.id, openFrameOf('event', event));
     });
-    const frames = events.map(({ frame }) => frame);
     if (reading.job !== undefined && reading.job.version !== this.#job?.version) {
       this.#job = { version: reading.job.version, frame: frameOf('job', reading.job) };
-      frames.push(this.#job.frame);
+      news.push(this.#job.frame);
     }
     const steps = reading.steps.map(({ change, point }): Framed => {
       known.change = change;
-      return { place: change, frame: frameOf('step', point, placeText(known)) };
+      return this.#made(news, change, openFrameOf('step', point));
     });
     known.events.append(events);
     known.steps.append(steps);
-    this.#tell([...frames, ...steps.map(({ frame }) => frame)]);
+    this.#tell(news);
     this.#first.resolve();
     return !isFirst && (events.length >= MOST_EVENTS || steps.length >= MOST_STEPS);
   }
 
-  /** Shows a reader what it missed and the job as it is, and everything from then on. */
+  /** Shows a reader what it missed and the job as it is, and everything from then on. Who has seen no step yet is owed those that come from now on. */
   async join(writer: StreamWriter, place: StreamPlace): Promise<void> {
     await this.#first.promise;
-    let { event, change } = place;
+    let event = place.event;
+    let change = place.change ?? this.#known?.change ?? 0;
     for (;;) {
       const known = this.#known;
       if (this.#isGone || known === undefined) return writer.end({ isComplete: true });
       if (writer.isOver) return;
-      if (!known.events.covers(event)) event = await this.#showOlder(writer, { after: event, upTo: known.events.from });
-      else if (change === undefined || known.steps.covers(change))
-        return this.#welcome(writer, known, { event, change });
+      if (!known.events.covers(event)) event = await this.#showOlder(writer, { event, change }, known.events.from);
+      else if (known.steps.covers(change)) return this.#welcome(writer, known, { event, change });
       else if (!(await this.#recall(known, change))) {
-        change = undefined;
-        writer.write(frameOf('resync', {}, placeText({ event: place.event, change })));
+        change = known.change;
+        writer.write(Buffer.concat([openFrameOf('resync', {}), placeFrame(placeText({ event, change }))]));
       }
     }
   }
@@ -117,45 +128,73 @@ export class JobFeed {
     };
   }
 
+  /** A frame to be kept; `news` has it with the place that everybody has got to with it. */
+  #made(news: Buffer[], place: number, frame: Buffer): Framed {
+    if (this.#writers.size > 0 && this.#known !== undefined) news.push(frame, placeFrame(placeText(this.#known)));
+    return { place, frame };
+  }
+
   #tell(frames: readonly Buffer[]): void {
     if (frames.length === 0 || this.#writers.size === 0) return;
     const chunk = Buffer.concat(frames);
     for (const writer of this.#writers) writer.write(chunk);
   }
 
-  /** In one go, without waiting: nothing comes between what is kept and what is told next. */
-  #welcome(writer: StreamWriter, known: Known, { event, change }: StreamPlace): void {
-    const frames = [
-      ...known.events.after(event),
-      ...(this.#job === undefined ? [] : [this.#job.frame]),
-      ...(change === undefined ? [] : known.steps.after(change)),
-      placeFrame(placeText(known)),
-    ];
-    writer.write(Buffer.concat(frames));
+  /**
+   * In one go, without waiting: nothing comes between what is kept and what is told next. A frame that was missed tells the place of who missed it: events
+   * come before the steps that it has not seen yet, whatever was told to others between them.
+   */
+  #welcome(writer: StreamWriter, known: Known, { event, change }: SeenPlace): void {
+    writer.write(known.events.after(event, besideChange(change)));
+    if (this.#job !== undefined) writer.write(this.#job.frame);
+    writer.write(known.steps.after(change, besideEvent(known.event)));
+    writer.write(placeFrame(placeText(known)));
     if (!writer.isOver) this.#writers.add(writer);
   }
 
-  /** Events that are not kept are read for who asks for them; gives the id of the last. */
-  async #showOlder(writer: StreamWriter, range: { readonly after: number; readonly upTo: number }): Promise<number> {
+  /** Events that are not kept are read, once for all who ask for them at a time; gives the id of the last. */
+  async #showOlder(writer: StreamWriter, { event, change }: SeenPlace, upTo: number): Promise<number> {
+    const range = { after: event, upTo };
+    const { history, last } = await this.#lookBack(`events ${event}-${upTo}`, () => this.#readOlder(range));
+    writer.write(history.after(event, besideChange(change)));
+    return last;
+  }
+
+  async #readOlder(range: { readonly after: number; readonly upTo: number }): Promise<Older> {
     const older = await this.#reader.eventsBetween(this.scope, this.jobId, range);
-    const frames = older.map((event) => frameOf('event', event, placeText({ event: event.id, change: undefined })));
-    if (frames.length > 0) writer.write(Buffer.concat(frames));
-    return older.length < MOST_EVENTS ? range.upTo : (older.at(-1)?.id ?? range.upTo);
+    const history = new FrameHistory(range.after, () => Infinity);
+    history.append(older.map((event) => ({ place: event.id, frame: openFrameOf('event', event) })));
+    return { history, last: older.length < MOST_EVENTS ? range.upTo : (older.at(-1)?.id ?? range.upTo) };
   }
 
   /** Reads steps that are not kept, for this reader and whoever comes back from there as well. False when there are too many. */
   async #recall(known: Known, from: number): Promise<boolean> {
-    const { from: upTo } = known.steps;
-    const steps = await this.#reader.stepsBetween(this.scope, this.#uid ?? '', { after: from, upTo });
+    const range = { after: from, upTo: known.steps.from };
+    const steps = await this.#lookBack(`steps ${from}-${range.upTo}`, () =>
+      this.#reader.stepsBetween(this.scope, this.#uid ?? '', range),
+    );
     if (steps === undefined) return false;
-    const { event } = known;
     known.steps.prepend(
       from,
-      steps.map(({ change, point }) => ({
-        place: change,
-        frame: frameOf('step', point, placeText({ event, change })),
-      })),
+      steps.map(({ change, point }) => ({ place: change, frame: openFrameOf('step', point) })),
     );
     return known.steps.covers(from);
   }
+
+  /** All who ask for the same at a time are answered by one reading. */
+  #lookBack<T>(key: string, read: () => Promise<T>): Promise<T> {
+    const known = this.#looksBack.get(key) as Promise<T> | undefined;
+    if (known !== undefined) return known;
+    const reading = read().finally(() => this.#looksBack.delete(key));
+    this.#looksBack.set(key, reading);
+    return reading;
+  }
+}
+
+function besideChange(change: number): Beside {
+  return { key: `change ${change}`, placeText: (event) => placeText({ event, change }) };
+}
+
+function besideEvent(event: number): Beside {
+  return { key: `event ${event}`, placeText: (change) => placeText({ event, change }) };
 }

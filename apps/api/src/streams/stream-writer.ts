@@ -8,13 +8,17 @@ const LAST_READ_MS = 30_000;
 /** Something is left out from here on: the reader comes back, goes on where it was, and reads the curve again. */
 const RESYNC = frameOf('resync', {});
 
-/** One frame of a `text/event-stream`. */
-export function frameOf(type: string, data: object, id?: string): Buffer {
-  const idLine = id === undefined ? '' : `id: ${id}\n`;
-  return Buffer.from(`event: ${type}\n${idLine}data: ${JSON.stringify(data)}\n\n`);
+/** A frame of a `text/event-stream` that lacks its end: {@link placeFrame} says which place who has read it has got to. */
+export function openFrameOf(type: string, data: object): Buffer {
+  return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(data)}\n`);
 }
 
-/** Tells where the stream is now, and nothing else. */
+/** A frame that moves no place. */
+export function frameOf(type: string, data: object): Buffer {
+  return Buffer.concat([openFrameOf(type, data), Buffer.from('\n')]);
+}
+
+/** Ends an open frame and tells a place with it: a reader takes both or neither. By itself it tells the place and nothing else. */
 export function placeFrame(place: string): Buffer {
   return Buffer.from(`id: ${place}\n\n`);
 }
@@ -44,7 +48,7 @@ export class StreamWriter {
 
   /** Buffers are shared between readers and never copied. */
   write(chunk: Buffer): void {
-    if (this.#isOver) return;
+    if (this.#isOver || chunk.length === 0) return;
     if (this.#response.writableLength > MAX_UNREAD_BYTES) this.end({ isComplete: false });
     else this.#response.write(chunk);
   }
