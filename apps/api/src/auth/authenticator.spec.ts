@@ -12,11 +12,11 @@ let now: Date;
 let sql: ReturnType<typeof scriptedSql>;
 let authenticator: Authenticator;
 /** What becomes of the groups of a session, and how often that was asked. */
-let reading: Reading;
+let reading: Reading | 'away';
 let readings: number;
 const renew = (): Promise<Reading> => {
   readings++;
-  return Promise.resolve(reading);
+  return reading === 'away' ? Promise.reject(new DomainError('UNAVAILABLE', 'away')) : Promise.resolve(reading);
 };
 const ISSUER = 'https://accounts.example.com';
 const SIGN_IN = {
@@ -217,6 +217,29 @@ describe('a session', () => {
     expect([lookups(), readings]).toEqual([2, 1]);
     after(2_000);
     reading = 'ended';
+    expect(await outcomeOf(byCookie())).toBe('UNAUTHENTICATED');
+  });
+
+  it.each<[string, () => void, string]>([
+    ['has no role', () => (row = { ...row, grants: [] }), 'FORBIDDEN'],
+    ['is one whose issuer is away', () => (reading = 'away'), 'UNAVAILABLE'],
+  ])('of somebody who %s costs one look in two seconds, however often he asks', async (_who, prepare, code) => {
+    prepare();
+    const asked = await Promise.all(Array.from({ length: 20 }, () => outcomeOf(byCookie())));
+    expect(await outcomeOf(byCookie())).toBe(code);
+    expect(new Set(asked)).toEqual(new Set([code]));
+    expect([lookups(), readings]).toEqual([1, 1]);
+    after(2_000);
+    reading = 'believed';
+    row = { ...row, grants: [{ id: 'a', name: 'a', role: 'viewer' }] };
+    expect(await byCookie()).toMatchObject({ name: 'ada' });
+  });
+
+  it('that ends while it is looked up lets nobody in afterwards', async () => {
+    const before = byCookie();
+    authenticator.forget({ by: 'cookie', text: known.token });
+    row = undefined;
+    await outcomeOf(before);
     expect(await outcomeOf(byCookie())).toBe('UNAUTHENTICATED');
   });
 

@@ -1,4 +1,4 @@
-import { DomainError } from '@coxswain/domain-error';
+import { DomainError, isDomainError } from '@coxswain/domain-error';
 import type { TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Config } from '../config/config.ts';
@@ -26,7 +26,11 @@ export interface Authenticated {
   readonly sessionId: string | undefined;
 }
 
-interface Cached extends Authenticated {
+/** Whose a credential is, or why it lets nobody in. */
+type Found = Authenticated | DomainError;
+
+interface Cached {
+  readonly found: Found;
   readonly expiresAt: Date | null;
   readonly untilMs: number;
 }
@@ -40,6 +44,8 @@ export class Authenticator {
   readonly #signIn: Config['signIn'];
   readonly #readings: Pick<GroupReadings, 'renew'> | null;
   readonly #cache = new Map<string, Cached>();
+  /** Requests that come together with one credential cost as much as one. */
+  readonly #looking = new Map<string, Promise<Found>>();
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
@@ -65,33 +71,67 @@ export class Authenticator {
   async identify(credential: Credential | undefined): Promise<Authenticated> {
     const parts = credential === undefined ? undefined : partsOfToken(credential.text);
     if (credential === undefined || parts === undefined) throw unauthenticated();
+    const key = keyOf(credential);
     const now = this.#clock.now();
-    const key = `${credential.by} ${credential.text}`;
     const cached = this.#cache.get(key);
-    if (cached !== undefined && cached.untilMs > now.getTime() && !hasPassed(cached.expiresAt, now)) return cached;
+    if (cached !== undefined && cached.untilMs > now.getTime() && !hasPassed(cached.expiresAt, now)) {
+      return letIn(cached.found);
+    }
     this.#cache.delete(key);
-    const row = await this.#find(parts, credential);
-    const found = { principal: this.#principalOf(row), sessionId: row.source === 'token' ? undefined : row.id };
-    if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
-    this.#cache.set(key, { ...found, expiresAt: row.expires_at, untilMs: now.getTime() + CACHE_MS });
-    if (isStale(row, now)) this.#touch(row);
-    return found;
+    const looking = this.#looking.get(key) ?? this.#look(key, parts, credential);
+    return letIn(await looking);
   }
 
   /** For whoever has just ended a session: this replica lets nobody in with it any more. */
   forget(credential: Credential): void {
-    this.#cache.delete(`${credential.by} ${credential.text}`);
+    const key = keyOf(credential);
+    this.#cache.delete(key);
+    // What was read before the end is told to nobody who comes after it.
+    this.#looking.delete(key);
   }
 
-  async #find(parts: TokenParts, credential: Credential): Promise<TokenRow> {
+  #look(key: string, parts: TokenParts, credential: Credential): Promise<Found> {
+    const looking = this.#find(parts, credential)
+      .then(({ found, row }) => {
+        if (row !== undefined && this.#looking.get(key) === looking) this.#remember(key, found, row.expires_at);
+        return found;
+      })
+      .finally(() => {
+        if (this.#looking.get(key) === looking) this.#looking.delete(key);
+      });
+    this.#looking.set(key, looking);
+    return looking;
+  }
+
+  /**
+   * Nothing is remembered of a credential that nobody was given: it may be made in a moment. What there is is remembered also when it lets nobody in, so that a
+   * person without a role, or whose issuer is away, costs no more than one with.
+   */
+  #remember(key: string, found: Found, expiresAt: Date | null): void {
+    if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
+    this.#cache.set(key, { found, expiresAt, untilMs: this.#clock.now().getTime() + CACHE_MS });
+  }
+
+  async #find(parts: TokenParts, credential: Credential): Promise<{ readonly found: Found; readonly row?: TokenRow }> {
     const row = await this.#tokens.find(parts);
-    if (row === undefined || !this.#isGood(row, credential)) throw unauthenticated();
+    if (row === undefined) return { found: unauthenticated() };
+    try {
+      return { found: await this.#judge(row, parts, credential), row };
+    } catch (error) {
+      if (isDomainError(error)) return { found: error, row };
+      throw error;
+    }
+  }
+
+  async #judge(row: TokenRow, parts: TokenParts, credential: Credential): Promise<Authenticated> {
+    if (!this.#isGood(row, credential)) throw unauthenticated();
     const reading = await this.#readings?.renew(row, credential.text, bareOf(row));
     if (reading === 'ended') throw unauthenticated();
-    if (reading !== 'read') return row;
-    const again = await this.#tokens.find(parts);
-    if (again === undefined) throw unauthenticated();
-    return again;
+    const current = reading === 'read' ? await this.#tokens.find(parts) : row;
+    if (current === undefined) throw unauthenticated();
+    const principal = this.#principalOf(current);
+    if (isStale(current, this.#clock.now())) this.#touch(current);
+    return { principal, sessionId: current.source === 'token' ? undefined : current.id };
   }
 
   /** A session of the page is good as a cookie alone, and one of an issuer that is not ours any more not at all. */
@@ -118,6 +158,15 @@ export class Authenticator {
     const touched = this.#database.call(source === 'token' ? 'touch_token' : 'touch_session', [id]);
     touched.catch(() => undefined);
   }
+}
+
+function keyOf({ by, text }: Credential): string {
+  return `${by} ${text}`;
+}
+
+function letIn(found: Found): Authenticated {
+  if (found instanceof DomainError) throw found;
+  return found;
 }
 
 function isStale({ source, last_used_at: lastUsed }: TokenRow, now: Date): boolean {
