@@ -116,7 +116,9 @@ function denialIn(
   error: unknown,
 ): { readonly code: string; readonly verb: string; readonly project?: AskedProject | undefined } | undefined {
   if (error instanceof AccessDenied) return { code: error.code, verb: error.action, project: error.project };
-  if (isDomainError(error, 'UNAUTHENTICATED')) return { code: error.code, verb: 'authenticate' };
+  // Whoever was refused for another reason than a right that he lacks could not be let in at all.
+  if (isDomainError(error, 'UNAUTHENTICATED') || isDomainError(error, 'FORBIDDEN'))
+    return { code: error.code, verb: 'authenticate' };
   return undefined;
 }
 

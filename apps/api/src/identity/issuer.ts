@@ -28,6 +28,9 @@ export interface PendingSignIn {
   readonly verifier: string;
 }
 
+/** Where browsers come back to from the issuer. */
+export const CALLBACK_PATH = '/v1/sign-in/callback';
+
 /** What the issuer says of itself is asked for again after this time. */
 const DISCOVERY_LIFETIME_MS = 3_600_000;
 const JWKS_LIFETIME_MS = 600_000;
@@ -162,7 +165,7 @@ export class Issuer {
   }
 
   get #callbackUrl(): string {
-    return `${this.#config.publicUrl}/v1/sign-in/callback`;
+    return `${this.#config.publicUrl}${CALLBACK_PATH}`;
   }
 
   /** Asked once in {@link DISCOVERY_LIFETIME_MS}, by one call however many wait for it; a failure is not remembered. */

@@ -17,6 +17,7 @@ let issuer: TestIssuer;
 let api: ApiUnderTest;
 let databaseUrl: string;
 let admin: string;
+let addresses = 0;
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'coxswain-sign-in-'));
@@ -34,6 +35,7 @@ beforeAll(async () => {
       COXSWAIN_OIDC_CLI_CLIENT_ID: CLI_CLIENT,
       COXSWAIN_OIDC_SCOPES: 'openid profile groups offline_access',
       COXSWAIN_OIDC_ADMIN_GROUP: 'platform',
+      COXSWAIN_TRUSTED_PROXIES: 'loopback',
     },
   });
   admin = await api.project('research', 'admin');
@@ -69,7 +71,12 @@ const valueOf = (cookie = ''): string => cookie.split(';')[0] ?? '';
 /** Goes to the issuer and comes back; `change` is what somebody does to the addresses on the way. */
 async function signIn(
   login: string,
-  change: { readonly there?: (url: URL) => void; readonly back?: (url: URL) => void; readonly cookie?: string } = {},
+  change: {
+    readonly there?: (url: URL) => void;
+    readonly back?: (url: URL) => void;
+    readonly cookie?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  } = {},
 ) {
   const start = await api.send('GET', '/v1/sign-in/start?returnTo=/predictions');
   const there = new URL(String(start.headers['location']));
@@ -78,7 +85,7 @@ async function signIn(
   change.back?.(back);
   const pending = change.cookie ?? valueOf(cookiesOf(start).get('__Host-coxswain-sign-in'));
   const end = await api.send('GET', `${back.pathname}${back.search}`, {
-    headers: { cookie: `__Host-coxswain-sign-in=${pending}` },
+    headers: { cookie: `__Host-coxswain-sign-in=${pending}`, ...change.headers },
   });
   const session = cookiesOf(end).get('__Host-coxswain-session');
   return { back, end, session, cookie: `__Host-coxswain-session=${valueOf(session)}`, at: end.headers['location'] };
@@ -248,6 +255,31 @@ describe('what comes back from the issuer', () => {
     ['to another browser', { cookie: 'a.b.c.d.e' }, 'start-again'],
   ])('%s lets nobody in', async (_what, change, problem) => {
     expect(await signIn('ada', change)).toMatchObject({ at: `/#sign-in=${problem}`, session: undefined });
+  });
+
+  it.each<[string, string, Parameters<typeof signIn>[1], string]>([
+    ['of somebody without a role', 'stranger', {}, 'FORBIDDEN'],
+    [
+      'with a code that nobody was given',
+      'ada',
+      { back: (url) => url.searchParams.set('code', 'x') },
+      'UNAUTHENTICATED',
+    ],
+    ['to another browser', 'ada', { cookie: 'a.b.c.d.e' }, 'UNAUTHENTICATED'],
+  ])('%s is told to the audit as denied, with why and from where', async (_what, login, change, reason) => {
+    // An address that nobody was refused from in the last minute: others are counted under their first refusal.
+    const address = `203.0.113.${++addresses}`;
+    const { end } = await signIn(login, { ...change, headers: { 'x-forwarded-for': address } });
+    const found = await waitFor(
+      async () => {
+        const text = 'SELECT outcome, action, target, reason, source_address FROM audit WHERE request_id = $1';
+        const { rows } = await api.running.infrastructure.database.query(text, [end.headers['x-request-id']]);
+        return rows.length > 0 && rows;
+      },
+      { what: 'the denial' },
+    );
+    const told = { outcome: 'denied', action: 'authenticate', target: '/v1/sign-in/callback' };
+    expect(found).toEqual([{ ...told, reason, source_address: address }]);
   });
 
   it('lets nobody in a second time', async () => {

@@ -10,15 +10,17 @@ import type { Logger } from '@coxswain/telemetry';
 import { Inject, Injectable } from '@nestjs/common';
 import { Authenticator } from '../auth/authenticator.ts';
 import type { Credential } from '../auth/credential.ts';
+import type { Denials } from '../auth/denials.ts';
 import type { RequestOrigin } from '../auth/request-origin.ts';
 import { beginSession, endSession, type NewSession, type SessionBegun } from '../auth/sessions.ts';
 import type { Config } from '../config/config.ts';
-import { Issuer, type SignedIn } from '../identity/issuer.ts';
+import { CALLBACK_PATH, Issuer, type SignedIn } from '../identity/issuer.ts';
 import {
   CLOCK,
   CLUSTER,
   type Cluster,
   CONFIG,
+  DENIALS,
   LOGGER,
   SIGN_IN_DATABASE,
   SIGN_IN_KEY,
@@ -52,6 +54,7 @@ export class SignInService {
   readonly #key: Uint8Array;
   readonly #issuer: Issuer | null;
   readonly #authenticator: Authenticator;
+  readonly #denials: Pick<Denials, 'note'>;
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
@@ -63,6 +66,7 @@ export class SignInService {
     @Inject(SIGN_IN_KEY) key: Uint8Array,
     @Inject(Issuer) issuer: Issuer | null,
     @Inject(Authenticator) authenticator: Authenticator,
+    @Inject(DENIALS) denials: Pick<Denials, 'note'>,
   ) {
     this.#database = database;
     this.#cluster = cluster;
@@ -72,6 +76,7 @@ export class SignInService {
     this.#key = key;
     this.#issuer = issuer;
     this.#authenticator = authenticator;
+    this.#denials = denials;
   }
 
   methods(): SignInMethods {
@@ -87,19 +92,22 @@ export class SignInService {
     return { url: url.href, cookie: await sealPending({ ...pending, returnTo: ownAddress(returnTo) }, sealing) };
   }
 
-  /** `search` is the query of the request with which the browser came back. */
+  /** `search` is the query of the request with which the browser came back. It is answered by the page, so its failure is told to the audit here. */
   async finish(search: string, cookie: string | undefined, origin: RequestOrigin): Promise<SignInEnd> {
     const issuer = this.#required();
     const now = this.#clock.now();
     const pending = await unsealPending(cookie, { key: this.#key, now });
-    if (pending === undefined) return { kind: 'not', problem: 'start-again' };
     try {
+      if (pending === undefined) throw new DomainError('UNAUTHENTICATED', 'no sign-in is under way in this browser');
       const maxAgeSeconds = (this.#signIn?.sessionHours ?? 0) * 3_600;
       const expiresAt = new Date(now.getTime() + maxAgeSeconds * 1_000);
       const { token } = await this.#begin(await issuer.finish(search, pending), { kind: 'page', expiresAt, origin });
       return { kind: 'signed-in', token, maxAgeSeconds, returnTo: pending.returnTo };
     } catch (error) {
       if (!isDomainError(error)) throw error;
+      this.#denials.note(error, { principal: undefined, origin, object: CALLBACK_PATH });
+      // Anybody can open the address: that is worth a count, not a line each.
+      if (pending === undefined) return { kind: 'not', problem: 'start-again' };
       this.#tell(error);
       return { kind: 'not', problem: PROBLEMS[error.code] ?? 'refused' };
     }
