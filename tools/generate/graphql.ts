@@ -151,7 +151,7 @@ type Mutation {
   "True: it is refused everywhere within seconds."
   revokeToken(project: String!, id: ID!): Boolean
   "Give a group of the issuer a role, in place of the one that it had. Project \\"-\\": clusterAdmin, in the cluster."
-  grantGroupRole(project: String!, input: GroupRoleCreateInput!): GroupRole
+  grantGroupRole(project: String!, input: GroupRoleCreateInput!, idempotencyKey: String): GroupRole
   "True: it has none any more."
   revokeGroupRole(project: String!, id: ID!): Boolean
   "An idempotency key makes a repetition safe."

@@ -17,7 +17,13 @@ const CREATES: ReadonlySet<string> = new Set([
   'POST /v1/projects/{project}/jobs',
   'POST /v1/projects/{project}/layouts',
   'POST /v1/projects/{project}/plans',
+  'POST /v1/projects/{project}/group-roles',
 ]);
+/** What makes another request of one. */
+const OTHERWISE: Readonly<Record<string, object>> = {
+  'POST /v1/projects/{project}/plans': { top: 1 },
+  'POST /v1/projects/{project}/group-roles': { role: 'operator' },
+};
 const POSTS = declaredRoutes(CONTROLLERS).filter(({ method }) => method === 'POST');
 const nameOf = ({ method, path }: (typeof POSTS)[number]): string => `${method} ${path}`;
 
@@ -27,7 +33,15 @@ let things: Things;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('idempotency') });
+  api = await startApiUnderTest({
+    databaseUrl: await postgres.createDatabase('idempotency'),
+    // Whose groups are given roles; nobody asks it for anything.
+    environment: {
+      COXSWAIN_PUBLIC_URL: 'https://coxswain.example.com',
+      COXSWAIN_OIDC_ISSUER_URL: 'https://accounts.example.com',
+      COXSWAIN_OIDC_CLIENT_ID: 'page',
+    },
+  });
   await api.project('research');
   const make = async (what: string, body: object): Promise<string> =>
     (await api.send('POST', `/v1/projects/research/${what}`, { token: api.adminToken, body })).body.id;
@@ -70,7 +84,7 @@ describe('an Idempotency-Key', () => {
       const before = await written();
       const again = await ask(url, body, `key of ${route}`.replaceAll(' ', '-'));
       expect(again).toMatchObject({ status: 201, body: first.body });
-      const other = { ...body, ...(route.endsWith('plans') ? { top: 1 } : { name: 'another' }) };
+      const other = { ...body, ...(OTHERWISE[route] ?? { name: 'another' }) };
       expect(await ask(url, other, `key of ${route}`.replaceAll(' ', '-'))).toMatchObject({
         status: 422,
         body: { code: 'IDEMPOTENCY_KEY_REUSED' },

@@ -2,6 +2,7 @@ import { Problem, ROLES } from '@coxswain/api-types';
 import type { Type } from '@nestjs/common';
 import { z } from 'zod';
 import { permitted, ruleOfRoute } from '../auth/access-rules.ts';
+import { PAGE_HEADER, SESSION_COOKIE } from '../auth/credential.ts';
 import { ROLE_ACTIONS } from '../auth/roles.ts';
 import type { DescribedHeader } from './described-parameter.ts';
 import { IF_MATCH, IF_NONE_MATCH } from './etag.ts';
@@ -37,11 +38,17 @@ export function openApiDocument(controllers: readonly Type[]): Readonly<Record<s
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'cxs_<prefix>_<secret>',
-          description: `An API token. Each operation names the roles of tokens that may ask for it: ${describedRoles()}.`,
+          description: `An API token, or what \`coxswain login\` was given. Each operation names the roles that may ask for it: ${describedRoles()}.`,
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: SESSION_COOKIE,
+          description: `The page’s, of a person who signed in at /v1/sign-in/start. What changes something must come from the page’s origin with the header ${PAGE_HEADER}: 1.`,
         },
       },
     },
-    security: [{ token: [] }],
+    security: bySomebody([[]]),
   };
 }
 
@@ -90,8 +97,13 @@ function tagOf({ path }: DeclaredRoute): string {
 function securityOf(route: DeclaredRoute): readonly Readonly<Record<string, readonly string[]>>[] {
   const rule = ruleOfRoute(route);
   if (rule === 'public') return [];
-  if (rule === undefined || rule === 'signedIn') return [{ token: [] }];
-  return ROLES.filter((role) => permitted(rule, role) !== 'none').map((role) => ({ token: [role] }));
+  if (rule === undefined || rule === 'signedIn') return bySomebody([[]]);
+  return bySomebody(ROLES.filter((role) => permitted(rule, role) !== 'none').map((role) => [role]));
+}
+
+/** By whichever credential. */
+function bySomebody(roles: readonly (readonly string[])[]): readonly Readonly<Record<string, readonly string[]>>[] {
+  return [...roles.map((token) => ({ token })), ...roles.map((session) => ({ session }))];
 }
 
 /** Parameters of paths are read as text; what is no name of anything is not found. */

@@ -93,12 +93,16 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(responses['401']?.headers ?? {})).toEqual(['Cache-Control', 'X-Request-Id', 'WWW-Authenticate']);
   });
 
-  it('names the roles that may, each by itself, and none where none is asked for', () => {
-    const rolesOf = (method: string, path: string): unknown =>
-      operation(method, path).security.map(({ token }) => token);
+  it('names the roles that may, each by itself, by token and by cookie, and none where none is asked for', () => {
+    const rolesOf = (method: string, path: string): unknown => operation(method, path).security;
     expect(rolesOf('GET', '/healthz')).toEqual([]);
-    expect(rolesOf('GET', '/v1/whoami')).toEqual([[]]);
-    expect(rolesOf('GET', '/v1/projects/{project}/tokens')).toEqual([['admin'], ['clusterAdmin']]);
+    expect(rolesOf('GET', '/v1/whoami')).toEqual([{ token: [] }, { session: [] }]);
+    expect(rolesOf('GET', '/v1/projects/{project}/tokens')).toEqual([
+      { token: ['admin'] },
+      { token: ['clusterAdmin'] },
+      { session: ['admin'] },
+      { session: ['clusterAdmin'] },
+    ]);
   });
 
   it('names the headers that a route reads and answers with', () => {
@@ -131,7 +135,7 @@ interface StatedResponse {
   readonly content?: Readonly<Record<string, { readonly schema: unknown }>>;
 }
 interface Operation {
-  readonly security: readonly { readonly token: readonly string[] }[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly { readonly in: string; readonly name: string }[];
   readonly requestBody?: {
     readonly content: Readonly<

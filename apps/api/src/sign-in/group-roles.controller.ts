@@ -2,6 +2,7 @@ import { GroupRole, GroupRoleCreate, GroupRoleList } from '@coxswain/api-types';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
+import { IdempotencyKey } from '../http/idempotency-key.ts';
 import { Answers } from '../http/openapi.ts';
 import { GroupRolesService } from './group-roles.service.ts';
 
@@ -30,8 +31,9 @@ export class GroupRolesController {
     @Caller() caller: Principal,
     @Param('project') project: string,
     @Body({ schema: GroupRoleCreate }) request: GroupRoleCreate,
+    @IdempotencyKey() key: string | undefined,
   ): Promise<GroupRole> {
-    return this.#groups.grant(caller, project, request);
+    return this.#groups.grant(caller, { project, request, key });
   }
 
   @Delete(':groupRoleId')

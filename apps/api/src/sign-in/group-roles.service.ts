@@ -7,6 +7,7 @@ import { recordAudit } from '../auth/audit.ts';
 import type { Principal } from '../auth/principal.ts';
 import { ALL_PROJECTS, inScope, projectIdOf, type ProjectScope } from '../auth/project-scope.ts';
 import type { Config } from '../config/config.ts';
+import { onceUnder } from '../http/idempotency.ts';
 import { isUuid } from '../http/ids.ts';
 import { CLUSTER, type Cluster, CONFIG, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 
@@ -16,6 +17,13 @@ interface GroupRoleRow {
   readonly group_name: string;
   readonly role: GroupRole['role'];
   readonly created_at: Date;
+}
+
+/** A role that is to be given. */
+interface Grant {
+  readonly project: string;
+  readonly request: GroupRoleCreate;
+  readonly key: string | undefined;
 }
 
 /** Most groups that have a role in one project, or in the cluster. */
@@ -50,26 +58,36 @@ export class GroupRolesService {
   }
 
   /** A group has one role in a project: another one takes its place. Holds for those who are signed in within seconds. */
-  grant(principal: Principal, project: string, request: GroupRoleCreate): Promise<GroupRole> {
-    return this.#in(principal, { project, action: 'group.write' }, async (sql, scope) => {
-      requireFitting(request, scope);
-      const place = [this.#cluster.id, projectIdOf(scope)];
-      await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 5))', [place.join('/')]);
-      const named = [...place, this.#requiredIssuer(), request.group];
-      await sql.query(
-        'DELETE FROM group_roles WHERE cluster_id = $1 AND project_id IS NOT DISTINCT FROM $2 AND issuer = $3 AND group_name = $4',
-        named,
-      );
-      await requireRoom(sql, place);
-      const made = await sql.query<GroupRoleRow>(
-        `INSERT INTO group_roles (cluster_id, project_id, issuer, group_name, role, id) VALUES ($1, $2, $3, $4, $5, $6) RETURNING *`,
-        [...named, request.role, randomUUID()],
-      );
-      const row = firstOf(made);
-      if (row === undefined) throw new Error('INSERT … RETURNING gave no row');
-      await recordAudit(sql, principal, { ...about(row, scope, project), action: 'group.grant' });
-      return toGroupRole(row, scope);
-    });
+  grant(principal: Principal, wanted: Grant): Promise<GroupRole> {
+    const { project, request, key } = wanted;
+    return this.#in(principal, { project, action: 'group.write' }, (sql, scope) =>
+      onceUnder(sql, { principal, key, request: { grantGroupRole: project, request } }, () =>
+        this.#grant(sql, { principal, scope, ...wanted }),
+      ),
+    );
+  }
+
+  async #grant(
+    sql: Sql,
+    { principal, scope, project, request }: Grant & { readonly principal: Principal; readonly scope: ProjectScope },
+  ): Promise<GroupRole> {
+    requireFitting(request, scope);
+    const place = [this.#cluster.id, projectIdOf(scope)];
+    await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 5))', [place.join('/')]);
+    const named = [...place, this.#requiredIssuer(), request.group];
+    await sql.query(
+      'DELETE FROM group_roles WHERE cluster_id = $1 AND project_id IS NOT DISTINCT FROM $2 AND issuer = $3 AND group_name = $4',
+      named,
+    );
+    await requireRoom(sql, place);
+    const made = await sql.query<GroupRoleRow>(
+      `INSERT INTO group_roles (cluster_id, project_id, issuer, group_name, role, id) VALUES ($1, $2, $3, $4, $5, $6) RETURNING *`,
+      [...named, request.role, randomUUID()],
+    );
+    const row = firstOf(made);
+    if (row === undefined) throw new Error('INSERT … RETURNING gave no row');
+    await recordAudit(sql, principal, { ...about(row, scope, project), action: 'group.grant' });
+    return toGroupRole(row, scope);
   }
 
   /** Takes effect everywhere within 2 s. */
