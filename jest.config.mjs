@@ -30,7 +30,12 @@ export default {
   testTimeout: 600_000,
   workerIdleMemoryLimit: '1GB',
   projects: [
-    { ...shared, displayName: 'unit', testMatch: ['**/*.spec.ts'] },
+    {
+      ...shared,
+      displayName: 'unit',
+      testMatch: ['**/*.spec.ts'],
+      setupFiles: ['<rootDir>/tools/test/property-seed.ts'],
+    },
     { ...shared, displayName: 'integration', testMatch: ['**/*.itest.ts'] },
   ],
 };

@@ -2,7 +2,7 @@ import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeExit, findEnginePython } from '@coxswain/local-cluster';
 import { SETUP_PARTS, type SetupPart } from '../setup/ensure-setup.ts';
-import { tallyOfJest, tallyOfJunit, type Tally } from './results.ts';
+import { filesOfCrashedWorkers, tallyOfJest, tallyOfJunit, total, type Tally } from './results.ts';
 import { ROOT, runSupervised } from './run-supervised.ts';
 
 /** What a part is given. */
@@ -84,24 +84,39 @@ function jestPart(kind: { project: string; suffix: string; needs: readonly Setup
     needs,
     files: `{libs,apps,tools,migrations,e2e}/**/*.${suffix}.ts`,
     run: async ({ filters, directory }) => {
-      const report = join(directory, `${project}.json`);
-      const exit = await runSupervised({
-        name: `jest ${project}`,
-        command: process.execPath,
-        args: jestArguments(project, [
-          ...[`--maxWorkers=${workers}`, '--json', `--outputFile=${report}`],
-          ...['--passWithNoTests', ...filters],
-        ]),
-        env: { COXSWAIN_RUN_DIR: join(directory, project) },
-        report,
-      });
-      return withExit(
-        existsSync(report) ? tallyOfJest(readFileSync(report, 'utf8')) : undefined,
-        `jest ${project}`,
-        exit,
-      );
+      const run = async (name: string, paths: readonly string[]): Promise<JestRun> => {
+        const report = join(directory, `${name}.json`);
+        const exit = await runSupervised({
+          name: `jest ${name}`,
+          command: process.execPath,
+          args: jestArguments(project, [
+            ...[`--maxWorkers=${workers}`, '--json', `--outputFile=${report}`],
+            ...['--passWithNoTests', ...paths],
+          ]),
+          env: { COXSWAIN_RUN_DIR: join(directory, project) },
+          report,
+        });
+        return { exit, json: existsSync(report) ? readFileSync(report, 'utf8') : undefined };
+      };
+      const { exit, json } = await run(project, filters);
+      const crashed = json === undefined ? [] : filesOfCrashedWorkers(json);
+      if (json === undefined || crashed.length === 0) {
+        return withExit(json === undefined ? undefined : tallyOfJest(json), `jest ${project}`, exit);
+      }
+      process.stderr.write(`\nJavaScript's engine crashed under ${crashed.join(', ')}; once more:\n`);
+      const again = await run(`${project}-again`, crashed);
+      return total([
+        tallyOfJest(json, { without: crashed }),
+        withExit(again.json === undefined ? undefined : tallyOfJest(again.json), `jest ${project} again`, again.exit),
+      ]);
     },
   };
+}
+
+interface JestRun {
+  readonly exit: Awaited<ReturnType<typeof runSupervised>>;
+  /** Its report; undefined where it ended without one. */
+  readonly json: string | undefined;
 }
 
 async function runPython({ filters, directory }: PartContext): Promise<Tally> {

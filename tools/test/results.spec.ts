@@ -1,4 +1,4 @@
-import { describeFailures, summaryLine, tallyOfJest, tallyOfJunit, total } from './results.ts';
+import { describeFailures, filesOfCrashedWorkers, summaryLine, tallyOfJest, tallyOfJunit, total } from './results.ts';
 
 interface FileResult {
   readonly status?: string;
@@ -19,6 +19,10 @@ function jestReport(...files: readonly FileResult[]): string {
   });
 }
 
+function died(signal: string): string {
+  return `Test suite failed to run\nA jest worker process (pid=17) was terminated by another process: signal=${signal}, exitCode=null.`;
+}
+
 describe('test results', () => {
   it.each([
     ['counts what passed', [{ tests: ['passed', 'passed'] }], '2 passed, 0 failed'],
@@ -31,6 +35,21 @@ describe('test results', () => {
     ['adds files up', [{ tests: ['passed'] }, { tests: ['passed'] }], '2 passed, 0 failed'],
   ] as const)('%s', (_, files, line) => {
     expect(summaryLine(tallyOfJest(jestReport(...files)))).toBe(line);
+  });
+
+  it.each([
+    ['a worker that crashed', { message: died('SIGTRAP') }, ['file0.spec.ts']],
+    ['a worker that somebody killed', { message: died('SIGKILL') }, []],
+    ['a worker that crashed after it had told of a test', { message: died('SIGTRAP'), tests: ['passed'] }, []],
+    ['a file that does not load', { message: 'SyntaxError: boom' }, []],
+  ])('knows the files to run again: %s', (_, file, files) => {
+    expect(filesOfCrashedWorkers(jestReport({ status: 'failed', ...file }))).toEqual(files);
+  });
+
+  it('leaves out the files that ran again', () => {
+    const report = jestReport({ tests: ['passed'] }, { status: 'failed', message: died('SIGTRAP') });
+
+    expect(summaryLine(tallyOfJest(report, { without: ['file1.spec.ts'] }))).toBe('1 passed, 0 failed');
   });
 
   it('reads passes, failures, errors and skips from JUnit', () => {

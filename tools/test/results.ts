@@ -53,9 +53,20 @@ interface JestReport {
  * Counts jest's results. A test that was skipped did not show anything, so it counts as failed; so does a file that
  * does not load, or that fails outside of its tests.
  */
-export function tallyOfJest(json: string): Tally {
+export function tallyOfJest(json: string, { without = [] }: { readonly without?: readonly string[] } = {}): Tally {
   const { testResults } = JSON.parse(json) as JestReport;
-  return total(testResults.map(tallyOfFile));
+  return total(testResults.filter(({ name }) => !without.includes(name)).map(tallyOfFile));
+}
+
+/** What jest says of a file under which the JavaScript engine itself broke; nobody knows what its tests would have shown. */
+const WORKER_DIED = /jest worker process \(pid=\d+\) was terminated by another process: signal=SIG(TRAP|ILL|ABRT|SEGV)/;
+
+/** The files of a report of which no test was told because their worker crashed. A worker that was killed is not among them. */
+export function filesOfCrashedWorkers(json: string): string[] {
+  const { testResults } = JSON.parse(json) as JestReport;
+  return testResults
+    .filter(({ assertionResults, message }) => assertionResults.length === 0 && WORKER_DIED.test(message))
+    .map(({ name }) => name);
 }
 
 function tallyOfFile(file: JestReport['testResults'][number]): Tally {
