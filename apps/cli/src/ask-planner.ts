@@ -1,6 +1,6 @@
 import { isDomainError } from '@coxswain/domain-error';
 import { type AskedLayout, type PlanRequest, predict, type Prediction } from '@coxswain/planner';
-import { type PlannerAnswer, type PlannerQuestion, PlannerThread } from '@coxswain/planner-thread';
+import { type PlannerAnswer, type PlannerQuestion, PlannerProcess } from '@coxswain/planner-thread';
 import { CliError } from './cli-error.ts';
 import type { CliContext } from './session.ts';
 
@@ -11,7 +11,7 @@ const PATIENCE_MS = 2_000;
 /** Whoever asks at a terminal decides how long the search may take, and has the machine's memory. */
 const UNLIMITED = { timeoutMs: Infinity, heapMib: Infinity };
 
-/** What a layout will cost. Nothing is searched, so it takes milliseconds and no thread. Throws as {@link askPlanner} does. */
+/** What a layout will cost. Nothing is searched, so it takes milliseconds and no process. Throws as {@link askPlanner} does. */
 export function predictHere(request: PlanRequest, asked: AskedLayout): Prediction {
   try {
     return predict(request, asked);
@@ -21,14 +21,14 @@ export function predictHere(request: PlanRequest, asked: AskedLayout): Predictio
 }
 
 /**
- * What the planner says, computed in a thread so that Ctrl-C works and a line tells when it takes long. Throws a {@link CliError} with the
+ * What the planner says, searched in a process so that Ctrl-C works and a line tells when it takes long. Throws a {@link CliError} with the
  * planner's words where it refuses.
  */
 export async function askPlanner<Question extends PlannerQuestion>(
   question: Question,
   { pause, printError, signal }: Pick<CliContext, 'pause' | 'printError' | 'signal'>,
 ): Promise<PlannerAnswer<Question['kind']>> {
-  const planner = new PlannerThread({ limits: UNLIMITED });
+  const planner = new PlannerProcess({ limits: UNLIMITED });
   const over = new AbortController();
   void pause(PATIENCE_MS, over.signal).then(() => {
     if (!over.signal.aborted && !signal.aborted) printError('Searching layouts; this takes a few seconds more.');

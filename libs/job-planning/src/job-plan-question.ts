@@ -9,7 +9,7 @@ import { plannerView } from './planner-view.ts';
 /** A plan as it is answered; when it is recorded is for whoever records it to say. */
 export type JobPlanAnswer = Omit<JobPlan, 'plannedAt'>;
 
-/** What the planner is to find out for a job: plain data, so that it can be asked in another thread. */
+/** What the planner is to find out for a job: plain data, so that it can be asked in another process. */
 export interface JobPlanQuestion {
   /** Equal where the question is: everything of spec and cluster that the answer depends on, and the planner's version. */
   readonly key: string;

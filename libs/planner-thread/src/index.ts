@@ -1,3 +1,4 @@
+export { OverBudgetError, QueueRefusedError } from './planner-errors.ts';
 export { PlannerLanes } from './planner-lanes.ts';
-export { OverBudgetError, PlannerThread, QueueRefusedError } from './planner-thread.ts';
+export { PlannerProcess } from './planner-process.ts';
 export type { PlannerAnswer, PlannerQuestion } from './planner-question.ts';

@@ -1,9 +1,9 @@
 import type { PlanAnswer, PlanRequest } from '@coxswain/planner';
 import { PlannerLanes } from './planner-lanes.ts';
-import type { AskOptions } from './planner-thread.ts';
+import type { AskOptions } from './planner-process.ts';
 import { FakeTimers } from './testing/fake-timers.ts';
 
-const worker = new URL('./testing/scripted-worker.ts', import.meta.url);
+const program = new URL('./testing/scripted-search.ts', import.meta.url);
 const QUICK_MS = 2_000;
 const PATIENT_MS = 30_000;
 
@@ -13,7 +13,7 @@ let lanes: PlannerLanes;
 beforeEach(async () => {
   timers = new FakeTimers();
   lanes = new PlannerLanes({
-    worker,
+    program,
     setTimer: timers.set,
     quick: { timeoutMs: QUICK_MS, heapMib: 32, waitingPerTenant: 20 },
     patient: { timeoutMs: PATIENT_MS, heapMib: 32, waitingPerTenant: 20 },
@@ -73,7 +73,7 @@ describe('what the planner refuses', () => {
   });
 });
 
-/** Its thread was started for the question that hangs there: the timer that bounds its start has given way to that of the search. */
+/** Its process was started for the question that hangs there: the timer that bounds its start has given way to that of the search. */
 async function patientLaneIsReady(): Promise<void> {
   while (!timers.isDueWithin(PATIENT_MS)) await new Promise(setImmediate);
 }

@@ -1,34 +1,34 @@
 import type { PlannerAnswer, PlannerQuestion } from './planner-question.ts';
+import { OverBudgetError } from './planner-errors.ts';
 import {
   type AskOptions,
-  OverBudgetError,
   type PlannerLimits,
   type PlannerLoad,
-  PlannerThread,
+  PlannerProcess,
   type SetTimer,
-} from './planner-thread.ts';
+} from './planner-process.ts';
 
 export interface PlannerLanesOptions {
-  /** Of every question first, and of those that it does not suffice for. Unset limits are those of a {@link PlannerThread}. */
+  /** Of every question first, and of those that it does not suffice for. Unset limits are those of a {@link PlannerProcess}. */
   readonly quick: Partial<PlannerLimits>;
   readonly patient: Partial<PlannerLimits>;
   /** Stands in for the planner in tests. */
-  readonly worker?: URL;
+  readonly program?: URL;
   readonly setTimer?: SetTimer;
 }
 
 /**
- * Two threads of the planner, so that nobody's short question waits for somebody's long one. Every question is first searched in the quick lane,
+ * Two processes of the planner, so that nobody's short question waits for somebody's long one. Every question is first searched in the quick lane,
  * with a small budget; one that outgrows it is searched anew in the patient lane, behind those that went there before. Long questions pay for that
  * with the quick lane's budget, and short ones wait for one such budget of each other tenant that asks.
  */
 export class PlannerLanes {
-  readonly #quick: PlannerThread;
-  readonly #patient: PlannerThread;
+  readonly #quick: PlannerProcess;
+  readonly #patient: PlannerProcess;
 
   constructor({ quick, patient, ...replaced }: PlannerLanesOptions) {
-    this.#quick = new PlannerThread({ ...replaced, limits: quick });
-    this.#patient = new PlannerThread({ ...replaced, limits: patient });
+    this.#quick = new PlannerProcess({ ...replaced, limits: quick });
+    this.#patient = new PlannerProcess({ ...replaced, limits: patient });
   }
 
   /** Questions of both lanes. */
@@ -37,7 +37,7 @@ export class PlannerLanes {
     return { waiting: quick.waiting + patient.waiting, running: quick.running + patient.running };
   }
 
-  /** What the planner answers; rejects as {@link PlannerThread.ask} does, with the budgets of the patient lane. */
+  /** What the planner answers; rejects as {@link PlannerProcess.ask} does, with the budgets of the patient lane. */
   async ask<Question extends PlannerQuestion>(
     question: Question,
     options: AskOptions,
@@ -50,7 +50,7 @@ export class PlannerLanes {
     }
   }
 
-  /** Ends both threads; whoever waits is told that the planner is unavailable. */
+  /** Ends both processes; whoever waits is told that the planner is unavailable. */
   async close(): Promise<void> {
     await Promise.all([this.#quick.close(), this.#patient.close()]);
   }

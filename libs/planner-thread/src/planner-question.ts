@@ -2,7 +2,7 @@ import type { DomainErrorCode, Violation } from '@coxswain/domain-error';
 import type { JobPlanAnswer, JobPlanQuestion, PlanJobOptions } from '@coxswain/job-planning';
 import type { AskedLayout, PlanAnswer, PlanRequest, WhyNotAnswer } from '@coxswain/planner';
 
-/** What the thread can be asked: whatever searches. Plain data, since it is copied to the thread. */
+/** What the planner's process can be asked: whatever searches. Plain data, since it is copied there. */
 export type PlannerQuestion =
   | { readonly kind: 'plan'; readonly request: PlanRequest }
   | { readonly kind: 'whyNot'; readonly request: PlanRequest; readonly asked: AskedLayout }
@@ -18,12 +18,12 @@ interface AnswerByKind {
 /** What is answered to a question of that kind. */
 export type PlannerAnswer<Kind extends PlannerQuestion['kind'] = PlannerQuestion['kind']> = AnswerByKind[Kind];
 
-/** What the thread says first: from now on it answers. */
+/** What the process says first: from now on it answers. */
 export interface PlannerReady {
   readonly kind: 'ready';
 }
 
-/** What the thread sends back. */
+/** What the process sends back. */
 export type PlannerReply =
   | { readonly kind: 'answered'; readonly answer: PlannerAnswer }
   | {

@@ -111,7 +111,9 @@ const Environment = SignInEnvironment.extend({
     .min(64)
     .max(65_536)
     .default(384)
-    .describe('Most heap of a search of a plan; a short one beside it may take 128 MiB more.'),
+    .describe(
+      'Most heap of a search of a plan. Its process may hold 128 MiB beside that, and the process of short searches 256.',
+    ),
   COXSWAIN_SERIES_STEPS_DAYS: days(30).describe(
     'Single steps of a job, after it ended; then its curve is drawn from levels. 0: for ever.',
   ),

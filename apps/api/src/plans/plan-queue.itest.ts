@@ -11,7 +11,7 @@ const HOSTILE = {
   sequenceLength: 4096,
   top: 100,
 };
-/** Two seconds of the search that was under way, the start of a thread after it, and the small search itself, on a machine that does much else. */
+/** Two seconds of the search that was under way, the start of a process after it, and the small search itself, on a machine that does much else. */
 const SHORT_MS = 15_000;
 const HOSTILE_PLANS = 17;
 

@@ -110,7 +110,7 @@ describe('how a question ends', () => {
     ['limited', new QueueRefusedError('displaced'), { code: 'RATE_LIMITED', limit: 'plans' }],
     ['limited', new QueueRefusedError('tenantIsFull'), { code: 'RATE_LIMITED', limit: 'plans' }],
     ['limited', new QueueRefusedError('isFull'), { code: 'UNAVAILABLE' }],
-    ['failed', new Error('the thread died'), { message: 'the thread died' }],
+    ['failed', new Error('the process died'), { message: 'the process died' }],
     ['failed', new DomainError('UNAVAILABLE', 'stopping'), { code: 'UNAVAILABLE' }],
   ])('%s is what is counted of it, and the seconds from question to end', async (outcome, error, want) => {
     const { asked, plan, passes, metric } = aDesk();

@@ -28,7 +28,7 @@ const MOST_WAITING = 256;
 const NEWEST_SHARE = 0.2;
 const LONGEST_RETRY_SECONDS = 60;
 
-/** The threads that search plans, with the budgets that are configured. */
+/** The processes that search plans, with the budgets that are configured. */
 export function plannerOf({ planBudget, projectLimits }: Pick<Config, 'planBudget' | 'projectLimits'>): PlannerLanes {
   const timeoutMs = planBudget.seconds * 1000;
   const queue = {
@@ -43,7 +43,7 @@ export function plannerOf({ planBudget, projectLimits }: Pick<Config, 'planBudge
 
 /**
  * What the planner answers to a project: in its turn, so many questions at a time, and no longer than somebody waits for it. Every question of
- * every door comes through here. Counted in this process, because what is shared out are this process's threads.
+ * every door comes through here. Counted in this replica, because what is shared out are this replica's two searching processes.
  */
 @Injectable()
 export class ProjectPlanner {
@@ -132,12 +132,12 @@ function countersOf(metrics: Metrics, planner: Planner): (outcome: Outcome, seco
   for (const outcome of OUTCOMES) seconds.zero({ outcome });
   metrics.gauge({
     name: 'coxswain_api_plans_waiting',
-    help: 'Questions that wait for a thread of the planner.',
+    help: 'Questions that wait for a process of the planner.',
     collect: () => planner.load.waiting,
   });
   metrics.gauge({
     name: 'coxswain_api_plans_running',
-    help: 'Questions that a thread of the planner searches now.',
+    help: 'Questions that a process of the planner searches now.',
     collect: () => planner.load.running,
   });
   return (outcome, took) => seconds.observe({ outcome }, took);

@@ -1,5 +1,5 @@
 import { keyOf, WorkQueue, type Clock, type KubeMetrics, type QueuePriority } from '@coxswain/kube';
-import { PlannerThread } from '@coxswain/planner-thread';
+import { PlannerLanes } from '@coxswain/planner-thread';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { JobPlanner } from '../training-job/job-planner.ts';
@@ -19,12 +19,14 @@ export interface JobLoopParts {
 
 /** After a stop reconciles may finish for so long. */
 const DRAIN_MS = 15_000;
+/** Predictions and most layouts take less than the quick lane gives; one job whose search takes long delays only others of its kind. */
+const LANES = { quick: { timeoutMs: 2_000, heapMib: 128 }, patient: { timeoutMs: 30_000, heapMib: 384 } };
 
 /** What a leader does: each job that is woken is reconciled, several at a time. */
 export class JobLoop {
   readonly #parts: JobLoopParts;
   readonly #queue: WorkQueue;
-  readonly #thread = new PlannerThread();
+  readonly #lanes = new PlannerLanes(LANES);
   readonly #planner: JobPlanner;
   #reconciler: Pick<TrainingJobReconciler, 'reconcile' | 'forget'> | undefined;
   #runs = false;
@@ -41,7 +43,7 @@ export class JobLoop {
         log.warn({ job: key, err: error, failures, quarantined }, 'a job could not be reconciled'),
     });
     this.#planner = new JobPlanner({
-      planner: this.#thread,
+      planner: this.#lanes,
       clock,
       onNews: (key) => this.wake(key, 'normal'),
       onFailure: (key, error) => log.warn({ job: key, err: error }, 'the planner did not answer for a job'),
@@ -81,7 +83,7 @@ export class JobLoop {
     } finally {
       this.#runs = false;
       this.#planner.close();
-      await this.#thread.close();
+      await this.#lanes.close();
     }
   }
 }

@@ -4,7 +4,7 @@ import { keyOf, type Clock } from '@coxswain/kube';
 import type { ObservedPlanning } from '@coxswain/lifecycle';
 import { OverBudgetError, type PlannerAnswer, type PlannerQuestion } from '@coxswain/planner-thread';
 
-/** The part of the planner's thread that is used here. */
+/** The part of the planner's lanes that is used here. */
 export interface Planner {
   ask(
     question: PlannerQuestion & { readonly kind: 'planJob' },

@@ -1,4 +1,4 @@
-import type { SetTimer } from '../planner-thread.ts';
+import type { SetTimer } from '../planner-process.ts';
 
 /** Time passes by hand: `passes` fires whatever is due by then. */
 export class FakeTimers {

@@ -1,26 +1,37 @@
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { PlanAnswer, PlanRequest } from '@coxswain/planner';
-import { OverBudgetError, PlannerThread, type AskOptions } from './planner-thread.ts';
+import { OverBudgetError } from './planner-errors.ts';
+import { PlannerProcess, type AskOptions } from './planner-process.ts';
 import { FakeTimers } from './testing/fake-timers.ts';
 
-const worker = new URL('./testing/scripted-worker.ts', import.meta.url);
+const program = new URL('./testing/scripted-search.ts', import.meta.url);
+
+const OUT_OF_MEMORY = {
+  code: 'OVER_BUDGET',
+  message: expect.stringMatching(/more memory than 32 MiB.*Narrow the question/) as string,
+};
 
 let timers: FakeTimers;
-let thread: PlannerThread;
+let planner: PlannerProcess;
 
 beforeEach(() => {
   timers = new FakeTimers();
-  thread = new PlannerThread({
-    worker,
+  planner = new PlannerProcess({
+    program,
     setTimer: timers.set,
     limits: { timeoutMs: 2_000, heapMib: 32, waitingPerTenant: 3, waiting: 5 },
   });
 });
-afterEach(() => thread.close());
+afterEach(() => planner.close());
 
 const ask = (model: string, options: Partial<AskOptions> = {}): Promise<PlanAnswer> =>
-  thread.ask({ kind: 'plan', request: { model } as PlanRequest }, { tenant: 'research', ...options });
+  planner.ask({ kind: 'plan', request: { model } as PlanRequest }, { tenant: 'research', ...options });
 
-describe('the thread in which layouts are searched', () => {
+describe('the process in which layouts are searched', () => {
   it('answers each question with its own answer', async () => {
     const answers = await Promise.all([ask('one'), ask('two')]);
     expect(answers.map(({ calibration }) => calibration)).toEqual(['one', 'two']);
@@ -37,13 +48,23 @@ describe('the thread in which layouts are searched', () => {
         violations: [{ pointer: '/model', detail: 'no such model' }],
       },
     ],
-    ['a thread that dies says so', 'throws', { message: 'the search failed' }],
-    ['a thread that ends by itself says so', 'exits', { message: 'the thread of the planner ended by itself' }],
     [
-      'a search that needs too much memory is ended',
-      'eats memory',
-      { code: 'OVER_BUDGET', message: expect.stringMatching(/more memory than 32 MiB.*Narrow the question/) as string },
+      'a process that dies says so, and why',
+      'throws',
+      {
+        message: 'the search failed',
+        cause: { message: expect.stringMatching(/exited with code 1:[^]*the planner has a defect/) as string },
+      },
     ],
+    [
+      'a process that ends by itself says so',
+      'exits',
+      { message: 'the search failed', cause: { message: 'the process of the planner exited with code 0' } },
+    ],
+    ['a search that fills its heap with small objects is ended', 'eats many small objects', OUT_OF_MEMORY],
+    ['a search that fills its heap with huge arrays is ended', 'eats huge arrays', OUT_OF_MEMORY],
+    ['a search that wants an array larger than any is ended', 'eats one array larger than any', OUT_OF_MEMORY],
+    ['a search that takes memory beside its heap is ended', 'eats memory beside the heap', OUT_OF_MEMORY],
   ])('%s, and who waits behind it is answered', async (_sentence, model, want) => {
     const [failed, behind] = await Promise.allSettled([ask(model), ask('behind'), ask('other', { tenant: 'b' })]);
     expect(failed).toMatchObject({ status: 'rejected', reason: want });
@@ -65,8 +86,8 @@ describe('the thread in which layouts are searched', () => {
   });
 
   it('without a bound of time nothing is timed', async () => {
-    await thread.close();
-    thread = new PlannerThread({ worker, setTimer: timers.set, limits: { timeoutMs: Infinity, heapMib: Infinity } });
+    await planner.close();
+    planner = new PlannerProcess({ program, setTimer: timers.set, limits: { timeoutMs: Infinity, heapMib: Infinity } });
     const answer = ask('one');
     expect(timers.pending).toBe(0);
     expect((await answer).calibration).toBe('one');
@@ -127,10 +148,10 @@ describe('many questions at once', () => {
   });
 });
 
-describe('a question that cannot be put to a thread', () => {
+describe('a question that cannot be sent to a process', () => {
   it('hurts whoever asked, and nobody else', async () => {
     const request = { model: () => 'a function cannot be copied' } as unknown as PlanRequest;
-    const poison = thread.ask({ kind: 'plan', request }, { tenant: 'a' });
+    const poison = planner.ask({ kind: 'plan', request }, { tenant: 'a' });
     const behind = ask('behind');
     await expect(poison).rejects.toThrow(/could not be cloned/);
     expect((await behind).calibration).toBe('behind');
@@ -145,7 +166,7 @@ describe('a queue that is full', () => {
     const waits = ['a1', 'a2', 'a3', 'b1', 'b2'].map((one) => ask(one, { tenant: one.charAt(0) }));
     const settled = Promise.allSettled(waits);
     const another = ask('c1', { tenant: 'c' });
-    expect(thread.load).toEqual({ waiting: 5, running: 1 });
+    expect(planner.load).toEqual({ waiting: 5, running: 1 });
     await expect(waits[2]).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       reason: 'displaced',
@@ -161,7 +182,7 @@ describe('a queue that is full', () => {
       'fulfilled',
       'fulfilled',
     ]);
-    expect(thread.load).toEqual({ waiting: 0, running: 0 });
+    expect(planner.load).toEqual({ waiting: 0, running: 0 });
   });
 });
 
@@ -178,7 +199,7 @@ describe('the time that a search has', () => {
   });
 });
 
-describe('the start of a thread', () => {
+describe('the start of a process', () => {
   it('is not taken from the time of its first search', async () => {
     const first = ask('first');
     timers.passes(2_000);
@@ -193,11 +214,11 @@ describe('the start of a thread', () => {
   });
 });
 
-describe('a thread that is closed', () => {
+describe('a planner that is closed', () => {
   it('ends what is searched, tells who waits, and answers nobody', async () => {
     const asked = [ask('hangs'), ask('waits'), ask('waits', { tenant: 'b' })];
     const settled = Promise.allSettled(asked);
-    await thread.close();
+    await planner.close();
     for (const one of await settled) {
       expect(one).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
     }
@@ -206,7 +227,44 @@ describe('a thread that is closed', () => {
   });
 
   it('may be closed twice, and before it was asked anything', async () => {
-    await thread.close();
-    await expect(thread.close()).resolves.toBeUndefined();
+    await planner.close();
+    await expect(planner.close()).resolves.toBeUndefined();
+  });
+});
+
+describe('a process that searches', () => {
+  it('knows nothing of the environment of its parent, which names databases and their passwords', async () => {
+    expect(process.env).toHaveProperty('PATH');
+    expect((await ask('says what it knows of its surroundings')).calibration).toBe('[]');
+  });
+
+  it('takes nothing with it when it cannot be started, and the next question tries anew', async () => {
+    await planner.close();
+    const program = new URL('./testing/no-such-program.ts', import.meta.url);
+    planner = new PlannerProcess({ program, setTimer: timers.set });
+    for (const question of ['one', 'another']) {
+      await expect(ask(question)).rejects.toMatchObject({
+        message: 'the search failed',
+        cause: { message: expect.stringMatching(/Cannot find module/) as string },
+      });
+    }
+  });
+
+  it.each([
+    ['while it searches', 'opens and hangs'],
+    ['while it waits for a question', 'opens'],
+  ])('ends when its parent is killed: %s', async (_sentence, deed) => {
+    const folder = mkdtempSync(join(tmpdir(), 'planner-'));
+    const path = join(folder, 'held-open');
+    execFileSync('mkfifo', [path]);
+    const parent = fork(new URL('./testing/asking-parent.ts', import.meta.url), [`${deed}:${path}`], {
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+    });
+    const held = createReadStream(path);
+    held.once('data', () => parent.kill('SIGKILL'));
+    // The kernel closes what a process held open when that has ended.
+    await once(held, 'close');
+    expect(parent.killed).toBe(true);
+    rmSync(folder, { recursive: true });
   });
 });

@@ -1,17 +1,12 @@
-/** The thread's side: answers one question at a time, and keeps nothing between two. See `planner-thread.ts`. */
-import { parentPort } from 'node:worker_threads';
+/** What the process that searches runs: the planner, which keeps nothing between two questions. See `planner-process.ts`. */
 import { isDomainError } from '@coxswain/domain-error';
 import { planJob } from '@coxswain/job-planning';
 import { plan, whyNot } from '@coxswain/planner';
-import type { PlannerAnswer, PlannerQuestion, PlannerReady, PlannerReply } from './planner-question.ts';
+import { answerQuestions } from './answer-questions.ts';
+import type { PlannerAnswer, PlannerQuestion, PlannerReply } from './planner-question.ts';
 
-parentPort?.on('message', (question: PlannerQuestion) => {
-  parentPort?.postMessage(replyTo(question));
-});
+answerQuestions(replyTo);
 
-parentPort?.postMessage({ kind: 'ready' } satisfies PlannerReady);
-
-/** What is no refusal of the planner is a defect and ends the thread; whoever asked is told. */
 function replyTo(question: PlannerQuestion): PlannerReply {
   try {
     return { kind: 'answered', answer: answerTo(question) };

@@ -2,7 +2,7 @@ import { plan, PlanRequest, whyNot } from '@coxswain/planner';
 import { aPlannedJobSpec, aJobSpec } from '@coxswain/api-types/testing';
 import { aFabricNode } from '@coxswain/fabric/testing';
 import { jobPlanning, type JobPlanQuestion, planJob } from '@coxswain/job-planning';
-import { PlannerThread } from './planner-thread.ts';
+import { PlannerProcess } from './planner-process.ts';
 
 /** So few choices that it is planned at once. */
 const request = PlanRequest.parse({
@@ -19,7 +19,7 @@ const asked = {
   microBatchSize: 1,
 };
 
-const planner = new PlannerThread({ limits: { timeoutMs: Infinity } });
+const planner = new PlannerProcess({ limits: { timeoutMs: Infinity } });
 const tenant = 'research';
 afterAll(() => planner.close());
 
@@ -29,7 +29,7 @@ function questionOf(spec: Parameters<typeof jobPlanning>[0]): JobPlanQuestion {
   return planning.question;
 }
 
-describe('the planner in the thread', () => {
+describe('the planner in its process', () => {
   it('answers as it does without one', async () => {
     expect(await planner.ask({ kind: 'plan', request }, { tenant })).toEqual(plan(request));
     expect(await planner.ask({ kind: 'whyNot', request, asked }, { tenant })).toEqual(whyNot(request, asked));
