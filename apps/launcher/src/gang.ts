@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { EXIT_CODES, type CheckpointFault } from '@coxswain/api-types';
 import type { Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import { MAX_FACT_BYTES, parseFact, type CheckpointFaultFact, type EngineFact } from './engine-facts.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { LogRelay, LogTail, type LogSink } from './log-relay.ts';
-import { Guard, killStrays, signalGroup } from './processes.ts';
+import { endStrays, Guard, signalGroup } from './processes.ts';
 import type { RendezvousAddress } from './rendezvous.ts';
 import { LAUNCHER_ENV, type Settings } from './settings.ts';
 import {
@@ -73,7 +74,7 @@ export class Gang {
     this.#options = options;
   }
 
-  /** How it ended; settles once, when no process is left. */
+  /** How it ended; settles once, when no process is left, or none that can be ended. */
   get ended(): Promise<Verdict> {
     return this.#verdict.promise;
   }
@@ -225,12 +226,15 @@ export class Gang {
     const exits = this.#ranks.flatMap(({ exit }) => exit ?? []);
     const verdict = this.#decided ?? orderlyVerdict(exits);
     this.#signalGroups('SIGKILL');
-    killStrays(this.#options.bootId);
+    const areGone = await endStrays(this.#options.bootId);
     this.#guard?.dismiss();
     await within(LAST_OUTPUT_MS, Promise.all(this.#ranks.map(({ closed }) => closed)));
     // Only now: what a rank told last may be read after its exit is known.
     const fault = this.#ranks.find(({ rank }) => rank === verdict.rank)?.fault;
-    this.#verdict.resolve(withCheckpointFault(verdict, fault));
+    this.#verdict.resolve({
+      ...withCheckpointFault(verdict, fault),
+      ...(areGone ? {} : { leavesProcesses: true }),
+    });
   }
 }
 
@@ -269,4 +273,6 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
   const timer = setTimeout(resolve, ms);
   await Promise.race([work, promise]);
   clearTimeout(timer);
+  // A launcher that got no processor for so long finds the time over before it has read what lies in its pipes: that comes first.
+  await turn();
 }

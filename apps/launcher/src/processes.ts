@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { LAUNCHER_ENV } from './settings.ts';
 
 /** Sends a signal to every process of a group; nothing happens when none is left. */
@@ -11,28 +12,43 @@ export function signalGroup(leader: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** The processes of this container, as the kernel tells of them. */
+export interface ProcessTable {
+  ids(): readonly number[];
+  /** Empty for one that has ended, is about to, or is being replaced by another program at this moment. */
+  environmentOf(pid: number): string;
+  /** Whether it has ended, be it that nobody has asked how. */
+  hasEnded(pid: number): boolean;
+  kill(pid: number): void;
+  monotonicMs(): number;
+  pause(ms: number): Promise<void>;
+}
+
+/** What is killed is gone within milliseconds, or within seconds where it has much memory to give back; after that it hangs in the kernel. */
+const STRAYS_MS = 10_000;
+const LOOK_AGAIN_MS = 10;
+/** A process that forks, or is replaced by another program, while it is looked for is found by the next look. */
+const QUIET_LOOKS = 2;
+
 /**
- * Ends with SIGKILL what this launcher started and what left its process group since: a daemon keeps the environment that it was
- * started with, and with it the launcher's mark. Gives how many were found. What clears its environment escapes; the container's end
- * catches it.
+ * Ends with SIGKILL what this launcher started and what left its process group since, and waits until it has ended: a daemon keeps the environment
+ * that it was started with, and with it the launcher's mark. False where one is left that does not end. What clears its environment escapes; the
+ * container's end catches it.
  */
-export function killStrays(bootId: string): number {
+export async function endStrays(bootId: string, table: ProcessTable = realTable): Promise<boolean> {
   const mark = `${LAUNCHER_ENV.bootId}=${bootId}`;
-  const killed = new Set<number>();
-  // A process that forks while it is looked for is found in the next round.
-  for (let round = 0; round < 10; round += 1) {
-    const found = processIds().filter((pid) => !killed.has(pid) && environmentOf(pid).includes(mark));
-    if (found.length === 0) break;
-    for (const pid of found) {
-      killed.add(pid);
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // It ended by itself.
-      }
-    }
+  const untilMs = table.monotonicMs() + STRAYS_MS;
+  let dying: readonly number[] = [];
+  for (let quiet = 0; quiet < QUIET_LOOKS;) {
+    const found = table.ids().filter((pid) => table.environmentOf(pid).includes(mark));
+    for (const pid of found) table.kill(pid);
+    // One that has given back its memory shows no mark any more, and may hold its files and devices still.
+    dying = [...new Set([...dying, ...found])].filter((pid) => !table.hasEnded(pid));
+    quiet = dying.length === 0 ? quiet + 1 : 0;
+    if (table.monotonicMs() >= untilMs) break;
+    await table.pause(LOOK_AGAIN_MS);
   }
-  return killed.size;
+  return dying.length === 0;
 }
 
 /**
@@ -66,20 +82,36 @@ export class Guard {
 
 const GUARD_SCRIPT = 'while read -r group; do set -- "$@" "-$group"; done; [ $# -eq 0 ] || kill -s KILL -- "$@"';
 
-function processIds(): readonly number[] {
-  try {
-    return readdirSync('/proc')
-      .map(Number)
-      .filter((pid) => Number.isInteger(pid) && pid > 1 && pid !== process.pid);
-  } catch {
-    return [];
-  }
-}
+const realTable: ProcessTable = {
+  ids() {
+    try {
+      return readdirSync('/proc')
+        .map(Number)
+        .filter((pid) => Number.isInteger(pid) && pid > 1 && pid !== process.pid);
+    } catch {
+      return [];
+    }
+  },
+  environmentOf: (pid) => procFile(pid, 'environ') ?? '',
+  hasEnded(pid) {
+    const state = procFile(pid, 'stat');
+    return state === undefined || /\) [ZX] /.test(state);
+  },
+  kill(pid) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It ended by itself.
+    }
+  },
+  monotonicMs: () => performance.now(),
+  pause: (ms) => delay(ms),
+};
 
-function environmentOf(pid: number): string {
+function procFile(pid: number, name: 'environ' | 'stat'): string | undefined {
   try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1');
+    return readFileSync(`/proc/${pid}/${name}`, 'latin1');
   } catch {
-    return '';
+    return undefined;
   }
 }

@@ -4,7 +4,6 @@ import {
   MAX_RANKS_PER_POD,
   parseRanks,
   RANK_ENV,
-  type ExitKind,
   type RankAssignment,
   type TerminationCause,
 } from '@coxswain/api-types';
@@ -17,7 +16,7 @@ import { newBootId, Reporter } from './reporter.ts';
 import type { Settings } from './settings.ts';
 import { StopSignals } from './stop-signals.ts';
 import { clearTerminationMessage, fitCause, writeTerminationMessage } from './termination.ts';
-import { checkpointVerdict, plainVerdict, type Verdict } from './verdict.ts';
+import { checkpointVerdict, makesRoom, plainVerdict, type Verdict } from './verdict.ts';
 
 const WAITING_SENTENCE_MS = 10_000;
 const LAST_WORD_MS = 2_000;
@@ -25,8 +24,6 @@ const DRAIN_MS = 2_000;
 const CONTACT_POLL_MS = 1_000;
 /** Kept back from the pod's grace period for the launcher's own last words. */
 const OWN_SHARE_OF_GRACE_MS = 3_000;
-/** What other ranks in the same pods can mend; everything else ends the pod. */
-const MENDED_IN_PLACE: readonly ExitKind[] = ['engineFailed', 'rendezvousPortLost'];
 
 export interface RunOptions {
   readonly settings: Settings;
@@ -121,16 +118,17 @@ async function live(life: Life): Promise<Ending> {
     if (last !== undefined) forgetMessage(life);
     last = await runAssigned(life, next);
     const { verdict, cause } = last;
-    const isOrdered = verdict.isOrdered === true;
-    if (!isOrdered && !(next.onFailure === 'wait' && MENDED_IN_PLACE.includes(verdict.kind))) return last;
+    if (verdict.leavesProcesses === true)
+      life.say('A process that the ranks started does not end, although it was killed: this pod can run no others.');
+    if (!makesRoom(verdict, next)) return last;
     // Before anything else: whoever kills the pod from now on finds in it what happened.
     writeMessage(life, cause);
-    life.reporter.reaped(isOrdered ? undefined : cause);
+    life.reporter.reaped(verdict.isOrdered === true ? undefined : cause);
     life.say(`${verdict.message}; every process of incarnation ${next.incarnation} is gone, waiting for the next one.`);
   }
 }
 
-/** Runs what was assigned; when it gives the ending no process is left. */
+/** Runs what was assigned; when it gives the ending no process is left, unless its verdict says so. */
 async function runAssigned(life: Life, assignment: RankAssignment): Promise<Ending> {
   const { reporter, ranks, early, signals, say } = life;
   reporter.begin(assignment);

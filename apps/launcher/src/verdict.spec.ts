@@ -1,11 +1,14 @@
 import type { CheckpointFault } from '@coxswain/api-types';
 import {
+  type RankExit,
+  type Verdict,
   checkpointVerdict,
   codeOf,
   failedVerdict,
   isFailure,
+  makesRoom,
   orderlyVerdict,
-  type RankExit,
+  plainVerdict,
   withCheckpointFault,
 } from './verdict.ts';
 
@@ -76,5 +79,21 @@ describe('what keeps a checkpoint from being loaded', () => {
   ])('told by a rank %s', (_sentence, exit, told, want) => {
     const verdict = failedVerdict(3, code(exit), 'node-b');
     expect(withCheckpointFault(verdict, told).checkpointFault).toEqual(want);
+  });
+});
+
+describe('other ranks in the same pod', () => {
+  const failed = failedVerdict(3, code(1), 'node-b');
+  const ordered: Verdict = { ...plainVerdict('stopped', 'another incarnation begins'), isOrdered: true };
+
+  it.each<[string, Verdict, 'wait' | undefined, boolean]>([
+    ['are started where an engine failed and the operator may start them', failed, 'wait', true],
+    ['are not where it may not', failed, undefined, false],
+    ['are not where another start would not help', failedVerdict(3, code(93), 'node-b'), 'wait', false],
+    ['are started where these were ended by order', ordered, undefined, true],
+    ['are not beside a process that does not end', { ...failed, leavesProcesses: true }, 'wait', false],
+    ['are not beside one either where these were ended by order', { ...ordered, leavesProcesses: true }, 'wait', false],
+  ])('%s', (_sentence, verdict, onFailure, want) => {
+    expect(makesRoom(verdict, onFailure === undefined ? {} : { onFailure })).toBe(want);
   });
 });

@@ -1,4 +1,11 @@
-import { type CheckpointFault, EXIT_CODES, exitKindOf, howItEnded, type ExitKind } from '@coxswain/api-types';
+import {
+  type CheckpointFault,
+  EXIT_CODES,
+  exitKindOf,
+  howItEnded,
+  type ExitKind,
+  type RankAssignment,
+} from '@coxswain/api-types';
 import { constants } from 'node:os';
 
 /** How one rank's process ended. */
@@ -18,6 +25,19 @@ export interface Verdict {
   readonly message: string;
   /** The operator had the ranks ended, so that others can be started in their place. */
   readonly isOrdered?: boolean;
+  /** A process that the ranks started has not ended, although it was killed: no others may be started beside it. */
+  readonly leavesProcesses?: boolean;
+}
+
+/** What other ranks in the same pods can mend; everything else ends the pod. */
+const MENDED_IN_PLACE: readonly ExitKind[] = ['engineFailed', 'rendezvousPortLost'];
+
+/** Whether other ranks may be started where these have ended. */
+export function makesRoom(
+  { kind, isOrdered = false, leavesProcesses = false }: Verdict,
+  { onFailure }: Pick<RankAssignment, 'onFailure'>,
+): boolean {
+  return !leavesProcesses && (isOrdered || (onFailure === 'wait' && MENDED_IN_PLACE.includes(kind)));
 }
 
 /** A verdict of nothing but its kind. */
