@@ -23,6 +23,11 @@ export const ATTEMPT_REASONS = {
       'A node of the gang is gone, or was not ready for longer than the grace while no launcher on it reported. Nodes that fail together are one failure.',
   },
   Evicted: { charged: false, meaning: 'A pod was evicted, preempted or drained.' },
+  TurnedAway: {
+    charged: false,
+    meaning:
+      'A node took a pod and ended it before any container had run, for example because its device plugin gave it no GPU or its disk was full.',
+  },
   NotCreated: { charged: false, meaning: 'The cluster did not accept every pod of the gang in time.' },
   NotScheduled: { charged: false, meaning: 'The nodes of the placement did not take every pod in time.' },
   NotStarted: {

@@ -9,6 +9,7 @@ export const AVOIDED_NODE_REASONS = {
   NotStarted: 'It did not start its pod in time, while other nodes of the gang did.',
   NotStopped:
     'A pod on it did not end in time after it was deleted. The pod is fenced; its GPUs count as taken until it ends.',
+  TurnedAway: 'It ended its pod before any container had run, while other nodes of the gang did not.',
   NotReaped: 'Ranks on it did not end in time after a rank of their gang had failed.',
   CheckpointIoError: 'Its mount failed when a checkpoint was read, while other nodes of the gang had no such trouble.',
   ContentDiffers:

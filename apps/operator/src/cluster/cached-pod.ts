@@ -45,6 +45,7 @@ interface GangFacts {
   readonly exit?: ObservedExit;
   readonly disruption?: string;
   readonly statusReason?: string;
+  readonly statusMessage?: string;
   readonly schedulingMessage?: string;
 }
 
@@ -113,6 +114,7 @@ function observedPod(pod: CachedPod, jobUid: string): ObservedPod {
     ...optional('exit', gang?.exit),
     ...optional('disruption', gang?.disruption),
     ...optional('statusReason', gang?.statusReason),
+    ...optional('statusMessage', gang?.statusMessage),
     ...optional('schedulingMessage', gang?.schedulingMessage),
   };
 }
@@ -174,6 +176,7 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
     ...optional('exit', exitOf(containers)),
     ...optional('disruption', disruption === undefined ? undefined : (short(disruption['reason']) ?? 'Disrupted')),
     ...optional('statusReason', short(status['reason'])),
+    ...optional('statusMessage', short(status['message'])),
     ...optional('schedulingMessage', gatePosition < 0 ? short(unscheduled?.['message']) : undefined),
   };
 }

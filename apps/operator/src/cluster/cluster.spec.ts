@@ -94,6 +94,14 @@ describe('what is kept of a pod', () => {
     expect(left.gang).toMatchObject({ jobUid: '', finalizerPosition: 0 });
   });
 
+  it('knows why its kubelet did not have it, in safe words', () => {
+    const message = 'Allocate failed\u0000 due to no GPU';
+    const status = { phase: 'Failed', reason: 'UnexpectedAdmissionError', message };
+    const seen = toObservedPod(toCachedPod(aPod({ status })), 'job-1');
+    expect(seen).toMatchObject({ phase: 'Failed', running: false, statusReason: 'UnexpectedAdmissionError' });
+    expect(seen.statusMessage).toMatch(/^Allocate failed\P{Cc}? due to no GPU$/u);
+  });
+
   it('knows where our gate is among others', () => {
     const gates = [{ name: 'other' }, { name: SCHEDULING_GATE }];
     expect(toCachedPod(aPod({ spec: { schedulingGates: gates } })).gang?.gatePosition).toBe(1);

@@ -60,7 +60,22 @@ describe('why an attempt ends', () => {
     },
     {
       name: 'a pod that its node turned away',
-      pods: failed(undefined, { statusReason: 'OutOfnvidia.com/gpu' }),
+      pods: failed(undefined, { statusReason: 'OutOfnvidia.com/gpu', running: false }),
+      want: { reason: 'TurnedAway', charged: false, answer: 'Restart' },
+    },
+    {
+      name: 'a pod that its node turned away for a reason of which nobody has heard here',
+      pods: failed(undefined, { statusReason: 'TopologyAffinityError', running: false }),
+      want: { reason: 'TurnedAway', charged: false },
+    },
+    {
+      name: 'a pod that its node ends as it shuts down, before it says how its container ended',
+      pods: failed(undefined, { statusReason: 'Terminated', running: true }),
+      want: { reason: 'Evicted', charged: false },
+    },
+    {
+      name: 'a pod whose container its kubelet has ended',
+      pods: failed({ exitCode: 137, reason: 'Error' }, { statusReason: 'Evicted', running: false }),
       want: { reason: 'Evicted', charged: false },
     },
     {
@@ -149,6 +164,31 @@ describe('a launcher that reached no operator', () => {
   });
 });
 
+describe('a pod that was turned away', () => {
+  it.each<[string, readonly string[], number, readonly string[]]>([
+    ['speaks against its node', ['node-a', 'node-b'], 1, ['node-a']],
+    ['speaks against the only node of its gang', ['node-a'], 1, ['node-a']],
+    ['speaks against no node where most of the gang are', ['node-a', 'node-b'], 2, []],
+  ])('%s', (_sentence, nodes, turnedAway, want) => {
+    const pods = (job: TrainingJob): readonly ObservedPod[] =>
+      nodes.map((_, podIndex) =>
+        aPod(job, {
+          podIndex,
+          ...(podIndex < turnedAway
+            ? { phase: 'Failed', running: false, statusReason: 'UnexpectedAdmissionError' }
+            : {}),
+        }),
+      );
+    const seen = aRunningJob({ pods });
+    const placements = [aPlacement(seen.job, { nodes: [...nodes], worldSize: 2 * nodes.length })];
+    const { status } = decide({ ...seen, placements }, NOW);
+    expect(status.attempts?.at(-1)?.reason).toBe('TurnedAway');
+    expect((status.avoidedNodes ?? []).map(({ node, reason }) => [node, reason])).toEqual(
+      want.map((node) => [node, 'TurnedAway']),
+    );
+  });
+});
+
 describe('of several failures', () => {
   const reasons = [
     ['DoNotRestart', anExit({ exitCode: 93 }, { kind: 'doNotRestart' }), {}],
@@ -221,8 +261,17 @@ describe('the sentence about an exit', () => {
     },
     {
       name: 'says who ended the pod',
-      pod: { statusReason: 'Evicted' },
-      want: 'Pod tiny-gpt-3f1c2b9e-e1-0 on node node-a ended without an exit code (Evicted).',
+      pod: { disruption: 'EvictionByEvictionAPI' },
+      want: 'Pod tiny-gpt-3f1c2b9e-e1-0 on node node-a ended without an exit code (EvictionByEvictionAPI).',
+    },
+    {
+      name: 'says why its node did not have it, in the words of the kubelet',
+      pod: {
+        running: false,
+        statusReason: 'UnexpectedAdmissionError',
+        statusMessage: 'Allocate failed due to requested number of devices unavailable for nvidia.com/gpu.',
+      },
+      want: 'Node node-a ended pod tiny-gpt-3f1c2b9e-e1-0 before any container had run (UnexpectedAdmissionError): Allocate failed due to requested number of devices unavailable for nvidia.com/gpu.',
     },
   ];
   it.each(cases)('$name', ({ pod, want }) => {

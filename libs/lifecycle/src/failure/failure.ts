@@ -52,6 +52,7 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'RendezvousPortLost',
   'NodeLost',
   'Evicted',
+  'TurnedAway',
   'PodNeverRan',
   'SecretMissing',
   'NotStarted',
@@ -86,16 +87,17 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
 }
 
 /**
- * Whatever failed for the same reason is one failure: a rack is avoided as a whole. Trouble with storage, or with reaching the operator, that most of
- * the gang has is none of its nodes' doing.
+ * Whatever failed for the same reason is one failure: a rack is avoided as a whole. Trouble with storage, with reaching the operator or with being
+ * taken at all that most of the gang has is none of its nodes' doing.
  */
 function avoidedFor(reason: AttemptReason, all: readonly Suspect[], gangNodes: number): Failure['avoid'] {
   if (!isReasonToAvoid(reason)) return undefined;
   const nodes = new Set(all.flatMap((suspect) => (suspect.reason === reason ? (suspect.node ?? []) : [])));
-  if ((reason === 'CheckpointIoError' || reason === 'NotStarted') && nodes.size > 1 && nodes.size * 2 > gangNodes)
-    return undefined;
+  if (TROUBLE_OF_MANY.includes(reason) && nodes.size > 1 && nodes.size * 2 > gangNodes) return undefined;
   return { nodes: [...nodes], reason };
 }
+
+const TROUBLE_OF_MANY: readonly AttemptReason[] = ['CheckpointIoError', 'NotStarted', 'TurnedAway'];
 
 function isReasonToAvoid(reason: AttemptReason): reason is AttemptReason & AvoidedNodeReason {
   return Object.hasOwn(AVOIDED_NODE_REASONS, reason);
@@ -229,8 +231,8 @@ function strandedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
   });
 }
 
-/** status.reason of pods that the kubelet ended or turned away without the engine's doing. */
-const TURNED_AWAY =
+/** status.reason of pods that the kubelet ended without the engine's doing. */
+const ENDED_BY_KUBELET =
   /^(Evicted|Preempt|Shutdown|Terminated|NodeShutdown|NodeAffinity|NodePorts|OutOf|UnexpectedAdmission|TaintToleration|Unschedulable)/i;
 
 const REASON_OF_KIND: Readonly<Record<ExitKind, AttemptReason>> = {
@@ -272,10 +274,20 @@ function reasonOfExit(pod: ObservedPod, attempt: Attempt, nodeLost: boolean): At
   const isNews = !isEarlier || kind === 'doNotRestart' || (isOfCheckpoint && isOfSameCheckpoint(cause, attempt));
   if (isNews && kind !== undefined && SAID_ON_PURPOSE.includes(kind)) return REASON_OF_KIND[kind];
   if (nodeLost || pod.statusReason === 'NodeLost') return 'NodeLost';
-  if (pod.disruption !== undefined || TURNED_AWAY.test(pod.statusReason ?? '')) return 'Evicted';
+  if (pod.disruption !== undefined) return 'Evicted';
+  if (isTurnedAway(pod)) return 'TurnedAway';
+  if (ENDED_BY_KUBELET.test(pod.statusReason ?? '')) return 'Evicted';
   // Its failure was told over its connection before, and counted.
   if (isEarlier) return 'NotReaped';
   return kind === undefined ? 'LauncherFailed' : REASON_OF_KIND[kind];
+}
+
+/**
+ * Whether its kubelet ended the pod before a container had run: there is no telling by the reason, of which kubelets have dozens
+ * (UnexpectedAdmissionError, TopologyAffinityError, OutOfcpu, Evicted). It would do the same to the next one.
+ */
+function isTurnedAway({ exit, running, statusReason, disruption }: ObservedPod): boolean {
+  return exit === undefined && !running && statusReason !== undefined && disruption === undefined;
 }
 
 const MAX_LOG_CHARACTERS = 6_000;
@@ -286,6 +298,10 @@ function describeExit(pod: ObservedPod, node: string): string {
   const where = `on node ${node}`;
   const disrupted = pod.disruption ?? pod.statusReason;
   const why = disrupted === undefined ? '' : ` (${disrupted})`;
+  if (isTurnedAway(pod)) {
+    const said = pod.statusMessage === undefined ? '.' : `: ${pod.statusMessage}`;
+    return `Node ${node} ended pod ${pod.name} before any container had run${why}${said}`;
+  }
   if (exit === undefined) return `Pod ${pod.name} ${where} ended without an exit code${why}.`;
   const { cause } = exit;
   const how = howItEnded({ exitCode: cause?.exitCode ?? exit.exitCode, signal: cause?.signal });

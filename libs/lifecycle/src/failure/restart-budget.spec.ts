@@ -116,6 +116,7 @@ describe('whatever fails, in whatever order', () => {
     'EngineFailed',
     'NodeLost',
     'Evicted',
+    'TurnedAway',
     'RendezvousPortLost',
     'LauncherFailed',
   );

@@ -159,6 +159,8 @@ export interface ObservedPod {
   readonly disruption?: string;
   /** status.reason, e.g. Evicted, NodeLost, OutOfcpu. */
   readonly statusReason?: string;
+  /** status.message: what whoever gave that reason says of it. */
+  readonly statusMessage?: string;
   /** Message of condition PodScheduled when False and the pod is not gated. */
   readonly schedulingMessage?: string;
 }
