@@ -20,6 +20,7 @@ export class Launchers {
   readonly #violations: string[];
   readonly #real = new Map<string, Ranks>();
   readonly #cutOffUntilMs = new Map<string, number>();
+  readonly #heardAtMs = new Map<string, number>();
   /** By the leader's memory. */
   #heard = new Map<string, PlacedLauncher>();
   /** Newest incarnation that the leader gave to each. */
@@ -59,6 +60,18 @@ export class Launchers {
   forgetHeard(): void {
     this.#heard = new Map();
     this.#given = new Map();
+    this.#heardAtMs.clear();
+  }
+
+  /** How long ago the leader heard each. */
+  heardMs(nowMs: number): ReadonlyMap<string, number> {
+    return new Map([...this.#heardAtMs].map(([uid, atMs]) => [uid, nowMs - atMs]));
+  }
+
+  /** Whether its ranks of that incarnation run. */
+  runs({ uid }: ObservedPod, incarnation: number): boolean {
+    const ranks = this.#real.get(uid);
+    return ranks?.state === 'running' && ranks.incarnation === incarnation;
   }
 
   /**
@@ -83,6 +96,7 @@ export class Launchers {
       if (ranks === undefined || this.#isCutOff(pod, nowMs)) continue;
       const { reapedAtMs: _, ...said } = ranks;
       this.#heard.set(pod.uid, said);
+      this.#heardAtMs.set(pod.uid, nowMs);
     }
   }
 

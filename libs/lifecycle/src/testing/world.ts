@@ -16,12 +16,13 @@ import type { NodeFacts } from '@coxswain/fabric';
 import { newestRestorable } from '@coxswain/checkpoint';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { PodReference } from '../decide/decision.ts';
-import type { NodeState, ObservedPlanning, ObservedPod } from '../look/observed.ts';
+import type { NodeState, ObservedPlanning, ObservedPod, ObservedProgress } from '../look/observed.ts';
 import type { Answer, Call, FailureCause } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
 import { isPauseOver } from '../launchers/launcher-orders.ts';
 import { podCount } from '../look/facts.ts';
+import { podName } from '../look/names.ts';
 import { placementSha256 } from '../record/recorded-placement.ts';
 import type { Retention } from '../look/retention.ts';
 import { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
@@ -54,6 +55,15 @@ export type WorldFault =
   | { readonly kind: 'loseRack'; readonly nodes: readonly string[] }
   /** The operator's wall clock is so far from that of the API server, from now on. */
   | { readonly kind: 'skewClock'; readonly ms: number }
+  /** One answer of the API server to a write of its next pass does not arrive, whether that was done or not; the process lives on. */
+  | { readonly kind: 'loseAnswer'; readonly afterWrites: number; readonly isDone: boolean }
+  /** The API server takes none of the gang's pods from that index on; or it takes them again. */
+  | { readonly kind: 'refusePods'; readonly fromIndex: number }
+  | { readonly kind: 'acceptPods' }
+  /** That node's kubelet ends each pod that it is given before any container has run, until the nodes are restored. */
+  | { readonly kind: 'turnAway'; readonly pick: number }
+  /** A stranger makes a pod under the name of one of the gang's that is not there. */
+  | { readonly kind: 'takeName'; readonly pick: number }
   | { readonly kind: 'restoreNodes' | 'suspend' | 'resume' | 'cancel' | 'delete' | 'loseStatus' }
   /** Somebody deletes the Placement of the newest epoch. */
   | { readonly kind: 'deletePlacement' }
@@ -115,6 +125,8 @@ export class World implements Member {
   #seenPlacement: Placement | undefined;
   /** Somebody changes every pod between each read of it and its delete. */
   isPestered = false;
+  /** The engine tells its steps. */
+  reportsSteps = false;
   /** Why the server will not have such a status of the job. */
   refusesStatus: (status: TrainingJobStatus) => FailureCause | undefined = () => undefined;
   readonly #nodes: Map<string, NodeState>;
@@ -123,6 +135,8 @@ export class World implements Member {
   /** UIDs of pods that nothing can end, and of those whose launcher was told that its epoch is over. */
   readonly #hanging = new Set<string>();
   readonly #dismissed = new Set<string>();
+  /** Nodes that end pods before any container has run. */
+  readonly #turningAway = new Set<string>();
   #skewMs = 0;
   #stopwatches = new Stopwatches();
   #refusedCheckpoints = new RefusedCheckpoints();
@@ -144,6 +158,10 @@ export class World implements Member {
   /** What the operator's caches show during a pass. */
   #view: View = { job: undefined, pods: [], placements: [], checkpoints: [], nodes: new Map() };
   #writesUntilCrash: number | undefined;
+  #lostAnswer: { afterWrites: number; readonly isDone: boolean } | undefined;
+  #refusedFromIndex = Number.POSITIVE_INFINITY;
+  /** Newest step that was reported. */
+  #progress: ObservedProgress | undefined;
   #lateMs: number | undefined;
   /** Writes of operators that died. */
   #onTheWay: readonly { readonly atMs: number; readonly land: () => void }[] = [];
@@ -189,6 +207,7 @@ export class World implements Member {
     this.#stopwatches = new Stopwatches();
     this.#refusedCheckpoints = new RefusedCheckpoints();
     this.#launchers.forgetHeard();
+    this.#progress = undefined;
     this.#planning = undefined;
     this.#plannerSays = undefined;
   }
@@ -205,7 +224,11 @@ export class World implements Member {
       const isUp = this.#nodes.get(node) === 'ready' || this.#kubeletsSilent.has(node);
       const isFenced = this.#dismissed.has(pod.uid) || pod.epoch < (this.job?.status?.epoch ?? 0);
       return (
-        pod.phase === 'Running' && isUp && !this.#hanging.has(pod.uid) && !(isFenced && this.#kubeletsSilent.has(node))
+        pod.ours &&
+        pod.phase === 'Running' &&
+        isUp &&
+        !this.#hanging.has(pod.uid) &&
+        !(isFenced && this.#kubeletsSilent.has(node))
       );
     });
   }
@@ -217,11 +240,12 @@ export class World implements Member {
       this.#pass();
       this.#orderLaunchers();
     } catch (error) {
-      if (!(error instanceof OperatorDied)) throw error;
-      this.#cluster.restart();
+      if (error instanceof OperatorDied) this.#cluster.restart();
+      else if (!(error instanceof AnswerLost)) throw error;
     }
     this.#lag = {};
     this.#writesUntilCrash = undefined;
+    this.#lostAnswer = undefined;
     this.#lateMs = undefined;
     return this.writes > before;
   }
@@ -236,9 +260,29 @@ export class World implements Member {
       this.#kubelet(pod, finishes).map((now) => (now === pod ? pod : this.#revised(now))),
     );
     this.#launchers.report(this.#launchingPods(), this.now.getTime());
+    this.#train(ms);
     this.#orderLaunchers();
     if (this.#plannerSays !== undefined) this.#planning = this.#plannerSays;
     this.#plannerSays = undefined;
+  }
+
+  /** A gang all of whose ranks run makes a step a second, and says so. */
+  #train(ms: number): void {
+    const { attempts, epoch = 0 } = this.job?.status ?? {};
+    const { incarnation = 1, resumedFrom } = attempts?.at(-1) ?? {};
+    const placement = this.#placed.get(epoch);
+    const up = this.computingPods().filter((pod) => pod.epoch === epoch);
+    if (
+      !this.reportsSteps ||
+      placement === undefined ||
+      up.length < placement.nodes.length ||
+      up.some((pod) => !this.#launchers.runs(pod, incarnation))
+    )
+      return;
+    const known = this.#progress;
+    const isGoingOn = known?.epoch === epoch && (known.incarnation ?? 1) === incarnation;
+    const before = isGoingOn ? known.step : (resumedFrom?.step ?? 0);
+    this.#progress = { epoch, incarnation, step: before + Math.round(ms / 1000) };
   }
 
   /** As the operator does after each look and each word, by the job as it sees it. */
@@ -285,7 +329,10 @@ export class World implements Member {
         }));
       case 'deletePod': {
         this.harms += 1;
-        const victim = this.#picked(this.pods, fault.pick);
+        const victim = this.#picked(
+          this.pods.filter(({ ours }) => ours),
+          fault.pick,
+        );
         // Without a grace: what nobody holds is gone from the server at once.
         if (victim?.held !== true) this.pods = this.pods.filter((pod) => pod !== victim);
         else
@@ -329,6 +376,7 @@ export class World implements Member {
         for (const name of this.#nodes.keys()) this.#nodes.set(name, 'ready');
         this.#kubeletsSilent.clear();
         this.#hanging.clear();
+        this.#turningAway.clear();
         this.pods = this.pods.map((pod) => (this.#isDoomed(pod) ? this.#revised(this.#ended(pod, 137)) : pod));
         this.#brokenMounts.clear();
         return;
@@ -382,6 +430,22 @@ export class World implements Member {
       case 'plannerFails':
         this.#plannerFails = true;
         return;
+      case 'loseAnswer':
+        this.#lostAnswer = { ...fault };
+        return;
+      case 'refusePods':
+        this.#refusedFromIndex = fault.fromIndex;
+        return;
+      case 'acceptPods':
+        this.#refusedFromIndex = Number.POSITIVE_INFINITY;
+        return;
+      case 'turnAway': {
+        const name = this.#picked([...this.#nodes.keys()], fault.pick);
+        if (name !== undefined) this.#turningAway.add(name);
+        return;
+      }
+      case 'takeName':
+        return this.#takeName(fault.pick);
       case 'staleLook':
         for (const kind of fault.of) this.#lag[kind] = fault.looksAgo;
         return;
@@ -442,13 +506,13 @@ export class World implements Member {
         return { nodes: states.length, notReady: states.filter((state) => state === 'notReady').length };
       },
       bootIdOf: () => undefined,
-      heardMsOf: () => new Map(this.#launchingPods().map(({ uid }) => [uid, 0])),
+      heardMsOf: () => this.#launchers.heardMs(this.now.getTime()),
       launchersOf: (job) => this.#launchers.heard(job.status?.attempts?.at(-1)?.incarnation),
       timeouts: {},
       retention: this.retention,
       admission: this.#cluster.admission,
       keptPlacementOf: () => this.#keptPlacement(),
-      progressOf: () => undefined,
+      progressOf: () => this.#progress,
       planningOf: () => this.#planning,
     };
   }
@@ -470,6 +534,15 @@ export class World implements Member {
   }
 
   #answer(call: Call): Answer {
+    try {
+      return this.#answered(call);
+    } catch (error) {
+      if (!(error instanceof AnswerLost)) throw error;
+      return { kind: 'failed', error, cause: 'transient' };
+    }
+  }
+
+  #answered(call: Call): Answer {
     switch (call.kind) {
       case 'readLive':
         this.#view.job = this.job;
@@ -497,6 +570,12 @@ export class World implements Member {
         return this.#updateJob(call.job, (job) => withFinalizers(job, []));
       case 'deletePod':
         return { kind: 'done', isContested: this.#deletePod(call.pod, call.gracePeriodSeconds) };
+      case 'createPod':
+      case 'probePod':
+        if (call.podIndex >= this.#refusedFromIndex)
+          return { kind: 'failed', error: new Error(`exceeded quota: ${call.name}`), cause: 'refused' };
+        if (call.kind === 'createPod') this.#createPod(call);
+        return { kind: 'done' };
       default:
         this.#perform(call);
         return { kind: 'done' };
@@ -527,6 +606,15 @@ export class World implements Member {
         this.#onTheWay = [...this.#onTheWay, { atMs: this.now.getTime() + this.#lateMs, land: effect }];
       throw new OperatorDied();
     }
+    const lost = this.#lostAnswer;
+    if (lost !== undefined && lost.afterWrites-- <= 0) {
+      this.#lostAnswer = undefined;
+      if (lost.isDone) {
+        this.writes++;
+        effect();
+      }
+      throw new AnswerLost();
+    }
     this.writes++;
     effect();
   }
@@ -535,8 +623,6 @@ export class World implements Member {
     switch (call.kind) {
       case 'createPlacement':
         return this.#createPlacement(call.name, call.spec);
-      case 'createPod':
-        return this.#createPod(call);
       case 'liftGate': {
         const pod = this.pods.find(({ uid, gated }) => uid === call.pod.uid && gated);
         if (pod !== undefined) this.#write(() => this.#liftGate(pod));
@@ -562,6 +648,7 @@ export class World implements Member {
           );
           this.#view.checkpoints = this.checkpoints;
         });
+      case 'createPod':
       case 'probePod':
       case 'deletePod':
       case 'createCheckpoint':
@@ -598,6 +685,18 @@ export class World implements Member {
     }
     const made = this.placements.filter(({ metadata }) => metadata.name === name);
     this.#view.placements = [...this.#view.placements.filter(({ metadata }) => metadata.name !== name), ...made];
+  }
+
+  #takeName(pick: number): void {
+    const { status, metadata } = this.job ?? {};
+    const attempt = status?.attempts?.at(-1);
+    const placement = this.#placed.get(attempt?.epoch ?? 0);
+    if (attempt === undefined || metadata === undefined || placement === undefined) return;
+    const podIndex = pick % placement.nodes.length;
+    const name = podName(metadata, { epoch: attempt.epoch, podIndex, placement: attempt.placement });
+    if (this.pods.some((pod) => pod.name === name)) return;
+    const stranger = { name, epoch: 0, podIndex: 0, gated: false, held: false, running: true, ours: false } as const;
+    this.pods = [...this.pods, { ...stranger, ...this.#freshVersion(), phase: 'Running' }];
   }
 
   #createPod({ name, podIndex, placement }: Extract<Call, { kind: 'createPod' }>): void {
@@ -644,6 +743,7 @@ export class World implements Member {
   #deletePod({ name, uid, resourceVersion }: PodReference, graceSeconds: number): boolean {
     if (this.isPestered) this.pods = this.pods.map((pod) => this.#revised(pod));
     const pod = this.pods.find((one) => one.uid === uid && [one.resourceVersion, undefined].includes(resourceVersion));
+    if (pod?.ours === false) this.violations.push(`${pod.name} was deleted, and is somebody else's`);
     if (pod !== undefined) {
       this.#blame(pod);
       if (resourceVersion === undefined) this.#blameWithoutVersion(pod);
@@ -717,7 +817,7 @@ export class World implements Member {
   }
 
   #kubelet(pod: ObservedPod, finishes: boolean): readonly ObservedPod[] {
-    if (pod.gated || pod.phase === 'Succeeded' || pod.phase === 'Failed') return [pod];
+    if (!pod.ours || pod.gated || pod.phase === 'Succeeded' || pod.phase === 'Failed') return [pod];
     const node = pod.nodeName ?? this.#placedNode(pod);
     if (this.#nodes.get(node) !== 'ready' || this.#hanging.has(pod.uid)) return [pod];
     if (pod.deletionTimestamp !== undefined && pod.nodeName === undefined) return [pod];
@@ -726,6 +826,8 @@ export class World implements Member {
     const givenUp = this.#launchers.givesUp(pod, this.now.getTime());
     if (givenUp !== undefined) return [this.#ended(pod, 1, givenUp)];
     if (pod.phase === 'Pending') {
+      if (this.#turningAway.has(node))
+        return [{ ...pod, nodeName: node, phase: 'Failed', statusReason: 'UnexpectedAdmissionError' }];
       if (pod.epoch < this.#newestStarted)
         this.violations.push(`${pod.name} started after epoch ${this.#newestStarted}`);
       this.#newestStarted = Math.max(this.#newestStarted, pod.epoch);
@@ -874,6 +976,8 @@ function withFinalizers(job: TrainingJob, finalizers: readonly string[]): Traini
 }
 
 class OperatorDied extends Error {}
+
+class AnswerLost extends Error {}
 
 function ended(pod: ObservedPod, exitCode: number, now: Date, cause?: TerminationCause): ObservedPod {
   const { cause: _, ...bare } = anExit({ exitCode, finishedAt: now.toISOString() });

@@ -1,0 +1,152 @@
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import fc from 'fast-check';
+import { crash, live, staleLook, storyOf, World, type WorldFault } from '../testing/index.ts';
+
+const pick = fc.nat(9);
+const lostAnswer: fc.Arbitrary<WorldFault> = fc.record({
+  kind: fc.constant('loseAnswer' as const),
+  afterWrites: fc.nat(3),
+  isDone: fc.boolean(),
+});
+const savedUnheard: fc.Arbitrary<WorldFault> = fc.record({
+  kind: fc.constant('saveUnheard' as const),
+  step: fc.integer({ min: 1, max: 90 }),
+});
+const skew: fc.Arbitrary<WorldFault> = fc.record({
+  kind: fc.constant('skewClock' as const),
+  ms: fc.constantFrom(-3_600_000, -40_000, 0, 40_000, 3_600_000),
+});
+
+/** What harms no gang, from its first look to its end. */
+const harmless: fc.Arbitrary<WorldFault> = fc.oneof(
+  { weight: 3, arbitrary: lostAnswer },
+  { weight: 3, arbitrary: staleLook },
+  { weight: 2, arbitrary: crash },
+  { weight: 1, arbitrary: skew },
+  { weight: 1, arbitrary: savedUnheard },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('saveCheckpoint' as const), pick }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('deletePlacement' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constantFrom('refuseCheckpoints' as const, 'acceptCheckpoints' as const) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('loseConnection' as const), ms: fc.constantFrom(1_000, 60_000), pick }),
+  },
+);
+
+/** Whatever others do to a gang, beside what may befall it. */
+const hostile: fc.Arbitrary<WorldFault> = fc.oneof(
+  { weight: 9, arbitrary: harmless },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('takeName' as const, 'turnAway' as const), pick }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('refusePods' as const), fromIndex: fc.nat(1) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('acceptPods' as const, 'restoreNodes' as const) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constantFrom(
+        'deletePod' as const,
+        'evict' as const,
+        'loseNode' as const,
+        'silenceKubelet' as const,
+        'hangPod' as const,
+      ),
+      pick,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('exit' as const), code: fc.constantFrom(1, 70, 71, 72, 75, 137), pick }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('failRank' as const), step: fc.nat(100), pick }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('suspend' as const, 'resume' as const, 'cancel' as const, 'delete' as const),
+    }),
+  },
+);
+
+const story = (fault: fc.Arbitrary<WorldFault>) =>
+  storyOf(fault, { tickMs: [0, 1_000, 20_000, 90_000], maxFaults: 3, maxLength: 60 });
+/** Some engines tell their steps and some do not. */
+const tellsSteps = fc.boolean();
+
+function aWorld(reportsSteps: boolean): World {
+  const world = new World(aTrainingJob());
+  world.reportsSteps = reportsSteps;
+  return world;
+}
+
+const MOST_LOOKS = 800;
+/** Longer than any refused write is waited with. */
+const IDLE_MS = 700_000;
+
+/** Nobody does anything to the job any more, and its engine finishes. */
+function settle(world: World): void {
+  for (const kind of ['restoreNodes', 'acceptPods', 'acceptCheckpoints'] as const) world.apply({ kind });
+  for (let quiet = 0, looks = 0; quiet < 3; looks++) {
+    expect(looks).toBeLessThan(MOST_LOOKS);
+    const wrote = world.reconcile();
+    world.tick(wrote ? 100 : IDLE_MS, true);
+    quiet = wrote ? 0 : quiet + 1;
+    expectOneEpoch(world);
+  }
+}
+
+function expectOneEpoch(world: World): void {
+  expect(new Set(world.computingPods().map(({ epoch }) => epoch)).size).toBeLessThanOrEqual(1);
+}
+
+describe('a cluster in which answers are lost', () => {
+  it('costs no gang an attempt, from its first look to its end', () => {
+    fc.assert(
+      fc.property(tellsSteps, story(harmless), (reportsSteps, moments) => {
+        const world = aWorld(reportsSteps);
+        live(world, moments, expectOneEpoch);
+        settle(world);
+        expect(world.violations).toEqual([]);
+        expect(world.job?.status).toMatchObject({ state: 'Complete', epoch: 1, restarts: { total: 0, charged: 0 } });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('and in which strangers take names, quotas refuse pods and nodes turn them away brings every job to an end, and to rest', () => {
+    fc.assert(
+      fc.property(tellsSteps, story(hostile), (reportsSteps, moments) => {
+        const world = aWorld(reportsSteps);
+        live(world, moments, expectOneEpoch);
+        world.apply({ kind: 'resume' });
+        settle(world);
+        expect(world.violations).toEqual([]);
+        expect(['Complete', 'Failed', 'Cancelled', undefined]).toContain(world.job?.status?.state);
+        expect(world.job?.status?.restarts.charged ?? 0).toBeLessThanOrEqual(world.harms);
+        for (let look = 0; look < 5; look++) {
+          world.tick(60_000, true);
+          expect(world.reconcile()).toBe(false);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('a node that ends every pod before a container has run', () => {
+  it('costs a gang one attempt, uncharged, where another node is free', () => {
+    const world = aWorld(false);
+    world.apply({ kind: 'turnAway', pick: 0 });
+    for (let look = 0; look < 20; look += 1) {
+      world.reconcile();
+      world.tick(10_000);
+    }
+    expect(world.job?.status).toMatchObject({
+      state: 'Running',
+      epoch: 2,
+      restarts: { total: 1, charged: 0 },
+      attempts: [{ reason: 'TurnedAway' }, {}],
+      avoidedNodes: [{ node: 'node-a', reason: 'TurnedAway' }],
+    });
+  });
+});
