@@ -64,7 +64,11 @@ describe('the process in which layouts are searched', () => {
     ['a search that fills its heap with small objects is ended', 'eats many small objects', OUT_OF_MEMORY],
     ['a search that fills its heap with huge arrays is ended', 'eats huge arrays', OUT_OF_MEMORY],
     ['a search that wants an array larger than any is ended', 'eats one array larger than any', OUT_OF_MEMORY],
-    ['a search that takes memory beside its heap is ended', 'eats memory beside the heap', OUT_OF_MEMORY],
+    [
+      'a search that takes memory beside its heap is ended by its own watch',
+      'eats memory beside the heap',
+      { ...OUT_OF_MEMORY, cause: { message: 'the process of the planner was ended by SIGKILL' } },
+    ],
   ])('%s, and who waits behind it is answered', async (_sentence, model, want) => {
     const [failed, behind] = await Promise.allSettled([ask(model), ask('behind'), ask('other', { tenant: 'b' })]);
     expect(failed).toMatchObject({ status: 'rejected', reason: want });
