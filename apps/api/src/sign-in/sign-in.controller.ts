@@ -47,13 +47,14 @@ export class SignInController {
   @Public()
   @Answers({
     status: 302,
-    summary: 'Send the browser to the issuer',
+    summary: 'Send the browser to the issuer, or back to the page, which says why not',
     headers: [LOCATION, SET_COOKIE],
-    refusals: ['NOT_FOUND', 'UNAVAILABLE'],
+    refusals: ['NOT_FOUND'],
   })
   async start(@Query({ schema: StartQuery }) query: StartQuery, @Res() reply: FastifyReply): Promise<void> {
-    const { url, cookie } = await this.#signIn.start(query.returnTo);
-    await goOn(reply, url, [setCookie(PENDING_COOKIE, cookie, { maxAgeSeconds: PENDING_SECONDS })]);
+    const begun = await this.#signIn.start(query.returnTo);
+    if (begun.kind === 'not') return goOn(reply, addressOf(begun.problem), []);
+    await goOn(reply, begun.url, [setCookie(PENDING_COOKIE, begun.cookie, { maxAgeSeconds: PENDING_SECONDS })]);
   }
 
   @Get('sign-in/callback')
@@ -62,14 +63,14 @@ export class SignInController {
     status: 302,
     summary: 'The browser comes back from the issuer',
     headers: [LOCATION, SET_COOKIE],
-    refusals: ['NOT_FOUND', 'UNAVAILABLE'],
+    refusals: ['NOT_FOUND'],
   })
   async callback(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const at = request.url.indexOf('?');
     const search = at < 0 ? '' : request.url.slice(at);
     const end = await this.#signIn.finish(search, cookieOf(request.headers, PENDING_COOKIE), originOf(request));
     const done = setCookie(PENDING_COOKIE, '', NO_MORE);
-    if (end.kind === 'not') return goOn(reply, `/#sign-in=${end.problem}`, [done]);
+    if (end.kind === 'not') return goOn(reply, addressOf(end.problem), [done]);
     const { token, maxAgeSeconds, returnTo } = end;
     return goOn(reply, returnTo, [done, setCookie(SESSION_COOKIE, token, { maxAgeSeconds })]);
   }
@@ -94,6 +95,11 @@ export class SignInController {
     await this.#signIn.end(credential, originOf(request));
     if (credential?.by === 'cookie') void reply.header('set-cookie', setCookie(SESSION_COOKIE, '', NO_MORE));
   }
+}
+
+/** Where our page says why nobody is signed in. */
+function addressOf(problem: string): string {
+  return `/#sign-in=${problem}`;
 }
 
 async function goOn(reply: FastifyReply, url: string, cookies: readonly string[]): Promise<void> {

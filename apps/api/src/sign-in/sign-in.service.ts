@@ -38,6 +38,11 @@ const PROBLEMS: Partial<Record<DomainError['code'], SignInProblem>> = {
   UNAVAILABLE: 'unavailable',
 };
 
+/** How going to the issuer begins. */
+type SignInStart =
+  | { readonly kind: 'issuer'; readonly url: string; readonly cookie: string }
+  | { readonly kind: 'not'; readonly problem: SignInProblem };
+
 /** How coming back from the issuer ends. */
 type SignInEnd =
   | { readonly kind: 'signed-in'; readonly token: string; readonly maxAgeSeconds: number; readonly returnTo: string }
@@ -85,11 +90,17 @@ export class SignInService {
     return { issuer: issuerUrl, commandLine };
   }
 
-  /** Where the browser goes, and the cookie that it brings back. NOT_FOUND without an issuer. */
-  async start(returnTo: string | undefined): Promise<{ readonly url: string; readonly cookie: string }> {
-    const { url, pending } = await this.#required().begin();
-    const sealing = { key: this.#key, now: this.#clock.now() };
-    return { url: url.href, cookie: await sealPending({ ...pending, returnTo: ownAddress(returnTo) }, sealing) };
+  /** Where the browser goes, and the cookie that it brings back; a person who clicked sees the page say why it is not the issuer. NOT_FOUND without one. */
+  async start(returnTo: string | undefined): Promise<SignInStart> {
+    const issuer = this.#required();
+    try {
+      const { url, pending } = await issuer.begin();
+      const sealing = { key: this.#key, now: this.#clock.now() };
+      const cookie = await sealPending({ ...pending, returnTo: ownAddress(returnTo) }, sealing);
+      return { kind: 'issuer', url: url.href, cookie };
+    } catch (error) {
+      return { kind: 'not', problem: this.#problemOf(error) };
+    }
   }
 
   /** `search` is the query of the request with which the browser came back. It is answered by the page, so its failure is told to the audit here. */
@@ -104,12 +115,10 @@ export class SignInService {
       const { token } = await this.#begin(await issuer.finish(search, pending), { kind: 'page', expiresAt, origin });
       return { kind: 'signed-in', token, maxAgeSeconds, returnTo: pending.returnTo };
     } catch (error) {
-      if (!isDomainError(error)) throw error;
       this.#denials.note(error, { principal: undefined, origin, object: CALLBACK_PATH });
       // Anybody can open the address: that is worth a count, not a line each.
       if (pending === undefined) return { kind: 'not', problem: 'start-again' };
-      this.#tell(error);
-      return { kind: 'not', problem: PROBLEMS[error.code] ?? 'refused' };
+      return { kind: 'not', problem: this.#problemOf(error) };
     }
   }
 
@@ -147,6 +156,12 @@ export class SignInService {
   ): Promise<SessionBegun> {
     const { adminGroup } = this.#signIn ?? {};
     return beginSession(this.#database, { ...wanted, clusterId: this.#cluster.id, signedIn, adminGroup });
+  }
+
+  #problemOf(error: unknown): SignInProblem {
+    if (!isDomainError(error)) throw error;
+    this.#tell(error);
+    return PROBLEMS[error.code] ?? 'refused';
   }
 
   /** Who runs the API needs to know why; who tried is told less. */
