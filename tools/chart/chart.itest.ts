@@ -4,7 +4,7 @@ import { startControlPlane, SYSTEM_NAMESPACE, waitFor, type ControlPlane } from 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { CLUSTER_RULES as API_RULES } from '../../apps/api/src/permissions.ts';
+import { CLUSTER_RULES as API_RULES, SERVICE_ACCOUNT_RULES } from '../../apps/api/src/permissions.ts';
 import { CHART, helm, LOCAL_ROLES, renderChart, renderRoles } from './render.ts';
 import {
   CLUSTER_RULES as OPERATOR_RULES,
@@ -106,6 +106,16 @@ describe('the chart', () => {
 
   it('gives the API exactly the rights that its code declares', () => {
     expect(rights(rulesOf('ClusterRole', 'coxswain-api'))).toEqual(rights(API_RULES));
+  });
+
+  it('lets the API ask whose a token is only where service accounts are let in, and tells it the audience', async () => {
+    const set = ['api.serviceAccounts.enabled=true', 'api.serviceAccounts.audience=training'];
+    const text = await renderChart({ values: set });
+    const found = parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+    const role = found.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'coxswain-api');
+    expect(rights(role?.rules ?? [])).toEqual(rights([...API_RULES, ...SERVICE_ACCOUNT_RULES]));
+    expect(text).toMatch(/COXSWAIN_SERVICE_ACCOUNT_AUDIENCE\n\s+value: "training"/);
+    expect(rendered).not.toContain('COXSWAIN_SERVICE_ACCOUNT');
   });
 
   it.each(['*', 'escalate', 'bind', 'impersonate'])('grants no %s', (word) => {

@@ -11,3 +11,8 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
 ];
+
+/** What it may besides where it lets service accounts in (`api.serviceAccounts` of the chart): ask whose a token is. */
+export const SERVICE_ACCOUNT_RULES: readonly PolicyRule[] = [
+  { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+];

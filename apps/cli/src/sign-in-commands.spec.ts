@@ -138,6 +138,8 @@ describe('coxswain group', () => {
     role: 'viewer',
     createdAt: '2026-01-09T00:00:00.000Z',
   };
+  const PIPELINE = 'system:serviceaccount:research:pipeline';
+  const account = { ...item, issuer: null, group: PIPELINE };
   const listed: Readonly<Record<string, FakeAnswer>> = { ...ME, [`GET ${ROLES}`]: { json: { items: [item] } } };
 
   it.each<[string, readonly string[], Readonly<Record<string, FakeAnswer>>, RegExp]>([
@@ -145,7 +147,7 @@ describe('coxswain group', () => {
       'list shows who has which role',
       ['list'],
       listed,
-      /^GROUP +ROLE +SINCE +ISSUER\npainters +viewer +2026-01-09 +https/,
+      /^GROUP +KIND +ROLE +SINCE +ISSUER\npainters +group +viewer +2026-01-09 +https/,
     ],
     [
       'list says when nobody has one',
@@ -171,7 +173,29 @@ describe('coxswain group', () => {
       { ...listed, [`DELETE ${ROLES}/${id}`]: { text: '', status: 204 } },
       /^Members of painters are no longer viewer of research\.$/,
     ],
-    ['revoke of a group without one says so', ['revoke', 'others'], listed, /^Group "others" has no role there/],
+    ['revoke of a group without one says so', ['revoke', 'others'], listed, /^"others" has no role there/],
+    [
+      'grant gives one to a service account',
+      ['grant', PIPELINE, '--kind', 'serviceAccount', '--role', 'viewer'],
+      { ...ME, [`POST ${ROLES}`]: { json: { ...account, kind: 'serviceAccount' }, status: 201 } },
+      /^system:serviceaccount:research:pipeline is viewer of research\.$/,
+    ],
+    [
+      'revoke of a name that means two asks which',
+      ['revoke', PIPELINE],
+      {
+        ...ME,
+        [`GET ${ROLES}`]: {
+          json: {
+            items: [
+              { ...item, group: PIPELINE },
+              { ...account, kind: 'serviceAccount' },
+            ],
+          },
+        },
+      },
+      /is a group and a serviceAccount there\. Say which with --kind\.$/,
+    ],
   ])('%s', async (_sentence, argv, routes, want) => {
     const { out, err } = await run(['group', ...argv], routes, ada);
     expect(out + err).toMatch(want);

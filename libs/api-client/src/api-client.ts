@@ -23,7 +23,7 @@ import {
   StepPoint,
   StoredPlan,
   WhoAmI,
-  type GroupRoleCreate,
+  type GroupRoleCreateInput,
   type SignInTrade,
   type ApiTokenCreateInput,
   type ApiTokenRotateInput,
@@ -133,7 +133,7 @@ export class ApiClient {
     return this.#json(GroupRoleList, `${projectPath(project)}/group-roles`);
   }
 
-  grantGroupRole(project: string, body: GroupRoleCreate): Promise<GroupRole> {
+  grantGroupRole(project: string, body: GroupRoleCreateInput): Promise<GroupRole> {
     return this.#json(GroupRole, `${projectPath(project)}/group-roles`, { method: 'POST', body });
   }
 

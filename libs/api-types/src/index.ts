@@ -137,8 +137,11 @@ export { JobLabelChange, labelKeyProblem, labelValueProblem, MAX_LABELS } from '
 export type { JobCreateInput } from './rest.ts';
 export {
   COMMAND_LINE_SESSION_HOURS,
+  GROUP_KINDS,
+  type GroupKind,
   GroupRole,
   GroupRoleCreate,
+  type GroupRoleCreateInput,
   GroupRoleList,
   SignInMethods,
   SignInToken,

@@ -39,13 +39,21 @@ export const SignInToken = z
   .meta({ id: 'SignInToken' });
 export type SignInToken = z.infer<typeof SignInToken>;
 
-const group = z.string().min(1).max(256).describe('As the issuer writes it in the claim that lists groups.');
-/** What the members of a group of the issuer are, in a project or (clusterAdmin) in the cluster. */
+/** Whom a role is given to: a group of the issuer, or of Kubernetes, or one account of Kubernetes. A name of one kind means nothing in another. */
+export const GROUP_KINDS = ['group', 'kubernetesGroup', 'serviceAccount'] as const;
+export type GroupKind = (typeof GROUP_KINDS)[number];
+const KIND_MEANING =
+  'group: of the issuer, as it writes it in the claim that lists groups; kubernetesGroup: such as system:serviceaccounts:NAMESPACE; serviceAccount: one, as system:serviceaccount:NAMESPACE:NAME.';
+
+/** An account of Kubernetes has at most 340 characters. */
+const group = z.string().min(1).max(340);
+/** What the members of a group, or one service account, are, in a project or (clusterAdmin) in the cluster. */
 export const GroupRole = z
   .object({
     id: z.uuid(),
-    issuer: z.string(),
-    group: z.string(),
+    kind: z.enum(GROUP_KINDS).default('group').describe(KIND_MEANING),
+    issuer: z.string().nullable().describe('Of the group; null: the cluster itself says who is who.'),
+    group,
     project: z.string().nullable().describe('null: the cluster.'),
     role: z.enum(ROLES),
     createdAt: timestamp,
@@ -54,12 +62,20 @@ export const GroupRole = z
 export type GroupRole = z.infer<typeof GroupRole>;
 export const GroupRoleCreate = z
   .strictObject({
-    group,
+    kind: z.enum(GROUP_KINDS).default('group').describe(KIND_MEANING),
+    group: group.describe('Name of the group or account.'),
     role: z
       .enum(ROLES)
       .describe(`${PROJECT_ROLES.join(', ')} in a project; clusterAdmin for project "-", the cluster.`),
   })
-  .meta({ id: 'GroupRoleCreate', examples: [{ group: 'researchers', role: 'submitter' }] });
+  .meta({
+    id: 'GroupRoleCreate',
+    examples: [
+      { group: 'researchers', role: 'submitter' },
+      { kind: 'serviceAccount', group: 'system:serviceaccount:research:pipeline', role: 'submitter' },
+    ],
+  });
 export type GroupRoleCreate = z.infer<typeof GroupRoleCreate>;
+export type GroupRoleCreateInput = z.input<typeof GroupRoleCreate>;
 export const GroupRoleList = z.object({ items: z.array(GroupRole) }).meta({ id: 'GroupRoleList' });
 export type GroupRoleList = z.infer<typeof GroupRoleList>;

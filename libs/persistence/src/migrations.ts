@@ -12,6 +12,7 @@ import { FindJobs1795391400000 } from '../../../migrations/20261122235000-find-j
 import { LetPeopleSignIn1795391700000 } from '../../../migrations/20261122235500-let-people-sign-in.ts';
 import { LevelSeries1795391940000 } from '../../../migrations/20261122235900-level-series.ts';
 import { AskForCredentialsAlone1795398000000 } from '../../../migrations/20261123014000-ask-for-credentials-alone.ts';
+import { LetServiceAccountsIn1795410000000 } from '../../../migrations/20261123050000-let-service-accounts-in.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -29,4 +30,5 @@ export const MIGRATIONS = [
   LetPeopleSignIn1795391700000,
   LevelSeries1795391940000,
   AskForCredentialsAlone1795398000000,
+  LetServiceAccountsIn1795410000000,
 ] as const;

@@ -56,7 +56,7 @@ beforeEach(() => {
     ],
   ]);
   const lookup = new TokenLookup(sql, { clusterId: 'c', idleMinutes: 480 }, () => Promise.resolve());
-  authenticator = new Authenticator(lookup, sql, { now: () => now }, { signIn: SIGN_IN }, { renew });
+  authenticator = new Authenticator(lookup, sql, { now: () => now }, { signIn: SIGN_IN }, { renew }, null);
 });
 
 const lookups = (): number => sql.statements.filter((text) => text === 'find_credentials').length;
@@ -261,7 +261,7 @@ describe('a session', () => {
 
   it('is none where nobody can sign in', async () => {
     const lookup = new TokenLookup(sql, { clusterId: 'c', idleMinutes: 0 }, () => Promise.resolve());
-    authenticator = new Authenticator(lookup, sql, { now: () => now }, { signIn: undefined }, null);
+    authenticator = new Authenticator(lookup, sql, { now: () => now }, { signIn: undefined }, null, null);
     expect(await outcomeOf(byCookie())).toBe('UNAUTHENTICATED');
   });
 });

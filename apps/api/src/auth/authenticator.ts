@@ -8,6 +8,8 @@ import type { Credential } from './credential.ts';
 import { rightsOf } from './grants.ts';
 import { GroupReadings } from './group-readings.ts';
 import type { Principal } from './principal.ts';
+import { isServiceAccountToken, ServiceAccounts } from './service-accounts.ts';
+import { type Learned, ShortMemory } from '../identity/short-memory.ts';
 import { partsOfToken, type TokenParts } from './token-format.ts';
 import { TokenLookup, type TokenRow } from './token-lookup.ts';
 
@@ -29,12 +31,6 @@ export interface Authenticated {
 /** Whose a credential is, or why it lets nobody in. */
 type Found = Authenticated | DomainError;
 
-interface Cached {
-  readonly found: Found;
-  readonly expiresAt: Date | null;
-  readonly untilMs: number;
-}
-
 /** Turns what a client presents into a principal. */
 @Injectable()
 export class Authenticator {
@@ -43,9 +39,8 @@ export class Authenticator {
   readonly #clock: WallClock;
   readonly #signIn: Config['signIn'];
   readonly #readings: Pick<GroupReadings, 'renew'> | null;
-  readonly #cache = new Map<string, Cached>();
-  /** Requests that come together with one credential cost as much as one. */
-  readonly #looking = new Map<string, Promise<Found>>();
+  readonly #accounts: Pick<ServiceAccounts, 'principalOf'> | null;
+  readonly #memory: ShortMemory<Found>;
 
   // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
@@ -54,12 +49,15 @@ export class Authenticator {
     @Inject(CLOCK) clock: WallClock,
     @Inject(CONFIG) config: Pick<Config, 'signIn'>,
     @Inject(GroupReadings) readings: Pick<GroupReadings, 'renew'> | null,
+    @Inject(ServiceAccounts) accounts: Pick<ServiceAccounts, 'principalOf'> | null,
   ) {
     this.#tokens = tokens;
     this.#database = database;
     this.#clock = clock;
     this.#signIn = config.signIn;
     this.#readings = readings;
+    this.#accounts = accounts;
+    this.#memory = new ShortMemory({ most: MAX_CACHED, nowMs: () => clock.now().getTime() });
   }
 
   /** Whoever presents it. UNAUTHENTICATED with one and the same sentence, whatever is wrong with it; FORBIDDEN for a person who has no role any more. */
@@ -70,55 +68,38 @@ export class Authenticator {
   /** The same, and which session it was. */
   async identify(credential: Credential | undefined): Promise<Authenticated> {
     const parts = credential === undefined ? undefined : partsOfToken(credential.text);
-    if (credential === undefined || parts === undefined) throw unauthenticated();
-    const key = keyOf(credential);
-    const now = this.#clock.now();
-    const cached = this.#cache.get(key);
-    if (cached !== undefined && cached.untilMs > now.getTime() && !hasPassed(cached.expiresAt, now)) {
-      return letIn(cached.found);
-    }
-    this.#cache.delete(key);
-    const looking = this.#looking.get(key) ?? this.#look(key, parts, credential);
-    return letIn(await looking);
+    if (credential === undefined) throw unauthenticated();
+    if (parts === undefined) return this.#account(credential);
+    const found = await this.#memory.once(keyOf(credential), () => this.#find(parts, credential));
+    if (found instanceof DomainError) throw found;
+    return found;
   }
 
   /** For whoever has just ended a session: this replica lets nobody in with it any more. */
   forget(credential: Credential): void {
-    const key = keyOf(credential);
-    this.#cache.delete(key);
-    // What was read before the end is told to nobody who comes after it.
-    this.#looking.delete(key);
+    this.#memory.forget(keyOf(credential));
   }
 
-  #look(key: string, parts: TokenParts, credential: Credential): Promise<Found> {
-    const looking = this.#find(parts, credential)
-      .then(({ found, row }) => {
-        if (row !== undefined && this.#looking.get(key) === looking) this.#remember(key, found, row.expires_at);
-        return found;
-      })
-      .finally(() => {
-        if (this.#looking.get(key) === looking) this.#looking.delete(key);
-      });
-    this.#looking.set(key, looking);
-    return looking;
+  async #account({ by, text }: Credential): Promise<Authenticated> {
+    const isOne = by === 'bearer' && isServiceAccountToken(text);
+    const principal = isOne ? await this.#accounts?.principalOf(text) : undefined;
+    if (principal === undefined) throw unauthenticated();
+    return { principal, sessionId: undefined };
   }
 
   /**
    * Nothing is remembered of a credential that nobody was given: it may be made in a moment. What there is is remembered also when it lets nobody in, so that a
    * person without a role, or whose issuer is away, costs no more than one with.
    */
-  #remember(key: string, found: Found, expiresAt: Date | null): void {
-    if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
-    this.#cache.set(key, { found, expiresAt, untilMs: this.#clock.now().getTime() + CACHE_MS });
-  }
-
-  async #find(parts: TokenParts, credential: Credential): Promise<{ readonly found: Found; readonly row?: TokenRow }> {
+  async #find(parts: TokenParts, credential: Credential): Promise<Learned<Found>> {
     const row = await this.#tokens.find(parts);
-    if (row === undefined) return { found: unauthenticated() };
+    if (row === undefined) return { value: unauthenticated(), forMs: 0 };
+    const leftMs = row.expires_at === null ? CACHE_MS : row.expires_at.getTime() - this.#clock.now().getTime();
+    const forMs = Math.min(CACHE_MS, leftMs);
     try {
-      return { found: await this.#judge(row, parts, credential), row };
+      return { value: await this.#judge(row, parts, credential), forMs };
     } catch (error) {
-      if (isDomainError(error)) return { found: error, row };
+      if (isDomainError(error)) return { value: error, forMs };
       throw error;
     }
   }
@@ -162,11 +143,6 @@ export class Authenticator {
 
 function keyOf({ by, text }: Credential): string {
   return `${by} ${text}`;
-}
-
-function letIn(found: Found): Authenticated {
-  if (found instanceof DomainError) throw found;
-  return found;
 }
 
 function isStale({ source, last_used_at: lastUsed }: TokenRow, now: Date): boolean {

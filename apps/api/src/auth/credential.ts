@@ -15,7 +15,7 @@ export interface Credential {
 /** The token of `Authorization`, or the cookie of the page; undefined when there is neither. Who sends both means the token. */
 export function credentialOf(headers: IncomingHttpHeaders): Credential | undefined {
   if (headers.authorization !== undefined) {
-    const text = /^Bearer ([!-~]{1,200})$/i.exec(headers.authorization)?.[1];
+    const text = /^Bearer ([!-~]{1,8192})$/i.exec(headers.authorization)?.[1];
     return text === undefined ? undefined : { by: 'bearer', text };
   }
   const text = cookieOf(headers, SESSION_COOKIE);

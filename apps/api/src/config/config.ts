@@ -63,6 +63,15 @@ const Environment = SignInEnvironment.extend({
     'Namespaces that projects may own, separated by commas, `*` for any characters; empty: all but those of the system.',
   ),
   COXSWAIN_KUBECONFIG: file.optional().describe('Kubeconfig file; absent: the service account of the pod.'),
+  COXSWAIN_SERVICE_ACCOUNTS: z
+    .stringbool()
+    .default(false)
+    .describe('Lets service accounts of the cluster in; the API then needs the right to create tokenreviews.'),
+  COXSWAIN_SERVICE_ACCOUNT_AUDIENCE: z
+    .string()
+    .regex(/^[!-~]{1,253}$/, 'must be 1 to 253 printable characters without spaces')
+    .default('coxswain-api')
+    .describe('The audience that tokens of service accounts must have; never that of the API server.'),
   COXSWAIN_OPERATOR_SERIES_URLS: list
     .pipe(z.array(z.url({ protocol: /^https$/, error: 'must be https URLs separated by commas' })))
     .describe('Base URLs of every operator replica; empty: no series are stored.'),
@@ -148,6 +157,8 @@ export interface Config {
   readonly cluster: { readonly name: string; readonly id: string | undefined };
   readonly namespaces: { readonly own: string; readonly allowed: readonly string[] };
   readonly kubeconfigPath: string | undefined;
+  /** Undefined: accounts of Kubernetes are not let in. */
+  readonly serviceAccountAudience: string | undefined;
   readonly operator: {
     readonly seriesUrls: readonly string[];
     readonly caFile: string | undefined;
@@ -197,6 +208,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     cluster: { name: values.COXSWAIN_CLUSTER_NAME, id: values.COXSWAIN_CLUSTER_ID },
     namespaces: { own: values.COXSWAIN_NAMESPACE, allowed: values.COXSWAIN_PROJECT_NAMESPACES },
     kubeconfigPath: values.COXSWAIN_KUBECONFIG,
+    serviceAccountAudience: values.COXSWAIN_SERVICE_ACCOUNTS ? values.COXSWAIN_SERVICE_ACCOUNT_AUDIENCE : undefined,
     operator: {
       seriesUrls: values.COXSWAIN_OPERATOR_SERIES_URLS.map((url) => url.replace(/\/+$/, '')),
       caFile: values.COXSWAIN_OPERATOR_CA_FILE,

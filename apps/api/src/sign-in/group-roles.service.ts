@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { GroupRole, GroupRoleCreate, GroupRoleList } from '@coxswain/api-types';
+import type { GroupKind, GroupRole, GroupRoleCreate, GroupRoleList } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { firstOf, type ScopedSql, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
@@ -13,6 +13,8 @@ import { CLUSTER, type Cluster, CONFIG, TENANT_DATABASE } from '../infrastructur
 
 interface GroupRoleRow {
   readonly id: string;
+  readonly kind: GroupRole['kind'];
+  /** Empty: the cluster says who is who. */
   readonly issuer: string;
   readonly group_name: string;
   readonly role: GroupRole['role'];
@@ -29,12 +31,13 @@ interface Grant {
 /** Most groups that have a role in one project, or in the cluster. */
 export const MAX_GROUP_ROLES = 500;
 
-/** Which groups of the issuer are what: in a project, as its administrators say, or in the cluster (project "-"), as those of the cluster say. */
+/** What groups of the issuer, and accounts of Kubernetes, are: in a project, as its administrators say, or in the cluster (project "-"), as those of the cluster say. */
 @Injectable()
 export class GroupRolesService {
   readonly #database: TenantDatabase;
   readonly #cluster: Cluster;
   readonly #issuer: string | undefined;
+  readonly #letsAccountsIn: boolean;
 
   constructor(
     @Inject(TENANT_DATABASE) database: TenantDatabase,
@@ -44,13 +47,14 @@ export class GroupRolesService {
     this.#database = database;
     this.#cluster = cluster;
     this.#issuer = config.signIn?.issuerUrl;
+    this.#letsAccountsIn = config.serviceAccountAudience !== undefined;
   }
 
   /** By group. */
   list(principal: Principal, project: string): Promise<GroupRoleList> {
     return this.#in(principal, { project, action: 'group.read' }, async (sql, scope) => {
       const found = await sql.query<GroupRoleRow>(
-        `SELECT * FROM group_roles WHERE cluster_id = $1 AND project_id IS NOT DISTINCT FROM $2 ORDER BY group_name, id LIMIT ${MAX_GROUP_ROLES}`,
+        `SELECT * FROM group_roles WHERE cluster_id = $1 AND project_id IS NOT DISTINCT FROM $2 ORDER BY group_name, kind, id LIMIT ${MAX_GROUP_ROLES}`,
         [this.#cluster.id, projectIdOf(scope)],
       );
       return { items: found.rows.map((row) => toGroupRole(row, scope)) };
@@ -72,16 +76,17 @@ export class GroupRolesService {
     { principal, scope, project, request }: Grant & { readonly principal: Principal; readonly scope: ProjectScope },
   ): Promise<GroupRole> {
     requireFitting(request, scope);
+    requireName(request);
     const place = [this.#cluster.id, projectIdOf(scope)];
     await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 5))', [place.join('/')]);
-    const named = [...place, this.#requiredIssuer(), request.group];
+    const named = [...place, this.#issuerOf(request.kind), request.group, request.kind];
     await sql.query(
-      'DELETE FROM group_roles WHERE cluster_id = $1 AND project_id IS NOT DISTINCT FROM $2 AND issuer = $3 AND group_name = $4',
+      'DELETE FROM group_roles WHERE cluster_id = $1 AND project_id IS NOT DISTINCT FROM $2 AND issuer = $3 AND group_name = $4 AND kind = $5',
       named,
     );
     await requireRoom(sql, place);
     const made = await sql.query<GroupRoleRow>(
-      `INSERT INTO group_roles (cluster_id, project_id, issuer, group_name, role, id) VALUES ($1, $2, $3, $4, $5, $6) RETURNING *`,
+      `INSERT INTO group_roles (cluster_id, project_id, issuer, group_name, kind, role, id) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *`,
       [...named, request.role, randomUUID()],
     );
     const row = firstOf(made);
@@ -114,10 +119,15 @@ export class GroupRolesService {
     return inScope(this.#database, { clusterId: this.#cluster.id, principal, ...wanted }, work);
   }
 
-  #requiredIssuer(): string {
-    if (this.#issuer !== undefined) return this.#issuer;
-    const how = 'COXSWAIN_OIDC_ISSUER_URL, in the chart api.oidc.issuerUrl';
-    throw new DomainError('INVALID_REQUEST', `no issuer of accounts is configured (${how})`);
+  #issuerOf(kind: GroupKind): string {
+    if (kind === 'group') {
+      if (this.#issuer !== undefined) return this.#issuer;
+      const how = 'COXSWAIN_OIDC_ISSUER_URL, in the chart api.oidc.issuerUrl';
+      throw new DomainError('INVALID_REQUEST', `no issuer of accounts is configured (${how})`);
+    }
+    if (this.#letsAccountsIn) return '';
+    const how = 'COXSWAIN_SERVICE_ACCOUNTS, in the chart api.serviceAccounts.enabled';
+    throw new DomainError('INVALID_REQUEST', `accounts of Kubernetes are not let in here (${how})`);
   }
 }
 
@@ -139,14 +149,34 @@ function requireFitting({ role }: GroupRoleCreate, scope: ProjectScope): void {
   throw new DomainError('INVALID_REQUEST', `role: ${detail}`, [{ pointer: '/role', detail }]);
 }
 
-function about({ id, group_name, role }: GroupRoleRow, scope: ProjectScope, project: string) {
-  return { target: `${project}/${group_name}`, projectId: projectIdOf(scope), detail: { id, role } };
+/** What no account can be called would be a role that nobody has, and that looks as if somebody had it. */
+const NAMES: Readonly<Partial<Record<GroupKind, { readonly form: RegExp; readonly meant: string }>>> = {
+  kubernetesGroup: {
+    form: /^system:serviceaccounts(:[a-z0-9-]{1,63})?$/,
+    meant: 'system:serviceaccounts:NAMESPACE, or system:serviceaccounts for those of every namespace',
+  },
+  serviceAccount: {
+    form: /^system:serviceaccount:[a-z0-9-]{1,63}:[a-z0-9.-]{1,253}$/,
+    meant: 'system:serviceaccount:NAMESPACE:NAME',
+  },
+};
+
+function requireName({ kind, group }: GroupRoleCreate): void {
+  const { form, meant } = NAMES[kind] ?? {};
+  if (form === undefined || form.test(group)) return;
+  const detail = `must be ${meant} where kind is ${kind}, not ${JSON.stringify(group)}`;
+  throw new DomainError('INVALID_REQUEST', `group: ${detail}`, [{ pointer: '/group', detail }]);
+}
+
+function about({ id, kind, group_name, role }: GroupRoleRow, scope: ProjectScope, project: string) {
+  return { target: `${project}/${group_name}`, projectId: projectIdOf(scope), detail: { id, kind, role } };
 }
 
 function toGroupRole(row: GroupRoleRow, scope: ProjectScope): GroupRole {
   return {
     id: row.id,
-    issuer: row.issuer,
+    kind: row.kind,
+    issuer: row.issuer === '' ? null : row.issuer,
     group: row.group_name,
     project: scope.kind === 'project' ? scope.name : null,
     role: row.role,

@@ -7,6 +7,7 @@ import { GiveUp, waitFor } from '@coxswain/local-cluster';
 import { CONTROLLERS } from '../app.module.ts';
 import { readConfig } from '../config/config.ts';
 import { openApiDocument } from '../http/openapi-document.ts';
+import type { WallClock } from '../infrastructure/tokens.ts';
 import { type RunningApi, startApi } from '../start.ts';
 import { environmentOf, rolesOf } from './test-database.ts';
 import { StatedAnswers } from './stated-answers.ts';
@@ -41,6 +42,7 @@ export async function startApiUnderTest(options: {
   /** Of a superuser, for whom the roles are made. */
   readonly databaseUrl: string;
   readonly kube?: KubeClient;
+  readonly clock?: WallClock;
   readonly environment?: Readonly<Record<string, string>>;
   /** Of an earlier start on the same database: it is made once. */
   readonly adminToken?: string;
@@ -59,6 +61,7 @@ export async function startApiUnderTest(options: {
     logger: createLogger({ program: 'coxswain-api', level: config.logLevel }),
     metrics: createMetrics(),
     ...(options.kube === undefined ? {} : { kube: options.kube }),
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   const adminToken = options.adminToken ?? readFileSync(tokenFile, 'utf8').trim();
   const stated = new StatedAnswers(openApiDocument(CONTROLLERS));

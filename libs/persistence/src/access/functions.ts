@@ -10,5 +10,7 @@ export const DATABASE_FUNCTIONS = {
   touch_token: { caller: 'runtime' },
   find_credentials: { caller: 'runtime' },
   touch_session: { caller: 'runtime' },
+  find_service_account: { caller: 'runtime' },
+  record_service_account: { caller: 'runtime' },
 } as const satisfies Readonly<Record<string, { readonly caller: 'runtime' | 'system' }>>;
 export type DatabaseFunction = keyof typeof DATABASE_FUNCTIONS;
