@@ -1,4 +1,10 @@
-import { ConnectionPool, type DatabaseOptions, type Sql, type SqlResult } from './connection-pool.ts';
+import {
+  ConnectionPool,
+  type DatabaseOptions,
+  type NamedStatement,
+  type Sql,
+  type SqlResult,
+} from './connection-pool.ts';
 
 /**
  * The database as its own programs see it: what mirrors a cluster, carries jobs to it, and looks after tokens. The role of its URL sees every row, so
@@ -19,8 +25,8 @@ export class Database implements Sql {
     return new Database(await ConnectionPool.connect(options), options.url);
   }
 
-  query<Row>(text: string, parameters: readonly unknown[] = []): Promise<SqlResult<Row>> {
-    return this.#pool.query<Row>(text, parameters);
+  query<Row>(statement: string | NamedStatement, parameters: readonly unknown[] = []): Promise<SqlResult<Row>> {
+    return this.#pool.query<Row>(statement, parameters);
   }
 
   /** Runs `work` in one transaction: all of it or, if it throws, nothing. */

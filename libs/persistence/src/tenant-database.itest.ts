@@ -54,6 +54,15 @@ describe('a transaction within a scope', () => {
     await expect(tenants.within(aScope(overrides), projectsOf)).rejects.toThrow(/UUIDs/);
   });
 
+  it('is told of them too where it is of one statement', async () => {
+    const asked = await tenants.ask<{ ids: string }>(
+      aScope({ reach: { kind: 'cluster' } }),
+      "SELECT current_setting('coxswain.project_ids', true) AS ids",
+      [],
+    );
+    expect(asked).toEqual([{ ids: '*' }]);
+  });
+
   it('takes no statement once it has ended, when its connection may be another one’s', async () => {
     let kept: Sql | undefined;
     await tenants.within(aScope(), (sql) => {

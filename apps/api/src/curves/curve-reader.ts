@@ -1,5 +1,5 @@
 import type { StepBucket, StepPoint } from '@coxswain/api-types';
-import { firstOf, type Sql } from '@coxswain/persistence';
+import { firstOf, ofJob, type Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { type CurveWindow, type EpochSteps, type Piece, planCurve, type Segment, segmentsOf } from './curve-plan.ts';
 import { LEVEL_COLUMNS, LEVEL_WIDTHS, LEVELS_TOGETHER, type LevelRow, STEP_AS_LEVEL } from './step-levels.ts';
@@ -72,7 +72,7 @@ export class CurveReader {
       has_levels: boolean;
       epochs: readonly EpochSteps[];
     }>(
-      `SELECT s.month::text, s.steps_removed_at IS NULL AS has_steps, s.levels_removed_at IS NULL AS has_levels,
+      `SELECT s.month::text, s.steps_removed_at IS NULL AS has_steps, s.levels_removed_at IS NULL AS has_levels, ${ofJob('s.job_uid')},
               (SELECT coalesce(jsonb_agg(jsonb_build_object('epoch', e.epoch, 'firstStep', e.first_step, 'lastStep', e.last_step)), '[]')
                  FROM step_epochs e WHERE e.cluster_id = s.cluster_id AND e.job_uid = s.job_uid) AS epochs
          FROM job_series s WHERE s.cluster_id = $1 AND s.job_uid = $2`,

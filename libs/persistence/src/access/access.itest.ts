@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { Database } from '../database.ts';
 import { migrateDatabase } from '../migrate.ts';
-import { type Scope, TenantDatabase } from '../tenant-database.ts';
+import { ofJob, type Scope, TenantDatabase } from '../tenant-database.ts';
 import { type AccessRoles, QUEUE_SCHEMA } from './apply-access.ts';
 import { DATABASE_FUNCTIONS } from './functions.ts';
 import { makeRoles, type RolesMade } from './make-roles.ts';
@@ -442,6 +442,41 @@ describe('a request whose filters were forgotten', () => {
     } finally {
       await runtime.close();
     }
+  });
+
+  it('sees no more, and no less, by saying of which job it reads, whichever it names', async () => {
+    const tables = privileged('SELECT').filter((name) => TABLE_ACCESS[name]?.rows?.includes('coxswain.job_uid'));
+    expect(tables).toContain('steps');
+    const uids = await rowsOf<{ uid: string }>('SELECT uid FROM jobs');
+    const nowhere: Scope = { ...ofProject(theirs), reach: { kind: 'projects', ids: [] } };
+    for (const table of tables) {
+      for (const { uid } of [...uids, { uid: '' }, { uid: '*' }]) {
+        const seen = (scope: Scope): Promise<readonly string[]> =>
+          tenants.within(scope, async (sql) => {
+            await sql.query(`SELECT ${ofJob('$1')}`, [uid]);
+            const { rows } = await sql.query<{ uid: string }>(`SELECT job_uid AS uid FROM ${table}`);
+            return rows.map((row) => row.uid);
+          });
+        const [own] = await rowsOf<{ uid: string }>('SELECT uid FROM jobs WHERE project_id = $1', [theirs.projectId]);
+        expect({ table, uid, seen: await seen(ofProject(theirs)) }).toEqual({ table, uid, seen: [own?.uid] });
+        expect({ table, uid, seen: await seen(nowhere) }).toEqual({ table, uid, seen: [] });
+      }
+    }
+  });
+
+  it('looks its job up once for a statement that reads many of its rows', async () => {
+    const [job] = await rowsOf<{ uid: string }>('SELECT uid FROM jobs WHERE project_id = $1', [theirs.projectId]);
+    const planOf = (isNamed: boolean): Promise<string> =>
+      tenants.within(ofProject(theirs), async (sql) => {
+        if (isNamed) await sql.query(`SELECT ${ofJob('$1')}`, [job?.uid]);
+        const { rows } = await sql.query<{ 'QUERY PLAN': string }>(
+          'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) SELECT FROM steps WHERE cluster_id = $1 AND job_uid = $2',
+          [theirs.clusterId, job?.uid],
+        );
+        return rows.map((row) => row['QUERY PLAN']).join('\n');
+      });
+    expect(await planOf(false)).toMatch(/\n +SubPlan[^]*Index [^\n]* on jobs [^\n]*rows=1/);
+    expect(await planOf(true)).toMatch(/\n +SubPlan[^]* on jobs [^\n]*never executed/);
   });
 
   it('changes and deletes no more than its own', async () => {

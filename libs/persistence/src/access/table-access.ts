@@ -39,8 +39,13 @@ const BY_NAMESPACE = `${OF_CLUSTER} AND (${ANY_PROJECT} OR namespace = ANY (ARRA
  * first, however few rows are asked for.
  */
 const byJobId = (table: string): string => `job_id = (SELECT j.id FROM jobs j WHERE j.id = ${table}.job_id)`;
+/**
+ * Where a transaction has said of which job it reads (`ofJob`), that one is looked up once for a statement and not for each row; null without one, or for a job
+ * that is not seen: `jobs` has a policy of its own.
+ */
+const THE_JOB = `(SELECT j.uid FROM jobs j WHERE j.cluster_id = (SELECT scope_cluster()) AND j.uid = current_setting('coxswain.job_uid', true))`;
 const byJobUid = (table: string): string =>
-  `${OF_CLUSTER} AND CASE WHEN ${ANY_PROJECT} THEN true
+  `${OF_CLUSTER} AND CASE WHEN ${ANY_PROJECT} OR job_uid = ${THE_JOB} THEN true
     ELSE job_uid = (SELECT j.uid FROM jobs j WHERE j.cluster_id = ${table}.cluster_id AND j.uid = ${table}.job_uid) END`;
 
 export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
