@@ -3,7 +3,7 @@ import { aMembership, anAdministrator, aPrincipal } from '../testing/a-principal
 import { scriptedSql } from '../testing/scripted-sql.ts';
 import type { Principal } from './principal.ts';
 import type { Scope, TenantDatabase } from '@coxswain/persistence';
-import { ALL_PROJECTS, inProject, inScope, projectIdOf, requireScope } from './project-scope.ts';
+import { ALL_PROJECTS, inProject, inScope, projectIdOf, readingScope, requireScope } from './project-scope.ts';
 import type { Action } from './roles.ts';
 
 const research = { id: '3f1c2b9e-0000-4000-8000-00000000000a', name: 'research' };
@@ -28,13 +28,17 @@ interface Asked {
 }
 const question = ({ as, project, action = 'job.read' }: Asked) => ({ clusterId: 'c', principal: as, project, action });
 /** Tells what a transaction sees, as it begins and narrower. */
-function aDatabase(): Pick<TenantDatabase, 'within'> & { readonly seen: (Scope['reach'] | string)[] } {
+function aDatabase(): Pick<TenantDatabase, 'within' | 'ask'> & { readonly seen: (Scope['reach'] | string)[] } {
   const seen: (Scope['reach'] | string)[] = [];
   return {
     seen,
     within: (scope, work) => {
       seen.push(scope.reach);
       return work({ query: sql.query, narrowTo: (id) => Promise.resolve(void seen.push(id)) });
+    },
+    ask: (scope) => {
+      seen.push(scope.reach);
+      return Promise.resolve([]);
     },
   };
 }
@@ -119,15 +123,11 @@ describe('what a request is confined to', () => {
 
 describe('the transaction of a request', () => {
   it.each<[string, Asked, readonly unknown[]]>([
-    [
-      'the project of a member',
-      { as: viewer, project: 'research' },
-      [{ kind: 'projects', ids: [research.id] }, research.id],
-    ],
+    ['the project of a member', { as: viewer, project: 'research' }, [{ kind: 'projects', ids: [research.id] }]],
     [
       'the one project that a member of two names',
       { as: person, project: 'rivals' },
-      [{ kind: 'projects', ids: [research.id, rivals.id] }, rivals.id],
+      [{ kind: 'projects', ids: [rivals.id] }],
     ],
     [
       'the one project that an administrator names',
@@ -145,10 +145,35 @@ describe('the transaction of a request', () => {
     expect(database.seen).toEqual(want);
   });
 
+  it.each<[string, Asked, readonly unknown[]]>([
+    [
+      'the one project that a member of two names',
+      { as: person, project: 'rivals' },
+      [{ kind: 'projects', ids: [rivals.id] }],
+    ],
+    [
+      'the cluster while it looks for the project that an administrator names, and then that one',
+      { as: administrator, project: 'rivals' },
+      [{ kind: 'cluster' }, { kind: 'projects', ids: [rivals.id] }],
+    ],
+    [
+      'the cluster, for an administrator who names all',
+      { as: administrator, project: ALL_PROJECTS },
+      [{ kind: 'cluster' }, { kind: 'cluster' }],
+    ],
+  ])('of one statement sees %s', async (_sentence, asked, want) => {
+    const database = aDatabase();
+    const reading = await readingScope(database, question(asked));
+    await reading.sql.query('SELECT 1');
+    expect(database.seen).toEqual(want);
+  });
+
   it('is not begun for what a member may not do', async () => {
     const database = aDatabase();
     const asked = inScope(database, question({ as: viewer, project: 'rivals' }), () => Promise.resolve());
     expect(await outcomeOf(asked)).toBe('NOT_FOUND');
+    const reading = readingScope(database, question({ as: viewer, project: 'rivals' }));
+    expect(await outcomeOf(reading)).toBe('NOT_FOUND');
     expect(database.seen).toEqual([]);
   });
 });

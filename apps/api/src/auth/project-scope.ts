@@ -1,6 +1,13 @@
 import type { Role } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
-import { firstOf, type Scope, type ScopedSql, type Sql, type TenantDatabase } from '@coxswain/persistence';
+import {
+  firstOf,
+  type NamedStatement,
+  type Scope,
+  type ScopedSql,
+  type Sql,
+  type TenantDatabase,
+} from '@coxswain/persistence';
 import { AccessDenied } from './access-denied.ts';
 import type { Principal } from './principal.ts';
 import { type Action, requireAction } from './roles.ts';
@@ -59,12 +66,35 @@ export async function inScope<T>(
   work: (sql: ScopedSql, scope: ProjectScope) => Promise<T>,
 ): Promise<T> {
   const { principal, clusterId } = question;
-  const known = principal.isClusterAdmin ? undefined : await requireScope(NO_LOOK, question);
-  return database.within(scopeOf(principal, clusterId), async (sql) => {
-    const scope = known ?? (await requireScope(sql, question));
+  const whole = scopeOf(principal, clusterId);
+  if (!principal.isClusterAdmin) {
+    const scope = await requireScope(NO_LOOK, question);
+    const reach: Scope['reach'] = scope.kind === 'project' ? { kind: 'projects', ids: [scope.id] } : whole.reach;
+    return database.within({ ...whole, reach }, (sql) => work(sql, scope));
+  }
+  return database.within(whole, async (sql) => {
+    const scope = await requireScope(sql, question);
     if (scope.kind === 'project') await sql.narrowTo(scope.id);
     return work(sql, scope);
   });
+}
+
+/** Statements of who reads, each in a transaction of its own that sees no more than the scope. Whoever needs several to agree asks {@link inScope}. */
+export async function readingScope(
+  database: Pick<TenantDatabase, 'within' | 'ask'>,
+  question: ScopeQuestion,
+): Promise<{ readonly scope: ProjectScope; readonly sql: Sql }> {
+  const { principal, clusterId } = question;
+  const whole = scopeOf(principal, clusterId);
+  const scope = principal.isClusterAdmin
+    ? await database.within(whole, (sql) => requireScope(sql, question))
+    : await requireScope(NO_LOOK, question);
+  const seen: Scope = scope.kind === 'project' ? { ...whole, reach: { kind: 'projects', ids: [scope.id] } } : whole;
+  const query: Sql['query'] = async <Row>(statement: string | NamedStatement, parameters: readonly unknown[] = []) => {
+    const rows = await database.ask<Row>(seen, statement, parameters);
+    return { rows, affected: rows.length };
+  };
+  return { scope, sql: { query } };
 }
 
 /** The same where it must be one project, as for whatever is created. */

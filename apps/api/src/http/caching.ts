@@ -19,6 +19,7 @@ const FOR_EVER = 'public, max-age=31536000, immutable';
 /** As the page's build names files: NAME-HASH.EXTENSION. */
 const HASHED_FILE = /[\\/]assets[\\/][^\\/]+-[\w-]{8}\.\w+$/;
 
+/** Of an answer that says how often what was asked for has changed (`specVersion` of a job): its tag says so too. */
 const versions = new WeakMap<FastifyReply, number>();
 
 /** `Cache-Control` of a file of the page. */
@@ -26,13 +27,13 @@ export function cacheControlOfFile(path: string): string {
   return HASHED_FILE.test(path) ? FOR_EVER : ASK_AGAIN;
 }
 
-/** What an answer tells of is at this version; its tag says so. */
-export function countVersion(reply: FastifyReply, version: number): void {
-  versions.set(reply, version);
-}
-
 /** Adds tags and headers to every answer, and keeps back those that the asker has. A reply that was taken over (a stream) says `no-store` itself. */
 export function controlCaching(fastify: FastifyInstance): void {
+  fastify.addHook('preSerialization', (_request, reply, answer, done) => {
+    const version = (answer as { readonly specVersion?: unknown }).specVersion;
+    if (typeof version === 'number') versions.set(reply, version);
+    done(null, answer);
+  });
   fastify.addHook('onSend', (request, reply, payload, done) => done(null, conditional(request, reply, payload)));
 }
 

@@ -3,7 +3,7 @@ import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { Database, namesOfRoles, type Scope, TenantDatabase } from '@coxswain/persistence';
 import { migrate } from '../infrastructure/databases.ts';
 import { rolesOf } from '../testing/test-database.ts';
-import { SELECT_JOB_IN_SHORT } from './job-row.ts';
+import { SELECT_JOB_IN_SHORT } from './job-of-row.ts';
 import { jobListQuery, type JobFilter, type JobPage } from './job-list-query.ts';
 import { parseLabelSelector } from './label-selector.ts';
 

@@ -1,8 +1,4 @@
-import type { Job } from '@coxswain/api-types';
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Observable, tap } from 'rxjs';
-import { countVersion } from '../http/caching.ts';
+import type { FastifyRequest } from 'fastify';
 import { describedParameter } from '../http/described-parameter.ts';
 import { IF_MATCH, versionsOfIfMatch } from '../http/etag.ts';
 import type { JobAddress } from './jobs.service.ts';
@@ -21,18 +17,4 @@ export const AddressedJob = describedParameter(
 function ifMatchOf(request: FastifyRequest): readonly number[] | undefined {
   const isReading = request.method === 'GET' || request.method === 'HEAD';
   return isReading ? undefined : versionsOfIfMatch(request.headers['if-match']);
-}
-
-/** Has the tag of an answer that is a job say the version of its spec. */
-@Injectable()
-export class JobEtag implements NestInterceptor {
-  intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {
-    const reply = context.switchToHttp().getResponse<FastifyReply>();
-    return next.handle().pipe(
-      tap((answer) => {
-        const version = (answer as Partial<Job> | undefined)?.specVersion;
-        if (typeof version === 'number') countVersion(reply, version);
-      }),
-    );
-  }
 }

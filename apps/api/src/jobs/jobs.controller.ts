@@ -1,17 +1,5 @@
 import { Job, JobCreate, JobList, JobPatch, JobResume } from '@coxswain/api-types';
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Inject,
-  Param,
-  Patch,
-  Post,
-  Query,
-  UseInterceptors,
-} from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { Caller } from '../auth/auth.guard.ts';
 import type { Principal } from '../auth/principal.ts';
 import { IdempotencyKey } from '../http/idempotency-key.ts';
@@ -19,7 +7,7 @@ import { ETAG } from '../http/etag.ts';
 import { InsteadOfIdempotencyKey } from '../http/idempotency-key.guard.ts';
 import { Answers } from '../http/openapi.ts';
 import { JobsQuery } from './job-queries.ts';
-import { AddressedJob, JobEtag } from './job-request.ts';
+import { AddressedJob } from './job-request.ts';
 import { type JobAddress, JobsService } from './jobs.service.ts';
 
 /** A resume without a body resumes as it was. */
@@ -29,7 +17,6 @@ const COMMANDS_REPEAT =
   'Asking for what is so already changes nothing: repeat the request without the header, with If-Match where nothing else may have come between';
 
 @Controller('v1/projects/:project/jobs')
-@UseInterceptors(JobEtag)
 export class JobsController {
   readonly #jobs: JobsService;
 

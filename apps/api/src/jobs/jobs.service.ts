@@ -21,7 +21,14 @@ import { recordAudit } from '../auth/audit.ts';
 import { onceUnder } from '../http/idempotency.ts';
 import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { enqueueApply, notifyJobChanged } from './job-changes.ts';
-import { ALL_PROJECTS, inProject, inScope, projectIdOf, type ProjectScope } from '../auth/project-scope.ts';
+import {
+  ALL_PROJECTS,
+  inProject,
+  inScope,
+  projectIdOf,
+  type ProjectScope,
+  readingScope,
+} from '../auth/project-scope.ts';
 import {
   cancelChange,
   deleteChange,
@@ -31,7 +38,8 @@ import {
   suspendChange,
 } from './job-commands.ts';
 import { jobListQuery } from './job-list-query.ts';
-import { findJobRow, type JobRow, SELECT_JOB_IN_SHORT, toJobSummaries, toJobWithAttempts } from './job-row.ts';
+import { findJob, SELECT_JOB_IN_SHORT, toJobSummaries } from './job-of-row.ts';
+import { findJobRow, type JobRow } from './job-row.ts';
 import { insertRequestedJob, recordDesiredChange, type DesiredChange } from './job-table.ts';
 import type { LabelRequirement } from './label-selector.ts';
 import { requireNoPlainSecrets, requireRunnable } from './spec-rules.ts';
@@ -104,13 +112,14 @@ export class JobsService {
   }
 
   async get(principal: Principal, address: JobAddress): Promise<Job> {
-    return this.reading(principal, address, (sql, row) => toJobWithAttempts(sql, this.#cluster, row));
+    const { sql, scope } = await readingScope(this.#database, this.#question(principal, address.project, 'job.read'));
+    return this.#job(sql, scope, address);
   }
 
   /** In short; deleted ones only when asked for by state. A page ends when it is full, so it can have fewer than were asked for. */
   async list(principal: Principal, request: JobListRequest): Promise<JobList> {
-    const question = this.#question(principal, request.project, 'job.read');
-    return inScope(this.#database, question, (sql, scope) => this.#listIn(sql, scope, request));
+    const { sql, scope } = await readingScope(this.#database, this.#question(principal, request.project, 'job.read'));
+    return this.#listIn(sql, scope, request);
   }
 
   async #listIn(sql: Sql, scope: ProjectScope, request: JobListRequest): Promise<JobList> {
@@ -203,9 +212,9 @@ export class JobsService {
       target: `${namespace}/${body.name}`,
       projectId: project.id,
     });
-    const row = await findJobRow(sql, { clusterId: this.#cluster.id, jobId: id });
-    if (row === undefined) throw new Error('the row that was inserted is not there');
-    return toJobWithAttempts(sql, this.#cluster, row);
+    const job = await findJob(sql, this.#cluster, { jobId: id });
+    if (job === undefined) throw new Error('the row that was inserted is not there');
+    return job;
   }
 
   async #namespaceFor(
@@ -238,7 +247,7 @@ export class JobsService {
       if (row.submitted_by !== principal.id)
         requireAction(scope.role, 'job.changeAny', scope.kind === 'project' ? scope : undefined);
       const change = await command.decide(row, sql);
-      if (change === undefined) return toJobWithAttempts(sql, this.#cluster, row);
+      if (change === undefined) return this.#job(sql, scope, address);
       if (!(await recordDesiredChange(sql, row, change))) throw changedMeanwhile(row);
       await enqueueApply(sql, row.id);
       await notifyJobChanged(sql, row.id);
@@ -248,8 +257,7 @@ export class JobsService {
         target,
         projectId: row.project_id,
       });
-      const changed = await this.#row(sql, { scope, address: { ...address, ifSpecVersions: undefined }, lock: false });
-      return toJobWithAttempts(sql, this.#cluster, changed);
+      return this.#job(sql, scope, address);
     });
   }
 
@@ -264,6 +272,14 @@ export class JobsService {
     return found.rows;
   }
 
+  /** As it is; whoever changed it has looked at its version before. */
+  async #job(sql: Sql, scope: ProjectScope, address: JobAddress): Promise<Job> {
+    const { jobId } = address;
+    const job = isUuid(jobId) ? await findJob(sql, this.#cluster, { jobId, projectId: projectIdOf(scope) }) : undefined;
+    if (job === undefined) throw noSuchJob(address);
+    return job;
+  }
+
   async #row(
     sql: Sql,
     wanted: { readonly scope: ProjectScope; readonly address: JobAddress; readonly lock: boolean },
@@ -274,12 +290,7 @@ export class JobsService {
     const row = isUuid(jobId)
       ? await findJobRow(sql, { clusterId: this.#cluster.id, jobId, projectId, lock })
       : undefined;
-    if (row === undefined) {
-      throw new DomainError(
-        'NOT_FOUND',
-        `project ${JSON.stringify(address.project)} has no job ${JSON.stringify(jobId.slice(0, 63))}`,
-      );
-    }
+    if (row === undefined) throw noSuchJob(address);
     if (ifSpecVersions?.includes(Number(row.spec_version)) === false) throw changedMeanwhile(row);
     return row;
   }
@@ -308,6 +319,13 @@ function keyIn(orderBy: JobOrder, row: JobRow): string {
 /** What must be the same under one key: a request without labels is what the release before stored of it. */
 function repeated({ labels, ...rest }: JobCreate): object {
   return Object.keys(labels).length === 0 ? rest : { ...rest, labels };
+}
+
+function noSuchJob({ project, jobId }: JobAddress): DomainError {
+  return new DomainError(
+    'NOT_FOUND',
+    `project ${JSON.stringify(project)} has no job ${JSON.stringify(jobId.slice(0, 63))}`,
+  );
 }
 
 function changedMeanwhile(row: JobRow): DomainError {

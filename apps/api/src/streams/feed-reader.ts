@@ -3,7 +3,7 @@ import type { Sql, TenantDatabase } from '@coxswain/persistence';
 import type { ProjectScope } from '../auth/project-scope.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { type EventRow, toJobEvent } from '../jobs/job-history.service.ts';
-import { type JobRow, SELECT_JOB, toJobsWithAttempts } from '../jobs/job-row.ts';
+import { findJobs } from '../jobs/job-of-row.ts';
 
 /** Whose rows are read: of one project, or (administrators) of the cluster. */
 export type FeedScope = Pick<Extract<ProjectScope, { kind: 'project' }>, 'kind' | 'id'> | { readonly kind: 'cluster' };
@@ -137,11 +137,10 @@ export class FeedReader {
 
   async #jobs(sql: Sql, scope: FeedScope, wanted: readonly Wanted[]): Promise<readonly Job[]> {
     if (wanted.length === 0) return [];
-    const found = await sql.query<JobRow>(
-      `${SELECT_JOB} WHERE j.cluster_id = $1 AND ($2::uuid IS NULL OR j.project_id = $2) AND j.id = ANY ($3::uuid[])`,
-      [this.#cluster.id, scope.kind === 'project' ? scope.id : null, wanted.map(({ jobId }) => jobId)],
-    );
-    return toJobsWithAttempts(sql, this.#cluster, found.rows);
+    return findJobs(sql, this.#cluster, {
+      jobIds: wanted.map(({ jobId }) => jobId),
+      projectId: scope.kind === 'project' ? scope.id : null,
+    });
   }
 
   async #events(sql: Sql, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, readonly JobEvent[]>> {

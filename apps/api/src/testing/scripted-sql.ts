@@ -1,4 +1,4 @@
-import type { Sql, TenantDatabase } from '@coxswain/persistence';
+import type { NamedStatement, Sql, TenantDatabase } from '@coxswain/persistence';
 
 /** What the database answers to statements that match: rows, or rows by parameters. */
 export type ScriptedAnswer = readonly [
@@ -18,8 +18,8 @@ export function scriptedSql(
   };
   return {
     statements,
-    query: <Row>(text: string, parameters?: readonly unknown[]) => {
-      const rows = rowsOf<Row>(text, parameters);
+    query: <Row>(statement: string | NamedStatement, parameters?: readonly unknown[]) => {
+      const rows = rowsOf<Row>(typeof statement === 'string' ? statement : statement.text, parameters);
       return Promise.resolve({ rows, affected: rows.length });
     },
     call: <Row>(name: string, parameters: readonly unknown[]) => Promise.resolve(rowsOf<Row>(name, parameters)),

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { type Attempt, type StepTime } from '@coxswain/api-types';
+import { anAttempt } from '@coxswain/api-types/testing';
+import { type Postgres, startPostgres } from '@coxswain/local-cluster';
+import { Database, type Scope } from '@coxswain/persistence';
+import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
+import { findJob, findJobs, toJobSummaries } from './job-of-row.ts';
+import { findJobRow } from './job-row.ts';
+
+/* What stands in other tables is put together by the database, under its policies. */
+
+const cluster = { id: randomUUID(), name: 'east' };
+const project = randomUUID();
+const scope: Scope = {
+  clusterId: cluster.id,
+  principalId: randomUUID(),
+  reach: { kind: 'projects', ids: [project] },
+};
+let postgres: Postgres;
+let there: TestDatabase;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  there = await createTestDatabase(postgres, 'jobs');
+  await there.database.query('INSERT INTO clusters (id, name) VALUES ($1, $2)', [cluster.id, cluster.name]);
+  await there.database.query("INSERT INTO projects (id, cluster_id, name) VALUES ($1, $2, 'research')", [
+    project,
+    cluster.id,
+  ]);
+});
+afterAll(async () => {
+  await there?.close();
+  await postgres?.stop();
+});
+
+interface Told {
+  readonly attempts?: readonly Attempt[];
+  /** Median of each epoch. */
+  readonly measured?: Readonly<Record<number, number>>;
+}
+
+async function aJob({ attempts = [], measured = {} }: Told): Promise<string> {
+  const [id, uid] = [randomUUID(), randomUUID()];
+  const { database } = there;
+  await database.query(
+    `INSERT INTO jobs (id, cluster_id, uid, project_id, namespace, name, spec, state) VALUES ($1, $2, $3, $4, 'research', $5, '{}', 'Running')`,
+    [id, cluster.id, uid, project, `j-${id}`],
+  );
+  for (const attempt of attempts)
+    await database.query('INSERT INTO attempts (cluster_id, job_uid, epoch, attempt) VALUES ($1, $2, $3, $4)', [
+      cluster.id,
+      uid,
+      attempt.epoch,
+      JSON.stringify(attempt),
+    ]);
+  for (const [epoch, medianMs] of Object.entries(measured))
+    await database.query(
+      'INSERT INTO measured_step_times (cluster_id, job_uid, epoch, median_step_ms, steps) VALUES ($1, $2, $3, $4, 7)',
+      [cluster.id, uid, Number(epoch), medianMs],
+    );
+  return id;
+}
+
+const prediction = { stepMs: 110, peakBytes: 1, gpuType: 'h100', microBatchSize: 1, plannerVersion: '1' };
+const predicted = anAttempt({ epoch: 2, prediction });
+
+describe('the step time of a job', () => {
+  it.each<[string, Told, StepTime | null]>([
+    ['is unknown before anything was predicted or measured', { attempts: [anAttempt({ epoch: 1 })] }, null],
+    [
+      'is predicted before it was measured, as the newest attempt was that was predicted',
+      {
+        attempts: [
+          anAttempt({ epoch: 1, prediction: { ...prediction, stepMs: 90 } }),
+          predicted,
+          anAttempt({ epoch: 3 }),
+        ],
+      },
+      { epoch: 2, predictedMs: 110, measuredMs: null, measuredSteps: 0, errorPct: null },
+    ],
+    [
+      'is measured where nothing was predicted',
+      { attempts: [anAttempt({ epoch: 1 })], measured: { 1: 100.25 } },
+      { epoch: 1, predictedMs: null, measuredMs: 100.25, measuredSteps: 7, errorPct: null },
+    ],
+    [
+      'has an error where it was both, of the newest attempt that was measured',
+      { attempts: [predicted, anAttempt({ epoch: 3, prediction })], measured: { 1: 50, 2: 100 } },
+      { epoch: 2, predictedMs: 110, measuredMs: 100, measuredSteps: 7, errorPct: 10 },
+    ],
+    [
+      'compares no prediction with another attempt’s measurement',
+      { attempts: [predicted, anAttempt({ epoch: 3 })], measured: { 3: 100 } },
+      { epoch: 3, predictedMs: null, measuredMs: 100, measuredSteps: 7, errorPct: null },
+    ],
+  ])('%s', async (_sentence, told, want) => {
+    const jobId = await aJob(told);
+    await there.tenantDatabase.within(scope, async (sql) => {
+      expect((await findJob(sql, cluster, { jobId, projectId: project }))?.stepTime).toEqual(want);
+      const row = await findJobRow(sql, { clusterId: cluster.id, jobId });
+      const listed = (details: readonly 'spec'[]): ReturnType<typeof toJobSummaries> =>
+        toJobSummaries(sql, cluster, row === undefined ? [] : [row], { details, maxBytes: 1 });
+      expect((await listed([])).map(({ stepTime }) => stepTime)).toEqual([want]);
+      expect((await listed(['spec'])).map(({ stepTime }) => stepTime)).toEqual([want]);
+    });
+  });
+});
+
+describe('a job as it is read', () => {
+  it('has its attempts in their order, and none of others', async () => {
+    const jobId = await aJob({ attempts: [3, 1, 2].map((epoch) => anAttempt({ epoch })) });
+    await aJob({ attempts: [anAttempt({ epoch: 9 })] });
+    const jobs = await there.tenantDatabase.within(scope, (sql) =>
+      findJobs(sql, cluster, { jobIds: [jobId, randomUUID()], projectId: project }),
+    );
+    expect(jobs.map(({ attempts }) => attempts.map(({ epoch }) => epoch))).toEqual([[1, 2, 3]]);
+  });
+
+  it('is read again and again by the statement that a connection keeps, while a release adds a column', async () => {
+    const jobId = await aJob({});
+    const read = (): Promise<unknown> =>
+      there.tenantDatabase.within(scope, async (sql) => (await findJob(sql, cluster, { jobId }))?.id);
+    for (let time = 0; time < 8; time += 1) expect(await read()).toBe(jobId);
+    const migrator = await Database.connect({ url: there.urls.migrator, applicationName: 'jobs test' });
+    try {
+      await migrator.query('ALTER TABLE jobs ADD COLUMN of_the_next_release text');
+      expect(await read()).toBe(jobId);
+    } finally {
+      await migrator.query('ALTER TABLE jobs DROP COLUMN IF EXISTS of_the_next_release');
+      await migrator.close();
+    }
+    expect(await read()).toBe(jobId);
+  });
+
+  it('is found by nobody in another scope, on the same connection', async () => {
+    const jobId = await aJob({});
+    const elsewhere: Scope = { ...scope, reach: { kind: 'projects', ids: [randomUUID()] } };
+    for (let time = 0; time < 8; time += 1) {
+      const seen = await Promise.all(
+        [scope, elsewhere].map((asked) =>
+          there.tenantDatabase.within(asked, async (sql) => (await findJob(sql, cluster, { jobId }))?.id),
+        ),
+      );
+      expect(seen).toEqual([jobId, undefined]);
+    }
+  });
+});

@@ -1,0 +1,221 @@
+import {
+  type Attempt,
+  effectiveLayout,
+  gpuCount,
+  isPlanOf,
+  type Job,
+  type JobDetail,
+  type JobSummary,
+  type StepTime,
+} from '@coxswain/api-types';
+import { firstOf, type NamedStatement, type Sql } from '@coxswain/persistence';
+import type { Cluster } from '../infrastructure/tokens.ts';
+import { errorPctOf } from '../plans/accuracy.ts';
+import { COLUMNS, desiredLabels, desiredSpec, type JobRow, JOBS, SMALL_COLUMNS } from './job-row.ts';
+
+/*
+ * What users see of a job. One statement reads its row and what other tables say of it: under policies a statement costs more to plan and to carry than to run.
+ */
+
+/** What was predicted and measured of a job; null before either was. */
+type TimeColumn = Pick<StepTime, 'epoch' | 'predictedMs' | 'measuredMs' | 'measuredSteps'> | null;
+
+/** A row with that and the whole history of its attempts. */
+interface WholeJobRow extends JobRow {
+  readonly step_time: TimeColumn;
+  readonly attempts: readonly Attempt[];
+}
+
+/** Of the newest attempt that was measured; of the newest that was predicted before any was. */
+const STEP_TIME = `(
+  SELECT jsonb_build_object('epoch', coalesce(m.epoch, a.epoch), 'predictedMs', a.step_ms, 'measuredMs', m.median_step_ms, 'measuredSteps', coalesce(m.steps, 0))
+    FROM (VALUES (1)) AS one (row)
+    LEFT JOIN LATERAL (
+      SELECT epoch, median_step_ms, steps FROM measured_step_times
+       WHERE cluster_id = j.cluster_id AND job_uid = j.uid ORDER BY epoch DESC LIMIT 1) AS m ON true
+    LEFT JOIN LATERAL (
+      SELECT epoch, attempt -> 'prediction' -> 'stepMs' AS step_ms FROM attempts
+       WHERE cluster_id = j.cluster_id AND job_uid = j.uid AND (m.epoch IS NULL OR epoch = m.epoch) AND jsonb_exists(attempt, 'prediction')
+       ORDER BY epoch DESC LIMIT 1) AS a ON true
+   WHERE m.epoch IS NOT NULL OR a.epoch IS NOT NULL) AS step_time`;
+
+const ATTEMPTS = `(
+  SELECT coalesce(jsonb_agg(attempt ORDER BY epoch), '[]') FROM attempts WHERE cluster_id = j.cluster_id AND job_uid = j.uid) AS attempts`;
+
+/** Gives {@link WholeJobRow}; a condition on `j` follows. */
+const SELECT_WHOLE_JOB = `SELECT ${COLUMNS}, ${STEP_TIME}, ${ATTEMPTS} FROM ${JOBS}`;
+
+/**
+ * Gives {@link JobRow} as far as a summary shows it: `spec` and `status` are reduced to what it is made of, so that a page of rows takes little memory, however
+ * large the specs are.
+ */
+export const SELECT_JOB_IN_SHORT = `
+  SELECT ${SMALL_COLUMNS}, left(j.summary, 1024) AS summary,
+         jsonb_strip_nulls(jsonb_build_object(
+           'layout', j.spec -> 'layout', 'gpus', j.spec -> 'gpus',
+           'training', jsonb_build_object('steps', j.spec -> 'training' -> 'steps'))) AS spec,
+         jsonb_strip_nulls(jsonb_build_object(
+           'epoch', j.status -> 'epoch', 'restarts', j.status -> 'restarts', 'progress', j.status -> 'progress',
+           'checkpoint', j.status -> 'checkpoint',
+           'plan', jsonb_build_object(
+             'chosenBy', j.status -> 'plan' -> 'chosenBy', 'gpus', j.status -> 'plan' -> 'gpus', 'layout', j.status -> 'plan' -> 'layout'))) AS status
+    FROM ${JOBS}`;
+
+/** Which jobs are listed is planned anew for each list, and this once on each connection: together they would take longer. */
+const STEP_TIMES: NamedStatement = {
+  name: 'step_times',
+  text: `SELECT j.uid, ${STEP_TIME} FROM (SELECT $1::uuid AS cluster_id, uid FROM unnest($2::text[]) AS of (uid)) AS j`,
+};
+
+/** Asked more often than anything else, and by a key: planned once on each connection. */
+const JOB_BY_ID: NamedStatement = {
+  name: 'job_by_id',
+  text: `${SELECT_WHOLE_JOB} WHERE j.id = $1 AND j.cluster_id = $2 AND ($3::uuid IS NULL OR j.project_id = $3)`,
+};
+
+/** A job of the cluster, and where a project is named, of that one. */
+export async function findJob(
+  sql: Sql,
+  cluster: Cluster,
+  wanted: { readonly jobId: string; readonly projectId?: string | null },
+): Promise<Job | undefined> {
+  const row = firstOf(await sql.query<WholeJobRow>(JOB_BY_ID, [wanted.jobId, cluster.id, wanted.projectId ?? null]));
+  return row === undefined ? undefined : toJob(row, cluster);
+}
+
+/** Those of the jobs that there are, in any order. */
+export async function findJobs(
+  sql: Sql,
+  cluster: Cluster,
+  wanted: { readonly jobIds: readonly string[]; readonly projectId: string | null },
+): Promise<readonly Job[]> {
+  const found = await sql.query<WholeJobRow>(
+    `${SELECT_WHOLE_JOB} WHERE j.cluster_id = $1 AND ($2::uuid IS NULL OR j.project_id = $2) AND j.id = ANY ($3::uuid[])`,
+    [cluster.id, wanted.projectId, wanted.jobIds],
+  );
+  return found.rows.map((row) => toJob(row, cluster));
+}
+
+/**
+ * What a list says of rows, in their order. Rows may have been read in short. `details` that are asked for are read as long as they are at
+ * most `maxBytes` together, and those of the first row always; the list ends with the last row whose details were read.
+ */
+export async function toJobSummaries(
+  sql: Sql,
+  cluster: Cluster,
+  rows: readonly JobRow[],
+  wanted: { readonly details: readonly JobDetail[]; readonly maxBytes: number },
+): Promise<readonly JobSummary[]> {
+  if (wanted.details.length === 0) {
+    const times = await stepTimesOf(sql, cluster, rows);
+    return rows.map((row) => summaryOf({ ...row, step_time: times.get(row.uid) ?? null }, cluster));
+  }
+  const whole = await wholeRowsOf(sql, { ids: rows.map(({ id }) => id), maxBytes: wanted.maxBytes });
+  return whole.map((row) => {
+    const { spec, plan, attempts, conditions } = toJob(row, cluster);
+    const details: Record<JobDetail, unknown> = { spec, plan, attempts, conditions };
+    return { ...summaryOf(row, cluster), ...Object.fromEntries(wanted.details.map((name) => [name, details[name]])) };
+  });
+}
+
+async function stepTimesOf(
+  sql: Sql,
+  cluster: Cluster,
+  rows: readonly JobRow[],
+): Promise<ReadonlyMap<string | null, TimeColumn>> {
+  const uids = rows.flatMap(({ uid }) => (uid === null ? [] : [uid]));
+  if (uids.length === 0) return new Map();
+  const found = await sql.query<{ uid: string; step_time: TimeColumn }>(STEP_TIMES, [cluster.id, uids]);
+  return new Map(found.rows.map(({ uid, step_time: time }) => [uid, time]));
+}
+
+/** The rows in the order of `ids`, up to that many bytes of specs, statuses and attempts as the database writes them. */
+async function wholeRowsOf(
+  sql: Sql,
+  wanted: { readonly ids: readonly string[]; readonly maxBytes: number },
+): Promise<readonly WholeJobRow[]> {
+  const found = await sql.query<WholeJobRow>(
+    `SELECT ${COLUMNS}, ${STEP_TIME}, ${ATTEMPTS}
+       FROM (
+         SELECT w.id, w.position,
+                sum(octet_length(s.spec::text) + octet_length(s.status::text) + coalesce(a.bytes, 0)) OVER (ORDER BY w.position) AS bytes
+           FROM unnest($1::uuid[]) WITH ORDINALITY AS w (id, position)
+           JOIN jobs s ON s.id = w.id
+           LEFT JOIN LATERAL (
+             SELECT sum(octet_length(attempt::text)) AS bytes FROM attempts WHERE cluster_id = s.cluster_id AND job_uid = s.uid
+           ) AS a ON true
+       ) AS sized
+       JOIN jobs j ON j.id = sized.id LEFT JOIN projects p ON p.id = j.project_id
+      WHERE sized.bytes <= $2 OR sized.position = 1
+      ORDER BY sized.position`,
+    [wanted.ids, wanted.maxBytes],
+  );
+  return found.rows;
+}
+
+/** A plan answers the spec that it was made for; what was asked since is still to be planned. */
+function planOf({ status }: JobRow, spec: Parameters<typeof isPlanOf>[1]): JobRow['status']['plan'] {
+  return status.plan !== undefined && isPlanOf(status.plan, spec) ? status.plan : undefined;
+}
+
+function toJob(row: WholeJobRow, cluster: Cluster): Job {
+  const spec = desiredSpec(row);
+  return {
+    ...summaryOf(row, cluster),
+    spec,
+    plan: planOf(row, spec) ?? null,
+    attempts: [...row.attempts],
+    conditions: row.status.conditions ?? [],
+  };
+}
+
+/** Without what a list leaves out. */
+function summaryOf(row: JobRow & { readonly step_time: TimeColumn }, cluster: Cluster): JobSummary {
+  const { status } = row;
+  const spec = desiredSpec(row);
+  const progress = status.progress;
+  const layout = effectiveLayout(spec, planOf(row, spec)) ?? null;
+  return {
+    id: row.id,
+    project: row.project_name,
+    cluster: cluster.name,
+    namespace: row.namespace,
+    name: row.name,
+    labels: desiredLabels(row),
+    owner: row.owner,
+    uid: row.uid,
+    state: row.state,
+    gpus: gpuCount(layout, spec.gpus),
+    layout,
+    stepTime: row.step_time === null ? null : withError(row.step_time),
+    summary: row.summary,
+    epoch: status.epoch ?? 0,
+    restarts: status.restarts ?? { total: 0, charged: 0 },
+    totalSteps: progress?.totalSteps ?? spec.training?.steps ?? null,
+    progress:
+      progress === undefined
+        ? null
+        : {
+            step: progress.step,
+            totalSteps: progress.totalSteps ?? null,
+            loss: progress.loss ?? null,
+            tokensPerSecond: progress.tokensPerSecond ?? null,
+            etaSeconds: progress.etaSeconds ?? null,
+            reportedAt: progress.reportedAt,
+          },
+    checkpoint: status.checkpoint ?? null,
+    version: Number(row.version),
+    specVersion: Number(row.spec_version),
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+    finishedAt: row.finished_at?.toISOString() ?? null,
+  };
+}
+
+function withError(time: NonNullable<TimeColumn>): StepTime {
+  const { predictedMs, measuredMs } = time;
+  return {
+    ...time,
+    errorPct: predictedMs === null || measuredMs === null ? null : errorPctOf(predictedMs, measuredMs),
+  };
+}
