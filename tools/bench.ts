@@ -3,16 +3,31 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { ensureSetup, type SetupPart } from './setup/ensure-setup.ts';
 
-/** Programs that measure, and what each needs. */
-const BENCHES: Readonly<Record<string, { readonly program: string; readonly needs: readonly SetupPart[] }>> = {
-  gang: { program: 'apps/operator/bench/gang.bench.ts', needs: ['cluster', 'test-programs'] },
-  api: { program: 'apps/api/bench/api.bench.ts', needs: ['builds'] },
+/** A program that measures, and what it needs. */
+interface Bench {
+  readonly program: string;
+  readonly needs: readonly SetupPart[];
+}
+
+/** By script and name. Where a script is given no name of its benches, its first one runs. */
+const BENCHES: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
+  gang: { gang: { program: 'apps/operator/bench/gang.bench.ts', needs: ['cluster', 'test-programs'] } },
+  api: {
+    jobs: { program: 'apps/api/bench/jobs.bench.ts', needs: ['builds'] },
+    series: { program: 'apps/api/bench/series.bench.ts', needs: [] },
+    'fan-out': { program: 'apps/api/bench/fan-out.bench.ts', needs: ['builds'] },
+  },
 };
 
-/** `npm run gang:bench` and `npm run api:bench`: prepares what the bench of that name needs and runs it. */
-const [name = '', ...args] = process.argv.slice(2);
-const bench = BENCHES[name];
-if (bench === undefined) throw new Error(`there is no bench "${name}"; there are ${Object.keys(BENCHES).join(', ')}`);
+/** `npm run gang:bench` and `npm run api:bench [-- jobs|series|fan-out]`: prepares what the bench needs and runs it. */
+const [script = '', ...rest] = process.argv.slice(2);
+const benches = BENCHES[script];
+if (benches === undefined)
+  throw new Error(`there are no benches "${script}"; there are ${Object.keys(BENCHES).join(', ')}`);
+const isNamed = Object.hasOwn(benches, rest[0] ?? '');
+const bench = isNamed ? benches[rest[0] ?? ''] : Object.values(benches)[0];
+if (bench === undefined) throw new Error(`no bench stands under "${script}"`);
+const args = isNamed ? rest.slice(1) : rest;
 if (!args.includes('--help')) await ensureSetup({ only: bench.needs });
 const program = join(import.meta.dirname, '..', bench.program);
 const child = spawn(process.execPath, [program, ...args], { stdio: 'inherit' });

@@ -1,14 +1,15 @@
 /**
  * The least program that answers the questions of the API's bench: node:http and pg, nothing else. It runs the same transaction (scope set as it begins), under the
- * same role and policies, checks the same token in the same way, and asks for the rows with the same statement. It checks no parameters, makes no `Job` of a row, knows
- * no ETag and writes no log. Started by `api.bench.ts`, which gives URL and ids in the environment; prints its port.
+ * same role and policies, checks the same token in the same way, and asks for the same columns of the same rows, as pg does it unless told otherwise: message by message, and
+ * planned each time. It reads neither attempts nor step times, checks no parameters, makes no `Job` of a row, knows no ETag and writes no log. Started by `jobs.bench.ts`, which gives URL and ids in the environment; prints its port.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool, type PoolClient } from 'pg';
 import { partsOfToken, secretMatches } from '../src/auth/token-format.ts';
 import type { TokenRow } from '../src/auth/token-lookup.ts';
-import { SELECT_JOB, SELECT_JOB_IN_SHORT } from '../src/jobs/job-row.ts';
+import { SELECT_JOB_IN_SHORT } from '../src/jobs/job-of-row.ts';
+import { COLUMNS, JOBS } from '../src/jobs/job-row.ts';
 import { jobListQuery } from '../src/jobs/job-list-query.ts';
 import { PAGE_SIZE } from './questions.ts';
 
@@ -29,11 +30,10 @@ async function answer(request: IncomingMessage): Promise<unknown> {
   const id = /\/jobs\/([^/]+)$/.exec(pathname)?.[1];
   return inTransaction(token.principal_id, async (client) => {
     if (id !== undefined) {
-      const { rows } = await client.query(`${SELECT_JOB} WHERE j.cluster_id = $1 AND j.project_id = $2 AND j.id = $3`, [
-        BENCH_CLUSTER_ID,
-        BENCH_PROJECT_ID,
-        id,
-      ]);
+      const { rows } = await client.query(
+        `SELECT ${COLUMNS} FROM ${JOBS} WHERE j.cluster_id = $1 AND j.project_id = $2 AND j.id = $3`,
+        [BENCH_CLUSTER_ID, BENCH_PROJECT_ID, id],
+      );
       return rows[0];
     }
     const [key = '', value = ''] = (searchParams.get('labelSelector') ?? '').split('=');

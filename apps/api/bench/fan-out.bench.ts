@@ -2,7 +2,7 @@
  * What do watchers of one job cost? The API over HTTP with a real PostgreSQL; a job whose steps come 20 a second is watched by one, and by many, who are in a process of their
  * own. 32 share a token, as many as one may open.
  *
- * Run after `npm run build`: `node apps/api/bench/fan-out.bench.ts [WATCHERS] [SECONDS]`, default 2,000 and 20. Ends with 1 when many cost the database more than a tenth more transactions than one,
+ * Run: `npm run api:bench -- fan-out [WATCHERS [SECONDS]]`, default 2,000 and 20. Ends with 1 when many cost the database more than a tenth more transactions than one,
  * or when a step reached somebody after more than two seconds. The last line is one JSON object.
  */
 import { fork, type ChildProcess } from 'node:child_process';
@@ -47,7 +47,14 @@ interface Cost extends Heard {
   readonly residentMib: number;
 }
 
-if (process.send === undefined) await serve(Number(process.argv[2] ?? 2_000), Number(process.argv[3] ?? 20));
+const HELP = `npm run api:bench -- fan-out [WATCHERS [SECONDS]]
+
+What so many who watch one job (2,000) cost the database and the API in so many seconds (20), beside one who watches. The bars: at most a tenth more transactions
+than one, and no step later than two seconds.
+`;
+
+if (process.argv.includes('--help')) process.stdout.write(HELP);
+else if (process.send === undefined) await serve(Number(process.argv[2] ?? 2_000), Number(process.argv[3] ?? 20));
 else process.once('message', (crowd: Crowd) => void watchAll(crowd));
 
 async function serve(watchers: number, seconds: number): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * How fast does the API read, beside a bare program that runs the same transaction? Run: `npm run api:bench`; the last line is one JSON object.
+ * How fast does the API read, beside a bare program that runs the same transaction? Run: `npm run api:bench`, or `npm run api:bench -- jobs`; the last line is one JSON object.
  *
  * PostgreSQL, its roles and policies are real, the API is a process of its own as in a pod, and so is the bare program. Both answer the same questions in turns, over
  * as many connections, and the median of the turns is compared: rates depend on the machine, their ratio much less.
@@ -17,7 +17,9 @@ import { environmentOf, rolesOf } from '../src/testing/test-database.ts';
 import { type Load, loadOf } from './load.ts';
 import { ONE_OF, QUESTIONS } from './questions.ts';
 
-const HELP = `npm run api:bench [-- [--quick] [--json FILE]]
+const HELP = `npm run api:bench [-- jobs [--quick] [--json FILE]]
+npm run api:bench -- series [STEPS]               what a long curve costs to write and to draw
+npm run api:bench -- fan-out [WATCHERS [SECONDS]]  what those who watch one job cost
 
 Reads, lists and searches of jobs by REST and one by GraphQL, with 1, 10,000 and 100,000 jobs in a project, over 32 connections, beside a program of
 node:http and pg with the same transaction, policies and token check. The bar: at least half of its rate. Takes about 4 minutes.
