@@ -122,6 +122,30 @@ describe('a job driven by decide()', () => {
   });
 });
 
+describe('a job whose status is lost', () => {
+  const lost: WorldFault = { kind: 'loseStatus' };
+  const looks = (faults: readonly (readonly WorldFault[])[], tickMs: number): Parameters<typeof live>[1] =>
+    faults.map((one) => ({ faults: one, tickMs }));
+
+  it('begins nothing beside a gang that no cache shows', () => {
+    const world = new World(aTrainingJob());
+    const stale: WorldFault = { kind: 'staleLook', looksAgo: 4, of: ['pods', 'placements', 'nodes'] };
+    live(world, [...looks([[], [lost]], 0), ...looks([[]], 90_000), ...looks([[]], 0)], expectOneEpoch);
+    live(world, looks([[lost, stale], [], []], 0), expectOneEpoch);
+    live(world, looks([[], []], 1_000), expectOneEpoch);
+    expect(world.violations.filter((sentence) => sentence.includes('started after'))).toEqual([]);
+  });
+
+  it('does not begin from scratch because no cache shows its checkpoints', () => {
+    const world = new World(aTrainingJob());
+    live(world, looks([[], [], [{ kind: 'saveCheckpoint', pick: 9 }], [{ kind: 'suspend' }], []], 90_000));
+    expect(world.job?.status?.state).toBe('Suspended');
+    const stale: WorldFault = { kind: 'staleLook', looksAgo: 9, of: ['pods', 'placements', 'checkpoints'] };
+    live(world, looks([[lost, { kind: 'resume' }, stale]], 0));
+    expect(world.job?.status?.attempts?.at(-1)).toMatchObject({ epoch: 2, resumedFrom: { step: 9 } });
+  });
+});
+
 /** The faults are over: nodes are back, the engine finishes, the operator looks as often as it likes. */
 function settle(world: World): void {
   world.apply({ kind: 'restoreNodes' });

@@ -7,7 +7,7 @@ import type { UnwrittenPlacement } from '../look/facts.ts';
 import { eventsSince } from './job-events.ts';
 import { liveAttempt, recordOf } from '../record/job-record.ts';
 import { lettingGo } from './letting-go.ts';
-import { needsCheckpoints, needsProof, readLive } from './proof.ts';
+import { hasLostStatus, needsCheckpoints, needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { Observed } from '../look/observed.ts';
 import { silenceDueMs } from '../failure/lost-nodes.ts';
@@ -82,7 +82,8 @@ function provenOrAsked(
     return { status, ...reservation, actions, withoutRecord, events: announced(situation, status) };
   }
   const unchanged = observed.job.status ?? statusOf({ ...situation, record: before });
-  return { status: unchanged, ...reservation, actions: [asked], withoutRecord: [], events: [] };
+  const first = hasLostStatus(situation.facts) ? { readsFirst: true as const } : {};
+  return { status: unchanged, ...first, ...reservation, actions: [asked], withoutRecord: [], events: [] };
 }
 
 function whatToRead(situation: Situation, decided: Parameters<typeof needsProof>[1]): Action | undefined {

@@ -7,7 +7,7 @@ import type { DerivedJobEvent } from './job-events.ts';
 /**
  * What is to be done about a job. The contract with the performer, which makes intent precede effect across crashes:
  *
- * 1. If `status` differs from what the API server holds (`isRecordedAs`), write it (with the resourceVersion that was observed), then
+ * 1. Unless `readsFirst`, if `status` differs from what the API server holds (`isRecordedAs`), write it (with the resourceVersion that was observed), then
  *    announce `events` (best effort) and come back with what the server answered. No action is performed in this pass. A status that is refused
  *    is written bare of texts (`bareStatus`); if that is refused too, only `withoutRecord` is performed.
  * 2. Otherwise perform `actions` in order. Each is idempotent and justified by the recorded status alone.
@@ -15,6 +15,8 @@ import type { DerivedJobEvent } from './job-events.ts';
  */
 export interface Decision {
   readonly status: TrainingJobStatus;
+  /** Nothing is written before the cluster has answered: the job had a status, and nothing of it is left. */
+  readonly readsFirst?: true;
   /**
    * The placement that status records and that is still to be created. Its GPUs are reserved in the same synchronous step as the look; where
    * they cannot be, nothing is done and the job is looked at again.

@@ -19,7 +19,7 @@ export function needsProof(
 ): boolean {
   const { before, actions, isRecorded } = decided;
   const { record, facts } = situation;
-  if (isHarmful(before, record) || beginsAfterUntoldEnd(before, record)) return true;
+  if (hasLostStatus(facts) || isHarmful(before, record) || beginsAfterUntoldEnd(before, record)) return true;
   if (missingPlacementName(record, facts) !== undefined) return true;
   if (!isRecorded) return false;
   const kinds = actions.map(({ kind }) => kind);
@@ -42,6 +42,15 @@ function isHarmful(before: JobRecord, { attempts }: JobRecord): boolean {
 function beginsAfterUntoldEnd(before: JobRecord, { attempts }: JobRecord): boolean {
   const begins = (attempts.at(-1)?.epoch ?? 0) > before.epoch;
   return begins && before.epoch > 0 && before.attempts.at(-1)?.epoch !== before.epoch;
+}
+
+/**
+ * Whether there was a status, of which nothing is left: one is written before our finalizer. What the job has run is told by its pods and its
+ * checkpoints alone, and those that a cache does not show would be taken for none, once and for all.
+ */
+export function hasLostStatus({ job, hasFinalizer }: Facts): boolean {
+  const status: { readonly epoch?: unknown } | undefined = job.status;
+  return hasFinalizer && typeof status?.epoch !== 'number';
 }
 
 /** Whether the ranks of the last attempt are to be started again in their pods: those that run now are ended for it. */
@@ -97,6 +106,7 @@ export function needsCheckpoints(
   if (facts.areCheckpointsProven) return false;
   if (isRecorded && actions.some(({ kind }) => kind === 'deleteCheckpoints')) return true;
   if (facts.spec?.checkpoint === undefined) return false;
+  if (hasLostStatus(facts)) return true;
   if (beginsIncarnation(before, record)) return true;
   if (next.kind === 'unresumable') return !isRecorded;
   if (next.kind !== 'placing' || next.answers !== undefined || next.spec.epoch === 1) return false;

@@ -38,7 +38,7 @@ export function* reconcileJob(key: string, ports: ReconcilePorts): Calls<Reconci
     // Its GPUs went to another job, or their nodes changed, since they were looked at: placed anew.
     if (decision === undefined) continue;
     ports.effects.warnOfStrangers(job, decision.strangers);
-    if (!isRecordedAs(job.status, decision.status)) {
+    if (decision.readsFirst !== true && !isRecordedAs(job.status, decision.status)) {
       found = yield* record({ job, decision, found }, ports);
       continue;
     }
