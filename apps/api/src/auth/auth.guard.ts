@@ -28,7 +28,10 @@ export const GoesOn = (): MethodDecorator & ClassDecorator => SetMetadata(GOES_O
 
 const principals = new WeakMap<object, Principal>();
 
-/** Authenticates every request that is not public, and lets in no more of a project than it may send. What the principal may do is decided in the services. */
+/**
+ * Authenticates every request that is not public, and lets in no more of a project than it may send. What the principal may do is decided in the services.
+ * A request that brings a body has come in before it was read (`enter`); the guard finds whoever has not.
+ */
 @Injectable()
 export class AuthGuard implements CanActivate {
   readonly #authenticator: Authenticator;
@@ -53,18 +56,25 @@ export class AuthGuard implements CanActivate {
       this.#reflector.getAllAndOverride<boolean>(mark, [context.getHandler(), context.getClass()]) === true;
     if (marked(PUBLIC)) return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
+    if (callerOf(request) !== undefined) return true;
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    await this.enter(request, reply, { goesOn: marked(GOES_ON) });
+    return true;
+  }
+
+  /** Lets a request in, or throws why not. */
+  async enter(request: FastifyRequest, reply: FastifyReply, { goesOn }: { readonly goesOn: boolean }): Promise<void> {
     const credential = credentialOf(request.headers);
     if (credential?.by === 'cookie') requireOwnPage(request, this.#publicUrl);
     const principal = await this.#authenticator.authenticate(credential);
     principals.set(request, { ...principal, origin: originOf(request) });
     const { project } = (request.params ?? {}) as { readonly project?: string };
-    const leave = this.#limits.admit(principal, { goesOn: marked(GOES_ON), project });
-    const { raw } = context.switchToHttp().getResponse<FastifyReply>();
+    const leave = this.#limits.admit(principal, { goesOn, project });
+    const { raw } = reply;
     // Whether it was answered or the asker went.
     raw.once('finish', leave).once('close', leave);
     // Who went while the token was looked up says nothing more, and would keep his place for ever.
     if (raw.destroyed) leave();
-    return true;
   }
 }
 

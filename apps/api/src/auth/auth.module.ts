@@ -65,8 +65,9 @@ import { TokenLookup } from './token-lookup.ts';
       inject: [CONFIG, KUBE, METRICS, LOGGER, CLOCK, TENANT_DATABASE, CLUSTER],
     },
     Authenticator,
-    { provide: APP_GUARD, useClass: AuthGuard },
+    AuthGuard,
+    { provide: APP_GUARD, useExisting: AuthGuard },
   ],
-  exports: [Authenticator, Issuer],
+  exports: [Authenticator, AuthGuard, Issuer],
 })
 export class AuthModule {}

@@ -1,5 +1,6 @@
 import type { Problem } from '@coxswain/api-types';
 import { DomainError, type DomainErrorCode } from '@coxswain/domain-error';
+import { cutText } from '@coxswain/safe-text';
 import { isUnavailable, isUnstorableText } from '@coxswain/persistence';
 import { sentenceOfConstraint } from './constraint-sentences.ts';
 
@@ -43,6 +44,9 @@ export const TITLES: Record<DomainErrorCode, string> = {
   UNAVAILABLE: 'The service is not available now',
 };
 
+/** Longest sentence: some repeat what was sent, and GraphQL repeats a whole variable for each thing that is wrong with it. */
+export const MAX_DETAIL_CHARACTERS = 4_000;
+
 /** What went wrong in terms of the closed list; undefined when it is our own fault. */
 export function toDomainError(error: unknown): DomainError | undefined {
   if (error instanceof DomainError) return error;
@@ -76,10 +80,16 @@ export function toProblem(error: unknown, instance?: string): Problem {
     title: TITLES[known.code],
     status: STATUS_BY_CODE[known.code],
     code: known.code,
-    detail: known.message,
+    detail: inShort(known.message),
     ...where,
-    ...(known.violations.length === 0 ? {} : { errors: [...known.violations] }),
+    ...(known.violations.length === 0
+      ? {}
+      : { errors: known.violations.map(({ pointer, detail }) => ({ pointer, detail: inShort(detail) })) }),
   };
+}
+
+function inShort(detail: string): string {
+  return cutText(detail, MAX_DETAIL_CHARACTERS);
 }
 
 /** Errors of Fastify and Nest carry a status of the 4xx family; their texts are written for users. */
@@ -92,7 +102,10 @@ function fromHttpError(error: unknown): DomainError | undefined {
   if (status === 414) {
     return new DomainError('NOT_FOUND', 'a part of the address is longer than the name of anything here; check it');
   }
-  if (status === 413) return new DomainError('TOO_LARGE', 'the body is larger than 1 MB (1048576 bytes); send less');
+  if (status === 413) {
+    const detail = 'the body is larger than 1 MB (1048576 bytes), or than 64 kB (65536 bytes) to sign in; send less';
+    return new DomainError('TOO_LARGE', detail);
+  }
   if (status === 429) return new DomainError('RATE_LIMITED', message);
   return new DomainError('INVALID_REQUEST', message);
 }
