@@ -20,6 +20,11 @@ describe('an error', () => {
       { message: 'Variable "$x" is wrong', extensions: { code: 'INVALID_REQUEST' } },
     ],
     [
+      'that repeats a megabyte',
+      new GraphQLError(`Variable "$x" got invalid value "${'y'.repeat(1_000_000)}"`),
+      { message: expect.stringMatching(/^.{3999}…$/) as unknown, extensions: { code: 'INVALID_REQUEST' } },
+    ],
+    [
       'of a service',
       thrown(new DomainError('NAME_TAKEN', 'taken', [violation])),
       { message: 'taken', path: ['job'], extensions: { code: 'NAME_TAKEN', errors: [violation] } },

@@ -61,6 +61,11 @@ export class EventStreamService {
     this.#streams = streams;
   }
 
+  /** NOT_FOUND for whoever may not open its stream. */
+  async requireReadable(principal: Principal, address: JobAddress): Promise<void> {
+    await this.#jobs.requireRow(principal, address);
+  }
+
   /** Decides whether the stream may be opened; what it returns runs it until the reader leaves, may not read any more, or the process stops. */
   async open(request: StreamRequest): Promise<(response: ServerResponse) => Promise<void>> {
     const { principal, address, place, credential } = request;

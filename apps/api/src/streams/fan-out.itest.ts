@@ -126,6 +126,17 @@ describe('streams of a job', () => {
     expect(other.isEnded).toBe(false);
   });
 
+  it('have a head alone, for who asks for it, which takes no place among them', async () => {
+    const { openStreams } = api.running.infrastructure;
+    const before = openStreams.count;
+    const answer = await fetch(`${api.running.url}/v1/projects/research/jobs/${jobId}/events/stream`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
+    expect(openStreams.count).toBe(before);
+  });
+
   it('are opened for nobody of another project', async () => {
     const foreign = await api.project('rivals');
     expect((await streamOf(foreign)).status).toBe(404);

@@ -63,6 +63,12 @@ const LOG_SOURCE: DescribedHeader = {
   schema: z.enum(['pod', 'attempt']),
 };
 
+const HEADERS_OF_STREAM = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+};
+
 /** Answers that go on for as long as somebody reads. */
 @GoesOn()
 @Controller('v1/projects/:project/jobs/:jobId')
@@ -99,20 +105,24 @@ export class JobStreamsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
+    const address = addressOf(request);
+    // Nothing would ever be written to whoever asks for the head alone, and with it not even that.
+    if (request.method === 'HEAD') return this.#headOfStream(caller, address, reply);
     const run = await this.#events.open({
       principal: caller,
-      address: addressOf(request),
+      address,
       place: placeOf(request.headers['last-event-id']) ?? { event: query.after, change: undefined },
       credential: credentialOf(request.headers),
     });
     reply.hijack();
-    reply.raw.writeHead(200, {
-      ...headersOf(reply),
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      'x-accel-buffering': 'no',
-    });
+    reply.raw.writeHead(200, { ...headersOf(reply), ...HEADERS_OF_STREAM });
     await run(reply.raw);
+  }
+
+  async #headOfStream(caller: Principal, address: JobAddress, reply: FastifyReply): Promise<void> {
+    await this.#events.requireReadable(caller, address);
+    reply.hijack();
+    reply.raw.writeHead(200, { ...headersOf(reply), ...HEADERS_OF_STREAM }).end();
   }
 
   @Get('logs')
@@ -150,7 +160,10 @@ export class JobStreamsController {
       );
     }, RECHECK_MS);
     try {
-      const { source, body } = await this.#logs.open(caller, addressOf(request), { ...query, signal });
+      const { source, body } = await this.#logs.open(caller, addressOf(request), {
+        ...onlyHead(request, query),
+        signal,
+      });
       reply.hijack();
       reply.raw.writeHead(200, {
         ...headersOf(reply),
@@ -165,6 +178,11 @@ export class JobStreamsController {
       leave();
     }
   }
+}
+
+/** Whoever asks for the head alone waits for no line. */
+function onlyHead({ method }: FastifyRequest, query: LogsQuery): LogsQuery {
+  return method === 'HEAD' ? { ...query, follow: false, tailLines: 0 } : query;
 }
 
 function addressOf(request: FastifyRequest): JobAddress {
