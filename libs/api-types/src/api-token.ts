@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GivenName } from './given-name.ts';
 import { EXAMPLE_ROTATION, EXAMPLE_TOKEN } from './request-examples.ts';
 import { PROJECT_ROLES } from './who-am-i.ts';
 
@@ -10,7 +11,7 @@ const tokenExpiry = {
 };
 export const ApiTokenCreate = z
   .strictObject({
-    name: z.string().min(1).max(100),
+    name: GivenName,
     role: z.enum(PROJECT_ROLES).default('operator'),
     ...tokenExpiry,
   })

@@ -10,6 +10,7 @@ import { EXAMPLE_JOB, EXAMPLE_LAYOUT, EXAMPLE_PATCH, EXAMPLE_PROJECT, EXAMPLE_RE
 import { specSizeProblem } from './spec-size.ts';
 import { JobState } from './training-job.ts';
 import { ObjectName } from './field-names.ts';
+import { GivenName } from './given-name.ts';
 import { JobLabelChange, JobLabels } from './labels.ts';
 import { TrainingJobSpec } from './training-job-spec.ts';
 
@@ -331,7 +332,7 @@ export const StoredLayout = z
   .meta({ id: 'StoredLayout' });
 export type StoredLayout = z.infer<typeof StoredLayout>;
 export const LayoutCreate = z
-  .strictObject({ name: z.string().min(1).max(100).optional(), layout: ParallelLayout })
+  .strictObject({ name: GivenName.optional(), layout: ParallelLayout })
   .meta({ id: 'LayoutCreate', examples: [EXAMPLE_LAYOUT] });
 export type LayoutCreate = z.infer<typeof LayoutCreate>;
 export const LayoutList = z.object({ items: z.array(StoredLayout) }).meta({ id: 'LayoutList' });
