@@ -1,5 +1,8 @@
 /** What came of the requests? A table of operation and status, and whatever must not be. */
 
+/** Whose request it was. */
+export type Asker = 'Schemathesis' | 'streams' | 'ours';
+
 /** An answer as the fuzzer looks at it. */
 export interface SeenAnswer {
   /** As the document names it, such as `GET /v1/projects/{project}`, or `query job`. */
@@ -8,6 +11,7 @@ export interface SeenAnswer {
   readonly text: string;
   /** What was asked, to repeat it. */
   readonly asked: string;
+  readonly asker: Asker;
   /** Whether whoever asked may see what the other tenant keeps. */
   readonly maySeeCanary: boolean;
 }
@@ -20,14 +24,19 @@ export class Findings {
   readonly violations: string[] = [];
   readonly #canary: string;
   readonly #counts = new Map<string, Map<string, number>>();
-  #total = 0;
+  readonly #askedBy: Record<Asker, number> = { Schemathesis: 0, streams: 0, ours: 0 };
 
   constructor(canary: string) {
     this.#canary = canary;
   }
 
+  /** Requests that were answered. */
   get total(): number {
-    return this.#total;
+    return Object.values(this.#askedBy).reduce((sum, count) => sum + count, 0);
+  }
+
+  get askedBy(): Readonly<Record<Asker, number>> {
+    return this.#askedBy;
   }
 
   /** Puts an operation into the table before it was asked for. */
@@ -36,6 +45,7 @@ export class Findings {
   }
 
   see(answer: SeenAnswer): void {
+    this.#askedBy[answer.asker]++;
     this.count(answer.operation, String(answer.status));
     if (answer.status >= 500 && !isSaidOfItself(answer)) {
       this.violate(`${answer.status} for ${answer.asked}: ${answer.text}`);
@@ -50,11 +60,11 @@ export class Findings {
     if (!maySeeCanary && text.includes(this.#canary)) this.violate(`the canary came out of ${asked}: ${text}`);
   }
 
+  /** Another outcome of a request that was seen: a field of GraphQL. */
   count(operation: string, outcome: string): void {
     this.know(operation);
     const counts = this.#counts.get(operation);
     counts?.set(outcome, (counts.get(outcome) ?? 0) + 1);
-    this.#total++;
   }
 
   violate(what: string): void {

@@ -41,6 +41,7 @@ export async function startRelay(
             status,
             text,
             asked: `${method} ${asked.url ?? ''} (public fuzzer)`,
+            asker: 'Schemathesis',
             maySeeCanary: false,
           });
           answer.writeHead(status, got.headers);

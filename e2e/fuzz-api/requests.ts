@@ -69,6 +69,9 @@ export function operationsOf(document: unknown): readonly Operation[] {
   );
 }
 
+const SIGN_IN = '/v1/sign-in/tokens';
+const SIGN_OUT = '/v1/sign-out';
+
 /** How a request is meant to go. */
 type Intent = 'well' | 'mutated' | 'foreign' | 'unknown';
 
@@ -123,8 +126,9 @@ export class RestRequests {
   }
 
   /** For a request that is to go well somebody who may; else anybody. Administrators of the cluster see everything, so they only go where nobody else may. */
-  #whoFor({ roles, isPublic }: Operation, intent: Intent): Who {
-    const members = this.#tenants.members;
+  #whoFor({ template, roles, isPublic }: Operation, intent: Intent): Who {
+    const { members, sessions } = this.#tenants;
+    if (template === SIGN_OUT && intent === 'well') return sessions.pop() ?? this.#dice.pick(members);
     if (isPublic) return this.#tenants.nobody;
     if (intent === 'unknown') return this.#dice.pick([this.#tenants.nobody, this.#tenants.stranger, ...members]);
     if (intent !== 'well') return this.#dice.pick(members);
@@ -159,8 +163,9 @@ export class RestRequests {
     );
   }
 
-  #body({ body, method }: Operation, intent: Intent): string | undefined {
+  #body({ body, method, template }: Operation, intent: Intent): string | undefined {
     const dice = this.#dice;
+    if (template === SIGN_IN && intent === 'well') return JSON.stringify({ idToken: this.#tenants.idToken() });
     if (body === undefined) return method === 'GET' || intent !== 'mutated' || dice.chance(0.7) ? undefined : '{"a":1}';
     const isExample = body.examples.length > 0 && dice.chance(0.6);
     const value = freshlyNamed(isExample ? dice.pick(body.examples) : this.#values.of(body.schema), dice);
@@ -173,6 +178,7 @@ export class RestRequests {
     return dice.pick([
       text.slice(0, dice.below(text.length + 1)),
       `${'['.repeat(50_000)}`,
+      `[${'{},'.repeat(349_000)}{}]`,
       '',
       'null',
       `"${'x'.repeat(1_100_000)}"`,

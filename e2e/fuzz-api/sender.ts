@@ -33,8 +33,9 @@ export class Sender {
     const asked = `${method} ${url} as ${who.role} with ${JSON.stringify(headers)} ${(body ?? '').slice(0, 600)}`;
     const got = await this.#send({ method, url, headers, body, who, asked });
     if (got === undefined) return;
-    this.#findings.see({ operation, ...got, asked, maySeeCanary: who.role === 'clusterAdmin' });
+    this.#findings.see({ operation, ...got, asked, asker: 'ours', maySeeCanary: who.role === 'clusterAdmin' });
     if (got.status < 300 && who.role !== 'clusterAdmin') this.#learn(operation, got.text);
+    if (got.status === 201 && operation === 'POST /v1/sign-in/tokens') this.#welcome(got.text);
   }
 
   async askGraphql({ operation, body, who }: GraphqlAsk): Promise<void> {
@@ -42,13 +43,19 @@ export class Sender {
     const headers = { 'content-type': 'application/json' };
     const got = await this.#send({ method: 'POST', url: '/graphql', headers, body, who, asked });
     if (got === undefined) return;
-    this.#findings.see({ operation: 'POST /graphql', ...got, asked, maySeeCanary: who.role === 'clusterAdmin' });
+    const maySeeCanary = who.role === 'clusterAdmin';
+    this.#findings.see({ operation: 'POST /graphql', ...got, asked, asker: 'ours', maySeeCanary });
     const { data, errors } = parsed(got.text) as {
       readonly data?: Readonly<Record<string, unknown>> | null;
       readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[];
     };
     const code = errors?.[0]?.extensions?.code ?? (data === undefined || data === null ? String(got.status) : 'data');
     this.#findings.count(operation, code);
+  }
+
+  #welcome(text: string): void {
+    const { token } = parsed(text) as { readonly token?: string };
+    this.#tenants.sessions.push({ role: 'person', token });
   }
 
   /** Things of one’s own project alone: what was found of others must come from them, not from here. */

@@ -50,5 +50,7 @@ async function readOne(
     // Left, as was meant; or cut off before it was answered.
     if (status === 0 && !leave.aborted) findings.violate(`no answer to ${asked}: ${(error as Error).message}`);
   }
-  if (status !== 0) findings.see({ operation, status, text, asked: `${asked} as ${who.role}`, maySeeCanary: false });
+  if (status === 0) return;
+  const answered = { operation, status, text, asked: `${asked} as ${who.role}` };
+  findings.see({ ...answered, asker: 'streams', maySeeCanary: false });
 }

@@ -61,6 +61,10 @@ export interface Tenants {
   readonly administrator: Who;
   readonly nobody: Who;
   readonly stranger: Who;
+  /** People who have signed in; each signs out once. */
+  readonly sessions: Who[];
+  /** What the issuer gives to whoever signs in. */
+  readonly idToken: () => string;
 }
 
 /** Takes ids out of what a collection answered: one thing that was made, or a page of them. */

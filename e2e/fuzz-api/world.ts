@@ -7,6 +7,7 @@ import { aJobSpec, anAttempt } from '@coxswain/api-types/testing';
 import { freePort, type ProcessHandle, startPostgres, startProcess } from '@coxswain/local-cluster';
 import { Database, makeRoles } from '@coxswain/persistence';
 import { startClusterOfLogs } from './cluster-of-logs.ts';
+import { CLIENT, GROUP, startIssuer } from './issuer.ts';
 import { Ids, type Tenants, type Who } from './tenants.ts';
 
 const API = join(import.meta.dirname, '../../apps/api/dist/main.js');
@@ -38,6 +39,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
   const stopCluster = await startClusterOfLogs(kubeconfig, (namespace) =>
     namespace === FOREIGN ? `a line of ${canary}\n` : 'a line\n',
   );
+  const issuer = await startIssuer();
   const postgres = await startPostgres();
   const databaseUrl = await postgres.createDatabase('fuzz');
   const password = randomUUID().replaceAll('-', '');
@@ -60,6 +62,9 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
       COXSWAIN_KUBECONFIG: kubeconfig,
       COXSWAIN_BOOTSTRAP_TOKEN_FILE: tokenFile,
       COXSWAIN_LOG_LEVEL: 'error',
+      COXSWAIN_PUBLIC_URL: url,
+      COXSWAIN_OIDC_ISSUER_URL: issuer.url,
+      COXSWAIN_OIDC_CLIENT_ID: CLIENT,
       // What is looked for is what comes behind the limits.
       COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0',
       COXSWAIN_PROJECT_CONCURRENT_REQUESTS: '0',
@@ -71,7 +76,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
     ready: { check: () => isThere(`${url}/healthz`), deadlineMs: READY_MS },
   });
   const administrator: Who = { role: 'clusterAdmin', token: readFileSync(tokenFile, 'utf8').trim() };
-  const tenants = await inhabit({ url, databaseUrl, canary, administrator });
+  const tenants = await inhabit({ url, databaseUrl, canary, administrator, idToken: () => issuer.idToken() });
   return {
     url,
     directory,
@@ -82,6 +87,7 @@ export async function startFuzzWorld(): Promise<FuzzWorld> {
       await api.stop();
       await postgres.stop();
       await stopCluster();
+      await issuer.close();
       if (!keepLogs) rmSync(directory, { recursive: true, force: true });
     },
   };
@@ -92,6 +98,7 @@ async function inhabit(place: {
   readonly databaseUrl: string;
   readonly canary: string;
   readonly administrator: Who;
+  readonly idToken: () => string;
 }): Promise<Tenants> {
   const { url, canary, administrator } = place;
   const post = (path: string, body: object): Promise<{ readonly id: string; readonly token: string }> =>
@@ -105,6 +112,8 @@ async function inhabit(place: {
     return { role, token };
   };
   const members = await Promise.all(ROLES.map(memberOf));
+  // By this role whoever signs in is somebody here.
+  own.keep((await post(`/v1/projects/${OWN}/group-roles`, { group: GROUP, role: 'viewer' })).id);
   const database = await Database.connect({ url: place.databaseUrl, applicationName: 'fuzzer' });
   try {
     for (const [ids, word] of [
@@ -140,6 +149,8 @@ async function inhabit(place: {
     administrator,
     nobody,
     stranger: { role: 'stranger', token: 'cxs_00000000_no' },
+    sessions: [],
+    idToken: place.idToken,
   };
 }
 
