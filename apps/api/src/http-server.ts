@@ -17,6 +17,7 @@ import { readBodiesOfGuests } from './http/guest-bodies.ts';
 import { cacheControlOfFile, controlCaching } from './http/caching.ts';
 import { MAX_BODY_BYTES, parseJsonBody } from './http/json-body.ts';
 import { answerUnroutable, type NoteFailure, ProblemFilter } from './http/problem.filter.ts';
+import { cutSlowReaders, UNREAD_MS } from './http/slow-readers.ts';
 import { validationPipe } from './http/validation.ts';
 
 /** A route as the router has it; `path` as the OpenAPI document writes it. */
@@ -65,6 +66,7 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   app.get(GraphqlEngine).start(resolvers);
   measureRequests(fastify, metrics);
   controlCaching(fastify);
+  cutSlowReaders(fastify, { unreadMs: UNREAD_MS });
   if (dashboard !== undefined) {
     await fastify.register(fastifyStatic, {
       root: dashboard,

@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify';
+
+/**
+ * So long nothing of an answer may be taken. What waits for a reader lies in our memory and in the kernel's, which counts as the container's, and strangers
+ * can ask for the API's description and the page.
+ */
+export const UNREAD_MS = 20_000;
+
+/** Cuts connections on which an answer waits and nobody reads. Whoever reads, however slowly, gets it all; answers that go on take care of themselves. */
+export function cutSlowReaders(fastify: FastifyInstance, { unreadMs }: { readonly unreadMs: number }): void {
+  fastify.addHook('onSend', (_request, { raw }, payload, done) => {
+    // Node sets it back where the connection is used again. A reset, because what was sent would stay in the kernel until the reader has it.
+    raw.setTimeout(unreadMs, () => raw.socket?.resetAndDestroy());
+    done(null, payload);
+  });
+}
