@@ -170,6 +170,7 @@ export class GraphqlRequests {
 function collectionOf(field: string, argument: string): string {
   if (field === 'resumeJob') return SUSPENDED;
   if (argument === 'jobId' || /job/i.test(field)) return '/jobs';
+  if (/groupRole/i.test(field)) return '/group-roles';
   if (/token/i.test(field)) return '/tokens';
   if (/layout/i.test(field)) return '/layouts';
   return /plan/i.test(field) ? '/plans' : '/jobs';

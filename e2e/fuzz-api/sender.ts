@@ -87,7 +87,7 @@ export class Sender {
         answer.on('error', fail);
       });
       const fail = (error: NodeJS.ErrnoException): void => {
-        if (outgoing.reusedSocket && error.code === 'ECONNRESET') return resolve('closed');
+        if (outgoing.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')) return resolve('closed');
         if (!isPlan) this.#findings.violate(`no answer to ${asked}: ${error.message}`);
         return resolve(undefined);
       };
