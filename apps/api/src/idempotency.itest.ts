@@ -29,12 +29,14 @@ const nameOf = ({ method, path }: (typeof POSTS)[number]): string => `${method} 
 
 let postgres: Postgres;
 let api: ApiUnderTest;
+let databaseUrl: string;
 let things: Things;
 
 beforeAll(async () => {
   postgres = await startPostgres();
+  databaseUrl = await postgres.createDatabase('idempotency');
   api = await startApiUnderTest({
-    databaseUrl: await postgres.createDatabase('idempotency'),
+    databaseUrl,
     // Whose groups are given roles; nobody asks it for anything.
     environment: {
       COXSWAIN_PUBLIC_URL: 'https://coxswain.example.com',
@@ -117,5 +119,26 @@ describe('an Idempotency-Key', () => {
     expect(first.body.data.createLayout.id).toMatch(/^[0-9a-f-]{36}$/);
     expect((await make('once')).body.data).toEqual(first.body.data);
     expect((await make('another')).body.errors[0].extensions.code).toBe('IDEMPOTENCY_KEY_REUSED');
+  });
+
+  it('is another at the API of another cluster on the same database: neither answers for the other, or is held up by it', async () => {
+    const environment = { COXSWAIN_CLUSTER_NAME: 'beta', COXSWAIN_DASHBOARD_DIRECTORY: '/nonexistent' };
+    const beta = await startApiUnderTest({ databaseUrl, adminToken: api.adminToken, environment });
+    try {
+      const make = (at: ApiUnderTest, name: string): Promise<TestAnswer> =>
+        at.send('POST', '/v1/projects', {
+          token: api.adminToken,
+          body: { name, namespaces: [name] },
+          headers: { 'idempotency-key': 'in-both' },
+        });
+      const [alphas, betas] = [await make(api, 'shared'), await make(beta, 'shared')];
+      expect([alphas.status, betas.status]).toEqual([201, 201]);
+      expect(betas.body.id).not.toBe(alphas.body.id);
+      expect((await make(api, 'shared')).body).toEqual(alphas.body);
+      expect((await make(beta, 'shared')).body).toEqual(betas.body);
+      expect((await make(beta, 'another')).body.code).toBe('IDEMPOTENCY_KEY_REUSED');
+    } finally {
+      await beta.close();
+    }
   });
 });

@@ -11,13 +11,15 @@ beforeAll(async () => {
 });
 afterAll(() => postgres?.stop());
 
+let databases = 0;
+
 /** A database at which the migrations before the one of that name have run. */
 async function databaseBefore(migration: string): Promise<DataSource> {
   const earlier = MIGRATIONS.slice(
     0,
     MIGRATIONS.findIndex(({ name }) => name === migration),
   );
-  const url = await postgres.createDatabase(migration.toLowerCase());
+  const url = await postgres.createDatabase(`${migration.toLowerCase()}_${(databases += 1)}`);
   const source = new DataSource({ type: 'postgres', url, migrations: earlier, migrationsTableName: 'migrations' });
   await source.initialize();
   await source.runMigrations();
@@ -147,6 +149,50 @@ describe('LevelSeries', () => {
         { width: 100, buckets: 13, steps: 1_234, loss: 99 },
         { width: 1_000, buckets: 2, steps: 1_234, loss: 99 },
       ]);
+    } finally {
+      await database.close();
+    }
+  });
+});
+
+describe('KeepKeysByCluster', () => {
+  const [ALPHA, BETA, SERVICE, PERSON] = [1, 2, 3, 4].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
+
+  it.each<[string, readonly (string | undefined)[], readonly object[]]>([
+    [
+      'of the only cluster are kept in it',
+      [ALPHA],
+      [
+        { cluster_id: ALPHA, principal: SERVICE },
+        { cluster_id: ALPHA, principal: PERSON },
+      ],
+    ],
+    [
+      'of a project are kept in its cluster, and those that may be of any are forgotten',
+      [ALPHA, BETA],
+      [{ cluster_id: ALPHA, principal: SERVICE }],
+    ],
+  ])('keys %s', async (_what, clusters, kept) => {
+    const earlier = await databaseBefore('KeepKeysByCluster1795411200000');
+    for (const id of clusters)
+      await earlier.query("INSERT INTO clusters (id, name) VALUES ($1, 'of ' || $1::uuid)", [id]);
+    await earlier.query("INSERT INTO projects (id, cluster_id, name) VALUES ($1, $1, 'research')", [ALPHA]);
+    await earlier.query(
+      `INSERT INTO principals (id, kind, issuer, subject, name, project_id)
+       VALUES ($1, 'service', '', 's', 's', $3), ($2, 'person', 'i', 'p', 'p', NULL)`,
+      [SERVICE, PERSON, ALPHA],
+    );
+    await earlier.query(
+      "INSERT INTO idempotency_keys (principal, key, request_sha256, response) VALUES ($1, 'k', 'x', '{}'), ($2, 'k', 'x', '{}')",
+      [SERVICE, PERSON],
+    );
+    const { url = '' } = earlier.options as { readonly url?: string };
+    await earlier.destroy();
+    await migrateDatabase({ url });
+    const database = await Database.connect({ url, applicationName: 'migrations test' });
+    try {
+      const { rows } = await database.query('SELECT cluster_id, principal FROM idempotency_keys ORDER BY principal');
+      expect(rows).toEqual(kept);
     } finally {
       await database.close();
     }

@@ -13,6 +13,7 @@ import { LetPeopleSignIn1795391700000 } from '../../../migrations/20261122235500
 import { LevelSeries1795391940000 } from '../../../migrations/20261122235900-level-series.ts';
 import { AskForCredentialsAlone1795398000000 } from '../../../migrations/20261123014000-ask-for-credentials-alone.ts';
 import { LetServiceAccountsIn1795410000000 } from '../../../migrations/20261123050000-let-service-accounts-in.ts';
+import { KeepKeysByCluster1795411200000 } from '../../../migrations/20261123052000-keep-keys-by-cluster.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -31,4 +32,5 @@ export const MIGRATIONS = [
   LevelSeries1795391940000,
   AskForCredentialsAlone1795398000000,
   LetServiceAccountsIn1795410000000,
+  KeepKeysByCluster1795411200000,
 ] as const;

@@ -15,7 +15,7 @@ export interface RepeatableRequest {
 }
 
 /**
- * Runs `work` once per key, in the caller's transaction: the answer is stored with what it did, or neither is. A repetition gets the
+ * Runs `work` once per principal and key in the cluster of the caller's transaction, within it: the answer is stored with what it did, or neither is. A repetition gets the
  * stored answer; IDEMPOTENCY_KEY_REUSED for another request under the key; CONFLICT while the first is still under way.
  */
 export async function withIdempotencyKey<T>(
@@ -25,9 +25,10 @@ export async function withIdempotencyKey<T>(
 ): Promise<T> {
   const { principal, key } = repeatable;
   const free = firstOf(
-    await sql.query<{ free: boolean }>('SELECT pg_try_advisory_xact_lock(hashtextextended($1, 1)) AS free', [
-      `${principal.id}/${key}`,
-    ]),
+    await sql.query<{ free: boolean }>(
+      "SELECT pg_try_advisory_xact_lock(hashtextextended(scope_cluster() || '/' || $1, 1)) AS free",
+      [`${principal.id}/${key}`],
+    ),
   );
   if (free?.free !== true) {
     throw new DomainError('CONFLICT', 'a request with this Idempotency-Key is under way; try again in a second');
@@ -36,8 +37,8 @@ export async function withIdempotencyKey<T>(
   if (before !== undefined) return before;
   const response = await work();
   await sql.query(
-    `INSERT INTO idempotency_keys (principal, key, request_sha256, response) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (principal, key) DO UPDATE
+    `INSERT INTO idempotency_keys (cluster_id, principal, key, request_sha256, response) VALUES (scope_cluster(), $1, $2, $3, $4)
+     ON CONFLICT (cluster_id, principal, key) DO UPDATE
        SET request_sha256 = excluded.request_sha256, response = excluded.response, created_at = now()`,
     [principal.id, key, hashOf(repeatable), JSON.stringify(response)],
   );
@@ -58,7 +59,7 @@ export async function answeredBefore<T>(sql: Sql, repeatable: RepeatableRequest)
   const stored = firstOf(
     await sql.query<{ request_sha256: Buffer; response: T }>(
       `SELECT request_sha256, response FROM idempotency_keys
-        WHERE principal = $1 AND key = $2 AND created_at > now() - interval '${IDEMPOTENCY_LIFETIME}'`,
+        WHERE cluster_id = scope_cluster() AND principal = $1 AND key = $2 AND created_at > now() - interval '${IDEMPOTENCY_LIFETIME}'`,
       [repeatable.principal.id, repeatable.key],
     ),
   );

@@ -215,8 +215,6 @@ const KEYS_ACROSS_TENANTS = [
   'api_tokens UNIQUE (prefix)',
   // Of the installation.
   'clusters UNIQUE (name)',
-  // Of a principal, who has rows of his own.
-  'idempotency_keys PRIMARY KEY (principal, key)',
   // The policy of the child asks whether the job is seen.
   'job_events FOREIGN KEY (job_id) REFERENCES jobs(id)',
   'job_events UNIQUE (job_id, key)',
@@ -287,7 +285,10 @@ const ROWS: readonly (readonly [statement: string, parameters: readonly string[]
     ['jobId', 'clusterId', 'projectId'],
   ],
   ['INSERT INTO outbox (job_id) VALUES ($1)', ['jobId']],
-  ["INSERT INTO idempotency_keys VALUES ($1, 'key', 'x', '{}')", ['principalId']],
+  [
+    "INSERT INTO idempotency_keys (cluster_id, principal, key, request_sha256, response) VALUES ($1, $2, 'key', 'x', '{}')",
+    ['clusterId', 'principalId'],
+  ],
   [
     "INSERT INTO job_events (job_id, key, type, severity, message, at) VALUES ($1, 'k', 't', 's', 'm', now())",
     ['jobId'],

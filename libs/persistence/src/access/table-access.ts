@@ -63,8 +63,8 @@ export const TABLE_ACCESS: Readonly<Record<string, TableAccess>> = {
   group_roles: { requests: 'write', rows: byProject() },
   idempotency_keys: {
     requests: 'write',
-    rows: 'principal = (SELECT scope_principal())',
-    reason: 'a key belongs to whoever sent it, in all of his projects',
+    rows: `${OF_CLUSTER} AND principal = (SELECT scope_principal())`,
+    reason: 'a key belongs to whoever sent it, in all of his projects of the cluster',
   },
   job_events: { requests: 'read', rows: byJobId('job_events') },
   job_labels: { requests: 'write', rows: byProject() },
