@@ -30,12 +30,12 @@ import {
   FAN_OUT,
   LOGGER,
   METRICS,
-  OPEN_STREAMS,
   PAGE_TOKENS,
   PLANNER,
   READINESS,
   SIGN_IN_DATABASE,
   SIGN_IN_KEY,
+  STOPPING,
   TENANT_DATABASE,
   type WallClock,
 } from './infrastructure/tokens.ts';
@@ -53,7 +53,6 @@ import { SignInModule } from './sign-in/sign-in.module.ts';
 import { LimitsModule } from './limits/limits.module.ts';
 import type { JobFanOut } from './streams/job-fan-out.ts';
 import type { LiveJobs } from './streams/live-jobs.ts';
-import type { OpenStreams } from './streams/open-streams.ts';
 import { StreamsModule } from './streams/streams.module.ts';
 
 /** What exists before Nest does: connections, clock, secrets. */
@@ -73,7 +72,7 @@ export interface Infrastructure {
   readonly readiness: Readiness;
   readonly liveJobs: LiveJobs;
   readonly fanOut: JobFanOut;
-  readonly openStreams: OpenStreams;
+  readonly stopping: AbortController;
   readonly denials: Denials;
   readonly planner: PlannerLanes;
 }
@@ -124,7 +123,7 @@ export class AppModule {
       [SIGN_IN_KEY, infrastructure.signInKey],
       [READINESS, infrastructure.readiness],
       [FAN_OUT, infrastructure.fanOut],
-      [OPEN_STREAMS, infrastructure.openStreams],
+      [STOPPING, infrastructure.stopping.signal],
       [DENIALS, infrastructure.denials],
       [PLANNER, infrastructure.planner],
       [API_DOCUMENT, openApiDocument(CONTROLLERS)],

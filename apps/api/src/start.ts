@@ -11,7 +11,6 @@ import type { Config } from './config/config.ts';
 import { FeedReader } from './streams/feed-reader.ts';
 import { JobFanOut } from './streams/job-fan-out.ts';
 import { LiveJobs } from './streams/live-jobs.ts';
-import { OpenStreams } from './streams/open-streams.ts';
 import { databaseCheck, kubernetesVersionCheck, Readiness } from './health/readiness.ts';
 import { keyOf } from './identity/seal.ts';
 import { createHttpServer, type ServedRoute } from './http-server.ts';
@@ -75,7 +74,7 @@ export async function startApi(config: Config, options: StartOptions): Promise<R
     url: await app.getUrl(),
     close: async () => {
       infrastructure.readiness.stop();
-      infrastructure.openStreams.close();
+      infrastructure.stopping.abort();
       infrastructure.fanOut.close();
       await infrastructure.planner.close();
       await Promise.all([app.close(), ...parts.map((part) => part.close())]);
@@ -171,7 +170,7 @@ async function buildInfrastructure(config: Config, options: StartOptions): Promi
     readiness,
     liveJobs,
     fanOut: new JobFanOut({ reader: new FeedReader(tenantDatabase, cluster), live: liveJobs, logger }),
-    openStreams: new OpenStreams(),
+    stopping: new AbortController(),
     denials: new Denials({ database, cluster, clock, logger }, metrics),
     planner: plannerOf(config),
   };

@@ -59,6 +59,7 @@ describe('the configuration', () => {
       { COXSWAIN_SERIES_STEPS_DAYS: '0' },
       /COXSWAIN_SERIES_LEVELS_DAYS.*not be less/,
     ],
+    ['streams of which nobody need read anything', { COXSWAIN_STREAM_UNREAD_KIB: '0' }, /COXSWAIN_STREAM_UNREAD_KIB/],
     ['a role that is none', { COXSWAIN_ROLE: 'king' }, /COXSWAIN_ROLE/],
     [
       'an issuer without TLS',

@@ -113,6 +113,19 @@ const Environment = SignInEnvironment.extend({
     'Of one project that wait for the planner or are searched, in one replica; 0: no limit.',
   ),
   COXSWAIN_PROJECT_MAX_STORED_PLANS: limit(1_000).describe('That one project keeps, the newest; 0: no limit.'),
+  COXSWAIN_PROJECT_MAX_STREAMS: limit(5_000).describe(
+    'Of events of the jobs of one project, open in one replica, of all who watch; 0: no limit.',
+  ),
+  COXSWAIN_PRINCIPAL_MAX_STREAMS: limit(32).describe(
+    'Of events and logs, that one principal has open in one replica; 0: no limit.',
+  ),
+  COXSWAIN_STREAM_UNREAD_KIB: z.coerce
+    .number()
+    .int()
+    .min(64)
+    .max(65_536)
+    .default(1_024)
+    .describe('A reader of a stream that leaves more unread is told to begin again.'),
   COXSWAIN_PLAN_SECONDS: z.coerce.number().int().min(1).max(3_600).default(30).describe('Longest search of a plan.'),
   COXSWAIN_PLAN_MEMORY_MIB: z.coerce
     .number()
@@ -170,7 +183,7 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Undefined: nobody signs in, tokens are all there is. */
   readonly signIn: SignInConfig | undefined;
-  /** Of each project; 0: none. Requests and plans are counted by each process for itself. */
+  /** Of each project; 0: none. Requests, plans and streams are counted by each process for itself. */
   readonly projectLimits: {
     readonly requestsPerSecond: number;
     readonly requestBurst: number;
@@ -180,6 +193,10 @@ export interface Config {
     readonly tokens: number;
     readonly plans: number;
     readonly storedPlans: number;
+    readonly streams: number;
+    readonly streamsPerPrincipal: number;
+    /** Never 0: it is memory that whoever does not read takes. */
+    readonly unreadStreamKib: number;
   };
   /** What one plan may take. */
   readonly planBudget: { readonly seconds: number; readonly memoryMib: number };
@@ -228,6 +245,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       tokens: values.COXSWAIN_PROJECT_MAX_TOKENS,
       plans: values.COXSWAIN_PROJECT_MAX_PLANS,
       storedPlans: values.COXSWAIN_PROJECT_MAX_STORED_PLANS,
+      streams: values.COXSWAIN_PROJECT_MAX_STREAMS,
+      streamsPerPrincipal: values.COXSWAIN_PRINCIPAL_MAX_STREAMS,
+      unreadStreamKib: values.COXSWAIN_STREAM_UNREAD_KIB,
     },
     planBudget: { seconds: values.COXSWAIN_PLAN_SECONDS, memoryMib: values.COXSWAIN_PLAN_MEMORY_MIB },
     seriesRetention: {

@@ -15,7 +15,8 @@ export const DENIALS = Symbol('denials');
 /** A Database of the system role, for what happens before it is known who asks: sessions, and the people whose they are. */
 export const SIGN_IN_DATABASE = Symbol('sign-in database');
 export const SIGN_IN_KEY = Symbol('sign-in key');
-export const OPEN_STREAMS = Symbol('open streams');
+/** A signal: the process stops, and whatever goes on for as long as somebody reads ends. */
+export const STOPPING = Symbol('stopping');
 export const API_DOCUMENT = Symbol('OpenAPI document');
 
 /** The cluster whose resources the rows mirror. */

@@ -113,6 +113,48 @@ describe('requests of a project', () => {
   });
 });
 
+describe('streams', () => {
+  const few = { COXSWAIN_PROJECT_MAX_STREAMS: '2', COXSWAIN_PRINCIPAL_MAX_STREAMS: '3' };
+
+  it('of one principal are so many, whatever it watches; one that ends makes room for one, once', async () => {
+    const { limits, refusal, counted } = aLimited(few);
+    const [first] = ['a', 'b', undefined].map((project) => limits.openStream(of('a', 'b'), project));
+    expect(refusal(() => limits.openStream(of('a', 'b')))).toMatchObject({
+      code: 'RATE_LIMITED',
+      limit: 'streams',
+      retryAfterSeconds: 10,
+      message: 'you have 3 streams open, which is the most; close one first',
+    });
+    expect(await counted('streams')).toBe(1);
+    first?.();
+    first?.();
+    expect(refusal(() => limits.openStream(of('a', 'b')))).toBeUndefined();
+    expect(refusal(() => limits.openStream(of('a', 'b')))?.limit).toBe('streams');
+  });
+
+  it('of one project are so many, whoever watches, and take no room from another project', () => {
+    const { limits, refusal } = aLimited(few);
+    const one = (id: string): Principal => aPrincipal({ id });
+    const [first] = ['1', '2'].map((id) => limits.openStream(one(id), 'research'));
+    expect(refusal(() => limits.openStream(one('3'), 'research'))?.message).toMatch(/this project has 2 streams open/);
+    expect(refusal(() => limits.openStream(one('3'), 'rivals'))).toBeUndefined();
+    first?.();
+    expect(refusal(() => limits.openStream(one('3'), 'research'))).toBeUndefined();
+  });
+
+  it('that were refused take no place', () => {
+    const { limits, refusal } = aLimited({ ...few, COXSWAIN_PROJECT_MAX_STREAMS: '1' });
+    limits.openStream(of('a'), 'a');
+    for (let time = 0; time < 9; time++) refusal(() => limits.openStream(of('a'), 'a'));
+    expect(refusal(() => limits.openStream(of('a'), 'b'))).toBeUndefined();
+  });
+
+  it('are not limited where the limit is 0', () => {
+    const none = aLimited({ COXSWAIN_PROJECT_MAX_STREAMS: '0', COXSWAIN_PRINCIPAL_MAX_STREAMS: '0' });
+    for (let time = 0; time < 9_999; time++) none.limits.openStream(of('a'), 'a');
+  });
+});
+
 describe('objects of a project', () => {
   it.each([
     ['have room below the limit', 4, undefined],

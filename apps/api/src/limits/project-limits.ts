@@ -6,6 +6,7 @@ import { onlyProjectOf, type Principal } from '../auth/principal.ts';
 import type { Config } from '../config/config.ts';
 import { CLOCK, CONFIG, METRICS, type WallClock } from '../infrastructure/tokens.ts';
 import { type Limit, LimitExceeded, LIMITS } from './limit-exceeded.ts';
+import { HeldPlaces } from './held-places.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 /** What a project can have many of. */
@@ -28,6 +29,8 @@ const REMEDIES: Readonly<Record<Counted, string>> = {
 const OBJECTS_RETRY_SECONDS = 60;
 /** A request takes some ten milliseconds. */
 const CONCURRENCY_RETRY_SECONDS = 1;
+/** Streams go when somebody stops watching. */
+const STREAMS_RETRY_SECONDS = 10;
 
 /** Whose share a request is counted in. */
 interface Party {
@@ -36,13 +39,8 @@ interface Party {
   readonly name: string;
 }
 
-interface Usage {
-  readonly bucket: TokenBucket;
-  running: number;
-}
-
 /**
- * How much of the API one project may use: requests a second and at a time in this process, and objects. There is a Usage for each project that
+ * How much of the API one project may use: requests a second and at a time in this process, and objects. There is a bucket for each project that
  * has asked since the start, 200 bytes each. What a person of several projects asks of none of them counts as a project of its own. Cluster
  * administrators are not limited: they must be able to help when everything else is too much.
  */
@@ -51,7 +49,10 @@ export class ProjectLimits {
   readonly #limits: Config['projectLimits'];
   readonly #clock: WallClock;
   readonly #refused: (limit: Limit) => void;
-  readonly #usages = new Map<string, Usage>();
+  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #running = new HeldPlaces();
+  readonly #streamsOfProjects = new HeldPlaces();
+  readonly #streamsOfPrincipals = new HeldPlaces();
 
   constructor(@Inject(CONFIG) config: Config, @Inject(CLOCK) clock: WallClock, @Inject(METRICS) metrics: Metrics) {
     this.#limits = config.projectLimits;
@@ -72,18 +73,30 @@ export class ProjectLimits {
   ): () => void {
     const whose = partyOf(principal, project);
     this.#charge(whose, 1);
-    const usage = this.#usageOf(whose);
     const most = this.#limits.concurrentRequests;
-    if (usage === undefined || goesOn || most === 0) return () => undefined;
-    if (usage.running >= most) {
-      const message = `${whose?.name ?? ''} has ${usage.running} requests under way, which is the most (${most}); wait for their answers`;
+    if (whose === undefined || goesOn || most === 0) return () => undefined;
+    if (this.#running.held(whose.id) >= most) {
+      const message = `${whose.name} has ${most} requests under way, which is the most; wait for their answers`;
       throw this.refuse('concurrency', message, CONCURRENCY_RETRY_SECONDS);
     }
-    usage.running++;
-    let isRunning = true;
+    return this.#running.hold(whose.id);
+  }
+
+  /** Lets somebody open a stream, and gives what is to be called when it has ended. No project: an administrator watches, or a log is read. */
+  openStream(principal: Principal, projectId?: string): () => void {
+    const { streams, streamsPerPrincipal } = this.#limits;
+    if (streamsPerPrincipal > 0 && this.#streamsOfPrincipals.held(principal.id) >= streamsPerPrincipal) {
+      const message = `you have ${streamsPerPrincipal} streams open, which is the most; close one first`;
+      throw this.refuse('streams', message, STREAMS_RETRY_SECONDS);
+    }
+    if (projectId === undefined) return this.#streamsOfPrincipals.hold(principal.id);
+    if (streams > 0 && this.#streamsOfProjects.held(projectId) >= streams) {
+      const message = `this project has ${streams} streams open in this replica, which is the most; try again when one has been closed`;
+      throw this.refuse('streams', message, STREAMS_RETRY_SECONDS);
+    }
+    const places = [this.#streamsOfPrincipals.hold(principal.id), this.#streamsOfProjects.hold(projectId)];
     return () => {
-      if (isRunning) usage.running--;
-      isRunning = false;
+      for (const giveBack of places) giveBack();
     };
   }
 
@@ -94,10 +107,10 @@ export class ProjectLimits {
 
   #charge(whose: Party | undefined, requests: number): void {
     const { requestsPerSecond: perSecond, requestBurst: burst } = this.#limits;
-    if (perSecond === 0) return;
-    const waitS = this.#usageOf(whose)?.bucket.take(this.#clock.now().getTime(), requests) ?? 0;
+    if (perSecond === 0 || whose === undefined) return;
+    const waitS = this.#bucketOf(whose).take(this.#clock.now().getTime(), requests);
     if (waitS === 0) return;
-    const message = `${whose?.name ?? ''} has asked too often: ${perSecond} requests a second are allowed, and ${burst} at once after a rest; ask again in ${Math.max(1, Math.ceil(waitS))} s`;
+    const message = `${whose.name} has asked too often: ${perSecond} requests a second are allowed, and ${burst} at once after a rest; ask again in ${Math.max(1, Math.ceil(waitS))} s`;
     throw this.refuse('rate', message, waitS);
   }
 
@@ -136,13 +149,12 @@ export class ProjectLimits {
     return new LimitExceeded(limit, message, retryAfterSeconds);
   }
 
-  #usageOf(whose: Party | undefined): Usage | undefined {
-    if (whose === undefined) return undefined;
-    const known = this.#usages.get(whose.id);
+  #bucketOf(whose: Party): TokenBucket {
+    const known = this.#buckets.get(whose.id);
     if (known !== undefined) return known;
     const { requestsPerSecond: perSecond, requestBurst: burst } = this.#limits;
-    const fresh = { bucket: new TokenBucket({ perSecond, burst }, this.#clock.now().getTime()), running: 0 };
-    this.#usages.set(whose.id, fresh);
+    const fresh = new TokenBucket({ perSecond, burst }, this.#clock.now().getTime());
+    this.#buckets.set(whose.id, fresh);
     return fresh;
   }
 }

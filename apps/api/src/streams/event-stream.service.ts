@@ -5,12 +5,13 @@ import { z } from 'zod';
 import { Authenticator } from '../auth/authenticator.ts';
 import type { Credential } from '../auth/credential.ts';
 import type { Principal } from '../auth/principal.ts';
+import type { Config } from '../config/config.ts';
 import { ALL_PROJECTS } from '../auth/project-scope.ts';
-import { FAN_OUT, OPEN_STREAMS } from '../infrastructure/tokens.ts';
+import { CONFIG, FAN_OUT, STOPPING } from '../infrastructure/tokens.ts';
 import { type JobAddress, JobsService } from '../jobs/jobs.service.ts';
+import { ProjectLimits } from '../limits/project-limits.ts';
 import type { FeedScope } from './feed-reader.ts';
 import type { JobFanOut } from './job-fan-out.ts';
-import type { OpenStreams } from './open-streams.ts';
 import { mayRead } from './reading-right.ts';
 import type { StreamPlace } from './stream-place.ts';
 import { StreamWriter } from './stream-writer.ts';
@@ -47,18 +48,25 @@ export class EventStreamService {
   readonly #jobs: Pick<JobsService, 'requireRow'>;
   readonly #authenticator: Pick<Authenticator, 'authenticate'>;
   readonly #fanOut: Pick<JobFanOut, 'watch' | 'leave'>;
-  readonly #streams: OpenStreams;
+  readonly #limits: Pick<ProjectLimits, 'openStream'>;
+  readonly #stopping: AbortSignal;
+  readonly #mostUnreadBytes: number;
 
+  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
     @Inject(JobsService) jobs: Pick<JobsService, 'requireRow'>,
     @Inject(Authenticator) authenticator: Pick<Authenticator, 'authenticate'>,
     @Inject(FAN_OUT) fanOut: Pick<JobFanOut, 'watch' | 'leave'>,
-    @Inject(OPEN_STREAMS) streams: OpenStreams,
+    @Inject(ProjectLimits) limits: Pick<ProjectLimits, 'openStream'>,
+    @Inject(STOPPING) stopping: AbortSignal,
+    @Inject(CONFIG) config: Config,
   ) {
     this.#jobs = jobs;
     this.#authenticator = authenticator;
     this.#fanOut = fanOut;
-    this.#streams = streams;
+    this.#limits = limits;
+    this.#stopping = stopping;
+    this.#mostUnreadBytes = config.projectLimits.unreadStreamKib * 1_024;
   }
 
   /** NOT_FOUND for whoever may not open its stream. */
@@ -72,22 +80,22 @@ export class EventStreamService {
     const { id: jobId, project_id: projectId } = await this.#jobs.requireRow(principal, address);
     const scope: FeedScope =
       address.project === ALL_PROJECTS || projectId === null ? { kind: 'cluster' } : { kind: 'project', id: projectId };
-    const leave = this.#streams.enter(principal, scope.kind === 'project' ? scope.id : undefined);
+    const leave = this.#limits.openStream(principal, scope.kind === 'project' ? scope.id : undefined);
     const check = async (): Promise<(scope: FeedScope) => boolean> =>
       mayRead(await this.#authenticator.authenticate(credential));
     return (response) =>
       new Promise((ended) => {
         const stop = (): void => writer.end({ isComplete: true });
-        const writer = new StreamWriter(response, () => {
-          this.#streams.stopped.removeEventListener('abort', stop);
+        const writer = new StreamWriter(response, this.#mostUnreadBytes, () => {
+          this.#stopping.removeEventListener('abort', stop);
           this.#fanOut.leave(writer);
           leave();
           ended();
         });
-        this.#streams.stopped.addEventListener('abort', stop);
+        this.#stopping.addEventListener('abort', stop);
         writer.write(BEGIN);
         if (response.destroyed) return;
-        if (this.#streams.stopped.aborted) return stop();
+        if (this.#stopping.aborted) return stop();
         this.#fanOut
           .watch({ scope, jobId, place, writer, check, credential: `${credential?.by} ${credential?.text}` })
           .catch(stop);

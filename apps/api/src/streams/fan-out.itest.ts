@@ -82,7 +82,7 @@ describe('streams of a job', () => {
       const fanOut = new JobFanOut({ reader: new FeedReader(counting, cluster), live, logger });
       const readers = Array.from({ length: watchers }, () => {
         const reader = new ReaderOfStream();
-        const writer = new StreamWriter(reader.response, () => fanOut.leave(writer));
+        const writer = new StreamWriter(reader.response, 1_048_576, () => fanOut.leave(writer));
         const check = (): Promise<() => boolean> => Promise.resolve(() => true);
         const place = { event: 0, change: undefined };
         void fanOut.watch({ scope, jobId, place, writer, check, credential: 'x' });

@@ -93,7 +93,7 @@ describe('the stream of a job', () => {
     }: { scope?: FeedScope; credential?: string; jobId?: string } = {},
   ): ReaderOfStream => {
     const reader = new ReaderOfStream();
-    const writer = new StreamWriter(reader.response, () => fanOut.leave(writer));
+    const writer = new StreamWriter(reader.response, 1_048_576, () => fanOut.leave(writer));
     void fanOut.watch({
       scope,
       credential,
@@ -288,7 +288,7 @@ describe('the stream of a job', () => {
   it('of who has gone before it began is closed all the same', async () => {
     const reader = new ReaderOfStream();
     reader.destroyed = true;
-    await new Promise<void>((resolve) => new StreamWriter(reader.response, resolve));
+    await new Promise<void>((resolve) => new StreamWriter(reader.response, 1_048_576, resolve));
   });
 
   it('ends with resync for a reader who leaves too much unread, and goes on for the others', async () => {

@@ -9,10 +9,10 @@ import { Authenticator } from '../auth/authenticator.ts';
 import { credentialOf } from '../auth/credential.ts';
 import type { Principal } from '../auth/principal.ts';
 import { EventStreamService, STREAMED_EVENTS } from './event-stream.service.ts';
-import type { OpenStreams } from './open-streams.ts';
 import type { DescribedHeader } from '../http/described-parameter.ts';
 import { Answers } from '../http/openapi.ts';
-import { OPEN_STREAMS } from '../infrastructure/tokens.ts';
+import { STOPPING } from '../infrastructure/tokens.ts';
+import { ProjectLimits } from '../limits/project-limits.ts';
 import type { FeedScope } from './feed-reader.ts';
 import { endsReading, mayRead, RECHECK_MS } from './reading-right.ts';
 import { PLACE, placeOf } from './stream-place.ts';
@@ -75,18 +75,22 @@ const HEADERS_OF_STREAM = {
 export class JobStreamsController {
   readonly #events: EventStreamService;
   readonly #logs: JobLogsService;
-  readonly #streams: OpenStreams;
+  readonly #limits: ProjectLimits;
+  readonly #stopping: AbortSignal;
   readonly #authenticator: Authenticator;
 
+  // eslint-disable-next-line max-params -- what is injected is chosen by its token, not by its place
   constructor(
     @Inject(EventStreamService) events: EventStreamService,
     @Inject(JobLogsService) logs: JobLogsService,
-    @Inject(OPEN_STREAMS) streams: OpenStreams,
+    @Inject(ProjectLimits) limits: ProjectLimits,
+    @Inject(STOPPING) stopping: AbortSignal,
     @Inject(Authenticator) authenticator: Authenticator,
   ) {
     this.#events = events;
     this.#logs = logs;
-    this.#streams = streams;
+    this.#limits = limits;
+    this.#stopping = stopping;
     this.#authenticator = authenticator;
   }
 
@@ -141,10 +145,10 @@ export class JobStreamsController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const scope = scopeOfReader(caller, addressOf(request).project);
-    const leave = this.#streams.enter(caller);
+    const leave = this.#limits.openStream(caller);
     const gone = new AbortController();
     reply.raw.on('close', () => gone.abort());
-    const signal = AbortSignal.any([gone.signal, this.#streams.stopped]);
+    const signal = AbortSignal.any([gone.signal, this.#stopping]);
     // A followed log can outlive its reader’s right to it.
     let checkedAtMs = performance.now();
     const checking = setInterval(() => {

@@ -1,7 +1,5 @@
 import type { ServerResponse } from 'node:http';
 
-/** A reader that leaves so much unread is told to begin again: it can be served from what everybody is sent, or not at all. */
-export const MAX_UNREAD_BYTES = 1_048_576;
 /** So long it has to read what is left; then its connection is cut. */
 const LAST_READ_MS = 30_000;
 
@@ -26,12 +24,17 @@ export function placeFrame(place: string): Buffer {
 /** The answer to one reader: a bounded queue in front of a socket. */
 export class StreamWriter {
   readonly #response: ServerResponse;
+  readonly #mostUnreadBytes: number;
   #isOver = false;
   #cutting: NodeJS.Timeout | undefined;
 
-  /** `onEnd` is called once, whoever ended it. */
-  constructor(response: ServerResponse, onEnd: () => void) {
+  /**
+   * A reader that leaves more than `mostUnreadBytes` is told to begin again: it can be served from what everybody is sent, or not at all. `onEnd` is called
+   * once, whoever ended it.
+   */
+  constructor(response: ServerResponse, mostUnreadBytes: number, onEnd: () => void) {
     this.#response = response;
+    this.#mostUnreadBytes = mostUnreadBytes;
     const close = (): void => {
       clearTimeout(this.#cutting);
       this.#isOver = true;
@@ -49,7 +52,7 @@ export class StreamWriter {
   /** Buffers are shared between readers and never copied. */
   write(chunk: Buffer): void {
     if (this.#isOver || chunk.length === 0) return;
-    if (this.#response.writableLength > MAX_UNREAD_BYTES) this.end({ isComplete: false });
+    if (this.#response.writableLength > this.#mostUnreadBytes) this.end({ isComplete: false });
     else this.#response.write(chunk);
   }
 

@@ -1,0 +1,21 @@
+/** What is under way of each of many, counted while it goes on; whoever has nothing under way costs nothing. */
+export class HeldPlaces {
+  readonly #counts = new Map<string, number>();
+
+  held(id: string): number {
+    return this.#counts.get(id) ?? 0;
+  }
+
+  /** Takes a place, and gives what gives it back: once, however often it is called. */
+  hold(id: string): () => void {
+    this.#counts.set(id, this.held(id) + 1);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      const left = this.held(id) - 1;
+      if (left === 0) this.#counts.delete(id);
+      else this.#counts.set(id, left);
+    };
+  }
+}
