@@ -20,6 +20,7 @@ import {
   PlanList,
   Project,
   ProjectCreate,
+  ProjectLimitList,
   ProjectList,
   RankMap,
   StepList,
@@ -50,6 +51,7 @@ export function graphqlDefinitions(types: {
 const ANSWERS = [
   WhoAmI,
   Project,
+  ProjectLimitList,
   ProjectList,
   ApiTokenCreated,
   ApiTokenList,
@@ -103,6 +105,8 @@ const ROOTS = `type Query {
   whoAmI: WhoAmI
   projects: ProjectList
   project(name: String!): Project
+  "What the project may use of the API, and what of it is used now."
+  projectLimits(project: String!): ProjectLimitList
   "Those that are good and those that expired in the last week, newest first; never their secrets."
   tokens(project: String!): ApiTokenList
   "Who did what from where, and what was refused, newest first (administrators). Project \\"-\\": of the whole cluster. Times with their zone. pageSize: 1 to 500, default 50."

@@ -7,6 +7,12 @@ const RESEARCH = {
 };
 const TEAM = { name: 'team-b', namespaces: ['team-b'], createdAt: '2026-01-09T12:00:00.000Z' };
 
+const LIMITS = [
+  { name: 'requestBurst', most: 1000, used: 3, perSecond: 200, counted: 'inReplica' },
+  { name: 'jobs', most: 1000, used: 12, perSecond: null, counted: 'inProject' },
+  { name: 'layouts', most: null, used: 7, perSecond: null, counted: 'inProject' },
+];
+
 async function run(argv: string, routes: Routes = {}) {
   const { requests, ...told } = await runCommand(`project ${argv}`, {
     'GET /v1/projects': { json: { items: [RESEARCH, TEAM] } },
@@ -56,6 +62,19 @@ describe('coxswain project', () => {
     ['that of --project', 'show --project team-b', /^Name: +team-b\n/],
   ])('show tells %s', async (_sentence, argv, want) => {
     expect((await run(argv)).out).toMatch(want);
+  });
+
+  it.each([
+    ['the one that is named', 'limits team-b'],
+    ['that of --project', 'limits --project team-b'],
+  ])('limits shows of %s what may be used and what is', async (_sentence, argv) => {
+    const { out } = await run(argv, { 'GET /v1/projects/team-b/limits': { json: { items: LIMITS } } });
+    expect(out.split('\n')).toEqual([
+      'LIMIT         USED  MOST      OF',
+      'requestBurst  3     1000      requests at once; 200 a second come back (in the replica that answered)',
+      'jobs          12    1000      jobs that have not ended',
+      'layouts       7     no limit  saved layouts',
+    ]);
   });
 
   it('namespaces gives one a line, for programs as a list', async () => {

@@ -1,10 +1,10 @@
-import type { Project } from '@coxswain/api-types';
+import type { Project, ProjectLimit } from '@coxswain/api-types';
 import { formatDuration } from '@coxswain/units';
 import type { Command } from 'commander';
 import { columns } from './output.ts';
 import type { Session } from './session.ts';
 
-/** Commands about projects: create, list, show, namespaces. */
+/** Commands about projects: create, list, show, limits, namespaces. */
 export function addProjectCommands(program: Command, session: Session): void {
   const project = program.command('project').description('projects and the namespaces that they own');
 
@@ -42,6 +42,15 @@ export function addProjectCommands(program: Command, session: Session): void {
     });
 
   project
+    .command('limits [name]')
+    .description('what a project may use of the API, and what of it is used now')
+    .addHelpText('after', '\nWhoever runs the API sets them: docs/reference/limits.md')
+    .action(async (name: string | undefined) => {
+      const { api, project } = name === undefined ? await session.open() : { api: session.connect(), project: name };
+      session.show((await api.projectLimits(project)).items, limitTable);
+    });
+
+  project
     .command('namespaces [name]')
     .description('the namespaces that a project owns, one a line; jobs that name none go to the first')
     .addHelpText('after', '\nExample:\n  coxswain project namespaces research | xargs -n1 kubectl create namespace')
@@ -65,6 +74,28 @@ function projectTable(items: readonly Project[], now: Date): string {
   if (items.length === 0) return 'No projects. `coxswain project create NAME` makes one (cluster administrators).';
   const rows = items.map(({ name, namespaces, createdAt }) => [name, namespaces.join(', '), age(createdAt, now)]);
   return columns([['NAME', 'NAMESPACES', 'AGE'], ...rows]);
+}
+
+const MEANINGS: Readonly<Record<ProjectLimit['name'], string>> = {
+  requestBurst: 'requests at once',
+  concurrentRequests: 'requests under way',
+  plans: 'plans waiting or searched',
+  streams: 'streams of events',
+  jobs: 'jobs that have not ended',
+  layouts: 'saved layouts',
+  tokens: 'tokens that are good',
+  storedPlans: 'plans kept, the newest',
+};
+
+function limitTable(items: readonly ProjectLimit[]): string {
+  const rows = items.map(({ name, most, used, perSecond, counted }) => [
+    name,
+    String(used),
+    most === null ? 'no limit' : String(most),
+    [MEANINGS[name], ...(perSecond === null ? [] : [`${perSecond} a second come back`])].join('; ') +
+      (counted === 'inReplica' ? ' (in the replica that answered)' : ''),
+  ]);
+  return columns([['LIMIT', 'USED', 'MOST', 'OF'], ...rows]);
 }
 
 function projectDetails({ name, namespaces, createdAt }: Project, now: Date): string {

@@ -15,6 +15,7 @@ import {
   PlanAccuracy,
   PlanList,
   Project,
+  ProjectLimitList,
   ProjectList,
   RankMap,
   SignInMethods,
@@ -139,6 +140,10 @@ export class ApiClient {
 
   async revokeGroupRole({ project, id }: { readonly project: string; readonly id: string }): Promise<void> {
     await this.#request(`${projectPath(project)}/group-roles/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  }
+
+  projectLimits(project: string): Promise<ProjectLimitList> {
+    return this.#json(ProjectLimitList, `${projectPath(project)}/limits`);
   }
 
   projects(): Promise<ProjectList> {

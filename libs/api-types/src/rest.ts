@@ -29,6 +29,7 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * POST   /v1/projects            ProjectCreate                → Project           (admin)
  * GET    /v1/projects                                         → ProjectList
  * GET    /v1/projects/{project}                               → Project
+ * GET    /v1/projects/{project}/limits                        → ProjectLimitList  (and what of them is used)
  * POST   /v1/projects/{project}/tokens   ApiTokenCreate       → ApiTokenCreated   (secret shown once)
  * GET    /v1/projects/{project}/tokens                        → ApiTokenList
  * DELETE /v1/projects/{project}/tokens/{tokenId}
@@ -83,6 +84,40 @@ export const ProjectCreate = z
 export type ProjectCreate = z.infer<typeof ProjectCreate>;
 export const ProjectList = z.object({ items: z.array(Project) }).meta({ id: 'ProjectList' });
 export type ProjectList = z.infer<typeof ProjectList>;
+
+/** What a project may have so many of. */
+export const PROJECT_LIMITS = [
+  'requestBurst',
+  'concurrentRequests',
+  'plans',
+  'streams',
+  'jobs',
+  'layouts',
+  'tokens',
+  'storedPlans',
+] as const;
+export const ProjectLimit = z
+  .object({
+    name: z
+      .enum(PROJECT_LIMITS)
+      .describe(
+        'requestBurst: requests at once after a rest; jobs: those that have not ended; tokens: those that are good; plans: those that wait or are searched.',
+      ),
+    most: counter.nullable().describe('Null: as many as it likes.'),
+    used: counter.describe(
+      'As many as there are now, counted up to 10,000 where more are allowed. Of requestBurst: what is not back yet; `perSecond` come back.',
+    ),
+    perSecond: counter.nullable().describe('How fast what was used comes back by itself; null: it does not.'),
+    counted: z
+      .enum(['inReplica', 'inProject'])
+      .describe(
+        'inReplica: each replica of the API counts for itself, and this is what the one that answers has counted.',
+      ),
+  })
+  .meta({ id: 'ProjectLimit' });
+export type ProjectLimit = z.infer<typeof ProjectLimit>;
+export const ProjectLimitList = z.object({ items: z.array(ProjectLimit) }).meta({ id: 'ProjectLimitList' });
+export type ProjectLimitList = z.infer<typeof ProjectLimitList>;
 
 /** `layout: auto` says the same as leaving the layout out; a schema of the cluster cannot hold a word beside an object. */
 function withoutLayoutWord(spec: unknown): unknown {

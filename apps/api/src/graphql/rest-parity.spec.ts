@@ -10,6 +10,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'GET /v1/projects': 'projects',
   'POST /v1/projects': 'createProject',
   'GET /v1/projects/{project}': 'project',
+  'GET /v1/projects/{project}/limits': 'projectLimits',
   'GET /v1/projects/{project}/tokens': 'tokens',
   'POST /v1/projects/{project}/tokens': 'createToken',
   'POST /v1/projects/{project}/tokens/{tokenId}/rotate': 'rotateToken',

@@ -48,6 +48,27 @@ describe('what one project may use', () => {
     expect(refused?.body.detail).toMatch(/project "greedy" has \d .*limit/);
   });
 
+  it('tells whoever reads the project what is used, over REST and GraphQL alike', async () => {
+    const { status, body } = await greedy('/limits', undefined, tokens[0]);
+    expect(status).toBe(200);
+    const items = body.items as readonly { name: string; used: number; most: number | null }[];
+    const told = Object.fromEntries(items.map(({ name, used, most }) => [name, `${used} of ${most}`]));
+    expect(told).toMatchObject({
+      concurrentRequests: '1 of 50',
+      jobs: '3 of 3',
+      layouts: '1 of 1',
+      tokens: '1 of 1',
+      storedPlans: '0 of 1000',
+      streams: '0 of 5000',
+    });
+    const query = '{ projectLimits(project: "greedy") { items { name most used perSecond counted } } }';
+    const graphql = await limited.send('POST', '/graphql', { token: limited.adminToken, body: { query } });
+    const stable = (all: readonly { name: string }[]) =>
+      all.filter(({ name }) => !['requestBurst', 'concurrentRequests'].includes(name));
+    expect(stable(graphql.body.data.projectLimits.items)).toEqual(stable(items));
+    expect((await greedy('/limits', undefined, tokens[1])).status).toBe(404);
+  });
+
   it('has room again when a job has ended', async () => {
     await limited.running.infrastructure.database.query(
       'UPDATE jobs SET finished_at = now() WHERE name = (SELECT min(name) FROM jobs)',

@@ -155,6 +155,40 @@ describe('streams', () => {
   });
 });
 
+describe('what of the limits is used', () => {
+  it('is told of this process and of the rows, each beside its limit', async () => {
+    const { limits, wait } = aLimited({ COXSWAIN_PROJECT_MAX_LAYOUTS: '0' });
+    for (let time = 0; time < 3; time++) limits.admit(of('a'), brief);
+    limits.openStream(of('a'), 'a');
+    limits.plans.hold('b');
+    wait(0.5);
+    const sql = scriptedSql([
+      [/FROM jobs/, [{ n: 4 }]],
+      [/FROM layouts/, [{ n: 7 }]],
+      [/FROM api_tokens/, [{ n: 1 }]],
+      [/FROM plans/, [{ n: 0 }]],
+    ]);
+    const told = (await limits.inUse(sql, { id: 'a' })).map(({ name, used, most }) => `${name}: ${used} of ${most}`);
+    expect(told).toEqual([
+      'requestBurst: 2 of 4',
+      'concurrentRequests: 3 of 3',
+      'plans: 0 of 8',
+      'streams: 1 of 5000',
+      'jobs: 4 of 5',
+      'layouts: 7 of null',
+      'tokens: 1 of 100',
+      'storedPlans: 0 of 1000',
+    ]);
+  });
+
+  it('is nothing of the burst where the rate has no limit', async () => {
+    const { limits } = aLimited({ COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0' });
+    limits.admit(of('a'), brief);
+    const [burst] = await limits.inUse(scriptedSql([[/count/, [{ n: 0 }]]]), { id: 'a' });
+    expect(burst).toMatchObject({ name: 'requestBurst', most: null, used: 0, perSecond: null });
+  });
+});
+
 describe('objects of a project', () => {
   it.each([
     ['have room below the limit', 4, undefined],

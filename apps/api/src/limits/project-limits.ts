@@ -1,3 +1,4 @@
+import type { ProjectLimit } from '@coxswain/api-types';
 import type { Sql } from '@coxswain/persistence';
 import { firstOf } from '@coxswain/persistence';
 import type { Metrics } from '@coxswain/telemetry';
@@ -10,7 +11,8 @@ import { HeldPlaces } from './held-places.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 /** What a project can have many of. */
-type Counted = 'jobs' | 'layouts' | 'tokens';
+type Made = 'jobs' | 'layouts' | 'tokens';
+type Counted = Made | 'storedPlans';
 
 /** Counts no further than the limit, so that a project with many costs no more. */
 const COUNTS: Readonly<Record<Counted, string>> = {
@@ -18,13 +20,16 @@ const COUNTS: Readonly<Record<Counted, string>> = {
   layouts: 'SELECT 1 FROM layouts WHERE project_id = $1 LIMIT $2',
   tokens:
     'SELECT 1 FROM api_tokens WHERE project_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) LIMIT $2',
+  storedPlans: 'SELECT 1 FROM plans WHERE project_id = $1 LIMIT $2',
 };
 
-const REMEDIES: Readonly<Record<Counted, string>> = {
+const REMEDIES: Readonly<Record<Made, string>> = {
   jobs: 'jobs that have not ended; wait for one to end, or cancel one',
   layouts: 'saved layouts; use one of them, or put the layout into the job',
   tokens: 'tokens that are good; revoke one first',
 };
+/** Where a project may have more, or as many as it likes, it is told no greater number. */
+const TOLD_AT_MOST = 10_000;
 /** Objects go when somebody does something about them. */
 const OBJECTS_RETRY_SECONDS = 60;
 /** A request takes some ten milliseconds. */
@@ -50,6 +55,8 @@ export class ProjectLimits {
   readonly #clock: WallClock;
   readonly #refused: (limit: Limit) => void;
   readonly #buckets = new Map<string, TokenBucket>();
+  /** Questions to the planner that wait or are searched, by project. */
+  readonly plans = new HeldPlaces();
   readonly #running = new HeldPlaces();
   readonly #streamsOfProjects = new HeldPlaces();
   readonly #streamsOfPrincipals = new HeldPlaces();
@@ -118,19 +125,39 @@ export class ProjectLimits {
   async requireRoom(
     sql: Sql,
     project: { readonly id: string; readonly name: string },
-    what: Counted,
+    what: Made,
     { times }: { readonly times: number } = { times: 1 },
   ): Promise<void> {
     const most = this.#limits[what] * times;
     if (most === 0) return;
     await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 3))', [`${project.id}/${what}`]);
-    const found = await sql.query<{ n: number }>(`SELECT count(*)::integer AS n FROM (${COUNTS[what]}) AS counted`, [
-      project.id,
-      most,
-    ]);
-    if ((firstOf(found)?.n ?? 0) < most) return;
+    if ((await countUpTo(most, sql, { id: project.id, what })) < most) return;
     const message = `project "${project.name}" has ${most} ${REMEDIES[what]}. ${most} is its limit, which whoever runs the API can raise`;
     throw this.refuse(what, message, OBJECTS_RETRY_SECONDS);
+  }
+
+  /** What the project may use, and what of it is used now: in this process, and in the rows that `sql` sees. */
+  async inUse(sql: Sql, { id }: { readonly id: string }): Promise<ProjectLimit[]> {
+    const { requestsPerSecond, requestBurst, ...most } = this.#limits;
+    const isRateLimited = requestsPerSecond > 0;
+    const burst = this.#buckets.get(id)?.used(this.#clock.now().getTime()) ?? 0;
+    const here = { concurrentRequests: this.#running, plans: this.plans, streams: this.#streamsOfProjects };
+    const limits: ProjectLimit[] = [
+      {
+        name: 'requestBurst',
+        most: isRateLimited ? requestBurst : null,
+        used: Math.ceil(burst),
+        perSecond: isRateLimited ? requestsPerSecond : null,
+        counted: 'inReplica',
+      },
+    ];
+    for (const name of ['concurrentRequests', 'plans', 'streams'] as const)
+      limits.push({ ...limitOf(name, most[name]), used: here[name].held(id), counted: 'inReplica' });
+    for (const name of ['jobs', 'layouts', 'tokens', 'storedPlans'] as const) {
+      const used = await countUpTo(Math.max(most[name], TOLD_AT_MOST), sql, { id, what: name });
+      limits.push({ ...limitOf(name, most[name]), used, counted: 'inProject' });
+    }
+    return limits;
   }
 
   /** Most plans of one project that wait for the planner or are searched; 0: no limit. */
@@ -157,6 +184,19 @@ export class ProjectLimits {
     this.#buckets.set(whose.id, fresh);
     return fresh;
   }
+}
+
+function limitOf<Name extends string>(name: Name, most: number): { name: Name; most: number | null; perSecond: null } {
+  return { name, most: most === 0 ? null : most, perSecond: null };
+}
+
+async function countUpTo(
+  most: number,
+  sql: Sql,
+  { id, what }: { readonly id: string; readonly what: Counted },
+): Promise<number> {
+  const counting = `SELECT count(*)::integer AS n FROM (${COUNTS[what]}) AS counted`;
+  return firstOf(await sql.query<{ n: number }>(counting, [id, most]))?.n ?? 0;
 }
 
 /** The project that the request names, or the only one there is; undefined for administrators. */

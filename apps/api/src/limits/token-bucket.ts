@@ -16,15 +16,26 @@ export class TokenBucket {
     this.#atMs = nowMs;
   }
 
+  /** What of the burst is not back yet. */
+  used(nowMs: number): number {
+    this.#fill(nowMs);
+    return this.#rate.burst - this.#tokens;
+  }
+
   /** Takes `cost` tokens and gives 0, or takes none and gives the seconds after which there are as many, or the bucket is full. */
   take(nowMs: number, cost = 1): number {
+    this.#fill(nowMs);
     const { perSecond, burst } = this.#rate;
-    // A clock that was set back gives nothing and takes nothing.
-    this.#tokens = Math.min(burst, this.#tokens + (Math.max(0, nowMs - this.#atMs) / 1000) * perSecond);
-    this.#atMs = nowMs;
     const wanted = Math.min(cost, burst);
     if (this.#tokens < wanted) return (wanted - this.#tokens) / perSecond;
     this.#tokens -= wanted;
     return 0;
+  }
+
+  #fill(nowMs: number): void {
+    const { perSecond, burst } = this.#rate;
+    // A clock that was set back gives nothing and takes nothing.
+    this.#tokens = Math.min(burst, this.#tokens + (Math.max(0, nowMs - this.#atMs) / 1000) * perSecond);
+    this.#atMs = nowMs;
   }
 }

@@ -52,8 +52,6 @@ export class ProjectPlanner {
   readonly #most: number;
   readonly #clock: WallClock;
   readonly #ended: (outcome: Outcome, seconds: number) => void;
-  /** Questions of each project that wait or are searched; never 0. */
-  readonly #pending = new Map<string, number>();
   /** From the question to the answer, of late. */
   #usualSeconds = 1;
 
@@ -86,11 +84,10 @@ export class ProjectPlanner {
   }
 
   async #askInTurn(project: Project, request: PlanRequest, signal: AbortSignal | undefined): Promise<PlanAnswer> {
-    const before = this.#pending.get(project.id) ?? 0;
-    if (this.#most > 0 && before >= this.#most) {
+    if (this.#most > 0 && this.#limits.plans.held(project.id) >= this.#most) {
       throw this.#refusal(project, `which is the most (${this.#most})`);
     }
-    this.#pending.set(project.id, before + 1);
+    const giveBack = this.#limits.plans.hold(project.id);
     try {
       const options = { tenant: project.id, ...(signal === undefined ? {} : { signal }) };
       return await this.#planner.ask({ kind: 'plan', request }, options);
@@ -99,14 +96,12 @@ export class ProjectPlanner {
       if (!(error instanceof QueueRefusedError) || error.reason === 'isFull') throw error;
       throw this.#refusal(project, 'the newest of which gave its place to a project with fewer');
     } finally {
-      const left = (this.#pending.get(project.id) ?? 1) - 1;
-      if (left === 0) this.#pending.delete(project.id);
-      else this.#pending.set(project.id, left);
+      giveBack();
     }
   }
 
   #refusal({ id, name }: Project, why: string): LimitExceeded {
-    const pending = this.#pending.get(id) ?? 0;
+    const pending = this.#limits.plans.held(id);
     // So many that take so long: one of them ends about every so often.
     const seconds = Math.min(LONGEST_RETRY_SECONDS, Math.max(1, Math.ceil(this.#usualSeconds / Math.max(1, pending))));
     const { waiting } = this.#planner.load;

@@ -1,4 +1,4 @@
-import { ApiTokenCreate, ApiTokenRotate, ProjectCreate } from '@coxswain/api-types';
+import { ApiTokenCreate, ApiTokenRotate, PROJECT_LIMITS, ProjectCreate } from '@coxswain/api-types';
 import { Inject, Injectable } from '@nestjs/common';
 import { list, one, present, type RootFields, type RootResolvers } from '../graphql/root-resolvers.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
@@ -21,6 +21,10 @@ export class ProjectResolvers implements RootResolvers {
         (_args, { principal }) => projects.list(principal),
       ),
       project: one<{ name: string }>(({ name }, { principal }) => projects.get(principal, name)),
+      projectLimits: list<{ project: string }>(
+        () => PROJECT_LIMITS.length,
+        ({ project }, { principal }) => projects.limits(principal, project),
+      ),
       tokens: list<{ project: string }>(
         () => MAX_LISTED_TOKENS,
         ({ project }, { principal }) => tokens.list(principal, project),

@@ -5,6 +5,7 @@ import {
   ApiTokenRotate,
   Project,
   ProjectCreate,
+  ProjectLimitList,
   ProjectList,
 } from '@coxswain/api-types';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
@@ -54,6 +55,16 @@ export class ProjectsController {
   @Answers({ status: 200, schema: Project, summary: 'One project' })
   get(@Caller() caller: Principal, @Param('project') project: string): Promise<Project> {
     return this.#projects.get(caller, project);
+  }
+
+  @Get(':project/limits')
+  @Answers({
+    status: 200,
+    schema: ProjectLimitList,
+    summary: 'What the project may use of the API, and what of it is used now',
+  })
+  limits(@Caller() caller: Principal, @Param('project') project: string): Promise<ProjectLimitList> {
+    return this.#projects.limits(caller, project);
   }
 
   @Post(':project/tokens')

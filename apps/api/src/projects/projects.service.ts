@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Project, ProjectCreate, ProjectList } from '@coxswain/api-types';
+import type { Project, ProjectCreate, ProjectLimitList, ProjectList } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { isUniqueViolation, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
@@ -11,6 +11,7 @@ import type { Config } from '../config/config.ts';
 import { CLUSTER, type Cluster, CONFIG, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { inProject, scopeOf } from '../auth/project-scope.ts';
 import { adoptJobs } from '../jobs/job-table.ts';
+import { ProjectLimits } from '../limits/project-limits.ts';
 import { namespaceProblem, type NamespaceRules } from './namespace-rules.ts';
 
 interface ProjectRow {
@@ -34,12 +35,15 @@ export class ProjectsService {
   readonly #database: TenantDatabase;
   readonly #cluster: Cluster;
   readonly #rules: NamespaceRules;
+  readonly #limits: ProjectLimits;
 
   constructor(
     @Inject(TENANT_DATABASE) database: TenantDatabase,
     @Inject(CLUSTER) cluster: Cluster,
     @Inject(CONFIG) config: Config,
+    @Inject(ProjectLimits) limits: ProjectLimits,
   ) {
+    this.#limits = limits;
     this.#rules = config.namespaces;
     this.#database = database;
     this.#cluster = cluster;
@@ -99,6 +103,14 @@ export class ProjectsService {
   async get(principal: Principal, name: string): Promise<Project> {
     const question = { clusterId: this.#cluster.id, principal, project: name, action: 'project.read' } as const;
     return inProject(this.#database, question, (sql, project) => oneProject(sql, project.id));
+  }
+
+  /** What it may use of the API, and what of it is used. */
+  async limits(principal: Principal, name: string): Promise<ProjectLimitList> {
+    const question = { clusterId: this.#cluster.id, principal, project: name, action: 'project.read' } as const;
+    return inProject(this.#database, question, async (sql, project) => ({
+      items: await this.#limits.inUse(sql, project),
+    }));
   }
 
   #requireAllowed(namespaces: readonly string[]): void {
