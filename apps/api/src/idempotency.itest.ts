@@ -133,7 +133,7 @@ describe('an Idempotency-Key', () => {
         });
       const [alphas, betas] = [await make(api, 'shared'), await make(beta, 'shared')];
       expect([alphas.status, betas.status]).toEqual([201, 201]);
-      expect(betas.body.id).not.toBe(alphas.body.id);
+      expect(betas.body.createdAt).not.toBe(alphas.body.createdAt);
       expect((await make(api, 'shared')).body).toEqual(alphas.body);
       expect((await make(beta, 'shared')).body).toEqual(betas.body);
       expect((await make(beta, 'another')).body.code).toBe('IDEMPOTENCY_KEY_REUSED');
