@@ -1,3 +1,5 @@
+import { TokenBucket } from '@coxswain/units';
+
 /** Steps told per second in the long run, unless the operator says otherwise. */
 const STEPS_PER_SECOND = 20;
 /** Steps told at once after a pause: those of so many seconds. */
@@ -9,13 +11,16 @@ const BURST_SECONDS = 2;
  */
 export class StepThrottle<T> {
   #stepsPerSecond = STEPS_PER_SECOND;
-  #tokens = BURST_SECONDS * STEPS_PER_SECOND;
-  #countedAtMs: number;
+  readonly #bucket: TokenBucket;
   #waiting: T | undefined;
   #skipped = 0;
 
   constructor(nowMs: number) {
-    this.#countedAtMs = nowMs;
+    const rate = () => ({
+      perSecond: this.#stepsPerSecond,
+      burst: Math.max(1, BURST_SECONDS * this.#stepsPerSecond),
+    });
+    this.#bucket = new TokenBucket(rate, nowMs);
   }
 
   /** Steps that were replaced by newer ones. */
@@ -37,12 +42,7 @@ export class StepThrottle<T> {
 
   /** The step that waited, if its turn has come. */
   poll(nowMs: number): T | undefined {
-    const most = Math.max(1, BURST_SECONDS * this.#stepsPerSecond);
-    this.#tokens = Math.min(most, this.#tokens + ((nowMs - this.#countedAtMs) / 1000) * this.#stepsPerSecond);
-    this.#countedAtMs = nowMs;
-    if (this.#tokens < 1 || this.#waiting === undefined) return undefined;
-    this.#tokens -= 1;
-    return this.flush();
+    return this.#waiting === undefined || this.#bucket.take(nowMs) > 0 ? undefined : this.flush();
   }
 
   /** The step that waits, turn or not: for the end. */

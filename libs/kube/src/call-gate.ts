@@ -1,8 +1,8 @@
+import { TokenBucket } from '@coxswain/units';
 import type { BoundedLane, CallOptions, ClientLimits } from './kube-client.ts';
 import type { Clock } from './clock.ts';
 import { sleep } from './clock.ts';
 import { KubeApiError } from './errors.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 /** Calls under way at once in a lane unless a client says otherwise. */
 const DEFAULT_IN_FLIGHT = 16;
@@ -23,17 +23,14 @@ export interface Gate {
 
 /** Lane by lane: so many at once, turns in turn (`turnOf`), all lanes together no faster than `rate`. The lane `lease` waits for nothing. */
 export function makeGate(limits: ClientLimits, clock: Clock): Gate {
-  const bucket =
-    limits.rate === undefined
-      ? undefined
-      : new TokenBucket({ ratePerSecond: limits.rate.perSecond, burst: limits.rate.burst, clock });
+  const bucket = limits.rate === undefined ? undefined : new TokenBucket(limits.rate, clock.monotonicMs());
   const { control, bulk, identity } = lanesOf(limits);
   const lanes = { control: new LaneGate(control), bulk: new LaneGate(bulk), identity: new LaneGate(identity) };
   return {
     enter: async ({ signal, lane = 'control', turnOf = '' }) => {
       if (lane === 'lease') return nothing;
       if (signal?.aborted) throw givenUp();
-      const waitMs = bucket?.take() ?? 0;
+      const waitMs = bucket?.borrow(clock.monotonicMs()) ?? 0;
       if (waitMs > 0) await sleep(clock, waitMs, signal);
       if (signal?.aborted) throw givenUp();
       return lanes[lane].enter(turnOf, signal);

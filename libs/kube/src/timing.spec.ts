@@ -4,7 +4,6 @@ import { makeGate } from './call-gate.ts';
 import { DueHeap } from './due-heap.ts';
 import { FakeClock, settle } from './testing/index.ts';
 import { timeLimit } from './time-limit.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 describe('the pause after a failure', () => {
   const bounds = { minMs: 500, maxMs: 60_000 };
@@ -37,21 +36,6 @@ describe('the pause after a failure', () => {
         },
       ),
     );
-  });
-});
-
-describe('a rate with a burst', () => {
-  it('lets the burst pass at once and makes the next wait its turn', () => {
-    const bucket = new TokenBucket({ ratePerSecond: 10, burst: 3, clock: new FakeClock() });
-    expect([1, 2, 3, 4, 5].map(() => bucket.take())).toEqual([0, 0, 0, 100, 200]);
-  });
-
-  it('earns tokens with time, never more than the burst', () => {
-    const clock = new FakeClock();
-    const bucket = new TokenBucket({ ratePerSecond: 10, burst: 2, clock });
-    bucket.take();
-    clock.stall(60_000);
-    expect([bucket.take(), bucket.take(), bucket.take()]).toEqual([0, 0, 100]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { TokenBucket } from '@coxswain/units';
 import type { BackoffBounds } from './backoff.ts';
 import { backoffMs } from './backoff.ts';
 import type { Clock } from './clock.ts';
@@ -14,7 +15,6 @@ import type {
   RunOptions,
   WorkQueueOptions,
 } from './queue-contract.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 /*
  * A key is in exactly one of these states:
@@ -63,8 +63,7 @@ export class WorkQueue {
     this.#options = options;
     this.#clock = options.clock;
     this.#metrics = options.metrics ?? noMetrics;
-    const { perSecond, burst } = options.rate ?? { perSecond: 50, burst: 300 };
-    this.#bucket = new TokenBucket({ ratePerSecond: perSecond, burst, clock: options.clock });
+    this.#bucket = new TokenBucket(options.rate ?? { perSecond: 50, burst: 300 }, options.clock.monotonicMs());
   }
 
   /** Wants a reconcile of `key` as soon as a worker is free. Adding again before it starts changes nothing but a higher priority. */
@@ -96,7 +95,7 @@ export class WorkQueue {
   addRateLimited(key: string, priority: QueuePriority = 'normal'): void {
     const failing = this.#countFailure(key, false);
     const delayMs = backoffMs(this.#backoffBounds(), { failures: failing.failures }, this.#options.random);
-    this.addAfter(key, Math.max(delayMs, this.#bucket.take()), priority);
+    this.addAfter(key, Math.max(delayMs, this.#bucket.borrow(this.#clock.monotonicMs())), priority);
   }
 
   /** Forgets the failures of a key and lifts its quarantine; a waiting retry stays. */
@@ -289,7 +288,7 @@ export class WorkQueue {
     const delayMs = failing.quarantined
       ? (this.#options.quarantineMs ?? QUARANTINE_MS) * (1 + this.#options.random() / 10)
       : backoffMs({ minMs: bounds.minMs, maxMs }, tries, this.#options.random);
-    const retryInMs = Math.max(delayMs, this.#bucket.take());
+    const retryInMs = Math.max(delayMs, this.#bucket.borrow(this.#clock.monotonicMs()));
     this.#waitUntil(key, this.#clock.monotonicMs() + retryInMs, higher(failed.dirty, failed.priority));
     if (failed.dirty === 'user') this.add(key, 'user');
     try {

@@ -1,4 +1,6 @@
-/** Durations in milliseconds and sizes in bytes: constants and their spelling for people. */
+/** Durations in milliseconds and sizes in bytes: constants and their spelling for people; and rates, which are kept to by buckets of tokens. */
+
+export { type Rate, TokenBucket } from './token-bucket.ts';
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;

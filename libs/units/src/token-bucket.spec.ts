@@ -1,9 +1,9 @@
 import { TokenBucket } from './token-bucket.ts';
 
-/** What is left to wait after each of the takes, given as [at second, cost]. */
+/** The seconds that are left to wait after each of the takes, given as [at second, cost]. */
 function waits(takes: readonly (readonly [atS: number, cost: number])[]): readonly number[] {
   const bucket = new TokenBucket({ perSecond: 2, burst: 4 }, 0);
-  return takes.map(([atS, cost]) => bucket.take(atS * 1000, cost));
+  return takes.map(([atS, cost]) => bucket.take(atS * 1000, cost) / 1000);
 }
 
 describe('a bucket of four tokens that is given two a second', () => {
@@ -72,5 +72,36 @@ describe('a bucket of four tokens that is given two a second', () => {
     ],
   ])('%s', (_sentence, takes, want) => {
     expect(waits(takes)).toEqual(want);
+  });
+});
+
+describe('a bucket that gives on credit', () => {
+  const borrowed = (...atMs: readonly number[]): readonly number[] => {
+    const bucket = new TokenBucket({ perSecond: 10, burst: 3 }, 0);
+    return atMs.map((nowMs) => bucket.borrow(nowMs));
+  };
+
+  it('lets the burst pass at once and makes the next wait their turns', () => {
+    expect(borrowed(0, 0, 0, 0, 0)).toEqual([0, 0, 0, 100, 200]);
+  });
+
+  it('earns tokens with time, never more than the burst', () => {
+    expect(borrowed(0, 60_000, 60_000, 60_000, 60_000)).toEqual([0, 0, 0, 0, 100]);
+  });
+
+  it('is paid back before anything is given again', () => {
+    expect(borrowed(0, 0, 0, 0, 100, 200)).toEqual([0, 0, 0, 100, 100, 100]);
+  });
+});
+
+describe('a bucket whose rate changes', () => {
+  it('keeps to the one of now, and says what of the burst is used', () => {
+    let rate = { perSecond: 1, burst: 4 };
+    const bucket = new TokenBucket(() => rate, 0);
+    bucket.take(0, 3);
+    expect(bucket.used(1_000)).toBe(2);
+    rate = { perSecond: 10, burst: 20 };
+    expect(bucket.used(1_500)).toBe(13);
+    expect(bucket.take(1_500, 8)).toBe(100);
   });
 });

@@ -2,13 +2,13 @@ import type { ProjectLimit } from '@coxswain/api-types';
 import type { Sql } from '@coxswain/persistence';
 import { firstOf } from '@coxswain/persistence';
 import type { Metrics } from '@coxswain/telemetry';
+import { TokenBucket } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
 import { onlyProjectOf, type Principal } from '../auth/principal.ts';
 import type { Config } from '../config/config.ts';
 import { CLOCK, CONFIG, METRICS, type WallClock } from '../infrastructure/tokens.ts';
 import { type Limit, LimitExceeded, LIMITS } from './limit-exceeded.ts';
 import { HeldPlaces } from './held-places.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 /** What a project can have many of. */
 type Made = 'jobs' | 'layouts' | 'tokens';
@@ -115,7 +115,7 @@ export class ProjectLimits {
   #charge(whose: Party | undefined, requests: number): void {
     const { requestsPerSecond: perSecond, requestBurst: burst } = this.#limits;
     if (perSecond === 0 || whose === undefined) return;
-    const waitS = this.#bucketOf(whose).take(this.#clock.now().getTime(), requests);
+    const waitS = this.#bucketOf(whose).take(this.#clock.now().getTime(), requests) / 1_000;
     if (waitS === 0) return;
     const message = `${whose.name} has asked too often: ${perSecond} requests a second are allowed, and ${burst} at once after a rest; ask again in ${Math.max(1, Math.ceil(waitS))} s`;
     throw this.refuse('rate', message, waitS);

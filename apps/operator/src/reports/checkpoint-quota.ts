@@ -1,6 +1,7 @@
+import { type Rate, TokenBucket } from '@coxswain/units';
+
 /** No engine saves so often for long; what has gathered while nobody led comes at once. */
-const RATE_PER_SECOND = 1;
-const BURST = 20;
+const RATE: Rate = { perSecond: 1, burst: 20 };
 /** Beside twice the number that is kept: a collection may be late, and removes a tenth at a time. */
 const MARGIN = 100;
 
@@ -9,7 +10,7 @@ export class CheckpointQuota {
   readonly #most: number;
   readonly #clock: { monotonicMs(): number };
   /** By the job's UID. */
-  readonly #buckets = new Map<string, { readonly tokens: number; readonly atMs: number }>();
+  readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(options: { readonly kept: number; readonly clock: { monotonicMs(): number } }) {
     this.#most = 2 * options.kept + MARGIN;
@@ -23,11 +24,11 @@ export class CheckpointQuota {
 
   /** It is the turn of another one of that job; throws where it comes too soon. */
   take(jobUid: string): void {
-    const atMs = this.#clock.monotonicMs();
-    const known = this.#buckets.get(jobUid) ?? { tokens: BURST, atMs };
-    const tokens = Math.min(BURST, known.tokens + ((atMs - known.atMs) / 1000) * RATE_PER_SECOND);
-    if (tokens < 1) throw new Error(`checkpoints of job ${jobUid} come faster than ${RATE_PER_SECOND} a second`);
-    this.#buckets.set(jobUid, { tokens: tokens - 1, atMs });
+    const nowMs = this.#clock.monotonicMs();
+    const bucket = this.#buckets.get(jobUid) ?? new TokenBucket(RATE, nowMs);
+    this.#buckets.set(jobUid, bucket);
+    if (bucket.take(nowMs) > 0)
+      throw new Error(`checkpoints of job ${jobUid} come faster than ${RATE.perSecond} a second`);
   }
 
   /** Throws where so many objects of a job are too many for one more. */

@@ -14,8 +14,8 @@ describe('what one of many launchers may send', () => {
     for (let connections = 1; connections <= 20_000; connections += 7) {
       const { pace, frames, kilobytes } = fairShareOf(connections);
       expect(connections * pace.stepsPerSecond).toBeLessThanOrEqual(3_072);
-      expect(connections * frames.ratePerSecond).toBeLessThanOrEqual(4_096);
-      expect(connections * kilobytes.ratePerSecond).toBeLessThanOrEqual(16_384);
+      expect(connections * frames.perSecond).toBeLessThanOrEqual(4_096);
+      expect(connections * kilobytes.perSecond).toBeLessThanOrEqual(16_384);
     }
   });
 

@@ -1,4 +1,4 @@
-import type { Rate } from './throttle.ts';
+import type { Rate } from '@coxswain/units';
 
 /** What all launchers together may cost the thread, whatever each of them does. */
 const IN_ALL = { steps: 3_072, gatheredFrames: 500, frames: 4_096, kilobytes: 16_384 } as const;
@@ -25,7 +25,7 @@ export function fairShareOf(connections: number): FairShare {
       stepsPerSecond: Math.min(MOST.steps, IN_ALL.steps / among),
       gatherMs: Math.min(GATHER_MS.most, Math.max(GATHER_MS.least, Math.ceil((among / IN_ALL.gatheredFrames) * 1_000))),
     },
-    frames: { ratePerSecond: framesPerSecond, burst: 5 * framesPerSecond + 20 },
-    kilobytes: { ratePerSecond: kilobytesPerSecond, burst: 2 * kilobytesPerSecond + 512 },
+    frames: { perSecond: framesPerSecond, burst: 5 * framesPerSecond + 20 },
+    kilobytes: { perSecond: kilobytesPerSecond, burst: 2 * kilobytesPerSecond + 512 },
   };
 }
