@@ -30,7 +30,11 @@ let layoutId: string;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  api = await startApiUnderTest({ databaseUrl: await postgres.createDatabase('graphql') });
+  api = await startApiUnderTest({
+    databaseUrl: await postgres.createDatabase('graphql'),
+    // What is used of a rate is another thing a millisecond later.
+    environment: { COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '0' },
+  });
   token = await api.project('research', 'admin');
   foreignToken = await api.project('rivals');
   const made = await api.send('POST', '/v1/projects/research/jobs', {
@@ -163,6 +167,7 @@ const QUERIES: readonly (readonly [field: string, args: () => string, url: () =>
   ['whoAmI', () => '', () => '/v1/whoami'],
   ['projects', () => '', () => '/v1/projects'],
   ['project', () => '(name: "research")', () => '/v1/projects/research'],
+  ['projectLimits', () => `(${P})`, () => '/v1/projects/research/limits'],
   ['tokens', () => `(${P})`, () => '/v1/projects/research/tokens'],
   ['audit', () => `(${P})`, () => '/v1/projects/research/audit'],
   [

@@ -127,14 +127,17 @@ describe('streams of a job', () => {
   });
 
   it('have a head alone, for who asks for it, which takes no place among them', async () => {
-    const { openStreams } = api.running.infrastructure;
-    const before = openStreams.count;
+    const open = async (): Promise<unknown> => {
+      const { body } = await api.send('GET', '/v1/projects/research/limits', { token });
+      return (body.items as readonly { name: string; used: number }[]).find(({ name }) => name === 'streams')?.used;
+    };
+    const before = await open();
     const answer = await fetch(`${api.running.url}/v1/projects/research/jobs/${jobId}/events/stream`, {
       method: 'HEAD',
       headers: { authorization: `Bearer ${token}` },
     });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
-    expect(openStreams.count).toBe(before);
+    expect(await open()).toBe(before);
   });
 
   it('are opened for nobody of another project', async () => {
