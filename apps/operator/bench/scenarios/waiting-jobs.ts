@@ -4,6 +4,8 @@ import { waitFor } from '@coxswain/local-cluster';
 import { clearNamespace, inTurns } from '../bare-client.ts';
 import { GPUS_PER_NODE, type BenchCluster } from '../bench-cluster.ts';
 import type { BenchOperator } from '../bench-operator.ts';
+import type { Progress } from '../progress.ts';
+import { RunningPods } from '../running-pods.ts';
 import type { Scenario } from '../scenario.ts';
 
 const NAMESPACES = 4;
@@ -12,6 +14,8 @@ const PODS_PER_JOB = 2;
 /** A pod that comes and goes is four changes: made, runs, is to go, gone. */
 const CHURN_MS = 400;
 const ROUNDS = 5;
+/** Ten thousand pods take some minutes to run on two cores. */
+const PATIENCE_MS = 600_000;
 
 /** A full cluster and a long queue: what waiting costs while strangers' pods come and go, and how soon freed GPUs are placed again. */
 export const waitingJobs: Scenario = {
@@ -26,12 +30,14 @@ export const waitingJobs: Scenario = {
     const [strangers = '', ...tenants] = await inTurns(Array.from({ length: NAMESPACES + 1 }), () =>
       cluster.namespace(),
     );
+    for (const namespace of [...tenants, strangers]) clearUp(() => clearNamespace(cluster, namespace));
     // The last node is the one whose pods come and go.
     const full = cluster.nodeNames.slice(0, -1);
     progress(`fills ${full.length} nodes`);
     await inTurns(full, (node) =>
       cluster.client.create(podsOf(strangers), strangersPod(`on-${node}`, node, GPUS_PER_NODE)),
     );
+    await allRun(cluster, { namespace: strangers, pods: full.length, progress });
     const operator = await cluster.operator();
     try {
       progress(`submits ${jobs} jobs`);
@@ -43,7 +49,9 @@ export const waitingJobs: Scenario = {
       await allWait(cluster, jobs);
       const queuedSeconds = (performance.now() - submittedMs) / 1_000;
       progress(`pods come and go for ${seconds} s`);
+      const before = await podChanges(operator);
       const percent = await percentOfACore(operator, seconds, () => churn(cluster, strangers, seconds));
+      const changes = (await podChanges(operator)) - before;
       progress('frees nodes');
       const placedAfter: number[] = [];
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -56,6 +64,7 @@ export const waitingJobs: Scenario = {
       }
       return [
         { what: `${jobs} jobs submitted and told that they wait`, value: queuedSeconds, unit: 's' },
+        { what: 'pod changes that it was told of', value: changes / seconds, unit: '1/s' },
         { what: 'operator, of a core', value: percent, unit: '%', atMost: 5 },
         {
           what: 'freed GPUs are placed after, at most',
@@ -68,7 +77,6 @@ export const waitingJobs: Scenario = {
       ];
     } finally {
       await operator.stop();
-      for (const namespace of [...tenants, strangers]) clearUp(() => clearNamespace(cluster, namespace));
     }
   },
 };
@@ -86,6 +94,27 @@ function strangersPod(name: string, node: string, gpus: number): object {
     metadata: { name },
     spec: { nodeName: node, containers: [{ name: 'busy', image: 'example/image', resources }] },
   };
+}
+
+/** The simulation starts pods more slowly than they are made: what it still has to tell of would be counted with what comes and goes. */
+async function allRun(
+  cluster: BenchCluster,
+  { namespace, pods, progress }: { readonly namespace: string; readonly pods: number; readonly progress: Progress },
+): Promise<void> {
+  const running = RunningPods.watch(cluster, namespace);
+  try {
+    await running.until(pods, PATIENCE_MS, progress);
+  } finally {
+    await running.stop();
+  }
+}
+
+/** Events of pods that the operator's watch has brought so far. */
+async function podChanges(operator: BenchOperator): Promise<number> {
+  const ofType = async (type: string): Promise<number> =>
+    (await operator.metric(`coxswain_operator_reflector_events_total{collection="/api/v1/pods",type="${type}"}`)) ?? 0;
+  const counts = await Promise.all(['ADDED', 'MODIFIED', 'DELETED'].map(ofType));
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 async function allWait(cluster: BenchCluster, jobs: number): Promise<void> {
