@@ -8,8 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { Pool, type PoolClient } from 'pg';
 import { partsOfToken, secretMatches } from '../src/auth/token-format.ts';
 import type { TokenRow } from '../src/auth/token-lookup.ts';
-import { SELECT_JOB_IN_SHORT } from '../src/jobs/job-of-row.ts';
-import { COLUMNS, JOBS } from '../src/jobs/job-row.ts';
+import { COLUMNS, COLUMNS_IN_SHORT, JOBS } from '../src/jobs/job-row.ts';
 import { jobListQuery } from '../src/jobs/job-list-query.ts';
 import { PAGE_SIZE } from './questions.ts';
 
@@ -45,7 +44,7 @@ async function answer(request: IncomingMessage): Promise<unknown> {
       },
       { orderBy: 'createdAt', isDescending: true, rows: PAGE_SIZE + 1 },
     );
-    const { rows } = await client.query(`${SELECT_JOB_IN_SHORT} ${text}`, [...parameters]);
+    const { rows } = await client.query(`SELECT ${COLUMNS_IN_SHORT} FROM ${JOBS} ${text}`, [...parameters]);
     return { items: rows };
   });
 }

@@ -4,8 +4,7 @@ import { anAttempt } from '@coxswain/api-types/testing';
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { Database, type Scope } from '@coxswain/persistence';
 import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
-import { findJob, findJobs, toJobSummaries } from './job-of-row.ts';
-import { findJobRow } from './job-row.ts';
+import { findJob, findJobs, SELECT_JOB_IN_SHORT, type TimedJobRow, toJobSummaries } from './job-of-row.ts';
 
 /* What stands in other tables is put together by the database, under its policies. */
 
@@ -97,9 +96,9 @@ describe('the step time of a job', () => {
     const jobId = await aJob(told);
     await there.tenantDatabase.within(scope, async (sql) => {
       expect((await findJob(sql, cluster, { jobId, projectId: project }))?.stepTime).toEqual(want);
-      const row = await findJobRow(sql, { clusterId: cluster.id, jobId });
+      const { rows } = await sql.query<TimedJobRow>(`${SELECT_JOB_IN_SHORT} WHERE j.id = $1`, [jobId]);
       const listed = (details: readonly 'spec'[]): ReturnType<typeof toJobSummaries> =>
-        toJobSummaries(sql, cluster, row === undefined ? [] : [row], { details, maxBytes: 1 });
+        toJobSummaries(sql, cluster, rows, { details, maxBytes: 1 });
       expect((await listed([])).map(({ stepTime }) => stepTime)).toEqual([want]);
       expect((await listed(['spec'])).map(({ stepTime }) => stepTime)).toEqual([want]);
     });

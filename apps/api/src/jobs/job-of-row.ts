@@ -11,7 +11,7 @@ import {
 import { firstOf, type NamedStatement, type Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
 import { errorPctOf } from '../plans/accuracy.ts';
-import { COLUMNS, desiredLabels, desiredSpec, type JobRow, JOBS, SMALL_COLUMNS } from './job-row.ts';
+import { COLUMNS, COLUMNS_IN_SHORT, desiredLabels, desiredSpec, type JobRow, JOBS } from './job-row.ts';
 
 /*
  * What users see of a job. One statement reads its row and what other tables say of it: under policies a statement costs more to plan and to carry than to run.
@@ -20,9 +20,13 @@ import { COLUMNS, desiredLabels, desiredSpec, type JobRow, JOBS, SMALL_COLUMNS }
 /** What was predicted and measured of a job; null before either was. */
 type TimeColumn = Pick<StepTime, 'epoch' | 'predictedMs' | 'measuredMs' | 'measuredSteps'> | null;
 
-/** A row with that and the whole history of its attempts. */
-interface WholeJobRow extends JobRow {
+/** A row with that. */
+export interface TimedJobRow extends JobRow {
   readonly step_time: TimeColumn;
+}
+
+/** A row with that and the whole history of its attempts. */
+interface WholeJobRow extends TimedJobRow {
   readonly attempts: readonly Attempt[];
 }
 
@@ -45,27 +49,8 @@ const ATTEMPTS = `(
 /** Gives {@link WholeJobRow}; a condition on `j` follows. */
 const SELECT_WHOLE_JOB = `SELECT ${COLUMNS}, ${STEP_TIME}, ${ATTEMPTS} FROM ${JOBS}`;
 
-/**
- * Gives {@link JobRow} as far as a summary shows it: `spec` and `status` are reduced to what it is made of, so that a page of rows takes little memory, however
- * large the specs are.
- */
-export const SELECT_JOB_IN_SHORT = `
-  SELECT ${SMALL_COLUMNS}, left(j.summary, 1024) AS summary,
-         jsonb_strip_nulls(jsonb_build_object(
-           'layout', j.spec -> 'layout', 'gpus', j.spec -> 'gpus',
-           'training', jsonb_build_object('steps', j.spec -> 'training' -> 'steps'))) AS spec,
-         jsonb_strip_nulls(jsonb_build_object(
-           'epoch', j.status -> 'epoch', 'restarts', j.status -> 'restarts', 'progress', j.status -> 'progress',
-           'checkpoint', j.status -> 'checkpoint',
-           'plan', jsonb_build_object(
-             'chosenBy', j.status -> 'plan' -> 'chosenBy', 'gpus', j.status -> 'plan' -> 'gpus', 'layout', j.status -> 'plan' -> 'layout'))) AS status
-    FROM ${JOBS}`;
-
-/** Which jobs are listed is planned anew for each list, and this once on each connection: together they would take longer. */
-const STEP_TIMES: NamedStatement = {
-  name: 'step_times',
-  text: `SELECT j.uid, ${STEP_TIME} FROM (SELECT $1::uuid AS cluster_id, uid FROM unnest($2::text[]) AS of (uid)) AS j`,
-};
+/** Gives {@link TimedJobRow} in short. What stands in other tables is looked up for the rows of the page alone: Postgres sorts before it selects what is dear. */
+export const SELECT_JOB_IN_SHORT = `SELECT ${COLUMNS_IN_SHORT}, ${STEP_TIME} FROM ${JOBS}`;
 
 /** Asked more often than anything else, and by a key: planned once on each connection. */
 const JOB_BY_ID: NamedStatement = {
@@ -103,30 +88,16 @@ export async function findJobs(
 export async function toJobSummaries(
   sql: Sql,
   cluster: Cluster,
-  rows: readonly JobRow[],
+  rows: readonly TimedJobRow[],
   wanted: { readonly details: readonly JobDetail[]; readonly maxBytes: number },
 ): Promise<readonly JobSummary[]> {
-  if (wanted.details.length === 0) {
-    const times = await stepTimesOf(sql, cluster, rows);
-    return rows.map((row) => summaryOf({ ...row, step_time: times.get(row.uid) ?? null }, cluster));
-  }
+  if (wanted.details.length === 0) return rows.map((row) => summaryOf(row, cluster));
   const whole = await wholeRowsOf(sql, { ids: rows.map(({ id }) => id), maxBytes: wanted.maxBytes });
   return whole.map((row) => {
     const { spec, plan, attempts, conditions } = toJob(row, cluster);
     const details: Record<JobDetail, unknown> = { spec, plan, attempts, conditions };
     return { ...summaryOf(row, cluster), ...Object.fromEntries(wanted.details.map((name) => [name, details[name]])) };
   });
-}
-
-async function stepTimesOf(
-  sql: Sql,
-  cluster: Cluster,
-  rows: readonly JobRow[],
-): Promise<ReadonlyMap<string | null, TimeColumn>> {
-  const uids = rows.flatMap(({ uid }) => (uid === null ? [] : [uid]));
-  if (uids.length === 0) return new Map();
-  const found = await sql.query<{ uid: string; step_time: TimeColumn }>(STEP_TIMES, [cluster.id, uids]);
-  return new Map(found.rows.map(({ uid, step_time: time }) => [uid, time]));
 }
 
 /** The rows in the order of `ids`, up to that many bytes of specs, statuses and attempts as the database writes them. */
@@ -170,7 +141,7 @@ function toJob(row: WholeJobRow, cluster: Cluster): Job {
 }
 
 /** Without what a list leaves out. */
-function summaryOf(row: JobRow & { readonly step_time: TimeColumn }, cluster: Cluster): JobSummary {
+function summaryOf(row: TimedJobRow, cluster: Cluster): JobSummary {
   const { status } = row;
   const spec = desiredSpec(row);
   const progress = status.progress;

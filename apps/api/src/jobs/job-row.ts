@@ -56,7 +56,7 @@ export interface JobRow extends DesiredColumns {
 }
 
 /** The columns of a {@link JobRow} in `JOBS`, but spec, status and summary. Each is named: what a statement gives stays the same when a migration adds one. */
-export const SMALL_COLUMNS = `
+const SMALL_COLUMNS = `
   j.id, j.cluster_id, j.uid, j.project_id, p.name AS project_name, j.namespace, j.name, j.submitted_by, j.owner, j.generation, j.applied_generation, j.state,
   j.desired_suspend, j.desired_cancel, j.desired_layout, j.desired_gpus, j.desired_resume_from, j.desired_delete, j.labels, j.desired_labels,
   j.resource_version, j.version, j.spec_version, j.created_at, j.updated_at, j.finished_at, j.deleted_at,
@@ -64,6 +64,17 @@ export const SMALL_COLUMNS = `
 
 /** All of its columns. */
 export const COLUMNS = `${SMALL_COLUMNS}, j.spec, j.status, j.summary`;
+
+/** The same as far as a summary shows it: `spec` and `status` are reduced to what it is made of, so that a page of rows takes little memory, however large the specs are. */
+export const COLUMNS_IN_SHORT = `${SMALL_COLUMNS}, left(j.summary, 1024) AS summary,
+         jsonb_strip_nulls(jsonb_build_object(
+           'layout', j.spec -> 'layout', 'gpus', j.spec -> 'gpus',
+           'training', jsonb_build_object('steps', j.spec -> 'training' -> 'steps'))) AS spec,
+         jsonb_strip_nulls(jsonb_build_object(
+           'epoch', j.status -> 'epoch', 'restarts', j.status -> 'restarts', 'progress', j.status -> 'progress',
+           'checkpoint', j.status -> 'checkpoint',
+           'plan', jsonb_build_object(
+             'chosenBy', j.status -> 'plan' -> 'chosenBy', 'gpus', j.status -> 'plan' -> 'gpus', 'layout', j.status -> 'plan' -> 'layout'))) AS status`;
 
 /** Where they are. */
 export const JOBS = 'jobs j LEFT JOIN projects p ON p.id = j.project_id';

@@ -38,7 +38,7 @@ import {
   suspendChange,
 } from './job-commands.ts';
 import { jobListQuery } from './job-list-query.ts';
-import { findJob, SELECT_JOB_IN_SHORT, toJobSummaries } from './job-of-row.ts';
+import { findJob, SELECT_JOB_IN_SHORT, type TimedJobRow, toJobSummaries } from './job-of-row.ts';
 import { findJobRow, type JobRow } from './job-row.ts';
 import { insertRequestedJob, recordDesiredChange, type DesiredChange } from './job-table.ts';
 import type { LabelRequirement } from './label-selector.ts';
@@ -135,7 +135,7 @@ export class JobsService {
       after,
       rows: request.pageSize + 1,
     });
-    const found = await sql.query<JobRow>(`${SELECT_JOB_IN_SHORT} ${text}`, parameters);
+    const found = await sql.query<TimedJobRow>(`${SELECT_JOB_IN_SHORT} ${text}`, parameters);
     const rows = found.rows.slice(0, request.pageSize);
     const wanted = { details: request.fields, maxBytes: MAX_PAGE_BYTES };
     const items = [...fittingPage(await toJobSummaries(sql, this.#cluster, rows, wanted))];
