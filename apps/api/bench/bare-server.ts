@@ -1,14 +1,14 @@
 /**
  * The least program that answers the questions of the API's bench: node:http and pg, nothing else. It runs the same transaction (scope set as it begins), under the
- * same role and policies, checks the same token in the same way, and asks for the same columns of the same rows, as pg does it unless told otherwise: message by message, and
- * planned each time. It reads neither attempts nor step times, checks no parameters, makes no `Job` of a row, knows no ETag and writes no log. Started by `jobs.bench.ts`, which gives URL and ids in the environment; prints its port.
+ * same role and policies, checks the same token in the same way, and asks with the same statements, of which the one for a job has a name and is planned once, as the
+ * API's is. It sends them one after the other, checks no parameters, makes no `Job` of a row, knows no ETag and writes no log. Started by `jobs.bench.ts`, which gives URL and ids in the environment; prints its port.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool, type PoolClient } from 'pg';
 import { partsOfToken, secretMatches } from '../src/auth/token-format.ts';
 import type { TokenRow } from '../src/auth/token-lookup.ts';
-import { COLUMNS, COLUMNS_IN_SHORT, JOBS } from '../src/jobs/job-row.ts';
+import { JOB_BY_ID, SELECT_JOB_IN_SHORT } from '../src/jobs/job-of-row.ts';
 import { jobListQuery } from '../src/jobs/job-list-query.ts';
 import { PAGE_SIZE } from './questions.ts';
 
@@ -29,10 +29,7 @@ async function answer(request: IncomingMessage): Promise<unknown> {
   const id = /\/jobs\/([^/]+)$/.exec(pathname)?.[1];
   return inTransaction(token.principal_id, async (client) => {
     if (id !== undefined) {
-      const { rows } = await client.query(
-        `SELECT ${COLUMNS} FROM ${JOBS} WHERE j.cluster_id = $1 AND j.project_id = $2 AND j.id = $3`,
-        [BENCH_CLUSTER_ID, BENCH_PROJECT_ID, id],
-      );
+      const { rows } = await client.query({ ...JOB_BY_ID, values: [id, BENCH_CLUSTER_ID, BENCH_PROJECT_ID] });
       return rows[0];
     }
     const [key = '', value = ''] = (searchParams.get('labelSelector') ?? '').split('=');
@@ -44,7 +41,7 @@ async function answer(request: IncomingMessage): Promise<unknown> {
       },
       { orderBy: 'createdAt', isDescending: true, rows: PAGE_SIZE + 1 },
     );
-    const { rows } = await client.query(`SELECT ${COLUMNS_IN_SHORT} FROM ${JOBS} ${text}`, [...parameters]);
+    const { rows } = await client.query(`${SELECT_JOB_IN_SHORT} ${text}`, [...parameters]);
     return { items: rows };
   });
 }

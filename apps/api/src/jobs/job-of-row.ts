@@ -53,7 +53,7 @@ const SELECT_WHOLE_JOB = `SELECT ${COLUMNS}, ${STEP_TIME}, ${ATTEMPTS} FROM ${JO
 export const SELECT_JOB_IN_SHORT = `SELECT ${COLUMNS_IN_SHORT}, ${STEP_TIME} FROM ${JOBS}`;
 
 /** Asked more often than anything else, and by a key: planned once on each connection. */
-const JOB_BY_ID: NamedStatement = {
+export const JOB_BY_ID: NamedStatement = {
   name: 'job_by_id',
   text: `${SELECT_WHOLE_JOB} WHERE j.id = $1 AND j.cluster_id = $2 AND ($3::uuid IS NULL OR j.project_id = $3)`,
 };
