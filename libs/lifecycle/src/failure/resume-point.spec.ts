@@ -283,12 +283,17 @@ describe('what a cache does not show', () => {
     ],
     ['a restart from the newest step', restarting({ checkpoints: [at(40)] }), false],
     ['a restart from scratch that a person asks for', restarting({ resumeFrom: { from: 'scratch' } }), false],
-    ['the first start', observe(), false],
+    ['the first start', observe({ job: aJob({ status: aStatus({ epoch: 0, attempts: [] }) }) }), false],
     ['to say that nothing can be used', restarting({ checkpoints: [damaged(40)] }), true],
     ['once that is said', asRecorded(restarting({ checkpoints: [damaged(40)] })), false],
   ])('is read before %s', (_sentence, observed, want) => {
     const { actions, status } = decide(unproven(observed), NOW);
     expect(kinds(actions).includes('readCheckpoints')).toBe(want);
     if (want) expect(status).toEqual(observed.job.status);
+  });
+
+  it('is read before anything is written of a job that had a status and has none any more', () => {
+    const decision = decide(unproven(observe()), NOW);
+    expect([kinds(decision.actions), decision.readsFirst]).toEqual([['readCheckpoints'], true]);
   });
 });
