@@ -133,6 +133,48 @@ describe('a cluster in which answers are lost', () => {
   });
 });
 
+describe('a Placement that somebody deletes while its pods are made', () => {
+  it('is made again by a later leader than the one that recorded it', () => {
+    const world = aWorld(false);
+    const crashing: WorldFault = { kind: 'crash', afterWrites: 2 };
+    const moments: readonly WorldFault[] = [
+      crashing,
+      crashing,
+      { kind: 'loseAnswer', afterWrites: 0, isDone: false },
+      { kind: 'deletePlacement' },
+    ];
+    live(
+      world,
+      moments.map((fault) => ({ faults: [fault], tickMs: 0 })),
+    );
+    world.tick(1_000);
+    world.reconcile();
+    expect(world.job?.status).toMatchObject({ state: 'Running', epoch: 1, restarts: { total: 0 } });
+  });
+});
+
+describe('a Checkpoint that somebody deletes', () => {
+  it('is not made again of what a pod told before the end of its attempt, though no cache shows that end', () => {
+    const world = aWorld(false);
+    const moments: readonly (readonly [WorldFault | undefined, number])[] = [
+      [undefined, 0],
+      [{ kind: 'deletePod', pick: 0 }, 0],
+      [{ kind: 'saveUnheard', step: 1 }, 1_000],
+      [undefined, 0],
+    ];
+    live(
+      world,
+      moments.map(([fault, tickMs]) => ({ faults: fault === undefined ? [] : [fault], tickMs })),
+    );
+    expect(world.checkpoints.map(({ spec }) => spec.step)).toEqual([1]);
+    world.checkpoints = [];
+    world.apply({ kind: 'staleLook', looksAgo: 1, of: ['job', 'pods', 'checkpoints', 'nodes'] });
+    world.reconcile();
+    expect(world.checkpoints).toEqual([]);
+    expect(world.violations).toEqual([]);
+  });
+});
+
 describe('a node that ends every pod before a container has run', () => {
   it('costs a gang one attempt, uncharged, where another node is free', () => {
     const world = aWorld(false);

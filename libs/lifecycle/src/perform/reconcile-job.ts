@@ -101,7 +101,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const { admission } = view;
   const reserved = admission.reservedFor(job.metadata.uid);
   const keptPlacement = view.keptPlacementOf(job);
-  let version = 0;
+  let version: number | undefined;
   const isFresh = (atMs: number | undefined): boolean => atMs !== undefined && view.monotonicMs() - atMs < PROOF_MS;
   const seenStates = view.nodeStates(nodesInUse(job, placements, pods));
   const proof = isFresh(found.proof?.atMs) && isProofOf(found.proof, job, seenStates) ? found.proof : undefined;
@@ -144,7 +144,9 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const { refusal } = decision;
   if (refusal !== undefined) admission.refused(refusal.request, refusal.refusal);
   view.stopwatches.keep(job.metadata.uid, decision.timed, view.monotonicMs());
-  const isReserved = reserve({ job, placement: decision.reserve, version }, admission);
+  // Where no capacity was looked at, as for a placement that is remembered, there is none that could be old.
+  const versionNow = (): number => version ?? admission.capacityFor(job.metadata.uid).version;
+  const isReserved = reserve({ job, placement: decision.reserve, version: versionNow }, admission);
   return isReserved ? { job, decision } : { job };
 }
 
@@ -159,14 +161,14 @@ function isProofOf(
 
 /** Holds what status is to record, or records already, from before its Placement is there; what was held before and is of no use any more is given up. */
 function reserve(
-  about: { readonly job: TrainingJob; readonly placement: PlacementSpec | undefined; readonly version: number },
+  about: { readonly job: TrainingJob; readonly placement: PlacementSpec | undefined; readonly version: () => number },
   admission: Admission,
 ): boolean {
   const { job, placement, version } = about;
   const { uid } = job.metadata;
   if (placement !== undefined && admission.reservedFor(uid) === placement) return true;
   admission.release(uid);
-  return placement === undefined || admission.reserve(placement, version);
+  return placement === undefined || admission.reserve(placement, version());
 }
 
 /**
