@@ -42,7 +42,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     title: 'a crash between two writes',
     bug: 'acts before it has recorded what it is about to do',
     file: PERFORM,
-    before: 'if (!isRecordedAs(job.status, decision.status)) {',
+    before: 'if (decision.readsFirst !== true && !isRecordedAs(job.status, decision.status)) {',
     after: 'if (decision.actions.length === 0 && !isRecordedAs(job.status, decision.status)) {',
     test: RECONCILER_TEST,
     caughtBy: 'writes each intent before its effect',
