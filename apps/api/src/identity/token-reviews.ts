@@ -7,7 +7,9 @@ import { ShortMemory } from './short-memory.ts';
 import { ClusterKeys } from './cluster-keys.ts';
 import { type ServiceAccount, serviceAccountOf, type TokenReview } from './service-account.ts';
 
-/** The API server's word is believed for so long: a token whose account or pod is gone is refused after this time at the latest. */
+/**
+ * The API server's word is believed for so long. It remembers it for 10 s itself: a token whose account or pod is gone is refused after both at the latest.
+ */
 export const ACCEPTED_MS = 30_000;
 export const REFUSED_MS = 10_000;
 /** After a call that was not answered, nobody is asked for so long. */
