@@ -1,45 +1,23 @@
-import { startFakeApi, type FakeAnswer, type FakeApi } from '@coxswain/api-client/testing';
+import type { FakeAnswer } from '@coxswain/api-client/testing';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { readCredential, signedInToken, writeCredential } from './credentials-file.ts';
-import { main } from './main.ts';
+import { type Outcome, type Routes, runCommand } from './testing/run-command.ts';
 
-const NOW = new Date('2026-01-10T00:00:00Z');
 const SERVER = 'https://coxswain.example.com';
 const ada = { name: 'ada', token: 'cxs_ada', expiresAt: '2026-01-10T12:00:00.000Z' };
 
-let fake: FakeApi | undefined;
 let directory: string;
 let file: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'coxswain-cli-'));
   file = join(directory, 'credentials.json');
-  writeFileSync(join(directory, 'config.yaml'), '');
 });
-afterEach(async () => {
-  rmSync(directory, { recursive: true });
-  await fake?.close();
-  fake = undefined;
-});
+afterEach(() => rmSync(directory, { recursive: true }));
 
-async function run(argv: readonly string[], routes: Readonly<Record<string, FakeAnswer>>, signedIn?: typeof ada) {
-  fake = await startFakeApi(routes);
-  if (signedIn !== undefined) writeCredential(file, fake.url, signedIn);
-  const [out, err]: [string[], string[]] = [[], []];
-  const code = await main(argv, {
-    env: { COXSWAIN_SERVER: fake.url, COXSWAIN_CONFIG: join(directory, 'config.yaml') },
-    now: () => NOW,
-    print: (line) => void out.push(line),
-    printError: (line) => void err.push(line),
-    stdout: new Writable(),
-    widthColumns: undefined,
-    pause: () => Promise.resolve(),
-    signal: new AbortController().signal,
-  });
-  return { code, out: out.join('\n'), err: err.join('\n'), requests: fake.requests, url: fake.url };
-}
+const run = (argv: string, routes: Routes, signedIn?: typeof ada): Promise<Outcome> =>
+  runCommand(argv, routes, { directory, signedIn });
 
 const ME: Readonly<Record<string, FakeAnswer>> = {
   'GET /v1/whoami': { json: { name: 'ada', kind: 'person', role: 'admin', project: 'research', memberships: [] } },
@@ -84,7 +62,7 @@ describe('who is signed in', () => {
   });
 
   it('asks with that token, unless another one was given', async () => {
-    const { out, requests } = await run(['whoami'], ME, ada);
+    const { out, requests } = await run('whoami', ME, ada);
     expect(out).toBe('ada: admin of research');
     expect(requests[0]?.headers['authorization']).toBe('Bearer cxs_ada');
   });
@@ -95,7 +73,7 @@ describe('coxswain login', () => {
     ['without an issuer', { issuer: null, commandLine: null }],
     ['for the page alone', { issuer: 'https://accounts.example.com', commandLine: null }],
   ])('where people can sign in %s says what to do instead', async (_what, json) => {
-    const { code, err } = await run(['login'], { 'GET /v1/sign-in': { json } });
+    const { code, err } = await run('login', { 'GET /v1/sign-in': { json } });
     expect({ code, err }).toEqual({
       code: 1,
       err: expect.stringMatching(/Ask an administrator of your project for an API token/),
@@ -109,7 +87,7 @@ describe('coxswain logout', () => {
     ['ends the session', { text: '', status: 204 }],
     ['of a session that is over is no error', { problem: { status: 401, code: 'UNAUTHENTICATED', detail: 'over' } }],
   ])('%s, and forgets it', async (_what, answer) => {
-    const { code, out, requests, url } = await run(['logout'], { 'POST /v1/sign-out': answer }, ada);
+    const { code, out, requests, url } = await run('logout', { 'POST /v1/sign-out': answer }, ada);
     expect({ code, out }).toEqual({ code: 0, out: `Signed out at ${url}.` });
     expect(requests[0]?.headers['authorization']).toBe('Bearer cxs_ada');
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ servers: {} });
@@ -117,13 +95,13 @@ describe('coxswain logout', () => {
 
   it('keeps the session that could not be ended', async () => {
     const problem = { status: 503, code: 'UNAVAILABLE', detail: 'the database is away' };
-    const { code, url } = await run(['logout'], { 'POST /v1/sign-out': { problem } }, ada);
+    const { code, url } = await run('logout', { 'POST /v1/sign-out': { problem } }, ada);
     expect(code).toBe(1);
     expect(readCredential(file, url)?.token).toBe('cxs_ada');
   });
 
   it('of nobody says so', async () => {
-    expect((await run(['logout'], {})).out).toMatch(/^You were not signed in at /);
+    expect((await run('logout', {})).out).toMatch(/^You were not signed in at /);
   });
 });
 
@@ -197,7 +175,7 @@ describe('coxswain group', () => {
       /is a group and a serviceAccount there\. Say which with --kind\.$/,
     ],
   ])('%s', async (_sentence, argv, routes, want) => {
-    const { out, err } = await run(['group', ...argv], routes, ada);
+    const { out, err } = await run(`group ${argv.join(' ')}`, routes, ada);
     expect(out + err).toMatch(want);
   });
 });
