@@ -73,22 +73,22 @@ describe('how a curve is read', () => {
       { group: 100_000, pieces: ['1: 0-9999999 /1000'] },
     ],
     [
-      'with what a restart left of a bucket from the steps themselves',
+      'with what a restart left of a bucket from the finer ones, and the rest from the steps themselves',
       [epoch(1, 0, 9_999), epoch(2, 5_057, 9_999)],
       { maxPoints: 110 },
-      { group: 100, pieces: ['1: 0-4999 /100', '1: 5000-5056 /1', '2: 5057-9999 /100'] },
+      { group: 100, pieces: ['1: 0-4999 /100', '1: 5000-5049 /10', '1: 5050-5056 /1', '2: 5057-9999 /100'] },
     ],
     [
-      'with the borders of a window from the steps themselves',
+      'with the borders of a window from finer levels',
       [epoch(1, 0, 9_999)],
       { maxPoints: 75, fromStep: 1_050, toStep: 8_049 },
-      { group: 100, pieces: ['1: 1050-1099 /1', '1: 1100-7999 /100', '1: 8000-8049 /1'] },
+      { group: 100, pieces: ['1: 1050-1099 /10', '1: 1100-7999 /100', '1: 8000-8049 /10'] },
     ],
     [
-      'from the steps alone where no bucket lies inside',
+      'from the steps alone where no bucket of any level lies inside',
       [epoch(1, 0, 99_999), epoch(2, 50_010, 50_020), epoch(3, 50_015, 99_999)],
       { maxPoints: 1_100 },
-      { group: 100, pieces: ['1: 0-49999 /100', '1: 50000-50009 /1', '2: 50010-50014 /1', '3: 50015-99999 /100'] },
+      { group: 100, pieces: ['1: 0-49999 /100', '1: 50000-50009 /10', '2: 50010-50014 /1', '3: 50015-99999 /100'] },
     ],
     [
       'from levels alone where the steps are not kept any more',
@@ -115,6 +115,21 @@ describe('how a curve is read', () => {
       expect(new Set(segments.flatMap((segment) => groupsOf(segment, group))).size).toBeLessThanOrEqual(40);
       expect(joined(pieces)).toEqual(plain(segments));
     }
+  });
+
+  it('reads few rows beside the buckets of its level: eighteen of each finer width at most, for each segment', () => {
+    const epochs = Array.from({ length: 500 }, (_, index) =>
+      epoch(index + 1, index * 9_501 + 1, index * 9_501 + 9_998),
+    );
+    const segments = segmentsOf(epochs, EVERYTHING);
+    const { pieces } = planCurve(segments, { maxPoints: 2_000, finest: 1 });
+    const finer = pieces.filter(({ width }) => width < 1_000);
+    const rows = finer.reduce(
+      (sum, { fromStep, toStep, width }) => sum + Math.ceil((toStep - fromStep + 1) / width),
+      0,
+    );
+    expect(pieces.some(({ width }) => width === 1_000)).toBe(true);
+    expect(rows).toBeLessThanOrEqual(segments.length * 3 * 18);
   });
 });
 

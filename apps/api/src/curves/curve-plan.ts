@@ -98,14 +98,22 @@ function levelFor(group: number, finest: number): number {
   return Math.max(finest, ...LEVEL_WIDTHS.filter((width) => width <= group));
 }
 
+/** An end that is no whole bucket is made of the next finer ones, and so on: fewer than ten of each width, however many segments restarts made. */
 function piecesOf(segment: Segment, width: number, finest: number): readonly Piece[] {
   const { epoch, fromStep, toStep } = segment;
   if (width === finest) return [{ epoch, width, fromStep, toStep }];
   const begin = (segment.isWholeAtBegin ? Math.floor(fromStep / width) : Math.ceil(fromStep / width)) * width;
   const end = Math.floor((toStep + 1) / width + (segment.isWholeAtEnd ? 1 : 0)) * width;
-  if (begin >= end) return [{ epoch, width: finest, fromStep, toStep }];
-  const pieces: Piece[] = [{ epoch, width, fromStep: Math.max(begin, fromStep), toStep: Math.min(end - 1, toStep) }];
-  if (fromStep < begin) pieces.unshift({ epoch, width: finest, fromStep, toStep: begin - 1 });
-  if (toStep >= end) pieces.push({ epoch, width: finest, fromStep: end, toStep });
-  return pieces;
+  const finer = levelFor(width - 1, finest);
+  if (begin >= end) return piecesOf(segment, finer, finest);
+  const part = { epoch, isWholeAtBegin: false, isWholeAtEnd: false };
+  const [left, right] = [
+    { ...part, fromStep, toStep: begin - 1 },
+    { ...part, fromStep: end, toStep },
+  ];
+  return [
+    ...(fromStep < begin ? piecesOf(left, finer, finest) : []),
+    { epoch, width, fromStep: Math.max(begin, fromStep), toStep: Math.min(end - 1, toStep) },
+    ...(toStep >= end ? piecesOf(right, finer, finest) : []),
+  ];
 }
