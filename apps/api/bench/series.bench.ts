@@ -17,7 +17,7 @@ import { createTestDatabase, type TestDatabase } from '../src/testing/test-datab
 const HELP = `npm run api:bench -- series [STEPS]
 
 What a curve of so many steps (500,000) costs to write and to draw in 2,000 points, beside one flat table. The bar: drawn from under 50 ms of database time.
-Takes about 3 minutes.
+Takes about a minute on two busy cores.
 `;
 
 const STEPS = Number(process.argv[2] ?? 500_000);
