@@ -14,6 +14,7 @@ import { LevelSeries1795391940000 } from '../../../migrations/20261122235900-lev
 import { AskForCredentialsAlone1795398000000 } from '../../../migrations/20261123014000-ask-for-credentials-alone.ts';
 import { LetServiceAccountsIn1795410000000 } from '../../../migrations/20261123050000-let-service-accounts-in.ts';
 import { KeepKeysByCluster1795411200000 } from '../../../migrations/20261123052000-keep-keys-by-cluster.ts';
+import { IndexTheAuditByVerb1795411800000 } from '../../../migrations/20261123053000-index-the-audit-by-verb.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -33,4 +34,5 @@ export const MIGRATIONS = [
   AskForCredentialsAlone1795398000000,
   LetServiceAccountsIn1795410000000,
   KeepKeysByCluster1795411200000,
+  IndexTheAuditByVerb1795411800000,
 ] as const;
