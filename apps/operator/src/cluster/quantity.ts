@@ -1,8 +1,23 @@
 /** A CPU quantity (`500m`, `1.5`) times a count, in millicores, which is the finest a kubelet honours. */
 export function timesCpu(quantity: string, count: number): string {
-  const milli = quantity.endsWith('m') ? Number(quantity.slice(0, -1)) : Number(quantity) * 1000;
-  const product = Math.ceil(milli * count);
+  const product = Math.ceil(milliCpuOf(quantity) * count);
   return product % 1000 === 0 ? String(product / 1000) : `${product}m`;
+}
+
+/** Processors of a CPU quantity (`500m`, `1.5`). */
+export function cpuOf(quantity: string): number {
+  return milliCpuOf(quantity) / 1000;
+}
+
+function milliCpuOf(quantity: string): number {
+  return quantity.endsWith('m') ? Number(quantity.slice(0, -1)) : Number(quantity) * 1000;
+}
+
+/** Bytes of a memory quantity (`16Gi`, `1.5G`, `1000`). */
+export function bytesOf(quantity: string): number {
+  const [, number = '0', unit = ''] = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity) ?? [];
+  const base = unit.endsWith('i') ? 1024 : 1000;
+  return Number(number) * base ** ' kmgtpe'.indexOf(unit.charAt(0).toLowerCase() || ' ');
 }
 
 /** A memory quantity (`16Gi`, `1.5G`, `1000`) times a count, in the same unit. */

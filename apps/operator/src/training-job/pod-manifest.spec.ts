@@ -96,8 +96,8 @@ describe('a pod of a gang', () => {
   it('is marked with its ranks, of which the last pod may hold fewer', () => {
     const pod = podOf();
     expect(envOf(pod)).toMatchObject({ [POD_ENV.epoch]: '2', [POD_ENV.podIndex]: '1' });
-    expect(pod.metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '3' });
-    expect(podOf({ podIndex: 0 }).metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '0-2' });
+    expect(pod.metadata.annotations).toMatchObject({ 'training.coxswain.dev/ranks': '3' });
+    expect(podOf({ podIndex: 0 }).metadata.annotations).toMatchObject({ 'training.coxswain.dev/ranks': '0-2' });
   });
 
   it('carries every variable that a launcher may read', () => {
@@ -119,7 +119,7 @@ describe('a pod of a gang', () => {
 
   it('holds the ranks that its placement says, in a row or not', () => {
     const pod = podOf({ placement: { ranks: ['0,2', '1,3'] }, podIndex: 1 });
-    expect(pod.metadata.annotations).toEqual({ 'training.coxswain.dev/ranks': '1,3' });
+    expect(pod.metadata.annotations).toMatchObject({ 'training.coxswain.dev/ranks': '1,3' });
     expect(pod.spec.containers[0]?.resources?.limits[GPU_RESOURCE]).toBe('2');
   });
 
@@ -127,6 +127,33 @@ describe('a pod of a gang', () => {
     const job = { spec: { resources: { cpuPerGpu: '1500m', memoryPerGpu: '0.1Gi' } } };
     const { resources } = podOf({ job, podIndex: 0 }).spec.containers[0] ?? {};
     expect(resources?.limits).toEqual({ [GPU_RESOURCE]: '3', cpu: '4500m', memory: '0.3Gi' });
+  });
+
+  it('is left alone by what makes clusters smaller', () => {
+    expect(podOf().metadata.annotations).toMatchObject({
+      'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+      'karpenter.sh/do-not-disrupt': 'true',
+    });
+  });
+
+  it('has shared memory of its own, a quarter of what it may use', () => {
+    const pod = podOf({ job: { spec: { resources: { memoryPerGpu: '100Gi' } } }, podIndex: 1 });
+    expect(pod.spec.volumes).toContainEqual({
+      name: 'coxswain-shared-memory',
+      emptyDir: { medium: 'Memory', sizeLimit: '25600Mi' },
+    });
+    expect(pod.spec.containers[0]?.volumeMounts).toContainEqual({
+      name: 'coxswain-shared-memory',
+      mountPath: '/dev/shm',
+    });
+  });
+
+  it('has ranks with as many threads as each has processors, unless the user knows better', () => {
+    const job = { spec: { resources: { cpuPerGpu: '12' } } };
+    expect(envOf(podOf({ job }))['OMP_NUM_THREADS']).toBe('12');
+    const env = [{ name: 'OMP_NUM_THREADS', value: '3' }];
+    const chosen = podOf({ job: { spec: { ...job.spec, engine: { ...aTrainingJob().spec.engine, env } } } });
+    expect(chosen.spec.containers[0]?.env.filter(({ name }) => name === 'OMP_NUM_THREADS')).toEqual(env);
   });
 
   it('starts the engine through the launcher, which any image can run', () => {

@@ -19,6 +19,7 @@ import {
 import { launcherDelivery } from './launcher-delivery.ts';
 import { ownedBy } from './owner.ts';
 import { timesCpu, timesMemory } from '../cluster/quantity.ts';
+import { sharedMemory, threadsOfRank, UNDISTURBED } from './pod-needs.ts';
 
 /** What a pod holds beyond job and placement: the same for every pod of a gang. */
 export interface PodContext {
@@ -67,6 +68,8 @@ export function toPod(
   const securityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
   const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
   const secretFiles = job.spec.engine.secretFiles ?? [];
+  const limits = limitsOf(job, ranks.length);
+  const shared = sharedMemory(limits['memory']);
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -79,7 +82,7 @@ export function toPod(
         [LABELS.epoch]: String(placement.spec.epoch),
         [LABELS.podIndex]: String(podIndex),
       },
-      annotations: { [ANNOTATIONS.ranks]: formatRanks(ranks) },
+      annotations: { [ANNOTATIONS.ranks]: formatRanks(ranks), ...UNDISTURBED },
       ownerReferences: [ownedBy(job)],
       finalizers: [POD_FINALIZER],
     },
@@ -104,12 +107,13 @@ export function toPod(
           image: job.spec.engine.image,
           command: [POD_PATHS.launcher, 'run', '--', ...context.engine.command.map(literally)],
           env: environment(gang, { podIndex, context }),
-          resources: resources(job, ranks.length),
+          resources: { requests: limits, limits },
           securityContext,
           terminationMessagePath: POD_PATHS.terminationMessage,
           terminationMessagePolicy: 'File',
           volumeMounts: [
             ...launcher.mounts,
+            shared.mount,
             { name: TOKEN_VOLUME, mountPath: POD_PATHS.tokenDirectory, readOnly: true },
             ...(job.spec.checkpoint === undefined
               ? []
@@ -123,6 +127,7 @@ export function toPod(
       ],
       volumes: [
         ...launcher.volumes,
+        shared.volume,
         {
           name: TOKEN_VOLUME,
           projected: {
@@ -171,14 +176,14 @@ function secretVariable({ name, secret, key, optional }: SecretVariable): Record
   return { name, valueFrom: { secretKeyRef: { name: secret, key, optional } } };
 }
 
-function resources(job: TrainingJob, ranks: number): Record<string, unknown> {
+/** Requests are the same: a pod whose memory or processors others may take is a straggler. */
+function limitsOf(job: TrainingJob, ranks: number): Readonly<Record<string, string>> {
   const { cpuPerGpu, memoryPerGpu } = job.spec.resources;
-  const perPod = {
+  return {
     [GPU_RESOURCE]: String(ranks),
     ...(cpuPerGpu === undefined ? {} : { cpu: timesCpu(cpuPerGpu, ranks) }),
     ...(memoryPerGpu === undefined ? {} : { memory: timesMemory(memoryPerGpu, ranks) }),
   };
-  return { requests: perPod, limits: perPod };
 }
 
 /** Ours come last: the kubelet lets the later of two equal names win, so a user's variable can never replace one of them. */
@@ -210,7 +215,8 @@ function environment(
     ...(job.spec.checkpoint === undefined ? [] : [value(POD_ENV.checkpointMount, POD_PATHS.checkpoints)]),
   ];
   const names = new Set(written.map((entry) => entry['name']));
-  const wanted = { ...context.engine.env };
+  const threads = threadsOfRank(job.spec.resources.cpuPerGpu);
+  const wanted: Record<string, string> = { OMP_NUM_THREADS: String(threads), ...context.engine.env };
   for (const { name, value: text } of job.spec.engine.env ?? []) wanted[name] = text;
   const users = Object.entries(wanted).filter(([name]) => !names.has(name) && !name.startsWith('COXSWAIN_'));
   const secrets = (job.spec.engine.secretEnv ?? []).map(secretVariable);
