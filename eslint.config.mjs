@@ -22,7 +22,7 @@ export const ADAPTERS = [
   'kube',
   'persistence',
   'telemetry',
-  'planner-thread',
+  'planner-process',
   'planner-calibration',
   'local-cluster',
   'test-harness',

@@ -1,6 +1,6 @@
 import type { KubeClient } from '@coxswain/kube';
 import type { Database, TenantDatabase } from '@coxswain/persistence';
-import type { PlannerLanes } from '@coxswain/planner-thread';
+import type { PlannerLanes } from '@coxswain/planner-process';
 import type { Logger, Metrics } from '@coxswain/telemetry';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';

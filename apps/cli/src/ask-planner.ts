@@ -1,6 +1,6 @@
 import { isDomainError } from '@coxswain/domain-error';
 import { type AskedLayout, type PlanRequest, predict, type Prediction } from '@coxswain/planner';
-import { type PlannerAnswer, type PlannerQuestion, PlannerProcess } from '@coxswain/planner-thread';
+import { type PlannerAnswer, type PlannerQuestion, PlannerProcess } from '@coxswain/planner-process';
 import { CliError } from './cli-error.ts';
 import type { CliContext } from './session.ts';
 

@@ -1,5 +1,5 @@
 import { DomainError } from '@coxswain/domain-error';
-import { OverBudgetError, QueueRefusedError } from '@coxswain/planner-thread';
+import { OverBudgetError, QueueRefusedError } from '@coxswain/planner-process';
 import type { PlanAnswer, PlanRequest } from '@coxswain/planner/types';
 import { createMetrics } from '@coxswain/telemetry';
 import { readConfig } from '../config/config.ts';

@@ -1,5 +1,5 @@
 import { isDomainError } from '@coxswain/domain-error';
-import { OverBudgetError, PlannerLanes, QueueRefusedError } from '@coxswain/planner-thread';
+import { OverBudgetError, PlannerLanes, QueueRefusedError } from '@coxswain/planner-process';
 import type { PlanAnswer, PlanRequest } from '@coxswain/planner/types';
 import type { Metrics } from '@coxswain/telemetry';
 import { Inject, Injectable } from '@nestjs/common';

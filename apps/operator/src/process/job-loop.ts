@@ -1,5 +1,5 @@
 import { keyOf, WorkQueue, type Clock, type KubeMetrics, type QueuePriority } from '@coxswain/kube';
-import { PlannerLanes } from '@coxswain/planner-thread';
+import { PlannerLanes } from '@coxswain/planner-process';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { JobPlanner } from '../training-job/job-planner.ts';

@@ -1,7 +1,7 @@
 import { aJobSpec, aPlannedJobSpec, aTrainingJob } from '@coxswain/api-types/testing';
 import { aFabricNode } from '@coxswain/fabric/testing';
 import { type JobPlanAnswer, jobPlanning, type JobPlanQuestion } from '@coxswain/job-planning';
-import { OverBudgetError } from '@coxswain/planner-thread';
+import { OverBudgetError } from '@coxswain/planner-process';
 import { JobPlanner, type Planner, PREDICTION_WAIT_MS } from './job-planner.ts';
 
 type Asked = Parameters<Planner['ask']>[0] & { readonly tenant: string; readonly signal: AbortSignal } & Pick<

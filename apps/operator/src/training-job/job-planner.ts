@@ -2,7 +2,7 @@ import type { TrainingJob } from '@coxswain/api-types';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import { keyOf, type Clock } from '@coxswain/kube';
 import type { ObservedPlanning } from '@coxswain/lifecycle';
-import { OverBudgetError, type PlannerAnswer, type PlannerQuestion } from '@coxswain/planner-thread';
+import { OverBudgetError, type PlannerAnswer, type PlannerQuestion } from '@coxswain/planner-process';
 
 /** The part of the planner's lanes that is used here. */
 export interface Planner {
