@@ -193,6 +193,23 @@ describe('retention', () => {
     expect(await isThere()).toBe(0);
   });
 
+  it.each<[string, string, string, boolean]>([
+    ['the month that goes on', 'steps', "date_trunc('month', now() AT TIME ZONE 'UTC')", false],
+    ['one to come', 'step_levels', "date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month'", false],
+    ['one of a table that has no months', 'jobs', "'2020-01-01'", false],
+    ['one that is gone', 'steps', "'2020-01-01'", true],
+  ])('has a function that of its own drops nothing of %s', async (_what, parent, month, isGone) => {
+    await database.query('SELECT ensure_series_month(date_trunc($1, now() AT TIME ZONE $2)::date)', ['month', 'UTC']);
+    const partitions = (): Promise<number> =>
+      count("SELECT 1 FROM pg_inherits WHERE inhparent IN ('steps'::regclass, 'step_levels'::regclass)");
+    const before = await partitions();
+    const { rows } = await database.query(`SELECT remove_series_month($1, (${month})::date, $2) AS is_gone`, [
+      parent,
+      here.id,
+    ]);
+    expect([rows, await partitions()]).toEqual([[{ is_gone: isGone }], before]);
+  });
+
   it('removes nothing where it is kept for ever, nor of this month at once', async () => {
     const uid = await aJob('2026-05-01', 4_000);
     await sweep(0, 0);
