@@ -1,6 +1,7 @@
 export { MAX_WORLD_SIZE } from './degree.ts';
 export { ParallelLayout, formatLayout, worldSize } from './parallel-layout.ts';
 export type { RankAxis } from './parallel-layout.ts';
+export { MAX_LISTED_STAGES } from './pipeline-plan.ts';
 export { OffloadRule, RECOMPUTED_MODULES } from './memory-policy.ts';
 export { ModelShape } from './model-shape.ts';
 export { coordinatesOfRank, groupsOfAxis } from './rank-map.ts';

@@ -112,6 +112,19 @@ describe('StagePartitions', () => {
     expect([partition?.vocabulary, layersOf(partition)]).toEqual(['end-stages', [2, 3, 3, 2]]);
   });
 
+  it.each<[string, number, number, boolean]>([
+    ['lists as many stages as a layout may', 500, 256, true],
+    ['has no uneven cut of more', 500, 257, false],
+    ['needs no list where the layers divide', 514, 257, true],
+  ])('%s', (_, layers, count, isThere) => {
+    const partitions = new StagePartitions({ layers, mtpLayers: 0 });
+    const counts = Array.from({ length: count }, (_unused, index) => (index === 0 ? layers - count + 1 : 1));
+    expect(partitions.of(count, { chunks: 1, partition: 'even' }, never) !== undefined).toBe(isThere);
+    expect(partitions.of(count, { chunks: 1, partition: 'balanced' }, () => parts(counts)) !== undefined).toBe(
+      isThere && count <= 256,
+    );
+  });
+
   it('distributes the layers over every chunk of every rank', () => {
     const partition = new StagePartitions({ layers: 10, mtpLayers: 0 }).of(2, { chunks: 2, partition: 'even' }, never);
     expect(layersOf(partition)).toEqual([2, 3, 3, 2]);

@@ -1,5 +1,5 @@
 /** How are the layers of a model distributed over pipeline stages? */
-import type { ModelShape } from '@coxswain/layout';
+import { MAX_LISTED_STAGES, type ModelShape } from '@coxswain/layout';
 import type { CandidateLayout, StagePart } from '../facts.ts';
 import { stagePartsOf } from '../stages.ts';
 import type { PipelineChoice } from './search-space.ts';
@@ -17,7 +17,8 @@ export class StagePartitions {
   }
 
   /**
-   * The stages that a partition means, or undefined where it is the same as that of a partition before it in `PARTITIONS`.
+   * The stages that a partition means, or undefined where it is the same as that of a partition before it in `PARTITIONS`, or would list more stages
+   * than a layout may.
    * `balancedStages` is asked only for 'balanced'; the same list has the same answer, however it is divided over ranks.
    */
   of(
@@ -33,7 +34,7 @@ export class StagePartitions {
     if (known !== undefined) return known.partition;
     const layers = layersOf(stages);
     const isKnown = layers === ruled.evenLayers || layers === ruled.vocabularyLayers;
-    const partition: StagePartition | undefined = isKnown ? undefined : { vocabulary: 'end-stages', stages };
+    const partition = isKnown ? undefined : listing(stages);
     this.#balanced.set(stages, { partition });
     return partition;
   }
@@ -57,17 +58,20 @@ export class StagePartitions {
   #listed(
     count: number,
     vocabulary: StagePartition['vocabulary'],
-  ): { readonly partition: StagePartition; readonly layers: string } {
+  ): { readonly partition: StagePartition | undefined; readonly layers: string } {
     const stages = stagePartsOf(this.#model, { pipeline: count, chunks: 1, vocabulary });
     const slots = this.#model.layers + (vocabulary === 'counted-as-layer' ? 2 : 0);
-    const partition: StagePartition = slots % count === 0 ? { vocabulary } : { vocabulary: 'end-stages', stages };
-    return { partition, layers: layersOf(stages) };
+    return { partition: slots % count === 0 ? { vocabulary } : listing(stages), layers: layersOf(stages) };
   }
+}
+
+function listing(stages: readonly StagePart[]): StagePartition | undefined {
+  return stages.length > MAX_LISTED_STAGES ? undefined : { vocabulary: 'end-stages', stages };
 }
 
 /** The partitions into one number of stages that need no costs; the layers of each are listed for comparison. */
 interface RuledPartitions {
-  readonly even: StagePartition;
+  readonly even: StagePartition | undefined;
   readonly evenLayers: string;
   readonly vocabulary: StagePartition | undefined;
   readonly vocabularyLayers: string;
