@@ -20,6 +20,11 @@ import {
 /** How long the last output of a rank may take to arrive once the rank is gone. */
 const LAST_OUTPUT_MS = 500;
 const REPORT_FD = 3;
+/**
+ * What was killed ends in this time, however much memory it gives back, or hangs in the kernel (a dead file server, a GPU that does not answer). The pod ends
+ * without it then: nobody would ever hear that a rank had failed, and the other pods would wait for this one for ever.
+ */
+const DYING_MS = 60_000;
 
 export interface GangOptions {
   readonly settings: Pick<Settings, 'nodeName' | 'gracePeriodMs'>;
@@ -32,6 +37,8 @@ export interface GangOptions {
   readonly stdout: LogSink;
   readonly stderr: LogSink;
   readonly onFact: (rank: number, fact: EngineFact) => void;
+  /** How long ranks that were killed may take to end; default 60 s. */
+  readonly dyingMs?: number;
 }
 
 /** The ranks of this pod. */
@@ -68,6 +75,7 @@ export class Gang {
   /** No process is left; nothing is to be done any more. */
   #isOver = false;
   #graceTimer: NodeJS.Timeout | undefined;
+  #dyingTimer: NodeJS.Timeout | undefined;
   #garbageFacts = 0;
 
   constructor(options: GangOptions) {
@@ -117,7 +125,7 @@ export class Gang {
   kill(why: Verdict): void {
     if (this.#isOver) return;
     this.#decided ??= why;
-    this.#signalGroups('SIGKILL');
+    this.#killRanks();
     this.#settleWhenAllEnded();
   }
 
@@ -181,7 +189,7 @@ export class Gang {
     if (isFailure(exit) && this.#decided === undefined) {
       this.#decided = this.#failure(rank.rank, exit);
       // Not SIGTERM, which asks to save: a gang that lost a rank has nothing whole to save.
-      this.#signalGroups('SIGKILL');
+      this.#killRanks();
     } else if (exit.kind === 'code' && exit.code === EXIT_CODES.stopped.code) {
       // The gang agreed to stop at one step, so the others are about to end as well.
       this.#startGrace(this.#options.settings.gracePeriodMs);
@@ -215,18 +223,31 @@ export class Gang {
     for (const { child } of this.#ranks) if (child.pid !== undefined) signalGroup(child.pid, signal);
   }
 
-  #settleWhenAllEnded(): void {
-    if (this.#isOver || this.#ranks.some(({ child, exit }) => child.pid !== undefined && exit === undefined)) return;
-    this.#isOver = true;
-    void this.#settle();
+  #killRanks(): void {
+    this.#signalGroups('SIGKILL');
+    this.#dyingTimer ??= setTimeout(() => this.#settle(), this.#options.dyingMs ?? DYING_MS);
   }
 
-  async #settle(): Promise<void> {
+  #settleWhenAllEnded(): void {
+    if (this.#haveEnded()) this.#settle();
+  }
+
+  #haveEnded(): boolean {
+    return this.#ranks.every(({ child, exit }) => child.pid === undefined || exit !== undefined);
+  }
+
+  #settle(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
     clearTimeout(this.#graceTimer);
-    const exits = this.#ranks.flatMap(({ exit }) => exit ?? []);
-    const verdict = this.#decided ?? orderlyVerdict(exits);
+    clearTimeout(this.#dyingTimer);
+    void this.#resolve();
+  }
+
+  async #resolve(): Promise<void> {
+    const verdict = this.#decided ?? orderlyVerdict(this.#ranks.flatMap(({ exit }) => exit ?? []));
     this.#signalGroups('SIGKILL');
-    const areGone = await endStrays(this.#options.bootId);
+    const areGone = (await endStrays(this.#options.bootId)) && this.#haveEnded();
     this.#guard?.dismiss();
     await within(LAST_OUTPUT_MS, Promise.all(this.#ranks.map(({ closed }) => closed)));
     // Only now: what a rank told last may be read after its exit is known.
