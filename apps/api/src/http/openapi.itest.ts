@@ -75,7 +75,7 @@ describe('the OpenAPI document', () => {
     const leave = new AbortController();
     const answer = await fetch(`${api.running.url}${url}`, {
       headers: { authorization: `Bearer ${token}` },
-      signal: leave.signal,
+      signal: AbortSignal.any([leave.signal, AbortSignal.timeout(30_000)]),
     });
     const stated = new StatedAnswers(documentOf());
     const headers = Object.fromEntries(answer.headers);
@@ -84,7 +84,7 @@ describe('the OpenAPI document', () => {
     let text = '';
     for await (const chunk of answer.body ?? []) {
       text += Buffer.from(chunk).toString();
-      for (const [, name = '', data = ''] of text.matchAll(/^event: (\w+)\n(?:id: \S+\n)?data: (.*)\n\n/gm)) {
+      for (const [, name = '', data = ''] of text.matchAll(/^event: (\w+)\ndata: (.*)\n(?:id: \S+\n)?\n/gm)) {
         stated.checkEvent({ method: 'GET', url }, { name, data: JSON.parse(data) });
         names.add(name);
       }
