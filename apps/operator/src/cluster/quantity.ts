@@ -15,16 +15,21 @@ function milliCpuOf(quantity: string): number {
 
 /** Bytes of a memory quantity (`16Gi`, `1.5G`, `1000`). */
 export function bytesOf(quantity: string): number {
-  const [, number = '0', unit = ''] = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity) ?? [];
+  const { number, unit } = partsOfMemory(quantity);
   const base = unit.endsWith('i') ? 1024 : 1000;
-  return Number(number) * base ** ' kmgtpe'.indexOf(unit.charAt(0).toLowerCase() || ' ');
+  return number * base ** ' kmgt'.indexOf(unit.charAt(0).toLowerCase() || ' ');
 }
 
 /** A memory quantity (`16Gi`, `1.5G`, `1000`) times a count, in the same unit. */
 export function timesMemory(quantity: string, count: number): string {
-  const [, number = '0', unit = ''] = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity) ?? [];
+  const { number, unit } = partsOfMemory(quantity);
   // Six digits are finer than any unit in use; the rounding hides 0.1 * 3 = 0.30000000000000004.
-  return `${Number((Number(number) * count).toFixed(6))}${unit}`;
+  return `${Number((number * count).toFixed(6))}${unit}`;
+}
+
+function partsOfMemory(quantity: string): { readonly number: number; readonly unit: string } {
+  const [, number = '0', unit = ''] = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity) ?? [];
+  return { number: Number(number), unit };
 }
 
 /** A whole number of devices from a resource quantity such as `8` or `8k`; 0 when it is absent or no number. */
