@@ -1,6 +1,7 @@
 /** How a launcher looks at the files of a checkpoint. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** The file system, as verification needs it. What the system refuses rejects with an error that carries `code` (ENOENT, EIO, ...). */
 export interface CheckpointFiles {
@@ -25,29 +26,47 @@ export class TooLong extends Error {
 /** Not through a link, and without waiting for the other end of a pipe. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-export const realFiles: CheckpointFiles = {
-  async sizeOf(path) {
-    try {
+/** Read at once: little enough for a slow mount to show that it works. */
+const PART_BYTES = 512 * 1024;
+
+/** The file system itself; `onAnswer` is called whenever it has answered something, be it a part of a file. */
+export function filesOnDisk(onAnswer: () => void = () => undefined): CheckpointFiles {
+  return {
+    async sizeOf(path) {
+      try {
+        return await opened(path, async (file) => {
+          const stats = await file.stat();
+          return stats.isFile() ? stats.size : 'no regular file';
+        });
+      } catch (error) {
+        // ELOOP: a link. ENXIO: a socket.
+        if (['ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) return 'no regular file';
+        throw error;
+      } finally {
+        onAnswer();
+      }
+    },
+    async read(path, maxBytes) {
       return await opened(path, async (file) => {
-        const stats = await file.stat();
-        return stats.isFile() ? stats.size : 'no regular file';
+        const { size } = await file.stat();
+        if (size > maxBytes) throw new TooLong(size);
+        const parts: Buffer[] = [];
+        for await (const part of file.createReadStream({ highWaterMark: PART_BYTES, autoClose: false })) {
+          parts.push(part as Buffer);
+          onAnswer();
+        }
+        return Buffer.concat(parts);
       });
-    } catch (error) {
-      // ELOOP: a link. ENXIO: a socket.
-      if (['ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) return 'no regular file';
-      throw error;
-    }
-  },
-  async read(path, maxBytes) {
-    return await opened(path, async (file) => {
-      const { size } = await file.stat();
-      if (size > maxBytes) throw new TooLong(size);
-      return await file.readFile();
-    });
-  },
-  namesIn: (directory) => readdir(directory),
-  pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
-};
+    },
+    namesIn: (directory) => readdir(directory).finally(onAnswer),
+    async pause(ms) {
+      await delay(ms);
+      onAnswer();
+    },
+  };
+}
+
+export const realFiles: CheckpointFiles = filesOnDisk();
 
 /** EIO, ESTALE, ...; undefined for an error that is not the system's. */
 export function errnoOf(error: unknown): string | undefined {

@@ -176,6 +176,7 @@ function contentDiffers(
   return new Finding({ kind: 'ContentDiffers', path: endOf(path), expected, found });
 }
 
-function endOf(path: string): string {
+/** Of a long path the end. */
+export function endOf(path: string): string {
   return path.length <= MAX_PATH_CHARACTERS ? path : `…${path.slice(1 - MAX_PATH_CHARACTERS)}`;
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { EXIT_CODES } from '@coxswain/api-types';
+import { look, LOOK } from './checkpoint-look.ts';
 import { install } from './install.ts';
 import { run } from './run.ts';
 import { parseSettings } from './settings.ts';
@@ -31,6 +32,9 @@ async function main(args: readonly string[]): Promise<number> {
       return await runRanks(rest);
     case 'install':
       return await installSelf(rest);
+    case LOOK:
+      await look(rest[0] ?? '', (text) => void process.stdout.write(text));
+      return 0;
     case 'version':
     case '--version':
       process.stdout.write(`${LAUNCHER_VERSION}\n`);

@@ -10,7 +10,7 @@ import {
   type StepReport,
   type TerminationCause,
 } from '@coxswain/api-types';
-import { verifySaved } from './checkpoint-verification.ts';
+import { lookAtSaved } from './checkpoint-look.ts';
 import type { EngineFact, SavedFact } from './engine-facts.ts';
 import { PendingReports, type Draft } from './pending-reports.ts';
 import { ReportConnection } from './report-connection.ts';
@@ -251,7 +251,10 @@ export class Reporter {
       say(`Rank 0 claims a checkpoint of step ${fact.step}, but this job keeps none; it is not reported.`);
       return;
     }
-    const seen = await verifySaved(join(settings.checkpointMount, saveDirectory), fact);
+    const seen = await lookAtSaved(
+      { saveDirectory: join(settings.checkpointMount, saveDirectory), fact },
+      { patienceMs: settings.mountPatienceMs },
+    );
     if (seen.kind === 'verified') this.#add({ kind: 'checkpointSaved', checkpoint: seen.value });
     else say(`The checkpoint of step ${fact.step} did not verify and is not reported: ${seen.why}`);
   }

@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { POD_ENV, type RankAssignment } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
+import { LOOK } from './checkpoint-look.ts';
 import { aCheckpointIn } from './testing/a-checkpoint.ts';
 import { anAuthority, aWholeGang, FakeOperator } from './testing/fake-operator.ts';
 import { isRunning, LauncherProcess, type Start } from './testing/launcher-process.ts';
@@ -28,6 +30,18 @@ async function launch({ ranks = 1, resume, ...start }: Launch): Promise<Launcher
     () => operator.stop(),
   );
   return launcher;
+}
+
+/**
+ * A module by which no call to the file system returns where checkpoints are looked at: each thread that could make one opens a pipe that nobody writes to. So hangs a
+ * process whose file server answers nothing.
+ */
+function aHangIn(directory: string): string {
+  execFileSync('mkfifo', [join(directory, 'pipe')]);
+  const module = join(directory, 'hang.mjs');
+  const open = `for (let thread = 0; thread < 4; thread++) open(${JSON.stringify(join(directory, 'pipe'))}, 'r', () => {});`;
+  writeFileSync(module, `import { open } from 'node:fs';\nif (process.argv[2] === '${LOOK}') ${open}\n`);
+  return module;
 }
 
 /** A file that a rank writes, once it is there. */
@@ -168,6 +182,31 @@ describe('a checkpoint that cannot be loaded', () => {
       kind: 'checkpointIoError',
       node: 'node-2',
       checkpointFault: { kind: 'MountBroken', errno: 'ENOENT' },
+    });
+    expect(launcher.written('ran')).toBeUndefined();
+  });
+
+  it('is a mount that does not work when reading it neither succeeds nor fails', async () => {
+    const scratch = await launch({ engine: 'exit 0' });
+    const saved = aCheckpointIn(scratch.directory);
+    const launcher = await launch({
+      engine: 'echo started > ran',
+      environment: {
+        [POD_ENV.checkpointMount]: scratch.directory,
+        COXSWAIN_MOUNT_PATIENCE_SECONDS: '2',
+        NODE_OPTIONS: `--import ${aHangIn(scratch.directory)}`,
+      },
+      resume: { step: saved.step, path: saved.directory, manifestSha256: saved.manifestSha256 },
+    });
+    expect(await launcher.exited).toBe(74);
+    expect(launcher.cause()).toMatchObject({
+      kind: 'checkpointIoError',
+      node: 'node-2',
+      checkpointFault: {
+        kind: 'MountBroken',
+        path: join(scratch.directory, saved.directory),
+        found: 'no answer within 2 s',
+      },
     });
     expect(launcher.written('ran')).toBeUndefined();
   });

@@ -8,7 +8,7 @@ import {
   type TerminationCause,
 } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
-import { verifyCheckpoint } from './checkpoint-verification.ts';
+import { lookBeforeResume } from './checkpoint-look.ts';
 import { Gang } from './gang.ts';
 import { LogSink } from './log-relay.ts';
 import { freePort, parseAddress, type RendezvousAddress } from './rendezvous.ts';
@@ -172,9 +172,10 @@ async function whyNotResume(settings: Settings, assignment: RankAssignment): Pro
   if (resume === undefined) return undefined;
   const directory = join(settings.checkpointMount, resume.path);
   const { manifestSha256 } = resume;
-  const seen = await verifyCheckpoint(
-    { directory, manifestSha256 },
-    { ranks: { ranks: ranksOf(assignment), worldSize } },
+  const ranks = { ranks: ranksOf(assignment), worldSize };
+  const seen = await lookBeforeResume(
+    { checkpoint: { directory, manifestSha256 }, ranks },
+    { patienceMs: settings.mountPatienceMs },
   );
   if (seen.kind === 'verified') return undefined;
   return checkpointVerdict(`the checkpoint ${directory} did not verify: ${seen.why}`, seen.fault);

@@ -36,6 +36,7 @@ describe('the environment of a pod', () => {
       checkpointMount: '/coxswain/checkpoints',
       patienceMs: 120_000,
       firstContactMs: 240_000,
+      mountPatienceMs: 120_000,
       gracePeriodMs: 30_000,
       terminationLog: '/dev/termination-log',
     });

@@ -13,12 +13,16 @@ export const LAUNCHER_ENV = {
   patienceSeconds: 'COXSWAIN_PATIENCE_SECONDS',
   /** How long a launcher that was never given ranks tries to reach an operator, in seconds. */
   firstContactSeconds: 'COXSWAIN_FIRST_CONTACT_SECONDS',
+  /** How long the mount of checkpoints may give no answer at all, in seconds. */
+  mountPatienceSeconds: 'COXSWAIN_MOUNT_PATIENCE_SECONDS',
 } as const;
 
 const DEFAULT_GRACE_SECONDS = 30;
 const DEFAULT_PATIENCE_SECONDS = 120;
 /** Before the ranks of its peers, which meet nobody, end by the time-outs of their engines: the shortest of PyTorch's, of its store, is 300 s. */
 const DEFAULT_FIRST_CONTACT_SECONDS = 240;
+/** A file server that takes over from another lets clients wait for its grace period: 90 s for NFS on Linux. */
+const DEFAULT_MOUNT_PATIENCE_SECONDS = 120;
 
 const text = z.string().min(1, 'is empty').max(1024);
 const integer = (low: number, high: number) =>
@@ -46,6 +50,7 @@ const Environment = z.object({
   [LAUNCHER_ENV.terminationLog]: text.default(POD_PATHS.terminationMessage),
   [LAUNCHER_ENV.patienceSeconds]: integer(0, 86_400).default(DEFAULT_PATIENCE_SECONDS),
   [LAUNCHER_ENV.firstContactSeconds]: integer(0, 86_400).default(DEFAULT_FIRST_CONTACT_SECONDS),
+  [LAUNCHER_ENV.mountPatienceSeconds]: integer(2, 86_400).default(DEFAULT_MOUNT_PATIENCE_SECONDS),
 });
 
 /** Everything the launcher knows of its pod; durations in ms. Read once, at the start. */
@@ -67,6 +72,7 @@ export interface Settings {
   readonly checkpointMount: string;
   readonly patienceMs: number;
   readonly firstContactMs: number;
+  readonly mountPatienceMs: number;
   readonly gracePeriodMs: number;
   readonly terminationLog: string;
 }
@@ -97,6 +103,7 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
       checkpointMount: env[POD_ENV.checkpointMount],
       patienceMs: env[LAUNCHER_ENV.patienceSeconds] * 1000,
       firstContactMs: env[LAUNCHER_ENV.firstContactSeconds] * 1000,
+      mountPatienceMs: env[LAUNCHER_ENV.mountPatienceSeconds] * 1000,
       gracePeriodMs: env[POD_ENV.gracePeriodSeconds] * 1000,
       terminationLog: env[LAUNCHER_ENV.terminationLog],
     },

@@ -13,6 +13,10 @@ describe('a fault of a checkpoint in words', () => {
       { kind: 'MountBroken', path: '/c/x', errno: 'ESTALE' },
       '/c/x cannot be read (ESTALE), and neither can what is around it: its mount does not work',
     ],
+    [
+      { kind: 'MountBroken', path: '/c/x', found: 'no answer within 120 s' },
+      '/c/x cannot be read (no answer within 120 s): its mount does not work',
+    ],
   ] as const)('%j', (fault, want) => {
     expect(describeFault(fault)).toBe(want);
   });

@@ -47,6 +47,7 @@ export function describeFault({ kind, path, errno, expected, found }: Checkpoint
     case 'FileUnreadable':
       return `${path} cannot be read${code}, though its mount works`;
     case 'MountBroken':
+      if (found !== undefined) return `${path} cannot be read (${found}): its mount does not work`;
       return `${path} cannot be read${code}, and neither can what is around it: its mount does not work`;
   }
 }

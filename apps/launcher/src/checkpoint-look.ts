@@ -1,0 +1,138 @@
+/**
+ * Looking at checkpoints in a process of its own. A file server that is gone may answer nothing, not even an error: such a call cannot be cancelled, a process of
+ * Node with one in it cannot end, and four of them leave none of its files and names to the launcher. This one can be left behind.
+ */
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { isSea } from 'node:sea';
+import type { Readable } from 'node:stream';
+import { describeFault, type CheckpointFault, type SavedCheckpoint } from '@coxswain/api-types';
+import type { RanksOfGang } from '@coxswain/checkpoint';
+import { filesOnDisk } from './checkpoint-files.ts';
+import {
+  endOf,
+  verifyCheckpoint,
+  verifySaved,
+  type CheckpointOnDisk,
+  type Verification,
+} from './checkpoint-verification.ts';
+import type { SavedFact } from './engine-facts.ts';
+
+/** The subcommand that looks; not in the help, since nobody but a launcher asks it. */
+export const LOOK = 'look';
+/** So often at most the process that looks says that it was answered. */
+const PROGRESS_MS = 100;
+
+type Looker = ChildProcessByStdio<null, Readable, null>;
+
+/** A checkpoint to resume from, of which these ranks answer for a share. */
+interface ToResume {
+  readonly checkpoint: CheckpointOnDisk;
+  readonly ranks: RanksOfGang;
+}
+
+/** A checkpoint that an engine says it has saved below the directory. */
+interface Saved {
+  readonly saveDirectory: string;
+  readonly fact: SavedFact;
+}
+
+type Question = (ToResume & { readonly about: 'resume' }) | (Saved & { readonly about: 'saved' });
+
+export interface LookOptions {
+  /** So long the file system may give no answer at all. */
+  readonly patienceMs: number;
+  /** Program that looks, and its arguments before the question; default: this one. */
+  readonly looker?: readonly [string, ...string[]];
+}
+
+/** As {@link verifyCheckpoint}, in a process of its own. */
+export async function lookBeforeResume(asked: ToResume, options: LookOptions): Promise<Verification<unknown>> {
+  return await lookApart({ about: 'resume', ...asked }, options);
+}
+
+/** As {@link verifySaved}, in a process of its own. */
+export async function lookAtSaved(asked: Saved, options: LookOptions): Promise<Verification<SavedCheckpoint>> {
+  return await lookApart({ about: 'saved', ...asked }, options);
+}
+
+/**
+ * While the process that looks tells of progress it may take as long as it takes. After `patienceMs` without it is left behind, and that is a mount that does not
+ * work: it says nothing of the content.
+ */
+async function lookApart<T>(
+  question: Question,
+  { patienceMs, looker = thisProgram() }: LookOptions,
+): Promise<Verification<T>> {
+  const [program, ...args] = looker;
+  const child = spawn(program, [...args, JSON.stringify(question)], { stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    const answer = await Promise.race([answerOf(child), silence(child, patienceMs)]);
+    if (answer === undefined) return unanswered(question, patienceMs);
+    return JSON.parse(answer) as Verification<T>;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { kind: 'refused', why: `no process could look at it: ${why}` };
+  } finally {
+    // It may hang in the kernel, where no signal ends it: nobody waits for it.
+    child.kill('SIGKILL');
+    child.stdout.destroy();
+    child.unref();
+  }
+}
+
+/** What the process that looks does: an empty line says that it was answered something, a line of JSON is what it found. */
+export async function look(question: string, write: (text: string) => void): Promise<void> {
+  let told = -Infinity;
+  const files = filesOnDisk(() => {
+    if (performance.now() - told < PROGRESS_MS) return;
+    told = performance.now();
+    write('\n');
+  });
+  const asked = JSON.parse(question) as Question;
+  const seen =
+    asked.about === 'saved'
+      ? await verifySaved(asked.saveDirectory, asked.fact, files)
+      : withoutManifest(await verifyCheckpoint(asked.checkpoint, { ranks: asked.ranks, files }));
+  write(`${JSON.stringify(seen)}\n`);
+}
+
+/** The manifest of a large gang has megabytes. */
+function withoutManifest(seen: Verification<unknown>): Verification<unknown> {
+  return seen.kind === 'verified' ? { kind: 'verified', value: {} } : seen;
+}
+
+function thisProgram(): readonly [string, ...string[]] {
+  const source = isSea() ? [] : [...process.execArgv, ...process.argv.slice(1, 2)];
+  return [process.execPath, ...source, LOOK];
+}
+
+/** Whatever calls of that process still hang once it has answered. */
+async function answerOf(child: Looker): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let said = '';
+  child.once('error', reject);
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).trimStart();
+    if (said.endsWith('\n')) resolve(said);
+  });
+  child.once('close', (code, signal) => reject(new Error(`it ended with ${signal ?? `code ${code}`} and no answer`)));
+  return await promise;
+}
+
+/** Settles once nothing was said for so long. */
+async function silence(child: Looker, patienceMs: number): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), patienceMs);
+  child.stdout.on('data', () => timer.refresh()).once('close', () => clearTimeout(timer));
+  await promise;
+}
+
+function unanswered<T>(question: Question, patienceMs: number): Verification<T> {
+  const path = question.about === 'saved' ? question.saveDirectory : question.checkpoint.directory;
+  const fault: CheckpointFault = {
+    kind: 'MountBroken',
+    path: endOf(path),
+    found: `no answer within ${patienceMs / 1000} s`,
+  };
+  return { kind: 'refused', why: describeFault(fault), fault };
+}
