@@ -1,11 +1,12 @@
 import { aTrainingJob } from '@coxswain/api-types/testing';
+import type { NodeFacts } from '@coxswain/fabric';
 import { aPlacement, SharedCluster, World } from '../testing/index.ts';
 
 /** A job and a cluster of two nodes that it fills, whose clock stands until it is set. */
-function aCluster() {
+function aCluster(nodeFacts: Partial<NodeFacts> = {}) {
   const clock = { ms: 0 };
   const nodes = ['node-a', 'node-b'];
-  const cluster = new SharedCluster({ nodes, nodeFacts: {}, monotonicMs: () => clock.ms });
+  const cluster = new SharedCluster({ nodes, nodeFacts, monotonicMs: () => clock.ms });
   const world = new World(aTrainingJob(), {}, [], cluster);
   cluster.look(world);
   const { admission } = cluster;
@@ -45,5 +46,14 @@ describe('what is reserved', () => {
     admission.created(spec.jobUid);
     admission.forget(spec.jobUid);
     expect([held(), admission.reserve({ ...spec, jobUid: 'gone' }, version)]).toEqual([0, false]);
+  });
+
+  it.each<[string, Partial<NodeFacts>, boolean]>([
+    ['is held on nodes that take pods', {}, true],
+    ['is not held on nodes that are cordoned', { schedulable: false }, false],
+    ['is not held on nodes with fewer GPUs than it takes', { gpuCapacity: 1 }, false],
+  ])('%s', (_sentence, nodeFacts, want) => {
+    const { admission, spec } = aCluster(nodeFacts);
+    expect([admission.isReservable(spec), admission.reserve(spec, Infinity)]).toEqual([want, want]);
   });
 });

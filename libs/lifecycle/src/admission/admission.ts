@@ -102,6 +102,11 @@ export class Admission {
     });
   }
 
+  /** Whether the placement could be reserved as the cluster is now: its nodes are there and take pods, and nobody else holds its GPUs. */
+  isReservable(placement: PlacementSpec): boolean {
+    return placement.nodes.every((name) => this.#node(name)?.usable === true) && this.fits(placement);
+  }
+
   /**
    * Holds a placement's GPUs against other jobs, in one step with the check that it still fits: false, and nothing held, where a node of it has
    * changed since `version`, takes no pods, or has its GPUs taken, or its job is gone. Whoever gets false places anew. What happened on other
@@ -111,9 +116,9 @@ export class Admission {
     const job = this.#view.job(placement.jobUid);
     const isUnchanged = placement.nodes.every((name) => {
       const changedAt = this.#changedAt.get(name);
-      return changedAt !== undefined && changedAt <= version && this.#node(name)?.usable === true;
+      return changedAt !== undefined && changedAt <= version;
     });
-    if (job === undefined || !isUnchanged || !this.fits(placement)) return false;
+    if (job === undefined || !isUnchanged || !this.isReservable(placement)) return false;
     this.#promises.reserve(placement);
     this.#servedAs.set(namespaceOf(job), (this.#servings += 1));
     return true;

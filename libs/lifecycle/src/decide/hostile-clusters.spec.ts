@@ -134,22 +134,32 @@ describe('a cluster in which answers are lost', () => {
 });
 
 describe('a Placement that somebody deletes while its pods are made', () => {
-  it('is made again by a later leader than the one that recorded it', () => {
+  /** Another leader recorded it than the one that saw it go. */
+  const before: readonly WorldFault[] = [
+    { kind: 'crash', afterWrites: 2 },
+    { kind: 'crash', afterWrites: 2 },
+    { kind: 'loseAnswer', afterWrites: 0, isDone: false },
+  ];
+  it.each<[string, WorldFault | undefined, number]>([
+    ['is made again by a later leader than the one that recorded it', undefined, 1],
+    ['is placed anew at once where a node of it is not ready', { kind: 'loseNode', pick: 0 }, 2],
+    ['is placed anew at once where a node of it is gone', { kind: 'loseNode', pick: 3 }, 2],
+  ])('%s', (_sentence, fault, epoch) => {
     const world = aWorld(false);
-    const crashing: WorldFault = { kind: 'crash', afterWrites: 2 };
-    const moments: readonly WorldFault[] = [
-      crashing,
-      crashing,
-      { kind: 'loseAnswer', afterWrites: 0, isDone: false },
-      { kind: 'deletePlacement' },
-    ];
+    const deleted: WorldFault = { kind: 'deletePlacement' };
+    const moments = [...before.map((one) => [one]), fault === undefined ? [deleted] : [deleted, fault]];
     live(
       world,
-      moments.map((fault) => ({ faults: [fault], tickMs: 0 })),
+      moments.map((faults) => ({ faults, tickMs: 0 })),
     );
-    world.tick(1_000);
-    world.reconcile();
-    expect(world.job?.status).toMatchObject({ state: 'Running', epoch: 1, restarts: { total: 0 } });
+    for (let seconds = 0; seconds < 20; seconds += 1) {
+      world.tick(1_000);
+      world.reconcile();
+    }
+    const lost = { reason: 'PlacementLost', charged: false };
+    const attempts = fault === undefined ? [{}] : [lost, {}];
+    expect(world.job?.status).toMatchObject({ state: 'Running', epoch, attempts });
+    expect(world.violations).toEqual([]);
   });
 });
 

@@ -16,7 +16,8 @@ import type { UsablePoint } from '../failure/resume-point.ts';
 
 /**
  * The recorded placement that is to be created (again): as this process reserved or saw it, or worked out again, where that gives the very same one.
- * Undefined where it exists, where its name is taken, where the cluster has changed since, and where the gang is stopping.
+ * Undefined where it exists, where its name is taken, where the cluster has changed since (its nodes take no pods, or their GPUs are taken), and where the
+ * gang is stopping.
  */
 export function unwrittenPlacement(record: JobRecord, facts: Facts): UnwrittenPlacement | undefined {
   const attempt = unplacedAttempt(record, facts);
@@ -25,8 +26,14 @@ export function unwrittenPlacement(record: JobRecord, facts: Facts): UnwrittenPl
     spec !== undefined && placementSha256(spec) === attempt.placementSha256;
   const { reserved, keptPlacement } = facts.observed;
   const known = [reserved, keptPlacement].find(isRecorded);
+  if (known !== undefined && known !== reserved && isOutOfReach(facts, attempt, known)) return undefined;
   const spec = known ?? workedOutAgain(record, facts, attempt);
   return spec !== undefined && isRecorded(spec) ? { name: attempt.placement, spec } : undefined;
+}
+
+/** A gang that is not released holds no GPUs but those that are reserved for it: what cannot be reserved again would be waited for in vain. */
+function isOutOfReach({ observed }: Facts, { stage }: Attempt, spec: PlacementSpec): boolean {
+  return stage === 'Creating' && observed.isReservable?.(spec) === false;
 }
 
 /** Name of the recorded Placement that only a live read can tell of: it is not seen, and cannot be made again. */
@@ -49,7 +56,7 @@ export function lostPlacement(record: JobRecord, facts: Facts): Failure | undefi
     );
   }
   if (!facts.isProven || missingPlacementName(record, facts) === undefined) return undefined;
-  return lost(`Placement ${attempt.placement} was recorded and never written, and the free GPUs are others by now.`);
+  return lost(`Placement ${attempt.placement} was recorded and is not there, and the free GPUs are others by now.`);
 }
 
 /**

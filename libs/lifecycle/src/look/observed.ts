@@ -31,6 +31,8 @@ export interface Observed {
   readonly leaderTerm?: number;
   /** Whether a placement of this job still fits, whatever others hold by now. Absent: it does. Asked at most once. */
   readonly fits?: (placement: PlacementSpec) => boolean;
+  /** Whether, beyond that, each of its nodes is there, ready and takes pods. Absent: they are. */
+  readonly isReservable?: (placement: PlacementSpec) => boolean;
   /** Checkpoint objects that carry the job's UID. */
   readonly checkpoints: readonly Checkpoint[];
   /** Free and taken GPUs, without this job's own terminal pods. Called at most once, and only for a job that is to be planned or placed. */

@@ -118,6 +118,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       },
       standingRefusal: (request) => admission.standingRefusal(job.metadata.uid, request),
       fits: (placement) => admission.fits(placement),
+      isReservable: (placement) => admission.isReservable(placement),
       nodeStates: new Map([...seenStates, ...(proof?.nodeStates ?? [])]),
       nodeCensus: () => view.nodeCensus(),
       bootIdOf: (node) => view.bootIdOf(node),
