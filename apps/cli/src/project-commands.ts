@@ -82,9 +82,11 @@ const MEANINGS: Readonly<Record<ProjectLimit['name'], string>> = {
   plans: 'plans waiting or searched',
   streams: 'streams of events',
   jobs: 'jobs that have not ended',
+  endedJobs: 'jobs that have ended and are still in the cluster',
   layouts: 'saved layouts',
   tokens: 'tokens that are good',
   storedPlans: 'plans kept, the newest',
+  jobRecords: 'records of jobs that are gone, the newest',
 };
 
 function limitTable(items: readonly ProjectLimit[]): string {

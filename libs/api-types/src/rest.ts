@@ -92,16 +92,18 @@ export const PROJECT_LIMITS = [
   'plans',
   'streams',
   'jobs',
+  'endedJobs',
   'layouts',
   'tokens',
   'storedPlans',
+  'jobRecords',
 ] as const;
 export const ProjectLimit = z
   .object({
     name: z
       .enum(PROJECT_LIMITS)
       .describe(
-        'requestBurst: requests at once after a rest; jobs: those that have not ended; tokens: those that are good; plans: those that wait or are searched.',
+        'requestBurst: requests at once after a rest; jobs: those that have not ended; endedJobs: those that have, and are still in the cluster; jobRecords: what is kept of jobs that are gone, the newest; tokens: those that are good; plans: those that wait or are searched.',
       ),
     most: counter.nullable().describe('Null: as many as it likes.'),
     used: counter.describe(

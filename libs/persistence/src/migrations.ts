@@ -15,6 +15,7 @@ import { AskForCredentialsAlone1795398000000 } from '../../../migrations/2026112
 import { LetServiceAccountsIn1795410000000 } from '../../../migrations/20261123050000-let-service-accounts-in.ts';
 import { KeepKeysByCluster1795411200000 } from '../../../migrations/20261123052000-keep-keys-by-cluster.ts';
 import { IndexTheAuditByVerb1795411800000 } from '../../../migrations/20261123053000-index-the-audit-by-verb.ts';
+import { IndexWhatJobsLeaveBehind1795420800000 } from '../../../migrations/20261123080000-index-what-jobs-leave-behind.ts';
 
 /** Every migration, oldest first. A list instead of a glob: what runs is what can be read here. */
 export const MIGRATIONS = [
@@ -35,4 +36,5 @@ export const MIGRATIONS = [
   LetServiceAccountsIn1795410000000,
   KeepKeysByCluster1795411200000,
   IndexTheAuditByVerb1795411800000,
+  IndexWhatJobsLeaveBehind1795420800000,
 ] as const;

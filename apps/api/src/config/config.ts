@@ -107,12 +107,19 @@ const Environment = SignInEnvironment.extend({
     .describe('Of one project at once, after a rest.'),
   COXSWAIN_PROJECT_CONCURRENT_REQUESTS: limit(50).describe('Of one project under way in one replica; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_JOBS: limit(1_000).describe('Of one project that have not ended; 0: no limit.'),
+  COXSWAIN_PROJECT_MAX_ENDED_JOBS: limit(2_000).describe(
+    'Of one project that have ended and are still in the cluster; 0: no limit.',
+  ),
   COXSWAIN_PROJECT_MAX_LAYOUTS: limit(500).describe('That one project keeps; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_TOKENS: limit(100).describe('Of one project that are good; 0: no limit.'),
   COXSWAIN_PROJECT_MAX_PLANS: limit(8).describe(
     'Of one project that wait for the planner or are searched, in one replica; 0: no limit.',
   ),
   COXSWAIN_PROJECT_MAX_STORED_PLANS: limit(1_000).describe('That one project keeps, the newest; 0: no limit.'),
+  COXSWAIN_PROJECT_MAX_JOB_RECORDS: limit(5_000).describe(
+    'Of jobs of one project that are gone, the newest; 0: as many as there are.',
+  ),
+  COXSWAIN_JOB_RECORDS_DAYS: days(365).describe('Records of jobs, after they are gone. 0: for ever.'),
   COXSWAIN_PROJECT_MAX_STREAMS: limit(5_000).describe(
     'Of events of the jobs of one project, open in one replica, of all who watch; 0: no limit.',
   ),
@@ -189,10 +196,12 @@ export interface Config {
     readonly requestBurst: number;
     readonly concurrentRequests: number;
     readonly jobs: number;
+    readonly endedJobs: number;
     readonly layouts: number;
     readonly tokens: number;
     readonly plans: number;
     readonly storedPlans: number;
+    readonly jobRecords: number;
     readonly streams: number;
     readonly streamsPerPrincipal: number;
     /** Never 0: it is memory that whoever does not read takes. */
@@ -202,6 +211,8 @@ export interface Config {
   readonly planBudget: { readonly seconds: number; readonly memoryMib: number };
   /** After the end of a job; 0: for ever. */
   readonly seriesRetention: { readonly stepsDays: number; readonly levelsDays: number };
+  /** Of records, after their jobs are gone; 0: for ever. */
+  readonly jobRecordsDays: number;
   readonly dashboardDirectory: string | undefined;
   readonly logLevel: LogLevel;
   readonly shutdownMs: number;
@@ -241,10 +252,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       requestBurst: values.COXSWAIN_PROJECT_REQUEST_BURST,
       concurrentRequests: values.COXSWAIN_PROJECT_CONCURRENT_REQUESTS,
       jobs: values.COXSWAIN_PROJECT_MAX_JOBS,
+      endedJobs: values.COXSWAIN_PROJECT_MAX_ENDED_JOBS,
       layouts: values.COXSWAIN_PROJECT_MAX_LAYOUTS,
       tokens: values.COXSWAIN_PROJECT_MAX_TOKENS,
       plans: values.COXSWAIN_PROJECT_MAX_PLANS,
       storedPlans: values.COXSWAIN_PROJECT_MAX_STORED_PLANS,
+      jobRecords: values.COXSWAIN_PROJECT_MAX_JOB_RECORDS,
       streams: values.COXSWAIN_PROJECT_MAX_STREAMS,
       streamsPerPrincipal: values.COXSWAIN_PRINCIPAL_MAX_STREAMS,
       unreadStreamKib: values.COXSWAIN_STREAM_UNREAD_KIB,
@@ -254,6 +267,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       stepsDays: values.COXSWAIN_SERIES_STEPS_DAYS,
       levelsDays: values.COXSWAIN_SERIES_LEVELS_DAYS,
     },
+    jobRecordsDays: values.COXSWAIN_JOB_RECORDS_DAYS,
     dashboardDirectory: values.COXSWAIN_DASHBOARD_DIRECTORY,
     logLevel: values.COXSWAIN_LOG_LEVEL,
     shutdownMs: values.COXSWAIN_SHUTDOWN_MS,

@@ -83,6 +83,9 @@ export interface VanishedJob extends NamedPlace {
   readonly seenUpTo: string;
 }
 
+/** Of a row that is no more than a record: its resource is gone, or was never made. */
+export const IS_GONE = "(deleted_at IS NOT NULL OR (state = 'Refused' AND uid IS NULL))";
+
 const TOUCHED = 'version = version + 1, updated_at = now()';
 const DELETED = `deleted_at = now(), state = 'Deleted', summary = 'The job was deleted.', applied_generation = generation,
   finished_at = coalesce(finished_at, now()), ${TOUCHED}`;

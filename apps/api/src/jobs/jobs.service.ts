@@ -194,6 +194,7 @@ export class JobsService {
     },
   ): Promise<Job> {
     const { principal, project, body } = request;
+    await this.#limits.requireRoom(sql, project, 'endedJobs');
     await this.#limits.requireRoom(sql, project, 'jobs');
     const namespace = await this.#namespaceFor(sql, project, body.namespace);
     const id = randomUUID();

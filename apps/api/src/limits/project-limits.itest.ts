@@ -15,6 +15,7 @@ describe('what one project may use', () => {
         COXSWAIN_PROJECT_REQUESTS_PER_SECOND: '1',
         COXSWAIN_PROJECT_REQUEST_BURST: '20',
         COXSWAIN_PROJECT_MAX_JOBS: '3',
+        COXSWAIN_PROJECT_MAX_ENDED_JOBS: '2',
         COXSWAIN_PROJECT_MAX_LAYOUTS: '1',
         COXSWAIN_PROJECT_MAX_TOKENS: '1',
       },
@@ -56,6 +57,8 @@ describe('what one project may use', () => {
     expect(told).toMatchObject({
       concurrentRequests: '1 of 50',
       jobs: '3 of 3',
+      endedJobs: '0 of 2',
+      jobRecords: '0 of 5000',
       layouts: '1 of 1',
       tokens: '1 of 1',
       storedPlans: '0 of 1000',
@@ -74,6 +77,27 @@ describe('what one project may use', () => {
       'UPDATE jobs SET finished_at = now() WHERE name = (SELECT min(name) FROM jobs)',
     );
     expect((await greedy('/jobs', { name: 'again', spec: aJobSpec() })).status).toBe(201);
+  });
+
+  it('are told to delete jobs that have ended, when too many of them are in the cluster; records of others count elsewhere', async () => {
+    const { database } = limited.running.infrastructure;
+    const ended = (set: string, of: string): Promise<unknown> =>
+      database.query(`UPDATE jobs SET finished_at = coalesce(finished_at, now()), ${set} WHERE name = '${of}'`);
+    const names = (await greedy('/jobs')).body.items.map(({ name }: { readonly name: string }) => name) as string[];
+    const [first, second, third] = names.sort();
+    await ended("state = 'Failed'", first ?? '');
+    await ended("state = 'Complete'", second ?? '');
+    const refused = await greedy('/jobs', { name: 'one-more', spec: aJobSpec() });
+    expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '60' }, body: { code: 'RATE_LIMITED' } });
+    expect(refused.body.detail).toMatch(
+      /^project "greedy" has 2 jobs that have ended and are still in the cluster; delete those that are needed no longer.* 2 is its limit/,
+    );
+    await ended("state = 'Deleted', deleted_at = now()", first ?? '');
+    await ended("state = 'Refused'", third ?? '');
+    const { body } = await greedy('/limits', undefined, tokens[0]);
+    const told = new Map(body.items.map((item: { name: string; used: number }) => [item.name, item.used]));
+    expect([told.get('endedJobs'), told.get('jobRecords')]).toEqual([1, 2]);
+    expect((await greedy('/jobs', { name: 'one-more', spec: aJobSpec() })).status).toBe(201);
   });
 
   it('is refused when it asks too often, with the time to wait, while others are served; each is counted', async () => {

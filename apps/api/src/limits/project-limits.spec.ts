@@ -163,7 +163,9 @@ describe('what of the limits is used', () => {
     limits.plans.hold('b');
     wait(0.5);
     const sql = scriptedSql([
-      [/FROM jobs/, [{ n: 4 }]],
+      [/FROM jobs .* finished_at IS NULL/, [{ n: 4 }]],
+      [/FROM jobs .* finished_at IS NOT NULL/, [{ n: 9 }]],
+      [/FROM jobs .* 'Refused' AND uid IS NULL/, [{ n: 12 }]],
       [/FROM layouts/, [{ n: 7 }]],
       [/FROM api_tokens/, [{ n: 1 }]],
       [/FROM plans/, [{ n: 0 }]],
@@ -175,9 +177,11 @@ describe('what of the limits is used', () => {
       'plans: 0 of 8',
       'streams: 1 of 5000',
       'jobs: 4 of 5',
+      'endedJobs: 9 of 2000',
       'layouts: 7 of null',
       'tokens: 1 of 100',
       'storedPlans: 0 of 1000',
+      'jobRecords: 12 of 5000',
     ]);
   });
 
@@ -199,5 +203,14 @@ describe('objects of a project', () => {
     if (want === undefined) await expect(making).resolves.toBeUndefined();
     else await expect(making).rejects.toThrow(want);
     expect(await counted('jobs')).toBe(want === undefined ? 0 : 1);
+  });
+
+  it('that have ended are counted without waiting for whoever makes one meanwhile', async () => {
+    const { limits } = aLimited({ COXSWAIN_PROJECT_MAX_ENDED_JOBS: '7' });
+    const sql = scriptedSql([[/count/, [{ n: 7 }]]]);
+    await expect(limits.requireRoom(sql, { id: 'a', name: 'a' }, 'endedJobs')).rejects.toThrow(
+      /project "a" has 7 jobs that have ended and are still in the cluster; delete those/,
+    );
+    expect(sql.statements).toHaveLength(1);
   });
 });

@@ -6,28 +6,35 @@ import { TokenBucket } from '@coxswain/units';
 import { Inject, Injectable } from '@nestjs/common';
 import { onlyProjectOf, type Principal } from '../auth/principal.ts';
 import type { Config } from '../config/config.ts';
+import { IS_GONE } from '../jobs/job-table.ts';
 import { CLOCK, CONFIG, METRICS, type WallClock } from '../infrastructure/tokens.ts';
 import { type Limit, LimitExceeded, LIMITS } from './limit-exceeded.ts';
 import { HeldPlaces } from './held-places.ts';
 
 /** What a project can have many of. */
-type Made = 'jobs' | 'layouts' | 'tokens';
-type Counted = Made | 'storedPlans';
+type Made = 'jobs' | 'endedJobs' | 'layouts' | 'tokens';
+type Counted = Made | 'storedPlans' | 'jobRecords';
 
 /** Counts no further than the limit, so that a project with many costs no more. */
 const COUNTS: Readonly<Record<Counted, string>> = {
   jobs: 'SELECT 1 FROM jobs WHERE project_id = $1 AND finished_at IS NULL AND deleted_at IS NULL LIMIT $2',
+  endedJobs:
+    "SELECT 1 FROM jobs WHERE project_id = $1 AND finished_at IS NOT NULL AND deleted_at IS NULL AND state <> 'Refused' LIMIT $2",
   layouts: 'SELECT 1 FROM layouts WHERE project_id = $1 LIMIT $2',
   tokens:
     'SELECT 1 FROM api_tokens WHERE project_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) LIMIT $2',
   storedPlans: 'SELECT 1 FROM plans WHERE project_id = $1 LIMIT $2',
+  jobRecords: `SELECT 1 FROM jobs WHERE project_id = $1 AND ${IS_GONE} LIMIT $2`,
 };
 
 const REMEDIES: Readonly<Record<Made, string>> = {
   jobs: 'jobs that have not ended; wait for one to end, or cancel one',
+  endedJobs: 'jobs that have ended and are still in the cluster; delete those that are needed no longer',
   layouts: 'saved layouts; use one of them, or put the layout into the job',
   tokens: 'tokens that are good; revoke one first',
 };
+/** In the order in which they are told. */
+const COUNTED = ['jobs', 'endedJobs', 'layouts', 'tokens', 'storedPlans', 'jobRecords'] as const;
 /** Where a project may have more, or as many as it likes, it is told no greater number. */
 const TOLD_AT_MOST = 10_000;
 /** Objects go when somebody does something about them. */
@@ -121,7 +128,10 @@ export class ProjectLimits {
     throw this.refuse('rate', message, waitS);
   }
 
-  /** For a transaction that makes one more. Those of a project that make the same wait for each other, so that the limit holds exactly. */
+  /**
+   * For a transaction that makes one more. Those of a project that make the same wait for each other, so that the limit holds exactly; but jobs end
+   * by themselves, so that nobody has to wait where those that have ended are counted.
+   */
   async requireRoom(
     sql: Sql,
     project: { readonly id: string; readonly name: string },
@@ -130,7 +140,8 @@ export class ProjectLimits {
   ): Promise<void> {
     const most = this.#limits[what] * times;
     if (most === 0) return;
-    await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 3))', [`${project.id}/${what}`]);
+    if (what !== 'endedJobs')
+      await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 3))', [`${project.id}/${what}`]);
     if ((await countUpTo(most, sql, { id: project.id, what })) < most) return;
     const message = `project "${project.name}" has ${most} ${REMEDIES[what]}. ${most} is its limit, which whoever runs the API can raise`;
     throw this.refuse(what, message, OBJECTS_RETRY_SECONDS);
@@ -153,7 +164,7 @@ export class ProjectLimits {
     ];
     for (const name of ['concurrentRequests', 'plans', 'streams'] as const)
       limits.push({ ...limitOf(name, most[name]), used: here[name].held(id), counted: 'inReplica' });
-    for (const name of ['jobs', 'layouts', 'tokens', 'storedPlans'] as const) {
+    for (const name of COUNTED) {
       const used = await countUpTo(Math.max(most[name], TOLD_AT_MOST), sql, { id, what: name });
       limits.push({ ...limitOf(name, most[name]), used, counted: 'inProject' });
     }
