@@ -9,6 +9,7 @@ export const FOLDER_ORDER = {
     // what goes on by itself
     'outbox',
     'projection',
+    'records',
     'series',
     // what is asked for
     'health',

@@ -25,6 +25,7 @@ import { PostgresJobRowStore } from './outbox/job-row-store.ts';
 import { plannerOf } from './plans/project-planner.ts';
 import { LeaderDuties } from './projection/leader-duties.ts';
 import { Projector } from './projection/projector.ts';
+import { removeOldRecords } from './records/record-retention.ts';
 import { removeExpiredSeries } from './series/series-retention.ts';
 import { SeriesStore } from './series/series-store.ts';
 import { seriesMetrics, SeriesSubscriber } from './series/series-subscriber.ts';
@@ -102,6 +103,7 @@ function startMirroring(infrastructure: Infrastructure): Part {
       (signal) => removeExpired({ database, logger }, signal),
       (signal) => removeOldAudit({ database, cluster, retentionDays: config.auditRetentionDays, logger }, signal),
       (signal) => removeExpiredSeries({ database, cluster, logger, retention: config.seriesRetention }, signal),
+      (signal) => removeOldRecords({ database, cluster, logger, bounds: config.recordBounds }, signal),
     ];
   });
   readiness.add({

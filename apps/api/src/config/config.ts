@@ -211,8 +211,8 @@ export interface Config {
   readonly planBudget: { readonly seconds: number; readonly memoryMib: number };
   /** After the end of a job; 0: for ever. */
   readonly seriesRetention: { readonly stepsDays: number; readonly levelsDays: number };
-  /** Of records, after their jobs are gone; 0: for ever. */
-  readonly jobRecordsDays: number;
+  /** What is kept of jobs that are gone: the newest of each project, and for so long; 0: all, for ever. */
+  readonly recordBounds: { readonly ofProject: number; readonly days: number };
   readonly dashboardDirectory: string | undefined;
   readonly logLevel: LogLevel;
   readonly shutdownMs: number;
@@ -267,7 +267,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       stepsDays: values.COXSWAIN_SERIES_STEPS_DAYS,
       levelsDays: values.COXSWAIN_SERIES_LEVELS_DAYS,
     },
-    jobRecordsDays: values.COXSWAIN_JOB_RECORDS_DAYS,
+    recordBounds: { ofProject: values.COXSWAIN_PROJECT_MAX_JOB_RECORDS, days: values.COXSWAIN_JOB_RECORDS_DAYS },
     dashboardDirectory: values.COXSWAIN_DASHBOARD_DIRECTORY,
     logLevel: values.COXSWAIN_LOG_LEVEL,
     shutdownMs: values.COXSWAIN_SHUTDOWN_MS,

@@ -19,6 +19,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'http/key-expiry.ts': 'goes on by itself',
   'outbox/': 'carries jobs to the cluster',
   'projection/': 'mirrors the cluster',
+  'records/': 'goes on by itself',
   'series/': 'stores series',
 };
 

@@ -282,3 +282,27 @@ export async function markVanishedJobs(sql: Sql, cluster: Cluster, gone: Vanishe
   );
   return marked.rows.map(({ id }) => id);
 }
+
+/**
+ * For retention: removes rows of jobs that are gone, with what hangs on them by their id, and gives the ids of those that are removed. Looks at them anew under a lock:
+ * one whose resource was found after all, or of which the outbox holds something, stays. One that somebody else uses is left for the next time.
+ */
+export async function removeJobRecords(sql: Sql, cluster: Cluster, ids: readonly string[]): Promise<readonly string[]> {
+  const locked = await sql.query<{ id: string }>(
+    'SELECT id FROM jobs WHERE cluster_id = $1 AND id = ANY ($2::uuid[]) FOR UPDATE SKIP LOCKED',
+    [cluster.id, ids],
+  );
+  const removed = await sql.query<{ id: string }>(
+    `WITH gone AS (
+       SELECT cluster_id, id, uid FROM jobs
+        WHERE cluster_id = $1 AND id = ANY ($2::uuid[]) AND ${IS_GONE} AND NOT EXISTS (SELECT 1 FROM outbox WHERE job_id = jobs.id)
+     ), events AS (DELETE FROM job_events o USING gone WHERE o.job_id = gone.id
+     ), labels AS (DELETE FROM job_labels o USING gone WHERE o.cluster_id = gone.cluster_id AND o.job_id = gone.id
+     ), words AS (DELETE FROM job_name_words o USING gone WHERE o.cluster_id = gone.cluster_id AND o.job_id = gone.id
+     ), series AS (DELETE FROM job_series o USING gone WHERE o.cluster_id = gone.cluster_id AND o.job_uid = gone.uid
+     )
+     DELETE FROM jobs USING gone WHERE jobs.id = gone.id RETURNING jobs.id`,
+    [cluster.id, locked.rows.map(({ id }) => id)],
+  );
+  return removed.rows.map(({ id }) => id);
+}

@@ -3,19 +3,18 @@ import { type Database, firstOf } from '@coxswain/persistence';
 import type { Logger } from '@coxswain/telemetry';
 import type { Config } from '../config/config.ts';
 import type { Cluster } from '../infrastructure/tokens.ts';
+import { deleteSomeRows } from './series-rows.ts';
 
 const EVERY_MS = 3_600_000;
 /** Jobs that one look removes something of; the next look goes on. */
 const JOBS_AT_ONCE = 100;
-/** Rows that one statement deletes: a few hundred milliseconds. */
-const ROWS_AT_ONCE = 10_000;
 /** Statements of one sweep that delete rows; the next sweep goes on. */
 const MOST_BATCHES = 1_000;
 
 /** What is removed at its time. */
 type Kept = 'steps' | 'levels';
 
-const TABLES: Readonly<Record<Kept, { readonly table: string; readonly removedAt: string }>> = {
+const TABLES: Readonly<Record<Kept, { readonly table: 'steps' | 'step_levels'; readonly removedAt: string }>> = {
   steps: { table: 'steps', removedAt: 'steps_removed_at' },
   levels: { table: 'step_levels', removedAt: 'levels_removed_at' },
 };
@@ -118,12 +117,7 @@ class Sweep {
     for (;;) {
       if (this.#isOver) return false;
       this.#batches += 1;
-      const { affected } = await database.query(
-        `DELETE FROM ${table} WHERE cluster_id = $1 AND month = $2::date AND job_uid = $3 AND ctid = ANY (ARRAY(
-           SELECT ctid FROM ${table} WHERE cluster_id = $1 AND month = $2::date AND job_uid = $3 LIMIT $4))`,
-        [cluster.id, month, uid, ROWS_AT_ONCE],
-      );
-      if (affected < ROWS_AT_ONCE) break;
+      if (!(await deleteSomeRows(database, cluster, { table, month, uid }))) break;
     }
     await database.query(`UPDATE job_series SET ${removedAt} = now() WHERE cluster_id = $1 AND job_uid = $2`, [
       cluster.id,
