@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   MAX_RANKS_PER_POD,
   parseRanks,
@@ -22,6 +23,8 @@ import { LAUNCHER_VERSION } from './version.ts';
 
 const HEARTBEAT_MS = 10_000;
 const THROTTLE_POLL_MS = 200;
+const HEARD_MS = 500;
+const HEARD_POLL_MS = 10;
 
 export interface ReporterOptions {
   readonly settings: Settings;
@@ -144,10 +147,13 @@ export class Reporter {
     }
   }
 
-  /** Waits until every claimed checkpoint has been looked at. */
+  /** Waits until every claimed checkpoint has been looked at, and for a moment until the operator has heard of those that are there: it need not be told twice. */
   async finishVerifications(): Promise<void> {
     this.#tell(this.#throttle.flush());
     await this.#verifications;
+    const untilMs = performance.now() + HEARD_MS;
+    while (this.unreportedCheckpoints.length > 0 && this.isConnected && performance.now() < untilMs)
+      await delay(HEARD_POLL_MS);
   }
 
   /** Tells how it ended and waits for the operator to have heard it, at most `deadlineMs`. */
