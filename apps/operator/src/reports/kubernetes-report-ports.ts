@@ -9,7 +9,7 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject } from '@coxswain/kube';
-import { isFenced, isRecordedPlacement, podName } from '@coxswain/lifecycle';
+import { isBeyondTraining, isFenced, isRecordedPlacement, podName } from '@coxswain/lifecycle';
 import { toCachedPod, type CachedPod } from '../cluster/cached-pod.ts';
 import { type ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
@@ -123,7 +123,7 @@ export class KubernetesReportPorts {
     const seen = this.#jobOf(jobUid);
     // Nothing is held for a job that is gone.
     if (seen === undefined) throw new Error(`${namespace}/${jobName} of UID ${jobUid} is not seen here`);
-    if (step > (seen.spec.training?.steps ?? Infinity)) return 'unwanted';
+    if (isBeyondTraining(seen.spec, step)) return 'unwanted';
     this.#quota.take(jobUid);
     const path = trainingJobsPath({ namespace, name: jobName });
     const job = await this.#getOrUndefined<TrainingJob & KubeObject>(path, jobUid);

@@ -57,6 +57,7 @@ describe('checkpoints that only a termination message tells of', () => {
     ['a message of another epoch is not believed', { pods: [podThatSaved(0, [40], { epoch: 2 })] }, []],
     ['also where somebody has deleted the placement', { placements: [], pods: [podThatSaved(0, [40])] }, [40]],
     ['an epoch that status does not know is not believed', { job: aJob(), pods: [podThatSaved(0, [40])] }, []],
+    ['the last step of the job counts, and none behind it', { pods: [podThatSaved(0, [100, 101])] }, [100]],
     [
       'a recorded one is left out',
       { pods: [podThatSaved(0, [20, 40])], checkpoints: [aCheckpoint(job, { spec: { step: 40 } })] },

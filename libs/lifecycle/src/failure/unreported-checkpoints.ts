@@ -1,4 +1,4 @@
-import type { Attempt, CheckpointResourceSpec } from '@coxswain/api-types';
+import type { Attempt, CheckpointResourceSpec, TrainingJobSpec } from '@coxswain/api-types';
 import { checkpointName, incarnationOf, saveDirectoryOf } from '@coxswain/checkpoint';
 import { isBroken } from './broken-gang.ts';
 import type { Facts } from '../look/facts.ts';
@@ -33,12 +33,17 @@ export function unreportedCheckpoints(record: JobRecord, facts: Facts): readonly
     const cause = isOfFence(said, attempt) ? said : undefined;
     for (const { directory, step, ...saved } of cause?.unreportedCheckpoints ?? []) {
       const name = checkpointName(job.metadata, { ...fence, step });
-      if (!isBeforeFence(step, attempt) || isMade(name, facts)) continue;
+      if (!isBeforeFence(step, attempt) || isBeyondTraining(spec, step) || isMade(name, facts)) continue;
       const about = { jobName, jobUid, ...incarnationOf(fence), epoch: fence.epoch, step, claimName };
       found.set(name, { name, spec: { ...about, path: `${root}/${directory}`, layout, ...saved } });
     }
   }
   return [...found.values()];
+}
+
+/** Whether the job never comes to that step: whoever says that it was saved is not to be believed, by whichever way it is said. */
+export function isBeyondTraining({ training }: Pick<TrainingJobSpec, 'training'>, step: number): boolean {
+  return step > (training?.steps ?? Infinity);
 }
 
 /** Whether the object is there. One without a state was made by somebody who died before the second write, which says that it is complete. */
