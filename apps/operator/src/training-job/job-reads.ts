@@ -3,6 +3,7 @@ import { isNotFound, type KubeClient, type KubeList, type KubeObject } from '@co
 import type { LiveRead, NodeState, ObservedPod } from '@coxswain/lifecycle';
 import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
+import { toCachedPlacement } from '../cluster/cached-placements.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB } from '../cluster/indexes.ts';
 import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
@@ -46,11 +47,12 @@ export class JobReads {
   }
 
   async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {
-    const [, , , nodes] = await Promise.all([
+    const [nodes] = await Promise.all([
+      Promise.all(what.nodes.map(async (name) => [name, stateOf(await this.#readLiveNode(name))] as const)),
       this.#readLiveJob(job),
       this.#readLivePods(job, what.podNames),
       what.placement === undefined ? undefined : this.readPlacement(job, what.placement),
-      Promise.all(what.nodes.map(async (name) => [name, stateOf(await this.#readLiveNode(name))] as const)),
+      what.allPlacements === true ? this.#readLivePlacements(job) : undefined,
     ]);
     return new Map(nodes);
   }
@@ -60,7 +62,7 @@ export class JobReads {
     const before = this.checkpointsOf(job);
     const live = new Set<string>();
     await this.#readLiveJob(job);
-    await this.#forEach<Checkpoint & KubeObject>(job, checkpointsPath({ namespace }), (checkpoint) => {
+    await this.#forEach<Checkpoint & KubeObject>({ of: job, path: checkpointsPath({ namespace }) }, (checkpoint) => {
       live.add(checkpoint.metadata.uid);
       this.#cache.checkpoints.remember(uid, checkpoint);
     });
@@ -83,17 +85,26 @@ export class JobReads {
       this.rememberPod(job, pod);
     };
     const path = podsPath({ namespace: job.metadata.namespace });
-    await this.#forEach<KubeObject>(job, path, take);
+    await this.#forEach<KubeObject>({ of: job, path }, take);
     const unlisted = before.filter(({ name, uid }) => listed.get(name) !== uid);
     const wanted = new Set([...names, ...unlisted.map(({ name }) => name)].filter((name) => !listed.has(name)));
     if (wanted.size <= MOST_ASKED) await Promise.all([...wanted].map((name) => this.readPod(job, name)));
     else
-      await this.#forEach<KubeObject>('everybody', path, (pod) =>
+      await this.#forEach<KubeObject>({ of: 'everybody', path }, (pod) =>
         wanted.has(pod.metadata.name) ? take(pod) : undefined,
       );
     for (const { name, uid } of unlisted) {
       if (listed.has(name) ? listed.get(name) !== uid : wanted.size > MOST_ASKED) this.#cache.pods.rememberGone(uid);
     }
+  }
+
+  /** As its watch would bring them: whoever may create Placements may create many and large ones. */
+  async #readLivePlacements(job: TrainingJob): Promise<void> {
+    const { namespace, uid } = job.metadata;
+    const listing = { of: job, path: placementsPath({ namespace }), perPage: PLACEMENTS_PER_PAGE };
+    await this.#forEach<Placement & KubeObject>(listing, (placement) =>
+      this.#cache.placements.remember(uid, toCachedPlacement(placement, this.#cache.jobs)),
+    );
   }
 
   async readPlacement(job: TrainingJob, name: string): Promise<void> {
@@ -104,15 +115,14 @@ export class JobReads {
 
   /** Shows `take` what carries the job's UID label there, or everything. A page is held at a time: the pods of several gangs, whole, would not fit. */
   async #forEach<T extends KubeObject>(
-    of: TrainingJob | 'everybody',
-    path: string,
+    { of, path, perPage = OBJECTS_PER_PAGE }: Listing,
     take: (object: T) => void,
   ): Promise<void> {
     const selector = of === 'everybody' ? {} : { labelSelector: `${LABELS.jobUid}=${of.metadata.uid}` };
     for (let next: string | undefined = ''; next !== undefined;) {
       const page: KubeList<T> = await this.#client.list(path, {
         ...selector,
-        limit: OBJECTS_PER_PAGE,
+        limit: perPage,
         ...(next === '' ? {} : { continue: next }),
       });
       for (const object of page.items) take(object);
@@ -157,6 +167,14 @@ const MOST_ASKED = 16;
 
 /** A list of whole pods is 25 kB each. */
 const OBJECTS_PER_PAGE = 500;
+/** A Placement may have 1.5 MB. */
+const PLACEMENTS_PER_PAGE = 20;
+
+interface Listing {
+  readonly of: TrainingJob | 'everybody';
+  readonly path: string;
+  readonly perPage?: number;
+}
 
 function stateOf(node: CachedNode | undefined): NodeState {
   if (node === undefined) return 'gone';

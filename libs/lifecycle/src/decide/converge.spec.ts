@@ -144,6 +144,16 @@ describe('a job whose status is lost', () => {
     live(world, looks([[lost, { kind: 'resume' }, stale]], 0));
     expect(world.job?.status?.attempts?.at(-1)).toMatchObject({ epoch: 2, resumedFrom: { step: 9 } });
   });
+
+  it('gives no number again that only a Placement tells of, which no cache shows', () => {
+    const world = new World(aTrainingJob());
+    live(world, looks([[], [], [{ kind: 'suspend' }], []], 90_000));
+    expect(world.job?.status?.state).toBe('Suspended');
+    world.pods = [];
+    const stale: WorldFault = { kind: 'staleLook', looksAgo: 9, of: ['pods', 'placements'] };
+    live(world, looks([[lost, { kind: 'resume' }, stale]], 0));
+    expect(world.job?.status?.attempts?.at(-1)).toMatchObject({ epoch: 2 });
+  });
 });
 
 /** The faults are over: nodes are back, the engine finishes, the operator looks as often as it likes. */

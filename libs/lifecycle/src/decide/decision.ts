@@ -50,6 +50,8 @@ export interface LiveRead {
   readonly nodes: readonly string[];
   /** Name of a Placement that is recorded and not seen. */
   readonly placement?: string;
+  /** Whether every Placement that carries the job's UID label is read too: of a job whose status was lost they tell which numbers of epochs are taken. */
+  readonly allPlacements?: true;
 }
 
 export type Action =
@@ -72,7 +74,7 @@ export type Action =
   /** Create the gated pod of `podIndex`. AlreadyExists: read it live and show it among `pods` (ours or not). Refused for good: show it in `refusedPods`. */
   | { readonly kind: 'createPod'; readonly name: string; readonly podIndex: number; readonly placement: PlacementSpec }
   /**
-   * Read the job, all its pods, the pods of these names, these nodes and that Placement from the API server, then look again with `isProven`. Asked for before
+   * Read the job, all its pods, the pods of these names, these nodes and that Placement (or all of the job) from the API server, then look again with `isProven`. Asked for before
    * anything is deleted, failed, charged or given up: a cache is good enough to create, never to destroy. It is always the only action.
    */
   | ({ readonly kind: 'readLive' } & LiveRead)

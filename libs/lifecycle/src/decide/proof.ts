@@ -45,8 +45,8 @@ function beginsAfterUntoldEnd(before: JobRecord, { attempts }: JobRecord): boole
 }
 
 /**
- * Whether there was a status, of which nothing is left: one is written before our finalizer. What the job has run is told by its pods and its
- * checkpoints alone, and those that a cache does not show would be taken for none, once and for all.
+ * Whether there was a status, of which nothing is left: one is written before our finalizer. What the job has run is told by its pods, its
+ * checkpoints and its Placements alone, and those that a cache does not show would be taken for none, once and for all.
  */
 export function hasLostStatus({ job, hasFinalizer }: Facts): boolean {
   const status: { readonly epoch?: unknown } | undefined = job.status;
@@ -93,7 +93,13 @@ export function readLive({ record, facts }: Situation): Action {
   const podNames = attempt === undefined ? [] : missingNames(facts, attempt).slice(0, MOST_NAMES);
   const nodes = [...facts.observed.nodeStates].flatMap(([name, state]) => (state === 'ready' ? [] : [name]));
   const placement = missingPlacementName(record, facts);
-  return { kind: 'readLive', podNames, nodes, ...(placement === undefined ? {} : { placement }) };
+  return {
+    kind: 'readLive',
+    podNames,
+    nodes,
+    ...(placement === undefined ? {} : { placement }),
+    ...(hasLostStatus(facts) ? { allPlacements: true } : {}),
+  };
 }
 
 /**

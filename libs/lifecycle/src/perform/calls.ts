@@ -7,7 +7,7 @@ import type { LiveRead, PodReference } from '../decide/decision.ts';
 export type Call =
   /**
    * Read from the API server, not from a cache: the job, every pod that it owns, the pods of `podNames` and the Placement of
-   * that name whoever owns them, and the nodes. What was read is shown by the view from then on, and what a list lacks is shown no more; the nodes' states come with the answer.
+   * that name whoever owns them, every Placement of the job if `allPlacements`, and the nodes. What was read is shown by the view from then on, and what a list lacks is shown no more; the nodes' states come with the answer.
    */
   | ({ readonly kind: 'readLive'; readonly job: TrainingJob } & LiveRead)
   /** Read the job and its Checkpoints from the API server; the view shows them from then on, and shows no others. */

@@ -547,7 +547,7 @@ export class World implements Member {
       case 'readLive':
         this.#view.job = this.job;
         this.#view.pods = this.pods;
-        if (call.placement !== undefined) this.#view.placements = this.placements;
+        if (call.placement !== undefined || call.allPlacements === true) this.#view.placements = this.placements;
         return { kind: 'done', nodeStates: new Map(call.nodes.map((name) => [name, this.#nodes.get(name) ?? 'gone'])) };
       case 'readCheckpoints':
         this.#view.job = this.job;

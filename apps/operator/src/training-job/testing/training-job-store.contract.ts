@@ -256,6 +256,17 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
       expect(store.placementsOf(job)).toMatchObject([{ metadata: { name: unheard } }]);
     });
 
+    it('is found by a live read of all that the job has, though neither it nor its name was heard of', async () => {
+      const { name: unheard, spec } = placement(3);
+      world.blind();
+      await store.readLive(job, { podNames: [], nodes: [], allPlacements: true });
+      expect(store.placementsOf(job)).toEqual([]);
+      const metadata = { name: unheard, namespace: world.namespace, labels: childLabels(job, 3) };
+      await world.others.create('Placement', { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec });
+      await store.readLive(job, { podNames: [], nodes: [], allPlacements: true });
+      expect(store.placementsOf(job)).toMatchObject([{ metadata: { name: unheard }, spec: { epoch: 3 } }]);
+    });
+
     it('that is deleted is not shown any more, and deleting it again is success', async () => {
       await store.createPlacement(job, placement());
       const [made] = store.placementsOf(job);
