@@ -53,3 +53,19 @@ affinity:
             matchLabels:
               {{- include "coxswain.selector" . | nindent 14 }}
 {{- end }}
+
+{{- /*
+A number for a program. `helm upgrade --reuse-values` knows no values that the release before did not have: nothing then, so that the program's own default
+holds, which is that of values.yaml. 0 often means that there is no limit.
+*/ -}}
+{{- define "coxswain.number" -}}
+{{- if not (kindIs "invalid" .) }}{{ int64 . }}{{ end -}}
+{{- end }}
+
+{{- define "coxswain.milliseconds" -}}
+{{- if not (kindIs "invalid" .) }}{{ mul . 1000 }}{{ end -}}
+{{- end }}
+
+{{- define "coxswain.replicas" -}}
+{{- . | default 2 -}}
+{{- end }}

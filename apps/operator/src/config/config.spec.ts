@@ -6,6 +6,11 @@ const least = {
 };
 
 describe('the configuration', () => {
+  it('takes what is empty for what is not said', () => {
+    const config = readConfig({ ...least, COXSWAIN_CREATING_TIMEOUT_MS: '', COXSWAIN_LEASE_NAME: '' });
+    expect([config.timeouts, config.lease]).toEqual([readConfig(least).timeouts, readConfig(least).lease]);
+  });
+
   it('needs only the report addresses and the launcher image', () => {
     const config = readConfig(least);
     expect(config.reports.urls).toEqual(['https://127.0.0.1:9443', 'https://operator.coxswain-system.svc:9443']);

@@ -140,11 +140,12 @@ export interface Config {
 }
 
 /**
- * The configuration that an environment says, frozen. Throws one error that names every variable that is wrong, with its rule;
+ * The configuration that an environment says, frozen; what is empty is not said. Throws one error that names every variable that is wrong, with its rule;
  * values are not repeated, because a variable may have been given a secret by mistake.
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
-  const parsed = Environment.safeParse(environment);
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = Environment.safeParse(present);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
     throw new Error(`the operator cannot start with this environment:\n${problems.join('\n')}`);

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
+import { readConfig as readApiConfig } from '../../apps/api/src/config/config.ts';
+import { readConfig as readOperatorConfig } from '../../apps/operator/src/config/config.ts';
+import { CHART, renderChart } from './render.ts';
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+}
+
+interface Deployment extends Manifest {
+  readonly spec: {
+    readonly replicas: number;
+    readonly template: { readonly spec: { readonly containers: readonly { readonly env: readonly EnvVar[] }[] } };
+  };
+}
+
+interface EnvVar {
+  readonly name: string;
+  readonly value?: string;
+}
+
+/** Without an issuer nobody asks how long a session lasts. */
+const SIGN_IN = [
+  'api.publicUrl=https://coxswain.example.com',
+  'api.oidc.issuerUrl=https://issuer.example.com',
+  'api.oidc.clientId=coxswain',
+];
+const valuesOfChart: unknown = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8'));
+
+/** Paths of all numbers, such as `api.sessions.hours`. */
+function numbersIn(values: unknown, path: readonly string[] = []): readonly string[] {
+  if (typeof values === 'number') return [path.join('.')];
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) return [];
+  return Object.entries(values).flatMap(([key, value]) => numbersIn(value, [...path, key]));
+}
+
+function parentOf(path: string): string {
+  return path.split('.').slice(0, -1).join('.');
+}
+
+function documentsOf(text: string): readonly Manifest[] {
+  return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+}
+
+function kindsNamed(documents: readonly Manifest[], name: string): readonly string[] {
+  return documents.filter(({ metadata }) => metadata.name === name).map(({ kind }) => kind);
+}
+
+/** What the program makes of its environment, and how many of it there are. */
+function configOf(documents: readonly Manifest[], name: string): object {
+  const found = documents.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name);
+  const { replicas, template } = (found as Deployment).spec;
+  const env = Object.fromEntries(
+    (template.spec.containers[0]?.env ?? []).map(({ name: key, value = '' }) => [
+      key,
+      value.replace('$(POD_IP)', '127.0.0.1'),
+    ]),
+  );
+  const config =
+    name === 'coxswain-api'
+      ? readApiConfig({ ...env, DATABASE_URL: 'postgresql://any', COXSWAIN_DATABASE_SINGLE_ROLE: 'true' })
+      : { ...readOperatorConfig(env), identity: 'of each process its own' };
+  return { replicas, config };
+}
+
+describe('the numbers of values.yaml', () => {
+  it.each<[string, (paths: readonly string[]) => readonly string[]]>([
+    ['of a number', (paths) => paths],
+    ['of a group of numbers', (paths) => paths.map(parentOf).filter((path) => path.split('.').length > 1)],
+  ])('fall back to their defaults where --reuse-values knows none %s', async (_sentence, missing) => {
+    const values = [...new Set(missing(numbersIn(valuesOfChart)))].map((path) => `${path}=null`);
+    const fresh = documentsOf(await renderChart({ values: SIGN_IN }));
+    const reused = documentsOf(await renderChart({ values: [...SIGN_IN, ...values] }));
+    for (const name of ['coxswain-api', 'coxswain-operator']) {
+      expect(configOf(reused, name)).toEqual(configOf(fresh, name));
+      expect(kindsNamed(reused, name)).toEqual(kindsNamed(fresh, name));
+    }
+  });
+
+  it('are passed on as what they are where they are 0, which is no limit', async () => {
+    const limits = numbersIn(valuesOfChart).filter((path) => /^api\.(projectLimits|series)/.test(path));
+    const mayBeNone = limits.filter((path) => !/requestBurst|unreadStreamKiB/.test(path));
+    const text = await renderChart({ values: mayBeNone.map((path) => `${path}=0`) });
+    expect(text.match(/value: "0"$/gm)).toHaveLength(mayBeNone.length);
+  });
+});
