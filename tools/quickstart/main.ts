@@ -113,7 +113,7 @@ async function train(system: CoxswainSystem, { options, progress, signal }: Trai
   const api = new ApiClient({ server: system.apiUrl, token });
 
   progress.say('3. Training a small GPT: 4 ranks, tensor parallel 2 x data parallel 2');
-  const submitted = await api.createJob(PROJECT, jobRequest(), randomUUID());
+  const submitted = await api.createJob(PROJECT, jobRequest());
   const at = { project: PROJECT, id: submitted.id };
   progress.say(`    POST /v1/projects/${PROJECT}/jobs → ${submitted.name} (${submitted.id})`);
 

@@ -1,7 +1,6 @@
 import type { Job, JobLabelChange, JobResume } from '@coxswain/api-types';
 import { ParallelLayout } from '@coxswain/layout';
 import type { Command } from 'commander';
-import { randomUUID } from 'node:crypto';
 import { CliError } from './cli-error.ts';
 import { readJobFile } from './job-file.ts';
 import { jobDetails } from './output.ts';
@@ -41,7 +40,7 @@ export function addActingCommands(program: Command, session: Session): void {
     .action(async (options: SubmitOptions) => {
       const body = readJobFile(options.file, { name: options.name, gpus: options.gpus });
       const project = await session.open();
-      const job = await project.api.createJob(project.project, body, options.idempotencyKey ?? randomUUID());
+      const job = await project.api.createJob(project.project, body, options.idempotencyKey);
       if (options.watch === undefined) return showJob(job);
       if (session.outputFormat() === 'table') session.print(`Submitted ${job.name} (${job.id}).`);
       session.setExitCode(await watchJob(project, job, session));

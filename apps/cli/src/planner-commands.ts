@@ -12,7 +12,6 @@ import {
 } from '@coxswain/planner';
 import { planReport, type PlanReportFacts } from '@coxswain/plan-report';
 import { Option, type Command } from 'commander';
-import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { askPlanner, NOTHING_FITS, predictHere } from './ask-planner.ts';
 import { CliError } from './cli-error.ts';
@@ -92,7 +91,7 @@ function planHere(request: PlanRequest, session: Session): Promise<PlanAnswer> {
 /** The same question to the planner of the API, which keeps the answer. Ctrl-C ends the search there too. */
 async function askServer(request: PlanRequest, session: Session): Promise<PlanAnswer> {
   const { api, project } = await session.open();
-  const { id, answer } = await api.createPlan(project, request, randomUUID());
+  const { id, answer } = await api.createPlan(project, request);
   session.printError(`Kept as plan ${id} of project ${project}.`);
   return answer;
 }

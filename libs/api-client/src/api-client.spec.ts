@@ -31,6 +31,25 @@ describe('a call', () => {
     });
   });
 
+  it.each<[string, string, (client: ApiClient, key?: string) => Promise<unknown>]>([
+    ['a project', '/v1/projects', (client, key) => client.createProject({ name: 'p', namespaces: ['p'] }, key)],
+    [
+      'a group’s role',
+      '/v1/projects/p/group-roles',
+      (client, key) => client.grantGroupRole('p', { kind: 'group', group: 'g', role: 'viewer' }, key),
+    ],
+    ['a job', '/v1/projects/p/jobs', (client, key) => client.createJob('p', { name: 'j', spec: aJob().spec }, key)],
+    ['a plan', '/v1/projects/p/plans', (client, key) => client.createPlan('p', {} as never, key)],
+  ])('that makes %s has an idempotency key: a fresh one unless one is given', async (_what, path, make) => {
+    const problem = { status: 503, code: 'UNAVAILABLE', detail: 'later' };
+    const client = await api({ [`POST ${path}`]: { problem } });
+    for (const key of [undefined, undefined, 'key-1']) await make(client, key).catch(() => undefined);
+    const keys = fake?.requests.map(({ headers }) => headers['idempotency-key']) ?? [];
+    const fresh = expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown;
+    expect(keys).toEqual([fresh, fresh, 'key-1']);
+    expect(new Set(keys).size).toBe(3);
+  });
+
   it('shows a job whose spec only the cluster would have taken, beside the others', async () => {
     const odd = { ...aJob(), spec: { ...aJob().spec, data: { claimName: 'corpus', path: 'a\nb' } } };
     const client = await api({ 'GET /v1/projects/research/jobs': { json: { items: [odd, aJob()] } } });

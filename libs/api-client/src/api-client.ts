@@ -56,6 +56,12 @@ interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+interface Making {
+  readonly body: unknown;
+  /** Undefined: a fresh one. */
+  readonly idempotencyKey: string | undefined;
+}
+
 /** What a job's live stream says; `lastEventId` lets a reader go on where it left off. After `resync` read the job's curve again: something was left out. */
 export type StreamedChange = { readonly lastEventId?: string | undefined } & (
   | { readonly kind: 'event'; readonly event: JobEvent }
@@ -134,8 +140,8 @@ export class ApiClient {
     return this.#json(GroupRoleList, `${projectPath(project)}/group-roles`);
   }
 
-  grantGroupRole(project: string, body: GroupRoleCreateInput): Promise<GroupRole> {
-    return this.#json(GroupRole, `${projectPath(project)}/group-roles`, { method: 'POST', body });
+  grantGroupRole(project: string, body: GroupRoleCreateInput, idempotencyKey?: string): Promise<GroupRole> {
+    return this.#make(GroupRole, `${projectPath(project)}/group-roles`, { body, idempotencyKey });
   }
 
   async revokeGroupRole({ project, id }: { readonly project: string; readonly id: string }): Promise<void> {
@@ -154,8 +160,11 @@ export class ApiClient {
     return this.#json(Project, projectPath(name));
   }
 
-  createProject(body: { readonly name: string; readonly namespaces: readonly string[] }): Promise<Project> {
-    return this.#json(Project, '/v1/projects', { method: 'POST', body });
+  createProject(
+    body: { readonly name: string; readonly namespaces: readonly string[] },
+    idempotencyKey?: string,
+  ): Promise<Project> {
+    return this.#make(Project, '/v1/projects', { body, idempotencyKey });
   }
 
   auditPage(
@@ -193,12 +202,8 @@ export class ApiClient {
   }
 
   /** The same idempotency key makes one job however often it is sent. */
-  createJob(project: string, body: JobCreateInput, idempotencyKey: string): Promise<Job> {
-    return this.#json(Job, `${projectPath(project)}/jobs`, {
-      method: 'POST',
-      body,
-      headers: { 'idempotency-key': idempotencyKey },
-    });
+  createJob(project: string, body: JobCreateInput, idempotencyKey?: string): Promise<Job> {
+    return this.#make(Job, `${projectPath(project)}/jobs`, { body, idempotencyKey });
   }
 
   job(reference: JobReference): Promise<Job> {
@@ -271,12 +276,8 @@ export class ApiClient {
   }
 
   /** Asks the planner what if; the same idempotency key gives the same answer however often it is sent. */
-  createPlan(project: string, request: PlanRequestInput, idempotencyKey: string): Promise<StoredPlan> {
-    return this.#json(StoredPlan, `${projectPath(project)}/plans`, {
-      method: 'POST',
-      body: request,
-      headers: { 'idempotency-key': idempotencyKey },
-    });
+  createPlan(project: string, request: PlanRequestInput, idempotencyKey?: string): Promise<StoredPlan> {
+    return this.#make(StoredPlan, `${projectPath(project)}/plans`, { body: request, idempotencyKey });
   }
 
   plan({ project, id }: PlanReference): Promise<StoredPlan> {
@@ -331,6 +332,12 @@ export class ApiClient {
       if (event === 'step') yield { kind: 'step', point: this.#read(StepPoint, data), lastEventId: id };
       if (event === 'resync') yield { kind: 'resync', lastEventId: id };
     }
+  }
+
+  /** Every POST that makes something: whoever sends it once more, a proxy too, makes nothing twice. */
+  #make<S extends z.ZodType>(schema: S, path: string, { body, idempotencyKey }: Making): Promise<z.output<S>> {
+    const headers = { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() };
+    return this.#json(schema, path, { method: 'POST', body, headers });
   }
 
   async #json<S extends z.ZodType>(schema: S, path: string, options: RequestOptions = {}): Promise<z.output<S>> {
