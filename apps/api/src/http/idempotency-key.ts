@@ -11,7 +11,7 @@ export const READS_IDEMPOTENCY_KEY: ReadFromRequest = {
     {
       name: 'Idempotency-Key',
       description:
-        'Chosen by the caller; for a day a repetition under it does nothing and is answered as the first time.',
+        'Chosen by the caller; for a day a repetition under it does nothing and is answered with what was made, as it is by then.',
       schema: z.string().regex(FORM),
     },
   ],

@@ -14,14 +14,33 @@ export interface RepeatableRequest {
   readonly request: unknown;
 }
 
+/** What is kept of a thing that was made, however large it is. */
+export interface Made {
+  readonly id: string;
+}
+
+/** How a thing is made that can be large, and found again. */
+export interface Making<T extends Made> {
+  readonly make: () => Promise<T>;
+  /** What was made under that id, as it is now. Undefined: it is there no more, and is made anew; throws where that must not be. */
+  readonly find: (id: string) => Promise<T | undefined>;
+}
+
+/** How an answer is found, kept and found again. */
+interface Answering<T, Kept> {
+  readonly work: () => Promise<T>;
+  readonly remember: (answer: T) => Kept;
+  readonly recall: (kept: Kept) => Promise<T | undefined> | T | undefined;
+}
+
 /**
- * Runs `work` once per principal and key in the cluster of the caller's transaction, within it: the answer is stored with what it did, or neither is. A repetition gets the
- * stored answer; IDEMPOTENCY_KEY_REUSED for another request under the key; CONFLICT while the first is still under way.
+ * Runs `work` once per principal and key in the cluster of the caller's transaction, within it: what is kept of the answer is stored with what it did, or neither is. A
+ * repetition gets the answer again; IDEMPOTENCY_KEY_REUSED for another request under the key; CONFLICT while the first is still under way.
  */
-export async function withIdempotencyKey<T>(
+async function withIdempotencyKey<T, Kept>(
   sql: Sql,
   repeatable: RepeatableRequest,
-  work: () => Promise<T>,
+  { work, remember, recall }: Answering<T, Kept>,
 ): Promise<T> {
   const { principal, key } = repeatable;
   const free = firstOf(
@@ -33,31 +52,45 @@ export async function withIdempotencyKey<T>(
   if (free?.free !== true) {
     throw new DomainError('CONFLICT', 'a request with this Idempotency-Key is under way; try again in a second');
   }
-  const before = await answeredBefore<T>(sql, repeatable);
+  const kept = await keptUnder<Kept>(sql, repeatable);
+  const before = kept === undefined ? undefined : await recall(kept);
   if (before !== undefined) return before;
   const response = await work();
   await sql.query(
     `INSERT INTO idempotency_keys (cluster_id, principal, key, request_sha256, response) VALUES (scope_cluster(), $1, $2, $3, $4)
      ON CONFLICT (cluster_id, principal, key) DO UPDATE
        SET request_sha256 = excluded.request_sha256, response = excluded.response, created_at = now()`,
-    [principal.id, key, hashOf(repeatable), JSON.stringify(response)],
+    [principal.id, key, hashOf(repeatable), JSON.stringify(remember(response))],
   );
   return response;
 }
 
-/** As {@link withIdempotencyKey} where there is a key. */
-export function onceUnder<T>(
-  sql: Sql,
-  { key, ...repeatable }: Omit<RepeatableRequest, 'key'> & { readonly key: string | undefined },
-  work: () => Promise<T>,
-): Promise<T> {
-  return key === undefined ? work() : withIdempotencyKey(sql, { ...repeatable, key }, work);
+/** A request that has a key where its sender gave it one. */
+export type PerhapsRepeatable = Omit<RepeatableRequest, 'key'> & { readonly key: string | undefined };
+
+/** Does `work` once where there is a key, whose answer is kept as it is: it must be small. */
+export function onceUnder<T>(sql: Sql, { key, ...repeatable }: PerhapsRepeatable, work: () => Promise<T>): Promise<T> {
+  if (key === undefined) return work();
+  const remember = (answer: T): T => answer;
+  return withIdempotencyKey(sql, { ...repeatable, key }, { work, remember, recall: remember });
 }
 
-/** The answer that is stored for the key, if any; IDEMPOTENCY_KEY_REUSED when it answers another request. */
-export async function answeredBefore<T>(sql: Sql, repeatable: RepeatableRequest): Promise<T | undefined> {
+/** Makes a thing once where there is a key. Its id alone is kept, and a repetition is answered with the thing as it is now. */
+export function madeOnceUnder<T extends Made>(
+  sql: Sql,
+  { key, ...repeatable }: PerhapsRepeatable,
+  { make, find }: Making<T>,
+): Promise<T> {
+  if (key === undefined) return make();
+  // A release before kept the whole answer, which has the id too.
+  const remember = ({ id }: Made): Made => ({ id });
+  return withIdempotencyKey(sql, { ...repeatable, key }, { work: make, remember, recall: ({ id }) => find(id) });
+}
+
+/** What is kept under the key, if anything; IDEMPOTENCY_KEY_REUSED when it answers another request. */
+export async function keptUnder<Kept>(sql: Sql, repeatable: RepeatableRequest): Promise<Kept | undefined> {
   const stored = firstOf(
-    await sql.query<{ request_sha256: Buffer; response: T }>(
+    await sql.query<{ request_sha256: Buffer; response: Kept }>(
       `SELECT request_sha256, response FROM idempotency_keys
         WHERE cluster_id = scope_cluster() AND principal = $1 AND key = $2 AND created_at > now() - interval '${IDEMPOTENCY_LIFETIME}'`,
       [repeatable.principal.id, repeatable.key],

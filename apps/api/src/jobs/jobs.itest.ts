@@ -5,6 +5,7 @@ import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import { JobCreate } from '@coxswain/api-types';
 import { hashOf } from '../http/idempotency.ts';
 import { removeSomeExpiredKeys } from '../http/key-expiry.ts';
+import { sweepRecords } from '../records/record-retention.ts';
 import { type ApiUnderTest, startApiUnderTest, type TestAnswer } from '../testing/api-under-test.ts';
 
 let postgres: Postgres;
@@ -138,6 +139,47 @@ describe('an Idempotency-Key', () => {
       [hashOf({ request: { create: 'research', body } })],
     );
     expect(await api.send('POST', JOBS, { token, headers, body })).toMatchObject({ status: 201, body: first.body });
+  });
+
+  it('answers a repetition with the job as it is by then, and keeps no more of it than its id', async () => {
+    const env = Array.from({ length: 30 }, (_, index) => ({ name: `TEXT_${index}`, value: 'x'.repeat(4_000) }));
+    const body = { name: freshName(), spec: aJobSpec({ engine: { ...spec.engine, env } }) };
+    const headers = { 'idempotency-key': 'large' };
+    const { database } = api.running.infrastructure;
+    const first = await api.send('POST', JOBS, { token, headers, body });
+    expect(first.status).toBe(201);
+    const stored = await database.query<{ bytes: number }>(
+      "SELECT octet_length(response::text) AS bytes FROM idempotency_keys WHERE key = 'large'",
+    );
+    expect(stored.rows[0]?.bytes).toBeLessThan(1_000);
+    await api.send('POST', `${JOBS}/${first.body.id}/suspend`, { token });
+    const read = await api.send('GET', `${JOBS}/${first.body.id}`, { token });
+    const again = await api.send('POST', JOBS, { token, headers, body });
+    expect(again).toMatchObject({ status: 201, body: read.body });
+    expect(again.headers['etag']).toBe(read.headers['etag']);
+    await api.send('DELETE', `${JOBS}/${first.body.id}`, { token });
+    expect((await api.send('POST', JOBS, { token, headers, body })).body).toMatchObject({
+      id: first.body.id,
+      state: 'Deleting',
+    });
+  });
+
+  it('makes no second job when the record of the first was removed, and says so', async () => {
+    const body = { name: freshName(), spec: aJobSpec() };
+    const headers = { 'idempotency-key': 'removed' };
+    const { database, cluster, logger } = api.running.infrastructure;
+    const first = await api.send('POST', JOBS, { token, headers, body });
+    await database.query("UPDATE jobs SET state = 'Deleted', deleted_at = now() - interval '2 days' WHERE id = $1", [
+      first.body.id,
+    ]);
+    await database.query('DELETE FROM outbox WHERE job_id = $1', [first.body.id]);
+    await sweepRecords({ database, cluster, bounds: { ofProject: 0, days: 1 }, logger }, new AbortController().signal);
+    for (const path of ['', '/events', '/steps', '/events/stream'])
+      expect((await api.send('GET', `${JOBS}/${first.body.id}${path}`, { token })).body.code).toBe('NOT_FOUND');
+    const again = await api.send('POST', JOBS, { token, headers, body });
+    expect(again).toMatchObject({ status: 409, body: { code: 'CONFLICT' } });
+    expect(again.body.detail).toMatch(/its record was removed; use a new key to make another one/);
+    expect(await count('SELECT 1 FROM jobs WHERE name = $1', [body.name])).toBe(0);
   });
 
   it('is refused for another body', async () => {

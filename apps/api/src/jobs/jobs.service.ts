@@ -18,7 +18,7 @@ import { isUuid } from '../http/ids.ts';
 import { fittingPage, MAX_PAGE_BYTES } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
-import { onceUnder } from '../http/idempotency.ts';
+import { madeOnceUnder } from '../http/idempotency.ts';
 import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
 import { enqueueApply, notifyJobChanged } from './job-changes.ts';
 import {
@@ -100,7 +100,10 @@ export class JobsService {
         requireNoPlainSecrets(body.spec, '/spec');
         requireRunnable(body.spec, '/spec');
         const repeatable = { principal, key: idempotencyKey, request: { create: projectName, body: repeated(body) } };
-        return onceUnder(sql, repeatable, () => this.#insert(sql, { principal, project, body }));
+        return madeOnceUnder(sql, repeatable, {
+          make: () => this.#insert(sql, { principal, project, body }),
+          find: (jobId) => this.#madeBefore(sql, { jobId, projectId: project.id }),
+        });
       });
     } catch (error) {
       if (!isUniqueViolation(error, 'jobs_live_name')) throw error;
@@ -216,6 +219,16 @@ export class JobsService {
     const job = await findJob(sql, this.#cluster, { jobId: id });
     if (job === undefined) throw new Error('the row that was inserted is not there');
     return job;
+  }
+
+  /** A second job is never made under one key, whatever became of the first. */
+  async #madeBefore(sql: Sql, made: { readonly jobId: string; readonly projectId: string }): Promise<Job> {
+    const job = await findJob(sql, this.#cluster, made);
+    if (job !== undefined) return job;
+    throw new DomainError(
+      'CONFLICT',
+      'the job that was made under this Idempotency-Key is gone, and its record was removed; use a new key to make another one',
+    );
   }
 
   async #namespaceFor(

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { LayoutCreate, LayoutList, StoredLayout } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import { MAX_WORLD_SIZE, worldSize } from '@coxswain/layout';
-import { isUniqueViolation, type Sql, type TenantDatabase } from '@coxswain/persistence';
+import { firstOf, isUniqueViolation, type Sql, type TenantDatabase } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import { ProjectLimits } from '../limits/project-limits.ts';
-import { onceUnder } from '../http/idempotency.ts';
+import { madeOnceUnder } from '../http/idempotency.ts';
 import { isUuid } from '../http/ids.ts';
 import { recordAudit } from '../auth/audit.ts';
 import { CLUSTER, type Cluster, TENANT_DATABASE } from '../infrastructure/tokens.ts';
@@ -52,8 +52,13 @@ export class LayoutsService {
     }
     try {
       return await inProject(this.#database, question, (sql, project) =>
-        onceUnder(sql, { principal, key, request: { createLayout: projectName, request } }, () =>
-          this.#insert(sql, { principal, project, request }),
+        madeOnceUnder(
+          sql,
+          { principal, key, request: { createLayout: projectName, request } },
+          {
+            make: () => this.#insert(sql, { principal, project, request }),
+            find: (layoutId) => this.#find(sql, { layoutId, projectId: project.id }),
+          },
         ),
       );
     } catch (error) {
@@ -101,15 +106,24 @@ export class LayoutsService {
   async get(principal: Principal, project: string, layoutId: string): Promise<StoredLayout> {
     const question = { clusterId: this.#cluster.id, principal, project, action: 'layout.read' } as const;
     const found = await inScope(this.#database, question, (sql, scope) =>
-      sql.query<LayoutRow>(
-        `SELECT l.* FROM layouts l JOIN projects p ON p.id = l.project_id
-          WHERE l.id = $1 AND p.cluster_id = $2 AND ($3::uuid IS NULL OR p.id = $3)`,
-        [isUuid(layoutId) ? layoutId : null, this.#cluster.id, projectIdOf(scope)],
-      ),
+      this.#find(sql, { layoutId, projectId: projectIdOf(scope) }),
     );
-    const row = found.rows[0];
-    if (row === undefined) throw new DomainError('NOT_FOUND', `project ${JSON.stringify(project)} has no such layout`);
-    return toStoredLayout(row);
+    if (found !== undefined) return found;
+    throw new DomainError('NOT_FOUND', `project ${JSON.stringify(project)} has no such layout`);
+  }
+
+  /** Of a project, or (null) of any. */
+  async #find(
+    sql: Sql,
+    { layoutId, projectId }: { readonly layoutId: string; readonly projectId: string | null },
+  ): Promise<StoredLayout | undefined> {
+    const found = await sql.query<LayoutRow>(
+      `SELECT l.* FROM layouts l JOIN projects p ON p.id = l.project_id
+        WHERE l.id = $1 AND p.cluster_id = $2 AND ($3::uuid IS NULL OR p.id = $3)`,
+      [isUuid(layoutId) ? layoutId : null, this.#cluster.id, projectId],
+    );
+    const row = firstOf(found);
+    return row === undefined ? undefined : toStoredLayout(row);
   }
 }
 

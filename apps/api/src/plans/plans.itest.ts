@@ -77,6 +77,16 @@ describe('a plan', () => {
     expect(storm.every(({ status }) => [201, 409].includes(status))).toBe(true);
   });
 
+  it('that was forgotten is made anew under its Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': 'forgotten' };
+    const first = await post(aPlanRequest(), token, headers);
+    await api.running.infrastructure.database.query('DELETE FROM plans WHERE id = $1', [first.body.id]);
+    const again = await post(aPlanRequest(), token, headers);
+    expect(again).toMatchObject({ status: 201, body: { answer: first.body.answer } });
+    expect(again.body.id).not.toBe(first.body.id);
+    expect((await post(aPlanRequest(), token, headers)).body).toEqual(again.body);
+  });
+
   it('is listed newest first, page by page', async () => {
     await Promise.all([1, 2, 3].map(() => post(aPlanRequest())));
     const seen: string[] = [];

@@ -21,7 +21,7 @@ import { fittingPage } from '../http/page-bytes.ts';
 import { PageTokens } from '../http/page-token.ts';
 import { recordAudit } from '../auth/audit.ts';
 import { CLUSTER, type Cluster, PAGE_TOKENS, TENANT_DATABASE } from '../infrastructure/tokens.ts';
-import { answeredBefore, withIdempotencyKey, type RepeatableRequest } from '../http/idempotency.ts';
+import { keptUnder, type Made, madeOnceUnder, type PerhapsRepeatable } from '../http/idempotency.ts';
 import {
   inProject,
   inScope,
@@ -121,35 +121,58 @@ export class PlansService {
   ): Promise<StoredPlan> {
     const { request, key, gone } = asked;
     const question = this.#question(principal, asked.project, 'plan.write');
-    const repeatableIn = ({ name }: { readonly name: string }): RepeatableRequest | undefined =>
-      key === undefined ? undefined : { principal, key, request: { plan: name, request } };
-    const { project, before } = await inProject(this.#database, question, async (sql, project) => {
-      const repeatable = repeatableIn(project);
-      return { project, before: repeatable && (await answeredBefore<StoredPlan>(sql, repeatable)) };
+    const repeatableIn = ({ name }: { readonly name: string }): PerhapsRepeatable => ({
+      principal,
+      key,
+      request: { plan: name, request },
     });
+    const { project, before } = await inProject(this.#database, question, async (sql, project) => ({
+      project,
+      before: await this.#madeBefore(sql, project.id, repeatableIn(project)),
+    }));
     if (before !== undefined) return before;
     const answer = await this.#planner.plan(project, request, gone);
-    return inProject(this.#database, question, (sql, project) => {
-      const repeatable = repeatableIn(project);
-      const work = (): Promise<StoredPlan> => this.#insert(sql, { principal, project, request, answer });
-      return repeatable === undefined ? work() : withIdempotencyKey(sql, repeatable, work);
-    });
+    return inProject(this.#database, question, (sql, project) =>
+      madeOnceUnder(sql, repeatableIn(project), {
+        make: () => this.#insert(sql, { principal, project, request, answer }),
+        find: (planId) => this.#find(sql, { planId, projectId: project.id }),
+      }),
+    );
+  }
+
+  /** What a repetition is answered. A plan that was forgotten meanwhile is made anew: it is no worse than the first. */
+  async #madeBefore(
+    sql: Sql,
+    projectId: string,
+    { key, ...repeatable }: PerhapsRepeatable,
+  ): Promise<StoredPlan | undefined> {
+    const made = key === undefined ? undefined : await keptUnder<Made>(sql, { ...repeatable, key });
+    return made === undefined ? undefined : this.#find(sql, { planId: made.id, projectId });
   }
 
   async get(principal: Principal, { project, planId }: PlanAddress): Promise<StoredPlan> {
     const found = await inScope(this.#database, this.#question(principal, project, 'plan.read'), (sql, scope) =>
-      sql.query<PlanRow>(
-        `SELECT pl.*, p.name AS project_name FROM plans pl JOIN projects p ON p.id = pl.project_id
-          WHERE pl.id = $1 AND p.cluster_id = $2 AND ($3::uuid IS NULL OR p.id = $3)`,
-        [isUuid(planId) ? planId : null, this.#cluster.id, projectIdOf(scope)],
-      ),
+      this.#find(sql, { planId, projectId: projectIdOf(scope) }),
     );
-    const row = firstOf(found);
-    if (row !== undefined) return toStoredPlan(row);
+    if (found !== undefined) return found;
     throw new DomainError(
       'NOT_FOUND',
       `project ${JSON.stringify(project)} has no plan ${JSON.stringify(planId.slice(0, 63))}`,
     );
+  }
+
+  /** Of a project, or (null) of any. */
+  async #find(
+    sql: Sql,
+    { planId, projectId }: { readonly planId: string; readonly projectId: string | null },
+  ): Promise<StoredPlan | undefined> {
+    const found = await sql.query<PlanRow>(
+      `SELECT pl.*, p.name AS project_name FROM plans pl JOIN projects p ON p.id = pl.project_id
+        WHERE pl.id = $1 AND p.cluster_id = $2 AND ($3::uuid IS NULL OR p.id = $3)`,
+      [isUuid(planId) ? planId : null, this.#cluster.id, projectId],
+    );
+    const row = firstOf(found);
+    return row === undefined ? undefined : toStoredPlan(row);
   }
 
   /** Newest first. */
