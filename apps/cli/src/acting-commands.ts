@@ -2,6 +2,7 @@ import type { Job, JobLabelChange, JobResume } from '@coxswain/api-types';
 import { ParallelLayout } from '@coxswain/layout';
 import type { Command } from 'commander';
 import { CliError } from './cli-error.ts';
+import { addDeleteCommand } from './delete-command.ts';
 import { readJobFile } from './job-file.ts';
 import { jobDetails } from './output.ts';
 import type { Session } from './session.ts';
@@ -86,15 +87,7 @@ export function addActingCommands(program: Command, session: Session): void {
       showJob(await project.api.resume(at, resumeRequest(job, options)));
     });
 
-  program
-    .command('delete <job>')
-    .description('delete a job and its pods; its checkpoints stay')
-    .action(async (name: string) => {
-      const project = await session.open();
-      const { job, at } = await project.find(name);
-      await project.api.deleteJob(at);
-      session.print(`Deleting ${job.name}.`);
-    });
+  addDeleteCommand(program, session);
 }
 
 function labelChange(words: readonly string[]): JobLabelChange {

@@ -29,7 +29,8 @@ const COUNTS: Readonly<Record<Counted, string>> = {
 
 const REMEDIES: Readonly<Record<Made, string>> = {
   jobs: 'jobs that have not ended; wait for one to end, or cancel one',
-  endedJobs: 'jobs that have ended and are still in the cluster; delete those that are needed no longer',
+  endedJobs:
+    'jobs that have ended and are still in the cluster; delete those that are needed no longer (`coxswain delete --ended-before 30d` deletes many)',
   layouts: 'saved layouts; use one of them, or put the layout into the job',
   tokens: 'tokens that are good; revoke one first',
 };
