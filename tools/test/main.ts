@@ -90,7 +90,7 @@ async function runParts(parts: readonly Part[], filters: readonly string[]): Pro
     tell(describeFailures(failures, (span) => complaintsDuring(runs, span, MOST_COMPLAINTS)));
     tell(`Logs and reports are kept in ${directory}`);
   }
-  tell(`All of it took ${secondsSince(started)}.`);
+  tell([`All of it took ${secondsSince(started)}.`, ...(all.notes ?? [])].join(' '));
   process.stdout.write(`${summaryLine({ passed: all.passed, failures })}\n`);
   return failures.length === 0 ? 0 : 1;
 }

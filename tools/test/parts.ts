@@ -2,7 +2,7 @@ import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeExit, findEnginePython } from '@coxswain/local-cluster';
 import { SETUP_PARTS, type SetupPart } from '../setup/ensure-setup.ts';
-import { filesOfCrashedWorkers, tallyOfJest, tallyOfJunit, total, type Tally } from './results.ts';
+import { crashesIn, describeCrashes, tallyOfJest, tallyOfJunit, total, type Tally } from './results.ts';
 import { ROOT, runSupervised } from './run-supervised.ts';
 
 /** What a part is given. */
@@ -99,14 +99,16 @@ function jestPart(kind: { project: string; suffix: string; needs: readonly Setup
         return { exit, json: existsSync(report) ? readFileSync(report, 'utf8') : undefined };
       };
       const { exit, json } = await run(project, filters);
-      const crashed = json === undefined ? [] : filesOfCrashedWorkers(json);
-      if (json === undefined || crashed.length === 0) {
+      const crashes = json === undefined ? [] : crashesIn(json);
+      if (json === undefined || crashes.length === 0) {
         return withExit(json === undefined ? undefined : tallyOfJest(json), `jest ${project}`, exit);
       }
+      const crashed = crashes.map(({ file }) => file);
       process.stderr.write(`\nJavaScript's engine crashed under ${crashed.join(', ')}; once more:\n`);
       const again = await run(`${project}-again`, crashed);
+      const notes = [describeCrashes(crashes, exit === undefined ? 'did not end' : describeExit(exit))];
       return total([
-        tallyOfJest(json, { without: crashed }),
+        { ...tallyOfJest(json, { without: crashed }), notes },
         withExit(again.json === undefined ? undefined : tallyOfJest(again.json), `jest ${project} again`, again.exit),
       ]);
     },

@@ -1,4 +1,12 @@
-import { describeFailures, filesOfCrashedWorkers, summaryLine, tallyOfJest, tallyOfJunit, total } from './results.ts';
+import {
+  describeFailures,
+  crashesIn,
+  describeCrashes,
+  summaryLine,
+  tallyOfJest,
+  tallyOfJunit,
+  total,
+} from './results.ts';
 
 interface FileResult {
   readonly status?: string;
@@ -38,12 +46,23 @@ describe('test results', () => {
   });
 
   it.each([
-    ['a worker that crashed', { message: died('SIGTRAP') }, ['file0.spec.ts']],
+    ['a worker that crashed', { message: died('SIGTRAP') }, [{ file: 'file0.spec.ts', signal: 'SIGTRAP' }]],
     ['a worker that somebody killed', { message: died('SIGKILL') }, []],
     ['a worker that crashed after it had told of a test', { message: died('SIGTRAP'), tests: ['passed'] }, []],
     ['a file that does not load', { message: 'SyntaxError: boom' }, []],
   ])('knows the files to run again: %s', (_, file, files) => {
-    expect(filesOfCrashedWorkers(jestReport({ status: 'failed', ...file }))).toEqual(files);
+    expect(crashesIn(jestReport({ status: 'failed', ...file }))).toEqual(files);
+  });
+
+  it('says at the end what ran again, by which signal it broke and how that run ended, and counts it no other way', () => {
+    const report = jestReport({ tests: ['passed'] }, { status: 'failed', message: died('SIGTRAP') });
+    const note = describeCrashes(crashesIn(report), 'exit code 1');
+    const first = { ...tallyOfJest(report, { without: ['file1.spec.ts'] }), notes: [note] };
+    const all = total([first, { passed: 3, failures: [] }]);
+    expect([summaryLine(all), all.notes]).toEqual([
+      '4 passed, 0 failed',
+      ["JavaScript's engine crashed under file1.spec.ts (SIGTRAP), which ran once more (first run: exit code 1)."],
+    ]);
   });
 
   it('leaves out the files that ran again', () => {

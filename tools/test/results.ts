@@ -4,6 +4,8 @@ import { stripVTControlCharacters } from 'node:util';
 export interface Tally {
   readonly passed: number;
   readonly failures: readonly Failure[];
+  /** What is to be known of a run beside its numbers, a sentence each. */
+  readonly notes?: readonly string[];
 }
 
 /** A test that did not pass, and why. */
@@ -25,6 +27,7 @@ export function total(tallies: readonly Tally[]): Tally {
   return {
     passed: tallies.reduce((sum, { passed }) => sum + passed, 0),
     failures: tallies.flatMap(({ failures }) => failures),
+    notes: tallies.flatMap(({ notes = [] }) => notes),
   };
 }
 
@@ -59,14 +62,27 @@ export function tallyOfJest(json: string, { without = [] }: { readonly without?:
 }
 
 /** What jest says of a file under which the JavaScript engine itself broke; nobody knows what its tests would have shown. */
-const WORKER_DIED = /jest worker process \(pid=\d+\) was terminated by another process: signal=SIG(TRAP|ILL|ABRT|SEGV)/;
+const WORKER_DIED =
+  /jest worker process \(pid=\d+\) was terminated by another process: signal=(SIG(?:TRAP|ILL|ABRT|SEGV))/;
 
-/** The files of a report of which no test was told because their worker crashed. A worker that was killed is not among them. */
-export function filesOfCrashedWorkers(json: string): string[] {
+/** A file of which no test was told because its worker crashed. A worker that was killed is none. */
+export interface Crash {
+  readonly file: string;
+  readonly signal: string;
+}
+
+export function crashesIn(json: string): readonly Crash[] {
   const { testResults } = JSON.parse(json) as JestReport;
-  return testResults
-    .filter(({ assertionResults, message }) => assertionResults.length === 0 && WORKER_DIED.test(message))
-    .map(({ name }) => name);
+  return testResults.flatMap(({ name, assertionResults, message }) => {
+    const [, signal] = assertionResults.length === 0 ? (WORKER_DIED.exec(message) ?? []) : [];
+    return signal === undefined ? [] : [{ file: name, signal }];
+  });
+}
+
+/** What is said at the end of files that ran once more: `JavaScript's engine crashed under a.spec.ts (SIGTRAP), which ran once more (first run: exit code 1).` */
+export function describeCrashes(crashes: readonly Crash[], firstExit: string): string {
+  const files = crashes.map(({ file, signal }) => `${file} (${signal})`).join(', ');
+  return `JavaScript's engine crashed under ${files}, which ran once more (first run: ${firstExit}).`;
 }
 
 function tallyOfFile(file: JestReport['testResults'][number]): Tally {
