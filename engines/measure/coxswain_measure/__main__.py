@@ -12,9 +12,10 @@ from pathlib import Path
 import torch
 
 from coxswain_measure.device import facts_of, state_now
-from coxswain_measure.primitives import PRIMITIVES, Sizes
-from coxswain_measure.rows import TINY, Row, table
+from coxswain_measure.primitives import PRIMITIVES
+from coxswain_measure.rows import TINY, TINY_EXPERTS, Row, table
 from coxswain_measure.table import Table
+from coxswain_measure.timing import Sizes
 from coxswain_measure.training import OutOfMemory, measure
 
 
@@ -32,7 +33,7 @@ def _steps(options: argparse.Namespace, device: torch.device) -> int:
     print(json.dumps(facts.to_json()), flush=True)
     written = Table(options.out / 'steps.csv', facts, options.source)
     began = time.monotonic()
-    chosen = [(number, row) for number, row in enumerate(_rows(options), 1) if _is_chosen(row, options.only)]
+    chosen = [(number, row) for number, row in enumerate(_rows(options), 1) if _is_chosen(row.name, options.only)]
     for done, (number, row) in enumerate(chosen):
         if options.seconds and time.monotonic() - began > options.seconds:
             print(f'out of time before {row.name}; {len(chosen) - done} rows are left', flush=True)
@@ -56,11 +57,18 @@ def _steps(options: argparse.Namespace, device: torch.device) -> int:
 def _rows(options: argparse.Namespace) -> list[Row]:
     if not options.tiny:
         return table()
-    return [Row(TINY, 32, 2, recompute, engine) for recompute in (False, True) for engine in ('eager', 'compiled')]
+    shapes = ((TINY, 'bf16'), (TINY, 'fp8'), (TINY_EXPERTS, 'bf16'))
+    engines = ('eager', 'compiled')
+    return [
+        Row(shape, 32, 2, recompute, engine, precision=precision)
+        for shape, precision in shapes
+        for recompute in (False, True)
+        for engine in engines
+    ]
 
 
-def _is_chosen(row: Row, patterns: list[str]) -> bool:
-    return not patterns or any(fnmatch.fnmatchcase(row.name, pattern) for pattern in patterns)
+def _is_chosen(name: str, patterns: list[str]) -> bool:
+    return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _primitives(options: argparse.Namespace, device: torch.device) -> int:
@@ -68,6 +76,8 @@ def _primitives(options: argparse.Namespace, device: torch.device) -> int:
     path = options.out / 'primitives.json'
     profile: dict[str, object] = {'device': facts_of(device).to_json(), 'source': options.source}
     for name, take in PRIMITIVES.items():
+        if not _is_chosen(name, options.only):
+            continue
         began = time.monotonic()
         try:
             profile[name] = take(device, sizes)
@@ -93,8 +103,8 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument('--source', default='coxswain', help='whose measurement it is; begins the ids of rows')
         command.add_argument('--device', default='cuda:0' if torch.cuda.is_available() else 'cpu')
         command.add_argument('--tiny', action='store_true', help='small sizes, to try the program anywhere')
+        command.add_argument('--only', action='append', default=[], help='what, by name, with * and ?; repeatable')
         if name == 'steps':
-            command.add_argument('--only', action='append', default=[], help='rows by name, with * and ?; repeatable')
             command.add_argument('--steps', type=int, help='steps to time in each row (default: by the clock)')
             command.add_argument('--seconds', type=float, help='begin no row after this time')
     return parser

@@ -1,7 +1,7 @@
 """The models that are measured: a GPT and a Llama in plain PyTorch, as users write them, without kernels of our own.
 
 GPT: LayerNorm, biases, GELU, learned positions, embedding tied to the output layer, no dropout. Llama: RMSNorm, rotary
-positions, grouped queries, a gated MLP, no biases, untied unless its published configuration ties them.
+positions, grouped queries, a gated MLP or experts, no biases, untied unless its published configuration ties them.
 """
 
 from __future__ import annotations
@@ -13,13 +13,20 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from coxswain_measure.experts import Experts
+
 _ROTARY_BASE = 500_000.0
 _DEVIATION = 0.02
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a model. `kind` is 'gpt' or 'llama'."""
+    """Sizes of a model. `kind` is 'gpt' or 'llama'.
+
+    With `experts`, `ffn_hidden` is the width of one, `shared` the number of those that each token meets, and the first
+    `dense_layers` have one MLP of the width `dense_ffn` instead; `has_even_load` gives each expert as many tokens
+    whatever the router says. `head_width` 0: the heads share the hidden size.
+    """
 
     name: str
     kind: str
@@ -30,10 +37,17 @@ class Shape:
     ffn_hidden: int
     vocab: int
     is_tied: bool
+    experts: int = 0
+    topk: int = 0
+    shared: int = 0
+    dense_layers: int = 0
+    dense_ffn: int = 0
+    head_width: int = 0
+    has_even_load: bool = False
 
     @property
     def head_size(self) -> int:
-        return self.hidden // self.heads
+        return self.head_width or self.hidden // self.heads
 
 
 class Model(nn.Module):
@@ -45,7 +59,7 @@ class Model(nn.Module):
         is_gpt = shape.kind == 'gpt'
         self.embedding = nn.Embedding(shape.vocab, shape.hidden)
         self.positions = nn.Embedding(length, shape.hidden) if is_gpt else None
-        self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
+        self.blocks = nn.ModuleList(Block(shape, number) for number in range(shape.layers))
         self.norm = _norm(shape)
         self.head = nn.Linear(shape.hidden, shape.vocab, bias=False)
         if shape.is_tied:
@@ -68,14 +82,14 @@ class Model(nn.Module):
 
 
 class Block(nn.Module):
-    """One transformer layer."""
+    """One transformer layer, the `number`th."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, number: int) -> None:
         super().__init__()
         self.attention_norm = _norm(shape)
         self.attention = Attention(shape)
         self.mlp_norm = _norm(shape)
-        self.mlp = GeluMlp(shape) if shape.kind == 'gpt' else GatedMlp(shape)
+        self.mlp = _mlp(shape, has_experts=shape.experts > 0 and number >= shape.dense_layers)
 
     def forward(self, x: torch.Tensor, cosines: torch.Tensor | None, sines: torch.Tensor | None) -> torch.Tensor:
         x = x + self.attention(self.attention_norm(x), cosines, sines)
@@ -115,19 +129,39 @@ class GeluMlp(nn.Module):
 
 
 class GatedMlp(nn.Module):
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, hidden: int, width: int) -> None:
         super().__init__()
-        self.gate = nn.Linear(shape.hidden, shape.ffn_hidden, bias=False)
-        self.up = nn.Linear(shape.hidden, shape.ffn_hidden, bias=False)
-        self.down = nn.Linear(shape.ffn_hidden, shape.hidden, bias=False)
+        self.gate = nn.Linear(hidden, width, bias=False)
+        self.up = nn.Linear(hidden, width, bias=False)
+        self.down = nn.Linear(width, hidden, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.down(F.silu(self.gate(x)) * self.up(x))
 
 
+class SharedAndRoutedExperts(nn.Module):
+    """Experts that every token meets, as one wide MLP, beside those that are chosen for it."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shared = GatedMlp(shape.hidden, shape.shared * shape.ffn_hidden)
+        self.routed = Experts(shape)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.shared(x) + self.routed(x)
+
+
 def next_token_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Mean cross entropy in nats, computed in fp32."""
     return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten())
+
+
+def _mlp(shape: Shape, *, has_experts: bool) -> nn.Module:
+    if shape.kind == 'gpt':
+        return GeluMlp(shape)
+    if has_experts:
+        return SharedAndRoutedExperts(shape) if shape.shared else Experts(shape)
+    return GatedMlp(shape.hidden, shape.dense_ffn or shape.ffn_hidden)
 
 
 def _initialise(module: nn.Module) -> None:

@@ -1,6 +1,6 @@
 """What can the device do at all? Times of the operations that training steps are made of, one table per kind.
 
-Times are medians over several windows of many repetitions. `products` are replayed from a CUDA graph, so they are the
+Times are medians over several windows of many repetitions. Products are replayed from a CUDA graph, so they are the
 device's own times. The others are queued one by one, as eager PyTorch does: what takes the device less than the host
 needs to queue it shows the host's time. Operands are random: a GPU multiplies zeros faster.
 """
@@ -10,99 +10,20 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-_WINDOWS = 7
-_MOST_GRAPHED_CALLS = 50
+from coxswain_measure.primitives_of_experts import grouped_products, routing
+from coxswain_measure.primitives_of_float8 import float8_products, float8_scaling
+from coxswain_measure.timing import WINDOWS, Point, Sizes, random_bf16, seconds_of
+
 _BACKENDS = {
     'flash': SDPBackend.FLASH_ATTENTION,
     'cudnn': SDPBackend.CUDNN_ATTENTION,
     'efficient': SDPBackend.EFFICIENT_ATTENTION,
 }
-Point = dict[str, object]
-"""One measured case: what was done, and `seconds` or a rate."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Which cases are measured. `window_s`: seconds of work per timed window."""
-
-    squares: tuple[int, ...] = (256, 512, 1024, 2048, 4096, 8192, 16384)
-    rows: tuple[int, ...] = (1024, 4096, 16384)
-    hidden: tuple[int, ...] = (768, 1024, 1536, 2048, 2560, 4096, 5120, 8192)
-    odd: tuple[int, ...] = (4094, 4095, 4100, 4104, 4112, 4128)
-    vocabularies: tuple[int, ...] = (32_000, 50_257, 50_304, 128_256)
-    copies: tuple[int, ...] = tuple(2**power for power in range(20, 33, 2))
-    host_copies: tuple[int, ...] = tuple(2**power for power in range(12, 31, 3))
-    elementwise: tuple[tuple[int, int], ...] = ((2048, 2048), (8192, 2048), (8192, 4096), (16384, 8192))
-    attention: tuple[tuple[int, int, int, int, int], ...] = (
-        *((batch, 16, 16, length, 128) for batch, length in ((16, 1024), (8, 2048), (4, 4096), (2, 8192), (1, 16384))),
-        *((batch, 32, 32, length, 64) for batch, length in ((16, 1024), (4, 4096), (2, 8192))),
-        *((batch, 32, 8, length, 128) for batch, length in ((4, 2048), (2, 4096), (1, 8192))),
-        (4, 32, 32, 2048, 80),
-        (1, 12, 12, 1024, 64),
-    )
-    """Batch, heads, key-value heads, length, head width."""
-    optimizer: tuple[int, ...] = (10_000_000, 100_000_000, 1_000_000_000)
-    window_s: float = 0.005
-
-    @staticmethod
-    def tiny() -> Sizes:
-        return Sizes(
-            squares=(64,),
-            rows=(32,),
-            hidden=(32,),
-            odd=(33,),
-            vocabularies=(100,),
-            copies=(4096,),
-            host_copies=(4096,),
-            elementwise=((16, 32),),
-            attention=((1, 2, 1, 32, 16),),
-            optimizer=(1000,),
-            window_s=0.0001,
-        )
-
-
-def seconds_of(work: Callable[[], object], device: torch.device, window_s: float, *, graphed: bool = False) -> float:
-    """Seconds of one call of `work`: median over windows of as many calls as fill `window_s`.
-
-    `graphed` replays the calls from a CUDA graph, where there is CUDA.
-    """
-    for _ in range(3):
-        work()
-    once = _window(work, device, 1)
-    if graphed and device.type == 'cuda':
-        inside = max(1, min(_MOST_GRAPHED_CALLS, round(window_s / once)))
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            for _ in range(inside):
-                work()
-        return seconds_of(graph.replay, device, window_s) / inside
-    calls = max(1, min(1000, round(window_s / max(once, 1e-7))))
-    return statistics.median(_window(work, device, calls) for _ in range(_WINDOWS)) / calls
-
-
-def _window(work: Callable[[], object], device: torch.device, calls: int) -> float:
-    if device.type != 'cuda':
-        began = time.perf_counter()
-        for _ in range(calls):
-            work()
-        return time.perf_counter() - began
-    first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    first.record()
-    for _ in range(calls):
-        work()
-    last.record()
-    last.synchronize()
-    return first.elapsed_time(last) / 1e3
-
-
-def _random(device: torch.device, *shape: int) -> torch.Tensor:
-    return torch.randn(*shape, dtype=torch.bfloat16, device=device)
 
 
 def products(device: torch.device, sizes: Sizes) -> list[Point]:
@@ -119,7 +40,7 @@ def products(device: torch.device, sizes: Sizes) -> list[Point]:
 
 
 def _product(device: torch.device, sizes: Sizes, m: int, n: int, k: int) -> list[Point]:
-    x, weight, gradient = _random(device, m, k), _random(device, n, k), _random(device, m, n)
+    x, weight, gradient = random_bf16(device, m, k), random_bf16(device, n, k), random_bf16(device, m, n)
     works = {
         'forward': lambda: F.linear(x, weight),
         'input gradient': lambda: gradient @ weight,
@@ -222,7 +143,7 @@ def launches(device: torch.device, sizes: Sizes) -> list[Point]:
 
 def _launched(kind: str, many: int, work: Callable[[], object], wait: Callable[[], None]) -> Point:
     times = []
-    for _ in range(_WINDOWS):
+    for _ in range(WINDOWS):
         wait()
         began = time.perf_counter()
         work()
@@ -253,8 +174,8 @@ def attention(device: torch.device, sizes: Sizes) -> list[Point]:
 def _attention(
     device: torch.device, sizes: Sizes, batch: int, heads: int, kv_heads: int, length: int, width: int
 ) -> Point:
-    query = _random(device, batch, heads, length, width).requires_grad_()
-    key, value = (_random(device, batch, kv_heads, length, width).requires_grad_() for _ in range(2))
+    query = random_bf16(device, batch, heads, length, width).requires_grad_()
+    key, value = (random_bf16(device, batch, kv_heads, length, width).requires_grad_() for _ in range(2))
 
     def forward() -> torch.Tensor:
         return F.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=kv_heads < heads)
@@ -278,9 +199,9 @@ def elementwise(device: torch.device, sizes: Sizes) -> list[Point]:
     """Norms, activations, softmax, loss: forward and backward in bf16; the loss in fp32 from bf16 logits."""
     points = []
     for rows, width in sizes.elementwise:
-        x = _random(device, rows, width).requires_grad_()
-        y = _random(device, rows, width).requires_grad_()
-        weight = _random(device, width).requires_grad_()
+        x = random_bf16(device, rows, width).requires_grad_()
+        y = random_bf16(device, rows, width).requires_grad_()
+        weight = random_bf16(device, width).requires_grad_()
         works = {
             'rms_norm': lambda: F.rms_norm(x, (width,), weight),
             'layer_norm': lambda: F.layer_norm(x, (width,), weight, weight),
@@ -293,7 +214,7 @@ def elementwise(device: torch.device, sizes: Sizes) -> list[Point]:
             points.append({'kind': kind, 'rows': rows, 'width': width, **_both_passes(device, sizes, work, [x])})
     for vocabulary in sizes.vocabularies:
         rows = sizes.elementwise[0][0]
-        logits = _random(device, rows, vocabulary).requires_grad_()
+        logits = random_bf16(device, rows, vocabulary).requires_grad_()
         targets = torch.randint(vocabulary, (rows,), device=device)
         passes = _both_passes(device, sizes, lambda: F.cross_entropy(logits.float(), targets), [logits])
         points.append({'kind': 'cross entropy', 'rows': rows, 'width': vocabulary, **passes})
@@ -335,4 +256,8 @@ PRIMITIVES: dict[str, Callable[[torch.device, Sizes], list[Point]]] = {
     'attention': attention,
     'elementwise': elementwise,
     'optimizer': optimizer,
+    'float8_products': float8_products,
+    'float8_scaling': float8_scaling,
+    'grouped_products': grouped_products,
+    'routing': routing,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 
 from coxswain_measure.device import DeviceFacts
@@ -20,16 +21,27 @@ COLUMNS = (
 ).split(',')
 
 FLOPS_CONVENTION = (
-    'model FLOPs (no recompute) per token: 6 x (parameters without the embedding table, with the output matrix) '
-    '+ 6 x layers x hidden x seq_len (causal: half of full attention)'
+    'model FLOPs (no recompute) per token: 6 x (parameters that a token meets, without the embedding table, with the '
+    'output matrix) + 6 x layers x heads x head width x seq_len (causal: half of full attention)'
 )
 GIB = 2**30
-_STATES = {
-    'eager': 'bf16 weights, fp32 gradients, master weights and moments (18 bytes per parameter)',
-    'compiled': 'bf16 weights, fp32 gradients, master weights and moments (18 bytes per parameter)',
-    'fsdp': 'fully_shard per block over one rank, fp32 weights, gradients and moments, computing in bf16',
+_MIXED = 'bf16 weights, fp32 gradients, master weights and moments (18 bytes per parameter)'
+_ENGINES = {
+    'eager': ('eager', 0, _MIXED),
+    'compiled': ('torch.compile', 0, _MIXED),
+    'fsdp': ('FSDP2', 3, 'fully_shard per block over one rank, fp32 weights, gradients and moments, computing in bf16'),
+    'torchtitan': (
+        'TorchTitan 0.2.2',
+        0,
+        'one GPU as it comes: torch.autocast over fp32 weights, gradients and moments',
+    ),
+    'torchtitan fsdp': ('TorchTitan 0.2.2', 3, 'apply_fsdp over one rank, fp32 weights, gradients and moments'),
+    'torchtitan fsdp compiled': ('TorchTitan 0.2.2', 3, 'apply_fsdp over one rank, blocks and loss compiled'),
+    'deepspeed zero-1': ('DeepSpeed 0.18.9', 1, 'bf16 weights and gradients, fp32 master weights and moments'),
+    'deepspeed zero-1 fp32': ('DeepSpeed 0.18.9', 1, f'grad_accum_dtype fp32: {_MIXED}'),
+    'deepspeed zero-2': ('DeepSpeed 0.18.9', 2, 'bf16 weights and gradients, fp32 master weights and moments'),
 }
-_ENGINES = {'eager': 'eager', 'compiled': 'torch.compile', 'fsdp': 'FSDP2'}
+"""By the engine of a row: its name and release, its stage of ZeRO, the states that it keeps."""
 
 
 class Table:
@@ -49,12 +61,14 @@ class Table:
             cells |= {'notes': f'{cells["notes"]}; out of memory', 'quality': 'A', 'params_b': ''}
         else:
             cells |= _answers(row, measured)
+            if measured.busiest:
+                cells['notes'] = f'{cells["notes"]}; busiest expert {measured.busiest:.2f} times the mean'
         with self._path.open('a', newline='') as file:
             csv.DictWriter(file, COLUMNS).writerow(cells)
 
     def _stated(self, number: int, row: Row) -> dict[str, object]:
         shape, device = row.shape, self._device
-        engine = f'PyTorch {device.torch} {_ENGINES[row.engine]} (2026)'
+        name, zero_stage, _ = _ENGINES[row.engine]
         return {
             'id': f'{_id_of(self._source)}-{number:04d}',
             'source': self._source,
@@ -66,18 +80,39 @@ class Table:
             'ffn_hidden': shape.ffn_hidden,
             'vocab': shape.vocab,
             'seq_len': row.length,
+            'experts': shape.experts or '',
+            'topk': shape.topk or '',
             'gpu': device.name,
             **dict.fromkeys(('gpus', 'tp', 'pp', 'vpp', 'dp', 'cp', 'ep'), 1),
-            'zero_stage': 3 if row.engine == 'fsdp' else 0,
+            'zero_stage': zero_stage,
             'recompute': 'full' if row.recompute else 'none',
-            'precision': 'bf16',
+            'precision': row.precision,
             'mbs': row.batch,
             'gbs': row.batch * row.accumulated,
-            'engine': engine,
-            'notes': f'{_STATES[row.engine]}; attention kernel {device.attention}; fused AdamW; driver {device.driver}',
+            'engine': f'PyTorch {device.torch} {name} (2026)',
+            'notes': '; '.join(_notes(row, device)),
             'source_kind': 'own measurement',
             'quality': 'A',
         }
+
+
+def _notes(row: Row, device: DeviceFacts) -> Iterator[str]:
+    yield from (
+        _ENGINES[row.engine][2],
+        f'attention kernel {device.attention}',
+        'fused AdamW',
+        f'driver {device.driver}',
+    )
+    shape = row.shape
+    if shape.experts:
+        load = 'tokens spread evenly by force' if shape.has_even_load else 'no balancing loss'
+        yield f'no token dropped, torch grouped_mm, {load}'
+    if shape.shared:
+        yield f'{shape.shared} shared expert{"s"[: shape.shared > 1]}'
+    if shape.dense_layers:
+        yield f'{shape.dense_layers} dense layer{"s"[: shape.dense_layers > 1]}; dense layers ffn {shape.dense_ffn}'
+    if row.precision == 'fp8':
+        yield 'linear layers of the blocks by torch._scaled_mm, forward and backward, dynamic tensorwise scaling'
 
 
 def _answers(row: Row, measured: Measured) -> dict[str, object]:
@@ -109,7 +144,9 @@ def flops_per_token(row: Row, parameters: int) -> float:
     shape = row.shape
     table = 0 if shape.is_tied else shape.vocab * shape.hidden
     positions = row.length * shape.hidden if shape.kind == 'gpt' else 0
-    return 6 * (parameters - table - positions) + 6 * shape.layers * shape.hidden * row.length
+    idle = (shape.layers - shape.dense_layers) * (shape.experts - shape.topk) * 3 * shape.hidden * shape.ffn_hidden
+    attention = 6 * shape.layers * shape.heads * shape.head_size * row.length
+    return 6 * (parameters - table - positions - idle) + attention
 
 
 def _id_of(source: str) -> str:

@@ -12,6 +12,8 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from coxswain_measure.experts import Experts
+from coxswain_measure.float8 import use_float8
 from coxswain_measure.model import Model, next_token_loss
 from coxswain_measure.rows import Row
 
@@ -28,6 +30,7 @@ class Measured:
 
     `allocated` and `reserved` are the peaks of PyTorch's allocator over all steps, the first included; `device` is what
     the device had in use at the end, CUDA context and libraries included. Without an accelerator memory is 0.
+    `busiest`: tokens of the busiest expert over the mean, in the worst layer of the last step; 0 without experts.
     """
 
     step_times_s: list[float]
@@ -37,6 +40,7 @@ class Measured:
     device: int
     first_loss: float
     last_loss: float
+    busiest: float = 0.0
 
     @property
     def median_s(self) -> float:
@@ -67,36 +71,43 @@ def _measure(row: Row, device: torch.device, steps: int | None) -> Measured:
         trainer.step()
     times = _timed(trainer.step, device, steps)
     last_loss = trainer.step()
-    if device.type != 'cuda':
-        return Measured(times, trainer.parameters, 0, 0, 0, float(first_loss), float(last_loss))
-    free, total = torch.cuda.mem_get_info(device)
+    allocated, reserved, in_use = memory_of(device)
     return Measured(
         step_times_s=times,
         parameters=trainer.parameters,
-        allocated=torch.cuda.max_memory_allocated(device),
-        reserved=torch.cuda.max_memory_reserved(device),
-        device=total - free,
+        allocated=allocated,
+        reserved=reserved,
+        device=in_use,
         first_loss=float(first_loss),
         last_loss=float(last_loss),
+        busiest=trainer.busiest(),
     )
+
+
+def memory_of(device: torch.device) -> tuple[int, int, int]:
+    """Peaks of what the allocator handed out and held since they were reset, and what the device has in use now."""
+    if device.type != 'cuda':
+        return 0, 0, 0
+    free, total = torch.cuda.mem_get_info(device)
+    return torch.cuda.max_memory_allocated(device), torch.cuda.max_memory_reserved(device), total - free
 
 
 def _timed(step: Callable[[], object], device: torch.device, steps: int | None) -> list[float]:
     """Times of steps that follow each other without the host waiting for each, as in a training that logs rarely."""
-    marks = [_mark(device)]
+    marks = [mark(device)]
     began = time.perf_counter()
     while len(marks) <= (steps or MOST_STEPS):
         step()
-        marks.append(_mark(device))
+        marks.append(mark(device))
         if steps is None and len(marks) > LEAST_STEPS:
             _await(marks[-2])  # at most one step ahead of the device, so that the clock means something
             if time.perf_counter() - began > ENOUGH_SECONDS:
                 break
     _await(marks[-1])
-    return [_seconds_between(a, b) for a, b in zip(marks, marks[1:], strict=False)]
+    return [seconds_between(a, b) for a, b in zip(marks, marks[1:], strict=False)]
 
 
-def _mark(device: torch.device) -> torch.cuda.Event | float:
+def mark(device: torch.device) -> torch.cuda.Event | float:
     if device.type != 'cuda':
         return time.perf_counter()
     event = torch.cuda.Event(enable_timing=True)
@@ -109,7 +120,7 @@ def _await(mark: torch.cuda.Event | float) -> None:
         mark.synchronize()
 
 
-def _seconds_between(first: torch.cuda.Event | float, second: torch.cuda.Event | float) -> float:
+def seconds_between(first: torch.cuda.Event | float, second: torch.cuda.Event | float) -> float:
     if isinstance(first, float) or isinstance(second, float):
         return second - first  # type: ignore[operator]
     return first.elapsed_time(second) / 1e3
@@ -124,6 +135,8 @@ class _Trainer:
         with torch.device(device):
             model = Model(row.shape, row.length, recompute=row.recompute)
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
+        if row.precision == 'fp8':
+            use_float8(model.blocks)
         self._loss = next_token_loss
         self._state = _sharded(model, device) if row.engine == 'fsdp' else MixedState(model.bfloat16())
         if row.engine == 'compiled':
@@ -142,6 +155,9 @@ class _Trainer:
         self._state.step()
         return loss.detach() * self._row.accumulated
 
+    def busiest(self) -> float:
+        return max((part.busiest() for part in self._model.modules() if isinstance(part, Experts)), default=0.0)
+
 
 class MixedState:
     """bf16 weights, and in fp32: gradients added up over the micro-batches, master weights, both moments of Adam."""
@@ -152,7 +168,7 @@ class MixedState:
         self._gradients = [torch.zeros_like(master) for master in self._masters]
         for master, gradient in zip(self._masters, self._gradients, strict=True):
             master.grad = gradient
-        self._adam = _adam(self._masters)
+        self._adam = adam(self._masters)
         for weight, gradient in zip(self._weights, self._gradients, strict=True):
             weight.register_post_accumulate_grad_hook(_adds_to(gradient))
 
@@ -169,7 +185,7 @@ class _Fp32State:
 
     def __init__(self, model: nn.Module) -> None:
         self._weights = list(model.parameters())
-        self._adam = _adam(self._weights)
+        self._adam = adam(self._weights)
 
     def step(self) -> None:
         nn.utils.clip_grad_norm_(self._weights, MAX_GRADIENT_NORM)
@@ -190,7 +206,7 @@ def _sharded(model: Model, device: torch.device) -> _Fp32State:
     return _Fp32State(model)
 
 
-def _adam(weights: Iterable[torch.Tensor]) -> torch.optim.Optimizer:
+def adam(weights: Iterable[torch.Tensor]) -> torch.optim.Optimizer:
     return torch.optim.AdamW(weights, lr=1e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
 
 
