@@ -111,7 +111,8 @@ export default tseslint.config(
     },
   },
   {
-    files: CORE.map((name) => `libs/${name}/src/**/*.ts`),
+    // Rules that only one program needs stand in a folder of it, and are held to the same.
+    files: [...CORE.map((name) => `libs/${name}/src/**/*.ts`), 'apps/cli/src/job-import/**/*.ts'],
     ignores: ['**/*.spec.ts', '**/*.itest.ts'],
     rules: {
       'no-restricted-imports': [

@@ -13,6 +13,7 @@ const PROGRAM = join(ROOT, 'apps/cli/bin/coxswain.mjs');
 const EXAMPLES = join(ROOT, 'examples');
 const README = readFileSync(join(EXAMPLES, 'README.md'), 'utf8');
 const JOB_FILES = readdirSync(join(EXAMPLES, 'jobs')).map((name) => `examples/jobs/${name}`);
+const IMPORTED_FILES = readdirSync(join(EXAMPLES, 'import')).map((name) => `examples/import/${name}`);
 const NAMESPACE = 'examples';
 const MUST_BEGIN = /must begin with "job-"/;
 
@@ -35,8 +36,8 @@ interface Manifest {
 
 describe('the page about the examples', () => {
   it('names every example, and none that is not there', () => {
-    const named = [...README.matchAll(/\]\(((?:jobs|fabrics)\/[^)]+)\)/g)].map(([, path]) => path);
-    const there = ['jobs', 'fabrics'].flatMap((folder) =>
+    const named = [...README.matchAll(/\]\(((?:jobs|fabrics|import)\/[^)]+)\)/g)].map(([, path]) => path);
+    const there = ['jobs', 'fabrics', 'import'].flatMap((folder) =>
       readdirSync(join(EXAMPLES, folder)).map((name) => `${folder}/${name}`),
     );
     expect(named.sort()).toEqual(there.sort());
@@ -96,6 +97,12 @@ describe('the real API server', () => {
   it.each(JOB_FILES)('accepts %s with strict validation', async (file) => {
     const args = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', join(ROOT, file)];
     expect(await plane.kubectl(['-n', NAMESPACE, ...args])).toContain('serverside-applied');
+  });
+
+  it.each(IMPORTED_FILES)('accepts what %s is imported as', async (file) => {
+    const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, 'import', file], { cwd: ROOT });
+    const args = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
+    expect(await plane.kubectl(['-n', NAMESPACE, ...args], { input: stdout })).toContain('serverside-applied');
   });
 
   it('refuses an example with a field that there is not, so that the check above means something', async () => {

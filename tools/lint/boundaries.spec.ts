@@ -61,6 +61,12 @@ describe('the import boundaries', () => {
       'no-restricted-syntax',
     ],
     [
+      'rules in a program may not do I/O either',
+      'apps/cli/src/job-import/source.ts',
+      "import { readFileSync } from 'node:fs';\nexport const x = readFileSync;",
+      'no-restricted-imports',
+    ],
+    [
       'nobody imports an app',
       'libs/kube/src/index.ts',
       "import { x } from '@coxswain/operator';\nexport const y = x;",

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
 import { addAuditCommand } from './audit-command.ts';
 import { addActingCommands } from './acting-commands.ts';
+import { addImportCommand } from './import-command.ts';
 import { addLayoutCommands } from './layout-commands.ts';
 import { addPlannerCommands } from './planner-commands.ts';
 import { addPlansCommands } from './plans-commands.ts';
@@ -111,6 +112,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
     outputFormat: () => program.opts<Globals>().output,
     show: (data, table) => context.print(render(data, program.opts<Globals>().output, table)),
   };
+  addImportCommand(program, session);
   addReadingCommands(program, session);
   addActingCommands(program, session);
   addLayoutCommands(program, session);

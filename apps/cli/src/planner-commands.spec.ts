@@ -1,9 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
-import { main } from './main.ts';
-import type { CliContext } from './session.ts';
+import { runOffline, type OfflineOutcome } from './testing/run-offline.ts';
 
 let directory: string;
 beforeAll(() => {
@@ -17,32 +15,9 @@ function aFile(name: string, content: unknown): string {
   return path;
 }
 
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
 /** Runs one command line; no server is there to be asked. */
-function run(...argv: readonly string[]): Promise<Outcome> {
-  return runWith({}, ...argv);
-}
-
-async function runWith(context: Partial<CliContext>, ...argv: readonly string[]): Promise<Outcome> {
-  const out: string[] = [];
-  const err: string[] = [];
-  const code = await main(argv, {
-    env: {},
-    now: () => new Date('2026-01-01T00:00:00Z'),
-    print: (line) => out.push(line),
-    printError: (line) => err.push(line),
-    stdout: new Writable(),
-    widthColumns: 120,
-    pause: () => new Promise(() => undefined),
-    signal: new AbortController().signal,
-    ...context,
-  });
-  return { code, out: out.join('\n'), err: err.join('\n') };
+function run(...argv: readonly string[]): Promise<OfflineOutcome> {
+  return runOffline({}, ...argv);
 }
 
 const SHAPE = {
@@ -113,7 +88,7 @@ describe('plan', () => {
   });
 
   it('says that it takes a while once patience ends', async () => {
-    const { code, err } = await runWith({ pause: () => Promise.resolve() }, 'plan', ...onFour(), ...PINS);
+    const { code, err } = await runOffline({ pause: () => Promise.resolve() }, 'plan', ...onFour(), ...PINS);
     expect(code).toBe(0);
     expect(err).toBe('Searching layouts; this takes a few seconds more.');
   });
@@ -121,14 +96,14 @@ describe('plan', () => {
   it('is over with its answer, not with its patience', async () => {
     let until: AbortSignal | undefined;
     const pause = (_: number, signal?: AbortSignal): Promise<void> => new Promise(() => (until = signal));
-    await runWith({ pause }, 'plan', ...onFour(), ...PINS);
+    await runOffline({ pause }, 'plan', ...onFour(), ...PINS);
     expect(until?.aborted).toBe(true);
   });
 
   it('ends with 130 at Ctrl-C, while it searches', async () => {
     const abort = new AbortController();
     const pause = (): Promise<void> => Promise.resolve(abort.abort());
-    const { code, out, err } = await runWith({ pause, signal: abort.signal }, 'plan', ...onFour(), ...PINS);
+    const { code, out, err } = await runOffline({ pause, signal: abort.signal }, 'plan', ...onFour(), ...PINS);
     expect({ code, out, err }).toEqual({ code: 130, out: '', err: '' });
   });
 

@@ -1,0 +1,280 @@
+/** The job of a gang: pods that are all alike, each with a program that is started once per GPU. */
+import { JobCreate, ObjectName, plainSecrets } from '@coxswain/api-types';
+import { z } from 'zod';
+import { readVariables } from './environment.ts';
+import { ImportError } from './import-error.ts';
+import type { ImportReport } from './import-report.ts';
+import { megatronDegrees } from './megatron-degrees.ts';
+import type { PodView } from './pod.ts';
+import { rankProgram, type RankProgram } from './program.ts';
+import { gpusOfPod, resourcesOf } from './resources.ts';
+import type { Source } from './source.ts';
+import { readVolumes, withMovedPaths } from './volumes.ts';
+import type { WrittenJob } from './written-job.ts';
+
+/** What the caller says instead of the file. */
+export interface ImportOptions {
+  readonly name?: string;
+  readonly image?: string;
+}
+
+export interface Gang {
+  /** `metadata` of what is imported. */
+  readonly metadata: Source;
+  readonly pod: PodView;
+  readonly nodes: number;
+  /** Where the number of nodes stands. */
+  readonly nodesFrom: readonly Source[];
+  /** Where a number of processes per node may stand, the first that is there goes before the others. */
+  readonly processes: readonly Source[];
+  readonly restarts: Restarts;
+  readonly suspend: Source;
+}
+
+/** What says how often the job may be started again. */
+export interface Restarts {
+  readonly isNever: boolean;
+  readonly limits: readonly Source[];
+}
+
+/** The job, as a user would write it: what has a default and was not said is left out. Throws an {@link ImportError}. */
+export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport): WrittenJob {
+  const { pod, metadata } = gang;
+  const name = nameOf(metadata, options, report);
+  const program = programOf(pod);
+  const ranksPerPod = ranksOf(gang, program, report);
+  const resources = resourcesOf(pod.resources, ranksPerPod, report);
+  const { data, checkpoint, secretFiles, moved } = readVolumes(pod, report);
+  const { env, secretEnv } = readVariables(pod.env, name, report);
+  const words = program.words.map((word) => withMovedPaths(word, moved));
+  refuseCredentials(words, pod.command);
+  const command = inDirectory(words, withMovedPaths(workingDirOf(pod, report) ?? '', moved));
+  const variables = [...program.env.filter((one) => !env.some((other) => other.name === one.name)), ...env];
+  const maxRestarts = maxRestartsOf(gang.restarts, program, report);
+  const grace = graceOf(pod.grace, report);
+  report.taken(gang.suspend, 'suspend');
+  return validJob({
+    name,
+    ...placeOf(metadata, report),
+    spec: {
+      engine: {
+        name: 'command',
+        image: imageOf(pod.image, options, report),
+        command: [...command],
+        ...(variables.length === 0
+          ? {}
+          : { env: variables.map((one) => ({ ...one, value: withMovedPaths(one.value, moved) })) }),
+        ...(secretEnv.length === 0 ? {} : { secretEnv: [...secretEnv] }),
+        ...(secretFiles.length === 0 ? {} : { secretFiles }),
+      },
+      ...(data === undefined ? {} : { data }),
+      layout: layoutOf(gang, { words, ranksPerPod }, report),
+      resources,
+      ...(checkpoint === undefined ? {} : { checkpoint }),
+      ...(maxRestarts === undefined ? {} : { restartPolicy: { maxRestarts } }),
+      ...(grace === undefined ? {} : { terminationGracePeriodSeconds: grace }),
+      ...(gang.suspend.flag() === true ? { suspend: true } : {}),
+    },
+  });
+}
+
+function validJob(job: WrittenJob): WrittenJob {
+  const parsed = JobCreate.safeParse(job);
+  if (parsed.success) return job;
+  throw new ImportError(`What the file says is more than a job may say:\n${z.prettifyError(parsed.error)}`);
+}
+
+function nameOf(metadata: Source, { name }: ImportOptions, report: ImportReport): string {
+  const [own, prefix] = [metadata.at('name'), metadata.at('generateName')];
+  const from = own.isThere ? own : prefix;
+  const text = name ?? from.text();
+  if (text === undefined) throw new ImportError('The file gives the job no name; give one with --name.');
+  if (name !== undefined) report.changed(from, `name ${name}`, { why: '--name says so' });
+  if (ObjectName.safeParse(text).success) {
+    if (name === undefined) report.taken(own, `name ${text}`);
+    return text;
+  }
+  const fit = text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 63)
+    .replaceAll(/^-+|-+$/g, '');
+  if (name !== undefined || fit === '')
+    throw new ImportError(
+      `"${text}" cannot be the name of a job: at most 63 lower-case letters, digits and "-", beginning and ending with a letter or digit. Give another with --name.`,
+    );
+  report.changed(from, `name ${fit}`, { why: 'names of jobs have at most 63 lower-case letters, digits and "-"' });
+  return fit;
+}
+
+/** Labels by which other systems are told what to do with their own objects. */
+const OF_OTHERS =
+  /^(?:kueue\.x-k8s\.io|scheduling\.volcano\.sh|volcano\.sh|kai\.scheduler|trainer\.kubeflow\.org|training\.kubeflow\.org)\//;
+
+/** Namespace and labels; a label that a job may not have is left. */
+function placeOf(metadata: Source, report: ImportReport): Pick<WrittenJob, 'namespace' | 'labels'> {
+  const namespace = metadata.at('namespace');
+  const labels = metadata
+    .at('labels')
+    .entries()
+    .flatMap(([key, value]) => {
+      const isFit = !OF_OTHERS.test(key) && JobCreate.shape.labels.safeParse({ [key]: value.value }).success;
+      if (isFit) report.taken(value, `labels ${key}`);
+      return isFit ? [[key, value.text() ?? ''] as const] : [];
+    });
+  report.taken(namespace, 'namespace');
+  return {
+    ...(namespace.isThere ? { namespace: namespace.text() ?? '' } : {}),
+    ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels) }),
+  };
+}
+
+function imageOf(from: Source, { image }: ImportOptions, report: ImportReport): string {
+  const text = image ?? from.text();
+  if (text === undefined) throw new ImportError('There is no image; give one with --image.');
+  if (image === undefined) report.taken(from, 'engine.image');
+  else report.changed(from, `engine.image ${image}`, { why: '--image says so' });
+  return text;
+}
+
+function programOf({ command, args }: PodView): RankProgram {
+  const words = [...command.items(), ...args.items()].map((word) => word.textOrNumber() ?? '');
+  const [first] = command.items();
+  if (first === undefined)
+    throw new ImportError(
+      `${command.path === '' ? 'The container' : command.path} says no program; the image starts its own ENTRYPOINT, which cannot be seen from here. Write program and arguments into command.`,
+    );
+  return rankProgram(
+    words,
+    args.items().length > 0 && /^-[a-z]*c$/.test(words.at(command.items().length - 1) ?? '') ? args.path : command.path,
+  );
+}
+
+/** Ranks of a pod: as torchrun was told, else one per GPU; and what that means for the program. */
+function ranksOf({ pod, processes, nodes }: Gang, program: RankProgram, report: ImportReport): number {
+  const gpus = gpusOfPod(pod.resources);
+  const { torchrun } = program;
+  const own = torchrun?.processesPerNode;
+  const told = processes.find((source) => source.isThere);
+  const asked = numberOf(own?.isLiteral === true ? own.text : undefined) ?? numberOf(told?.textOrNumber());
+  const ranks = (torchrun === undefined ? undefined : asked) ?? Math.max(1, gpus);
+  for (const source of processes) {
+    if (numberOf(source.textOrNumber()) === ranks) report.taken(source, `resources.gpusPerNode ${ranks}`);
+    else report.changed(source, `resources.gpusPerNode ${ranks}`, { why: 'one rank per GPU' });
+  }
+  if (gpus === 0)
+    report.changed(pod.resources.isThere ? pod.resources : pod.command, `resources.gpusPerNode ${ranks}`, {
+      why: 'it asks for no GPU, and each rank of a job takes one',
+    });
+  reportProgram({ pod, program, ranks, nodes }, report);
+  return ranks;
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : undefined;
+}
+
+interface Started {
+  readonly pod: PodView;
+  readonly program: RankProgram;
+  readonly ranks: number;
+  readonly nodes: number;
+}
+
+function reportProgram({ pod: { command, args }, program, ranks, nodes }: Started, report: ImportReport): void {
+  const { torchrun, script, words } = program;
+  const isReplaced = words.some((word) => /\$\([A-Za-z_]\w*\)/.test(word));
+  const expansion = isReplaced
+    ? ['Kubernetes replaced $(NAME) in it, and Coxswain does not: let a shell or the program read NAME']
+    : [];
+  const files = script === undefined ? [] : [`if ${script} starts ranks itself, name their program instead`];
+  const todo = [...expansion, ...files].join('; ');
+  const note = (why: string): { why: string; todo?: string } => ({ why, ...(todo === '' ? {} : { todo }) });
+  const parts = [command, args];
+  if (torchrun !== undefined) {
+    for (const part of parts)
+      report.changed(
+        part,
+        'engine.command',
+        note('the program alone: Coxswain starts it once per GPU, without torchrun'),
+      );
+    for (const { option, why } of torchrun.ignored) report.option(command, option, why);
+    if (torchrun.nodes?.isLiteral === true && Number(torchrun.nodes.text) !== nodes)
+      report.option(
+        command,
+        `--nnodes ${torchrun.nodes.text}`,
+        `the job has ${nodes} ${nodes === 1 ? 'node' : 'nodes'}, as its pods say`,
+      );
+  } else if (ranks > 1) {
+    const once = `it was started once in each pod, and is started once per GPU: ${ranks} times in each pod`;
+    for (const part of parts)
+      report.changed(part, 'engine.command', {
+        why: once,
+        todo: ['see that it uses the GPU of LOCAL_RANK and starts no ranks itself', todo].filter(Boolean).join('; '),
+      });
+  } else {
+    for (const part of parts) {
+      if (todo === '') report.taken(part, 'engine.command');
+      else report.changed(part, 'engine.command', { why: 'it is started once per GPU', todo });
+    }
+  }
+}
+
+function refuseCredentials(words: readonly string[], command: Source): void {
+  const [found] = plainSecrets({ command: [...words] });
+  if (found === undefined) return;
+  throw new ImportError(
+    `A word of ${command.path} (or of its args) ${found.message.split(';')[0] ?? ''}, and whoever may read a job would read it. Let the program read it from a variable, say that variable in env, and import again.`,
+  );
+}
+
+function workingDirOf({ workingDir }: PodView, report: ImportReport): string | undefined {
+  report.changed(workingDir, 'engine.command', { why: 'a shell goes there first; a job has no word for it' });
+  return workingDir.text();
+}
+
+function inDirectory(words: readonly string[], directory: string): readonly string[] {
+  return directory === '' ? words : ['sh', '-c', 'cd "$0" && exec "$@"', directory, ...words];
+}
+
+function layoutOf(
+  { nodes, nodesFrom }: Gang,
+  { words, ranksPerPod }: { readonly words: readonly string[]; readonly ranksPerPod: number },
+  report: ImportReport,
+): NonNullable<WrittenJob['spec']['layout']> {
+  const world = nodes * ranksPerPod;
+  const { degrees, product } = megatronDegrees(words, world);
+  const layout = { ...degrees, dataParallelDegree: world / product };
+  const shown = Object.entries(layout).map(([field, value]) => `layout.${field} ${value}`);
+  const why = `${nodes} ${nodes === 1 ? 'pod' : 'pods'} x ${ranksPerPod} ranks${product === 1 ? '' : ', divided as the program is told, so that placement keeps close what talks most'}`;
+  for (const source of nodesFrom) report.changed(source, shown.join(', '), { why });
+  return layout;
+}
+
+/** The greatest of all limits; undefined where none is given: then the default of jobs holds. */
+function maxRestartsOf(
+  { isNever, limits }: Restarts,
+  { torchrun }: RankProgram,
+  report: ImportReport,
+): number | undefined {
+  const told = torchrun?.maxRestarts?.isLiteral === true ? numberOf(torchrun.maxRestarts.text) : undefined;
+  const given = [...limits.map((limit) => limit.count()), told].filter((limit) => limit !== undefined);
+  const most = isNever ? 0 : given.length === 0 ? undefined : Math.min(1000, Math.max(...given));
+  for (const limit of limits) {
+    if (limit.count() === most) report.taken(limit, `restartPolicy.maxRestarts ${most}`);
+    else
+      report.changed(limit, `restartPolicy.maxRestarts ${most ?? 3}`, {
+        why: isNever ? 'restartPolicy is Never' : 'the gang has one budget of restarts, at most 1000',
+      });
+  }
+  return most;
+}
+
+function graceOf(grace: Source, report: ImportReport): number | undefined {
+  const seconds = grace.count();
+  if (seconds === undefined) return undefined;
+  const bounded = Math.min(3600, Math.max(1, seconds));
+  if (bounded === seconds) report.taken(grace, 'terminationGracePeriodSeconds');
+  else report.changed(grace, `terminationGracePeriodSeconds ${bounded}`, { why: 'it is from 1 to 3600' });
+  return bounded;
+}

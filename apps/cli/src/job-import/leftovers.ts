@@ -1,0 +1,125 @@
+/** Why a field that Kubeflow and Kubernetes know has no counterpart in a job, and what to do instead. */
+
+interface Advice {
+  readonly why: string;
+  readonly todo?: string;
+}
+
+const PLACED = 'Coxswain chooses the nodes of a gang itself, by NVLink domain and network';
+const FOREVER = 'a job has no time limit';
+
+/** By the end of a field's path; the first that matches speaks. */
+const ADVICE: readonly (readonly [RegExp, Advice])[] = [
+  [
+    /^(?:\w+\.)?(?:status|metadata\.(?:uid|resourceVersion|generation|creationTimestamp|managedFields|selfLink|ownerReferences|finalizers))$/,
+    { why: 'the API server wrote it' },
+  ],
+  [/metadata\.annotations(?:\b|$)/, { why: 'a job has labels, and no annotations' }],
+  [
+    /(?:template|replicatedJobs\[\d+\])(?:\.template)*\.metadata\.labels$/,
+    { why: 'labels of pods are Coxswain’s', todo: 'give the job labels, by which it is found (metadata.labels)' },
+  ],
+  [/\.labels\["(?:kueue|volcano|scheduling|kai|train)[^"]*"\]$/, { why: 'Coxswain admits jobs itself' }],
+  [/\.labels(?:\.[^.]+|\["[^"]*"\])$/, { why: 'its prefix or its value is none that a job may have' }],
+  // Of a run.
+  [
+    /cleanPodPolicy$/,
+    { why: 'pods end with their attempt, and what they wrote last stays with the job (coxswain logs)' },
+  ],
+  [/ttlSecondsAfterFinished$/, { why: 'jobs are kept', todo: 'remove one with coxswain delete JOB' }],
+  [/activeDeadlineSeconds$/, { why: FOREVER, todo: 'bound the steps in the program, or use coxswain cancel JOB' }],
+  [
+    /schedulingPolicy(?:\.\w+)?$|podGroupPolicy(?:\.\w+)?$/,
+    { why: 'a gang starts whole or not at all, without being asked' },
+  ],
+  [/managedBy$/, { why: 'Coxswain’s operator manages its jobs' }],
+  [
+    /elasticPolicy\.(?:minReplicas|maxReplicas|metrics)$/,
+    {
+      why: 'a gang has one size',
+      todo: 'to change it: coxswain suspend JOB, then coxswain resume JOB --data-parallel N',
+    },
+  ],
+  [/elasticPolicy\.(?:rdzv\w+|standalone)$/, { why: 'the ranks meet by what Coxswain tells them' }],
+  // Of a TrainJob.
+  [
+    /initializer(?:\.\w+)*$|^runtime\d*\.spec\.template\.spec\.replicatedJobs\[\d+\]$/,
+    {
+      why: 'a job has no step before the training',
+      todo: 'download model and data into a claim once, and name it in data.claimName',
+    },
+  ],
+  [/runtimeRef(?:\.\w+)?$/, { why: 'a job refers to no runtime; what is to be run stands in it' }],
+  [/\.(?:manager|time)$/, { why: 'it says who wrote the patch' }],
+  [/mlPolicy\.torch$/, { why: 'every rank is told what torch.distributed reads' }],
+  [/replicatedJobs\[\d+\]\.(?:name|replicas|groupName|dependsOn)$/, { why: 'a job is one gang' }],
+  [/podTemplateOverrides\[\d+\]\.targetJobs$/, { why: 'a job is one gang' }],
+  [/targetJobs/, { why: 'a job is one gang' }],
+  [
+    /(?:failurePolicy|successPolicy|startupPolicy|network|coordinator)$/,
+    { why: 'Coxswain starts, watches and ends the gang itself' },
+  ],
+  [
+    /spec\.(?:completions|parallelism|completionMode|backoffLimitPerIndex|podFailurePolicy|podReplacementPolicy)$/,
+    { why: 'Coxswain makes the pods of the gang itself' },
+  ],
+  // Of a pod.
+  [
+    /nodeSelector$|nodeName$|affinity$|topologySpreadConstraints$/,
+    { why: PLACED, todo: 'where some nodes must not be used, an administrator taints them' },
+  ],
+  [
+    /tolerations$/,
+    {
+      why: 'pods tolerate the taint nvidia.com/gpu, and no other',
+      todo: 'ask an administrator to take other taints from the nodes that may train',
+    },
+  ],
+  [/schedulerName$|schedulingGates$|priority(?:ClassName)?$|preemptionPolicy$/, { why: PLACED }],
+  [
+    /serviceAccount(?:Name)?$|automountServiceAccountToken$/,
+    {
+      why: 'pods of a job have no rights at the API server',
+      todo: 'credentials of other systems belong into secretEnv or secretFiles',
+    },
+  ],
+  [
+    /imagePullSecrets$/,
+    {
+      why: 'pods of a job use the service account "default" of the namespace',
+      todo: 'kubectl patch serviceaccount default -p \'{"imagePullSecrets":[{"name":"NAME"}]}\'',
+    },
+  ],
+  [/initContainers$/, { why: 'a job has one program', todo: 'do it in the image, or in a Job before this one' }],
+  [/\.volumes\[\d+\]$/, { why: 'the container that trains does not mount it' }],
+  [/containers\[\d+\]\.name$/, { why: 'it only says which container trains' }],
+  [
+    /containers\[\d+\]$/,
+    { why: 'a job has one container in each pod', todo: 'leave the sidecar out, or run it as a workload of its own' },
+  ],
+  [/restartPolicy$/, { why: 'Coxswain restarts the gang as a whole, by restartPolicy of the job' }],
+  [/ports$/, { why: 'Coxswain chooses the port at which the ranks meet' }],
+  [/imagePullPolicy$/, { why: 'the default of Kubernetes applies: Always for the tag "latest", else IfNotPresent' }],
+  [/(?:liveness|readiness|startup)Probe$|lifecycle$/, { why: 'Coxswain watches every rank' }],
+  [
+    /securityContext$|runtimeClassName$/,
+    { why: 'pods run without privileges, as the chart of Coxswain says for all jobs' },
+  ],
+  [
+    /host(?:Network|IPC|PID)$|dnsPolicy$|dnsConfig$/,
+    { why: 'pods use the network of the cluster, and processes of their own' },
+  ],
+  [
+    /envFrom(?:\[\d+\])?$/,
+    { why: 'a job names each variable', todo: 'name the keys in engine.secretEnv, or the values in engine.env' },
+  ],
+  [
+    /(?:limits|requests)\["[^"]+"\]$|(?:limits|requests)\.ephemeral-storage$|resources\.claims$/,
+    { why: 'pods ask for GPUs, processors and memory alone' },
+  ],
+];
+
+/** What is known of a field that was not taken; undefined where nothing is. */
+export function adviceFor(path: string): Advice | undefined {
+  return ADVICE.find(([form]) => form.test(path))?.[1];
+}
