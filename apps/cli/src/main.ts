@@ -3,9 +3,11 @@ import { safeText } from '@coxswain/safe-text';
 import { Command, CommanderError, Option } from 'commander';
 import { setTimeout } from 'node:timers/promises';
 import { CliError } from './cli-error.ts';
+import { terminalAsker } from './asker.ts';
 import { addAuditCommand } from './audit-command.ts';
 import { addActingCommands } from './acting-commands.ts';
 import { addImportCommand } from './import-command.ts';
+import { addInitCommand } from './init-command.ts';
 import { addLayoutCommands } from './layout-commands.ts';
 import { addPlannerCommands } from './planner-commands.ts';
 import { addPlansCommands } from './plans-commands.ts';
@@ -69,6 +71,9 @@ function processContext(): CliContext {
     print: (line) => console.log(process.stdout.isTTY ? safeText(line) : line),
     printError: (line) => console.error(process.stderr.isTTY ? safeText(line) : line),
     openBrowser,
+    ...(process.stdin.isTTY && process.stderr.isTTY
+      ? { openAsker: () => terminalAsker(process.stdin, process.stderr) }
+      : {}),
     stdout: process.stdout,
     widthColumns: process.stdout.isTTY ? process.stdout.columns : undefined,
     pause: (durationMs, until) =>
@@ -112,6 +117,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
     outputFormat: () => program.opts<Globals>().output,
     show: (data, table) => context.print(render(data, program.opts<Globals>().output, table)),
   };
+  addInitCommand(program, session);
   addImportCommand(program, session);
   addReadingCommands(program, session);
   addActingCommands(program, session);

@@ -1,4 +1,5 @@
 import type { ApiClient } from '@coxswain/api-client';
+import type { Asker } from './asker.ts';
 import type { OutputFormat } from './output.ts';
 import type { ProjectJobs } from './project-jobs.ts';
 
@@ -15,6 +16,8 @@ export interface CliContext {
   readonly pause: (durationMs: number, until?: AbortSignal) => Promise<void>;
   /** Shows an address to the person, as well as it can; absent: not at all. */
   readonly openBrowser?: (url: string) => void;
+  /** Begins to ask the person at the terminal; absent where there is none. */
+  readonly openAsker?: () => Asker;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
