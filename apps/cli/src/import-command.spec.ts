@@ -157,7 +157,7 @@ describe('coxswain import --torchrun', () => {
     ],
     [
       'variables before it',
-      'A=b NCCL_DEBUG="INFO" torchrun train.py',
+      'CUDA_VISIBLE_DEVICES=0 A=b NCCL_DEBUG="INFO" torchrun train.py',
       [],
       {
         spec: {

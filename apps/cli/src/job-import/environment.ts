@@ -26,6 +26,11 @@ const FIELDS: Readonly<Record<string, string>> = {
   'status.podIP': 'COXSWAIN_POD_IP',
 };
 
+/** Whether a variable is told to each rank by Coxswain, so that a value of the user's would be wrong or in vain. */
+export function isRendezvous(name: string): boolean {
+  return RENDEZVOUS.test(name);
+}
+
 /** The variables of a container; of two with one name the later counts, as for Kubernetes. `jobName` names the Secret that plain credentials go to. */
 export function readVariables(items: readonly Source[], jobName: string, report: ImportReport): Variables {
   const last = new Map(items.map((item) => [nameOf(item), item]));
@@ -59,7 +64,7 @@ function readVariable(
   item: Source,
   { jobName, report }: Context,
 ): { name: string; value: string } | SecretVariable | undefined {
-  if (RENDEZVOUS.test(name)) {
+  if (isRendezvous(name)) {
     report.left(item, { why: `Coxswain tells each rank what it needs of ${name}, by its own layout` });
     return undefined;
   }

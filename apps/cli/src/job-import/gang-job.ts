@@ -1,7 +1,7 @@
 /** The job of a gang: pods that are all alike, each with a program that is started once per GPU. */
 import { JobCreate, ObjectName, plainSecrets } from '@coxswain/api-types';
 import { z } from 'zod';
-import { readVariables } from './environment.ts';
+import { isRendezvous, readVariables } from './environment.ts';
 import { ImportError } from './import-error.ts';
 import type { ImportReport } from './import-report.ts';
 import { megatronDegrees } from './megatron-degrees.ts';
@@ -47,9 +47,12 @@ export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport
   const { data, checkpoint, secretFiles, moved } = readVolumes(pod, report);
   const { env, secretEnv } = readVariables(pod.env, name, report);
   const words = program.words.map((word) => withMovedPaths(word, moved));
-  refuseCredentials(words, pod.command);
+  refuseCredentials(words, program.env, pod.command);
   const command = inDirectory(words, withMovedPaths(workingDirOf(pod, report) ?? '', moved));
-  const variables = [...program.env.filter((one) => !env.some((other) => other.name === one.name)), ...env];
+  const set = program.env.filter(
+    (one) => !isRendezvous(one.name) && !env.some(({ name: other }) => other === one.name),
+  );
+  const variables = [...set, ...env];
   const maxRestarts = maxRestartsOf(gang.restarts, program, report);
   const grace = graceOf(pod.grace, report);
   report.taken(gang.suspend, 'suspend');
@@ -220,8 +223,8 @@ function reportProgram({ pod: { command, args }, program, ranks, nodes }: Starte
   }
 }
 
-function refuseCredentials(words: readonly string[], command: Source): void {
-  const [found] = plainSecrets({ command: [...words] });
+function refuseCredentials(words: readonly string[], env: RankProgram['env'], command: Source): void {
+  const [found] = plainSecrets({ command: [...words], env: [...env] });
   if (found === undefined) return;
   throw new ImportError(
     `A word of ${command.path} (or of its args) ${found.message.split(';')[0] ?? ''}, and whoever may read a job would read it. Let the program read it from a variable, say that variable in env, and import again.`,

@@ -260,6 +260,17 @@ describe('variables of a container', () => {
     expect(saidOf(imported, 'env[0]')).toMatch(want);
   });
 
+  it('those before torchrun in a script are kept, apart from what ranks are told', () => {
+    const script = 'CUDA_VISIBLE_DEVICES=0 A=1 B=2 torchrun a.py';
+    const env = [{ name: 'B', value: '3' }];
+    expect(specOf(aPyTorchJob({ container: { command: ['sh', '-c', script], env } })).engine.env).toEqual([
+      { name: 'A', value: '1' },
+      { name: 'B', value: '3' },
+    ]);
+    const secret = aPyTorchJob({ container: { command: ['sh', '-c', 'DB_PASSWORD=x torchrun a.py'] } });
+    expect(() => importJob([secret])).toThrow(/looks like a credential/);
+  });
+
   it('of two with one name the later counts', () => {
     expect(envOf({ name: 'A', value: '1' }, { name: 'A', value: '2' }).job.spec.engine.env).toEqual([
       { name: 'A', value: '2' },

@@ -62,6 +62,11 @@ describe('the program of one rank', () => {
     ],
     ['a pipe behind torchrun', ['bash', '-c', 'torchrun a.py | tee log'], /does more than start torchrun/],
     ['torchrun in a loop', ['bash', '-c', 'for i in 1 2; do torchrun a.py; done'], /does more than start torchrun/],
+    [
+      'torchrun behind another program',
+      ['uv', 'run', 'torchrun', 'a.py'],
+      /starts torchrun by uv, .*Begin with torchrun/,
+    ],
     ['an option that is not known', ['torchrun', '--what', 'a.py'], /option --what is not known/],
     ['an option whose value is missing', ['torchrun', '--nnodes'], /--nnodes has no value/],
     ['no program', ['torchrun', '--nnodes', '2'], /no program to start/],

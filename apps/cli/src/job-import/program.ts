@@ -72,6 +72,13 @@ function commandProgram(words: readonly ShellWord[], where: string): RankProgram
     const { options, program } = readTorchrun(start.rest, start.python);
     return { words: program.map(({ text }) => text), torchrun: options, env: [] };
   }
+  const hidden = words.findIndex(
+    ({ text }) => baseName(text) === 'torchrun' || /^torch\.distributed\.(?:run|launch)$/.test(text),
+  );
+  if (hidden >= 0)
+    throw new ImportError(
+      `${where} starts torchrun by ${words[0]?.text ?? ''}, and Coxswain starts each rank itself. Begin with torchrun, and let the image have what ${words[0]?.text ?? ''} does.`,
+    );
   const script = words.map(({ text }) => text).find((word) => /\.(?:sh|bash)$/.test(word));
   return { words: words.map(({ text }) => text), env: [], ...(script === undefined ? {} : { script }) };
 }

@@ -1,6 +1,7 @@
 /** A line as one types it on a node: `torchrun --nnodes 2 --nproc-per-node 8 train.py --x`. */
 import { JobCreate, MAX_RANKS_PER_POD, ObjectName, plainSecrets } from '@coxswain/api-types';
 import { z } from 'zod';
+import { isRendezvous } from './environment.ts';
 import { ImportError } from './import-error.ts';
 import type { ReportLine } from './import-report.ts';
 import { megatronDegrees } from './megatron-degrees.ts';
@@ -21,7 +22,8 @@ export function importTorchrunLine(
   options: LineOptions,
 ): { readonly job: WrittenJob; readonly report: readonly ReportLine[] } {
   const program = lineProgram(line);
-  const { torchrun, words, env } = program;
+  const { torchrun, words } = program;
+  const env = program.env.filter(({ name }) => !isRendezvous(name));
   if (torchrun === undefined)
     throw new ImportError('The line does not begin with torchrun or python -m torch.distributed.run.');
   if (options.image === undefined)
@@ -81,6 +83,13 @@ export function importTorchrunLine(
               to: `restartPolicy.maxRestarts ${restarts}`,
             } as const,
           ]),
+      ...program.env
+        .filter(({ name }) => isRendezvous(name))
+        .map(({ name }): ReportLine => ({
+          outcome: 'left',
+          from: `${name}=…`,
+          why: 'Coxswain tells each rank what it needs of it',
+        })),
       ...torchrun.ignored.map(({ option, why }): ReportLine => ({ outcome: 'left', from: option, why })),
     ],
   };
