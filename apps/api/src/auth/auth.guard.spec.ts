@@ -22,7 +22,7 @@ function aGuard(): { ask: (answer: EventEmitter) => Promise<boolean> } {
       getHandler: () => ask,
       getClass: () => AuthGuard,
       switchToHttp: () => ({
-        getRequest: () => ({ id: 'r', ip: '192.0.2.1', headers: {} }),
+        getRequest: () => ({ id: 'r', ip: '192.0.2.1', headers: {}, raw: { socket: {} } }),
         getResponse: () => ({ raw }),
       }),
     } as unknown as ExecutionContext);

@@ -27,6 +27,7 @@ const GOES_ON = 'coxswain:goes-on';
 export const GoesOn = (): MethodDecorator & ClassDecorator => SetMetadata(GOES_ON, true);
 
 const principals = new WeakMap<object, Principal>();
+const connections = new WeakSet<object>();
 
 /**
  * Authenticates every request that is not public, and lets in no more of a project than it may send. What the principal may do is decided in the services.
@@ -68,6 +69,7 @@ export class AuthGuard implements CanActivate {
     if (credential?.by === 'cookie') requireOwnPage(request, this.#publicUrl);
     const principal = await this.#authenticator.authenticate(credential);
     principals.set(request, { ...principal, origin: originOf(request) });
+    connections.add(request.raw.socket);
     const { project } = (request.params ?? {}) as { readonly project?: string };
     const leave = this.#limits.admit(principal, { goesOn, project });
     const { raw } = reply;
@@ -81,6 +83,11 @@ export class AuthGuard implements CanActivate {
 /** Who asks, once the guard has let the request in. */
 export function callerOf(request: object): Principal | undefined {
   return principals.get(request);
+}
+
+/** Whether a request was let in on that connection before. */
+export function wasLetIn(connection: object): boolean {
+  return connections.has(connection);
 }
 
 /** The principal that the guard found; using it on a public route is a mistake of ours. */

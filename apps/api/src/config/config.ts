@@ -101,6 +101,9 @@ const Environment = SignInEnvironment.extend({
   COXSWAIN_TRUSTED_PROXIES: list
     .pipe(z.array(z.string().regex(PROXY, 'must be addresses or ranges such as 10.0.0.0/8, separated by commas')))
     .describe('Proxies whose X-Forwarded-For is believed; empty: none, and requests come from whoever connects.'),
+  COXSWAIN_MAX_CONNECTIONS: limit(8_192).describe(
+    'Open to one replica; at most a quarter of them where nobody was let in. 0: no limit.',
+  ),
   COXSWAIN_PROJECT_REQUESTS_PER_SECOND: limit(200).describe('Of one project, to one replica, for ever; 0: no limit.'),
   COXSWAIN_PROJECT_REQUEST_BURST: limit(1_000)
     .pipe(z.number().min(1))
@@ -188,6 +191,8 @@ export interface Config {
   readonly tokenLifetimeDays: number;
   readonly auditRetentionDays: number;
   readonly trustedProxies: readonly string[];
+  /** Of one process; 0: as many as come. */
+  readonly maxConnections: number;
   /** Undefined: nobody signs in, tokens are all there is. */
   readonly signIn: SignInConfig | undefined;
   /** Of each project; 0: none. Requests, plans and streams are counted by each process for itself. */
@@ -246,6 +251,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     tokenLifetimeDays: values.COXSWAIN_TOKEN_LIFETIME_DAYS,
     auditRetentionDays: values.COXSWAIN_AUDIT_RETENTION_DAYS,
     trustedProxies: values.COXSWAIN_TRUSTED_PROXIES,
+    maxConnections: values.COXSWAIN_MAX_CONNECTIONS,
     signIn: signInConfigOf(values),
     projectLimits: {
       requestsPerSecond: values.COXSWAIN_PROJECT_REQUESTS_PER_SECOND,
