@@ -7,7 +7,7 @@ import { counter } from './status-fields.ts';
  *
  * - ContentDiffers: the file was read, and is not what was saved. Two nodes prove it: one may read wrong bytes.
  * - FileUnreadable: this file cannot be read though its mount works. Two nodes, in two attempts, prove it.
- * - MountBroken: nothing around it can be read either. Says nothing of the checkpoint, whoever says it.
+ * - MountBroken: nothing around it can be read either, or nothing is answered at all. Says nothing of the checkpoint, whoever says it.
  */
 export const CHECKPOINT_FAULT_KINDS = ['ContentDiffers', 'FileUnreadable', 'MountBroken'] as const;
 
