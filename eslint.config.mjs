@@ -11,6 +11,7 @@ export const CORE = [
   'api-types',
   'fabric',
   'engines',
+  'runtime',
   'checkpoint',
   'lifecycle',
   'planner',

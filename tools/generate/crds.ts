@@ -3,9 +3,11 @@ import {
   API_VERSION,
   CheckpointResourceSpec,
   CheckpointResourceStatus,
+  ClusterTrainingRuntimeSpec,
   PlacementSpec,
   TrainingJobSpec,
   TrainingJobStatus,
+  TrainingRuntimeSpec,
 } from '@coxswain/api-types';
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -26,6 +28,8 @@ interface ResourceDefinition {
   readonly plural: string;
   readonly shortNames: readonly string[];
   readonly description: string;
+  /** One for the whole cluster, rather than for a namespace. */
+  readonly isClusterScoped?: true;
   readonly spec: z.ZodType;
   readonly status?: z.ZodType;
   readonly columns: readonly PrinterColumn[];
@@ -85,6 +89,25 @@ const RESOURCES: readonly ResourceDefinition[] = [
       AGE,
     ],
   },
+  {
+    kind: 'ClusterTrainingRuntime',
+    plural: 'clustertrainingruntimes',
+    shortNames: ['ctrun'],
+    description:
+      'ClusterTrainingRuntime is what an administrator adds to the pods of jobs: devices, networks, sidecars, node selection.',
+    isClusterScoped: true,
+    spec: ClusterTrainingRuntimeSpec,
+    columns: [{ name: 'Description', type: 'string', jsonPath: '.spec.description' }, AGE],
+  },
+  {
+    kind: 'TrainingRuntime',
+    plural: 'trainingruntimes',
+    shortNames: ['trun'],
+    description:
+      'TrainingRuntime is what a namespace adds to the pods of its own jobs, as far as it does no more than its users may.',
+    spec: TrainingRuntimeSpec,
+    columns: [{ name: 'Description', type: 'string', jsonPath: '.spec.description' }, AGE],
+  },
 ];
 
 /** File name → YAML of every CustomResourceDefinition, generated from the zod declarations. */
@@ -101,7 +124,7 @@ function toYaml(resource: ResourceDefinition): string {
     metadata: { name: `${resource.plural}.${API_GROUP}` },
     spec: {
       group: API_GROUP,
-      scope: 'Namespaced',
+      scope: resource.isClusterScoped === true ? 'Cluster' : 'Namespaced',
       names: {
         kind: resource.kind,
         listKind: `${resource.kind}List`,

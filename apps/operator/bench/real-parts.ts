@@ -41,6 +41,7 @@ export function aReconciler(parts: {
     retention: {},
     progressOf: () => undefined,
     planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
+    runtimes: { runtimeOf: () => undefined, read: () => undefined },
     effects: {
       warnOfStrangers: () => undefined,
       refuseLaunchers: () => undefined,

@@ -18,6 +18,7 @@ import { WakeUps } from './process/wake-ups.ts';
 import { clusterAdmission } from './training-job/cluster-admission.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
+import { RuntimeReads } from './training-job/runtime-reads.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
 
 /** A running operator. */
@@ -262,6 +263,12 @@ class RunningOperator implements Operator {
 
   #newJobLoop(): JobLoop {
     const reporting = this.#reporting;
+    const runtimes = new RuntimeReads({
+      client: this.#client,
+      clock: this.#clock,
+      onNews: (key) => this.#jobs.wake(key, 'normal'),
+      onFailure: (runtime, error) => this.#log.warn({ runtime, err: error }, 'a runtime could not be read'),
+    });
     return new JobLoop({
       cache: this.#cache,
       clock: this.#clock,
@@ -273,6 +280,7 @@ class RunningOperator implements Operator {
           store: this.#store,
           admission: this.#admission,
           planner,
+          runtimes,
           clock: this.#clock,
           leaderTerm: () => this.#leadership.workingTerm(),
           pods: () => ({ ...this.#config.pods, ...reporting.forPods }),

@@ -22,6 +22,7 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['placements'], verbs: [...READ, 'create', 'delete', MANAGE] },
   { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create', 'delete', MANAGE] },
   { apiGroups: [API_GROUP], resources: ['checkpoints/status'], verbs: ['update'] },
+  { apiGroups: [API_GROUP], resources: ['trainingruntimes', 'clustertrainingruntimes'], verbs: ['get'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },

@@ -34,6 +34,8 @@ export const CONDITION_REASONS = {
       'The planner found no layout for that number of GPUs; the message says what rules them out. The job is looked at again when the nodes change.',
     LayoutInvalid: 'The layout breaks a rule; the message names field, values and the nearest legal value.',
     EngineRefused: 'The engine cannot run this combination; the message names what and the alternative.',
+    RuntimeRefused:
+      'The runtime that the job names cannot be used: there is none of that name, this namespace may not use it, or it and the job contradict each other. The message says what to do. The job is looked at again.',
   },
   Placed: {
     GangPlaced: 'Every rank has a node; the Placement object of the epoch records it.',
@@ -42,6 +44,7 @@ export const CONDITION_REASONS = {
     NotAccepted: 'The spec cannot be run as it stands; condition Accepted says why.',
     Planning:
       'The planner was asked for a layout, or for a prediction of the one that the spec gives; nothing is placed before it answers.',
+    ReadingRuntime: 'The runtime that the job names is being read.',
     WaitingForPlan: 'The layout is chosen when the cluster has a node with GPUs.',
     TopologyUnsatisfiable:
       'Enough GPUs exist, but no set of nodes keeps each tensor group in an NVLink domain and each data group in an island.',

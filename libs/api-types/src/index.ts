@@ -34,7 +34,7 @@ export type { AvoidedNodeReason } from './avoided-node.ts';
 export { JobPlan } from './job-plan.ts';
 export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
 export { ObjectName } from './field-names.ts';
-export { describeSecrets, placeOf } from './secret-references.ts';
+export { describeSecrets, placeOf, SECRET_PREFIX } from './secret-references.ts';
 export type { SecretFile, SecretVariable } from './secret-references.ts';
 export { plainSecrets } from './plain-secrets.ts';
 export { TrainingJobSpec } from './training-job-spec.ts';
@@ -54,6 +54,8 @@ export { isSameRequest, ResumeFrom, SCRATCH } from './resume-from.ts';
 export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
 export { formatRanks, parseRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
+export { ClusterTrainingRuntimeSpec, RuntimeRef, RuntimeSnapshot, TrainingRuntimeSpec } from './training-runtime.ts';
+export type { RuntimeKind, TrainingRuntime } from './training-runtime.ts';
 export {
   DEFAULT_MICRO_BATCH_SIZE,
   effectiveLayout,

@@ -4,6 +4,7 @@ import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { parseRanks, RANK_RANGES } from './rank-ranges.ts';
+import { RuntimeSnapshot } from './training-runtime.ts';
 
 const counter = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 
@@ -54,6 +55,7 @@ export const PlacementSpec = z
       })
       .optional()
       .describe('Absent: from scratch.'),
+    runtime: RuntimeSnapshot.optional().describe('What its pods are made with. Absent: the job names no runtime.'),
   })
   .meta({
     id: 'PlacementSpec',

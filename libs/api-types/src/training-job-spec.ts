@@ -6,6 +6,7 @@ import { EnvName, ObjectName } from './field-names.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { ResumeFrom } from './resume-from.ts';
 import { SecretFiles, SecretVariables } from './secret-references.ts';
+import { RuntimeRef } from './training-runtime.ts';
 
 /** A relative path without `..`, so that it stays inside its claim. */
 const RelativePath = z
@@ -31,7 +32,12 @@ export const EngineSpec = z
       .describe(
         'reference: the PyTorch GPT of this project, started from model, training and data. command: any program, started as given once per rank.',
       ),
-    image: z.string().min(1).max(512).describe('Container image; it needs glibc, and no Node.js.'),
+    image: z
+      .string()
+      .min(1)
+      .max(512)
+      .optional()
+      .describe('Container image; it needs glibc, and no Node.js. Absent: that of the runtime.'),
     command: z
       .array(z.string().max(4096))
       .min(1)
@@ -206,6 +212,7 @@ const immutable = (field: string, optional = false): CelRule => ({
 const LAYOUT_OR_GPUS =
   'give either layout, or gpus without a layout to have the planner choose one; not both, and not neither';
 const RESUME_NEEDS_CHECKPOINTS = 'resumeFrom needs checkpoint: a job that saves nothing always begins from scratch';
+const NO_IMAGE = 'engine.image is required where no runtime is named, which may give one';
 const GPUS_NEED_A_MODEL = 'gpus without a layout needs model and training, because the planner divides them';
 /** In CEL: what applies where the field is absent. */
 const MICRO_BATCH = '(has(self.training.microBatchSize) ? self.training.microBatchSize : 1)';
@@ -215,6 +222,9 @@ const degreeOrOne = (field: string): string => `(has(self.layout.${field}) ? sel
 export const TrainingJobSpec = z
   .strictObject({
     engine: EngineSpec,
+    runtimeRef: RuntimeRef.optional().describe(
+      'What pods hold beyond what this job says: devices, networks, sidecars, node selection. Absent: nothing.',
+    ),
     model: ModelSpec.optional().describe('Required by engine reference.'),
     training: TrainingSpec.optional().describe('Required by engine reference.'),
     data: DataSpec.optional(),
@@ -252,6 +262,7 @@ export const TrainingJobSpec = z
         rule: "self.engine.name != 'reference' || (has(self.model) && has(self.training) && has(self.data) && has(self.checkpoint))",
         message: 'engine "reference" needs model, training, data and checkpoint',
       },
+      { rule: 'has(self.engine.image) || has(self.runtimeRef)', message: NO_IMAGE, fieldPath: '.engine.image' },
       dividesRule({ field: 'tensorParallelDegree', whole: 'attentionHeads', wholeName: 'attentionHeads' }),
       dividesRule({ field: 'pipelineParallelDegree', whole: 'layers', wholeName: 'layers' }),
       {
@@ -280,6 +291,11 @@ export const TrainingJobSpec = z
         fieldPath: '.layout',
       },
       {
+        rule: `oldSelf.suspend || (${unchanged('runtimeRef')})`,
+        message: 'runtimeRef may change only while the job is suspended; set suspend to true first',
+        fieldPath: '.runtimeRef',
+      },
+      {
         rule: '!has(self.resumeFrom) || has(self.checkpoint)',
         message: RESUME_NEEDS_CHECKPOINTS,
         fieldPath: '.resumeFrom',
@@ -296,6 +312,10 @@ export const TrainingJobSpec = z
       immutable('checkpoint', true),
       immutable('resources'),
     ),
+  })
+  .refine((spec) => spec.engine.image !== undefined || spec.runtimeRef !== undefined, {
+    path: ['engine', 'image'],
+    message: NO_IMAGE,
   })
   .refine((spec) => (spec.layout === undefined) !== (spec.gpus === undefined), {
     path: ['layout'],

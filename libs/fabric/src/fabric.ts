@@ -8,7 +8,19 @@ export interface NodeFacts {
   readonly gpuCapacity: number;
   /** Not cordoned, and without a taint that a gang's pod does not tolerate. */
   readonly schedulable: boolean;
+  readonly isCordoned?: true;
+  /** Those that every gang's pods do not tolerate; absent where there are none. */
+  readonly taints?: readonly Taint[];
+  /** What it has of other devices, such as NICs, by resource name; absent where it has none. */
+  readonly devices?: Readonly<Record<string, number>>;
   readonly ready: boolean;
+}
+
+/** A taint of a node that keeps pods away. */
+export interface Taint {
+  readonly key: string;
+  readonly value: string;
+  readonly effect: string;
 }
 
 /** A node that has GPUs. Names of domains and islands carry the producer of the label, so that two producers never name the same one. */
@@ -37,4 +49,6 @@ export interface Fabric {
 export interface FabricCapacity {
   readonly fabric: Fabric;
   readonly usedGpus: ReadonlyMap<string, number>;
+  /** Why nodes with GPUs are not in the fabric, in a sentence; absent where all are. */
+  readonly leftOut?: string;
 }

@@ -1,10 +1,13 @@
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import type { NodeDemand } from './node-demand.ts';
 
 /** A gang to be placed. */
 export interface GangRequest {
   readonly layout: ParallelLayout;
   /** Ranks per pod; default: as many as the nodes have GPUs, at most the world size. */
   readonly gpusPerNode?: number;
+  /** Absent: GPUs alone. The fabric that it is placed on holds no other nodes than such. */
+  readonly demand?: NodeDemand;
 }
 
 /**

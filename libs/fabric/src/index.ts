@@ -1,4 +1,7 @@
-export type { Fabric, FabricCapacity, FabricNode, NodeFacts } from './fabric.ts';
+export { deviceCount } from './device-count.ts';
+export type { Fabric, FabricCapacity, FabricNode, NodeFacts, Taint } from './fabric.ts';
 export { fabricFromNodes } from './from-nodes.ts';
+export { isSchedulable, nodesFor } from './node-demand.ts';
+export type { NodeDemand } from './node-demand.ts';
 export { placeGang } from './placement.ts';
 export type { PlacementOutcome } from './placement.ts';

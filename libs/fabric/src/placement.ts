@@ -25,6 +25,14 @@ const MAX_RANKS_PER_POD = 16;
  * cross islands. Deterministic, whatever the order of the fabric's nodes; about n log n in nodes.
  */
 export function placeGang(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
+  const outcome = placeOn(request, capacity);
+  const { leftOut } = capacity;
+  return outcome.kind === 'placed' || leftOut === undefined
+    ? outcome
+    : { ...outcome, message: `${outcome.message} ${leftOut}` };
+}
+
+function placeOn(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
   const { fabric } = capacity;
   const shapes = ranksPerPodChoices(request, fabric).map((ranksPerPod) => gangShape(request.layout, ranksPerPod));
   const free = (node: FabricNode): number => freeGpus(node, capacity);
@@ -41,10 +49,14 @@ export function placeGang(request: GangRequest, capacity: FabricCapacity): Place
   if (total < needed) {
     return {
       kind: 'waiting',
-      message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; the cluster has ${total} in all.`,
+      message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; ${holder(capacity)} ${total} in all.`,
     };
   }
   return { kind: 'unsatisfiable', message: unsatisfiableMessage(request, fabric) };
+}
+
+function holder({ leftOut }: FabricCapacity): string {
+  return leftOut === undefined ? 'the cluster has' : 'the nodes that suit the job have';
 }
 
 /** GPUs of a node that a gang may take now; 0 for a node that takes no pods. */

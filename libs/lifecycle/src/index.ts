@@ -17,6 +17,7 @@ export type {
   ObservedPlanning,
   ObservedPod,
   ObservedProgress,
+  ObservedRuntime,
 } from './look/observed.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';
 export type { JobEffects, JobView } from './perform/job-view.ts';

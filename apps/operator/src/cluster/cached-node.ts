@@ -1,7 +1,6 @@
 import { GPU_RESOURCE } from '@coxswain/api-types';
-import type { NodeFacts } from '@coxswain/fabric';
+import { deviceCount, type NodeFacts, type Taint } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
-import { deviceCount } from './quantity.ts';
 
 /** What the operator keeps of a Node. */
 export interface CachedNode extends KubeObject {
@@ -18,6 +17,9 @@ export function toCachedNode(node: KubeObject): CachedNode {
   const { spec, status } = node as { spec?: Fields; status?: Fields };
   const { name, uid, resourceVersion, labels } = node.metadata;
   const conditions = array(status?.['conditions']);
+  const allocatable = (status?.['allocatable'] as Fields | undefined) ?? {};
+  const isCordoned = spec?.['unschedulable'] === true;
+  const taints = array(spec?.['taints']).filter(repels).map(toTaint);
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -30,8 +32,11 @@ export function toCachedNode(node: KubeObject): CachedNode {
     facts: {
       name,
       labels: strings(labels),
-      gpuCapacity: deviceCount((status?.['allocatable'] as Fields | undefined)?.[GPU_RESOURCE]),
-      schedulable: spec?.['unschedulable'] !== true && !array(spec?.['taints']).some(repels),
+      gpuCapacity: deviceCount(allocatable[GPU_RESOURCE]),
+      schedulable: !isCordoned && taints.length === 0,
+      ...(isCordoned ? { isCordoned } : {}),
+      ...(taints.length === 0 ? {} : { taints }),
+      ...devicesOf(allocatable),
       ready: conditions.some((condition) => condition['type'] === 'Ready' && condition['status'] === 'True'),
     },
   };
@@ -47,6 +52,20 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A gang's pods tolerate the taint by which GPU nodes keep other pods away. PreferNoSchedule repels nobody. */
 function repels(taint: Fields): boolean {
   return taint['effect'] !== 'PreferNoSchedule' && !(taint['key'] === GPU_RESOURCE && taint['effect'] === 'NoSchedule');
+}
+
+function toTaint({ key, value, effect }: Fields): Taint {
+  const text = (one: unknown): string => (typeof one === 'string' ? one : '');
+  return { key: text(key), value: text(value), effect: text(effect) };
+}
+
+/** Extended resources alone have a domain that is not Kubernetes' own; processors, memory and the like are no devices. */
+function devicesOf(allocatable: Fields): Pick<NodeFacts, 'devices'> {
+  const names = Object.keys(allocatable).filter(
+    (name) => name.includes('/') && name !== GPU_RESOURCE && !name.split('/')[0]?.endsWith('kubernetes.io'),
+  );
+  const devices = names.map((name) => [name, deviceCount(allocatable[name])] as const).filter(([, count]) => count > 0);
+  return devices.length === 0 ? {} : { devices: Object.fromEntries(devices) };
 }
 
 function array(value: unknown): readonly Fields[] {

@@ -8,10 +8,10 @@ import {
   SCHEDULING_GATE,
   TerminationCause,
 } from '@coxswain/api-types';
+import { deviceCount } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
 import { type ObservedExit, type ObservedPod, podOfName } from '@coxswain/lifecycle';
 import { parseForeignJson, safeText } from '@coxswain/safe-text';
-import { deviceCount } from './quantity.ts';
 
 /**
  * What the operator keeps of a pod: 0.4 kB for a stranger's, of which only the GPUs count, about 1 kB for a gang's. A whole pod is
@@ -40,6 +40,7 @@ interface GangFacts {
   /** Position of our scheduling gate among the pod's gates; absent once it is lifted. */
   readonly gatePosition?: number;
   readonly phase: ObservedPod['phase'];
+  readonly lingers?: true;
   readonly running: boolean;
   readonly containerWaiting?: NonNullable<ObservedPod['containerWaiting']>;
   readonly exit?: ObservedExit;
@@ -105,6 +106,7 @@ function observedPod(pod: CachedPod, jobUid: string): ObservedPod {
     ...optional('nodeName', pod.nodeName),
     gated: gang?.gatePosition !== undefined,
     phase: gang?.phase ?? 'Unknown',
+    ...optional('lingers', gang?.lingers),
     ...optional('deletionTimestamp', pod.metadata.deletionTimestamp),
     ...optional('deletionGracePeriodSeconds', pod.metadata.deletionGracePeriodSeconds),
     held: gang?.finalizerPosition !== undefined,
@@ -152,7 +154,18 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
   const finalizerPosition = finalizersOf(pod).indexOf(POD_FINALIZER);
   const conditions = list(status['conditions']);
   const trainer = list(status['containerStatuses']).find((container) => container['name'] === CONTAINERS.trainer);
-  const containers = [...list(status['initContainerStatuses']), ...(trainer === undefined ? [] : [trainer])];
+  const starting = list(status['initContainerStatuses']);
+  // Those that run beside the trainer from before its start: by how they end nobody is judged.
+  const sidecars = new Set(
+    list(spec['initContainers'])
+      .filter((container) => container['restartPolicy'] === 'Always')
+      .map(({ name }) => name),
+  );
+  const trainers = trainer === undefined ? [] : [trainer];
+  const containers = [...starting, ...trainers];
+  const exit = exitOf([...starting.filter(({ name }) => !sidecars.has(name)), ...trainers]);
+  const hasEnded = trainer !== undefined && record(record(trainer['state'])['terminated'])['exitCode'] !== undefined;
+  const lingers = hasEnded && phase !== 'Succeeded' && phase !== 'Failed';
   const unscheduled = conditions.find((one) => one['type'] === 'PodScheduled' && one['status'] === 'False');
   const disruption = conditions.find((one) => one['type'] === 'DisruptionTarget' && one['status'] === 'True');
   const jobUid = ownerUid ?? text(labels[LABELS.jobUid]) ?? '';
@@ -167,13 +180,14 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
     ...optional('ownerUid', ownerUid),
     ...(gatePosition < 0 ? {} : { gatePosition }),
     ...(finalizerPosition < 0 ? {} : { finalizerPosition }),
-    phase,
+    phase: lingers ? (exit?.exitCode === 0 ? 'Succeeded' : 'Failed') : phase,
+    ...(lingers ? { lingers } : {}),
     running: trainer !== undefined && record(record(trainer['state'])['running'])['startedAt'] !== undefined,
     ...optional(
       'containerWaiting',
       containers.map(waitingOf).find((waiting) => waiting !== undefined),
     ),
-    ...optional('exit', exitOf(containers)),
+    ...optional('exit', exit),
     ...optional('disruption', disruption === undefined ? undefined : (short(disruption['reason']) ?? 'Disrupted')),
     ...optional('statusReason', short(status['reason'])),
     ...optional('statusMessage', short(status['message'])),

@@ -102,6 +102,40 @@ describe('what is kept of a pod', () => {
     expect(seen.statusMessage).toMatch(/^Allocate failed\P{Cc}? due to no GPU$/u);
   });
 
+  describe('whose trainer has ended beside a container that runs on', () => {
+    const seen = (exitCode: number, more: object = {}) => {
+      const pod = aPod({ status: { ...(trainer({ terminated: { exitCode } }) as object), phase: 'Running', ...more } });
+      return { cached: toCachedPod(pod), observed: toObservedPod(toCachedPod(pod), 'job-1') };
+    };
+
+    it('is over, by how the trainer ended', () => {
+      expect(seen(0).observed).toMatchObject({ phase: 'Succeeded', lingers: true, exit: { exitCode: 0 } });
+      expect(seen(1).observed).toMatchObject({ phase: 'Failed', lingers: true, exit: { exitCode: 1 } });
+    });
+
+    it('holds its GPUs all the same', () => {
+      expect(seen(0).cached.terminal).toBe(false);
+    });
+
+    it('does not linger once all of it has ended', () => {
+      expect(seen(0, { phase: 'Succeeded' }).observed.lingers).toBeUndefined();
+    });
+  });
+
+  it('is not judged by how a sidecar ends', () => {
+    const status = {
+      ...(trainer({ terminated: { exitCode: 0 } }) as object),
+      phase: 'Succeeded',
+      initContainerStatuses: [{ name: 'tcpx', state: { terminated: { exitCode: 143 } } }],
+    };
+    const pod = (restartPolicy?: string): KubeObject => {
+      const { spec } = aPod() as unknown as { spec: object };
+      return aPod({ spec: { ...spec, initContainers: [{ name: 'tcpx', restartPolicy }] }, status });
+    };
+    expect(toObservedPod(toCachedPod(pod('Always')), 'job-1').exit?.exitCode).toBe(0);
+    expect(toObservedPod(toCachedPod(pod()), 'job-1').exit?.exitCode).toBe(143);
+  });
+
   it('knows where our gate is among others', () => {
     const gates = [{ name: 'other' }, { name: SCHEDULING_GATE }];
     expect(toCachedPod(aPod({ spec: { schedulingGates: gates } })).gang?.gatePosition).toBe(1);

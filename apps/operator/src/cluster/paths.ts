@@ -1,4 +1,4 @@
-import { API_GROUP, API_VERSION } from '@coxswain/api-types';
+import { API_GROUP, API_VERSION, type RuntimeRef } from '@coxswain/api-types';
 import { resourcePath } from '@coxswain/kube';
 
 /** Where our resources and their children are; without namespace it is the collection of all namespaces. */
@@ -12,6 +12,17 @@ const custom =
 export const trainingJobsPath = custom('trainingjobs');
 export const placementsPath = custom('placements');
 export const checkpointsPath = custom('checkpoints');
+
+/** A runtime of the cluster, or of that namespace. */
+export function runtimePath({
+  kind,
+  name,
+  namespace,
+}: RuntimeRef & { readonly namespace: string | undefined }): string {
+  return kind === 'TrainingRuntime'
+    ? custom('trainingruntimes')({ namespace, name })
+    : custom('clustertrainingruntimes')({ name });
+}
 
 export function podsPath(place: Place = {}): string {
   return resourcePath({ group: '', version: 'v1', plural: 'pods', ...present(place) });

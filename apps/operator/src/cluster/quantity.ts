@@ -31,11 +31,3 @@ function partsOfMemory(quantity: string): { readonly number: number; readonly un
   const [, number = '0', unit = ''] = /^([0-9.]+)([A-Za-z]*)$/.exec(quantity) ?? [];
   return { number: Number(number), unit };
 }
-
-/** A whole number of devices from a resource quantity such as `8` or `8k`; 0 when it is absent or no number. */
-export function deviceCount(quantity: unknown): number {
-  if (typeof quantity === 'number') return Number.isSafeInteger(quantity) && quantity > 0 ? quantity : 0;
-  if (typeof quantity !== 'string') return 0;
-  const [, digits, unit = ''] = /^([0-9]{1,9})(k|M)?$/.exec(quantity) ?? [];
-  return digits === undefined ? 0 : Number(digits) * { '': 1, k: 1e3, M: 1e6 }[unit as '' | 'k' | 'M'];
-}

@@ -27,7 +27,7 @@ export interface World {
   readonly heartbeats: FakeHeartbeats;
   /** A fresh namespace. */
   namespace(): Promise<string>;
-  node(name: string, gpus: number, labels?: Readonly<Record<string, string>>): Promise<void>;
+  node(name: string, gpus: number, labels?: Readonly<Record<string, string>>, more?: NodeOptions): Promise<void>;
   /** The node stops answering, or answers again: its condition Ready says so, and its kubelet lets everything be. */
   loseNode(name: string): Promise<void>;
   restoreNode(name: string): Promise<void>;
@@ -48,6 +48,13 @@ export interface World {
   /** Deletes every job, waits until nothing of them is left, and stops the operators. */
   clear(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** What a made-up node has beside GPUs and labels. */
+export interface NodeOptions {
+  /** Extended resources by name. */
+  readonly devices?: Readonly<Record<string, number>>;
+  readonly taints?: readonly { readonly key: string; readonly value?: string; readonly effect: string }[];
 }
 
 /** How an operator differs from the usual. */
@@ -185,8 +192,12 @@ export async function startWorld({ judgesNodes = false, ...options }: WorldOptio
       );
       return name;
     },
-    node: async (name, gpus, labels = {}) => {
-      const capacity = { cpu: '64', memory: '256Gi', pods: '110', 'nvidia.com/gpu': String(gpus) };
+    node: async (name, gpus, labels = {}, { devices = {}, taints = [] } = {}) => {
+      const extended = Object.entries({ 'nvidia.com/gpu': gpus, ...devices }).map(([device, count]) => [
+        device,
+        String(count),
+      ]);
+      const capacity = { cpu: '64', memory: '256Gi', pods: '110', ...Object.fromEntries(extended) };
       await admin.json({
         method: 'POST',
         path: '/api/v1/nodes',
@@ -197,7 +208,7 @@ export async function startWorld({ judgesNodes = false, ...options }: WorldOptio
       await admin.json({
         method: 'PATCH',
         path: `/api/v1/nodes/${name}`,
-        body: { spec: { taints: null } },
+        body: { spec: { taints: taints.length === 0 ? null : taints } },
         contentType: 'application/merge-patch+json',
       });
     },

@@ -16,6 +16,7 @@ import {
   type SecretVariable,
   type TrainingJob,
 } from '@coxswain/api-types';
+import { podWithRuntime } from '@coxswain/runtime';
 import { launcherDelivery } from './launcher-delivery.ts';
 import { ownedBy } from './owner.ts';
 import { timesCpu, timesMemory } from '../cluster/quantity.ts';
@@ -70,7 +71,7 @@ export function toPod(
   const secretFiles = job.spec.engine.secretFiles ?? [];
   const limits = limitsOf(job, ranks.length);
   const shared = sharedMemory(limits['memory']);
-  return {
+  const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
@@ -104,7 +105,7 @@ export function toPod(
       containers: [
         {
           name: CONTAINERS.trainer,
-          image: job.spec.engine.image,
+          ...(job.spec.engine.image === undefined ? {} : { image: job.spec.engine.image }),
           command: [POD_PATHS.launcher, 'run', '--', ...context.engine.command.map(literally)],
           env: environment(gang, { podIndex, context }),
           resources: { requests: limits, limits },
@@ -148,6 +149,7 @@ export function toPod(
       ],
     },
   };
+  return placement.spec.runtime === undefined ? pod : podWithRuntime(pod, placement.spec.runtime);
 }
 
 /** Exactly that node: a name is matched as a field, because a node's hostname label may differ from its name. */

@@ -15,6 +15,7 @@ import {
 } from '@coxswain/lifecycle';
 import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';
+import type { RuntimeReads } from './runtime-reads.ts';
 import type { TrainingJobStore } from './training-job-store.ts';
 
 /** What the reconciler is given beside its store. */
@@ -33,6 +34,8 @@ export interface ReconcilerOptions {
   readonly retention: JobView['retention'];
   /** Plans beside the loop. */
   readonly planner: Pick<JobPlanner, 'planningOf' | 'ask' | 'forget'>;
+  /** Reads runtimes beside the loop. */
+  readonly runtimes: Pick<RuntimeReads, 'runtimeOf' | 'read'>;
   readonly effects: Pick<JobEffects, 'refuseLaunchers' | 'warn' | 'warnOfStrangers' | 'announce'>;
 }
 
@@ -44,8 +47,8 @@ export class TrainingJobReconciler {
   #rendered: Rendered | undefined;
 
   constructor(options: ReconcilerOptions) {
-    const { store, admission, clock, planner, progressOf, heardMsOf, launchersOf, timeouts, retention, effects } =
-      options;
+    const { store, admission, clock, planner, runtimes, progressOf, heardMsOf, launchersOf } = options;
+    const { timeouts, retention, effects } = options;
     this.#options = options;
     this.#view = {
       now: () => clock.now(),
@@ -68,11 +71,13 @@ export class TrainingJobReconciler {
       keptPlacementOf: (job) => store.keptPlacementOf(job),
       progressOf,
       planningOf: (jobUid) => planner.planningOf(jobUid),
+      runtimeOf: (job) => runtimes.runtimeOf(job),
     };
     this.#effects = {
       ...effects,
       askPlanner: (job, question) => planner.ask(job, question),
       forgetPlanning: (jobUid) => planner.forget(jobUid),
+      readRuntime: (job) => runtimes.read(job),
     };
   }
 

@@ -1,3 +1,4 @@
+export { aRuntime } from './runtime.ts';
 import { API_GROUP_VERSION } from '../names.ts';
 import type { TrainingJob } from '../training-job.ts';
 import type { TrainingJobSpecInput } from '../training-job-spec.ts';

@@ -1,5 +1,14 @@
 import { type PlacementSpec, ranksOfPod, type TrainingJob } from '@coxswain/api-types';
-import { type Fabric, type FabricCapacity, fabricFromNodes, type FabricNode } from '@coxswain/fabric';
+import {
+  type Fabric,
+  type FabricCapacity,
+  fabricFromNodes,
+  type FabricNode,
+  isSchedulable,
+  type NodeDemand,
+  nodesFor,
+} from '@coxswain/fabric';
+import { nodeDemandOf } from '@coxswain/runtime';
 import type { GangRequest, PlacementRefusal } from '../look/gang-request.ts';
 import type { AdmissionView } from './admission-view.ts';
 import { fairOrder } from './fair-order.ts';
@@ -35,8 +44,16 @@ export interface Asking {
 export class Admission {
   readonly #view: AdmissionView;
   readonly #promises: Promises;
+  /** On nodes that take every gang. */
   readonly #free = new FreeGpus();
-  readonly #refusals = new Refusals(this.#free);
+  /** On those too whose taints a runtime may tolerate. */
+  readonly #freeWithTaints = new FreeGpus();
+  readonly #refusals = new Refusals({
+    freeFor: ({ demand }) => ((demand?.tolerations.length ?? 0) > 0 ? this.#freeWithTaints : this.#free),
+    rises: () => this.#free.rises + this.#freeWithTaints.rises,
+  });
+  /** For each demand that was asked for since the nodes last changed. */
+  readonly #fabricFor = new Map<string, { readonly fabric: Fabric; readonly leftOut: string | undefined }>();
   #fabric: Fabric | undefined;
   /** Those of the fabric, by name. */
   #nodes: ReadonlyMap<string, FabricNode> | undefined;
@@ -58,6 +75,7 @@ export class Admission {
   nodeChanged(name: string): void {
     this.#fabric = undefined;
     this.#nodes = undefined;
+    this.#fabricFor.clear();
     this.#version += 1;
     if (this.#view.node(name) === undefined) this.#changedAt.delete(name);
     else this.#changedAt.set(name, this.#version);
@@ -67,8 +85,9 @@ export class Admission {
   /** Pods on that node hold another number of GPUs than before. */
   gpusChanged(name: string): void {
     const facts = this.#view.node(name);
-    const isUsable = facts !== undefined && facts.ready && facts.schedulable;
-    this.#free.set(name, isUsable ? facts.gpuCapacity - this.#view.gpusUnderPods(name) : 0);
+    const free = facts?.ready === true ? facts.gpuCapacity - this.#view.gpusUnderPods(name) : 0;
+    this.#free.set(name, facts?.schedulable === true ? free : 0);
+    this.#freeWithTaints.set(name, facts?.isCordoned === true ? 0 : free);
   }
 
   /** The job is another than before, or gone (`after` undefined); says whether GPUs that were promised to it came back. */
@@ -79,11 +98,17 @@ export class Admission {
     return isFreed;
   }
 
-  /** Capacity for a placement of the job of that UID: what its own epoch holds is not counted against it. */
-  capacityFor(jobUid: string): VersionedCapacity {
+  /**
+   * Capacity for a placement of the job of that UID: what its own epoch holds is not counted against it. With a demand, of those nodes alone that
+   * such pods can run on.
+   */
+  capacityFor(jobUid: string, demand?: NodeDemand): VersionedCapacity {
     const used = once(() => this.#usedByOthers(jobUid));
+    const { fabric, leftOut } =
+      demand === undefined ? { fabric: this.#currentFabric(), leftOut: undefined } : this.#fabricOf(demand);
     return {
-      fabric: this.#currentFabric(),
+      fabric,
+      ...(leftOut === undefined ? {} : { leftOut }),
       // Counted when somebody asks: most looks at a waiting job ask for the fabric alone.
       get usedGpus() {
         return used();
@@ -104,7 +129,12 @@ export class Admission {
 
   /** Whether the placement could be reserved as the cluster is now: its nodes are there and take pods, and nobody else holds its GPUs. */
   isReservable(placement: PlacementSpec): boolean {
-    return placement.nodes.every((name) => this.#node(name)?.usable === true) && this.fits(placement);
+    const demand = placement.runtime === undefined ? NO_DEMAND : nodeDemandOf(placement.runtime.template);
+    const areUsable = placement.nodes.every((name) => {
+      const node = this.#view.node(name);
+      return node !== undefined && node.ready && isSchedulable(node, demand);
+    });
+    return areUsable && this.fits(placement);
   }
 
   /**
@@ -217,11 +247,26 @@ export class Admission {
     return this.#nodes.get(name);
   }
 
+  #fabricOf(demand: NodeDemand): { readonly fabric: Fabric; readonly leftOut: string | undefined } {
+    const key = JSON.stringify(demand);
+    const known = this.#fabricFor.get(key);
+    if (known !== undefined) return known;
+    const { nodes, leftOut } = nodesFor(demand, this.#view.nodes());
+    const made = { fabric: fabricFromNodes(nodes), leftOut };
+    if (this.#fabricFor.size >= MOST_DEMANDS) this.#fabricFor.clear();
+    this.#fabricFor.set(key, made);
+    return made;
+  }
+
   #currentFabric(): Fabric {
     this.#fabric ??= fabricFromNodes(this.#view.nodes());
     return this.#fabric;
   }
 }
+
+const NO_DEMAND = { tolerations: [] };
+/** Fabrics that are kept, 2 MiB each at ten thousand nodes. */
+const MOST_DEMANDS = 16;
 
 /** Only beyond so many are those forgotten that have no jobs any more. */
 const MANY_NAMESPACES = 256;

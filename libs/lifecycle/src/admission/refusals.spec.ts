@@ -38,7 +38,7 @@ const request: GangRequest = { layout: aLayout({ tensorParallelDegree: 8, dataPa
 function refusedWith(...counts: readonly number[]): { free: FreeGpus; refusals: Refusals } {
   const free = new FreeGpus();
   counts.forEach((count, index) => free.set(`node-${index}`, count));
-  const refusals = new Refusals(free);
+  const refusals = new Refusals({ freeFor: () => free, rises: () => free.rises });
   refusals.note(request, WAITING, 0);
   return { free, refusals };
 }

@@ -17,7 +17,7 @@ const MAX_REQUESTS = 4_096;
 interface Refused {
   readonly refusal: PlacementRefusal;
   readonly atMs: number;
-  /** `FreeGpus.rises` at that time. */
+  /** Free GPUs had risen so often by then. */
   readonly rises: number;
   /** Since when the free GPUs are enough by count, as far as somebody has asked. */
   fitsSinceMs: number | undefined;
@@ -29,22 +29,30 @@ interface Asked {
   readonly key: string;
 }
 
+/** What refusals are judged by. */
+interface RefusalsParts {
+  /** Free GPUs that such a request may be given. */
+  readonly freeFor: (request: GangRequest) => Pick<FreeGpus, 'total' | 'nodesWith'>;
+  /** As long as it stands still, nothing fits that did not fit. */
+  readonly rises: () => number;
+}
+
 /**
  * What was refused for want of GPUs, and whether it would be refused again. A search over ten thousand nodes takes tens of milliseconds and
  * thousands of jobs may wait, most of them for the same: it is made again only when enough GPUs have become free, by those first whose turn it is.
  * Times are monotonic.
  */
 export class Refusals {
-  readonly #free: FreeGpus;
+  readonly #parts: RefusalsParts;
   /** By request, oldest first. */
   readonly #refused = new Map<string, Refused>();
   /** What each job that was looked at asks for. */
   readonly #asked = new Map<string, Asked>();
-  /** UIDs of the jobs that were offered what had become free, and `FreeGpus.rises` at that time. */
+  /** UIDs of the jobs that were offered what had become free, and how often free GPUs had risen by then. */
   #offered: { readonly to: ReadonlySet<string>; readonly rises: number } = { to: new Set(), rises: 0 };
 
-  constructor(free: FreeGpus) {
-    this.#free = free;
+  constructor(parts: RefusalsParts) {
+    this.#parts = parts;
   }
 
   /** The refusal of that request, while what refused it has not changed or others have their turn. */
@@ -63,7 +71,7 @@ export class Refusals {
     jobs: readonly Job[],
     nowMs: number,
   ): readonly Job[] {
-    const offeredRises = this.#free.rises;
+    const offeredRises = this.#parts.rises();
     const may = jobs.filter(({ metadata: { uid } }) => {
       const asked = this.#asked.get(uid);
       return asked === undefined || this.#standing(asked, { nowMs, isOffered: true, offeredRises }) === undefined;
@@ -76,7 +84,7 @@ export class Refusals {
   note(request: GangRequest, refusal: PlacementRefusal, nowMs: number): void {
     const key = keyOf(request);
     this.#refused.delete(key);
-    this.#refused.set(key, { refusal, atMs: nowMs, rises: this.#free.rises, fitsSinceMs: undefined });
+    this.#refused.set(key, { refusal, atMs: nowMs, rises: this.#parts.rises(), fitsSinceMs: undefined });
     const [oldest] = this.#refused.keys();
     if (this.#refused.size > MAX_REQUESTS && oldest !== undefined) this.#refused.delete(oldest);
   }
@@ -104,7 +112,7 @@ export class Refusals {
     if (refused === undefined) return undefined;
     const { nowMs, isOffered, offeredRises } = turn;
     const ageMs = nowMs - refused.atMs;
-    if (!canFit(request, this.#free)) {
+    if (!canFit(request, this.#parts.freeFor(request))) {
       refused.fitsSinceMs = undefined;
       return ageMs < LONGEST_MS ? refused.refusal : undefined;
     }
@@ -116,7 +124,7 @@ export class Refusals {
 }
 
 /** Whether the free GPUs are enough by count; how they lie together is for the search to say. */
-function canFit({ layout, gpusPerNode }: GangRequest, free: FreeGpus): boolean {
+function canFit({ layout, gpusPerNode }: GangRequest, free: Pick<FreeGpus, 'total' | 'nodesWith'>): boolean {
   const ranks = worldSize(layout);
   if (free.total < ranks) return false;
   if (gpusPerNode === undefined) return true;
@@ -127,7 +135,17 @@ function canFit({ layout, gpusPerNode }: GangRequest, free: FreeGpus): boolean {
 /** Objects of a cache are asked about with every look. */
 const keys = new WeakMap<GangRequest['layout'], Map<number | undefined, string>>();
 
-function keyOf({ gpusPerNode, layout }: GangRequest): string {
+const demandKeys = new WeakMap<NonNullable<GangRequest['demand']>, string>();
+
+function keyOf(request: GangRequest): string {
+  const { demand } = request;
+  if (demand === undefined) return keyOfGpus(request);
+  const ofDemand = demandKeys.get(demand) ?? JSON.stringify(demand);
+  demandKeys.set(demand, ofDemand);
+  return `${keyOfGpus(request)} ${ofDemand}`;
+}
+
+function keyOfGpus({ gpusPerNode, layout }: GangRequest): string {
   const known = keys.get(layout) ?? new Map<number | undefined, string>();
   keys.set(layout, known);
   const key = known.get(gpusPerNode) ?? JSON.stringify([gpusPerNode, layout]);

@@ -10,7 +10,7 @@ import { missingIndices, podsOf } from '../look/gang.ts';
 import { podName } from '../look/names.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import { checkpointWriteKey } from '../look/refused-checkpoints.ts';
-import { isUnderWay } from '../epoch/planning.ts';
+import { isGangWanted, isUnderWay } from '../epoch/planning.ts';
 import { oldCheckpoints } from './old-checkpoints.ts';
 import { toReference } from './pod-reference.ts';
 import { releasePods } from './release-pods.ts';
@@ -22,6 +22,7 @@ type ActionStep = (situation: Situation) => readonly Action[];
 /** What may be done, in the order in which it is done. Every step is idempotent. */
 const ACTION_STEPS: readonly ActionStep[] = [
   keepFinalizer,
+  readRuntime,
   askPlanner,
   deleteStrayPods,
   stopGang,
@@ -30,6 +31,7 @@ const ACTION_STEPS: readonly ActionStep[] = [
   markDamagedCheckpoints,
   probePod,
   createPlacement,
+  endLingering,
   tidyUp,
   releasePods,
   releaseFinalizer,
@@ -46,6 +48,13 @@ export function actionsOf(situation: Situation): readonly Action[] {
 function keepFinalizer({ record, facts }: Situation): readonly Action[] {
   const isNeeded = !facts.hasFinalizer && !facts.deleting && record.terminal === undefined;
   return isNeeded ? [{ kind: 'addFinalizer' }] : [];
+}
+
+/** As long as a gang is wanted; one that runs has been made with what its Placement says. */
+function readRuntime({ record, facts }: Situation): readonly Action[] {
+  const { runtime } = facts.observed;
+  if (facts.spec?.runtimeRef === undefined || !isGangWanted(record, facts)) return [];
+  return runtime?.isFresh === true || runtime?.isBeingRead === true ? [] : [{ kind: 'readRuntime' }];
 }
 
 /** One question at a time: another one takes the place of what was asked before. What nobody wants to know any more is given up. */
@@ -166,6 +175,17 @@ function probePod({ facts, next }: Situation): readonly Action[] {
   if (next.kind !== 'probing' || !facts.hasFinalizer) return [];
   const name = podName(facts.job.metadata, { epoch: next.spec.epoch, podIndex: 0, placement: next.name });
   return [{ kind: 'probePod', name, podIndex: 0, placement: next.spec }];
+}
+
+/** What runs beside a trainer that has ended nobody else ends, and the pod holds its GPUs as long. Its gang may still train. */
+function endLingering({ record, facts }: Situation): readonly Action[] {
+  const attempt = liveAttempt(record);
+  const epoch = attempt?.stage === 'Released' ? attempt.epoch : undefined;
+  const lingering = facts.pods.filter((pod) => pod.lingers === true && pod.epoch !== epoch);
+  return deletePods(
+    lingering.filter(({ deletionTimestamp }) => deletionTimestamp === undefined),
+    facts.gracePeriodSeconds,
+  );
 }
 
 /**

@@ -106,18 +106,26 @@ function asPlacement({ name, spec }: UnwrittenPlacement): Placement {
 /** A job that waits for room is looked at again this often even if nothing is observed; nothing is written as long as it waits. */
 const WAITING_LOOK_MS = 30_000;
 
-const WAITING: readonly NextEpoch['kind'][] = ['waiting', 'unsatisfiable', 'unplanned', 'planning', 'podsRefused'];
+const WAITING: readonly NextEpoch['kind'][] = [
+  'waiting',
+  'unsatisfiable',
+  'unplanned',
+  'planning',
+  'podsRefused',
+  'readingRuntime',
+  'readingRuntimeAgain',
+];
 
-/** What the planner refuses on these nodes it may plan on others. */
-function isRefusedByPlanner(acceptance: Acceptance): boolean {
-  return acceptance.kind === 'refused' && acceptance.reason === 'NoLayoutFits';
+/** What the planner refuses on these nodes it may plan on others, and a runtime may be made or changed. */
+function mayBeAccepted(acceptance: Acceptance): boolean {
+  return acceptance.kind === 'refused' && ['NoLayoutFits', 'RuntimeRefused'].includes(acceptance.reason);
 }
 
 /** How long until something changes by time alone; undefined when only an observation can. */
 function nextLookMs(situation: Situation): number | undefined {
   const { record, facts, planning, acceptance, next, now } = situation;
   const attempt = liveAttempt(record);
-  const isWaiting = WAITING.includes(next.kind) || (next.kind === 'refused' && isRefusedByPlanner(acceptance));
+  const isWaiting = WAITING.includes(next.kind) || (next.kind === 'refused' && mayBeAccepted(acceptance));
   const dueMs = [
     isWaiting ? WAITING_LOOK_MS : [],
     planning.kind === 'askingLater' ? planning.atMs - now.getTime() : [],

@@ -62,6 +62,8 @@ export type Action =
    * job again then. A question that is under way for the job is ended.
    */
   | { readonly kind: 'planJob'; readonly question: JobPlanQuestion }
+  /** Read the runtime that the job names, without waiting for it: show it as being read at once, the outcome when it is there, and look at the job again then. */
+  | { readonly kind: 'readRuntime' }
   /** End the job's question to the planner, and forget its outcome: nobody wants it, or it is recorded. */
   | { readonly kind: 'forgetPlanning' }
   /** Create with POST. AlreadyExists: read it live and show it among `placements` (the recorded one or not). */

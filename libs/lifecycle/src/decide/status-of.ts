@@ -112,6 +112,8 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return { holds: false, reason: 'WaitingForPlan', message: next.message };
     case 'planning':
       return { holds: false, reason: 'Planning', message: next.message };
+    case 'readingRuntime':
+      return { holds: false, reason: 'ReadingRuntime', message: next.message };
     case 'afterPreviousEpoch':
       return { holds: false, reason: 'WaitingForPreviousEpoch', message: next.message };
     case 'unresumable':
@@ -131,6 +133,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return { holds: false, reason: 'TopologyUnsatisfiable', message: next.message };
     case 'podsRefused':
       return { holds: false, reason: 'PodsRefused', message: refusedMessage(next.message) };
+    case 'readingRuntimeAgain':
     case 'probing': {
       // What the cluster said last stands until it says something else.
       const last = findCondition(recordedConditions(facts.job), 'Placed');
@@ -149,7 +152,8 @@ function refusal(record: JobRecord): string | undefined {
 }
 
 function refusedMessage(words: string): string {
-  return `${firstLine(words)} It is tried again.`;
+  const line = firstLine(words);
+  return `${line}${/[.!?]$/.test(line) ? '' : '.'} It is tried again.`;
 }
 
 const IMAGE_PROBLEM = /^(ErrImage|ImagePull|ImageInspect|InvalidImage|RegistryUnavailable|SignatureValidation)/;

@@ -40,6 +40,25 @@ describe('what is left of earlier epochs', () => {
   it.each([
     ['ended pods of the epoch before stay, for their logs', { pods: [{ epoch: 2 }] }, []],
     ['those of earlier ones go', { pods: [{ epoch: 1 }, { epoch: 1, podIndex: 1 }] }, ['pod e1-0', 'pod e1-1']],
+    [
+      'but not while a container beside the trainer runs',
+      { pods: [{ epoch: 2, lingers: true as const }] },
+      ['pod e2-0'],
+    ],
+    [
+      'once told it may take its time',
+      {
+        pods: [
+          { epoch: 2, lingers: true as const, deletionTimestamp: NOW.toISOString(), deletionGracePeriodSeconds: 60 },
+        ],
+      },
+      [],
+    ],
+    [
+      'nobody ends it while its gang trains',
+      { pods: [{ epoch: 3, podIndex: 2, phase: 'Succeeded' as const, lingers: true as const }] },
+      [],
+    ],
     ['what goes already is not told twice', { pods: [{ epoch: 1, deletionTimestamp: NOW.toISOString() }] }, []],
     ['placements stay as long as status tells of their attempt', { placements: [1, 2] }, []],
     ['and go when it does no longer', { placements: [1, 2], firstEpoch: 2 }, ['placement e1']],

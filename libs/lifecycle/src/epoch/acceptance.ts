@@ -2,6 +2,7 @@ import { type EffectiveSpec, effectiveSpec, isPlanOf, type TrainingJobSpec } fro
 import { engineRefusal, layoutRefusal } from '@coxswain/engines';
 import type { Facts } from '../look/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
+import { runtimeStanding } from './runtime-standing.ts';
 
 /** Whether the spec can be run as it stands. */
 export type Acceptance =
@@ -11,14 +12,24 @@ export type Acceptance =
   | { readonly kind: 'unplanned' }
   | {
       readonly kind: 'refused';
-      readonly reason: 'SpecInvalid' | 'NoLayoutFits' | 'LayoutInvalid' | 'EngineRefused';
+      readonly reason: 'SpecInvalid' | 'NoLayoutFits' | 'LayoutInvalid' | 'EngineRefused' | 'RuntimeRefused';
       readonly message: string;
     };
 
 /** Of each spec that was read, for the plan that it was judged with last: every look asks again. */
 const judged = new WeakMap<TrainingJobSpec, { readonly plan: JobRecord['plan']; readonly acceptance: Acceptance }>();
 
-export function acceptanceOf({ plan }: Pick<JobRecord, 'plan'>, { spec, specProblem }: Facts): Acceptance {
+export function acceptanceOf(record: Pick<JobRecord, 'plan'>, facts: Facts): Acceptance {
+  const acceptance = acceptanceOfSpec(record, facts);
+  if (acceptance.kind === 'refused') return acceptance;
+  // Asked with every look: unlike the spec, a runtime changes under the job.
+  const runtime = runtimeStanding(facts);
+  return runtime.kind === 'refused'
+    ? { kind: 'refused', reason: 'RuntimeRefused', message: runtime.message }
+    : acceptance;
+}
+
+function acceptanceOfSpec({ plan }: Pick<JobRecord, 'plan'>, { spec, specProblem }: Facts): Acceptance {
   if (spec === undefined) {
     return { kind: 'refused', reason: 'SpecInvalid', message: specProblem ?? 'spec cannot be read' };
   }

@@ -16,6 +16,8 @@ import type { JobRecord } from '../record/job-record.ts';
 import { placementName } from '../look/names.ts';
 import { placementSha256 } from '../record/recorded-placement.ts';
 import { isGangWanted, type Planning } from './planning.ts';
+import { nodeDemandOf } from '@coxswain/runtime';
+import { runtimeStanding } from './runtime-standing.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
 import { resumePointOf, type UsablePoint } from '../failure/resume-point.ts';
 import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
@@ -29,12 +31,16 @@ export type NextEpoch =
   | { readonly kind: 'unplanned'; readonly message: string }
   /** The planner was asked, or will be again. */
   | { readonly kind: 'planning'; readonly message: string }
+  /** The runtime that the job names was not read yet. */
+  | { readonly kind: 'readingRuntime'; readonly message: string }
   | { readonly kind: 'afterPreviousEpoch'; readonly message: string }
   /** No checkpoint can be used: a person has to say where to go on. */
   | { readonly kind: 'unresumable'; readonly message: string }
   | { readonly kind: 'delayed' }
   /** `refused` is what the fabric has refused in this very look; absent where an earlier refusal still stands. */
   | { readonly kind: 'waiting' | 'unsatisfiable'; readonly message: string; readonly refused?: GangRequest }
+  /** There is room; what is known of the runtime is too old to begin with. */
+  | { readonly kind: 'readingRuntimeAgain' }
   /** There is room; whether the cluster takes such pods is not known yet. */
   | { readonly kind: 'probing'; readonly name: string; readonly spec: PlacementSpec }
   /** It does not, in its words. */
@@ -64,6 +70,9 @@ interface Placing {
 export function nextEpoch({ record, facts, planning, acceptance }: Standing): NextEpoch {
   if (!isGangWanted(record, facts)) return { kind: 'notNeeded' };
   if (acceptance.kind === 'refused') return { kind: 'refused' };
+  const runtime = runtimeStanding(facts);
+  // Which nodes may be planned for, it says.
+  if (runtime.kind === 'unread') return { kind: 'readingRuntime', message: runtime.message };
   if (acceptance.kind === 'unplanned') return planning.kind === 'nothingToAsk' ? NO_GPUS : planningMessage(planning);
   const live = facts.pods.filter((pod) => isLive(facts, pod)).length;
   if (live > 0) {
@@ -80,6 +89,7 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   if (next.kind === 'placing' && areCheckpointsDue(record, facts)) {
     return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier epoch are being recorded.' };
   }
+  if (next.kind === 'placing' && runtime.kind === 'usable' && !runtime.isFresh) return { kind: 'readingRuntimeAgain' };
   return probed(next, facts);
 }
 
@@ -116,7 +126,12 @@ function nextEpochNumber(record: JobRecord, facts: Facts): number {
 export function place(record: JobRecord, facts: Facts, placing: Placing): NextEpoch {
   const { spec, epoch, from } = placing;
   const { gpusPerNode } = spec.resources;
-  const request = { layout: spec.layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
+  const runtime = runtimeStanding(facts);
+  const request = {
+    layout: spec.layout,
+    ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
+    ...(runtime.kind === 'usable' ? { demand: nodeDemandOf(runtime.snapshot.template) } : {}),
+  };
   const standing = facts.observed.standingRefusal?.(request);
   if (standing !== undefined) return standing;
   const outcome = placeAvoiding(request, facts.capacity(), record.avoidedNodes);
@@ -135,11 +150,13 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
 
 /** What the Placement of a gang says that is put onto these nodes, pod after pod. */
 export function placementSpec(
-  { job }: Pick<Facts, 'job'>,
+  facts: Facts,
   { spec, epoch, from }: Placing,
   { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
 ): PlacementSpec {
   const { layout } = spec;
+  const { job } = facts;
+  const runtime = runtimeStanding(facts);
   const microBatchSize = spec.training?.microBatchSize;
   const resume = from.kind === 'checkpoint' ? from.checkpoint : undefined;
   return {
@@ -163,6 +180,7 @@ export function placementSpec(
             manifestSha256: resume.spec.manifestSha256,
           },
         }),
+    ...(runtime.kind === 'usable' ? { runtime: runtime.snapshot } : {}),
   };
 }
 

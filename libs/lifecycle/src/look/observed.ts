@@ -8,6 +8,7 @@ import type {
 } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
 import type { JobPlanAnswer } from '@coxswain/job-planning';
+import type { ReadRuntime } from '@coxswain/runtime';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { GangRequest, PlacementRefusal } from './gang-request.ts';
@@ -33,6 +34,8 @@ export interface Observed {
   readonly fits?: (placement: PlacementSpec) => boolean;
   /** Whether, beyond that, each of its nodes is there, ready and takes pods. Absent: they are. */
   readonly isReservable?: (placement: PlacementSpec) => boolean;
+  /** What is known of the runtime that the spec names; absent: it was not asked for yet, or none is named. */
+  readonly runtime?: ObservedRuntime;
   /** Checkpoint objects that carry the job's UID. */
   readonly checkpoints: readonly Checkpoint[];
   /** Free and taken GPUs, without this job's own terminal pods. Called at most once, and only for a job that is to be planned or placed. */
@@ -142,7 +145,10 @@ export interface ObservedPod {
   readonly nodeName?: string;
   /** Still carries our scheduling gate. */
   readonly gated: boolean;
+  /** Of the trainer, where that has ended and a container beside it has not. */
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
+  /** The trainer has ended, and a container beside it still runs: the pod is over, and its GPUs stay taken until somebody deletes it. */
+  readonly lingers?: true;
   /** metadata.deletionTimestamp: set once a delete was accepted (time of the request plus grace). */
   readonly deletionTimestamp?: string;
   /** metadata.deletionGracePeriodSeconds: the grace that was asked for. */
@@ -179,6 +185,21 @@ export interface ObservedExit {
 }
 
 /** Steps and speed as the launchers reported them. */
+/** What the API server said of a runtime when it was last asked. */
+export type ObservedRuntime = {
+  /** Young enough to begin an epoch with. */
+  readonly isFresh: boolean;
+  /** It is being asked again; the job is looked at when it has answered. */
+  readonly isBeingRead: boolean;
+} &
+  /** It has not answered yet. */
+  (
+    | { readonly kind: 'unknown' }
+    | { readonly kind: 'found'; readonly runtime: ReadRuntime }
+    | { readonly kind: 'missing' }
+    | { readonly kind: 'unreadable'; readonly problem: string }
+  );
+
 export interface ObservedProgress {
   /** Epoch that reported it; ignored unless it is the current one. */
   readonly epoch: number;

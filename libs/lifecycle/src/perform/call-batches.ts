@@ -39,6 +39,7 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
     // Done without asking the cluster.
     case 'planJob':
     case 'forgetPlanning':
+    case 'readRuntime':
     case 'refuseLaunchers':
       return [];
   }

@@ -9,6 +9,7 @@ import type {
   ObservedPlanning,
   ObservedPod,
   ObservedProgress,
+  ObservedRuntime,
 } from '../look/observed.ts';
 import type { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
 import type { Retention } from '../look/retention.ts';
@@ -53,6 +54,8 @@ export interface JobView {
   keptPlacementOf(job: TrainingJob): PlacementSpec | undefined;
   /** Newest report of the job's steps held in memory. */
   progressOf(job: TrainingJob): ObservedProgress | undefined;
+  /** What is known of the runtime that the job names. */
+  runtimeOf(job: TrainingJob): ObservedRuntime | undefined;
   /** What became of the job's last question to the planner. */
   planningOf(jobUid: string): ObservedPlanning | undefined;
 }
@@ -62,6 +65,8 @@ export interface JobEffects {
   /** Asks the planner, whose answer the view will show. */
   askPlanner(job: TrainingJob, question: JobPlanQuestion): void;
   forgetPlanning(jobUid: string): void;
+  /** Reads the runtime that the job names, which the view will show. */
+  readRuntime(job: TrainingJob): void;
   /** Tells every launcher of that epoch that is connected that the epoch is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void;
   /** Tells people that the cluster refuses what has to be done, in its own words; best effort. */

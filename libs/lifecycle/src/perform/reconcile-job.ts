@@ -1,8 +1,10 @@
 import type { Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
+import type { NodeDemand } from '@coxswain/fabric';
+import { nodeDemandOf } from '@coxswain/runtime';
 import type { Admission } from '../admission/admission.ts';
 import { decide } from '../decide/decide.ts';
 import type { Action, Decision } from '../decide/decision.ts';
-import type { NodeState, Observed, ObservedPod } from '../look/observed.ts';
+import type { NodeState, Observed, ObservedPod, ObservedRuntime } from '../look/observed.ts';
 import { bareStatus, isRecordedAs } from '../record/bare-status.ts';
 import type { Answer, Call, Calls } from './calls.ts';
 import type { CheckpointWrite } from '../look/refused-checkpoints.ts';
@@ -97,6 +99,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const pods = view.podsOf(job);
   const progress = view.progressOf(job);
   const planning = view.planningOf(job.metadata.uid);
+  const runtime = view.runtimeOf(job);
   const leaderTerm = view.leaderTerm();
   const { admission } = view;
   const reserved = admission.reservedFor(job.metadata.uid);
@@ -112,7 +115,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       placements,
       checkpoints: view.checkpointsOf(job),
       capacity: () => {
-        const capacity = admission.capacityFor(job.metadata.uid);
+        const capacity = admission.capacityFor(job.metadata.uid, demandOf(runtime));
         ({ version } = capacity);
         return capacity;
       },
@@ -139,6 +142,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       ...(keptPlacement === undefined ? {} : { keptPlacement }),
       ...(progress === undefined ? {} : { progress }),
       ...(planning === undefined ? {} : { planning }),
+      ...(runtime === undefined ? {} : { runtime }),
     },
     view.now(),
   );
@@ -149,6 +153,12 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const versionNow = (): number => version ?? admission.capacityFor(job.metadata.uid).version;
   const isReserved = reserve({ job, placement: decision.reserve, version: versionNow }, admission);
   return isReserved ? { job, decision } : { job };
+}
+
+/** What its pods ask of nodes; where the runtime cannot be used nothing is placed. */
+function demandOf(runtime: ObservedRuntime | undefined): NodeDemand | undefined {
+  const usable = runtime?.kind === 'found' ? runtime.runtime.usable : undefined;
+  return usable?.kind === 'usable' ? nodeDemandOf(usable.snapshot.template) : undefined;
 }
 
 function isProofOf(
@@ -279,6 +289,7 @@ function probeOf({ job }: Call, answer: Answer, effects: JobEffects): NonNullabl
 function performAtOnce(job: TrainingJob, action: Action, effects: JobEffects): void {
   if (action.kind === 'planJob') effects.askPlanner(job, action.question);
   else if (action.kind === 'forgetPlanning') effects.forgetPlanning(job.metadata.uid);
+  else if (action.kind === 'readRuntime') effects.readRuntime(job);
   else if (action.kind === 'refuseLaunchers') effects.refuseLaunchers(job, action.epoch);
 }
 

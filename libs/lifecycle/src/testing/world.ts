@@ -514,6 +514,7 @@ export class World implements Member {
       keptPlacementOf: () => this.#keptPlacement(),
       progressOf: () => this.#progress,
       planningOf: () => this.#planning,
+      runtimeOf: () => undefined,
     };
   }
 
@@ -524,6 +525,7 @@ export class World implements Member {
         this.#planning = undefined;
         this.#plannerSays = undefined;
       },
+      readRuntime: () => undefined,
       refuseLaunchers: (_job, epoch) => {
         for (const pod of this.pods) if (pod.epoch === epoch) this.#dismissed.add(pod.uid);
       },

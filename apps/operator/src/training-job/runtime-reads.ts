@@ -1,0 +1,110 @@
+import type { RuntimeRef, TrainingJob, TrainingRuntime } from '@coxswain/api-types';
+import { isNotFound, keyOf, type KubeClient } from '@coxswain/kube';
+import type { ObservedRuntime } from '@coxswain/lifecycle';
+import { readRuntime, type ReadRuntime } from '@coxswain/runtime';
+import { runtimePath } from '../cluster/paths.ts';
+
+export interface RuntimeReadsParts {
+  readonly client: Pick<KubeClient, 'get'>;
+  readonly clock: { monotonicMs(): number };
+  /** A look at the job of that key (`namespace/name`) is due: its runtime has been read. */
+  readonly onNews: (key: string) => void;
+  /** A runtime could not be read; for the log. */
+  readonly onFailure: (runtime: string, error: unknown) => void;
+}
+
+/** An epoch begins with a runtime as it was at most so long ago. */
+export const FRESH_MS = 60_000;
+/** What could not be read, or was not there, is asked for again sooner: somebody may be about to make it. */
+const RETRY_MS = 5_000;
+/** Runtimes that are remembered, 32 KiB each at most. One that is forgotten is read again. */
+const MAX_REMEMBERED = 512;
+
+type Answer =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'found'; readonly runtime: ReadRuntime }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'unreadable'; readonly problem: string };
+
+interface Known {
+  answer: Answer;
+  answeredAtMs: number;
+  /** Keys of the jobs that wait for the answer; undefined while nobody asks. */
+  waiting: Set<string> | undefined;
+}
+
+/**
+ * The runtimes that jobs name, read one by one and remembered for a minute. They are not watched: whoever may make runtimes in a namespace may make
+ * many and large ones, and of those that no job names nobody needs anything. Nothing here is recorded: a new process reads again.
+ */
+export class RuntimeReads {
+  readonly #parts: RuntimeReadsParts;
+  /** By path, the one that was asked for longest ago first. */
+  readonly #known = new Map<string, Known>();
+
+  constructor(parts: RuntimeReadsParts) {
+    this.#parts = parts;
+  }
+
+  /** Runtimes that something is remembered of. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** What is known of the runtime that the job names. While it is being read, the job is looked at again afterwards. */
+  runtimeOf(job: TrainingJob): ObservedRuntime | undefined {
+    const path = pathOf(job);
+    const known = path === undefined ? undefined : this.#known.get(path);
+    if (known === undefined) return undefined;
+    known.waiting?.add(keyOf(job));
+    const ageMs = this.#parts.clock.monotonicMs() - known.answeredAtMs;
+    const goodForMs = { unknown: 0, unreadable: RETRY_MS, missing: RETRY_MS, found: FRESH_MS }[known.answer.kind];
+    return { ...known.answer, isFresh: ageMs < goodForMs, isBeingRead: known.waiting !== undefined };
+  }
+
+  /** Reads without waiting. Jobs that name the same runtime share one answer. */
+  read(job: TrainingJob): void {
+    const path = pathOf(job);
+    if (path === undefined) return;
+    const known: Known = this.#known.get(path) ?? { answer: { kind: 'unknown' }, answeredAtMs: 0, waiting: undefined };
+    const isUnderWay = known.waiting !== undefined;
+    known.waiting ??= new Set();
+    known.waiting.add(keyOf(job));
+    this.#known.delete(path);
+    this.#known.set(path, known);
+    this.#forgetTheOldest();
+    if (!isUnderWay) void this.#ask(path, known);
+  }
+
+  async #ask(path: string, known: Known): Promise<void> {
+    const { client, clock, onNews, onFailure } = this.#parts;
+    try {
+      known.answer = {
+        kind: 'found',
+        runtime: readRuntime(await client.get<TrainingRuntime & { metadata: object }>(path)),
+      };
+    } catch (error) {
+      // Where the definitions of runtimes are not installed, there are none.
+      if (isNotFound(error)) known.answer = { kind: 'missing' };
+      else {
+        onFailure(path, error);
+        known.answer = { kind: 'unreadable', problem: error instanceof Error ? error.message : String(error) };
+      }
+    }
+    known.answeredAtMs = clock.monotonicMs();
+    const waiting = known.waiting ?? [];
+    known.waiting = undefined;
+    for (const key of waiting) onNews(key);
+  }
+
+  #forgetTheOldest(): void {
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+function pathOf({ metadata: { namespace }, spec }: TrainingJob): string | undefined {
+  const ref = (spec as Partial<TrainingJob['spec']> | undefined)?.runtimeRef as Partial<RuntimeRef> | undefined;
+  if (typeof ref?.name !== 'string' || ref.name === '') return undefined;
+  return runtimePath({ kind: ref.kind ?? 'ClusterTrainingRuntime', name: ref.name, namespace });
+}

@@ -1,0 +1,87 @@
+/** What do pods of a job hold beyond what the job says? An administrator's runtime, or one of a namespace. */
+import { z } from 'zod';
+import { ObjectName } from './field-names.ts';
+import type { ObjectMeta } from './metadata.ts';
+import type { API_GROUP_VERSION } from './names.ts';
+
+export const RUNTIME_KINDS = ['ClusterTrainingRuntime', 'TrainingRuntime'] as const;
+export type RuntimeKind = (typeof RUNTIME_KINDS)[number];
+
+/** Which runtime a job wants. */
+export const RuntimeRef = z
+  .strictObject({
+    kind: z
+      .enum(RUNTIME_KINDS)
+      .default('ClusterTrainingRuntime')
+      .describe('TrainingRuntime: one of the namespace of the job.'),
+    name: ObjectName,
+  })
+  .meta({ id: 'RuntimeRef' });
+export type RuntimeRef = z.infer<typeof RuntimeRef>;
+
+const KEPT_AS_WRITTEN = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
+
+/**
+ * Part of a Kubernetes pod, as its author wrote it: another version of Kubernetes has other fields, so the API server is asked whether it takes the
+ * pod that is made of it, not a schema of ours. What a runtime may hold is checked by rules (`libs/runtime`).
+ */
+const PodTemplate = z
+  .record(z.string(), z.unknown())
+  .meta({ ...KEPT_AS_WRITTEN, additionalProperties: undefined, propertyNames: undefined })
+  .describe(
+    'metadata (labels, annotations) and spec of a pod. Container "trainer" gives what is added to ours; other containers run beside it. What the operator writes itself is refused here.',
+  );
+
+const absolutePath = z
+  .string()
+  .min(2)
+  .max(512)
+  .regex(/^\/\S+$/, 'must be an absolute path without spaces')
+  .describe('Script in the pod that bash sources before each rank starts, such as one that sets NCCL’s environment.');
+
+const RUNTIME_FIELDS = {
+  description: z.string().max(1024).optional().describe('For people who choose.'),
+  sourceScript: absolutePath.optional(),
+  template: PodTemplate.default({}),
+};
+
+export const TrainingRuntimeSpec = z.strictObject(RUNTIME_FIELDS).meta({ id: 'TrainingRuntimeSpec' });
+export type TrainingRuntimeSpec = z.infer<typeof TrainingRuntimeSpec>;
+
+export const MAX_RUNTIME_NAMESPACES = 1000;
+
+export const ClusterTrainingRuntimeSpec = z
+  .strictObject({
+    ...RUNTIME_FIELDS,
+    namespaces: z
+      .array(ObjectName)
+      .max(MAX_RUNTIME_NAMESPACES)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'set' })
+      .describe('Namespaces whose jobs may use it. Absent: every namespace; empty: none.'),
+  })
+  .meta({ id: 'ClusterTrainingRuntimeSpec' });
+export type ClusterTrainingRuntimeSpec = z.infer<typeof ClusterTrainingRuntimeSpec>;
+
+/** A runtime as the API server holds it. */
+export interface TrainingRuntime {
+  readonly apiVersion: typeof API_GROUP_VERSION;
+  readonly kind: RuntimeKind;
+  readonly metadata: ObjectMeta;
+  readonly spec: ClusterTrainingRuntimeSpec;
+}
+
+/** A runtime as an epoch's pods are made with it, whatever becomes of the object. */
+export const RuntimeSnapshot = z
+  .strictObject({
+    kind: z.enum(RUNTIME_KINDS),
+    name: z.string().max(253),
+    uid: z.string().max(64),
+    generation: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+    sourceScript: absolutePath.optional(),
+    template: z
+      .record(z.string(), z.unknown())
+      .meta({ ...KEPT_AS_WRITTEN, additionalProperties: undefined, propertyNames: undefined }),
+  })
+  .meta({ id: 'RuntimeSnapshot' });
+export type RuntimeSnapshot = z.infer<typeof RuntimeSnapshot>;

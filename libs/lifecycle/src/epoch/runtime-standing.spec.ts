@@ -1,0 +1,109 @@
+import { aRuntime } from '@coxswain/api-types/testing';
+import { readRuntime } from '@coxswain/runtime';
+import { decide } from '../decide/decide.ts';
+import type { ObservedRuntime } from '../look/observed.ts';
+import { aCapacity, aPlacement, aPod, observe } from '../testing/index.ts';
+import { aJob, aStatus, NOW } from '../testing/jobs.ts';
+
+const TEMPLATE = { spec: { containers: [{ name: 'trainer', resources: { limits: { 'rdma/ib': 8 } } }] } };
+const found = (
+  more: Parameters<typeof aRuntime>[1] & { readonly isFresh?: boolean; readonly isBeingRead?: boolean } = {},
+): ObservedRuntime => {
+  const { isFresh = true, isBeingRead = false } = more;
+  return { kind: 'found', runtime: readRuntime(aRuntime(TEMPLATE, more)), isFresh, isBeingRead };
+};
+const answer = (of: Pick<ObservedRuntime, 'kind'> & object): ObservedRuntime =>
+  ({ isFresh: true, isBeingRead: false, ...of }) as ObservedRuntime;
+
+const job = aJob({ spec: { runtimeRef: { name: 'fabric' } } });
+const look = (runtime: ObservedRuntime | undefined, more: Parameters<typeof observe>[0] = {}) => {
+  const decision = decide(observe({ job, ...(runtime === undefined ? {} : { runtime }), ...more }), NOW);
+  const reasonOf = (type: string) => decision.status.conditions?.find((condition) => condition.type === type);
+  return {
+    decision,
+    accepted: reasonOf('Accepted')?.reason,
+    placed: reasonOf('Placed')?.reason,
+    summary: decision.status.summary,
+    actions: decision.actions.map(({ kind }) => kind),
+  };
+};
+
+describe('a job that names a runtime', () => {
+  it('has it read before anything is planned or placed', () => {
+    const { accepted, placed, actions } = look(undefined);
+    expect({ accepted, placed, actions }).toEqual({
+      accepted: 'SpecValid',
+      placed: 'ReadingRuntime',
+      actions: ['readRuntime'],
+    });
+  });
+
+  it('waits while it is being read', () => {
+    expect(look(answer({ kind: 'unknown' as never, isFresh: false, isBeingRead: true } as never))).toMatchObject({
+      placed: 'ReadingRuntime',
+      actions: [],
+    });
+  });
+
+  it('is placed with what the runtime holds then, and that alone', () => {
+    const { decision } = look(found());
+    expect(decision.reserve?.runtime).toEqual({
+      kind: 'ClusterTrainingRuntime',
+      name: 'fabric',
+      uid: 'uid-of-fabric',
+      generation: 1,
+      template: TEMPLATE,
+    });
+  });
+
+  it('is not placed by what was read long ago: it is read again first', () => {
+    const { decision, actions } = look(found({ isFresh: false }));
+    expect(decision.reserve).toBeUndefined();
+    expect(actions).toEqual(['readRuntime']);
+    expect(look(found({ isFresh: false, isBeingRead: true })).actions).toEqual([]);
+  });
+
+  it('waits for GPUs in the same words while the runtime is read again', () => {
+    const capacity = { capacity: () => aCapacity([]) };
+    expect(look(found({ isFresh: false }), capacity).summary).toBe(look(found(), capacity).summary);
+  });
+
+  it.each<[string, ObservedRuntime, RegExp]>([
+    [
+      'there is none',
+      answer({ kind: 'missing' }),
+      /^there is no ClusterTrainingRuntime fabric; `kubectl get clustertrainingruntimes` lists/,
+    ],
+    ['it is not for its namespace', found({ spec: { namespaces: [] } }), /is not for namespace/],
+    [
+      'it cannot be used by anybody',
+      found({ spec: { sourceScript: 'setup.sh' } }),
+      /sourceScript must be an absolute path/,
+    ],
+  ])('is not accepted where %s, and is looked at again', (_what, runtime, summary) => {
+    const refused = look(runtime);
+    expect(refused).toMatchObject({ accepted: 'RuntimeRefused', placed: 'NotAccepted' });
+    expect(refused.summary).toMatch(summary);
+    expect(refused.decision.requeueAfterMs).toBe(30_000);
+    expect(look({ ...runtime, isFresh: false }).actions).toEqual(['readRuntime']);
+  });
+
+  it('waits where it cannot be read, and says why', () => {
+    const unread = look(answer({ kind: 'unreadable', problem: 'the server is away' } as never));
+    expect(unread).toMatchObject({ accepted: 'SpecValid', placed: 'ReadingRuntime' });
+    expect(unread.summary).toMatch(/could not be read, and is read again: the server is away/);
+  });
+
+  it('runs on whatever becomes of its runtime', () => {
+    const running = aJob({ spec: { runtimeRef: { name: 'fabric' } }, status: aStatus() });
+    const gang = {
+      job: running,
+      placements: [aPlacement(running)],
+      pods: [aPod(running), aPod(running, { podIndex: 1 })],
+    };
+    for (const runtime of [undefined, answer({ kind: 'missing' }), found({ isFresh: false })]) {
+      const { decision, actions } = look(runtime, gang);
+      expect([decision.status.state, actions]).toEqual(['Running', []]);
+    }
+  });
+});

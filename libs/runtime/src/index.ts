@@ -1,0 +1,3 @@
+export { nodeDemandOf } from './node-demand.ts';
+export { podWithRuntime } from './pod-with-runtime.ts';
+export { nameOf, type ReadRuntime, readRuntime, runtimeRefusal } from './read-runtime.ts';

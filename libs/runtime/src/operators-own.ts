@@ -1,0 +1,123 @@
+/** What no runtime may write, because the operator does. */
+import { API_GROUP, CONTAINERS, GPU_RESOURCE } from '@coxswain/api-types';
+import { type Json, list, record } from './json.ts';
+import { devicesAskedBy, partsOf } from './parts.ts';
+
+/** A field, as it is written in the runtime, and what to know about it. */
+export interface Problem {
+  readonly field: string;
+  readonly why: string;
+}
+
+const PLACES = 'the operator places pods; spec.nodeSelector says which nodes it may take';
+const ENDS = 'the operator decides when a gang ends and what follows';
+const SPEC_FIELDS: Readonly<Record<string, string>> = {
+  restartPolicy: ENDS,
+  activeDeadlineSeconds: ENDS,
+  terminationGracePeriodSeconds: 'the job says it: spec.terminationGracePeriodSeconds',
+  schedulingGates: 'the operator gates the pods of a gang until all are there',
+  nodeName: PLACES,
+  affinity: PLACES,
+  topologySpreadConstraints: PLACES,
+  automountServiceAccountToken: 'it is always off; a projected volume gives a token of an audience',
+  enableServiceLinks: 'it is always off',
+  shareProcessNamespace: 'it is always on: somebody has to reap what ranks leave behind',
+  ephemeralContainers: 'they cannot be part of a new pod',
+};
+
+const LAUNCHER_STARTS = 'the launcher is started in the container, and starts the ranks that the job asks for';
+const TRAINER_FIELDS: Readonly<Record<string, string>> = {
+  command: LAUNCHER_STARTS,
+  args: LAUNCHER_STARTS,
+  stdin: LAUNCHER_STARTS,
+  tty: LAUNCHER_STARTS,
+  restartPolicy: ENDS,
+  terminationMessagePath: 'the launcher reports there',
+  terminationMessagePolicy: 'the launcher reports there',
+};
+
+const OUR_VOLUMES = 'coxswain-';
+const OUR_PATHS = '/coxswain';
+const OUR_VARIABLES = 'COXSWAIN_';
+
+/** Every field of the template that the operator writes itself, or that would take the place of something of ours. */
+export function operatorsOwn(template: Json): readonly Problem[] {
+  const { metadata, spec, trainer, beside, initContainers } = partsOf(template);
+  return [
+    ...Object.keys(template).flatMap((key) =>
+      ['metadata', 'spec'].includes(key) ? [] : [{ field: key, why: 'a pod template has metadata and spec alone' }],
+    ),
+    ...Object.keys(metadata).flatMap((key) =>
+      ['labels', 'annotations'].includes(key)
+        ? []
+        : [{ field: `metadata.${key}`, why: 'of metadata a runtime gives labels and annotations alone' }],
+    ),
+    ...['labels', 'annotations'].flatMap((kind) =>
+      Object.keys(record(metadata[kind])).flatMap((key) =>
+        key.split('/')[0]?.endsWith(API_GROUP) === true
+          ? [{ field: `metadata.${kind}.${key}`, why: `those of ${API_GROUP} are the operator's` }]
+          : [],
+      ),
+    ),
+    ...owned('spec', spec, SPEC_FIELDS),
+    ...owned(`spec.containers[${CONTAINERS.trainer}]`, trainer, TRAINER_FIELDS),
+    ...ownVolumes(spec),
+    ...[trainer, ...beside, ...initContainers].flatMap(ofContainer),
+    ...repeatedContainers([...list(spec['containers']), ...initContainers]),
+  ];
+}
+
+function owned(at: string, value: Json, fields: Readonly<Record<string, string>>): readonly Problem[] {
+  return Object.keys(value).flatMap((key) =>
+    Object.hasOwn(fields, key) ? [{ field: `${at}.${key}`, why: fields[key] ?? '' }] : [],
+  );
+}
+
+function ownVolumes(spec: Json): readonly Problem[] {
+  return list(spec['volumes']).flatMap(({ name }) =>
+    typeof name === 'string' && name.startsWith(OUR_VOLUMES)
+      ? [{ field: `spec.volumes[${name}]`, why: `names that begin with "${OUR_VOLUMES}" are the operator's` }]
+      : [],
+  );
+}
+
+function ofContainer(container: Json): readonly Problem[] {
+  if (Object.keys(container).length === 0) return [];
+  const at = `container ${typeof container['name'] === 'string' ? container['name'] : '(without a name)'}`;
+  const asked = devicesAskedBy(container);
+  return [
+    ...(GPU_RESOURCE in asked
+      ? [{ field: `${at}: resources ${GPU_RESOURCE}`, why: 'a pod has one GPU for each of its ranks, as the job asks' }]
+      : []),
+    ...list(container['env']).flatMap(({ name }) =>
+      typeof name === 'string' && name.startsWith(OUR_VARIABLES)
+        ? [{ field: `${at}: env ${name}`, why: `names that begin with ${OUR_VARIABLES} are the operator's` }]
+        : [],
+    ),
+    ...list(container['volumeMounts']).flatMap(({ name, mountPath }) =>
+      isOurs(name, mountPath)
+        ? [{ field: `${at}: volumeMounts ${String(mountPath)}`, why: 'volumes and paths of the operator are its own' }]
+        : [],
+    ),
+    ...(container['name'] === CONTAINERS.install
+      ? [{ field: at, why: 'the container of that name brings the launcher' }]
+      : []),
+  ];
+}
+
+function isOurs(name: unknown, mountPath: unknown): boolean {
+  const path = typeof mountPath === 'string' ? mountPath.replace(/\/+/g, '/').replace(/\/$/, '') : '';
+  return (
+    (typeof name === 'string' && name.startsWith(OUR_VOLUMES)) || path === OUR_PATHS || path.startsWith(`${OUR_PATHS}/`)
+  );
+}
+
+/** Of two of one name the API server takes none; said here, because then it is said of the runtime and not of a job's pod. */
+function repeatedContainers(containers: readonly Json[]): readonly Problem[] {
+  const names = containers.map(({ name }) => name);
+  const repeated = new Set(names.filter((name, position) => names.indexOf(name) !== position));
+  return [...repeated].map((name) => ({
+    field: `container ${String(name)}`,
+    why: 'there are two of that name; each container has its own',
+  }));
+}

@@ -1,0 +1,162 @@
+import { nodeDemandOf, podWithRuntime } from './index.ts';
+
+const POD = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p', labels: { ours: '1' }, annotations: {} },
+  spec: {
+    restartPolicy: 'Never',
+    tolerations: [{ key: 'nvidia.com/gpu' }],
+    securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+    initContainers: [{ name: 'install-launcher' }],
+    containers: [
+      {
+        name: 'trainer',
+        image: 'ours',
+        command: ['/launcher', 'run', '--', 'python3', 'train.py'],
+        env: [{ name: 'OMP_NUM_THREADS', value: '1' }],
+        resources: { limits: { 'nvidia.com/gpu': '8' }, requests: { 'nvidia.com/gpu': '8' } },
+        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        volumeMounts: [
+          { name: 'coxswain-launcher', mountPath: '/coxswain/bin' },
+          { name: 'coxswain-shared-memory', mountPath: '/dev/shm' },
+        ],
+      },
+    ],
+    volumes: [{ name: 'coxswain-launcher' }, { name: 'coxswain-shared-memory' }],
+  },
+};
+interface Pod {
+  readonly metadata: object;
+  readonly spec: {
+    readonly containers: readonly Readonly<Record<string, unknown>>[];
+    readonly volumes: readonly object[];
+  } & Readonly<Record<string, unknown>>;
+}
+const withTemplate = (template: Readonly<Record<string, unknown>>, sourceScript?: string): Pod =>
+  podWithRuntime(POD, { template, ...(sourceScript === undefined ? {} : { sourceScript }) }) as unknown as Pod;
+const withTrainer = (fields: object) =>
+  withTemplate({ spec: { containers: [{ name: 'trainer', ...fields }] } }).spec.containers[0];
+
+describe('a pod with what its runtime adds', () => {
+  it('is as it was where the runtime adds nothing', () => {
+    expect(withTemplate({})).toEqual({ ...POD, spec: { ...POD.spec, initContainers: POD.spec.initContainers } });
+  });
+
+  it('carries labels and annotations of both, and our own where both name one', () => {
+    const { metadata } = withTemplate({ metadata: { labels: { ours: '2', theirs: '3' }, annotations: { a: 'b' } } });
+    expect(metadata).toEqual({ name: 'p', labels: { ours: '1', theirs: '3' }, annotations: { a: 'b' } });
+  });
+
+  it('holds whatever Kubernetes has for a pod and we have no word for', () => {
+    const { spec } = withTemplate({
+      spec: { runtimeClassName: 'nvidia', resourceClaims: [{ name: 'c' }], restartPolicy: 'Always' },
+    });
+    expect(spec).toMatchObject({ runtimeClassName: 'nvidia', resourceClaims: [{ name: 'c' }], restartPolicy: 'Never' });
+  });
+
+  it('tolerates what both tolerate, and runs the containers of both, ours first', () => {
+    const { spec } = withTemplate({
+      spec: { tolerations: [{ key: 'sku' }], containers: [{ name: 'tcpx' }], initContainers: [{ name: 'gib' }] },
+    });
+    expect(spec).toMatchObject({
+      tolerations: [{ key: 'nvidia.com/gpu' }, { key: 'sku' }],
+      containers: [{ name: 'trainer' }, { name: 'tcpx' }],
+      initContainers: [{ name: 'install-launcher' }, { name: 'gib' }],
+    });
+  });
+
+  it('asks for the devices of both, and for as many GPUs as we say', () => {
+    const trainer = withTrainer({
+      resources: { limits: { 'rdma/ib': 8, 'nvidia.com/gpu': 1 }, claims: [{ name: 'c' }] },
+    });
+    expect(trainer?.['resources']).toEqual({
+      limits: { 'rdma/ib': 8, 'nvidia.com/gpu': '8' },
+      requests: { 'nvidia.com/gpu': '8' },
+      claims: [{ name: 'c' }],
+    });
+  });
+
+  it('lays an administrator’s security context over ours', () => {
+    expect(withTrainer({ securityContext: { capabilities: { add: ['IPC_LOCK'] } } })?.['securityContext']).toEqual({
+      allowPrivilegeEscalation: false,
+      capabilities: { add: ['IPC_LOCK'] },
+    });
+  });
+
+  it('takes the runtime’s word for a variable', () => {
+    const env = withTrainer({
+      env: [
+        { name: 'OMP_NUM_THREADS', value: '4' },
+        { name: 'NCCL_NET', value: 'gIB' },
+      ],
+    })?.['env'];
+    expect(env).toEqual([
+      { name: 'OMP_NUM_THREADS', value: '4' },
+      { name: 'NCCL_NET', value: 'gIB' },
+    ]);
+  });
+
+  it('has the job’s image, and the runtime’s where the job has none', () => {
+    expect(withTrainer({ image: 'theirs' })?.['image']).toBe('ours');
+    const [{ image: _image, ...trainer } = {}] = POD.spec.containers;
+    const pod = { ...POD, spec: { ...POD.spec, containers: [trainer] } };
+    const template = { spec: { containers: [{ name: 'trainer', image: 'theirs' }] } };
+    expect((podWithRuntime(pod, { template }) as unknown as Pod).spec.containers[0]?.['image']).toBe('theirs');
+  });
+
+  it('shares memory by the runtime’s volume where it brings one', () => {
+    const { spec } = withTemplate({
+      spec: {
+        containers: [{ name: 'trainer', volumeMounts: [{ name: 'shm', mountPath: '/dev/shm' }] }],
+        volumes: [{ name: 'shm', emptyDir: { medium: 'Memory' } }],
+      },
+    });
+    expect(spec.volumes).toEqual([{ name: 'coxswain-launcher' }, { name: 'shm', emptyDir: { medium: 'Memory' } }]);
+    expect(spec.containers[0]?.['volumeMounts']).toEqual([
+      { name: 'coxswain-launcher', mountPath: '/coxswain/bin' },
+      { name: 'shm', mountPath: '/dev/shm' },
+    ]);
+  });
+
+  it('sources its script before each rank, whose program takes the shell’s place', () => {
+    expect(withTemplate({}, '/usr/local/gib/$x.sh').spec.containers[0]?.['command']).toEqual([
+      '/launcher',
+      'run',
+      '--',
+      '/bin/bash',
+      '-c',
+      '. "$$0" && exec "$$@"',
+      '/usr/local/gib/$$x.sh',
+      'python3',
+      'train.py',
+    ]);
+  });
+});
+
+describe('what such pods ask of a node', () => {
+  it('is every label, taint and device that the template names, of all its containers together', () => {
+    const demand = nodeDemandOf({
+      spec: {
+        nodeSelector: { pool: 'a', broken: 1 },
+        tolerations: [{ key: 'sku', operator: 'Exists', tolerationSeconds: 3 }],
+        containers: [
+          { name: 'trainer', resources: { limits: { 'rdma/ib': '8', cpu: '4', 'hugepages-2Mi': '1Gi' } } },
+          { name: 'beside', resources: { requests: { 'rdma/ib': 1 }, limits: { 'rdma/ib': 1 } } },
+        ],
+      },
+    });
+    expect(demand).toEqual({
+      nodeSelector: { pool: 'a' },
+      tolerations: [{ key: 'sku', operator: 'Exists' }],
+      devices: { 'rdma/ib': 9 },
+    });
+  });
+
+  it('is nothing where the template says nothing, or nonsense', () => {
+    const nothing = { nodeSelector: {}, tolerations: [], devices: {} };
+    for (const template of [{}, { spec: 'x' }, { spec: { tolerations: 1, nodeSelector: [], containers: [1, null] } }]) {
+      expect(nodeDemandOf(template)).toEqual(nothing);
+    }
+  });
+});

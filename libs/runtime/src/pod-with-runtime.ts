@@ -1,0 +1,74 @@
+import type { RuntimeSnapshot } from '@coxswain/api-types';
+import { type Json, list, record } from './json.ts';
+import { partsOf } from './parts.ts';
+
+/**
+ * The pod with what its runtime adds. What the operator writes stands: of what both give, lists are joined with ours first, requested amounts and
+ * names are ours, and security contexts are ours with the runtime's fields laid over them, since an administrator may know that a device needs more.
+ * Where the runtime mounts something at a path of ours that only makes room (`/dev/shm`), its own is used.
+ */
+export function podWithRuntime(
+  pod: Json,
+  { template, sourceScript }: Pick<RuntimeSnapshot, 'template' | 'sourceScript'>,
+): Json {
+  const { metadata, spec, trainer: added, beside, initContainers } = partsOf(template);
+  const ours = partsOf(pod);
+  const trainer = trainerWith(ours.trainer, added, sourceScript);
+  const { containers: _ours, ...rest } = ours.spec;
+  const { containers: _theirs, ...others } = spec;
+  const mounted = new Set(list(trainer['volumeMounts']).map(({ name }) => name));
+  const isUsed = ({ name }: Json): boolean =>
+    mounted.has(name) || !list(ours.trainer['volumeMounts']).some((mount) => mount['name'] === name);
+  return {
+    ...pod,
+    metadata: {
+      ...ours.metadata,
+      labels: { ...record(metadata['labels']), ...record(ours.metadata['labels']) },
+      annotations: { ...record(metadata['annotations']), ...record(ours.metadata['annotations']) },
+    },
+    spec: {
+      ...others,
+      ...rest,
+      tolerations: [...list(rest['tolerations']), ...list(spec['tolerations'])],
+      securityContext: { ...record(rest['securityContext']), ...record(spec['securityContext']) },
+      initContainers: [...ours.initContainers, ...initContainers],
+      containers: [trainer, ...ours.beside, ...beside],
+      volumes: [...list(rest['volumes']).filter(isUsed), ...list(spec['volumes'])],
+    },
+  };
+}
+
+function trainerWith(ours: Json, added: Json, sourceScript: string | undefined): Json {
+  const { name: _name, env, envFrom, resources, securityContext, volumeMounts, ...others } = added;
+  const theirs = list(volumeMounts);
+  const theirPaths = new Set(theirs.map(({ mountPath }) => mountPath));
+  const variables = list(env);
+  const set = new Set(variables.map((variable) => variable['name']));
+  return {
+    ...others,
+    ...ours,
+    ...(ours['image'] === undefined ? { image: others['image'] } : {}),
+    ...(sourceScript === undefined ? {} : { command: sourced(ours['command'], sourceScript) }),
+    env: [...variables, ...list(ours['env']).filter((variable) => !set.has(variable['name']))],
+    ...(envFrom === undefined ? {} : { envFrom }),
+    resources: { ...record(resources), ...amounts(record(ours['resources']), record(resources)) },
+    securityContext: { ...record(ours['securityContext']), ...record(securityContext) },
+    volumeMounts: [...list(ours['volumeMounts']).filter(({ mountPath }) => !theirPaths.has(mountPath)), ...theirs],
+  };
+}
+
+function amounts(ours: Json, theirs: Json): Json {
+  const joined = (kind: 'limits' | 'requests'): Json => ({ ...record(theirs[kind]), ...record(ours[kind]) });
+  return { limits: joined('limits'), requests: joined('requests') };
+}
+
+/** What stands behind the launcher’s own arguments is the program of a rank. */
+const BEFORE_PROGRAM = '--';
+/** The rank's program takes bash's place: signals and exit codes are its own. The kubelet halves `$$`. */
+const SOURCE_AND_BECOME = ['/bin/bash', '-c', '. "$$0" && exec "$$@"'] as const;
+
+function sourced(command: unknown, script: string): readonly unknown[] {
+  const words: readonly unknown[] = Array.isArray(command) ? command : [];
+  const program = words.indexOf(BEFORE_PROGRAM) + 1;
+  return [...words.slice(0, program), ...SOURCE_AND_BECOME, script.replaceAll('$', '$$$$'), ...words.slice(program)];
+}
