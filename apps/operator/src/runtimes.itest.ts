@@ -1,4 +1,5 @@
 import { API_GROUP_VERSION, type TrainingJob } from '@coxswain/api-types';
+import { join } from 'node:path';
 import { startWorld, type World } from './testing/world.ts';
 
 let world: World;
@@ -204,6 +205,22 @@ describe('a job with a runtime of its namespace', () => {
     expect(status?.summary).toMatch(
       /spec\.hostNetwork cannot be set: .* spec\.volumes\[all\]\.hostPath cannot be set: /,
     );
+  });
+});
+
+describe('a namespace that enforces the Pod Security level "restricted"', () => {
+  const EXAMPLE = join(import.meta.dirname, '../../../examples/runtimes/restricted.yaml');
+
+  it('takes the pods of a job with the runtime that is made for it, and says what it misses in others', async () => {
+    await Promise.all([world.node('plain-a', 2), world.node('plain-b', 2)]);
+    await world.operator();
+    const namespace = await world.namespace();
+    await world.plane.kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
+    const bare = await world.job(namespace, 'bare');
+    const { status } = await world.until(bare, 'refused', says('PodsRefused'));
+    expect(status?.summary).toMatch(/violates PodSecurity "restricted:latest": runAsNonRoot/);
+    await world.plane.kubectl(['apply', '-f', EXAMPLE]);
+    await world.until(await world.job(namespace, 'tiny', { runtimeRef: { name: 'restricted' } }), 'running', isRunning);
   });
 });
 

@@ -11,6 +11,7 @@ describe('the runtimes that are shown as examples', () => {
     ['rdma-shared.yaml', { 'rdma/shared_ib': 1 }],
     ['efa.yaml', { 'vpc.amazonaws.com/efa': 32 }],
     ['gke-gib.yaml', {}],
+    ['restricted.yaml', {}],
   ])('%s can be used, and asks each node for its devices', (file, devices) => {
     const { usable } = readRuntime(parse(readFileSync(join(DIRECTORY, file), 'utf8')) as never);
     if (usable.kind === 'refused') throw new Error(usable.message);
@@ -18,6 +19,12 @@ describe('the runtimes that are shown as examples', () => {
   });
 
   it('are these', () => {
-    expect(readdirSync(DIRECTORY).toSorted()).toEqual(['efa.yaml', 'gke-gib.yaml', 'rdma-shared.yaml', 'tcp.yaml']);
+    expect(readdirSync(DIRECTORY).toSorted()).toEqual([
+      'efa.yaml',
+      'gke-gib.yaml',
+      'rdma-shared.yaml',
+      'restricted.yaml',
+      'tcp.yaml',
+    ]);
   });
 });

@@ -220,7 +220,7 @@ describe('a runtime that nobody could use', () => {
     [
       'is too large',
       { template: { metadata: { labels: { a: 'x'.repeat(MAX_RUNTIME_BYTES) } } } },
-      /bytes, and 32768 at most/,
+      /bytes, and 16384 at most/,
     ],
     ['is nested without end', { template: { spec: { tolerations: nested(2_000) } } }, /nested deeper than 24/],
     ['has a template that is a text', { template: 'spec' }, /spec\.template/],

@@ -26,8 +26,8 @@ type UsableRuntime =
   | { readonly kind: 'usable'; readonly snapshot: RuntimeSnapshot }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** Each Placement carries it, and each pod is made of it. */
-export const MAX_RUNTIME_BYTES = 32_768;
+/** Each Placement carries it, of which a job keeps 20, and each pod is made of it. */
+export const MAX_RUNTIME_BYTES = 16_384;
 const MAX_DEPTH = 24;
 /** Problems that a message tells of. */
 const MOST_TOLD = 3;

@@ -17,7 +17,7 @@ export interface RuntimeReadsParts {
 export const FRESH_MS = 60_000;
 /** What could not be read, or was not there, is asked for again sooner: somebody may be about to make it. */
 const RETRY_MS = 5_000;
-/** Runtimes that are remembered, 32 KiB each at most. One that is forgotten is read again. */
+/** Runtimes that are remembered, 16 KiB each at most. One that is forgotten is read again. */
 const MAX_REMEMBERED = 512;
 
 type Answer =
