@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.autograd.function import FunctionCtx
 
-if TYPE_CHECKING:
-    from coxswain_measure.model import Shape
+from coxswain_measure.shape import Shape
 
 _DEVIATION = 0.02
 

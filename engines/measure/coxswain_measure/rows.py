@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from coxswain_measure.model import Shape
+from coxswain_measure.shape import Shape
 
 GPT_VOCABULARY = 50_304
 
