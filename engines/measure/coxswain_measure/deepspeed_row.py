@@ -1,4 +1,4 @@
-"""`python -m coxswain_measure.deepspeed_row ENGINE --out FILE.csv`: a Llama of 1.1 B, trained by DeepSpeed on one GPU."""
+"""`python -m coxswain_measure.deepspeed_row ENGINE --out FILE.csv`: a Llama of 1.1 B by DeepSpeed on one GPU."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`python -m coxswain_measure.torchtitan_row ENGINE --out FILE.csv`: a Llama of 1.1 B trained by TorchTitan on one GPU.
 
 TorchTitan leaves FSDP away on a single rank and computes under autocast. `torchtitan fsdp` puts its own `apply_fsdp`
-back, over a mesh of one. Its data loader is replaced by random tokens, its tokenizer by none; the rest is its own trainer.
+back, over a mesh of one. Its data loader is replaced by random tokens, its tokenizer by none; the rest is its own.
 """
 
 from __future__ import annotations
