@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { lookBeforeResume } from './checkpoint-look.ts';
 
 const ASKED = {
@@ -30,10 +33,30 @@ describe('a process that looks at a checkpoint', () => {
       'that ends without an answer says nothing of the checkpoint',
       'echo; exit 7',
       60_000,
-      { kind: 'refused', why: 'no process could look at it: it ended with code 7 and no answer' },
+      { kind: 'unseen', why: 'no process could look at it: it ended with code 7 and no answer' },
+    ],
+    [
+      'that is killed, as for want of memory, says nothing of it either',
+      'echo; kill -9 $$',
+      60_000,
+      { kind: 'unseen', why: 'no process could look at it: it ended with SIGKILL and no answer' },
     ],
   ])('%s', async (_what, script, patienceMs, want) => {
-    expect(await lookBeforeResume(ASKED, { patienceMs, looker: ['/bin/sh', '-c', script] })).toEqual(want);
+    const options = { patienceMs, looker: ['/bin/sh', '-c', script], pauseMs: 0 } as const;
+    expect(await lookBeforeResume(ASKED, options)).toEqual(want);
+  });
+
+  it.each<[string, string, string, unknown]>([
+    ['is killed, as for want of memory', '2', '...', { kind: 'verified', value: {} }],
+    ['is killed every time', '9', '...', { kind: 'unseen', why: expect.stringContaining('SIGKILL') as string }],
+  ])('that %s is followed by another one, three in all', async (_what, fails, tries, want) => {
+    const directory = mkdtempSync(join(tmpdir(), 'coxswain-look-'));
+    const file = join(directory, 'tries');
+    const script = `printf . >> ${file}; [ $(wc -c < ${file}) -gt ${fails} ] || kill -9 $$; echo '{"kind":"verified","value":{}}'`;
+    const options = { patienceMs: 60_000, looker: ['/bin/sh', '-c', script], pauseMs: 0 } as const;
+    expect(await lookBeforeResume(ASKED, options)).toEqual(want);
+    expect(readFileSync(file, 'utf8')).toBe(tries);
+    rmSync(directory, { recursive: true });
   });
 
   it('may take as long as it takes while it is answered now and then', async () => {
@@ -43,7 +66,10 @@ describe('a process that looks at a checkpoint', () => {
   });
 
   it('that cannot be started says nothing of the checkpoint', async () => {
-    const seen = await lookBeforeResume(ASKED, { patienceMs: 60_000, looker: ['/no/such/program'] });
-    expect(seen).toEqual({ kind: 'refused', why: expect.stringContaining('ENOENT') as string });
+    const options = { patienceMs: 60_000, looker: ['/no/such/program'], pauseMs: 0 } as const;
+    expect(await lookBeforeResume(ASKED, options)).toEqual({
+      kind: 'unseen',
+      why: expect.stringContaining('ENOENT') as string,
+    });
   });
 });

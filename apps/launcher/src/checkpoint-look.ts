@@ -5,6 +5,7 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { isSea } from 'node:sea';
 import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describeFault, type CheckpointFault, type SavedCheckpoint } from '@coxswain/api-types';
 import type { RanksOfGang } from '@coxswain/checkpoint';
 import { filesOnDisk } from './checkpoint-files.ts';
@@ -21,6 +22,9 @@ import type { SavedFact } from './engine-facts.ts';
 export const LOOK = 'look';
 /** So often at most the process that looks says that it was answered. */
 const PROGRESS_MS = 100;
+/** The kernel may end the process that looks for want of memory, or start none for want of numbers: of that nothing follows. */
+const TRIES = 3;
+const PAUSE_MS = 1_000;
 
 type Looker = ChildProcessByStdio<null, Readable, null>;
 
@@ -38,45 +42,57 @@ interface Saved {
 
 type Question = (ToResume & { readonly about: 'resume' }) | (Saved & { readonly about: 'saved' });
 
+/** What was seen; or why nobody could look, which says nothing of the checkpoint and nothing of its mount. */
+export type Look<T> = Verification<T> | { readonly kind: 'unseen'; readonly why: string };
+
 export interface LookOptions {
   /** So long the file system may give no answer at all. */
   readonly patienceMs: number;
   /** Program that looks, and its arguments before the question; default: this one. */
   readonly looker?: readonly [string, ...string[]];
+  /** Before another process is started in the place of one that ended without an answer; default: 1 s. */
+  readonly pauseMs?: number;
 }
 
 /** As {@link verifyCheckpoint}, in a process of its own. */
-export async function lookBeforeResume(asked: ToResume, options: LookOptions): Promise<Verification<unknown>> {
+export async function lookBeforeResume(asked: ToResume, options: LookOptions): Promise<Look<unknown>> {
   return await lookApart({ about: 'resume', ...asked }, options);
 }
 
 /** As {@link verifySaved}, in a process of its own. */
-export async function lookAtSaved(asked: Saved, options: LookOptions): Promise<Verification<SavedCheckpoint>> {
+export async function lookAtSaved(asked: Saved, options: LookOptions): Promise<Look<SavedCheckpoint>> {
   return await lookApart({ about: 'saved', ...asked }, options);
+}
+
+/** As often as it takes until a process has looked, but no more than {@link TRIES} times. */
+async function lookApart<T>(question: Question, options: LookOptions): Promise<Look<T>> {
+  for (let tried = 1; ; tried++) {
+    const seen = await lookOnce<T>(question, options);
+    if (seen.kind !== 'unseen' || tried === TRIES) return seen;
+    await delay(options.pauseMs ?? PAUSE_MS);
+  }
 }
 
 /**
  * While the process that looks tells of progress it may take as long as it takes. After `patienceMs` without it is left behind, and that is a mount that does not
  * work: it says nothing of the content.
  */
-async function lookApart<T>(
-  question: Question,
-  { patienceMs, looker = thisProgram() }: LookOptions,
-): Promise<Verification<T>> {
+async function lookOnce<T>(question: Question, { patienceMs, looker = thisProgram() }: LookOptions): Promise<Look<T>> {
   const [program, ...args] = looker;
-  const child = spawn(program, [...args, JSON.stringify(question)], { stdio: ['ignore', 'pipe', 'ignore'] });
   try {
-    const answer = await Promise.race([answerOf(child), silence(child, patienceMs)]);
-    if (answer === undefined) return unanswered(question, patienceMs);
-    return JSON.parse(answer) as Verification<T>;
+    const child = spawn(program, [...args, JSON.stringify(question)], { stdio: ['ignore', 'pipe', 'ignore'] });
+    try {
+      const answer = await Promise.race([answerOf(child), silence(child, patienceMs)]);
+      return answer === undefined ? unanswered(question, patienceMs) : (JSON.parse(answer) as Verification<T>);
+    } finally {
+      // It may hang in the kernel, where no signal ends it: nobody waits for it.
+      child.kill('SIGKILL');
+      child.stdout.destroy();
+      child.unref();
+    }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { kind: 'refused', why: `no process could look at it: ${why}` };
-  } finally {
-    // It may hang in the kernel, where no signal ends it: nobody waits for it.
-    child.kill('SIGKILL');
-    child.stdout.destroy();
-    child.unref();
+    return { kind: 'unseen', why: `no process could look at it: ${why}` };
   }
 }
 

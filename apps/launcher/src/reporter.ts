@@ -261,8 +261,11 @@ export class Reporter {
       { saveDirectory: join(settings.checkpointMount, saveDirectory), fact },
       { patienceMs: settings.mountPatienceMs },
     );
+    const { step } = fact;
     if (seen.kind === 'verified') this.#add({ kind: 'checkpointSaved', checkpoint: seen.value });
-    else say(`The checkpoint of step ${fact.step} did not verify and is not reported: ${seen.why}`);
+    else if (seen.kind === 'unseen')
+      say(`The checkpoint of step ${step} was not looked at and is not reported: ${seen.why}`);
+    else say(`The checkpoint of step ${step} did not verify and is not reported: ${seen.why}`);
   }
 
   #tell(report: StepReport | undefined): void {

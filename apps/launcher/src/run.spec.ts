@@ -38,9 +38,14 @@ async function launch({ ranks = 1, resume, ...start }: Launch): Promise<Launcher
  */
 function aHangIn(directory: string): string {
   execFileSync('mkfifo', [join(directory, 'pipe')]);
-  const module = join(directory, 'hang.mjs');
   const open = `for (let thread = 0; thread < 4; thread++) open(${JSON.stringify(join(directory, 'pipe'))}, 'r', () => {});`;
-  writeFileSync(module, `import { open } from 'node:fs';\nif (process.argv[2] === '${LOOK}') ${open}\n`);
+  return whereLooked(directory, `import { open } from 'node:fs';`, open);
+}
+
+/** A module that does so where checkpoints are looked at, and nothing in the launcher. */
+function whereLooked(directory: string, imports: string, act: string): string {
+  const module = join(directory, 'where-looked.mjs');
+  writeFileSync(module, `${imports}\nif (process.argv[2] === '${LOOK}') ${act}\n`);
   return module;
 }
 
@@ -208,6 +213,22 @@ describe('a checkpoint that cannot be loaded', () => {
         found: 'no answer within 2 s',
       },
     });
+    expect(launcher.written('ran')).toBeUndefined();
+  });
+
+  it('is not to blame when the process that looks at it is killed, as for want of memory', async () => {
+    const scratch = await launch({ engine: 'exit 0' });
+    const saved = aCheckpointIn(scratch.directory);
+    const killed = whereLooked(scratch.directory, '', `process.kill(process.pid, 'SIGKILL');`);
+    const launcher = await launch({
+      engine: 'echo started > ran',
+      environment: { [POD_ENV.checkpointMount]: scratch.directory, NODE_OPTIONS: `--import ${killed}` },
+      resume: { step: saved.step, path: saved.directory, manifestSha256: saved.manifestSha256 },
+    });
+    expect(await launcher.exited).toBe(70);
+    expect(launcher.cause()).toMatchObject({ kind: 'launcherFailed', node: 'node-2' });
+    expect(launcher.cause().message).toMatch(/was not looked at: no process could look at it: it ended with SIGKILL/);
+    expect(launcher.cause().checkpointFault).toBeUndefined();
     expect(launcher.written('ran')).toBeUndefined();
   });
 

@@ -178,6 +178,9 @@ async function whyNotResume(settings: Settings, assignment: RankAssignment): Pro
     { patienceMs: settings.mountPatienceMs },
   );
   if (seen.kind === 'verified') return undefined;
+  // Not the checkpoint's fault: three of those would have a person choose another one.
+  if (seen.kind === 'unseen')
+    return plainVerdict('launcherFailed', `the checkpoint ${directory} was not looked at: ${seen.why}`);
   return checkpointVerdict(`the checkpoint ${directory} did not verify: ${seen.why}`, seen.fault);
 }
 

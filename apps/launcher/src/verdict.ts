@@ -41,7 +41,10 @@ export function makesRoom(
 }
 
 /** A verdict of nothing but its kind. */
-export function plainVerdict(kind: 'stopped' | 'fenced' | 'operatorUnreachable', message: string): Verdict {
+export function plainVerdict(
+  kind: 'stopped' | 'fenced' | 'operatorUnreachable' | 'launcherFailed',
+  message: string,
+): Verdict {
   return { kind, exitCode: EXIT_CODES[kind].code, message };
 }
 
