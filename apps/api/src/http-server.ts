@@ -9,7 +9,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { AppModule, FEATURE_RESOLVERS, type Infrastructure } from './app.module.ts';
-import { AuthGuard, callerOf, wasLetIn } from './auth/auth.guard.ts';
+import { AuthGuard, callerOf, ownerOf } from './auth/auth.guard.ts';
 import { originOf } from './auth/request-origin.ts';
 import { GraphqlEngine } from './graphql/graphql-engine.ts';
 import type { RootResolvers } from './graphql/root-resolvers.ts';
@@ -57,7 +57,7 @@ export async function createHttpServer(infrastructure: Infrastructure): Promise<
   });
   const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
   fastify.server.headersTimeout = 10_000;
-  boundConnections(fastify.server, { most: config.maxConnections, wasLetIn, metrics });
+  boundConnections(fastify.server, { most: config.maxConnections, ownerOf, metrics });
   const routes = recordRoutes(fastify);
   nameRequests(fastify);
   acceptJson(fastify);

@@ -27,7 +27,7 @@ const GOES_ON = 'coxswain:goes-on';
 export const GoesOn = (): MethodDecorator & ClassDecorator => SetMetadata(GOES_ON, true);
 
 const principals = new WeakMap<object, Principal>();
-const connections = new WeakSet<object>();
+const owners = new WeakMap<object, string>();
 
 /**
  * Authenticates every request that is not public, and lets in no more of a project than it may send. What the principal may do is decided in the services.
@@ -69,7 +69,7 @@ export class AuthGuard implements CanActivate {
     if (credential?.by === 'cookie') requireOwnPage(request, this.#publicUrl);
     const principal = await this.#authenticator.authenticate(credential);
     principals.set(request, { ...principal, origin: originOf(request) });
-    connections.add(request.raw.socket);
+    owners.set(request.raw.socket, principal.id);
     const { project } = (request.params ?? {}) as { readonly project?: string };
     const leave = this.#limits.admit(principal, { goesOn, project });
     const { raw } = reply;
@@ -85,9 +85,9 @@ export function callerOf(request: object): Principal | undefined {
   return principals.get(request);
 }
 
-/** Whether a request was let in on that connection before. */
-export function wasLetIn(connection: object): boolean {
-  return connections.has(connection);
+/** The principal who was let in on that connection last, if one was. */
+export function ownerOf(connection: object): string | undefined {
+  return owners.get(connection);
 }
 
 /** The principal that the guard found; using it on a public route is a mistake of ours. */

@@ -7,46 +7,66 @@ import type { Metrics } from '@coxswain/telemetry';
  * connections 2,048 do, and 43 MiB.
  */
 const STRANGERS_SHARE = 1 / 4;
+/** Of those that may be open, how many are cut at once: finding out which takes a look at all. */
+const SHARE_AT_ONCE = 1 / 64;
+
+/** Who was let in on a connection last; undefined: nobody yet. */
+type OwnerOf = (connection: Socket) => string | undefined;
 
 interface Bounds {
   /** Connections open at a time; 0: as many as come. */
   readonly most: number;
-  readonly wasLetIn: (connection: Socket) => boolean;
+  readonly ownerOf: OwnerOf;
   readonly metrics: Metrics;
 }
 
 /**
- * Bounds what connections may hold. Whoever comes may connect: where that is one too many, in all or of strangers, the stranger who came first is cut off, who
- * had the most time to say who he is. A share of each address would be no bound for whoever has many, and one for all who come through the same proxy.
+ * Bounds what connections may hold. Whoever comes may connect. Where that is one too many of strangers, the stranger who came first is cut off, who had the most
+ * time to say who he is; where it is one too many in all, whoever has most loses those that he made first, so that nobody can keep others out. A share of each
+ * address would be no bound for whoever has many, and one for all who come through the same proxy.
  */
-export function boundConnections(server: Server, { most, wasLetIn, metrics }: Bounds): void {
+export function boundConnections(server: Server, { most, ownerOf, metrics }: Bounds): void {
   if (most === 0) return;
   const cut = metrics.counter({
     name: 'coxswain_api_connections_cut_total',
-    help: 'Connections on which nobody had been let in that made room for others.',
+    help: 'Connections that were cut off to make room for others.',
   });
   const mostStrangers = Math.max(1, Math.floor(most * STRANGERS_SHARE));
+  /** Both in the order in which they came. Who was let in since is no stranger any more, which is found when room is made. */
   const open = new Set<Socket>();
-  /** In the order in which they came; who was let in since is found when room is made. */
   const strangers = new Set<Socket>();
-  const makeRoom = (): void => {
-    for (const connection of strangers) {
-      if (strangers.size <= mostStrangers && open.size <= most) return;
-      strangers.delete(connection);
-      if (wasLetIn(connection)) continue;
-      open.delete(connection);
+  const forget = (connection: Socket): void => {
+    open.delete(connection);
+    strangers.delete(connection);
+  };
+  const cutFirst = (held: readonly Socket[], bound: number): void => {
+    const count = Math.ceil(Math.min(bound * SHARE_AT_ONCE, held.length / 2));
+    for (const connection of held.slice(0, count)) {
+      forget(connection);
       cut.inc();
       // A reset: of what waits to be sent nothing stays in the kernel.
       connection.resetAndDestroy();
     }
   };
+  const makeRoom = (): void => {
+    if (strangers.size <= mostStrangers && open.size <= most) return;
+    for (const connection of strangers) if (ownerOf(connection) !== undefined) strangers.delete(connection);
+    if (strangers.size > mostStrangers) cutFirst([...strangers], mostStrangers);
+    if (open.size > most) cutFirst(heldByWhoHasMost(open, ownerOf), most);
+  };
   server.on('connection', (connection: Socket) => {
     open.add(connection);
     strangers.add(connection);
-    connection.once('close', () => {
-      open.delete(connection);
-      strangers.delete(connection);
-    });
+    connection.once('close', () => forget(connection));
     makeRoom();
   });
+}
+
+/** Strangers are counted as one, and make room where nobody has more than they. */
+function heldByWhoHasMost(open: Iterable<Socket>, ownerOf: OwnerOf): readonly Socket[] {
+  const held = Map.groupBy(open, ownerOf);
+  return [...held.values()].reduce(
+    (most, some) => (some.length > most.length ? some : most),
+    held.get(undefined) ?? [],
+  );
 }
