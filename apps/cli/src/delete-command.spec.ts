@@ -75,11 +75,16 @@ describe('coxswain delete --ended-before', () => {
     expect((await remove('--ended-before 52w --dry-run')).out).toBe('No job ended so long ago.');
   });
 
+  it('deletes none where nothing can have ended so long ago', async () => {
+    expect(deletedIn(await remove('--ended-before 999999999d'))).toEqual([]);
+  });
+
   it.each([
     ['', /Name a job, or give --ended-before 30d/],
     ['--dry-run', /Name a job, or give --ended-before 30d/],
     ['tiny-gpt --ended-before 30d', /Give a job or --ended-before, not both/],
     ['--ended-before soon', /"soon" is not a duration such as 12h or 30d/],
+    ['--ended-before 30d --selector=', /--selector is empty, which would select every job/],
   ])('"delete %s" deletes nothing', async (argv, err) => {
     const outcome = await remove(argv);
     expect([outcome.code, deletedIn(outcome)]).toEqual([1, []]);

@@ -44,6 +44,9 @@ export function addDeleteCommand(program: Command, session: Session): void {
 async function deleteEnded(session: Session, { endedBefore, selector, dryRun }: DeleteOptions): Promise<void> {
   if (endedBefore === undefined)
     throw new CliError('Name a job, or give --ended-before 30d for all that ended so long ago.');
+  // A variable of a shell that is not set, more often than not.
+  if (selector?.trim() === '')
+    throw new CliError('--selector is empty, which would select every job: give labels, or leave it out.');
   const now = session.now();
   const project = await session.open();
   const jobs = await endedJobs(project, { before: new Date(now.getTime() - endedBefore * 3_600_000), selector });
@@ -67,7 +70,8 @@ async function endedJobs(
   const jobs: JobSummary[] = [];
   const query = { orderBy: 'finishedAt', direction: 'asc', labelSelector: wanted.selector } as const;
   for await (const job of api.jobs(project, query)) {
-    if (job.finishedAt === null || Date.parse(job.finishedAt) >= wanted.before.getTime()) break;
+    // What cannot be told, of a time before all that a Date can say, is not so long ago.
+    if (job.finishedAt === null || !(Date.parse(job.finishedAt) < wanted.before.getTime())) break;
     if (job.state !== 'Refused' && job.state !== 'Deleting') jobs.push(job);
   }
   return jobs;
