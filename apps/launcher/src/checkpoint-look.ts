@@ -45,6 +45,12 @@ type Question = (ToResume & { readonly about: 'resume' }) | (Saved & { readonly 
 /** What was seen; or why nobody could look, which says nothing of the checkpoint and nothing of its mount. */
 export type Look<T> = Verification<T> | { readonly kind: 'unseen'; readonly why: string };
 
+/** Whether the file system gave no answer at all, so that whoever looks later may get one. */
+export function wasSilence(seen: Look<unknown>): boolean {
+  // An error would have said which.
+  return seen.kind === 'refused' && seen.fault?.kind === 'MountBroken' && seen.fault.errno === undefined;
+}
+
 export interface LookOptions {
   /** So long the file system may give no answer at all. */
   readonly patienceMs: number;

@@ -11,7 +11,7 @@ import {
   type StepReport,
   type TerminationCause,
 } from '@coxswain/api-types';
-import { lookAtSaved } from './checkpoint-look.ts';
+import { lookAtSaved, wasSilence } from './checkpoint-look.ts';
 import type { EngineFact, SavedFact } from './engine-facts.ts';
 import { PendingReports, type Draft } from './pending-reports.ts';
 import { ReportConnection } from './report-connection.ts';
@@ -25,6 +25,8 @@ const HEARTBEAT_MS = 10_000;
 const THROTTLE_POLL_MS = 200;
 const HEARD_MS = 500;
 const HEARD_POLL_MS = 10;
+/** Looks at a saved checkpoint while the file server answers nothing: 10 minutes of it by default, and each leaves a process behind. */
+const MOST_LOOKS = 5;
 
 export interface ReporterOptions {
   readonly settings: Settings;
@@ -61,6 +63,8 @@ export class Reporter {
   #stepOfRank = new Map<number, number>();
   #rendezvous: RendezvousAddress | undefined;
   #verifications: Promise<void> = Promise.resolve();
+  /** The ranks have ended: whatever is looked at now, the pod waits for. */
+  #isFinishing = false;
   #hasResumed = false;
   #hasToldStep = false;
 
@@ -95,6 +99,7 @@ export class Reporter {
     this.#stepOfRank = new Map();
     this.#rendezvous = undefined;
     this.#hasResumed = false;
+    this.#isFinishing = false;
     this.#heartbeat();
   }
 
@@ -149,6 +154,7 @@ export class Reporter {
 
   /** Waits until every claimed checkpoint has been looked at, and for a moment until the operator has heard of those that are there: it need not be told twice. */
   async finishVerifications(): Promise<void> {
+    this.#isFinishing = true;
     this.#tell(this.#throttle.flush());
     await this.#verifications;
     const untilMs = performance.now() + HEARD_MS;
@@ -257,10 +263,13 @@ export class Reporter {
       say(`Rank 0 claims a checkpoint of step ${fact.step}, but this job keeps none; it is not reported.`);
       return;
     }
-    const seen = await lookAtSaved(
-      { saveDirectory: join(settings.checkpointMount, saveDirectory), fact },
-      { patienceMs: settings.mountPatienceMs },
-    );
+    const look = (): ReturnType<typeof lookAtSaved> =>
+      lookAtSaved(
+        { saveDirectory: join(settings.checkpointMount, saveDirectory), fact },
+        { patienceMs: settings.mountPatienceMs },
+      );
+    let seen = await look();
+    for (let looked = 1; looked < MOST_LOOKS && wasSilence(seen) && !this.#isFinishing; looked++) seen = await look();
     const { step } = fact;
     if (seen.kind === 'verified') this.#add({ kind: 'checkpointSaved', checkpoint: seen.value });
     else if (seen.kind === 'unseen')

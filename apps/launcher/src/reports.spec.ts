@@ -1,9 +1,12 @@
-import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { EXIT_CODES, POD_ENV, type RankAssignment } from '@coxswain/api-types';
 import { createAuthority, freePort, waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from './testing/a-checkpoint.ts';
 import { anAuthority, aWholeGang, FakeOperator, obliging, type Behaviour } from './testing/fake-operator.ts';
 import { LauncherProcess, type Start } from './testing/launcher-process.ts';
+import { hangsOnce, whereLooked } from './testing/where-looked.ts';
 
 const disposals: (() => Promise<void>)[] = [];
 
@@ -265,6 +268,27 @@ describe('a launcher that is killed before its ranks have ended', () => {
       message: 'asked to stop, and killed before its ranks had ended',
       unreportedCheckpoints: [{ step: 30 }],
     });
+  });
+});
+
+describe('a checkpoint that was saved', () => {
+  it('is told when the file server answers again, as long as the ranks run', async () => {
+    const operator = await anOperator();
+    const engine = `${UNTIL_END.replace('end', 'facts')}; cat facts >&3; ${UNTIL_END}`;
+    const directory = mkdtempSync(join(tmpdir(), 'coxswain-hang-'));
+    const environment = {
+      COXSWAIN_MOUNT_PATIENCE_SECONDS: '2',
+      NODE_OPTIONS: whereLooked(directory, hangsOnce(directory)),
+    };
+    const launcher = await launch([operator.url], { engine, environment });
+    const saved = `${JSON.stringify(aCheckpointIn(launcher.directory, 30))}\n`;
+    writeFileSync(launcher.path('facts.new'), saved);
+    renameSync(launcher.path('facts.new'), launcher.path('facts'));
+    await eventually('the checkpoint', () => operator.ofKind('checkpointSaved').length > 0);
+    expect(existsSync(join(directory, 'has-hung'))).toBe(true);
+    writeFileSync(launcher.path('end'), '');
+    expect(await launcher.exited).toBe(0);
+    rmSync(directory, { recursive: true });
   });
 });
 

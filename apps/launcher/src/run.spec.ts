@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { POD_ENV, type RankAssignment } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
-import { LOOK } from './checkpoint-look.ts';
 import { aCheckpointIn } from './testing/a-checkpoint.ts';
 import { anAuthority, aWholeGang, FakeOperator } from './testing/fake-operator.ts';
 import { isRunning, LauncherProcess, type Start } from './testing/launcher-process.ts';
+import { hangs, whereLooked } from './testing/where-looked.ts';
 
 const disposals: (() => Promise<void>)[] = [];
 
@@ -30,23 +29,6 @@ async function launch({ ranks = 1, resume, ...start }: Launch): Promise<Launcher
     () => operator.stop(),
   );
   return launcher;
-}
-
-/**
- * A module by which no call to the file system returns where checkpoints are looked at: each thread that could make one opens a pipe that nobody writes to. So hangs a
- * process whose file server answers nothing.
- */
-function aHangIn(directory: string): string {
-  execFileSync('mkfifo', [join(directory, 'pipe')]);
-  const open = `for (let thread = 0; thread < 4; thread++) open(${JSON.stringify(join(directory, 'pipe'))}, 'r', () => {});`;
-  return whereLooked(directory, `import { open } from 'node:fs';`, open);
-}
-
-/** A module that does so where checkpoints are looked at, and nothing in the launcher. */
-function whereLooked(directory: string, imports: string, act: string): string {
-  const module = join(directory, 'where-looked.mjs');
-  writeFileSync(module, `${imports}\nif (process.argv[2] === '${LOOK}') ${act}\n`);
-  return module;
 }
 
 /** A file that a rank writes, once it is there. */
@@ -199,7 +181,7 @@ describe('a checkpoint that cannot be loaded', () => {
       environment: {
         [POD_ENV.checkpointMount]: scratch.directory,
         COXSWAIN_MOUNT_PATIENCE_SECONDS: '2',
-        NODE_OPTIONS: `--import ${aHangIn(scratch.directory)}`,
+        NODE_OPTIONS: whereLooked(scratch.directory, hangs(scratch.directory)),
       },
       resume: { step: saved.step, path: saved.directory, manifestSha256: saved.manifestSha256 },
     });
@@ -219,10 +201,10 @@ describe('a checkpoint that cannot be loaded', () => {
   it('is not to blame when the process that looks at it is killed, as for want of memory', async () => {
     const scratch = await launch({ engine: 'exit 0' });
     const saved = aCheckpointIn(scratch.directory);
-    const killed = whereLooked(scratch.directory, '', `process.kill(process.pid, 'SIGKILL');`);
+    const killed = whereLooked(scratch.directory, `process.kill(process.pid, 'SIGKILL');`);
     const launcher = await launch({
       engine: 'echo started > ran',
-      environment: { [POD_ENV.checkpointMount]: scratch.directory, NODE_OPTIONS: `--import ${killed}` },
+      environment: { [POD_ENV.checkpointMount]: scratch.directory, NODE_OPTIONS: killed },
       resume: { step: saved.step, path: saved.directory, manifestSha256: saved.manifestSha256 },
     });
     expect(await launcher.exited).toBe(70);
