@@ -102,20 +102,20 @@ async function lookOnce<T>(question: Question, { patienceMs, looker = thisProgra
   }
 }
 
-/** What the process that looks does: an empty line says that it was answered something, a line of JSON is what it found. */
-export async function look(question: string, write: (text: string) => void): Promise<void> {
+/** What the process that looks does: an empty line says that it was answered something, a line of JSON, which settles this, is what it found. */
+export async function look(question: string, write: (text: string) => Promise<void>): Promise<void> {
   let told = -Infinity;
   const files = filesOnDisk(() => {
     if (performance.now() - told < PROGRESS_MS) return;
     told = performance.now();
-    write('\n');
+    void write('\n');
   });
   const asked = JSON.parse(question) as Question;
   const seen =
     asked.about === 'saved'
       ? await verifySaved(asked.saveDirectory, asked.fact, files)
       : withoutManifest(await verifyCheckpoint(asked.checkpoint, { ranks: asked.ranks, files }));
-  write(`${JSON.stringify(seen)}\n`);
+  await write(`${JSON.stringify(seen)}\n`);
 }
 
 /** The manifest of a large gang has megabytes. */

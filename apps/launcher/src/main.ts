@@ -33,7 +33,7 @@ async function main(args: readonly string[]): Promise<number> {
     case 'install':
       return await installSelf(rest);
     case LOOK:
-      await look(rest[0] ?? '', (text) => void process.stdout.write(text));
+      await look(rest[0] ?? '', writeOut);
       return 0;
     case 'version':
     case '--version':
@@ -50,6 +50,11 @@ async function main(args: readonly string[]): Promise<number> {
       );
       return WRONG_USE;
   }
+}
+
+/** Settles once it has left this process, which may end then: an exit cuts off what a pipe did not take yet. */
+async function writeOut(text: string): Promise<void> {
+  await new Promise((resolve) => process.stdout.write(text, resolve));
 }
 
 async function runRanks([separator, program, ...args]: readonly string[]): Promise<number> {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { POD_ENV, type RankAssignment } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
-import { aCheckpointIn } from './testing/a-checkpoint.ts';
+import { aCheckpointIn, sha256 } from './testing/a-checkpoint.ts';
 import { anAuthority, aWholeGang, FakeOperator } from './testing/fake-operator.ts';
 import { isRunning, LauncherProcess, type Start } from './testing/launcher-process.ts';
 import { hangs, whereLooked } from './testing/where-looked.ts';
@@ -212,6 +212,20 @@ describe('a checkpoint that cannot be loaded', () => {
     expect(launcher.cause().message).toMatch(/was not looked at: no process could look at it: it ended with SIGKILL/);
     expect(launcher.cause().checkpointFault).toBeUndefined();
     expect(launcher.written('ran')).toBeUndefined();
+  });
+
+  it('is refused with all that its manifest lacks, however much that is', async () => {
+    const scratch = await launch({ engine: 'exit 0' });
+    const saved = aCheckpointIn(scratch.directory);
+    const manifest = JSON.stringify({ files: Array.from({ length: 3_000 }, () => ({})) });
+    writeFileSync(join(scratch.directory, saved.directory, 'manifest.json'), manifest);
+    const launcher = await launch({
+      engine: 'echo started > ran',
+      environment: { [POD_ENV.checkpointMount]: scratch.directory },
+      resume: { step: saved.step, path: saved.directory, manifestSha256: sha256(manifest) },
+    });
+    expect(await launcher.exited).toBe(72);
+    expect(launcher.cause().message).toMatch(/manifest\.json is no manifest/);
   });
 
   it('is what the rank that finds it says it is', async () => {
