@@ -8,7 +8,7 @@ import { deleteSomeRows, ROWS_AT_ONCE } from '../series/series-rows.ts';
 import { findOldRecords, type OldRecord, RECORDS_AT_ONCE, type RecordBounds } from './old-records.ts';
 
 const EVERY_MS = 60_000;
-/** Statements of one sweep that delete rows, about 20,000 records; the next sweep goes on. */
+/** Statements of one sweep that delete rows; the next sweep, which follows at once, goes on. A job that trained takes two or more, of others a hundred go by ten. */
 const MOST_STATEMENTS = 2_000;
 
 /** What a sweep needs. */
@@ -23,8 +23,9 @@ export interface RecordRetentionParts {
 export async function removeOldRecords(parts: RecordRetentionParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      const removed = await sweepRecords(parts, signal);
+      const { removed, isDone } = await sweepRecords(parts, signal);
       if (removed > 0) parts.logger.info({ removed }, 'removed records of jobs that are gone');
+      if (!isDone) continue;
     } catch (error) {
       parts.logger.warn({ reason: (error as Error).message }, 'records of jobs were not removed; trying later');
     }
@@ -32,15 +33,15 @@ export async function removeOldRecords(parts: RecordRetentionParts, signal: Abor
   }
 }
 
-/** One sweep of at most so many statements that delete; gives how many records it removed. */
+/** One sweep of at most so many statements that delete; gives how many records it removed, and whether it came to its end. */
 export async function sweepRecords(
   parts: RecordRetentionParts,
   signal: AbortSignal,
   mostStatements = MOST_STATEMENTS,
-): Promise<number> {
+): Promise<{ readonly removed: number; readonly isDone: boolean }> {
   const sweep = new Sweep(parts, signal, mostStatements);
-  await sweep.run();
-  return sweep.removed;
+  const isDone = await sweep.run();
+  return { removed: sweep.removed, isDone };
 }
 
 /** What is found by the UID of a job. What is there of a checkpoint or a placement has kept its record until now. */
@@ -59,15 +60,21 @@ class Sweep {
     this.#statementsLeft = mostStatements;
   }
 
-  /** Projects in turn, so that one of many records leaves time to others. Null: jobs that are of none. */
-  async run(): Promise<void> {
+  /**
+   * Projects in turn, so that one of many records leaves time to others, and in another order each time, so that a sweep which is cut short leaves out
+   * others. Null: jobs that are of none. False when it was cut short.
+   */
+  async run(): Promise<boolean> {
     const { database, cluster, bounds } = this.#parts;
-    const found = await database.query<{ id: string }>('SELECT id FROM projects WHERE cluster_id = $1', [cluster.id]);
-    let projects: readonly (string | null)[] = [null, ...found.rows.map(({ id }) => id)];
+    const found = await database.query<{ id: string | null }>(
+      'SELECT id FROM (SELECT id FROM projects WHERE cluster_id = $1 UNION ALL SELECT NULL) AS every_project ORDER BY random()',
+      [cluster.id],
+    );
+    let projects: readonly (string | null)[] = found.rows.map(({ id }) => id);
     while (projects.length > 0) {
       const withMore: (string | null)[] = [];
       for (const project of projects) {
-        if (this.#isOver) return;
+        if (this.#isOver) return false;
         const old = await findOldRecords(database, { cluster, project, bounds });
         const before = this.removed;
         if (old.length > 0) await this.#remove(old);
@@ -76,6 +83,7 @@ class Sweep {
       }
       projects = withMore;
     }
+    return true;
   }
 
   get #isOver(): boolean {
