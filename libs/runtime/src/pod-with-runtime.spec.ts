@@ -33,8 +33,9 @@ interface Pod {
     readonly volumes: readonly object[];
   } & Readonly<Record<string, unknown>>;
 }
+const kind = 'ClusterTrainingRuntime';
 const withTemplate = (template: Readonly<Record<string, unknown>>, sourceScript?: string): Pod =>
-  podWithRuntime(POD, { template, ...(sourceScript === undefined ? {} : { sourceScript }) }) as unknown as Pod;
+  podWithRuntime(POD, { kind, template, ...(sourceScript === undefined ? {} : { sourceScript }) }) as unknown as Pod;
 const withTrainer = (fields: object) =>
   withTemplate({ spec: { containers: [{ name: 'trainer', ...fields }] } }).spec.containers[0];
 
@@ -84,6 +85,32 @@ describe('a pod with what its runtime adds', () => {
     });
   });
 
+  it.each<[string, Readonly<Record<string, unknown>>]>([
+    ['says nothing', {}],
+    ['says null, which Kubernetes takes for nothing', { allowPrivilegeEscalation: null, capabilities: null }],
+    ['drops fewer capabilities', { capabilities: { drop: ['NET_RAW'] } }],
+    ['adds none in so many words', { capabilities: { add: null } }],
+  ])('keeps ours in every container where a namespace’s runtime %s', (_what, securityContext) => {
+    const template = {
+      spec: {
+        securityContext: { seccompProfile: null, fsGroup: 7 },
+        containers: [{ name: 'trainer', securityContext }, { name: 'beside', securityContext }, { name: 'bare' }],
+        initContainers: [{ name: 'before', securityContext: { ...securityContext, runAsUser: 7 } }],
+      },
+    };
+    const { spec } = podWithRuntime(POD, { kind: 'TrainingRuntime', template }) as unknown as Pod;
+    expect(spec['securityContext']).toEqual({ seccompProfile: { type: 'RuntimeDefault' }, fsGroup: 7 });
+    const [, ...init] = spec['initContainers'] as Pod['spec']['containers'];
+    for (const container of [...spec.containers, ...init]) {
+      expect(container['securityContext']).toMatchObject({
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect((container['securityContext'] as { capabilities: object }).capabilities).toEqual({ drop: ['ALL'] });
+    }
+    expect(init[0]?.['securityContext']).toMatchObject({ runAsUser: 7 });
+  });
+
   it('takes the runtime’s word for a variable', () => {
     const env = withTrainer({
       env: [
@@ -102,20 +129,20 @@ describe('a pod with what its runtime adds', () => {
     const [{ image: _image, ...trainer } = {}] = POD.spec.containers;
     const pod = { ...POD, spec: { ...POD.spec, containers: [trainer] } };
     const template = { spec: { containers: [{ name: 'trainer', image: 'theirs' }] } };
-    expect((podWithRuntime(pod, { template }) as unknown as Pod).spec.containers[0]?.['image']).toBe('theirs');
+    expect((podWithRuntime(pod, { kind, template }) as unknown as Pod).spec.containers[0]?.['image']).toBe('theirs');
   });
 
-  it('shares memory by the runtime’s volume where it brings one', () => {
+  it.each(['/dev/shm', '/dev/shm/'])('shares memory by the runtime’s volume where it brings one at %s', (mountPath) => {
     const { spec } = withTemplate({
       spec: {
-        containers: [{ name: 'trainer', volumeMounts: [{ name: 'shm', mountPath: '/dev/shm' }] }],
+        containers: [{ name: 'trainer', volumeMounts: [{ name: 'shm', mountPath }] }],
         volumes: [{ name: 'shm', emptyDir: { medium: 'Memory' } }],
       },
     });
     expect(spec.volumes).toEqual([{ name: 'coxswain-launcher' }, { name: 'shm', emptyDir: { medium: 'Memory' } }]);
     expect(spec.containers[0]?.['volumeMounts']).toEqual([
       { name: 'coxswain-launcher', mountPath: '/coxswain/bin' },
-      { name: 'shm', mountPath: '/dev/shm' },
+      { name: 'shm', mountPath },
     ]);
   });
 

@@ -1,19 +1,28 @@
 import type { RuntimeSnapshot } from '@coxswain/api-types';
 import { type Json, list, record } from './json.ts';
 import { partsOf } from './parts.ts';
+import { plainPath } from './plain-path.ts';
 
 /**
  * The pod with what its runtime adds. What the operator writes stands: of what both give, lists are joined with ours first, requested amounts and
- * names are ours, and security contexts are ours with the runtime's fields laid over them, since an administrator may know that a device needs more.
- * Where the runtime mounts something at a path of ours that only makes room (`/dev/shm`), its own is used.
+ * names are ours. Security contexts are ours with an administrator's fields laid over them, since a device may need more; a namespace's runtime gets
+ * ours in every container. Where the runtime mounts something at a path of ours that only makes room (`/dev/shm`), its own is used.
  */
 export function podWithRuntime(
   pod: Json,
-  { template, sourceScript }: Pick<RuntimeSnapshot, 'template' | 'sourceScript'>,
+  { kind, template, sourceScript }: Pick<RuntimeSnapshot, 'kind' | 'template' | 'sourceScript'>,
 ): Json {
   const { metadata, spec, trainer: added, beside, initContainers } = partsOf(template);
   const ours = partsOf(pod);
-  const trainer = trainerWith(ours.trainer, added, sourceScript);
+  const secured = securityOf(kind);
+  const trainer: Json = {
+    ...trainerWith(ours.trainer, added, sourceScript),
+    securityContext: secured(ours.trainer['securityContext'], added['securityContext']),
+  };
+  const asTrainer = (container: Json): Json =>
+    kind === 'ClusterTrainingRuntime'
+      ? container
+      : { ...container, securityContext: secured(ours.trainer['securityContext'], container['securityContext']) };
   const { containers: _ours, ...rest } = ours.spec;
   const { containers: _theirs, ...others } = spec;
   const mounted = new Set(list(trainer['volumeMounts']).map(({ name }) => name));
@@ -30,18 +39,25 @@ export function podWithRuntime(
       ...others,
       ...rest,
       tolerations: [...list(rest['tolerations']), ...list(spec['tolerations'])],
-      securityContext: { ...record(rest['securityContext']), ...record(spec['securityContext']) },
-      initContainers: [...ours.initContainers, ...initContainers],
-      containers: [trainer, ...ours.beside, ...beside],
+      securityContext: secured(rest['securityContext'], spec['securityContext']),
+      initContainers: [...ours.initContainers, ...initContainers.map(asTrainer)],
+      containers: [trainer, ...ours.beside, ...beside.map(asTrainer)],
       volumes: [...list(rest['volumes']).filter(isUsed), ...list(spec['volumes'])],
     },
   };
 }
 
+/** A field that is null, or a shorter list of what is dropped, takes something away: that is for administrators. */
+function securityOf(kind: RuntimeSnapshot['kind']): (ours: unknown, theirs: unknown) => Json {
+  return kind === 'ClusterTrainingRuntime'
+    ? (ours, theirs) => ({ ...record(ours), ...record(theirs) })
+    : (ours, theirs) => ({ ...record(theirs), ...record(ours) });
+}
+
 function trainerWith(ours: Json, added: Json, sourceScript: string | undefined): Json {
-  const { name: _name, env, envFrom, resources, securityContext, volumeMounts, ...others } = added;
+  const { name: _name, env, envFrom, resources, securityContext: _context, volumeMounts, ...others } = added;
   const theirs = list(volumeMounts);
-  const theirPaths = new Set(theirs.map(({ mountPath }) => mountPath));
+  const theirPaths = new Set(theirs.map(({ mountPath }) => plainPath(mountPath)));
   const variables = list(env);
   const set = new Set(variables.map((variable) => variable['name']));
   return {
@@ -52,8 +68,10 @@ function trainerWith(ours: Json, added: Json, sourceScript: string | undefined):
     env: [...variables, ...list(ours['env']).filter((variable) => !set.has(variable['name']))],
     ...(envFrom === undefined ? {} : { envFrom }),
     resources: { ...record(resources), ...amounts(record(ours['resources']), record(resources)) },
-    securityContext: { ...record(ours['securityContext']), ...record(securityContext) },
-    volumeMounts: [...list(ours['volumeMounts']).filter(({ mountPath }) => !theirPaths.has(mountPath)), ...theirs],
+    volumeMounts: [
+      ...list(ours['volumeMounts']).filter(({ mountPath }) => !theirPaths.has(plainPath(mountPath))),
+      ...theirs,
+    ],
   };
 }
 
