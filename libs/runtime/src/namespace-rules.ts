@@ -76,7 +76,6 @@ const VOLUME: Allowed = {
   configMap: 'any',
   downwardAPI: 'any',
   persistentVolumeClaim: 'any',
-  ephemeral: 'any',
   secret: { secretName: jobSecret, items: 'any', defaultMode: 'any', optional: 'any' },
   projected: {
     defaultMode: 'any',

@@ -1,7 +1,8 @@
 /** What no runtime may write, because the operator does. */
-import { API_GROUP, CONTAINERS, GPU_RESOURCE } from '@coxswain/api-types';
+import { API_GROUP, CONTAINERS, GPU_RESOURCE, POD_PATHS } from '@coxswain/api-types';
 import { type Json, list, record } from './json.ts';
 import { devicesAskedBy, partsOf } from './parts.ts';
+import { plainPath } from './plain-path.ts';
 
 /** A field, as it is written in the runtime, and what to know about it. */
 export interface Problem {
@@ -37,7 +38,13 @@ const TRAINER_FIELDS: Readonly<Record<string, string>> = {
 };
 
 const OUR_VOLUMES = 'coxswain-';
-const OUR_PATHS = '/coxswain';
+/** In most images `/var/run` is a link. */
+const OUR_PATHS = [
+  '/coxswain',
+  POD_PATHS.tokenDirectory,
+  POD_PATHS.tokenDirectory.replace('/var', ''),
+  POD_PATHS.terminationMessage,
+];
 const OUR_VARIABLES = 'COXSWAIN_';
 
 /** Every field of the template that the operator writes itself, or that would take the place of something of ours. */
@@ -106,9 +113,10 @@ function ofContainer(container: Json): readonly Problem[] {
 }
 
 function isOurs(name: unknown, mountPath: unknown): boolean {
-  const path = typeof mountPath === 'string' ? mountPath.replace(/\/+/g, '/').replace(/\/$/, '') : '';
+  const path = plainPath(mountPath);
   return (
-    (typeof name === 'string' && name.startsWith(OUR_VOLUMES)) || path === OUR_PATHS || path.startsWith(`${OUR_PATHS}/`)
+    (typeof name === 'string' && name.startsWith(OUR_VOLUMES)) ||
+    OUR_PATHS.some((ours) => path === ours || path.startsWith(`${ours}/`))
   );
 }
 

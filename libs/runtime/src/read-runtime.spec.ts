@@ -75,6 +75,21 @@ describe('no runtime writes what the operator writes', () => {
       trainer({ volumeMounts: [{ name: 'x', mountPath: '//coxswain/bin/' }] }),
       '//coxswain/bin/',
     ],
+    ...[
+      'coxswain/bin',
+      '/./coxswain/bin',
+      '/x/../coxswain',
+      '/var/run/secrets/coxswain',
+      '/run/secrets/coxswain/',
+      '/dev/termination-log',
+    ].map(
+      (mountPath) =>
+        [
+          `mounts at ${mountPath}`,
+          trainer({ volumeMounts: [{ name: 'x', mountPath }] }),
+          `volumeMounts ${mountPath}`,
+        ] as [string, Json, string],
+    ),
     ['our init container', spec({ initContainers: [{ name: 'install-launcher' }] }), 'container install-launcher'],
     ['two containers of a name', spec({ containers: [{ name: 'a' }, { name: 'a' }] }), 'container a'],
   ])('%s', (_what, template, field) => {
@@ -183,6 +198,11 @@ describe('a namespace’s runtime', () => {
       'a foreign Secret to pull with',
       spec({ imagePullSecrets: [{ name: 'registry' }] }),
       'imagePullSecrets[registry].name',
+    ],
+    [
+      'claims that are made with its pods',
+      spec({ volumes: [{ name: 'x', ephemeral: { volumeClaimTemplate: { spec: {} } } }] }),
+      'spec.volumes[x].ephemeral',
     ],
     ['other kinds of volumes', spec({ volumes: [{ name: 'x', nfs: { server: 'x' } }] }), 'spec.volumes[x].nfs'],
     ['other kinds by a driver', spec({ volumes: [{ name: 'x', csi: { driver: 'x' } }] }), 'spec.volumes[x].csi'],
