@@ -153,7 +153,8 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
   const gatePosition = list(spec['schedulingGates']).findIndex((gate) => gate['name'] === SCHEDULING_GATE);
   const finalizerPosition = finalizersOf(pod).indexOf(POD_FINALIZER);
   const conditions = list(status['conditions']);
-  const trainer = list(status['containerStatuses']).find((container) => container['name'] === CONTAINERS.trainer);
+  const main = list(status['containerStatuses']);
+  const trainer = main.find((container) => container['name'] === CONTAINERS.trainer);
   const starting = list(status['initContainerStatuses']);
   // Those that run beside the trainer from before its start: by how they end nobody is judged.
   const sidecars = new Set(
@@ -164,8 +165,7 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
   const trainers = trainer === undefined ? [] : [trainer];
   const containers = [...starting, ...trainers];
   const exit = exitOf([...starting.filter(({ name }) => !sidecars.has(name)), ...trainers]);
-  const hasEnded = trainer !== undefined && record(record(trainer['state'])['terminated'])['exitCode'] !== undefined;
-  const lingers = hasEnded && phase !== 'Succeeded' && phase !== 'Failed';
+  const beside = main.filter((container) => container !== trainer).map(exitCodeOf);
   const unscheduled = conditions.find((one) => one['type'] === 'PodScheduled' && one['status'] === 'False');
   const disruption = conditions.find((one) => one['type'] === 'DisruptionTarget' && one['status'] === 'True');
   const jobUid = ownerUid ?? text(labels[LABELS.jobUid]) ?? '';
@@ -180,8 +180,7 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
     ...optional('ownerUid', ownerUid),
     ...(gatePosition < 0 ? {} : { gatePosition }),
     ...(finalizerPosition < 0 ? {} : { finalizerPosition }),
-    phase: lingers ? (exit?.exitCode === 0 ? 'Succeeded' : 'Failed') : phase,
-    ...(lingers ? { lingers } : {}),
+    ...judgedByTrainer({ phase, reason: status['reason'], trainer: exitCodeOf(trainer), beside }),
     running: trainer !== undefined && record(record(trainer['state'])['running'])['startedAt'] !== undefined,
     ...optional(
       'containerWaiting',
@@ -193,6 +192,30 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
     ...optional('statusMessage', short(status['message'])),
     ...optional('schedulingMessage', gatePosition < 0 ? short(unscheduled?.['message']) : undefined),
   };
+}
+
+/**
+ * The phase as the trainer alone would make it. Kubernetes waits for whatever runs beside it, and counts its failures. While nothing runs any more the
+ * kubelet's word is awaited: until it has cleared away it says neither the phase nor the reason, as of an eviction.
+ */
+function judgedByTrainer(seen: {
+  readonly phase: ObservedPod['phase'];
+  readonly reason: unknown;
+  readonly trainer: number | undefined;
+  readonly beside: readonly (number | undefined)[];
+}): Pick<GangFacts, 'phase' | 'lingers'> {
+  const { phase, reason, trainer, beside } = seen;
+  if (trainer === undefined || phase === 'Succeeded') return { phase };
+  if (phase !== 'Failed') {
+    return beside.includes(undefined) ? { phase: trainer === 0 ? 'Succeeded' : 'Failed', lingers: true } : { phase };
+  }
+  const isFailureOfOthers = trainer === 0 && reason === undefined && beside.some((code) => code !== 0);
+  return { phase: isFailureOfOthers ? 'Succeeded' : phase };
+}
+
+function exitCodeOf(container: Fields | undefined): number | undefined {
+  const exitCode = record(record(container?.['state'])['terminated'])['exitCode'];
+  return typeof exitCode === 'number' ? exitCode : undefined;
 }
 
 function waitingOf(container: Fields): ObservedPod['containerWaiting'] {

@@ -102,23 +102,42 @@ describe('what is kept of a pod', () => {
     expect(seen.statusMessage).toMatch(/^Allocate failed\P{Cc}? due to no GPU$/u);
   });
 
-  describe('whose trainer has ended beside a container that runs on', () => {
-    const seen = (exitCode: number, more: object = {}) => {
-      const pod = aPod({ status: { ...(trainer({ terminated: { exitCode } }) as object), phase: 'Running', ...more } });
-      return { cached: toCachedPod(pod), observed: toObservedPod(toCachedPod(pod), 'job-1') };
+  describe('whose trainer has ended beside another container', () => {
+    const ended = (exitCode: number): object => ({ terminated: { exitCode } });
+    const seen = (phase: string, [own, ...others]: readonly object[], more: object = {}) => {
+      const statuses = others.map((state, index) => ({ name: `beside-${index}`, state }));
+      const containerStatuses = [{ name: CONTAINERS.trainer, state: own }, ...statuses];
+      const cached = toCachedPod(aPod({ status: { containerStatuses, phase, ...more } }));
+      const { lingers, exit, ...observed } = toObservedPod(cached, 'job-1');
+      return { cached, told: [observed.phase, lingers, exit?.exitCode] };
     };
+    const running = { running: { startedAt: '2026-01-01T00:00:00Z' } };
+    const waiting = { waiting: { reason: 'CrashLoopBackOff' } };
 
-    it('is over, by how the trainer ended', () => {
-      expect(seen(0).observed).toMatchObject({ phase: 'Succeeded', lingers: true, exit: { exitCode: 0 } });
-      expect(seen(1).observed).toMatchObject({ phase: 'Failed', lingers: true, exit: { exitCode: 1 } });
+    it.each<[string, Parameters<typeof seen>, readonly unknown[]]>([
+      ['is over when that runs on', ['Running', [ended(0), running]], ['Succeeded', true, 0]],
+      ['is over however the trainer ended', ['Running', [ended(1), running]], ['Failed', true, 1]],
+      ['is over when that is to be started again', ['Running', [ended(0), waiting]], ['Succeeded', true, 0]],
+      ['lingers no more when both have', ['Succeeded', [ended(0), ended(0)]], ['Succeeded', undefined, 0]],
+      ['is no failure where that failed', ['Failed', [ended(0), ended(1)]], ['Succeeded', undefined, 0]],
+      ['is one where the trainer failed', ['Failed', [ended(2), ended(0)]], ['Failed', undefined, 2]],
+      [
+        'is one where its kubelet says why',
+        ['Failed', [ended(0), ended(137)], { reason: 'Evicted' }],
+        ['Failed', undefined, 0],
+      ],
+      [
+        'is not over before its kubelet says so, which may have a reason to tell, where nothing runs any more',
+        ['Running', [ended(137)]],
+        ['Running', undefined, 137],
+      ],
+      ['nor with another that has ended too', ['Running', [ended(0), ended(0)]], ['Running', undefined, 0]],
+    ])('%s', (_what, asked, told) => {
+      expect(seen(...asked).told).toEqual(told);
     });
 
     it('holds its GPUs all the same', () => {
-      expect(seen(0).cached.terminal).toBe(false);
-    });
-
-    it('does not linger once all of it has ended', () => {
-      expect(seen(0, { phase: 'Succeeded' }).observed.lingers).toBeUndefined();
+      expect(seen('Running', [ended(0), running]).cached.terminal).toBe(false);
     });
   });
 
