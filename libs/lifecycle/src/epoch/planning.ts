@@ -3,10 +3,11 @@ import { isRefusalOf, jobPlanning, type JobPlanAnswer, type JobPlanQuestion } fr
 import type { Facts } from '../look/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import type { ObservedPlanning } from '../look/observed.ts';
+import { runtimeStanding } from './runtime-standing.ts';
 
 /** Where a job stands between its spec and its plan. */
 export type Planning =
-  /** Nobody wants a plan now: a gang is up, or none is to come. */
+  /** Nobody wants a plan now: a gang is up, none is to come, or it is not known on which nodes. */
   | { readonly kind: 'notWanted' }
   /** This plan, or refusal, is recorded or is to be recorded. */
   | { readonly kind: 'planned'; readonly plan: JobPlan }
@@ -33,6 +34,8 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
   if (spec === undefined || !isGangWanted(record, facts)) return { kind: 'notWanted' };
   const recorded = record.plan !== undefined && isPlanOf(record.plan, spec) ? record.plan : undefined;
   if (recorded !== undefined && recorded.refusal === undefined) return { kind: 'planned', plan: recorded };
+  // Of a runtime that is not known, or cannot be used, nobody knows which nodes it would take; a plan for all of them would stand once it is.
+  if (['unread', 'refused'].includes(runtimeStanding(facts).kind)) return { kind: 'notWanted' };
   const planning = jobPlanning(spec, facts.capacity().fabric);
   if (planning === undefined) return { kind: 'nothingToAsk' };
   if (recorded !== undefined && isRefusalOf(recorded, planning.about)) return { kind: 'planned', plan: recorded };

@@ -1,8 +1,9 @@
-import { aRuntime } from '@coxswain/api-types/testing';
+import { NODE_LABELS } from '@coxswain/api-types';
+import { aPlannedJobSpec, aRuntime } from '@coxswain/api-types/testing';
 import { readRuntime } from '@coxswain/runtime';
 import { decide } from '../decide/decide.ts';
 import type { ObservedRuntime } from '../look/observed.ts';
-import { aCapacity, aPlacement, aPod, observe } from '../testing/index.ts';
+import { aCapacity, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, aStatus, NOW } from '../testing/jobs.ts';
 
 const TEMPLATE = { spec: { containers: [{ name: 'trainer', resources: { limits: { 'rdma/ib': 8 } } }] } };
@@ -36,6 +37,19 @@ describe('a job that names a runtime', () => {
       placed: 'ReadingRuntime',
       actions: ['readRuntime'],
     });
+  });
+
+  it.each<[string, ObservedRuntime | undefined, readonly string[]]>([
+    ['it is not read', undefined, ['readRuntime']],
+    ['it cannot be read', answer({ kind: 'unreadable', problem: 'away' } as never), []],
+    ['there is none', answer({ kind: 'missing' }), []],
+    ['it can be used', found(), ['planJob']],
+  ])('has a layout chosen by the nodes that its runtime takes, and by no others: %s', (_what, runtime, actions) => {
+    const spec = { ...aPlannedJobSpec(), runtimeRef: { kind: 'ClusterTrainingRuntime' as const, name: 'fabric' } };
+    const labels = { [NODE_LABELS.gpuType]: 'h100' };
+    const seen = look(runtime, { job: { ...job, spec }, capacity: () => aCapacity([aNode({ labels })]) });
+    expect(seen.actions).toEqual(actions);
+    expect(seen.decision.status.plan).toBeUndefined();
   });
 
   it('waits while it is being read', () => {
