@@ -11,6 +11,7 @@ import { podName } from '../look/names.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import { checkpointWriteKey } from '../look/refused-checkpoints.ts';
 import { isGangWanted, isUnderWay } from '../epoch/planning.ts';
+import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { oldCheckpoints } from './old-checkpoints.ts';
 import { toReference } from './pod-reference.ts';
 import { releasePods } from './release-pods.ts';
@@ -50,10 +51,11 @@ function keepFinalizer({ record, facts }: Situation): readonly Action[] {
   return isNeeded ? [{ kind: 'addFinalizer' }] : [];
 }
 
-/** As long as a gang is wanted; one that runs has been made with what its Placement says. */
+/** As long as a gang is wanted, or a Placement is to be made again; one that runs has been made with what its Placement says. */
 function readRuntime({ record, facts }: Situation): readonly Action[] {
   const { runtime } = facts.observed;
-  if (facts.spec?.runtimeRef === undefined || !isGangWanted(record, facts)) return [];
+  if (facts.spec?.runtimeRef === undefined) return [];
+  if (!isGangWanted(record, facts) && !needsRuntime(record, facts)) return [];
   return runtime?.isFresh === true || runtime?.isBeingRead === true ? [] : [{ kind: 'readRuntime' }];
 }
 

@@ -1,6 +1,7 @@
 import {
   type Attempt,
   type Condition,
+  CONDITION_REASONS,
   CONDITION_TYPES,
   type ConditionType,
   type EffectiveSpec,
@@ -21,6 +22,7 @@ import { judgeNodes } from '../failure/lost-nodes.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { ObservedPod } from '../look/observed.ts';
+import { saidBeforeReading } from '../epoch/runtime-standing.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
 import { describeRefused } from '../failure/unmade-checkpoints.ts';
 import type { Situation } from './situation.ts';
@@ -112,8 +114,10 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return { holds: false, reason: 'WaitingForPlan', message: next.message };
     case 'planning':
       return { holds: false, reason: 'Planning', message: next.message };
-    case 'readingRuntime':
-      return { holds: false, reason: 'ReadingRuntime', message: next.message };
+    case 'readingRuntime': {
+      const { reason = 'ReadingRuntime', message = next.message } = saidBeforeReading(facts, 'Placed') ?? {};
+      return { holds: false, reason: isReasonOf('Placed', reason) ? reason : 'ReadingRuntime', message };
+    }
     case 'afterPreviousEpoch':
       return { holds: false, reason: 'WaitingForPreviousEpoch', message: next.message };
     case 'unresumable':
@@ -143,6 +147,10 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
     case 'placing':
       return { holds: false, reason: 'Placing', message: `Epoch ${record.epoch + 1} is being placed.` };
   }
+}
+
+function isReasonOf<T extends ConditionType>(type: T, reason: string): reason is ReasonOf<T> {
+  return Object.hasOwn(CONDITION_REASONS[type], reason);
 }
 
 /** The cluster's words, where it refused the last gang's pods. */

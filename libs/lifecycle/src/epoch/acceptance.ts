@@ -2,7 +2,8 @@ import { type EffectiveSpec, effectiveSpec, isPlanOf, type TrainingJobSpec } fro
 import { engineRefusal, layoutRefusal } from '@coxswain/engines';
 import type { Facts } from '../look/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
-import { runtimeStanding } from './runtime-standing.ts';
+import { isGangWanted } from './planning.ts';
+import { runtimeStanding, saidBeforeReading } from './runtime-standing.ts';
 
 /** Whether the spec can be run as it stands. */
 export type Acceptance =
@@ -19,14 +20,20 @@ export type Acceptance =
 /** Of each spec that was read, for the plan that it was judged with last: every look asks again. */
 const judged = new WeakMap<TrainingJobSpec, { readonly plan: JobRecord['plan']; readonly acceptance: Acceptance }>();
 
-export function acceptanceOf(record: Pick<JobRecord, 'plan'>, facts: Facts): Acceptance {
+export function acceptanceOf(record: JobRecord, facts: Facts): Acceptance {
   const acceptance = acceptanceOfSpec(record, facts);
-  if (acceptance.kind === 'refused') return acceptance;
+  // Of a gang that is there nothing is asked: what happens to be known of its runtime would be told, and forgotten, by whoever leads.
+  if (acceptance.kind === 'refused' || !isGangWanted(record, facts)) return acceptance;
   // Asked with every look: unlike the spec, a runtime changes under the job.
+  const message = runtimeRefusalNow(facts);
+  return message === undefined ? acceptance : { kind: 'refused', reason: 'RuntimeRefused', message };
+}
+
+function runtimeRefusalNow(facts: Facts): string | undefined {
   const runtime = runtimeStanding(facts);
-  return runtime.kind === 'refused'
-    ? { kind: 'refused', reason: 'RuntimeRefused', message: runtime.message }
-    : acceptance;
+  if (runtime.kind === 'refused') return runtime.message;
+  const before = saidBeforeReading(facts, 'Accepted');
+  return before?.reason === 'RuntimeRefused' ? before.message : undefined;
 }
 
 function acceptanceOfSpec({ plan }: Pick<JobRecord, 'plan'>, { spec, specProblem }: Facts): Acceptance {

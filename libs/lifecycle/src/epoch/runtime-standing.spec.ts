@@ -116,8 +116,50 @@ describe('a job that names a runtime', () => {
       pods: [aPod(running), aPod(running, { podIndex: 1 })],
     };
     for (const runtime of [undefined, answer({ kind: 'missing' }), found({ isFresh: false })]) {
-      const { decision, actions } = look(runtime, gang);
-      expect([decision.status.state, actions]).toEqual(['Running', []]);
+      const { decision, actions, accepted } = look(runtime, gang);
+      expect([decision.status.state, accepted, actions]).toEqual(['Running', 'SpecValid', []]);
     }
+  });
+});
+
+describe('a process that has not read the runtime yet', () => {
+  const being = answer({ kind: 'unknown', isFresh: false, isBeingRead: true } as never);
+
+  it.each<[string, ObservedRuntime, Parameters<typeof look>[1]]>([
+    ['waits for GPUs', found(), { capacity: () => aCapacity([]) }],
+    ['is refused for its runtime', answer({ kind: 'missing' }), {}],
+  ])('says the same as the one before of a job that %s', (_what, runtime, more) => {
+    const { status } = look(runtime, more).decision;
+    for (const unread of [undefined, being]) {
+      expect(look(unread, { ...more, job: { ...job, status } }).decision.status).toEqual(status);
+    }
+    const edited = { ...job, status, metadata: { ...job.metadata, generation: 2 } };
+    expect(look(undefined, { ...more, job: edited }).placed).toBe('ReadingRuntime');
+  });
+
+  it('makes a Placement that is recorded and not created, as soon as it has read', () => {
+    const { status, reserve } = look(found()).decision;
+    const begun = { ...job, status };
+    expect(reserve).toBeDefined();
+    expect(look(undefined, { job: begun }).actions).toEqual(['readRuntime']);
+    expect(look(being, { job: begun }).decision).toMatchObject({
+      actions: [],
+      status: { attempts: [{ stage: 'Creating' }] },
+    });
+    const { decision, actions } = look(found(), { job: begun });
+    expect(actions).toEqual(['createPlacement']);
+    expect(decision.reserve).toEqual(reserve);
+    const lost = look(answer({ kind: 'missing' }), { job: begun }).decision.status.attempts?.[0];
+    expect(lost).toMatchObject({ stage: 'Ended', reason: 'PlacementLost', charged: false });
+  });
+
+  it('makes the Placement of a gang that runs again, where somebody deleted it', () => {
+    const { status, reserve } = look(found()).decision;
+    const attempts = (status.attempts ?? []).map((attempt) => ({ ...attempt, stage: 'Released' as const }));
+    const running = { ...job, status: { ...status, attempts } };
+    const pods = [aPod(running), aPod(running, { podIndex: 1 })];
+    expect(look(undefined, { job: running, pods }).actions).toEqual(['readRuntime']);
+    const again = look(found(), { job: running, pods }).decision.actions;
+    expect(again).toMatchObject([{ kind: 'createPlacement', spec: reserve }]);
   });
 });

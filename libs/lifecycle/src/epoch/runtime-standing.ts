@@ -1,6 +1,7 @@
-import type { RuntimeSnapshot, TrainingJobSpec } from '@coxswain/api-types';
+import { type Condition, findCondition, type RuntimeSnapshot, type TrainingJobSpec } from '@coxswain/api-types';
 import { nameOf, runtimeRefusal } from '@coxswain/runtime';
 import type { Facts } from '../look/facts.ts';
+import { recordedConditions } from '../record/job-record.ts';
 
 /** Whether the job's pods can be made with the runtime that it names. */
 export type RuntimeStanding =
@@ -24,6 +25,18 @@ export function runtimeStanding({ spec, job, observed: { runtime } }: Facts): Ru
   if (usable.kind === 'refused') return usable;
   if (message !== undefined) return { kind: 'refused', message };
   return { kind: 'usable', snapshot: usable.snapshot, isFresh: runtime.isFresh };
+}
+
+/** Whether the runtime has yet to be asked for by this process. */
+export function isRuntimeUnknown({ spec, observed: { runtime } }: Facts): boolean {
+  return spec?.runtimeRef !== undefined && (runtime === undefined || runtime.kind === 'unknown');
+}
+
+/** What status says of the same spec stands until the runtime has been read: that a new process has to read it is no news of thousands of jobs. */
+export function saidBeforeReading(facts: Facts, type: 'Accepted' | 'Placed'): Condition | undefined {
+  const said = findCondition(recordedConditions(facts.job), type);
+  const isCurrent = said?.status === 'False' && said.observedGeneration === facts.generation;
+  return isCurrent && isRuntimeUnknown(facts) ? said : undefined;
 }
 
 function missing(ref: NonNullable<TrainingJobSpec['runtimeRef']>, namespace: string): string {

@@ -12,6 +12,7 @@ import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import { podsOf } from '../look/gang.ts';
 import { place, placementSpec } from './next-epoch.ts';
 import { placementSha256 } from '../record/recorded-placement.ts';
+import { isRuntimeUnknown } from './runtime-standing.ts';
 import type { UsablePoint } from '../failure/resume-point.ts';
 
 /**
@@ -44,6 +45,12 @@ export function missingPlacementName(record: JobRecord, facts: Facts): string | 
   return unwrittenPlacement(record, facts) === undefined ? attempt.placement : undefined;
 }
 
+/** Whether the recorded Placement may be one that only the runtime is missing from. */
+export function needsRuntime(record: JobRecord, facts: Facts): boolean {
+  const attempt = unplacedAttempt(record, facts);
+  return attempt !== undefined && !isTaken(facts, attempt) && unwrittenPlacement(record, facts) === undefined;
+}
+
 /** Why the attempt cannot go on with its placement. No gate of it was lifted, so nothing has run and nothing is charged. */
 export function lostPlacement(record: JobRecord, facts: Facts): Failure | undefined {
   const attempt = liveAttempt(record);
@@ -55,7 +62,7 @@ export function lostPlacement(record: JobRecord, facts: Facts): Failure | undefi
       `Placement ${attempt.placement} exists and is not the recorded one; it is left as it is, so delete it.`,
     );
   }
-  if (!facts.isProven || missingPlacementName(record, facts) === undefined) return undefined;
+  if (!facts.isProven || missingPlacementName(record, facts) === undefined || isRuntimeUnknown(facts)) return undefined;
   return lost(`Placement ${attempt.placement} was recorded and is not there, and the free GPUs are others by now.`);
 }
 
