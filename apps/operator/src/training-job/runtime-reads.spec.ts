@@ -103,6 +103,36 @@ describe('the runtimes that jobs name', () => {
     expect(reads.size).toBe(512);
   });
 
+  it('are each read once, whoever names more of them than are kept, and the others after them', async () => {
+    const { reads, asked, news, refuse, settle, clock } = aServer();
+    const jobs = new Map(
+      Array.from({ length: 600 }, (_, index) => [`research/${index}`, jobOf(`${index}`, `r${index}`)]),
+    );
+    const look = (keys: readonly string[]): void => {
+      for (const key of keys) {
+        const job = jobs.get(key);
+        if (job === undefined) continue;
+        const known = reads.runtimeOf(job);
+        if (known?.isFresh !== true && known?.isBeingRead !== true) reads.read(job);
+      }
+    };
+    const lookUntilQuiet = async (keys: readonly string[]): Promise<void> => {
+      look(keys);
+      for (let round = 0; round < 5; round += 1) {
+        for (let answers = 0; answers < 600; answers += 1)
+          refuse(new KubeApiError({ status: 404, reason: '', message: 'no' }));
+        await settle();
+        look(news.splice(0));
+      }
+    };
+    await lookUntilQuiet([...jobs.keys()]);
+    expect(asked).toHaveLength(512);
+    clock.ms += 30_000;
+    await lookUntilQuiet([...jobs.keys()].slice(512));
+    expect(new Set(asked).size).toBe(600);
+    expect(asked).toHaveLength(600);
+  });
+
   it('are none of a job that names none, or nonsense', () => {
     const { reads, asked } = aServer();
     const odd = { ...jobOf('a'), spec: undefined } as unknown as TrainingJob;

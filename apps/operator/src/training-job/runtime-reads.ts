@@ -19,6 +19,8 @@ export const FRESH_MS = 60_000;
 const RETRY_MS = 5_000;
 /** Runtimes that are remembered, 16 KiB each at most. One that is forgotten is read again. */
 const MAX_REMEMBERED = 512;
+/** For so long none is forgotten that somebody has asked for: where more are named than are remembered, each would be forgotten before it is used. */
+const KEPT_MS = 5_000;
 
 type Answer =
   | { readonly kind: 'unknown' }
@@ -29,6 +31,7 @@ type Answer =
 interface Known {
   answer: Answer;
   answeredAtMs: number;
+  usedAtMs: number;
   /** Keys of the jobs that wait for the answer; undefined while nobody asks. */
   waiting: Set<string> | undefined;
 }
@@ -39,7 +42,7 @@ interface Known {
  */
 export class RuntimeReads {
   readonly #parts: RuntimeReadsParts;
-  /** By path, the one that was asked for longest ago first. */
+  /** By path, the one that was used longest ago first. */
   readonly #known = new Map<string, Known>();
 
   constructor(parts: RuntimeReadsParts) {
@@ -55,24 +58,31 @@ export class RuntimeReads {
   runtimeOf(job: TrainingJob): ObservedRuntime | undefined {
     const path = pathOf(job);
     const known = path === undefined ? undefined : this.#known.get(path);
-    if (known === undefined) return undefined;
+    if (path === undefined || known === undefined) return undefined;
     known.waiting?.add(keyOf(job));
+    this.#use(path, known);
     const ageMs = this.#parts.clock.monotonicMs() - known.answeredAtMs;
     const goodForMs = { unknown: 0, unreadable: RETRY_MS, missing: RETRY_MS, found: FRESH_MS }[known.answer.kind];
     return { ...known.answer, isFresh: ageMs < goodForMs, isBeingRead: known.waiting !== undefined };
   }
 
-  /** Reads without waiting. Jobs that name the same runtime share one answer. */
+  /**
+   * Reads without waiting. Jobs that name the same runtime share one answer. Where as many others are in use as are remembered, nothing is read: the
+   * job says that it waits, and asks again when it is looked at next.
+   */
   read(job: TrainingJob): void {
     const path = pathOf(job);
-    if (path === undefined) return;
-    const known: Known = this.#known.get(path) ?? { answer: { kind: 'unknown' }, answeredAtMs: 0, waiting: undefined };
+    if (path === undefined || !(this.#known.has(path) || this.#makeRoom())) return;
+    const known: Known = this.#known.get(path) ?? {
+      answer: { kind: 'unknown' },
+      answeredAtMs: 0,
+      usedAtMs: 0,
+      waiting: undefined,
+    };
     const isUnderWay = known.waiting !== undefined;
     known.waiting ??= new Set();
     known.waiting.add(keyOf(job));
-    this.#known.delete(path);
-    this.#known.set(path, known);
-    this.#forgetTheOldest();
+    this.#use(path, known);
     if (!isUnderWay) void this.#ask(path, known);
   }
 
@@ -97,9 +107,21 @@ export class RuntimeReads {
     for (const key of waiting) onNews(key);
   }
 
-  #forgetTheOldest(): void {
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_REMEMBERED && oldest !== undefined) this.#known.delete(oldest);
+  #use(path: string, known: Known): void {
+    known.usedAtMs = this.#parts.clock.monotonicMs();
+    this.#known.delete(path);
+    this.#known.set(path, known);
+  }
+
+  /** Whether there is room for another one, for which the one is forgotten that was used longest ago. */
+  #makeRoom(): boolean {
+    if (this.#known.size < MAX_REMEMBERED) return true;
+    const nowMs = this.#parts.clock.monotonicMs();
+    for (const [path, { usedAtMs, answeredAtMs, waiting }] of this.#known) {
+      if (nowMs - usedAtMs < KEPT_MS) return false;
+      if (waiting === undefined && nowMs - answeredAtMs >= KEPT_MS) return this.#known.delete(path);
+    }
+    return false;
   }
 }
 
