@@ -10,6 +10,8 @@ import { lettingGo } from './letting-go.ts';
 import { hasLostStatus, needsCheckpoints, needsProof, readLive } from './proof.ts';
 import type { NextEpoch } from '../epoch/next-epoch.ts';
 import type { Observed } from '../look/observed.ts';
+import { isRuntimeUnknown } from '../epoch/runtime-standing.ts';
+import { needsRuntime } from '../epoch/unwritten-placement.ts';
 import { silenceDueMs } from '../failure/lost-nodes.ts';
 import { checkpointRetriesMs } from '../failure/unmade-checkpoints.ts';
 import { hasFreshProgress, progressDueMs } from '../epoch/record-observation.ts';
@@ -125,7 +127,10 @@ function mayBeAccepted(acceptance: Acceptance): boolean {
 function nextLookMs(situation: Situation): number | undefined {
   const { record, facts, planning, acceptance, next, now } = situation;
   const attempt = liveAttempt(record);
-  const isWaiting = WAITING.includes(next.kind) || (next.kind === 'refused' && mayBeAccepted(acceptance));
+  const isWaiting =
+    WAITING.includes(next.kind) ||
+    (next.kind === 'refused' && mayBeAccepted(acceptance)) ||
+    (isRuntimeUnknown(facts) && needsRuntime(record, facts));
   const dueMs = [
     isWaiting ? WAITING_LOOK_MS : [],
     planning.kind === 'askingLater' ? planning.atMs - now.getTime() : [],

@@ -141,7 +141,10 @@ describe('a process that has not read the runtime yet', () => {
     const { status, reserve } = look(found()).decision;
     const begun = { ...job, status };
     expect(reserve).toBeDefined();
-    expect(look(undefined, { job: begun }).actions).toEqual(['readRuntime']);
+    expect(look(undefined, { job: begun })).toMatchObject({
+      actions: ['readRuntime'],
+      decision: { requeueAfterMs: 30_000 },
+    });
     expect(look(being, { job: begun }).decision).toMatchObject({
       actions: [],
       status: { attempts: [{ stage: 'Creating' }] },
