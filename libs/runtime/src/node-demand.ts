@@ -8,21 +8,35 @@ const known = new WeakMap<Json, NodeDemand>();
 export function nodeDemandOf(template: Json): NodeDemand {
   const before = known.get(template);
   if (before !== undefined) return before;
-  const { spec, trainer, beside } = partsOf(template);
+  const { spec, trainer, beside, initContainers } = partsOf(template);
+  const isSidecar = (container: Json): boolean => container['restartPolicy'] === 'Always';
+  const devices = devicesOf([trainer, ...beside, ...initContainers.filter(isSidecar)]);
+  // Those that end before the others begin need no more than what the largest of them asks for.
+  for (const container of initContainers) {
+    if (isSidecar(container)) continue;
+    for (const [name, count] of devicesOf([container])) devices.set(name, Math.max(devices.get(name) ?? 0, count));
+  }
+  const demand = {
+    nodeSelector: texts(spec['nodeSelector']),
+    // One that lasts for some seconds lets a pod stay as long, which is no place to begin.
+    tolerations: list(spec['tolerations'])
+      .filter(({ tolerationSeconds }) => tolerationSeconds === undefined || tolerationSeconds === null)
+      .map(texts),
+    devices: Object.fromEntries([...devices].sort(([one], [other]) => (one < other ? -1 : 1))),
+  };
+  known.set(template, demand);
+  return demand;
+}
+
+function devicesOf(containers: readonly Json[]): Map<string, number> {
   const devices = new Map<string, number>();
-  for (const container of [trainer, ...beside]) {
+  for (const container of containers) {
     for (const [name, quantity] of Object.entries(devicesAskedBy(container))) {
       const count = isDevice(name) ? deviceCount(quantity) : 0;
       if (count > 0) devices.set(name, (devices.get(name) ?? 0) + count);
     }
   }
-  const demand = {
-    nodeSelector: texts(spec['nodeSelector']),
-    tolerations: list(spec['tolerations']).map(texts),
-    devices: Object.fromEntries([...devices].sort(([one], [other]) => (one < other ? -1 : 1))),
-  };
-  known.set(template, demand);
-  return demand;
+  return devices;
 }
 
 /** Extended resources have a domain; processors, memory and disk have none. */

@@ -166,7 +166,10 @@ describe('what such pods ask of a node', () => {
     const demand = nodeDemandOf({
       spec: {
         nodeSelector: { pool: 'a', broken: 1 },
-        tolerations: [{ key: 'sku', operator: 'Exists', tolerationSeconds: 3 }],
+        tolerations: [
+          { key: 'sku', operator: 'Exists', tolerationSeconds: null },
+          { key: 'maintenance', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
+        ],
         containers: [
           { name: 'trainer', resources: { limits: { 'rdma/ib': '8', cpu: '4', 'hugepages-2Mi': '1Gi' } } },
           { name: 'beside', resources: { requests: { 'rdma/ib': 1 }, limits: { 'rdma/ib': 1 } } },
@@ -178,6 +181,19 @@ describe('what such pods ask of a node', () => {
       tolerations: [{ key: 'sku', operator: 'Exists' }],
       devices: { 'rdma/ib': 9 },
     });
+  });
+
+  it('is what sidecars hold beside them, and no less than what the largest init container needs', () => {
+    const asks = (name: string, count: number, more: object = {}) => ({
+      name,
+      resources: { limits: { 'rdma/ib': count } },
+      ...more,
+    });
+    const devicesWith = (...initContainers: readonly object[]) =>
+      nodeDemandOf({ spec: { containers: [asks('trainer', 4)], initContainers } }).devices;
+    expect(devicesWith(asks('a', 2, { restartPolicy: 'Always' }))).toEqual({ 'rdma/ib': 6 });
+    expect(devicesWith(asks('a', 2), asks('b', 5))).toEqual({ 'rdma/ib': 5 });
+    expect(devicesWith(asks('a', 2))).toEqual({ 'rdma/ib': 4 });
   });
 
   it('is nothing where the template says nothing, or nonsense', () => {

@@ -99,6 +99,28 @@ describe('no runtime writes what the operator writes', () => {
   });
 });
 
+describe('what nobody could join with a pod is refused, and not left out', () => {
+  it.each<[string, Json, string]>([
+    ['a spec that is a list', { spec: [] }, 'spec cannot be set: it must be an object'],
+    ['labels that are a text', { metadata: { labels: 'a=b' } }, 'metadata.labels'],
+    ['containers by name', spec({ containers: { trainer: {} } }), 'spec.containers cannot be set: it must be a list'],
+    ['a container that is a text', spec({ containers: ['trainer'] }), 'spec.containers'],
+    ['a toleration that is no list', spec({ tolerations: { operator: 'Exists' } }), 'spec.tolerations'],
+    ['labels of nodes as a list', spec({ nodeSelector: ['pool=a'] }), 'spec.nodeSelector'],
+    ['variables by name', trainer({ env: { NCCL_NET: 'gIB' } }), 'container trainer: env'],
+    ['variables of another container by name', beside({ env: { A: 'b' } }), 'container helper: env'],
+    ['limits as a list', trainer({ resources: { limits: ['rdma/ib=8'] } }), 'container trainer: resources.limits'],
+  ])('%s', (_what, template, field) => {
+    for (const kind of ['ClusterTrainingRuntime', 'TrainingRuntime'] as const) {
+      expect(refusalOf(kind, template)).toContain(field);
+    }
+  });
+
+  it('but null is what is left out', () => {
+    expect(refusalOf('ClusterTrainingRuntime', { metadata: null, ...spec({ containers: null }) })).toBeUndefined();
+  });
+});
+
 describe('a namespace’s runtime', () => {
   it('may choose nodes, devices, mounts of its own and a user', () => {
     const template = {

@@ -11,6 +11,7 @@ import { isRecord, type Json, list, record } from './json.ts';
 import { beyondNamespace } from './namespace-rules.ts';
 import { operatorsOwn, type Problem } from './operators-own.ts';
 import { partsOf } from './parts.ts';
+import { misshapen } from './shape.ts';
 
 /** A runtime as far as decisions ask for it. */
 export interface ReadRuntime {
@@ -56,7 +57,11 @@ function judge(runtime: TrainingRuntime): UsableRuntime {
     return refused(`${name} cannot be read: ${['spec', ...(issue?.path ?? [])].join('.')} ${issue?.message ?? ''}`);
   }
   const { template, sourceScript } = parsed.data;
-  const problems = [...operatorsOwn(template), ...(kind === 'TrainingRuntime' ? beyondNamespace(template) : [])];
+  const problems = [
+    ...misshapen(template),
+    ...operatorsOwn(template),
+    ...(kind === 'TrainingRuntime' ? beyondNamespace(template) : []),
+  ];
   if (problems.length > 0) return refused(`${name}: ${told(problems)}`);
   const snapshot: RuntimeSnapshot = {
     kind,

@@ -1,0 +1,44 @@
+/** What is joined with the operator's pod has the shape that Kubernetes gives it: of anything else there would be nothing to join, and nobody would hear of it. */
+import { isRecord, type Json, list, record } from './json.ts';
+import type { Problem } from './operators-own.ts';
+import { partsOf } from './parts.ts';
+
+const OBJECT = 'it must be an object';
+const LIST = 'it must be a list of objects';
+
+/** Every field that podWithRuntime reads and that is written in another shape; null is a field that is left out. */
+export function misshapen(template: Json): readonly Problem[] {
+  const { metadata, spec, trainer, beside, initContainers } = partsOf(template);
+  return [
+    ...wrong(template, '', { metadata: OBJECT, spec: OBJECT }),
+    ...wrong(metadata, 'metadata.', { labels: OBJECT, annotations: OBJECT }),
+    ...wrong(spec, 'spec.', {
+      nodeSelector: OBJECT,
+      securityContext: OBJECT,
+      containers: LIST,
+      initContainers: LIST,
+      volumes: LIST,
+      tolerations: LIST,
+    }),
+    ...[trainer, ...beside, ...initContainers].flatMap((container) => {
+      const at = `spec container ${String(container['name'])}: `;
+      return [
+        ...wrong(container, at, { env: LIST, volumeMounts: LIST, resources: OBJECT, securityContext: OBJECT }),
+        ...wrong(record(container['resources']), `${at}resources.`, { limits: OBJECT, requests: OBJECT }),
+      ];
+    }),
+  ];
+}
+
+function wrong(
+  value: Json,
+  at: string,
+  shapes: Readonly<Record<string, typeof OBJECT | typeof LIST>>,
+): readonly Problem[] {
+  return Object.entries(shapes).flatMap(([key, why]) => {
+    const field = value[key];
+    if (field === undefined || field === null) return [];
+    const isRight = why === OBJECT ? isRecord(field) : Array.isArray(field) && list(field).length === field.length;
+    return isRight ? [] : [{ field: `${at}${key}`, why }];
+  });
+}
