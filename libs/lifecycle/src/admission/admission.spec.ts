@@ -52,8 +52,40 @@ describe('what is reserved', () => {
     ['is held on nodes that take pods', {}, true],
     ['is not held on nodes that are cordoned', { schedulable: false }, false],
     ['is not held on nodes with fewer GPUs than it takes', { gpuCapacity: 1 }, false],
+    ['is not held on nodes that have no GPUs any more', { gpuCapacity: 0 }, false],
   ])('%s', (_sentence, nodeFacts, want) => {
     const { admission, spec } = aCluster(nodeFacts);
     expect([admission.isReservable(spec), admission.reserve(spec, Infinity)]).toEqual([want, want]);
+  });
+});
+
+describe('capacity for a job with a runtime', () => {
+  const nothing = { nodeSelector: {}, tolerations: [], devices: {} };
+
+  it('is that of the cluster, worked out once, where it asks nothing of nodes', () => {
+    const { admission, spec } = aCluster();
+    expect(admission.capacityFor(spec.jobUid, nothing).fabric).toBe(admission.capacityFor(spec.jobUid).fabric);
+  });
+
+  it('is refused no longer than what it tolerates is taken', () => {
+    const taints = [{ key: 'sku', value: 'gpu', effect: 'NoSchedule' }];
+    const { admission, spec, clock } = aCluster({ schedulable: false, taints });
+    const demand = { ...nothing, tolerations: [{ key: 'sku', operator: 'Exists' }] };
+    const refusal = { kind: 'waiting', message: 'Needs 4 GPUs.' } as const;
+    const requests = [
+      { layout: spec.layout, demand },
+      { layout: spec.layout, demand: nothing },
+    ];
+    for (const request of requests) admission.refused(request, refusal);
+    clock.ms = 10_000;
+    const standing = requests.map((request) => admission.standingRefusal(spec.jobUid, request));
+    clock.ms = 20_000;
+    expect([...standing, ...requests.map((request) => admission.standingRefusal(spec.jobUid, request))]).toEqual([
+      refusal,
+      refusal,
+      undefined,
+      refusal,
+    ]);
+    expect(admission.capacityFor(spec.jobUid, demand).fabric.nodes.map(({ usable }) => usable)).toEqual([true, true]);
   });
 });

@@ -105,7 +105,9 @@ export class Admission {
   capacityFor(jobUid: string, demand?: NodeDemand): VersionedCapacity {
     const used = once(() => this.#usedByOthers(jobUid));
     const { fabric, leftOut } =
-      demand === undefined ? { fabric: this.#currentFabric(), leftOut: undefined } : this.#fabricOf(demand);
+      demand === undefined || isNothing(demand)
+        ? { fabric: this.#currentFabric(), leftOut: undefined }
+        : this.#fabricOf(demand);
     return {
       fabric,
       ...(leftOut === undefined ? {} : { leftOut }),
@@ -132,7 +134,7 @@ export class Admission {
     const demand = placement.runtime === undefined ? NO_DEMAND : nodeDemandOf(placement.runtime.template);
     const areUsable = placement.nodes.every((name) => {
       const node = this.#view.node(name);
-      return node !== undefined && node.ready && isSchedulable(node, demand);
+      return node !== undefined && node.gpuCapacity > 0 && node.ready && isSchedulable(node, demand);
     });
     return areUsable && this.fits(placement);
   }
@@ -265,6 +267,12 @@ export class Admission {
 }
 
 const NO_DEMAND = { tolerations: [] };
+
+/** As of a runtime that gives variables alone. */
+function isNothing({ nodeSelector, tolerations, devices }: NodeDemand): boolean {
+  return tolerations.length + Object.keys(nodeSelector).length + Object.keys(devices).length === 0;
+}
+
 /** Fabrics that are kept, 2 MiB each at ten thousand nodes. */
 const MOST_DEMANDS = 16;
 
