@@ -29,7 +29,10 @@ export function nodesFor(
   const reasons = new Map<string, number>();
   const suitable = nodes.flatMap((node) => {
     const reason = whyUnsuitable(node, demand);
-    if (reason === undefined) return [{ ...node, schedulable: isSchedulable(node, demand) }];
+    if (reason === undefined) {
+      const schedulable = isSchedulable(node, demand);
+      return [schedulable === node.schedulable ? node : { ...node, schedulable }];
+    }
     if (node.gpuCapacity > 0) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
     return [];
   });
