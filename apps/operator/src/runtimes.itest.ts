@@ -190,7 +190,7 @@ describe('a job with a runtime of its namespace', () => {
     await world.operator();
     const namespace = await world.namespace();
     const own = { kind: 'TrainingRuntime' as const, name: 'own' };
-    const spec = (template: object) => ({ template: { metadata: { labels: { team: 'a' } }, spec: template } });
+    const spec = (template: object) => ({ template: { spec: template } });
     await runtime('own', spec({ containers: [{ name: 'trainer', image: 'example/own' }] }), namespace);
     const engine = { name: 'command' as const, command: ['sleep', '1'] };
     await world.until(await world.job(namespace, 'tiny', { runtimeRef: own, engine }), 'running', isRunning);

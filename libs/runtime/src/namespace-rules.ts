@@ -52,7 +52,7 @@ const CONTAINER: Allowed = {
     },
   ],
   envFrom: [{ prefix: 'any', configMapRef: 'any', secretRef: { name: jobSecret, optional: 'any' } }],
-  resources: { limits: 'any', requests: 'any', claims: 'any' },
+  resources: { limits: 'any', requests: 'any' },
   volumeMounts: [{ name: 'any', mountPath: 'any', subPath: 'any', readOnly: 'any', mountPropagation: only('None') }],
   ports: [{ name: 'any', containerPort: 'any', protocol: 'any' }],
   restartPolicy: only('Always'),
@@ -83,13 +83,15 @@ const VOLUME: Allowed = {
   },
 };
 
+/**
+ * Without labels, which select Services, network policies and webhooks; without tolerations, which take nodes that were set apart; and without claims, whose
+ * devices nobody counts here.
+ */
 const TEMPLATE: Allowed = {
-  metadata: { labels: 'any' },
+  metadata: {},
   spec: {
     nodeSelector: 'any',
-    tolerations: 'any',
     imagePullSecrets: [{ name: jobSecret }],
-    resourceClaims: 'any',
     containers: [CONTAINER],
     initContainers: [CONTAINER],
     volumes: [VOLUME],

@@ -124,10 +124,8 @@ describe('what nobody could join with a pod is refused, and not left out', () =>
 describe('a namespace’s runtime', () => {
   it('may choose nodes, devices, mounts of its own and a user', () => {
     const template = {
-      metadata: { labels: { team: 'a' } },
       spec: {
         nodeSelector: { pool: 'a' },
-        tolerations: [{ key: 'sku', operator: 'Exists' }],
         imagePullSecrets: [{ name: 'job-registry' }],
         securityContext: {
           runAsUser: 1000,
@@ -171,6 +169,10 @@ describe('a namespace’s runtime', () => {
     ['another scheduler', spec({ schedulerName: 'x' }), 'spec.schedulerName'],
     ['a runtime class', spec({ runtimeClassName: 'x' }), 'spec.runtimeClassName'],
     ['annotations', { metadata: { annotations: { 'k8s.v1.cni.cncf.io/networks': 'x' } } }, 'metadata.annotations'],
+    ['labels', { metadata: { labels: { app: 'x' } } }, 'metadata.labels'],
+    ['nodes that were set apart', spec({ tolerations: [{ operator: 'Exists' }] }), 'spec.tolerations'],
+    ['devices by claim', spec({ resourceClaims: [{ name: 'x' }] }), 'spec.resourceClaims'],
+    ['devices by claim in a container', trainer({ resources: { claims: [{ name: 'x' }] } }), 'resources.claims'],
     ['kernel settings', spec({ securityContext: { sysctls: [{ name: 'kernel.msgmax' }] } }), 'securityContext.sysctls'],
     ['root', spec({ securityContext: { runAsUser: 0 } }), 'spec.securityContext.runAsUser'],
     ['the group of root', spec({ securityContext: { fsGroup: 0 } }), 'spec.securityContext.fsGroup'],
