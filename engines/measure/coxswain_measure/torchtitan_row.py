@@ -6,12 +6,9 @@ back, over a mesh of one. Its data loader is replaced by random tokens, its toke
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import torch
 from torch import nn
@@ -25,23 +22,19 @@ from torchtitan.protocols import train_spec
 from torchtitan.tools.logging import init_logger
 from torchtitan.train import Trainer
 
-from coxswain_measure.device import facts_of
-from coxswain_measure.rows import TINY_LLAMA, Row
-from coxswain_measure.table import Table
-from coxswain_measure.training import WARMUP_STEPS, Measured, mark, memory_of, seconds_between
-
-_LENGTH, _BATCH, _STEPS = 4096, 2, 35
+from coxswain_measure.framework_row import BATCH, LENGTH, SHAPE, STEPS, measure_and_write
+from coxswain_measure.training import WARMUP_STEPS, Measured, mark, memory_of, times_between
 
 
 class _Tokens(torch.utils.data.IterableDataset):
     def __iter__(self) -> Iterator[tuple[dict[str, torch.Tensor], torch.Tensor]]:
         while True:
-            tokens = torch.randint(TINY_LLAMA.vocab, (_LENGTH + 1,))
+            tokens = torch.randint(SHAPE.vocab, (LENGTH + 1,))
             yield {'input': tokens[:-1]}, tokens[1:]
 
 
 def _loader(dp_world_size: int, dp_rank: int, tokenizer: None, job_config: JobConfig) -> ParallelAwareDataloader:
-    return ParallelAwareDataloader(_Tokens(), dp_rank, dp_world_size, batch_size=_BATCH)
+    return ParallelAwareDataloader(_Tokens(), dp_rank, dp_world_size, batch_size=BATCH)
 
 
 def _sharded(model: nn.Module, parallel_dims: object, job_config: JobConfig) -> nn.Module:
@@ -64,8 +57,7 @@ class _TimedTrainer(Trainer):
         super().train()
         torch.cuda.synchronize()
         allocated, reserved, device = memory_of(self.device)
-        marks = self._marks[WARMUP_STEPS - 1 :]
-        times = [seconds_between(a, b) for a, b in zip(marks, marks[1:], strict=False)]
+        times = times_between(self._marks[WARMUP_STEPS - 1 :])
         parameters = sum(one.numel() for one in self.model_parts[0].parameters())
         self.seen = Measured(times, parameters, allocated, reserved, device, 0.0, 0.0)
 
@@ -74,14 +66,13 @@ class _TimedTrainer(Trainer):
         self._marks.append(mark(self.device))
 
 
-def _run(engine: str, recompute: bool, out: Path, source: str, number: int) -> None:
-    shape = TINY_LLAMA
+def _trained(engine: str, recompute: bool) -> Measured:
     sizes = llama3.TransformerModelArgs(
-        dim=shape.hidden,
-        n_layers=shape.layers,
-        n_heads=shape.heads,
-        n_kv_heads=shape.kv_heads,
-        vocab_size=shape.vocab,
+        dim=SHAPE.hidden,
+        n_layers=SHAPE.layers,
+        n_heads=SHAPE.heads,
+        n_kv_heads=SHAPE.kv_heads,
+        vocab_size=SHAPE.vocab,
         multiple_of=256,
         rope_theta=500_000,
     )
@@ -98,9 +89,9 @@ def _run(engine: str, recompute: bool, out: Path, source: str, number: int) -> N
     options = {
         'model.name': 'measured',
         'model.flavor': '1B',
-        'training.seq_len': _LENGTH,
-        'training.local_batch_size': _BATCH,
-        'training.steps': _STEPS,
+        'training.seq_len': LENGTH,
+        'training.local_batch_size': BATCH,
+        'training.steps': STEPS,
         'activation_checkpoint.mode': 'full' if recompute else 'none',
         # Each line of its log waits for the device and resets the peaks of memory.
         'metrics.log_freq': 1000,
@@ -112,23 +103,8 @@ def _run(engine: str, recompute: bool, out: Path, source: str, number: int) -> N
     trainer = _TimedTrainer(config)
     trainer.train()
     trainer.close()
-    row = Row(shape, _LENGTH, _BATCH, recompute, engine)
-    Table(out, facts_of(torch.device('cuda:0')), source).add(number, row, trainer.seen)
-    print(row.name, trainer.seen)
+    return trainer.seen
 
 
 if __name__ == '__main__':
-    os.environ |= {
-        'RANK': '0',
-        'LOCAL_RANK': '0',
-        'WORLD_SIZE': '1',
-        'MASTER_ADDR': '127.0.0.1',
-        'MASTER_PORT': '29511',
-    }
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('engine', choices=['torchtitan', 'torchtitan fsdp', 'torchtitan fsdp compiled'])
-    parser.add_argument('--recompute', action='store_true')
-    parser.add_argument('--out', type=Path, required=True)
-    parser.add_argument('--source', default='coxswain')
-    parser.add_argument('--number', type=int, default=1)
-    _run(**vars(parser.parse_args()))
+    measure_and_write(_trained, ['torchtitan', 'torchtitan fsdp', 'torchtitan fsdp compiled'])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -104,7 +104,12 @@ def _timed(step: Callable[[], object], device: torch.device, steps: int | None) 
             if time.perf_counter() - began > ENOUGH_SECONDS:
                 break
     _await(marks[-1])
-    return [seconds_between(a, b) for a, b in zip(marks, marks[1:], strict=False)]
+    return times_between(marks)
+
+
+def times_between(marks: Sequence[torch.cuda.Event | float]) -> list[float]:
+    """Seconds from each mark to the next; the device has passed them all."""
+    return [_seconds_between(a, b) for a, b in zip(marks, marks[1:], strict=False)]
 
 
 def mark(device: torch.device) -> torch.cuda.Event | float:
@@ -120,7 +125,7 @@ def _await(mark: torch.cuda.Event | float) -> None:
         mark.synchronize()
 
 
-def seconds_between(first: torch.cuda.Event | float, second: torch.cuda.Event | float) -> float:
+def _seconds_between(first: torch.cuda.Event | float, second: torch.cuda.Event | float) -> float:
     if isinstance(first, float) or isinstance(second, float):
         return second - first  # type: ignore[operator]
     return first.elapsed_time(second) / 1e3

@@ -11,6 +11,7 @@ import torch
 from coxswain_measure.device import DeviceFacts
 from coxswain_measure.experts import Experts
 from coxswain_measure.float8 import Float8Linear
+from coxswain_measure.framework_row import measure_and_write
 from coxswain_measure.model import Model
 from coxswain_measure.primitives import PRIMITIVES
 from coxswain_measure.rows import (
@@ -31,7 +32,7 @@ from coxswain_measure.rows import (
 )
 from coxswain_measure.table import COLUMNS, Table, flops_per_token
 from coxswain_measure.timing import Sizes
-from coxswain_measure.training import Measured, MixedState, measure
+from coxswain_measure.training import Measured, MixedState, measure, times_between
 
 CPU = torch.device('cpu')
 A_GPU = DeviceFacts('NVIDIA H100', '2.11.0', '13.0', '580', 'flash', 132, 0, 'a host', {})
@@ -182,6 +183,25 @@ def test_flops_count_the_experts_that_a_token_meets() -> None:
 def test_flops_count_the_output_matrix_once_and_no_table() -> None:
     parameters = 2 * 512 * 64 + 100
     assert flops_per_token(Row(TINY, 32, 1), parameters) == 6 * (512 * 64 + 100) + 6 * 2 * 64 * 32
+
+
+def test_a_row_of_another_framework_is_written_like_ours(tmp_path: Path) -> None:
+    asked: list[tuple[str, bool]] = []
+
+    def train(engine: str, recompute: bool) -> Measured:
+        asked.append((engine, recompute))
+        return Measured([0.5, 0.25, 1.0], 10, 0, 0, 0, 2.0, 1.0)
+
+    out = tmp_path / 'row.csv'
+    measure_and_write(train, ['torchtitan', 'torchtitan fsdp'], ['torchtitan', '--recompute', '--out', str(out), '--number', '7'], CPU)
+    assert asked == [('torchtitan', True)]
+    with out.open() as file:
+        (cells,) = csv.DictReader(file)
+    assert (float(cells['iter_time_s']), cells['recompute'], cells['seq_len']) == (0.5, 'full', '4096')
+
+
+def test_times_are_those_from_mark_to_mark() -> None:
+    assert times_between([1.0, 1.5, 3.0]) == [0.5, 1.5]
 
 
 @pytest.mark.parametrize('name', PRIMITIVES)
