@@ -1,5 +1,6 @@
-/** Durations in milliseconds and sizes in bytes: constants and their spelling for people; and rates, which are kept to by buckets of tokens. */
+/** Durations in milliseconds and sizes in bytes: constants and their spelling for people; amounts as Kubernetes spells them; and rates, which are kept to by buckets of tokens. */
 
+export { quantityOf } from './quantity.ts';
 export { type Rate, TokenBucket } from './token-bucket.ts';
 
 export const SECOND_MS = 1_000;

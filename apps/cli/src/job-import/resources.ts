@@ -1,8 +1,9 @@
 /** What do the pods of a gang get, and how many ranks has each? */
 import { GPU_RESOURCE, MAX_RANKS_PER_POD, type TrainingJobSpecInput } from '@coxswain/api-types';
+import { quantityOf } from '@coxswain/units';
 import { ImportError } from './import-error.ts';
 import type { ImportReport } from './import-report.ts';
-import { cpuShare, memoryShare, quantityOf } from './quantity.ts';
+import { cpuShare, memoryShare } from './rank-share.ts';
 import type { Source } from './source.ts';
 
 const OTHER_DEVICES = /(?:gpu|gaudi|npu|tpu|neuron|mig-)/i;

@@ -1,5 +1,5 @@
 /** What does every training pod need of its node, whatever the engine? */
-import { bytesOf, cpuOf } from '../cluster/quantity.ts';
+import { quantityOf } from '@coxswain/units';
 
 /**
  * Autoscalers that make a cluster smaller leave these pods where they are: a gang that loses one pod to tidiness loses its progress. Sources: FAQ of
@@ -21,7 +21,8 @@ export function sharedMemory(memory: string | undefined): {
   readonly volume: Readonly<Record<string, unknown>>;
   readonly mount: Readonly<Record<string, unknown>>;
 } {
-  const shareMib = memory === undefined ? MOST_SHARED_MIB : Math.floor(bytesOf(memory) / SHARED_PART / 2 ** 20);
+  const shareMib =
+    memory === undefined ? MOST_SHARED_MIB : Math.floor((quantityOf(memory) ?? 0) / SHARED_PART / 2 ** 20);
   const sizeLimit = `${Math.min(MOST_SHARED_MIB, Math.max(1, shareMib))}Mi`;
   return {
     volume: { name: SHARED_MEMORY.volume, emptyDir: { medium: 'Memory', sizeLimit } },
@@ -36,5 +37,5 @@ const MOST_THREADS = 16;
  * (torch/distributed/run.py): ranks that take all processors of the node each are many times slower.
  */
 export function threadsOfRank(cpuPerGpu: string | undefined): number {
-  return cpuPerGpu === undefined ? 1 : Math.min(MOST_THREADS, Math.max(1, Math.floor(cpuOf(cpuPerGpu))));
+  return cpuPerGpu === undefined ? 1 : Math.min(MOST_THREADS, Math.max(1, Math.floor(quantityOf(cpuPerGpu) ?? 1)));
 }

@@ -1,26 +1,4 @@
-/** Amounts as Kubernetes writes them (`8`, `500m`, `64Gi`, `1e9`), divided among the ranks of a pod. */
-
-const SUFFIX_OF_BYTES: Readonly<Record<string, number>> = {
-  '': 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-};
-const FORM = /^\+?(\d+(?:\.\d*)?|\.\d+)(?:([eE][+-]?\d{1,2})|(Ki|Mi|Gi|Ti|Pi|m|k|M|G|T|P))?$/;
-
-/** The number that a quantity stands for, in bytes for memory; undefined where it is none. */
-export function quantityOf(text: string): number | undefined {
-  const [, digits, exponent = '', suffix = ''] = FORM.exec(text.trim()) ?? [];
-  if (digits === undefined) return undefined;
-  return Number(`${digits}${exponent}`) * (suffix === 'm' ? 0.001 : (SUFFIX_OF_BYTES[suffix] ?? NaN));
-}
+/** What each rank gets of the processors and the memory of its pod, as Kubernetes writes it. */
 
 /** Processors of one rank: `4`, or `1500m`; rounded down to thousandths. Undefined where nothing is left. */
 export function cpuShare(cpus: number, ranks: number): string | undefined {
