@@ -2,19 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import type { Database } from '@coxswain/persistence';
 import { createLogger } from '@coxswain/telemetry';
+import type { Cluster } from '../infrastructure/tokens.ts';
 import { removeJobRecords } from '../jobs/job-table.ts';
 import { markJobGone, projectJob } from '../projection/job-projection.ts';
 import { SeriesStore } from '../series/series-store.ts';
 import { aStepFrame } from '../series/testing/a-step-frame.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
+import { twoClusters } from '../testing/two-clusters.ts';
 import { RECORDS_AT_ONCE } from './old-records.ts';
 import { sweepRecords } from './record-retention.ts';
 
 let postgres: Postgres;
 let there: TestDatabase;
 let database: Database;
-const here = { id: randomUUID(), name: 'here' };
-const elsewhere = { id: randomUUID(), name: 'elsewhere' };
+let here: Cluster;
+let elsewhere: Cluster;
 const logger = createLogger({ program: 'test', level: 'silent' });
 const never = new AbortController().signal;
 const DAY_MIN = 1_440;
@@ -23,8 +25,7 @@ beforeAll(async () => {
   postgres = await startPostgres();
   there = await createTestDatabase(postgres, 'records');
   ({ database } = there);
-  for (const { id, name } of [here, elsewhere])
-    await database.query('INSERT INTO clusters (id, name) VALUES ($1, $2)', [id, name]);
+  ({ here, elsewhere } = await twoClusters(database));
 });
 afterAll(async () => {
   await there?.close();
@@ -41,7 +42,7 @@ interface Given {
   /** Undefined: it is in the cluster still. */
   readonly goneMinutesAgo?: number;
   readonly wasRefused?: boolean;
-  readonly cluster?: typeof here;
+  readonly cluster?: Cluster;
 }
 interface Row {
   readonly id: string;

@@ -3,7 +3,9 @@ import type { StepFrame, StepPoint } from '@coxswain/api-types';
 import { type Postgres, startPostgres } from '@coxswain/local-cluster';
 import type { Database } from '@coxswain/persistence';
 import { createLogger } from '@coxswain/telemetry';
+import type { Cluster } from '../infrastructure/tokens.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
+import { twoClusters } from '../testing/two-clusters.ts';
 import { CurveReader } from '../curves/curve-reader.ts';
 import { sweepSeries } from './series-retention.ts';
 import { SeriesStore } from './series-store.ts';
@@ -12,8 +14,8 @@ import { aStepFrame } from './testing/a-step-frame.ts';
 let postgres: Postgres;
 let there: TestDatabase;
 let database: Database;
-const here = { id: randomUUID(), name: 'here' };
-const elsewhere = { id: randomUUID(), name: 'elsewhere' };
+let here: Cluster;
+let elsewhere: Cluster;
 const logger = createLogger({ program: 'test', level: 'silent' });
 const never = new AbortController().signal;
 
@@ -21,8 +23,7 @@ beforeAll(async () => {
   postgres = await startPostgres();
   there = await createTestDatabase(postgres, 'series_levels');
   ({ database } = there);
-  for (const { id, name } of [here, elsewhere])
-    await database.query('INSERT INTO clusters (id, name) VALUES ($1, $2)', [id, name]);
+  ({ here, elsewhere } = await twoClusters(database));
 });
 afterAll(async () => {
   await there?.close();
