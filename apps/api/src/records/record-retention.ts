@@ -25,7 +25,8 @@ export async function removeOldRecords(parts: RecordRetentionParts, signal: Abor
     try {
       const { removed, isDone } = await sweepRecords(parts, signal);
       if (removed > 0) parts.logger.info({ removed }, 'removed records of jobs that are gone');
-      if (!isDone) continue;
+      // Where nothing could be removed, as of rows that somebody holds, another sweep at once would remove nothing either.
+      if (!isDone && removed > 0) continue;
     } catch (error) {
       parts.logger.warn({ reason: (error as Error).message }, 'records of jobs were not removed; trying later');
     }
