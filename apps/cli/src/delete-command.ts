@@ -1,6 +1,6 @@
 import { ApiProblem } from '@coxswain/api-client';
 import type { JobSummary } from '@coxswain/api-types';
-import { formatDuration } from '@coxswain/units';
+import { formatDuration, HOUR_MS } from '@coxswain/units';
 import type { Command } from 'commander';
 import { CliError } from './cli-error.ts';
 import { columns } from './output.ts';
@@ -49,7 +49,7 @@ async function deleteEnded(session: Session, { endedBefore, selector, dryRun }: 
     throw new CliError('--selector is empty, which would select every job: give labels, or leave it out.');
   const now = session.now();
   const project = await session.open();
-  const jobs = await endedJobs(project, { before: new Date(now.getTime() - endedBefore * 3_600_000), selector });
+  const jobs = await endedJobs(project, { before: new Date(now.getTime() - endedBefore * HOUR_MS), selector });
   if (dryRun !== undefined) return session.show(jobs, (shown) => preview(shown, now));
   let refused = 0;
   for (const [index, { id, name }] of jobs.entries()) {

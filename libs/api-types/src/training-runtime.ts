@@ -19,18 +19,16 @@ export const RuntimeRef = z
   .meta({ id: 'RuntimeRef' });
 export type RuntimeRef = z.infer<typeof RuntimeRef>;
 
-const KEPT_AS_WRITTEN = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
-
 /**
  * Part of a Kubernetes pod, as its author wrote it: another version of Kubernetes has other fields, so the API server is asked whether it takes the
  * pod that is made of it, not a schema of ours. What a runtime may hold is checked by rules (`libs/runtime`).
  */
-const PodTemplate = z
-  .record(z.string(), z.unknown())
-  .meta({ ...KEPT_AS_WRITTEN, additionalProperties: undefined, propertyNames: undefined })
-  .describe(
-    'metadata (labels, annotations) and spec of a pod. Container "trainer" gives what is added to ours; other containers run beside it. What the operator writes itself is refused here.',
-  );
+const PodTemplate = z.record(z.string(), z.unknown()).meta({
+  type: 'object',
+  'x-kubernetes-preserve-unknown-fields': true,
+  additionalProperties: undefined,
+  propertyNames: undefined,
+});
 
 const absolutePath = z
   .string()
@@ -42,7 +40,9 @@ const absolutePath = z
 const RUNTIME_FIELDS = {
   description: z.string().max(1024).optional().describe('For people who choose.'),
   sourceScript: absolutePath.optional(),
-  template: PodTemplate.default({}),
+  template: PodTemplate.default({}).describe(
+    'metadata (labels, annotations) and spec of a pod. Container "trainer" gives what is added to ours; other containers run beside it. What the operator writes itself is refused here.',
+  ),
 };
 
 export const TrainingRuntimeSpec = z.strictObject(RUNTIME_FIELDS).meta({ id: 'TrainingRuntimeSpec' });
@@ -79,9 +79,7 @@ export const RuntimeSnapshot = z
     uid: z.string().max(64),
     generation: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
     sourceScript: absolutePath.optional(),
-    template: z
-      .record(z.string(), z.unknown())
-      .meta({ ...KEPT_AS_WRITTEN, additionalProperties: undefined, propertyNames: undefined }),
+    template: PodTemplate,
   })
   .meta({ id: 'RuntimeSnapshot' });
 export type RuntimeSnapshot = z.infer<typeof RuntimeSnapshot>;

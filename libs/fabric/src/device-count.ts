@@ -1,3 +1,12 @@
+/**
+ * Whether a resource is a device, such as a NIC or a GPU: it has a domain, and that is not Kubernetes' own. Processors, memory and the like are none.
+ * Source: k8s.io/kubernetes/pkg/apis/core/v1/helper, IsExtendedResourceName.
+ */
+export function isDevice(resource: string): boolean {
+  const [domain = '', name] = resource.split('/');
+  return name !== undefined && !domain.endsWith('kubernetes.io');
+}
+
 /** A whole number of devices from a resource quantity such as `8` or `8k`; 0 when it is absent or no number. */
 export function deviceCount(quantity: unknown): number {
   if (typeof quantity === 'number') return Number.isSafeInteger(quantity) && quantity > 0 ? quantity : 0;

@@ -1,4 +1,4 @@
-export { deviceCount } from './device-count.ts';
+export { deviceCount, isDevice } from './device-count.ts';
 export type { Fabric, FabricCapacity, FabricNode, NodeFacts, Taint } from './fabric.ts';
 export { fabricFromNodes } from './from-nodes.ts';
 export { isSchedulable, nodesFor } from './node-demand.ts';

@@ -18,6 +18,7 @@ export type {
   ObservedPod,
   ObservedProgress,
   ObservedRuntime,
+  RuntimeAnswer,
 } from './look/observed.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';
 export type { JobEffects, JobView } from './perform/job-view.ts';

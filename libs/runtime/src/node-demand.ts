@@ -1,4 +1,4 @@
-import { deviceCount, type NodeDemand } from '@coxswain/fabric';
+import { deviceCount, isDevice, type NodeDemand } from '@coxswain/fabric';
 import { type Json, list, texts } from './json.ts';
 import { devicesAskedBy, partsOf } from './parts.ts';
 
@@ -37,9 +37,4 @@ function devicesOf(containers: readonly Json[]): Map<string, number> {
     }
   }
   return devices;
-}
-
-/** Extended resources have a domain; processors, memory and disk have none. */
-function isDevice(name: string): boolean {
-  return name.includes('/');
 }

@@ -171,7 +171,10 @@ describe('what such pods ask of a node', () => {
           { key: 'maintenance', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
         ],
         containers: [
-          { name: 'trainer', resources: { limits: { 'rdma/ib': '8', cpu: '4', 'hugepages-2Mi': '1Gi' } } },
+          {
+            name: 'trainer',
+            resources: { limits: { 'rdma/ib': '8', cpu: '4', 'kubernetes.io/batch-cpu': '9', 'hugepages-2Mi': '1Gi' } },
+          },
           { name: 'beside', resources: { requests: { 'rdma/ib': 1 }, limits: { 'rdma/ib': 1 } } },
         ],
       },

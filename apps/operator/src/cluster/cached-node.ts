@@ -1,5 +1,5 @@
 import { GPU_RESOURCE } from '@coxswain/api-types';
-import { deviceCount, type NodeFacts, type Taint } from '@coxswain/fabric';
+import { deviceCount, isDevice, type NodeFacts, type Taint } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
 
 /** What the operator keeps of a Node. */
@@ -59,11 +59,9 @@ function toTaint({ key, value, effect }: Fields): Taint {
   return { key: text(key), value: text(value), effect: text(effect) };
 }
 
-/** Extended resources alone have a domain that is not Kubernetes' own; processors, memory and the like are no devices. */
+/** Beside GPUs. */
 function devicesOf(allocatable: Fields): Pick<NodeFacts, 'devices'> {
-  const names = Object.keys(allocatable).filter(
-    (name) => name.includes('/') && name !== GPU_RESOURCE && !name.split('/')[0]?.endsWith('kubernetes.io'),
-  );
+  const names = Object.keys(allocatable).filter((name) => isDevice(name) && name !== GPU_RESOURCE);
   const devices = names.map((name) => [name, deviceCount(allocatable[name])] as const).filter(([, count]) => count > 0);
   return devices.length === 0 ? {} : { devices: Object.fromEntries(devices) };
 }

@@ -1,7 +1,7 @@
 import type { RuntimeRef, TrainingJob, TrainingRuntime } from '@coxswain/api-types';
 import { isNotFound, keyOf, type KubeClient } from '@coxswain/kube';
-import type { ObservedRuntime } from '@coxswain/lifecycle';
-import { readRuntime, type ReadRuntime } from '@coxswain/runtime';
+import type { ObservedRuntime, RuntimeAnswer } from '@coxswain/lifecycle';
+import { readRuntime } from '@coxswain/runtime';
 import { runtimePath } from '../cluster/paths.ts';
 
 export interface RuntimeReadsParts {
@@ -22,14 +22,8 @@ const MAX_REMEMBERED = 512;
 /** For so long none is forgotten that somebody has asked for: where more are named than are remembered, each would be forgotten before it is used. */
 const KEPT_MS = 5_000;
 
-type Answer =
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'found'; readonly runtime: ReadRuntime }
-  | { readonly kind: 'missing' }
-  | { readonly kind: 'unreadable'; readonly problem: string };
-
 interface Known {
-  answer: Answer;
+  answer: RuntimeAnswer;
   answeredAtMs: number;
   usedAtMs: number;
   /** Keys of the jobs that wait for the answer; undefined while nobody asks. */

@@ -11,6 +11,7 @@ import {
 import { nodeDemandOf } from '@coxswain/runtime';
 import type { GangRequest, PlacementRefusal } from '../look/gang-request.ts';
 import type { AdmissionView } from './admission-view.ts';
+import { demandKey } from './demand-key.ts';
 import { fairOrder } from './fair-order.ts';
 import { FreeGpus } from './free-gpus.ts';
 import { promisingAttempt, Promises, type Reservation } from './promises.ts';
@@ -250,7 +251,7 @@ export class Admission {
   }
 
   #fabricOf(demand: NodeDemand): { readonly fabric: Fabric; readonly leftOut: string | undefined } {
-    const key = JSON.stringify(demand);
+    const key = demandKey(demand);
     const known = this.#fabricFor.get(key);
     if (known !== undefined) return known;
     const { nodes, leftOut } = nodesFor(demand, this.#view.nodes());

@@ -1,5 +1,6 @@
 import { worldSize } from '@coxswain/layout';
 import type { GangRequest, PlacementRefusal } from '../look/gang-request.ts';
+import { demandKey } from './demand-key.ts';
 import type { FreeGpus } from './free-gpus.ts';
 
 /**
@@ -135,14 +136,9 @@ function canFit({ layout, gpusPerNode }: GangRequest, free: Pick<FreeGpus, 'tota
 /** Objects of a cache are asked about with every look. */
 const keys = new WeakMap<GangRequest['layout'], Map<number | undefined, string>>();
 
-const demandKeys = new WeakMap<NonNullable<GangRequest['demand']>, string>();
-
 function keyOf(request: GangRequest): string {
   const { demand } = request;
-  if (demand === undefined) return keyOfGpus(request);
-  const ofDemand = demandKeys.get(demand) ?? JSON.stringify(demand);
-  demandKeys.set(demand, ofDemand);
-  return `${keyOfGpus(request)} ${ofDemand}`;
+  return demand === undefined ? keyOfGpus(request) : `${keyOfGpus(request)} ${demandKey(demand)}`;
 }
 
 function keyOfGpus({ gpusPerNode, layout }: GangRequest): string {

@@ -184,10 +184,7 @@ function endLingering({ record, facts }: Situation): readonly Action[] {
   const attempt = liveAttempt(record);
   const epoch = attempt?.stage === 'Released' ? attempt.epoch : undefined;
   const lingering = facts.pods.filter((pod) => pod.lingers === true && pod.epoch !== epoch);
-  return deletePods(
-    lingering.filter(({ deletionTimestamp }) => deletionTimestamp === undefined),
-    facts.gracePeriodSeconds,
-  );
+  return deletePods(lingering, facts.gracePeriodSeconds);
 }
 
 /**

@@ -184,22 +184,22 @@ export interface ObservedExit {
   readonly cause?: TerminationCause;
 }
 
-/** Steps and speed as the launchers reported them. */
-/** What the API server said of a runtime when it was last asked. */
-export type ObservedRuntime = {
+/** What the API server said of a runtime when it was last asked; unknown: it has not answered yet. */
+export type RuntimeAnswer =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'found'; readonly runtime: ReadRuntime }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'unreadable'; readonly problem: string };
+
+/** That, and what becomes of it. */
+export type ObservedRuntime = RuntimeAnswer & {
   /** Young enough to begin an epoch with. */
   readonly isFresh: boolean;
   /** It is being asked again; the job is looked at when it has answered. */
   readonly isBeingRead: boolean;
-} &
-  /** It has not answered yet. */
-  (
-    | { readonly kind: 'unknown' }
-    | { readonly kind: 'found'; readonly runtime: ReadRuntime }
-    | { readonly kind: 'missing' }
-    | { readonly kind: 'unreadable'; readonly problem: string }
-  );
+};
 
+/** Steps and speed as the launchers reported them. */
 export interface ObservedProgress {
   /** Epoch that reported it; ignored unless it is the current one. */
   readonly epoch: number;
