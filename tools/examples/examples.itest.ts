@@ -1,6 +1,5 @@
 import { API_GROUP_VERSION, JobCreate } from '@coxswain/api-types';
-import { engineRefusal } from '@coxswain/engines';
-import { layoutViolations } from '@coxswain/layout';
+import { brokenLayoutRules, engineRefusal, modelRefusals } from '@coxswain/engines';
 import { startControlPlane, type ControlPlane } from '@coxswain/local-cluster';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -15,6 +14,16 @@ const README = readFileSync(join(EXAMPLES, 'README.md'), 'utf8');
 const JOB_FILES = readdirSync(join(EXAMPLES, 'jobs')).map((name) => `examples/jobs/${name}`);
 const IMPORTED_FILES = readdirSync(join(EXAMPLES, 'import')).map((name) => `examples/import/${name}`);
 const NAMESPACE = 'examples';
+const EVERY_KIND_OF_KEY = {
+  huggingFace: {
+    model_type: 'llama',
+    hidden_size: 128,
+    rms_norm_eps: 1e-5,
+    sliding_window: null,
+    rope_scaling: { factor: 8, rope_type: 'llama3' },
+    layer_types: ['full_attention', 'sliding_attention'],
+  },
+};
 const MUST_BEGIN = /must begin with "job-"/;
 
 /** Lines of the page's shell blocks. */
@@ -69,15 +78,17 @@ describe.each(JOB_FILES)('%s', (file) => {
     expect(file).toBe(`examples/jobs/${job.name}.yaml`);
   });
 
+  it('names a model that is known, or none', () => {
+    expect(modelRefusals(job.spec.model)).toEqual([]);
+  });
+
   it('is not refused by its engine', () => {
     expect(engineRefusal(job.spec)).toBeUndefined();
   });
 
   it('has a layout that its model allows', () => {
-    const { model, training, layout } = job.spec;
-    const divided = model && training && { ...model, ...training, microBatchSize: training.microBatchSize ?? 1 };
-    const isPlanned = layout === undefined;
-    expect(divided === undefined || isPlanned ? [] : layoutViolations(layout, divided)).toEqual([]);
+    const { layout } = job.spec;
+    expect(layout === undefined ? [] : brokenLayoutRules({ ...job.spec, layout })).toEqual([]);
   });
 });
 
@@ -128,6 +139,47 @@ describe('the real API server', () => {
     const args = ['-n', NAMESPACE, 'apply', '--server-side', '--dry-run=server', '-f', '-'];
     await expect(plane.kubectl(args, { input })).rejects.toThrow(want);
   });
+
+  const sizes = { layers: 4, hiddenSize: 128, attentionHeads: 4 };
+  const huggingFace = { model_type: 'llama' };
+  it.each<[string, object, RegExp]>([
+    ['a preset beside sizes', { preset: 'llama-3.1-8b', layers: 4 }, /give one of the three/],
+    ['a preset beside a config.json', { preset: 'llama-3.1-8b', huggingFace }, /give one of the three/],
+    ['a config.json beside experts', { huggingFace, experts: { count: 8, topK: 2, ffnHiddenSize: 64 } }, /one of the/],
+    ['no model at all', {}, /is given by preset, by huggingFace, or by layers/],
+    ['sizes without the number of layers', { ...sizes, layers: undefined }, /give all three/],
+    ['groups that do not divide', { ...sizes, keyValueHeads: 3 }, /keyValueHeads 3 does not divide attentionHeads 4/],
+    ['heads that do not divide', { ...sizes, attentionHeads: 3 }, /attentionHeads 3 does not divide hiddenSize 128/],
+  ])('refuses %s as a model', async (_what, model, want) => {
+    await expect(dryRunOfModel({ ...model, sequenceLength: 128 })).rejects.toThrow(want);
+  });
+
+  it.each<[string, object]>([
+    ['heads of a width of their own', { ...sizes, attentionHeads: 3, headDim: 64 }],
+    ['a config.json with keys that hold nothing, lists and keys that nobody reads', EVERY_KIND_OF_KEY],
+  ])('takes %s as a model', async (_what, model) => {
+    expect(await dryRunOfModel({ ...model, sequenceLength: 128 })).toContain('serverside-applied');
+  });
+
+  it('keeps a config.json as it was written, and lets nobody change it', async () => {
+    await applyModel({ ...EVERY_KIND_OF_KEY, sequenceLength: 128 });
+    const read = await plane.kubectl(['-n', NAMESPACE, 'get', 'trainingjob', 'words', '-o', 'json']);
+    expect((JSON.parse(read) as { spec: { model: object } }).spec.model).toMatchObject(EVERY_KIND_OF_KEY);
+    for (const change of [{ hidden_size: 64 }, { rope_scaling: null }, { another: 1 }]) {
+      const changed = { huggingFace: { ...EVERY_KIND_OF_KEY.huggingFace, ...change }, sequenceLength: 128 };
+      await expect(applyModel(changed)).rejects.toThrow(/model cannot change; make another job instead/);
+    }
+  });
+
+  const dryRunOfModel = (model: object): Promise<string> => applyModel(model, ['--dry-run=server']);
+
+  async function applyModel(model: object, more: readonly string[] = []): Promise<string> {
+    const engine = { name: 'command', image: 'any', command: ['x'] };
+    const spec = { engine, model, layout: { dataParallelDegree: 2 } };
+    const manifest = { apiVersion: API_GROUP_VERSION, kind: 'TrainingJob', metadata: { name: 'words' }, spec };
+    const args = ['-n', NAMESPACE, 'apply', '--server-side', '--validate=strict', ...more, '-f', '-'];
+    return await plane.kubectl(args, { input: JSON.stringify(manifest) });
+  }
 
   const secret = { secret: 'job-hf', key: 'token' };
   const files = (...keys: readonly string[]): object => ({

@@ -5,6 +5,7 @@ import { generateAccessPage } from './access.ts';
 import { generateControllerBugs } from './controller-bugs.ts';
 import { generateCrds } from './crds.ts';
 import { generateGraphqlSchema } from './graphql.ts';
+import { generateJobWords } from './job-words.ts';
 import { generateLayoutPages } from './layouts.ts';
 import { generateReference } from './reference.ts';
 
@@ -15,6 +16,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([
     ...generateCrds(),
     ...generateReference(),
+    ...generateJobWords(),
     ...generateLayoutPages(),
     ...generateControllerBugs(),
     ...generateAccessPage(),

@@ -1,4 +1,4 @@
-import { JobCreate } from '@coxswain/api-types';
+import { JobCreate, TrainingJobSpec } from '@coxswain/api-types';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream';
 import { isMap, isScalar, parseDocument } from 'yaml';
 import { terminalAsker } from './asker.ts';
 import { initJob } from './init-job.ts';
-import { jobModel, modelNames } from './init-model.ts';
+import { jobModel, modelNames, modelWords } from './init-model.ts';
 import { readJobFile } from './job-file.ts';
 import { runOffline, type OfflineOutcome } from './testing/run-offline.ts';
 
@@ -93,6 +93,14 @@ describe('coxswain init --yes', () => {
       },
     ],
     [
+      'the preset of a program, by its name',
+      ['--engine', 'command', '--image', 'a', '--model', 'Mixtral 8x7B', '--steps', '5', '--', 'a'],
+      {
+        name: 'a',
+        spec: { model: { preset: 'mixtral-8x7b', sequenceLength: 2048 }, training: { steps: 5, globalBatchSize: 8 } },
+      },
+    ],
+    [
       'a program that saves',
       ['--engine', 'command', '--image', 'a', '--checkpoints', 'c', '--name', 'x', '--', 'a'],
       { name: 'x', spec: { checkpoint: { claimName: 'c' } } },
@@ -120,9 +128,14 @@ describe('coxswain init --yes', () => {
     ['a claim that is none', ['--data', 'A/b'], /^--data: "A" is not the name of a PersistentVolumeClaim/],
     ['a path that leaves its claim', ['--data', 'a/../b'], /spec.data.path/],
     [
-      'a model beside a program',
-      ['--engine', 'command', '--image', 'a', '--model', 'tiny', '--', 'a'],
-      /^--model is for engine reference/,
+      'how a model is trained where there is none',
+      ['--engine', 'command', '--image', 'a', '--seq', '64', '--', 'a'],
+      /^--seq says how a model is trained: give --model too/,
+    ],
+    [
+      'a model of a program that is not known',
+      ['--engine', 'command', '--image', 'a', '--model', 'lama', '--', 'a'],
+      /^--model: model "lama" is not known; nearest: llama/,
     ],
     ['an engine that is none', ['--engine', 'magic'], /Allowed choices are reference, command/],
   ])('refuses %s', async (_what, argv, want) => {
@@ -250,6 +263,16 @@ describe('models of a job', () => {
     };
     writeFileSync(path, JSON.stringify(config));
     expect(jobModel(path).model).toMatchObject({ layers: 2, hiddenSize: 64, attentionHeads: 4 });
+    expect(modelWords(path, 64).model).toEqual({ huggingFace: config, sequenceLength: 64 });
+  });
+
+  it('a shape is one, and a program’s job has all of its sizes', () => {
+    const path = join(directory, 'mine.yaml');
+    const sizes = 'layers: 2\nhiddenSize: 64\nffnHiddenSize: 96\nattentionHeads: 4\nkeyValueHeads: 2\nheadDim: 16\n';
+    writeFileSync(path, `${sizes}vocabularySize: 1000\ngatedMlp: true\n`);
+    const { name, model } = modelWords(path);
+    expect([name, model]).toMatchObject(['mine', { ffnHiddenSize: 96, keyValueHeads: 2, sequenceLength: 2048 }]);
+    expect(TrainingJobSpec.shape.model.safeParse(model).error).toBeUndefined();
   });
 });
 

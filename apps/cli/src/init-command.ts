@@ -36,20 +36,20 @@ export function addInitCommand(program: Command, session: Session): void {
     .addOption(new Option('--engine <name>', 'what trains').choices(ENGINES))
     .option(
       '--model <name|file>',
-      'engine reference: sizes of a preset, or of a config.json (see `coxswain presets models`)',
+      'a preset (see `coxswain presets models`) or a config.json; engine reference trains a GPT of its sizes',
     )
     .option('--gpus <count>', 'GPUs of the job')
     .option('--image <image>', 'container image')
     .option('--data <claim/path>', 'PersistentVolumeClaim with the data, and the path in it')
     .option('--checkpoints <claim>', 'PersistentVolumeClaim that is saved to; CLAIM/PATH for a directory of it')
     .option('--name <name>', 'name of the job')
-    .option('--steps <count>', 'engine reference: steps to train (default: 1000)', wholeNumber)
+    .option('--steps <count>', 'steps to train (default: 1000)', wholeNumber)
     .option(
       '--global-batch <samples>',
-      'engine reference: samples per step (default: 8, or the next number that the GPUs divide)',
+      'samples per step (default: 8, or the next number that the GPUs divide)',
       wholeNumber,
     )
-    .option('--seq <tokens>', 'engine reference: tokens per sample (default: 2048; 128 for tiny)', wholeNumber)
+    .option('--seq <tokens>', 'tokens per sample (default: 2048; 128 for tiny)', wholeNumber)
     .option('--out <file>', 'where it goes (default: NAME.yaml); - is standard output')
     .option('--force', 'replace the file if it is there')
     .option('-y, --yes', 'ask nothing: take the default of what is not given')
@@ -85,24 +85,24 @@ async function answersFor(options: Given, session: Session): Promise<Answers> {
     const fallback = question.fallback(sofar);
     // What later questions are depends on earlier answers: a missing one is told with what would follow from its default.
     if (fallback === undefined || !isTaken) missing.push(question);
-    if (fallback !== undefined) sofar = { ...sofar, [question.key]: question.read(fallback) };
+    if (fallback !== undefined) sofar = { ...sofar, [question.key]: question.read(fallback, sofar) };
   }
   if (missing.length === 0) return sofar as Answers;
   throw new CliError(missingText(missing, sofar, isTaken));
 }
 
 function givenAnswers(options: Given): Sofar {
-  const entries = INIT_QUESTIONS.flatMap(({ key, flag, read }) => {
+  let sofar: Sofar = {};
+  for (const { key, flag, read } of INIT_QUESTIONS) {
     const value = options[key as keyof Given];
-    if (value === undefined) return [];
-    if (Array.isArray(value)) return [[key, value]];
+    if (value === undefined) continue;
     try {
-      return [[key, read(String(value))]];
+      sofar = { ...sofar, [key]: Array.isArray(value) ? value : read(String(value), sofar) };
     } catch (error) {
       throw error instanceof CliError ? new CliError(`${flag.split(' ')[0] ?? ''}: ${error.message}`) : error;
     }
-  });
-  return Object.fromEntries(entries) as Sofar;
+  }
+  return sofar;
 }
 
 function isOpen({ key, isNeeded }: InitQuestion, sofar: Sofar): boolean {
@@ -133,7 +133,7 @@ async function askUntilValid(
     if (answer === undefined) throw new CliError('\nNothing was written.', INTERRUPTED);
     if (answer === '') continue;
     try {
-      return read(answer);
+      return read(answer, sofar);
     } catch (error) {
       if (!(error instanceof CliError)) throw error;
       session.printError(error.message);
@@ -154,13 +154,13 @@ function missingText(missing: readonly InitQuestion[], sofar: Sofar, isTaken: bo
   return `${why}\n${lines.join('\n')}${orYes}`;
 }
 
-/** An option that the engine would not hear of. */
-function refuseStrange({ engine }: Answers, options: InitOptions): void {
-  if (engine === 'reference') return;
-  const strange = (['model', 'steps', 'globalBatch', 'seq'] as const).find((key) => options[key] !== undefined);
+/** Words about how a model is trained say nothing without one. */
+function refuseStrange({ engine, model }: Answers, options: InitOptions): void {
+  if (engine === 'reference' || model !== undefined) return;
+  const strange = (['steps', 'globalBatch', 'seq'] as const).find((key) => options[key] !== undefined);
   if (strange !== undefined)
     throw new CliError(
-      `--${strange === 'globalBatch' ? 'global-batch' : strange} is for engine reference; a program of engine command gets its arguments behind --.`,
+      `--${strange === 'globalBatch' ? 'global-batch' : strange} says how a model is trained: give --model too, or tell the program alone, by its arguments behind --.`,
     );
 }
 
@@ -173,14 +173,14 @@ function nextSteps({
   readonly answers: Answers;
   readonly out: string;
 }): string {
-  const { data, checkpoint, gpus, training, model } = job.spec;
+  const { data, checkpoint, training, model } = job.spec;
   const claims = [data?.claimName, checkpoint?.claimName].filter((claim) => claim !== undefined);
   const isPlanned = training !== undefined && model !== undefined && answers.model !== TINY_MODEL;
   const commands: readonly (readonly [string, string])[] = [
     ...(isPlanned
       ? [
           [
-            `coxswain plan --model ${answers.model ?? ''} --gpu h100 --gpus ${gpus ?? 1} --global-batch ${training.globalBatchSize} --seq ${model.sequenceLength}`,
+            `coxswain plan --model ${answers.model ?? ''} --gpu h100 --gpus ${answers.gpus} --global-batch ${training.globalBatchSize} --seq ${model.sequenceLength}`,
             'whether it fits, and how fast it is',
           ] as const,
         ]
@@ -207,4 +207,5 @@ Examples:
   coxswain init --yes
   coxswain init --model llama-3.1-8b --gpus 16 --out llama.yaml
   coxswain init --engine command --gpus 8 --image ghcr.io/me/train:1 -- python3 train.py --lr 1e-4
+  coxswain init --engine command --model ./config.json --gpus 8 --image ghcr.io/me/train:1 -- python3 train.py
   coxswain init --yes --out - | coxswain submit -f -`;

@@ -1,7 +1,7 @@
 import { JobCreate, type TrainingJobSpecInput } from '@coxswain/api-types';
 import { z } from 'zod';
 import { CliError } from './cli-error.ts';
-import { jobModel, TINY_MODEL } from './init-model.ts';
+import { jobModel, modelWords, TINY_MODEL } from './init-model.ts';
 import type { WrittenJob } from './job-import/written-job.ts';
 
 export const ENGINES = ['reference', 'command'] as const;
@@ -12,7 +12,7 @@ export interface Answers {
   readonly name: string;
   readonly image: string;
   readonly gpus: number;
-  /** Of engine reference: a preset or a file. */
+  /** A preset or a file. */
   readonly model?: string | undefined;
   /** Of engine command: program and arguments of one rank. */
   readonly program?: readonly string[] | undefined;
@@ -69,11 +69,14 @@ function batchFor(gpus: number): number {
   return gpus * Math.ceil(LEAST_BATCH / gpus);
 }
 
-function commandJob({ image, gpus, program = [] }: Answers): Made {
+function commandJob({ image, gpus, program = [], model, steps, globalBatch, seq }: Answers): Made {
+  const isTrained = steps !== undefined || globalBatch !== undefined;
   return {
     head: `${program.join(' ').replaceAll(/\s+/g, ' ').slice(0, 80)},`,
     spec: {
       engine: { name: 'command', image, command: [...program] },
+      ...(model === undefined ? {} : { model: modelWords(model, seq).model }),
+      ...(isTrained ? { training: { steps: steps ?? STEPS, globalBatchSize: globalBatch ?? batchFor(gpus) } } : {}),
       layout: { dataParallelDegree: gpus },
     },
   };

@@ -18,17 +18,24 @@ export const TINY_MODEL = 'tiny';
 const TINY: ModelInput = { layers: 4, hiddenSize: 128, attentionHeads: 4, sequenceLength: 128 };
 const SEQUENCE_TOKENS = 2_048;
 
-/** Models that a job can describe, by name: dense transformers among the planner's presets, behind the tiny one. */
+/** Models whose sizes engine reference trains, by name: dense transformers among the planner's presets, behind the tiny one. */
 export function modelNames(): readonly string[] {
   const said = MODEL_PRESETS.filter(({ model }) => problemOf(model) === undefined);
   return [TINY_MODEL, ...said.map(({ name }) => name)];
 }
 
-/** The model that a preset's name or a file means; throws a {@link CliError} where there is none, or a job cannot describe it. */
+/** The words of a job of any program for a model: the name of a preset, a config.json as it stands, or all sizes of a shape. */
+export function modelWords(nameOrFile: string, sequenceTokens?: number): JobModel {
+  const { name, shape, words } = readModel(nameOrFile);
+  const { name: _called, ...sizes } = shape;
+  return { name, model: { ...(words ?? sizes), sequenceLength: sequenceTokens ?? SEQUENCE_TOKENS } };
+}
+
+/** The model that a preset's name or a file means; throws a {@link CliError} where there is none, or engine reference cannot train its sizes. */
 export function jobModel(nameOrFile: string, sequenceTokens?: number): JobModel {
   if (nameOrFile === TINY_MODEL)
     return { name: TINY_MODEL, model: { ...TINY, sequenceLength: sequenceTokens ?? TINY.sequenceLength } };
-  const { shape, name } = shapeOf(nameOrFile);
+  const { shape, name } = readModel(nameOrFile);
   const problem = problemOf(shape);
   if (problem !== undefined)
     throw new CliError(
@@ -37,19 +44,29 @@ export function jobModel(nameOrFile: string, sequenceTokens?: number): JobModel 
   return { name, model: sizesOf(shape, sequenceTokens) };
 }
 
-function shapeOf(nameOrFile: string): { readonly name: string; readonly shape: ModelShape } {
+interface ReadModel {
+  readonly name: string;
+  readonly shape: ModelShape;
+  /** Shorter than the shape: a preset's name, or the configuration that it was read from. */
+  readonly words?: Pick<ModelInput, 'preset' | 'huggingFace'>;
+}
+
+function readModel(nameOrFile: string): ReadModel {
   try {
-    const { model, modelShape } = plannedModel(nameOrFile);
-    if (modelShape !== undefined) return { name: modelShape.name ?? 'model', shape: modelShape };
+    const { model, modelShape, huggingFace } = plannedModel(nameOrFile);
+    if (modelShape !== undefined) {
+      const words = huggingFace === undefined ? {} : { words: { huggingFace } };
+      return { name: modelShape.name ?? 'model', shape: modelShape, ...words };
+    }
     const preset = modelOf(model ?? nameOrFile);
-    return { name: preset.name, shape: preset.model };
+    return { name: preset.name, shape: preset.model, words: { preset: preset.name } };
   } catch (error) {
     if (isDomainError(error)) throw new CliError(error.message);
     throw error;
   }
 }
 
-/** Why a job has no words for such a model. */
+/** Why engine reference trains no GPT of such sizes. */
 function problemOf(shape: ModelShape): string | undefined {
   if (shape.experts !== undefined) return 'has experts';
   if (shape.stateSpace !== undefined || shape.layerPattern !== undefined) return 'has layers of several kinds';

@@ -1,7 +1,7 @@
 import { ObjectName, TrainingJobSpec } from '@coxswain/api-types';
 import { CliError } from './cli-error.ts';
 import { ENGINES, type Answers } from './init-job.ts';
-import { jobModel, modelNames, TINY_MODEL } from './init-model.ts';
+import { jobModel, modelNames, modelWords, TINY_MODEL } from './init-model.ts';
 import { shellCommands } from './job-import/shell-words.ts';
 
 /** Answers so far. */
@@ -21,7 +21,7 @@ export interface InitQuestion {
   /** What `--yes` and an empty answer mean; undefined where there is none. */
   readonly fallback: (sofar: Sofar) => string | undefined;
   /** The answer; throws a {@link CliError} that says what is wrong with it. */
-  readonly read: (text: string) => Answers[keyof Answers];
+  readonly read: (text: string, sofar: Sofar) => Answers[keyof Answers];
 }
 
 const always = (): boolean => true;
@@ -48,8 +48,9 @@ export const INIT_QUESTIONS: readonly InitQuestion[] = [
     choices: modelNames,
     isNeeded: ofReference,
     fallback: () => TINY_MODEL,
-    read: (text) => {
-      jobModel(text);
+    read: (text, { engine }) => {
+      if (engine === 'command') modelWords(text);
+      else jobModel(text);
       return text;
     },
   },
@@ -140,7 +141,7 @@ function objectName(text: string): string {
 
 function defaultName({ model, program }: Sofar): string {
   const script = program?.slice(1).find((word) => !word.startsWith('-')) ?? program?.[0];
-  const base = model ?? script;
+  const base = script ?? model;
   const name = base
     ?.replace(/^.*\//, '')
     .replace(/\.(?:py|sh|json|ya?ml)$/, '')

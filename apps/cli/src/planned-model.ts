@@ -10,6 +10,8 @@ import { readDocument } from './read-document.ts';
 export interface PlannedModel {
   readonly model?: string;
   readonly modelShape?: ModelShape;
+  /** The configuration that modelShape was read from, as it stands in its file. */
+  readonly huggingFace?: Readonly<Record<string, unknown>>;
   /** What its file left open. */
   readonly assumed: readonly string[];
 }
@@ -24,7 +26,7 @@ export function plannedModel(nameOrFile: string): PlannedModel {
   if (isObject(document) && ('model_type' in document || 'text_config' in document)) {
     const { model, assumed } = modelFromHuggingFace(document);
     const name = document['_name_or_path'] === undefined ? nameOfFile(nameOrFile) : model.name;
-    return { modelShape: { ...model, name }, assumed };
+    return { modelShape: { ...model, name }, huggingFace: document, assumed };
   }
   const shape = ModelShape.safeParse(document, { reportInput: true });
   if (!shape.success)

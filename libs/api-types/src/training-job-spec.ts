@@ -3,6 +3,7 @@ import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
 import { EnvName, ObjectName } from './field-names.ts';
+import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { ResumeFrom } from './resume-from.ts';
 import { SecretFiles, SecretVariables } from './secret-references.ts';
@@ -79,31 +80,6 @@ export const EngineSpec = z
     message: TWO_SOURCES,
   });
 export type EngineSpec = z.infer<typeof EngineSpec>;
-
-export const ModelSpec = z
-  .strictObject({
-    layers: z.int().min(1).max(1024),
-    hiddenSize: z.int().min(1).max(1_048_576),
-    attentionHeads: z.int().min(1).max(4096),
-    sequenceLength: z.int().min(1).max(16_777_216).describe('Tokens per sample.'),
-  })
-  .meta({
-    id: 'ModelSpec',
-    ...cel({
-      rule: 'self.hiddenSize % self.attentionHeads == 0',
-      messageExpression:
-        "'attentionHeads %d does not divide hiddenSize %d'.format([self.attentionHeads, self.hiddenSize])",
-      fieldPath: '.attentionHeads',
-    }),
-  })
-  .refine((model) => model.hiddenSize % model.attentionHeads === 0, {
-    path: ['attentionHeads'],
-    error: (issue) => {
-      const model = issue.input as { attentionHeads: number; hiddenSize: number };
-      return `attentionHeads ${model.attentionHeads} does not divide hiddenSize ${model.hiddenSize}`;
-    },
-  });
-export type ModelSpec = z.infer<typeof ModelSpec>;
 
 export const TrainingSpec = z
   .strictObject({
@@ -195,7 +171,7 @@ export const RestartPolicy = z
 export type RestartPolicy = z.infer<typeof RestartPolicy>;
 
 const dividesRule = (options: { field: string; whole: string; wholeName: string }): CelRule => ({
-  rule: `!has(self.model) || !has(self.layout) || self.model.${options.whole} % self.layout.${options.field} == 0`,
+  rule: `!has(self.model) || !has(self.model.${options.whole}) || !has(self.layout) || self.model.${options.whole} % self.layout.${options.field} == 0`,
   messageExpression: `'layout.${options.field} %d does not divide model.${options.wholeName} %d'.format([self.layout.${options.field}, self.model.${options.whole}])`,
   fieldPath: `.layout.${options.field}`,
 });

@@ -1,3 +1,4 @@
 export { brokenLayoutRules, layoutRefusal } from './layout-refusal.ts';
+export { modelOfJob, modelRefusals } from './model-of-job.ts';
 export { degreesOf } from './reference-layout.ts';
 export { engineRefusal, renderRank } from './render-rank.ts';

@@ -4,6 +4,8 @@ import { aLayout } from '@coxswain/layout/testing';
 import { brokenLayoutRules, layoutRefusal } from './layout-refusal.ts';
 
 const model = { layers: 4, hiddenSize: 64, attentionHeads: 4, sequenceLength: 32 };
+const experts = { count: 8, topK: 2, ffnHiddenSize: 64 };
+const SHARDED_VOCABULARY = { pipelineParallelDegree: 3, pipeline: { vocabulary: 'sharded-over-pp' as const } };
 const training = { steps: 10, globalBatchSize: 8 };
 const specOf = (layout: ParallelLayout, rest: Parameters<typeof aJobSpec>[0] = { model, training }) => ({
   ...aJobSpec(rest),
@@ -18,6 +20,31 @@ describe('what the layout rules say of a spec', () => {
     ['the batch must divide', aLayout({ dataParallelDegree: 3 }), ['dataParallelDegree']],
   ] as const)('%s', (_sentence, layout, fields) => {
     expect(new Set(brokenLayoutRules(specOf(layout)).map(({ field }) => field))).toEqual(new Set(fields));
+  });
+
+  it.each<[string, object, object, readonly string[]]>([
+    ['the heads of a preset count', { preset: 'llama-3.1-8b' }, { tensorParallelDegree: 3 }, ['tensorParallelDegree']],
+    ['and its layers', { preset: 'llama-3.1-8b' }, { pipelineParallelDegree: 5 }, ['pipelineParallelDegree']],
+    ['a vocabulary that only follows breaks no rule', { ...model, layers: 3 }, SHARDED_VOCABULARY, []],
+    [
+      'a vocabulary that is said counts',
+      { ...model, layers: 3, vocabularySize: 256 },
+      SHARDED_VOCABULARY,
+      ['pipeline/vocabulary'],
+    ],
+    [
+      'experts that are said count',
+      { ...model, experts },
+      { expert: { expertParallelDegree: 3, expertTensorParallelDegree: 1 } },
+      ['expert/expertParallelDegree'],
+    ],
+  ])('of words of a model %s', (_sentence, words, degrees, fields) => {
+    const spec = specOf(aLayout(degrees), {
+      engine: { name: 'command', image: 'any', command: ['x'] },
+      model: { ...words, sequenceLength: 32 },
+      training: { steps: 10, globalBatchSize: 8 },
+    });
+    expect(new Set(brokenLayoutRules(spec).map(({ field }) => field))).toEqual(new Set(fields));
   });
 
   it('a micro-batch counts that the spec gives, and one sample where it gives none', () => {

@@ -1,14 +1,16 @@
 import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec } from '@coxswain/api-types';
 import { type LayoutViolation, layoutViolations } from '@coxswain/layout';
+import { modelOfJob } from './model-of-job.ts';
 
 /**
  * Every rule that the spec's layout breaks, with the field below `layout` that it concerns; empty when the layout is legal. Rules that need the
- * model or the batch are left out where the spec says nothing of these.
+ * model or the batch are left out where the spec says nothing of these; so are rules about sizes that nobody gave and that only follow from others.
  */
 export function brokenLayoutRules({ layout, model, training }: EffectiveSpec): readonly LayoutViolation[] {
   if (model === undefined || training === undefined) return layoutViolations(layout, {});
   const { globalBatchSize, microBatchSize = DEFAULT_MICRO_BATCH_SIZE } = training;
-  return layoutViolations(layout, { ...model, globalBatchSize, microBatchSize });
+  const { sequenceLength } = model;
+  return layoutViolations(layout, { ...modelOfJob(model)?.said, sequenceLength, globalBatchSize, microBatchSize });
 }
 
 /** The same in one sentence; undefined when the layout is legal. */

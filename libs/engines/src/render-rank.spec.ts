@@ -1,6 +1,6 @@
 import type { TrainingJobSpecInput } from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { engineRefusal, renderRank } from './index.ts';
+import { engineRefusal, modelRefusals, renderRank } from './index.ts';
 import { type RankContext } from './render-rank.ts';
 
 const paths: RankContext = { dataPath: '/data/corpus.txt' };
@@ -31,6 +31,34 @@ describe('the command of one rank', () => {
   it('of engine command is the program as given', () => {
     const spec = aJobSpec({ engine: { ...commandEngine, args: ['--fast'] } });
     expect(renderRank(spec, {})).toEqual({ kind: 'rendered', command: ['sleep', '5', '--fast'], env: {} });
+  });
+});
+
+describe('a model that no words of this version mean', () => {
+  it.each<[string, TrainingJobSpecInput['model'], string, RegExp]>([
+    [
+      'a preset',
+      { preset: 'llama-9', sequenceLength: 1 },
+      'model.preset',
+      /^model.preset: model "llama-9" is not known/,
+    ],
+    [
+      'an architecture',
+      { huggingFace: { model_type: 'whisper' }, sequenceLength: 1 },
+      'model.huggingFace.model_type',
+      /write its shape by hand with layers/,
+    ],
+  ])('is refused by its field: %s', (_sentence, model, field, sentence) => {
+    const [refusal] = modelRefusals(aJobSpec({ engine: commandEngine, model }).model);
+    expect(refusal?.field).toBe(field);
+    expect(refusal?.message).toMatch(sentence);
+  });
+
+  it.each<[string, TrainingJobSpecInput['model']]>([
+    ['is none where the job has no model', undefined],
+    ['is none where the preset is known', { preset: 'llama-3.1-8b', sequenceLength: 1 }],
+  ])('%s', (_sentence, model) => {
+    expect(modelRefusals(aJobSpec({ engine: commandEngine, model }).model)).toEqual([]);
   });
 });
 
@@ -83,6 +111,36 @@ describe('what an engine refuses', () => {
     {
       name: 'no context degree of a command, which only adds ranks',
       spec: { engine: commandEngine, layout: { contextParallelDegree: 2 } },
+      want: undefined,
+    },
+    {
+      name: 'a reference job whose model has grouped heads',
+      spec: { model: { layers: 4, hiddenSize: 128, attentionHeads: 4, keyValueHeads: 2, sequenceLength: 128 } },
+      want: 'engine "reference" trains a GPT of bytes and cannot do model.keyValueHeads 2',
+    },
+    {
+      name: 'a reference job whose model is a preset of another kind, with every size that differs',
+      spec: { model: { preset: 'llama-3.1-8b', sequenceLength: 128 } },
+      want: 'engine "reference" trains a GPT of bytes and cannot do model.ffnHiddenSize 14336, model.keyValueHeads 8, model.vocabularySize 128256, model.gatedMlp true',
+    },
+    {
+      name: 'no size that says what the engine does anyway',
+      spec: {
+        model: {
+          layers: 4,
+          hiddenSize: 128,
+          attentionHeads: 4,
+          keyValueHeads: 4,
+          ffnHiddenSize: 512,
+          vocabularySize: 256,
+          sequenceLength: 128,
+        },
+      },
+      want: undefined,
+    },
+    {
+      name: 'no model of a command, which reads what it trains from its own arguments',
+      spec: { engine: commandEngine, model: { preset: 'deepseek-v3', sequenceLength: 128 } },
       want: undefined,
     },
     { name: 'no degree of 1', spec: { layout: { contextParallelDegree: 1 } }, want: undefined },

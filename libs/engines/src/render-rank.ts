@@ -1,5 +1,8 @@
 import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, type TrainingJobSpec } from '@coxswain/api-types';
 import { engineSupport, ParallelLayout } from '@coxswain/layout';
+import type { EngineRefusal } from './engine-refusal.ts';
+import { modelOfJob } from './model-of-job.ts';
+import { referenceRefusal } from './reference-refusal.ts';
 
 /**
  * Paths as the engine sees them inside its container; absent where the job has no such thing. Where it saves and what it resumes from changes with
@@ -12,7 +15,7 @@ export interface RankContext {
 /** The command of one rank, the same for every rank: a rank learns who it is from the environment that its launcher adds. */
 export type RenderedRank =
   | { readonly kind: 'rendered'; readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
-  | { readonly kind: 'refused'; readonly reason: string; readonly alternative: string };
+  | ({ readonly kind: 'refused' } & EngineRefusal);
 
 /** Command and environment of one rank, or why this engine cannot run the spec. A flag that an engine lacks is refused, never dropped. */
 export function renderRank(spec: EffectiveSpec, context: RankContext): RenderedRank {
@@ -23,9 +26,7 @@ export function renderRank(spec: EffectiveSpec, context: RankContext): RenderedR
  * Why the engine cannot run the spec at all, whatever the epoch; undefined when it can. A layout that is still to be chosen is no reason: the
  * planner chooses among those that the engine can do.
  */
-export function engineRefusal(
-  spec: TrainingJobSpec,
-): { readonly reason: string; readonly alternative: string } | undefined {
+export function engineRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
   const rendered = renderRank(
     { ...spec, layout: spec.layout ?? ParallelLayout.parse({}) },
     {
@@ -43,7 +44,10 @@ const adapters: Readonly<
 function renderCommand(spec: EffectiveSpec): RenderedRank {
   const { command, args } = spec.engine;
   if (command === undefined) {
-    return refused('engine.name "command" needs engine.command', 'set engine.command to the program of one rank');
+    return refused('engine.command', {
+      reason: 'engine.name "command" needs engine.command',
+      alternative: 'set engine.command to the program of one rank',
+    });
   }
   const beyond = beyondEngine('command', spec.layout);
   if (beyond !== undefined) return beyond;
@@ -53,28 +57,17 @@ function renderCommand(spec: EffectiveSpec): RenderedRank {
 /** `reference`: the PyTorch GPT of this project (`engines/reference`). */
 function renderReference(spec: EffectiveSpec, context: RankContext): RenderedRank {
   const { model, training, layout } = spec;
-  if (spec.engine.command !== undefined) {
-    return refused(
-      'engine "reference" starts its own program and would ignore engine.command',
-      'remove engine.command, or set engine.name to "command"',
-    );
-  }
-  if (model === undefined || training === undefined) {
-    const missing = [model === undefined ? 'model' : [], training === undefined ? 'training' : []].flat();
-    return refused(`engine "reference" needs ${missing.join(' and ')}`, `set ${missing.join(' and ')}`);
-  }
-  if (context.dataPath === undefined) {
-    return refused('engine "reference" needs data', 'set data.claimName and data.path');
-  }
-  if (spec.checkpoint === undefined) {
-    return refused('engine "reference" saves its final state and needs checkpoint', 'set checkpoint.claimName');
-  }
+  const refusal = referenceRefusal(spec);
+  if (refusal !== undefined) return { kind: 'refused', ...refusal };
+  if (model === undefined || training === undefined || context.dataPath === undefined || spec.checkpoint === undefined)
+    throw new Error('a part without which engine "reference" is refused is missing');
   const beyond = beyondEngine('reference', layout);
   if (beyond !== undefined) return beyond;
+  const shape = modelOfJob(model)?.model;
   const flags: readonly (readonly [string, string | number | undefined])[] = [
-    ['--layers', model.layers],
-    ['--hidden-size', model.hiddenSize],
-    ['--attention-heads', model.attentionHeads],
+    ['--layers', shape?.layers],
+    ['--hidden-size', shape?.hiddenSize],
+    ['--attention-heads', shape?.attentionHeads],
     ['--sequence-length', model.sequenceLength],
     ['--tensor-parallel', layout.tensorParallelDegree],
     ['--pipeline-parallel', layout.pipelineParallelDegree],
@@ -114,12 +107,12 @@ function beyondEngine(engine: TrainingJobSpec['engine']['name'], layout: Paralle
   if (outcome.kind === 'supported') return undefined;
   const options = outcome.refusals.map(({ option, value }) => `layout.${option} ${value}`);
   const program = engine === 'command' ? 'the program' : 'a program of engine "command"';
-  return refused(
-    `engine "${engine}" cannot do ${options.join(', ')}`,
-    `leave it out of the layout; ${program} can be told in engine.args`,
-  );
+  return refused(`layout.${outcome.refusals[0]?.option ?? ''}`, {
+    reason: `engine "${engine}" cannot do ${options.join(', ')}`,
+    alternative: `leave it out of the layout; ${program} can be told in engine.args`,
+  });
 }
 
-function refused(reason: string, alternative: string): RenderedRank {
-  return { kind: 'refused', reason, alternative };
+function refused(field: string, why: Omit<EngineRefusal, 'field'>): RenderedRank {
+  return { kind: 'refused', field, ...why };
 }

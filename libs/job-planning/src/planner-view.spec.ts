@@ -27,9 +27,22 @@ describe('a job as the planner sees it', () => {
 
   it.each([
     ['has no model', aJobSpec({ engine: program, model: undefined })],
+    [
+      'has a model that is not known',
+      aJobSpec({ engine: program, model: { preset: 'no-such-model', sequenceLength: 1 } }),
+    ],
     ['has no training', aJobSpec({ engine: program, training: undefined })],
   ])('is nothing where the job %s', (_sentence, spec) => {
     expect(plannerView(spec)).toBeUndefined();
+  });
+
+  it('is the model that it names, with experts, grouped heads and vocabulary', () => {
+    const model = { preset: 'mixtral-8x7b', sequenceLength: 4_096 };
+    expect(plannerView(aPlannedJobSpec({ engine: program, model }))).toMatchObject({
+      modelShape: { layers: 32, keyValueHeads: 8, vocabularySize: 32_000, experts: { count: 8, topK: 2 } },
+      sequenceLength: 4_096,
+      stack: 'command',
+    });
   });
 
   it.each([

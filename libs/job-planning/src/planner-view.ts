@@ -1,4 +1,5 @@
 import type { TrainingJobSpec } from '@coxswain/api-types';
+import { modelOfJob } from '@coxswain/engines';
 import type { ModelShape } from '@coxswain/layout';
 
 /** What a planner has to know of a job and its engine; plain data in the planner's words. */
@@ -26,38 +27,18 @@ export interface PlannerView {
   };
 }
 
-/** Width of the MLP over the hidden size, and vocabulary of one byte per token (engines/reference, settings.py). */
-const MLP_EXPANSION = 4;
-const BYTE_VOCABULARY = 256;
-
 /**
- * The job as the planner sees it; undefined where it says too little. `reference` trains a byte-level GPT with RMS norms, GELU and untied
- * embeddings, in 1F1B order with ZeRO stage 1. A program of the user's own is taken to do the same, as nothing else is known of it.
+ * The job as the planner sees it; undefined where it says too little, or names a model that is not known. `reference` trains in 1F1B
+ * order with ZeRO stage 1. A program of the user's own is taken to do the same, as nothing else is known of it.
  */
 export function plannerView({ engine, model, training }: TrainingJobSpec): PlannerView | undefined {
   if (model === undefined || training === undefined) return undefined;
-  const { layers, hiddenSize, attentionHeads, sequenceLength } = model;
+  const known = modelOfJob(model);
+  if (known === undefined) return undefined;
   const { microBatchSize } = training;
   return {
-    modelShape: {
-      layers,
-      hiddenSize,
-      ffnHiddenSize: MLP_EXPANSION * hiddenSize,
-      attentionHeads,
-      keyValueHeads: attentionHeads,
-      headDim: hiddenSize / attentionHeads,
-      vocabularySize: BYTE_VOCABULARY,
-      gatedMlp: false,
-      rmsNorm: true,
-      linearBias: false,
-      dropout: false,
-      tiedEmbeddings: false,
-      learnedPositions: 0,
-      attentionWindow: 0,
-      windowedLayers: 0,
-      mtpLayers: 0,
-    },
-    sequenceLength,
+    modelShape: known.model,
+    sequenceLength: model.sequenceLength,
     globalBatchSize: training.globalBatchSize,
     precision: training.precision,
     stack: engine.name,

@@ -3,7 +3,7 @@ export { ParallelLayout, formatLayout, worldSize } from './parallel-layout.ts';
 export type { RankAxis } from './parallel-layout.ts';
 export { MAX_LISTED_STAGES } from './pipeline-plan.ts';
 export { OffloadRule, RECOMPUTED_MODULES } from './memory-policy.ts';
-export { ModelShape } from './model-shape.ts';
+export { MODEL_SIZES, ModelShape } from './model-shape.ts';
 export { coordinatesOfRank, groupsOfAxis } from './rank-map.ts';
 export { LAYOUT_ENGINES } from './layout-facts.ts';
 export type { LayoutEngine, LayoutFacts } from './layout-facts.ts';

@@ -33,3 +33,13 @@ describe('a pattern of layers', () => {
     expect(issues).toMatchObject([{ path: ['layerPattern'], message: expect.stringContaining(want) as string }]);
   });
 });
+
+describe('experts', () => {
+  it.each<[string, number, readonly string[]]>([
+    ['may all see a token', 8, []],
+    ['cannot be chosen more often than there are', 9, ['experts.topK']],
+  ])('%s', (_sentence, topK, paths) => {
+    const { issues } = ModelShape.safeParse({ ...MODEL, experts: { ...experts, topK } }).error ?? { issues: [] };
+    expect(issues.map(({ path }) => path.join('.'))).toEqual(paths);
+  });
+});

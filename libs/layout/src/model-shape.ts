@@ -3,65 +3,80 @@ import { z } from 'zod';
 const count = z.int().min(0).max(16_777_216);
 const size = z.int().min(1).max(16_777_216);
 
-/** What a planner needs of a model: the sizes that decide parameters, FLOPs and activations. Sizes are in elements, not bytes. */
+/**
+ * The sizes of a model, which planner, layout rules and jobs know by the same words: whoever declares more takes them from here. Sizes are in
+ * elements, not bytes.
+ */
+export const MODEL_SIZES = {
+  layers: size.describe('Transformer layers, without multi-token-prediction layers.'),
+  hiddenSize: size,
+  ffnHiddenSize: count.describe('Inner width of a dense MLP; 0 where no layer has one.'),
+  attentionHeads: size,
+  keyValueHeads: size.describe('Groups of grouped-query attention; equal to attentionHeads for multi-head attention.'),
+  headDim: size.describe('Width of one head; hiddenSize / attentionHeads in most models.'),
+  vocabularySize: size,
+  gatedMlp: z.boolean().describe('SwiGLU and its kin: three matrices in an MLP instead of two.'),
+  rmsNorm: z.boolean().describe('RMSNorm (one vector) instead of LayerNorm (two).'),
+  linearBias: z.boolean(),
+  dropout: z.boolean().describe('Dropout masks are kept for the backward pass.'),
+  tiedEmbeddings: z.boolean(),
+  learnedPositions: count.describe('Rows of a learned position table; 0 for rotary or none.'),
+  attentionWindow: count.describe('Tokens of a sliding window; 0 for full attention.'),
+  windowedLayers: count.describe('How many attention layers use the window.'),
+  mtpLayers: count.describe('Multi-token-prediction layers after the last layer.'),
+  experts: z
+    .strictObject({
+      count: size,
+      topK: size,
+      ffnHiddenSize: size.describe('Inner width of one routed expert.'),
+      sharedFfnHiddenSize: count.default(0).describe('Total inner width of the experts that see every token.'),
+      denseLayers: count.default(0).describe('Leading layers with a dense MLP instead of experts.'),
+      latentSize: count.default(0).describe('Width that tokens are projected to before dispatch; 0: hiddenSize.'),
+    })
+    .optional(),
+  latentAttention: z
+    .strictObject({
+      queryRank: count.describe('0: queries are not compressed.'),
+      keyValueRank: size,
+      nopeHeadDim: size,
+      ropeHeadDim: size,
+      valueHeadDim: size,
+    })
+    .optional()
+    .describe('Multi-head latent attention (DeepSeek-V2/V3).'),
+  stateSpace: z
+    .strictObject({ stateSize: size, heads: size, headDim: size, groups: size, convKernel: size.default(4) })
+    .optional()
+    .describe('Mamba-2 mixer of the layers marked M.'),
+  layerPattern: z
+    .string()
+    .max(1024)
+    .regex(/^[AMEL*-]*$/, 'must hold only A or * (attention), L (linear attention), M (Mamba), E (experts) and - (MLP)')
+    .optional()
+    .describe(
+      'One letter per layer for hybrids whose layers hold one block each: A or * attention, L linear attention, M Mamba-2, E experts, - MLP. Absent: every layer is attention followed by an MLP or experts.',
+    ),
+};
+
+/** What a planner needs of a model: the sizes that decide parameters, FLOPs and activations. */
 export const ModelShape = z
   .strictObject({
     name: z.string().min(1).max(200).optional(),
-    layers: size.describe('Transformer layers, without multi-token-prediction layers.'),
-    hiddenSize: size,
-    ffnHiddenSize: count.describe('Inner width of a dense MLP; 0 where no layer has one.'),
-    attentionHeads: size,
-    keyValueHeads: size.describe(
-      'Groups of grouped-query attention; equal to attentionHeads for multi-head attention.',
-    ),
-    headDim: size.describe('Width of one head; hiddenSize / attentionHeads in most models.'),
-    vocabularySize: size,
-    gatedMlp: z.boolean().describe('SwiGLU and its kin: three matrices in an MLP instead of two.'),
-    rmsNorm: z.boolean().default(true).describe('RMSNorm (one vector) instead of LayerNorm (two).'),
-    linearBias: z.boolean().default(false),
-    dropout: z.boolean().default(false).describe('Dropout masks are kept for the backward pass.'),
-    tiedEmbeddings: z.boolean().default(false),
-    learnedPositions: count.default(0).describe('Rows of a learned position table; 0 for rotary or none.'),
-    attentionWindow: count.default(0).describe('Tokens of a sliding window; 0 for full attention.'),
-    windowedLayers: count.default(0).describe('How many attention layers use the window.'),
-    mtpLayers: count.default(0).describe('Multi-token-prediction layers after the last layer.'),
-    experts: z
-      .strictObject({
-        count: size,
-        topK: size,
-        ffnHiddenSize: size.describe('Inner width of one routed expert.'),
-        sharedFfnHiddenSize: count.default(0).describe('Total inner width of the experts that see every token.'),
-        denseLayers: count.default(0).describe('Leading layers with a dense MLP instead of experts.'),
-        latentSize: count.default(0).describe('Width that tokens are projected to before dispatch; 0: hiddenSize.'),
-      })
-      .optional(),
-    latentAttention: z
-      .strictObject({
-        queryRank: count.describe('0: queries are not compressed.'),
-        keyValueRank: size,
-        nopeHeadDim: size,
-        ropeHeadDim: size,
-        valueHeadDim: size,
-      })
-      .optional()
-      .describe('Multi-head latent attention (DeepSeek-V2/V3).'),
-    stateSpace: z
-      .strictObject({ stateSize: size, heads: size, headDim: size, groups: size, convKernel: size.default(4) })
-      .optional()
-      .describe('Mamba-2 mixer of the layers marked M.'),
-    layerPattern: z
-      .string()
-      .max(1024)
-      .regex(
-        /^[AMEL*-]*$/,
-        'must hold only A or * (attention), L (linear attention), M (Mamba), E (experts) and - (MLP)',
-      )
-      .optional()
-      .describe(
-        'One letter per layer for hybrids whose layers hold one block each: A or * attention, L linear attention, M Mamba-2, E experts, - MLP. Absent: every layer is attention followed by an MLP or experts.',
-      ),
+    ...MODEL_SIZES,
+    rmsNorm: MODEL_SIZES.rmsNorm.default(true),
+    linearBias: MODEL_SIZES.linearBias.default(false),
+    dropout: MODEL_SIZES.dropout.default(false),
+    tiedEmbeddings: MODEL_SIZES.tiedEmbeddings.default(false),
+    learnedPositions: MODEL_SIZES.learnedPositions.default(0),
+    attentionWindow: MODEL_SIZES.attentionWindow.default(0),
+    windowedLayers: MODEL_SIZES.windowedLayers.default(0),
+    mtpLayers: MODEL_SIZES.mtpLayers.default(0),
   })
   .superRefine(({ layers, layerPattern, stateSpace, experts }, context) => {
+    if (experts !== undefined && experts.topK > experts.count) {
+      const message = `is ${experts.topK} of ${experts.count} experts; a token goes to at most all of them`;
+      context.addIssue({ code: 'custom', path: ['experts', 'topK'], message });
+    }
     const refuse = (message: string): void => {
       context.addIssue({ code: 'custom', path: ['layerPattern'], message });
     };

@@ -35,6 +35,24 @@ describe('a spec', () => {
       'INVALID_LAYOUT',
       ['/spec/layout/tensorParallelDegree'],
     ],
+    [
+      'whose model is not known',
+      aJobSpec({ model: { preset: 'llama-9', sequenceLength: 128 } }),
+      'INVALID_REQUEST',
+      ['/spec/model/preset'],
+    ],
+    [
+      'whose config.json is of an architecture that is not known',
+      aJobSpec({ model: { huggingFace: { model_type: 'whisper' }, sequenceLength: 128 } }),
+      'INVALID_REQUEST',
+      ['/spec/model/huggingFace/model_type'],
+    ],
+    [
+      'whose model its engine does not train',
+      aJobSpec({ model: { layers: 4, hiddenSize: 128, attentionHeads: 4, keyValueHeads: 2, sequenceLength: 128 } }),
+      'INVALID_REQUEST',
+      ['/spec/model/keyValueHeads'],
+    ],
   ])('%s is refused, and every field is named', (_what, spec, code, pointers) => {
     const refusal = refusalOf(() => requireRunnable(spec, '/spec'));
     expect(refusal.code).toBe(code);

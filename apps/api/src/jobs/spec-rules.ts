@@ -1,17 +1,22 @@
 import { plainSecrets, type TrainingJobSpec } from '@coxswain/api-types';
 import { DomainError, type Violation } from '@coxswain/domain-error';
-import { brokenLayoutRules, engineRefusal } from '@coxswain/engines';
+import { brokenLayoutRules, engineRefusal, modelRefusals } from '@coxswain/engines';
 import { pointerOf } from '../http/validation.ts';
 
 /** What a schema cannot say of a spec: the layout against the model and batch, and whether the engine runs it at all. `at` is the pointer of the spec. */
 export function requireRunnable(spec: TrainingJobSpec, at: string): void {
   const missing = missingParts(spec, at);
   if (missing.length > 0) throw new DomainError('INVALID_REQUEST', firstSentence(missing), missing);
+  const unknown = modelRefusals(spec.model).map(({ field, message }): Violation => ({
+    pointer: pointerBelow(at, field),
+    detail: message,
+  }));
+  if (unknown.length > 0) throw new DomainError('INVALID_REQUEST', firstSentence(unknown), unknown);
   requireLegalLayout(spec, `${at}/layout`);
   const refusal = engineRefusal(spec);
   if (refusal !== undefined) {
     const detail = `${refusal.reason}; ${refusal.alternative}`;
-    throw new DomainError('INVALID_REQUEST', detail, [{ pointer: `${at}/engine`, detail }]);
+    throw new DomainError('INVALID_REQUEST', detail, [{ pointer: pointerBelow(at, refusal.field), detail }]);
   }
 }
 
@@ -53,6 +58,10 @@ function missingParts(spec: TrainingJobSpec, at: string): readonly Violation[] {
   return (['model', 'training', 'data'] as const).flatMap((part) =>
     spec[part] === undefined ? [{ pointer: `${at}/${part}`, detail: `engine "reference" needs ${part}; add it` }] : [],
   );
+}
+
+function pointerBelow(at: string, field: string): string {
+  return `${at}/${field.replaceAll('.', '/')}`;
 }
 
 function firstSentence(violations: readonly Violation[]): string {

@@ -36,6 +36,22 @@ describe('whether a spec can be run', () => {
       { kind: 'refused', reason: 'LayoutInvalid' },
     ],
     [
+      'not where it names a model that is not known',
+      aJobSpec({ model: { preset: 'llama-9', sequenceLength: 128 } }),
+      undefined,
+      {
+        kind: 'refused',
+        reason: 'SpecInvalid',
+        message: expect.stringMatching(/^model.preset: model "llama-9" is not known; nearest: /) as string,
+      },
+    ],
+    [
+      'not where the engine cannot train the model',
+      aJobSpec({ model: { preset: 'llama-3.1-8b', sequenceLength: 128 } }),
+      undefined,
+      { kind: 'refused', reason: 'EngineRefused' },
+    ],
+    [
       'not where the engine cannot do it',
       aJobSpec({ data: undefined }),
       undefined,

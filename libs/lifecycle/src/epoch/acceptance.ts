@@ -1,5 +1,5 @@
 import { type EffectiveSpec, effectiveSpec, isPlanOf, type TrainingJobSpec } from '@coxswain/api-types';
-import { engineRefusal, layoutRefusal } from '@coxswain/engines';
+import { engineRefusal, layoutRefusal, modelRefusals } from '@coxswain/engines';
 import type { Facts } from '../look/facts.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { isGangWanted } from './planning.ts';
@@ -48,6 +48,8 @@ function acceptanceOfSpec({ plan }: Pick<JobRecord, 'plan'>, { spec, specProblem
 }
 
 function judge(spec: TrainingJobSpec, plan: JobRecord['plan']): Acceptance {
+  const [unknown] = modelRefusals(spec.model);
+  if (unknown !== undefined) return { kind: 'refused', reason: 'SpecInvalid', message: unknown.message };
   const effective = effectiveSpec(spec, plan);
   const invalid = effective === undefined ? undefined : layoutRefusal(effective);
   if (invalid !== undefined) return { kind: 'refused', reason: 'LayoutInvalid', message: invalid };

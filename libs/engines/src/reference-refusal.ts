@@ -1,0 +1,72 @@
+/** What can engine `reference` not do of a job? Whatever it has no flag for is refused by its field, never dropped. */
+import type { ModelSpec, TrainingJobSpec } from '@coxswain/api-types';
+import type { ModelShape } from '@coxswain/layout';
+import type { EngineRefusal } from './engine-refusal.ts';
+import { modelOfJob } from './model-of-job.ts';
+
+/** The first refusal; undefined where the engine can run the spec as far as its layout allows. */
+export function referenceRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
+  return missingPart(spec) ?? (spec.model === undefined ? undefined : modelRefusal(spec.model));
+}
+
+function missingPart(spec: TrainingJobSpec): EngineRefusal | undefined {
+  if (spec.engine.command !== undefined) {
+    return {
+      field: 'engine.command',
+      reason: 'engine "reference" starts its own program and would ignore engine.command',
+      alternative: 'remove engine.command, or set engine.name to "command"',
+    };
+  }
+  const missing = (['model', 'training'] as const).filter((part) => spec[part] === undefined);
+  if (missing[0] !== undefined) {
+    const parts = missing.join(' and ');
+    return { field: missing[0], reason: `engine "reference" needs ${parts}`, alternative: `set ${parts}` };
+  }
+  if (spec.data === undefined) {
+    return { field: 'data', reason: 'engine "reference" needs data', alternative: 'set data.claimName and data.path' };
+  }
+  if (spec.checkpoint !== undefined) return undefined;
+  const reason = 'engine "reference" saves its final state and needs checkpoint';
+  return { field: 'checkpoint', reason, alternative: 'set checkpoint.claimName' };
+}
+
+/** Each size beside layers, hidden size and heads, and the one value that the engine gives it (engines/reference, model.py). */
+const ONE_VALUE: readonly (readonly [keyof ModelShape, (model: ModelShape) => unknown])[] = [
+  ['ffnHiddenSize', ({ hiddenSize }) => 4 * hiddenSize],
+  ['keyValueHeads', ({ attentionHeads }) => attentionHeads],
+  ['headDim', ({ hiddenSize, attentionHeads }) => hiddenSize / attentionHeads],
+  ['vocabularySize', () => 256],
+  ['gatedMlp', () => false],
+  ['rmsNorm', () => true],
+  ['linearBias', () => false],
+  ['dropout', () => false],
+  ['tiedEmbeddings', () => false],
+  ['learnedPositions', () => 0],
+  ['attentionWindow', () => 0],
+  ['windowedLayers', () => 0],
+  ['mtpLayers', () => 0],
+  ['experts', () => undefined],
+  ['latentAttention', () => undefined],
+  ['stateSpace', () => undefined],
+  ['layerPattern', () => undefined],
+];
+
+function modelRefusal(words: ModelSpec): EngineRefusal | undefined {
+  const model = modelOfJob(words)?.model;
+  // Words that mean no model are refused by themselves, whatever the engine.
+  if (model === undefined) return undefined;
+  const strange = ONE_VALUE.filter(([name, valueOf]) => model[name] !== valueOf(model)).map(([name]) => name);
+  const [first] = strange;
+  if (first === undefined) return undefined;
+  const { layers, hiddenSize, attentionHeads } = model;
+  const sizes = `layers ${layers}, hiddenSize ${hiddenSize} and attentionHeads ${attentionHeads}`;
+  return {
+    field: words.layers === undefined ? 'model' : `model.${first}`,
+    reason: `engine "reference" trains a GPT of bytes and cannot do ${strange.map((name) => `model.${name} ${shown(model[name])}`).join(', ')}`,
+    alternative: `give ${sizes} alone for such a GPT of that size, or start a program that trains this model by engine "command"`,
+  };
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
