@@ -16,6 +16,7 @@ export const SCRIPTS = {
   'Set up': {
     setup: 'Kubernetes programs, Python with PyTorch, builds, browser; what is there already costs nothing',
     build: 'API, dashboard and launcher, where what they are built from has changed',
+    images: 'container images without a container engine (root, Debian), with bills of materials; -- --help',
   },
   'Planner (docs/reference/planner-commands.md)': {
     'planner:score': 'how far predictions are from published measurements',
