@@ -21,6 +21,9 @@ const PACKAGES: Record<BinaryName, string> = {
   kubectl: 'k8s.io/kubernetes/cmd/kubectl',
   helm: 'helm.sh/helm/v4/cmd/helm',
   kwok: 'sigs.k8s.io/kwok/cmd/kwok',
+  kubelet: 'k8s.io/kubernetes/cmd/kubelet',
+  'kube-proxy': 'k8s.io/kubernetes/cmd/kube-proxy',
+  coredns: '.',
 };
 
 /** What the first Go with automatic toolchains was; it fetches the version that a module asks for. */
@@ -37,6 +40,8 @@ export const GO_BUILDS: readonly GoBuild[] = [
   { name: 'etcd', binaries: ['etcd'], lane: 'other programs', cpuSeconds: 60 },
   { name: 'helm', binaries: ['helm'], lane: 'other programs', cpuSeconds: 180 },
   { name: 'kwok', binaries: ['kwok'], lane: 'other programs', cpuSeconds: 120 },
+  { name: 'kubelet', binaries: ['kubelet', 'kube-proxy'], lane: 'Kubernetes', cpuSeconds: 480 },
+  { name: 'CoreDNS', binaries: ['coredns'], lane: 'other programs', cpuSeconds: 150 },
 ];
 
 /** Why Go cannot be used here, as a sentence; undefined when it can. */
@@ -78,7 +83,7 @@ function linkerFlags(name: BinaryName): string {
   const set: Record<string, string> =
     name === 'helm'
       ? { 'helm.sh/helm/v4/internal/version.version': `v${version}` }
-      : name === 'etcd' || name === 'kwok'
+      : name === 'etcd' || name === 'kwok' || name === 'coredns'
         ? {}
         : {
             [`${kubernetes}.gitVersion`]: `v${version}`,

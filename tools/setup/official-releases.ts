@@ -31,6 +31,10 @@ export function officialRelease(name: BinaryName, arch: string): Release {
       const url = `https://get.helm.sh/helm-v${version}-linux-${arch}.tar.gz`;
       return { url, member: `linux-${arch}/helm`, checksum: { kind: 'text', url: `${url}.sha256sum` } };
     }
+    case 'coredns': {
+      const url = `https://github.com/coredns/coredns/releases/download/v${version}/coredns_${version}_linux_${arch}.tgz`;
+      return { url, member: 'coredns', checksum: { kind: 'text', url: `${url}.sha256` } };
+    }
     case 'kwok':
       return {
         url: `https://github.com/kubernetes-sigs/kwok/releases/download/v${version}/kwok-linux-${arch}`,
@@ -42,7 +46,9 @@ export function officialRelease(name: BinaryName, arch: string): Release {
     case 'kube-apiserver':
     case 'kube-scheduler':
     case 'kube-controller-manager':
-    case 'kubectl': {
+    case 'kubectl':
+    case 'kubelet':
+    case 'kube-proxy': {
       const url = `https://dl.k8s.io/release/v${version}/bin/linux/${arch}/${name}`;
       return { url, checksum: { kind: 'text', url: `${url}.sha256` } };
     }

@@ -15,6 +15,9 @@ export const BINARY_VERSIONS = {
   kubectl: '1.37.0',
   helm: '4.3.1',
   kwok: '0.8.0',
+  kubelet: '1.37.0',
+  'kube-proxy': '1.37.0',
+  coredns: '1.15.0',
 } as const;
 
 /** One of the programs of a local cluster. */
@@ -28,6 +31,16 @@ const GO_MODULES = join(import.meta.dirname, '../../../../tools/go');
 const VERSION_ARGS: Partial<Record<BinaryName, readonly string[]>> = {
   helm: ['version', '--short'],
   kubectl: ['version', '--client'],
+  coredns: ['-version'],
+};
+/** Programs of a node have a module of their own, so that what they ask for leaves the others' builds as they are. */
+const MODULES: Partial<Record<BinaryName, string>> = {
+  etcd: 'etcd',
+  helm: 'helm',
+  kwok: 'kwok',
+  kubelet: 'node',
+  'kube-proxy': 'node',
+  coredns: 'coredns',
 };
 
 /** Where everything that takes long to make is kept between runs. */
@@ -77,8 +90,7 @@ export function cachedBinary(name: BinaryName): string {
 
 /** The folder of the pinned Go module that `name` can be built from. */
 export function goModuleOf(name: BinaryName): string {
-  const module = name === 'etcd' || name === 'helm' || name === 'kwok' ? name : 'kubernetes';
-  return join(GO_MODULES, module);
+  return join(GO_MODULES, MODULES[name] ?? 'kubernetes');
 }
 
 function moduleHash(folder: string): string {
