@@ -23,6 +23,8 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create', 'delete', MANAGE] },
   { apiGroups: [API_GROUP], resources: ['checkpoints/status'], verbs: ['update'] },
   { apiGroups: [API_GROUP], resources: ['trainingruntimes', 'clustertrainingruntimes'], verbs: ['get'] },
+  // Of NVIDIA's DRA driver, where it is installed.
+  { apiGroups: ['resource.nvidia.com'], resources: ['computedomains'], verbs: ['get', 'create', 'delete'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },

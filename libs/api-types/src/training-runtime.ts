@@ -48,11 +48,20 @@ const RUNTIME_FIELDS = {
 export const TrainingRuntimeSpec = z.strictObject(RUNTIME_FIELDS).meta({ id: 'TrainingRuntimeSpec' });
 export type TrainingRuntimeSpec = z.infer<typeof TrainingRuntimeSpec>;
 
+/** Of NVIDIA's DRA driver (`resource.nvidia.com/v1beta1`). An object, so that the driver's options have a place. */
+const ComputeDomainOptions = z
+  .strictObject({})
+  .meta({ id: 'ComputeDomainOptions' })
+  .describe(
+    'Each gang gets a ComputeDomain of its own, and each trainer a channel of it: the GPUs of its nodes share memory over NVLink (GB200 NVL72 and later).',
+  );
+
 export const MAX_RUNTIME_NAMESPACES = 1000;
 
 export const ClusterTrainingRuntimeSpec = z
   .strictObject({
     ...RUNTIME_FIELDS,
+    computeDomain: ComputeDomainOptions.optional(),
     namespaces: z
       .array(ObjectName)
       .max(MAX_RUNTIME_NAMESPACES)
@@ -79,6 +88,7 @@ export const RuntimeSnapshot = z
     uid: z.string().max(64),
     generation: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
     sourceScript: absolutePath.optional(),
+    computeDomain: ComputeDomainOptions.optional(),
     template: PodTemplate,
   })
   .meta({ id: 'RuntimeSnapshot' });

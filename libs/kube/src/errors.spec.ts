@@ -45,6 +45,7 @@ describe('an error of the Kubernetes API', () => {
 
   it.each([
     ['a kind that is not served', anError(404, 'NotFound', 'the server could not find the requested resource'), true],
+    ['a group that is not served', anError(404, 'NotFound', '404 page not found'), true],
     ['a namespace that does not exist', anError(404, 'NotFound', 'namespaces "x" not found'), false],
   ])('tells %s by its words', (_sentence, error, want) => {
     expect(isKindUnknown(error)).toBe(want);

@@ -68,11 +68,13 @@ export function isUnauthorizedVerb(error: unknown): boolean {
   return isForbidden(error) && error instanceof KubeApiError && / forbidden: User "[^"]*" cannot /.test(error.message);
 }
 
-/** The server does not serve this kind: its definition is not installed, or a server that has just started has not read it yet. */
+/**
+ * The server does not serve this kind: its definition is not installed, or a server that has just started has not read it yet. Of a group that it does
+ * not know at all it says no more than that there is no such page.
+ */
 export function isKindUnknown(error: unknown): boolean {
-  return (
-    isNotFound(error) && error instanceof KubeApiError && /could not find the requested resource/.test(error.message)
-  );
+  if (!isNotFound(error) || !(error instanceof KubeApiError)) return false;
+  return /could not find the requested resource|404 page not found/.test(error.message);
 }
 
 /** The server refused the object itself: trying the same again is useless. 400 is strict decoding, 422 validation. */

@@ -37,7 +37,7 @@ const TRAINER_FIELDS: Readonly<Record<string, string>> = {
   terminationMessagePolicy: 'the launcher reports there',
 };
 
-const OUR_VOLUMES = 'coxswain-';
+const OUR_NAMES = 'coxswain-';
 /** In most images `/var/run` is a link. */
 const OUR_PATHS = [
   '/coxswain',
@@ -68,7 +68,8 @@ export function operatorsOwn(template: Json): readonly Problem[] {
     ),
     ...owned('spec', spec, SPEC_FIELDS),
     ...owned(`spec.containers[${CONTAINERS.trainer}]`, trainer, TRAINER_FIELDS),
-    ...ownVolumes(spec),
+    ...ownNames('volumes', spec),
+    ...ownNames('resourceClaims', spec),
     ...[trainer, ...beside, ...initContainers].flatMap(ofContainer),
     ...repeatedContainers([...list(spec['containers']), ...initContainers]),
   ];
@@ -80,10 +81,10 @@ function owned(at: string, value: Json, fields: Readonly<Record<string, string>>
   );
 }
 
-function ownVolumes(spec: Json): readonly Problem[] {
-  return list(spec['volumes']).flatMap(({ name }) =>
-    typeof name === 'string' && name.startsWith(OUR_VOLUMES)
-      ? [{ field: `spec.volumes[${name}]`, why: `names that begin with "${OUR_VOLUMES}" are the operator's` }]
+function ownNames(kind: 'volumes' | 'resourceClaims', spec: Json): readonly Problem[] {
+  return list(spec[kind]).flatMap(({ name }) =>
+    typeof name === 'string' && name.startsWith(OUR_NAMES)
+      ? [{ field: `spec.${kind}[${name}]`, why: `names that begin with "${OUR_NAMES}" are the operator's` }]
       : [],
   );
 }
@@ -115,7 +116,7 @@ function ofContainer(container: Json): readonly Problem[] {
 function isOurs(name: unknown, mountPath: unknown): boolean {
   const path = plainPath(mountPath);
   return (
-    (typeof name === 'string' && name.startsWith(OUR_VOLUMES)) ||
+    (typeof name === 'string' && name.startsWith(OUR_NAMES)) ||
     OUR_PATHS.some((ours) => path === ours || path.startsWith(`${ours}/`))
   );
 }

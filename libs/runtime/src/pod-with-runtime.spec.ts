@@ -34,8 +34,13 @@ interface Pod {
   } & Readonly<Record<string, unknown>>;
 }
 const kind = 'ClusterTrainingRuntime';
+const named = { gang: 'tiny-e1-abc123' };
 const withTemplate = (template: Readonly<Record<string, unknown>>, sourceScript?: string): Pod =>
-  podWithRuntime(POD, { kind, template, ...(sourceScript === undefined ? {} : { sourceScript }) }) as unknown as Pod;
+  podWithRuntime(
+    POD,
+    { kind, template, ...(sourceScript === undefined ? {} : { sourceScript }) },
+    named,
+  ) as unknown as Pod;
 const withTrainer = (fields: object) =>
   withTemplate({ spec: { containers: [{ name: 'trainer', ...fields }] } }).spec.containers[0];
 
@@ -98,7 +103,7 @@ describe('a pod with what its runtime adds', () => {
         initContainers: [{ name: 'before', securityContext: { ...securityContext, runAsUser: 7 } }],
       },
     };
-    const { spec } = podWithRuntime(POD, { kind: 'TrainingRuntime', template }) as unknown as Pod;
+    const { spec } = podWithRuntime(POD, { kind: 'TrainingRuntime', template }, named) as unknown as Pod;
     expect(spec['securityContext']).toEqual({ seccompProfile: { type: 'RuntimeDefault' }, fsGroup: 7 });
     const [, ...init] = spec['initContainers'] as Pod['spec']['containers'];
     for (const container of [...spec.containers, ...init]) {
@@ -124,12 +129,32 @@ describe('a pod with what its runtime adds', () => {
     ]);
   });
 
+  it('has a channel of its gang’s ComputeDomain beside what it claims anyway, in the trainer alone', () => {
+    const template = {
+      spec: {
+        resourceClaims: [{ name: 'nics', resourceClaimTemplateName: 'all-nics' }],
+        containers: [{ name: 'trainer', resources: { claims: [{ name: 'nics' }] } }, { name: 'beside' }],
+      },
+    };
+    const { spec } = podWithRuntime(POD, { kind, template, computeDomain: {} }, named) as unknown as Pod;
+    expect(spec['resourceClaims']).toEqual([
+      { name: 'nics', resourceClaimTemplateName: 'all-nics' },
+      { name: 'coxswain-compute-domain', resourceClaimTemplateName: 'tiny-e1-abc123-channel' },
+    ]);
+    expect(spec.containers.map(({ resources }) => (resources as { claims?: unknown } | undefined)?.claims)).toEqual([
+      [{ name: 'nics' }, { name: 'coxswain-compute-domain' }],
+      undefined,
+    ]);
+  });
+
   it('has the job’s image, and the runtime’s where the job has none', () => {
     expect(withTrainer({ image: 'theirs' })?.['image']).toBe('ours');
     const [{ image: _image, ...trainer } = {}] = POD.spec.containers;
     const pod = { ...POD, spec: { ...POD.spec, containers: [trainer] } };
     const template = { spec: { containers: [{ name: 'trainer', image: 'theirs' }] } };
-    expect((podWithRuntime(pod, { kind, template }) as unknown as Pod).spec.containers[0]?.['image']).toBe('theirs');
+    expect((podWithRuntime(pod, { kind, template }, named) as unknown as Pod).spec.containers[0]?.['image']).toBe(
+      'theirs',
+    );
   });
 
   it.each(['/dev/shm', '/dev/shm/'])('shares memory by the runtime’s volume where it brings one at %s', (mountPath) => {

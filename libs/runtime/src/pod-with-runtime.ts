@@ -1,4 +1,5 @@
 import type { RuntimeSnapshot } from '@coxswain/api-types';
+import { withChannel } from './compute-domain.ts';
 import { type Json, list, record } from './json.ts';
 import { partsOf } from './parts.ts';
 import { plainPath } from './plain-path.ts';
@@ -6,9 +7,19 @@ import { plainPath } from './plain-path.ts';
 /**
  * The pod with what its runtime adds. What the operator writes stands: of what both give, lists are joined with ours first, requested amounts and
  * names are ours. Security contexts are ours with an administrator's fields laid over them, since a device may need more; a namespace's runtime gets
- * ours in every container. Where the runtime mounts something at a path of ours that only makes room (`/dev/shm`), its own is used.
+ * ours in every container. Where the runtime mounts something at a path of ours that only makes room (`/dev/shm`), its own is used. `gang` names the
+ * ComputeDomain, where the runtime asks for one.
  */
 export function podWithRuntime(
+  pod: Json,
+  runtime: Pick<RuntimeSnapshot, 'kind' | 'template' | 'sourceScript' | 'computeDomain'>,
+  { gang }: { readonly gang: string },
+): Json {
+  const joined = withTemplate(pod, runtime);
+  return runtime.computeDomain === undefined ? joined : withChannel(joined, gang);
+}
+
+function withTemplate(
   pod: Json,
   { kind, template, sourceScript }: Pick<RuntimeSnapshot, 'kind' | 'template' | 'sourceScript'>,
 ): Json {

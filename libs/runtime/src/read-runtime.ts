@@ -57,6 +57,7 @@ function judge(runtime: TrainingRuntime): UsableRuntime {
     return refused(`${name} cannot be read: ${['spec', ...(issue?.path ?? [])].join('.')} ${issue?.message ?? ''}`);
   }
   const { template, sourceScript } = parsed.data;
+  const { computeDomain }: Partial<ClusterTrainingRuntimeSpec> = parsed.data;
   const problems = [
     ...misshapen(template),
     ...operatorsOwn(template),
@@ -69,6 +70,7 @@ function judge(runtime: TrainingRuntime): UsableRuntime {
     uid: metadata.uid,
     generation: metadata.generation ?? 0,
     ...(sourceScript === undefined ? {} : { sourceScript }),
+    ...(computeDomain === undefined ? {} : { computeDomain }),
     template,
   };
   return { kind: 'usable', snapshot };

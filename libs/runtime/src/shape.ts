@@ -19,12 +19,17 @@ export function misshapen(template: Json): readonly Problem[] {
       initContainers: LIST,
       volumes: LIST,
       tolerations: LIST,
+      resourceClaims: LIST,
     }),
     ...[trainer, ...beside, ...initContainers].flatMap((container) => {
       const at = `spec container ${String(container['name'])}: `;
       return [
         ...wrong(container, at, { env: LIST, volumeMounts: LIST, resources: OBJECT, securityContext: OBJECT }),
-        ...wrong(record(container['resources']), `${at}resources.`, { limits: OBJECT, requests: OBJECT }),
+        ...wrong(record(container['resources']), `${at}resources.`, {
+          limits: OBJECT,
+          requests: OBJECT,
+          claims: LIST,
+        }),
       ];
     }),
   ];

@@ -1,5 +1,6 @@
 import { API_GROUP, API_VERSION, type RuntimeRef } from '@coxswain/api-types';
 import { resourcePath } from '@coxswain/kube';
+import { COMPUTE_DOMAINS } from '@coxswain/runtime';
 
 /** Where our resources and their children are; without namespace it is the collection of all namespaces. */
 type Place = { readonly namespace?: string | undefined; readonly name?: string };
@@ -22,6 +23,10 @@ export function runtimePath({
   return kind === 'TrainingRuntime'
     ? custom('trainingruntimes')({ namespace, name })
     : custom('clustertrainingruntimes')({ name });
+}
+
+export function computeDomainsPath(place: Place = {}): string {
+  return resourcePath({ ...COMPUTE_DOMAINS, ...present(place) });
 }
 
 export function podsPath(place: Place = {}): string {

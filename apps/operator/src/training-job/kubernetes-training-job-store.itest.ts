@@ -9,7 +9,15 @@ import {
 import { SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
 import { createClusterCache } from '../cluster/cluster-cache.ts';
 import { leadingClient } from '../cluster/leading-client.ts';
-import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
+import {
+  checkpointsPath,
+  computeDomainsPath,
+  nodesPath,
+  placementsPath,
+  podsPath,
+  trainingJobsPath,
+} from '../cluster/paths.ts';
+import { defineComputeDomains } from '../testing/compute-domains.ts';
 import { startWorld, type World } from '../testing/world.ts';
 import type { Kind } from './testing/in-memory-cluster.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './kubernetes-training-job-store.ts';
@@ -21,6 +29,7 @@ let client: KubeClient;
 beforeAll(async () => {
   world = await startWorld();
   world.kubelet.isAwake = false;
+  await defineComputeDomains(world.plane);
   const account = { namespace: SYSTEM_NAMESPACE, serviceAccount: 'coxswain-operator', apiserverUrl: world.plane.url };
   const kubeconfigPath = await world.plane.kubeconfigFor(account);
   client = createKubeClient({ kubeconfigPath, userAgent: 'coxswain-test', fieldManager: FIELD_MANAGER });
@@ -42,6 +51,7 @@ const PATHS = {
   Placement: placementsPath,
   Checkpoint: checkpointsPath,
   Pod: podsPath,
+  ComputeDomain: computeDomainsPath,
 } as const;
 let nodes = 0;
 

@@ -24,9 +24,10 @@ import type { LiveRead, NodeCensus, NodeState, ObservedPod, PodReference } from 
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { checkpointsPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
+import { ComputeDomains } from './compute-domains.ts';
 import { JobReads } from './job-reads.ts';
 import { ownedBy } from './owner.ts';
-import type { DamagedCheckpoint, TrainingJobStore } from './training-job-store.ts';
+import type { ComputeDomainName, DamagedCheckpoint, TrainingJobStore } from './training-job-store.ts';
 
 /** Field manager of everything that the operator applies. */
 export const FIELD_MANAGER = 'coxswain-operator';
@@ -39,11 +40,13 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   readonly #client: KubeClient;
   readonly #cache: ClusterCache;
   readonly #reads: JobReads;
+  readonly #domains: ComputeDomains;
 
   constructor(options: { readonly client: KubeClient; readonly cache: ClusterCache }) {
     this.#client = options.client;
     this.#cache = options.cache;
     this.#reads = new JobReads(options);
+    this.#domains = new ComputeDomains(options.client);
   }
 
   findJob(key: string): TrainingJob | undefined {
@@ -142,7 +145,12 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
     this.#cache.placements.rememberGone(placement.uid);
   }
 
-  async probePod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {
+  async probePod(
+    job: TrainingJob,
+    manifest: Record<string, unknown>,
+    { computeDomain }: { readonly computeDomain?: ComputeDomainName | undefined } = {},
+  ): Promise<void> {
+    if (computeDomain !== undefined) await this.#domains.create(job, computeDomain, { dryRun: true });
     try {
       await this.#client.create<KubeObject>(podsPath({ namespace: job.metadata.namespace }), manifest, {
         dryRun: true,
@@ -164,6 +172,14 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
       if (!isAlreadyExists(error)) throw error;
       await this.#reads.readPod(job, (manifest['metadata'] as { readonly name: string }).name);
     }
+  }
+
+  createComputeDomain(job: TrainingJob, domain: ComputeDomainName): Promise<void> {
+    return this.#domains.create(job, domain);
+  }
+
+  deleteComputeDomain(job: TrainingJob, name: string): Promise<void> {
+    return this.#domains.delete(job, name);
   }
 
   async liftGate(job: TrainingJob, pod: PodReference): Promise<void> {

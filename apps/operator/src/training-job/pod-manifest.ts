@@ -16,6 +16,7 @@ import {
   type SecretVariable,
   type TrainingJob,
 } from '@coxswain/api-types';
+import { gangOfPod } from '@coxswain/lifecycle';
 import { podWithRuntime } from '@coxswain/runtime';
 import { launcherDelivery } from './launcher-delivery.ts';
 import { ownedBy } from './owner.ts';
@@ -149,7 +150,8 @@ export function toPod(
       ],
     },
   };
-  return placement.spec.runtime === undefined ? pod : podWithRuntime(pod, placement.spec.runtime);
+  const { runtime } = placement.spec;
+  return runtime === undefined ? pod : podWithRuntime(pod, runtime, { gang: gangOfPod(context.name) });
 }
 
 /** Exactly that node: a name is matched as a field, because a node's hostname label may differ from its name. */

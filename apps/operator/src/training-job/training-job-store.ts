@@ -11,6 +11,12 @@ import type { Condemnation, LiveRead, NodeCensus, NodeState, ObservedPod, PodRef
 /** A checkpoint that is not to be used again, with the evidence. */
 export type DamagedCheckpoint = PodReference & { readonly message: string; readonly condemnation: Condemnation };
 
+/** A gang's ComputeDomain, named like the gang. */
+export interface ComputeDomainName {
+  readonly name: string;
+  readonly epoch: number;
+}
+
 /**
  * What the reconciler needs of the cluster. Reads come from a cache with our own writes laid over it, so they never wait, except those
  * named `readLive`. Every write fails when this process does not lead (any more).
@@ -45,10 +51,21 @@ export interface TrainingJobStore {
   /** A taken name is read and remembered for `placementsOf`, whoever made it. */
   createPlacement(job: TrainingJob, placement: { readonly name: string; readonly spec: PlacementSpec }): Promise<void>;
   deletePlacement(job: TrainingJob, placement: PodReference): Promise<void>;
-  /** A dry run of `createPod`: fails where the cluster would refuse the pod, and leaves no trace. Where that cannot be told it succeeds. */
-  probePod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void>;
+  /**
+   * A dry run of `createPod`: fails where the cluster would refuse the pod, and leaves no trace. Where that cannot be told it succeeds. With
+   * `computeDomain` that is tried first.
+   */
+  probePod(
+    job: TrainingJob,
+    manifest: Record<string, unknown>,
+    options?: { readonly computeDomain: ComputeDomainName | undefined },
+  ): Promise<void>;
   /** A taken name is read and remembered for `podsOf`, whoever owns it. */
   createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void>;
+  /** The job's ComputeDomain of that name; one that is there is success if the job owns it. */
+  createComputeDomain(job: TrainingJob, domain: ComputeDomainName): Promise<void>;
+  /** Success where there is none, or the one of that name is not the job's. */
+  deleteComputeDomain(job: TrainingJob, name: string): Promise<void>;
   liftGate(job: TrainingJob, pod: PodReference): Promise<void>;
   /** Removes our finalizer; success when it is gone already, or the pod of that UID is. */
   releasePod(job: TrainingJob, pod: PodReference): Promise<void>;

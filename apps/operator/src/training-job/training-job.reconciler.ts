@@ -2,6 +2,7 @@ import { renderRank } from '@coxswain/engines';
 import { POD_PATHS, specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
 import {
+  gangOfPod,
   reconcileJob,
   RefusedCheckpoints,
   Stopwatches,
@@ -13,10 +14,11 @@ import {
   type JobView,
   type ReconcileOutcome,
 } from '@coxswain/lifecycle';
+import { NoComputeDomainsError } from './compute-domains.ts';
 import type { JobPlanner } from './job-planner.ts';
 import { toPod, type PodContext } from './pod-manifest.ts';
 import type { RuntimeReads } from './runtime-reads.ts';
-import type { TrainingJobStore } from './training-job-store.ts';
+import type { ComputeDomainName, TrainingJobStore } from './training-job-store.ts';
 
 /** What the reconciler is given beside its store. */
 export interface ReconcilerOptions {
@@ -126,7 +128,11 @@ export class TrainingJobReconciler {
       case 'createPod':
         return done(store.createPod(job, this.#manifest(job, call)));
       case 'probePod':
-        return done(store.probePod(job, this.#manifest(job, call)));
+        return done(store.probePod(job, this.#manifest(job, call), { computeDomain: computeDomainOf(call) }));
+      case 'createComputeDomain':
+        return done(store.createComputeDomain(job, call));
+      case 'deleteComputeDomain':
+        return done(store.deleteComputeDomain(job, call.name));
       case 'liftGate':
         return done(store.liftGate(job, call.pod));
       case 'releasePod':
@@ -167,6 +173,10 @@ export class TrainingJobReconciler {
   }
 }
 
+function computeDomainOf({ name, placement }: Extract<Call, { kind: 'probePod' }>): ComputeDomainName | undefined {
+  return placement.runtime?.computeDomain === undefined ? undefined : { name: gangOfPod(name), epoch: placement.epoch };
+}
+
 /** What the engine's adapter made of a job and a placement. */
 interface Rendered {
   readonly job: TrainingJob;
@@ -189,7 +199,7 @@ const JOB_WRITES: readonly Call['kind'][] = ['writeStatus', 'addFinalizer', 'rem
 function causeOf(error: unknown, { kind }: Call): FailureCause {
   // A job that is gone is not the job that was looked at, either.
   if (isConflict(error) || (isNotFound(error) && JOB_WRITES.includes(kind))) return 'conflict';
-  if (isRefusal(error)) return 'refused';
+  if (isRefusal(error) || error instanceof NoComputeDomainsError) return 'refused';
   return isRetryable(error) || error instanceof NotLeadingError ? 'transient' : 'needsPerson';
 }
 

@@ -165,6 +165,54 @@ describe('what is done about a job', () => {
   });
 });
 
+describe('the ComputeDomain of a gang whose runtime asks for one', () => {
+  const job = aJob();
+  const runtime = {
+    kind: 'ClusterTrainingRuntime' as const,
+    name: 'gb200',
+    uid: 'u',
+    generation: 1,
+    computeDomain: {},
+    template: {},
+  };
+  const placement = aPlacement(job, { runtime });
+  const placements = [placement];
+  const creating = { ...job, status: aStatus({ attempts: [anAttempt({ stage: 'Creating' })] }) };
+  const gated = (podIndex: number): ObservedPod => {
+    const { nodeName: _, ...pod } = aPod(job, { podIndex, gated: true, phase: 'Pending', running: false });
+    return pod;
+  };
+  const ended = (podIndex: number): ObservedPod => aPod(job, { podIndex, phase: 'Failed', exit: anExit(), held: true });
+  const over = { ...job, status: aStatus({ attempts: [anAttempt({ stage: 'Ended', outcome: 'Failed' })] }) };
+
+  it.each<{ readonly name: string; readonly seen: Observed; readonly want: readonly string[] }>([
+    {
+      name: 'is made before the first pod',
+      seen: observe({ job: creating, placements }),
+      want: ['createComputeDomain', 'createPod', 'createPod'],
+    },
+    {
+      name: 'is asked for again while pods are missing, which is harmless',
+      seen: observe({ job: creating, placements, pods: [gated(0)] }),
+      want: ['createComputeDomain', 'createPod'],
+    },
+    {
+      name: 'goes before the last pods are let go of, so that a crash between leaves nothing',
+      seen: observe({ job: over, placements, pods: [ended(0), ended(1)] }),
+      want: ['deleteComputeDomain', 'releasePods'],
+    },
+    {
+      name: 'stays while a pod of the gang may run',
+      seen: observe({ job: over, placements, pods: [ended(0), aPod(job, { podIndex: 1 })] }),
+      want: ['releasePods'],
+    },
+  ])('$name', ({ seen, want }) => {
+    const { actions } = settled(seen);
+    const wanted = ['createComputeDomain', 'createPod', 'deleteComputeDomain', 'releasePods'];
+    expect(kinds(actions).filter((kind) => wanted.includes(kind))).toEqual(want);
+  });
+});
+
 /** A gang that failed and left a checkpoint of step 40 that only a termination message tells of. */
 function savedUnheard(observed: Partial<Observed> = {}): Observed {
   const saved = {

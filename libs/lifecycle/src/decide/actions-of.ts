@@ -1,4 +1,4 @@
-import type { Attempt } from '@coxswain/api-types';
+import type { Attempt, Placement } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { isBroken } from '../failure/broken-gang.ts';
 import { condemnedCheckpoints, describeCondemnation } from '../failure/checkpoint-trouble.ts';
@@ -7,7 +7,7 @@ import type { Action } from './decision.ts';
 import { type Facts, isLive, isTerminal, placementOf } from '../look/facts.ts';
 import { exitKind } from '../failure/failure.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
-import { podName } from '../look/names.ts';
+import { gangName, podName } from '../look/names.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import { checkpointWriteKey } from '../look/refused-checkpoints.ts';
 import { isGangWanted, isUnderWay } from '../epoch/planning.ts';
@@ -139,12 +139,21 @@ function createGang({ record, facts }: Situation): readonly Action[] {
   const placement = placementOf(facts, attempt.epoch);
   const isAlone = !facts.pods.some((pod) => pod.epoch !== attempt.epoch && isLive(facts, pod));
   if (placement === undefined || !isAlone) return [];
-  return missingIndices(facts, attempt).map((podIndex) => ({
-    kind: 'createPod',
-    name: podName(facts.job.metadata, { epoch: attempt.epoch, podIndex, placement: attempt.placement }),
-    podIndex,
-    placement: placement.spec,
-  }));
+  const missing = missingIndices(facts, attempt);
+  return [
+    ...(missing.length === 0 ? [] : createComputeDomain(facts, attempt, placement)),
+    ...missing.map((podIndex): Action => ({
+      kind: 'createPod',
+      name: podName(facts.job.metadata, { epoch: attempt.epoch, podIndex, placement: attempt.placement }),
+      podIndex,
+      placement: placement.spec,
+    })),
+  ];
+}
+
+function createComputeDomain({ job }: Facts, attempt: Attempt, { spec }: Placement): readonly Action[] {
+  if (spec.runtime?.computeDomain === undefined) return [];
+  return [{ kind: 'createComputeDomain', name: gangName(job.metadata, attempt), epoch: attempt.epoch }];
 }
 
 function liftGates({ record, facts }: Situation): readonly Action[] {

@@ -76,6 +76,13 @@ export type Action =
   /** Create the gated pod of `podIndex`. AlreadyExists: read it live and show it among `pods` (ours or not). Refused for good: show it in `refusedPods`. */
   | { readonly kind: 'createPod'; readonly name: string; readonly podIndex: number; readonly placement: PlacementSpec }
   /**
+   * Make the ComputeDomain of a gang whose runtime asks for one, of that name (`gangName`), owned by the job: its pods wait for their channels, so it
+   * precedes them. One that is there and the job's is success.
+   */
+  | { readonly kind: 'createComputeDomain'; readonly name: string; readonly epoch: number }
+  /** The gang has ended: its ComputeDomain goes, if there is one of the job's. */
+  | { readonly kind: 'deleteComputeDomain'; readonly name: string }
+  /**
    * Read the job, all its pods, the pods of these names, these nodes and that Placement (or all of the job) from the API server, then look again with `isProven`. Asked for before
    * anything is deleted, failed, charged or given up: a cache is good enough to create, never to destroy. It is always the only action.
    */

@@ -71,7 +71,7 @@ const HARMFUL: readonly Action['kind'][] = [
  * What goes on with a gang that is recorded: on an old status it would make pods that its epoch has lost since, or let them start, or bring back a
  * Checkpoint of an attempt that is over, which somebody has deleted since.
  */
-const GOES_ON: readonly Action['kind'][] = ['createPod', 'liftGates', 'createCheckpoint'];
+const GOES_ON: readonly Action['kind'][] = ['createPod', 'createComputeDomain', 'liftGates', 'createCheckpoint'];
 
 /**
  * Whether pods are not seen that should be there. While pods of a stopping gang are still seen there is no hurry to ask, and before the release a

@@ -1,5 +1,6 @@
 import type { Action } from './decision.ts';
-import { isLive, willNeverRun } from '../look/facts.ts';
+import { type Facts, isLive, placementOf, willNeverRun } from '../look/facts.ts';
+import { gangName } from '../look/names.ts';
 import { liveAttempt } from '../record/job-record.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import { toReference } from './pod-reference.ts';
@@ -18,5 +19,22 @@ export function releasePods({ record, facts }: Situation): readonly Action[] {
   const isOver = (pod: ObservedPod): boolean =>
     attempt?.epoch === pod.epoch ? attempt.stage === 'Creating' && willNeverRun(pod) : !isLive(facts, pod);
   const pods = facts.pods.filter((pod) => pod.held && pod.epoch <= record.epoch && isOver(pod));
-  return pods.length === 0 ? [] : [{ kind: 'releasePods', pods: pods.map(toReference) }];
+  if (pods.length === 0) return [];
+  const ended = new Set(pods.map(({ epoch }) => epoch).filter((epoch) => epoch !== attempt?.epoch));
+  return [
+    ...[...ended].flatMap((epoch) => deleteComputeDomain(facts, epoch)),
+    { kind: 'releasePods', pods: pods.map(toReference) },
+  ];
+}
+
+/**
+ * With the last pod of its gang: peers keep memory of those that are gone for as long as the domain stands. A gang that never had a pod leaves its domain
+ * to the job, which owns it.
+ */
+function deleteComputeDomain(facts: Facts, epoch: number): readonly Action[] {
+  const placement = placementOf(facts, epoch);
+  if (placement?.spec.runtime?.computeDomain === undefined) return [];
+  if (facts.pods.some((pod) => pod.epoch === epoch && isLive(facts, pod))) return [];
+  const name = gangName(facts.job.metadata, { epoch, placement: placement.metadata.name });
+  return [{ kind: 'deleteComputeDomain', name }];
 }

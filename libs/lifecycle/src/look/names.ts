@@ -15,11 +15,16 @@ export function podName(
   job: NamedJob,
   gang: { readonly epoch: number; readonly podIndex: number; readonly placement?: string | undefined },
 ): string {
-  const { epoch, podIndex, placement = '' } = gang;
+  return `${gangName(job, gang)}-${gang.podIndex}`;
+}
+
+/** What the names of a gang's pods begin with; its own name, where the gang as a whole has something that is named. Takes `metadata`. */
+export function gangName(
+  job: NamedJob,
+  { epoch, placement = '' }: { readonly epoch: number; readonly placement?: string | undefined },
+): string {
   const [, hash] = /-e\d+-([0-9a-f]{6})[0-9a-f]{4}$/.exec(placement) ?? [];
-  return hash === undefined
-    ? `${jobPrefix(job)}-e${epoch}-${podIndex}`
-    : `${podPrefix(job)}-e${epoch}-${hash}-${podIndex}`;
+  return hash === undefined ? `${jobPrefix(job)}-e${epoch}` : `${podPrefix(job)}-e${epoch}-${hash}`;
 }
 
 /** Whether the job may have given that name to a pod, of whichever Placement. */
@@ -33,6 +38,11 @@ const MOST_JOB_CHARACTERS = 34;
 
 function podPrefix({ name, uid }: NamedJob): string {
   return jobPrefix({ name: name.slice(0, MOST_JOB_CHARACTERS), uid });
+}
+
+/** Name of the gang that a pod of such a name is of. */
+export function gangOfPod(name: string): string {
+  return name.replace(/-\d+$/, '');
 }
 
 /** Which pod of which epoch a gang's pod of that name is; undefined where it is no gang's. A name is taken once and never changes, as labels do. */

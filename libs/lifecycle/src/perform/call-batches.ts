@@ -21,6 +21,8 @@ function callsOf(job: TrainingJob, action: Action): readonly Call[] {
     case 'createPlacement':
     case 'createPod':
     case 'probePod':
+    case 'createComputeDomain':
+    case 'deleteComputeDomain':
     case 'markCheckpointDamaged':
     case 'createCheckpoint':
       return [{ ...action, job }];

@@ -39,6 +39,10 @@ export type Call =
       readonly podIndex: number;
       readonly placement: PlacementSpec;
     }
+  /** One of that name that is the job's is success; where the cluster knows no ComputeDomains it fails. */
+  | { readonly kind: 'createComputeDomain'; readonly job: TrainingJob; readonly name: string; readonly epoch: number }
+  /** Only the job's own; success where there is none. */
+  | { readonly kind: 'deleteComputeDomain'; readonly job: TrainingJob; readonly name: string }
   | { readonly kind: 'liftGate'; readonly job: TrainingJob; readonly pod: PodReference }
   /** Removes our finalizer from the pod of that UID. */
   | { readonly kind: 'releasePod'; readonly job: TrainingJob; readonly pod: PodReference }

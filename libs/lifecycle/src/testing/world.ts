@@ -650,6 +650,9 @@ export class World implements Member {
           );
           this.#view.checkpoints = this.checkpoints;
         });
+      // No job of this world has a runtime that asks for one.
+      case 'createComputeDomain':
+      case 'deleteComputeDomain':
       case 'createPod':
       case 'probePod':
       case 'deletePod':

@@ -1,7 +1,7 @@
 import { keyOf, KubeApiError, type KubeObject } from '@coxswain/kube';
 
 /** The kinds that the operator deals with. */
-export type Kind = 'TrainingJob' | 'Placement' | 'Checkpoint' | 'Pod' | 'Node';
+export type Kind = 'TrainingJob' | 'Placement' | 'Checkpoint' | 'Pod' | 'Node' | 'ComputeDomain';
 
 /** What a write expects to find; anything else is a conflict. */
 export interface Precondition {

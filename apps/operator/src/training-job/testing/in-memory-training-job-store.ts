@@ -23,7 +23,7 @@ import { toCachedNode } from '../../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from '../../cluster/cached-pod.ts';
 import type { InMemoryCluster, Kind } from './in-memory-cluster.ts';
 import { ownedBy } from '../owner.ts';
-import type { DamagedCheckpoint, TrainingJobStore } from '../training-job-store.ts';
+import type { ComputeDomainName, DamagedCheckpoint, TrainingJobStore } from '../training-job-store.ts';
 
 type Stored<T> = T & KubeObject;
 
@@ -159,6 +159,19 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   async probePod(_job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {
     this.onProbe((manifest['metadata'] as { readonly name: string }).name);
     this.#cluster.validate('Pod', manifest as unknown as KubeObject);
+  }
+
+  async createComputeDomain(job: TrainingJob, { name, epoch }: ComputeDomainName): Promise<void> {
+    const draft = childOf(job, { kind: 'ComputeDomain', name, spec: { epoch }, ownerReferences: [ownedBy(job)] });
+    const { existing } = this.#createOrGet('createComputeDomain', 'ComputeDomain', draft);
+    if (existing !== undefined && !isOwned(job, existing)) throw new Error(`ComputeDomain ${name} is somebody else's`);
+  }
+
+  async deleteComputeDomain(job: TrainingJob, name: string): Promise<void> {
+    await this.#write(`deleteComputeDomain ${name}`, () => {
+      const found = this.#cluster.get('ComputeDomain', childKey(job, name));
+      if (found !== undefined && isOwned(job, found)) this.#cluster.delete('ComputeDomain', childKey(job, name));
+    });
   }
 
   async createPod(job: TrainingJob, manifest: Record<string, unknown>): Promise<void> {
@@ -311,6 +324,10 @@ function isOf(job: TrainingJob, { metadata, spec }: Placement | Checkpoint): boo
 
 function childKey(job: Pick<TrainingJob, 'metadata'>, name: string): string {
   return keyOf({ metadata: { namespace: job.metadata.namespace ?? '', name } });
+}
+
+function isOwned(job: TrainingJob, { metadata }: KubeObject): boolean {
+  return metadata.ownerReferences?.some(({ uid }) => uid === job.metadata.uid) === true;
 }
 
 function childOf(

@@ -398,6 +398,38 @@ export function holdsToTheContract(start: () => Promise<StoreWorld>): void {
     );
   });
 
+  describe('the ComputeDomain of a gang', () => {
+    const domain = { name: 'tiny-e1-abc123', epoch: 1 };
+    const found = (): Promise<KubeObject | undefined> => world.others.get('ComputeDomain', domain.name);
+
+    it('is the job’s, and made once when it is made twice', async () => {
+      await store.createComputeDomain(job, domain);
+      const made = await found();
+      await store.createComputeDomain(job, domain);
+      expect(made?.metadata.ownerReferences).toMatchObject([{ uid: job.metadata.uid }]);
+      expect((await found())?.metadata.uid).toBe(made?.metadata.uid);
+    });
+
+    it('is gone when it is deleted, and twice is once', async () => {
+      await store.createComputeDomain(job, domain);
+      await store.deleteComputeDomain(job, domain.name);
+      await store.deleteComputeDomain(job, domain.name);
+      expect(await found()).toBeUndefined();
+    });
+
+    it('is not one whose name a stranger has taken: that one is told of, and left as it is', async () => {
+      const metadata = { name: domain.name, namespace: world.namespace };
+      const theirs = await world.others.create('ComputeDomain', {
+        apiVersion: 'resource.nvidia.com/v1beta1',
+        kind: 'ComputeDomain',
+        metadata,
+      });
+      expect(String(await rejection(store.createComputeDomain(job, domain)))).toMatch(/somebody else/);
+      await store.deleteComputeDomain(job, domain.name);
+      expect((await found())?.metadata.uid).toBe(theirs.metadata.uid);
+    });
+  });
+
   describe('a pod', () => {
     it('is shown at once, and made once when it is made twice', async () => {
       world.blind();
