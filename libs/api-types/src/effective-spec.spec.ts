@@ -12,11 +12,23 @@ const planned: JobPlan = {
   plannedAt: '2026-01-01T00:00:00Z',
 };
 
+const EFA = 'ClusterTrainingRuntime efa';
+const onEfa = aPlannedJobSpec({ runtimeRef: { name: 'efa' } });
+
 describe('what a job runs on', () => {
   it.each([
     ['the layout of the user', aJobSpec(), planned, aJobSpec().layout],
     ['the planned layout', aPlannedJobSpec(), planned, planned.layout],
     ['nothing before the planner has chosen', aPlannedJobSpec(), undefined, undefined],
+    ['the planned layout on the nodes of its runtime', onEfa, { ...planned, runtime: EFA }, planned.layout],
+    ['nothing while the plan is for the nodes of another runtime', onEfa, { ...planned, runtime: 'x' }, undefined],
+    ['nothing while the plan is for any nodes, and a runtime is named', onEfa, planned, undefined],
+    [
+      'nothing while the plan is for a runtime, and none is named',
+      aPlannedJobSpec(),
+      { ...planned, runtime: EFA },
+      undefined,
+    ],
     ['nothing while the plan is for another number of GPUs', aPlannedJobSpec({ gpus: 8 }), planned, undefined],
     [
       'nothing after the plan of a layout that is no longer asked for',

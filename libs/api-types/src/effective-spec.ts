@@ -1,6 +1,7 @@
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import type { PlacementSpec } from './placement.ts';
 import type { JobPlan } from './job-plan.ts';
+import { runtimeName } from './training-runtime.ts';
 import type { TrainingJobSpec } from './training-job-spec.ts';
 
 /** A spec whose layout and micro-batch are settled, whoever chose them. */
@@ -11,17 +12,18 @@ export type EffectiveSpec = TrainingJobSpec & {
 /** Samples per forward pass where neither the user nor the planner said a number. */
 export const DEFAULT_MICRO_BATCH_SIZE = 1;
 
-/** Whether the plan answers what the spec asks for now. */
-export function isPlanOf(plan: JobPlan, spec: Pick<TrainingJobSpec, 'layout' | 'gpus'>): boolean {
+/** As much of a spec as a plan answers. */
+type PlannedSpec = Pick<TrainingJobSpec, 'layout' | 'gpus' | 'runtimeRef'>;
+
+/** Whether the plan answers what the spec asks for now: on the nodes of another runtime another layout may be best. */
+export function isPlanOf(plan: JobPlan, spec: PlannedSpec): boolean {
+  if (plan.runtime !== (spec.runtimeRef === undefined ? undefined : runtimeName(spec.runtimeRef))) return false;
   if (spec.layout === undefined) return plan.chosenBy === 'Planner' && plan.gpus === spec.gpus;
   return plan.chosenBy === 'User' && isSameLayout(plan.layout, spec.layout);
 }
 
 /** The layout that the job runs on: as the user wrote it, or as the planner chose it; undefined until it has chosen. */
-export function effectiveLayout(
-  spec: Pick<TrainingJobSpec, 'layout' | 'gpus'>,
-  plan: JobPlan | undefined,
-): ParallelLayout | undefined {
+export function effectiveLayout(spec: PlannedSpec, plan: JobPlan | undefined): ParallelLayout | undefined {
   if (spec.layout !== undefined) return spec.layout;
   return plan !== undefined && isPlanOf(plan, spec) ? plan.layout : undefined;
 }

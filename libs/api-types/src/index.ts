@@ -55,7 +55,13 @@ export { isSameRequest, ResumeFrom, SCRATCH } from './resume-from.ts';
 export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
 export { formatRanks, parseRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
-export { ClusterTrainingRuntimeSpec, RuntimeRef, RuntimeSnapshot, TrainingRuntimeSpec } from './training-runtime.ts';
+export {
+  ClusterTrainingRuntimeSpec,
+  runtimeName,
+  RuntimeRef,
+  RuntimeSnapshot,
+  TrainingRuntimeSpec,
+} from './training-runtime.ts';
 export type { RuntimeKind, TrainingRuntime } from './training-runtime.ts';
 export {
   DEFAULT_MICRO_BATCH_SIZE,

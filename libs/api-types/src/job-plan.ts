@@ -14,6 +14,11 @@ export const JobPlan = z
       .enum(['Planner', 'User'])
       .describe('Planner: spec.gpus asked for a layout. User: spec.layout is predicted.'),
     gpus: counter,
+    runtime: z
+      .string()
+      .max(320)
+      .optional()
+      .describe('Whose nodes it was made for, such as "ClusterTrainingRuntime efa". Absent: the job named none.'),
     fabric: z.string().max(1024).describe('What the planner knew of the cluster.'),
     layout: ParallelLayout.optional().describe('What the job runs on. Absent: refused.'),
     microBatchSize: counter.optional(),

@@ -19,6 +19,11 @@ export const RuntimeRef = z
   .meta({ id: 'RuntimeRef' });
 export type RuntimeRef = z.infer<typeof RuntimeRef>;
 
+/** `ClusterTrainingRuntime efa`; that is the kind where none is said. */
+export function runtimeName({ kind = 'ClusterTrainingRuntime', name }: z.input<typeof RuntimeRef>): string {
+  return `${kind} ${name}`;
+}
+
 /**
  * Part of a Kubernetes pod, as its author wrote it: another version of Kubernetes has other fields, so the API server is asked whether it takes the
  * pod that is made of it, not a schema of ours. What a runtime may hold is checked by rules (`libs/runtime`).

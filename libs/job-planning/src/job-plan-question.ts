@@ -1,4 +1,4 @@
-import { effectiveSpec, type JobPlan, type TrainingJobSpec } from '@coxswain/api-types';
+import { effectiveSpec, type JobPlan, runtimeName, type TrainingJobSpec } from '@coxswain/api-types';
 import { engineRefusal, layoutRefusal } from '@coxswain/engines';
 import type { Fabric } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
@@ -18,7 +18,7 @@ export interface JobPlanQuestion {
   readonly fabric: Fabric;
   readonly cluster: PlanCluster;
   /** What every answer says of itself. */
-  readonly about: Pick<JobPlan, 'gpus' | 'fabric' | 'plannerVersion'>;
+  readonly about: Pick<JobPlan, 'gpus' | 'runtime' | 'fabric' | 'plannerVersion'>;
 }
 
 /** How a job comes by its plan; `about` is what every answer will say of itself. */
@@ -39,7 +39,12 @@ export function jobPlanning(spec: TrainingJobSpec, fabric: Fabric): JobPlanning 
   const gpus = own === undefined ? (spec.gpus ?? 0) : worldSize(own.layout);
   const known = planCluster(fabric, { gpus, gpusPerNode: spec.resources.gpusPerNode });
   if (known === undefined || (own !== undefined && layoutRefusal(own) !== undefined)) return undefined;
-  const about = { gpus, fabric: known.description, plannerVersion: PLANNER_VERSION };
+  const about = {
+    gpus,
+    ...(spec.runtimeRef === undefined ? {} : { runtime: runtimeName(spec.runtimeRef) }),
+    fabric: known.description,
+    plannerVersion: PLANNER_VERSION,
+  };
   if ('problem' in known) {
     return own === undefined
       ? { about, kind: 'answer', answer: { chosenBy: 'Planner', ...about, refusal: known.problem } }

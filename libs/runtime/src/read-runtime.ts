@@ -1,6 +1,7 @@
 import {
   ClusterTrainingRuntimeSpec,
   CONTAINERS,
+  runtimeName,
   type RuntimeKind,
   type RuntimeSnapshot,
   type TrainingJobSpec,
@@ -83,19 +84,14 @@ export function runtimeRefusal(
 ): string | undefined {
   if (usable.kind === 'refused') return usable.message;
   if (namespaces !== undefined && !namespaces.includes(namespace)) {
-    return `${nameOf(name, kind)} is not for namespace ${namespace}; choose another, or ask an administrator to add the namespace to its spec.namespaces`;
+    return `${runtimeName({ kind, name })} is not for namespace ${namespace}; choose another, or ask an administrator to add the namespace to its spec.namespaces`;
   }
   return contradiction(spec, usable.snapshot);
 }
 
-/** `ClusterTrainingRuntime efa` */
-export function nameOf(name: string, kind: RuntimeKind): string {
-  return `${kind} ${name}`;
-}
-
 function contradiction(spec: TrainingJobSpec, runtime: RuntimeSnapshot): string | undefined {
   const { trainer } = partsOf(runtime.template);
-  const name = nameOf(runtime.name, runtime.kind);
+  const name = runtimeName(runtime);
   if (spec.engine.image === undefined && typeof trainer['image'] !== 'string') {
     return `engine.image is required: ${name} gives no image for container ${CONTAINERS.trainer}`;
   }

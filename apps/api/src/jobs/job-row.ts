@@ -68,13 +68,13 @@ export const COLUMNS = `${SMALL_COLUMNS}, j.spec, j.status, j.summary`;
 /** The same as far as a summary shows it: `spec` and `status` are reduced to what it is made of, so that a page of rows takes little memory, however large the specs are. */
 export const COLUMNS_IN_SHORT = `${SMALL_COLUMNS}, left(j.summary, 1024) AS summary,
          jsonb_strip_nulls(jsonb_build_object(
-           'layout', j.spec -> 'layout', 'gpus', j.spec -> 'gpus',
+           'layout', j.spec -> 'layout', 'gpus', j.spec -> 'gpus', 'runtimeRef', j.spec -> 'runtimeRef',
            'training', jsonb_build_object('steps', j.spec -> 'training' -> 'steps'))) AS spec,
          jsonb_strip_nulls(jsonb_build_object(
            'epoch', j.status -> 'epoch', 'restarts', j.status -> 'restarts', 'progress', j.status -> 'progress',
            'checkpoint', j.status -> 'checkpoint',
            'plan', jsonb_build_object(
-             'chosenBy', j.status -> 'plan' -> 'chosenBy', 'gpus', j.status -> 'plan' -> 'gpus', 'layout', j.status -> 'plan' -> 'layout'))) AS status`;
+             'chosenBy', j.status -> 'plan' -> 'chosenBy', 'gpus', j.status -> 'plan' -> 'gpus', 'runtime', j.status -> 'plan' -> 'runtime', 'layout', j.status -> 'plan' -> 'layout'))) AS status`;
 
 /** Where they are. */
 export const JOBS = 'jobs j LEFT JOIN projects p ON p.id = j.project_id';

@@ -1,5 +1,11 @@
-import { type Condition, findCondition, type RuntimeSnapshot, type TrainingJobSpec } from '@coxswain/api-types';
-import { nameOf, runtimeRefusal } from '@coxswain/runtime';
+import {
+  type Condition,
+  findCondition,
+  runtimeName,
+  type RuntimeSnapshot,
+  type TrainingJobSpec,
+} from '@coxswain/api-types';
+import { runtimeRefusal } from '@coxswain/runtime';
 import type { Facts } from '../look/facts.ts';
 import { recordedConditions } from '../record/job-record.ts';
 
@@ -14,7 +20,7 @@ export type RuntimeStanding =
 export function runtimeStanding({ spec, job, observed: { runtime } }: Facts): RuntimeStanding {
   const ref = spec?.runtimeRef;
   if (spec === undefined || ref === undefined) return { kind: 'notNamed' };
-  const name = nameOf(ref.name, ref.kind);
+  const name = runtimeName(ref);
   if (runtime === undefined || runtime.kind === 'unknown') return { kind: 'unread', message: `${name} is being read.` };
   if (runtime.kind === 'unreadable') {
     return { kind: 'unread', message: `${name} could not be read, and is read again: ${runtime.problem}` };
@@ -40,7 +46,7 @@ export function saidBeforeReading(facts: Facts, type: 'Accepted' | 'Placed'): Co
 }
 
 function missing(ref: NonNullable<TrainingJobSpec['runtimeRef']>, namespace: string): string {
-  const name = nameOf(ref.name, ref.kind);
+  const name = runtimeName(ref);
   return ref.kind === 'TrainingRuntime'
     ? `there is no ${name} in namespace ${namespace}; \`kubectl get trainingruntimes -n ${namespace}\` lists those that are`
     : `there is no ${name}; \`kubectl get clustertrainingruntimes\` lists those that are`;
