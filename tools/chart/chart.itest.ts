@@ -4,13 +4,21 @@ import { startControlPlane, SYSTEM_NAMESPACE, waitFor, type ControlPlane } from 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { CLUSTER_RULES as API_RULES, SERVICE_ACCOUNT_RULES } from '../../apps/api/src/permissions.ts';
+import {
+  CLUSTER_RULES as API_RULES,
+  PREPARE_DATABASE_RULES,
+  SERVICE_ACCOUNT_RULES,
+} from '../../apps/api/src/permissions.ts';
 import { CHART, helm, LOCAL_ROLES, renderChart, renderRoles } from './render.ts';
 import {
   CLUSTER_RULES as OPERATOR_RULES,
+  DEFINITIONS_NAMESPACE_RULES,
+  DEFINITIONS_RULES,
   LET_GO_NAMESPACE_RULES,
   LET_GO_RULES,
   NAMESPACE_RULES as OPERATOR_NAMESPACE_RULES,
+  RUNNING_JOBS_NAMESPACE_RULES,
+  RUNNING_JOBS_RULES,
 } from '../../apps/operator/src/permissions.ts';
 
 interface Manifest {
@@ -60,7 +68,7 @@ function rulesOf(kind: string, name: string): readonly PolicyRule[] {
 
 describe('the chart', () => {
   it('passes a strict lint', async () => {
-    expect(await helm('lint', '--strict', CHART)).toContain('0 chart(s) failed');
+    expect(await helm('lint', '--strict', CHART, '--namespace', SYSTEM_NAMESPACE)).toContain('0 chart(s) failed');
   });
 
   it('renders the same text twice', async () => {
@@ -97,11 +105,14 @@ describe('the chart', () => {
     );
   });
 
-  it('gives its hook after an uninstall exactly the rights that its code declares', () => {
-    expect(rights(rulesOf('ClusterRole', 'coxswain-let-go'))).toEqual(rights(LET_GO_RULES));
-    expect(rights(rulesOf('Role', 'coxswain-let-go'))).toEqual(
-      rights(LET_GO_NAMESPACE_RULES({ leaseName: 'coxswain-operator' })),
-    );
+  it.each<[string, string, readonly PolicyRule[], readonly PolicyRule[]]>([
+    ['hook after an uninstall', 'let-go', LET_GO_RULES, LET_GO_NAMESPACE_RULES({ leaseName: 'coxswain-operator' })],
+    ['hook before an uninstall', 'running-jobs', RUNNING_JOBS_RULES, RUNNING_JOBS_NAMESPACE_RULES],
+    ['hook that installs definitions', 'definitions', DEFINITIONS_RULES, DEFINITIONS_NAMESPACE_RULES],
+    ['Job that prepares a database', 'prepare-database', [], PREPARE_DATABASE_RULES],
+  ])('gives its %s exactly the rights that its code declares', (_what, name, cluster, namespace) => {
+    expect(rights(rulesOf('ClusterRole', `coxswain-${name}`))).toEqual(rights(cluster));
+    expect(rights(rulesOf('Role', `coxswain-${name}`))).toEqual(rights(namespace));
   });
 
   it('gives the API exactly the rights that its code declares', () => {

@@ -11,6 +11,8 @@ export const FOLDER_ORDER = {
     'projection',
     'records',
     'series',
+    // what is done before a start
+    'installation',
     // what is asked for
     'health',
     'streams',
@@ -33,7 +35,7 @@ export const FOLDER_ORDER = {
   ],
   'apps/dashboard': ['pages', 'components', 'plans', 'job'],
   'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
-  'apps/operator': ['process', 'reports', 'training-job', 'cluster', 'config'],
+  'apps/operator': ['installation', 'process', 'reports', 'training-job', 'cluster', 'config'],
   // a pass; what is decided; what launchers are told; which epoch comes next; what went wrong; who gets GPUs; what is seen; what status records
   'libs/lifecycle': ['perform', 'decide', 'launchers', 'epoch', 'failure', 'admission', 'look', 'record'],
   'libs/local-cluster': ['system', 'kwok', 'kubernetes', 'postgres', 'programs', 'process'],

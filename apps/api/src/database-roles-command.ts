@@ -21,8 +21,8 @@ The URL is that of a superuser, or of a role with CREATEROLE that owns the datab
   --prefix NAME   begins each name (default: coxswain). Roles belong to the whole server: databases that share one need prefixes of their own
   --suffix NAME   ends the names of the roles that log in: a second set beside the first, so that passwords change without a gap`;
 
-/** Keys of the Secret. */
-const KEYS: Readonly<Record<LoginRole, string>> = {
+/** Keys of the Secret that holds the URLs of the API. */
+export const SECRET_KEYS: Readonly<Record<LoginRole, string>> = {
   runtime: 'url',
   system: 'system-url',
   queue: 'queue-url',
@@ -53,7 +53,7 @@ export async function runRolesCommand(argv: readonly string[], context: RolesCon
       suffix: values.suffix,
       passwordOf: (role) => passwords.get(role) ?? kept(passwords, role),
     });
-    for (const [role, key] of Object.entries(KEYS)) print(`${key}=${made.urls[role as LoginRole]}`);
+    for (const [role, key] of Object.entries(SECRET_KEYS)) print(`${key}=${made.urls[role as LoginRole]}`);
     for (const former of made.formerOwners) printError(sentenceAbout(former, values.prefix));
     return 0;
   } catch (error) {

@@ -1,49 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createKubeClient, systemClock } from '@coxswain/kube';
 import { createLogger } from '@coxswain/telemetry';
 import { readConfig } from './config/config.ts';
+import { commandOf } from './installation/commands.ts';
 import { startOperator, type Ending } from './operator.ts';
 import { EXIT_CODES } from './process/exit-codes.ts';
-import { letGo } from './process/let-go.ts';
-import { refuseWhileLed } from './process/refuse-while-led.ts';
 
 /** What hangs after the end of a term must not keep the process: its successor waits for nothing but the lease. */
 const LEAVE_WITHIN_MS = 5_000;
-
-/** The chart's hook after an uninstall, with NAMESPACE/NAME of the operator's Lease; without an argument the operator itself runs. */
-const LET_GO = 'let-go';
-
-async function letGoOfAll(leaseName: string): Promise<void> {
-  const [namespace, name] = leaseName.split('/');
-  if (namespace === undefined || namespace === '' || name === undefined || name === '') {
-    throw new Error(
-      `${LET_GO} needs the operator's Lease as NAMESPACE/NAME, for instance coxswain-system/coxswain-operator`,
-    );
-  }
-  const kubeconfigPath = process.env['COXSWAIN_KUBECONFIG'];
-  const client = createKubeClient({
-    ...(kubeconfigPath === undefined ? {} : { kubeconfigPath }),
-    userAgent: 'coxswain-let-go',
-  });
-  try {
-    await refuseWhileLed({ client, clock: systemClock, lease: { namespace, name } });
-    const { pods, jobs } = await letGo({ client, pause: () => delay(LET_GO_PAUSE_MS) });
-    process.stdout.write(`let go of ${pods} pods and ${jobs} jobs\n`);
-  } finally {
-    await client.close();
-  }
-}
-
-/** Longer than an API server takes to hear that the operator's rights are gone. */
-const LET_GO_PAUSE_MS = 2_000;
 
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
 const stop = new Promise<undefined>((resolve) => stopping.signal.addEventListener('abort', () => resolve(undefined)));
 
 try {
-  if (process.argv[2] === LET_GO) {
-    await letGoOfAll(process.argv[3] ?? '');
+  const command = commandOf(process.argv.slice(2));
+  if (command !== undefined) {
+    process.stdout.write(`${await command()}\n`);
     process.exit(0);
   }
   const config = readConfig(process.env);

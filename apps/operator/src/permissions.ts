@@ -1,5 +1,6 @@
 import { API_GROUP } from '@coxswain/api-types';
 import type { PolicyRule } from '@coxswain/kube';
+import { PERMIT_CONFIG_MAP } from './installation/refuse-running-jobs.ts';
 import { REPORT_TLS_SECRET } from './reports/tls-secret-name.ts';
 
 const READ = ['get', 'list', 'watch'] as const;
@@ -42,15 +43,42 @@ export const LET_GO_NAMESPACE_RULES = (options: { readonly leaseName: string }):
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get'], resourceNames: [options.leaseName] },
 ];
 
+/** What the chart's hook before an install and an upgrade may do in every namespace. `create` cannot be limited to a name. */
+export const DEFINITIONS_RULES: readonly PolicyRule[] = [
+  { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['create'] },
+  {
+    apiGroups: ['apiextensions.k8s.io'],
+    resources: ['customresourcedefinitions'],
+    verbs: ['get', 'patch'],
+    resourceNames: ['checkpoints', 'clustertrainingruntimes', 'placements', 'trainingjobs', 'trainingruntimes'].map(
+      (plural) => `${plural}.${API_GROUP}`,
+    ),
+  },
+];
+
+/** And in the release's own: one of them at a time. */
+export const DEFINITIONS_NAMESPACE_RULES: readonly PolicyRule[] = leaseRules('coxswain-definitions');
+
+/** What the chart's hook before an uninstall may do in every namespace. */
+export const RUNNING_JOBS_RULES: readonly PolicyRule[] = [
+  { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: ['list'] },
+];
+
+/** And in the release's own: whether somebody allows it all the same. */
+export const RUNNING_JOBS_NAMESPACE_RULES: readonly PolicyRule[] = [
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['get'], resourceNames: [PERMIT_CONFIG_MAP] },
+];
+
 /** What it may do in its own namespace alone. `create` cannot be limited to a name: it is not known to the authorizer then. */
 export const NAMESPACE_RULES = (options: { readonly leaseName: string }): readonly PolicyRule[] => [
-  { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
-  {
-    apiGroups: ['coordination.k8s.io'],
-    resources: ['leases'],
-    verbs: ['get', 'patch'],
-    resourceNames: [options.leaseName],
-  },
+  ...leaseRules(options.leaseName),
   { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'patch'], resourceNames: [REPORT_TLS_SECRET] },
 ];
+
+function leaseRules(name: string): readonly PolicyRule[] {
+  return [
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'patch'], resourceNames: [name] },
+  ];
+}

@@ -2,6 +2,7 @@ import { API_GROUP_VERSION, FINALIZER, POD_FINALIZER, type TrainingJob } from '@
 import { findBinary, startProcess, SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
 import type { KubeObject } from '@coxswain/kube';
 import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { startWorld, type World } from './testing/world.ts';
@@ -16,7 +17,9 @@ beforeAll(async () => {
   await Promise.all(['node-a', 'node-b'].map((name) => world.node(name, 2)));
   // What the world installed without helm is helm's to install here.
   await world.plane.kubectl(['delete', '-f', ROLES, '--wait=true']);
-  await helm('install', 'coxswain', CHART, '--set', 'operator.replicas=1', '--set', 'api.replicas=1');
+  const values = ['operator.replicas=1', 'api.replicas=1', 'database.source=external'];
+  const install = helm('install', 'coxswain', CHART, ...values.flatMap((value) => ['--set', value]));
+  await Promise.all([install, runHook('definitions')]);
 });
 afterAll(() => world.stop());
 
@@ -43,33 +46,38 @@ const held = async (): Promise<readonly string[]> => {
     .map(({ metadata }) => metadata.name);
 };
 
-/** Plays the node of the hook's pod: runs its very program with the rights of its account, and reports how it ended. */
-async function runHook(): Promise<void> {
+/** Plays the node of a hook's pod: runs its very program with the rights of its account, and reports how it ended. Answers with what it said. */
+async function runHook(component: string): Promise<string> {
   const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods`;
   const pod = await waitFor(
     async () =>
-      (await list<HookPod>(path)).find(({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'let-go'),
-    { what: 'the pod of the hook' },
+      (await list<HookPod>(path)).find(
+        ({ metadata, status }) =>
+          metadata.labels?.['app.kubernetes.io/component'] === component && status.phase === 'Pending',
+      ),
+    { what: `the pod of the hook ${component}` },
   );
   const [container] = pod.spec.containers;
+  const mounted: Record<string, string> =
+    component === 'definitions' ? { '/etc/coxswain/files': await definitionsFolder() } : {};
   const account = {
     namespace: SYSTEM_NAMESPACE,
     serviceAccount: pod.spec.serviceAccountName,
     apiserverUrl: world.plane.url,
   };
   const program = await startProcess({
-    name: 'let-go',
+    name: component,
     command: process.execPath,
-    args: [join(import.meta.dirname, 'main.ts'), ...(container?.args ?? [])],
+    args: [join(import.meta.dirname, 'main.ts'), ...(container?.args ?? []).map((arg) => mounted[arg] ?? arg)],
     env: { PATH: process.env['PATH'], COXSWAIN_KUBECONFIG: await world.plane.kubeconfigFor(account) },
-    logPath: join(world.plane.logsDirectory, 'let-go.log'),
+    logPath: join(world.plane.logsDirectory, `${component}.log`),
   });
   const { code } = await program.exited;
   const terminated = { exitCode: code, reason: code === 0 ? 'Completed' : 'Error' };
   const status = {
     phase: code === 0 ? 'Succeeded' : 'Failed',
     containerStatuses: [
-      { name: 'let-go', image: 'i', imageID: '', ready: false, restartCount: 0, state: { terminated } },
+      { name: component, image: 'i', imageID: '', ready: false, restartCount: 0, state: { terminated } },
     ],
   };
   const contentType = 'application/merge-patch+json';
@@ -79,9 +87,20 @@ async function runHook(): Promise<void> {
     body: { status },
     contentType,
   });
+  return readFileSync(program.logPath ?? '', 'utf8');
+}
+
+/** The ConfigMap of definitions as a folder. */
+async function definitionsFolder(): Promise<string> {
+  const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/configmaps/coxswain-definitions`;
+  const { data } = await world.plane.admin.json<{ data: Record<string, string> }>({ method: 'GET', path });
+  const folder = mkdtempSync(join(world.plane.directory, 'definitions-'));
+  for (const [name, text] of Object.entries(data)) writeFileSync(join(folder, name), text);
+  return folder;
 }
 
 interface HookPod extends KubeObject {
+  readonly status: { readonly phase: string };
   readonly spec: {
     readonly serviceAccountName: string;
     readonly containers: readonly { readonly args?: readonly string[] }[];
@@ -106,7 +125,23 @@ describe('helm uninstall', () => {
     expect((await held()).length).toBe(3);
     await operator.stop();
 
-    const [said] = await Promise.all([helm('uninstall', 'coxswain', '--timeout', '90s'), runHook()]);
+    const [refused, why] = await Promise.all([
+      helm('uninstall', 'coxswain', '--timeout', '90s').catch(String),
+      runHook('running-jobs'),
+    ]);
+    expect(refused).toMatch(/Error: .*coxswain-running-jobs/);
+    expect(why).toMatch(
+      /1 job runs: \S+\/left\. Nothing was uninstalled\. Suspend or delete them first.*create configmap coxswain-uninstall-with-running-jobs/,
+    );
+    expect(await world.plane.kubectl(['-n', SYSTEM_NAMESPACE, 'get', 'deployments', '-o', 'name'])).toContain(
+      'coxswain-operator',
+    );
+    await world.plane.kubectl(['-n', SYSTEM_NAMESPACE, 'create', 'configmap', 'coxswain-uninstall-with-running-jobs']);
+
+    const [said] = await Promise.all([
+      helm('uninstall', 'coxswain', '--timeout', '90s'),
+      runHook('running-jobs').then(() => runHook('let-go')),
+    ]);
     expect(said).toContain('uninstalled');
     expect(await held()).toEqual([]);
     // What runs goes on.

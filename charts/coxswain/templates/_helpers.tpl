@@ -69,3 +69,17 @@ holds, which is that of values.yaml. 0 often means that there is no limit.
 {{- define "coxswain.replicas" -}}
 {{- . | default 2 -}}
 {{- end }}
+
+{{- /* A switch that is on by default: on as well where `--reuse-values` knows it not. */ -}}
+{{- define "coxswain.isOn" -}}
+{{- if ne (toString .) "false" }}on{{ end -}}
+{{- end }}
+
+{{- define "coxswain.ipFamilies" -}}
+{{- with (.Values.network).ipFamilyPolicy }}
+ipFamilyPolicy: {{ . }}
+{{- end }}
+{{- with (.Values.network).ipFamilies }}
+ipFamilies: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}

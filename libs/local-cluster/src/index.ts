@@ -3,6 +3,8 @@ export { createAuthority, type CertificateAuthority, type KeyPair } from './kube
 export { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './kubernetes/control-plane.ts';
 export { startKwok, type Kwok } from './kwok/kwok.ts';
 export { startPostgres, type Postgres } from './postgres/postgres.ts';
+export { serverFiles } from './postgres/server-files.ts';
+export { serverUser } from './postgres/server-user.ts';
 export { withLock } from './process/lock.ts';
 export { freePort } from './process/ports.ts';
 export {

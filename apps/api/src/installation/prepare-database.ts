@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { isUnavailable, type LoginRole, type makeRoles } from '@coxswain/persistence';
+
+/** Passwords by whom they are of: the superuser of an embedded database, and each role that logs in. */
+export type Passwords = Readonly<Record<'admin' | LoginRole, string>>;
+
+/** What preparing a database is done with. */
+export interface PrepareDatabaseParts {
+  /** The passwords that are kept; where there are none yet, those of `fresh` from now on, and for whoever asks at the same time too. */
+  readonly keep: (fresh: Passwords) => Promise<Passwords>;
+  /** Of whoever may make roles in the database. */
+  readonly adminUrl: (passwords: Passwords) => string;
+  readonly makeRoles: typeof makeRoles;
+  /** Gives the API its URLs. */
+  readonly publish: (urls: Readonly<Record<LoginRole, string>>) => Promise<void>;
+  /** Waits before the next try at a database that is not there yet; `why` is its own word. */
+  readonly pause: (why: string) => Promise<void>;
+}
+
+/**
+ * Makes the roles of a database that nobody has a password of yet. Passwords are kept before they are used and URLs are published when they are good, so it may end anywhere
+ * and be run again, or twice at once: passwords are made once.
+ */
+export async function prepareDatabase(parts: PrepareDatabaseParts): Promise<void> {
+  const passwords = await parts.keep(freshPasswords());
+  const adminUrl = parts.adminUrl(passwords);
+  for (;;) {
+    try {
+      const { urls } = await parts.makeRoles({ adminUrl, prefix: 'coxswain', passwordOf: (role) => passwords[role] });
+      await parts.publish(urls);
+      return;
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      await parts.pause((error as Error).message);
+    }
+  }
+}
+
+function freshPasswords(): Passwords {
+  const one = (): string => randomBytes(24).toString('hex');
+  return { admin: one(), runtime: one(), system: one(), queue: one(), migrator: one() };
+}
