@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { IMAGE_NAMES, ROOT } from '../images/image-names.ts';
+
+interface Step {
+  readonly uses?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
+}
+interface Job {
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly if?: string;
+  readonly strategy?: { readonly matrix: { readonly include: readonly Readonly<Record<string, string>>[] } };
+  readonly steps: readonly Step[];
+}
+interface Workflow {
+  readonly permissions: Readonly<Record<string, string>>;
+  readonly env: { readonly IMAGES: string };
+  readonly jobs: Readonly<Record<'check' | 'images' | 'publish', Job>>;
+}
+
+const text = readFileSync(join(ROOT, '.github/workflows/release.yml'), 'utf8');
+const workflow = parse(text) as Workflow;
+const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
+
+describe('the release workflow', () => {
+  it('names every action by a commit, with the release behind it', () => {
+    const uses = text.split('\n').filter((line) => /\buses:/.test(line));
+    expect(uses.length).toBeGreaterThan(5);
+    expect(uses.filter((line) => !/@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([]);
+  });
+
+  it('publishes images that exist, all but the engine’s, whose base is a choice', () => {
+    const published = workflow.env.IMAGES.split(' ');
+    expect(published).toEqual(IMAGE_NAMES.filter((name) => !name.startsWith('engine-')));
+  });
+
+  it('scans each of them before it is pushed', () => {
+    const scanned = steps.flatMap(({ uses, with: inputs }) =>
+      uses?.startsWith('anchore/scan-action@') === true ? [String(inputs?.['image'])] : [],
+    );
+    expect(scanned.map((image) => /coxswain\/(\w+):/.exec(image)?.[1])).toEqual(workflow.env.IMAGES.split(' '));
+  });
+
+  it('builds for arm64 on a machine of that processor', () => {
+    const [amd64, arm64] = workflow.jobs.images.strategy?.matrix.include ?? [];
+    expect([amd64?.['architecture'], arm64?.['architecture']]).toEqual(['amd64', 'arm64']);
+    expect(arm64?.['runner']).toMatch(/-arm$/);
+  });
+
+  it('gives no right that a job does not need, and identity to the one that signs', () => {
+    const { check, images, publish } = workflow.jobs;
+    expect(workflow.permissions).toEqual({});
+    expect(check.permissions).toEqual({ contents: 'read' });
+    expect(images.permissions).toEqual({ contents: 'read', packages: 'write' });
+    expect(publish.permissions).toMatchObject({ 'id-token': 'write' });
+    expect(publish.if).toBe("github.ref_type == 'tag'");
+  });
+
+  it('leaves no credential of the checkout behind', () => {
+    const checkouts = steps.filter(({ uses }) => uses?.startsWith('actions/checkout@'));
+    expect(checkouts.map(({ with: inputs }) => inputs?.['persist-credentials'])).toEqual(checkouts.map(() => false));
+  });
+});
