@@ -65,6 +65,7 @@ export const CONDITION_REASONS = {
       'A rank failed. When the ranks of every pod have ended, all are started again in the same pods, from the newest checkpoint.',
     PodsCreating: 'The gang is being created behind its scheduling gate.',
     PodsStarting: 'The gates are lifted; containers are starting.',
+    ImagePulling: 'Nodes of the gang are pulling the image of the trainer.',
     ImageUnavailable: 'A container waits for its image; the message names image and node.',
     SecretMissing:
       'A container waits for a Secret or its key; the message names both. It starts as soon as there is one, within the time of a start.',

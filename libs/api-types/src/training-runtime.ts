@@ -45,6 +45,14 @@ const absolutePath = z
 const RUNTIME_FIELDS = {
   description: z.string().max(1024).optional().describe('For people who choose.'),
   sourceScript: absolutePath.optional(),
+  imagePullDeadlineSeconds: z
+    .int()
+    .min(60)
+    .max(14_400)
+    .optional()
+    .describe(
+      'How long pulls of the trainer’s image may take before the gang is given up. Absent: as the operator is configured, 30 minutes unless changed.',
+    ),
   template: PodTemplate.default({}).describe(
     'metadata (labels, annotations) and spec of a pod. Container "trainer" gives what is added to ours; other containers run beside it. What the operator writes itself is refused here.',
   ),
@@ -94,6 +102,7 @@ export const RuntimeSnapshot = z
     generation: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
     sourceScript: absolutePath.optional(),
     computeDomain: ComputeDomainOptions.optional(),
+    imagePullDeadlineSeconds: z.int().min(1).max(86_400).optional(),
     template: PodTemplate,
   })
   .meta({ id: 'RuntimeSnapshot' });

@@ -57,7 +57,7 @@ function judge(runtime: TrainingRuntime): UsableRuntime {
     const [issue] = parsed.error.issues;
     return refused(`${name} cannot be read: ${['spec', ...(issue?.path ?? [])].join('.')} ${issue?.message ?? ''}`);
   }
-  const { template, sourceScript } = parsed.data;
+  const { template, sourceScript, imagePullDeadlineSeconds } = parsed.data;
   const { computeDomain }: Partial<ClusterTrainingRuntimeSpec> = parsed.data;
   const problems = [
     ...misshapen(template),
@@ -72,6 +72,7 @@ function judge(runtime: TrainingRuntime): UsableRuntime {
     generation: metadata.generation ?? 0,
     ...(sourceScript === undefined ? {} : { sourceScript }),
     ...(computeDomain === undefined ? {} : { computeDomain }),
+    ...(imagePullDeadlineSeconds === undefined ? {} : { imagePullDeadlineSeconds }),
     template,
   };
   return { kind: 'usable', snapshot };

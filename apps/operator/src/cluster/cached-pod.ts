@@ -42,6 +42,7 @@ interface GangFacts {
   readonly phase: ObservedPod['phase'];
   readonly lingers?: true;
   readonly running: boolean;
+  readonly pullsImage?: true;
   readonly containerWaiting?: NonNullable<ObservedPod['containerWaiting']>;
   readonly exit?: ObservedExit;
   readonly disruption?: string;
@@ -111,6 +112,7 @@ function observedPod(pod: CachedPod, jobUid: string): ObservedPod {
     ...optional('deletionGracePeriodSeconds', pod.metadata.deletionGracePeriodSeconds),
     held: gang?.finalizerPosition !== undefined,
     running: gang?.running ?? false,
+    ...optional('pullsImage', gang?.pullsImage),
     ours,
     ...optional('containerWaiting', gang?.containerWaiting),
     ...optional('exit', gang?.exit),
@@ -182,6 +184,7 @@ function gangFacts({ pod, spec, status, labels, phase }: RawPod): GangFacts {
     ...(finalizerPosition < 0 ? {} : { finalizerPosition }),
     ...judgedByTrainer({ phase, reason: status['reason'], trainer: exitCodeOf(trainer), beside }),
     running: trainer !== undefined && record(record(trainer['state'])['running'])['startedAt'] !== undefined,
+    ...(isPullingImage(conditions, trainer) ? { pullsImage: true } : {}),
     ...optional(
       'containerWaiting',
       containers.map(waitingOf).find((waiting) => waiting !== undefined),
@@ -211,6 +214,16 @@ function judgedByTrainer(seen: {
   }
   const isFailureOfOthers = trainer === 0 && reason === undefined && beside.some((code) => code !== 0);
   return { phase: isFailureOfOthers ? 'Succeeded' : phase };
+}
+
+/**
+ * The kubelet mounts volumes before the first container of a pod, so once all init containers are done the trainer waits for its image alone. A pull that
+ * has failed has a reason of its own, which stays while it is tried again.
+ */
+function isPullingImage(conditions: readonly Fields[], trainer: Fields | undefined): boolean {
+  const isInitialized = conditions.some((one) => one['type'] === 'Initialized' && one['status'] === 'True');
+  const waiting = record(trainer?.['state'])['waiting'];
+  return isInitialized && waiting !== undefined && trainer !== undefined && waitingOf(trainer) === undefined;
 }
 
 function exitCodeOf(container: Fields | undefined): number | undefined {

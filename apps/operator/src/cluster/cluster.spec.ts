@@ -155,6 +155,22 @@ describe('what is kept of a pod', () => {
     expect(toObservedPod(toCachedPod(pod()), 'job-1').exit?.exitCode).toBe(143);
   });
 
+  it.each<[string, string, object, true | undefined]>([
+    ['while everything before the trainer is done', 'True', { waiting: { reason: 'PodInitializing' } }, true],
+    ['not while something before it runs', 'False', { waiting: { reason: 'PodInitializing' } }, undefined],
+    [
+      'not where a pull has failed, which has a reason of its own',
+      'True',
+      { waiting: { reason: 'ErrImagePull' } },
+      undefined,
+    ],
+    ['not when it runs', 'True', { running: { startedAt: '2026-01-01T00:00:00Z' } }, undefined],
+  ])('pulls its image %s', (_what, isInitialized, state, want) => {
+    const conditions = [{ type: 'Initialized', status: isInitialized }];
+    const status = { ...(trainer(state) as object), phase: 'Pending', conditions };
+    expect(toObservedPod(toCachedPod(aPod({ status })), 'job-1').pullsImage).toBe(want);
+  });
+
   it('knows where our gate is among others', () => {
     const gates = [{ name: 'other' }, { name: SCHEDULING_GATE }];
     expect(toCachedPod(aPod({ spec: { schedulingGates: gates } })).gang?.gatePosition).toBe(1);

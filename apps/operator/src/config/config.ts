@@ -90,7 +90,10 @@ const Environment = z.object({
     .describe('How long after its release every pod of a gang must have a node.'),
   COXSWAIN_STARTING_TIMEOUT_MS: durationMs
     .default(DEFAULT_TIMEOUTS.startingMs)
-    .describe('How long after that every container must run; pulls of images lie here.'),
+    .describe('How long after that every container must run, beside pulls of the trainer’s image.'),
+  COXSWAIN_PULLING_TIMEOUT_MS: durationMs
+    .default(DEFAULT_TIMEOUTS.pullingMs)
+    .describe('How long pulls of the trainer’s image may take, where its runtime says nothing else.'),
   COXSWAIN_STOPPING_TIMEOUT_MS: durationMs
     .default(DEFAULT_TIMEOUTS.stoppingMs)
     .describe('How long beyond its grace a deleted pod is waited for before it is fenced.'),
@@ -173,6 +176,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       creatingMs: env.COXSWAIN_CREATING_TIMEOUT_MS,
       schedulingMs: env.COXSWAIN_SCHEDULING_TIMEOUT_MS,
       startingMs: env.COXSWAIN_STARTING_TIMEOUT_MS,
+      pullingMs: env.COXSWAIN_PULLING_TIMEOUT_MS,
       stoppingMs: env.COXSWAIN_STOPPING_TIMEOUT_MS,
       reapingMs: env.COXSWAIN_REAPING_TIMEOUT_MS,
       avoidedMs: env.COXSWAIN_AVOIDED_NODE_MS,

@@ -17,6 +17,7 @@ import { formatBytes, formatDuration } from '@coxswain/units';
 import type { Acceptance } from '../epoch/acceptance.ts';
 import { type Facts, placementSpecOf, podCount } from '../look/facts.ts';
 import { podsOf } from '../look/gang.ts';
+import { describePulls } from '../look/image-pulls.ts';
 import { awaitedFiles, missingSecret } from '../look/missing-secrets.ts';
 import { judgeNodes } from '../failure/lost-nodes.ts';
 import { type JobRecord, liveAttempt, recordedConditions } from '../record/job-record.ts';
@@ -190,6 +191,8 @@ function runningDraft(record: JobRecord, facts: Facts): ConditionDraft<'Running'
     return { holds: false, reason: 'RestartingInPlace', message: againSentence(attempt) };
   const stuck = firstStuckPod(facts, epoch);
   if (stuck === undefined) {
+    const pulls = describePulls(facts, attempt);
+    if (pulls !== undefined) return { holds: false, reason: 'ImagePulling', message: pulls };
     const files = awaitedFiles(facts);
     const wait = files === undefined ? '' : `; their nodes start none before they have mounted ${files}`;
     return { holds: false, reason: 'PodsStarting', message: `The containers of epoch ${epoch} are starting${wait}.` };

@@ -1,5 +1,6 @@
 import { avoidedWait } from '../failure/avoided-nodes.ts';
 import { fenceWait } from '../look/facts.ts';
+import { pullsToldWait } from '../look/image-pulls.ts';
 import { liveAttempt } from '../record/job-record.ts';
 import { pauseInPods } from '../epoch/next-incarnation.ts';
 import { nodeWaits } from '../failure/lost-nodes.ts';
@@ -17,7 +18,7 @@ export function waitsOf({ record, facts }: Situation): readonly Wait[] {
   return [
     ...fences,
     ...(isUp ? nodeWaits(facts, attempt) : []),
-    ...(attempt === undefined ? [] : (stepWaits(facts, attempt) ?? [])),
+    ...(attempt === undefined ? [] : stepWaits(facts, attempt)),
     ...[restartDelay(record, facts) ?? []].flat(),
     ...[pauseInPods(record, facts) ?? []].flat(),
     ...record.avoidedNodes.map((avoided) => avoidedWait(avoided, facts)),
@@ -26,5 +27,5 @@ export function waitsOf({ record, facts }: Situation): readonly Wait[] {
 
 function stepWaits(...about: Parameters<typeof stepUnderWay>): readonly Wait[] {
   const step = stepUnderWay(...about);
-  return step === undefined ? [] : [step.wait];
+  return step === undefined ? [] : [step.wait, ...[pullsToldWait(...about) ?? []].flat()];
 }

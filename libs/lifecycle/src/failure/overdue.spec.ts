@@ -71,6 +71,15 @@ describe('a gang that does not come up', () => {
       avoided: ['node-a'],
     },
     {
+      name: 'because the image is not pulled on one node within its own time, which is longer',
+      pods: [bound(0, { phase: 'Pending', running: false, pullsImage: true }), bound(1), bound(2), bound(3)],
+      key: 'e1/pulling',
+      limitMs: 1_800_000,
+      reason: 'NotStarted',
+      message: /The image of pod .* was not pulled on node node-a within 1800 s; a runtime may allow more/,
+      avoided: ['node-a'],
+    },
+    {
       name: 'because the image cannot be pulled anywhere, which is no node’s fault',
       pods: upTo(4, pulling),
       key: 'e1/starting',
@@ -83,7 +92,7 @@ describe('a gang that does not come up', () => {
   it.each(cases)('$name, is tried again elsewhere after its time and free of charge', (one) => {
     const { attempt = {}, pods, key, limitMs, reason, message, avoided } = one;
     const early = settled(gang(attempt, pods, { [key]: limitMs - 1_000 }));
-    expect(early.timed).toEqual([key]);
+    expect(early.timed).toContain(key);
     expect([early.status.attempts?.at(-1)?.outcome, early.requeueAfterMs]).toEqual([undefined, 1_000]);
     const { status } = settled(gang(attempt, pods, { [key]: limitMs }));
     expect(status.attempts?.at(-1)).toMatchObject({ outcome: 'Failed', reason, charged: false, answer: 'Restart' });

@@ -4,6 +4,7 @@ import { missingIndices, podsOf } from '../look/gang.ts';
 import { fenceOf, pausedPods, unreapedPods } from '../look/incarnation.ts';
 import { awaitedFiles, missingSecret } from '../look/missing-secrets.ts';
 import type { ObservedPod } from '../look/observed.ts';
+import { isPulling } from '../look/image-pulls.ts';
 import { longestDelayMs } from './restart-budget.ts';
 import { isOver, type Wait } from '../look/waits.ts';
 
@@ -32,8 +33,19 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
     const wait = { key: `e${epoch}/scheduling`, limitMs: timeouts.schedulingMs };
     return { reason: 'NotScheduled', wait, late: indicesOf(unscheduled) };
   }
+  const pulling = pods.filter(isPulling);
+  if (pulling.length > 0) {
+    const wait = { key: `e${epoch}/pulling`, limitMs: pullLimitMs(facts, epoch) };
+    return { reason: 'NotStarted', wait, late: indicesOf(pulling) };
+  }
   const wait = { key: `e${epoch}/starting`, limitMs: timeouts.startingMs };
   return { reason: 'NotStarted', wait, late: indicesOf(pods.filter((pod) => !pod.running)) };
+}
+
+/** How long the epoch's image may take to be pulled. */
+function pullLimitMs(facts: Facts, epoch: number): number {
+  const seconds = placementOf(facts, epoch)?.spec.runtime?.imagePullDeadlineSeconds;
+  return seconds === undefined ? facts.timeouts.pullingMs : seconds * 1000;
 }
 
 /**
@@ -150,6 +162,9 @@ function sentence(
       }
       if (attempt.runningAt !== undefined) {
         return `The launcher of pod ${name} on node ${node} has not reached the operator within ${seconds} s, so its ranks have not begun.`;
+      }
+      if (pod?.pullsImage === true) {
+        return `The image of pod ${name} was not pulled on node ${node} within ${seconds} s; a runtime may allow more (spec.imagePullDeadlineSeconds), and a node that has it already needs none.`;
       }
       const waiting = pod?.containerWaiting;
       const silent = files === undefined ? '' : `, as where ${files} is missing, which the job wants as a file`;

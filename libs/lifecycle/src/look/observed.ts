@@ -157,6 +157,8 @@ export interface ObservedPod {
   readonly held: boolean;
   /** The trainer container is running (its launcher has started). */
   readonly running: boolean;
+  /** Every init container has ended or runs, and the trainer's image is still awaited: it is being pulled. */
+  readonly pullsImage?: true;
   /** Its controller owner is this job, by UID. */
   readonly ours: boolean;
   /** Why a container (init or trainer) does not start: state.waiting of the first one that has a reason other than PodInitializing or ContainerCreating. */

@@ -9,8 +9,10 @@ export interface Timeouts {
   readonly creatingMs: number;
   /** From the release of a gang until every pod has a node. */
   readonly schedulingMs: number;
-  /** From then until every container runs: pulls of images and mounts of volumes lie here. As long again until every launcher was heard. */
+  /** From then until every container runs, pulls of the trainer's image apart: mounts of volumes lie here. As long again until every launcher was heard. */
   readonly startingMs: number;
+  /** For pulls of the trainer's image, where the runtime says nothing else; before the rest of the start begins. */
+  readonly pullingMs: number;
   /** From the end of a deleted pod's grace until it is fenced, on a node that answers. */
   readonly stoppingMs: number;
   /** After a failure that is answered in the same pods: until every launcher has said that its ranks are gone. */
@@ -25,7 +27,8 @@ export interface Timeouts {
  *   peers usually fail sooner, and then nothing is waited for.
  * - Creating: a gang of 2,048 pods is made within two minutes; ten allow for an API server under load.
  * - Scheduling: the nodes are chosen already, so the scheduler needs seconds; five minutes allow for one that fails over.
- * - Starting: 15 minutes pull an image of 50 GB at 60 MB/s.
+ * - Starting: 15 minutes allow for a volume that is attached slowly, and for a registry that answers again.
+ * - Pulling: 30 minutes pull an image of 50 GB at 30 MB/s.
  * - Stopping: a kubelet kills what is left right after the grace. What is there two minutes later hangs in the kernel.
  * - Reaping: SIGKILL reaches a rank within a second, and a launcher that has lost its connection is back within half a minute; a rank that
  *   hangs in a driver for a minute hangs for good.
@@ -36,6 +39,7 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   creatingMs: 600_000,
   schedulingMs: 300_000,
   startingMs: 900_000,
+  pullingMs: 1_800_000,
   stoppingMs: 120_000,
   reapingMs: 60_000,
   avoidedMs: 3_600_000,
