@@ -18,3 +18,13 @@ export const EnvName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be a C identifier')
   .meta(cel({ rule: "!self.startsWith('COXSWAIN_')", message: OURS }))
   .refine((name) => !name.startsWith('COXSWAIN_'), OURS);
+
+export const CpuQuantity = z
+  .string()
+  .max(32)
+  .regex(/^[0-9]+(\.[0-9]+)?m?$/, 'must be a Kubernetes CPU quantity such as 500m or 4');
+
+export const MemoryQuantity = z
+  .string()
+  .max(32)
+  .regex(/^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$/, 'must be a Kubernetes memory quantity such as 16Gi');

@@ -57,6 +57,8 @@ export { formatRanks, parseRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
 export {
   ClusterTrainingRuntimeSpec,
+  type JobBounds,
+  type NicEnvironment,
   runtimeName,
   RuntimeRef,
   RuntimeSnapshot,

@@ -46,6 +46,11 @@ export const PlacementSpec = z
           'Pods that an earlier epoch made and that live on in this one; their names carry that epoch. Not used yet: absent.',
       }),
     nodes: z.array(z.string().max(253)).min(1).max(MAX_WORLD_SIZE).meta({ 'x-kubernetes-list-type': 'atomic' }),
+    nicClasses: z.array(z.string().max(63)).max(MAX_WORLD_SIZE).optional().meta({
+      'x-kubernetes-list-type': 'atomic',
+      description:
+        'NIC class of each node, empty where none is known, as the gang was placed. Absent: its runtime has no variables that depend on it.',
+    }),
     resume: z
       .strictObject({
         checkpoint: z.string().max(253),

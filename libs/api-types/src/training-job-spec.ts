@@ -2,7 +2,8 @@
 import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
-import { EnvName, ObjectName } from './field-names.ts';
+import { ENGINE_NAMES } from './engine-names.ts';
+import { CpuQuantity, EnvName, MemoryQuantity, ObjectName } from './field-names.ts';
 import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { ResumeFrom } from './resume-from.ts';
@@ -29,7 +30,7 @@ const TWO_SOURCES = 'a variable is given either in env or in secretEnv, not in b
 export const EngineSpec = z
   .strictObject({
     name: z
-      .enum(['reference', 'command'])
+      .enum(ENGINE_NAMES)
       .describe(
         'reference: the PyTorch GPT of this project, started from model, training and data. command: any program, started as given once per rank.',
       ),
@@ -130,16 +131,8 @@ export const ResourcesSpec = z
       .max(MAX_RANKS_PER_POD)
       .optional()
       .describe('Ranks per pod; default: as many as the nodes have GPUs, at most the world size.'),
-    cpuPerGpu: z
-      .string()
-      .max(32)
-      .regex(/^[0-9]+(\.[0-9]+)?m?$/, 'must be a Kubernetes CPU quantity such as 500m or 4')
-      .optional(),
-    memoryPerGpu: z
-      .string()
-      .max(32)
-      .regex(/^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$/, 'must be a Kubernetes memory quantity such as 16Gi')
-      .optional(),
+    cpuPerGpu: CpuQuantity.optional(),
+    memoryPerGpu: MemoryQuantity.optional(),
   })
   .meta({ id: 'ResourcesSpec' });
 export type ResourcesSpec = z.infer<typeof ResourcesSpec>;

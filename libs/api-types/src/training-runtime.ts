@@ -1,8 +1,10 @@
 /** What do pods of a job hold beyond what the job says? An administrator's runtime, or one of a namespace. */
 import { z } from 'zod';
-import { ObjectName } from './field-names.ts';
+import { ENGINE_NAMES } from './engine-names.ts';
+import { CpuQuantity, EnvName, MemoryQuantity, ObjectName } from './field-names.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
+import { MAX_RANKS_PER_POD } from './pod-size.ts';
 
 export const RUNTIME_KINDS = ['ClusterTrainingRuntime', 'TrainingRuntime'] as const;
 export type RuntimeKind = (typeof RUNTIME_KINDS)[number];
@@ -42,6 +44,27 @@ const absolutePath = z
   .regex(/^\/\S+$/, 'must be an absolute path without spaces')
   .describe('Script in the pod that bash sources before each rank starts, such as one that sets NCCL’s environment.');
 
+/** Variables of ranks on nodes whose NICs are of that class. */
+const NicEnvironment = z
+  .strictObject({
+    nicClass: z
+      .string()
+      .min(1)
+      .max(63)
+      .describe('As the label of the nodes says (training.coxswain.dev/nic-type): infiniband, roce, ethernet, ...'),
+    env: z
+      .array(z.strictObject({ name: EnvName, value: z.string().max(4096) }))
+      .min(1)
+      .max(64),
+  })
+  .meta({ id: 'NicEnvironment' });
+export type NicEnvironment = z.infer<typeof NicEnvironment>;
+
+const nicEnvironments = z
+  .array(NicEnvironment)
+  .max(8)
+  .describe('Variables that depend on the NICs of the node that a pod is placed on, such as NCCL_IB_HCA.');
+
 const RUNTIME_FIELDS = {
   description: z.string().max(1024).optional().describe('For people who choose.'),
   sourceScript: absolutePath.optional(),
@@ -53,6 +76,11 @@ const RUNTIME_FIELDS = {
     .describe(
       'How long pulls of the trainer’s image may take before the gang is given up. Absent: as the operator is configured, 30 minutes unless changed.',
     ),
+  engine: z
+    .strictObject({ name: z.enum(ENGINE_NAMES), release: z.string().min(1).max(128).optional() })
+    .optional()
+    .describe('What the image holds. Jobs of another engine are refused; absent: nothing is known of it.'),
+  nicEnvironments: nicEnvironments.optional(),
   template: PodTemplate.default({}).describe(
     'metadata (labels, annotations) and spec of a pod. Container "trainer" gives what is added to ours; other containers run beside it. What the operator writes itself is refused here.',
   ),
@@ -69,12 +97,38 @@ const ComputeDomainOptions = z
     'Each gang gets a ComputeDomain of its own, and each trainer a channel of it: the GPUs of its nodes share memory over NVLink (GB200 NVL72 and later).',
   );
 
+const prefixes = z.array(z.string().min(1).max(512)).max(64).meta({ 'x-kubernetes-list-type': 'set' });
+
+/** Bounds of what a job may say that uses the runtime. */
+const JobBounds = z
+  .strictObject({
+    images: prefixes
+      .optional()
+      .describe(
+        "Images that the job may name: registries or paths, which end with a slash, or images of whatever tag. Empty: the runtime's own alone.",
+      ),
+    refusedVariables: prefixes
+      .optional()
+      .describe('What no variable of the job begins with, such as NCCL_: where the runtime knows better.'),
+    gpusPerNode: z
+      .int()
+      .min(1)
+      .max(MAX_RANKS_PER_POD)
+      .optional()
+      .describe('GPUs of each pod, neither more nor fewer: whole nodes.'),
+    maxCpuPerGpu: CpuQuantity.optional(),
+    maxMemoryPerGpu: MemoryQuantity.optional(),
+  })
+  .meta({ id: 'JobBounds' });
+export type JobBounds = z.infer<typeof JobBounds>;
+
 export const MAX_RUNTIME_NAMESPACES = 1000;
 
 export const ClusterTrainingRuntimeSpec = z
   .strictObject({
     ...RUNTIME_FIELDS,
     computeDomain: ComputeDomainOptions.optional(),
+    jobs: JobBounds.optional().describe('What jobs that use it may say. Absent: whatever a job may.'),
     namespaces: z
       .array(ObjectName)
       .max(MAX_RUNTIME_NAMESPACES)
@@ -103,6 +157,7 @@ export const RuntimeSnapshot = z
     sourceScript: absolutePath.optional(),
     computeDomain: ComputeDomainOptions.optional(),
     imagePullDeadlineSeconds: z.int().min(1).max(86_400).optional(),
+    nicEnvironments: nicEnvironments.optional(),
     template: PodTemplate,
   })
   .meta({ id: 'RuntimeSnapshot' });

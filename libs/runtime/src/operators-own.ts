@@ -1,5 +1,5 @@
 /** What no runtime may write, because the operator does. */
-import { API_GROUP, CONTAINERS, GPU_RESOURCE, POD_PATHS } from '@coxswain/api-types';
+import { API_GROUP, CONTAINERS, GPU_RESOURCE, type NicEnvironment, POD_PATHS } from '@coxswain/api-types';
 import { type Json, list, record } from './json.ts';
 import { devicesAskedBy, partsOf } from './parts.ts';
 import { plainPath } from './plain-path.ts';
@@ -129,4 +129,25 @@ function repeatedContainers(containers: readonly Json[]): readonly Problem[] {
     field: `container ${String(name)}`,
     why: 'there are two of that name; each container has its own',
   }));
+}
+
+/** Variables for the NICs of a node that the template or another place of the same class sets too. */
+export function unfitVariables(template: Json, environments: readonly NicEnvironment[] = []): readonly Problem[] {
+  const { trainer } = partsOf(template);
+  const always = new Set(list(trainer['env']).map(({ name }) => name));
+  const classes = environments.map(({ nicClass }) => nicClass.toLowerCase());
+  return environments.flatMap(({ nicClass, env }, position) => {
+    const at = `nicEnvironments[${nicClass}]`;
+    const names = env.map(({ name }) => name);
+    return [
+      ...(classes.indexOf(nicClass.toLowerCase()) < position
+        ? [{ field: at, why: 'that class is there already' }]
+        : []),
+      ...names.flatMap((name, index) => {
+        const field = `${at}: env ${name}`;
+        if (always.has(name)) return [{ field, why: 'the trainer of the template has it already' }];
+        return names.indexOf(name) < index ? [{ field, why: 'it is there twice' }] : [];
+      }),
+    ];
+  });
 }

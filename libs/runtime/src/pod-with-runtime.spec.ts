@@ -147,6 +147,17 @@ describe('a pod with what its runtime adds', () => {
     ]);
   });
 
+  it.each([
+    ['has the variables of its node’s NICs', 'infiniband', 'mlx5'],
+    ['has none on nodes of another class', 'roce', undefined],
+    ['has none where the class is not known', undefined, undefined],
+  ])('%s', (_what, nicClass, want) => {
+    const nicEnvironments = [{ nicClass: 'InfiniBand', env: [{ name: 'NCCL_IB_HCA', value: 'mlx5' }] }];
+    const pod = podWithRuntime(POD, { kind, template: {}, nicEnvironments }, { ...named, nicClass }) as unknown as Pod;
+    const env = pod.spec.containers[0]?.['env'] as { readonly name: string; readonly value: string }[];
+    expect(env.find(({ name }) => name === 'NCCL_IB_HCA')?.value).toBe(want);
+  });
+
   it('has the job’s image, and the runtime’s where the job has none', () => {
     expect(withTrainer({ image: 'theirs' })?.['image']).toBe('ours');
     const [{ image: _image, ...trainer } = {}] = POD.spec.containers;

@@ -8,26 +8,35 @@ import { plainPath } from './plain-path.ts';
  * The pod with what its runtime adds. What the operator writes stands: of what both give, lists are joined with ours first, requested amounts and
  * names are ours. Security contexts are ours with an administrator's fields laid over them, since a device may need more; a namespace's runtime gets
  * ours in every container. Where the runtime mounts something at a path of ours that only makes room (`/dev/shm`), its own is used. `gang` names the
- * ComputeDomain, where the runtime asks for one.
+ * ComputeDomain, where the runtime asks for one; `nicClass` is that of the pod's node, in small letters.
  */
 export function podWithRuntime(
   pod: Json,
-  runtime: Pick<RuntimeSnapshot, 'kind' | 'template' | 'sourceScript' | 'computeDomain'>,
-  { gang }: { readonly gang: string },
+  runtime: Pick<RuntimeSnapshot, 'kind' | 'template' | 'sourceScript' | 'computeDomain' | 'nicEnvironments'>,
+  { gang, nicClass }: { readonly gang: string; readonly nicClass?: string | undefined },
 ): Json {
-  const joined = withTemplate(pod, runtime);
+  const joined = withTemplate(pod, runtime, variablesFor(runtime, nicClass));
   return runtime.computeDomain === undefined ? joined : withChannel(joined, gang);
+}
+
+/** Of nodes with such NICs, whatever capitals somebody wrote them in. */
+function variablesFor(
+  { nicEnvironments = [] }: Pick<RuntimeSnapshot, 'nicEnvironments'>,
+  nicClass = '',
+): readonly Json[] {
+  return nicEnvironments.find((one) => one.nicClass.toLowerCase() === nicClass)?.env ?? [];
 }
 
 function withTemplate(
   pod: Json,
   { kind, template, sourceScript }: Pick<RuntimeSnapshot, 'kind' | 'template' | 'sourceScript'>,
+  variables: readonly Json[],
 ): Json {
   const { metadata, spec, trainer: added, beside, initContainers } = partsOf(template);
   const ours = partsOf(pod);
   const secured = securityOf(kind);
   const trainer: Json = {
-    ...trainerWith(ours.trainer, added, sourceScript),
+    ...trainerWith(ours.trainer, { ...added, env: [...list(added['env']), ...variables] }, sourceScript),
     securityContext: secured(ours.trainer['securityContext'], added['securityContext']),
   };
   const asTrainer = (container: Json): Json =>

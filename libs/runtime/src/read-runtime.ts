@@ -1,6 +1,5 @@
 import {
   ClusterTrainingRuntimeSpec,
-  CONTAINERS,
   runtimeName,
   type RuntimeKind,
   type RuntimeSnapshot,
@@ -8,10 +7,10 @@ import {
   type TrainingRuntime,
   TrainingRuntimeSpec,
 } from '@coxswain/api-types';
-import { isRecord, type Json, list, record } from './json.ts';
+import { isRecord, type Json, record } from './json.ts';
 import { beyondNamespace } from './namespace-rules.ts';
-import { operatorsOwn, type Problem } from './operators-own.ts';
-import { partsOf } from './parts.ts';
+import { type AsksOfJobs, disagreement } from './job-bounds.ts';
+import { operatorsOwn, type Problem, unfitVariables } from './operators-own.ts';
 import { misshapen } from './shape.ts';
 
 /** A runtime as far as decisions ask for it. */
@@ -25,7 +24,7 @@ export interface ReadRuntime {
 
 /** Whether jobs can be run with a runtime, and with what of it. */
 type UsableRuntime =
-  | { readonly kind: 'usable'; readonly snapshot: RuntimeSnapshot }
+  | { readonly kind: 'usable'; readonly snapshot: RuntimeSnapshot; readonly asks: AsksOfJobs }
   | { readonly kind: 'refused'; readonly message: string };
 
 /** Each Placement carries it, of which a job keeps 20, and each pod is made of it. */
@@ -57,11 +56,12 @@ function judge(runtime: TrainingRuntime): UsableRuntime {
     const [issue] = parsed.error.issues;
     return refused(`${name} cannot be read: ${['spec', ...(issue?.path ?? [])].join('.')} ${issue?.message ?? ''}`);
   }
-  const { template, sourceScript, imagePullDeadlineSeconds } = parsed.data;
-  const { computeDomain }: Partial<ClusterTrainingRuntimeSpec> = parsed.data;
+  const { template, engine, ...parts } = parsed.data;
+  const { computeDomain, jobs }: Partial<ClusterTrainingRuntimeSpec> = parsed.data;
   const problems = [
     ...misshapen(template),
     ...operatorsOwn(template),
+    ...unfitVariables(template, parts.nicEnvironments),
     ...(kind === 'TrainingRuntime' ? beyondNamespace(template) : []),
   ];
   if (problems.length > 0) return refused(`${name}: ${told(problems)}`);
@@ -70,12 +70,18 @@ function judge(runtime: TrainingRuntime): UsableRuntime {
     name: metadata.name,
     uid: metadata.uid,
     generation: metadata.generation ?? 0,
-    ...(sourceScript === undefined ? {} : { sourceScript }),
-    ...(computeDomain === undefined ? {} : { computeDomain }),
-    ...(imagePullDeadlineSeconds === undefined ? {} : { imagePullDeadlineSeconds }),
+    ...whereGiven('sourceScript', parts.sourceScript),
+    ...whereGiven('computeDomain', computeDomain),
+    ...whereGiven('imagePullDeadlineSeconds', parts.imagePullDeadlineSeconds),
+    ...whereGiven('nicEnvironments', parts.nicEnvironments),
     template,
   };
-  return { kind: 'usable', snapshot };
+  return { kind: 'usable', snapshot, asks: { engine, bounds: jobs } };
+}
+
+/** The hash of a Placement tells a field that is absent from one that is undefined. */
+function whereGiven<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
 }
 
 /** Why a job of that namespace cannot use the runtime; undefined where it can. */
@@ -87,20 +93,7 @@ export function runtimeRefusal(
   if (namespaces !== undefined && !namespaces.includes(namespace)) {
     return `${runtimeName({ kind, name })} is not for namespace ${namespace}; choose another, or ask an administrator to add the namespace to its spec.namespaces`;
   }
-  return contradiction(spec, usable.snapshot);
-}
-
-function contradiction(spec: TrainingJobSpec, runtime: RuntimeSnapshot): string | undefined {
-  const { trainer } = partsOf(runtime.template);
-  const name = runtimeName(runtime);
-  if (spec.engine.image === undefined && typeof trainer['image'] !== 'string') {
-    return `engine.image is required: ${name} gives no image for container ${CONTAINERS.trainer}`;
-  }
-  const given = new Set(list(trainer['env']).map((variable) => variable['name']));
-  const { env = [], secretEnv = [] } = spec.engine;
-  const twice = [...env, ...secretEnv].find((variable) => given.has(variable.name));
-  if (twice === undefined) return undefined;
-  return `variable ${twice.name} is set by ${name}; leave it out of the job, or name another runtime`;
+  return disagreement(spec, usable);
 }
 
 function told(problems: readonly Problem[]): string {

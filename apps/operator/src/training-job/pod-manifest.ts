@@ -151,7 +151,9 @@ export function toPod(
     },
   };
   const { runtime } = placement.spec;
-  return runtime === undefined ? pod : podWithRuntime(pod, runtime, { gang: gangOfPod(context.name) });
+  return runtime === undefined
+    ? pod
+    : podWithRuntime(pod, runtime, { gang: gangOfPod(context.name), nicClass: placement.spec.nicClasses?.[podIndex] });
 }
 
 /** Exactly that node: a name is matched as a field, because a node's hostname label may differ from its name. */

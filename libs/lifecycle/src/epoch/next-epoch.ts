@@ -5,6 +5,7 @@ import {
   type PlacementSpec,
   ranksOfPod,
   type ResumeFrom,
+  type RuntimeSnapshot,
 } from '@coxswain/api-types';
 import { type FabricCapacity, placeGang, type PlacementOutcome } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
@@ -180,8 +181,21 @@ export function placementSpec(
             manifestSha256: resume.spec.manifestSha256,
           },
         }),
-    ...(runtime.kind === 'usable' ? { runtime: runtime.snapshot } : {}),
+    ...(runtime.kind === 'usable'
+      ? { ...nicClassesOf(facts, runtime.snapshot, nodes), runtime: runtime.snapshot }
+      : {}),
   };
+}
+
+/** Labels may change while a gang runs, and pods of one gang are made alike: it is recorded where something depends on it. */
+function nicClassesOf(
+  facts: Facts,
+  { nicEnvironments }: RuntimeSnapshot,
+  nodes: readonly string[],
+): Pick<PlacementSpec, 'nicClasses'> {
+  if (nicEnvironments === undefined) return {};
+  const classes = new Map(facts.capacity().fabric.nodes.map(({ name, nicType }) => [name, nicType]));
+  return { nicClasses: nodes.map((node) => classes.get(node)?.toLowerCase() ?? '') };
 }
 
 /**

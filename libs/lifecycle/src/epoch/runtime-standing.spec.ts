@@ -70,6 +70,21 @@ describe('a job that names a runtime', () => {
     });
   });
 
+  it('is placed with the NIC class of each node, where variables of the runtime depend on it', () => {
+    const nicEnvironments = [{ nicClass: 'roce', env: [{ name: 'NCCL_IB_TC', value: '106' }] }];
+    const labels = { ...aNode().labels, [NODE_LABELS.nicType]: 'RoCE' };
+    const capacity = () => aCapacity([aNode({ labels }), aNode({ name: 'node-b' })]);
+    const runtime: ObservedRuntime = {
+      kind: 'found',
+      runtime: readRuntime(aRuntime({}, { spec: { nicEnvironments } })),
+      isFresh: true,
+      isBeingRead: false,
+    };
+    const { decision } = look(runtime, { capacity });
+    expect(decision.reserve).toMatchObject({ nodes: ['node-a', 'node-b'], nicClasses: ['roce', ''] });
+    expect(decision.reserve?.runtime?.nicEnvironments).toEqual(nicEnvironments);
+  });
+
   it('is not placed by what was read long ago: it is read again first', () => {
     const { decision, actions } = look(found({ isFresh: false }));
     expect(decision.reserve).toBeUndefined();

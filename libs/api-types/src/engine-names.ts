@@ -1,0 +1,2 @@
+/** Engines whose jobs can be started. */
+export const ENGINE_NAMES = ['reference', 'command'] as const;

@@ -1,0 +1,129 @@
+import type { NicEnvironment, TrainingRuntime } from '@coxswain/api-types';
+import { aJobSpec } from '@coxswain/api-types/testing';
+import { readRuntime, runtimeRefusal } from './index.ts';
+
+/** What is said of a job that uses the runtime `lab` with that spec. */
+function saidOf(runtime: object, job: Parameters<typeof aJobSpec>[0] = {}): string | undefined {
+  const object = {
+    apiVersion: 'training.coxswain.dev/v1alpha1',
+    kind: 'ClusterTrainingRuntime',
+    metadata: { name: 'lab', uid: 'u' },
+    spec: runtime,
+  } as unknown as TrainingRuntime;
+  return runtimeRefusal({ namespace: 'research', spec: aJobSpec(job) }, readRuntime(object));
+}
+const engine = (more: object) => ({ engine: { ...aJobSpec().engine, ...more } });
+const image = (name: string) => engine({ image: name });
+const jobs = (bounds: object) => ({ jobs: bounds });
+const ofRegistry = jobs({ images: ['registry.example.com/', 'nvcr.io/nvidia/pytorch'] });
+
+describe('a runtime', () => {
+  it.each<[string, object, Parameters<typeof aJobSpec>[0]]>([
+    ['an image of its registry', ofRegistry, image('registry.example.com/team/image:1')],
+    ['an image that it names, of whatever tag', ofRegistry, image('nvcr.io/nvidia/pytorch:26.09-py3')],
+    ['an image that it names, by digest', ofRegistry, image('nvcr.io/nvidia/pytorch@sha256:0a')],
+    ['its engine', { engine: { name: 'reference', release: '0.1' } }, {}],
+    [
+      'variables that it does not refuse',
+      jobs({ refusedVariables: ['NCCL_'] }),
+      engine({ env: [{ name: 'A_NCCL_', value: '1' }] }),
+    ],
+    ['whole nodes', jobs({ gpusPerNode: 8 }), { resources: { gpusPerNode: 8 } }],
+    ['as many processors as it allows', jobs({ maxCpuPerGpu: '8' }), { resources: { cpuPerGpu: '8000m' } }],
+    ['less memory than it allows', jobs({ maxMemoryPerGpu: '1Ti' }), { resources: { memoryPerGpu: '1023Gi' } }],
+  ])('takes a job with %s', (_what, runtime, job) => {
+    expect(saidOf(runtime, job)).toBeUndefined();
+  });
+
+  it.each<[string, object, Parameters<typeof aJobSpec>[0], RegExp]>([
+    [
+      'of another registry',
+      ofRegistry,
+      image('docker.io/team/image:1'),
+      /^engine\.image "docker\.io\/team\/image:1" may not be used with ClusterTrainingRuntime lab, which takes those of "registry\.example\.com\/", "nvcr/,
+    ],
+    [
+      'whose registry begins like its own',
+      jobs({ images: ['nvcr.io/nvidia/pytorch'] }),
+      image('nvcr.io/nvidia/pytorch-evil:1'),
+      /may not be used/,
+    ],
+    [
+      'with an image, where it gives the only one',
+      { ...jobs({ images: [] }), template: { spec: { containers: [{ name: 'trainer', image: 'own' }] } } },
+      image('other'),
+      /takes its own alone; leave engine\.image out/,
+    ],
+    [
+      'of another engine',
+      { engine: { name: 'command', release: '2' } },
+      {},
+      /^engine\.name is "reference", and ClusterTrainingRuntime lab is for "command" 2; name that engine/,
+    ],
+    [
+      'with a variable that it refuses',
+      jobs({ refusedVariables: ['NCCL_', 'FI_'] }),
+      engine({ env: [{ name: 'FI_PROVIDER', value: 'x' }] }),
+      /^variable FI_PROVIDER may not be set .* begin with "NCCL_", "FI_"; leave it out/,
+    ],
+    [
+      'with such a variable of a Secret',
+      jobs({ refusedVariables: ['NCCL_'] }),
+      engine({ secretEnv: [{ name: 'NCCL_A', secret: 'job-a', key: 'a' }] }),
+      /^variable NCCL_A may not be set/,
+    ],
+    [
+      'with parts of nodes',
+      jobs({ gpusPerNode: 8 }),
+      { resources: { gpusPerNode: 4 } },
+      /^resources\.gpusPerNode is 4, and ClusterTrainingRuntime lab gives whole nodes of 8; set it to 8/,
+    ],
+    ['that does not say how much of a node', jobs({ gpusPerNode: 8 }), {}, /^resources\.gpusPerNode is not given/],
+    [
+      'with more processors',
+      jobs({ maxCpuPerGpu: '7500m' }),
+      { resources: { cpuPerGpu: '8' } },
+      /^resources\.cpuPerGpu 8 is more than the 7500m that/,
+    ],
+    [
+      'with more memory',
+      jobs({ maxMemoryPerGpu: '64Gi' }),
+      { resources: { memoryPerGpu: '65Gi' } },
+      /^resources\.memoryPerGpu 65Gi is more than the 64Gi that/,
+    ],
+  ])('refuses a job %s', (_what, runtime, job, sentence) => {
+    expect(saidOf(runtime, job)).toMatch(sentence);
+  });
+});
+
+describe('variables for the NICs of a node', () => {
+  const nics = (...nicEnvironments: NicEnvironment[]) => ({ nicEnvironments });
+  const ib = { nicClass: 'infiniband', env: [{ name: 'NCCL_IB_HCA', value: 'mlx5' }] };
+
+  it('are the runtime’s: a job that sets one too is refused', () => {
+    expect(saidOf(nics(ib), engine({ env: [{ name: 'NCCL_IB_HCA', value: 'x' }] }))).toMatch(
+      /^variable NCCL_IB_HCA is set by ClusterTrainingRuntime lab/,
+    );
+  });
+
+  it.each<[string, object, RegExp]>([
+    [
+      'for one class twice',
+      nics(ib, { ...ib, nicClass: 'InfiniBand' }),
+      /nicEnvironments\[InfiniBand\] cannot be set: that class is there already/,
+    ],
+    [
+      'that are the operator’s',
+      nics({ ...ib, env: [{ name: 'COXSWAIN_EPOCH', value: '1' }] }),
+      /nicEnvironments\.0\.env\.0\.name names that start with COXSWAIN_ are written by the operator/,
+    ],
+    ['twice', nics({ ...ib, env: [...ib.env, ...ib.env] }), /env NCCL_IB_HCA cannot be set: it is there twice/],
+    [
+      'that the template has too',
+      { ...nics(ib), template: { spec: { containers: [{ name: 'trainer', env: ib.env }] } } },
+      /env NCCL_IB_HCA cannot be set: the trainer of the template has it already/,
+    ],
+  ])('cannot be given %s', (_what, runtime, sentence) => {
+    expect(saidOf(runtime)).toMatch(sentence);
+  });
+});
