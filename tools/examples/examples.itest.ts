@@ -171,12 +171,42 @@ describe('the real API server', () => {
     }
   });
 
+  const training = { steps: 1, globalBatchSize: 8 };
+  const wsd = { name: 'wsd', decaySteps: 1 };
+  it.each<[string, object, RegExp]>([
+    ['steps beside tokens', { training: { ...training, tokens: 1 } }, /in steps or in tokens; give exactly one/],
+    ['neither steps nor tokens', { training: { globalBatchSize: 8 } }, /in steps or in tokens; give exactly one/],
+    ['tokens without a model', { training: { tokens: 1, globalBatchSize: 8 } }, /tokens need model.sequenceLength/],
+    [
+      'tokens for more steps than are counted',
+      { training: { tokens: 1e15, globalBatchSize: 8 }, model: { ...sizes, sequenceLength: 1 } },
+      /more than 1000000000 steps/,
+    ],
+    ['a decay of no schedule', { training: { ...training, schedule: { ...wsd, name: 'cosine' } } }, /belongs to sched/],
+    ['wsd without a decay', { training: { ...training, schedule: { name: 'wsd' } } }, /belongs to schedule wsd/],
+    ['mock data in a claim', { data: { format: 'mock', claimName: 'c', path: 'a' } }, /format mock reads nothing/],
+    ['data at no path', { data: { claimName: 'c' } }, /give claimName and one of the two/],
+    ['a path that leaves the claim', { data: { claimName: 'c', paths: [{ path: '../a' }] } }, /without "..\"/],
+    ['several roles', { roles: { actor: { any: 1 } } }, /jobs of several roles are not run yet: make a job of each/],
+  ])('refuses %s', async (_what, words, want) => {
+    await expect(applyWords(words, ['--dry-run=server'])).rejects.toThrow(want);
+  });
+
+  it('lets nobody change from which weights a job begins', async () => {
+    const initialWeights = { claimName: 'weights', format: 'dcp' };
+    await applyWords({ initialWeights }, [], 'begins');
+    const changed = applyWords({ initialWeights: { ...initialWeights, path: 'other' } }, [], 'begins');
+    await expect(changed).rejects.toThrow(/initialWeights cannot change/);
+  });
+
   const dryRunOfModel = (model: object): Promise<string> => applyModel(model, ['--dry-run=server']);
 
-  async function applyModel(model: object, more: readonly string[] = []): Promise<string> {
+  const applyModel = (model: object, more: readonly string[] = []): Promise<string> => applyWords({ model }, more);
+
+  async function applyWords(words: object, more: readonly string[], name = 'words'): Promise<string> {
     const engine = { name: 'command', image: 'any', command: ['x'] };
-    const spec = { engine, model, layout: { dataParallelDegree: 2 } };
-    const manifest = { apiVersion: API_GROUP_VERSION, kind: 'TrainingJob', metadata: { name: 'words' }, spec };
+    const spec = { engine, layout: { dataParallelDegree: 2 }, ...words };
+    const manifest = { apiVersion: API_GROUP_VERSION, kind: 'TrainingJob', metadata: { name }, spec };
     const args = ['-n', NAMESPACE, 'apply', '--server-side', '--validate=strict', ...more, '-f', '-'];
     return await plane.kubectl(args, { input: JSON.stringify(manifest) });
   }

@@ -19,10 +19,9 @@ import torch
 from coxswain_reference.model import GptStage
 from coxswain_reference.parallel.groups import Groups
 from coxswain_reference.parallel.tensor import ShardedParameter
+from coxswain_reference.settings import Training
 from coxswain_reference.shards import Box, Cut, row_part, row_ranges, tensor_box
 
-BETAS = (0.9, 0.95)
-EPSILON = 1e-8
 STATES = ('master', 'exp_avg', 'exp_avg_sq')
 """fp32 weights, and the running means of the gradients and of their squares."""
 
@@ -51,10 +50,10 @@ class _Placed:
 class ShardedAdamW:
     """Owns the optimizer state of one rank, collects its gradients, and writes the weights of its stage."""
 
-    def __init__(self, stage: GptStage, groups: Groups, *, weight_decay: float, dtype: torch.dtype) -> None:
+    def __init__(self, stage: GptStage, groups: Groups, training: Training, *, dtype: torch.dtype) -> None:
         """Takes the initial weights of `stage`, which are fp32, and from then on keeps the stage's own in `dtype`."""
         self._groups = groups
-        self._weight_decay = weight_decay
+        self._training = training
         parameters = sorted(stage.sharded_parameters(), key=lambda named: named[1].ndim == 1)
         self._device = parameters[0][1].device
         self._placed, lengths, matrices = _place(parameters, groups.data.size)
@@ -83,11 +82,12 @@ class ShardedAdamW:
     def update(self, gradients: torch.Tensor, *, step: int, learning_rate: float) -> None:
         """One AdamW step (arXiv 1711.05101) on what this rank owns; `step` counts from 1. Shares no weights."""
         master, mean, square = (self.states[name] for name in STATES)
-        mean.lerp_(gradients, 1 - BETAS[0])
-        square.mul_(BETAS[1]).addcmul_(gradients, gradients, value=1 - BETAS[1])
-        master[: self._matrices_end].mul_(1 - learning_rate * self._weight_decay)
-        denominator = square.div(1 - BETAS[1] ** step).sqrt_().add_(EPSILON)
-        master.addcdiv_(mean, denominator, value=-learning_rate / (1 - BETAS[0] ** step))
+        beta1, beta2 = self._training.beta1, self._training.beta2
+        mean.lerp_(gradients, 1 - beta1)
+        square.mul_(beta2).addcmul_(gradients, gradients, value=1 - beta2)
+        master[: self._matrices_end].mul_(1 - learning_rate * self._training.weight_decay)
+        denominator = square.div(1 - beta2**step).sqrt_().add_(self._training.epsilon)
+        master.addcdiv_(mean, denominator, value=-learning_rate / (1 - beta1**step))
 
     @torch.no_grad()
     def share_weights(self) -> None:

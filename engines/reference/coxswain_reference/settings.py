@@ -17,6 +17,7 @@ from coxswain_reference.layout import Layout
 
 BYTE_VOCABULARY = 256
 MLP_EXPANSION = 4
+SCHEDULES = ('cosine', 'linear', 'constant', 'wsd')
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,10 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class Training:
-    """How the model is trained. Batch sizes count samples; the global batch is what one optimizer step sees."""
+    """How the model is trained. Batch sizes count samples; the global batch is what one optimizer step sees.
+
+    `clip_norm` 0 leaves gradients as they are; `decay_steps` are the last ones, of schedule wsd alone.
+    """
 
     global_batch_size: int
     micro_batch_size: int
@@ -47,6 +51,12 @@ class Training:
     weight_decay: float
     seed: int
     precision: str
+    beta1: float
+    beta2: float
+    epsilon: float
+    clip_norm: float
+    schedule: str
+    decay_steps: int
 
     def micro_batches(self, data_parallel_degree: int) -> int:
         """Micro-batches per step and data-parallel rank."""
@@ -102,6 +112,12 @@ def read_settings(arguments: Sequence[str], environment: Mapping[str, str]) -> S
             weight_decay=flags.weight_decay,
             seed=flags.seed,
             precision=flags.precision,
+            beta1=flags.beta1,
+            beta2=flags.beta2,
+            epsilon=flags.epsilon,
+            clip_norm=flags.clip_norm,
+            schedule=flags.schedule,
+            decay_steps=flags.decay_steps or 0,
         ),
         data=flags.data,
         save_dir=flags.save_dir,
@@ -164,6 +180,15 @@ def _check_training(settings: Settings) -> None:
     if training.warmup_steps > training.steps:
         raise WrongRequest(
             f'--warmup-steps {training.warmup_steps} is above --steps {training.steps}; it must not exceed it.'
+        )
+    if (training.schedule == 'wsd') != (training.decay_steps > 0):
+        raise WrongRequest(
+            f'--decay-steps {training.decay_steps} with --schedule {training.schedule}; wsd needs it, and no other has it.'
+        )
+    if training.warmup_steps + training.decay_steps > training.steps:
+        raise WrongRequest(
+            f'--warmup-steps {training.warmup_steps} + --decay-steps {training.decay_steps} are above --steps '
+            f'{training.steps}; they must not exceed it.'
         )
 
 
@@ -232,6 +257,12 @@ def _parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add('--min-learning-rate', type=_rate, help='absent: a tenth of the learning rate')
     add('--warmup-steps', type=_not_negative, help='absent: 10, or all steps where there are fewer')
     add('--weight-decay', type=_rate, default=0.1)
+    add('--beta1', type=_share, default=0.9, help="AdamW's running mean of gradients")
+    add('--beta2', type=_share, default=0.95, help="AdamW's running mean of their squares")
+    add('--epsilon', type=_rate, default=1e-8, help="added to AdamW's denominator")
+    add('--clip-norm', type=_rate, default=1.0, help='largest global norm of the gradients; 0: as they are')
+    add('--schedule', choices=SCHEDULES, default='cosine', help='how the learning rate falls after the warm-up')
+    add('--decay-steps', type=_positive, help='last steps, in which schedule wsd falls')
     add('--seed', type=_not_negative, default=1)
     add('--precision', choices=('fp32', 'bf16'), default='fp32')
     add('--data', type=Path, required=True, help='the text to train on; its bytes are the tokens')
@@ -274,4 +305,11 @@ def _rate(text: str) -> float:
         raise argparse.ArgumentTypeError(f'{text!r} is not a number') from None
     if not math.isfinite(value) or value < 0:
         raise argparse.ArgumentTypeError(f'{text} must be finite and not negative')
+    return value
+
+
+def _share(text: str) -> float:
+    value = _rate(text)
+    if value >= 1:
+        raise argparse.ArgumentTypeError(f'{text} must be below 1')
     return value

@@ -22,7 +22,6 @@ from coxswain_reference.settings import Settings
 from coxswain_reference.stop import StopRequest
 
 PHASES = ('forward', 'backward', 'communication', 'optimizer', 'data')
-MAX_GRADIENT_NORM = 1.0
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Trainer:
         self._stage = build_stage(settings, self._groups, self._device)
         training = settings.training
         dtype = compute_dtype(training.precision)
-        self._optimizer = ShardedAdamW(self._stage, self._groups, weight_decay=training.weight_decay, dtype=dtype)
+        self._optimizer = ShardedAdamW(self._stage, self._groups, training, dtype=dtype)
         self._pipeline = self._build_pipeline()
         self._samples = ByteSamples(settings.data, settings.model.sequence_length, settings.training.seed)
         self._writer = CheckpointWriter(settings, reporter)
@@ -104,7 +103,8 @@ class Trainer:
             gradients = self._optimizer.reduce_gradients()
             result = self._agree(step, loss, self._optimizer.squared_norm(gradients))
             if math.isfinite(result.gradient_norm):  # else the step is skipped, on all ranks alike
-                gradients.mul_(min(1.0, MAX_GRADIENT_NORM / (result.gradient_norm + 1e-6)))
+                if training.clip_norm:
+                    gradients.mul_(min(1.0, training.clip_norm / (result.gradient_norm + 1e-6)))
                 self._optimizer.update(gradients, step=step, learning_rate=result.learning_rate)
                 self._optimizer.share_weights()
         self._progress = replace(self._progress, step=step, samples=self._progress.samples + training.global_batch_size)
@@ -117,13 +117,7 @@ class Trainer:
         own = [float(squared_norm), loss if is_told_here else 0.0, float(self._stop.is_asked)]
         total = self._groups.world.all_reduce(torch.tensor(own, dtype=torch.float64, device=self._device)).tolist()
         training = self._settings.training
-        rate = learning_rate(
-            step,
-            peak=training.learning_rate,
-            minimum=training.min_learning_rate,
-            warmup_steps=training.warmup_steps,
-            steps=training.steps,
-        )
+        rate = learning_rate(step, training)
         return StepResult(loss=total[1], gradient_norm=math.sqrt(total[0]), learning_rate=rate, stop_asked=total[2] > 0)
 
     def _micro_batches(self) -> list[MicroBatch]:

@@ -40,6 +40,16 @@ def data(tmp_path: Path) -> Path:
         ({'hidden_size': 12}, {}, '--hidden-size 12 / --attention-heads 4 = 3 is odd'),
         ({'min_learning_rate': 1}, {}, '--min-learning-rate 1.0 is above --learning-rate 0.001'),
         ({'steps': 5, 'warmup_steps': 10}, {}, '--warmup-steps 10 is above --steps 5'),
+        ({'beta1': 1}, {}, 'argument --beta1: 1 must be below 1.'),
+        ({'clip_norm': -1}, {}, 'argument --clip-norm: -1 must be finite and not negative.'),
+        ({'schedule': 'step'}, {}, "argument --schedule: invalid choice: 'step'"),
+        ({'schedule': 'wsd'}, {}, '--decay-steps 0 with --schedule wsd; wsd needs it'),
+        ({'decay_steps': 5}, {}, '--decay-steps 5 with --schedule cosine; wsd needs it, and no other has it.'),
+        (
+            {'schedule': 'wsd', 'decay_steps': 5, 'steps': 8, 'warmup_steps': 4},
+            {},
+            '--warmup-steps 4 + --decay-steps 5 are above --steps 8',
+        ),
         ({'layers': 0}, {}, 'argument --layers: 0 is below 1, the least allowed.'),
         ({'layers': 'four'}, {}, "argument --layers: 'four' is not a whole number."),
         ({'learning_rate': 'nan'}, {}, 'argument --learning-rate: nan must be finite and not negative.'),
@@ -135,9 +145,28 @@ def test_targets_are_the_bytes_after_the_tokens(tmp_path: Path) -> None:
     assert sorted(tokens[:, 0].tolist()) == list(range(0, 100, 10))
 
 
-@pytest.mark.parametrize(('step', 'want'), [(1, 0.25), (2, 0.5), (4, 1.0), (8, 0.55), (12, 0.1), (13, 0.1)])
-def test_the_learning_rate_warms_up_and_then_follows_half_a_cosine(step: int, want: float) -> None:
-    assert learning_rate(step, peak=1.0, minimum=0.1, warmup_steps=4, steps=12) == pytest.approx(want)
+@pytest.mark.parametrize(
+    ('flags', 'rates'),
+    [
+        ({}, {1: 0.25, 2: 0.5, 4: 1.0, 8: 0.55, 12: 0.1, 13: 0.1}),
+        ({'schedule': 'cosine'}, {6: 0.868198, 8: 0.55}),
+        ({'schedule': 'linear'}, {2: 0.5, 4: 1.0, 6: 0.775, 8: 0.55, 12: 0.1, 13: 0.1}),
+        ({'schedule': 'constant'}, {2: 0.5, 5: 1.0, 12: 1.0, 13: 1.0}),
+        ({'schedule': 'wsd', 'decay_steps': 4}, {2: 0.5, 5: 1.0, 8: 1.0, 10: 0.55, 12: 0.1, 13: 0.1}),
+        ({'schedule': 'linear', 'warmup_steps': 0}, {6: 0.55}),
+    ],
+)
+def test_the_learning_rate_warms_up_and_then_follows_its_schedule(
+    flags: dict[str, object], rates: dict[int, float], data: Path
+) -> None:
+    given = {'learning_rate': 1.0, 'min_learning_rate': 0.1, 'warmup_steps': 4, 'steps': 12} | flags
+    training = read_settings(arguments(data, given), RANK).training
+    assert {step: learning_rate(step, training) for step in rates} == pytest.approx(rates, abs=1e-6)
+
+
+def test_what_is_not_said_of_the_optimizer_is_as_it_always_was(data: Path) -> None:
+    training = read_settings(arguments(data, {}), RANK).training
+    assert (training.beta1, training.beta2, training.epsilon, training.clip_norm) == (0.9, 0.95, 1e-8, 1.0)
 
 
 @pytest.mark.parametrize(

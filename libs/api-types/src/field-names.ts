@@ -28,3 +28,16 @@ export const MemoryQuantity = z
   .string()
   .max(32)
   .regex(/^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$/, 'must be a Kubernetes memory quantity such as 16Gi');
+
+/** A relative path without `..`, so that it stays inside its claim. */
+export const RelativePath = z
+  .string()
+  .max(512)
+  .regex(/^(?!\/)(?!.*(^|\/)\.\.(\/|$)).*$/s, 'must be relative and must not contain ".."')
+  .meta({
+    pattern: undefined,
+    ...cel({
+      rule: "!self.startsWith('/') && !self.split('/').exists(part, part == '..')",
+      message: 'must be a relative path without ".."',
+    }),
+  });

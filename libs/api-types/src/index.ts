@@ -37,6 +37,7 @@ export { ObjectName } from './field-names.ts';
 export { describeSecrets, placeOf, SECRET_PREFIX } from './secret-references.ts';
 export type { SecretFile, SecretVariable } from './secret-references.ts';
 export { plainSecrets } from './plain-secrets.ts';
+export { stepsOf } from './training-spec.ts';
 export type { ModelSpec } from './model-spec.ts';
 export { TrainingJobSpec } from './training-job-spec.ts';
 export type { AttemptReason, EndedIncarnation } from './attempt.ts';

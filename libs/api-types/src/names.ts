@@ -46,6 +46,7 @@ export const POD_PATHS = {
   launcher: '/coxswain/bin/coxswain-launcher',
   checkpoints: '/coxswain/checkpoints',
   data: '/coxswain/data',
+  initialWeights: '/coxswain/weights',
   /** Holds `SECRET/KEY` for each key that a job wants as a file. */
   secrets: '/coxswain/secrets',
   tokenDirectory: '/var/run/secrets/coxswain',

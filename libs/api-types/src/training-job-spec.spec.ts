@@ -4,7 +4,11 @@ import { ObjectName } from './field-names.ts';
 import { TrainingJobSpec } from './training-job-spec.ts';
 
 const FULL = {
-  ...aJobSpec(),
+  ...aJobSpec({
+    training: { steps: 100, globalBatchSize: 8, optimizer: {}, schedule: { name: 'cosine' } },
+    data: { claimName: 'corpus', path: 'corpus.txt', split: { train: 1 }, tokenizer: { path: 'tokenizer' } },
+  }),
+  initialWeights: { claimName: 'weights', path: 'llama', format: 'safetensors' },
   engine: {
     name: 'reference',
     image: 'an-image',
@@ -48,6 +52,14 @@ describe('a field of a job spec', () => {
     ['model.sequenceLength', 'at most 16777216', 16_777_216, 16_777_217],
     ['training.steps', 'at least 1', 1, 0],
     ['training.steps', 'at most a billion', 1_000_000_000, 1_000_000_001],
+    ['training.optimizer.name', 'one that is known', 'muon', 'magic'],
+    ['training.optimizer.beta1', 'below 1', 0.99, 1],
+    ['training.optimizer.beta2', 'at least 0', 0, -0.1],
+    ['training.optimizer.epsilon', 'above 0', 1e-9, 0],
+    ['training.optimizer.momentum', 'below 1', 0.9, 1],
+    ['training.optimizer.clipNorm', 'at least 0', 0, -1],
+    ['training.schedule', 'one with a name', { name: 'linear' }, 'linear'],
+    ['training.schedule.name', 'one that is known', 'constant', 'step'],
     ['training.globalBatchSize', 'at least 1', 1, 0],
     ['training.globalBatchSize', 'at most 1048576', 1_048_576, 1_048_577],
     ['training.microBatchSize', 'at least 1', 1, 0],
@@ -65,6 +77,12 @@ describe('a field of a job spec', () => {
     ['training.precision', 'one that is trained in', 'fp32', 'fp8'],
     ['data.claimName', 'at most 63 characters', letters(63), letters(64)],
     ['data.path', 'at most 512 characters', letters(512), letters(513)],
+    ['data.format', 'one that is known', 'jsonl', 'parquet'],
+    ['data.split', 'parts, of which train is needed', { train: 98, validation: 2 }, 98],
+    ['data.split.train', 'at least 0', 0, -1],
+    ['data.tokenizer.path', 'inside the claim', 'tokenizer.json', '../tokenizer.json'],
+    ['initialWeights.format', 'one that is known', 'safetensors', 'gguf'],
+    ['initialWeights.path', 'inside its claim', 'llama', '/llama'],
     ['checkpoint.claimName', 'not empty', 'c', ''],
     ['checkpoint.path', 'inside its claim', 'runs/a', '../a'],
     ['checkpoint.everySteps', 'at least 1', 1, 0],
@@ -151,6 +169,9 @@ describe('a field of a job spec', () => {
 
 const COMMAND = { name: 'command', image: 'i', command: ['x'] };
 const SCRATCH = { from: 'scratch' };
+const TOKENS = { tokens: 1_000_000, globalBatchSize: 8 };
+const withSchedule = (schedule: object): object => ({ ...LEAST, training: { ...LEAST.training, schedule } });
+const withData = (data: object): object => ({ ...LEAST, data });
 
 describe('fields that depend on each other', () => {
   const { layout: _layout, model: _model, training: _training, ...neither } = LEAST;
@@ -176,6 +197,34 @@ describe('fields that depend on each other', () => {
       { ...LEAST, resumeFrom: { from: 'x', request: letters(65) } },
       ['resumeFrom.request'],
     ],
+    ['tokens may be given instead of steps', { ...LEAST, training: TOKENS }, []],
+    ['steps and tokens may not both be given', { ...LEAST, training: { ...TOKENS, steps: 1 } }, ['training.steps']],
+    ['steps and tokens may not both be missing', { ...LEAST, training: { globalBatchSize: 8 } }, ['training.steps']],
+    [
+      'tokens need a model, which says how many are in a sample',
+      { ...LEAST, engine: COMMAND, model: undefined, training: TOKENS },
+      ['training.tokens'],
+    ],
+    [
+      'tokens come to a billion steps at most',
+      { ...LEAST, training: { ...TOKENS, tokens: 1024 * 1_000_000_000 + 1 } },
+      ['training.tokens'],
+    ],
+    ['and may come to as many', { ...LEAST, training: { ...TOKENS, tokens: 1024 * 1_000_000_000 } }, []],
+    ['wsd needs the steps of its decay', withSchedule({ name: 'wsd' }), ['training.schedule.decaySteps']],
+    ['wsd may have them', withSchedule({ name: 'wsd', decaySteps: 5 }), []],
+    ['no other schedule has them', withSchedule({ name: 'linear', decaySteps: 5 }), ['training.schedule.decaySteps']],
+    [
+      'data may be at several paths',
+      withData({ claimName: 'c', paths: [{ path: 'a', weight: 2 }, { path: 'b' }] }),
+      [],
+    ],
+    ['but not at one and at several', withData({ claimName: 'c', path: 'a', paths: [{ path: 'b' }] }), ['data.path']],
+    ['data is at some path', withData({ claimName: 'c' }), ['data.path']],
+    ['data is in some claim', withData({ path: 'a' }), ['data.claimName']],
+    ['mock data is nowhere', withData({ format: 'mock' }), []],
+    ['and may not be somewhere', withData({ format: 'mock', claimName: 'c', path: 'a' }), ['data.format']],
+    ['several roles are reserved and refused', { ...LEAST, roles: { actor: {}, critic: {} } }, ['roles']],
     ['gpus is at least 1', { ...neither, model, training, gpus: 0 }, ['gpus']],
     ['gpus is at most 32768', { ...neither, model, training, gpus: 32_769 }, ['gpus']],
     ['gpus may be 32768', { ...neither, model, training, gpus: 32_768 }, []],
@@ -208,6 +257,7 @@ describe('fields that depend on each other', () => {
       'attentionHeads 3 does not divide hiddenSize 128',
     ],
     ['says what to give', { ...LEAST, gpus: 4 }, 'give either layout, or gpus without a layout'],
+    ['says what to do about roles', { ...LEAST, roles: {} }, 'make a job of each role'],
     ['says what gpus needs', { ...neither, gpus: 4 }, 'gpus without a layout needs model and training'],
     [
       'says whose names those are',

@@ -2,26 +2,15 @@
 import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
+import { DataSpec, InitialWeights } from './data-spec.ts';
 import { ENGINE_NAMES } from './engine-names.ts';
-import { CpuQuantity, EnvName, MemoryQuantity, ObjectName } from './field-names.ts';
+import { CpuQuantity, EnvName, MemoryQuantity, ObjectName, RelativePath } from './field-names.ts';
 import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { ResumeFrom } from './resume-from.ts';
 import { SecretFiles, SecretVariables } from './secret-references.ts';
 import { RuntimeRef } from './training-runtime.ts';
-
-/** A relative path without `..`, so that it stays inside its claim. */
-const RelativePath = z
-  .string()
-  .max(512)
-  .regex(/^(?!\/)(?!.*(^|\/)\.\.(\/|$)).*$/s, 'must be relative and must not contain ".."')
-  .meta({
-    pattern: undefined,
-    ...cel({
-      rule: "!self.startsWith('/') && !self.split('/').exists(part, part == '..')",
-      message: 'must be a relative path without ".."',
-    }),
-  });
+import { MAX_STEPS, stepsOf, TrainingSpec } from './training-spec.ts';
 
 const EnvVar = z.strictObject({ name: EnvName, value: z.string().max(4096) });
 /** In CEL and in zod: a variable has one source. */
@@ -81,36 +70,6 @@ export const EngineSpec = z
     message: TWO_SOURCES,
   });
 export type EngineSpec = z.infer<typeof EngineSpec>;
-
-export const TrainingSpec = z
-  .strictObject({
-    steps: z.int().min(1).max(1_000_000_000),
-    globalBatchSize: z.int().min(1).max(1_048_576).describe('Samples per step over all data-parallel ranks.'),
-    microBatchSize: z
-      .int()
-      .min(1)
-      .max(65_536)
-      .optional()
-      .describe(
-        'Samples per forward pass of one rank. Absent: 1, or what the planner finds best where it chooses the layout.',
-      ),
-    learningRate: z.number().positive().max(10).default(0.001),
-    minLearningRate: z.number().min(0).max(10).default(0.0001),
-    warmupSteps: z.int().min(0).max(1_000_000).default(0),
-    weightDecay: z.number().min(0).max(10).default(0.1),
-    seed: z.int().min(0).max(2_147_483_647).default(1234),
-    precision: z.enum(['fp32', 'bf16']).default('bf16'),
-  })
-  .meta({ id: 'TrainingSpec' });
-export type TrainingSpec = z.infer<typeof TrainingSpec>;
-
-export const DataSpec = z
-  .strictObject({
-    claimName: ObjectName.describe('PersistentVolumeClaim in the namespace of the job; mounted read-only.'),
-    path: RelativePath.describe('File or directory inside the claim.'),
-  })
-  .meta({ id: 'DataSpec' });
-export type DataSpec = z.infer<typeof DataSpec>;
 
 export const CheckpointSpec = z
   .strictObject({
@@ -187,6 +146,22 @@ const GPUS_NEED_A_MODEL = 'gpus without a layout needs model and training, becau
 const MICRO_BATCH = '(has(self.training.microBatchSize) ? self.training.microBatchSize : 1)';
 const degreeOrOne = (field: string): string => `(has(self.layout.${field}) ? self.layout.${field} : 1)`;
 
+/** Reserved: what several programs of one job, such as actor and critic, will be said by. Nobody reads what it holds. */
+const Roles = z
+  .record(z.string(), z.unknown())
+  .meta({
+    type: 'object',
+    'x-kubernetes-preserve-unknown-fields': true,
+    additionalProperties: undefined,
+    propertyNames: undefined,
+  })
+  .describe('Reserved for jobs of several roles, and refused.');
+const NO_ROLES =
+  'jobs of several roles are not run yet: make a job of each role, whose programs find each other as they do elsewhere; `coxswain layout check` reads layouts of several roles';
+const TOKENS_NEED_A_MODEL =
+  'tokens need model.sequenceLength, which says how many of them a step sees; give model, or steps';
+const TOO_MANY_STEPS = `training.tokens come to more than ${MAX_STEPS} steps; give fewer, or a larger globalBatchSize`;
+
 /** What a user asks for. The layout's rules that need the model are checked by `layoutViolations` (API, operator) and by CEL (API server). */
 export const TrainingJobSpec = z
   .strictObject({
@@ -197,6 +172,10 @@ export const TrainingJobSpec = z
     model: ModelSpec.optional().describe('Required by engine reference.'),
     training: TrainingSpec.optional().describe('Required by engine reference.'),
     data: DataSpec.optional(),
+    initialWeights: InitialWeights.optional().describe(
+      'What the first epoch begins with, where there is no checkpoint yet. Absent: random numbers.',
+    ),
+    roles: Roles.optional(),
     layout: ParallelLayout.optional().describe(
       'How the ranks are divided. Absent: the planner chooses, for gpus GPUs.',
     ),
@@ -265,6 +244,17 @@ export const TrainingJobSpec = z
         fieldPath: '.runtimeRef',
       },
       {
+        rule: '!has(self.training) || !has(self.training.tokens) || has(self.model)',
+        message: TOKENS_NEED_A_MODEL,
+        fieldPath: '.training.tokens',
+      },
+      {
+        rule: `!has(self.training) || !has(self.training.tokens) || !has(self.model) || self.training.tokens / ${MAX_STEPS} <= self.training.globalBatchSize * self.model.sequenceLength`,
+        message: TOO_MANY_STEPS,
+        fieldPath: '.training.tokens',
+      },
+      { rule: '!has(self.roles)', message: NO_ROLES, fieldPath: '.roles' },
+      {
         rule: '!has(self.resumeFrom) || has(self.checkpoint)',
         message: RESUME_NEEDS_CHECKPOINTS,
         fieldPath: '.resumeFrom',
@@ -278,6 +268,7 @@ export const TrainingJobSpec = z
       immutable('model', true),
       immutable('training', true),
       immutable('data', true),
+      immutable('initialWeights', true),
       immutable('checkpoint', true),
       immutable('resources'),
     ),
@@ -294,6 +285,15 @@ export const TrainingJobSpec = z
     path: ['gpus'],
     message: GPUS_NEED_A_MODEL,
   })
+  .refine((spec) => spec.training?.tokens === undefined || spec.model !== undefined, {
+    path: ['training', 'tokens'],
+    message: TOKENS_NEED_A_MODEL,
+  })
+  .refine((spec) => spec.training?.tokens === undefined || (stepsOf(spec) ?? 0) <= MAX_STEPS, {
+    path: ['training', 'tokens'],
+    message: TOO_MANY_STEPS,
+  })
+  .refine((spec) => spec.roles === undefined, { path: ['roles'], message: NO_ROLES })
   .refine((spec) => spec.resumeFrom === undefined || spec.checkpoint !== undefined, {
     path: ['resumeFrom'],
     message: RESUME_NEEDS_CHECKPOINTS,

@@ -6,7 +6,48 @@ import { modelOfJob } from './model-of-job.ts';
 
 /** The first refusal; undefined where the engine can run the spec as far as its layout allows. */
 export function referenceRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
-  return missingPart(spec) ?? (spec.model === undefined ? undefined : modelRefusal(spec.model));
+  return missingPart(spec) ?? (spec.model === undefined ? undefined : modelRefusal(spec.model)) ?? wordRefusal(spec);
+}
+
+interface Word {
+  readonly field: string;
+  readonly valueOf: (spec: TrainingJobSpec) => unknown;
+  /** Values that the engine has a flag for, or means by saying nothing. Absent: none. */
+  readonly taken?: readonly unknown[];
+  readonly alternative: string;
+}
+
+const BEGINS_FROM_SCRATCH =
+  'leave it out: the engine begins from random numbers, or from a checkpoint of its own (resumeFrom)';
+const READS_ONE_TEXT = 'leave it out: the engine reads the bytes of the one file at data.path';
+
+/** Words that the engine has no flag for (engines/reference, settings.py). */
+const WORDS: readonly Word[] = [
+  { field: 'data.format', valueOf: ({ data }) => data?.format, taken: ['text'], alternative: READS_ONE_TEXT },
+  { field: 'data.paths', valueOf: ({ data }) => data?.paths, alternative: READS_ONE_TEXT },
+  { field: 'data.split', valueOf: ({ data }) => data?.split, alternative: READS_ONE_TEXT },
+  { field: 'data.tokenizer', valueOf: ({ data }) => data?.tokenizer, alternative: READS_ONE_TEXT },
+  {
+    field: 'training.optimizer.name',
+    valueOf: ({ training }) => training?.optimizer?.name,
+    taken: ['adamw'],
+    alternative: 'set it to adamw, which is all that the engine has',
+  },
+  {
+    field: 'training.optimizer.momentum',
+    valueOf: ({ training }) => training?.optimizer?.momentum,
+    alternative: 'leave it out: adamw has beta1 in its place',
+  },
+  { field: 'initialWeights', valueOf: ({ initialWeights }) => initialWeights, alternative: BEGINS_FROM_SCRATCH },
+];
+
+function wordRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
+  for (const { field, valueOf, taken = [], alternative } of WORDS) {
+    const value = valueOf(spec);
+    if (value === undefined || taken.includes(value)) continue;
+    return { field, reason: `engine "reference" cannot do ${field} ${shown(value)}`, alternative };
+  }
+  return undefined;
 }
 
 function missingPart(spec: TrainingJobSpec): EngineRefusal | undefined {

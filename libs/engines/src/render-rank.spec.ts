@@ -23,6 +23,21 @@ describe('the command of one rank', () => {
     });
   });
 
+  it('of engine reference carries what is said of optimizer, schedule and tokens', () => {
+    const training = {
+      tokens: 8 * 128 * 50,
+      globalBatchSize: 8,
+      optimizer: { beta1: 0.8, beta2: 0.99, epsilon: 1e-6, clipNorm: 0.5 },
+      schedule: { name: 'wsd' as const, decaySteps: 10 },
+    };
+    const rendered = renderRank(aJobSpec({ training }), paths);
+    const flags = rendered.kind === 'rendered' ? rendered.command.join(' ') : '';
+    expect(flags).toContain('--steps 50 ');
+    expect(flags).toContain(
+      '--beta1 0.8 --beta2 0.99 --epsilon 0.000001 --clip-norm 0.5 --schedule wsd --decay-steps 10',
+    );
+  });
+
   it('says nothing of where it saves and begins: its launcher does, anew with each start', () => {
     const rendered = renderRank(aJobSpec(), paths);
     expect(JSON.stringify(rendered)).not.toMatch(/--save-dir|--resume-from/);
@@ -61,6 +76,37 @@ describe('a model that no words of this version mean', () => {
     expect(modelRefusals(aJobSpec({ engine: commandEngine, model }).model)).toEqual([]);
   });
 });
+
+const claim = { claimName: 'corpus', path: 'corpus.txt' };
+/** Words that engine reference has no flag for, each refused by its field. */
+const refusedWords: readonly { readonly words: Partial<TrainingJobSpecInput>; readonly want: string }[] = [
+  { words: { data: { ...claim, format: 'jsonl' } }, want: 'engine "reference" cannot do data.format jsonl' },
+  { words: { data: { format: 'mock' } }, want: 'engine "reference" cannot do data.format mock' },
+  {
+    words: { data: { claimName: 'corpus', paths: [{ path: 'a' }] } },
+    want: 'engine "reference" cannot do data.paths [{"path":"a","weight":1}]',
+  },
+  {
+    words: { data: { ...claim, split: { train: 9, validation: 1 } } },
+    want: 'engine "reference" cannot do data.split {"train":9,"validation":1,"test":0}',
+  },
+  {
+    words: { data: { ...claim, tokenizer: { path: 't' } } },
+    want: 'engine "reference" cannot do data.tokenizer {"path":"t"}',
+  },
+  {
+    words: { training: { steps: 1, globalBatchSize: 8, optimizer: { name: 'muon' } } },
+    want: 'engine "reference" cannot do training.optimizer.name muon',
+  },
+  {
+    words: { training: { steps: 1, globalBatchSize: 8, optimizer: { momentum: 0.9 } } },
+    want: 'engine "reference" cannot do training.optimizer.momentum 0.9',
+  },
+  {
+    words: { initialWeights: { claimName: 'w', path: 'llama', format: 'safetensors' } },
+    want: 'engine "reference" cannot do initialWeights {"claimName":"w","path":"llama","format":"safetensors"}',
+  },
+];
 
 describe('what an engine refuses', () => {
   const cases: readonly {
@@ -143,6 +189,7 @@ describe('what an engine refuses', () => {
       spec: { engine: commandEngine, model: { preset: 'deepseek-v3', sequenceLength: 128 } },
       want: undefined,
     },
+    ...refusedWords.map(({ words, want }) => ({ name: `of engine reference: ${want}`, spec: words, want })),
     { name: 'no degree of 1', spec: { layout: { contextParallelDegree: 1 } }, want: undefined },
     {
       name: 'nothing of engine command',

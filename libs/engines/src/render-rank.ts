@@ -1,4 +1,4 @@
-import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, type TrainingJobSpec } from '@coxswain/api-types';
+import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, stepsOf, type TrainingJobSpec } from '@coxswain/api-types';
 import { engineSupport, ParallelLayout } from '@coxswain/layout';
 import type { EngineRefusal } from './engine-refusal.ts';
 import { modelOfJob } from './model-of-job.ts';
@@ -30,7 +30,7 @@ export function engineRefusal(spec: TrainingJobSpec): EngineRefusal | undefined 
   const rendered = renderRank(
     { ...spec, layout: spec.layout ?? ParallelLayout.parse({}) },
     {
-      ...(spec.data === undefined ? {} : { dataPath: spec.data.path }),
+      ...(spec.data?.path === undefined ? {} : { dataPath: spec.data.path }),
     },
   );
   return rendered.kind === 'refused' ? rendered : undefined;
@@ -74,11 +74,17 @@ function renderReference(spec: EffectiveSpec, context: RankContext): RenderedRan
     ['--data-parallel', layout.dataParallelDegree],
     ['--global-batch-size', training.globalBatchSize],
     ['--micro-batch-size', training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE],
-    ['--steps', training.steps],
+    ['--steps', stepsOf(spec)],
     ['--learning-rate', training.learningRate],
     ['--min-learning-rate', training.minLearningRate],
     ['--warmup-steps', training.warmupSteps],
     ['--weight-decay', training.weightDecay],
+    ['--beta1', training.optimizer?.beta1],
+    ['--beta2', training.optimizer?.beta2],
+    ['--epsilon', training.optimizer?.epsilon],
+    ['--clip-norm', training.optimizer?.clipNorm],
+    ['--schedule', training.schedule?.name],
+    ['--decay-steps', training.schedule?.decaySteps],
     ['--seed', training.seed],
     ['--precision', training.precision],
     ['--data', context.dataPath],

@@ -7,6 +7,7 @@ import {
   type JobDetail,
   type JobSummary,
   type StepTime,
+  stepsOf,
 } from '@coxswain/api-types';
 import { firstOf, type NamedStatement, type Sql } from '@coxswain/persistence';
 import type { Cluster } from '../infrastructure/tokens.ts';
@@ -162,7 +163,7 @@ function summaryOf(row: TimedJobRow, cluster: Cluster): JobSummary {
     summary: row.summary,
     epoch: status.epoch ?? 0,
     restarts: status.restarts ?? { total: 0, charged: 0 },
-    totalSteps: progress?.totalSteps ?? spec.training?.steps ?? null,
+    totalSteps: progress?.totalSteps ?? stepsOf(spec) ?? null,
     progress:
       progress === undefined
         ? null

@@ -1,4 +1,4 @@
-import type { Job, StepPoint } from '@coxswain/api-types';
+import { type Job, type StepPoint, stepsOf } from '@coxswain/api-types';
 import { SECOND_MS } from '@coxswain/units';
 import type { Curve } from './curve.ts';
 
@@ -16,7 +16,7 @@ export interface LiveProgress {
  * report apart, so the newest step may not have its loss yet: then the newest that has one counts.
  */
 export function liveProgress({ progress, spec, state }: Job, curve: Curve): LiveProgress | undefined {
-  const totalSteps = progress?.totalSteps ?? spec.training?.steps ?? null;
+  const totalSteps = progress?.totalSteps ?? stepsOf(spec) ?? null;
   let newest: StepPoint | undefined;
   let loss: number | null = null;
   let tokensPerSecond: number | null = null;

@@ -1,4 +1,4 @@
-import type { TrainingJob } from '@coxswain/api-types';
+import { stepsOf, type TrainingJob } from '@coxswain/api-types';
 import { sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import type { ObservedLauncher, ObservedProgress } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
@@ -110,7 +110,7 @@ export class Reporting {
   }
 
   progressOf(job: TrainingJob): ObservedProgress | undefined {
-    return this.#progress.progressOf(job.metadata.uid, job.spec.training?.steps);
+    return this.#progress.progressOf(job.metadata.uid, stepsOf(job.spec));
   }
 
   /** How long ago the launcher of each pod of the job was heard, in milliseconds, by the pod's UID. */

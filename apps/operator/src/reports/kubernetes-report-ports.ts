@@ -7,6 +7,7 @@ import {
   type Placement,
   type PlacementSpec,
   type TrainingJob,
+  stepsOf,
 } from '@coxswain/api-types';
 import { isNotFound, keyOf, type CurrentLeader, type KubeClient, type KubeObject } from '@coxswain/kube';
 import { isBeyondTraining, isFenced, isRecordedPlacement, podName } from '@coxswain/lifecycle';
@@ -66,7 +67,7 @@ export class KubernetesReportPorts {
       const placement = await this.#placementOf(job, attempt);
       if (typeof placement === 'string') return placement;
       const ranks = ranksOfPod(placement, gang.podIndex);
-      const totalSteps = job.spec.training?.steps;
+      const totalSteps = stepsOf(job.spec);
       return {
         namespace: pod.namespace,
         jobName: job.metadata.name,

@@ -181,6 +181,20 @@ describe('a pod of a gang', () => {
     expect(env).toContainEqual({ name: 'MINE', value: 'yes' });
   });
 
+  it('mounts the weights that it begins with read-only, and nothing for data that is made up', () => {
+    const spec = {
+      engine: { name: 'command' as const, image: 'any', command: ['x'] },
+      data: { format: 'mock' as const },
+      initialWeights: { claimName: 'weights', path: 'llama', format: 'safetensors' as const },
+    };
+    const { volumes, containers } = podOf({ job: { spec } }).spec;
+    const claims = volumes.flatMap((volume) => volume['persistentVolumeClaim'] ?? []);
+    expect(claims).toEqual(expect.arrayContaining([{ claimName: 'weights' }]));
+    expect(claims).not.toEqual(expect.arrayContaining([{ claimName: 'corpus' }]));
+    const mount = containers[0]?.volumeMounts.find(({ mountPath }) => mountPath === '/coxswain/weights');
+    expect(mount?.readOnly).toBe(true);
+  });
+
   it('mounts data read-only and no claim that the job does not name', () => {
     const mounts = podOf().spec.containers[0]?.volumeMounts ?? [];
     expect(mounts.find(({ mountPath }) => mountPath === '/coxswain/data')?.readOnly).toBe(true);

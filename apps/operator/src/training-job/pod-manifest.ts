@@ -40,6 +40,7 @@ export interface PodContext {
 const TOKEN_VOLUME = 'coxswain-token';
 const CHECKPOINT_VOLUME = 'coxswain-checkpoints';
 const DATA_VOLUME = 'coxswain-data';
+const WEIGHTS_VOLUME = 'coxswain-weights';
 const SECRETS_VOLUME = 'coxswain-secrets';
 /** Shortest that keeps a token fresh without asking the API server often: the kubelet renews it at 80 %. */
 const TOKEN_LIFETIME_SECONDS = 3600;
@@ -120,7 +121,12 @@ export function toPod(
             ...(job.spec.checkpoint === undefined
               ? []
               : [{ name: CHECKPOINT_VOLUME, mountPath: POD_PATHS.checkpoints }]),
-            ...(job.spec.data === undefined ? [] : [{ name: DATA_VOLUME, mountPath: POD_PATHS.data, readOnly: true }]),
+            ...(job.spec.data?.claimName === undefined
+              ? []
+              : [{ name: DATA_VOLUME, mountPath: POD_PATHS.data, readOnly: true }]),
+            ...(job.spec.initialWeights === undefined
+              ? []
+              : [{ name: WEIGHTS_VOLUME, mountPath: POD_PATHS.initialWeights, readOnly: true }]),
             ...(secretFiles.length === 0
               ? []
               : [{ name: SECRETS_VOLUME, mountPath: POD_PATHS.secrets, readOnly: true }]),
@@ -146,6 +152,7 @@ export function toPod(
         },
         ...claimVolume(CHECKPOINT_VOLUME, job.spec.checkpoint?.claimName),
         ...claimVolume(DATA_VOLUME, job.spec.data?.claimName),
+        ...claimVolume(WEIGHTS_VOLUME, job.spec.initialWeights?.claimName),
         ...secretsVolume(secretFiles),
       ],
     },

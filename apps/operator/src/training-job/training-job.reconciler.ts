@@ -165,7 +165,7 @@ export class TrainingJobReconciler {
     // Defaults that a resource stored by an earlier version lacks are filled in here, and what cannot be read is told in one sentence.
     const spec = specOfEpoch(TrainingJobSpec.parse(job.spec), placement);
     const engine = renderRank(spec, {
-      ...(spec.data === undefined ? {} : { dataPath: inside(POD_PATHS.data, spec.data.path) }),
+      ...(spec.data?.path === undefined ? {} : { dataPath: inside(POD_PATHS.data, spec.data.path) }),
     });
     if (engine.kind === 'refused') throw new Error(`${engine.reason}; ${engine.alternative}`);
     this.#rendered = { job, placement, spec, engine };

@@ -1,6 +1,7 @@
 import type { CheckpointRecord, Job, JobEvent, RankPlace, StepPoint } from '../rest.ts';
 import type { Attempt } from '../attempt.ts';
 import type { TrainingJobSpecInput } from '../training-job-spec.ts';
+import { stepsOf } from '../training-spec.ts';
 import { aJobSpec } from './spec.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
@@ -20,7 +21,7 @@ export function aJob(
     owner: null,
     uid: '3f1c2b9e-0000-4000-8000-000000000001',
     gpus: 4,
-    totalSteps: spec.training?.steps ?? null,
+    totalSteps: stepsOf(spec) ?? null,
     layout: spec.layout,
     plan: null,
     stepTime: null,

@@ -1,4 +1,4 @@
-import type { Attempt } from '@coxswain/api-types';
+import { type Attempt, stepsOf } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import { checkpointFaultsOf, nodesToAvoid } from '../failure/checkpoint-trouble.ts';
 import { type Facts, isLive, placementOf, podCount } from '../look/facts.ts';
@@ -148,7 +148,7 @@ function withProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const { progress } = facts.observed;
   if (progress === undefined) return record;
   const { step, loss, tokensPerSecond, etaSeconds } = progress;
-  const totalSteps = facts.spec?.training?.steps;
+  const totalSteps = facts.spec === undefined ? undefined : stepsOf(facts.spec);
   return {
     ...record,
     progress: {

@@ -1,0 +1,102 @@
+/** How does a job train? Batch, length, optimizer and learning rate. What is left out is the engine's own choice, where no default stands. */
+import { z } from 'zod';
+import { cel } from './cel.ts';
+
+/** More steps than any training has; a bound for what tokens come to. */
+export const MAX_STEPS = 1_000_000_000;
+
+const OPTIMIZERS = ['adamw', 'adam', 'sgd', 'lion', 'lamb', 'adafactor', 'muon'] as const;
+const SCHEDULES = ['cosine', 'linear', 'constant', 'wsd'] as const;
+
+const share = z.number().min(0).lt(1);
+
+const OptimizerSpec = z
+  .strictObject({
+    name: z.enum(OPTIMIZERS).default('adamw'),
+    beta1: share.optional().describe('Of the running mean of gradients.'),
+    beta2: share.optional().describe('Of the running mean of their squares.'),
+    epsilon: z.number().positive().max(1).optional().describe('Added to the denominator.'),
+    momentum: share.optional().describe('Of sgd and muon.'),
+    clipNorm: z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .optional()
+      .describe('Gradients are scaled down to this global norm. 0: they are not.'),
+  })
+  .meta({ id: 'OptimizerSpec' });
+
+const WSD_DECAY = 'decaySteps belongs to schedule wsd, which needs it; the other schedules decay until the last step';
+
+const LearningRateSchedule = z
+  .strictObject({
+    name: z
+      .enum(SCHEDULES)
+      .describe(
+        'From learningRate, after warmupSteps, to minLearningRate at the last step: by half a cosine, by a line, not at all, or (wsd) held and then by a line over decaySteps.',
+      ),
+    decaySteps: z.int().min(1).max(MAX_STEPS).optional().describe('Of wsd: how many of the last steps decay.'),
+  })
+  .meta({
+    id: 'LearningRateSchedule',
+    ...cel({
+      rule: "(self.name == 'wsd') == has(self.decaySteps)",
+      message: WSD_DECAY,
+      fieldPath: '.decaySteps',
+    }),
+  })
+  .refine(({ name, decaySteps }) => (name === 'wsd') === (decaySteps !== undefined), {
+    path: ['decaySteps'],
+    message: WSD_DECAY,
+  });
+
+const STEPS_OR_TOKENS = 'the length of the training is given in steps or in tokens; give exactly one';
+
+export const TrainingSpec = z
+  .strictObject({
+    steps: z.int().min(1).max(MAX_STEPS).optional().describe('After them the job is complete. Or give tokens.'),
+    tokens: z
+      .int()
+      .min(1)
+      .max(Number.MAX_SAFE_INTEGER)
+      .optional()
+      .describe('Instead of steps: as many steps as see so many tokens, globalBatchSize times sequenceLength in each.'),
+    globalBatchSize: z.int().min(1).max(1_048_576).describe('Samples per step over all data-parallel ranks.'),
+    microBatchSize: z
+      .int()
+      .min(1)
+      .max(65_536)
+      .optional()
+      .describe(
+        'Samples per forward pass of one rank. Absent: 1, or what the planner finds best where it chooses the layout.',
+      ),
+    optimizer: OptimizerSpec.optional().describe('Absent: the engine’s own; engine reference has AdamW.'),
+    schedule: LearningRateSchedule.optional().describe('Absent: the engine’s own; engine reference has cosine.'),
+    learningRate: z.number().positive().max(10).default(0.001),
+    minLearningRate: z.number().min(0).max(10).default(0.0001),
+    warmupSteps: z.int().min(0).max(1_000_000).default(0).describe('First steps, in which the rate rises from 0.'),
+    weightDecay: z.number().min(0).max(10).default(0.1),
+    seed: z.int().min(0).max(2_147_483_647).default(1234),
+    precision: z.enum(['fp32', 'bf16']).default('bf16'),
+  })
+  .meta({
+    id: 'TrainingSpec',
+    ...cel({ rule: 'has(self.steps) != has(self.tokens)', message: STEPS_OR_TOKENS, fieldPath: '.steps' }),
+  })
+  .refine(({ steps, tokens }) => (steps === undefined) !== (tokens === undefined), {
+    path: ['steps'],
+    message: STEPS_OR_TOKENS,
+  });
+export type TrainingSpec = z.infer<typeof TrainingSpec>;
+
+/** Steps after which a job is complete, whichever way its length is given; undefined where it is not. */
+export function stepsOf(job: {
+  readonly training?: Pick<TrainingSpec, 'steps' | 'tokens' | 'globalBatchSize'> | undefined;
+  readonly model?: { readonly sequenceLength: number } | undefined;
+}): number | undefined {
+  const { training, model } = job;
+  if (training?.tokens === undefined) return training?.steps;
+  return model === undefined
+    ? undefined
+    : Math.ceil(training.tokens / (training.globalBatchSize * model.sequenceLength));
+}
