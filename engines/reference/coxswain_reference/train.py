@@ -11,6 +11,7 @@ from coxswain_agent import Reporter
 from coxswain_reference.errors import EXIT_FINISHED, EXIT_STOPPED, EXIT_TRACEBACK, CheckpointRefused, EngineError, WrongRequest
 from coxswain_reference.faults import fault_from_environment
 from coxswain_reference.manifest import check_model, check_sizes, read_manifest
+from coxswain_reference.needs import check_torch
 from coxswain_reference.settings import Settings, read_settings
 from coxswain_reference.stop import StopRequest
 
@@ -46,6 +47,7 @@ def _train(reporter: Reporter, stop: StopRequest) -> int:
 
     import torch  # takes seconds, so only after everything that can be refused without it
 
+    check_torch(torch)
     torch.set_num_threads(int(os.environ.get('OMP_NUM_THREADS', '1')))
     from coxswain_reference.trainer import Trainer
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from coxswain_reference.data import ByteSamples, permuted, samples_of
 from coxswain_reference.errors import NoDevice, WrongRequest
 from coxswain_reference.layout import Layout
+from coxswain_reference.needs import FUNCTIONS, check_torch
 from coxswain_reference.parallel.groups import device_of
 from coxswain_reference.schedule import learning_rate
 from coxswain_reference.settings import read_settings
@@ -182,3 +184,13 @@ def test_a_rank_beyond_the_last_gpu_is_refused_in_one_sentence_that_blames_no_re
     with pytest.raises(NoDevice, match='^LOCAL_RANK 1 has no GPU: CUDA shows 1, and each rank needs one') as refused:
         device_of(1, 1)
     assert refused.value.exit_code == 1  # not 93: on another node, or once the GPU is back, the same request works
+
+
+def torch_with(*functions: str) -> SimpleNamespace:
+    return SimpleNamespace(__version__='2.6.0', distributed=SimpleNamespace(**dict.fromkeys(functions)))
+
+
+def test_a_torch_that_is_too_old_is_refused_before_anything_is_loaded() -> None:
+    check_torch(torch_with(*FUNCTIONS))
+    with pytest.raises(WrongRequest, match=r'PyTorch 2\.6\.0 of this image lacks torch\.distributed\.all_gather_single; .* 2\.15 or later'):
+        check_torch(torch_with('reduce_scatter_single'))
