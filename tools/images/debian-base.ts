@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { debianComponents, type BillComponent } from './bill-of-materials.ts';
@@ -50,6 +50,8 @@ export async function makeDebianBase(
     components.push(...debianComponents(status));
     writeFileSync(join(known, archive.split('_')[0] ?? archive), status);
   }
+  // Nobody's home here, and paths of volumes may lead through it.
+  chmodSync(join(root, 'root'), 0o755);
   for (const name of ['usr/share/doc', 'usr/share/man', 'usr/share/locale', 'usr/share/info']) {
     rmSync(join(root, name), { recursive: true, force: true });
   }
