@@ -1,0 +1,30 @@
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ImageBuilder } from '../../images/build.ts';
+import { ROOT } from '../../images/image-names.ts';
+import { command } from './command.ts';
+import { SANDBOX_IMAGE } from './node-config.ts';
+
+const NEEDED = ['operator', 'api', 'launcher', 'engine-reference'] as const;
+const PAUSE = '/usr/bin/catatonit';
+
+/** Builds what the nodes need into `directory`: our images, and the one that holds a pod together. */
+export async function makeCampaignImages(directory: string): Promise<void> {
+  mkdirSync(directory, { recursive: true });
+  const bootstrap = [join(ROOT, 'tools/bootstrap.mjs'), join(ROOT, 'tools/images/main.ts')];
+  await command(process.execPath, [...bootstrap, ...NEEDED, '--out', directory], { cwd: ROOT });
+  await makePause(directory);
+}
+
+async function makePause(directory: string): Promise<void> {
+  const context = join(directory, 'pause');
+  mkdirSync(context, { recursive: true });
+  copyFileSync(PAUSE, join(context, 'catatonit'));
+  writeFileSync(
+    join(context, 'Dockerfile'),
+    'FROM scratch\nCOPY catatonit /catatonit\nUSER 65535:65535\nENTRYPOINT ["/catatonit", "-P"]\n',
+  );
+  const builder = new ImageBuilder(join(directory, 'buildah'));
+  await builder.build({ context, image: SANDBOX_IMAGE, arguments: {}, archive: join(directory, 'pause.tar') });
+  for (const made of [context, join(directory, 'buildah')]) rmSync(made, { recursive: true, force: true });
+}

@@ -1,0 +1,124 @@
+import { ApiClient } from '@coxswain/api-client';
+import { findBinary, SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
+import { readFileSync } from 'node:fs';
+import type { RealCluster } from './cluster.ts';
+import { command } from './command.ts';
+
+const RELEASE = 'coxswain';
+/** Smaller than the defaults: the whole cluster has two cores. */
+const VALUES = [
+  'image.pullPolicy=Never',
+  'operator.replicas=1',
+  'api.replicas=1',
+  // Half of the default, so that the campaign waits half as long for it.
+  'operator.timeouts.nodeGraceSeconds=60',
+];
+
+/** Our programs, installed by the chart with our images. */
+export class Installation {
+  readonly #cluster: RealCluster;
+
+  constructor(cluster: RealCluster) {
+    this.#cluster = cluster;
+  }
+
+  async install(chart: string, secret: string): Promise<void> {
+    const { plane } = this.#cluster;
+    const namespace = {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: SYSTEM_NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+    };
+    const metadata = { name: 'coxswain-database', namespace: SYSTEM_NAMESPACE };
+    const database = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: linesOf(secret) };
+    for (const object of [namespace, database]) {
+      await plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
+    }
+    await this.#helm('install', RELEASE, chart, ...set(chart, []), '--wait', '--timeout', '180s');
+  }
+
+  /** With another tag of the same images, so that every pod of ours is replaced. */
+  async upgrade(chart: string, tag: string): Promise<void> {
+    const tags = ['operator.image', 'operator.launcherImage', 'api.image'].map((image) => `${image}.tag=${tag}`);
+    await this.#helm('upgrade', RELEASE, chart, ...set(chart, tags), '--wait', '--timeout', '180s');
+  }
+
+  /** What the chart says to who uninstalls while jobs run. */
+  async refusedUninstall(): Promise<string> {
+    const refused = await this.#helm('uninstall', RELEASE, '--wait', '--timeout', '120s').then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    if (refused === undefined) throw new Error('it was uninstalled although a job runs');
+    const { plane } = this.#cluster;
+    const told = ['logs', '-l', 'app.kubernetes.io/component=running-jobs', '--tail=1'];
+    return (await plane.kubectl(['-n', SYSTEM_NAMESPACE, ...told])).trim() || refused;
+  }
+
+  /** With the ConfigMap that allows it. */
+  async uninstall(): Promise<void> {
+    const { plane } = this.#cluster;
+    await plane.kubectl(['-n', SYSTEM_NAMESPACE, 'create', 'configmap', 'coxswain-uninstall-with-running-jobs']);
+    await this.#helm('uninstall', RELEASE, '--wait', '--timeout', '300s');
+  }
+
+  /** The API as its administrator sees it, through its Service. */
+  async api(): Promise<ApiClient> {
+    const { plane } = this.#cluster;
+    const admin = ['exec', 'deploy/coxswain-api', '--', 'node', 'apps/api/dist/admin.js', 'create', 'campaign'];
+    const printed = await plane.kubectl(['-n', SYSTEM_NAMESPACE, ...admin]);
+    const token = /\bcxs_\w+/.exec(printed)?.[0];
+    if (token === undefined) throw new Error('admin.js printed no token');
+    return new ApiClient({ server: await this.url(), token });
+  }
+
+  async url(): Promise<string> {
+    const { plane } = this.#cluster;
+    const address = ['get', 'service', 'coxswain-api', '-o', 'jsonpath={.spec.clusterIP}'];
+    return `http://${await plane.kubectl(['-n', SYSTEM_NAMESPACE, ...address])}`;
+  }
+
+  /** What runs of ours, as pods' names with their images. */
+  async programs(): Promise<readonly string[]> {
+    const { plane } = this.#cluster;
+    const columns = 'jsonpath={range .items[*]}{.metadata.name} {.spec.containers[0].image}{"\\n"}{end}';
+    const listed = await plane.kubectl(['-n', SYSTEM_NAMESPACE, 'get', 'pods', '-o', columns]);
+    return listed.split('\n').filter((line) => line !== '');
+  }
+
+  /** A new operator leads: until then nothing that is asked of it is done. */
+  async leads(): Promise<void> {
+    const { plane } = this.#cluster;
+    const holder = ['get', 'lease', 'coxswain-operator', '-o', 'jsonpath={.spec.holderIdentity}'];
+    await waitFor(
+      async () => {
+        const identity = await plane.kubectl(['-n', SYSTEM_NAMESPACE, ...holder]);
+        return (await this.programs()).some((line) => line.startsWith(`${identity} `));
+      },
+      { what: 'an operator to lead that runs', intervalMs: 500 },
+    );
+  }
+
+  async #helm(...args: readonly string[]): Promise<string> {
+    const { adminKubeconfigPath } = this.#cluster.plane;
+    return command(await findBinary('helm'), [...args, '-n', SYSTEM_NAMESPACE, '--kubeconfig', adminKubeconfigPath]);
+  }
+}
+
+/** A chart knows the word `database` since it can bring one; before, it was always another's. */
+function set(chart: string, more: readonly string[]): readonly string[] {
+  const knowsDatabase = /^database:$/m.test(readFileSync(`${chart}/values.yaml`, 'utf8'));
+  return [...VALUES, ...(knowsDatabase ? ['database.source=external'] : []), ...more].flatMap((value) => [
+    '--set',
+    value,
+  ]);
+}
+
+/** `KEY=VALUE` lines, as `kubectl create secret --from-env-file` reads them. */
+function linesOf(text: string): Readonly<Record<string, string>> {
+  const lines = text.split('\n').flatMap((line) => {
+    const [, key, value] = /^([a-z-]+)=(.*)$/.exec(line) ?? [];
+    return key === undefined || value === undefined ? [] : [[key, value] as const];
+  });
+  return Object.fromEntries(lines);
+}

@@ -1,0 +1,26 @@
+import { parseArgs } from 'node:util';
+
+export interface RealNodeOptions {
+  readonly install: boolean;
+  readonly holdSeconds: number;
+  /** A folder with archives of images from an earlier run; made anew unless given. */
+  readonly images: string | undefined;
+  /** Commit whose chart is installed first. */
+  readonly from: string | undefined;
+}
+
+/** Throws an error with a sentence for the user when an argument is unknown or its value wrong. */
+export function parseOptions(argv: readonly string[]): RealNodeOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      install: { type: 'boolean', default: false },
+      hold: { type: 'string', default: '0' },
+      images: { type: 'string' },
+      from: { type: 'string' },
+    },
+  });
+  const holdSeconds = Number(values.hold);
+  if (!(holdSeconds >= 0)) throw new Error(`--hold is a number of seconds, not "${values.hold}"`);
+  return { install: values.install, holdSeconds, images: values.images, from: values.from };
+}
