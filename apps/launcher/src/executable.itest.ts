@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +27,16 @@ describe('the executable', () => {
   it('installs itself whole, and again over itself', async () => {
     await run(installed, ['install', installed], { env: { PATH: '/nowhere' } });
     expect(statSync(installed).size).toBe(statSync(BUILT).size);
+  });
+
+  it('rests in a pod that is there for its images, until it is told to end', async () => {
+    const resting = spawn(installed, ['rest'], { cwd: image, env: {} });
+    const ended = once(resting, 'exit');
+    const [said] = (await once(resting.stdout, 'data')) as [Buffer];
+    expect(said.toString()).toMatch(/rests until it is told to end/);
+    resting.kill('SIGTERM');
+    const [code, signal] = (await ended) as [number | null, string | null];
+    expect([code, signal]).toEqual([0, null]);
   });
 
   it('tells its version in an image without Node, whatever NODE_OPTIONS says', async () => {

@@ -3,6 +3,7 @@ import { EXIT_CODES } from '@coxswain/api-types';
 import { look, LOOK } from './checkpoint-look.ts';
 import { install } from './install.ts';
 import { run } from './run.ts';
+import { untilToldToEnd } from './rest.ts';
 import { parseSettings } from './settings.ts';
 import { fitCause, writeTerminationMessage } from './termination.ts';
 import { LAUNCHER_VERSION } from './version.ts';
@@ -13,6 +14,7 @@ const HELP = `${NAME} ${LAUNCHER_VERSION}: the first process of a training conta
   ${NAME} run -- <program> [arguments]   start one process of the engine per GPU, watch and report
   ${NAME} install --to <directory>       copy this program into a directory, as ${NAME}
   ${NAME} install <file>                 copy this program to a path
+  ${NAME} rest                           do nothing until told to end, in a pod that is there for its images
   ${NAME} version                        print the version
   ${NAME} --help                         print this
 
@@ -32,6 +34,9 @@ async function main(args: readonly string[]): Promise<number> {
       return await runRanks(rest);
     case 'install':
       return await installSelf(rest);
+    case 'rest':
+      await untilToldToEnd();
+      return 0;
     case LOOK:
       await look(rest[0] ?? '', writeOut);
       return 0;
