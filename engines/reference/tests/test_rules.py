@@ -192,5 +192,6 @@ def torch_with(*functions: str) -> SimpleNamespace:
 
 def test_a_torch_that_is_too_old_is_refused_before_anything_is_loaded() -> None:
     check_torch(torch_with(*FUNCTIONS))
-    with pytest.raises(WrongRequest, match=r'PyTorch 2\.6\.0 of this image lacks torch\.distributed\.all_gather_single; .* 2\.15 or later'):
+    told = r'PyTorch 2\.6\.0 of this image lacks torch\.distributed\.all_gather_single; .* 2\.15 or later'
+    with pytest.raises(WrongRequest, match=told):
         check_torch(torch_with('reduce_scatter_single'))

@@ -8,8 +8,9 @@ import { parse } from 'yaml';
 import type { RealCluster } from './cluster.ts';
 import type { HostFolder } from './engine-python.ts';
 import { Gang, incarnationOf, rankProcess } from './gang.ts';
-import type { Installation } from './installation.ts';
+import { NODE_GRACE_SECONDS, type Installation } from './installation.ts';
 import { NAMESPACE, RUNTIME, runtimeWithPython } from './job-objects.ts';
+import type { RealNode } from './node.ts';
 import { must, type Steps } from './steps.ts';
 import type { Volumes } from './volumes.ts';
 
@@ -17,6 +18,7 @@ const EXAMPLES = join(import.meta.dirname, '../../../examples');
 /** It ends with the campaign, not by itself. */
 const STEPS = 1_000_000;
 const SAVE_EVERY = 20;
+const SHORT_ABSENCE_MS = 20_000;
 
 interface JobContext {
   readonly cluster: RealCluster;
@@ -67,6 +69,7 @@ class RealJob implements JobSteps {
     await steps.run('the reference engine trains on four pods of a restricted namespace', () => this.#train());
     await steps.run('a rank is killed and the gang is back, in the same pods', () => this.#killRank());
     await steps.run('a kubelet is away for less than the grace', () => this.#kubeletAway());
+    await steps.run('a kubelet is away for more than the grace', () => this.#kubeletLongAway());
     await steps.run('a pod is deleted: SIGTERM, save, and the gang goes on from that', () => this.#deletePod());
     await steps.run('suspended with a save, resumed at two ranks on another layout', () => this.#reshard());
     await steps.run('a node dies for more than the grace: the gang goes on elsewhere', () => this.#loseNode());
@@ -126,18 +129,36 @@ class RealJob implements JobSteps {
     return `incarnation ${before} → ${incarnationOf(job)} after ${seconds.toFixed(1)} s`;
   }
 
+  /** The launcher goes on reporting, so its gang is left alone however long a kubelet is away. */
   async #kubeletAway(): Promise<string> {
+    return this.#withoutKubelet(async () => {
+      await delay(SHORT_ABSENCE_MS);
+      return `${SHORT_ABSENCE_MS / 1000} s`;
+    });
+  }
+
+  async #kubeletLongAway(): Promise<string> {
+    return this.#withoutKubelet(async (node) => {
+      const goneMs = performance.now();
+      await node.notReady();
+      await delay(NODE_GRACE_SECONDS * 1000 + SHORT_ABSENCE_MS);
+      return `${((performance.now() - goneMs) / 1000).toFixed(0)} s, not ready for ${NODE_GRACE_SECONDS} s and more,`;
+    });
+  }
+
+  async #withoutKubelet(absence: (node: RealNode) => Promise<string>): Promise<string> {
     const gang = await this.running();
     const before = { uids: await gang.uids(), incarnation: incarnationOf(await gang.job()) };
     const node = await this.#nodeOfGang(gang);
     await node.killKubelet();
-    await delay(20_000);
+    const time = await absence(node);
+    await this.makesProgress(gang);
     await node.startKubelet();
     await node.ready();
     await this.makesProgress(gang);
     must(String(await gang.uids()) === String(before.uids), 'its pods were replaced');
     must(incarnationOf(await gang.job()) === before.incarnation, 'its ranks were started again');
-    return `20 s without the kubelet of ${node.name}; the same pods and ranks train on`;
+    return `${time} without the kubelet of ${node.name}; the same pods and ranks train on`;
   }
 
   async #deletePod(): Promise<string> {
@@ -194,7 +215,7 @@ class RealJob implements JobSteps {
     return `without ${node.name}; epoch ${before.status?.epoch} → ${job.status?.epoch}, on from step ${resumedAt(job)}`;
   }
 
-  async #nodeOfGang(gang: Gang): Promise<RealCluster['system']> {
+  async #nodeOfGang(gang: Gang): Promise<RealNode> {
     const [, pod] = await gang.running();
     const node = this.#context.cluster.gpuNodes.find(({ name }) => name === pod?.node);
     if (node === undefined) throw new Error('no second pod runs');

@@ -117,13 +117,17 @@ export class RealNode {
   }
 
   async ready(): Promise<void> {
-    await waitFor(
-      async () => {
-        const node = await this.#plane.admin.send({ method: 'GET', path: `/api/v1/nodes/${this.name}` });
-        return node.status === 200 && isReady(JSON.parse(node.body) as NodeObject);
-      },
-      { what: `node ${this.name} to be ready`, deadlineMs: READY_MS },
-    );
+    await waitFor(() => this.#isReady(), { what: `node ${this.name} to be ready`, deadlineMs: READY_MS });
+  }
+
+  /** The cluster has noticed that its kubelet is silent. */
+  async notReady(): Promise<void> {
+    await waitFor(async () => !(await this.#isReady()), { what: `node ${this.name} not to be ready`, intervalMs: 500 });
+  }
+
+  async #isReady(): Promise<boolean> {
+    const node = await this.#plane.admin.send({ method: 'GET', path: `/api/v1/nodes/${this.name}` });
+    return node.status === 200 && isReady(JSON.parse(node.body) as NodeObject);
   }
 
   /** GPUs that the API counts; a container gets nothing by them. The kubelet keeps what it is told so. */
