@@ -94,7 +94,8 @@ export class Installation {
     await waitFor(
       async () => {
         const identity = await plane.kubectl(['-n', SYSTEM_NAMESPACE, ...holder]);
-        return (await this.programs()).some((line) => line.startsWith(`${identity} `));
+        // A pod's name and a word of its process.
+        return (await this.programs()).some((line) => identity.startsWith(`${line.split(' ')[0]}-`));
       },
       { what: 'an operator to lead that runs', intervalMs: 500 },
     );
