@@ -13,6 +13,7 @@ export const CORE = [
   'engines',
   'runtime',
   'checkpoint',
+  'preflight',
   'lifecycle',
   'planner',
   'job-planning',

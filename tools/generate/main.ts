@@ -7,6 +7,7 @@ import { generateCrds } from './crds.ts';
 import { generateGraphqlSchema } from './graphql.ts';
 import { generateJobWords } from './job-words.ts';
 import { generateLayoutPages } from './layouts.ts';
+import { generatePreflightProgram } from './preflight-program.ts';
 import { generateReference } from './reference.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -20,6 +21,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...generateLayoutPages(),
     ...generateControllerBugs(),
     ...generateAccessPage(),
+    ...generatePreflightProgram(),
     ['apps/api/src/graphql/schema.generated.graphql', generateGraphqlSchema()],
   ]);
 }

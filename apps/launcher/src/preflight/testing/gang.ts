@@ -1,0 +1,66 @@
+/** The preflight of a whole gang on this machine: one process of the program per pod, and nobody between them but what the operator would pass on. */
+import { join } from 'node:path';
+import type { PreflightLevel, PreflightReport } from '@coxswain/api-types';
+import { judgePreflight, type Judgement, type LookedAtPod } from '@coxswain/preflight';
+import { newBootId } from '../../reporter.ts';
+import { PreflightProcess, type PreflightBoard } from '../preflight-process.ts';
+
+/** What can be planted under the Python of a pod (`faults/sitecustomize.py`), and the check that is to see it. */
+export const FAULTS = { shm: 'sharedMemory', clock: 'clock', torch: 'versions', link: 'bandwidth' } as const;
+export type Fault = keyof typeof FAULTS;
+
+export interface GangOnTrial {
+  readonly python: string;
+  readonly podCount: number;
+  readonly level: Exclude<PreflightLevel, 'Off'>;
+  readonly timeoutMs: number;
+  /** Fault of each pod that has one, by its index. */
+  readonly planted?: Readonly<Record<number, Fault>>;
+}
+
+/** What came out, and after how long. */
+export interface Trial {
+  readonly reports: readonly PreflightReport[];
+  readonly judgement: Judgement;
+  readonly tookMs: number;
+}
+
+export async function tryGang(gang: GangOnTrial): Promise<Trial> {
+  const begunMs = performance.now();
+  const board = Promise.withResolvers<PreflightBoard>();
+  const pods = Array.from({ length: gang.podCount }, (_, podIndex) => podOf(gang, podIndex, board));
+  try {
+    const reports = await Promise.all(pods.map((pod) => pod.report));
+    const lookedAt = reports.map((report, podIndex): LookedAtPod => ({
+      podIndex,
+      node: `node-${podIndex}`,
+      ranks: 1,
+      report,
+    }));
+    return { reports, judgement: judgePreflight(lookedAt), tookMs: performance.now() - begunMs };
+  } finally {
+    for (const pod of pods) pod.end();
+  }
+}
+
+function podOf(gang: GangOnTrial, podIndex: number, board: PromiseWithResolvers<PreflightBoard>): PreflightProcess {
+  const { python, podCount, level, timeoutMs, planted } = gang;
+  return new PreflightProcess({
+    level,
+    timeoutMs,
+    podIndex,
+    podCount,
+    isHost: podIndex === 0,
+    command: [python],
+    environment: {
+      ...process.env,
+      OMP_NUM_THREADS: '1',
+      PYTHONDONTWRITEBYTECODE: '1',
+      PYTHONPATH: join(import.meta.dirname, 'faults'),
+      ...(planted?.[podIndex] === undefined ? {} : { PLANTED_FAULT: planted[podIndex] }),
+    },
+    bootId: newBootId(),
+    onBoard: ({ port, key }) => board.resolve({ address: `127.0.0.1:${port}`, key }),
+    board: board.promise,
+  });
+}

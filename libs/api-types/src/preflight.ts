@@ -1,0 +1,122 @@
+/** What is looked at in the pods of a gang before its first rank starts, and what is kept of it? */
+import { z } from 'zod';
+import { MAX_RANKS_PER_POD } from './pod-size.ts';
+import { counter } from './status-fields.ts';
+
+/** How much is looked at. */
+export const PREFLIGHT_LEVELS = {
+  Off: 'Nothing: ranks start as soon as their pod is told.',
+  Quick: 'Devices, memory that is shared, limits, disk, clock and versions, without loading PyTorch: about a second.',
+  Full: 'That, and with PyTorch loaded what it sees of the GPUs, and how fast pods reach each other: about as long as PyTorch takes to load, and some seconds.',
+} as const satisfies Record<string, string>;
+export type PreflightLevel = keyof typeof PREFLIGHT_LEVELS;
+
+export const DEFAULT_PREFLIGHT = { level: 'Quick', timeoutSeconds: 60 } as const;
+
+export const PreflightSpec = z
+  .strictObject({
+    level: z
+      .enum(Object.keys(PREFLIGHT_LEVELS) as [PreflightLevel, ...PreflightLevel[]])
+      .default(DEFAULT_PREFLIGHT.level)
+      .describe(
+        Object.entries(PREFLIGHT_LEVELS)
+          .map(([level, meaning]) => `${level}: ${meaning}`)
+          .join(' '),
+      ),
+    timeoutSeconds: z
+      .int()
+      .min(10)
+      .max(600)
+      .default(DEFAULT_PREFLIGHT.timeoutSeconds)
+      .describe('How long it may take once every pod of the gang is there; what is not known then is left out.'),
+  })
+  .meta({ id: 'PreflightSpec' });
+export type PreflightSpec = z.infer<typeof PreflightSpec>;
+
+const word = z.string().max(64);
+
+/** What one pod says of itself. Absent: it could not be found out. */
+export const PreflightFacts = z.strictObject({
+  python: word.optional(),
+  torch: word.optional(),
+  cuda: word.optional(),
+  nccl: word.optional(),
+  driver: word.optional(),
+  /** Of the names and versions of the Python packages that the image holds. */
+  packagesSha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
+  gpus: z
+    .array(z.strictObject({ name: word, memoryBytes: counter }))
+    .max(MAX_RANKS_PER_POD)
+    .optional(),
+  sharedMemoryBytes: counter.optional(),
+  /** Null: unlimited. */
+  memlockBytes: counter.nullable().optional(),
+  /** Free on the disk of the container, where it writes what it does not save. */
+  scratchFreeBytes: counter.optional(),
+  /** Of this pod's clock before that of the pod with rank 0, and how far that may be wrong. */
+  clock: z
+    .strictObject({ aheadMs: z.number().min(-1e15).max(1e15), uncertaintyMs: z.number().min(0).max(1e15) })
+    .optional(),
+});
+export type PreflightFacts = z.infer<typeof PreflightFacts>;
+
+/** Of one pod, over both phases. */
+const MAX_PAIRS_PER_POD = 16;
+
+/** One transfer between this pod and another one, as this pod saw it. */
+export const PairMeasurement = z.strictObject({
+  /** Index of the other pod. */
+  peer: counter,
+  round: z
+    .int()
+    .min(0)
+    .max(MAX_PAIRS_PER_POD - 1),
+  /** Null: it did not come about in time. */
+  bytesPerSecond: z.number().min(0).max(1e15).nullable(),
+});
+export type PairMeasurement = z.infer<typeof PairMeasurement>;
+
+/** What a launcher tells of its pod before the first rank. */
+export const PreflightReport = z.strictObject({
+  /** Done: everything that was asked for. Partial: what the note says is missing. Skipped: nothing could be looked at. */
+  outcome: z.enum(['Done', 'Partial', 'Skipped']),
+  note: z.string().max(512).optional(),
+  facts: PreflightFacts,
+  pairs: z.array(PairMeasurement).max(MAX_PAIRS_PER_POD),
+  tookMs: z.number().min(0).max(1e9),
+});
+export type PreflightReport = z.infer<typeof PreflightReport>;
+
+/** Of one attempt, newest last; what is more is no news of single nodes. */
+const MAX_PREFLIGHT_NOTES = 8;
+
+/** What came of the preflight of an attempt. */
+export const AttemptPreflight = z
+  .object({
+    outcome: z
+      .enum(['Passed', 'NodesNamed', 'Skipped'])
+      .describe(
+        'Passed: no node was named. NodesNamed: the attempt ended before its first rank, and says whose fault it was. Skipped: a pod could not look around, so that nobody was judged.',
+      ),
+    tookMs: counter.describe('Of the slowest pod, with waiting for the others.'),
+    notes: z.array(z.string().max(256)).max(MAX_PREFLIGHT_NOTES).describe('What is worth knowing and no node’s doing.'),
+  })
+  .meta({ id: 'AttemptPreflight' });
+export type AttemptPreflight = z.infer<typeof AttemptPreflight>;
+
+/** What an attempt ran on, as most of its pods say; what differs from the attempt before is told in the notes of its preflight. */
+export const Fingerprint = z
+  .object({
+    image: z.string().max(512).optional().describe('As the job or its runtime names it.'),
+    python: word.optional(),
+    torch: word.optional(),
+    cuda: word.optional(),
+    nccl: word.optional(),
+    driver: word.optional().describe('Of NVIDIA.'),
+    packagesSha256: word.optional().describe('Of the names and versions of all Python packages of the image.'),
+  })
+  .meta({ id: 'Fingerprint' });
+export type Fingerprint = z.infer<typeof Fingerprint>;

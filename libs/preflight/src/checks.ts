@@ -1,0 +1,168 @@
+/** What do the facts of pods say, each by itself and beside the others? */
+import type { PreflightFacts } from '@coxswain/api-types';
+import { formatBytes, formatDuration, GIB_BYTES, SECOND_MS } from '@coxswain/units';
+import type { CheckName, Finding, LookedAtPod } from './judgement.ts';
+import { median } from './pairs.ts';
+
+/** What one check has against pods, and what it only notes. */
+export interface Suspicion {
+  readonly suspects: readonly Finding[];
+  readonly notes: readonly string[];
+}
+
+type Check = (pods: readonly LookedAtPod[]) => Suspicion;
+
+/** Fewer pods than this have no usual value: two that differ do not say which one is wrong. */
+const LEAST_TO_COMPARE = 3;
+/** Certificates, leases and log times bear less than this. */
+const CLOCK_LIMIT_MS = SECOND_MS;
+/** Where a pod has less than this, and less than that share of what is usual. */
+const SCRATCH = { bytes: 10 * GIB_BYTES, share: 0.1 } as const;
+const SHARED_MEMORY_SHARE = 0.5;
+const MEMLOCK_SHARE = 0.5;
+/** GPUs of one type differ by what their ECC keeps. */
+const GPU_MEMORY_SHARE = 0.9;
+
+/** In which versions pods of one gang must agree. Not the driver: clusters renew it node by node, and CUDA bears that. */
+const VERSIONS = [
+  ['torch', 'PyTorch'],
+  ['nccl', 'NCCL'],
+  ['cuda', 'CUDA'],
+  ['python', 'Python'],
+  ['packagesSha256', 'its Python packages (SHA-256 of their names and versions)'],
+] as const satisfies readonly (readonly [keyof PreflightFacts, string])[];
+
+export const CHECKS: readonly Check[] = [
+  gpus,
+  gpuMemory,
+  belowUsual('sharedMemory', {
+    valueOf: ({ sharedMemoryBytes }) => sharedMemoryBytes,
+    limitOf: (usual) => SHARED_MEMORY_SHARE * usual,
+    what: '/dev/shm holds',
+  }),
+  belowUsual('memlock', {
+    valueOf: ({ memlockBytes }) => (memlockBytes === null ? Number.MAX_SAFE_INTEGER : memlockBytes),
+    limitOf: (usual) => MEMLOCK_SHARE * usual,
+    what: 'memory that may be locked (ulimit -l) is',
+  }),
+  belowUsual('scratch', {
+    valueOf: ({ scratchFreeBytes }) => scratchFreeBytes,
+    limitOf: (usual) => Math.min(SCRATCH.bytes, SCRATCH.share * usual),
+    what: 'free disk for scratch is',
+  }),
+  clock,
+  versions,
+  drivers,
+];
+
+/** Only where somebody sees GPUs at all: a gang without any computes on CPUs. */
+function gpus(pods: readonly LookedAtPod[]): Suspicion {
+  if (!pods.some(({ report }) => (report.facts.gpus?.length ?? 0) > 0)) return NOTHING;
+  const short = pods.filter(({ report, ranks }) => (report.facts.gpus?.length ?? ranks) < ranks);
+  return against(short, 'gpus', ({ report, ranks }) => {
+    return `${report.facts.gpus?.length ?? 0} GPUs are seen where ${ranks} are promised`;
+  });
+}
+
+function gpuMemory(pods: readonly LookedAtPod[]): Suspicion {
+  const smallest = ({ report }: LookedAtPod): number | undefined => {
+    const memory = (report.facts.gpus ?? []).map(({ memoryBytes }) => memoryBytes);
+    return memory.length === 0 ? undefined : Math.min(...memory);
+  };
+  const known = pods.filter((pod) => smallest(pod) !== undefined);
+  if (known.length < LEAST_TO_COMPARE) return NOTHING;
+  const usual = median(known.map((pod) => smallest(pod) ?? 0));
+  const short = known.filter((pod) => (smallest(pod) ?? 0) < GPU_MEMORY_SHARE * usual);
+  return against(short, 'gpuMemory', (pod) => {
+    return `a GPU has ${formatBytes(smallest(pod) ?? 0)} of memory where ${formatBytes(usual)} are usual in this gang`;
+  });
+}
+
+function belowUsual(
+  check: CheckName,
+  {
+    valueOf,
+    limitOf,
+    what,
+  }: {
+    readonly valueOf: (facts: PreflightFacts) => number | undefined;
+    readonly limitOf: (usual: number) => number;
+    readonly what: string;
+  },
+): Check {
+  return (pods) => {
+    const known = pods.filter(({ report }) => valueOf(report.facts) !== undefined);
+    if (known.length < LEAST_TO_COMPARE) return NOTHING;
+    const usual = median(known.map(({ report }) => valueOf(report.facts) ?? 0));
+    const short = known.filter(({ report }) => (valueOf(report.facts) ?? 0) < limitOf(usual));
+    return against(short, check, ({ report }) => {
+      return `${what} ${inWords(valueOf(report.facts) ?? 0)} where ${inWords(usual)} is usual in this gang`;
+    });
+  };
+}
+
+function inWords(bytes: number): string {
+  return bytes === Number.MAX_SAFE_INTEGER ? 'unlimited' : formatBytes(bytes);
+}
+
+/** Against the usual clock of the gang, not that of rank 0, which may itself be wrong. */
+function clock(pods: readonly LookedAtPod[]): Suspicion {
+  const known = pods.flatMap((pod) => {
+    const { clock: read } = pod.report.facts;
+    return read === undefined ? [] : [{ pod, ...read }];
+  });
+  if (known.length < LEAST_TO_COMPARE) return NOTHING;
+  const usualMs = median(known.map(({ aheadMs }) => aheadMs));
+  const off = known.filter(({ aheadMs, uncertaintyMs }) => {
+    return Math.abs(aheadMs - usualMs) > CLOCK_LIMIT_MS + uncertaintyMs;
+  });
+  const aheadOf = new Map(off.map(({ pod, aheadMs }) => [pod, aheadMs - usualMs]));
+  return against([...aheadOf.keys()], 'clock', (pod) => {
+    const ms = aheadOf.get(pod) ?? 0;
+    return `its clock is ${formatDuration(Math.abs(ms))} ${ms > 0 ? 'ahead of' : 'behind'} the usual one of this gang`;
+  });
+}
+
+function versions(pods: readonly LookedAtPod[]): Suspicion {
+  const each = VERSIONS.map(([field, what]) => differing(pods, { valueOf: (facts) => facts[field], what }));
+  // What differs in PyTorch differs in the packages too: the first that speaks against a pod is enough.
+  const suspects = each.flatMap((one) => one.suspects);
+  const first = suspects.filter(
+    ({ podIndex }, index) => suspects.findIndex((other) => other.podIndex === podIndex) === index,
+  );
+  return { suspects: first, notes: each.flatMap(({ notes }) => notes) };
+}
+
+function drivers(pods: readonly LookedAtPod[]): Suspicion {
+  const { suspects, notes } = differing(pods, { valueOf: ({ driver }) => driver, what: 'the NVIDIA driver' });
+  return { suspects: [], notes: [...suspects.map(({ node, message }) => `node ${node}: ${message}`), ...notes] };
+}
+
+/** Whoever has another value than more than half of those who know theirs. */
+function differing(
+  pods: readonly LookedAtPod[],
+  { valueOf, what }: { readonly valueOf: (facts: PreflightFacts) => string | undefined; readonly what: string },
+): Suspicion {
+  const known = pods.filter(({ report }) => valueOf(report.facts) !== undefined);
+  const byValue = [...Map.groupBy(known, ({ report }) => valueOf(report.facts) ?? '')].toSorted(
+    ([, one], [, other]) => other.length - one.length,
+  );
+  const [most] = byValue;
+  if (most === undefined || byValue.length === 1) return NOTHING;
+  const [usual, majority] = most;
+  if (known.length < LEAST_TO_COMPARE || majority.length * 2 <= known.length) {
+    const values = byValue.slice(0, 4).map(([value, same]) => `${value} in pod ${same[0]?.podIndex}`);
+    return { suspects: [], notes: [`pods differ in ${what}: ${values.join(', ')}`] };
+  }
+  const others = known.filter(({ report }) => valueOf(report.facts) !== usual);
+  return against(others, 'versions', ({ report }) => {
+    return `${what} is ${valueOf(report.facts) ?? ''} where most of this gang have ${usual}`;
+  });
+}
+
+const NOTHING: Suspicion = { suspects: [], notes: [] };
+
+function against(pods: readonly LookedAtPod[], check: CheckName, messageOf: (pod: LookedAtPod) => string): Suspicion {
+  const suspects = pods.map((pod) => ({ check, podIndex: pod.podIndex, node: pod.node, message: messageOf(pod) }));
+  return { suspects, notes: [] };
+}
