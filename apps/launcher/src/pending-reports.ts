@@ -69,6 +69,8 @@ export class PendingReports {
         this.#items.unshift({ draft, isImportant: true, sentAs: undefined });
         return;
       case 'resumed':
+      case 'preflightBoard':
+      case 'preflight':
       case 'checkpointSaved':
       case 'ended':
         this.#append(draft, true);

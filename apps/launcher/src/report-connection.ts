@@ -28,6 +28,12 @@ const MAX_SKIPPED = 1_000_000;
 /** Above this the kernel and the socket have enough to do; more waits in the pending reports, where it can be shed. */
 const MAX_IN_FLIGHT_BYTES = 262_144;
 
+/** What the operator has launchers do, or tells them of their gang. */
+export type Order = Extract<
+  OperatorMessage,
+  { kind: 'rendezvous' | 'assignment' | 'endRanks' | 'preflightBoard' | 'preflightDone' }
+>;
+
 export interface ReportConnectionOptions {
   readonly urls: readonly string[];
   /** PEM of the authority that signed the endpoint's certificate; the system's own when absent. */
@@ -42,7 +48,7 @@ export interface ReportConnectionOptions {
   readonly onPace: (stepsPerSecond: number) => void;
   /** Steps that are never told, since the start. */
   readonly skippedSteps: () => number;
-  readonly onOrder: (message: Extract<OperatorMessage, { kind: 'rendezvous' | 'assignment' | 'endRanks' }>) => void;
+  readonly onOrder: (message: Order) => void;
   readonly onStaleEpoch: (message: string) => void;
   readonly say: (sentence: string) => void;
   /** In [0, 1): spreads the launchers of a gang over time. */
@@ -268,6 +274,8 @@ export class ReportConnection {
       case 'rendezvous':
       case 'assignment':
       case 'endRanks':
+      case 'preflightBoard':
+      case 'preflightDone':
         this.#options.onOrder(message);
         return;
       case 'pace':

@@ -5,7 +5,7 @@ import {
   MAX_RANKS_PER_POD,
   parseRanks,
   type LauncherState,
-  type OperatorMessage,
+  type PreflightReport,
   type RankAssignment,
   type SavedCheckpoint,
   type StepReport,
@@ -14,7 +14,8 @@ import {
 import { lookAtSaved, wasSilence } from './checkpoint-look.ts';
 import type { EngineFact, SavedFact } from './engine-facts.ts';
 import { PendingReports, type Draft } from './pending-reports.ts';
-import { ReportConnection } from './report-connection.ts';
+import type { PreflightBoard } from './preflight/preflight-process.ts';
+import { ReportConnection, type Order } from './report-connection.ts';
 import { formatAddress, type RendezvousAddress } from './rendezvous.ts';
 import type { Settings } from './settings.ts';
 import { StepCollector } from './step-collector.ts';
@@ -38,9 +39,6 @@ export interface ReporterOptions {
   readonly say: (sentence: string) => void;
 }
 
-/** What the operator has launchers do. */
-type Order = Extract<OperatorMessage, { kind: 'rendezvous' | 'assignment' | 'endRanks' }>;
-
 /** Turns what ranks do into reports, and keeps the connection that carries them. */
 export class Reporter {
   readonly #options: ReporterOptions;
@@ -58,6 +56,8 @@ export class Reporter {
   #newest = 0;
   #state: LauncherState = 'waiting';
   #reaped: Draft | undefined;
+  #board: PreflightBoard | undefined;
+  #isPreflightDone = false;
   #place: { readonly incarnation: number; readonly address: string } | undefined;
   readonly #timers: readonly NodeJS.Timeout[];
   #stepOfRank = new Map<number, number>();
@@ -86,6 +86,27 @@ export class Reporter {
   /** Where rank 0 of that incarnation listens, as the operator hands it out. */
   addressOf(incarnation: number): Promise<string> {
     return this.#until(() => (this.#place?.incarnation === incarnation ? this.#place.address : undefined));
+  }
+
+  /** Where the pods of the gang meet before their ranks do, as the operator hands it out. */
+  board(): Promise<PreflightBoard> {
+    return this.#until(() => this.#board);
+  }
+
+  /** The gang meets there. */
+  announceBoard(board: PreflightBoard): void {
+    this.#add({ kind: 'preflightBoard', ...board });
+  }
+
+  /** Tells what this pod is, and settles when ranks may start. */
+  async tellPreflight(report: PreflightReport): Promise<void> {
+    this.#add({ kind: 'preflight', report });
+    await this.preflightDone();
+  }
+
+  /** Somebody of the gang cannot look around, or everybody has and nobody is named. */
+  async preflightDone(): Promise<void> {
+    await this.#until(() => (this.#isPreflightDone ? true : undefined));
   }
 
   /** From now on it is these ranks that are told of. */
@@ -217,6 +238,14 @@ export class Reporter {
     switch (order.kind) {
       case 'rendezvous':
         this.#place = { incarnation: order.incarnation ?? 1, address: order.address };
+        break;
+      case 'preflightBoard':
+        if (order.epoch !== settings.epoch) return;
+        this.#board = { address: order.address, key: order.key };
+        break;
+      case 'preflightDone':
+        if (order.epoch !== settings.epoch) return;
+        this.#isPreflightDone = true;
         break;
       case 'endRanks':
         if (order.epoch === settings.epoch) this.#endRanks(order);

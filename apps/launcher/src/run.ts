@@ -11,6 +11,7 @@ import { cutText } from '@coxswain/safe-text';
 import { lookBeforeResume } from './checkpoint-look.ts';
 import { Gang } from './gang.ts';
 import { LogSink } from './log-relay.ts';
+import { lookAround } from './preflight/look-around.ts';
 import { freePort, parseAddress, type RendezvousAddress } from './rendezvous.ts';
 import { newBootId, Reporter } from './reporter.ts';
 import type { Settings } from './settings.ts';
@@ -66,6 +67,10 @@ export async function run({ settings, command, environment }: RunOptions): Promi
   const { verdict, cause } = await live({
     settings,
     ranks,
+    lookAround: (assignment, signal) => {
+      const isHost = ranksOf(assignment)[0] === 0;
+      return lookAround({ settings, assignment, isHost, command, environment, bootId, reporter, say, signal });
+    },
     newGang,
     reporter,
     say,
@@ -88,6 +93,8 @@ interface Ranks {
 interface Life {
   readonly settings: Settings;
   readonly ranks: Ranks;
+  /** At the pod, before its first ranks. */
+  readonly lookAround: (assignment: RankAssignment, signal: AbortSignal) => Promise<void>;
   readonly newGang: (assignment: RankAssignment) => Gang;
   readonly reporter: Reporter;
   readonly say: (sentence: string) => void;
@@ -162,7 +169,8 @@ async function prepare(
   assignment: RankAssignment,
   signal: AbortSignal,
 ): Promise<RendezvousAddress | Verdict> {
-  if (ranksOf(assignment).length === 0) return await new Promise<never>(() => undefined);
+  await life.lookAround(assignment, signal);
+  if (ranksOf(assignment).length === 0 || signal.aborted) return await new Promise<never>(() => undefined);
   return (await whyNotResume(life.settings, assignment)) ?? (await meet(life, assignment, signal));
 }
 

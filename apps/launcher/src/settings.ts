@@ -1,4 +1,4 @@
-import { POD_ENV, POD_PATHS } from '@coxswain/api-types';
+import { DEFAULT_PREFLIGHT, POD_ENV, POD_PATHS, PREFLIGHT_LEVELS, type PreflightLevel } from '@coxswain/api-types';
 import { z } from 'zod';
 
 /** Variables that only the launcher and what it starts know; the operator does not write them into pods. */
@@ -47,6 +47,8 @@ const Environment = z.object({
   [POD_ENV.tokenFile]: text.default(POD_PATHS.token),
   [POD_ENV.checkpointMount]: text.default(POD_PATHS.checkpoints),
   [POD_ENV.gracePeriodSeconds]: integer(0, 86_400).default(DEFAULT_GRACE_SECONDS),
+  [POD_ENV.preflight]: z.enum(Object.keys(PREFLIGHT_LEVELS) as [PreflightLevel, ...PreflightLevel[]]).default('Off'),
+  [POD_ENV.preflightTimeoutSeconds]: integer(1, 600).default(DEFAULT_PREFLIGHT.timeoutSeconds),
   [LAUNCHER_ENV.terminationLog]: text.default(POD_PATHS.terminationMessage),
   [LAUNCHER_ENV.patienceSeconds]: integer(0, 86_400).default(DEFAULT_PATIENCE_SECONDS),
   [LAUNCHER_ENV.firstContactSeconds]: integer(0, 86_400).default(DEFAULT_FIRST_CONTACT_SECONDS),
@@ -70,6 +72,8 @@ export interface Settings {
   readonly tokenFile: string;
   /** Where the checkpoint claim is mounted. */
   readonly checkpointMount: string;
+  /** What is looked at before the first rank, once every pod of the gang is there. */
+  readonly preflight: { readonly level: PreflightLevel; readonly timeoutMs: number };
   readonly patienceMs: number;
   readonly firstContactMs: number;
   readonly mountPatienceMs: number;
@@ -101,6 +105,7 @@ export function parseSettings(environment: Readonly<Record<string, string | unde
       reportCa: env[POD_ENV.reportCa],
       tokenFile: env[POD_ENV.tokenFile],
       checkpointMount: env[POD_ENV.checkpointMount],
+      preflight: { level: env[POD_ENV.preflight], timeoutMs: env[POD_ENV.preflightTimeoutSeconds] * 1000 },
       patienceMs: env[LAUNCHER_ENV.patienceSeconds] * 1000,
       firstContactMs: env[LAUNCHER_ENV.firstContactSeconds] * 1000,
       mountPatienceMs: env[LAUNCHER_ENV.mountPatienceSeconds] * 1000,

@@ -36,6 +36,7 @@ export function aReconciler(parts: {
     }),
     leaderTerm: () => 1,
     heardMsOf: () => new Map(),
+    preflightOf: () => undefined,
     launchersOf: () => new Map(),
     timeouts: {},
     retention: {},

@@ -287,6 +287,7 @@ class RunningOperator implements Operator {
           progressOf: (job) => reporting.progressOf(job),
           heardMsOf: (job) => reporting.heardMsOf(job),
           launchersOf: (job) => reporting.launchersOf(job),
+          preflightOf: (job) => reporting.preflightOf(job),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,
           effects: {

@@ -2,6 +2,7 @@
 import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { CheckpointFaultOnNode, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
+import { AttemptPreflight, Fingerprint } from './preflight.ts';
 import { counter, milliseconds, timestamp } from './status-fields.ts';
 
 /** How an attempt ended. */
@@ -39,6 +40,10 @@ export const ATTEMPT_REASONS = {
     meaning: 'A pod did not start in time because a Secret that the job names, or its key, is missing.',
   },
   Condemned: { charged: false, meaning: 'A detector named a node or a rank of the gang as the cause of its trouble.' },
+  PreflightFailed: {
+    charged: false,
+    meaning: 'Before its first rank was started, something was found on a node of the gang that others do not have.',
+  },
   RendezvousPortLost: { charged: false, meaning: 'Another process took the rendezvous port first.' },
   CheckpointUnreadable: {
     charged: false,
@@ -173,6 +178,8 @@ export const Attempt = z
       .optional()
       .describe('For a failure: whether a next epoch answers it. Decided once, with the budget of that moment.'),
     lastStep: counter.optional(),
+    preflight: AttemptPreflight.optional().describe('Absent: there was none, or its end was not heard.'),
+    fingerprint: Fingerprint.optional().describe('Absent: no preflight looked at it.'),
     prediction: AttemptPrediction.optional().describe('Absent: nothing could be predicted.'),
   })
   .meta({ id: 'Attempt' });

@@ -53,6 +53,16 @@ export type { Checkpoint } from './checkpoint.ts';
 export { CheckpointFault, describeFault, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 export type { CheckpointEvidence, CheckpointFaultOnNode } from './checkpoint-fault.ts';
 export { isSameRequest, ResumeFrom, SCRATCH } from './resume-from.ts';
+export {
+  AttemptPreflight,
+  DEFAULT_PREFLIGHT,
+  Fingerprint,
+  PairMeasurement,
+  PREFLIGHT_LEVELS,
+  PreflightFacts,
+  PreflightReport,
+} from './preflight.ts';
+export type { PreflightLevel } from './preflight.ts';
 export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
 export { formatRanks, parseRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';

@@ -80,6 +80,9 @@ export const POD_ENV = {
   checkpointMount: 'COXSWAIN_CHECKPOINT_MOUNT',
   /** Seconds between SIGTERM and SIGKILL, so that the launcher knows how long a save may take. */
   gracePeriodSeconds: 'COXSWAIN_GRACE_PERIOD_SECONDS',
+  /** How much is looked at before the first rank (`PREFLIGHT_LEVELS`), and for how long at most. Absent: nothing is. */
+  preflight: 'COXSWAIN_PREFLIGHT',
+  preflightTimeoutSeconds: 'COXSWAIN_PREFLIGHT_TIMEOUT_SECONDS',
 } as const;
 
 /** Variables that the launcher adds for its ranks, beside RANK, WORLD_SIZE and the like, from what it was assigned; none is in the pod's manifest. */

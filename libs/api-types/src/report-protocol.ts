@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CheckpointFault } from './checkpoint-fault.ts';
 import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
+import { PreflightReport } from './preflight.ts';
 import { RANK_RANGES } from './rank-ranges.ts';
 import { durationMs, rank, RankTimings } from './rank-timings.ts';
 
@@ -130,6 +131,9 @@ export const StepReport = z.strictObject({
 });
 export type StepReport = z.infer<typeof StepReport>;
 
+/** Where the pods of a gang meet before their ranks do: host:port in the pod of rank 0, and what whoever comes must know. */
+const board = { address: z.string().max(255), key: z.string().min(1).max(64) };
+
 /** Of one message `steps`. */
 export const MAX_STEPS_PER_FRAME = 64;
 
@@ -157,6 +161,10 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
     skipped: z.int().min(0).max(1_000_000),
   }),
   z.strictObject({ ...envelope, kind: z.literal('resumed'), step: counter }),
+  /** From the pod of rank 0, before its ranks. */
+  z.strictObject({ ...envelope, kind: z.literal('preflightBoard'), ...board }),
+  /** What a pod says of itself before its first rank. It waits for `preflightDone` then, though not for ever. */
+  z.strictObject({ ...envelope, kind: z.literal('preflight'), report: PreflightReport }),
   z.strictObject({ ...envelope, kind: z.literal('checkpointSaved'), checkpoint: SavedCheckpoint }),
   /**
    * The ranks of the incarnation that the envelope names are gone, down to the last process. With a cause where one of them failed by itself;
@@ -177,6 +185,9 @@ export const OperatorMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('endRanks'), epoch: counter, incarnation, message: z.string().max(1024) }),
   /** Address of rank 0, repeated on every (re)connection once known. Without an incarnation: of the first. */
   z.strictObject({ kind: z.literal('rendezvous'), address: z.string().max(255), incarnation: incarnation.optional() }),
+  z.strictObject({ kind: z.literal('preflightBoard'), epoch: counter, ...board }),
+  /** Ranks may start: nobody was named, or somebody cannot look around. To launchers that said they look. */
+  z.strictObject({ kind: z.literal('preflightDone'), epoch: counter }),
   /**
    * How many steps a second are welcome of this pod, and how long to gather them for one message `steps`; said after the welcome, and again when it
    * changes. Depends on how many pods report. A launcher that knows no pace tells each step by itself.

@@ -7,6 +7,7 @@ import { ENGINE_NAMES } from './engine-names.ts';
 import { CpuQuantity, EnvName, MemoryQuantity, ObjectName, RelativePath } from './field-names.ts';
 import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
+import { PreflightSpec } from './preflight.ts';
 import { ResumeFrom } from './resume-from.ts';
 import { SecretFiles, SecretVariables } from './secret-references.ts';
 import { RuntimeRef } from './training-runtime.ts';
@@ -189,6 +190,9 @@ export const TrainingJobSpec = z
     checkpoint: CheckpointSpec.optional().describe('Absent: nothing is saved and a restart begins from scratch.'),
     resumeFrom: ResumeFrom.optional().describe(
       'Where the next epoch begins, once; it is asked for where no checkpoint can be used, since training never begins from scratch by itself. Absent, or answered before: from the newest checkpoint.',
+    ),
+    preflight: PreflightSpec.optional().describe(
+      'What is looked at in the pods of a gang before its first rank. A node on which something is found that others do not have is named and avoided, and the budget of restarts is not charged. Absent: level Quick.',
     ),
     restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5, inPlace: 'WhenPossible' }),
     terminationGracePeriodSeconds: z

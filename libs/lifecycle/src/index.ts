@@ -16,6 +16,7 @@ export type {
   ObservedLauncher,
   ObservedPlanning,
   ObservedPod,
+  ObservedPreflight,
   ObservedProgress,
   ObservedRuntime,
   RuntimeAnswer,

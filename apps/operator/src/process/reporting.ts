@@ -1,6 +1,6 @@
 import { stepsOf, type TrainingJob } from '@coxswain/api-types';
 import { sleep, type Clock, type KubeClient } from '@coxswain/kube';
-import type { ObservedLauncher, ObservedProgress } from '@coxswain/lifecycle';
+import type { ObservedLauncher, ObservedPreflight, ObservedProgress } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
@@ -18,6 +18,7 @@ import { KubernetesReportPorts, type KubernetesReportPortsOptions } from '../rep
 import { LauncherContacts } from '../reports/launcher-contacts.ts';
 import { LauncherDesk } from '../reports/launcher-desk.ts';
 import { NewestEpochs } from '../reports/newest-epochs.ts';
+import { PreflightDesk } from '../reports/preflight-desk.ts';
 import { ProgressBoard } from '../reports/progress-board.ts';
 import type { SessionCount } from '../reports/session-ports.ts';
 import { ReportTls } from '../reports/report-tls.ts';
@@ -50,6 +51,7 @@ export class Reporting {
   readonly #epochs: NewestEpochs;
   readonly #thread: IngestThread;
   readonly #desk: LauncherDesk;
+  readonly #preflights: PreflightDesk;
   #lastDigest: Pick<IngestDigest, 'connections' | 'utilisation'> = NOTHING;
 
   constructor(parts: ReportingParts) {
@@ -77,6 +79,10 @@ export class Reporting {
       send: (mail) => this.#thread.tell({ kind: 'order', ...mail }),
       now: () => clock.now(),
       monotonicMs: () => clock.monotonicMs(),
+    });
+    this.#preflights = new PreflightDesk({
+      gangOf: (jobUid) => ports.newestGang(jobUid),
+      send: (mail) => this.#thread.tell({ kind: 'order', ...mail }),
     });
   }
 
@@ -123,6 +129,11 @@ export class Reporting {
     return this.#desk.ofJob(job.metadata.uid);
   }
 
+  /** What came of the look around before the first rank of the job's newest gang, once that is known. */
+  preflightOf(job: TrainingJob): ObservedPreflight | undefined {
+    return this.#preflights.ofJob(job.metadata.uid);
+  }
+
   /** Tells every launcher of that epoch that is connected that the epoch is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void {
     const why = `epoch ${epoch} has failed`;
@@ -134,6 +145,7 @@ export class Reporting {
     this.#progress.forget(jobUid);
     this.#contacts.forget(jobUid);
     this.#desk.forget(jobUid);
+    this.#preflights.forget(jobUid);
     this.#ports.forget(jobUid);
     this.#thread.tell({ kind: 'forget', jobUid });
   }
@@ -218,6 +230,7 @@ export class Reporting {
     }
     for (const steps of digest.progress) if (this.#progress.take(steps)) onNews(steps.jobUid, 'progress');
     for (const jobUid of this.#desk.hear(digest.words)) onNews(jobUid, 'ended');
+    for (const jobUid of this.#preflights.hear(digest.preflights)) onNews(jobUid, 'ended');
     for (const jobUid of digest.ended) onNews(jobUid, 'ended');
     for (const [what, count] of Object.entries(digest.counts)) metrics.countSession(what as SessionCount, count);
   }

@@ -2,7 +2,7 @@ import type { OperatorMessage } from '@coxswain/api-types';
 import type { KeyPair } from './authority.ts';
 import type { LauncherWord } from './launcher-words.ts';
 import type { StepsSoFar } from './progress-tracker.ts';
-import type { ReportingPod, SavedByRanks, SessionCount } from './session-ports.ts';
+import type { PreflightWord, ReportingPod, SavedByRanks, SessionCount } from './session-ports.ts';
 
 /*
  * What the loop's thread and the thread of the reports say to each other. Plain data: each message is copied.
@@ -77,6 +77,8 @@ export interface IngestDigest {
   readonly ended: readonly string[];
   /** What launchers said of their ranks, the newest of each that said something. */
   readonly words: readonly LauncherWord[];
+  /** What pods told of themselves before their first rank. */
+  readonly preflights: readonly PreflightWord[];
   readonly counts: Readonly<Partial<Record<SessionCount, number>>>;
   readonly connections: number;
   /** Share of the time that the thread was busy, in [0, 1]. */
@@ -88,7 +90,7 @@ export interface LauncherMail {
   readonly jobUid: string;
   readonly epoch: number;
   readonly podUid: string;
-  readonly message: Extract<OperatorMessage, { kind: 'assignment' | 'endRanks' }>;
+  readonly message: Extract<OperatorMessage, { kind: 'assignment' | 'endRanks' | 'preflightDone' }>;
 }
 
 /** From the loop's thread. */

@@ -12,7 +12,7 @@ import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';
 import { startReportServer } from './report-server.ts';
-import type { SessionCount } from './session-ports.ts';
+import type { PreflightWord, SessionCount } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
 import { WaitingLaunchers } from './waiting-launchers.ts';
 
@@ -37,6 +37,7 @@ const progress = new ProgressTracker();
 const heard = new HeardPods();
 const rendezvous = new Rendezvous();
 const words = new LauncherWords();
+let preflights: PreflightWord[] = [];
 let counts: Partial<Record<SessionCount, number>> = {};
 
 const server = await startReportServer({
@@ -60,6 +61,7 @@ const server = await startReportServer({
     progress,
     heard: (pod) => heard.note(pod),
     said: (word) => words.note(word),
+    lookedAt: (word) => void preflights.push(word),
     rendezvous,
     waiting: new WaitingLaunchers(),
     deduplicator: new MessageDeduplicator(),
@@ -78,7 +80,8 @@ let busy = performance.eventLoopUtilization();
 
 function digest(): void {
   const sinceMs = clock.monotonicMs() - digestedAtMs;
-  if (!isTaken || sinceMs < (ports.hasEnded || words.hasNew ? HURRY_MS : DIGEST_MS)) return;
+  const isUrgent = ports.hasEnded || words.hasNew || preflights.length > 0;
+  if (!isTaken || sinceMs < (isUrgent ? HURRY_MS : DIGEST_MS)) return;
   const now = performance.eventLoopUtilization();
   tell({
     kind: 'digest',
@@ -88,12 +91,14 @@ function digest(): void {
       progress: progress.takeChanged(),
       ended: ports.takeEnded(),
       words: words.take(),
+      preflights,
       counts,
       connections: server.connections,
       utilisation: performance.eventLoopUtilization(now, busy).utilization,
     },
   });
   counts = {};
+  preflights = [];
   busy = now;
   isTaken = false;
   digestedAtMs = clock.monotonicMs();

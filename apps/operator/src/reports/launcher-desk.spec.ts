@@ -1,8 +1,7 @@
 import type { Attempt } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { aPlacement } from '@coxswain/lifecycle/testing';
-import type { LauncherMail } from './ingest-messages.ts';
-import { LauncherDesk, type NewestGang } from './launcher-desk.ts';
+import { LauncherDesk, type NewestGang, type RankMail } from './launcher-desk.ts';
 import type { LauncherWord } from './launcher-words.ts';
 
 const NOW = new Date('2026-01-01T00:20:00Z');
@@ -28,7 +27,7 @@ interface Desk {
 
 function aDesk(): Desk {
   let gang: NewestGang | undefined;
-  let mails: LauncherMail[] = [];
+  let mails: RankMail[] = [];
   const desk = new LauncherDesk({
     gangOf: () => (it.jobIsGone ? 'gone' : gang),
     send: (mail) => void mails.push(mail),
@@ -59,7 +58,7 @@ function aDesk(): Desk {
   return it;
 }
 
-function toLine(message: LauncherMail['message']): string {
+function toLine(message: RankMail['message']): string {
   return message.kind === 'endRanks' ? `end ${message.incarnation}` : `begin ${message.assignment.incarnation}`;
 }
 

@@ -18,6 +18,11 @@ export interface NewestGang {
   readonly podUidOf: (podIndex: number) => string | undefined;
 }
 
+/** What a launcher is told of its ranks. */
+export interface RankMail extends LauncherMail {
+  readonly message: Exclude<LauncherMail['message'], { kind: 'preflightDone' }>;
+}
+
 interface SaidOfEpoch {
   readonly epoch: number;
   readonly launchers: Map<string, PlacedLauncher>;
@@ -39,7 +44,7 @@ const NOTHING: ReadonlyMap<string, PlacedLauncher> = new Map();
  */
 export class LauncherDesk {
   readonly #gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
-  readonly #send: (mail: LauncherMail) => void;
+  readonly #send: (mail: RankMail) => void;
   readonly #now: () => Date;
   readonly #monotonicMs: () => number;
   readonly #said = new Map<string, SaidOfEpoch>();
@@ -49,7 +54,7 @@ export class LauncherDesk {
   constructor(parts: {
     /** As far as it is seen at the moment. */
     readonly gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
-    readonly send: (mail: LauncherMail) => void;
+    readonly send: (mail: RankMail) => void;
     readonly now: () => Date;
     readonly monotonicMs: () => number;
   }) {
@@ -132,7 +137,7 @@ export class LauncherDesk {
   }
 
   /** Says nothing that was said a moment ago already. */
-  #tell(mail: LauncherMail): void {
+  #tell(mail: RankMail): void {
     const { jobUid, epoch, podUid, message } = mail;
     const incarnation = message.kind === 'endRanks' ? message.incarnation : message.assignment.incarnation;
     const what = `${message.kind} ${epoch} ${incarnation}`;
@@ -199,7 +204,7 @@ function isSettled(launchers: ReadonlyMap<string, PlacedLauncher>, gang: NewestG
 function toMessage(
   order: LauncherOrder,
   { gang, podIndex }: { readonly gang: NewestGang; readonly podIndex: number },
-): LauncherMail['message'] | undefined {
+): RankMail['message'] | undefined {
   if (order.kind === 'endRanks') {
     const { epoch, incarnation } = order;
     return { kind: 'endRanks', epoch, incarnation, message: 'another incarnation begins' };

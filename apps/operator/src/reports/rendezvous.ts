@@ -6,11 +6,14 @@ export interface Gang {
   readonly epoch: number;
 }
 
+type OrderKind = 'rendezvous' | 'assignment' | 'endRanks' | 'preflightBoard' | 'preflightDone';
+type BoardMessage = Extract<OperatorMessage, { kind: 'preflightBoard' }>;
+
 /** A pod's launcher that is connected. */
 export interface RendezvousMember {
   readonly podIndex: number;
   readonly podUid: string;
-  send(message: Extract<OperatorMessage, { kind: 'rendezvous' | 'assignment' | 'endRanks' }>): void;
+  send(message: Extract<OperatorMessage, { kind: OrderKind }>): void;
   /** The epoch is over: says why and parts. */
   refuse(why: string): void;
   /** A newer connection of the same pod took its place: parts, so that no pod holds more than one. */
@@ -20,6 +23,8 @@ export interface RendezvousMember {
 interface Meeting {
   /** Where rank 0 of the newest incarnation that has one listens. */
   place: { readonly incarnation: number; readonly address: string } | undefined;
+  /** Where its pods meet before their ranks do. */
+  board: BoardMessage | undefined;
   readonly members: Set<RendezvousMember>;
 }
 
@@ -37,6 +42,7 @@ export class Rendezvous {
     }
     const entry = this.#entry(gang);
     entry.members.add(member);
+    if (entry.board !== undefined) member.send(entry.board);
     if (entry.place !== undefined) member.send(toMessage(entry.place));
     return () => {
       entry.members.delete(member);
@@ -54,6 +60,13 @@ export class Rendezvous {
     if (place?.incarnation === incarnation && place.address === address) return;
     entry.place = { incarnation, address };
     for (const member of entry.members) member.send(toMessage(entry.place));
+  }
+
+  /** Rank 0's pod named where the pods of the gang meet before their ranks do; everybody is told. */
+  announceBoard(gang: Gang, { address, key }: Pick<BoardMessage, 'address' | 'key'>): void {
+    const entry = this.#entry(gang);
+    entry.board = { kind: 'preflightBoard', epoch: gang.epoch, address, key };
+    for (const member of entry.members) member.send(entry.board);
   }
 
   /** Tells the launcher of that pod; nobody where it is not connected. */
@@ -78,7 +91,7 @@ export class Rendezvous {
     const key = keyOf(gang);
     const known = this.#gangs.get(key);
     if (known !== undefined) return known;
-    const entry: Meeting = { place: undefined, members: new Set() };
+    const entry: Meeting = { place: undefined, board: undefined, members: new Set() };
     this.#gangs.set(key, entry);
     return entry;
   }

@@ -79,6 +79,7 @@ async function serve(
       deduplicator: new MessageDeduplicator(),
       heard: () => undefined,
       said: () => undefined,
+      lookedAt: () => undefined,
       now: () => clock.now(),
       sleep: async () => undefined,
       count: () => undefined,

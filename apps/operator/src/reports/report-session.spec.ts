@@ -83,6 +83,7 @@ function aDesk(shared: Partial<SessionContext> = {}, connection: Partial<Session
     progress: new ProgressTracker(),
     heard: () => undefined,
     said: () => undefined,
+    lookedAt: () => undefined,
     series: new SeriesRing({ bootId: 'operator' }),
     deduplicator: new MessageDeduplicator(),
     now: () => new Date('2026-01-01T00:00:00Z'),
@@ -521,3 +522,39 @@ const cause = {
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 500; turn += 1) await Promise.resolve();
 }
+
+describe('before the first rank', () => {
+  const board = { kind: 'preflightBoard', address: '10.0.0.1:4000', key: 'secret' } as const;
+  const report = { outcome: 'Done', facts: { torch: '2.9' }, pairs: [], tookMs: 900 };
+
+  it('the board of rank 0’s pod is handed out, also to who comes later', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello' });
+    await desk.say(board);
+    const later: OperatorMessage[] = [];
+    const member = { podIndex: 1, podUid: 'pod-2', refuse: () => undefined, replace: () => undefined };
+    desk.context.rendezvous.join(pod, { ...member, send: (message) => void later.push(message) });
+    expect(later).toEqual([{ ...board, epoch: 3 }]);
+    expect(desk.said).toContainEqual({ ...board, epoch: 3 });
+  });
+
+  it.each([
+    ['of a pod that has not rank 0', { ports: { findPod: async () => ({ ...pod, ranks: [2, 3] }) } }, board.address],
+    ['that is no address', {}, 'somewhere'],
+  ])('a board %s is not', async (_sentence, shared, address) => {
+    const desk = aDesk();
+    Object.assign(desk.context.ports, 'ports' in shared ? shared.ports : {});
+    await desk.say({ kind: 'hello' });
+    await desk.say({ ...board, address });
+    expect(desk.counts).toContain('malformed');
+    expect(desk.said.map(({ kind }) => kind)).not.toContain('preflightBoard');
+  });
+
+  it('what a pod tells of itself is passed on as that of the pod whose token it has', async () => {
+    const words: unknown[] = [];
+    const desk = aDesk({ lookedAt: (word) => void words.push(word) });
+    await desk.say({ kind: 'hello' });
+    await desk.say({ kind: 'preflight', report });
+    expect(words).toEqual([{ jobUid: 'job-1', epoch: 3, podIndex: 0, podUid: 'pod-1', report }]);
+  });
+});

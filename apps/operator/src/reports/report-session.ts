@@ -1,5 +1,11 @@
-import { LauncherMessage, REPORT_TOKEN_AUDIENCE, type OperatorMessage, type StepReport } from '@coxswain/api-types';
-import { cutText, parseForeignJson } from '@coxswain/safe-text';
+import {
+  REPORT_TOKEN_AUDIENCE,
+  type LauncherMessage,
+  type OperatorMessage,
+  type StepReport,
+} from '@coxswain/api-types';
+import { cutText } from '@coxswain/safe-text';
+import { incarnationOf, isHostAndPort, parseFrame, ranksAreOf } from './launcher-frames.ts';
 import type {
   Pace,
   ReportingPod,
@@ -230,6 +236,14 @@ export class ReportSession {
         this.#performSteps({ ...pod, incarnation: incarnationOf(message) }, message.reports);
         this.#noteMissed(message.skipped);
         return true;
+      case 'preflightBoard':
+        this.#performBoard(pod, message);
+        return true;
+      case 'preflight': {
+        const { jobUid, epoch, podIndex } = pod;
+        this.#context.lookedAt({ jobUid, epoch, podIndex, podUid: this.#podUid, report: message.report });
+        return true;
+      }
       case 'resumed':
         progress.recordResumed({ ...pod, incarnation: incarnationOf(message) }, message.step);
         return true;
@@ -240,6 +254,12 @@ export class ReportSession {
         ports.onNews(pod, 'ended');
         return true;
     }
+  }
+
+  /** Only of rank 0's pod is it asked. */
+  #performBoard(pod: ReportingPod, { address, key }: MessageOf<'preflightBoard'>): void {
+    if (pod.ranks[0] === 0 && isHostAndPort(address)) this.#context.rendezvous.announceBoard(pod, { address, key });
+    else this.#dropMalformed(`"${cutText(address, 64)}" is not where the pods of the gang are to meet`);
   }
 
   #performSteps(pod: ReportingPod & { readonly incarnation: number }, reports: readonly StepReport[]): void {
@@ -369,30 +389,4 @@ export class ReportSession {
     if (this.#pod === undefined || this.#malformed > MAX_MALFORMED)
       this.refuse({ code: 'malformed', message: cutText(why, 1024) });
   }
-}
-
-function parseFrame(frame: string): LauncherMessage | undefined {
-  try {
-    return LauncherMessage.safeParse(parseForeignJson(frame)).data;
-  } catch {
-    return undefined;
-  }
-}
-
-function ranksAreOf(message: LauncherMessage, pod: ReportingPod): boolean {
-  const areOurs = ({ ranks }: { readonly ranks: readonly { readonly rank: number }[] }): boolean =>
-    ranks.every(({ rank }) => pod.ranks.includes(rank));
-  if (message.kind === 'steps') return message.reports.every(areOurs);
-  if (message.kind === 'step') return areOurs(message.report);
-  return message.kind !== 'heartbeat' || areOurs(message);
-}
-
-/** A launcher that knows of none runs the first. */
-function incarnationOf({ incarnation = 1 }: LauncherMessage): number {
-  return incarnation;
-}
-
-function isHostAndPort(address: string): boolean {
-  const [, port] = /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})$/.exec(address) ?? [];
-  return port !== undefined && Number(port) > 0 && Number(port) <= 65_535;
 }

@@ -1,5 +1,5 @@
 /** What does a session of a launcher's connection need of the cluster, and of what all sessions share? */
-import type { OperatorMessage, SavedCheckpoint } from '@coxswain/api-types';
+import type { OperatorMessage, PreflightReport, SavedCheckpoint } from '@coxswain/api-types';
 import type { Authenticator } from './authenticator.ts';
 import type { LauncherWord } from './launcher-words.ts';
 import type { MessageDeduplicator } from './message-deduplicator.ts';
@@ -55,6 +55,15 @@ export interface ReportPorts {
   onNews(pod: ReportingPod, news: 'progress' | 'ended'): void;
 }
 
+/** What a pod has told of itself before its first rank. */
+export interface PreflightWord {
+  readonly jobUid: string;
+  readonly epoch: number;
+  readonly podIndex: number;
+  readonly podUid: string;
+  readonly report: PreflightReport;
+}
+
 /** What all sessions of a server share. */
 export interface SessionContext {
   readonly ports: ReportPorts;
@@ -66,6 +75,8 @@ export interface SessionContext {
   readonly heard: (pod: { readonly jobUid: string; readonly epoch: number; readonly podUid: string }) => void;
   /** The launcher has said what its ranks do: something new, or for the first time on this connection. */
   readonly said: (word: LauncherWord) => void;
+  /** A pod has told what it is, before its first rank. */
+  readonly lookedAt: (word: PreflightWord) => void;
   readonly series: SeriesRing;
   readonly deduplicator: MessageDeduplicator;
   readonly now: () => Date;

@@ -1,6 +1,7 @@
 import {
   ANNOTATIONS,
   CONTAINERS,
+  DEFAULT_PREFLIGHT,
   GPU_RESOURCE,
   LABELS,
   POD_ENV,
@@ -206,6 +207,7 @@ function environment(
 ): readonly Record<string, unknown>[] {
   const { job, placement } = gang;
   const { context, podIndex } = pod;
+  const { preflight = DEFAULT_PREFLIGHT } = job.spec;
   const value = (name: string, text: string): Record<string, unknown> => ({ name, value: text });
   const field = (name: string, fieldPath: string): Record<string, unknown> => ({
     name,
@@ -225,6 +227,8 @@ function environment(
     value(POD_ENV.reportCa, context.reportCaPem),
     value(POD_ENV.tokenFile, POD_PATHS.token),
     value(POD_ENV.gracePeriodSeconds, String(job.spec.terminationGracePeriodSeconds)),
+    value(POD_ENV.preflight, preflight.level),
+    value(POD_ENV.preflightTimeoutSeconds, String(preflight.timeoutSeconds)),
     ...(job.spec.checkpoint === undefined ? [] : [value(POD_ENV.checkpointMount, POD_PATHS.checkpoints)]),
   ];
   const names = new Set(written.map((entry) => entry['name']));

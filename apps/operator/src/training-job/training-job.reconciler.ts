@@ -32,6 +32,7 @@ export interface ReconcilerOptions {
   readonly progressOf: JobView['progressOf'];
   readonly heardMsOf: JobView['heardMsOf'];
   readonly launchersOf: JobView['launchersOf'];
+  readonly preflightOf: JobView['preflightOf'];
   readonly timeouts: JobView['timeouts'];
   readonly retention: JobView['retention'];
   /** Plans beside the loop. */
@@ -69,6 +70,7 @@ export class TrainingJobReconciler {
       bootIdOf: (node) => store.bootIdOf(node),
       heardMsOf,
       launchersOf,
+      preflightOf: options.preflightOf,
       admission,
       keptPlacementOf: (job) => store.keptPlacementOf(job),
       progressOf,

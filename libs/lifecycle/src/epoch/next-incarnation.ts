@@ -88,7 +88,9 @@ function isMended(attempt: Attempt, { failure, lastStep = -1 }: FailedIncarnatio
  * recorded has to be answered by an epoch: whatever number came next, it may have been given before.
  */
 function isWhole(facts: Facts, attempt: Attempt): boolean {
-  if (facts.observed.verdicts?.some(({ epoch }) => epoch === attempt.epoch) === true) return false;
+  const { verdicts, preflight } = facts.observed;
+  if (verdicts?.some(({ epoch }) => epoch === attempt.epoch) === true) return false;
+  if (preflight?.epoch === attempt.epoch && preflight.named.nodes.length > 0) return false;
   if (facts.deleting || facts.cancel || facts.suspend || placementOf(facts, attempt.epoch) === undefined) return false;
   const pods = podsOf(facts, attempt.epoch);
   const isAhead = (pod: ObservedPod): boolean =>

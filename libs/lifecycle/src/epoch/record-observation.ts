@@ -9,6 +9,7 @@ import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../look/incarna
 import type { ObservedPod } from '../look/observed.ts';
 import { MOST_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
+import { recordPreflight } from './record-preflight.ts';
 import { lostPlacement } from './unwritten-placement.ts';
 import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from '../record/job-record.ts';
 import { answerTo, restartDelayMs } from '../failure/restart-budget.ts';
@@ -29,6 +30,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordNewestCheckpoint,
   recordLostPlacement,
   recordRelease,
+  recordPreflight,
   recordRunning,
   recordProgress,
   recordSuccess,

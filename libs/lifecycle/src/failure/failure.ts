@@ -60,6 +60,7 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'LauncherFailed',
   'PodLost',
   'Condemned',
+  'PreflightFailed',
   'NotCreated',
   'NotScheduled',
   'NotReaped',
@@ -115,6 +116,7 @@ function suspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     ...found,
     ...lostNodeSuspects(facts, attempt, found.length > 0),
     ...condemnedSuspects(facts, attempt),
+    ...preflightSuspects(facts, attempt),
     ...overduePods(facts, attempt).map((late) => ({ ...late, finishedAt: '', killed: false })),
   ];
 }
@@ -188,6 +190,25 @@ function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
     if (node === undefined) return [];
     return [{ podIndex, node, finishedAt: '', killed: false, reason: 'Condemned' as const, message: verdict.message }];
   });
+}
+
+/** Whoever was named before the first rank; too late for ranks that train already. Nodes of other gangs are none of this one's. */
+function preflightSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
+  const { preflight, progress } = facts.observed;
+  const hasRun = attempt.incarnation !== undefined || progress?.epoch === attempt.epoch;
+  if (preflight?.epoch !== attempt.epoch || hasRun) return [];
+  const { nodes, message } = preflight.named;
+  const placed = placementOf(facts, attempt.epoch)?.spec.nodes ?? [];
+  return nodes
+    .filter((node) => placed.includes(node))
+    .map((node) => ({
+      podIndex: placed.indexOf(node),
+      node,
+      finishedAt: '',
+      killed: false,
+      reason: 'PreflightFailed' as const,
+      message: `Preflight: ${message}`,
+    }));
 }
 
 /** -1: it is none of the gang's. */

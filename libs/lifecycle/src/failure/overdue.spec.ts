@@ -1,6 +1,6 @@
 import type { Attempt, AvoidedNode } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
-import type { Observed, ObservedPod, Verdict } from '../look/observed.ts';
+import type { Observed, ObservedPod, ObservedPreflight, Verdict } from '../look/observed.ts';
 import { aCheckpoint, aPlacement, aPod, observe } from '../testing/index.ts';
 import { aJob, anAttempt, aRunningJob, aStatus, NOW, settled } from '../testing/jobs.ts';
 
@@ -209,6 +209,40 @@ describe('a detector’s verdict', () => {
     const attempt = status.attempts?.at(-1);
     if (want === undefined) expect(attempt?.outcome).toBeUndefined();
     else expect(attempt).toMatchObject({ reason: 'Condemned', charged: false, message: 'Rank 3 is slow.' });
+  });
+});
+
+describe('a preflight that names a node', () => {
+  const named = (nodes: readonly string[], epoch = 1): ObservedPreflight => ({
+    epoch,
+    outcome: 'NodesNamed',
+    tookMs: 900,
+    notes: ['pods differ in the weather'],
+    fingerprint: { torch: '2.9' },
+    named: { nodes, message: 'Node node-b: /dev/shm is short.' },
+  });
+  it.each<[string, Parameters<typeof aRunningJob>[0], readonly string[] | undefined]>([
+    ['ends the gang uncharged, and the node is avoided', { observed: { preflight: named(['node-b']) } }, ['node-b']],
+    ['of another epoch says nothing', { observed: { preflight: named(['node-b'], 2) } }, undefined],
+    ['of another gang says nothing', { observed: { preflight: named(['node-z']) } }, undefined],
+    [
+      'comes too late where ranks train',
+      { observed: { preflight: named(['node-b']), progress: { epoch: 1, step: 1 } } },
+      undefined,
+    ],
+  ])('%s', (_sentence, running, want) => {
+    const { status } = settled(aRunningJob(running));
+    expect(status.avoidedNodes?.map(({ node }) => node)).toEqual(want);
+    const attempt = status.attempts?.at(-1);
+    if (want === undefined) return expect(attempt?.outcome).toBeUndefined();
+    expect(attempt).toMatchObject({
+      reason: 'PreflightFailed',
+      charged: false,
+      answer: 'Restart',
+      message: 'Preflight: Node node-b: /dev/shm is short.',
+      preflight: { outcome: 'NodesNamed', tookMs: 900, notes: ['pods differ in the weather'] },
+      fingerprint: { torch: '2.9' },
+    });
   });
 });
 

@@ -1,5 +1,7 @@
 import type {
+  AttemptPreflight,
   Checkpoint,
+  Fingerprint,
   LauncherState,
   Placement,
   PlacementSpec,
@@ -78,6 +80,8 @@ export interface Observed {
   readonly bootIdOf?: (node: string) => string | undefined;
   /** What detectors (of stragglers, of hangs) say of the gang. One of another epoch says nothing. */
   readonly verdicts?: readonly Verdict[];
+  /** What came of the look around before the first rank, once every pod of the gang has told. One of another epoch says nothing. */
+  readonly preflight?: ObservedPreflight;
   /** Where the administrator's differ from the defaults. */
   readonly timeouts?: Partial<Timeouts>;
   readonly retention?: Partial<Retention>;
@@ -121,6 +125,14 @@ export type ObservedPlanning =
 export interface NodeCensus {
   readonly nodes: number;
   readonly notReady: number;
+}
+
+/** What the pods of a gang told before the first rank, judged (`libs/preflight`). */
+export interface ObservedPreflight extends AttemptPreflight {
+  readonly epoch: number;
+  readonly fingerprint: Fingerprint;
+  /** Nodes that are to blame, with the evidence; empty unless the outcome is NodesNamed. */
+  readonly named: { readonly nodes: readonly string[]; readonly message: string };
 }
 
 /** Who is to blame, in a detector's opinion: the gang is ended, and the node (or that of the rank) is avoided. */

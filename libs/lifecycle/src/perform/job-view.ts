@@ -8,6 +8,7 @@ import type {
   ObservedLauncher,
   ObservedPlanning,
   ObservedPod,
+  ObservedPreflight,
   ObservedProgress,
   ObservedRuntime,
 } from '../look/observed.ts';
@@ -48,6 +49,8 @@ export interface JobView {
   heardMsOf(job: TrainingJob): ReadonlyMap<string, number>;
   /** What the launchers of the job's newest epoch last said of their ranks, by their pods' UIDs. */
   launchersOf(job: TrainingJob): ReadonlyMap<string, ObservedLauncher>;
+  /** What came of the preflight of the job's newest epoch, once that is known. */
+  preflightOf(job: TrainingJob): ObservedPreflight | undefined;
   /** Who gets GPUs: one for all jobs of this process. */
   readonly admission: Admission;
   /** The recorded Placement of the attempt under way as it was before somebody deleted it, where this process saw it. */

@@ -100,6 +100,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const progress = view.progressOf(job);
   const planning = view.planningOf(job.metadata.uid);
   const runtime = view.runtimeOf(job);
+  const preflight = view.preflightOf(job);
   const leaderTerm = view.leaderTerm();
   const { admission } = view;
   const reserved = admission.reservedFor(job.metadata.uid);
@@ -143,6 +144,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       ...(progress === undefined ? {} : { progress }),
       ...(planning === undefined ? {} : { planning }),
       ...(runtime === undefined ? {} : { runtime }),
+      ...(preflight === undefined ? {} : { preflight }),
     },
     view.now(),
   );

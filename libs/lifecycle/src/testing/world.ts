@@ -513,6 +513,7 @@ export class World implements Member {
       admission: this.#cluster.admission,
       keptPlacementOf: () => this.#keptPlacement(),
       progressOf: () => this.#progress,
+      preflightOf: () => undefined,
       planningOf: () => this.#planning,
       runtimeOf: () => undefined,
     };

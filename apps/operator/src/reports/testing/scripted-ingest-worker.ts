@@ -14,6 +14,7 @@ const digest = (said: string): void =>
       progress: [],
       ended: [said],
       words: [],
+      preflights: [],
       counts: {},
       connections: 0,
       utilisation: 0,

@@ -1,0 +1,108 @@
+import type { PreflightReport, TrainingJobStatus } from '@coxswain/api-types';
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import { aPlacement } from '@coxswain/lifecycle/testing';
+import type { LauncherMail } from './ingest-messages.ts';
+import type { NewestGang } from './launcher-desk.ts';
+import { PreflightDesk } from './preflight-desk.ts';
+import type { PreflightWord } from './session-ports.ts';
+
+const report = (torch: string, more: Partial<PreflightReport> = {}): PreflightReport => ({
+  outcome: 'Done',
+  facts: { torch },
+  pairs: [],
+  tookMs: 900,
+  ...more,
+});
+
+function word(podIndex: number, said: PreflightReport, epoch = 1): PreflightWord {
+  return { jobUid: 'job-1', epoch, podIndex, podUid: `pod-${podIndex}`, report: said };
+}
+
+interface Desk {
+  readonly desk: PreflightDesk;
+  readonly released: () => readonly string[];
+  gang: NewestGang | 'gone' | undefined;
+}
+
+/** A gang of three on node-a, node-b and node-c. */
+function aDesk(status: Partial<TrainingJobStatus> = {}): Desk {
+  const mails: LauncherMail[] = [];
+  const job = aTrainingJob({ status: status as TrainingJobStatus });
+  const { spec } = aPlacement(job, { ranks: ['0-1', '2-3', '4-5'] });
+  const placement = { ...spec, nodes: ['node-a', 'node-b', 'node-c'] };
+  const attempt = {
+    epoch: 1,
+    stage: 'Released',
+    placement: 'p',
+    layout: spec.layout,
+    startedAt: '2026-01-01T00:10:00Z',
+  } as const;
+  const it: Desk = {
+    desk: new PreflightDesk({ gangOf: () => it.gang, send: (mail) => void mails.push(mail) }),
+    released: () => mails.splice(0).map(({ podUid, message }) => `${podUid} ${message.kind}`),
+    gang: { job, attempt, placement, podUidOf: (podIndex) => `pod-${podIndex}` },
+  };
+  return it;
+}
+
+const all = ['pod-0 preflightDone', 'pod-1 preflightDone', 'pod-2 preflightDone'];
+
+describe('the desk of preflights', () => {
+  it('lets ranks start when every pod has told and nobody is named', () => {
+    const { desk, released } = aDesk();
+    expect(desk.hear([word(0, report('2.9')), word(1, report('2.9'))])).toEqual([]);
+    expect(released()).toEqual([]);
+    expect(desk.hear([word(2, report('2.9'))])).toEqual(['job-1']);
+    expect(released()).toEqual(all);
+    expect(desk.ofJob('job-1')).toMatchObject({ epoch: 1, outcome: 'Passed', fingerprint: { torch: '2.9' } });
+  });
+
+  it('keeps them waiting where somebody is named', () => {
+    const { desk, released } = aDesk();
+    expect(desk.hear([0, 1, 2].map((pod) => word(pod, report(pod === 1 ? '2.8' : '2.9'))))).toEqual(['job-1']);
+    expect(released()).toEqual([]);
+    expect(desk.ofJob('job-1')).toMatchObject({ outcome: 'NodesNamed', named: { nodes: ['node-b'] } });
+  });
+
+  it('lets them start as soon as one cannot look around', () => {
+    const { desk, released } = aDesk();
+    desk.hear([word(1, report('', { outcome: 'Skipped', note: 'no python3', facts: {} }))]);
+    expect(released()).toEqual(all);
+    expect(desk.ofJob('job-1')).toMatchObject({ outcome: 'Skipped', notes: ['pod 1: no python3'] });
+  });
+
+  it('judges once: what ranks tell later changes nothing, and whoever asks again is told again', () => {
+    const { desk, released } = aDesk();
+    desk.hear([0, 1, 2].map((pod) => word(pod, report('2.9'))));
+    released();
+    expect(desk.hear([0, 1, 2].map((pod) => word(pod, report(pod === 0 ? '2.9' : '2.8'))))).toEqual([]);
+    expect(released()).toEqual(all);
+    expect(desk.ofJob('job-1')).toMatchObject({ outcome: 'Passed' });
+  });
+
+  it('names nobody who is avoided already', () => {
+    const since = '2026-01-01T00:00:00Z';
+    const { desk } = aDesk({ avoidedNodes: [{ node: 'node-b', reason: 'PreflightFailed', epoch: 0, since }] });
+    desk.hear([0, 1, 2].map((pod) => word(pod, report(pod === 1 ? '2.8' : '2.9'))));
+    expect(desk.ofJob('job-1')).toMatchObject({ outcome: 'Passed', named: { nodes: [] } });
+  });
+
+  it('takes nothing of an earlier epoch, and nothing across epochs', () => {
+    const it = aDesk();
+    it.desk.hear([word(0, report('2.9')), word(1, report('2.9'))]);
+    if (typeof it.gang === 'object') it.gang = { ...it.gang, attempt: { ...it.gang.attempt, epoch: 2 } };
+    expect(it.desk.hear([word(2, report('2.9'), 2)])).toEqual([]);
+    expect(it.desk.hear([word(0, report('2.9')), word(1, report('2.9'))])).toEqual([]);
+    expect(it.desk.hear([word(0, report('2.9'), 2), word(1, report('2.9'), 2)])).toEqual(['job-1']);
+  });
+
+  it.each<[string, NewestGang | 'gone' | undefined]>([
+    ['is gone', 'gone'],
+    ['is not seen yet', undefined],
+  ])('judges nothing of a job that %s', (_sentence, gang) => {
+    const it = aDesk();
+    it.gang = gang;
+    expect(it.desk.hear([0, 1, 2].map((pod) => word(pod, report('2.9'))))).toEqual([]);
+    expect(it.desk.ofJob('job-1')).toBeUndefined();
+  });
+});

@@ -1,0 +1,28 @@
+import type { Attempt, Fingerprint } from '@coxswain/api-types';
+import type { Facts } from '../look/facts.ts';
+import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
+
+const MAX_NOTES = 8;
+
+/** What came of the look around before the first rank, once; and what has changed since the attempt before. */
+export function recordPreflight(record: JobRecord, { observed: { preflight } }: Facts): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt === undefined || preflight?.epoch !== attempt.epoch || attempt.preflight !== undefined) return record;
+  const { outcome, tookMs, notes, fingerprint } = preflight;
+  const before = record.attempts.findLast((one) => one.fingerprint !== undefined && one.epoch < attempt.epoch);
+  const all = [...driftSince(before, fingerprint), ...notes].slice(0, MAX_NOTES);
+  return withLastAttempt(record, { preflight: { outcome, tookMs, notes: all }, fingerprint });
+}
+
+function driftSince(before: Attempt | undefined, now: Fingerprint): readonly string[] {
+  if (before?.fingerprint === undefined) return [];
+  const { fingerprint: then, epoch } = before;
+  const fields = Object.keys(now) as (keyof Fingerprint)[];
+  return fields
+    .filter((field) => then[field] !== undefined && then[field] !== now[field])
+    .map((field) => `${field} is ${short(now[field])}, and was ${short(then[field])} in epoch ${epoch}`);
+}
+
+function short(value: string | undefined): string {
+  return (value ?? '').slice(0, 80);
+}
