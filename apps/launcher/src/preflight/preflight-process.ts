@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { LineSplitter } from '../line-splitter.ts';
 import { signalGroup } from '../processes.ts';
 import { LAUNCHER_ENV } from '../settings.ts';
-import { PREFLIGHT_PROGRAM } from './program.generated.ts';
+import generated from './program.generated.json' with { type: 'json' };
 
 const ANSWER_FD = 3;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
@@ -67,7 +67,7 @@ export class PreflightProcess {
   constructor(options: PreflightOptions) {
     this.#options = options;
     const python = pythonOf(options.command);
-    this.#child = spawn(python, ['-c', PREFLIGHT_PROGRAM], {
+    this.#child = spawn(python, ['-c', generated.program], {
       detached: true,
       stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
       env: { ...options.environment, [LAUNCHER_ENV.bootId]: options.bootId },
