@@ -4,7 +4,10 @@ import builtins
 import os
 import time
 
-FAULT = os.environ.get('PLANTED_FAULT')
+# Where a job says the same to all of its pods: on which node.
+NODE = os.environ.get('PLANTED_NODE')
+IS_HERE = NODE is None or os.environ.get('COXSWAIN_NODE_NAME') == NODE
+FAULT = os.environ.get('PLANTED_FAULT') if IS_HERE else None
 SHORT_BYTES = 64 * 1024 * 1024
 CLOCK_S = 5
 SLOW_BYTES_PER_SECOND = 2_000_000
