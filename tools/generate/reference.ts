@@ -1,10 +1,18 @@
-import { ATTEMPT_REASONS, CONDITION_REASONS, EXIT_CODES } from '@coxswain/api-types';
+import {
+  ATTEMPT_REASONS,
+  CONDITION_REASONS,
+  EXIT_CODES,
+  LAUNCHER_RANK_ENV,
+  PREFLIGHT_LEVELS,
+  TORCH_RANK_ENV,
+} from '@coxswain/api-types';
 
-/** Reference pages that repeat a declared vocabulary for people: conditions and reasons, attempt reasons, exit codes. */
+/** Reference pages that repeat a declared vocabulary for people: conditions and reasons, attempt reasons, exit codes, variables of a rank. */
 export function generateReference(): ReadonlyMap<string, string> {
   return new Map([
     ['docs/reference/generated/conditions.md', conditionsPage()],
     ['docs/reference/generated/exit-codes.md', exitCodesPage()],
+    ['docs/reference/generated/rank-environment.md', rankEnvironmentPage()],
   ]);
 }
 
@@ -51,4 +59,23 @@ function exitCodesPage(): string {
   for (const [name, { code, meaning, restart }] of Object.entries(EXIT_CODES))
     lines.push(`| ${code} | \`${name}\` | ${RESTART_WORDS[restart]} | ${meaning} |`);
   return `${lines.join('\n')}\n`;
+}
+
+function rankEnvironmentPage(): string {
+  const table = (rows: Readonly<Record<string, string>>, head: string): string[] => [
+    `| ${head} | Meaning |`,
+    '|---|---|',
+    ...Object.entries(rows).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`),
+    '',
+  ];
+  const lines = [
+    GENERATED,
+    '# What the launcher gives a rank',
+    '',
+    ...table({ ...TORCH_RANK_ENV, ...LAUNCHER_RANK_ENV }, 'Variable'),
+    '## Before the first rank',
+    '',
+    ...table(PREFLIGHT_LEVELS, '`spec.preflight.level`'),
+  ];
+  return `${lines.join('\n').trimEnd()}\n`;
 }

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { EXIT_CODES, type CheckpointFault } from '@coxswain/api-types';
+import { EXIT_CODES, type CheckpointFault, type TORCH_RANK_ENV } from '@coxswain/api-types';
 import type { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { MAX_FACT_BYTES, parseFact, type CheckpointFaultFact, type EngineFact } from './engine-facts.ts';
@@ -47,6 +47,8 @@ export interface OwnRanks {
   readonly ranks: readonly number[];
   readonly worldSize: number;
   readonly podIndex: number;
+  readonly podCount: number;
+  readonly incarnation: number;
 }
 
 interface Rank {
@@ -140,13 +142,7 @@ export class Gang {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       env: {
         ...environment,
-        RANK: String(rank),
-        WORLD_SIZE: String(own.worldSize),
-        LOCAL_RANK: String(localRank),
-        LOCAL_WORLD_SIZE: String(own.ranks.length),
-        GROUP_RANK: String(own.podIndex),
-        MASTER_ADDR: address.host,
-        MASTER_PORT: String(address.port),
+        ...torchVariables(own, { rank, localRank, address }),
         [LAUNCHER_ENV.reportFd]: String(REPORT_FD),
         [LAUNCHER_ENV.bootId]: bootId,
       },
@@ -257,6 +253,28 @@ export class Gang {
       ...(areGone ? {} : { leavesProcesses: true }),
     });
   }
+}
+
+/** What torchrun would set for the rank. */
+function torchVariables(
+  own: OwnRanks,
+  {
+    rank,
+    localRank,
+    address,
+  }: { readonly rank: number; readonly localRank: number; readonly address: RendezvousAddress },
+): Readonly<Record<keyof typeof TORCH_RANK_ENV, string>> {
+  return {
+    RANK: String(rank),
+    WORLD_SIZE: String(own.worldSize),
+    LOCAL_RANK: String(localRank),
+    LOCAL_WORLD_SIZE: String(own.ranks.length),
+    GROUP_RANK: String(own.podIndex),
+    GROUP_WORLD_SIZE: String(own.podCount),
+    MASTER_ADDR: address.host,
+    MASTER_PORT: String(address.port),
+    TORCHELASTIC_RESTART_COUNT: String(own.incarnation - 1),
+  };
 }
 
 function toFault({ fault, path, errno, expected, found }: CheckpointFaultFact): CheckpointFault {

@@ -50,7 +50,7 @@ describe('a rank that does not end although it was killed', () => {
   it('keeps nobody from hearing how the gang failed, and leaves no room for others in its pod', async () => {
     const gang = new Gang({
       settings: { nodeName: 'node-a', gracePeriodMs: 1_000 },
-      own: { ranks: [0, 1], worldSize: 2, podIndex: 0 },
+      own: { ranks: [0, 1], worldSize: 2, podIndex: 0, podCount: 1, incarnation: 1 },
       bootId: 'a-boot',
       command: [findEnginePython(), 'rank.py'],
       environment: process.env,

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { POD_ENV, type RankAssignment } from '@coxswain/api-types';
+import { LAUNCHER_RANK_ENV, POD_ENV, RANK_ENV, TORCH_RANK_ENV, type RankAssignment } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn, sha256 } from './testing/a-checkpoint.ts';
 import { anAuthority, aWholeGang, FakeOperator } from './testing/fake-operator.ts';
@@ -257,6 +257,20 @@ describe('a rank', () => {
     const lines = launcher.stdout.toString().trim().split('\n').sort();
     expect(lines[0]).toMatch(/^\[rank 0\] 0 0 2 2 0 127\.0\.0\.1 \d+ kept$/);
     expect(lines[1]).toMatch(/^\[rank 1\] 1 1 2 2 0 127\.0\.0\.1 \d+ kept$/);
+  });
+
+  it('finds every variable of the reference in its environment, but those of a checkpoint where it begins from scratch', async () => {
+    const names = [...Object.keys(TORCH_RANK_ENV), ...Object.keys(LAUNCHER_RANK_ENV)];
+    const launcher = await launch({ engine: 'env' });
+    await launcher.exited;
+    const lines = launcher.stdout
+      .toString()
+      .split('\n')
+      .map((line) => line.replace('[rank 0] ', ''));
+    const set = new Set(lines.map((line) => line.split('=')[0]));
+    const onlyOnResume = [RANK_ENV.resumeFrom, RANK_ENV.resumeManifestSha256] as readonly string[];
+    expect(names.filter((name) => !set.has(name) && !onlyOnResume.includes(name))).toEqual([]);
+    expect(lines).toEqual(expect.arrayContaining(['GROUP_WORLD_SIZE=1', 'TORCHELASTIC_RESTART_COUNT=0']));
   });
 
   it('leaves nothing behind, not even a daemon in a session of its own', async () => {
