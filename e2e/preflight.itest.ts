@@ -24,7 +24,7 @@ afterAll(async () => {
   await system.stop();
 });
 
-/** Three pods of one rank on three of the four nodes. */
+/** Three pods of one rank on three of the four nodes; stages of a pipeline, for no two islands of two hold three of anything else. */
 function specWith(env: Readonly<Record<string, string>>): ReturnType<typeof sleeperSpec> {
   const { engine, ...spec } = sleeperSpec({ steps: 3 });
   return sleeperSpec(
@@ -32,7 +32,7 @@ function specWith(env: Readonly<Record<string, string>>): ReturnType<typeof slee
     {
       ...spec,
       engine: { ...engine, env: Object.entries({ PYTHONPATH, ...env }).map(([name, value]) => ({ name, value })) },
-      layout: { tensorParallelDegree: 1, dataParallelDegree: 3 },
+      layout: { tensorParallelDegree: 1, pipelineParallelDegree: 3 },
       resources: { gpusPerNode: 1 },
     },
   );
@@ -68,7 +68,7 @@ it('a node with a short /dev/shm is named before the first rank, avoided, and no
 
 it('where the others do not hold the gang, a node that was named is used again and not named twice', async () => {
   const spec = specWith({ PLANTED_FAULT: 'shm', PLANTED_NODE: 'local-b1' });
-  const layout = { ...spec.layout, tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 4 };
+  const layout = { ...spec.layout, tensorParallelDegree: 1, pipelineParallelDegree: 4, dataParallelDegree: 1 };
   const job = await submit(project, 'all-nodes', { ...spec, layout });
   const { attempts } = await jobIn(project, job.id, ['Complete', 'Failed']);
   expect(attempts).toMatchObject([
