@@ -13,8 +13,11 @@ import generated from './program.generated.json' with { type: 'json' };
 const ANSWER_FD = 3;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const MAX_NOTE = 512;
-/** Until every pod has come. Longer than images take to be pulled: whoever is later is waited for by the ranks, as without a preflight. */
-const GATHER_MS = 30 * 60_000;
+/**
+ * Until every pod has come; whoever is later, or is of a release that does not look, is waited for by the ranks, as without a preflight. Shorter than the
+ * shortest time-out of PyTorch, in which ranks of such a pod would end: 300 s.
+ */
+const GATHER_MS = 240_000;
 /** Beyond the limit that the program keeps itself. */
 const SLACK_MS = 5_000;
 
