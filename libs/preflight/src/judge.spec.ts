@@ -256,6 +256,17 @@ describe('bandwidth', () => {
     expect(namesOf(without)).toEqual(want);
   });
 
+  it('names nobody on the word of a single partner, where there was no time for more', () => {
+    const all = measuredGang(4, (low, high) => (low === 0 || high === 0 ? 1e9 : usualRate));
+    const pods = all.map((pod): LookedAtPod => {
+      const pairs = pod.report.pairs.filter(({ peer }) => pod.podIndex !== 0 && peer !== 0);
+      return { ...pod, report: { ...pod.report, pairs } };
+    });
+    const [first, second, ...rest] = pods as [LookedAtPod, LookedAtPod, ...LookedAtPod[]];
+    const pair = { peer: 1, round: 0, bytesPerSecond: 1e9 };
+    expect(namesOf([{ ...first, report: { ...first.report, pairs: [pair] } }, second, ...rest])).toEqual([]);
+  });
+
   it('counts a transfer that did not come about as slow', () => {
     const pods = measuredGang(6, (low, high) => ([low, high].includes(2) ? 0 : usualRate));
     const findings = judgePreflight(pods).findings;
