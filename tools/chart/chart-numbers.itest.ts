@@ -54,10 +54,7 @@ function configOf(documents: readonly Manifest[], name: string): object {
   const found = documents.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name);
   const { replicas, template } = (found as Deployment).spec;
   const env = Object.fromEntries(
-    (template.spec.containers[0]?.env ?? []).map(({ name: key, value = '' }) => [
-      key,
-      value.replace('$(POD_IP)', '127.0.0.1'),
-    ]),
+    (template.spec.containers[0]?.env ?? []).map(({ name: key, value = '' }) => [key, value]),
   );
   const config =
     name === 'coxswain-api'

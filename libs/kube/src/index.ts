@@ -24,6 +24,7 @@ export { noMetrics } from './metrics.ts';
 export type { KubeCounter, KubeMeasurement, KubeMetrics } from './metrics.ts';
 export { OwnWrites } from './own-writes.ts';
 export { resourcePath } from './paths.ts';
+export { EVERY_ADDRESS, listenHostOf, urlHostOf } from './pod-address.ts';
 export type { PolicyRule } from './policy-rule.ts';
 export { Reflector } from './reflector.ts';
 export type { ReflectorProblem } from './reflector.ts';

@@ -15,5 +15,10 @@ const MAX_ADDRESS = 100;
 
 export function originOf(request: FastifyRequest): RequestOrigin {
   const { id: requestId, ip, headers } = request;
-  return { requestId, sourceAddress: safeText(ip, MAX_ADDRESS), userAgent: headers['user-agent'] };
+  return { requestId, sourceAddress: safeText(plainAddress(ip), MAX_ADDRESS), userAgent: headers['user-agent'] };
+}
+
+/** A socket of both families names whoever comes by IPv4 as an address of IPv6. */
+function plainAddress(ip: string): string {
+  return ip.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
 }

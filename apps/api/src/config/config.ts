@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { ObjectName } from '@coxswain/api-types';
+import { listenHostOf } from '@coxswain/kube';
 import { LOG_LEVELS, type LogLevel } from '@coxswain/telemetry';
 import { z } from 'zod';
 import { type SignInConfig, signInConfigOf, SignInEnvironment } from './sign-in-config.ts';
@@ -54,7 +55,12 @@ const Environment = SignInEnvironment.extend({
     .default(10)
     .describe('Of requests; what goes on by itself has half as many beside them.'),
   COXSWAIN_ROLE: z.enum(PROCESS_ROLES).default('all'),
-  COXSWAIN_LISTEN_HOST: z.string().min(1).default('127.0.0.1'),
+  COXSWAIN_LISTEN_HOST: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .transform((host) => listenHostOf(host))
+    .describe('`*`: every address of the machine, of both families.'),
   COXSWAIN_LISTEN_PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   COXSWAIN_CLUSTER_NAME: ObjectName.default('default').describe('Name of the one cluster that this API serves.'),
   COXSWAIN_CLUSTER_ID: z.uuid().optional().describe('Its id, when rows made elsewhere must match; default: made once.'),

@@ -18,6 +18,13 @@ describe('the configuration', () => {
     expect(config.reports.seriesReaders).toEqual([]);
   });
 
+  it.each([
+    ['10.0.0.7', 'https://10.0.0.7:9443'],
+    ['fd00::7', 'https://[fd00::7]:9443'],
+  ])('names itself by the address of its pod, %s', (COXSWAIN_REPORT_OWN_HOST, want) => {
+    expect(readConfig({ ...least, COXSWAIN_REPORT_OWN_HOST }).reports.ownUrl).toBe(want);
+  });
+
   it('spells series readers as the API server does', () => {
     const config = readConfig({ ...least, COXSWAIN_SERIES_READERS: 'coxswain-system:api' });
     expect(config.reports.seriesReaders).toEqual(['system:serviceaccount:coxswain-system:api']);
@@ -35,6 +42,7 @@ describe('the configuration', () => {
     ['a missing launcher image', { COXSWAIN_LAUNCHER_IMAGE: undefined }, /COXSWAIN_LAUNCHER_IMAGE/],
     ['to keep a single checkpoint', { COXSWAIN_CHECKPOINTS_KEPT: '1' }, /COXSWAIN_CHECKPOINTS_KEPT.*>=2/],
     ['a port that is none', { COXSWAIN_HEALTH_LISTEN_PORT: 'eighty' }, /COXSWAIN_HEALTH_LISTEN_PORT/],
+    ['an own address that is none', { COXSWAIN_REPORT_OWN_HOST: 'me' }, /COXSWAIN_REPORT_OWN_HOST.*IPv4 or IPv6/],
     ['a reader without namespace', { COXSWAIN_SERIES_READERS: 'api' }, /namespace:serviceaccount/],
     ['a lease that outlives its renewal', { COXSWAIN_LEASE_RENEW_DEADLINE_MS: '15000' }, /two replicas could lead/],
   ])('refuses %s and says which variable and why', (_what, change, want) => {

@@ -1,11 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { ObjectName } from '@coxswain/api-types';
+import { EVERY_ADDRESS, listenHostOf, urlHostOf } from '@coxswain/kube';
 import { DEFAULT_RETENTION, DEFAULT_TIMEOUTS, type Retention, type Timeouts } from '@coxswain/lifecycle';
 import { LOG_LEVELS } from '@coxswain/telemetry';
 import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
+const listenHost = z
+  .string()
+  .min(1)
+  .default(EVERY_ADDRESS)
+  .transform((host) => listenHostOf(host))
+  .describe('`*`: every address of the machine, of both families.');
 const durationMs = z.coerce.number().int().min(1).max(86_400_000);
 /** Not one: the newest may turn out to be damaged. */
 const kept = z.coerce.number().int().min(2).max(100_000);
@@ -55,7 +62,7 @@ const Environment = z.object({
   COXSWAIN_RESYNC_INTERVAL_MS: durationMs
     .default(300_000)
     .describe('Every job is looked at once in this time, whatever happens.'),
-  COXSWAIN_REPORT_LISTEN_HOST: z.string().min(1).default('0.0.0.0'),
+  COXSWAIN_REPORT_LISTEN_HOST: listenHost,
   COXSWAIN_REPORT_LISTEN_PORT: port.default(9443),
   COXSWAIN_REPORT_URLS: urlList.describe(
     'Base URLs written into pods: every replica, or the Service in front of them.',
@@ -65,6 +72,10 @@ const Environment = z.object({
     .describe(
       'Base URL of this replica alone, which a follower names as the leader’s; default: the first of the URLs.',
     ),
+  COXSWAIN_REPORT_OWN_HOST: z
+    .union([z.ipv4(), z.ipv6()], { error: 'must be an address of IPv4 or IPv6' })
+    .optional()
+    .describe('Address of this pod, from which COXSWAIN_REPORT_OWN_URL is made where that is not given.'),
   COXSWAIN_SERIES_READERS: z
     .string()
     .default('')
@@ -76,7 +87,7 @@ const Environment = z.object({
     .enum(['true', 'false'])
     .default('false')
     .describe('true: pods demand an image whose user is not root, as the restricted pod security standard does.'),
-  COXSWAIN_HEALTH_LISTEN_HOST: z.string().min(1).default('0.0.0.0'),
+  COXSWAIN_HEALTH_LISTEN_HOST: listenHost,
   COXSWAIN_HEALTH_LISTEN_PORT: port.default(8081),
   COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   COXSWAIN_NODE_GRACE_MS: durationMs
@@ -191,7 +202,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       listenHost: env.COXSWAIN_REPORT_LISTEN_HOST,
       listenPort: env.COXSWAIN_REPORT_LISTEN_PORT,
       urls: env.COXSWAIN_REPORT_URLS,
-      ownUrl: env.COXSWAIN_REPORT_OWN_URL ?? env.COXSWAIN_REPORT_URLS[0] ?? '',
+      ownUrl: ownUrlOf(env),
       seriesReaders: env.COXSWAIN_SERIES_READERS.filter((name) => name !== '').map(
         (name) => `system:serviceaccount:${name}`,
       ),
@@ -204,6 +215,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     health: { listenHost: env.COXSWAIN_HEALTH_LISTEN_HOST, listenPort: env.COXSWAIN_HEALTH_LISTEN_PORT },
     logLevel: env.COXSWAIN_LOG_LEVEL,
   });
+}
+
+function ownUrlOf(env: z.infer<typeof Environment>): string {
+  const { COXSWAIN_REPORT_OWN_HOST: host, COXSWAIN_REPORT_LISTEN_PORT: listenPort } = env;
+  const ofPod = host === undefined ? undefined : `https://${urlHostOf(host)}:${listenPort}`;
+  return env.COXSWAIN_REPORT_OWN_URL ?? ofPod ?? env.COXSWAIN_REPORT_URLS[0] ?? '';
 }
 
 function deepFreeze<T extends object>(value: T): T {
