@@ -94,7 +94,7 @@ describe('the chart', () => {
     const rule = parseAllDocuments(await renderChart({ values })).map((document) => document.toJS() as Rule | null);
     expect(rule.find((one) => one?.kind === 'PrometheusRule')).toMatchObject({
       metadata: { labels: { release: 'mine' } },
-      spec: { groups: [{ rules: [{}, {}, {}, {}, {}, {}] }] },
+      spec: { groups: [{ rules: [{}, {}, {}, {}, {}, {}] }, { rules: [{}, {}, {}, {}, {}] }] },
     });
   });
 
@@ -154,7 +154,7 @@ describe('the real API server', () => {
   afterAll(() => plane.stop());
 
   it('accepts the resource definitions, with the cost of their rules', async () => {
-    expect(await plane.kubectl(['apply', '--server-side', '-f', join(CHART, 'crds')])).toContain(
+    expect(await plane.kubectl(['apply', '--server-side', '-f', join(CHART, 'definitions')])).toContain(
       'trainingjobs.training.coxswain.dev serverside-applied',
     );
   });
@@ -166,18 +166,24 @@ describe('the real API server', () => {
     expect(answer.trim().split('\n')).toHaveLength(manifests.length);
   });
 
-  it('accepts the pods of both programs in a namespace with restricted pod security', async () => {
-    for (const name of ['coxswain-operator', 'coxswain-api']) {
-      const deployment = manifests.find(
-        (manifest) => manifest.kind === 'Deployment' && manifest.metadata.name === name,
-      ) as unknown as { spec: { template: { spec: object } } };
-      await plane.kubectl(['-n', SYSTEM_NAMESPACE, 'create', 'serviceaccount', name]);
-      const pod = {
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: { name, namespace: SYSTEM_NAMESPACE },
-        spec: deployment.spec.template.spec,
-      };
+  it('accepts every pod of the chart, those of its hooks and its database too, in a namespace with restricted pod security', async () => {
+    const pods = manifests.flatMap((manifest) => podOf(manifest));
+    expect(pods.map(({ metadata }) => metadata.name.replace(/-[0-9a-f]{8}$/, '')).sort()).toEqual([
+      'coxswain-api',
+      'coxswain-definitions',
+      'coxswain-let-go',
+      'coxswain-operator',
+      'coxswain-postgresql',
+      'coxswain-prepare-database',
+      'coxswain-running-jobs',
+      'coxswain-test',
+    ]);
+    await plane.kubectl(['-n', SYSTEM_NAMESPACE, 'create', 'serviceaccount', 'default']);
+    for (const pod of pods) {
+      const { serviceAccountName = 'default' } = pod.spec;
+      await plane.kubectl(['-n', SYSTEM_NAMESPACE, 'apply', '-f', '-'], {
+        input: JSON.stringify({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccountName } }),
+      });
       expect(await plane.kubectl(['create', '--dry-run=server', '-f', '-'], { input: JSON.stringify(pod) })).toContain(
         'created',
       );
@@ -378,6 +384,26 @@ function aCheckpoint(name: string): unknown {
 function aJob(name: string): unknown {
   const spec = { engine: { name: 'command', image: 'any', command: ['x'] }, layout: {} };
   return { apiVersion: 'training.coxswain.dev/v1alpha1', kind: 'TrainingJob', metadata: { name }, spec };
+}
+
+/** The pod that a Deployment, StatefulSet or Job would make; none of anything else. */
+function podOf(manifest: Manifest) {
+  const { spec } = manifest as Manifest & { readonly spec?: { readonly template?: { readonly spec: PodSpec } } };
+  if (spec?.template === undefined) return [];
+  const metadata = { name: manifest.metadata.name, namespace: SYSTEM_NAMESPACE };
+  return [{ apiVersion: 'v1', kind: 'Pod', metadata, spec: withClaim(spec.template.spec) }];
+}
+
+interface PodSpec {
+  readonly serviceAccountName?: string;
+  readonly volumes?: readonly { readonly name: string }[];
+}
+
+/** A StatefulSet adds the volume of its claim. */
+function withClaim(spec: PodSpec): PodSpec {
+  const volumes = spec.volumes ?? [];
+  if (volumes.some(({ name }) => name === 'data')) return spec;
+  return { ...spec, volumes: [...volumes, { name: 'data', ...{ persistentVolumeClaim: { claimName: 'any' } } }] };
 }
 
 /** For `then`: whether it was refused in such words. */

@@ -97,7 +97,7 @@ describe('the real API server', () => {
 
   beforeAll(async () => {
     plane = await startControlPlane({ scheduler: false, controllerManager: false });
-    const crds = join(ROOT, 'charts/coxswain/crds');
+    const crds = join(ROOT, 'charts/coxswain/definitions');
     await plane.kubectl(['apply', '--server-side', '-f', crds]);
     await plane.kubectl(['wait', '--for=condition=Established', '--timeout=120s', '-f', crds]);
     await plane.kubectl(['create', 'namespace', NAMESPACE]);

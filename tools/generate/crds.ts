@@ -113,7 +113,7 @@ const RESOURCES: readonly ResourceDefinition[] = [
 /** File name → YAML of every CustomResourceDefinition, generated from the zod declarations. */
 export function generateCrds(): ReadonlyMap<string, string> {
   return new Map(
-    RESOURCES.map((resource) => [`charts/coxswain/crds/${resource.plural}.${API_GROUP}.yaml`, toYaml(resource)]),
+    RESOURCES.map((resource) => [`charts/coxswain/definitions/${resource.plural}.${API_GROUP}.yaml`, toYaml(resource)]),
   );
 }
 

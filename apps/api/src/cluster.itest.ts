@@ -7,7 +7,7 @@ import { type ControlPlane, type Postgres, startControlPlane, startPostgres, wai
 import { projectJob } from './projection/job-projection.ts';
 import { type ApiUnderTest, startApiUnderTest } from './testing/api-under-test.ts';
 
-const CRDS = resolve(import.meta.dirname, '../../../charts/coxswain/crds');
+const CRDS = resolve(import.meta.dirname, '../../../charts/coxswain/definitions');
 const JOBS = '/v1/projects/research/jobs';
 
 let postgres: Postgres;

@@ -107,6 +107,38 @@ interface HookPod extends KubeObject {
   };
 }
 
+describe('helm upgrade', () => {
+  it('touches no pod of a job that runs, nor does an operator with another launcher', async () => {
+    const operator = await world.operator();
+    const namespace = await world.namespace();
+    const job = await world.job(namespace, 'running');
+    await world.until(job, 'running', ({ status }: TrainingJob) => status?.state === 'Running');
+    const before = await world.pods(namespace);
+    const values = [
+      'operator.replicas=1',
+      'api.replicas=1',
+      'database.source=external',
+      'operator.launcherImage.tag=next',
+    ];
+    await Promise.all([
+      helm('upgrade', 'coxswain', CHART, ...values.flatMap((value) => ['--set', value])),
+      runHook('definitions'),
+    ]);
+    await operator.stop();
+    const environment = { COXSWAIN_LAUNCHER_IMAGE: 'coxswain/launcher:next' };
+    const next = await world.operator({ identity: 'next', environment });
+    // Whatever it would do to this gang it would have done by the time that it has begun another.
+    const other = await world.job(await world.namespace(), 'other');
+    await world.until(other, 'looked at', ({ status }: TrainingJob) => status?.observedGeneration === 1);
+    const idOf = ({ metadata }: { readonly metadata: { readonly uid?: string } }): string | undefined => metadata.uid;
+    const after = await world.pods(namespace);
+    expect(after.map(idOf)).toEqual(before.map(idOf));
+    expect(JSON.stringify(after)).not.toContain('launcher:next');
+    await world.plane.kubectl(['delete', 'trainingjobs', '-A', '--all', '--wait=true', '--timeout=60s']);
+    await next.stop();
+  });
+});
+
 describe('helm uninstall', () => {
   it('leaves nothing held: neither pods of a gang under way, nor one without its labels, nor jobs; and nothing of its hook', async () => {
     const operator = await world.operator();

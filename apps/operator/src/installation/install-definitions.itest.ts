@@ -8,7 +8,7 @@ import { DEFINITIONS_NAMESPACE_RULES, DEFINITIONS_RULES } from '../permissions.t
 import type { Definition } from './definition.ts';
 import { RELEASE_ANNOTATION } from './install-definitions.ts';
 
-const CRDS = resolve(import.meta.dirname, '../../../../charts/coxswain/crds');
+const CRDS = resolve(import.meta.dirname, '../../../../charts/coxswain/definitions');
 const DEFINITIONS = readdirSync(CRDS).map((file) => parse(readFileSync(join(CRDS, file), 'utf8')) as Definition);
 const LEASE = `${SYSTEM_NAMESPACE}/coxswain-definitions`;
 

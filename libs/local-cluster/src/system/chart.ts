@@ -5,7 +5,7 @@ import { applyObjects, pathOf, type KubeObject } from '../kubernetes/apply.ts';
 import type { ControlPlane } from '../kubernetes/control-plane.ts';
 import { waitFor } from '../process/wait.ts';
 
-const CRDS = join(import.meta.dirname, '../../../../charts/coxswain/crds');
+const CRDS = join(import.meta.dirname, '../../../../charts/coxswain/definitions');
 /** What the chart's templates of roles render to, kept here so that a cluster can be started without helm; a test compares. */
 const ROLES = join(import.meta.dirname, 'chart-roles.generated.yaml');
 const ESTABLISHED_MS = 120_000;
