@@ -30,6 +30,9 @@ const SIGN_IN = [
 ];
 const valuesOfChart: unknown = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8'));
 
+/** An upgrade that keeps its values makes nobody else of ranks: who they were owns their checkpoints. */
+const UNTOLD_BY_UPGRADES = ['operator.trainingPods.runAsUser'];
+
 /** Paths of all numbers, such as `api.sessions.hours`. */
 function numbersIn(values: unknown, path: readonly string[] = []): readonly string[] {
   if (typeof values === 'number') return [path.join('.')];
@@ -68,13 +71,21 @@ describe('the numbers of values.yaml', () => {
     ['of a number', (paths) => paths],
     ['of a group of numbers', (paths) => paths.map(parentOf).filter((path) => path.split('.').length > 1)],
   ])('fall back to their defaults where --reuse-values knows none %s', async (_sentence, missing) => {
-    const values = [...new Set(missing(numbersIn(valuesOfChart)))].map((path) => `${path}=null`);
+    const paths = numbersIn(valuesOfChart).filter((path) => !UNTOLD_BY_UPGRADES.includes(path));
+    const values = [...new Set(missing(paths))].map((path) => `${path}=null`);
     const fresh = documentsOf(await renderChart({ values: SIGN_IN }));
     const reused = documentsOf(await renderChart({ values: [...SIGN_IN, ...values] }));
     for (const name of ['coxswain-api', 'coxswain-operator']) {
       expect(configOf(reused, name)).toEqual(configOf(fresh, name));
       expect(kindsNamed(reused, name)).toEqual(kindsNamed(fresh, name));
     }
+  });
+
+  it('leave ranks who they were where --reuse-values knows no user for them', async () => {
+    const reused = documentsOf(await renderChart({ values: UNTOLD_BY_UPGRADES.map((path) => `${path}=null`) }));
+    expect(configOf(reused, 'coxswain-operator')).toMatchObject({ config: { pods: { user: undefined } } });
+    const fresh = documentsOf(await renderChart());
+    expect(configOf(fresh, 'coxswain-operator')).toMatchObject({ config: { pods: { user: 65_532 } } });
   });
 
   it('are passed on as what they are where they are 0, which is no limit', async () => {

@@ -16,7 +16,7 @@ export function manifestsOf(job: TrainingJob, placement: Placement): readonly Re
       launcherImage: 'coxswain/launcher:dev',
       reportUrls: ['https://127.0.0.1:65535'],
       reportCaPem: CERTIFICATE_SIZED,
-      runAsNonRoot: false,
+      user: undefined,
       engine,
       name: podName(job.metadata, { epoch: placement.spec.epoch, podIndex }),
     }),

@@ -32,7 +32,7 @@ export function aReconciler(parts: {
       launcherImage: 'launcher',
       reportUrls: ['https://operator:9443'],
       reportCaPem: 'A'.repeat(700),
-      runAsNonRoot: false,
+      user: undefined,
     }),
     leaderTerm: () => 1,
     heardMsOf: () => new Map(),

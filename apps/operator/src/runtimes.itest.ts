@@ -219,6 +219,20 @@ describe('a namespace that enforces the Pod Security level "restricted"', () => 
     await world.plane.kubectl(['apply', '-f', EXAMPLE]);
     await world.until(await world.job(namespace, 'tiny', { runtimeRef: { name: 'restricted' } }), 'running', isRunning);
   });
+
+  it('takes the pods of a job without a runtime where the operator gives ranks a user', async () => {
+    await Promise.all([world.node('plain-a', 2), world.node('plain-b', 2)]);
+    await world.operator({ environment: { COXSWAIN_POD_USER: '65532' } });
+    const namespace = await world.namespace();
+    await world.plane.kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
+    await world.until(await world.job(namespace, 'bare'), 'running', isRunning);
+    await world.plane.kubectl(['apply', '-f', join(EXAMPLE, '../tcp.yaml')]);
+    await world.until(
+      await world.job(namespace, 'tcp', { runtimeRef: { name: 'tcp' } }),
+      'placed',
+      (job) => job.status?.conditions?.some(({ reason }) => reason === 'WaitingForCapacity') === true,
+    );
+  });
 });
 
 describe('the API server', () => {

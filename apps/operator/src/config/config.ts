@@ -83,10 +83,15 @@ const Environment = z.object({
     .pipe(z.array(z.string().regex(/^([a-z0-9.-]+:[a-z0-9.-]+)?$/, 'must be namespace:serviceaccount')))
     .describe('Service accounts that may read the series stream, as namespace:name separated by commas.'),
   COXSWAIN_LAUNCHER_IMAGE: z.string().min(1).describe('Image whose coxswain-launcher is copied into every pod.'),
-  COXSWAIN_POD_RUN_AS_NON_ROOT: z
-    .enum(['true', 'false'])
-    .default('false')
-    .describe('true: pods demand an image whose user is not root, as the restricted pod security standard does.'),
+  COXSWAIN_POD_USER: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(2_147_483_647)
+    .optional()
+    .describe(
+      'Number of the user as whom ranks run where their runtime leaves it open, with a home of its own. Unset: the image’s own user.',
+    ),
   COXSWAIN_HEALTH_LISTEN_HOST: listenHost,
   COXSWAIN_HEALTH_LISTEN_PORT: port.default(8081),
   COXSWAIN_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
@@ -148,7 +153,7 @@ export interface Config {
     readonly seriesReaders: readonly string[];
     readonly heartbeatTimeoutMs: number;
   };
-  readonly pods: { readonly launcherImage: string; readonly runAsNonRoot: boolean };
+  readonly pods: { readonly launcherImage: string; readonly user: number | undefined };
   readonly health: { readonly listenHost: string; readonly listenPort: number };
   readonly logLevel: (typeof LOG_LEVELS)[number];
 }
@@ -210,7 +215,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     },
     pods: {
       launcherImage: env.COXSWAIN_LAUNCHER_IMAGE,
-      runAsNonRoot: env.COXSWAIN_POD_RUN_AS_NON_ROOT === 'true',
+      user: env.COXSWAIN_POD_USER,
     },
     health: { listenHost: env.COXSWAIN_HEALTH_LISTEN_HOST, listenPort: env.COXSWAIN_HEALTH_LISTEN_PORT },
     logLevel: env.COXSWAIN_LOG_LEVEL,

@@ -27,7 +27,7 @@ function podWith(file: string): string {
     launcherImage: 'coxswain/launcher:1',
     reportUrls: ['https://coxswain-operator:9443'],
     reportCaPem: 'CA',
-    runAsNonRoot: false,
+    user: 65532,
     engine: { command: ['python3', 'train.py'], env: {} },
   });
   return stringify(pod, { lineWidth: 0, aliasDuplicateObjects: false });

@@ -15,7 +15,7 @@ const context: PodContext = {
   launcherImage: 'coxswain/launcher:dev',
   reportUrls: ['https://a:9443', 'https://b:9443'],
   reportCaPem: 'CA',
-  runAsNonRoot: false,
+  user: undefined,
   engine: { command: ['python3', '-m', 'train'], env: {} },
 };
 const placement = (overrides: Partial<PlacementSpec> = {}): { spec: PlacementSpec } => ({

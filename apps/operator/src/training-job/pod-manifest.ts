@@ -18,7 +18,7 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { gangOfPod } from '@coxswain/lifecycle';
-import { podWithRuntime } from '@coxswain/runtime';
+import { asUser, leavesUserOpen, podWithRuntime } from '@coxswain/runtime';
 import { launcherDelivery } from './launcher-delivery.ts';
 import { ownedBy } from './owner.ts';
 import { timesCpu, timesMemory } from '../cluster/quantity.ts';
@@ -31,8 +31,8 @@ export interface PodContext {
   readonly reportUrls: readonly string[];
   /** PEM bundle that signs the report endpoint's certificate. */
   readonly reportCaPem: string;
-  /** Whether the kubelet must refuse an image whose user is root. */
-  readonly runAsNonRoot: boolean;
+  /** Who ranks are, by number, where their runtime leaves it open; undefined: whoever the image says. */
+  readonly user: number | undefined;
   /** Program of one rank and what it wants in its environment, rendered by the engine's adapter. */
   readonly engine: { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> };
   readonly name: string;
@@ -100,10 +100,7 @@ export function toPod(
       enableServiceLinks: false,
       // The launcher is Node, which reaps nobody but its own children; with a shared namespace the pause container does.
       shareProcessNamespace: true,
-      securityContext: {
-        seccompProfile: { type: 'RuntimeDefault' },
-        ...(context.runAsNonRoot ? { runAsNonRoot: true } : {}),
-      },
+      securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
       initContainers: launcher.initContainers,
       containers: [
         {
@@ -158,10 +155,10 @@ export function toPod(
       ],
     },
   };
-  const { runtime } = placement.spec;
-  return runtime === undefined
-    ? pod
-    : podWithRuntime(pod, runtime, { gang: gangOfPod(context.name), nicClass: placement.spec.nicClasses?.[podIndex] });
+  const { runtime, nicClasses } = placement.spec;
+  const gangs = { gang: gangOfPod(context.name), nicClass: nicClasses?.[podIndex] };
+  const whole = runtime === undefined ? pod : podWithRuntime(pod, runtime, gangs);
+  return context.user !== undefined && leavesUserOpen(runtime) ? asUser(whole, context.user) : whole;
 }
 
 /** Exactly that node: a name is matched as a field, because a node's hostname label may differ from its name. */

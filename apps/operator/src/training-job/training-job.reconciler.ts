@@ -27,7 +27,7 @@ export interface ReconcilerOptions {
   readonly admission: Admission;
   readonly clock: { now(): Date; monotonicMs(): number };
   /** What every pod of the cluster holds alike. */
-  readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'runAsNonRoot'>;
+  readonly pods: () => Pick<PodContext, 'launcherImage' | 'reportUrls' | 'reportCaPem' | 'user'>;
   readonly leaderTerm: JobView['leaderTerm'];
   readonly progressOf: JobView['progressOf'];
   readonly heardMsOf: JobView['heardMsOf'];

@@ -67,7 +67,7 @@ export class ReconcilerWorld {
         launcherImage: 'launcher',
         reportUrls: ['https://operator:9443'],
         reportCaPem: '',
-        runAsNonRoot: false,
+        user: undefined,
       }),
       progressOf: () => undefined,
       preflightOf: () => undefined,
