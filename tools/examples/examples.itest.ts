@@ -187,6 +187,7 @@ describe('the real API server', () => {
     ['mock data in a claim', { data: { format: 'mock', claimName: 'c', path: 'a' } }, /format mock reads nothing/],
     ['data at no path', { data: { claimName: 'c' } }, /give claimName and one of the two/],
     ['a path that leaves the claim', { data: { claimName: 'c', paths: [{ path: '../a' }] } }, /without "..\"/],
+    ['a bound of a claim', { scratch: { claimName: 'c', sizeLimit: '1Gi' } }, /give claimName with path, or sizeLimit/],
     ['several roles', { roles: { actor: { any: 1 } } }, /jobs of several roles are not run yet: make a job of each/],
   ])('refuses %s', async (_what, words, want) => {
     await expect(applyWords(words, ['--dry-run=server'])).rejects.toThrow(want);

@@ -29,6 +29,8 @@ const SECTIONS: readonly (readonly [keyof typeof TrainingJobSpec.shape, string])
   ],
   ['training', 'How it is trained.'],
   ['data', 'What it is trained on.'],
+  ['initialWeights', 'What the first epoch begins with.'],
+  ['scratch', 'Room for what need not be kept. [What is set where](../job-environment.md).'],
   ['checkpoint', 'Where it saves.'],
   ['resources', 'What a pod gets.'],
 ];

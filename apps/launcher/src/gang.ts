@@ -8,6 +8,7 @@ import { LogRelay, LogTail, type LogSink } from './log-relay.ts';
 import { endStrays, Guard, signalGroup } from './processes.ts';
 import type { RendezvousAddress } from './rendezvous.ts';
 import { LAUNCHER_ENV, type Settings } from './settings.ts';
+import { trackedRun } from './tracked-run.ts';
 import {
   failedVerdict,
   isFailure,
@@ -142,6 +143,7 @@ export class Gang {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       env: {
         ...environment,
+        ...trackedRun(environment, rank),
         ...torchVariables(own, { rank, localRank, address }),
         [LAUNCHER_ENV.reportFd]: String(REPORT_FD),
         [LAUNCHER_ENV.bootId]: bootId,

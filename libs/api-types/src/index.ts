@@ -38,6 +38,7 @@ export { describeSecrets, placeOf, SECRET_PREFIX } from './secret-references.ts'
 export type { SecretFile, SecretVariable } from './secret-references.ts';
 export { plainSecrets } from './plain-secrets.ts';
 export { stepsOf } from './training-spec.ts';
+export type { ScratchSpec } from './scratch-spec.ts';
 export type { ModelSpec } from './model-spec.ts';
 export { TrainingJobSpec } from './training-job-spec.ts';
 export type { AttemptReason, EndedIncarnation } from './attempt.ts';

@@ -47,6 +47,7 @@ export const POD_PATHS = {
   checkpoints: '/coxswain/checkpoints',
   data: '/coxswain/data',
   initialWeights: '/coxswain/weights',
+  scratch: '/coxswain/scratch',
   /** Holds `SECRET/KEY` for each key that a job wants as a file. */
   secrets: '/coxswain/secrets',
   tokenDirectory: '/var/run/secrets/coxswain',

@@ -9,6 +9,7 @@ import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightSpec } from './preflight.ts';
 import { ResumeFrom } from './resume-from.ts';
+import { ScratchSpec } from './scratch-spec.ts';
 import { SecretFiles, SecretVariables } from './secret-references.ts';
 import { RuntimeRef } from './training-runtime.ts';
 import { MAX_STEPS, stepsOf, TrainingSpec } from './training-spec.ts';
@@ -176,6 +177,13 @@ export const TrainingJobSpec = z
     initialWeights: InitialWeights.optional().describe(
       'What the first epoch begins with, where there is no checkpoint yet. Absent: random numbers.',
     ),
+    scratch: ScratchSpec.optional(),
+    offline: z
+      .boolean()
+      .optional()
+      .describe(
+        'true: pods have no way out of the cluster, and libraries that would download are told so at once (HF_HUB_OFFLINE and its kin). Absent: they may try.',
+      ),
     roles: Roles.optional(),
     layout: ParallelLayout.optional().describe(
       'How the ranks are divided. Absent: the planner chooses, for gpus GPUs.',
@@ -273,6 +281,8 @@ export const TrainingJobSpec = z
       immutable('training', true),
       immutable('data', true),
       immutable('initialWeights', true),
+      immutable('scratch', true),
+      immutable('offline', true),
       immutable('checkpoint', true),
       immutable('resources'),
     ),

@@ -29,3 +29,9 @@ export function devicesAskedBy(container: Json): Json {
   const { limits, requests } = record(container['resources']);
   return { ...record(limits), ...record(requests) };
 }
+
+/** The image that a template gives the trainer of jobs that name none. */
+export function imageOf(template: Json): string | undefined {
+  const { image } = partsOf(template).trainer;
+  return typeof image === 'string' ? image : undefined;
+}

@@ -44,7 +44,7 @@ export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport
   const program = programOf(pod);
   const ranksPerPod = ranksOf(gang, program, report);
   const resources = resourcesOf(pod.resources, ranksPerPod, report);
-  const { data, checkpoint, secretFiles, moved } = readVolumes(pod, report);
+  const { data, checkpoint, scratch, secretFiles, moved } = readVolumes(pod, report);
   const { env, secretEnv } = readVariables(pod.env, name, report);
   const words = program.words.map((word) => withMovedPaths(word, moved));
   refuseCredentials(words, program.env, pod.command);
@@ -73,6 +73,7 @@ export function gangJob(gang: Gang, options: ImportOptions, report: ImportReport
       ...(data === undefined ? {} : { data }),
       layout: layoutOf(gang, { words, ranksPerPod }, report),
       resources,
+      ...(scratch === undefined ? {} : { scratch }),
       ...(checkpoint === undefined ? {} : { checkpoint }),
       ...(maxRestarts === undefined ? {} : { restartPolicy: { maxRestarts } }),
       ...(grace === undefined ? {} : { terminationGracePeriodSeconds: grace }),

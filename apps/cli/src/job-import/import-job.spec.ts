@@ -331,7 +331,10 @@ describe('volumes of a pod', () => {
 
   it.each<[string, object, string, RegExp]>([
     ['shared memory', { name: 'v', emptyDir: { medium: 'Memory' } }, '/dev/shm', /^changed \| \/dev\/shm/],
-    ['scratch', { name: 'v', emptyDir: {} }, '/tmp/x', /^left .*own \/tmp\/x/],
+    ['scratch', { name: 'v', emptyDir: {} }, '/tmp/x', /^taken .*scratch/],
+    ['scratch with a bound', { name: 'v', emptyDir: { sizeLimit: '5Gi' } }, '/x', /^taken .*scratch.sizeLimit 5Gi/],
+    ['a bound that a job cannot say', { name: 'v', emptyDir: { sizeLimit: '5G' } }, '/x', /^changed .*was left out/],
+    ['memory in place of a disk', { name: 'v', emptyDir: { medium: 'Memory' } }, '/ram', /^left .*own \/ram/],
     ['a ConfigMap', { name: 'v', configMap: { name: 'c' } }, '/x', /^left .*into the image or into a claim/],
     [
       'a Secret without keys',
@@ -342,6 +345,21 @@ describe('volumes of a pod', () => {
     ['a path of the node', { name: 'v', hostPath: { path: '/x' } }, '/x', /^left \| a job mounts claims/],
   ])('says of %s what becomes of it', (_what, volume, mountPath, want) => {
     expect(saidOf(podOf([volume], [{ name: 'v', mountPath }]), 'volumes[0]')).toMatch(want);
+  });
+
+  it('one scratch volume is kept, and the program is told where', () => {
+    const volumes = [
+      { name: 's', emptyDir: { sizeLimit: '5Gi' } },
+      { name: 't', emptyDir: {} },
+    ];
+    const mounts = [
+      { name: 's', mountPath: '/scratch' },
+      { name: 't', mountPath: '/tmp' },
+    ];
+    const imported = podOf(volumes, mounts, ['--tmp=/scratch/x']);
+    expect(imported.job.spec.scratch).toEqual({ sizeLimit: '5Gi' });
+    expect(imported.job.spec.engine.command).toEqual(['a', '--tmp=/coxswain/scratch/x']);
+    expect(saidOf(imported, 'volumes[1]')).toMatch(/^left .*one scratch volume/);
   });
 
   it('a third claim is left', () => {

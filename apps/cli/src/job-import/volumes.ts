@@ -13,6 +13,7 @@ export interface MovedPath {
 export interface Volumes {
   readonly data?: TrainingJobSpecInput['data'];
   readonly checkpoint?: TrainingJobSpecInput['checkpoint'];
+  readonly scratch?: TrainingJobSpecInput['scratch'];
   readonly secretFiles: NonNullable<TrainingJobSpecInput['engine']['secretFiles']>;
   readonly moved: readonly MovedPath[];
 }
@@ -36,6 +37,7 @@ export function readVolumes(
   { volumes, mounts }: { readonly volumes: readonly Source[]; readonly mounts: readonly Source[] },
   report: ImportReport,
 ): Volumes {
+  let scratch: Volumes['scratch'];
   const byName = new Map(volumes.map((volume) => [volume.at('name').text() ?? '', volume]));
   const claims: Mounted[] = [];
   const secretFiles: Volumes['secretFiles'] = [];
@@ -53,11 +55,19 @@ export function readVolumes(
         moved.push({ from: `${mountPath}/${path}`, to: `${POD_PATHS.secrets}/${file.secret}/${file.key}` });
       }
       report.left(mount, { why: `keys of Secrets are below ${POD_PATHS.secrets}` });
+    } else if (isScratch(volume, mountPath) && scratch === undefined) {
+      scratch = scratchOf({ volume, mount, mountPath }, report);
+      moved.push({ from: mountPath, to: POD_PATHS.scratch });
     } else {
       leaveVolume({ volume, mount, mountPath }, report);
     }
   }
-  return { ...claimsOfJob(claims, moved, report), secretFiles, moved };
+  return {
+    ...claimsOfJob(claims, moved, report),
+    ...(scratch === undefined ? {} : { scratch }),
+    secretFiles,
+    moved,
+  };
 }
 
 function mountedClaim(volume: Source, mount: Source, mountPath: string): Mounted {
@@ -111,12 +121,34 @@ function claimsOfJob(
   };
 }
 
-function renamed({ mountPath }: Mounted): string {
+function renamed({ mountPath }: Pick<Mounted, 'mountPath'>): string {
   return `command and variables that named ${mountPath} name that; what the program itself calls ${mountPath} cannot be seen from here`;
 }
 
 function isCalled({ claimName, mountPath }: Mounted, form: RegExp): boolean {
   return form.test(claimName) || form.test(mountPath);
+}
+
+function isScratch(volume: Source, mountPath: string): boolean {
+  const directory = volume.at('emptyDir');
+  return (
+    directory.isThere && directory.at('medium').text() !== 'Memory' && mountPath.length > 1 && mountPath !== '/dev/shm'
+  );
+}
+
+function scratchOf(
+  { volume, mount, mountPath }: { readonly volume: Source; readonly mount: Source; readonly mountPath: string },
+  report: ImportReport,
+): NonNullable<Volumes['scratch']> {
+  const limit = volume.at('emptyDir').at('sizeLimit').text();
+  const isSaid = limit !== undefined && /^[1-9][0-9]*(Mi|Gi|Ti)$/.test(limit);
+  if (isSaid || limit === undefined) report.taken(volume, `scratch${isSaid ? `.sizeLimit ${limit}` : ''}`);
+  else
+    report.changed(volume, 'scratch', {
+      why: `its bound ${limit} is no whole number of Mi, Gi or Ti, and was left out`,
+    });
+  report.changed(mount, 'scratch', { why: `it is at ${POD_PATHS.scratch}; ${renamed({ mountPath })}` });
+  return isSaid ? { sizeLimit: limit } : {};
 }
 
 function leaveVolume(
@@ -129,12 +161,12 @@ function leaveVolume(
     report.changed(mount, '/dev/shm', shared);
     return;
   }
-  const isScratch = volume.at('emptyDir').isThere;
-  const why = isScratch ? 'a job has no scratch volume' : 'a job mounts claims and keys of Secrets alone';
+  const isRoom = volume.at('emptyDir').isThere;
+  const why = isRoom ? 'a job has one scratch volume, on disk' : 'a job mounts claims and keys of Secrets alone';
   report.left(volume, {
     why,
-    todo: isScratch
-      ? `write to the container's own ${mountPath === '' ? 'disk' : mountPath}`
+    todo: isRoom
+      ? `write to ${POD_PATHS.scratch} of a job with scratch, or to the container's own ${mountPath === '' ? 'disk' : mountPath}`
       : 'put the files into the image or into a claim',
   });
   report.left(mount, { why });

@@ -6,6 +6,7 @@ import {
   POD_FINALIZER,
   SCHEDULING_GATE,
   type PlacementSpec,
+  type TrainingJobSpecInput,
 } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { toPod, type PodContext } from './pod-manifest.ts';
@@ -200,6 +201,70 @@ describe('a pod of a gang', () => {
     expect(mounts.find(({ mountPath }) => mountPath === '/coxswain/data')?.readOnly).toBe(true);
     const bare = podOf({ job: { spec: { data: undefined, checkpoint: undefined } } });
     expect(bare.spec.volumes.some((volume) => 'persistentVolumeClaim' in volume)).toBe(false);
+  });
+
+  describe('of a job with room for what need not be kept', () => {
+    const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
+    const podWith = (scratch: TrainingJobSpecInput['scratch'], image = 'a/b:1'): Pod =>
+      podOf({ job: { spec: { scratch, engine: { name: 'command', image, command: ['x'] } } } });
+    const volumeOf = (pod: Pod): unknown => pod.spec.volumes.find(({ name }) => name === 'coxswain-scratch');
+
+    it.each<[string, TrainingJobSpecInput['scratch'], object | undefined]>([
+      ['none is asked for', undefined, undefined],
+      ['it is a directory of the node', {}, { emptyDir: {} }],
+      ['the directory may have a bound', { sizeLimit: '200Gi' }, { emptyDir: { sizeLimit: '200Gi' } }],
+      ['it may be a claim', { claimName: 'fast' }, { persistentVolumeClaim: { claimName: 'fast' } }],
+    ])('%s', (_sentence, scratch, source) => {
+      const pod = podWith(scratch);
+      expect(volumeOf(pod)).toEqual(source === undefined ? undefined : { name: 'coxswain-scratch', ...source });
+      const mounts = pod.spec.containers[0]?.volumeMounts.filter(({ mountPath }) => mountPath === '/coxswain/scratch');
+      expect(mounts).toHaveLength(source === undefined ? 0 : 1);
+    });
+
+    it.each<[string, TrainingJobSpecInput['scratch'], string, readonly (string | undefined)[]]>([
+      ['nowhere without room', undefined, 'a/b:1', [undefined, undefined]],
+      ['on the node', {}, 'a/b:1', ['/coxswain/scratch/cache/triton', '/coxswain/scratch/cache/huggingface']],
+      [
+        'on a claim by the digest of the image',
+        { claimName: 'fast', path: 'team' },
+        `a/b@${digest}`,
+        ['/coxswain/scratch/team/cache/0123456789abcdef/triton', '/coxswain/scratch/team/cache/huggingface'],
+      ],
+      [
+        'on a claim by a digest of the image’s name, where it has none',
+        { claimName: 'fast' },
+        'a/b:1',
+        ['/coxswain/scratch/cache/3dee3bf45c1bd426/triton', '/coxswain/scratch/cache/huggingface'],
+      ],
+    ])('has its caches %s', (_sentence, scratch, image, want) => {
+      const env = envOf(podWith(scratch, image));
+      expect([env['TRITON_CACHE_DIR'], env['HF_HOME']]).toEqual(want);
+    });
+
+    it('has them where the user says', () => {
+      const engine = { name: 'reference' as const, image: 'a', env: [{ name: 'HF_HOME', value: '/mine' }] };
+      expect(envOf(podOf({ job: { spec: { scratch: {}, engine } } }))['HF_HOME']).toBe('/mine');
+    });
+  });
+
+  it.each<[string, boolean | undefined, string | undefined]>([
+    ['tells libraries nothing of the network', undefined, undefined],
+    ['tells libraries that there is no way out, where the job says so', true, '1'],
+    ['tells them nothing where it says that there is one', false, undefined],
+  ])('%s', (_sentence, offline, want) => {
+    expect(envOf(podOf({ job: { spec: { offline } } }))['HF_HUB_OFFLINE']).toBe(want);
+  });
+
+  it('tells trackers where curves go on: the same directory, and tags of job and epoch', () => {
+    const uid = aTrainingJob().metadata.uid;
+    const [first, second] = [1, 2].map((epoch) => envOf(podOf({ placement: { epoch } })));
+    expect(first?.['TENSORBOARD_LOGGING_DIR']).toBe(`/coxswain/checkpoints/tensorboard/${uid}`);
+    expect(second?.['TENSORBOARD_LOGGING_DIR']).toBe(first?.['TENSORBOARD_LOGGING_DIR']);
+    expect(JSON.parse(second?.['MLFLOW_RUN_CONTEXT'] ?? '')).toEqual({
+      [LABELS.jobUid]: uid,
+      [LABELS.jobName]: 'tiny-gpt',
+      [LABELS.epoch]: '2',
+    });
   });
 
   describe('of a job that uses Secrets', () => {

@@ -18,10 +18,12 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { gangOfPod } from '@coxswain/lifecycle';
-import { asUser, leavesUserOpen, podWithRuntime } from '@coxswain/runtime';
+import { asUser, imageOf, leavesUserOpen, podWithRuntime } from '@coxswain/runtime';
 import { launcherDelivery } from './launcher-delivery.ts';
 import { ownedBy } from './owner.ts';
 import { timesCpu, timesMemory } from '../cluster/quantity.ts';
+import { cachesOf, scratchOf } from './pod-scratch.ts';
+import { OFFLINE, trackersOf } from './pod-libraries.ts';
 import { sharedMemory, threadsOfRank, UNDISTURBED } from './pod-needs.ts';
 
 /** What a pod holds beyond job and placement: the same for every pod of a gang. */
@@ -73,6 +75,7 @@ export function toPod(
   const launcher = launcherDelivery({ launcherImage: context.launcherImage, securityContext });
   const secretFiles = job.spec.engine.secretFiles ?? [];
   const limits = limitsOf(job, ranks.length);
+  const scratch = scratchOf(job.spec.scratch);
   const shared = sharedMemory(limits['memory']);
   const pod = {
     apiVersion: 'v1',
@@ -122,6 +125,7 @@ export function toPod(
             ...(job.spec.data?.claimName === undefined
               ? []
               : [{ name: DATA_VOLUME, mountPath: POD_PATHS.data, readOnly: true }]),
+            ...scratch.mounts,
             ...(job.spec.initialWeights === undefined
               ? []
               : [{ name: WEIGHTS_VOLUME, mountPath: POD_PATHS.initialWeights, readOnly: true }]),
@@ -150,6 +154,7 @@ export function toPod(
         },
         ...claimVolume(CHECKPOINT_VOLUME, job.spec.checkpoint?.claimName),
         ...claimVolume(DATA_VOLUME, job.spec.data?.claimName),
+        ...scratch.volumes,
         ...claimVolume(WEIGHTS_VOLUME, job.spec.initialWeights?.claimName),
         ...secretsVolume(secretFiles),
       ],
@@ -230,7 +235,14 @@ function environment(
   ];
   const names = new Set(written.map((entry) => entry['name']));
   const threads = threadsOfRank(job.spec.resources.cpuPerGpu);
-  const wanted: Record<string, string> = { OMP_NUM_THREADS: String(threads), ...context.engine.env };
+  const image = job.spec.engine.image ?? imageOf(placement.spec.runtime?.template ?? {}) ?? '';
+  const wanted: Record<string, string> = {
+    OMP_NUM_THREADS: String(threads),
+    ...cachesOf(job.spec.scratch, image),
+    ...(job.spec.offline === true ? OFFLINE : {}),
+    ...trackersOf(job, placement.spec.epoch),
+    ...context.engine.env,
+  };
   for (const { name, value: text } of job.spec.engine.env ?? []) wanted[name] = text;
   const users = Object.entries(wanted).filter(([name]) => !names.has(name) && !name.startsWith('COXSWAIN_'));
   const secrets = (job.spec.engine.secretEnv ?? []).map(secretVariable);
