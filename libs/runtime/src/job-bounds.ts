@@ -8,7 +8,7 @@ import {
 } from '@coxswain/api-types';
 import { quantityOf } from '@coxswain/units';
 import { list } from './json.ts';
-import { partsOf } from './parts.ts';
+import { partsOf, trainerImageOf } from './parts.ts';
 
 /** What a runtime asks of jobs that use it. */
 export interface AsksOfJobs {
@@ -43,8 +43,7 @@ export function disagreement(
 }
 
 function image({ spec, runtime, name }: Pair): string | undefined {
-  if (spec.engine.image !== undefined || typeof partsOf(runtime.template).trainer['image'] === 'string')
-    return undefined;
+  if (spec.engine.image !== undefined || trainerImageOf(runtime.template) !== undefined) return undefined;
   return `engine.image is required: ${name} gives no image for container ${CONTAINERS.trainer}`;
 }
 

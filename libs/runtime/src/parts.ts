@@ -24,6 +24,12 @@ export function partsOf(template: Json): TemplateParts {
   };
 }
 
+/** The image that the template gives the trainer, if any. */
+export function trainerImageOf(template: Json): string | undefined {
+  const { image } = partsOf(template).trainer;
+  return typeof image === 'string' ? image : undefined;
+}
+
 /** Devices by name that a container asks for; where requests and limits differ, Kubernetes refuses the pod. */
 export function devicesAskedBy(container: Json): Json {
   const { limits, requests } = record(container['resources']);

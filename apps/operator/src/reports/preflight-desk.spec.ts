@@ -71,6 +71,27 @@ describe('the desk of preflights', () => {
     expect(desk.ofJob('job-1')).toMatchObject({ outcome: 'Skipped', notes: ['pod 1: no python3'] });
   });
 
+  it('answers whoever tells late, and nobody else again', () => {
+    const { desk, released } = aDesk();
+    desk.hear([word(1, report('', { outcome: 'Skipped', facts: {} }))]);
+    released();
+    desk.hear([word(2, report('2.9'))]);
+    expect(released()).toEqual(['pod-2 preflightDone']);
+  });
+
+  it('says which image the runtime gave, where the job names none', () => {
+    const it = aDesk();
+    const template = { spec: { containers: [{ name: 'trainer', image: 'of/runtime:1' }] } };
+    const runtime = { kind: 'ClusterTrainingRuntime' as const, name: 'a', uid: 'u', generation: 1, template };
+    if (typeof it.gang === 'object') {
+      const { image: _image, ...engine } = it.gang.job.spec.engine;
+      const job = { ...it.gang.job, spec: { ...it.gang.job.spec, engine } };
+      it.gang = { ...it.gang, job, placement: { ...it.gang.placement, runtime } };
+    }
+    it.desk.hear([0, 1, 2].map((pod) => word(pod, report('2.9'))));
+    expect(it.desk.ofJob('job-1')?.fingerprint.image).toBe('of/runtime:1');
+  });
+
   it('judges once: what ranks tell later changes nothing, and whoever asks again is told again', () => {
     const { desk, released } = aDesk();
     desk.hear([0, 1, 2].map((pod) => word(pod, report('2.9'))));

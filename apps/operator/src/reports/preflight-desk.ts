@@ -1,5 +1,6 @@
-import { ranksOfPod, type PreflightReport, type TrainingJob } from '@coxswain/api-types';
+import { ranksOfPod, type PreflightReport } from '@coxswain/api-types';
 import type { ObservedPreflight } from '@coxswain/lifecycle';
+import { trainerImageOf } from '@coxswain/runtime';
 import { preflightOfGang, type LookedAtPod } from '@coxswain/preflight';
 import type { LauncherMail } from './ingest-messages.ts';
 import type { NewestGang } from './launcher-desk.ts';
@@ -43,7 +44,11 @@ export class PreflightDesk {
     }
     const jobs = [...new Set(words.map(({ jobUid }) => jobUid))];
     const news = jobs.filter((jobUid) => this.#judge(jobUid));
-    for (const jobUid of jobs) this.#release(jobUid);
+    for (const jobUid of jobs) {
+      // Whoever tells after that is answered alone: a gang of thousands that tell one by one would be thousands of answers for each.
+      const asking = news.includes(jobUid) ? undefined : words.filter((word) => word.jobUid === jobUid);
+      this.#release(jobUid, asking);
+    }
     return news;
   }
 
@@ -72,13 +77,14 @@ export class PreflightDesk {
     return true;
   }
 
-  /** To every pod of the gang, also to those that wait for one that cannot look around. */
-  #release(jobUid: string): void {
+  /** To these pods, or to every pod of the gang, also to those that wait for one that cannot look around. */
+  #release(jobUid: string, asking: readonly PreflightWord[] | undefined): void {
     const judged = this.ofJob(jobUid);
     const gang = this.#gangOf(jobUid);
     if (judged === undefined || judged.named.nodes.length > 0 || gang === undefined || gang === 'gone') return;
     const { epoch } = judged;
-    for (const podIndex of gang.placement.nodes.keys()) {
+    const indices = new Set(asking?.filter((word) => word.epoch === epoch).map((word) => word.podIndex));
+    for (const podIndex of asking === undefined ? gang.placement.nodes.keys() : indices) {
       const podUid = gang.podUidOf(podIndex);
       if (podUid !== undefined) this.#send({ jobUid, epoch, podUid, message: { kind: 'preflightDone', epoch } });
     }
@@ -92,6 +98,8 @@ function podsOf({ placement }: NewestGang, reports: ReadonlyMap<number, Prefligh
   });
 }
 
-function imageOf({ job }: { readonly job: TrainingJob }): string | undefined {
-  return job.spec.engine.image;
+/** The job's, else its runtime's. */
+function imageOf({ job, placement }: NewestGang): string | undefined {
+  const { runtime } = placement;
+  return job.spec.engine.image ?? (runtime === undefined ? undefined : trainerImageOf(runtime.template));
 }
