@@ -15,7 +15,7 @@ import type { CampaignPlan } from './real-node/plan.ts';
 import { machineFacts, missingPackages, whyNotHere } from './real-node/requirements.ts';
 
 export const description =
-  'Chart, images and a job on six real kubelets, as root on Debian; pods, kubelets and a node are killed (12 min once built; arguments: --install, --hold SECONDS, --images DIR, --from COMMIT).';
+  'Chart, images and a job on six real kubelets, as root on Debian 12; pods, kubelets and a node are killed (12 min once built; arguments: --install, --hold SECONDS, --images DIR, --from COMMIT).';
 
 /** Folders of the machine that nodes put their own over; those that were not there go afterwards. */
 const COVERED = ['/var/lib/kubelet', '/var/lib/cni'];

@@ -8,7 +8,7 @@ import { parseOptions } from './options.ts';
 import { missingPackages, whyNotHere, type MachineFacts } from './requirements.ts';
 import { Steps } from './steps.ts';
 
-const DEBIAN: MachineFacts = { isRoot: true, systems: ['debian'], hasCgroups: true, missing: [] };
+const DEBIAN: MachineFacts = { isRoot: true, system: 'debian 12', hasCgroups: true, missing: [] };
 
 describe('the campaign runs', () => {
   it('on a Debian with its programs, as root', () => {
@@ -19,8 +19,8 @@ describe('the campaign runs', () => {
     ['as somebody else', { isRoot: false }, 'it needs root'],
     [
       'on another system',
-      { systems: ['fedora'] },
-      'it runs on Debian (12 or later), whose packages it takes; this is fedora',
+      { system: 'fedora 44' },
+      'it is written for debian 12, whose packages it takes by name; this is fedora 44',
     ],
     ['without cgroups', { hasCgroups: false }, 'no cgroup controllers are mounted'],
     [

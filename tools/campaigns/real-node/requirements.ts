@@ -3,12 +3,15 @@ import { existsSync, readFileSync } from 'node:fs';
 /** What a machine is, as far as the campaign has to know. */
 export interface MachineFacts {
   readonly isRoot: boolean;
-  /** `ID` and `ID_LIKE` of os-release. */
-  readonly systems: readonly string[];
+  /** `ID` and `VERSION_ID` of os-release, such as "debian 12". */
+  readonly system: string;
   readonly hasCgroups: boolean;
   /** Programs that are missing. */
   readonly missing: readonly string[];
 }
+
+/** Names of libraries' packages differ from one to the next. */
+const SYSTEM = 'debian 12';
 
 /** Which Debian package has each program that the campaign starts. */
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -25,12 +28,10 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 
 export function machineFacts(): MachineFacts {
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
-  const systems = [...release.matchAll(/^ID(?:_LIKE)?=(.*)$/gm)].flatMap(([, words = '']) =>
-    words.replaceAll('"', '').split(' '),
-  );
+  const word = (name: string): string => new RegExp(`^${name}="?([^"\n]*)`, 'm').exec(release)?.[1] ?? 'unknown';
   return {
     isRoot: process.getuid?.() === 0,
-    systems,
+    system: `${word('ID')} ${word('VERSION_ID')}`,
     hasCgroups: existsSync('/sys/fs/cgroup/cgroup.controllers') || existsSync('/sys/fs/cgroup/memory'),
     missing: Object.keys(PROGRAMS).filter((path) => !existsSync(path)),
   };
@@ -44,8 +45,8 @@ export function missingPackages({ missing }: MachineFacts): readonly string[] {
 /** One sentence on why the campaign cannot run here, or undefined when it can. */
 export function whyNotHere(facts: MachineFacts): string | undefined {
   if (!facts.isRoot) return 'it needs root: containers, network namespaces and cgroups are made';
-  if (!facts.systems.includes('debian')) {
-    return `it runs on Debian (12 or later), whose packages it takes; this is ${facts.systems.join(', ') || 'unknown'}`;
+  if (facts.system !== SYSTEM) {
+    return `it is written for ${SYSTEM}, whose packages it takes by name; this is ${facts.system}`;
   }
   if (!facts.hasCgroups) return 'no cgroup controllers are mounted at /sys/fs/cgroup, so no kubelet can run here';
   const packages = missingPackages(facts);
