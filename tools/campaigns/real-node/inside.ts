@@ -3,7 +3,7 @@ import { findEnginePython } from '@coxswain/local-cluster';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepareNetwork, startCluster, type RealCluster } from './cluster.ts';
-import { startDatabase } from './database.ts';
+import { databaseFor } from './database.ts';
 import { pythonFolders, pythonPath, pythonPlaces } from './engine-python.ts';
 import { installationSteps } from './installation-steps.ts';
 import { Installation } from './installation.ts';
@@ -39,7 +39,7 @@ async function runOn(cluster: RealCluster, { steps, plan }: { steps: Steps; plan
   const places = await pythonPlaces(findEnginePython());
   const python = { folders: pythonFolders(places), path: pythonPath(places) };
   await steps.run('our images are on the nodes', () => importImages(cluster, plan));
-  const database = await startDatabase();
+  const database = await databaseFor([plan.earlierChart, plan.chart], join(plan.directory, 'volumes/database'));
   try {
     const installation = new Installation(cluster);
     const volumes = new Volumes(cluster.plane, join(plan.directory, 'volumes'));
@@ -56,10 +56,12 @@ async function importImages(cluster: RealCluster, { images, tag, otherTag }: Cam
   const archive = (name: string): string => join(images, `${name}.tar`);
   await Promise.all(
     [system, ...gpuNodes].map(async (node) => {
-      const names = node === system ? ['pause', 'operator', 'api'] : ['pause', 'launcher', 'engine-reference'];
+      const names =
+        node === system ? ['pause', 'postgres', 'operator', 'api'] : ['pause', 'launcher', 'engine-reference'];
       for (const name of names) {
         await node.importImage(archive(name));
-        if (name !== 'pause') await node.tagImage(`docker.io/coxswain/${name}`, { tag, otherTag });
+        if (name !== 'pause' && name !== 'postgres')
+          await node.tagImage(`docker.io/coxswain/${name}`, { tag, otherTag });
       }
     }),
   );

@@ -1,6 +1,6 @@
 import { SYSTEM_NAMESPACE } from '@coxswain/local-cluster';
 import type { RealCluster } from './cluster.ts';
-import type { Database } from './database.ts';
+import type { DatabaseChoice } from './database.ts';
 import { type Gang } from './gang.ts';
 import type { Installation } from './installation.ts';
 import { NAMESPACE } from './job-objects.ts';
@@ -12,7 +12,7 @@ interface InstallationContext {
   readonly installation: Installation;
   readonly steps: Steps;
   readonly plan: CampaignPlan;
-  readonly database: Database;
+  readonly database: DatabaseChoice;
   readonly during: JobSteps;
   readonly cluster: RealCluster;
 }
@@ -21,8 +21,8 @@ interface InstallationContext {
 export async function installationSteps(context: InstallationContext): Promise<void> {
   const { installation, steps, plan, database, during, cluster } = context;
   await steps.run('helm install of the earlier revision in a restricted namespace', async () => {
-    await installation.install(plan.earlierChart, database.secret);
-    return (await installation.programs()).join(', ');
+    await installation.install(plan.earlierChart, database);
+    return `${database.what}: ${(await installation.programs()).join(', ')}`;
   });
   await steps.run('REST answers its administrator, and the page is served', async () => {
     const { apiVersions, page } = await during.askApi();

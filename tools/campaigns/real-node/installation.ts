@@ -1,8 +1,8 @@
 import { ApiClient } from '@coxswain/api-client';
 import { findBinary, SYSTEM_NAMESPACE, waitFor } from '@coxswain/local-cluster';
-import { readFileSync } from 'node:fs';
 import type { RealCluster } from './cluster.ts';
 import { command } from './command.ts';
+import type { DatabaseChoice } from './database.ts';
 
 const RELEASE = 'coxswain';
 /** Half of the default, so that the campaign waits half as long for it. */
@@ -18,30 +18,31 @@ const VALUES = [
 /** Our programs, installed by the chart with our images. */
 export class Installation {
   readonly #cluster: RealCluster;
+  #database: DatabaseChoice | undefined;
 
   constructor(cluster: RealCluster) {
     this.#cluster = cluster;
   }
 
-  async install(chart: string, secret: string): Promise<void> {
+  /** Where a chart brings no database, `database` is another's. */
+  async install(chart: string, database: DatabaseChoice): Promise<void> {
+    this.#database = database;
     const { plane } = this.#cluster;
     const namespace = {
       apiVersion: 'v1',
       kind: 'Namespace',
       metadata: { name: SYSTEM_NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
     };
-    const metadata = { name: 'coxswain-database', namespace: SYSTEM_NAMESPACE };
-    const database = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: linesOf(secret) };
-    for (const object of [namespace, database]) {
+    for (const object of [namespace, ...database.objects]) {
       await plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
     }
-    await this.#helm('install', RELEASE, chart, ...set(chart, []), '--wait', '--timeout', '180s');
+    await this.#helm('install', RELEASE, chart, ...this.#set(chart, []), '--wait', '--timeout', '180s');
   }
 
   /** With another tag of the same images, so that every pod of ours is replaced. */
   async upgrade(chart: string, tag: string): Promise<void> {
     const tags = ['operator.image', 'operator.launcherImage', 'api.image'].map((image) => `${image}.tag=${tag}`);
-    await this.#helm('upgrade', RELEASE, chart, ...set(chart, tags), '--wait', '--timeout', '180s');
+    await this.#helm('upgrade', RELEASE, chart, ...this.#set(chart, tags), '--wait', '--timeout', '180s');
   }
 
   /** What the chart says to who uninstalls while jobs run. */
@@ -101,26 +102,12 @@ export class Installation {
     );
   }
 
+  #set(chart: string, more: readonly string[]): readonly string[] {
+    return [...VALUES, ...(this.#database?.values(chart) ?? []), ...more].flatMap((value) => ['--set', value]);
+  }
+
   async #helm(...args: readonly string[]): Promise<string> {
     const { adminKubeconfigPath } = this.#cluster.plane;
     return command(await findBinary('helm'), [...args, '-n', SYSTEM_NAMESPACE, '--kubeconfig', adminKubeconfigPath]);
   }
-}
-
-/** A chart knows the word `database` since it can bring one; before, it was always another's. */
-function set(chart: string, more: readonly string[]): readonly string[] {
-  const knowsDatabase = /^database:$/m.test(readFileSync(`${chart}/values.yaml`, 'utf8'));
-  return [...VALUES, ...(knowsDatabase ? ['database.source=external'] : []), ...more].flatMap((value) => [
-    '--set',
-    value,
-  ]);
-}
-
-/** `KEY=VALUE` lines, as `kubectl create secret --from-env-file` reads them. */
-function linesOf(text: string): Readonly<Record<string, string>> {
-  const lines = text.split('\n').flatMap((line) => {
-    const [, key, value] = /^([a-z-]+)=(.*)$/.exec(line) ?? [];
-    return key === undefined || value === undefined ? [] : [[key, value] as const];
-  });
-  return Object.fromEntries(lines);
 }

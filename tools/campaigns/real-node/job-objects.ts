@@ -21,27 +21,31 @@ export function restrictedNamespace(name: string): KubeObject {
 }
 
 /** A folder of this machine as a volume and a claim. Restricted pods may not have hostPath volumes, but claims on them. */
-export function claimOf(name: string, path: string): readonly (KubeObject & { readonly spec: object })[] {
+export function claimOf(
+  name: string,
+  path: string,
+  namespace = NAMESPACE,
+): readonly (KubeObject & { readonly spec: object })[] {
   const shared = { accessModes: ['ReadWriteMany'], storageClassName: '' };
   const storage = '1Gi';
   return [
     {
       apiVersion: 'v1',
       kind: 'PersistentVolume',
-      metadata: { name: `${NAMESPACE}-${name}` },
+      metadata: { name: `${namespace}-${name}` },
       spec: {
         ...shared,
         capacity: { storage },
         persistentVolumeReclaimPolicy: 'Retain',
         hostPath: { path, type: 'Directory' },
-        claimRef: { namespace: NAMESPACE, name },
+        claimRef: { namespace, name },
       },
     },
     {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
-      metadata: { name, namespace: NAMESPACE },
-      spec: { ...shared, volumeName: `${NAMESPACE}-${name}`, resources: { requests: { storage } } },
+      metadata: { name, namespace },
+      spec: { ...shared, volumeName: `${namespace}-${name}`, resources: { requests: { storage } } },
     },
   ];
 }
