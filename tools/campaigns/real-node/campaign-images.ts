@@ -8,7 +8,7 @@ import { SANDBOX_IMAGE } from './node-config.ts';
 
 const NEEDED = ['operator', 'api', 'launcher', 'engine-reference'] as const;
 /** What the chart is told of the image. */
-export const POSTGRES = { repository: 'docker.io/coxswain/postgres', tag: '15' } as const;
+export const POSTGRES = { repository: 'docker.io/coxswain/postgres', major: '15', tag: '15-debian' } as const;
 /** The server, what it loads, and what the chart's script calls; names are those of Debian 12. */
 const POSTGRES_PACKAGES = [
   ...SMALL_BASE,
@@ -38,7 +38,7 @@ async function makePostgres(directory: string): Promise<void> {
   const builder = new ImageBuilder(join(directory, 'buildah'));
   const image = await builder.addBase('postgres-base', join(base, 'root'));
   mkdirSync(context, { recursive: true });
-  const path = `/usr/lib/postgresql/${POSTGRES.tag}/bin:/usr/bin:/bin`;
+  const path = `/usr/lib/postgresql/${POSTGRES.major}/bin:/usr/bin:/bin`;
   writeFileSync(join(context, 'Dockerfile'), `FROM ${image}\nENV PATH=${path}\n`);
   await builder.build({
     context,

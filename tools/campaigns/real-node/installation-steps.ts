@@ -20,15 +20,16 @@ interface InstallationContext {
 /** Install, upgrade, uninstall; a job trains from the first to the last. */
 export async function installationSteps(context: InstallationContext): Promise<void> {
   const { installation, steps, plan, database, during, cluster } = context;
-  await steps.run('helm install of the earlier revision in a restricted namespace', async () => {
+  const isInstalled = await steps.run('helm install of the earlier revision in a restricted namespace', async () => {
     await installation.install(plan.earlierChart, database);
     return `${database.what}: ${(await installation.programs()).join(', ')}`;
   });
-  await steps.run('REST answers its administrator, and the page is served', async () => {
+  if (!isInstalled) return;
+  const answers = await steps.run('REST answers its administrator, and the page is served', async () => {
     const { apiVersions, page } = await during.askApi();
     return `${apiVersions}; ${page}`;
   });
-  await during.run();
+  if (!answers || !(await during.run())) return;
   await steps.run('helm upgrade to this revision leaves the job alone', async () => {
     const gang = await during.running();
     const before = await gang.uids();

@@ -33,7 +33,8 @@ interface JobContext {
 /** What is done to a job that trains. */
 export interface JobSteps {
   askApi(): Promise<{ readonly apiVersions: string; readonly page: string }>;
-  run(): Promise<void>;
+  /** Resolves with false when the job never trained: there is nothing to do anything to. */
+  run(): Promise<boolean>;
   /** The gang, which runs. */
   running(): Promise<Gang>;
   /** Waits for a step beyond those that were done. */
@@ -64,15 +65,19 @@ class RealJob implements JobSteps {
     return { apiVersions: `${items.length} projects`, page: `page of ${html.length} bytes` };
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<boolean> {
     const { steps } = this.#context;
-    await steps.run('the reference engine trains on four pods of a restricted namespace', () => this.#train());
+    const trains = await steps.run('the reference engine trains on four pods of a restricted namespace', () =>
+      this.#train(),
+    );
+    if (!trains) return false;
     await steps.run('a rank is killed and the gang is back, in the same pods', () => this.#killRank());
     await steps.run('a kubelet is away for less than the grace', () => this.#kubeletAway());
     await steps.run('a kubelet is away for more than the grace', () => this.#kubeletLongAway());
     await steps.run('a pod is deleted: SIGTERM, save, and the gang goes on from that', () => this.#deletePod());
     await steps.run('suspended with a save, resumed at two ranks on another layout', () => this.#reshard());
     await steps.run('a node dies for more than the grace: the gang goes on elsewhere', () => this.#loseNode());
+    return true;
   }
 
   async running(): Promise<Gang> {

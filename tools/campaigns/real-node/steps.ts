@@ -10,17 +10,19 @@ export class Steps {
     this.#say = say;
   }
 
-  /** `work` gives what it saw, as the rest of the sentence. A step that fails lets the next ones try. */
-  async run(sentence: string, work: () => Promise<string | undefined>): Promise<void> {
+  /** `work` gives what it saw, as the rest of the sentence. Resolves with whether it passed; others may be tried all the same. */
+  async run(sentence: string, work: () => Promise<string | undefined>): Promise<boolean> {
     const started = performance.now();
     try {
       const seen = await work();
       this.passed += 1;
       this.#say(`PASS  ${sentence}${seen === undefined ? '' : `: ${seen}`} (${secondsSince(started)})`);
+      return true;
     } catch (error) {
       this.failed.push(sentence);
       const why = error instanceof Error ? error.message : String(error);
       this.#say(`FAIL  ${sentence}: ${why} (${secondsSince(started)})`);
+      return false;
     }
   }
 }
