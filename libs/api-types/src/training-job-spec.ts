@@ -200,7 +200,7 @@ export const TrainingJobSpec = z
       'Where the next epoch begins, once; it is asked for where no checkpoint can be used, since training never begins from scratch by itself. Absent, or answered before: from the newest checkpoint.',
     ),
     preflight: PreflightSpec.optional().describe(
-      'What is looked at in the pods of a gang before its first rank. A node on which something is found that others do not have is named and avoided, and the budget of restarts is not charged. Absent: level Quick.',
+      'What is looked at in the pods of a gang before its first rank. A node on which something is found that others do not have is named and avoided, and the budget of restarts is not charged. Absent: as the runtime says, else level Quick.',
     ),
     restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5, inPlace: 'WhenPossible' }),
     terminationGracePeriodSeconds: z

@@ -5,6 +5,7 @@ import { CpuQuantity, EnvName, MemoryQuantity, ObjectName } from './field-names.
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
+import { PreflightSpec } from './preflight.ts';
 
 export const RUNTIME_KINDS = ['ClusterTrainingRuntime', 'TrainingRuntime'] as const;
 export type RuntimeKind = (typeof RUNTIME_KINDS)[number];
@@ -81,6 +82,9 @@ const RUNTIME_FIELDS = {
     .optional()
     .describe('What the image holds. Jobs of another engine are refused; absent: nothing is known of it.'),
   nicEnvironments: nicEnvironments.optional(),
+  preflight: PreflightSpec.optional().describe(
+    'What is looked at before the first rank, for jobs that do not say it themselves. Absent: level Quick.',
+  ),
   template: PodTemplate.default({}).describe(
     'metadata (labels, annotations) and spec of a pod. Container "trainer" gives what is added to ours; other containers run beside it. What the operator writes itself is refused here.',
   ),
@@ -158,6 +162,7 @@ export const RuntimeSnapshot = z
     computeDomain: ComputeDomainOptions.optional(),
     imagePullDeadlineSeconds: z.int().min(1).max(86_400).optional(),
     nicEnvironments: nicEnvironments.optional(),
+    preflight: PreflightSpec.optional(),
     template: PodTemplate,
   })
   .meta({ id: 'RuntimeSnapshot' });

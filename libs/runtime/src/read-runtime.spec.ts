@@ -38,6 +38,12 @@ describe('an administrator’s runtime', () => {
     expect(refusalOf('ClusterTrainingRuntime', EFA)).toBeUndefined();
   });
 
+  it('says what is looked at before the first rank', () => {
+    const runtime = aRuntime({}, { kind: 'ClusterTrainingRuntime' });
+    const { usable } = readRuntime({ ...runtime, spec: { ...runtime.spec, preflight: { level: 'Full' } as never } });
+    expect(usable).toMatchObject({ snapshot: { preflight: { level: 'Full', timeoutSeconds: 60 } } });
+  });
+
   it('may hold nothing at all', () => {
     expect(refusalOf('ClusterTrainingRuntime', {})).toBeUndefined();
   });

@@ -74,6 +74,7 @@ function judge(runtime: TrainingRuntime): UsableRuntime {
     ...whereGiven('computeDomain', computeDomain),
     ...whereGiven('imagePullDeadlineSeconds', parts.imagePullDeadlineSeconds),
     ...whereGiven('nicEnvironments', parts.nicEnvironments),
+    ...whereGiven('preflight', parts.preflight),
     template,
   };
   return { kind: 'usable', snapshot, asks: { engine, bounds: jobs } };

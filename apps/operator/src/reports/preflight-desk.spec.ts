@@ -108,6 +108,19 @@ describe('the desk of preflights', () => {
     expect(desk.ofJob('job-1')).toMatchObject({ outcome: 'Passed', named: { nodes: [] } });
   });
 
+  it('says which image an attempt ran on, be it the runtime’s', () => {
+    const it = aDesk();
+    const template = { spec: { containers: [{ name: 'trainer', image: 'lab/trainer:1' }] } };
+    const runtime = { kind: 'ClusterTrainingRuntime', name: 'lab', uid: 'u', generation: 1, template } as const;
+    if (typeof it.gang === 'object') {
+      const { job, placement } = it.gang;
+      const { image: _, ...engine } = job.spec.engine;
+      it.gang = { ...it.gang, job: { ...job, spec: { ...job.spec, engine } }, placement: { ...placement, runtime } };
+    }
+    it.desk.hear([0, 1, 2].map((pod) => word(pod, report('2.9'))));
+    expect(it.desk.ofJob('job-1')?.fingerprint).toEqual({ image: 'lab/trainer:1', torch: '2.9' });
+  });
+
   it('takes nothing of an earlier epoch, and nothing across epochs', () => {
     const it = aDesk();
     it.desk.hear([word(0, report('2.9')), word(1, report('2.9'))]);

@@ -149,6 +149,23 @@ describe('a pod of a gang', () => {
     });
   });
 
+  it('is told how much is looked at before its ranks: as the job says, else its runtime, else quickly', () => {
+    const level = (pod: Pod): string | undefined => envOf(pod)['COXSWAIN_PREFLIGHT'];
+    const runtime = {
+      kind: 'ClusterTrainingRuntime',
+      name: 'lab',
+      uid: 'u',
+      generation: 1,
+      preflight: { level: 'Full', timeoutSeconds: 90 },
+      template: {},
+    } as const;
+    const job = { spec: { preflight: { level: 'Off', timeoutSeconds: 60 } as const } };
+    expect(level(podOf())).toBe('Quick');
+    expect(level(podOf({ placement: { runtime } }))).toBe('Full');
+    expect(envOf(podOf({ placement: { runtime } }))['COXSWAIN_PREFLIGHT_TIMEOUT_SECONDS']).toBe('90');
+    expect(level(podOf({ job, placement: { runtime } }))).toBe('Off');
+  });
+
   it('has ranks with as many threads as each has processors, unless the user knows better', () => {
     const job = { spec: { resources: { cpuPerGpu: '12' } } };
     expect(envOf(podOf({ job }))['OMP_NUM_THREADS']).toBe('12');

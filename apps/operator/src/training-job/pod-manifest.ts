@@ -209,7 +209,7 @@ function environment(
 ): readonly Record<string, unknown>[] {
   const { job, placement } = gang;
   const { context, podIndex } = pod;
-  const { preflight = DEFAULT_PREFLIGHT } = job.spec;
+  const preflight = job.spec.preflight ?? placement.spec.runtime?.preflight ?? DEFAULT_PREFLIGHT;
   const value = (name: string, text: string): Record<string, unknown> => ({ name, value: text });
   const field = (name: string, fieldPath: string): Record<string, unknown> => ({
     name,
