@@ -87,7 +87,8 @@ class RealJob implements JobSteps {
   }
 
   async makesProgress(_gang: Gang): Promise<void> {
-    const before = await this.#step();
+    // An API that was just replaced may be out of reach for a moment: a look that fails is made again.
+    const { step: before } = await waitFor(async () => ({ step: await this.#step() }), { what: 'the API to answer' });
     await waitFor(async () => (await this.#step()) > before, {
       what: `a step beyond ${before}`,
       intervalMs: 500,
