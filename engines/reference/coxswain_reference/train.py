@@ -10,6 +10,7 @@ from coxswain_agent import Reporter
 
 from coxswain_reference.errors import EXIT_FINISHED, EXIT_STOPPED, EXIT_TRACEBACK, CheckpointRefused, EngineError, WrongRequest
 from coxswain_reference.faults import fault_from_environment
+from coxswain_reference.gathered_errors import let_errors_travel
 from coxswain_reference.manifest import check_model, check_sizes, read_manifest
 from coxswain_reference.needs import check_torch
 from coxswain_reference.settings import Settings, read_settings
@@ -36,6 +37,7 @@ def main() -> int:
 
 
 def _train(reporter: Reporter, stop: StopRequest) -> int:
+    let_errors_travel()
     settings = read_settings(sys.argv[1:], os.environ)
     fault = fault_from_environment(os.environ)
     _check_save_directory(settings)
