@@ -12,6 +12,10 @@ function configOf(bytes: number): object {
   return { model_type: 'a'.repeat(bytes - JSON.stringify({ model_type: '' }).length) };
 }
 
+function configOfLevels(levels: number): object {
+  return JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`) as object;
+}
+
 describe('the words of a model', () => {
   it.each<[string, object, readonly string[]]>([
     ['a preset is enough', { preset: 'llama-3.1-8b' }, []],
@@ -33,6 +37,9 @@ describe('the words of a model', () => {
     ['a config.json is an object', { huggingFace: 'llama' }, ['huggingFace']],
     ['a config.json may be as long as the bound', { huggingFace: configOf(MAX_MODEL_CONFIG_BYTES) }, []],
     ['and not a byte longer', { huggingFace: configOf(MAX_MODEL_CONFIG_BYTES + 1) }, ['huggingFace']],
+    ['a config.json may be nested', { huggingFace: configOfLevels(32) }, []],
+    ['and not a level deeper', { huggingFace: configOfLevels(33) }, ['huggingFace']],
+    ['nor as deep as the API server takes', { huggingFace: configOfLevels(9_000) }, ['huggingFace']],
     ['a word that there is not is refused', { ...SIZES, heads: 4 }, ['heads']],
   ])('%s', (_sentence, words, fields) => {
     expect(refusedFields(ModelSpec, { ...words, sequenceLength })).toEqual(fields);

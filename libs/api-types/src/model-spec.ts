@@ -5,10 +5,16 @@ import { cel, type CelRule } from './cel.ts';
 
 /** 32 kB. A config.json has one to four; the largest that are published list a kind for each of some hundred layers. */
 export const MAX_MODEL_CONFIG_BYTES = 32_768;
+/** Published ones have four, for how their weights are quantized. Whoever writes out a thousand runs out of stack. */
+const MAX_MODEL_CONFIG_LEVELS = 32;
 
 /** A configuration as its publisher wrote it: keys that no reader knows are kept, and keys that one knows are checked by that reader. */
 const HuggingFaceConfig = z
   .record(z.string(), z.unknown())
+  .refine((config) => !isDeeperThan(config, MAX_MODEL_CONFIG_LEVELS), {
+    abort: true,
+    message: `is nested deeper than ${MAX_MODEL_CONFIG_LEVELS} levels; give the keys that describe the model alone`,
+  })
   .refine((config) => new TextEncoder().encode(JSON.stringify(config)).length <= MAX_MODEL_CONFIG_BYTES, {
     message: `is longer than ${MAX_MODEL_CONFIG_BYTES} bytes as JSON; give the keys that describe the model alone`,
   })
@@ -18,6 +24,11 @@ const HuggingFaceConfig = z
     additionalProperties: undefined,
     propertyNames: undefined,
   });
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+}
 
 /** Sizes without which there is no model. */
 const NEEDED_SIZES = ['layers', 'hiddenSize', 'attentionHeads'] as const;

@@ -4,6 +4,8 @@ import { DomainError } from '@coxswain/domain-error';
 export interface ConfigKeys {
   /** A positive whole number. Throws INVALID_REQUEST where it is absent or something else. */
   count(...names: readonly [string, ...string[]]): number;
+  /** The same, of what is written out layer by layer: throws where there are more than any model has. */
+  layers(...names: readonly [string, ...string[]]): number;
   /** The same; where it is absent, `fallback`, which is noted. */
   countOr(fallback: number, ...names: readonly [string, ...string[]]): number;
   /** A whole number, undefined where absent or null. */
@@ -18,6 +20,9 @@ export interface ConfigKeys {
   /** The error for a key that must be there. */
   absent(...names: readonly [string, ...string[]]): DomainError;
 }
+
+/** Somebody else wrote the file, and what is made for each layer takes memory of whoever reads it. */
+const MOST_LAYERS = 1024;
 
 /** Reads `config`, whose `model_type` is `type`; what is filled in is added to `assumed`. */
 export function configKeys(config: Readonly<Record<string, unknown>>, type: string, assumed: string[]): ConfigKeys {
@@ -38,6 +43,11 @@ export function configKeys(config: Readonly<Record<string, unknown>>, type: stri
       const value = keys.optional(...names);
       if (value === undefined) throw keys.absent(...names);
       if (value === 0) throw refuse(names[0], `${names[0]} is 0, but must be at least 1`);
+      return value;
+    },
+    layers: (...names) => {
+      const value = keys.count(...names);
+      if (value > MOST_LAYERS) throw refuse(names[0], `${names[0]} is ${value}, but must be at most ${MOST_LAYERS}`);
       return value;
     },
     countOr: (fallback, ...names) => {

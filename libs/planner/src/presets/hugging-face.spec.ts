@@ -400,6 +400,12 @@ describe('refusals name the key and the rule', () => {
       /hidden_size is "4096", but must be a whole number/,
     ],
     ['a size of zero', { ...llama, num_hidden_layers: 0 }, '/num_hidden_layers', /must be at least 1/],
+    [
+      'more layers than any model has, before anything is made for each',
+      { ...PUBLISHED['Mamba-Codestral-7B-v0.1'], num_hidden_layers: 1_000_000_000 },
+      '/num_hidden_layers',
+      /num_hidden_layers is 1000000000, but must be at most 1024/,
+    ],
     ['a flag that is text', { ...llama, tie_word_embeddings: 'no' }, '/tie_word_embeddings', /must be true or false/],
     ['heads that do not divide', { ...llama, num_attention_heads: 33 }, '', /"llama": headDim is 124\.12\d+; /],
     ['no key-value heads', { ...llama, num_key_value_heads: 0 }, '', /keyValueHeads is 0; it must be at least 1\.$/],

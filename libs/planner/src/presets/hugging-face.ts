@@ -140,7 +140,7 @@ function refusal(pointer: string, detail: string): DomainError {
 /** A family whose every layer is attention followed by an MLP or experts. */
 function decoder(traits: Traits): Family {
   return (keys) => {
-    const layers = keys.count('num_hidden_layers', 'n_layer', 'num_layers');
+    const layers = keys.layers('num_hidden_layers', 'n_layer', 'num_layers');
     const hiddenSize = keys.count('hidden_size', 'n_embd', 'd_model');
     const heads = keys.count('num_attention_heads', 'n_head');
     const experts = expertsOf(keys, layers);
@@ -337,7 +337,7 @@ function nemotronHybrid(keys: ConfigKeys): Sizes {
 
 /** A stack of Mamba-2 mixers alone. Attention sizes are not used; they repeat the mixer's. */
 function mamba(keys: ConfigKeys): Sizes {
-  const layers = keys.count('num_hidden_layers', 'n_layer');
+  const layers = keys.layers('num_hidden_layers', 'n_layer');
   const heads = keys.count('num_heads');
   const headDim = keys.count('head_dim');
   return {
