@@ -1,4 +1,4 @@
-import { findCondition, type TerminationCause } from '@coxswain/api-types';
+import { findCondition, type TerminationCause, TrainingJobSpec } from '@coxswain/api-types';
 import { decide } from '../decide/decide.ts';
 import { factsOf } from '../look/facts.ts';
 import type { Observed } from '../look/observed.ts';
@@ -24,6 +24,13 @@ const stepsIn = (observed: Parameters<typeof observe>[0]): readonly number[] =>
   told(observe({ job, placements: [aPlacement(job)], ...observed })).map(({ spec }) => spec.step);
 
 const told = (observed: Observed) => unreportedCheckpoints(recordOf(observed.job), factsOf(observed));
+
+/** The job in steps of 1,024 tokens. */
+const ofTokens = (tokens: number) => {
+  const model = { layers: 4, hiddenSize: 128, attentionHeads: 4, sequenceLength: 128 };
+  const spec = TrainingJobSpec.parse({ ...job.spec, model, training: { tokens, globalBatchSize: 8 } });
+  return aJob({ status: aStatus(), spec });
+};
 
 /** The job whose attempt is recorded so. */
 const recorded = (attempt: Parameters<typeof anAttempt>[0], more: Parameters<typeof aStatus>[0] = {}) =>
@@ -58,6 +65,11 @@ describe('checkpoints that only a termination message tells of', () => {
     ['also where somebody has deleted the placement', { placements: [], pods: [podThatSaved(0, [40])] }, [40]],
     ['an epoch that status does not know is not believed', { job: aJob(), pods: [podThatSaved(0, [40])] }, []],
     ['the last step of the job counts, and none behind it', { pods: [podThatSaved(0, [100, 101])] }, [100]],
+    [
+      'the same where its length is given in tokens',
+      { job: ofTokens(99.5 * 8 * 128), pods: [podThatSaved(0, [100, 101])] },
+      [100],
+    ],
     [
       'a recorded one is left out',
       { pods: [podThatSaved(0, [20, 40])], checkpoints: [aCheckpoint(job, { spec: { step: 40 } })] },

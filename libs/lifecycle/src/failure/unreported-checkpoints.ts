@@ -1,4 +1,4 @@
-import type { Attempt, CheckpointResourceSpec, TrainingJobSpec } from '@coxswain/api-types';
+import { type Attempt, type CheckpointResourceSpec, stepsOf, type TrainingJobSpec } from '@coxswain/api-types';
 import { checkpointName, incarnationOf, saveDirectoryOf } from '@coxswain/checkpoint';
 import { isBroken } from './broken-gang.ts';
 import type { Facts } from '../look/facts.ts';
@@ -42,8 +42,8 @@ export function unreportedCheckpoints(record: JobRecord, facts: Facts): readonly
 }
 
 /** Whether the job never comes to that step: whoever says that it was saved is not to be believed, by whichever way it is said. */
-export function isBeyondTraining({ training }: Pick<TrainingJobSpec, 'training'>, step: number): boolean {
-  return step > (training?.steps ?? Infinity);
+export function isBeyondTraining(spec: Pick<TrainingJobSpec, 'training' | 'model'>, step: number): boolean {
+  return step > (stepsOf(spec) ?? Infinity);
 }
 
 /** Whether the object is there. One without a state was made by somebody who died before the second write, which says that it is complete. */
