@@ -28,7 +28,15 @@ describe('a runtime', () => {
       jobs({ refusedVariables: ['NCCL_'] }),
       engine({ env: [{ name: 'A_NCCL_', value: '1' }] }),
     ],
-    ['whole nodes', jobs({ gpusPerNode: 8 }), { resources: { gpusPerNode: 8 } }],
+    ['whole nodes', jobs({ gpusPerNode: 2 }), { resources: { gpusPerNode: 2 } }],
+    [
+      'no word of memory, where the template bounds it',
+      {
+        ...jobs({ maxMemoryPerGpu: '1Gi' }),
+        template: { spec: { containers: [{ name: 'trainer', resources: { limits: { memory: '8Gi' } } }] } },
+      },
+      {},
+    ],
     ['as many processors as it allows', jobs({ maxCpuPerGpu: '8' }), { resources: { cpuPerGpu: '8000m' } }],
     ['less memory than it allows', jobs({ maxMemoryPerGpu: '1Ti' }), { resources: { memoryPerGpu: '1023Gi' } }],
   ])('takes a job with %s', (_what, runtime, job) => {
@@ -46,6 +54,12 @@ describe('a runtime', () => {
       'whose registry begins like its own',
       jobs({ images: ['nvcr.io/nvidia/pytorch'] }),
       image('nvcr.io/nvidia/pytorch-evil:1'),
+      /may not be used/,
+    ],
+    [
+      'whose registry is called like its image',
+      jobs({ images: ['pytorch'] }),
+      image('pytorch:5000/evil/image'),
       /may not be used/,
     ],
     [
@@ -79,6 +93,24 @@ describe('a runtime', () => {
       /^resources\.gpusPerNode is 4, and ClusterTrainingRuntime lab gives whole nodes of 8; set it to 8/,
     ],
     ['that does not say how much of a node', jobs({ gpusPerNode: 8 }), {}, /^resources\.gpusPerNode is not given/],
+    [
+      'that fills its last node in part',
+      jobs({ gpusPerNode: 8 }),
+      { resources: { gpusPerNode: 8 } },
+      /^the job has 4 GPUs, and ClusterTrainingRuntime lab gives whole nodes of 8; ask for a multiple of 8$/,
+    ],
+    [
+      'that takes all memory of a node by saying nothing of it',
+      jobs({ maxMemoryPerGpu: '64Gi' }),
+      {},
+      /^resources\.memoryPerGpu is not given, and ClusterTrainingRuntime lab allows 64Gi at most/,
+    ],
+    [
+      'that takes all processors so',
+      jobs({ maxCpuPerGpu: '8' }),
+      {},
+      /^resources\.cpuPerGpu is not given, and ClusterTrainingRuntime lab allows 8 at most/,
+    ],
     [
       'with more processors',
       jobs({ maxCpuPerGpu: '7500m' }),

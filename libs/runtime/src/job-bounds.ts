@@ -1,13 +1,14 @@
 /** Do a job and its runtime go together? */
 import {
   CONTAINERS,
+  gpuCount,
   type JobBounds,
   runtimeName,
   type RuntimeSnapshot,
   type TrainingJobSpec,
 } from '@coxswain/api-types';
 import { quantityOf } from '@coxswain/units';
-import { list } from './json.ts';
+import { list, record } from './json.ts';
 import { partsOf, trainerImageOf } from './parts.ts';
 
 /** What a runtime asks of jobs that use it. */
@@ -73,10 +74,13 @@ function imageBound({ spec, asks, name }: Pair): string | undefined {
   return `engine.image "${wanted}" may not be used with ${name}, which takes ${allowed}`;
 }
 
-/** An entry that ends with a slash is a registry or a path in it; another one is an image, of whatever tag or digest. */
+/**
+ * An entry that ends with a slash is a registry or a path in it; another one is an image, of whatever tag or digest. Behind these no path follows: in
+ * `pytorch:5000/other` the image's name is that of a registry.
+ */
 function isOf(wanted: string, entry: string): boolean {
-  if (entry.endsWith('/')) return wanted.startsWith(entry);
-  return wanted === entry || wanted.startsWith(`${entry}:`) || wanted.startsWith(`${entry}@`);
+  if (!wanted.startsWith(entry)) return false;
+  return entry.endsWith('/') || /^(?:[:@][^/]*)?$/.test(wanted.slice(entry.length));
 }
 
 function refusedVariables({ spec, asks, name }: Pair): string | undefined {
@@ -88,33 +92,59 @@ function refusedVariables({ spec, asks, name }: Pair): string | undefined {
 
 function gpusPerNode({ spec, asks, name }: Pair): string | undefined {
   const { gpusPerNode: wanted } = asks.bounds ?? {};
-  if (wanted === undefined || spec.resources.gpusPerNode === wanted) return undefined;
-  const given = spec.resources.gpusPerNode === undefined ? 'is not given' : `is ${spec.resources.gpusPerNode}`;
-  return `resources.gpusPerNode ${given}, and ${name} gives whole nodes of ${wanted}; set it to ${wanted}`;
+  if (wanted === undefined) return undefined;
+  const { gpusPerNode: given } = spec.resources;
+  if (given !== wanted) {
+    const said = given === undefined ? 'is not given' : `is ${given}`;
+    return `resources.gpusPerNode ${said}, and ${name} gives whole nodes of ${wanted}; set it to ${wanted}`;
+  }
+  const gpus = gpuCount(spec.layout, spec.gpus);
+  if (gpus % wanted === 0) return undefined;
+  return `the job has ${gpus} GPUs, and ${name} gives whole nodes of ${wanted}; ask for a multiple of ${wanted}`;
 }
 
-function cpu({ spec, asks, name }: Pair): string | undefined {
-  return overBound(name, { field: 'cpuPerGpu', given: spec.resources.cpuPerGpu, most: asks.bounds?.maxCpuPerGpu });
+function cpu(pair: Pair): string | undefined {
+  const { spec, asks } = pair;
+  return overBound(pair, {
+    field: 'cpuPerGpu',
+    kind: 'cpu',
+    given: spec.resources.cpuPerGpu,
+    most: asks.bounds?.maxCpuPerGpu,
+  });
 }
 
-function memory({ spec, asks, name }: Pair): string | undefined {
-  return overBound(name, {
+function memory(pair: Pair): string | undefined {
+  const { spec, asks } = pair;
+  return overBound(pair, {
     field: 'memoryPerGpu',
+    kind: 'memory',
     given: spec.resources.memoryPerGpu,
     most: asks.bounds?.maxMemoryPerGpu,
   });
 }
 
+/** Who gives no amount takes what the node has, unless the runtime's own template bounds it. */
 function overBound(
-  name: string,
+  { runtime, name }: Pair,
   {
     field,
+    kind,
     given,
     most,
-  }: { readonly field: string; readonly given: string | undefined; readonly most: string | undefined },
+  }: {
+    readonly field: string;
+    readonly kind: 'cpu' | 'memory';
+    readonly given: string | undefined;
+    readonly most: string | undefined;
+  },
 ): string | undefined {
-  if (given === undefined || most === undefined || (quantityOf(given) ?? 0) <= (quantityOf(most) ?? 0))
-    return undefined;
+  if (most === undefined) return undefined;
+  if (given === undefined) {
+    const { limits } = record(partsOf(runtime.template).trainer['resources']);
+    if (record(limits)[kind] !== undefined) return undefined;
+    return `resources.${field} is not given, and ${name} allows ${most} at most; ask for so much, or less`;
+  }
+  if ((quantityOf(given) ?? 0) <= (quantityOf(most) ?? 0)) return undefined;
   return `resources.${field} ${given} is more than the ${most} that ${name} allows; ask for ${most} at most`;
 }
 
