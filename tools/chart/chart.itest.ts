@@ -88,6 +88,19 @@ describe('the chart', () => {
     await expect(renderChart({ values: [value] })).rejects.toThrow(named);
   });
 
+  it('takes its own images from the registry that it is told, and that of PostgreSQL from where its repository says', async () => {
+    const text = await renderChart({ values: ['image.registry=registry.example.com:5000/team'] });
+    const repositories = [...text.matchAll(/^ +image: "(.*):[^:"]+"$/gm)].map(([, repository = '']) => repository);
+    expect([...new Set(repositories)].sort()).toEqual([
+      'docker.io/library/postgres',
+      'registry.example.com:5000/team/coxswain/api',
+      'registry.example.com:5000/team/coxswain/operator',
+    ]);
+    expect(text).toContain('value: "registry.example.com:5000/team/coxswain/launcher:');
+    const mirror = ['image.registry=registry.example.com', 'database.embedded.image.repository=mirror:5000/postgres'];
+    expect(await renderChart({ values: mirror })).toMatch(/image: "mirror:5000\/postgres:/);
+  });
+
   it('has alerts only where they are asked for, under the labels by which a Prometheus finds them', async () => {
     expect(rendered).not.toContain('PrometheusRule');
     const values = ['prometheusRule.enabled=true', 'prometheusRule.labels.release=mine'];

@@ -13,9 +13,12 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
+{{- /* A repository that names its registry keeps it, as that of PostgreSQL does: `image.registry` is where the images of this chart are. */ -}}
 {{- define "coxswain.image" -}}
 {{- $repository := .image.repository -}}
+{{- if not (regexMatch "^([^/]*[.:][^/]*|localhost)/" $repository) }}
 {{- with .root.Values.image.registry }}{{- $repository = printf "%s/%s" . $repository }}{{- end -}}
+{{- end -}}
 {{- if .image.digest }}{{ printf "%s@%s" $repository .image.digest }}{{ else }}{{ printf "%s:%s" $repository (.image.tag | default .root.Chart.AppVersion) }}{{ end -}}
 {{- end }}
 
