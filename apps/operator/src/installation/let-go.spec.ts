@@ -66,6 +66,20 @@ describe('letting go of everything that an operator holds', () => {
     expect(done).toEqual({ pods: 3, jobs: 1 });
   });
 
+  it('lets go of pods where the definition of jobs is gone already', async () => {
+    const cluster = aCluster([object('Pod', 'a', [POD_FINALIZER])]);
+    const client: typeof cluster.client = {
+      ...cluster.client,
+      list: async (path, ...rest) => {
+        if (path.endsWith('/pods')) return cluster.client.list(path, ...rest);
+        const message = 'the server could not find the requested resource';
+        throw new KubeApiError({ status: 404, reason: 'NotFound', message });
+      },
+    };
+    const done = await letGo({ client, pause: async () => cluster.objects.splice(0) as never });
+    expect(done).toEqual({ pods: 1, jobs: 0 });
+  });
+
   it('goes on where the server refuses one object, and ends with a sentence when five looks in a row have taken nothing', async () => {
     const cluster = aCluster([
       object('Pod', 'refused', [POD_FINALIZER]),

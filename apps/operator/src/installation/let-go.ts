@@ -1,5 +1,5 @@
 import { FINALIZER, POD_FINALIZER } from '@coxswain/api-types';
-import { isInvalid, isNotFound, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
+import { isInvalid, isKindUnknown, isNotFound, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
 import { podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import { withoutFinalizer } from '../cluster/without-finalizer.ts';
 
@@ -67,19 +67,34 @@ async function look(
 ): Promise<Look> {
   const seen: Look = { held: 0, taken: 0, refusals: [] };
   for (let next: string | undefined = ''; next !== undefined;) {
-    const page: KubeList<KubeObject> = await client.list<KubeObject>(what.path, {
-      limit: OBJECTS_PER_PAGE,
-      ...(next === '' ? {} : { continue: next }),
-    });
+    const page: Awaited<ReturnType<typeof pageOf>> = await pageOf(client, { path: what.path, from: next });
     const ours = page.items.filter(({ metadata }) => metadata.finalizers?.includes(what.finalizer) === true);
     seen.held += ours.length;
     for (let start = 0; start < ours.length; start += CALLS_AT_ONCE) {
       const some = ours.slice(start, start + CALLS_AT_ONCE);
       await Promise.all(some.map((one) => take(client, { one, ...what, seen })));
     }
-    next = page.metadata.continue === '' ? undefined : page.metadata.continue;
+    next = page.next;
   }
   return seen;
+}
+
+async function pageOf(
+  client: LetGoParts['client'],
+  { path, from }: { readonly path: string; readonly from: string },
+): Promise<{ readonly items: readonly KubeObject[]; readonly next: string | undefined }> {
+  try {
+    const page: KubeList<KubeObject> = await client.list<KubeObject>(path, {
+      limit: OBJECTS_PER_PAGE,
+      ...(from === '' ? {} : { continue: from }),
+    });
+    const next = page.metadata.continue;
+    return { items: page.items, next: next === '' ? undefined : next };
+  } catch (error) {
+    // No definition, so no jobs: whoever deleted it before the uninstall would never come to the end of it.
+    if (isKindUnknown(error)) return { items: [], next: undefined };
+    throw error;
+  }
 }
 
 async function take(
