@@ -1,23 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createLogger } from '@coxswain/telemetry';
 import { readConfig } from './config/config.ts';
-import { commandOf } from './installation/commands.ts';
+import { runCommand } from './installation/commands.ts';
 import { startOperator, type Ending } from './operator.ts';
 import { EXIT_CODES } from './process/exit-codes.ts';
 
 /** What hangs after the end of a term must not keep the process: its successor waits for nothing but the lease. */
 const LEAVE_WITHIN_MS = 5_000;
 
+// Before signals are heeded: a hook that is told to end has not done its work, and must not look as if it had.
+if (process.argv.length > 2) process.exit(await runCommand(process.argv.slice(2), process));
+
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
 const stop = new Promise<undefined>((resolve) => stopping.signal.addEventListener('abort', () => resolve(undefined)));
 
 try {
-  const command = commandOf(process.argv.slice(2));
-  if (command !== undefined) {
-    process.stdout.write(`${await command()}\n`);
-    process.exit(0);
-  }
   const config = readConfig(process.env);
   const log = createLogger({ program: 'coxswain-operator', level: config.logLevel });
   // Nothing is expected to come here; if it does, a fresh process is worth more than one in an unknown state.

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKubeClient, systemClock, type KubeClient } from '@coxswain/kube';
+import { EXIT_CODES } from '../process/exit-codes.ts';
 import { readDefinitions } from './definition.ts';
 import { installDefinitions } from './install-definitions.ts';
 import { letGo } from './let-go.ts';
@@ -45,10 +46,22 @@ const COMMANDS: Readonly<Record<string, { readonly needs: readonly string[]; rea
 /** Longer than an API server takes to hear that the operator's rights are gone. */
 const LET_GO_PAUSE_MS = 2_000;
 
-/** What a command line asks for beside the operator itself, if it does. Throws a sentence where it asks for something that there is not. */
-export function commandOf(argv: readonly string[]): (() => Promise<string>) | undefined {
-  const [name, ...args] = argv;
-  if (name === undefined) return undefined;
+/** Runs what the chart's hooks ask of the operator's image; gives the exit code. What it says goes out before. */
+export async function runCommand(
+  argv: readonly string[],
+  { stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>,
+): Promise<number> {
+  try {
+    stdout.write(`${await commandOf(argv)()}\n`);
+    return EXIT_CODES.stopped;
+  } catch (error) {
+    stderr.write(`coxswain-operator: ${error instanceof Error ? error.message : String(error)}\n`);
+    return EXIT_CODES.failed;
+  }
+}
+
+/** What a command line asks for. Throws a sentence where it asks for something that there is not. */
+function commandOf([name = '', ...args]: readonly string[]): () => Promise<string> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
     throw new Error(
