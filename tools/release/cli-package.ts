@@ -2,6 +2,7 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { cliManifest, type RootManifest } from './cli-manifest.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Programs of their own: what starts as a process or thread beside the command line. */
@@ -44,25 +45,9 @@ async function makePackage(directory: string): Promise<string> {
   writeFileSync(join(directory, 'dist/coxswain.js'), BIN);
   chmodSync(join(directory, 'dist/coxswain.js'), 0o755);
   for (const file of ['LICENSE', 'README.md']) copyFileSync(join(ROOT, file), join(directory, file));
-  const { version, description, license } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest;
-  const manifest = {
-    name: 'coxswain',
-    version,
-    description,
-    license,
-    type: 'module',
-    bin: { coxswain: 'dist/coxswain.js' },
-    files: ['dist'],
-    engines: { node: '>=24' },
-  };
-  writeFileSync(join(directory, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  return version;
-}
-
-interface Manifest {
-  readonly version: string;
-  readonly description: string;
-  readonly license: string;
+  const root = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as RootManifest;
+  writeFileSync(join(directory, 'package.json'), `${JSON.stringify(cliManifest(root, process.env), null, 2)}\n`);
+  return root.version;
 }
 
 /** The sources name their programs by the sources' file names. */

@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { IMAGE_NAMES, ROOT } from '../images/image-names.ts';
+import { cliManifest } from './cli-manifest.ts';
 
 interface Step {
   readonly uses?: string;
+  readonly if?: string;
+  readonly run?: string;
   readonly with?: Readonly<Record<string, unknown>>;
 }
 interface Job {
@@ -14,6 +17,7 @@ interface Job {
   readonly steps: readonly Step[];
 }
 interface Workflow {
+  readonly on: { readonly push: object };
   readonly permissions: Readonly<Record<string, string>>;
   readonly env: { readonly IMAGES: string };
   readonly jobs: Readonly<Record<'check' | 'images' | 'publish', Job>>;
@@ -39,7 +43,18 @@ describe('the release workflow', () => {
     const scanned = steps.flatMap(({ uses, with: inputs }) =>
       uses?.startsWith('anchore/scan-action@') === true ? [String(inputs?.['image'])] : [],
     );
-    expect(scanned.map((image) => /coxswain\/(\w+):/.exec(image)?.[1])).toEqual(workflow.env.IMAGES.split(' '));
+    expect(scanned.map((image) => /namespace }}\/(\w+):/.exec(image)?.[1])).toEqual(workflow.env.IMAGES.split(' '));
+  });
+
+  it('publishes nothing that was not pushed as a tag: started by hand it may be on one', () => {
+    const pushes = steps.filter(({ run }) => run?.includes('docker push') === true);
+    expect(pushes.map((step) => step.if)).toEqual([workflow.jobs.publish.if]);
+    expect(Object.keys(workflow.on.push)).toEqual(['tags']);
+  });
+
+  it('names images in small letters, whatever those of the owner', () => {
+    expect(text).not.toContain('github.repository_owner }}');
+    expect(text).toContain('namespace=${GITHUB_REPOSITORY_OWNER,,}/coxswain');
   });
 
   it('builds for arm64 on a machine of that processor', () => {
@@ -54,11 +69,25 @@ describe('the release workflow', () => {
     expect(check.permissions).toEqual({ contents: 'read' });
     expect(images.permissions).toEqual({ contents: 'read', packages: 'write' });
     expect(publish.permissions).toMatchObject({ 'id-token': 'write' });
-    expect(publish.if).toBe("github.ref_type == 'tag'");
+    expect(publish.if).toBe("github.event_name == 'push'");
   });
 
   it('leaves no credential of the checkout behind', () => {
     const checkouts = steps.filter(({ uses }) => uses?.startsWith('actions/checkout@'));
     expect(checkouts.map(({ with: inputs }) => inputs?.['persist-credentials'])).toEqual(checkouts.map(() => false));
+  });
+});
+
+describe('the package of the command line', () => {
+  const root = { version: '1.2.3', description: 'trains', license: 'Apache-2.0' };
+
+  it('names the repository whose workflow made it, without which npm takes no provenance', () => {
+    const made = cliManifest(root, { GITHUB_SERVER_URL: 'https://github.com', GITHUB_REPOSITORY: 'Some/fork' });
+    expect(made).toMatchObject({ repository: { type: 'git', url: 'git+https://github.com/Some/fork.git' } });
+  });
+
+  it('names none elsewhere', () => {
+    expect(cliManifest(root, {})).not.toHaveProperty('repository');
+    expect(cliManifest(root, {})).toMatchObject({ name: 'coxswain', version: '1.2.3' });
   });
 });

@@ -1,0 +1,26 @@
+/** What package.json of this repository says that the package of the command line says too. */
+export interface RootManifest {
+  readonly version: string;
+  readonly description: string;
+  readonly license: string;
+}
+
+/** package.json of the command line's package. Where GitHub builds it, `environment` says of which repository: npm refuses provenance of any other. */
+export function cliManifest(
+  { version, description, license }: RootManifest,
+  environment: Readonly<Record<string, string | undefined>>,
+): object {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = environment;
+  const url = server === undefined || name === undefined ? undefined : `git+${server}/${name}.git`;
+  return {
+    name: 'coxswain',
+    version,
+    description,
+    license,
+    ...(url === undefined ? {} : { repository: { type: 'git', url } }),
+    type: 'module',
+    bin: { coxswain: 'dist/coxswain.js' },
+    files: ['dist'],
+    engines: { node: '>=24' },
+  };
+}
