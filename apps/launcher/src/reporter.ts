@@ -58,6 +58,8 @@ export class Reporter {
   #reaped: Draft | undefined;
   #board: PreflightBoard | undefined;
   #isPreflightDone = false;
+  /** What was told before the first rank: whoever begins to lead meanwhile has heard none of it. */
+  #toldOfPreflight: readonly Draft[] = [];
   #place: { readonly incarnation: number; readonly address: string } | undefined;
   readonly #timers: readonly NodeJS.Timeout[];
   #stepOfRank = new Map<number, number>();
@@ -95,13 +97,18 @@ export class Reporter {
 
   /** The gang meets there. */
   announceBoard(board: PreflightBoard): void {
-    this.#add({ kind: 'preflightBoard', ...board });
+    this.#tellUntilDone({ kind: 'preflightBoard', ...board });
   }
 
   /** Tells what this pod is, and settles when ranks may start. */
   async tellPreflight(report: PreflightReport): Promise<void> {
-    this.#add({ kind: 'preflight', report });
+    this.#tellUntilDone({ kind: 'preflight', report });
     await this.preflightDone();
+  }
+
+  /** Ranks start, whatever was answered. */
+  endPreflight(): void {
+    this.#toldOfPreflight = [];
   }
 
   /** Somebody of the gang cannot look around, or everybody has and nobody is named. */
@@ -224,6 +231,7 @@ export class Reporter {
       skippedSteps: () => this.#throttle.skipped + this.#pending.shedSteps,
       onWelcome: () => {
         if (this.#reaped !== undefined) this.#add(this.#reaped);
+        for (const draft of this.#toldOfPreflight) this.#add(draft);
         this.#heartbeat();
       },
       onOrder: (order) => this.#obey(order),
@@ -323,6 +331,11 @@ export class Reporter {
       .alive()
       .map(({ rank, alive }) => ({ rank, alive, step: this.#stepOfRank.get(rank) ?? null }));
     this.#add({ kind: 'heartbeat', ranks });
+  }
+
+  #tellUntilDone(draft: Draft): void {
+    this.#toldOfPreflight = [...this.#toldOfPreflight, draft];
+    this.#add(draft);
   }
 
   /** What is told later was so now. */

@@ -56,6 +56,21 @@ describe('a launcher that is to look around', () => {
     expect(pod.operator.violations).toEqual([]);
   });
 
+  it('tells it again to whoever leads next, who has heard none of it', async () => {
+    let heard = 0;
+    const pod = await aPod((connection) => {
+      heard += 1;
+      // The first one dies when it has acknowledged the report, and before it answers it.
+      if (heard === 1) setImmediate(() => connection.close());
+      else done(connection);
+    });
+    expect(await pod.launcher.exited).toBe(0);
+    expect(reports(pod).length).toBeGreaterThan(1);
+    expect(new Set(pod.operator.ofKind('preflightBoard').map(({ address, key }) => `${address} ${key}`)).size).toBe(1);
+    expect(pod.operator.ofKind('preflightBoard').length).toBeGreaterThan(1);
+    expect(pod.launcher.stderr).not.toMatch(/does not answer/);
+  });
+
   it('goes on without a look where the image has no Python, and says so', async () => {
     const pod = await aPod(done, { PATH: '/nowhere' });
     await waitFor(() => reports(pod).length > 0, { what: 'the report', deadlineMs: 60_000 });

@@ -16,7 +16,7 @@ export interface LookAround {
   readonly command: readonly [string, ...string[]];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly bootId: string;
-  readonly reporter: Pick<Reporter, 'board' | 'announceBoard' | 'preflightDone' | 'tellPreflight'>;
+  readonly reporter: Pick<Reporter, 'board' | 'announceBoard' | 'preflightDone' | 'tellPreflight' | 'endPreflight'>;
   readonly say: (sentence: string) => void;
   /** Nobody waits for it any more. */
   readonly signal: AbortSignal;
@@ -59,6 +59,7 @@ export async function lookAround(options: LookAround): Promise<void> {
     patience.abort();
     if (!isAnswered) say('Preflight: the operator does not answer; the ranks start.');
   } finally {
+    reporter.endPreflight();
     // The board of the others may have been in it until now.
     program.end();
   }
