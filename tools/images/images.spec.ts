@@ -1,4 +1,14 @@
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -6,6 +16,7 @@ import { billOfMaterials, debianComponents } from './bill-of-materials.ts';
 import { architectureOf } from './elf.ts';
 import { coxswainVersion, IMAGE_NAMES, IMAGES, ROOT, type ImageContent } from './image-names.ts';
 import { parseOptions } from './options.ts';
+import { makeReadable } from './readable.ts';
 import { sortPackages, workspaceLink } from './production-packages.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -177,5 +188,24 @@ describe('npm run images', () => {
     ['to build for another processor', ['--arch', 'arm64'], 'here, add --stage-only'],
   ])('refuses %s', (_sentence, argv, words) => {
     expect(() => parseOptions(argv, 'amd64')).toThrow(words);
+  });
+});
+
+describe('what an image holds', () => {
+  it('is read by everybody, also where it was checked out under a umask of 077', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'coxswain-modes-'));
+    try {
+      mkdirSync(join(directory, 'folder'), { mode: 0o700 });
+      writeFileSync(join(directory, 'folder/text'), '', { mode: 0o600 });
+      writeFileSync(join(directory, 'folder/program'), '', { mode: 0o700 });
+      symlinkSync('/nowhere', join(directory, 'link'));
+      makeReadable(directory);
+      const modes = ['.', 'folder', 'folder/text', 'folder/program'].map(
+        (name) => statSync(join(directory, name)).mode,
+      );
+      expect(modes.map((mode) => (mode & 0o777).toString(8))).toEqual(['755', '755', '644', '755']);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
   });
 });

@@ -13,6 +13,8 @@ import { pinnedNode, thisArchitecture } from './pinned-node.ts';
 import { BILL_PATH, stageImage } from './stage.ts';
 
 async function main(argv: readonly string[]): Promise<void> {
+  // Folders of a base that are made here are for everybody too.
+  process.umask(0o022);
   const options = parseOptions(argv, thisArchitecture());
   if (options.help) {
     process.stdout.write(HELP);

@@ -13,6 +13,7 @@ import { basename, dirname, join } from 'node:path';
 import { billOfMaterials, type BillComponent } from './bill-of-materials.ts';
 import { architectureOf, type Architecture } from './elf.ts';
 import { coxswainVersion, IMAGES, ROOT, type ImageContent, type ImageName } from './image-names.ts';
+import { makeReadable } from './readable.ts';
 import { packagesBill, productionPackages, workspaceLink } from './production-packages.ts';
 
 export interface StageOptions {
@@ -53,6 +54,7 @@ export async function stageImage(name: ImageName, options: StageOptions): Promis
   for (const program of programsOf(root)) refuseOtherProcessor(program, options.architecture);
   const document = billOfMaterials({ name, version: coxswainVersion() }, bill, added);
   copyText(document, join(root, BILL_PATH));
+  makeReadable(root);
 }
 
 async function stageWorkspace(workspace: string, root: string): Promise<void> {
