@@ -53,6 +53,17 @@ describe('pending reports', () => {
     expect(pending.take(2, 'gathered')).toMatchObject({ ...gathered, incarnation: 2, reports: [{ step: 1 }] });
   });
 
+  it('tells nothing of a look at the pod once its ranks start, be it told and unheard or not', () => {
+    const pending = new PendingReports();
+    pending.add({ kind: 'preflightBoard', address: '10.0.0.1:7', key: 'k' });
+    expect(pending.take(1)).toMatchObject({ kind: 'preflightBoard' });
+    pending.add({ kind: 'preflight', report: { outcome: 'Done', facts: {}, pairs: [], tookMs: 1 } });
+    pending.add(aCheckpoint(1));
+    pending.forgetPreflight();
+    pending.reconnected();
+    expect(takeAll(pending)).toEqual([aCheckpoint(1)]);
+  });
+
   it('tells before all else that the ranks are gone, and not that they still run', () => {
     const pending = new PendingReports();
     for (const draft of [aCheckpoint(1), aHeartbeat]) pending.add(draft);

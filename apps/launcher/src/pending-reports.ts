@@ -50,6 +50,11 @@ export class PendingReports {
     this.#items = this.#items.filter(({ draft }) => draft.kind !== 'reaped');
   }
 
+  /** Ranks start: heard after that, it would end a gang that trains. */
+  forgetPreflight(): void {
+    this.#items = this.#items.filter(({ draft: { kind } }) => kind !== 'preflight' && kind !== 'preflightBoard');
+  }
+
   add(draft: Draft): void {
     switch (draft.kind) {
       case 'hello':

@@ -109,6 +109,7 @@ export class Reporter {
   /** Ranks start, whatever was answered. */
   endPreflight(): void {
     this.#toldOfPreflight = [];
+    this.#pending.forgetPreflight();
   }
 
   /** Somebody of the gang cannot look around, or everybody has and nobody is named. */
