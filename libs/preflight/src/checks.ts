@@ -37,6 +37,8 @@ export const CHECKS: readonly Check[] = [
   gpuMemory,
   belowUsual('sharedMemory', {
     valueOf: ({ sharedMemoryBytes }) => sharedMemoryBytes,
+    // It is made after the pod's memory, which follows its ranks: the last pod of a gang may have fewer.
+    partsOf: ({ ranks }) => Math.max(1, ranks),
     limitOf: (usual) => SHARED_MEMORY_SHARE * usual,
     what: '/dev/shm holds',
   }),
@@ -82,10 +84,13 @@ function belowUsual(
   check: CheckName,
   {
     valueOf,
+    partsOf = () => 1,
     limitOf,
     what,
   }: {
     readonly valueOf: (facts: PreflightFacts) => number | undefined;
+    /** In how many parts pods are compared. */
+    readonly partsOf?: (pod: LookedAtPod) => number;
     readonly limitOf: (usual: number) => number;
     readonly what: string;
   },
@@ -93,10 +98,12 @@ function belowUsual(
   return (pods) => {
     const known = pods.filter(({ report }) => valueOf(report.facts) !== undefined);
     if (known.length < LEAST_TO_COMPARE) return NOTHING;
-    const usual = median(known.map(({ report }) => valueOf(report.facts) ?? 0));
-    const short = known.filter(({ report }) => (valueOf(report.facts) ?? 0) < limitOf(usual));
-    return against(short, check, ({ report }) => {
-      return `${what} ${inWords(valueOf(report.facts) ?? 0)} where ${inWords(usual)} is usual in this gang`;
+    const partOf = (pod: LookedAtPod): number => (valueOf(pod.report.facts) ?? 0) / partsOf(pod);
+    const usual = median(known.map(partOf));
+    const short = known.filter((pod) => partOf(pod) < limitOf(usual));
+    return against(short, check, (pod) => {
+      const own = inWords(valueOf(pod.report.facts) ?? 0);
+      return `${what} ${own} where ${inWords(usual * partsOf(pod))} is usual in this gang`;
     });
   };
 }

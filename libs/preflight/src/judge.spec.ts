@@ -29,6 +29,14 @@ function gang(podCount: number, changes: Readonly<Record<number, Partial<Preflig
   }));
 }
 
+function withRanks(pods: readonly LookedAtPod[], podIndex: number, ranks: number): LookedAtPod[] {
+  const gpus = usual.gpus?.slice(0, ranks);
+  return pods.map((pod) => {
+    const report = { ...pod.report, facts: { ...pod.report.facts, gpus } };
+    return pod.podIndex === podIndex ? { ...pod, ranks, report } : pod;
+  });
+}
+
 const everywhere = (podCount: number, change: Partial<PreflightFacts>): Record<number, Partial<PreflightFacts>> =>
   Object.fromEntries(Array.from({ length: podCount }, (_, podIndex) => [podIndex, change]));
 
@@ -85,6 +93,13 @@ describe('a node is named', () => {
     );
   });
 
+  it('with a short /dev/shm, also where it has fewer ranks', () => {
+    const { findings } = judgePreflight(withRanks(gang(3, { 2: { sharedMemoryBytes: 64 * 1024 ** 2 } }), 2, 1));
+    expect(findings.map(({ message }) => message)).toEqual([
+      '/dev/shm holds 64.0 MiB where 8.0 GiB is usual in this gang',
+    ]);
+  });
+
   it('where rank 0 itself has the wrong clock', () => {
     const behind = { clock: { aheadMs: -5_000, uncertaintyMs: 1 } };
     const { findings } = judgePreflight(gang(8, { ...everywhere(8, behind), 0: {} }));
@@ -116,6 +131,12 @@ describe('nobody is named', () => {
     ['where half have another version', gang(4, { 2: another, 3: another }), [/^pods differ in PyTorch/]],
     ['whose driver is another', gang(8, { 3: { driver: '550.1' } }), [/^node node-3: the NVIDIA driver is 550\.1/]],
     ['whose clock is read badly', gang(8, { 3: { clock: { aheadMs: 5_000, uncertaintyMs: 6_000 } } }), []],
+    [
+      'who has fewer ranks, and /dev/shm after them',
+      withRanks(gang(3, { 2: { sharedMemoryBytes: 8 * GIB } }), 2, 1),
+      [],
+    ],
+    ['who has fewer ranks and as large a /dev/shm', withRanks(gang(3), 2, 1), []],
     ['who knows nothing of itself', gang(8, { 3: everywhereUnknown() }), []],
   ])('%s', (_sentence, pods, notes) => {
     const judgement = judgePreflight(pods);
