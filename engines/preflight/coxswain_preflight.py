@@ -92,15 +92,16 @@ def sha256_of(lines):
 
 
 def gpu_facts():
-    """GPUs and driver as nvidia-smi tells of them; nothing where there is none."""
+    """GPUs and driver as nvidia-smi tells of them; nothing where there is none. One that is lost fails it, and the others are told all the same."""
     query = ['nvidia-smi', '--query-gpu=name,memory.total,driver_version', '--format=csv,noheader,nounits']
     try:
-        answer = subprocess.run(query, capture_output=True, text=True, timeout=SMI_TIMEOUT_S, check=True).stdout
+        answer = subprocess.run(query, capture_output=True, text=True, timeout=SMI_TIMEOUT_S, check=False).stdout
     except (OSError, subprocess.SubprocessError):
         return {}
     rows = [[cell.strip() for cell in row.split(',')] for row in answer.splitlines() if row.count(',') == 2]
-    gpus = [{'name': name[:64], 'memoryBytes': int(mebibytes) << 20} for name, mebibytes, _ in rows if mebibytes.isdigit()]
-    return {'gpus': gpus, 'driver': rows[0][2][:64]} if rows else {}
+    known = [row for row in rows if row[1].isdigit()]
+    gpus = [{'name': name[:64], 'memoryBytes': int(mebibytes) << 20} for name, mebibytes, _ in known]
+    return {'gpus': gpus, 'driver': (known or rows)[0][2][:64]} if rows else {}
 
 
 # Where pods meet

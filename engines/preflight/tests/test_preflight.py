@@ -41,6 +41,16 @@ def test_gpus_are_those_that_nvidia_smi_lists(tmp_path, monkeypatch):
     assert preflight.gpu_facts() == {'gpus': [gpu], 'driver': '570.86.15'}
 
 
+def test_a_gpu_that_is_lost_is_missing_among_those_that_are_listed(tmp_path, monkeypatch):
+    script = tmp_path / 'nvidia-smi'
+    rows = ('[GPU is lost], [GPU is lost], [GPU is lost]', 'NVIDIA H100, 81559, 570.86.15')
+    script.write_text('#!/bin/sh\n%s\nexit 15\n' % '\n'.join('echo "%s"' % row for row in rows))
+    script.chmod(0o755)
+    monkeypatch.setenv('PATH', '%s:/usr/bin:/bin' % tmp_path)
+    gpu = {'name': 'NVIDIA H100', 'memoryBytes': 81559 * 2**20}
+    assert preflight.gpu_facts() == {'gpus': [gpu], 'driver': '570.86.15'}
+
+
 def test_gpus_are_unknown_where_nvidia_smi_is_missing_or_fails(tmp_path, monkeypatch):
     monkeypatch.setenv('PATH', str(tmp_path))
     assert preflight.gpu_facts() == {}
