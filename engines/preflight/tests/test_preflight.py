@@ -13,6 +13,13 @@ def at(board, pod, key=None):
     return preflight.Meeting('127.0.0.1:%d' % board.port, key or board.key, pod)
 
 
+def answer_to(nonsense, board):
+    with socket.create_connection(('127.0.0.1', board.port)) as stranger:
+        stranger.sendall(nonsense)
+        stranger.shutdown(socket.SHUT_WR)
+        return json.loads(stranger.recv(100))
+
+
 def test_facts_fit_the_contract_and_name_what_this_python_is():
     facts = preflight.local_facts()
     assert facts['python'].startswith('3.')
@@ -91,9 +98,7 @@ def test_strangers_are_told_nothing():
     with pytest.raises(ValueError, match='Expecting value'):
         at(board, 0, key='guessed').all('here', wait_s=1)
     for nonsense in (b'{}\n', b'nonsense\n', b'x' * 300_000):
-        with socket.create_connection(('127.0.0.1', board.port)) as stranger:
-            stranger.sendall(nonsense)
-            stranger.shutdown(socket.SHUT_WR)
-            with pytest.raises((json.JSONDecodeError, OSError)):
-                json.loads(stranger.recv(100))
+        # Whoever is cut off before it has said all of it hears of that as it goes on.
+        with pytest.raises((json.JSONDecodeError, OSError)):
+            answer_to(nonsense, board)
     assert at(board, 0).all('here', wait_s=10) == {0: None}
