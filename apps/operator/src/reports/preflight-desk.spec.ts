@@ -57,6 +57,24 @@ describe('the desk of preflights', () => {
     expect(desk.ofJob('job-1')).toMatchObject({ epoch: 1, outcome: 'Passed', fingerprint: { torch: '2.9' } });
   });
 
+  it('looks at where ranks are once, and not with each pod that tells', () => {
+    const it = aDesk();
+    let looks = 0;
+    const { placement } = it.gang as NewestGang;
+    const counted = {
+      ...placement,
+      get ranks() {
+        looks += 1;
+        return placement.ranks;
+      },
+    };
+    it.gang = { ...(it.gang as NewestGang), placement: counted };
+    for (const podIndex of [0, 1]) it.desk.hear([word(podIndex, report('2.9'))]);
+    expect(looks).toBe(0);
+    expect(it.desk.hear([word(2, report('2.9'))])).toEqual(['job-1']);
+    expect(looks).toBe(3);
+  });
+
   it('keeps them waiting where somebody is named', () => {
     const { desk, released } = aDesk();
     expect(desk.hear([0, 1, 2].map((pod) => word(pod, report(pod === 1 ? '2.8' : '2.9'))))).toEqual(['job-1']);

@@ -68,9 +68,10 @@ export class PreflightDesk {
     if (gang === 'gone') this.forget(jobUid);
     if (told === undefined || told.judged !== undefined || gang === undefined || gang === 'gone') return false;
     if (gang.attempt.epoch !== told.epoch) return false;
+    const isWhole = told.reports.size >= gang.placement.nodes.length;
+    // Asked with every report: of a gang of thousands that tell one by one, nothing is made of them before all have.
+    if (!isWhole && ![...told.reports.values()].some(({ outcome }) => outcome === 'Skipped')) return false;
     const pods = podsOf(gang, told.reports);
-    const isSkipped = pods.some(({ report }) => report.outcome === 'Skipped');
-    if (pods.length < gang.placement.nodes.length && !isSkipped) return false;
     const avoidedNodes = (gang.job.status?.avoidedNodes ?? []).map(({ node }) => node);
     told.judged = { epoch: told.epoch, ...preflightOfGang({ pods, avoidedNodes, image: imageOf(gang) }) };
     told.reports.clear();
