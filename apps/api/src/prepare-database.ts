@@ -12,7 +12,7 @@ import { SECRET_KEYS } from './database-roles-command.ts';
 const TRY_EVERY_MS = 2_000;
 
 try {
-  const { kubeconfigPath, namespace, adminUrlOf } = readPrepareConfig(process.env, (path) =>
+  const { kubeconfigPath, namespace, adminUrlOf, passwordRefused } = readPrepareConfig(process.env, (path) =>
     readFileSync(path, 'utf8').trim(),
   );
   const client = createKubeClient({
@@ -25,6 +25,7 @@ try {
     await prepareDatabase({
       keep: (fresh) => keepInSecret(client, { namespace, name: PASSWORDS_SECRET }, fresh),
       adminUrl: adminUrlOf,
+      passwordRefused,
       makeRoles,
       publish: (urls) => {
         const byKey = Object.entries(urls).map(([role, url]) => [SECRET_KEYS[role as keyof typeof urls], url]);

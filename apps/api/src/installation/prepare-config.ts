@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Passwords } from './prepare-database.ts';
+import { PASSWORDS_SECRET } from './secret-names.ts';
 
 const Environment = z.object({
   COXSWAIN_KUBECONFIG: z.string().min(1).optional(),
@@ -22,6 +23,8 @@ export interface PrepareConfig {
   readonly kubeconfigPath: string | undefined;
   readonly namespace: string;
   readonly adminUrlOf: (passwords: Passwords) => string;
+  /** What it means that this database refuses that password, where that passes. */
+  readonly passwordRefused?: string;
 }
 
 /** What the environment says. Throws a sentence that names what is missing. */
@@ -39,7 +42,10 @@ export function readPrepareConfig(
     // Within the cluster and without TLS: only pods of the API reach it (NetworkPolicy).
     const adminUrlOf = ({ admin }: Passwords): string =>
       `postgresql://postgres:${admin}@${host}/coxswain?sslmode=disable`;
-    return { ...common, adminUrlOf };
+    const { namespace } = common;
+    // It takes the password of the Secret when it starts.
+    const passwordRefused = `it began before the Secret ${namespace}/${PASSWORDS_SECRET} was made anew, and refuses its password until it is restarted: kubectl -n ${namespace} rollout restart statefulset/coxswain-postgresql`;
+    return { ...common, adminUrlOf, passwordRefused };
   }
   if (file === undefined) {
     throw new Error(

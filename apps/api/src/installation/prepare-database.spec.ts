@@ -1,4 +1,5 @@
 import { DatabaseError, type LoginRole, type RolesMade } from '@coxswain/persistence';
+import { readPrepareConfig } from './prepare-config.ts';
 import { type Passwords, prepareDatabase, type PrepareDatabaseParts } from './prepare-database.ts';
 
 /** A Secret, a database and what becomes of both. */
@@ -64,6 +65,29 @@ describe('preparing a database', () => {
     });
     await waiting.run();
     expect(waiting.world.done).toEqual(['kept', 'waited: refused', 'waited: refused', 'published']);
+  });
+
+  it('waits for a database that began with the password of a Secret that is gone, and says how to restart it', async () => {
+    const { passwordRefused = '' } = readPrepareConfig(
+      { COXSWAIN_NAMESPACE: 'training', COXSWAIN_EMBEDDED_DATABASE_HOST: 'db:5432' },
+      () => '',
+    );
+    expect(passwordRefused).toContain('kubectl -n training rollout restart statefulset/coxswain-postgresql');
+    let isRestarted = false;
+    const waiting = anInstallation({
+      passwordRefused,
+      makeRoles: () => {
+        if (isRestarted) return Promise.resolve({ urls: {} as RolesMade['urls'], formerOwners: [] });
+        return Promise.reject(new DatabaseError({ code: '28P01', message: 'password authentication failed' }));
+      },
+      pause: (why) => {
+        waiting.world.done.push(why);
+        isRestarted = true;
+        return Promise.resolve();
+      },
+    });
+    await waiting.run();
+    expect(waiting.world.done).toEqual(['kept', passwordRefused, 'published']);
   });
 
   it('does not wait for what no waiting mends', async () => {

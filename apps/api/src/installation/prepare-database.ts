@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isUnavailable, type LoginRole, type makeRoles } from '@coxswain/persistence';
+import { DatabaseError, isUnavailable, type LoginRole, type makeRoles } from '@coxswain/persistence';
 
 /** Passwords by whom they are of: the superuser of an embedded database, and each role that logs in. */
 export type Passwords = Readonly<Record<'admin' | LoginRole, string>>;
@@ -13,7 +13,9 @@ export interface PrepareDatabaseParts {
   readonly makeRoles: typeof makeRoles;
   /** Gives the API its URLs. */
   readonly publish: (urls: Readonly<Record<LoginRole, string>>) => Promise<void>;
-  /** Waits before the next try at a database that is not there yet; `why` is its own word. */
+  /** What it means that the database refuses the administrator's password, where that passes; undefined where it is an error. */
+  readonly passwordRefused?: string | undefined;
+  /** Waits before the next try at a database that is not there yet; `why` is its own word, or that. */
   readonly pause: (why: string) => Promise<void>;
 }
 
@@ -30,11 +32,22 @@ export async function prepareDatabase(parts: PrepareDatabaseParts): Promise<void
       await parts.publish(urls);
       return;
     } catch (error) {
-      if (!isUnavailable(error)) throw error;
-      await parts.pause((error as Error).message);
+      const why = reasonToWait(error, parts);
+      if (why === undefined) throw error;
+      await parts.pause(why);
     }
   }
 }
+
+function reasonToWait(
+  error: unknown,
+  { passwordRefused }: Pick<PrepareDatabaseParts, 'passwordRefused'>,
+): string | undefined {
+  if (isUnavailable(error)) return (error as Error).message;
+  return error instanceof DatabaseError && error.code === INVALID_PASSWORD ? passwordRefused : undefined;
+}
+
+const INVALID_PASSWORD = '28P01';
 
 function freshPasswords(): Passwords {
   const one = (): string => randomBytes(24).toString('hex');
