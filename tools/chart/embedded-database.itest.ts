@@ -10,7 +10,16 @@ import {
   type ControlPlane,
   type ProcessHandle,
 } from '@coxswain/local-cluster';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { rolesToUse } from '../../apps/api/src/infrastructure/databases.ts';
@@ -179,6 +188,23 @@ describe('the embedded database', () => {
     renameSync(join(claim, 'pgdata'), join(claim, 'pgdata.new'));
     server = await startServer('fresh1password');
     await expect(ask('fresh1password', 'SELECT FROM mine')).rejects.toThrow(/does not exist/);
+    await server.stop();
+  });
+
+  it('touches no folder that somebody filled and that is no database', async () => {
+    const data = join(claim, 'pgdata');
+    rmSync(join(data, 'PG_VERSION'));
+    const before = readdirSync(data);
+    await expect(startServer('any')).rejects.toThrow(/holds files and no PG_VERSION.*Nothing was touched/);
+    expect(readdirSync(data)).toEqual(before);
+  });
+
+  it('makes a database in place of an empty folder', async () => {
+    rmSync(join(claim, 'pgdata'), { recursive: true });
+    mkdirSync(join(claim, 'pgdata'));
+    files.giveAway?.(join(claim, 'pgdata'));
+    server = await startServer('empty1password');
+    expect(await ask('empty1password', 'SELECT 1')).toBe(true);
     await server.stop();
   });
 });

@@ -15,6 +15,11 @@ if [ -s "$PGDATA/PG_VERSION" ]; then
   # A volume that is given to a group lets the group in, which PostgreSQL refuses.
   chmod 700 "$PGDATA"
 else
+  # An empty folder goes; what lies in another one is somebody's, and the new database would end up within it.
+  if [ -e "$PGDATA" ] && ! rmdir "$PGDATA" 2>/dev/null; then
+    echo "$PGDATA holds files and no PG_VERSION, so it is no database that can be started. Nothing was touched: restore it, or move it away and a new one is made." >&2
+    exit 1
+  fi
   # Half a database is thrown away: its name says that it is whole.
   rm -rf "$PGDATA.new"
   initdb --pgdata "$PGDATA.new" --username postgres --encoding UTF8 --locale C.UTF-8 --auth scram-sha-256 --pwfile "$PASSWORD_FILE" --data-checksums
