@@ -1,6 +1,5 @@
 import { Database, DatabaseError } from '@coxswain/persistence';
 import {
-  freePort,
   serverFiles,
   serverUser,
   startControlPlane,
@@ -10,6 +9,7 @@ import {
   type ControlPlane,
   type ProcessHandle,
 } from '@coxswain/local-cluster';
+import { once } from 'node:events';
 import {
   chmodSync,
   mkdirSync,
@@ -20,6 +20,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { rolesToUse } from '../../apps/api/src/infrastructure/databases.ts';
@@ -34,6 +35,7 @@ let home: string;
 /** The claim. */
 let claim: string;
 let host: string;
+const door = createServer((client) => client.destroy());
 let starts = 0;
 
 beforeAll(async () => {
@@ -42,19 +44,23 @@ beforeAll(async () => {
   claim = files.newDataFolder?.(home) ?? join(home, 'claim');
   mkdirSync(claim);
   files.giveAway?.(claim);
-  host = `127.0.0.1:${await freePort()}`;
+  // Jobs know the port long before the server has it: nobody else may take it meanwhile.
+  await once(door.listen(0, '127.0.0.1'), 'listening');
+  host = `127.0.0.1:${(door.address() as AddressInfo).port}`;
   plane = await startControlPlane({ scheduler: false, controllerManager: false });
   await plane.kubectl(['create', 'namespace', SYSTEM_NAMESPACE]);
   const input = await renderChart({ templates: ['templates/prepare-database.yaml'] });
   await plane.kubectl(['apply', '--server-side', '-f', '-'], { input });
 });
 afterAll(async () => {
+  door.close();
   await plane?.stop();
   for (const folder of [claim, home]) rmSync(folder, { recursive: true, force: true });
 });
 
 /** The very command of the StatefulSet's container, as a user that is not root. */
-function startServer(password: string): Promise<ProcessHandle> {
+async function startServer(password: string): Promise<ProcessHandle> {
+  if (door.listening) await once(door.close(), 'close');
   writeFileSync(join(home, 'password'), password);
   starts += 1;
   const user = serverUser();
