@@ -74,6 +74,24 @@ describe('helm install', () => {
     expect(await tryTo('install', values)).toContain('is installed in coxswain-system');
   });
 
+  it('needs none where the claim of an installation before was kept', async () => {
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Gi' } } };
+    const metadata = { name: 'data-coxswain-postgresql-0', namespace: SYSTEM_NAMESPACE };
+    await apply({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec });
+    expect(await tryTo('install', [])).toContain('is installed in coxswain-system');
+    await plane.kubectl([
+      '-n',
+      SYSTEM_NAMESPACE,
+      'patch',
+      'pvc',
+      metadata.name,
+      '-p',
+      '{"metadata":{"finalizers":null}}',
+    ]);
+    await plane.kubectl(['-n', SYSTEM_NAMESPACE, 'delete', 'pvc', metadata.name]);
+    await expect(tryTo('install', [])).rejects.toThrow(/no default StorageClass/);
+  });
+
   it('takes a class that volumes alone have, as where somebody makes them by hand', async () => {
     await apply(volume('by-hand'));
     expect(await tryTo('install', ['database.embedded.storage.className=by-hand'])).toContain('"by-hand"');

@@ -21,7 +21,9 @@ cluster (helm template): the namespace kube-system tells.
 {{- if and (eq $source "embedded") $isNew .Release.IsUpgrade (lookup "v1" "Secret" .Release.Namespace .Values.api.databaseSecret) }}
 {{- fail (printf "\n\nThis release uses the database of the Secret %q, and database.source is \"embedded\", which would begin with an empty one. Go on with yours: --set database.source=external. To begin anew, delete that Secret.\n" .Values.api.databaseSecret) }}
 {{- end }}
-{{- if and (eq $source "embedded") $isNew (not .Values.database.embedded.storage.existingClaim) }}
+{{- /* The claim of an installation before stays, and is used again. */}}
+{{- $kept := lookup "v1" "PersistentVolumeClaim" .Release.Namespace "data-coxswain-postgresql-0" }}
+{{- if and (eq $source "embedded") $isNew (not $kept) (not .Values.database.embedded.storage.existingClaim) }}
 {{- include "coxswain.checkStorage" . }}
 {{- end }}
 {{- if and (eq $source "cloudNativePG") (not (.Capabilities.APIVersions.Has "postgresql.cnpg.io/v1")) }}
