@@ -1,12 +1,17 @@
 /** What can engine `reference` not do of a job? Whatever it has no flag for is refused by its field, never dropped. */
-import type { ModelSpec, TrainingJobSpec } from '@coxswain/api-types';
+import { stepsOf, type ModelSpec, type TrainingJobSpec } from '@coxswain/api-types';
 import type { ModelShape } from '@coxswain/layout';
 import type { EngineRefusal } from './engine-refusal.ts';
 import { modelOfJob } from './model-of-job.ts';
 
 /** The first refusal; undefined where the engine can run the spec as far as its layout allows. */
 export function referenceRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
-  return missingPart(spec) ?? (spec.model === undefined ? undefined : modelRefusal(spec.model)) ?? wordRefusal(spec);
+  return (
+    missingPart(spec) ??
+    (spec.model === undefined ? undefined : modelRefusal(spec.model)) ??
+    wordRefusal(spec) ??
+    rateRefusal(spec)
+  );
 }
 
 interface Word {
@@ -48,6 +53,32 @@ function wordRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
     return { field, reason: `engine "reference" cannot do ${field} ${shown(value)}`, alternative };
   }
   return undefined;
+}
+
+/**
+ * The engine ends at its start where these do not go together (settings.py, _check_training), after a gang was placed for it. Who gives arguments may have set
+ * them otherwise there.
+ */
+function rateRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
+  const { training, engine } = spec;
+  if (training === undefined || (engine.args ?? []).length > 0) return undefined;
+  const { learningRate, minLearningRate, warmupSteps, schedule } = training;
+  if (minLearningRate > learningRate) {
+    return {
+      field: 'training.minLearningRate',
+      reason: `training.minLearningRate ${plain(minLearningRate)} is above training.learningRate ${plain(learningRate)}`,
+      alternative: `set it to ${plain(learningRate)} or less, such as a tenth of it`,
+    };
+  }
+  const steps = stepsOf(spec) ?? Infinity;
+  const decaySteps = schedule?.decaySteps ?? 0;
+  if (warmupSteps + decaySteps <= steps) return undefined;
+  const decay = decaySteps === 0 ? '' : ` and training.schedule.decaySteps ${decaySteps}`;
+  return {
+    field: 'training.warmupSteps',
+    reason: `training.warmupSteps ${warmupSteps}${decay} are more than the ${steps} steps of the training`,
+    alternative: `together they may be ${steps} at most`,
+  };
 }
 
 function missingPart(spec: TrainingJobSpec): EngineRefusal | undefined {
@@ -110,4 +141,9 @@ function modelRefusal(words: ModelSpec): EngineRefusal | undefined {
 
 function shown(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** Not as 2e-5, which is how JavaScript writes it. */
+function plain(rate: number): string {
+  return rate.toLocaleString('en-US', { useGrouping: false, maximumSignificantDigits: 6 });
 }

@@ -121,6 +121,31 @@ describe('what an engine refuses', () => {
       spec: { model: undefined, training: undefined },
       want: 'engine "reference" needs model and training',
     },
+    {
+      name: 'a learning rate below the least one',
+      spec: { training: { steps: 100, globalBatchSize: 8, learningRate: 0.00002 } },
+      want: 'training.minLearningRate 0.0001 is above training.learningRate 0.00002',
+    },
+    {
+      name: 'nothing of rates where arguments may say otherwise',
+      spec: {
+        training: { steps: 100, globalBatchSize: 8, learningRate: 0.00002 },
+        engine: { name: 'reference', image: 'any', args: ['--min-learning-rate', '0'] },
+      },
+      want: undefined,
+    },
+    {
+      name: 'a warm-up and a decay that leave no step between them',
+      spec: {
+        training: { steps: 100, globalBatchSize: 8, warmupSteps: 60, schedule: { name: 'wsd', decaySteps: 41 } },
+      },
+      want: 'training.warmupSteps 60 and training.schedule.decaySteps 41 are more than the 100 steps of the training',
+    },
+    {
+      name: 'a warm-up longer than the tokens last',
+      spec: { training: { tokens: 8 * 128 * 10, globalBatchSize: 8, warmupSteps: 11 } },
+      want: 'training.warmupSteps 11 are more than the 10 steps of the training',
+    },
     { name: 'a reference job without data', spec: { data: undefined }, want: 'engine "reference" needs data' },
     {
       name: 'a reference job that keeps no checkpoints',
