@@ -5,8 +5,9 @@ import type { Finding, Judgement, LookedAtPod } from './judgement.ts';
 
 /**
  * Whose node is to blame, from what each pod of a gang has said of itself. What several pods have and most of them share is not a node's doing, but the
- * image's, the job's or the network's: it is noted and nobody is blamed. A pod can say nothing of another one: where two have measured the way between
- * them, the better figure counts, so that whoever says that everything is slow stands alone with it.
+ * image's, the job's or the network's: it is noted and nobody is blamed. Of another one a pod says little: where two have measured the way between
+ * them, the better figure counts, so that whoever says that everything is slow stands alone with it. Who claims speeds that nobody has makes others of its own
+ * job look slow.
  */
 export function judgePreflight(pods: readonly LookedAtPod[]): Judgement {
   const known = pods.filter(({ report }) => report.outcome !== 'Skipped');
