@@ -58,6 +58,7 @@ export {
   AttemptPreflight,
   DEFAULT_PREFLIGHT,
   Fingerprint,
+  MAX_PREFLIGHT_NOTES,
   PairMeasurement,
   PREFLIGHT_LEVELS,
   PreflightFacts,

@@ -91,7 +91,7 @@ export const PreflightReport = z.strictObject({
 export type PreflightReport = z.infer<typeof PreflightReport>;
 
 /** Of one attempt, newest last; what is more is no news of single nodes. */
-const MAX_PREFLIGHT_NOTES = 8;
+export const MAX_PREFLIGHT_NOTES = 8;
 
 /** What came of the preflight of an attempt. */
 export const AttemptPreflight = z

@@ -1,4 +1,4 @@
-import type { AttemptPreflight, Fingerprint, PreflightFacts } from '@coxswain/api-types';
+import { MAX_PREFLIGHT_NOTES, type AttemptPreflight, type Fingerprint, type PreflightFacts } from '@coxswain/api-types';
 import { cutText, safeText } from '@coxswain/safe-text';
 import { describeFindings, judgePreflight } from './judge.ts';
 import type { LookedAtPod } from './judgement.ts';
@@ -30,7 +30,7 @@ export function preflightOfGang({ pods, avoidedNodes, image }: LookedAtGang): Ga
   const known = findings.filter(({ node }) => avoidedNodes.includes(node));
   const blamed = isSkipped ? [] : findings.filter((finding) => !known.includes(finding));
   const again = known.map(({ node, message }) => `node ${node} is used again for want of others: ${message}`);
-  const told = [...again, ...notes].slice(0, 8).map((note) => safeText(note, MAX_NOTE));
+  const told = [...again, ...notes].slice(0, MAX_PREFLIGHT_NOTES).map((note) => safeText(note, MAX_NOTE));
   return {
     outcome: isSkipped ? 'Skipped' : blamed.length > 0 ? 'NodesNamed' : 'Passed',
     tookMs: Math.round(Math.max(0, ...pods.map(({ report }) => report.tookMs))),

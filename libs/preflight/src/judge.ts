@@ -1,4 +1,4 @@
-import type { PreflightReport } from '@coxswain/api-types';
+import { MAX_PREFLIGHT_NOTES, type PreflightReport } from '@coxswain/api-types';
 import { slowPods } from './bandwidth.ts';
 import { CHECKS, type Suspicion } from './checks.ts';
 import type { Finding, Judgement, LookedAtPod } from './judgement.ts';
@@ -15,11 +15,8 @@ export function judgePreflight(pods: readonly LookedAtPod[]): Judgement {
   const findings = suspicions.filter((one) => !isOfMany(one, pods.length)).flatMap(({ suspects }) => suspects);
   const shared = suspicions.filter((one) => isOfMany(one, pods.length)).map(describeShared);
   const notes = [...shared, ...suspicions.flatMap((one) => one.notes), ...ownNotes(pods)];
-  return { findings, notes: notes.slice(0, MAX_NOTES) };
+  return { findings, notes: notes.slice(0, MAX_PREFLIGHT_NOTES) };
 }
-
-/** What is more than this is no news of single nodes. */
-const MAX_NOTES = 8;
 
 /** One sentence that names each node once, with everything that speaks against it. */
 export function describeFindings(findings: readonly Finding[]): string {

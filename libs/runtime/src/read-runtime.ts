@@ -7,6 +7,7 @@ import {
   type TrainingRuntime,
   TrainingRuntimeSpec,
 } from '@coxswain/api-types';
+import { cutText } from '@coxswain/safe-text';
 import { isRecord, type Json, record } from './json.ts';
 import { beyondNamespace } from './namespace-rules.ts';
 import { type AsksOfJobs, disagreement } from './job-bounds.ts';
@@ -108,7 +109,7 @@ function told(problems: readonly Problem[]): string {
 const MAX_FIELD = 200;
 
 function short(field: string): string {
-  return field.length > MAX_FIELD ? `${field.slice(0, MAX_FIELD)}…` : field;
+  return cutText(field, MAX_FIELD);
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

@@ -34,6 +34,18 @@ describe('what came of a preflight is recorded', () => {
     expect(attempt?.preflight?.notes).toEqual(['torch is 2.9, and was 2.8 in epoch 1', 'a note']);
   });
 
+  it('in notes that are never cut through a character, whoever named the image', () => {
+    const image = (tail: string) => `${'x'.repeat(79)}\u{1F6A2}${tail}`;
+    const before = ended({ fingerprint: { image: image('1') } });
+    const attempt = attemptAfter([before, anAttempt({ epoch: 2 })], {
+      ...preflight,
+      fingerprint: { image: image('2') },
+    });
+    const [note = ''] = attempt?.preflight?.notes ?? [];
+    expect(note).toMatch(/^image is x{79}…, and was x{79}… in epoch 1$/);
+    expect(note.isWellFormed()).toBe(true);
+  });
+
   it('once', () => {
     const first: Attempt['preflight'] = { outcome: 'Skipped', tookMs: 1, notes: [] };
     expect(attemptAfter([anAttempt({ epoch: 2, preflight: first })])?.preflight).toEqual(first);

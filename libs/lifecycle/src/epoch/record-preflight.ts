@@ -1,8 +1,10 @@
-import type { Attempt, Fingerprint } from '@coxswain/api-types';
+import { type Attempt, type Fingerprint, MAX_PREFLIGHT_NOTES } from '@coxswain/api-types';
+import { safeText } from '@coxswain/safe-text';
 import type { Facts } from '../look/facts.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 
-const MAX_NOTES = 8;
+/** Of a value in a note that tells two of them. */
+const MAX_VALUE = 80;
 
 /** What came of the look around before the first rank, once; and what has changed since the attempt before. */
 export function recordPreflight(record: JobRecord, { observed: { preflight } }: Facts): JobRecord {
@@ -10,7 +12,7 @@ export function recordPreflight(record: JobRecord, { observed: { preflight } }: 
   if (attempt === undefined || preflight?.epoch !== attempt.epoch || attempt.preflight !== undefined) return record;
   const { outcome, tookMs, notes, fingerprint } = preflight;
   const before = record.attempts.findLast((one) => one.fingerprint !== undefined && one.epoch < attempt.epoch);
-  const all = [...driftSince(before, fingerprint), ...notes].slice(0, MAX_NOTES);
+  const all = [...driftSince(before, fingerprint), ...notes].slice(0, MAX_PREFLIGHT_NOTES);
   return withLastAttempt(record, { preflight: { outcome, tookMs, notes: all }, fingerprint });
 }
 
@@ -24,5 +26,5 @@ function driftSince(before: Attempt | undefined, now: Fingerprint): readonly str
 }
 
 function short(value: string | undefined): string {
-  return (value ?? '').slice(0, 80);
+  return safeText(value ?? '', MAX_VALUE);
 }
