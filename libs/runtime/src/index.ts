@@ -1,6 +1,5 @@
 export { COMPUTE_DOMAINS, computeDomainOf } from './compute-domain.ts';
 export { nodeDemandOf } from './node-demand.ts';
-export { imageOf } from './parts.ts';
 export { asUser, leavesUserOpen } from './pod-user.ts';
 export { trainerImageOf } from './parts.ts';
 export { podWithRuntime } from './pod-with-runtime.ts';

@@ -28,7 +28,7 @@ interface Pair {
 
 type Rule = (pair: Pair) => string | undefined;
 
-const RULES: readonly Rule[] = [image, engine, variables, imageBound, refusedVariables, gpusPerNode, cpu, memory];
+const RULES: readonly Rule[] = [image, engine, variables, imageBound, refusedVariables, gpusPerNode, amounts];
 
 /** The first thing in which they disagree, in a sentence: field, value, rule and what to do. Undefined where they go together. */
 export function disagreement(
@@ -44,7 +44,7 @@ export function disagreement(
 }
 
 function image({ spec, runtime, name }: Pair): string | undefined {
-  if (spec.engine.image !== undefined || trainerImageOf(runtime.template) !== undefined) return undefined;
+  if (trainerImageOf(spec, runtime) !== undefined) return undefined;
   return `engine.image is required: ${name} gives no image for container ${CONTAINERS.trainer}`;
 }
 
@@ -103,42 +103,23 @@ function gpusPerNode({ spec, asks, name }: Pair): string | undefined {
   return `the job has ${gpus} GPUs, and ${name} gives whole nodes of ${wanted}; ask for a multiple of ${wanted}`;
 }
 
-function cpu(pair: Pair): string | undefined {
-  const { spec, asks } = pair;
-  return overBound(pair, {
-    field: 'cpuPerGpu',
-    kind: 'cpu',
-    given: spec.resources.cpuPerGpu,
-    most: asks.bounds?.maxCpuPerGpu,
-  });
-}
+const AMOUNTS = [
+  { field: 'cpuPerGpu', kind: 'cpu', bound: 'maxCpuPerGpu' },
+  { field: 'memoryPerGpu', kind: 'memory', bound: 'maxMemoryPerGpu' },
+] as const;
 
-function memory(pair: Pair): string | undefined {
-  const { spec, asks } = pair;
-  return overBound(pair, {
-    field: 'memoryPerGpu',
-    kind: 'memory',
-    given: spec.resources.memoryPerGpu,
-    most: asks.bounds?.maxMemoryPerGpu,
-  });
+function amounts(pair: Pair): string | undefined {
+  return AMOUNTS.map((amount) => overBound(pair, amount)).find((problem) => problem !== undefined);
 }
 
 /** Who gives no amount takes what the node has, unless the runtime's own template bounds it. */
 function overBound(
-  { runtime, name }: Pair,
-  {
-    field,
-    kind,
-    given,
-    most,
-  }: {
-    readonly field: string;
-    readonly kind: 'cpu' | 'memory';
-    readonly given: string | undefined;
-    readonly most: string | undefined;
-  },
+  { spec, asks, runtime, name }: Pair,
+  { field, kind, bound }: (typeof AMOUNTS)[number],
 ): string | undefined {
+  const most = asks.bounds?.[bound];
   if (most === undefined) return undefined;
+  const given = spec.resources[field];
   if (given === undefined) {
     const { limits } = record(partsOf(runtime.template).trainer['resources']);
     if (record(limits)[kind] !== undefined) return undefined;

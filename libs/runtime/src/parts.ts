@@ -1,4 +1,4 @@
-import { CONTAINERS } from '@coxswain/api-types';
+import { CONTAINERS, type RuntimeSnapshot, type TrainingJobSpec } from '@coxswain/api-types';
 import { type Json, list, record } from './json.ts';
 
 /** A runtime's template by the parts that rules and pods ask for. */
@@ -24,9 +24,13 @@ export function partsOf(template: Json): TemplateParts {
   };
 }
 
-/** The image that the template gives the trainer, if any. */
-export function trainerImageOf(template: Json): string | undefined {
-  const { image } = partsOf(template).trainer;
+/** The image of the trainer: the job's, else what its runtime gives; undefined where neither names one. */
+export function trainerImageOf(
+  { engine }: Pick<TrainingJobSpec, 'engine'>,
+  runtime: Pick<RuntimeSnapshot, 'template'> | undefined,
+): string | undefined {
+  if (engine.image !== undefined) return engine.image;
+  const { image } = partsOf(runtime?.template ?? {}).trainer;
   return typeof image === 'string' ? image : undefined;
 }
 
@@ -34,10 +38,4 @@ export function trainerImageOf(template: Json): string | undefined {
 export function devicesAskedBy(container: Json): Json {
   const { limits, requests } = record(container['resources']);
   return { ...record(limits), ...record(requests) };
-}
-
-/** The image that a template gives the trainer of jobs that name none. */
-export function imageOf(template: Json): string | undefined {
-  const { image } = partsOf(template).trainer;
-  return typeof image === 'string' ? image : undefined;
 }

@@ -9,8 +9,7 @@ const OURS: readonly unknown[] = [CONTAINERS.trainer, CONTAINERS.install];
 
 /**
  * Whether the runtime leaves it open. Where it names a user itself, it knows; where pods have devices, claims, capabilities or something of the host, drivers may
- * want root: memory is
- * locked for NICs by root alone unless the node's container runtime is told otherwise (NVIDIA/nvidia-container-toolkit issue 2037).
+ * want root: memory is locked for NICs by root alone unless the node's container runtime is told otherwise (NVIDIA/nvidia-container-toolkit issue 2037).
  */
 export function leavesUserOpen(runtime: Pick<RuntimeSnapshot, 'template' | 'computeDomain'> | undefined): boolean {
   if (runtime === undefined) return true;

@@ -16,8 +16,8 @@ interface ToldOfEpoch {
 
 /**
  * What pods told of themselves before their first rank, and what came of it: once all of a gang have told, or one of them cannot look around. Nobody is
- * told then that ranks may start if somebody is named: the attempt ends. Held in memory: a process that begins to lead in between hears no report
- * again, and launchers that nobody answers start their ranks after a while.
+ * told then that ranks may start if somebody is named: the attempt ends. Held in memory: launchers tell a process that begins to lead in between again, and
+ * those that nobody answers start their ranks after a while.
  */
 export class PreflightDesk {
   readonly #gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
@@ -73,7 +73,8 @@ export class PreflightDesk {
     if (!isWhole && ![...told.reports.values()].some(({ outcome }) => outcome === 'Skipped')) return false;
     const pods = podsOf(gang, told.reports);
     const avoidedNodes = (gang.job.status?.avoidedNodes ?? []).map(({ node }) => node);
-    told.judged = { epoch: told.epoch, ...preflightOfGang({ pods, avoidedNodes, image: imageOf(gang) }) };
+    const image = trainerImageOf(gang.job.spec, gang.placement.runtime);
+    told.judged = { epoch: told.epoch, ...preflightOfGang({ pods, avoidedNodes, image }) };
     told.reports.clear();
     return true;
   }
@@ -97,10 +98,4 @@ function podsOf({ placement }: NewestGang, reports: ReadonlyMap<number, Prefligh
     const report = reports.get(podIndex);
     return report === undefined ? [] : [{ podIndex, node, ranks: ranksOfPod(placement, podIndex).length, report }];
   });
-}
-
-/** The job's, else its runtime's. */
-function imageOf({ job, placement }: NewestGang): string | undefined {
-  const { runtime } = placement;
-  return job.spec.engine.image ?? (runtime === undefined ? undefined : trainerImageOf(runtime.template));
 }

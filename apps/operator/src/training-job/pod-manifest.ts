@@ -18,7 +18,7 @@ import {
   type TrainingJob,
 } from '@coxswain/api-types';
 import { gangOfPod } from '@coxswain/lifecycle';
-import { asUser, imageOf, leavesUserOpen, podWithRuntime } from '@coxswain/runtime';
+import { asUser, leavesUserOpen, podWithRuntime, trainerImageOf } from '@coxswain/runtime';
 import { launcherDelivery } from './launcher-delivery.ts';
 import { ownedBy } from './owner.ts';
 import { timesCpu, timesMemory } from '../cluster/quantity.ts';
@@ -235,7 +235,7 @@ function environment(
   ];
   const names = new Set(written.map((entry) => entry['name']));
   const threads = threadsOfRank(job.spec.resources.cpuPerGpu);
-  const image = job.spec.engine.image ?? imageOf(placement.spec.runtime?.template ?? {}) ?? '';
+  const image = trainerImageOf(job.spec, placement.spec.runtime) ?? '';
   const wanted: Record<string, string> = {
     OMP_NUM_THREADS: String(threads),
     ...cachesOf(job.spec.scratch, image),
