@@ -3,6 +3,7 @@ import { EXIT_CODES, type CheckpointFault, type TORCH_RANK_ENV } from '@coxswain
 import type { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { MAX_FACT_BYTES, parseFact, type CheckpointFaultFact, type EngineFact } from './engine-facts.ts';
+import { engineRunOf, expand } from './engine-run.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { LogRelay, LogTail, type LogSink } from './log-relay.ts';
 import { endStrays, Guard, signalGroup } from './processes.ts';
@@ -137,18 +138,15 @@ export class Gang {
     address: RendezvousAddress,
   ): Rank {
     const { command, environment, own, bootId, stdout, stderr } = this.#options;
-    const [program, ...args] = command;
-    const child = spawn(program, args, {
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-      env: {
-        ...environment,
-        ...trackedRun(environment, rank),
-        ...torchVariables(own, { rank, localRank, address }),
-        [LAUNCHER_ENV.reportFd]: String(REPORT_FD),
-        [LAUNCHER_ENV.bootId]: bootId,
-      },
-    });
+    const env = {
+      ...environment,
+      ...trackedRun(environment, rank),
+      ...torchVariables(own, { rank, localRank, address }),
+      [LAUNCHER_ENV.reportFd]: String(REPORT_FD),
+      [LAUNCHER_ENV.bootId]: bootId,
+    };
+    const [program, ...args] = expandAll(command, env);
+    const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env });
     const tail = new LogTail();
     const closed = new Promise<void>((resolve) => {
       child.once('close', resolve);
@@ -255,6 +253,15 @@ export class Gang {
       ...(areGone ? {} : { leavesProcesses: true }),
     });
   }
+}
+
+/** The command with variables of its rank in place of their names; as it is where no adapter rendered it. */
+function expandAll(
+  [program, ...args]: readonly [string, ...string[]],
+  env: Readonly<Record<string, string | undefined>>,
+): readonly [string, ...string[]] {
+  if (engineRunOf(env) === undefined) return [program, ...args];
+  return [expand(program, env), ...args.map((arg) => expand(arg, env))];
 }
 
 /** What torchrun would set for the rank. */

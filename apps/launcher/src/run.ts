@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   MAX_RANKS_PER_POD,
@@ -297,6 +297,8 @@ function placesOf(assignment: RankAssignment, { checkpointMount }: Settings): Re
       : {
           [RANK_ENV.resumeFrom]: join(checkpointMount, resume.path),
           [RANK_ENV.resumeManifestSha256]: resume.manifestSha256,
+          [RANK_ENV.resumeRoot]: dirname(join(checkpointMount, resume.path)),
+          [RANK_ENV.resumeStep]: String(resume.step),
         }),
   };
 }

@@ -1,5 +1,5 @@
 import { SCHEDULING_GATE, specOfEpoch, TrainingJobSpec, type Placement, type TrainingJob } from '@coxswain/api-types';
-import { renderRank } from '@coxswain/engines';
+import { renderEngine } from '@coxswain/engines';
 import { isNotFound, type KubeObject } from '@coxswain/kube';
 import { podName } from '@coxswain/lifecycle';
 import { waitFor } from '@coxswain/local-cluster';
@@ -9,8 +9,8 @@ import { CONCURRENCY, type BenchCluster } from './bench-cluster.ts';
 /** What was made for the gang of the job's first epoch, pod by pod, as the operator sends it. */
 export function manifestsOf(job: TrainingJob, placement: Placement): readonly Record<string, unknown>[] {
   const spec = specOfEpoch(TrainingJobSpec.parse(job.spec), placement.spec);
-  const engine = renderRank(spec, {});
-  if (engine.kind === 'refused') throw new Error(engine.reason);
+  const engine = renderEngine(spec);
+  if (engine.kind === 'refused') throw new Error(engine.why);
   return placement.spec.nodes.map((_, podIndex) =>
     toPod({ job: { ...job, spec }, placement }, podIndex, {
       launcherImage: 'coxswain/launcher:dev',

@@ -67,6 +67,7 @@ export {
 export type { PreflightLevel } from './preflight.ts';
 export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
 export { LAUNCHER_RANK_ENV, TORCH_RANK_ENV } from './rank-variables.ts';
+export { EngineRun, MAX_ENGINE_RUN_BYTES } from './engine-run.ts';
 export { formatRanks, parseRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
 export {

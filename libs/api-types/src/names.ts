@@ -83,6 +83,8 @@ export const POD_ENV = {
   gracePeriodSeconds: 'COXSWAIN_GRACE_PERIOD_SECONDS',
   /** How much is looked at before the first rank (`PREFLIGHT_LEVELS`), and for how long at most. Absent: nothing is. */
   preflight: 'COXSWAIN_PREFLIGHT',
+  /** How the engine is started, beside its command: `EngineRun` as JSON. */
+  engineRun: 'COXSWAIN_ENGINE_RUN',
   preflightTimeoutSeconds: 'COXSWAIN_PREFLIGHT_TIMEOUT_SECONDS',
 } as const;
 
@@ -95,4 +97,9 @@ export const RANK_ENV = {
   /** Directory of the checkpoint to resume from; absent means from scratch. */
   resumeFrom: 'COXSWAIN_RESUME_FROM',
   resumeManifestSha256: 'COXSWAIN_RESUME_MANIFEST_SHA256',
+  /** Directory above it, which an engine that counts its own checkpoints is told, and the step whose checkpoint it is. */
+  resumeRoot: 'COXSWAIN_RESUME_ROOT',
+  resumeStep: 'COXSWAIN_RESUME_STEP',
+  /** Directory that holds the files which were rendered for the engine. */
+  engineFiles: 'COXSWAIN_ENGINE_FILES',
 } as const;

@@ -19,5 +19,8 @@ export const LAUNCHER_RANK_ENV = {
   [RANK_ENV.saveDirectory]: 'Directory that belongs to this incarnation alone. Absent: the job keeps no checkpoints.',
   [RANK_ENV.resumeFrom]: 'Directory of the checkpoint to begin from. Absent: from scratch.',
   [RANK_ENV.resumeManifestSha256]: 'SHA-256 of its manifest.',
+  [RANK_ENV.resumeRoot]: 'Directory above the checkpoint to begin from.',
+  [RANK_ENV.resumeStep]: 'Step of the checkpoint to begin from.',
+  [RANK_ENV.engineFiles]: 'Directory of the files that were rendered for the engine. Absent: there are none.',
   COXSWAIN_REPORT_FD: 'Number of the descriptor for facts, as JSON lines.',
 } as const satisfies Record<string, string>;

@@ -3,6 +3,7 @@ import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
 import { DataSpec, InitialWeights } from './data-spec.ts';
+import { ENGINE_CHECKPOINTS, RANK_STARTERS, STEP_LINES } from './engine-run.ts';
 import { ENGINE_NAMES } from './engine-names.ts';
 import { CpuQuantity, EnvName, MemoryQuantity, ObjectName, RelativePath } from './field-names.ts';
 import { ModelSpec } from './model-spec.ts';
@@ -23,7 +24,7 @@ export const EngineSpec = z
     name: z
       .enum(ENGINE_NAMES)
       .describe(
-        'reference: the PyTorch GPT of this project, started from model, training and data. command: any program, started as given once per rank.',
+        'reference: the PyTorch GPT of this project. megatron-lm, megatron-bridge, torchtitan, deepspeed, hugging-face: that engine, told the layout and the words of the job in its own. custom: a program of your own whose arguments hold placeholders for them. command: any program, started as given.',
       ),
     image: z
       .string()
@@ -36,7 +37,40 @@ export const EngineSpec = z
       .min(1)
       .max(64)
       .optional()
-      .describe('Program of one rank. Required for engine command.'),
+      .describe(
+        'Program of one rank. Required for command, custom, deepspeed and hugging-face; absent, megatron-lm and torchtitan start their own.',
+      ),
+    release: z
+      .string()
+      .min(1)
+      .max(64)
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)
+      .optional()
+      .describe('Release of the engine in the image, such as core_v0.16.1. Absent: the newest that is known.'),
+    recipe: z
+      .string()
+      .max(256)
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$/, 'must be module:function')
+      .optional()
+      .describe(
+        'Function of the engine that gives a configuration to begin with, as module:function (torchtitan, megatron-bridge).',
+      ),
+    startedBy: z
+      .enum(RANK_STARTERS)
+      .optional()
+      .describe(
+        'Who starts the processes of the ranks. launcher: ours, each by itself, whose end is then known best. torchrun, ft_launcher: that program once per pod. Absent: launcher.',
+      ),
+    stepLines: z
+      .enum(STEP_LINES)
+      .optional()
+      .describe(
+        'Of command and custom: whose lines of a step the program writes to its log. Other engines write their own.',
+      ),
+    checkpointFormat: z
+      .enum(ENGINE_CHECKPOINTS)
+      .optional()
+      .describe('Of command and custom: as what the program saves. Absent: it tells of its checkpoints itself.'),
     args: z.array(z.string().max(4096)).max(256).optional().describe('Appended to what the engine adapter renders.'),
     env: z
       .array(EnvVar)

@@ -1,8 +1,10 @@
 /** What an engine cannot do of a job. */
 export interface EngineRefusal {
-  /** Below the spec, with dots, such as `model.keyValueHeads`. */
+  /** Name of the rule, in kebab case; the same sentence is never said under two names. */
+  readonly rule: string;
+  /** Below the spec, with dots, such as `model.keyValueHeads` or `layout.expert.dispatcher`. */
   readonly field: string;
-  readonly reason: string;
+  readonly why: string;
   /** What to do instead. */
-  readonly alternative: string;
+  readonly fallback: string;
 }

@@ -31,7 +31,7 @@ const able: readonly (readonly [what: string, layout: Partial<ParallelLayout>, e
   [
     'shard groups smaller than data parallelism',
     { dataParallelDegree: 4, dataParallelShardDegree: 2 },
-    'megatron-lm megatron-bridge torchtitan torchtitan-toml deepspeed megatron-deepspeed galvatron mindspeed mindformers flagscale colossalai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe rcm custom',
+    'megatron-lm megatron-bridge torchtitan torchtitan-toml deepspeed megatron-deepspeed galvatron mindspeed mindformers flagscale colossalai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe rcm hugging-face custom',
   ],
   [
     'a rank order',
@@ -121,7 +121,7 @@ const able: readonly (readonly [what: string, layout: Partial<ParallelLayout>, e
   [
     'ZeRO 3',
     { states: { zeroStage: 3 } },
-    'megatron-lm megatron-bridge torchtitan torchtitan-toml deepspeed megatron-deepspeed galvatron mindspeed flagscale libai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe rcm custom',
+    'megatron-lm megatron-bridge torchtitan torchtitan-toml deepspeed megatron-deepspeed galvatron mindspeed flagscale libai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe rcm hugging-face custom',
   ],
   [
     'a second, smaller shard group (hpZ)',
@@ -155,7 +155,7 @@ const able: readonly (readonly [what: string, layout: Partial<ParallelLayout>, e
   [
     'full recomputation',
     { memory: { recompute: { mode: 'full' } } },
-    'megatron-lm megatron-bridge torchtitan torchtitan-toml deepspeed megatron-deepspeed galvatron mindspeed mindformers flagscale colossalai libai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe custom',
+    'megatron-lm megatron-bridge torchtitan torchtitan-toml deepspeed megatron-deepspeed galvatron mindspeed mindformers flagscale colossalai libai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe hugging-face custom',
   ],
   [
     'offload parameters',
@@ -231,7 +231,7 @@ const able: readonly (readonly [what: string, layout: Partial<ParallelLayout>, e
   [
     'precision fp16',
     { kernel: { precision: 'fp16' } },
-    'megatron-lm megatron-bridge deepspeed megatron-deepspeed galvatron mindspeed mindformers flagscale colossalai libai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe custom',
+    'megatron-lm megatron-bridge deepspeed megatron-deepspeed galvatron mindspeed mindformers flagscale colossalai libai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe hugging-face custom',
   ],
   [
     'format torch_dist',

@@ -404,6 +404,21 @@ export const ENGINE_CAPABILITIES: Readonly<Record<LayoutEngine, EngineCapabiliti
     contextAlgorithms: ['ulysses'],
     zeroStages: [0, 3],
   },
+  'hugging-face': {
+    ...DEGREES_ONLY,
+    source: 'huggingface/transformers 5.23.0 with accelerate 1.15.0',
+    options: [
+      'dataParallelDegree',
+      'dataParallelShardDegree',
+      'states.zeroStage',
+      'states.implementation',
+      'memory.recompute',
+      'kernel.precision',
+    ],
+    zeroStages: [0, 3],
+    precisions: ['fp32', 'fp16', 'bf16'],
+    checkpointFormats: [],
+  },
   custom: {
     ...MEGATRON,
     source: 'an image of the user’s own that reads the layout itself',

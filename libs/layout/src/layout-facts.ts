@@ -28,6 +28,7 @@ export const LAYOUT_ENGINES = [
   'zo2',
   'natural-galore',
   'rcm',
+  'hugging-face',
   'custom',
 ] as const;
 /** A training program that a layout is rendered for; forks whose options their upstream lacks have names of their own. */

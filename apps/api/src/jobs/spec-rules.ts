@@ -15,7 +15,7 @@ export function requireRunnable(spec: TrainingJobSpec, at: string): void {
   requireLegalLayout(spec, `${at}/layout`);
   const refusal = engineRefusal(spec);
   if (refusal !== undefined) {
-    const detail = `${refusal.reason}; ${refusal.alternative}`;
+    const detail = `${refusal.why}; ${refusal.fallback}`;
     throw new DomainError('INVALID_REQUEST', detail, [{ pointer: pointerBelow(at, refusal.field), detail }]);
   }
 }

@@ -1,3 +1,4 @@
+import { plainly } from '@coxswain/engines';
 import { aTrainingJob } from '@coxswain/api-types/testing';
 import { readRuntime } from '@coxswain/runtime';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -28,7 +29,7 @@ function podWith(file: string): string {
     reportUrls: ['https://coxswain-operator:9443'],
     reportCaPem: 'CA',
     user: 65532,
-    engine: { command: ['python3', 'train.py'], env: {} },
+    engine: plainly(['python3', 'train.py'], {}),
   });
   return stringify(pod, { lineWidth: 0, aliasDuplicateObjects: false });
 }

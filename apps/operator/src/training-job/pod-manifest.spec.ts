@@ -9,6 +9,7 @@ import {
   type TrainingJobSpecInput,
 } from '@coxswain/api-types';
 import { aTrainingJob } from '@coxswain/api-types/testing';
+import { plainly } from '@coxswain/engines';
 import { toPod, type PodContext } from './pod-manifest.ts';
 
 const context: PodContext = {
@@ -17,7 +18,7 @@ const context: PodContext = {
   reportUrls: ['https://a:9443', 'https://b:9443'],
   reportCaPem: 'CA',
   user: undefined,
-  engine: { command: ['python3', '-m', 'train'], env: {} },
+  engine: plainly(['python3', '-m', 'train'], {}),
 };
 const placement = (overrides: Partial<PlacementSpec> = {}): { spec: PlacementSpec } => ({
   spec: {
@@ -186,7 +187,7 @@ describe('a pod of a gang', () => {
   });
 
   it('passes on what looks like a reference to a variable as it was written', () => {
-    const engine = { command: ['sh', '-c', 'echo $$ $(COXSWAIN_TOKEN_FILE)'], env: { PRICE: '$(A) $$5' } };
+    const engine = plainly(['sh', '-c', 'echo $$ $(COXSWAIN_TOKEN_FILE)'], { PRICE: '$(A) $$5' });
     const pod = podOf({ context: { engine } });
     expect(pod.spec.containers[0]?.command.at(-1)).toBe('echo $$$$ $$(COXSWAIN_TOKEN_FILE)');
     expect(envOf(pod)['PRICE']).toBe('$$(A) $$$$5');

@@ -2,6 +2,7 @@ import {
   ANNOTATIONS,
   CONTAINERS,
   DEFAULT_PREFLIGHT,
+  EngineRun,
   GPU_RESOURCE,
   LABELS,
   POD_ENV,
@@ -17,6 +18,7 @@ import {
   type SecretVariable,
   type TrainingJob,
 } from '@coxswain/api-types';
+import type { RenderedEngine } from '@coxswain/engines';
 import { gangOfPod } from '@coxswain/lifecycle';
 import { asUser, leavesUserOpen, podWithRuntime, trainerImageOf } from '@coxswain/runtime';
 import { launcherDelivery } from './launcher-delivery.ts';
@@ -35,8 +37,8 @@ export interface PodContext {
   readonly reportCaPem: string;
   /** Who ranks are, by number, where their runtime leaves it open; undefined: whoever the image says. */
   readonly user: number | undefined;
-  /** Program of one rank and what it wants in its environment, rendered by the engine's adapter. */
-  readonly engine: { readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> };
+  /** As the engine's adapter rendered it. */
+  readonly engine: RenderedEngine;
   readonly name: string;
 }
 
@@ -229,6 +231,7 @@ function environment(
     value(POD_ENV.reportCa, context.reportCaPem),
     value(POD_ENV.tokenFile, POD_PATHS.token),
     value(POD_ENV.gracePeriodSeconds, String(job.spec.terminationGracePeriodSeconds)),
+    value(POD_ENV.engineRun, literally(JSON.stringify(EngineRun.parse(context.engine)))),
     value(POD_ENV.preflight, preflight.level),
     value(POD_ENV.preflightTimeoutSeconds, String(preflight.timeoutSeconds)),
     ...(job.spec.checkpoint === undefined ? [] : [value(POD_ENV.checkpointMount, POD_PATHS.checkpoints)]),

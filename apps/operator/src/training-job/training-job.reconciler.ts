@@ -1,5 +1,5 @@
-import { renderRank } from '@coxswain/engines';
-import { POD_PATHS, specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
+import { renderEngine } from '@coxswain/engines';
+import { specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
 import {
   gangOfPod,
@@ -166,10 +166,8 @@ export class TrainingJobReconciler {
     if (last !== undefined && last.job === job && last.placement === placement) return last;
     // Defaults that a resource stored by an earlier version lacks are filled in here, and what cannot be read is told in one sentence.
     const spec = specOfEpoch(TrainingJobSpec.parse(job.spec), placement);
-    const engine = renderRank(spec, {
-      ...(spec.data?.path === undefined ? {} : { dataPath: inside(POD_PATHS.data, spec.data.path) }),
-    });
-    if (engine.kind === 'refused') throw new Error(`${engine.reason}; ${engine.alternative}`);
+    const engine = renderEngine(spec);
+    if (engine.kind === 'refused') throw new Error(`${engine.why}; ${engine.fallback}`);
     this.#rendered = { job, placement, spec, engine };
     return this.#rendered;
   }
@@ -203,8 +201,4 @@ function causeOf(error: unknown, { kind }: Call): FailureCause {
   if (isConflict(error) || (isNotFound(error) && JOB_WRITES.includes(kind))) return 'conflict';
   if (isRefusal(error) || error instanceof NoComputeDomainsError) return 'refused';
   return isRetryable(error) || error instanceof NotLeadingError ? 'transient' : 'needsPerson';
-}
-
-function inside(directory: string, path: string): string {
-  return path === '' ? directory : `${directory}/${path}`;
 }

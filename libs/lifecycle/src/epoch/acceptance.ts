@@ -55,7 +55,7 @@ function judge(spec: TrainingJobSpec, plan: JobRecord['plan']): Acceptance {
   if (invalid !== undefined) return { kind: 'refused', reason: 'LayoutInvalid', message: invalid };
   const refusal = engineRefusal(effective ?? spec);
   if (refusal !== undefined) {
-    return { kind: 'refused', reason: 'EngineRefused', message: `${refusal.reason}; ${refusal.alternative}` };
+    return { kind: 'refused', reason: 'EngineRefused', message: `${refusal.why}; ${refusal.fallback}` };
   }
   if (effective !== undefined) return { kind: 'accepted', spec: effective };
   if (plan?.refusal !== undefined && isPlanOf(plan, spec)) {

@@ -1,9 +1,8 @@
 import type { TrainingJobSpecInput } from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
-import { engineRefusal, modelRefusals, renderRank } from './index.ts';
-import { type RankContext } from './render-rank.ts';
+import { engineRefusal, modelRefusals, renderEngine } from './index.ts';
 
-const paths: RankContext = { dataPath: '/data/corpus.txt' };
+const NOTHING_BESIDE = { startedBy: 'launcher', resumeArgs: [], files: [], ports: [], notes: [] };
 const commandEngine: TrainingJobSpecInput['engine'] = { name: 'command', image: 'any', command: ['sleep', '5'] };
 
 describe('the command of one rank', () => {
@@ -11,13 +10,14 @@ describe('the command of one rank', () => {
     const spec = aJobSpec({
       engine: { name: 'reference', image: 'x', args: ['--step-delay-ms', '5'], env: [{ name: 'A', value: 'b' }] },
     });
-    expect(renderRank(spec, paths)).toEqual({
+    expect(renderEngine(spec)).toEqual({
+      ...NOTHING_BESIDE,
       kind: 'rendered',
       command: (
         'python3 -m coxswain_reference.train --layers 4 --hidden-size 128 --attention-heads 4 --sequence-length 128 ' +
         '--tensor-parallel 2 --pipeline-parallel 1 --data-parallel 2 --global-batch-size 8 --micro-batch-size 1 --steps 100 ' +
         '--learning-rate 0.001 --min-learning-rate 0.0001 --warmup-steps 0 --weight-decay 0.1 --seed 1234 --precision bf16 ' +
-        '--data /data/corpus.txt --save-every 20 --step-delay-ms 5'
+        '--data /coxswain/data/corpus.txt --save-every 20 --step-delay-ms 5'
       ).split(' '),
       env: { A: 'b' },
     });
@@ -30,7 +30,7 @@ describe('the command of one rank', () => {
       optimizer: { beta1: 0.8, beta2: 0.99, epsilon: 1e-6, clipNorm: 0.5 },
       schedule: { name: 'wsd' as const, decaySteps: 10 },
     };
-    const rendered = renderRank(aJobSpec({ training }), paths);
+    const rendered = renderEngine(aJobSpec({ training }));
     const flags = rendered.kind === 'rendered' ? rendered.command.join(' ') : '';
     expect(flags).toContain('--steps 50 ');
     expect(flags).toContain(
@@ -39,13 +39,18 @@ describe('the command of one rank', () => {
   });
 
   it('says nothing of where it saves and begins: its launcher does, anew with each start', () => {
-    const rendered = renderRank(aJobSpec(), paths);
+    const rendered = renderEngine(aJobSpec());
     expect(JSON.stringify(rendered)).not.toMatch(/--save-dir|--resume-from/);
   });
 
   it('of engine command is the program as given', () => {
     const spec = aJobSpec({ engine: { ...commandEngine, args: ['--fast'] } });
-    expect(renderRank(spec, {})).toEqual({ kind: 'rendered', command: ['sleep', '5', '--fast'], env: {} });
+    expect(renderEngine(spec)).toEqual({
+      ...NOTHING_BESIDE,
+      kind: 'rendered',
+      command: ['sleep', '5', '--fast'],
+      env: {},
+    });
   });
 });
 
@@ -224,7 +229,14 @@ describe('what an engine refuses', () => {
   ];
   it.each(cases)('$name', ({ spec, want }) => {
     const refusal = engineRefusal(aJobSpec(spec));
-    expect(refusal?.reason).toBe(want);
-    if (want !== undefined) expect(refusal?.alternative).not.toBe('');
+    expect(refusal?.why).toBe(want);
+    if (want !== undefined) expect(refusal?.fallback).not.toBe('');
+  });
+});
+
+describe('a dollar sign of the user', () => {
+  it('is told from a variable of the rank', () => {
+    const spec = aJobSpec({ engine: { ...commandEngine, command: ['sh', '-c', 'echo $RANK $(date)'] } });
+    expect(renderEngine(spec)).toMatchObject({ command: ['sh', '-c', 'echo $$RANK $$(date)'] });
   });
 });

@@ -1,8 +1,8 @@
 /** What can engine `reference` not do of a job? Whatever it has no flag for is refused by its field, never dropped. */
 import { stepsOf, type ModelSpec, type TrainingJobSpec } from '@coxswain/api-types';
 import type { ModelShape } from '@coxswain/layout';
-import type { EngineRefusal } from './engine-refusal.ts';
-import { modelOfJob } from './model-of-job.ts';
+import type { EngineRefusal } from '../engine-refusal.ts';
+import { modelOfJob } from '../model-of-job.ts';
 
 /** The first refusal; undefined where the engine can run the spec as far as its layout allows. */
 export function referenceRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
@@ -19,7 +19,7 @@ interface Word {
   readonly valueOf: (spec: TrainingJobSpec) => unknown;
   /** Values that the engine has a flag for, or means by saying nothing. Absent: none. */
   readonly taken?: readonly unknown[];
-  readonly alternative: string;
+  readonly fallback: string;
 }
 
 const BEGINS_FROM_SCRATCH =
@@ -28,29 +28,29 @@ const READS_ONE_TEXT = 'leave it out: the engine reads the bytes of the one file
 
 /** Words that the engine has no flag for (engines/reference, settings.py). */
 const WORDS: readonly Word[] = [
-  { field: 'data.format', valueOf: ({ data }) => data?.format, taken: ['text'], alternative: READS_ONE_TEXT },
-  { field: 'data.paths', valueOf: ({ data }) => data?.paths, alternative: READS_ONE_TEXT },
-  { field: 'data.split', valueOf: ({ data }) => data?.split, alternative: READS_ONE_TEXT },
-  { field: 'data.tokenizer', valueOf: ({ data }) => data?.tokenizer, alternative: READS_ONE_TEXT },
+  { field: 'data.format', valueOf: ({ data }) => data?.format, taken: ['text'], fallback: READS_ONE_TEXT },
+  { field: 'data.paths', valueOf: ({ data }) => data?.paths, fallback: READS_ONE_TEXT },
+  { field: 'data.split', valueOf: ({ data }) => data?.split, fallback: READS_ONE_TEXT },
+  { field: 'data.tokenizer', valueOf: ({ data }) => data?.tokenizer, fallback: READS_ONE_TEXT },
   {
     field: 'training.optimizer.name',
     valueOf: ({ training }) => training?.optimizer?.name,
     taken: ['adamw'],
-    alternative: 'set it to adamw, which is all that the engine has',
+    fallback: 'set it to adamw, which is all that the engine has',
   },
   {
     field: 'training.optimizer.momentum',
     valueOf: ({ training }) => training?.optimizer?.momentum,
-    alternative: 'leave it out: adamw has beta1 in its place',
+    fallback: 'leave it out: adamw has beta1 in its place',
   },
-  { field: 'initialWeights', valueOf: ({ initialWeights }) => initialWeights, alternative: BEGINS_FROM_SCRATCH },
+  { field: 'initialWeights', valueOf: ({ initialWeights }) => initialWeights, fallback: BEGINS_FROM_SCRATCH },
 ];
 
 function wordRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
-  for (const { field, valueOf, taken = [], alternative } of WORDS) {
+  for (const { field, valueOf, taken = [], fallback } of WORDS) {
     const value = valueOf(spec);
     if (value === undefined || taken.includes(value)) continue;
-    return { field, reason: `engine "reference" cannot do ${field} ${shown(value)}`, alternative };
+    return { rule: 'engine-lacks-word', field, why: `engine "reference" cannot do ${field} ${shown(value)}`, fallback };
   }
   return undefined;
 }
@@ -65,9 +65,10 @@ function rateRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
   const { learningRate, minLearningRate, warmupSteps, schedule } = training;
   if (minLearningRate > learningRate) {
     return {
+      rule: 'rate-falls',
       field: 'training.minLearningRate',
-      reason: `training.minLearningRate ${plain(minLearningRate)} is above training.learningRate ${plain(learningRate)}`,
-      alternative: `set it to ${plain(learningRate)} or less, such as a tenth of it`,
+      why: `training.minLearningRate ${plain(minLearningRate)} is above training.learningRate ${plain(learningRate)}`,
+      fallback: `set it to ${plain(learningRate)} or less, such as a tenth of it`,
     };
   }
   const steps = stepsOf(spec) ?? Infinity;
@@ -75,31 +76,43 @@ function rateRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
   if (warmupSteps + decaySteps <= steps) return undefined;
   const decay = decaySteps === 0 ? '' : ` and training.schedule.decaySteps ${decaySteps}`;
   return {
+    rule: 'rate-within-steps',
     field: 'training.warmupSteps',
-    reason: `training.warmupSteps ${warmupSteps}${decay} are more than the ${steps} steps of the training`,
-    alternative: `together they may be ${steps} at most`,
+    why: `training.warmupSteps ${warmupSteps}${decay} are more than the ${steps} steps of the training`,
+    fallback: `together they may be ${steps} at most`,
   };
 }
 
 function missingPart(spec: TrainingJobSpec): EngineRefusal | undefined {
   if (spec.engine.command !== undefined) {
     return {
+      rule: 'engine-has-own-program',
       field: 'engine.command',
-      reason: 'engine "reference" starts its own program and would ignore engine.command',
-      alternative: 'remove engine.command, or set engine.name to "command"',
+      why: 'engine "reference" starts its own program and would ignore engine.command',
+      fallback: 'remove engine.command, or set engine.name to "command"',
     };
   }
   const missing = (['model', 'training'] as const).filter((part) => spec[part] === undefined);
   if (missing[0] !== undefined) {
     const parts = missing.join(' and ');
-    return { field: missing[0], reason: `engine "reference" needs ${parts}`, alternative: `set ${parts}` };
+    return {
+      rule: 'engine-needs-part',
+      field: missing[0],
+      why: `engine "reference" needs ${parts}`,
+      fallback: `set ${parts}`,
+    };
   }
   if (spec.data === undefined) {
-    return { field: 'data', reason: 'engine "reference" needs data', alternative: 'set data.claimName and data.path' };
+    return {
+      rule: 'engine-needs-part',
+      field: 'data',
+      why: 'engine "reference" needs data',
+      fallback: 'set data.claimName and data.path',
+    };
   }
   if (spec.checkpoint !== undefined) return undefined;
-  const reason = 'engine "reference" saves its final state and needs checkpoint';
-  return { field: 'checkpoint', reason, alternative: 'set checkpoint.claimName' };
+  const why = 'engine "reference" saves its final state and needs checkpoint';
+  return { rule: 'engine-needs-part', field: 'checkpoint', why, fallback: 'set checkpoint.claimName' };
 }
 
 /** Each size beside layers, hidden size and heads, and the one value that the engine gives it (engines/reference, model.py). */
@@ -133,9 +146,10 @@ function modelRefusal(words: ModelSpec): EngineRefusal | undefined {
   const { layers, hiddenSize, attentionHeads } = model;
   const sizes = `layers ${layers}, hiddenSize ${hiddenSize} and attentionHeads ${attentionHeads}`;
   return {
+    rule: 'engine-lacks-model',
     field: words.layers === undefined ? 'model' : `model.${first}`,
-    reason: `engine "reference" trains a GPT of bytes and cannot do ${strange.map((name) => `model.${name} ${shown(model[name])}`).join(', ')}`,
-    alternative: `give ${sizes} alone for such a GPT of that size, or start a program that trains this model by engine "command"`,
+    why: `engine "reference" trains a GPT of bytes and cannot do ${strange.map((name) => `model.${name} ${shown(model[name])}`).join(', ')}`,
+    fallback: `give ${sizes} alone for such a GPT of that size, or start a program that trains this model by engine "command"`,
   };
 }
 

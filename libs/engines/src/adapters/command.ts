@@ -1,0 +1,20 @@
+import type { EffectiveSpec } from '@coxswain/api-types';
+import { literally, plainly, refused, type Rendering } from '../rendering.ts';
+import { beyondEngine } from './beyond-engine.ts';
+import { userEnvironment } from './user-environment.ts';
+
+/** `command`: the program as given. It reads directories from the COXSWAIN_ variables of its rank. */
+export function renderCommand(spec: EffectiveSpec): Rendering {
+  const { command, args } = spec.engine;
+  if (command === undefined) {
+    return refused({
+      rule: 'command-needs-a-program',
+      field: 'engine.command',
+      why: 'engine.name "command" needs engine.command',
+      fallback: 'set engine.command to the program of one rank',
+    });
+  }
+  const beyond = beyondEngine('command', spec.layout);
+  if (beyond !== undefined) return refused(beyond);
+  return plainly([...command, ...(args ?? [])].map(literally), userEnvironment(spec));
+}

@@ -1,0 +1,54 @@
+import { type EffectiveSpec, EngineRun, MAX_ENGINE_RUN_BYTES, type TrainingJobSpec } from '@coxswain/api-types';
+import { ParallelLayout } from '@coxswain/layout';
+import { renderCommand } from './adapters/command.ts';
+import { renderReference } from './adapters/reference.ts';
+import type { EngineRefusal } from './engine-refusal.ts';
+import { refused, type EngineAdapter, type RenderedEngine, type RenderContext, type Rendering } from './rendering.ts';
+
+/** What is run for the spec, or why its engine cannot run it. What an engine has no word for is refused, never dropped. */
+export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): Rendering {
+  const rendering = ADAPTERS[spec.engine.name](spec, context);
+  return rendering.kind === 'refused' ? rendering : (tooLong(rendering) ?? rendering);
+}
+
+/**
+ * Why the engine cannot run the spec at all, whatever the epoch; undefined when it can. A layout that is still to be chosen is no reason: the
+ * planner chooses among those that the engine can do.
+ */
+export function engineRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
+  const rendered = renderEngine({ ...spec, layout: spec.layout ?? ParallelLayout.parse({}) });
+  return rendered.kind === 'refused' ? rendered : undefined;
+}
+
+/** What the pod could not be told. */
+function tooLong(rendering: RenderedEngine): Rendering | undefined {
+  const bytes = new TextEncoder().encode(JSON.stringify(EngineRun.parse(rendering))).length;
+  if (bytes <= MAX_ENGINE_RUN_BYTES) return undefined;
+  return refused({
+    rule: 'rendering-fits-a-pod',
+    field: 'engine',
+    why: `the files and arguments that are rendered for the engine come to ${bytes} bytes, and a pod is told ${MAX_ENGINE_RUN_BYTES} at most`,
+    fallback: 'put what is long into the image or into a claim, and name its path in engine.args',
+  });
+}
+
+function notRendered({ engine: { name } }: EffectiveSpec): Rendering {
+  const fallback = 'start its program by engine "command"';
+  return refused({
+    rule: 'engine-not-rendered',
+    field: 'engine.name',
+    why: `engine "${name}" is not rendered yet`,
+    fallback,
+  });
+}
+
+const ADAPTERS: Readonly<Record<TrainingJobSpec['engine']['name'], EngineAdapter>> = {
+  reference: renderReference,
+  command: renderCommand,
+  'megatron-lm': notRendered,
+  'megatron-bridge': notRendered,
+  torchtitan: notRendered,
+  deepspeed: notRendered,
+  'hugging-face': notRendered,
+  custom: notRendered,
+};

@@ -1,0 +1,54 @@
+/** What does an engine need to train a job: its arguments, files and environment, or why it cannot? */
+import type { EffectiveSpec, EngineRun } from '@coxswain/api-types';
+import type { EngineRefusal } from './engine-refusal.ts';
+
+/** What an adapter knows besides the job; whatever is absent is not known yet. */
+export interface RenderContext {
+  /** GPUs of each pod. */
+  readonly gpusPerPod?: number;
+  /** Class of the NICs of each pod, in the order of pods: infiniband, roce or ethernet. */
+  readonly nicClasses?: readonly string[];
+  /** Preset of the planner that names the GPU, such as `h100-sxm`. */
+  readonly gpu?: string;
+}
+
+/** A file that the ranks read, which their launcher writes below `$(COXSWAIN_ENGINE_FILES)` before they start. */
+export type EngineFile = EngineRun['files'][number];
+
+/**
+ * What is run. In `command`, `resumeArgs` and the texts of files `$(NAME)` stands for a variable of the rank (`LAUNCHER_RANK_ENV`, `TORCH_RANK_ENV`),
+ * which its launcher puts there; `$$` is a dollar sign.
+ */
+export interface RenderedEngine extends EngineRun {
+  readonly kind: 'rendered';
+  /** Of the engine, as it names it; absent where the program is the user's own. */
+  readonly release?: string;
+  /** Of a rank where the launcher starts each; of a pod where torchrun or ft_launcher does. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Ports that the engine listens on beside the rendezvous, which the launcher chooses. */
+  readonly ports: readonly { readonly name: string; readonly port: number }[];
+  /** Of the host, for what is offloaded. */
+  readonly hostMemoryGibPerGpu?: number;
+  /** What a person should know: what follows from other words, what the engine does in its own way. */
+  readonly notes: readonly string[];
+}
+
+export type Rendering = RenderedEngine | ({ readonly kind: 'refused' } & EngineRefusal);
+
+/** One engine: everything that it knows of the job becomes an argument, a file or a variable, or is refused. */
+export type EngineAdapter = (spec: EffectiveSpec, context: RenderContext) => Rendering;
+
+/** A rendering that holds a command alone. */
+export function plainly(command: readonly string[], env: Readonly<Record<string, string>>): RenderedEngine {
+  return { kind: 'rendered', startedBy: 'launcher', command, resumeArgs: [], files: [], env, ports: [], notes: [] };
+}
+
+export function refused(refusal: EngineRefusal): Rendering {
+  return { kind: 'refused', ...refusal };
+}
+
+/** Text in which a dollar sign stands for itself. */
+export function literally(text: string): string {
+  return text.replaceAll('$', '$$$$');
+}
