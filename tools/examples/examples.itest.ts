@@ -1,4 +1,4 @@
-import { API_GROUP_VERSION, JobCreate } from '@coxswain/api-types';
+import { API_GROUP_VERSION, ENGINE_NAMES, ENGINE_RELEASES, JobCreate } from '@coxswain/api-types';
 import { brokenLayoutRules, engineRefusal, modelRefusals } from '@coxswain/engines';
 import { startControlPlane, type ControlPlane } from '@coxswain/local-cluster';
 import { execFile } from 'node:child_process';
@@ -92,6 +92,13 @@ describe.each(JOB_FILES)('%s', (file) => {
   });
 });
 
+/** How an automatic job with another part of its spec is asked for. */
+function dryRun(change: object): [string[], { input: string }] {
+  const manifest = parse(readFileSync(join(ROOT, 'examples/jobs/gpt-auto.yaml'), 'utf8')) as Manifest;
+  const input = JSON.stringify({ ...manifest, spec: { ...manifest.spec, ...change } });
+  return [['-n', NAMESPACE, 'apply', '--server-side', '--dry-run=server', '-f', '-'], { input }];
+}
+
 describe('the real API server', () => {
   let plane: ControlPlane;
 
@@ -134,10 +141,30 @@ describe('the real API server', () => {
     ],
     ['the word auto in place of a layout', { layout: 'auto' }, /spec.layout: expected map/],
   ])('refuses %s', async (_what, change, want) => {
-    const manifest = parse(readFileSync(join(ROOT, 'examples/jobs/gpt-auto.yaml'), 'utf8')) as Manifest;
-    const input = JSON.stringify({ ...manifest, spec: { ...manifest.spec, ...change } });
-    const args = ['-n', NAMESPACE, 'apply', '--server-side', '--dry-run=server', '-f', '-'];
-    await expect(plane.kubectl(args, { input })).rejects.toThrow(want);
+    await expect(plane.kubectl(...dryRun(change))).rejects.toThrow(want);
+  });
+
+  it.each<[string, object, RegExp]>([
+    [
+      'a program of the user’s that is missing',
+      { name: 'deepspeed' },
+      /command is required by engines command, custom/,
+    ],
+    ['a program of reference', { name: 'reference', command: ['x'] }, /reference starts its own program/],
+    ['a recipe of megatron-lm', { name: 'megatron-lm', recipe: 'a:b' }, /recipe is for engines torchtitan/],
+    ['a release that nobody knows', { name: 'torchtitan', release: '9' }, /release of torchtitan is one of v/],
+    ['a release of reference', { name: 'reference', release: '9' }, /release is for engines megatron-lm/],
+    ['who starts reference', { name: 'reference', startedBy: 'torchrun' }, /started rank by rank/],
+    ['lines of torchtitan', { name: 'torchtitan', stepLines: 'megatron' }, /stepLines is for engines command, custom/],
+    ['what torchtitan saves', { name: 'torchtitan', checkpointFormat: 'dcp' }, /checkpointFormat is for engines/],
+  ])('refuses of an engine: %s', async (_what, engine, want) => {
+    await expect(plane.kubectl(...dryRun({ engine: { image: 'any', ...engine } }))).rejects.toThrow(want);
+  });
+
+  it.each(ENGINE_NAMES)('takes engine %s with what it needs, of its newest release', async (name) => {
+    const [release] = ENGINE_RELEASES[name];
+    const engine = { name, image: 'any', release, ...(name === 'reference' ? {} : { command: ['x'] }) };
+    expect(await plane.kubectl(...dryRun({ engine }))).toContain('serverside-applied');
   });
 
   const sizes = { layers: 4, hiddenSize: 128, attentionHeads: 4 };

@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { generateAccessPage } from './access.ts';
 import { generateControllerBugs } from './controller-bugs.ts';
 import { generateCrds } from './crds.ts';
+import { generateEnginePage } from './engines.ts';
 import { generateGraphqlSchema } from './graphql.ts';
 import { generateJobWords } from './job-words.ts';
 import { generateLayoutPages } from './layouts.ts';
@@ -19,6 +20,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...generateReference(),
     ...generateJobWords(),
     ...generateLayoutPages(),
+    ...generateEnginePage(),
     ...generateControllerBugs(),
     ...generateAccessPage(),
     ...generatePreflightProgram(),

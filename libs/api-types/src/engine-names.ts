@@ -9,3 +9,19 @@ export const ENGINE_NAMES = [
   'hugging-face',
   'custom',
 ] as const;
+export type EngineName = (typeof ENGINE_NAMES)[number];
+
+/**
+ * Releases of engines that can be rendered, the newest first, as their repositories tag them; none of a program of the user's own. A job that names another is
+ * refused by the API server too.
+ */
+export const ENGINE_RELEASES: Readonly<Record<EngineName, readonly string[]>> = {
+  reference: [],
+  command: [],
+  'megatron-lm': ['core_v0.16.1', 'core_v0.16.0', 'core_v0.15.3', 'core_v0.15.2', 'core_v0.15.1', 'core_v0.15.0'],
+  'megatron-bridge': ['v0.3.1', 'v0.3.0'],
+  torchtitan: ['v0.3.0', 'v0.2.2', 'v0.2.1', 'v0.2.0'],
+  deepspeed: ['v0.19.8'],
+  'hugging-face': ['v5.23.0'],
+  custom: [],
+};

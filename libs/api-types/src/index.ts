@@ -67,7 +67,11 @@ export {
 export type { PreflightLevel } from './preflight.ts';
 export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
 export { LAUNCHER_RANK_ENV, TORCH_RANK_ENV } from './rank-variables.ts';
-export { EngineRun, MAX_ENGINE_RUN_BYTES } from './engine-run.ts';
+export { EngineRun, MAX_ENGINE_RUN_BYTES, RANK_STARTERS } from './engine-run.ts';
+export { Engine, EngineList } from './engine-facts.ts';
+export { ENGINES_WITH_RECIPES, ENGINES_WITHOUT_PROGRAM } from './engine-spec.ts';
+export { ENGINE_NAMES, ENGINE_RELEASES } from './engine-names.ts';
+export type { EngineName } from './engine-names.ts';
 export { formatRanks, parseRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
 export {

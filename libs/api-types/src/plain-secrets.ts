@@ -6,7 +6,7 @@
 import type { z } from 'zod';
 import { POD_PATHS } from './names.ts';
 import { SECRET_PREFIX } from './secret-references.ts';
-import type { EngineSpec } from './training-job-spec.ts';
+import type { EngineSpec } from './engine-spec.ts';
 
 /** Each in time that grows with the length of the text alone: people send 4,096 characters a hundred times. */
 const FORMS: readonly { readonly what: string; readonly form: RegExp }[] = [

@@ -10,7 +10,7 @@ const FULL = {
   }),
   initialWeights: { claimName: 'weights', path: 'llama', format: 'safetensors' },
   engine: {
-    name: 'reference',
+    name: 'custom',
     image: 'an-image',
     command: ['run'],
     args: ['--fast'],
@@ -30,7 +30,7 @@ const variable = { name: 'A', value: 'b' };
 
 describe('a field of a job spec', () => {
   it.each<Bound>([
-    ['engine.name', 'an engine that is known', 'reference', 'megatron'],
+    ['engine.name', 'an engine that is known', 'command', 'megatron'],
     ['engine.image', 'not empty', 'i', ''],
     ['engine.image', 'at most 512 characters', letters(512), letters(513)],
     ['engine.command', 'not an empty program', ['run'], []],

@@ -3,109 +3,15 @@ import { MAX_WORLD_SIZE, ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
 import { DataSpec, InitialWeights } from './data-spec.ts';
-import { ENGINE_CHECKPOINTS, RANK_STARTERS, STEP_LINES } from './engine-run.ts';
-import { ENGINE_NAMES } from './engine-names.ts';
-import { CpuQuantity, EnvName, MemoryQuantity, ObjectName, RelativePath } from './field-names.ts';
+import { EngineSpec } from './engine-spec.ts';
+import { CpuQuantity, MemoryQuantity, ObjectName, RelativePath } from './field-names.ts';
 import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightSpec } from './preflight.ts';
 import { ResumeFrom } from './resume-from.ts';
 import { ScratchSpec } from './scratch-spec.ts';
-import { SecretFiles, SecretVariables } from './secret-references.ts';
 import { RuntimeRef } from './training-runtime.ts';
 import { MAX_STEPS, stepsOf, TrainingSpec } from './training-spec.ts';
-
-const EnvVar = z.strictObject({ name: EnvName, value: z.string().max(4096) });
-/** In CEL and in zod: a variable has one source. */
-const TWO_SOURCES = 'a variable is given either in env or in secretEnv, not in both';
-
-export const EngineSpec = z
-  .strictObject({
-    name: z
-      .enum(ENGINE_NAMES)
-      .describe(
-        'reference: the PyTorch GPT of this project. megatron-lm, megatron-bridge, torchtitan, deepspeed, hugging-face: that engine, told the layout and the words of the job in its own. custom: a program of your own whose arguments hold placeholders for them. command: any program, started as given.',
-      ),
-    image: z
-      .string()
-      .min(1)
-      .max(512)
-      .optional()
-      .describe('Container image; it needs glibc, and no Node.js. Absent: that of the runtime.'),
-    command: z
-      .array(z.string().max(4096))
-      .min(1)
-      .max(64)
-      .optional()
-      .describe(
-        'Program of one rank. Required for command, custom, deepspeed and hugging-face; absent, megatron-lm and torchtitan start their own.',
-      ),
-    release: z
-      .string()
-      .min(1)
-      .max(64)
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)
-      .optional()
-      .describe('Release of the engine in the image, such as core_v0.16.1. Absent: the newest that is known.'),
-    recipe: z
-      .string()
-      .max(256)
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$/, 'must be module:function')
-      .optional()
-      .describe(
-        'Function of the engine that gives a configuration to begin with, as module:function (torchtitan, megatron-bridge).',
-      ),
-    startedBy: z
-      .enum(RANK_STARTERS)
-      .optional()
-      .describe(
-        'Who starts the processes of the ranks. launcher: ours, each by itself, whose end is then known best. torchrun, ft_launcher: that program once per pod. Absent: launcher.',
-      ),
-    stepLines: z
-      .enum(STEP_LINES)
-      .optional()
-      .describe(
-        'Of command and custom: whose lines of a step the program writes to its log. Other engines write their own.',
-      ),
-    checkpointFormat: z
-      .enum(ENGINE_CHECKPOINTS)
-      .optional()
-      .describe('Of command and custom: as what the program saves. Absent: it tells of its checkpoints itself.'),
-    args: z.array(z.string().max(4096)).max(256).optional().describe('Appended to what the engine adapter renders.'),
-    env: z
-      .array(EnvVar)
-      .max(100)
-      .optional()
-      .describe(
-        'Plain values: whoever may read the job reads them. Tokens and passwords belong into secretEnv or secretFiles.',
-      ),
-    secretEnv: SecretVariables.optional(),
-    secretFiles: SecretFiles.optional(),
-  })
-  .meta({
-    id: 'EngineSpec',
-    ...cel(
-      {
-        rule: "self.name != 'command' || has(self.command)",
-        message: 'command is required when name is "command"',
-        fieldPath: '.command',
-      },
-      {
-        rule: '!has(self.env) || !has(self.secretEnv) || !self.secretEnv.exists(one, self.env.exists(other, other.name == one.name))',
-        message: TWO_SOURCES,
-        fieldPath: '.secretEnv',
-      },
-    ),
-  })
-  .refine((engine) => engine.name !== 'command' || engine.command !== undefined, {
-    path: ['command'],
-    message: 'is required when engine.name is "command"',
-  })
-  .refine(({ env = [], secretEnv = [] }) => !secretEnv.some(({ name }) => env.some((one) => one.name === name)), {
-    path: ['secretEnv'],
-    message: TWO_SOURCES,
-  });
-export type EngineSpec = z.infer<typeof EngineSpec>;
 
 export const CheckpointSpec = z
   .strictObject({

@@ -1,3 +1,5 @@
+export { engineList, isEngineName } from './engine-list.ts';
+export { ENGINE_GUIDES } from './engine-guides.ts';
 export { brokenLayoutRules, layoutRefusal } from './layout-refusal.ts';
 export { modelOfJob, modelRefusals } from './model-of-job.ts';
 export { degreesOf } from './reference-layout.ts';

@@ -158,11 +158,6 @@ describe('what an engine refuses', () => {
       want: 'engine "reference" saves its final state and needs checkpoint',
     },
     {
-      name: 'a program that it would not start',
-      spec: { engine: { name: 'reference', image: 'x', command: ['sleep'] } },
-      want: 'engine "reference" starts its own program and would ignore engine.command',
-    },
-    {
       name: 'a reference job with a division that it has no flag for',
       spec: { layout: { contextParallelDegree: 2 } },
       want: 'engine "reference" cannot do layout.contextParallelDegree 2',

@@ -84,14 +84,6 @@ function rateRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
 }
 
 function missingPart(spec: TrainingJobSpec): EngineRefusal | undefined {
-  if (spec.engine.command !== undefined) {
-    return {
-      rule: 'engine-has-own-program',
-      field: 'engine.command',
-      why: 'engine "reference" starts its own program and would ignore engine.command',
-      fallback: 'remove engine.command, or set engine.name to "command"',
-    };
-  }
   const missing = (['model', 'training'] as const).filter((part) => spec[part] === undefined);
   if (missing[0] !== undefined) {
     const parts = missing.join(' and ');

@@ -1,0 +1,19 @@
+import type { EngineName } from '@coxswain/api-types';
+import { COMMAND_GUIDE } from './adapters/command-guide.ts';
+import { REFERENCE_GUIDE } from './adapters/reference-guide.ts';
+import type { EngineGuide } from './engine-guide.ts';
+
+/** Of an engine that is not rendered yet. */
+const NOTHING_YET: EngineGuide = { words: [], traps: [] };
+
+/** What there is to know of each engine that jobs can name. */
+export const ENGINE_GUIDES: Readonly<Record<EngineName, EngineGuide>> = {
+  reference: REFERENCE_GUIDE,
+  command: COMMAND_GUIDE,
+  'megatron-lm': NOTHING_YET,
+  'megatron-bridge': NOTHING_YET,
+  torchtitan: NOTHING_YET,
+  deepspeed: NOTHING_YET,
+  'hugging-face': NOTHING_YET,
+  custom: NOTHING_YET,
+};
