@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { ENGINE_CPU_LOCK, ENGINE_LOCK, ENGINE_REQUIREMENTS } from '@coxswain/local-cluster';
+import {
+  ENGINE_CPU_LOCK,
+  ENGINE_LOCK,
+  ENGINE_REQUIREMENTS,
+  UPSTREAM_LOCK,
+  UPSTREAM_REQUIREMENTS,
+} from '@coxswain/local-cluster';
 
 const ONLY_FOR_CUDA = /^(torch|triton|cuda-.*|nvidia-.*)$/;
 
@@ -24,7 +30,14 @@ describe('the lock of the engines’ Python packages', () => {
     expect(named(ENGINE_LOCK)).toEqual(expect.arrayContaining(named(ENGINE_REQUIREMENTS)));
   });
 
+  it('of engines of others holds what their requirements.txt asks for, and none of PyTorch, which the layer below has', () => {
+    expect(named(UPSTREAM_LOCK)).toEqual(expect.arrayContaining(named(UPSTREAM_REQUIREMENTS)));
+    const second = pinned(UPSTREAM_LOCK).filter(({ name }) => /^(torch|triton|cuda-.*|nvidia-cu.*)$/.test(name));
+    expect(second).toEqual([]);
+  });
+
   it.each([
+    ['of engines of others', UPSTREAM_LOCK],
     ['of the general build', ENGINE_LOCK],
     ['of the build for CPUs', ENGINE_CPU_LOCK],
   ])('names the hashes of every package %s', (_, file) => {

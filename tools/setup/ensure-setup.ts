@@ -7,9 +7,10 @@ import { estimateSeconds, minutes, type Task } from './estimate.ts';
 import { progressOn, type Progress } from './progress.ts';
 import { ensureEnginePython, pythonTasks } from './python.ts';
 import { stopCommands } from './run-command.ts';
+import { ensureUpstreamEngines, upstreamTasks } from './upstream-engines.ts';
 
 /** What can be prepared on its own. */
-export const SETUP_PARTS = ['cluster', 'test-programs', 'python', 'builds', 'browser'] as const;
+export const SETUP_PARTS = ['cluster', 'test-programs', 'python', 'builds', 'browser', 'upstream-engines'] as const;
 export type SetupPart = (typeof SETUP_PARTS)[number];
 
 /** What each part is, for people. */
@@ -19,7 +20,11 @@ export const PART_MEANINGS: Record<SetupPart, string> = {
   python: 'Python environment of the engines, with PyTorch',
   builds: 'API, dashboard and launcher',
   browser: 'Chromium, for tests of the dashboard',
+  'upstream-engines': 'TorchTitan, DeepSpeed, Transformers and ft_launcher; only if named, or a test that runs them is',
 };
+
+/** What is prepared unless parts are named. */
+export const USUAL_PARTS: readonly SetupPart[] = SETUP_PARTS.filter((part) => part !== 'upstream-engines');
 
 /** What `npm run quickstart` needs. */
 export const QUICKSTART_PARTS: readonly SetupPart[] = ['cluster', 'python', 'builds'];
@@ -31,19 +36,24 @@ const PROGRAMS: Partial<Record<SetupPart, readonly BinaryName[]>> = {
 
 /** What to prepare, and where to tell about it. */
 export interface SetupOptions {
-  /** All parts unless given. */
+  /** {@link USUAL_PARTS} unless given. */
   readonly only?: readonly SetupPart[];
   /** Standard error unless given. */
   readonly progress?: Progress;
 }
 
 /** What is missing of some parts. Empty when everything is there. */
-export async function missingTasks(parts: readonly SetupPart[] = SETUP_PARTS): Promise<readonly Task[]> {
+export async function missingTasks(parts: readonly SetupPart[] = USUAL_PARTS): Promise<readonly Task[]> {
   const [programs, python] = await Promise.all([
     binaryTasks(programsOf(parts)),
-    parts.includes('python') ? pythonTasks() : [],
+    parts.includes('python') || parts.includes('upstream-engines') ? pythonTasks() : [],
   ]);
-  return [...programs, ...python, ...(parts.includes('builds') ? buildTasks() : [])];
+  return [
+    ...programs,
+    ...python,
+    ...(parts.includes('upstream-engines') ? upstreamTasks() : []),
+    ...(parts.includes('builds') ? buildTasks() : []),
+  ];
 }
 
 /** "about 9 min on 2 cores: build of etcd 3.6.8, …"; `moreSeconds` is what follows set-up. */
@@ -59,7 +69,7 @@ export function describeTasks(tasks: readonly Task[], moreSeconds = 0): string {
  */
 export async function ensureSetup(options: SetupOptions = {}): Promise<void> {
   const progress = options.progress ?? progressOn(process.stderr);
-  const parts = options.only ?? SETUP_PARTS;
+  const parts = options.only ?? USUAL_PARTS;
   const whenAsked = (part: SetupPart, make: () => Promise<unknown>): Promise<unknown>[] =>
     parts.includes(part) ? [make()] : [];
   try {
@@ -68,6 +78,7 @@ export async function ensureSetup(options: SetupOptions = {}): Promise<void> {
       ...whenAsked('python', () => ensureEnginePython(progress)),
       ...whenAsked('builds', () => ensureBuilds(progress)),
       ...whenAsked('browser', () => findChromium()),
+      ...whenAsked('upstream-engines', () => ensureUpstreamEngines(progress)),
     ]);
   } catch (error) {
     await stopCommands(); // The rest would be made for nobody.

@@ -6,6 +6,7 @@ import {
   missingTasks,
   PART_MEANINGS,
   SETUP_PARTS,
+  USUAL_PARTS,
   type SetupPart,
 } from './ensure-setup.ts';
 import { progressOn, secondsSince } from './progress.ts';
@@ -13,7 +14,7 @@ import { progressOn, secondsSince } from './progress.ts';
 const HELP = `npm run setup [-- part ...]
 
 Prepares everything that the quickstart and the tests need, and keeps it in
-\${XDG_CACHE_HOME:-~/.cache}/coxswain. What is there already costs nothing. Parts, all unless named:
+\${XDG_CACHE_HOME:-~/.cache}/coxswain. What is there already costs nothing. Parts, all but the last unless named:
 
 ${SETUP_PARTS.map((part) => `  ${part.padEnd(15)}${PART_MEANINGS[part]}`).join('\n')}
 
@@ -38,7 +39,7 @@ async function main(): Promise<void> {
   }
   const progress = progressOn(process.stderr);
   const started = performance.now();
-  const parts = positionals.length === 0 ? SETUP_PARTS : positionals.map(partNamed);
+  const parts = positionals.length === 0 ? USUAL_PARTS : positionals.map(partNamed);
   progress.say(`Setting up (${describeTasks(await missingTasks(parts))})`);
   await ensureSetup({ progress, only: parts });
   progress.say(`Everything is ready (${secondsSince(started)})`);

@@ -50,7 +50,7 @@ async function make(progress: Progress): Promise<void> {
   const directory = enginePythonDirectory();
   rmSync(directory, { recursive: true, force: true }); // What somebody left who was killed: it lacks its last file.
   mkdirSync(dirname(directory), { recursive: true });
-  refuseFullDisk(dirname(directory));
+  refuseFullDisk(dirname(directory), NEEDED_BYTES);
   const base = await findPython();
   await progress.step('create the Python environment', () =>
     runCommand({ name: 'python venv', command: base, args: ['-m', 'venv', directory] }),
@@ -95,17 +95,19 @@ async function torchForCpus(python: string, note: (text: string) => void): Promi
   }
 }
 
-function pip(python: string, args: readonly string[]): Promise<void> {
+/** Installs into the environment of that Python. */
+export function pip(python: string, args: readonly string[]): Promise<void> {
   const quiet = ['--disable-pip-version-check', '--no-input', '--progress-bar=off'];
   return runCommand({ name: 'pip install', command: python, args: ['-m', 'pip', 'install', ...quiet, ...args] });
 }
 
-function refuseFullDisk(directory: string): void {
+/** Throws where less than that is free. */
+export function refuseFullDisk(directory: string, neededBytes: number): void {
   const { bavail, bsize } = statfsSync(directory);
-  if (bavail * bsize < NEEDED_BYTES) {
+  if (bavail * bsize < neededBytes) {
     const free = (bavail * bsize) / 1e9;
     throw new Error(
-      `${directory} has ${free.toFixed(1)} GB free and PyTorch needs ${NEEDED_BYTES / 1e9} GB at most; free some, or set XDG_CACHE_HOME to a larger disk`,
+      `${directory} has ${free.toFixed(1)} GB free and the engines need ${neededBytes / 1e9} GB at most; free some, or set XDG_CACHE_HOME to a larger disk`,
     );
   }
 }

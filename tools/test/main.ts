@@ -12,6 +12,7 @@ import {
   HOUSE,
   INTEGRATION,
   LINT,
+  needsOf,
   PYTHON,
   TYPECHECK,
   UNIT,
@@ -117,7 +118,7 @@ async function runPart(part: Part, context: { filters: readonly string[]; direct
 }
 
 async function prepareAndRun(part: Part, context: { filters: readonly string[]; directory: string }): Promise<Tally> {
-  await ensureSetup({ only: part.needs });
+  await ensureSetup({ only: needsOf(part, context.filters) });
   return part.run(context);
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeExit, findEnginePython } from '@coxswain/local-cluster';
-import { SETUP_PARTS, type SetupPart } from '../setup/ensure-setup.ts';
+import { USUAL_PARTS, type SetupPart } from '../setup/ensure-setup.ts';
 import { crashesIn, describeCrashes, tallyOfJest, tallyOfJunit, total, type Tally } from './results.ts';
 import { ROOT, runSupervised } from './run-supervised.ts';
 
@@ -26,7 +26,6 @@ export interface Part {
 const UNIT_WORKERS = 2;
 const INTEGRATION_WORKERS = 1;
 
-const EVERYTHING: readonly SetupPart[] = SETUP_PARTS;
 const bin = (name: string): string => join(ROOT, 'node_modules/.bin', name);
 
 /** TypeScript's opinion of the whole tree. */
@@ -45,11 +44,19 @@ export const UNIT = jestPart({ project: 'unit', suffix: 'spec', needs: [], worke
 export const INTEGRATION = jestPart({
   project: 'integration',
   suffix: 'itest',
-  needs: EVERYTHING,
+  needs: USUAL_PARTS,
   workers: INTEGRATION_WORKERS,
 });
 /** `engines/**\/test_*.py`. */
 export const PYTHON: Part = { name: 'python', needs: ['python'], files: 'engines/**/test_*.py', run: runPython };
+
+/** Test files that need more than their part does. */
+const NEEDS_OF_FILES: Readonly<Record<string, SetupPart>> = { 'e2e/real-engines.itest.ts': 'upstream-engines' };
+
+/** What must be set up before the test files of a part that the filters choose. */
+export function needsOf(part: Part, filters: readonly string[]): readonly SetupPart[] {
+  return [...part.needs, ...chosenFiles(part, filters).flatMap((file) => NEEDS_OF_FILES[file] ?? [])];
+}
 
 /** The test files of a part that the filters choose; a filter is a piece of a path. */
 export function chosenFiles(part: Part, filters: readonly string[]): string[] {

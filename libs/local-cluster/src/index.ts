@@ -34,6 +34,11 @@ export {
   enginePythonDirectory,
   findEnginePython,
   lookUpEnginePython,
+  lookUpUpstreamPython,
+  torchExtensionsDirectory,
+  UPSTREAM_LOCK,
+  UPSTREAM_REQUIREMENTS,
+  upstreamPythonDirectory,
 } from './programs/engine-python.ts';
 export { installChart, SYSTEM_NAMESPACE } from './system/chart.ts';
 export { findRank, killRank } from './system/kill-rank.ts';

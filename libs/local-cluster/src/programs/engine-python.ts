@@ -12,6 +12,10 @@ export const ENGINE_LOCK = join(ENGINES, 'requirements.lock');
 /** The same without PyTorch and the CUDA libraries that its general build needs. */
 export const ENGINE_CPU_LOCK = join(ENGINES, 'requirements-cpu.lock');
 
+/** Engines of others that tests run: what is asked for, and all that it needs in turn beside {@link ENGINE_LOCK}. */
+export const UPSTREAM_REQUIREMENTS = join(ENGINES, 'upstream/requirements.txt');
+export const UPSTREAM_LOCK = join(ENGINES, 'upstream/requirements.lock');
+
 /** Where set-up puts the Python environment of the engines. Other packages are another place. */
 export function enginePythonDirectory(): string {
   const hash = createHash('sha256').update(readFileSync(ENGINE_LOCK)).update(readFileSync(ENGINE_CPU_LOCK));
@@ -35,4 +39,22 @@ export function findEnginePython(): string {
     throw new Error(`the engines' Python environment is not here yet; run "npm run setup" once`);
   }
   return python;
+}
+
+/** Where set-up puts the engines of others: a layer above {@link enginePythonDirectory}, whose PyTorch it uses. */
+export function upstreamPythonDirectory(): string {
+  const hash = createHash('sha256').update(enginePythonDirectory()).update(readFileSync(UPSTREAM_LOCK));
+  return join(cacheDirectory(), `upstream-engines-${hash.digest('hex').slice(0, 12)}`);
+}
+
+/** What DeepSpeed compiles, once. */
+export function torchExtensionsDirectory(): string {
+  return join(upstreamPythonDirectory(), 'torch_extensions');
+}
+
+/** The Python that has the engines of others; undefined when set-up has yet to make it. */
+export function lookUpUpstreamPython(): string | undefined {
+  const directory = upstreamPythonDirectory();
+  const python = join(directory, 'bin/python');
+  return existsSync(join(directory, ENGINE_PYTHON_COMPLETE)) && existsSync(python) ? python : undefined;
 }
