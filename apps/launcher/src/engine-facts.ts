@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * What an engine's hook tells its launcher, one JSON object per line on the descriptor that COXSWAIN_REPORT_FD names.
+ * What an engine's hook tells its launcher, one JSON object per line on the Unix socket that COXSWAIN_REPORT_SOCKET names.
  * The engine is not trusted: a line that does not fit is counted and ignored, numbers are bounded, lines have a longest length.
  */
 export const MAX_FACT_BYTES = 65_536;
@@ -56,7 +56,7 @@ export type SavedFact = Extract<EngineFact, { kind: 'checkpointSaved' }>;
 
 export type CheckpointFaultFact = Extract<EngineFact, { kind: 'checkpointFault' }>;
 
-/** The fact in a line, or undefined for garbage. The rank is known from the pipe, whatever the line claims. */
+/** The fact in a line, or undefined for garbage. The rank is known from the connection, whatever the line claims. */
 export function parseFact(line: string): EngineFact | undefined {
   let json: unknown;
   try {

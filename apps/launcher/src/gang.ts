@@ -1,11 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { EXIT_CODES, type CheckpointFault, type TORCH_RANK_ENV } from '@coxswain/api-types';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
-import { MAX_FACT_BYTES, parseFact, type CheckpointFaultFact, type EngineFact } from './engine-facts.ts';
+import type { CheckpointFaultFact, EngineFact } from './engine-facts.ts';
 import { engineRunOf, expand } from './engine-run.ts';
-import { LineSplitter } from './line-splitter.ts';
+import { FactServer } from './facts/fact-server.ts';
 import { LogRelay, LogTail, type LogSink } from './log-relay.ts';
+import { makeOwnDirectory, removeOwnDirectory } from './own-directory.ts';
 import { endStrays, Guard, signalGroup } from './processes.ts';
 import type { RendezvousAddress } from './rendezvous.ts';
 import { LAUNCHER_ENV, type Settings } from './settings.ts';
@@ -14,6 +16,7 @@ import {
   failedVerdict,
   isFailure,
   orderlyVerdict,
+  plainVerdict,
   type RankExit,
   type Verdict,
   withCheckpointFault,
@@ -21,7 +24,6 @@ import {
 
 /** How long the last output of a rank may take to arrive once the rank is gone. */
 const LAST_OUTPUT_MS = 500;
-const REPORT_FD = 3;
 /**
  * What was killed ends in this time, however much memory it gives back, or hangs in the kernel (a dead file server, a GPU that does not answer). The pod ends
  * without it then: nobody would ever hear that a rank had failed, and the other pods would wait for this one for ever.
@@ -41,6 +43,12 @@ export interface GangOptions {
   readonly onFact: (rank: number, fact: EngineFact) => void;
   /** How long ranks that were killed may take to end; default 60 s. */
   readonly dyingMs?: number;
+}
+
+/** What the ranks of one incarnation find beside their environment. */
+interface Place {
+  readonly directory: string;
+  readonly facts: FactServer;
 }
 
 /** The ranks of this pod. */
@@ -80,7 +88,7 @@ export class Gang {
   #isOver = false;
   #graceTimer: NodeJS.Timeout | undefined;
   #dyingTimer: NodeJS.Timeout | undefined;
-  #garbageFacts = 0;
+  #place: Place | undefined;
 
   constructor(options: GangOptions) {
     this.#options = options;
@@ -95,9 +103,10 @@ export class Gang {
     return !this.#isOver;
   }
 
-  /** Lines on the ranks' report descriptors that were no facts. */
-  get garbageFacts(): number {
-    return this.#garbageFacts;
+  /** Lines that were no facts, and connections that were not believed. */
+  get garbage(): { readonly lines: number; readonly connections: number } {
+    const { garbage = 0, refused = 0 } = this.#place?.facts ?? {};
+    return { lines: garbage, connections: refused };
   }
 
   /** Global rank and whether its process runs. */
@@ -110,10 +119,15 @@ export class Gang {
   }
 
   /** Starts every rank. */
-  start(address: RendezvousAddress): void {
+  async start(address: RendezvousAddress): Promise<void> {
     if (this.#decided !== undefined) return;
-    this.#guard = new Guard();
-    this.#ranks = this.#options.own.ranks.map((rank, localRank) => this.#startRank({ rank, localRank }, address));
+    const place = await this.#open();
+    if (place === undefined) return;
+    this.#place = place;
+    this.#guard = new Guard({ bootId: this.#options.bootId, directory: place.directory });
+    this.#ranks = this.#options.own.ranks.map((rank, localRank) =>
+      this.#startRank({ rank, localRank }, { address, place }),
+    );
     for (const rank of this.#ranks) rank.child.once('exit', (code, signal) => this.#onExit(rank, toExit(code, signal)));
   }
 
@@ -133,20 +147,43 @@ export class Gang {
     this.#settleWhenAllEnded();
   }
 
+  /** Undefined where it cannot be opened, or nothing is to be started any more. */
+  async #open(): Promise<Place | undefined> {
+    const { bootId, own } = this.#options;
+    let directory: string | undefined;
+    try {
+      directory = makeOwnDirectory();
+      const facts = await FactServer.listen({
+        path: join(directory, 'facts'),
+        bootId,
+        ranks: own.ranks,
+        started: () => this.#ranks.flatMap(({ child }) => child.pid ?? []),
+        onFact: (rank, fact) => this.#accept(rank, fact),
+      });
+      if (this.#decided === undefined) return { directory, facts };
+      await facts.drain(0);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.kill(plainVerdict('launcherFailed', `no rank was started: ${why}`));
+    }
+    if (directory !== undefined) removeOwnDirectory(directory);
+    return undefined;
+  }
+
   #startRank(
     { rank, localRank }: { readonly rank: number; readonly localRank: number },
-    address: RendezvousAddress,
+    { address, place }: { readonly address: RendezvousAddress; readonly place: Place },
   ): Rank {
     const { command, environment, own, bootId, stdout, stderr } = this.#options;
     const env = {
       ...environment,
       ...trackedRun(environment, rank),
       ...torchVariables(own, { rank, localRank, address }),
-      [LAUNCHER_ENV.reportFd]: String(REPORT_FD),
+      [LAUNCHER_ENV.reportSocket]: place.facts.path,
       [LAUNCHER_ENV.bootId]: bootId,
     };
     const [program, ...args] = expandAll(command, env);
-    const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env });
+    const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
     const tail = new LogTail();
     const closed = new Promise<void>((resolve) => {
       child.once('close', resolve);
@@ -157,21 +194,8 @@ export class Gang {
     });
     relay(child.stdout, new LogRelay(rank, stdout, tail));
     relay(child.stderr, new LogRelay(rank, stderr, tail));
-    this.#readFacts(rank, child.stdio[REPORT_FD] as Readable);
     if (child.pid !== undefined) this.#guard?.watch(child.pid);
     return { rank, child, tail, closed, exit: undefined, fault: undefined };
-  }
-
-  #readFacts(rank: number, stream: Readable): void {
-    const splitter = new LineSplitter(MAX_FACT_BYTES);
-    stream.on('error', () => undefined);
-    stream.on('data', (chunk: Buffer) => {
-      for (const line of splitter.push(chunk)) {
-        const fact = line.cutBytes > 0 ? undefined : parseFact(line.bytes.toString('utf8'));
-        if (fact === undefined) this.#garbageFacts += 1;
-        else this.#accept(rank, fact);
-      }
-    });
   }
 
   #accept(rank: number, fact: EngineFact): void {
@@ -245,7 +269,9 @@ export class Gang {
     this.#signalGroups('SIGKILL');
     const areGone = (await endStrays(this.#options.bootId)) && this.#haveEnded();
     this.#guard?.dismiss();
-    await within(LAST_OUTPUT_MS, Promise.all(this.#ranks.map(({ closed }) => closed)));
+    const lastOutput = [...this.#ranks.map(({ closed }) => closed), this.#place?.facts.drain(LAST_OUTPUT_MS)];
+    await within(LAST_OUTPUT_MS, Promise.all(lastOutput));
+    if (this.#place !== undefined) removeOwnDirectory(this.#place.directory);
     // Only now: what a rank told last may be read after its exit is known.
     const fault = this.#ranks.find(({ rank }) => rank === verdict.rank)?.fault;
     this.#verdict.resolve({

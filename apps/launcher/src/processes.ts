@@ -53,16 +53,18 @@ export async function endStrays(bootId: string, table: ProcessTable = realTable)
 
 /**
  * Ends the ranks when the launcher itself is killed with SIGKILL, where no code of its own can run: a shell that reads the numbers of
- * process groups from a pipe and kills them when the pipe breaks. Where the image has no /bin/sh the container's end does the same.
+ * process groups from a pipe and kills them when the pipe breaks, and then what carries the launcher's mark. Where the image has no /bin/sh, or no grep for the
+ * latter, the container's end does the same.
  */
 export class Guard {
   readonly #shell: ChildProcess;
 
-  constructor() {
-    this.#shell = spawn('/bin/sh', ['-c', GUARD_SCRIPT], {
+  constructor({ bootId, directory }: { readonly bootId: string; readonly directory: string }) {
+    const mark = `${LAUNCHER_ENV.bootId}=${bootId}`;
+    this.#shell = spawn('/bin/sh', ['-c', GUARD_SCRIPT, mark, directory], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
-      env: {},
+      env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
     });
     this.#shell.on('error', () => undefined);
     this.#shell.stdin?.on('error', () => undefined);
@@ -80,7 +82,18 @@ export class Guard {
   }
 }
 
-const GUARD_SCRIPT = 'while read -r group; do set -- "$@" "-$group"; done; [ $# -eq 0 ] || kill -s KILL -- "$@"';
+/** Groups first; then whoever left them, as torchrun has its workers do, is found by the mark, again while there are any: some of them start others. */
+const GUARD_SCRIPT = [
+  'mark=$0; directory=$1; shift',
+  'while read -r group; do set -- "$@" "-$group"; done',
+  '[ $# -eq 0 ] || kill -s KILL -- "$@"',
+  'looks=0',
+  'while files=$(grep -lsF -- "$mark" /proc/[0-9]*/environ) && [ $looks -lt 20 ]; do',
+  'for file in $files; do pid=${file#/proc/}; kill -s KILL "${pid%/environ}"; done',
+  'looks=$((looks + 1))',
+  'done',
+  'rm -rf -- "$directory"',
+].join('\n');
 
 const realTable: ProcessTable = {
   ids() {

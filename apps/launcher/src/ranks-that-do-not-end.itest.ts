@@ -59,7 +59,7 @@ describe('a rank that does not end although it was killed', () => {
       onFact: () => undefined,
       dyingMs: 1_000,
     });
-    gang.start({ host: '127.0.0.1', port: 1 });
+    await gang.start({ host: '127.0.0.1', port: 1 });
     expect(await gang.ended).toMatchObject({ rank: 1, exitCode: 3, leavesProcesses: true });
     expect(gang.alive).toEqual([
       { rank: 0, alive: true },

@@ -321,7 +321,7 @@ describe('an engine that is not to be believed', () => {
     expect(await launcher.exited).toBe(0);
     expect(operator.ofKind('step')).toMatchObject([{ report: { step: 7 } }]);
     expect(operator.violations).toEqual([]);
-    expect(launcher.stderr).toMatch(/\d+ lines on the report descriptor were no facts/);
+    expect(launcher.stderr).toMatch(/\d+ lines on the report socket were no facts/);
   });
 
   it('that makes a thousand steps in no time fills nobody with them: the newest is told', async () => {

@@ -152,15 +152,20 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
     say(
       `Starting ranks ${assignment.ranks} of ${assignment.worldSize}, incarnation ${assignment.incarnation}; they meet at ${before.host}:${before.port}.`,
     );
-    gang.start(before);
+    await gang.start(before);
     forwardSignals(life, running, assignment);
     void early.then((verdict) => running.gang?.kill(verdict));
   }
   const verdict = await gang.ended;
   running.gang = undefined;
   await reporter.finishVerifications();
-  if (gang.garbageFacts > 0) say(`${gang.garbageFacts} lines on the report descriptor were no facts and were ignored.`);
+  sayGarbage(gang, say);
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment }) };
+}
+
+function sayGarbage({ garbage: { lines, connections } }: Gang, say: (sentence: string) => void): void {
+  if (lines > 0) say(`${lines} lines on the report socket were no facts and were ignored.`);
+  if (connections > 0) say(`${connections} connections to the report socket were of no rank, and were closed.`);
 }
 
 /** Gives where the ranks meet, or why they cannot begin. A spare has no ranks, and waits until it is told or asked to end. */

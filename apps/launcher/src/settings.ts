@@ -3,8 +3,8 @@ import { z } from 'zod';
 
 /** Variables that only the launcher and what it starts know; the operator does not write them into pods. */
 export const LAUNCHER_ENV = {
-  /** Number of the descriptor on which a rank writes its facts as JSON lines (`engine-facts.ts`). */
-  reportFd: 'COXSWAIN_REPORT_FD',
+  /** Unix socket on which a rank tells its facts as JSON lines (`engine-facts.ts`). */
+  reportSocket: 'COXSWAIN_REPORT_SOCKET',
   /** Marks every process that this launcher started, directly or not, so that none is overlooked at the end. */
   bootId: 'COXSWAIN_BOOT_ID',
   /** Path of the termination message where it is not the kubelet's default. */

@@ -1,8 +1,8 @@
-"""Sends facts to the launcher as JSON lines on an inherited pipe, without ever blocking the training.
+"""Sends facts to the launcher as JSON lines on its Unix socket, without ever blocking the training.
 
-A thread of its own writes. When the launcher reads slowly the queue fills; then the oldest *step* facts are dropped
+A thread of its own connects and writes. When the launcher reads slowly the queue fills; then the oldest *step* facts are dropped
 first, because a step is one of many while a saved checkpoint is told only once. Dropped facts are counted and the count
-is sent with the next chance. When the pipe is closed reporting stops for good; the training goes on.
+is sent with the next chance. When the launcher closes the connection reporting stops for good; the training goes on.
 """
 
 from __future__ import annotations
@@ -10,22 +10,31 @@ from __future__ import annotations
 import json
 import math
 import os
+import platform
+import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-REPORT_FD_VARIABLE = 'COXSWAIN_REPORT_FD'
+REPORT_SOCKET_VARIABLE = 'COXSWAIN_REPORT_SOCKET'
+BOOT_ID_VARIABLE = 'COXSWAIN_BOOT_ID'
+HELLO_TIMEOUT_SECONDS = 10.0
+MAX_ANSWER_BYTES = 4096
 DEFAULT_CAPACITY = 1024
+
+Connect = Callable[[], socket.socket | None]
+"""Gives a connection on which facts may be told, or None where nobody listens or believes."""
 
 
 class Reporter:
     """Queues facts for a writer thread. All methods return at once but `close` and `wait_until_written`, which wait."""
 
-    def __init__(self, fd: int | None, capacity: int = DEFAULT_CAPACITY) -> None:
-        """`fd` is the writing end of a pipe, owned from now on; None gives a reporter that says nothing."""
-        self._fd = fd
+    def __init__(self, connect: Connect | None, capacity: int = DEFAULT_CAPACITY) -> None:
+        """`connect` is called once, by the thread that writes; None gives a reporter that says nothing."""
+        self._connect = connect
+        self._is_open = connect is not None
         self._capacity = capacity
         self._queue: deque[dict[str, Any]] = deque()
         self._changed = threading.Condition()
@@ -33,22 +42,14 @@ class Reporter:
         self._dropped_untold = 0
         self._closing = False
         self._thread: threading.Thread | None = None
-        if fd is not None:
-            os.set_inheritable(fd, False)
+        if connect is not None:
             self._thread = threading.Thread(target=self._write_all, name='coxswain-report', daemon=True)
             self._thread.start()
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] = os.environ) -> Reporter:
-        """A reporter on the pipe that COXSWAIN_REPORT_FD names; a silent one where that names no open descriptor."""
-        text = environment.get(REPORT_FD_VARIABLE, '')
-        if not text.isdigit():
-            return Reporter(None)
-        try:
-            os.fstat(int(text))
-        except OSError:
-            return Reporter(None)
-        return Reporter(int(text))
+        """A reporter on the socket that COXSWAIN_REPORT_SOCKET names; a silent one where there is no launcher."""
+        return Reporter(launcher_socket(environment, hook='engine'))
 
     @property
     def dropped(self) -> int:
@@ -111,7 +112,7 @@ class Reporter:
         self._put({'kind': 'checkpointFault', 'fault': fault, 'path': path[-256:], **details})
 
     def close(self, timeout_seconds: float = 5.0) -> None:
-        """Writes what is queued, waiting at most `timeout_seconds` for a slow reader, and closes the pipe."""
+        """Writes what is queued, waiting at most `timeout_seconds` for a slow reader, and closes the connection."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -123,13 +124,13 @@ class Reporter:
         deadline = time.monotonic() + timeout_seconds
         with self._changed:
             return self._changed.wait_for(
-                lambda: self._fd is None or not (self._queue or self._dropped_untold),
+                lambda: not self._is_open or not (self._queue or self._dropped_untold),
                 max(0.0, deadline - time.monotonic()),
             )
 
     def _put(self, fact: dict[str, Any]) -> None:
         with self._changed:
-            if self._fd is None or self._closing:
+            if not self._is_open or self._closing:
                 return
             if len(self._queue) >= self._capacity:
                 self._drop_one()
@@ -143,16 +144,19 @@ class Reporter:
         self._dropped_untold += 1
 
     def _write_all(self) -> None:
-        while (line := self._next_line()) is not None:
-            if not self._write(line):
-                break
+        connection = self._connect() if self._connect is not None else None
+        if connection is not None:
+            while (line := self._next_line()) is not None:
+                try:
+                    connection.sendall(line)
+                except OSError:
+                    break
+            connection.close()
         with self._changed:
-            fd, self._fd = self._fd, None
+            self._is_open = False
             self._queue.clear()
             self._dropped_untold = 0
             self._changed.notify_all()
-        if fd is not None:
-            os.close(fd)
 
     def _next_line(self) -> bytes | None:
         """The next line to write; None when closing and nothing is left. Empty queues are told to whoever waits."""
@@ -167,18 +171,47 @@ class Reporter:
                 self._dropped_untold = 0
             else:
                 fact = self._queue.popleft()
-        return (json.dumps(fact, separators=(',', ':'), allow_nan=False) + '\n').encode()
+        return _line(fact)
 
-    def _write(self, line: bytes) -> bool:
-        rest = memoryview(line)
-        while rest and self._fd is not None:
-            try:
-                rest = rest[os.write(self._fd, rest) :]
-            except BlockingIOError:
-                time.sleep(0.01)  # the launcher made its end non-blocking: this thread alone waits
-            except OSError:
-                return False
-        return True
+
+def launcher_socket(environment: Mapping[str, str], *, hook: str) -> Connect | None:
+    """How this process reaches its launcher as its rank, or None where it has none. `hook`: who speaks, 'engine' or 'sitecustomize'."""
+    path, boot_id = environment.get(REPORT_SOCKET_VARIABLE), environment.get(BOOT_ID_VARIABLE)
+    rank = environment.get('RANK', '')
+    if not path or not boot_id or not rank.isdigit():
+        return None
+    hello = {
+        'kind': 'hello',
+        'version': 1,
+        'pid': os.getpid(),
+        'bootId': boot_id,
+        'rank': int(rank),
+        'hook': hook,
+        'python': platform.python_version(),
+    }
+    return lambda: _say_hello(path, hello)
+
+
+def _say_hello(path: str, hello: dict[str, Any]) -> socket.socket | None:
+    """A connection that the launcher has welcomed: it looks at the process, so whoever exits before would not be believed."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(HELLO_TIMEOUT_SECONDS)
+        connection.connect(path)
+        connection.sendall(_line(hello))
+        with connection.makefile('rb') as answers:
+            answer = json.loads(answers.readline(MAX_ANSWER_BYTES))
+        if answer.get('kind') == 'welcome':
+            connection.settimeout(None)
+            return connection
+    except (OSError, ValueError, AttributeError):
+        pass
+    connection.close()
+    return None
+
+
+def _line(fact: Mapping[str, Any]) -> bytes:
+    return (json.dumps(fact, separators=(',', ':'), allow_nan=False) + '\n').encode()
 
 
 def _finite(value: float | None) -> float | None:

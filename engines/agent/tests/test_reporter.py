@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import threading
 import time
+from pathlib import Path
 
 import pytest
 from coxswain_agent import Reporter, StepTimer
@@ -15,19 +18,53 @@ def a_step(reporter: Reporter, step: int, **other: object) -> None:
     reporter.step(**facts)  # type: ignore[arg-type]
 
 
-def read_all(descriptor: int) -> list[dict[str, object]]:
-    with os.fdopen(descriptor) as lines:
+def read_all(connection: socket.socket) -> list[dict[str, object]]:
+    with connection, connection.makefile() as lines:
         return [json.loads(line) for line in lines]
 
 
-def test_facts_arrive_in_order_one_json_object_a_line() -> None:
-    reading, writing = os.pipe()
-    reporter = Reporter.from_environment({'COXSWAIN_REPORT_FD': str(writing)})
+class Launcher:
+    """Listens as a launcher would, answers the first line of one connection, and reads the rest."""
+
+    def __init__(self, path: Path, answer: dict[str, str] | None) -> None:
+        self.environment = {'COXSWAIN_REPORT_SOCKET': str(path), 'COXSWAIN_BOOT_ID': 'a-boot', 'RANK': '3'}
+        self.lines: list[dict[str, object]] = []
+        self._answer = answer
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(path))
+        self._listening.listen()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def told(self) -> list[dict[str, object]]:
+        self._thread.join(10)
+        self._listening.close()
+        return self.lines
+
+    def _serve(self) -> None:
+        connection, _ = self._listening.accept()
+        with connection, connection.makefile('rw') as file:
+            self.lines.append(json.loads(file.readline()))
+            if self._answer is None:
+                return
+            file.write(json.dumps(self._answer) + '\n')
+            file.flush()
+            self.lines += [json.loads(line) for line in file]
+
+
+def test_facts_arrive_in_order_one_json_object_a_line(tmp_path: Path) -> None:
+    launcher = Launcher(tmp_path / 'facts', {'kind': 'welcome'})
+    reporter = Reporter.from_environment(launcher.environment)
     reporter.resumed(4)
     a_step(reporter, 5, timings_ms={'forward': 0.5})
     reporter.checkpoint_saved(step=5, directory='step-00000005', size_bytes=10, files=2, manifest_sha256='ab')
     reporter.close()
-    assert read_all(reading) == [
+    hello, *facts = launcher.told()
+    assert hello.pop('python')
+    assert hello == {
+        'kind': 'hello', 'version': 1, 'pid': os.getpid(), 'bootId': 'a-boot', 'rank': 3, 'hook': 'engine',
+    }  # fmt: skip
+    assert facts == [
         {'kind': 'resumed', 'step': 4},
         {
             'kind': 'step', 'step': 5, 'loss': 2.5, 'tokens': 8, 'stepTimeMs': 1.0, 'rank': 0,
@@ -41,8 +78,8 @@ def test_facts_arrive_in_order_one_json_object_a_line() -> None:
 
 
 def test_a_reader_that_does_not_read_never_blocks_the_training_and_loses_steps_only() -> None:
-    reading, writing = os.pipe()
-    reporter = Reporter(writing, capacity=50)
+    reading, writing = socket.socketpair()
+    reporter = Reporter(lambda: writing, capacity=50)
     began = time.monotonic()
     reporter.checkpoint_saved(step=0, directory='d', size_bytes=1, files=1, manifest_sha256='ab')
     for step in range(1, 5001):
@@ -60,18 +97,37 @@ def test_a_reader_that_does_not_read_never_blocks_the_training_and_loses_steps_o
     assert kinds.count('step') + told == 5000
 
 
-@pytest.mark.parametrize('value', ['', 'nine', '-1', '987654'])
-def test_without_a_usable_pipe_the_reporter_is_silent(value: str) -> None:
-    reporter = Reporter.from_environment({'COXSWAIN_REPORT_FD': value})
+@pytest.mark.parametrize(
+    'environment',
+    [
+        {},
+        {'COXSWAIN_REPORT_SOCKET': '/no/such/socket', 'COXSWAIN_BOOT_ID': 'a-boot', 'RANK': '0'},
+        {'COXSWAIN_REPORT_SOCKET': '/no/such/socket', 'COXSWAIN_BOOT_ID': 'a-boot'},
+        {'COXSWAIN_REPORT_SOCKET': '/no/such/socket', 'COXSWAIN_BOOT_ID': 'a-boot', 'RANK': 'first'},
+        {'COXSWAIN_REPORT_SOCKET': '/x' * 100, 'COXSWAIN_BOOT_ID': 'a-boot', 'RANK': '0'},
+    ],
+)
+def test_without_a_launcher_the_reporter_is_silent(environment: dict[str, str]) -> None:
+    reporter = Reporter.from_environment(environment)
     a_step(reporter, 1)
-    assert reporter.wait_until_written(1.0)
+    assert reporter.wait_until_written(5.0)
     reporter.close()
 
 
-def test_a_closed_pipe_ends_the_reports_and_not_the_training() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    reporter = Reporter(writing)
+@pytest.mark.parametrize('answer', [{'kind': 'refused', 'why': 'rank 3 is not one of this pod'}, None])
+def test_whoever_is_not_believed_falls_silent(tmp_path: Path, answer: dict[str, str] | None) -> None:
+    launcher = Launcher(tmp_path / 'facts', answer)
+    reporter = Reporter.from_environment(launcher.environment)
+    a_step(reporter, 1)
+    assert reporter.wait_until_written(5.0)
+    reporter.close()
+    assert [line['kind'] for line in launcher.told()] == ['hello']
+
+
+def test_a_launcher_that_is_gone_ends_the_reports_and_not_the_training() -> None:
+    reading, writing = socket.socketpair()
+    reading.close()
+    reporter = Reporter(lambda: writing)
     for step in range(100):
         a_step(reporter, step)
     assert reporter.wait_until_written(5.0)
@@ -80,8 +136,8 @@ def test_a_closed_pipe_ends_the_reports_and_not_the_training() -> None:
 
 
 def test_a_loss_that_is_no_number_is_told_as_null() -> None:
-    reading, writing = os.pipe()
-    reporter = Reporter(writing)
+    reading, writing = socket.socketpair()
+    reporter = Reporter(lambda: writing)
     a_step(reporter, 1, loss=float('nan'), grad_norm=float('inf'))
     reporter.close()
     (fact,) = read_all(reading)

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -108,24 +109,40 @@ class Gang:
         return {fact['step']: fact['loss'] for fact in self.ranks[0].of_kind('step')}
 
     def _start(self, arguments: list[str], environment: dict[str, str], variables: dict[str, int]) -> Rank:
-        reading, writing = os.pipe()
+        listening = socket.socket(socket.AF_UNIX)
+        # Below a short path: that of a socket has at most 107 bytes.
+        path = f'{tempfile.mkdtemp(prefix="rank-", dir="/tmp")}/facts'  # noqa: S108
+        listening.bind(path)
+        listening.listen()
         with (self._folder / f'log-{variables["RANK"]}').open('wb') as log:
             process = subprocess.Popen(
                 [sys.executable, *arguments],
-                env=rank_environment(variables, writing) | environment,
+                env=rank_environment(variables, path) | environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                pass_fds=(writing,),
             )
-        os.close(writing)
         rank = Rank(process)
-        reader = threading.Thread(target=self._read, args=(reading, rank), daemon=True)
+        reader = threading.Thread(target=self._read, args=(listening, rank), daemon=True)
         reader.start()
         self._readers.append(reader)
         return rank
 
-    def _read(self, descriptor: int, rank: Rank) -> None:
-        with os.fdopen(descriptor) as lines:
+    def _read(self, listening: socket.socket, rank: Rank) -> None:
+        """The facts of a rank's connection; it may also end without ever opening one."""
+        with listening:
+            listening.settimeout(0.2)
+            connection = None
+            while connection is None:
+                has_ended = rank.process.poll() is not None
+                try:
+                    connection, _ = listening.accept()
+                except TimeoutError:
+                    if has_ended:
+                        return
+        with connection, connection.makefile('rw') as lines:
+            lines.readline()
+            lines.write('{"kind":"welcome"}\n')
+            lines.flush()
             for line in lines:
                 with self._changed:
                     rank.facts.append(json.loads(line))
@@ -149,7 +166,7 @@ def flag_arguments(folder: Path, save_dir: Path, degrees: Degrees, flags: dict[s
     return [part for name, value in merged.items() for part in (f'--{name}', str(value))]
 
 
-def rank_environment(variables: dict[str, int], report_fd: int) -> dict[str, str]:
+def rank_environment(variables: dict[str, int], report_socket: str) -> dict[str, str]:
     """What the launcher gives a rank."""
     rank = {name: str(value) for name, value in variables.items()}
     return (
@@ -161,7 +178,8 @@ def rank_environment(variables: dict[str, int], report_fd: int) -> dict[str, str
             'GROUP_RANK': '0',
             'MASTER_ADDR': '127.0.0.1',
             'OMP_NUM_THREADS': '1',
-            'COXSWAIN_REPORT_FD': str(report_fd),
+            'COXSWAIN_REPORT_SOCKET': report_socket,
+            'COXSWAIN_BOOT_ID': 'a-boot',
             'PYTHONPATH': os.pathsep.join([str(ENGINES / 'reference'), str(ENGINES / 'agent')]),
         }
     )

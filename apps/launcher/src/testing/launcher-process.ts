@@ -10,8 +10,18 @@ const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 /** From its source, as jest runs it: the built executable has a test of its own. */
 const FROM_SOURCE = [process.execPath, '--disable-warning=ExperimentalWarning', MAIN];
 
+const TELL_FACTS = fileURLToPath(new URL('tell-facts.ts', import.meta.url));
+/** What a script writes to descriptor 3 is told as facts, all of it before the script has ended. */
+const FACTS_ON_3 = [
+  'mkfifo "facts-of-$RANK"',
+  `NODE_OPTIONS= '${process.execPath}' --disable-warning=ExperimentalWarning '${TELL_FACTS}' < "facts-of-$RANK" & told=$!`,
+  'exec 3> "facts-of-$RANK"',
+  `trap 'exec 3>&-; wait $told' EXIT`,
+  '',
+].join('\n');
+
 export interface Start {
-  /** Program of a rank, or a script for /bin/sh. */
+  /** Program of a rank, or a script for /bin/sh, which may write facts to descriptor 3. */
   readonly engine: string | readonly string[];
   /** Where it reports, with the authority's certificate. */
   readonly operators: { readonly urls: readonly string[]; readonly ca: string };
@@ -31,7 +41,7 @@ export class LauncherProcess {
 
   constructor(start: Start) {
     const [program = '', ...args] = start.launcher ?? FROM_SOURCE;
-    const engine = typeof start.engine === 'string' ? ['/bin/sh', '-c', start.engine] : start.engine;
+    const engine = typeof start.engine === 'string' ? ['/bin/sh', '-c', scriptOf(start.engine)] : start.engine;
     writeFileSync(join(this.directory, 'token'), 'a-token');
     this.child = spawn(program, [...args, 'run', '--', ...engine], {
       cwd: this.directory,
@@ -82,6 +92,10 @@ export class LauncherProcess {
     await this.exited;
     rmSync(this.directory, { recursive: true, force: true });
   }
+}
+
+function scriptOf(engine: string): string {
+  return engine.includes('>&3') ? `${FACTS_ON_3}${engine}` : engine;
 }
 
 function reporting({ urls, ca }: Start['operators']): Record<string, string> {

@@ -1,0 +1,159 @@
+import { once } from 'node:events';
+import { existsSync, statSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { waitFor } from '@coxswain/local-cluster';
+import type { EngineFact } from '../engine-facts.ts';
+import { makeOwnDirectory, removeOwnDirectory } from '../own-directory.ts';
+import { FactServer } from './fact-server.ts';
+
+/** Two ranks of a pod, each with a worker, and what else runs there. */
+const PROCESSES: Readonly<Record<number, { readonly parent: number; readonly environment: readonly string[] }>> = {
+  10: { parent: 1, environment: ['COXSWAIN_BOOT_ID=a-boot', 'RANK=4'] },
+  11: { parent: 10, environment: ['COXSWAIN_BOOT_ID=a-boot', 'RANK=4'] },
+  20: { parent: 1, environment: ['COXSWAIN_BOOT_ID=a-boot', 'RANK=5'] },
+  30: { parent: 1, environment: ['COXSWAIN_BOOT_ID=a-boot', 'RANK=4'] },
+  40: { parent: 10, environment: ['COXSWAIN_BOOT_ID=another', 'RANK=4'] },
+  50: { parent: 10, environment: ['COXSWAIN_BOOT_ID=a-boot', 'RANK=44'] },
+};
+const processes = {
+  environmentOf: (pid: number) => PROCESSES[pid]?.environment ?? [],
+  isBelow(pid: number, ancestors: readonly number[]): boolean {
+    return ancestors.includes(pid) || ancestors.includes(PROCESSES[pid]?.parent ?? 0);
+  },
+};
+
+const directories: string[] = [];
+const servers: FactServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.drain(0)));
+  for (const directory of directories.splice(0)) removeOwnDirectory(directory);
+});
+
+async function aServer(more: { readonly helloMs?: number } = {}): Promise<{ server: FactServer; told: string[] }> {
+  const directory = makeOwnDirectory();
+  directories.push(directory);
+  const told: string[] = [];
+  const server = await FactServer.listen({
+    path: join(directory, 'facts'),
+    bootId: 'a-boot',
+    ranks: [4, 5],
+    started: () => [10, 20],
+    onFact: (rank: number, fact: EngineFact) => told.push(`${rank} ${fact.kind}`),
+    processes,
+    ...more,
+  });
+  servers.push(server);
+  return { server, told };
+}
+
+function hello(more: object = {}): string {
+  return `${JSON.stringify({ kind: 'hello', version: 1, pid: 10, bootId: 'a-boot', rank: 4, hook: 'engine', ...more })}\n`;
+}
+
+/** Connects, writes, and gives the socket with the answer. */
+async function say(server: FactServer, text: string): Promise<{ readonly socket: Socket; readonly answer: string }> {
+  const socket = connect(server.path);
+  socket.on('error', () => undefined);
+  socket.write(text);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  return { socket, answer: answer.toString() };
+}
+
+const RESUMED = '{"kind":"resumed","step":1}\n';
+
+describe('whoever says hello', () => {
+  it.each<[string, object, RegExp]>([
+    ['is welcome as the rank that the launcher started', {}, /welcome/],
+    ['is welcome as a worker that the rank started', { pid: 11 }, /welcome/],
+    ['is not where it names another start', { bootId: 'another' }, /another start of the launcher/],
+    ['is not where it names a rank of another pod', { rank: 3 }, /rank 3 is not one of this pod/],
+    ['is not where its process is another rank', { pid: 20 }, /process 20 was not started as rank 4/],
+    ['is not where its process has a longer number', { pid: 50 }, /process 50 was not started as rank 4/],
+    ['is not where its process has another mark', { pid: 40 }, /process 40 was not started by this launcher/],
+    ['is not where there is no such process', { pid: 99 }, /process 99 was not started by this launcher/],
+    ['is not where its process left the tree', { pid: 30 }, /process 30 does not descend from a rank/],
+    ['is not in words of another version', { version: 2 }, /no hello of version 1/],
+    ['is not as a hook that nobody knows', { hook: 'other' }, /no hello of version 1/],
+  ])('%s', async (_sentence, more, want) => {
+    const { server, told } = await aServer();
+    const { socket, answer } = await say(server, `${hello(more)}${RESUMED}`);
+    expect(answer).toMatch(want);
+    socket.end();
+    await server.drain(1_000);
+    expect(told).toEqual(answer.includes('welcome') ? ['4 resumed'] : []);
+    expect(server.refused).toBe(answer.includes('welcome') ? 0 : 1);
+  });
+
+  it('is one of its kind for a rank, until it has gone', async () => {
+    const { server, told } = await aServer();
+    const first = await say(server, hello());
+    expect((await say(server, hello({ pid: 11 }))).answer).toMatch(/rank 4 has a hook \\"engine\\" already/);
+    expect((await say(server, hello({ hook: 'sitecustomize' }))).answer).toMatch(/welcome/);
+    expect((await say(server, hello({ pid: 20, rank: 5 }))).answer).toMatch(/welcome/);
+    first.socket.end();
+    await once(first.socket, 'close');
+    const next = await say(server, `${hello({ pid: 11 })}${RESUMED}`);
+    expect(next.answer).toMatch(/welcome/);
+    await waitFor(() => told.length === 1, { intervalMs: 5, what: 'the fact' });
+  });
+});
+
+describe('the socket of facts', () => {
+  it('is in a directory of this user alone, and gone with it', async () => {
+    const { server } = await aServer();
+    const directory = directories[0] ?? '';
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+    expect(server.path.length).toBeLessThan(60);
+    removeOwnDirectory(directory);
+    expect(existsSync(server.path)).toBe(false);
+  });
+
+  it('closes who says nothing', async () => {
+    const { server } = await aServer({ helloMs: 20 });
+    const socket = connect(server.path).resume();
+    await once(socket, 'close');
+    await waitFor(() => server.refused === 1, { intervalMs: 5, what: 'the count' });
+  });
+
+  it('takes so many connections and no more', async () => {
+    const { server } = await aServer();
+    const sockets = Array.from({ length: 100 }, () => connect(server.path).on('error', () => undefined));
+    // Two ranks, two hooks each, and 32 to spare.
+    await waitFor(() => server.refused === 64, { intervalMs: 5, what: 'the refusals' });
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('counts what is no fact, and goes on', async () => {
+    const { server, told } = await aServer();
+    const long = `{"kind":"resumed","step":1,"more":"${'x'.repeat(70_000)}"}\n`;
+    const { socket } = await say(server, `${hello()}nonsense\n{"kind":"no"}\n${long}${RESUMED}`);
+    socket.end();
+    await server.drain(1_000);
+    expect([server.garbage, told]).toEqual([3, ['4 resumed']]);
+  });
+
+  it('reads no faster than a hook may tell, loses nothing by it, and reads the rest at once when its writer is gone', async () => {
+    const { server, told } = await aServer();
+    const { socket } = await say(server, hello());
+    const lines = 60_000;
+    let begun = performance.now();
+    socket.end(RESUMED.repeat(lines));
+    await waitFor(() => told.length > 5_000, { intervalMs: 5, what: 'the burst' });
+    await waitFor(() => performance.now() - begun > 300, { intervalMs: 20, what: 'a while' });
+    // A line costs 128 bytes: a burst of 8,192 lines and 2,048 a second, and what lies in one read more.
+    expect(told.length).toBeLessThan(30_000);
+    begun = performance.now();
+    await server.drain(5_000);
+    expect(told.length).toBe(lines);
+  });
+
+  it('cuts off who does not go', async () => {
+    const { server } = await aServer();
+    const { socket } = await say(server, hello());
+    const closed = once(socket.resume(), 'close');
+    await server.drain(20);
+    await closed;
+  });
+});

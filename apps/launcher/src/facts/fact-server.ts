@@ -1,0 +1,257 @@
+/** How do ranks tell their launcher what they do, and who is believed? */
+import { rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { TokenBucket } from '@coxswain/units';
+import { z } from 'zod';
+import { LAUNCHER_ENV } from '../settings.ts';
+import { LineSplitter, type Line } from '../line-splitter.ts';
+import { MAX_FACT_BYTES, parseFact, type EngineFact } from '../engine-facts.ts';
+import { realProcesses, type ProcessFacts } from './process-facts.ts';
+
+/** How long a connection may stay without a word of who it is. */
+const HELLO_MS = 5_000;
+/** Connections beside those of ranks; one that says nothing is closed after {@link HELLO_MS}. */
+const SPARE_CONNECTIONS = 32;
+/**
+ * What is read of one connection in the long run, and at once after a rest: a step is told in 300 bytes. What comes faster waits in the socket, and then
+ * in the queue of the hook, which drops its oldest steps and tells how many.
+ */
+const BYTES_PER_SECOND = 262_144;
+const BURST_BYTES = 1_048_576;
+/** A line costs no less than this, so that empty ones are not free. */
+const LEAST_LINE_BYTES = 128;
+
+export const HOOKS = ['engine', 'sitecustomize'] as const;
+/** Who tells: the engine's own calls, or what Python loads by itself at its start. */
+export type Hook = (typeof HOOKS)[number];
+
+const Hello = z.object({
+  kind: z.literal('hello'),
+  version: z.literal(1),
+  pid: z
+    .int()
+    .min(1)
+    .max(2 ** 31),
+  bootId: z.string().max(64),
+  rank: z
+    .int()
+    .min(0)
+    .max(2 ** 31),
+  hook: z.enum(HOOKS),
+  python: z.string().max(64).optional(),
+});
+export type Hello = z.infer<typeof Hello>;
+
+/** What a connection is told after its first line. Nobody needs to read it; who does knows that it was heard. */
+export type HelloAnswer = { readonly kind: 'welcome' } | { readonly kind: 'refused'; readonly why: string };
+
+export interface FactServerOptions {
+  /** Of the socket, in a directory that belongs to this launcher alone. */
+  readonly path: string;
+  readonly bootId: string;
+  /** Of this pod. */
+  readonly ranks: readonly number[];
+  /** Processes that the launcher itself started. */
+  readonly started: () => readonly number[];
+  readonly onFact: (rank: number, fact: EngineFact) => void;
+  /** A rank is heard of, with the process that speaks for it. */
+  readonly onHello?: (hello: Hello) => void;
+  readonly processes?: ProcessFacts;
+  readonly helloMs?: number;
+}
+
+/**
+ * The socket on which ranks tell facts. A connection is believed where its process has the launcher's mark and the rank in the environment that it was started
+ * with, and descends from a process that the launcher started. Processes of one user in one pod can pretend to be each other all the same: this keeps out what
+ * is lost, late or mistaken, and bounds what is hostile.
+ */
+export class FactServer {
+  readonly #options: FactServerOptions;
+  readonly #server: Server;
+  readonly #connections = new Set<Connection>();
+  #garbage = 0;
+  #refused = 0;
+
+  private constructor(options: FactServerOptions) {
+    this.#options = options;
+    this.#server = createServer((socket) => this.#accept(socket));
+    this.#server.maxConnections = options.ranks.length * HOOKS.length + SPARE_CONNECTIONS;
+    this.#server.on('drop', () => (this.#refused += 1));
+    this.#server.on('error', () => undefined);
+  }
+
+  static async listen(options: FactServerOptions): Promise<FactServer> {
+    const made = new FactServer(options);
+    made.#server.listen(options.path);
+    await once(made.#server, 'listening');
+    return made;
+  }
+
+  get path(): string {
+    return this.#options.path;
+  }
+
+  /** Lines that were no facts. */
+  get garbage(): number {
+    return this.#garbage;
+  }
+
+  /** Connections that were not believed, or one too many. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Reads what those that are gone have left, however fast they wrote it; whoever is still there is cut off after `deadlineMs`. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.#server.close();
+    for (const connection of this.#connections) connection.hurry();
+    const gone = Promise.all([...this.#connections].map(({ closed }) => closed));
+    const over = setTimeout(() => this.#closeAll(), deadlineMs);
+    await gone;
+    clearTimeout(over);
+    rmSync(this.#options.path, { force: true });
+  }
+
+  #closeAll(): void {
+    for (const connection of this.#connections) connection.close();
+  }
+
+  #accept(socket: Socket): void {
+    const connection = new Connection(socket, {
+      helloMs: this.#options.helloMs ?? HELLO_MS,
+      onHello: (line) => this.#judge(connection, line),
+      onLine: (rank, line) => this.#take(rank, line),
+    });
+    this.#connections.add(connection);
+    void connection.closed.then(() => {
+      this.#connections.delete(connection);
+      if (connection.told === undefined) this.#refused += 1;
+    });
+  }
+
+  #judge(connection: Connection, line: Line): Hello | string {
+    const hello = helloOf(line);
+    if (hello === undefined) return 'the first line is no hello of version 1';
+    const why = this.#whyNot(connection, hello);
+    if (why !== undefined) return why;
+    this.#options.onHello?.(hello);
+    return hello;
+  }
+
+  #whyNot(asking: Connection, { pid, bootId, rank, hook }: Hello): string | undefined {
+    const { processes = realProcesses, ranks, started } = this.#options;
+    if (bootId !== this.#options.bootId) return 'it names another start of the launcher';
+    if (!ranks.includes(rank)) return `rank ${rank} is not one of this pod`;
+    const environment = processes.environmentOf(pid);
+    if (!environment.includes(`${LAUNCHER_ENV.bootId}=${bootId}`))
+      return `process ${pid} was not started by this launcher`;
+    if (!environment.includes(`RANK=${rank}`)) return `process ${pid} was not started as rank ${rank}`;
+    if (!processes.isBelow(pid, started())) return `process ${pid} does not descend from a rank`;
+    const others = [...this.#connections].filter((one) => one !== asking);
+    const isTold = others.some(({ told }) => told?.rank === rank && told.hook === hook);
+    return isTold ? `rank ${rank} has a hook "${hook}" already` : undefined;
+  }
+
+  #take(rank: number, line: Line): void {
+    const fact = line.cutBytes > 0 ? undefined : parseFact(line.bytes.toString('utf8'));
+    if (fact === undefined) this.#garbage += 1;
+    else this.#options.onFact(rank, fact);
+  }
+}
+
+interface ConnectionOptions {
+  readonly helloMs: number;
+  /** Who it is, or why it is not believed. */
+  readonly onHello: (line: Line) => Hello | string;
+  readonly onLine: (rank: number, line: Line) => void;
+}
+
+/** One connection, read no faster than it may speak. */
+class Connection {
+  readonly closed: Promise<void>;
+  readonly #socket: Socket;
+  readonly #options: ConnectionOptions;
+  readonly #splitter = new LineSplitter(MAX_FACT_BYTES);
+  readonly #pace = new TokenBucket({ perSecond: BYTES_PER_SECOND, burst: BURST_BYTES }, performance.now());
+  #told: Hello | undefined;
+  #helloTimer: NodeJS.Timeout;
+  #paceTimer: NodeJS.Timeout | undefined;
+  #isHurried = false;
+  #isRefused = false;
+
+  constructor(socket: Socket, options: ConnectionOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#helloTimer = setTimeout(() => this.close(), options.helloMs);
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    this.closed = new Promise((resolve) => {
+      socket.once('close', () => {
+        clearTimeout(this.#helloTimer);
+        clearTimeout(this.#paceTimer);
+        resolve();
+      });
+    });
+  }
+
+  /** Who speaks; undefined until it is believed. */
+  get told(): Hello | undefined {
+    return this.#told;
+  }
+
+  /** Nothing more will come than is there. */
+  hurry(): void {
+    this.#isHurried = true;
+    clearTimeout(this.#paceTimer);
+    this.#socket.resume();
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    const lines = this.#splitter.push(chunk);
+    for (const line of lines) {
+      if (this.#socket.destroyed || this.#isRefused) return;
+      if (this.#told === undefined) this.#begin(line);
+      else this.#options.onLine(this.#told.rank, line);
+    }
+    this.#rest(Math.max(chunk.length, lines.length * LEAST_LINE_BYTES));
+  }
+
+  #begin(line: Line): void {
+    const answer = this.#options.onHello(line);
+    if (typeof answer === 'string') {
+      this.#isRefused = true;
+      this.#answer({ kind: 'refused', why: answer });
+      this.#socket.destroySoon();
+      return;
+    }
+    clearTimeout(this.#helloTimer);
+    this.#told = answer;
+    this.#answer({ kind: 'welcome' });
+  }
+
+  #answer(answer: HelloAnswer): void {
+    this.#socket.write(`${JSON.stringify(answer)}\n`);
+  }
+
+  #rest(bytes: number): void {
+    const waitMs = this.#pace.borrow(performance.now(), bytes);
+    if (waitMs === 0 || this.#isHurried) return;
+    this.#socket.pause();
+    this.#paceTimer = setTimeout(() => this.#socket.resume(), waitMs);
+  }
+}
+
+function helloOf(line: Line): Hello | undefined {
+  if (line.cutBytes > 0) return undefined;
+  try {
+    const parsed = Hello.safeParse(JSON.parse(line.bytes.toString('utf8')));
+    return parsed.success ? parsed.data : undefined;
+  } catch {
+    return undefined;
+  }
+}
