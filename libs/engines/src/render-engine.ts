@@ -3,12 +3,15 @@ import { ParallelLayout } from '@coxswain/layout';
 import { renderCommand } from './adapters/command.ts';
 import { renderReference } from './adapters/reference.ts';
 import type { EngineRefusal } from './engine-refusal.ts';
+import { withRankStarter } from './rank-starter.ts';
 import { refused, type EngineAdapter, type RenderedEngine, type RenderContext, type Rendering } from './rendering.ts';
 
 /** What is run for the spec, or why its engine cannot run it. What an engine has no word for is refused, never dropped. */
 export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): Rendering {
   const rendering = ADAPTERS[spec.engine.name](spec, context);
-  return rendering.kind === 'refused' ? rendering : (tooLong(rendering) ?? rendering);
+  if (rendering.kind === 'refused') return rendering;
+  const started = withRankStarter(rendering, spec);
+  return started.kind === 'refused' ? started : (tooLong(started) ?? started);
 }
 
 /**

@@ -1,0 +1,101 @@
+/** Who starts the processes of the ranks where the launcher starts one process for each pod, and what may a job not say then? */
+import type { EffectiveSpec, EngineRun, TORCH_RANK_ENV } from '@coxswain/api-types';
+import { refused, type RenderedEngine, type Rendering } from './rendering.ts';
+
+type Starter = Exclude<EngineRun['startedBy'], 'launcher'>;
+
+/**
+ * torchrun: torch/distributed/run.py of 2.4 to 2.15; the static rendezvous gives each pod the block of ranks of its `--node-rank`, and the port of the store is
+ * that of rank 0's launcher, another one with each incarnation. ft_launcher: fault_tolerance/launcher.py of nvidia-resiliency-ext 0.4 to 0.7, which knows no
+ * rendezvous but c10d. Neither starts ranks again: ranks of every pod are started again together, by their launchers.
+ */
+const OPTIONS: Readonly<Record<Starter, readonly string[]>> = {
+  torchrun: ['--master-addr=$(MASTER_ADDR)', '--master-port=$(MASTER_PORT)'],
+  ft_launcher: ['--rdzv-backend=c10d', '--rdzv-endpoint=$(MASTER_ADDR):$(MASTER_PORT)'],
+};
+
+/** What ranks of one pod do not have in common. */
+const OF_ONE_RANK = ['RANK', 'LOCAL_RANK'] as const satisfies readonly (keyof typeof TORCH_RANK_ENV)[];
+const PROGRAMS = ['torchrun', 'ft_launcher', 'accelerate', 'deepspeed', 'dlrover-run'];
+const MODULES = ['torch.distributed.run', 'torch.distributed.launch', 'accelerate.commands.launch'];
+
+/** The rendering of an engine's adapter with the command of who starts its ranks, or why that cannot be. */
+export function withRankStarter(rendering: RenderedEngine, { engine }: Pick<EffectiveSpec, 'engine'>): Rendering {
+  const startedBy = engine.startedBy ?? rendering.startedBy;
+  const refusal = nameOfRank(rendering, startedBy) ?? ownStarter(rendering, startedBy) ?? ownOptions(engine, startedBy);
+  if (refusal !== undefined) return refusal;
+  if (startedBy === 'launcher') return { ...rendering, startedBy };
+  const command = [
+    startedBy,
+    '--nnodes=$(GROUP_WORLD_SIZE)',
+    '--nproc-per-node=$(LOCAL_WORLD_SIZE)',
+    '--node-rank=$(GROUP_RANK)',
+    ...OPTIONS[startedBy],
+    '--max-restarts=0',
+    '--no-python',
+    ...rendering.command,
+  ];
+  return { ...rendering, startedBy, command };
+}
+
+/** Files are written once for a pod, and so is the command where one process starts all ranks of it. */
+function nameOfRank(
+  { command, resumeArgs, files }: RenderedEngine,
+  startedBy: EngineRun['startedBy'],
+): Rendering | undefined {
+  const texts = [...files.map(({ text }) => text), ...(startedBy === 'launcher' ? [] : [...command, ...resumeArgs])];
+  const name = OF_ONE_RANK.find((one) => texts.some((text) => namesIn(text).includes(one)));
+  if (name === undefined) return undefined;
+  return refused({
+    rule: 'ranks-of-a-pod-share-files',
+    field: 'engine',
+    why: `$(${name}) differs from rank to rank, and ${startedBy === 'launcher' ? 'a file is' : `files and the command of ${startedBy} are`} the same for all ranks of a pod`,
+    fallback: `read ${name} from the environment of the rank`,
+  });
+}
+
+/** As the launcher puts values in their place: two dollar signs are one, and name nothing. */
+function namesIn(text: string): readonly string[] {
+  return [...text.matchAll(/\$(?:\$|\(([A-Za-z_][A-Za-z0-9_]*)\))/g)].flatMap(([, name]) => name ?? []);
+}
+
+function ownStarter({ command }: RenderedEngine, startedBy: EngineRun['startedBy']): Rendering | undefined {
+  const starter = starterIn(command);
+  if (starter === undefined) return undefined;
+  const restarts = restartsIn(command);
+  if (startedBy === 'launcher' && (restarts === undefined || restarts === '0')) return undefined;
+  return refused({
+    rule: 'ranks-have-one-starter',
+    field: 'engine.command',
+    why:
+      startedBy === 'launcher'
+        ? `${starter} would start its ranks again by itself (--max-restarts ${restarts}), in one pod and not in the others`
+        : `engine.command begins with ${starter}, and engine.startedBy has ${startedBy} start the ranks`,
+    fallback: 'let engine.command be the program of one rank, and name who starts it in engine.startedBy',
+  });
+}
+
+function starterIn([program = '', ...args]: readonly string[]): string | undefined {
+  const name = program.split('/').at(-1) ?? '';
+  if (PROGRAMS.includes(name)) return name;
+  const flag = args.indexOf('-m');
+  const module = name.startsWith('python') && flag !== -1 ? args[flag + 1] : undefined;
+  return module !== undefined && MODULES.includes(module) ? module : undefined;
+}
+
+function restartsIn(command: readonly string[]): string | undefined {
+  const at = command.findIndex((arg) => /^--max[-_]restarts(=|$)/.test(arg));
+  return at === -1 ? undefined : (command[at]?.split('=')[1] ?? command[at + 1]);
+}
+
+/** torchrun reads each of its options from PET_ variables as well. */
+function ownOptions(engine: EffectiveSpec['engine'], startedBy: EngineRun['startedBy']): Rendering | undefined {
+  const given = startedBy === 'launcher' ? undefined : engine.env?.find(({ name }) => name.startsWith('PET_'));
+  if (given === undefined) return undefined;
+  return refused({
+    rule: 'options-of-the-starter-are-rendered',
+    field: 'engine.env',
+    why: `${given.name} is an option of ${startedBy}, whose options follow from the layout and the pods`,
+    fallback: `remove ${given.name}; what the engine itself needs goes into engine.args`,
+  });
+}
