@@ -7,6 +7,13 @@ const HEAD = [
   '',
   'What trains a job: `spec.engine.name`. A layout and the words of a job become exactly what that engine reads, its arguments, files and variables, or a refusal that says',
   'which rule, which field, and what to do instead. Nothing is dropped.',
+  '',
+  '```sh',
+  'npx coxswain engines',
+  'npx coxswain render --layout examples/layouts/02-ptd-p.yaml',
+  'npx coxswain render --layout examples/layouts/10-torchtitan.yaml --engine torchtitan --out rendered',
+  'npx coxswain render --job examples/jobs/tiny-gpt.yaml --json',
+  '```',
 ];
 
 /** The page about engines: what they are told, what they can do, what surprises. */

@@ -15,7 +15,7 @@ export interface JobOverrides {
  * A job from a YAML or JSON file (`-` is standard input): either the TrainingJob manifest that `kubectl apply` takes, or the body of
  * `POST …/jobs`. Fields are checked here with the API's own schema, so that mistakes are named before anything is sent.
  */
-export function readJobFile(path: string, overrides: JobOverrides): JobCreate {
+export function readJobFile(path: string, overrides: JobOverrides = {}): JobCreate {
   let text: string;
   try {
     text = readFileSync(path === '-' ? 0 : path, 'utf8');

@@ -24,14 +24,7 @@ export interface LayoutChoice {
  * answer (`coxswain plan --json | jq .best`). Where nobody gives a micro-batch, it is 1.
  */
 export function readLayoutFile(path: string, choice: LayoutChoice = {}): LayoutFile {
-  const value = readDocument(path);
-  const ofPlan = planIn(value);
-  const read = readLayout(ofPlan?.layout ?? value);
-  if (read.kind === 'wrong') {
-    const lines = read.problems.map(({ path: at, message }) => `  ${at === '' ? '' : `${at}: `}${message}`);
-    throw new CliError(`${path} is not a valid layout:\n${lines.join('\n')}`);
-  }
-  const document = read.kind === 'job' ? roleOf(read.document, path, choice.role) : read.document;
+  const { document, ofPlan } = readLayoutDocument(path, choice.role);
   const { layout, batch, model } = document;
   if (choice.model === undefined && typeof model === 'object' && 'kind' in model)
     throw new CliError(
@@ -45,6 +38,21 @@ export function readLayoutFile(path: string, choice: LayoutChoice = {}): LayoutF
       `The micro-batch size of ${path} is ${JSON.stringify(microBatchSize)}, and must be a whole number of samples from 1; give --micro-batch.`,
     );
   return { asked: { layout, microBatchSize }, known: knownOf(document) };
+}
+
+/** The layout of a file with what it says beside it; of a job of several, that of one role. */
+export function readLayoutDocument(
+  path: string,
+  role: string | undefined,
+): { readonly document: LayoutDocument; readonly ofPlan: AskedLayout | undefined } {
+  const value = readDocument(path);
+  const ofPlan = planIn(value);
+  const read = readLayout(ofPlan?.layout ?? value);
+  if (read.kind === 'wrong') {
+    const lines = read.problems.map(({ path: at, message }) => `  ${at === '' ? '' : `${at}: `}${message}`);
+    throw new CliError(`${path} is not a valid layout:\n${lines.join('\n')}`);
+  }
+  return { document: read.kind === 'job' ? roleOf(read.document, path, role) : read.document, ofPlan };
 }
 
 /** One role with the mesh it runs on. */

@@ -6,6 +6,7 @@ import { CliError } from './cli-error.ts';
 import { terminalAsker } from './asker.ts';
 import { addAuditCommand } from './audit-command.ts';
 import { addActingCommands } from './acting-commands.ts';
+import { addEngineCommands } from './engine-commands.ts';
 import { addImportCommand } from './import-command.ts';
 import { addInitCommand } from './init-command.ts';
 import { addLayoutCommands } from './layout-commands.ts';
@@ -122,6 +123,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addReadingCommands(program, session);
   addActingCommands(program, session);
   addLayoutCommands(program, session);
+  addEngineCommands(program, session);
   addPlannerCommands(program, session);
   addPlansCommands(program, session);
   addProjectCommands(program, session);

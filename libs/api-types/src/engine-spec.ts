@@ -7,7 +7,7 @@ import { EnvName } from './field-names.ts';
 import { SecretFiles, SecretVariables } from './secret-references.ts';
 
 const EnvVar = z.strictObject({ name: EnvName, value: z.string().max(4096) });
-const FIELDS = z.strictObject({
+export const EngineFields = z.strictObject({
   name: z
     .enum(ENGINE_NAMES)
     .describe(
@@ -71,7 +71,7 @@ const FIELDS = z.strictObject({
   secretEnv: SecretVariables.optional(),
   secretFiles: SecretFiles.optional(),
 });
-type Fields = z.infer<typeof FIELDS>;
+type Fields = z.infer<typeof EngineFields>;
 
 /** A rule that no field says by itself, as the API server and as we ask it. */
 interface EngineRule {
@@ -146,7 +146,7 @@ const RULES: readonly EngineRule[] = [
   },
 ];
 
-export const EngineSpec = FIELDS.meta({
+export const EngineSpec = EngineFields.meta({
   id: 'EngineSpec',
   ...cel(...RULES.map(({ field, cel: rule, message }): CelRule => ({ rule, message, fieldPath: `.${field}` }))),
 }).superRefine((engine, context) => {

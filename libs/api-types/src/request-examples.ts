@@ -25,3 +25,9 @@ export const EXAMPLE_RESUME = { layout: { tensorParallelDegree: 2, dataParallelD
 export const EXAMPLE_PATCH = { labels: { team: 'speech', stage: null } };
 
 export const EXAMPLE_LAYOUT = { name: 'two by two', layout };
+
+export const EXAMPLE_RENDERING = {
+  engine: { name: 'megatron-lm' },
+  layout: { tensorParallelDegree: 4, dataParallelDegree: 2 },
+  model: { preset: 'llama-3.1-8b', sequenceLength: 8_192 },
+};

@@ -1,3 +1,5 @@
+export { contextOfPlacement } from './answered-rendering.ts';
+export { askedRendering } from './asked-rendering.ts';
 export { engineList, isEngineName } from './engine-list.ts';
 export { ENGINE_GUIDES } from './engine-guides.ts';
 export { brokenLayoutRules, layoutRefusal } from './layout-refusal.ts';

@@ -1,4 +1,4 @@
-import { renderEngine } from '@coxswain/engines';
+import { contextOfPlacement, renderEngine } from '@coxswain/engines';
 import { specOfEpoch, TrainingJobSpec, type PlacementSpec, type TrainingJob } from '@coxswain/api-types';
 import { isConflict, isNotFound, isRefusal, isRetryable, NotLeadingError } from '@coxswain/kube';
 import {
@@ -166,7 +166,7 @@ export class TrainingJobReconciler {
     if (last !== undefined && last.job === job && last.placement === placement) return last;
     // Defaults that a resource stored by an earlier version lacks are filled in here, and what cannot be read is told in one sentence.
     const spec = specOfEpoch(TrainingJobSpec.parse(job.spec), placement);
-    const engine = renderEngine(spec);
+    const engine = renderEngine(spec, contextOfPlacement(placement));
     if (engine.kind === 'refused') throw new Error(`${engine.why}; ${engine.fallback}`);
     this.#rendered = { job, placement, spec, engine };
     return this.#rendered;

@@ -1,0 +1,68 @@
+/** What is answered to whoever asks what is run for a job that is whole? */
+import type { EffectiveSpec, EngineRendering, PlacementSpec } from '@coxswain/api-types';
+import { ranksOfPod } from '@coxswain/api-types';
+import { brokenLayoutRules } from './layout-refusal.ts';
+import { modelRefusals } from './model-of-job.ts';
+import { renderEngine } from './render-engine.ts';
+import type { RenderContext, RenderedEngine } from './rendering.ts';
+
+type Refusal = NonNullable<EngineRendering['refusal']>;
+type Program = NonNullable<EngineRendering['program']>;
+
+/** What adapters are told of the machines that ranks were placed on. */
+export function contextOfPlacement(
+  placement: Pick<PlacementSpec, 'ranks' | 'ranksPerPod' | 'worldSize' | 'nicClasses'>,
+): RenderContext {
+  const { nicClasses } = placement;
+  return { gpusPerPod: ranksOfPod(placement, 0).length, ...(nicClasses === undefined ? {} : { nicClasses }) };
+}
+
+/** Arguments, files and variables, or the first reason why nothing can be run. Pure; takes milliseconds. */
+export function answeredRendering(spec: EffectiveSpec, context: RenderContext = {}): EngineRendering {
+  const engine = spec.engine.name;
+  const refusal = firstRefusal(spec);
+  if (refusal !== undefined) return refusedRendering(engine, refusal);
+  const rendered = renderEngine(spec, context);
+  if (rendered.kind === 'rendered') return { engine, program: programOf(rendered), refusal: null };
+  const { kind: _refused, ...why } = rendered;
+  return refusedRendering(engine, why);
+}
+
+export function refusedRendering(engine: string, refusal: Refusal): EngineRendering {
+  return { engine, program: null, refusal };
+}
+
+/** What a job is refused for before its engine is asked. */
+function firstRefusal(spec: EffectiveSpec): Refusal | undefined {
+  const [unknown] = modelRefusals(spec.model);
+  if (unknown !== undefined) {
+    const { field, message } = unknown;
+    return {
+      rule: 'model-is-known',
+      field,
+      why: message,
+      fallback: 'give a preset, a config.json or sizes that are known',
+    };
+  }
+  const [broken] = brokenLayoutRules(spec);
+  if (broken === undefined) return undefined;
+  const fallback = 'change the layout as the rule says; docs/reference/generated/layout-rules.md holds them all';
+  return { rule: broken.rule, field: `layout.${broken.field}`, why: `layout.${broken.message}`, fallback };
+}
+
+function programOf(rendered: RenderedEngine): Program {
+  const { release, startedBy, command, resumeArgs, env, files, ports, stepLines, checkpoints, notes } = rendered;
+  return {
+    release: release ?? null,
+    startedBy,
+    argv: [...command],
+    resumeArgs: [...resumeArgs],
+    env: Object.entries(env).map(([name, value]) => ({ name, value })),
+    files: files.map(({ path, text }) => ({ path, text })),
+    ports: ports.map(({ name, port }) => ({ name, port })),
+    hostMemoryGibPerGpu: rendered.hostMemoryGibPerGpu ?? null,
+    stepLines: stepLines ?? null,
+    checkpointFormat: checkpoints ?? null,
+    notes: [...notes],
+  };
+}

@@ -1,0 +1,135 @@
+/** What becomes of a layout on an engine, where little more than the two is known? */
+import {
+  DEFAULT_MICRO_BATCH_SIZE,
+  ENGINES_WITHOUT_PROGRAM,
+  type EffectiveSpec,
+  type EngineRendering,
+  type RenderingRequest,
+  TrainingJobSpec,
+} from '@coxswain/api-types';
+import { engineSupport, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
+import { answeredRendering, refusedRendering } from './answered-rendering.ts';
+import { isEngineName } from './engine-list.ts';
+
+/** What is assumed where nobody says it. */
+const ASSUMED = { steps: 1000, sequenceLength: 4096, program: ['python3', 'train.py'], image: 'assumed' } as const;
+
+/** What would be run, and what was assumed of the job, among the notes. Pure; takes milliseconds. */
+export function askedRendering(request: RenderingRequest): EngineRendering {
+  const { engine, gpusPerPod, nicClasses, gpu } = request;
+  if (!isEngineName(engine.name)) return neverRendered(engine.name, request.layout);
+  const { spec: whole, notes } = withAssumptions(request);
+  const parsed = TrainingJobSpec.safeParse(whole);
+  if (!parsed.success) return notASpec(engine.name, parsed.error.issues[0]);
+  const spec: EffectiveSpec = { ...parsed.data, layout: request.layout };
+  const context = {
+    ...(gpusPerPod === undefined ? {} : { gpusPerPod }),
+    ...(nicClasses === undefined ? {} : { nicClasses }),
+    ...(gpu === undefined ? {} : { gpu }),
+  };
+  const rendering = answeredRendering(spec, context);
+  if (rendering.program === null) return rendering;
+  return { ...rendering, program: { ...rendering.program, notes: [...notes, ...rendering.program.notes] } };
+}
+
+interface Whole {
+  readonly spec: object;
+  /** What was assumed, in a sentence each. */
+  readonly notes: readonly string[];
+}
+
+function withAssumptions({
+  engine,
+  layout,
+  model,
+  training,
+  data,
+  initialWeights,
+  checkpoint,
+}: RenderingRequest): Whole {
+  const notes: string[] = [];
+  const assume = <T>(value: T, sentence: string): T => {
+    notes.push(`assumed: ${sentence}`);
+    return value;
+  };
+  const { microBatchSize = DEFAULT_MICRO_BATCH_SIZE } = training ?? {};
+  const globalBatchSize = leastBatch(layout, microBatchSize);
+  const needsProgram = isEngineName(engine.name) && ENGINES_WITHOUT_PROGRAM.includes(engine.name);
+  const spec = {
+    engine: {
+      image: ASSUMED.image,
+      ...engine,
+      ...(needsProgram && engine.command === undefined
+        ? { command: assume([...ASSUMED.program], `engine.command is ${ASSUMED.program.join(' ')}`) }
+        : {}),
+    },
+    layout,
+    ...(model === undefined
+      ? {}
+      : {
+          model: {
+            ...model,
+            sequenceLength:
+              model.sequenceLength ??
+              assume(ASSUMED.sequenceLength, `model.sequenceLength is ${ASSUMED.sequenceLength}`),
+          },
+        }),
+    training: {
+      ...training,
+      ...(training?.steps === undefined && training?.tokens === undefined
+        ? { steps: assume(ASSUMED.steps, `training.steps is ${ASSUMED.steps}`) }
+        : {}),
+      globalBatchSize:
+        training?.globalBatchSize ??
+        assume(
+          globalBatchSize,
+          `training.globalBatchSize is ${globalBatchSize}, the least that fills the pipeline of every replica`,
+        ),
+    },
+    data: data ?? assumedData(engine.name, assume),
+    ...(initialWeights === undefined ? {} : { initialWeights }),
+    checkpoint: checkpoint ?? assume({ claimName: 'checkpoints' }, 'it saves every 100 steps into claim checkpoints'),
+  };
+  return { spec, notes };
+}
+
+/** Engine reference knows no random tokens. */
+function assumedData(name: LayoutEngine, assume: <T>(value: T, sentence: string) => T): object {
+  return name === 'reference'
+    ? assume({ claimName: 'data', path: 'corpus.txt' }, 'data is corpus.txt in claim data')
+    : assume({ format: 'mock' }, 'data is random tokens (data.format mock)');
+}
+
+function leastBatch(layout: ParallelLayout, microBatchSize: number): number {
+  return layout.dataParallelDegree * microBatchSize * layout.pipelineParallelDegree;
+}
+
+function notASpec(
+  engine: string,
+  issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined,
+): EngineRendering {
+  const field = issue?.path.map(String).join('.') ?? '';
+  const fallback = 'docs/reference/generated/job-words.md and docs/reference/engines.md say what each word takes';
+  return refusedRendering(engine, { rule: 'job-is-valid', field, why: `${field}: ${issue?.message ?? ''}`, fallback });
+}
+
+/** Engines that jobs can name and that take more than degrees, as ways out. */
+const WAYS_OUT = ['megatron-lm', 'megatron-bridge', 'torchtitan', 'deepspeed', 'hugging-face'] as const;
+/** Where a release of an engine that is rendered is what was asked for. */
+const RELEASE_INSTEAD: Partial<Record<LayoutEngine, string>> = {
+  'torchtitan-toml': 'use engine torchtitan at a release up to v0.2.2, which is told by TOML',
+};
+
+function neverRendered(engine: LayoutEngine, layout: ParallelLayout): EngineRendering {
+  const able = WAYS_OUT.filter((name) => engineSupport(name, layout).kind === 'supported');
+  const elsewhere =
+    able.length === 0 ? '' : `, or take ${able.slice(0, 2).join(' or ')}, which can be told all of this layout`;
+  return refusedRendering(engine, {
+    rule: 'engine-not-rendered',
+    field: 'engine.name',
+    why: `engine "${engine}" is known by what its layouts may say; its options are not written here`,
+    fallback:
+      RELEASE_INSTEAD[engine] ??
+      `start its program by engine custom, whose arguments hold placeholders for the layout${elsewhere}`,
+  });
+}
