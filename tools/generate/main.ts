@@ -10,6 +10,7 @@ import { generateJobWords } from './job-words.ts';
 import { generateLayoutPages } from './layouts.ts';
 import { generatePreflightProgram } from './preflight-program.ts';
 import { generateReference } from './reference.ts';
+import { generateTorchTitanProgram } from './torchtitan-program.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -24,6 +25,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...generateControllerBugs(),
     ...generateAccessPage(),
     ...generatePreflightProgram(),
+    ...generateTorchTitanProgram(),
     ['apps/api/src/graphql/schema.generated.graphql', generateGraphqlSchema()],
   ]);
 }

@@ -1,6 +1,7 @@
 import type { EngineName } from '@coxswain/api-types';
 import { COMMAND_GUIDE } from './adapters/command-guide.ts';
 import { REFERENCE_GUIDE } from './adapters/reference-guide.ts';
+import { TORCHTITAN_GUIDE } from './adapters/torchtitan/torchtitan-guide.ts';
 import type { EngineGuide } from './engine-guide.ts';
 
 /** Of an engine that is not rendered yet. */
@@ -12,7 +13,7 @@ export const ENGINE_GUIDES: Readonly<Record<EngineName, EngineGuide>> = {
   command: COMMAND_GUIDE,
   'megatron-lm': NOTHING_YET,
   'megatron-bridge': NOTHING_YET,
-  torchtitan: NOTHING_YET,
+  torchtitan: TORCHTITAN_GUIDE,
   deepspeed: NOTHING_YET,
   'hugging-face': NOTHING_YET,
   custom: NOTHING_YET,

@@ -2,6 +2,7 @@ import { type EffectiveSpec, EngineRun, MAX_ENGINE_RUN_BYTES, type TrainingJobSp
 import { ParallelLayout } from '@coxswain/layout';
 import { renderCommand } from './adapters/command.ts';
 import { renderReference } from './adapters/reference.ts';
+import { renderTorchTitan } from './adapters/torchtitan/torchtitan.ts';
 import type { EngineRefusal } from './engine-refusal.ts';
 import { withRankStarter } from './rank-starter.ts';
 import { refused, type EngineAdapter, type RenderedEngine, type RenderContext, type Rendering } from './rendering.ts';
@@ -50,7 +51,7 @@ const ADAPTERS: Readonly<Record<TrainingJobSpec['engine']['name'], EngineAdapter
   command: renderCommand,
   'megatron-lm': notRendered,
   'megatron-bridge': notRendered,
-  torchtitan: notRendered,
+  torchtitan: renderTorchTitan,
   deepspeed: notRendered,
   'hugging-face': notRendered,
   custom: notRendered,

@@ -17,6 +17,7 @@ export { readLayout } from './read-layout.ts';
 export { checkJobLayout, checkLayoutDocument } from './check-document.ts';
 export type { DocumentFinding, ModelByName } from './check-document.ts';
 export { divisorsOf } from './nearest.ts';
+export { nearestWord } from './nearest-word.ts';
 export { ENGINE_CAPABILITIES } from './engine-capabilities.ts';
 export { engineSupport } from './engine-support.ts';
 export type { EngineOutcome } from './engine-support.ts';

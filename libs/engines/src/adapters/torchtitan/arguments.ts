@@ -1,0 +1,66 @@
+/** Which arguments of the user's may stand behind what is rendered? */
+import type { EffectiveSpec } from '@coxswain/api-types';
+import type { EngineRefusal } from '../../engine-refusal.ts';
+import { argumentRefusal } from '../arguments.ts';
+import module from './options-v0.3.0.json' with { type: 'json' };
+import toml from './options-v0.2.2.json' with { type: 'json' };
+
+/** Beginnings of options, and what of the job says them. */
+const OWNERS: readonly (readonly [string, string])[] = [
+  ['module', 'the rendered configuration'],
+  ['config', 'the rendered configuration'],
+  ['job.config_file', 'the rendered configuration'],
+  ['job.dump_folder', 'checkpoint'],
+  ['job.custom_config_module', 'engine.recipe'],
+  ['dump_folder', 'checkpoint'],
+  ['hf_assets_path', 'data.tokenizer'],
+  ['model.', 'model'],
+  ['tokenizer.', 'data.tokenizer'],
+  ['dataloader.', 'data'],
+  ['training.dataset', 'data'],
+  ['optimizer.implementation', ''],
+  ['optimizer.', 'training.optimizer'],
+  ['lr_scheduler.', 'training.schedule'],
+  ['activation_checkpoint.', 'layout.memory.recompute'],
+  ['training.seq_len', 'model.sequenceLength'],
+  ['training.steps', 'training.steps'],
+  ['training.global_batch_size', 'training.globalBatchSize'],
+  ['training.local_batch_size', 'training.microBatchSize'],
+  ['training.max_norm', 'training.optimizer.clipNorm'],
+  ['training.mixed_precision_param', 'training.precision'],
+  ['training.enable_cpu_offload', 'layout.memory.offload'],
+  ['training.disable_cuda_graphs', 'layout.kernel.cudaGraphs'],
+  ['training.seed', 'training.seed'],
+  ['debug.seed', 'training.seed'],
+  ['debug.deterministic', 'layout.kernel.deterministic'],
+  ['debug.deterministic_warn_only', ''],
+  ['parallelism.enable_fsdp_symm_mem', ''],
+  ['parallelism.spmd_backend', ''],
+  ['parallelism.disable_loss_parallel', ''],
+  ['parallelism.enable_async_tensor_parallel', 'layout.communication.overlapTensorParallel'],
+  ['parallelism.', 'layout'],
+  ['compile.enable_async_tensor_parallel', 'layout.communication.overlapTensorParallel'],
+  ['comm.init_timeout_seconds', 'layout.communication.timeoutMinutes'],
+  ['comm.train_timeout_seconds', 'layout.communication.timeoutMinutes'],
+  ['checkpoint.export_dtype', ''],
+  ['checkpoint.exclude_from_loading', ''],
+  ['checkpoint.', 'checkpoint'],
+];
+
+/** The longest beginning wins; an empty owner leaves the option to the user. */
+function ownerOf(option: string): string | undefined {
+  const [best] = OWNERS.filter(([beginning]) =>
+    beginning.endsWith('.') ? option.startsWith(beginning) : option === beginning,
+  ).sort(([one], [other]) => other.length - one.length);
+  return best === undefined || best[1] === '' ? undefined : best[1];
+}
+
+export function argumentsRefusal({ engine }: EffectiveSpec, isToml: boolean): EngineRefusal | undefined {
+  return argumentRefusal(engine.args ?? [], {
+    engine: 'torchtitan',
+    schema: isToml ? toml : module,
+    ownerOf,
+    // The class of a recipe's configuration may have options of its own.
+    takesUnknown: engine.recipe !== undefined,
+  });
+}

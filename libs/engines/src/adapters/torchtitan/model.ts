@@ -1,0 +1,186 @@
+/** Which of TorchTitan's models has the sizes of the job's? */
+import type { EffectiveSpec, ModelSpec } from '@coxswain/api-types';
+import type { ModelShape } from '@coxswain/layout';
+import type { EngineRefusal } from '../../engine-refusal.ts';
+import { modelOfJob } from '../../model-of-job.ts';
+import { given, type Json } from '../check.ts';
+import { presetOf } from './preset.ts';
+
+/** Packages below torchtitan/models whose parts the sizes fill. */
+type Family = 'llama3' | 'qwen3' | 'deepseek_v3';
+
+const RECIPE = 'name a function of the image that makes its configuration in engine.recipe';
+
+/** Of `model_type` in a config.json; other types have parts that none of TorchTitan's models has. */
+const FAMILY_OF_TYPE: Readonly<Record<string, Family>> = {
+  llama: 'llama3',
+  mistral: 'llama3',
+  mixtral: 'qwen3',
+  qwen3: 'qwen3',
+  qwen3_moe: 'qwen3',
+  deepseek_v3: 'deepseek_v3',
+};
+/** By how the name of a preset begins. */
+const FAMILY_OF_PRESET: readonly (readonly [RegExp, Family])[] = [
+  [/^(llama|maxtext-\d+b$)/, 'llama3'],
+  [/^(mixtral|qwen3-)/, 'qwen3'],
+  [/^deepseek-v3/, 'deepseek_v3'],
+];
+
+/** Undefined where the words name a model of another kind. */
+function familyOf(words: ModelSpec, shape: ModelShape): Family | undefined {
+  const type = words.huggingFace?.['model_type'];
+  if (typeof type === 'string') return FAMILY_OF_TYPE[type];
+  const preset = presetOf(words);
+  if (preset !== undefined) return FAMILY_OF_PRESET.find(([beginning]) => beginning.test(preset))?.[1];
+  if (shape.latentAttention !== undefined) return 'deepseek_v3';
+  return shape.experts === undefined ? 'llama3' : 'qwen3';
+}
+
+/** Parts of a model that every one of the three leaves out. */
+const NOT_HAD: readonly (readonly [keyof ModelShape, (shape: ModelShape) => boolean])[] = [
+  ['gatedMlp', ({ gatedMlp }) => gatedMlp],
+  ['rmsNorm', ({ rmsNorm }) => rmsNorm],
+  ['linearBias', ({ linearBias }) => !linearBias],
+  ['dropout', ({ dropout }) => !dropout],
+  ['learnedPositions', ({ learnedPositions }) => learnedPositions === 0],
+  ['windowedLayers', ({ windowedLayers }) => windowedLayers === 0],
+  ['mtpLayers', ({ mtpLayers }) => mtpLayers === 0],
+  ['stateSpace', ({ stateSpace }) => stateSpace === undefined],
+  ['layerPattern', ({ layerPattern }) => layerPattern === undefined],
+];
+
+export function modelRefusal({ model: words, engine }: EffectiveSpec): EngineRefusal | undefined {
+  if (engine.recipe !== undefined || words === undefined) return undefined;
+  const shape = modelOfJob(words)?.model;
+  // Words that mean no model are refused by themselves, whatever the engine.
+  if (shape === undefined) return undefined;
+  const family = familyOf(words, shape);
+  if (family === undefined) return lacksModel('model', 'torchtitan has no model of this kind');
+  const strange = NOT_HAD.find(([, isHad]) => !isHad(shape))?.[0];
+  if (strange !== undefined)
+    return lacksModel(`model.${strange}`, `torchtitan's ${family} has no model.${strange} ${String(shape[strange])}`);
+  return wrongParts(family, shape) ?? wrongRope(words);
+}
+
+function wrongParts(family: Family, { experts, latentAttention }: ModelShape): EngineRefusal | undefined {
+  const isDeepSeek = family === 'deepseek_v3';
+  if (isDeepSeek !== (latentAttention !== undefined))
+    return lacksModel(
+      'model.latentAttention',
+      `torchtitan's ${family} ${isDeepSeek ? 'needs' : 'has no'} latent attention`,
+    );
+  if (experts === undefined)
+    return isDeepSeek ? lacksModel('model.experts', "torchtitan's deepseek_v3 needs experts") : undefined;
+  if (experts.latentSize > 0)
+    return lacksModel('model.experts.latentSize', 'torchtitan dispatches tokens as wide as they are');
+  const shared = experts.sharedFfnHiddenSize / experts.ffnHiddenSize;
+  if (isDeepSeek)
+    return Number.isInteger(shared) && shared > 0
+      ? undefined
+      : lacksModel('model.experts.sharedFfnHiddenSize', "torchtitan's deepseek_v3 needs whole shared experts");
+  if (experts.sharedFfnHiddenSize > 0 || experts.denseLayers > 0)
+    return lacksModel(
+      `model.experts.${experts.denseLayers > 0 ? 'denseLayers' : 'sharedFfnHiddenSize'}`,
+      `torchtitan's ${family} has neither shared experts nor dense layers before them`,
+    );
+  return undefined;
+}
+
+function lacksModel(field: string, why: string): EngineRefusal {
+  return { rule: 'engine-lacks-model', field, why, fallback: RECIPE };
+}
+
+function wrongRope(words: ModelSpec): EngineRefusal | undefined {
+  const kind = ropeScalingOf(words)?.['rope_type'];
+  if (kind === undefined || kind === 'default' || kind === 'llama3') return undefined;
+  return lacksModel('model.huggingFace.rope_scaling', `positions scaled as ${JSON.stringify(kind)} are not rendered`);
+}
+
+function ropeScalingOf({ huggingFace }: ModelSpec): Readonly<Record<string, unknown>> | undefined {
+  const said = huggingFace?.['rope_parameters'] ?? huggingFace?.['rope_scaling'];
+  return typeof said === 'object' && said !== null ? (said as Readonly<Record<string, unknown>>) : undefined;
+}
+
+/** Rotary positions are no size: as a config.json says, as Llama 2 and 3 have them, else as Llama 3 without scaling. */
+function ropeOf(words: ModelSpec): Readonly<Record<string, Json>> {
+  const { huggingFace } = words;
+  const preset = presetOf(words) ?? '';
+  const scaling = ropeScalingOf(words);
+  const theta = scaling?.['rope_theta'] ?? huggingFace?.['rope_theta'];
+  if (huggingFace !== undefined) {
+    return given<Json>({
+      theta: typeof theta === 'number' ? theta : 10_000,
+      scaling: scaling?.['rope_type'] === 'llama3' ? 'llama' : undefined,
+      scaling_factor: numberOf(scaling?.['factor']),
+      low_freq_factor: numberOf(scaling?.['low_freq_factor']),
+      high_freq_factor: numberOf(scaling?.['high_freq_factor']),
+      original_max_position_embeddings: numberOf(scaling?.['original_max_position_embeddings']),
+    });
+  }
+  if (/^llama-3\.1/.test(preset)) return { theta: 500_000, scaling: 'llama' };
+  if (/^(llama-2|deepseek)/.test(preset)) return { theta: 10_000 };
+  return { theta: /^(mixtral|qwen3)/.test(preset) ? 1_000_000 : 500_000 };
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** The sizes as the module reads them; undefined where the job has no model. */
+export function modelOf(spec: EffectiveSpec): Readonly<Record<string, Json>> | undefined {
+  const { model: words } = spec;
+  const shape = words === undefined ? undefined : modelOfJob(words)?.model;
+  if (words === undefined || shape === undefined) return undefined;
+  const { experts, latentAttention: latent } = shape;
+  return given<Json>({
+    family: spec.engine.recipe === undefined ? familyOf(words, shape) : undefined,
+    layers: shape.layers,
+    hidden_size: shape.hiddenSize,
+    ffn_hidden_size: shape.ffnHiddenSize,
+    attention_heads: shape.attentionHeads,
+    key_value_heads: shape.keyValueHeads,
+    head_dim: shape.headDim,
+    head_norms: hasHeadNorms(words),
+    vocabulary_size: shape.vocabularySize,
+    tied_embeddings: shape.tiedEmbeddings,
+    sequence_length: words.sequenceLength,
+    rope: ropeOf(words),
+    precision: quantizationOf(spec),
+    experts: experts === undefined ? undefined : expertsOf(spec, experts),
+    latent_attention:
+      latent === undefined
+        ? undefined
+        : {
+            query_rank: latent.queryRank,
+            key_value_rank: latent.keyValueRank,
+            nope_head_dim: latent.nopeHeadDim,
+            rope_head_dim: latent.ropeHeadDim,
+            value_head_dim: latent.valueHeadDim,
+          },
+  });
+}
+
+/** Qwen 3 norms queries and keys, Mixtral does not; who gives sizes alone has the plainer block. */
+function hasHeadNorms(words: ModelSpec): boolean {
+  return /^qwen3-/.test(presetOf(words) ?? '') || String(words.huggingFace?.['model_type']).startsWith('qwen3');
+}
+
+function quantizationOf({ layout }: EffectiveSpec): Json | undefined {
+  const precision = layout.kernel?.precision;
+  return precision === 'fp8' || precision === 'mxfp8' ? precision : undefined;
+}
+
+function expertsOf({ layout }: EffectiveSpec, experts: NonNullable<ModelShape['experts']>): Json {
+  const { dispatcher = 'alltoall', balance = 'bias' } = layout.expert ?? {};
+  return {
+    count: experts.count,
+    top_k: experts.topK,
+    ffn_hidden_size: experts.ffnHiddenSize,
+    shared: experts.sharedFfnHiddenSize / experts.ffnHiddenSize,
+    dense_layers: experts.denseLayers,
+    dispatcher: dispatcher === 'alltoall' ? 'standard' : dispatcher,
+    // torchtitan/models/common/config_utils.py, make_moe_config: what a bias is moved by in each step.
+    load_balance_coeff: balance === 'none' ? null : 1e-3,
+  };
+}

@@ -1,0 +1,127 @@
+import type { EngineGuide } from '../../engine-guide.ts';
+
+const SIZES = 'sizes of the model that the module builds; a flavour up to v0.2.2';
+
+export const TORCHTITAN_GUIDE: EngineGuide = {
+  words: [
+    { word: 'layout.tensorParallelDegree', to: 'parallelism.tensor_parallel_degree' },
+    { word: 'layout.pipelineParallelDegree', to: 'parallelism.pipeline_parallel_degree' },
+    { word: 'layout.contextParallelDegree', to: 'parallelism.context_parallel_degree' },
+    {
+      word: 'layout.dataParallelDegree',
+      to: 'parallelism.data_parallel_replicate_degree, parallelism.data_parallel_shard_degree',
+      note: 'shards at zeroStage 3, copies at 0',
+    },
+    {
+      word: 'layout.dataParallelShardDegree',
+      to: 'parallelism.data_parallel_shard_degree',
+      note: 'times contextParallelDegree, whose ranks shard too',
+    },
+    { word: 'layout.expert.expertParallelDegree', to: 'parallelism.expert_parallel_degree' },
+    { word: 'layout.expert.dispatcher', to: 'moe_comm_backend', note: 'of the model' },
+    { word: 'layout.expert.balance', to: 'load_balance_coeff', note: 'of the model' },
+    { word: 'layout.pipeline.schedule', to: 'parallelism.pipeline_parallel_schedule' },
+    { word: 'layout.pipeline.scheduleFile', to: 'parallelism.pipeline_parallel_schedule_csv' },
+    {
+      word: 'layout.pipeline.stages',
+      to: 'parallelism.module_fqns_per_model_part',
+      note: 'always told; as even as possible where absent',
+    },
+    { word: 'layout.pipeline.chunksPerRank', to: 'parallelism.module_fqns_per_model_part' },
+    { word: 'layout.sequence.sequenceParallel', to: 'parallelism.enable_sequence_parallel', note: 'from v0.3.0' },
+    { word: 'layout.sequence.causalBalance', to: 'parallelism.context_parallel_load_balancer' },
+    {
+      word: 'layout.sequence.contextAlgorithm',
+      to: 'parallelism.context_parallel_rotate_method',
+      note: 'up to v0.2.2; FlexAttention gathers',
+    },
+    { word: 'layout.states.reshardAfterForward', to: 'parallelism.fsdp_reshard_after_forward' },
+    { word: 'layout.memory.recompute', to: 'activation_checkpoint' },
+    { word: 'layout.memory.offload', to: 'training.enable_cpu_offload' },
+    {
+      word: 'layout.communication.overlapTensorParallel',
+      to: 'compile.enable_async_tensor_parallel',
+      note: 'the model is compiled',
+    },
+    {
+      word: 'layout.communication.timeoutMinutes',
+      to: 'comm.init_timeout_seconds, comm.train_timeout_seconds',
+      note: 'in seconds',
+    },
+    {
+      word: 'layout.kernel.precision',
+      to: 'training.mixed_precision_param',
+      note: 'fp8, mxfp8: a converter of the model',
+    },
+    { word: 'layout.kernel.cudaGraphs', to: 'training.disable_cuda_graphs', note: 'from v0.3.0; off unless full' },
+    { word: 'layout.kernel.deterministic', to: 'debug.deterministic' },
+    { word: 'layout.checkpointPolicy.asyncSave', to: 'checkpoint.async_mode' },
+    { word: 'model', to: 'model_spec', note: SIZES },
+    { word: 'model.sequenceLength', to: 'training.seq_len' },
+    { word: 'training.steps', to: 'training.steps' },
+    { word: 'training.tokens', to: 'training.steps', note: 'as many steps as see so many tokens' },
+    { word: 'training.globalBatchSize', to: 'training.global_batch_size' },
+    {
+      word: 'training.microBatchSize',
+      to: 'training.local_batch_size, parallelism.pipeline_parallel_microbatch_size',
+      note: 'a pipeline takes all micro-batches of a step as one local batch',
+    },
+    { word: 'training.optimizer', to: 'optimizer', note: 'Adam or AdamW' },
+    { word: 'training.optimizer.clipNorm', to: 'training.max_norm', note: '0: 1e30, which clips nothing' },
+    { word: 'training.schedule', to: 'lr_scheduler.decay_type, lr_scheduler.decay_ratio' },
+    { word: 'training.learningRate', to: 'optimizer.lr' },
+    { word: 'training.minLearningRate', to: 'lr_scheduler.min_lr_factor', note: 'as a share of learningRate' },
+    { word: 'training.warmupSteps', to: 'lr_scheduler.warmup_steps' },
+    { word: 'training.weightDecay', to: 'optimizer.weight_decay' },
+    { word: 'training.seed', to: 'debug.seed' },
+    { word: 'training.precision', to: 'training.mixed_precision_param' },
+    {
+      word: 'data',
+      to: 'dataloader',
+      note: 'text, JSON lines, a saved data set or random tokens; JSON lines up to v0.2.2',
+    },
+    { word: 'data.tokenizer', to: 'hf_assets_path' },
+    { word: 'initialWeights', to: 'checkpoint.initial_load_path, checkpoint.initial_load_in_hf' },
+    { word: 'checkpoint.everySteps', to: 'checkpoint.interval' },
+    { word: 'engine.recipe', to: 'the configuration to begin with', note: 'from v0.3.0' },
+    { word: 'engine.args', to: 'appended' },
+    { word: 'engine.env', to: 'its environment' },
+  ],
+  traps: [
+    {
+      what: 'Ranks outside the last stage print a loss of -1.',
+      answer: 'Told in a note; losses are read from ranks that have one.',
+      source: 'torchtitan 0.3.0, trainer.py; a run with two stages on CPU ranks',
+    },
+    {
+      what: 'Parameters are sharded over context-parallel ranks even where nothing asks for shards.',
+      answer: 'Refused unless layout.states.zeroStage is 3.',
+      source: 'torchtitan 0.3.0, distributed/full_dtensor.py, resolve_fsdp_mesh',
+    },
+    {
+      what: 'The last checkpoint holds the model alone, and only ten are kept.',
+      answer: 'checkpoint.last_save_model_only is set to false, checkpoint.keep_latest_k to 0.',
+      source: 'torchtitan 0.3.0, components/checkpointer/base.py',
+    },
+    {
+      what: 'A first stage gets fewer layers than others, as does a last one.',
+      answer: 'What each stage holds is always told.',
+      source: 'torchtitan 0.3.0, config/configs.py, pipeline_parallel_first_stage_less_layers',
+    },
+    {
+      what: 'CUDA graphs are on, and refuse pipelines and most experts at start.',
+      answer: 'Off unless layout.kernel.cudaGraphs is full; refused where they go with nothing.',
+      source: 'torchtitan 0.3.0, trainer.py, _validate_cuda_graphs',
+    },
+    {
+      what: 'A context-parallel sequence that is no multiple of 128 for each rank fails in the first step.',
+      answer: 'Refused by model.sequenceLength.',
+      source: 'torchtitan 0.3.0 on two CPU ranks, sequence 128 and 256',
+    },
+    {
+      what: 'A clipping norm of 0 makes every gradient 0.',
+      answer: 'training.max_norm is set to 1e30 where clipNorm is 0.',
+      source: 'torch.nn.utils.clip_grad_norm_',
+    },
+  ],
+};
