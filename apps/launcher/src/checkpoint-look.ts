@@ -3,7 +3,6 @@
  * Node with one in it cannot end, and four of them leave none of its files and names to the launcher. This one can be left behind.
  */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
-import { isSea } from 'node:sea';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeFault, type CheckpointFault, type SavedCheckpoint } from '@coxswain/api-types';
@@ -17,6 +16,7 @@ import {
   type Verification,
 } from './checkpoint-verification.ts';
 import type { SavedFact } from './engine-facts.ts';
+import { thisProgram } from './this-program.ts';
 
 /** The subcommand that looks; not in the help, since nobody but a launcher asks it. */
 export const LOOK = 'look';
@@ -83,7 +83,10 @@ async function lookApart<T>(question: Question, options: LookOptions): Promise<L
  * While the process that looks tells of progress it may take as long as it takes. After `patienceMs` without it is left behind, and that is a mount that does not
  * work: it says nothing of the content.
  */
-async function lookOnce<T>(question: Question, { patienceMs, looker = thisProgram() }: LookOptions): Promise<Look<T>> {
+async function lookOnce<T>(
+  question: Question,
+  { patienceMs, looker = thisProgram(LOOK) }: LookOptions,
+): Promise<Look<T>> {
   const [program, ...args] = looker;
   try {
     const child = spawn(program, [...args, JSON.stringify(question)], { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -121,11 +124,6 @@ export async function look(question: string, write: (text: string) => Promise<vo
 /** The manifest of a large gang has megabytes. */
 function withoutManifest(seen: Verification<unknown>): Verification<unknown> {
   return seen.kind === 'verified' ? { kind: 'verified', value: {} } : seen;
-}
-
-function thisProgram(): readonly [string, ...string[]] {
-  const source = isSea() ? [] : [...process.execArgv, ...process.argv.slice(1, 2)];
-  return [process.execPath, ...source, LOOK];
 }
 
 /** Whatever calls of that process still hang once it has answered. */

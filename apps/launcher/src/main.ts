@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { EXIT_CODES } from '@coxswain/api-types';
 import { look, LOOK } from './checkpoint-look.ts';
+import { WATCH_SAVES, watchSaves } from './engine-saves/watch-saves.ts';
 import { install } from './install.ts';
 import { run } from './run.ts';
 import { untilToldToEnd } from './rest.ts';
@@ -39,6 +40,9 @@ async function main(args: readonly string[]): Promise<number> {
       return 0;
     case LOOK:
       await look(rest[0] ?? '', writeOut);
+      return 0;
+    case WATCH_SAVES:
+      await watchSaves(rest[0] ?? '', { input: process.stdin, write: writeOut });
       return 0;
     case 'version':
     case '--version':

@@ -9,6 +9,7 @@ import {
 } from '@coxswain/api-types';
 import { cutText } from '@coxswain/safe-text';
 import { lookBeforeResume } from './checkpoint-look.ts';
+import { finishWatching, watchEngineSaves, type EngineSaves } from './engine-saves/watch-engine-saves.ts';
 import { Gang } from './gang.ts';
 import { LogSink } from './log-relay.ts';
 import { lookAround } from './preflight/look-around.ts';
@@ -72,6 +73,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
       return lookAround({ settings, assignment, isHost, command, environment, bootId, reporter, say, signal });
     },
     newGang,
+    watchSaves: (assignment) => watchEngineSaves(assignment, { settings, environment, reporter, say }),
     reporter,
     say,
     early: early.promise,
@@ -96,6 +98,8 @@ interface Life {
   /** At the pod, before its first ranks. */
   readonly lookAround: (assignment: RankAssignment, signal: AbortSignal) => Promise<void>;
   readonly newGang: (assignment: RankAssignment) => Gang;
+  /** Where the engine saves in its own way, and this pod is to see it. */
+  readonly watchSaves: (assignment: RankAssignment) => EngineSaves;
   readonly reporter: Reporter;
   readonly say: (sentence: string) => void;
   readonly early: Promise<Verdict>;
@@ -146,6 +150,7 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
   const over = new AbortController();
   const before = await Promise.race([prepare(life, assignment, over.signal), early, stopped(signals), gang.ended]);
   over.abort();
+  let saves: EngineSaves;
   if ('exitCode' in before) {
     gang.kill(before);
   } else {
@@ -153,11 +158,13 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
       `Starting ranks ${assignment.ranks} of ${assignment.worldSize}, incarnation ${assignment.incarnation}; they meet at ${before.host}:${before.port}.`,
     );
     await gang.start(before);
+    saves = life.watchSaves(assignment);
     forwardSignals(life, running, assignment);
     void early.then((verdict) => running.gang?.kill(verdict));
   }
   const verdict = await gang.ended;
   running.gang = undefined;
+  await finishWatching(saves, verdict);
   await reporter.finishVerifications();
   sayGarbage(gang, say);
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment }) };

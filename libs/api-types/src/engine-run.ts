@@ -1,4 +1,5 @@
 /** How does a launcher start an engine, and how does it read what the engine tells in its own ways? */
+import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 
 /** Who starts the processes of the ranks of a pod. */
@@ -22,6 +23,10 @@ const EngineFile = z.strictObject({
   text: z.string().max(65_536),
 });
 
+/** Who saves checkpoints in a way of their own, as the manifest says that the launcher writes for them. */
+const SavedBy = z.object({ engine: z.string().min(1).max(64), layout: ParallelLayout });
+export type SavedBy = z.infer<typeof SavedBy>;
+
 /** What the operator tells a launcher of the engine beside its command, in `POD_ENV.engineRun`. */
 export const EngineRun = z.object({
   startedBy: z.enum(RANK_STARTERS).default('launcher'),
@@ -33,5 +38,6 @@ export const EngineRun = z.object({
   files: z.array(EngineFile).max(32).default([]),
   stepLines: z.enum(STEP_LINES).optional(),
   checkpoints: z.enum(ENGINE_CHECKPOINTS).optional().describe('Absent: the engine tells of its checkpoints itself.'),
+  savedBy: SavedBy.optional().describe('With checkpoints.'),
 });
 export type EngineRun = z.infer<typeof EngineRun>;

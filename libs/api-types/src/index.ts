@@ -67,7 +67,7 @@ export {
 export type { PreflightLevel } from './preflight.ts';
 export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
 export { LAUNCHER_RANK_ENV, TORCH_RANK_ENV } from './rank-variables.ts';
-export { EngineRun, MAX_ENGINE_RUN_BYTES, RANK_STARTERS } from './engine-run.ts';
+export { ENGINE_CHECKPOINTS, EngineRun, MAX_ENGINE_RUN_BYTES, RANK_STARTERS, type SavedBy } from './engine-run.ts';
 export { EngineRendering, RenderingRequest } from './engine-rendering.ts';
 export { Engine, EngineList } from './engine-facts.ts';
 export { ENGINES_WITH_RECIPES, ENGINES_WITHOUT_PROGRAM } from './engine-spec.ts';

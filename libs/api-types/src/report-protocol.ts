@@ -37,12 +37,12 @@ const finite = z.number().min(-1e30).max(1e30);
 
 const SavedCheckpoint = z.strictObject({
   step: counter,
-  /** Name of the directory below the epoch's save directory. */
+  /** Below the epoch's save directory; an engine may put its saves into a folder there. */
   directory: z
     .string()
     .min(1)
     .max(255)
-    .regex(/^[A-Za-z0-9._-]+$/),
+    .regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)?$/),
   format: z.string().max(64),
   bytes: counter,
   files: counter,

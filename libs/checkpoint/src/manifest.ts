@@ -13,7 +13,11 @@ const ManifestFile = z.strictObject({
     .max(1024)
     .regex(/^(?!\/)(?!.*(^|\/)\.\.(\/|$)).*$/, 'must be relative to the manifest and must not contain ".."'),
   bytes: counter,
-  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits'),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
+    .optional()
+    .describe('Absent: of a file that was too large to be read once more by the launcher that wrote the manifest.'),
 });
 
 /** What a saved checkpoint says of itself. Engines may add fields; unknown ones are kept out of the way, not refused. */
@@ -23,11 +27,14 @@ export const CheckpointManifest = z
     engine: z.string().min(1).max(64),
     format: z.string().min(1).max(64).describe('On-disk format, e.g. torch_dcp.'),
     step: counter,
-    tokensSeen: counter,
+    tokensSeen: counter.optional().describe('Absent: an engine saved it that does not tell.'),
     layout: ParallelLayout.describe('Layout it was saved at.'),
     model: z
       .looseObject({ layers: counter, hiddenSize: counter, attentionHeads: counter, sequenceLength: counter })
-      .describe('Shape it belongs to, with what else the engine needs to know of it.'),
+      .optional()
+      .describe(
+        'Shape it belongs to, with what else the engine needs to know of it. Absent: the engine keeps it itself.',
+      ),
     training: z.record(z.string(), z.unknown()).describe('Settings it was trained with, as the engine names them.'),
     files: z
       .array(ManifestFile)

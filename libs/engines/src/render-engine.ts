@@ -12,7 +12,14 @@ export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): 
   const rendering = ADAPTERS[spec.engine.name](spec, context);
   if (rendering.kind === 'refused') return rendering;
   const started = withRankStarter(rendering, spec);
-  return started.kind === 'refused' ? started : (tooLong(started) ?? started);
+  if (started.kind === 'refused') return started;
+  const complete = started.checkpoints === undefined ? started : { ...started, savedBy: savedBy(spec) };
+  return tooLong(complete) ?? complete;
+}
+
+/** What the manifest says of the engine that its launcher writes for it. */
+function savedBy({ engine, layout }: EffectiveSpec): NonNullable<RenderedEngine['savedBy']> {
+  return { engine: engine.name, layout };
 }
 
 /**

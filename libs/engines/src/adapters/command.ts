@@ -5,7 +5,7 @@ import { userEnvironment } from './user-environment.ts';
 
 /** `command`: the program as given. It reads directories from the COXSWAIN_ variables of its rank. */
 export function renderCommand(spec: EffectiveSpec): Rendering {
-  const { command, args } = spec.engine;
+  const { command, args, stepLines, checkpointFormat } = spec.engine;
   if (command === undefined) {
     return refused({
       rule: 'command-needs-a-program',
@@ -16,5 +16,9 @@ export function renderCommand(spec: EffectiveSpec): Rendering {
   }
   const beyond = beyondEngine('command', spec.layout);
   if (beyond !== undefined) return refused(beyond);
-  return plainly([...command, ...(args ?? [])].map(literally), userEnvironment(spec));
+  return {
+    ...plainly([...command, ...(args ?? [])].map(literally), userEnvironment(spec)),
+    ...(stepLines === undefined ? {} : { stepLines }),
+    ...(checkpointFormat === undefined ? {} : { checkpoints: checkpointFormat }),
+  };
 }

@@ -20,7 +20,7 @@ import { isGangWanted, type Planning } from './planning.ts';
 import { nodeDemandOf } from '@coxswain/runtime';
 import { runtimeStanding } from './runtime-standing.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
-import { resumePointOf, type UsablePoint } from '../failure/resume-point.ts';
+import { pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
 import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
 import { isOver, type Wait } from '../look/waits.ts';
 
@@ -79,7 +79,7 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   if (live > 0) {
     return { kind: 'afterPreviousEpoch', message: 'Pods of an earlier epoch are still going away.' };
   }
-  const from = resumePointOf(record, facts);
+  const from = pointForLayout(record, facts, acceptance.spec.layout);
   if (from.kind === 'none') return { kind: 'unresumable', message: from.message };
   const delay = restartDelay(record, facts);
   if (delay !== undefined && !isOver(facts, delay)) return { kind: 'delayed' };

@@ -110,6 +110,18 @@ describe('without a request, a job begins', () => {
     expect(beginning(restarting(about))).toBe(want);
   });
 
+  it('not from one that its engine loads at another layout only, and is told which and what to do', () => {
+    const { layout } = aJob().spec;
+    const saved = aCheckpoint(aJob(), {
+      spec: { step: 40, format: 'hugging-face', layout: { ...layout, dataParallelDegree: 64 } },
+    });
+    const observed = restarting({ checkpoints: [saved] });
+    expect(beginning(observed)).toBe('unresumable');
+    expect(JSON.stringify(decide(observed, NOW).status)).toContain(
+      `Checkpoint ${saved.metadata.name} was saved as hugging-face with ranks`,
+    );
+  });
+
   it('charges none of the attempts that could not reach the checkpoint, and never gives up for them', () => {
     const attempts = [
       ...epochs(12, ioError),

@@ -1,6 +1,7 @@
 /** Where does the next epoch begin? */
 import { type Attempt, type Checkpoint, isSameRequest, type ResumeFrom, SCRATCH } from '@coxswain/api-types';
-import { newestRestorable } from '@coxswain/checkpoint';
+import { newestRestorable, whyNotLoadedBy } from '@coxswain/checkpoint';
+import type { ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { type Condemnation, condemnedCheckpoints, describeCondemnation } from './checkpoint-trouble.ts';
 import type { Facts } from '../look/facts.ts';
@@ -31,6 +32,15 @@ export function resumePointOf(record: JobRecord, facts: Facts): ResumePoint {
   if (spec?.checkpoint === undefined) return { kind: 'scratch' };
   const request = pendingRequest(record, facts);
   return request === undefined ? newestPoint(record, facts) : requestedPoint(request, record, facts);
+}
+
+/** That point for a gang of this layout: of a checkpoint that its engine loads at other layouts only, a person has to choose which of the two goes. */
+export function pointForLayout(record: JobRecord, facts: Facts, layout: ParallelLayout): ResumePoint {
+  const point = resumePointOf(record, facts);
+  if (point.kind !== 'checkpoint') return point;
+  const { metadata, spec } = point.checkpoint;
+  const why = whyNotLoadedBy(spec, layout);
+  return why === undefined ? point : none(`Checkpoint ${metadata.name} ${why}.`, record, facts);
 }
 
 /** The newest checkpoint that may be used as far as is known, if any. */

@@ -1,0 +1,97 @@
+/** What lies in the directory of a save, as the file system tells it. */
+import { constants } from 'node:fs';
+import { open, opendir, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ENDS_BYTES, isCutOff, MANIFEST_FILE, PARTS, type SavedFile } from '@coxswain/checkpoint';
+import { errnoOf } from '../checkpoint-files.ts';
+
+/** Of one save: 16,384 ranks with six files each. More is not looked at. */
+const MOST_FILES = 100_000;
+const MOST_FOLDERS_DEEP = 4;
+/** Of the small files that tell how far an engine is. */
+const MOST_TEXT_BYTES = 4_096;
+/** Of the state that the Trainer keeps beside its tensors. */
+const MOST_JSON_BYTES = 64 * 1024 * 1024;
+
+export interface FoundFile extends SavedFile {
+  readonly changedMs: number;
+}
+
+/** Names in a directory; none where there is no directory. */
+export async function namesIn(directory: string): Promise<readonly string[]> {
+  return (await unlessGone(() => readdir(directory))) ?? [];
+}
+
+/** The text of a small file; undefined where there is none, or it is not small. */
+export async function textOf(path: string): Promise<string | undefined> {
+  return await unlessGone(async () => {
+    const { size } = await stat(path);
+    return size > MOST_TEXT_BYTES ? undefined : await readFile(path, 'utf8');
+  });
+}
+
+/** Every regular file below a directory but our own manifest, in the order of their paths; links lead nowhere. undefined where it is gone meanwhile. */
+export async function filesBelow(directory: string): Promise<readonly FoundFile[] | undefined> {
+  return await unlessGone(async () => {
+    const found: FoundFile[] = [];
+    for await (const path of pathsBelow(directory, '')) {
+      if (found.length === MOST_FILES) throw new Error(`it has more than ${MOST_FILES} files`);
+      const { size, mtimeMs } = await stat(join(directory, path));
+      found.push({ path, bytes: size, changedMs: mtimeMs });
+    }
+    return found.toSorted((one, other) => (one.path < other.path ? -1 : 1));
+  });
+}
+
+async function* pathsBelow(directory: string, folder: string): AsyncGenerator<string> {
+  for await (const entry of await opendir(join(directory, folder))) {
+    const path = join(folder, entry.name);
+    const depth = path.split('/').length;
+    if (entry.isDirectory() && depth < MOST_FOLDERS_DEEP) yield* pathsBelow(directory, path);
+    if (entry.isFile() && !path.startsWith(MANIFEST_FILE)) yield path;
+  }
+}
+
+/** Why a file is not whole, of those of which its bytes tell; undefined where none is known to be cut off. */
+export async function whatIsCutOff(directory: string, files: readonly SavedFile[]): Promise<string | undefined> {
+  for (const { path, bytes } of files) {
+    if (PARTS.test(path) && (await endsEarly(join(directory, path), bytes))) return `${path} is cut off`;
+    if (path === 'trainer_state.json' && !(await isJson(join(directory, path), bytes))) return `${path} is cut off`;
+  }
+  return undefined;
+}
+
+async function endsEarly(path: string, bytes: number): Promise<boolean> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const ends = [0, Math.max(0, bytes - ENDS_BYTES)].map(async (position) => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(ENDS_BYTES), 0, ENDS_BYTES, position);
+      return buffer.subarray(0, bytesRead);
+    });
+    const [head = Buffer.alloc(0), tail = Buffer.alloc(0)] = await Promise.all(ends);
+    return isCutOff(head, tail);
+  } finally {
+    await file.close();
+  }
+}
+
+async function isJson(path: string, bytes: number): Promise<boolean> {
+  if (bytes > MOST_JSON_BYTES) return true;
+  try {
+    JSON.parse(await readFile(path, 'utf8'));
+    return true;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}
+
+/** What was made of it; undefined where something of it is gone: engines delete their oldest saves by themselves. */
+export async function unlessGone<T>(act: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await act();
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return undefined;
+    throw error;
+  }
+}

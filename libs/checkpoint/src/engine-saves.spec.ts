@@ -1,0 +1,135 @@
+import { isCutOff, placesOfSaves, savesAmong, whyIncomplete, type EngineFormat } from './engine-saves.ts';
+
+const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
+const files = (...paths: readonly string[]): readonly { readonly path: string; readonly bytes: number }[] =>
+  paths.map((path) => ({ path, bytes: 7 }));
+
+describe('saves that may be complete', () => {
+  const cases: readonly (readonly [string, EngineFormat, Parameters<typeof savesAmong>[1], readonly string[]])[] = [
+    [
+      'of TorchTitan are directories of steps, the lowest first, wherever it puts them',
+      'dcp',
+      { folder: 'checkpoint', names: ['step-10', 'step-9', 'tb', 'step-x', 'step-3.tmp'] },
+      ['checkpoint/step-9', 'checkpoint/step-10'],
+    ],
+    [
+      'of the Trainer are its checkpoints, and no other directories',
+      'hugging-face',
+      { folder: '', names: ['checkpoint-4', 'runs', 'checkpoint-best'] },
+      ['checkpoint-4'],
+    ],
+    [
+      'of DeepSpeed are those up to what it says is latest',
+      'deepspeed',
+      { folder: '', names: ['global_step3', 'global_step6', 'global_step9', 'latest'], pointer: 'global_step6\n' },
+      ['global_step3', 'global_step6'],
+    ],
+    ['of DeepSpeed are none before it says which', 'deepspeed', { folder: '', names: ['global_step3'] }, []],
+    [
+      'of DeepSpeed are none where a tag of the user tells no step',
+      'deepspeed',
+      { folder: '', names: ['global_step3', 'mine'], pointer: 'mine' },
+      [],
+    ],
+    [
+      'of Megatron-LM are those up to its tracker, a release aside',
+      'torch_dist',
+      { folder: '', names: ['iter_0000010', 'iter_0000020', 'release'], pointer: '10' },
+      ['iter_0000010'],
+    ],
+    [
+      'of Megatron-LM are none where the tracker says release',
+      'torch_dist',
+      { folder: '', names: ['iter_0000010', 'release'], pointer: 'release' },
+      [],
+    ],
+  ];
+  it.each(cases)('%s', (_sentence, format, look, want) => {
+    expect(savesAmong(format, look).map(({ directory }) => directory)).toEqual(want);
+  });
+
+  it('are told with the step of their names', () => {
+    expect(savesAmong('torch_dist', { folder: '', names: ['iter_0000120'], pointer: '120' })).toEqual([
+      { step: 120, directory: 'iter_0000120' },
+    ]);
+  });
+
+  it('are looked for where the engine puts them', () => {
+    expect(placesOfSaves('dcp').map(({ folder }) => folder)).toEqual(['', 'checkpoint']);
+    expect(placesOfSaves('deepspeed')).toEqual([{ folder: '', pointer: 'latest' }]);
+  });
+});
+
+describe('a save is not complete', () => {
+  const trainer = ['model.safetensors', 'optimizer.pt', 'trainer_state.json'];
+  const zero = (...ranks: readonly number[]): readonly string[] =>
+    ranks.map((rank) => `bf16_zero_pp_rank_${rank}_mp_rank_00_optim_states.pt`);
+  const cases: readonly (readonly [
+    string,
+    EngineFormat,
+    readonly { readonly path: string; readonly bytes: number }[],
+    string | undefined,
+  ])[] = [
+    ['of DCP without its metadata', 'dcp', files('__0_0.distcp', '.metadata.tmp'), 'it has no .metadata'],
+    ['unless DCP has renamed its metadata', 'dcp', files('__0_0.distcp', '.metadata'), undefined],
+    [
+      'of the Trainer while another rank writes its random state',
+      'hugging-face',
+      files(...trainer, 'rng_state_0.pth'),
+      'it has no rng_state_1.pth',
+    ],
+    [
+      'of the Trainer without its own state',
+      'hugging-face',
+      files('model.safetensors', 'rng_state_0.pth', 'rng_state_1.pth'),
+      'it has no trainer_state.json',
+    ],
+    [
+      'unless the Trainer has written what each rank needs',
+      'hugging-face',
+      files(...trainer, 'rng_state_0.pth', 'rng_state_1.pth'),
+      undefined,
+    ],
+    [
+      'while a file of PyTorch is empty',
+      'hugging-face',
+      [...files(...trainer, 'rng_state_0.pth'), { path: 'rng_state_1.pth', bytes: 0 }],
+      'rng_state_1.pth is empty',
+    ],
+    [
+      'of DeepSpeed while another rank writes its optimizer states',
+      'deepspeed',
+      files('mp_rank_00_model_states.pt', ...zero(0)),
+      'it has optimizer states of 1 ranks, and 2 train',
+    ],
+    [
+      'unless DeepSpeed has states of every rank',
+      'deepspeed',
+      files('mp_rank_00_model_states.pt', ...zero(0, 1)),
+      undefined,
+    ],
+    ['unless DeepSpeed trains without ZeRO', 'deepspeed', files('mp_rank_00_model_states.pt'), undefined],
+    ['of DeepSpeed without a model', 'deepspeed', files(...zero(0, 1)), 'it has no file of model states'],
+    ['of Megatron-LM without its metadata', 'torch_dist', files('__0_0.distcp'), 'it has no metadata.json'],
+  ];
+  it.each(cases)('%s', (_sentence, format, listed, want) => {
+    expect(whyIncomplete(format, listed, 2)).toBe(want);
+  });
+
+  it('of one rank has its random state under another name', () => {
+    expect(whyIncomplete('hugging-face', files(...trainer, 'rng_state.pth'), 1)).toBeUndefined();
+    expect(whyIncomplete('hugging-face', files(...trainer, 'rng_state_0.pth'), 1)).toBe('it has no rng_state.pth');
+  });
+});
+
+describe('a file of PyTorch is cut off', () => {
+  const head = bytes(0x50, 0x4b, 3, 4, 0, 0);
+  it.each<[string, Uint8Array, Uint8Array, boolean]>([
+    ['where the archive has no end', head, bytes(1, 2, 3, 4, 5, 6), true],
+    ['where it is shorter than an end', head, head, true],
+    ['not where its end is there', head, bytes(0x50, 0x4b, 5, 6, 0, 0), false],
+    ['not as far as is known, where it is no archive', bytes(0x80, 2), bytes(1, 2, 3, 4), false],
+  ])('%s', (_sentence, first, last, want) => {
+    expect(isCutOff(first, last)).toBe(want);
+  });
+});
