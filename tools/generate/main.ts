@@ -6,6 +6,7 @@ import { generateControllerBugs } from './controller-bugs.ts';
 import { generateCrds } from './crds.ts';
 import { generateEnginePage } from './engines.ts';
 import { generateGraphqlSchema } from './graphql.ts';
+import { generateHookFiles } from './hook-files.ts';
 import { generateJobWords } from './job-words.ts';
 import { generateLayoutPages } from './layouts.ts';
 import { generatePreflightProgram } from './preflight-program.ts';
@@ -26,6 +27,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...generateAccessPage(),
     ...generatePreflightProgram(),
     ...generateTorchTitanProgram(),
+    ...generateHookFiles(),
     ['apps/api/src/graphql/schema.generated.graphql', generateGraphqlSchema()],
   ]);
 }

@@ -3,6 +3,8 @@
 A thread of its own connects and writes. When the launcher reads slowly the queue fills; then the oldest *step* facts are dropped
 first, because a step is one of many while a saved checkpoint is told only once. Dropped facts are counted and the count
 is sent with the next chance. When the launcher closes the connection reporting stops for good; the training goes on.
+
+Python 3.8 and later: the launcher carries this file into images of others, for the hook.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ import platform
 import socket
 import threading
 import time
+import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Callable, Optional
 
 REPORT_SOCKET_VARIABLE = 'COXSWAIN_REPORT_SOCKET'
 BOOT_ID_VARIABLE = 'COXSWAIN_BOOT_ID'
@@ -24,7 +27,7 @@ HELLO_TIMEOUT_SECONDS = 10.0
 MAX_ANSWER_BYTES = 4096
 DEFAULT_CAPACITY = 1024
 
-Connect = Callable[[], socket.socket | None]
+Connect = Callable[[], Optional[socket.socket]]
 """Gives a connection on which facts may be told, or None where nobody listens or believes."""
 
 
@@ -41,15 +44,20 @@ class Reporter:
         self._dropped = 0
         self._dropped_untold = 0
         self._closing = False
+        self._connection: socket.socket | None = None
         self._thread: threading.Thread | None = None
         if connect is not None:
+            _REPORTERS.add(self)
             self._thread = threading.Thread(target=self._write_all, name='coxswain-report', daemon=True)
             self._thread.start()
 
     @staticmethod
-    def from_environment(environment: Mapping[str, str] = os.environ) -> Reporter:
-        """A reporter on the socket that COXSWAIN_REPORT_SOCKET names; a silent one where there is no launcher."""
-        return Reporter(launcher_socket(environment, hook='engine'))
+    def from_environment(environment: Mapping[str, str] = os.environ, *, hook: str = 'engine') -> Reporter:
+        """A reporter on the socket that COXSWAIN_REPORT_SOCKET names; a silent one where there is no launcher.
+
+        `hook`: 'engine' where the engine itself calls, 'sitecustomize' where it is watched from beside.
+        """
+        return Reporter(launcher_socket(environment, hook=hook))
 
     @property
     def dropped(self) -> int:
@@ -66,7 +74,7 @@ class Reporter:
         step: int,
         rank: int,
         step_time_ms: float,
-        tokens: int,
+        tokens: int | None,
         loss: float | None = None,
         learning_rate: float | None = None,
         grad_norm: float | None = None,
@@ -90,6 +98,19 @@ class Reporter:
                 'gradNorm': _finite(grad_norm),
             }
         )
+
+    def heartbeat(self, *, step: int | None = None, faults: int = 0) -> None:
+        """The process lives. `step`: its newest; `faults`: how often its hook had to give something up."""
+        fact: dict[str, Any] = {'kind': 'heartbeat'}
+        if step is not None:
+            fact['step'] = step
+        if faults > 0:
+            fact['faults'] = faults
+        self._put(fact)
+
+    def trained(self, facts: Mapping[str, Any]) -> None:
+        """What is really trained on this rank; the README beside this package has the fields."""
+        self._put({'kind': 'trained', **facts})
 
     def checkpoint_saved(self, *, step: int, directory: str, size_bytes: int, files: int, manifest_sha256: str) -> None:
         """The checkpoint is complete and durable. `directory` is relative to the save directory."""
@@ -146,17 +167,30 @@ class Reporter:
     def _write_all(self) -> None:
         connection = self._connect() if self._connect is not None else None
         if connection is not None:
+            self._connection = connection
             while (line := self._next_line()) is not None:
                 try:
                     connection.sendall(line)
                 except OSError:
                     break
+            self._connection = None
             connection.close()
         with self._changed:
             self._is_open = False
             self._queue.clear()
             self._dropped_untold = 0
             self._changed.notify_all()
+
+    def _forget_in_child(self) -> None:
+        """In a process that was forked the parent speaks on, and who held the lock then is not here to give it back."""
+        self._changed = threading.Condition()
+        self._queue = deque()
+        self._dropped_untold = 0
+        self._is_open = False
+        self._thread = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()  # this process's hold on it alone
 
     def _next_line(self) -> bytes | None:
         """The next line to write; None when closing and nothing is left. Empty queues are told to whoever waits."""
@@ -172,6 +206,17 @@ class Reporter:
             else:
                 fact = self._queue.popleft()
         return _line(fact)
+
+
+_REPORTERS: weakref.WeakSet[Reporter] = weakref.WeakSet()
+
+
+def _forget_in_child() -> None:
+    for reporter in list(_REPORTERS):
+        reporter._forget_in_child()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
 
 
 def launcher_socket(environment: Mapping[str, str], *, hook: str) -> Connect | None:
