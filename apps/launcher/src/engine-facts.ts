@@ -1,3 +1,4 @@
+import { TrainedFacts } from '@coxswain/api-types';
 import { z } from 'zod';
 
 /**
@@ -47,6 +48,9 @@ export const EngineFact = z.discriminatedUnion('kind', [
     expected: z.string().max(128).optional(),
     found: z.string().max(128).optional(),
   }),
+  /** The process lives; `faults`: how often the hook beside the engine had to give something up. */
+  z.object({ kind: z.literal('heartbeat'), step: step.nullable().default(null), faults: step.default(0) }),
+  TrainedFacts.extend({ kind: z.literal('trained') }),
   /** The hook's queue was full: so many facts are missing. */
   z.object({ kind: z.literal('reportsDropped'), count: step }),
 ]);

@@ -6,6 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { CheckpointFaultFact, EngineFact } from './engine-facts.ts';
 import { engineRunOf, expand } from './engine-run.ts';
 import { FactServer } from './facts/fact-server.ts';
+import { installHook, withHook } from './hook/install-hook.ts';
 import { LogRelay, LogTail, type LogSink } from './log-relay.ts';
 import { makeOwnDirectory, removeOwnDirectory } from './own-directory.ts';
 import { endStrays, Guard, signalGroup } from './processes.ts';
@@ -49,6 +50,8 @@ export interface GangOptions {
 interface Place {
   readonly directory: string;
   readonly facts: FactServer;
+  /** Folder for Python's path; undefined where it could not be written. */
+  readonly hook: string | undefined;
 }
 
 /** The ranks of this pod. */
@@ -109,6 +112,12 @@ export class Gang {
     return { lines: garbage, connections: refused };
   }
 
+  /** Ranks of which neither the engine nor the hook beside it has said a word. */
+  get silentRanks(): readonly number[] {
+    const heard = this.#place?.facts.heard ?? new Set();
+    return this.#ranks.map(({ rank }) => rank).filter((rank) => !heard.has(rank));
+  }
+
   /** Global rank and whether its process runs. */
   get alive(): readonly { readonly rank: number; readonly alive: boolean }[] {
     return this.#ranks.map(({ rank, exit }) => ({ rank, alive: exit === undefined }));
@@ -160,7 +169,7 @@ export class Gang {
         started: () => this.#ranks.flatMap(({ child }) => child.pid ?? []),
         onFact: (rank, fact) => this.#accept(rank, fact),
       });
-      if (this.#decided === undefined) return { directory, facts };
+      if (this.#decided === undefined) return { directory, facts, hook: this.#installHook(directory) };
       await facts.drain(0);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
@@ -168,6 +177,17 @@ export class Gang {
     }
     if (directory !== undefined) removeOwnDirectory(directory);
     return undefined;
+  }
+
+  /** Without it training goes on as well. */
+  #installHook(directory: string): string | undefined {
+    try {
+      return installHook(directory);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.#options.stderr.say(`The hook cannot be written, so that nobody sees what is really trained: ${why}`);
+      return undefined;
+    }
   }
 
   #startRank(
@@ -178,6 +198,7 @@ export class Gang {
     const env = {
       ...environment,
       ...trackedRun(environment, rank),
+      ...withHook(environment, place.hook),
       ...torchVariables(own, { rank, localRank, address }),
       [LAUNCHER_ENV.reportSocket]: place.facts.path,
       [LAUNCHER_ENV.bootId]: bootId,

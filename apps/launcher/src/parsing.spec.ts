@@ -41,6 +41,13 @@ describe('a fact of an engine', () => {
     ['a checkpoint outside its directory', checkpoint('../../etc'), false],
     ['a checkpoint in the directory above', checkpoint('..'), false],
     ['a checkpoint', checkpoint('step-00000001'), true],
+    ['a heartbeat', '{"kind":"heartbeat"}', true],
+    ['a heartbeat of half a step', '{"kind":"heartbeat","step":1.5}', false],
+    ['what is trained', trained(), true],
+    ['what is trained, with a word that a later hook may say', trained({ later: 1 }), true],
+    ['what is trained by less than nobody', trained({ worldSize: -4 }), false],
+    ['what is trained with more wrappers than are looked at', trained({ wrappers: Array(17).fill('a.B') }), false],
+    ['what is trained under a name that is too long', trained({ mesh: [{ name: 'x'.repeat(65), size: 2 }] }), false],
     ['nothing', '', false],
     ['a list', '[]', false],
   ])('is checked: %s', (_, line, isFact) => {
@@ -51,6 +58,17 @@ describe('a fact of an engine', () => {
     fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (line) => void parseFact(line)));
   });
 });
+
+function trained(more: object = {}): string {
+  return JSON.stringify({
+    kind: 'trained',
+    worldSize: 4,
+    backend: null,
+    parameterBytes: 1,
+    optimizerBytes: 1,
+    ...more,
+  });
+}
 
 function checkpoint(directory: string): string {
   return JSON.stringify({

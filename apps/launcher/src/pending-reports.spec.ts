@@ -64,6 +64,16 @@ describe('pending reports', () => {
     expect(takeAll(pending)).toEqual([aCheckpoint(1)]);
   });
 
+  it('tells what is trained until it is heard, and only what was said last', () => {
+    const pending = new PendingReports();
+    const facts = { backend: null, mesh: [], groups: [], wrappers: [], parameterBytes: 1, optimizerBytes: 2 };
+    for (const worldSize of [1, 2]) pending.add({ kind: 'trained', rank: 0, facts: { ...facts, worldSize } });
+    for (const _ of [1, 2]) {
+      expect(takeAll(pending)).toMatchObject([{ kind: 'trained', facts: { worldSize: 2 } }]);
+      pending.reconnected();
+    }
+  });
+
   it('tells before all else that the ranks are gone, and not that they still run', () => {
     const pending = new PendingReports();
     for (const draft of [aCheckpoint(1), aHeartbeat]) pending.add(draft);

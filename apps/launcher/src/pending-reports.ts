@@ -68,6 +68,10 @@ export class PendingReports {
         this.#append(draft, false);
         this.#shed('step', MAX_WAITING_STEPS);
         return;
+      case 'trained':
+        this.#items = this.#items.filter((item) => item.draft.kind !== 'trained');
+        this.#append(draft, true);
+        return;
       case 'reaped':
         // Behind a checkpoint that cannot be recorded it would never be heard; its cause names the checkpoints that were not.
         this.#items = this.#items.filter(({ draft: { kind } }) => kind !== 'reaped' && kind !== 'heartbeat');

@@ -68,6 +68,8 @@ export class Reporter {
   /** The ranks have ended: whatever is looked at now, the pod waits for. */
   #isFinishing = false;
   #hasResumed = false;
+  /** What the ranks that run really train, as the first of them said: whoever leads next has heard none of it. */
+  #trained: Draft | undefined;
   #hasToldStep = false;
 
   constructor(options: ReporterOptions) {
@@ -128,6 +130,7 @@ export class Reporter {
     this.#stepOfRank = new Map();
     this.#rendezvous = undefined;
     this.#hasResumed = false;
+    this.#trained = undefined;
     this.#isFinishing = false;
     this.#heartbeat();
   }
@@ -172,6 +175,17 @@ export class Reporter {
       case 'checkpointSaved':
         if (rank === 0) this.#verifications = this.#verifications.then(() => this.#reportSaved(fact));
         return;
+      case 'heartbeat':
+        if (fact.step !== null) this.#stepOfRank.set(rank, Math.max(fact.step, this.#stepOfRank.get(rank) ?? 0));
+        return;
+      case 'trained': {
+        // One speaks for the pod: its ranks run the same program.
+        if (this.#trained !== undefined) return;
+        const { kind, ...facts } = fact;
+        this.#trained = { kind, rank, facts };
+        this.#add(this.#trained);
+        return;
+      }
       case 'checkpointFault':
         // The gang keeps it: it is part of how the rank ends.
         return;
@@ -233,6 +247,7 @@ export class Reporter {
       onWelcome: () => {
         if (this.#reaped !== undefined) this.#add(this.#reaped);
         for (const draft of this.#toldOfPreflight) this.#add(draft);
+        if (this.#trained !== undefined && this.#state === 'running') this.#add(this.#trained);
         this.#heartbeat();
       },
       onOrder: (order) => this.#obey(order),

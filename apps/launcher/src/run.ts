@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  formatRanks,
   MAX_RANKS_PER_POD,
   parseRanks,
   RANK_ENV,
@@ -170,10 +171,14 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment }) };
 }
 
-function sayGarbage({ garbage: { lines, connections } }: Gang, say: (sentence: string) => void): void {
+function sayGarbage({ garbage: { lines, connections }, silentRanks }: Gang, say: (sentence: string) => void): void {
+  if (silentRanks.length > 0) say(`No hook has spoken for ranks ${formatRanks(silentRanks)}: ${NO_HOOK}`);
   if (lines > 0) say(`${lines} lines on the report socket were no facts and were ignored.`);
   if (connections > 0) say(`${connections} connections to the report socket were of no rank, and were closed.`);
 }
+
+const NO_HOOK =
+  'python -I or -S, PYTHONPATH set anew by the program, no PyTorch, or an end before the first step. What they trained was not seen from inside.';
 
 /** Gives where the ranks meet, or why they cannot begin. A spare has no ranks, and waits until it is told or asked to end. */
 async function prepare(

@@ -37,6 +37,7 @@ export function aReconciler(parts: {
     leaderTerm: () => 1,
     heardMsOf: () => new Map(),
     preflightOf: () => undefined,
+    trainedOf: () => undefined,
     launchersOf: () => new Map(),
     timeouts: {},
     retention: {},

@@ -288,6 +288,7 @@ class RunningOperator implements Operator {
           heardMsOf: (job) => reporting.heardMsOf(job),
           launchersOf: (job) => reporting.launchersOf(job),
           preflightOf: (job) => reporting.preflightOf(job),
+          trainedOf: (job) => reporting.trainedOf(job),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,
           effects: {

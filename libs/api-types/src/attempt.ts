@@ -3,6 +3,7 @@ import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
 import { CheckpointFaultOnNode, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 import { AttemptPreflight, Fingerprint } from './preflight.ts';
+import { AttemptTrained } from './trained-facts.ts';
 import { counter, milliseconds, timestamp } from './status-fields.ts';
 
 /** How an attempt ended. */
@@ -180,6 +181,7 @@ export const Attempt = z
     lastStep: counter.optional(),
     preflight: AttemptPreflight.optional().describe('Absent: there was none, or its end was not heard.'),
     fingerprint: Fingerprint.optional().describe('Absent: no preflight looked at it.'),
+    trained: AttemptTrained.optional().describe('Absent: no hook has told what is trained.'),
     prediction: AttemptPrediction.optional().describe('Absent: nothing could be predicted.'),
   })
   .meta({ id: 'Attempt' });

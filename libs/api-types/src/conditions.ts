@@ -10,6 +10,7 @@ import { z } from 'zod';
  * | Placed    | The current epoch has a placement                                 | No nodes are assigned; the reason says what it waits for |
  * | Running   | Every rank of the current epoch has been started                  | The gang is not (yet, or any more) up             |
  * | CheckpointsRecorded | never written                                           | A saved checkpoint cannot be resumed from yet: the API server refuses its object |
+ * | TrainedAsAsked | What a hook saw of the training is what the layout asks for, as far as it shows | It is not; the message says in what |
  * | Suspended | Nothing runs because `spec.suspend` asks for it                   | Not suspended                                     |
  * | Complete  | The job finished its work; terminal                               | never written                                     |
  * | Failed    | The job ended without finishing (budget spent, cancelled, ...); terminal | never written                              |
@@ -19,6 +20,7 @@ export const CONDITION_TYPES = [
   'Placed',
   'Running',
   'CheckpointsRecorded',
+  'TrainedAsAsked',
   'Suspended',
   'Complete',
   'Failed',
@@ -77,6 +79,12 @@ export const CONDITION_REASONS = {
   CheckpointsRecorded: {
     CheckpointRefused:
       'A checkpoint is saved, and the API server refuses its Checkpoint object (quota, policy, webhook); the message names it, in the cluster’s words. It is tried again. Nothing waits for it, and nothing is resumed from it before.',
+  },
+  TrainedAsAsked: {
+    NothingDiffers:
+      'In the newest attempt of which a hook told, nothing showed that differs from its layout. What does not show is not judged.',
+    LayoutDiffers:
+      'Ranks train otherwise than the layout asks for: another world, another mesh, whole copies where states are to be sharded. The message says which rank, what was seen and what was asked. The job is not ended for it.',
   },
   Suspended: {
     SuspendRequested: 'spec.suspend is true and the gang is gone.',

@@ -65,6 +65,7 @@ export {
   PreflightReport,
 } from './preflight.ts';
 export type { PreflightLevel } from './preflight.ts';
+export { AttemptTrained, MAX_TRAINED_DIFFERENCES, TrainedFacts } from './trained-facts.ts';
 export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
 export { LAUNCHER_RANK_ENV, TORCH_RANK_ENV } from './rank-variables.ts';
 export { ENGINE_CHECKPOINTS, EngineRun, MAX_ENGINE_RUN_BYTES, RANK_STARTERS, type SavedBy } from './engine-run.ts';

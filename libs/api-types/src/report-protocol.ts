@@ -5,6 +5,7 @@ import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightReport } from './preflight.ts';
 import { RANK_RANGES } from './rank-ranges.ts';
+import { TrainedFacts } from './trained-facts.ts';
 import { durationMs, rank, RankTimings } from './rank-timings.ts';
 
 /**
@@ -165,6 +166,8 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({ ...envelope, kind: z.literal('preflightBoard'), ...board }),
   /** What a pod says of itself before its first rank. It waits for `preflightDone` then, though not for ever. */
   z.strictObject({ ...envelope, kind: z.literal('preflight'), report: PreflightReport }),
+  /** What the first rank of the pod to tell really trains; said again on each connection. One of each pod and incarnation is looked at. */
+  z.strictObject({ ...envelope, kind: z.literal('trained'), rank, facts: TrainedFacts }),
   z.strictObject({ ...envelope, kind: z.literal('checkpointSaved'), checkpoint: SavedCheckpoint }),
   /**
    * The ranks of the incarnation that the envelope names are gone, down to the last process. With a cause where one of them failed by itself;

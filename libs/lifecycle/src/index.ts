@@ -17,6 +17,7 @@ export type {
   ObservedPlanning,
   ObservedPod,
   ObservedPreflight,
+  ObservedTrained,
   ObservedProgress,
   ObservedRuntime,
   RuntimeAnswer,

@@ -100,6 +100,24 @@ describe('whoever says hello', () => {
   });
 });
 
+describe('a step that is seen from beside', () => {
+  const step = '{"kind":"step","step":3,"stepTimeMs":1}\n{"kind":"heartbeat"}\n';
+
+  it.each([
+    ['is a fact where the engine says nothing', false, ['4 step', '4 heartbeat']],
+    ['is none where the engine tells its steps itself, and the hook beside it lives', true, ['4 heartbeat']],
+  ])('%s', async (_, isSelfTold, expected) => {
+    const { server, told } = await aServer();
+    const engine = isSelfTold ? await say(server, hello()) : undefined;
+    const beside = await say(server, hello({ hook: 'sitecustomize', pid: 11 }));
+    beside.socket.end(step);
+    engine?.socket.end();
+    await server.drain(1_000);
+    expect(told).toEqual(expected);
+    expect([...server.heard]).toEqual([4]);
+  });
+});
+
 describe('the socket of facts', () => {
   it('is in a directory of this user alone, and gone with it', async () => {
     const { server } = await aServer();

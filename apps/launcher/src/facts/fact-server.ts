@@ -26,6 +26,9 @@ export const HOOKS = ['engine', 'sitecustomize'] as const;
 /** Who tells: the engine's own calls, or what Python loads by itself at its start. */
 export type Hook = (typeof HOOKS)[number];
 
+/** What an engine knows better than whoever looks at it from beside. */
+const ENGINES_OWN: readonly EngineFact['kind'][] = ['step', 'resumed'];
+
 const Hello = z.object({
   kind: z.literal('hello'),
   version: z.literal(1),
@@ -70,6 +73,9 @@ export class FactServer {
   readonly #options: FactServerOptions;
   readonly #server: Server;
   readonly #connections = new Set<Connection>();
+  readonly #heard = new Set<number>();
+  /** Ranks whose engine speaks for itself: steps that are seen from beside would be told twice. */
+  readonly #selfTold = new Set<number>();
   #garbage = 0;
   #refused = 0;
 
@@ -102,6 +108,11 @@ export class FactServer {
     return this.#refused;
   }
 
+  /** Ranks that were believed at least once. */
+  get heard(): ReadonlySet<number> {
+    return this.#heard;
+  }
+
   /** Reads what those that are gone have left, however fast they wrote it; whoever is still there is cut off after `deadlineMs`. */
   async drain(deadlineMs: number): Promise<void> {
     this.#server.close();
@@ -121,7 +132,7 @@ export class FactServer {
     const connection = new Connection(socket, {
       helloMs: this.#options.helloMs ?? HELLO_MS,
       onHello: (line) => this.#judge(connection, line),
-      onLine: (rank, line) => this.#take(rank, line),
+      onLine: (hello, line) => this.#take(hello, line),
     });
     this.#connections.add(connection);
     void connection.closed.then(() => {
@@ -135,6 +146,8 @@ export class FactServer {
     if (hello === undefined) return 'the first line is no hello of version 1';
     const why = this.#whyNot(connection, hello);
     if (why !== undefined) return why;
+    this.#heard.add(hello.rank);
+    if (hello.hook === 'engine') this.#selfTold.add(hello.rank);
     this.#options.onHello?.(hello);
     return hello;
   }
@@ -153,9 +166,10 @@ export class FactServer {
     return isTold ? `rank ${rank} has a hook "${hook}" already` : undefined;
   }
 
-  #take(rank: number, line: Line): void {
+  #take({ rank, hook }: Hello, line: Line): void {
     const fact = line.cutBytes > 0 ? undefined : parseFact(line.bytes.toString('utf8'));
     if (fact === undefined) this.#garbage += 1;
+    else if (hook === 'sitecustomize' && this.#selfTold.has(rank) && ENGINES_OWN.includes(fact.kind)) return;
     else this.#options.onFact(rank, fact);
   }
 }
@@ -164,7 +178,7 @@ interface ConnectionOptions {
   readonly helloMs: number;
   /** Who it is, or why it is not believed. */
   readonly onHello: (line: Line) => Hello | string;
-  readonly onLine: (rank: number, line: Line) => void;
+  readonly onLine: (hello: Hello, line: Line) => void;
 }
 
 /** One connection, read no faster than it may speak. */
@@ -216,7 +230,7 @@ class Connection {
     for (const line of lines) {
       if (this.#socket.destroyed || this.#isRefused) return;
       if (this.#told === undefined) this.#begin(line);
-      else this.#options.onLine(this.#told.rank, line);
+      else this.#options.onLine(this.#told, line);
     }
     this.#rest(Math.max(chunk.length, lines.length * LEAST_LINE_BYTES));
   }

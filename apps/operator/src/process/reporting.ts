@@ -1,6 +1,6 @@
 import { stepsOf, type TrainingJob } from '@coxswain/api-types';
 import { sleep, type Clock, type KubeClient } from '@coxswain/kube';
-import type { ObservedLauncher, ObservedPreflight, ObservedProgress } from '@coxswain/lifecycle';
+import type { ObservedLauncher, ObservedPreflight, ObservedProgress, ObservedTrained } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
@@ -19,6 +19,7 @@ import { LauncherContacts } from '../reports/launcher-contacts.ts';
 import { LauncherDesk } from '../reports/launcher-desk.ts';
 import { NewestEpochs } from '../reports/newest-epochs.ts';
 import { PreflightDesk } from '../reports/preflight-desk.ts';
+import { TrainedDesk } from '../reports/trained-desk.ts';
 import { ProgressBoard } from '../reports/progress-board.ts';
 import type { SessionCount } from '../reports/session-ports.ts';
 import { ReportTls } from '../reports/report-tls.ts';
@@ -52,6 +53,7 @@ export class Reporting {
   readonly #thread: IngestThread;
   readonly #desk: LauncherDesk;
   readonly #preflights: PreflightDesk;
+  readonly #trained: TrainedDesk;
   #lastDigest: Pick<IngestDigest, 'connections' | 'utilisation'> = NOTHING;
 
   constructor(parts: ReportingParts) {
@@ -84,6 +86,7 @@ export class Reporting {
       gangOf: (jobUid) => ports.newestGang(jobUid),
       send: (mail) => this.#thread.tell({ kind: 'order', ...mail }),
     });
+    this.#trained = new TrainedDesk({ gangOf: (jobUid) => ports.newestGang(jobUid) });
   }
 
   /** 0 before the start. */
@@ -134,6 +137,11 @@ export class Reporting {
     return this.#preflights.ofJob(job.metadata.uid);
   }
 
+  /** What the ranks of the job's newest gang really train, held against its layout, once one has told. */
+  trainedOf(job: TrainingJob): ObservedTrained | undefined {
+    return this.#trained.ofJob(job.metadata.uid);
+  }
+
   /** Tells every launcher of that epoch that is connected that the epoch is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void {
     const why = `epoch ${epoch} has failed`;
@@ -146,6 +154,7 @@ export class Reporting {
     this.#contacts.forget(jobUid);
     this.#desk.forget(jobUid);
     this.#preflights.forget(jobUid);
+    this.#trained.forget(jobUid);
     this.#ports.forget(jobUid);
     this.#thread.tell({ kind: 'forget', jobUid });
   }
@@ -231,6 +240,7 @@ export class Reporting {
     for (const steps of digest.progress) if (this.#progress.take(steps)) onNews(steps.jobUid, 'progress');
     for (const jobUid of this.#desk.hear(digest.words)) onNews(jobUid, 'ended');
     for (const jobUid of this.#preflights.hear(digest.preflights)) onNews(jobUid, 'ended');
+    for (const jobUid of this.#trained.hear(digest.trained)) onNews(jobUid, 'progress');
     for (const jobUid of digest.ended) onNews(jobUid, 'ended');
     for (const [what, count] of Object.entries(digest.counts)) metrics.countSession(what as SessionCount, count);
   }

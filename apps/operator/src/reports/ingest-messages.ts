@@ -2,7 +2,7 @@ import type { OperatorMessage } from '@coxswain/api-types';
 import type { KeyPair } from './authority.ts';
 import type { LauncherWord } from './launcher-words.ts';
 import type { StepsSoFar } from './progress-tracker.ts';
-import type { PreflightWord, ReportingPod, SavedByRanks, SessionCount } from './session-ports.ts';
+import type { PreflightWord, ReportingPod, SavedByRanks, SessionCount, TrainedWord } from './session-ports.ts';
 
 /*
  * What the loop's thread and the thread of the reports say to each other. Plain data: each message is copied.
@@ -79,6 +79,8 @@ export interface IngestDigest {
   readonly words: readonly LauncherWord[];
   /** What pods told of themselves before their first rank. */
   readonly preflights: readonly PreflightWord[];
+  /** What pods told of what they really train. */
+  readonly trained: readonly TrainedWord[];
   readonly counts: Readonly<Partial<Record<SessionCount, number>>>;
   readonly connections: number;
   /** Share of the time that the thread was busy, in [0, 1]. */

@@ -12,7 +12,7 @@ import { MessageDeduplicator } from './message-deduplicator.ts';
 import { ProgressTracker } from './progress-tracker.ts';
 import { Rendezvous } from './rendezvous.ts';
 import { startReportServer } from './report-server.ts';
-import type { PreflightWord, SessionCount } from './session-ports.ts';
+import type { PreflightWord, SessionCount, TrainedWord } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
 import { WaitingLaunchers } from './waiting-launchers.ts';
 
@@ -38,6 +38,8 @@ const heard = new HeardPods();
 const rendezvous = new Rendezvous();
 const words = new LauncherWords();
 let preflights: PreflightWord[] = [];
+/** The newest of each pod: no more than there are. */
+const trained = new Map<string, TrainedWord>();
 let counts: Partial<Record<SessionCount, number>> = {};
 
 const server = await startReportServer({
@@ -62,6 +64,7 @@ const server = await startReportServer({
     heard: (pod) => heard.note(pod),
     said: (word) => words.note(word),
     lookedAt: (word) => void preflights.push(word),
+    trained: (word) => void trained.set(`${word.jobUid} ${word.podIndex}`, word),
     rendezvous,
     waiting: new WaitingLaunchers(),
     deduplicator: new MessageDeduplicator(),
@@ -92,6 +95,7 @@ function digest(): void {
       ended: ports.takeEnded(),
       words: words.take(),
       preflights,
+      trained: [...trained.values()],
       counts,
       connections: server.connections,
       utilisation: performance.eventLoopUtilization(now, busy).utilization,
@@ -99,6 +103,7 @@ function digest(): void {
   });
   counts = {};
   preflights = [];
+  trained.clear();
   busy = now;
   isTaken = false;
   digestedAtMs = clock.monotonicMs();

@@ -18,6 +18,7 @@ export function ranksAreOf(message: LauncherMessage, pod: ReportingPod): boolean
     ranks.every(({ rank }) => pod.ranks.includes(rank));
   if (message.kind === 'steps') return message.reports.every(areOurs);
   if (message.kind === 'step') return areOurs(message.report);
+  if (message.kind === 'trained') return pod.ranks.includes(message.rank);
   return message.kind !== 'heartbeat' || areOurs(message);
 }
 

@@ -80,6 +80,7 @@ async function serve(
       heard: () => undefined,
       said: () => undefined,
       lookedAt: () => undefined,
+      trained: () => undefined,
       now: () => clock.now(),
       sleep: async () => undefined,
       count: () => undefined,

@@ -84,6 +84,7 @@ function aDesk(shared: Partial<SessionContext> = {}, connection: Partial<Session
     heard: () => undefined,
     said: () => undefined,
     lookedAt: () => undefined,
+    trained: () => undefined,
     series: new SeriesRing({ bootId: 'operator' }),
     deduplicator: new MessageDeduplicator(),
     now: () => new Date('2026-01-01T00:00:00Z'),
@@ -556,5 +557,31 @@ describe('before the first rank', () => {
     await desk.say({ kind: 'hello' });
     await desk.say({ kind: 'preflight', report });
     expect(words).toEqual([{ jobUid: 'job-1', epoch: 3, podIndex: 0, podUid: 'pod-1', report }]);
+  });
+});
+
+describe('what a rank really trains', () => {
+  const facts = {
+    worldSize: 4,
+    backend: 'gloo',
+    mesh: [],
+    groups: [],
+    wrappers: [],
+    parameterBytes: 1,
+    optimizerBytes: 2,
+  };
+
+  it.each([
+    ['is passed on as that of the pod whose token it has', { rank: 0, facts }, true],
+    ['is not taken of a rank of another pod', { rank: 64, facts }, false],
+    ['is not taken where it is absurd', { rank: 0, facts: { ...facts, worldSize: -1 } }, false],
+    ['is not taken where it is too much', { rank: 0, facts: { ...facts, wrappers: Array(17).fill('a') } }, false],
+  ])('%s', async (_, said, isTaken) => {
+    const words: unknown[] = [];
+    const desk = aDesk({ trained: (word) => void words.push(word) });
+    await desk.say({ kind: 'hello' });
+    await desk.say({ kind: 'trained', ...said });
+    expect(words).toEqual(isTaken ? [{ jobUid: 'job-1', epoch: 3, incarnation: 1, podIndex: 0, ...said }] : []);
+    expect(desk.counts.includes('malformed')).toBe(!isTaken);
   });
 });

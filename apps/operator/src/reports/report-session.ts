@@ -244,6 +244,12 @@ export class ReportSession {
         this.#context.lookedAt({ jobUid, epoch, podIndex, podUid: this.#podUid, report: message.report });
         return true;
       }
+      case 'trained': {
+        const { jobUid, epoch, podIndex } = pod;
+        const { rank, facts } = message;
+        this.#context.trained({ jobUid, epoch, podIndex, incarnation: incarnationOf(message), rank, facts });
+        return true;
+      }
       case 'resumed':
         progress.recordResumed({ ...pod, incarnation: incarnationOf(message) }, message.step);
         return true;

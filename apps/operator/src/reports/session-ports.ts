@@ -1,5 +1,5 @@
 /** What does a session of a launcher's connection need of the cluster, and of what all sessions share? */
-import type { OperatorMessage, PreflightReport, SavedCheckpoint } from '@coxswain/api-types';
+import type { OperatorMessage, PreflightReport, SavedCheckpoint, TrainedFacts } from '@coxswain/api-types';
 import type { Authenticator } from './authenticator.ts';
 import type { LauncherWord } from './launcher-words.ts';
 import type { MessageDeduplicator } from './message-deduplicator.ts';
@@ -64,6 +64,16 @@ export interface PreflightWord {
   readonly report: PreflightReport;
 }
 
+/** What a rank of a pod really trains, as its hook saw it. */
+export interface TrainedWord {
+  readonly jobUid: string;
+  readonly epoch: number;
+  readonly incarnation: number;
+  readonly podIndex: number;
+  readonly rank: number;
+  readonly facts: TrainedFacts;
+}
+
 /** What all sessions of a server share. */
 export interface SessionContext {
   readonly ports: ReportPorts;
@@ -77,6 +87,8 @@ export interface SessionContext {
   readonly said: (word: LauncherWord) => void;
   /** A pod has told what it is, before its first rank. */
   readonly lookedAt: (word: PreflightWord) => void;
+  /** A pod has told what its ranks really train. */
+  readonly trained: (word: TrainedWord) => void;
   readonly series: SeriesRing;
   readonly deduplicator: MessageDeduplicator;
   readonly now: () => Date;

@@ -33,6 +33,7 @@ export interface ReconcilerOptions {
   readonly heardMsOf: JobView['heardMsOf'];
   readonly launchersOf: JobView['launchersOf'];
   readonly preflightOf: JobView['preflightOf'];
+  readonly trainedOf: JobView['trainedOf'];
   readonly timeouts: JobView['timeouts'];
   readonly retention: JobView['retention'];
   /** Plans beside the loop. */
@@ -71,6 +72,7 @@ export class TrainingJobReconciler {
       heardMsOf,
       launchersOf,
       preflightOf: options.preflightOf,
+      trainedOf: options.trainedOf,
       admission,
       keptPlacementOf: (job) => store.keptPlacementOf(job),
       progressOf,

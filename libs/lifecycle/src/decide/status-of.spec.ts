@@ -124,6 +124,19 @@ describe('what a job says of itself', () => {
     expect(stale.status.progress).toBeUndefined();
   });
 
+  it.each<[string, readonly string[] | undefined, string | undefined, string | undefined]>([
+    ['says nothing of what is trained before a hook has told', undefined, undefined, undefined],
+    ['is trained as asked where nothing differs', [], 'True/NothingDiffers', 'Nothing shows that the ranks of epoch 1 train otherwise than its layout asks for.'], // prettier-ignore
+    ['says in what its training differs', ['Rank 0 is alone.', 'Rank 2 as well.'], 'False/LayoutDiffers', 'Rank 0 is alone. Rank 2 as well.'], // prettier-ignore
+  ])('%s, and runs on', (_sentence, differences, condition, message) => {
+    const trained =
+      differences === undefined ? {} : { trained: { epoch: 1, incarnation: 1, differences: [...differences] } };
+    const { status } = settled(aRunningJob({ observed: trained }));
+    expect(summaryOfCondition(status, 'TrainedAsAsked')).toBe(condition);
+    expect(findCondition(status.conditions, 'TrainedAsAsked')?.message).toBe(message);
+    expect(status.state).toBe('Running');
+  });
+
   it.each([
     ['keeps its checkpoint though it is not seen', [], 80],
     ['lets it fall back to the newest that is left, once it is seen to be damaged', ['Damaged'], 20],

@@ -66,6 +66,7 @@ function draftsOf({ record, facts, acceptance, next }: Situation): ConditionDraf
     Placed: placedDraft(record, facts, next),
     Running: runningDraft(record, facts),
     CheckpointsRecorded: refusedCheckpointDraft(record, facts),
+    TrainedAsAsked: trainedDraft(record),
     Suspended: suspendedDraft(record, facts),
     Complete:
       terminal?.type === 'Complete' ? { holds: true, reason: terminal.reason, message: terminal.message } : undefined,
@@ -254,6 +255,16 @@ function refusedCheckpointDraft(record: JobRecord, facts: Facts): ConditionDraft
   if (refused === undefined) return undefined;
   const message = `The API server does not take what was saved; it is tried again. ${firstLine(refused)}`;
   return { holds: false, reason: 'CheckpointRefused', message };
+}
+
+/** Of the newest attempt alone: what an earlier one trained was another layout's. */
+function trainedDraft(record: JobRecord): ConditionDraft<'TrainedAsAsked'> | undefined {
+  const { trained, epoch } = record.attempts.at(-1) ?? {};
+  if (trained === undefined) return undefined;
+  const { differences } = trained;
+  if (differences.length > 0) return { holds: false, reason: 'LayoutDiffers', message: differences.join(' ') };
+  const message = `Nothing shows that the ranks of epoch ${epoch} train otherwise than its layout asks for.`;
+  return { holds: true, reason: 'NothingDiffers', message };
 }
 
 function suspendedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Suspended'> {

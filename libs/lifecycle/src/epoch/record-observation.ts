@@ -10,6 +10,7 @@ import type { ObservedPod } from '../look/observed.ts';
 import { MOST_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
 import { recordPreflight } from './record-preflight.ts';
+import { recordTrained } from './record-trained.ts';
 import { lostPlacement } from './unwritten-placement.ts';
 import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from '../record/job-record.ts';
 import { answerTo, restartDelayMs } from '../failure/restart-budget.ts';
@@ -31,6 +32,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordLostPlacement,
   recordRelease,
   recordPreflight,
+  recordTrained,
   recordRunning,
   recordProgress,
   recordSuccess,

@@ -1,5 +1,6 @@
 import type {
   AttemptPreflight,
+  AttemptTrained,
   Checkpoint,
   Fingerprint,
   LauncherState,
@@ -82,6 +83,8 @@ export interface Observed {
   readonly verdicts?: readonly Verdict[];
   /** What came of the look around before the first rank, once every pod of the gang has told. One of another epoch says nothing. */
   readonly preflight?: ObservedPreflight;
+  /** What its ranks really train, held against the layout, once one has told. One of another epoch or incarnation says nothing. */
+  readonly trained?: ObservedTrained;
   /** Where the administrator's differ from the defaults. */
   readonly timeouts?: Partial<Timeouts>;
   readonly retention?: Partial<Retention>;
@@ -133,6 +136,11 @@ export interface ObservedPreflight extends AttemptPreflight {
   readonly fingerprint: Fingerprint;
   /** Nodes that are to blame, with the evidence; empty unless the outcome is NodesNamed. */
   readonly named: { readonly nodes: readonly string[]; readonly message: string };
+}
+
+/** What was found of what ranks really train, of the run that it names. */
+export interface ObservedTrained extends AttemptTrained {
+  readonly epoch: number;
 }
 
 /** Who is to blame, in a detector's opinion: the gang is ended, and the node (or that of the rank) is avoided. */

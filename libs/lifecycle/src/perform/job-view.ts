@@ -9,6 +9,7 @@ import type {
   ObservedPlanning,
   ObservedPod,
   ObservedPreflight,
+  ObservedTrained,
   ObservedProgress,
   ObservedRuntime,
 } from '../look/observed.ts';
@@ -51,6 +52,8 @@ export interface JobView {
   launchersOf(job: TrainingJob): ReadonlyMap<string, ObservedLauncher>;
   /** What came of the preflight of the job's newest epoch, once that is known. */
   preflightOf(job: TrainingJob): ObservedPreflight | undefined;
+  /** What the ranks of the job's newest gang really train, held against its layout, once one has told. */
+  trainedOf(job: TrainingJob): ObservedTrained | undefined;
   /** Who gets GPUs: one for all jobs of this process. */
   readonly admission: Admission;
   /** The recorded Placement of the attempt under way as it was before somebody deleted it, where this process saw it. */

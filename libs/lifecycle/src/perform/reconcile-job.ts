@@ -101,6 +101,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const planning = view.planningOf(job.metadata.uid);
   const runtime = view.runtimeOf(job);
   const preflight = view.preflightOf(job);
+  const trained = view.trainedOf(job);
   const leaderTerm = view.leaderTerm();
   const { admission } = view;
   const reserved = admission.reservedFor(job.metadata.uid);
@@ -145,6 +146,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       ...(planning === undefined ? {} : { planning }),
       ...(runtime === undefined ? {} : { runtime }),
       ...(preflight === undefined ? {} : { preflight }),
+      ...(trained === undefined ? {} : { trained }),
     },
     view.now(),
   );

@@ -514,6 +514,7 @@ export class World implements Member {
       keptPlacementOf: () => this.#keptPlacement(),
       progressOf: () => this.#progress,
       preflightOf: () => undefined,
+      trainedOf: () => undefined,
       planningOf: () => this.#planning,
       runtimeOf: () => undefined,
     };

@@ -15,6 +15,7 @@ const digest = (said: string): void =>
       ended: [said],
       words: [],
       preflights: [],
+      trained: [],
       counts: {},
       connections: 0,
       utilisation: 0,

@@ -1,0 +1,31 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { installHook, withHook } from './install-hook.ts';
+
+describe('the hook comes into a rank', () => {
+  it('as files that the launcher writes, the one first that Python loads at its start', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'hook-'));
+    try {
+      const folder = installHook(directory);
+      expect(readdirSync(folder).sort()).toEqual(['coxswain_hook', 'sitecustomize.py']);
+      expect(readFileSync(join(folder, 'coxswain_hook/reporter.py'), 'utf8')).toMatch(/^class Reporter/m);
+      // A second launcher of the same container, or a second incarnation, finds its own place; writing twice changes nothing.
+      expect(installHook(directory)).toBe(folder);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it.each([
+    ['alone where nothing else is on the path', {}, '/own/hook'],
+    ['alone where the path is empty, which would be the working directory', { PYTHONPATH: '' }, '/own/hook'],
+    ['before what the image or the job has there', { PYTHONPATH: '/a:/b' }, '/own/hook:/a:/b'],
+  ])('%s', (_, environment, path) => {
+    expect(withHook(environment, '/own/hook')).toEqual({ PYTHONPATH: path });
+  });
+
+  it('not at all where it could not be written', () => {
+    expect(withHook({ PYTHONPATH: '/a' }, undefined)).toEqual({});
+  });
+});

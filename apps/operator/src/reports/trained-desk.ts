@@ -1,0 +1,71 @@
+import { MAX_TRAINED_DIFFERENCES } from '@coxswain/api-types';
+import { trainedDifferences } from '@coxswain/engines';
+import type { ObservedTrained } from '@coxswain/lifecycle';
+import type { NewestGang } from './launcher-desk.ts';
+import type { TrainedWord } from './session-ports.ts';
+
+/** Pods of an incarnation that are listened to: what a layout says is said of all, and a gang may have thousands. */
+const MAX_PODS = 16;
+
+interface ToldOfRun {
+  readonly epoch: number;
+  readonly incarnation: number;
+  /** The first word of each pod: whoever says something else each second changes nothing. */
+  readonly words: Map<number, TrainedWord>;
+}
+
+/**
+ * What ranks really train, held against the layout of their gang. In memory: launchers say it again to a process that begins to lead, and what was found is
+ * recorded with the attempt.
+ */
+export class TrainedDesk {
+  readonly #gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
+  readonly #told = new Map<string, ToldOfRun>();
+
+  constructor(parts: {
+    /** As far as it is seen at the moment. */
+    readonly gangOf: (jobUid: string) => NewestGang | 'gone' | undefined;
+  }) {
+    this.#gangOf = parts.gangOf;
+  }
+
+  /** Pods have told. Answers with the jobs of which more is known since. */
+  hear(words: readonly TrainedWord[]): readonly string[] {
+    const news = words.filter((word) => this.#take(word));
+    return [...new Set(news.map(({ jobUid }) => jobUid))];
+  }
+
+  /** What was found of the newest run that was told of; undefined where nothing was, or the gang is not seen yet. */
+  ofJob(jobUid: string): ObservedTrained | undefined {
+    const told = this.#told.get(jobUid);
+    const gang = this.#gangOf(jobUid);
+    if (gang === 'gone') this.forget(jobUid);
+    if (told === undefined || gang === undefined || gang === 'gone') return undefined;
+    const { epoch, incarnation, words } = told;
+    if (gang.attempt.epoch !== epoch) return undefined;
+    const ordered = [...words.values()].toSorted((one, other) => one.podIndex - other.podIndex);
+    const all = ordered.flatMap(({ rank, facts }) => trainedDifferences(gang.attempt.layout, rank, facts));
+    return { epoch, incarnation, differences: all.slice(0, MAX_TRAINED_DIFFERENCES) };
+  }
+
+  /** The job is gone. */
+  forget(jobUid: string): void {
+    this.#told.delete(jobUid);
+  }
+
+  #take(word: TrainedWord): boolean {
+    const { jobUid, epoch, incarnation, podIndex } = word;
+    if (this.#gangOf(jobUid) === 'gone') return false;
+    const known = this.#told.get(jobUid);
+    const isLater =
+      known === undefined || epoch > known.epoch || (epoch === known.epoch && incarnation > known.incarnation);
+    if (isLater) {
+      this.#told.set(jobUid, { epoch, incarnation, words: new Map([[podIndex, word]]) });
+      return true;
+    }
+    const isSame = epoch === known.epoch && incarnation === known.incarnation;
+    if (!isSame || known.words.has(podIndex) || known.words.size >= MAX_PODS) return false;
+    known.words.set(podIndex, word);
+    return true;
+  }
+}

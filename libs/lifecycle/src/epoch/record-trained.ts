@@ -1,0 +1,17 @@
+import type { Facts } from '../look/facts.ts';
+import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
+
+/** What was found of what is really trained. What was recorded stays where nobody has told since: whoever leads now may not have heard it yet. */
+export function recordTrained(record: JobRecord, { observed: { trained } }: Facts): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt === undefined || trained?.epoch !== attempt.epoch) return record;
+  const { incarnation, differences } = trained;
+  if (incarnation !== (attempt.incarnation ?? 1)) return record;
+  const known = attempt.trained;
+  const isKnown = known?.incarnation === incarnation && same(known.differences, differences);
+  return isKnown ? record : withLastAttempt(record, { trained: { incarnation, differences: [...differences] } });
+}
+
+function same(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, index) => text === other[index]);
+}
