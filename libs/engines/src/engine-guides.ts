@@ -1,5 +1,6 @@
 import type { EngineName } from '@coxswain/api-types';
 import { COMMAND_GUIDE } from './adapters/command-guide.ts';
+import { MEGATRON_GUIDE } from './adapters/megatron-guide.ts';
 import { REFERENCE_GUIDE } from './adapters/reference-guide.ts';
 import { TORCHTITAN_GUIDE } from './adapters/torchtitan/torchtitan-guide.ts';
 import type { EngineGuide } from './engine-guide.ts';
@@ -11,7 +12,7 @@ const NOTHING_YET: EngineGuide = { words: [], traps: [] };
 export const ENGINE_GUIDES: Readonly<Record<EngineName, EngineGuide>> = {
   reference: REFERENCE_GUIDE,
   command: COMMAND_GUIDE,
-  'megatron-lm': NOTHING_YET,
+  'megatron-lm': MEGATRON_GUIDE,
   'megatron-bridge': NOTHING_YET,
   torchtitan: TORCHTITAN_GUIDE,
   deepspeed: NOTHING_YET,

@@ -1,6 +1,7 @@
 import { type EffectiveSpec, EngineRun, MAX_ENGINE_RUN_BYTES, type TrainingJobSpec } from '@coxswain/api-types';
 import { ParallelLayout } from '@coxswain/layout';
 import { renderCommand } from './adapters/command.ts';
+import { renderMegatronLm } from './adapters/megatron-lm.ts';
 import { renderReference } from './adapters/reference.ts';
 import { renderTorchTitan } from './adapters/torchtitan/torchtitan.ts';
 import type { EngineRefusal } from './engine-refusal.ts';
@@ -56,7 +57,7 @@ function notRendered({ engine: { name } }: EffectiveSpec): Rendering {
 const ADAPTERS: Readonly<Record<TrainingJobSpec['engine']['name'], EngineAdapter>> = {
   reference: renderReference,
   command: renderCommand,
-  'megatron-lm': notRendered,
+  'megatron-lm': renderMegatronLm,
   'megatron-bridge': notRendered,
   torchtitan: renderTorchTitan,
   deepspeed: notRendered,

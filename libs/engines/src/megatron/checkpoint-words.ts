@@ -1,0 +1,170 @@
+/** How is it told to Megatron-LM what it saves, in which form, and what it begins with? */
+import { POD_PATHS } from '@coxswain/api-types';
+import { inside } from '../paths.ts';
+import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './told.ts';
+import { isFsdp, stateImplementation } from './state-words.ts';
+
+type Format = NonNullable<NonNullable<Asked['layout']['checkpointPolicy']>['format']>;
+
+const FORMATS: Readonly<Partial<Record<Format, string>>> = {
+  torch_dist: 'torch_dist',
+  torch_dcp: 'torch_dcp',
+  fsdp_dtensor: 'fsdp_dtensor',
+  legacy: 'torch',
+};
+
+/** The format in which states are saved, told or not. */
+export function checkpointFormat({ layout }: Pick<Asked, 'layout'>): string {
+  const { format } = layout.checkpointPolicy ?? {};
+  if (format !== undefined) return FORMATS[format] ?? format;
+  return stateImplementation({ layout }) === 'megatron-fsdp' ? 'fsdp_dtensor' : 'torch_dist';
+}
+
+export function checkpointWords(asked: Asked): readonly Told[] {
+  return [...saveWords(asked), ...formatWords(asked), ...policyWords(asked), ...initialWords(asked)];
+}
+
+/** Where to load from is told where the ranks begin from a checkpoint, and not before: the directory is a new one each time. */
+function saveWords({ spec: { checkpoint } }: Asked): readonly Told[] {
+  if (checkpoint === undefined) return [];
+  return [
+    ...flag('checkpoint.claimName', '--save', '$(COXSWAIN_SAVE_DIR)'),
+    ...kept('checkpoint.path'),
+    ...flag('checkpoint.everySteps', '--save-interval', checkpoint.everySteps),
+    // It saves and ends when it is told to end.
+    ...byDefault('--exit-signal-handler'),
+  ];
+}
+
+export const RESUME_ARGUMENTS: readonly string[] = [
+  '--load',
+  '$(COXSWAIN_RESUME_ROOT)',
+  '--ckpt-step',
+  '$(COXSWAIN_RESUME_STEP)',
+];
+
+/** validate_args of every release: which format goes with which sharding. */
+function formatWords(asked: Asked): readonly Told[] {
+  const { layout, spec } = asked;
+  const field = 'layout.checkpointPolicy.format';
+  const format = checkpointFormat(asked);
+  const implementation = stateImplementation(asked);
+  const told = layout.checkpointPolicy?.format;
+  if (told !== undefined && FORMATS[told] === undefined)
+    return refuse('format-of-megatron', field, `Megatron-LM does not save ${told}`, 'use torch_dist');
+  const needs = FORMAT_NEEDS[format];
+  if (needs !== undefined && needs !== implementation)
+    return refuse(
+      'format-fits-states',
+      field,
+      `checkpoints of format ${format} go with states.implementation ${needs}, which is ${implementation}`,
+      'leave checkpointPolicy.format out',
+    );
+  if (format === 'torch' && isFsdp(asked))
+    return refuse(
+      'format-fits-states',
+      field,
+      `states that ${implementation} shards are not saved in the legacy format`,
+      'leave checkpointPolicy.format out',
+    );
+  if (format === 'torch_dcp' && (layout.tensorParallelDegree > 1 || layout.pipelineParallelDegree > 1))
+    return refuse(
+      'torch-dcp-is-data-parallel',
+      field,
+      'Megatron-LM saves torch_dcp only without tensor and pipeline parallelism',
+      'use torch_dist',
+    );
+  if (format !== 'torch_dist' && spec.checkpoint !== undefined)
+    return refuse(
+      'checkpoints-are-seen',
+      'checkpoint',
+      `a checkpoint of format ${format} is not seen to be complete, so that the job would never resume from one`,
+      'save torch_dist, which goes with distributed-optimizer and ddp, or leave checkpoint out',
+    );
+  return flag(told === undefined ? 'layout.states.implementation' : field, '--ckpt-format', format);
+}
+
+const FORMAT_NEEDS: Readonly<Record<string, string>> = { torch_dcp: 'fsdp2', fsdp_dtensor: 'megatron-fsdp' };
+
+function policyWords(asked: Asked): readonly Told[] {
+  const { checkpointPolicy: policy } = asked.layout;
+  if (policy === undefined) return [];
+  const field = 'layout.checkpointPolicy';
+  const { optimizerReshard, asyncSave, localEverySteps } = policy;
+  return [
+    ...(optimizerReshard === 'full' ? reshard(asked) : kept(`${field}.optimizerReshard`)),
+    // Without its worker Megatron-LM drops --async-save, and says so in its log alone.
+    ...switchOf(`${field}.asyncSave`, '--async-save', asyncSave),
+    ...switchOf(`${field}.asyncSave`, '--use-persistent-ckpt-worker', asyncSave),
+    ...(localEverySteps === undefined ? withoutLocal(policy.localReplicas) : local(asked, localEverySteps)),
+  ];
+}
+
+/** Bought when saving; states of the distributed optimizer come back only on the same tensor and pipeline degrees otherwise. */
+function reshard(asked: Asked): readonly Told[] {
+  const field = 'layout.checkpointPolicy.optimizerReshard';
+  if (stateImplementation(asked) !== 'distributed-optimizer') return kept(field);
+  if (asked.layout.checkpointPolicy?.localEverySteps !== undefined)
+    return refuse(
+      'local-copies-are-not-resharded',
+      field,
+      'local checkpoints of Megatron-LM are read by the layout that saved them alone',
+      'leave checkpointPolicy.localEverySteps out, or optimizerReshard',
+    );
+  return flag(field, '--dist-ckpt-optim-fully-reshardable');
+}
+
+function withoutLocal(replicas: number | undefined): readonly Told[] {
+  if (replicas === undefined) return [];
+  return refuse(
+    'replicas-of-local-copies',
+    'layout.checkpointPolicy.localReplicas',
+    'localReplicas are of local copies, which nobody asks for',
+    'give checkpointPolicy.localEverySteps',
+  );
+}
+
+/** In the scratch of the pod, which its node has; the package nvidia_resiliency_ext saves there, and must be in the image. */
+function local({ layout, spec }: Asked, everySteps: number): readonly Told[] {
+  const field = 'layout.checkpointPolicy';
+  const replicas = layout.checkpointPolicy?.localReplicas ?? 1;
+  if (spec.scratch === undefined)
+    return refuse(
+      'local-copies-need-scratch',
+      `${field}.localEverySteps`,
+      'copies on the nodes are kept in the scratch of a pod, and the job has none',
+      'give scratch, or leave checkpointPolicy.localEverySteps out',
+    );
+  return [
+    ...flag(`${field}.localEverySteps`, '--non-persistent-save-interval', everySteps),
+    ...flag(`${field}.localEverySteps`, '--non-persistent-ckpt-type', 'local'),
+    ...flag(`${field}.localEverySteps`, '--non-persistent-local-ckpt-dir', `${POD_PATHS.scratch}/checkpoints`),
+    ...note(`${field}.localEverySteps`, 'the image needs nvidia_resiliency_ext for copies on the nodes'),
+    ...(replicas === 1
+      ? kept(`${field}.localReplicas`)
+      : [
+          ...flag(`${field}.localReplicas`, '--replication'),
+          ...flag(`${field}.localReplicas`, '--replication-factor', replicas),
+          ...flagOf(`${field}.localReplicas`, '--replication-jump', layout.tensorParallelDegree),
+        ]),
+  ];
+}
+
+/** Loaded where --load has nothing, and then as fine-tuning: no optimizer states, no step (megatron/training/checkpointing.py, load_checkpoint). */
+function initialWords({ spec: { initialWeights } }: Asked): readonly Told[] {
+  if (initialWeights === undefined) return [];
+  const { format, path } = initialWeights;
+  if (format !== 'torch_dist')
+    return refuse(
+      'initial-weights-of-megatron',
+      'initialWeights.format',
+      `Megatron-LM begins with weights in torch_dist, not in ${format}`,
+      format === 'safetensors'
+        ? 'use engine megatron-bridge, or convert them by its AutoBridge'
+        : 'convert them by tools/checkpoint of Megatron-LM',
+    );
+  return [
+    ...flag('initialWeights.path', '--pretrained-checkpoint', inside(POD_PATHS.initialWeights, path)),
+    ...kept('initialWeights.claimName', 'initialWeights.format'),
+  ];
+}

@@ -1,0 +1,150 @@
+/** How is overlap, and the network of each kind of group, told to Megatron-LM? */
+import { type Asked, flag, flagOf, kept, refuse, switchOf, type Told, variable } from './told.ts';
+import { isFsdp, stateImplementation } from './state-words.ts';
+
+type Policy = NonNullable<Asked['layout']['communication']>;
+
+const FIELD = 'layout.communication';
+
+export function communicationWords(asked: Asked): readonly Told[] {
+  const { communication: policy = {} } = asked.layout;
+  return [
+    ...overlapWords(asked, policy),
+    ...expertOverlap(asked, policy),
+    ...pipelineOverlap(asked, policy),
+    ...deferred(asked, policy),
+    ...switchOf(`${FIELD}.switchReduction`, '--use-sharp', policy.switchReduction),
+    ...flagOf(`${FIELD}.timeoutMinutes`, '--distributed-timeout-minutes', policy.timeoutMinutes),
+    ...groupNetworks(policy.groupNetwork),
+    ...connections(asked),
+  ];
+}
+
+function overlapWords(asked: Asked, policy: Policy): readonly Told[] {
+  const { overlapGradReduce, overlapParamGather, overlapTensorParallel } = policy;
+  const isSharded = !['ddp', 'fsdp2'].includes(stateImplementation(asked));
+  const gathersAlone = overlapParamGather === true && (overlapGradReduce !== true || !isSharded);
+  return [
+    ...switchOf(`${FIELD}.overlapGradReduce`, '--overlap-grad-reduce', overlapGradReduce),
+    ...(gathersAlone
+      ? refuse(
+          'param-gather-overlaps-with-gradients',
+          `${FIELD}.overlapParamGather`,
+          'Megatron-LM overlaps the gathering of parameters only with sharded states, and together with that of gradients',
+          'set communication.overlapGradReduce to true and states.zeroStage to 1, or leave overlapParamGather out',
+        )
+      : switchOf(`${FIELD}.overlapParamGather`, '--overlap-param-gather', overlapParamGather)),
+    ...(overlapTensorParallel === true && !sequenceIsSplit(asked)
+      ? refuse(
+          'tensor-overlap-needs-sequence-parallel',
+          `${FIELD}.overlapTensorParallel`,
+          'Megatron-LM overlaps tensor parallelism only where sequenceParallel is on',
+          'set sequence.sequenceParallel to true, with tensorParallelDegree above 1',
+        )
+      : switchOf(`${FIELD}.overlapTensorParallel`, '--tp-comm-overlap', overlapTensorParallel)),
+  ];
+}
+
+function sequenceIsSplit({ layout }: Asked): boolean {
+  return layout.sequence?.sequenceParallel === true && layout.tensorParallelDegree > 1;
+}
+
+/** What transformer_config.py asserts where the exchange of experts overlaps. */
+function expertOverlap({ layout, shape }: Asked, policy: Policy): readonly Told[] {
+  const field = `${FIELD}.overlapExpertParallel`;
+  if (policy.overlapExpertParallel !== true) return [];
+  const why = [
+    [(layout.expert?.expertParallelDegree ?? 1) === 1, 'expert.expertParallelDegree is 1'],
+    [
+      layout.expert?.dispatcher === undefined || layout.expert.dispatcher === 'allgather',
+      'the dispatcher is allgather',
+    ],
+    [layout.memory?.recompute?.mode === 'full', 'recomputation is full'],
+    [(shape?.mtpLayers ?? 0) > 1, 'there are several MTP layers'],
+    [
+      layout.pipelineParallelDegree > 1 && (layout.pipeline?.chunksPerRank ?? 1) === 1,
+      'the pipeline is not interleaved',
+    ],
+  ] as const;
+  const broken = why.find(([isBroken]) => isBroken);
+  if (broken === undefined) return flag(field, '--overlap-moe-expert-parallel-comm');
+  return refuse(
+    'expert-overlap-needs-exchange',
+    field,
+    `Megatron-LM cannot overlap the exchange of experts where ${broken[1]}`,
+    'leave communication.overlapExpertParallel out',
+  );
+}
+
+/** On with the interleaved schedule unless told; without it validate_args turns it off. */
+function pipelineOverlap({ layout }: Asked, policy: Policy): readonly Told[] {
+  const field = `${FIELD}.overlapPipelineTransfers`;
+  const isInterleaved = (layout.pipeline?.chunksPerRank ?? 1) > 1;
+  if (policy.overlapPipelineTransfers === undefined) return [];
+  if (policy.overlapPipelineTransfers) {
+    if (isInterleaved) return kept(field);
+    return refuse(
+      'pipeline-overlap-needs-chunks',
+      field,
+      'Megatron-LM overlaps transfers of a pipeline only where a rank has several chunks',
+      'leave it out, or give pipeline.chunksPerRank',
+    );
+  }
+  return isInterleaved ? flag(field, '--no-overlap-p2p-communication') : kept(field);
+}
+
+function deferred({ layout, shape }: Asked, policy: Policy): readonly Told[] {
+  const field = `${FIELD}.deferEmbeddingGradient`;
+  if (policy.deferEmbeddingGradient !== true) return [];
+  if (layout.pipelineParallelDegree === 1 || isFsdp({ layout }) || shape?.tiedEmbeddings === true)
+    return refuse(
+      'deferred-gradient-needs-pipeline',
+      field,
+      'the gradient of the embedding waits for the drain of a pipeline, with fused accumulation and an output layer of its own',
+      'leave communication.deferEmbeddingGradient out',
+    );
+  return flag(field, '--defer-embedding-wgrad-compute');
+}
+
+/** Groups of Megatron-LM for each of ours (megatron/core/parallel_state.py, get_nccl_options). */
+const GROUPS = {
+  tensor: ['tp'],
+  context: ['cp'],
+  expert: ['ep'],
+  data: ['dp', 'dp_cp'],
+  pipeline: ['pp'],
+} as const;
+
+/** NCCL's transports have two names: RoCE goes over that of InfiniBand. */
+const NET_NAMES = { infiniband: 'IB', roce: 'IB', socket: 'Socket' } as const;
+
+const NCCL_FILE = 'nccl.yaml';
+
+function groupNetworks(networks: Policy['groupNetwork']): readonly Told[] {
+  const field = `${FIELD}.groupNetwork`;
+  const lines = Object.entries(networks ?? {}).flatMap(([group, network]) =>
+    network === undefined
+      ? []
+      : GROUPS[group as keyof typeof GROUPS].map((name) => `${name}:\n  net_name: ${NET_NAMES[network]}\n`),
+  );
+  if (lines.length === 0) return kept(field);
+  return [
+    ...flag(field, '--nccl-communicator-config-path', `$(COXSWAIN_ENGINE_FILES)/${NCCL_FILE}`),
+    { kind: 'file', field, path: NCCL_FILE, text: lines.join('') },
+  ];
+}
+
+/**
+ * Launches of kernels are put in order by one connection, which tensor and context parallelism on Hopper and older need (validate_args ends without);
+ * sharded parameters must have several, and so must the exchange of experts that overlaps. From Blackwell on nothing is needed.
+ */
+function connections(asked: Asked): readonly Told[] {
+  const { layout, isBlackwell } = asked;
+  const name = 'CUDA_DEVICE_MAX_CONNECTIONS';
+  if (isFsdp(asked)) return variable('layout.states.implementation', name, '8');
+  if (isBlackwell) return [];
+  if (layout.communication?.overlapExpertParallel === true)
+    return variable(`${FIELD}.overlapExpertParallel`, name, '32');
+  if (layout.tensorParallelDegree > 1) return variable('layout.tensorParallelDegree', name, '1');
+  return (layout.contextParallelDegree ?? 1) > 1 ? variable('layout.contextParallelDegree', name, '1') : [];
+}

@@ -1,0 +1,56 @@
+/** How is it told to Megatron-LM what it trains on? */
+import { POD_PATHS } from '@coxswain/api-types';
+import { inside } from '../paths.ts';
+import { type Asked, byDefault, flag, kept, refuse, type Told } from './told.ts';
+
+type Data = NonNullable<Asked['spec']['data']>;
+
+export function dataWords(asked: Asked): readonly Told[] {
+  const { data } = asked.spec;
+  if (data === undefined) return [];
+  return [...sourceWords(data), ...splitWords(data.split), ...tokenizerWords(asked, data)];
+}
+
+/** Prefixes of .bin and .idx, each behind its weight where there are several (megatron/training/utils, get_blend_from_list). */
+function sourceWords({ format = 'indexed', path, paths }: Data): readonly Told[] {
+  if (format === 'mock') return flag('data.format', '--mock-data');
+  if (format !== 'indexed')
+    return refuse(
+      'data-is-indexed',
+      'data.format',
+      `Megatron-LM reads tokens that are indexed, or makes them up, and not ${format}`,
+      'make .bin and .idx by its tools/preprocess_data.py and set data.format to indexed',
+    );
+  const parts = paths?.flatMap(({ path: part, weight }) => [String(weight), prefix(part)]) ?? [prefix(path ?? '')];
+  return [
+    ...flag(paths === undefined ? 'data.path' : 'data.paths', '--data-path', ...parts),
+    ...kept('data.format', 'data.claimName'),
+  ];
+}
+
+/** Whoever names one of the two files means both. */
+function prefix(path: string): string {
+  return inside(POD_PATHS.data, path.replace(/\.(bin|idx)$/, ''));
+}
+
+/** Of Megatron-LM itself a tenth and more would be kept back (969, 30, 1), and without data for it no validation can be run. */
+function splitWords(split: Data['split']): readonly Told[] {
+  const { train, validation, test } = split ?? { train: 1, validation: 0, test: 0 };
+  return [
+    ...flag('data.split', '--split', `${train},${validation},${test}`),
+    ...(validation === 0 ? byDefault('--eval-iters', 0) : []),
+  ];
+}
+
+function tokenizerWords({ shape, release }: Asked, { tokenizer }: Data): readonly Told[] {
+  const field = 'data.tokenizer';
+  if (tokenizer !== undefined)
+    return [
+      ...flag(field, '--tokenizer-type', 'HuggingFaceTokenizer'),
+      ...flag(`${field}.path`, '--tokenizer-model', inside(POD_PATHS.data, tokenizer.path)),
+    ];
+  if (shape === undefined) return [];
+  // Tokens are numbers already. Until core_v0.17 the null tokenizer adds one for the end of a document (null_tokenizer.py).
+  const size = release.minor < 18 ? shape.vocabularySize - 1 : shape.vocabularySize;
+  return [...byDefault('--tokenizer-type', 'NullTokenizer'), ...flag('model.vocabularySize', '--vocab-size', size)];
+}

@@ -1,0 +1,111 @@
+/** How are kernels and number formats told to Megatron-LM? */
+import { type Asked, flag, kept, note, refuse, type Told, variable } from './told.ts';
+
+type Kernel = NonNullable<Asked['layout']['kernel']>;
+
+export function kernelWords(asked: Asked): readonly Told[] {
+  const { kernel = {} } = asked.layout;
+  return [
+    ...precisionWords(asked),
+    ...attentionWords(kernel),
+    ...maskWords(asked, kernel),
+    ...(kernel.softmax === undefined ? [] : flag('layout.kernel.softmax', '--softmax-type', kernel.softmax)),
+    ...graphWords(asked, kernel),
+    ...deterministicWords(kernel),
+  ];
+}
+
+const PRECISION = 'layout.kernel.precision';
+
+/** The job says fp32 or bf16 for weights; the layout says what matrix products are made in, which is the same or less. */
+function precisionWords({ layout, spec }: Asked): readonly Told[] {
+  const ofJob = spec.training?.precision;
+  const ofKernel = layout.kernel?.precision ?? ofJob;
+  if (ofKernel === undefined) return [];
+  const field = layout.kernel?.precision === undefined ? 'training.precision' : PRECISION;
+  if ((ofKernel === 'fp32') !== (ofJob === 'fp32') && ofJob !== undefined)
+    return refuse(
+      'one-precision',
+      PRECISION,
+      `layout.kernel.precision is ${ofKernel}, and training.precision ${ofJob}`,
+      ofJob === 'fp32' ? 'set training.precision to bf16' : 'set training.precision to fp32 too',
+    );
+  const job = kept('training.precision');
+  if (ofKernel === 'fp32') return [...job, ...kept(field)];
+  if (ofKernel === 'fp16')
+    return [...job, ...flag(field, '--fp16'), ...note(field, 'weights are fp16 too, as Megatron-LM has it')];
+  return [...job, ...flag(ofKernel === 'bf16' ? field : 'training.precision', '--bf16'), ...(NARROW[ofKernel] ?? [])];
+}
+
+/** Formats and recipes as --fp8-format, --fp8-recipe and --fp4-format have them; MXFP8 and NVFP4 need Blackwell, which the parser does not ask. */
+const NARROW: Readonly<Record<string, readonly Told[]>> = {
+  fp8: flag(PRECISION, '--fp8-format', 'hybrid'),
+  mxfp8: [...flag(PRECISION, '--fp8-format', 'e4m3'), ...flag(PRECISION, '--fp8-recipe', 'mxfp8')],
+  nvfp4: [...flag(PRECISION, '--fp4-format', 'e2m1'), ...flag(PRECISION, '--fp4-recipe', 'nvfp4')],
+};
+
+function attentionWords({ attention }: Kernel): readonly Told[] {
+  const field = 'layout.kernel.attention';
+  if (attention === undefined) return [];
+  if (attention === 'flex' || attention === 'local')
+    return refuse(
+      'attention-of-transformer-engine',
+      field,
+      attention === 'local'
+        ? 'Megatron-LM takes local attention only with a layer specification of its own (--spec local)'
+        : 'Megatron-LM has no flex attention',
+      'use auto, flash, fused or unfused',
+    );
+  return flag(field, '--attention-backend', attention);
+}
+
+function maskWords({ program, shape }: Asked, { attentionMask: mask }: Kernel): readonly Told[] {
+  const field = 'layout.kernel.attentionMask';
+  if (mask === undefined) return [];
+  if (program === 'own')
+    return note(field, 'which mask attention has is decided by the program that engine.command names');
+  const own = program === 'bert' ? 'full' : 'causal';
+  if (mask === own) return kept(field);
+  if (mask === 'sliding' && (shape?.attentionWindow ?? 0) > 0) return kept(field);
+  return refuse(
+    'mask-of-the-program',
+    field,
+    `the program of Megatron-LM that is started has a mask that is ${own}, and a sliding one where model.attentionWindow is given`,
+    mask === 'full'
+      ? 'start pretrain_bert.py by engine.command'
+      : 'leave kernel.attentionMask out; documents are told apart by --reset-attention-mask and --reset-position-ids in engine.args',
+  );
+}
+
+/** Graphs of a whole step cannot look for NaN in between (validate_args); where they are told changed in core_v0.18. */
+function graphWords({ release, layout }: Asked, { cudaGraphs }: Kernel): readonly Told[] {
+  const field = 'layout.kernel.cudaGraphs';
+  if (cudaGraphs === undefined || cudaGraphs === 'none') return kept(field);
+  if (cudaGraphs === 'partial') return flag(field, '--cuda-graph-impl', 'transformer_engine');
+  if ((layout.expert?.expertParallelDegree ?? 1) > 1)
+    return refuse(
+      'whole-graphs-leave-experts',
+      field,
+      'a graph of a whole step cannot hold an exchange of experts, whose sizes change with each step',
+      'use partial',
+    );
+  const isImplementation = release.options.get('--cuda-graph-impl')?.choices.includes('full_iteration') === true;
+  return [
+    ...(isImplementation
+      ? flag(field, '--cuda-graph-impl', 'full_iteration')
+      : [...flag(field, '--cuda-graph-impl', 'local'), ...flag(field, '--cuda-graph-scope', 'full_iteration')]),
+    ...flag(field, '--no-check-for-nan-in-loss-and-grad'),
+  ];
+}
+
+/** validate_args asks for NCCL_ALGO, and Transformer Engine and cuBLAS for theirs. */
+function deterministicWords({ deterministic }: Kernel): readonly Told[] {
+  const field = 'layout.kernel.deterministic';
+  if (deterministic !== true) return [];
+  return [
+    ...flag(field, '--deterministic-mode'),
+    ...variable(field, 'NCCL_ALGO', 'Ring'),
+    ...variable(field, 'NVTE_ALLOW_NONDETERMINISTIC_ALGO', '0'),
+    ...variable(field, 'CUBLAS_WORKSPACE_CONFIG', ':4096:8'),
+  ];
+}

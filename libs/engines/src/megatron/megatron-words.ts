@@ -1,0 +1,117 @@
+/** Everything that a job and its layout say, told to one release of Megatron-LM, and what cannot be told. */
+import type { EffectiveSpec } from '@coxswain/api-types';
+import { engineSupport, type LayoutEngine, layoutViolations, type ModelShape } from '@coxswain/layout';
+import type { EngineRefusal } from '../engine-refusal.ts';
+import { checkpointWords } from './checkpoint-words.ts';
+import { communicationWords } from './communication-words.ts';
+import { dataWords } from './data-words.ts';
+import { gridWords } from './grid-words.ts';
+import { kernelWords } from './kernel-words.ts';
+import { isSaidBy, wordsOf } from './leaves.ts';
+import { memoryWords } from './memory-words.ts';
+import { modelWords } from './model-words.ts';
+import { pipelineWords } from './pipeline-words.ts';
+import { releasesWith } from './releases.ts';
+import { sequenceWords } from './sequence-words.ts';
+import { stateWords } from './state-words.ts';
+import type { Asked, Told } from './told.ts';
+import { trainingWords } from './training-words.ts';
+
+/** In the order in which people read them: the model first, then how it is divided, then how long it trains. */
+const SECTIONS: readonly ((asked: Asked) => readonly Told[])[] = [
+  modelWords,
+  gridWords,
+  pipelineWords,
+  sequenceWords,
+  stateWords,
+  memoryWords,
+  communicationWords,
+  kernelWords,
+  trainingWords,
+  dataWords,
+  checkpointWords,
+];
+
+export function megatronWords(asked: Asked): readonly Told[] {
+  return SECTIONS.flatMap((section) => section(asked));
+}
+
+/** Every refusal, those that name the most particular rule first; the user's arguments are not among them. */
+export function wordRefusals(asked: Asked, told: readonly Told[]): readonly EngineRefusal[] {
+  const refused = [...told.flatMap(refusals), ...ruleRefusals(asked), ...lackingFlags(asked, told)];
+  // Where one word is refused, those that go with it may be left unsaid.
+  return refused.length > 0 ? refused : unsaid(asked, told);
+}
+
+function refusals(one: Told): readonly EngineRefusal[] {
+  if (one.kind !== 'refused') return [];
+  const { rule, field, why, fallback } = one;
+  return [{ rule, field, why, fallback }];
+}
+
+/** Rules of layouts that hold on this engine alone, and what no release of it can do. */
+function ruleRefusals({ spec, layout, shape, engine }: Asked): readonly EngineRefusal[] {
+  const broken = layoutViolations(layout, factsOf(spec, { shape, engine })).map(({ rule, field, message }) => ({
+    rule,
+    field: `layout.${field}`,
+    why: `layout.${message}`,
+    fallback: 'keep the rule as its sentence says',
+  }));
+  const support = engineSupport(engine, layout);
+  if (support.kind === 'supported') return broken;
+  const lacking = support.refusals.map(({ option, reason, fallback }) => ({
+    rule: 'engine-lacks-option',
+    field: `layout.${option}`,
+    why: reason,
+    fallback,
+  }));
+  return [...lacking, ...broken];
+}
+
+function factsOf(
+  { training, model }: EffectiveSpec,
+  { shape, engine }: { readonly shape: ModelShape | undefined; readonly engine: LayoutEngine },
+): Parameters<typeof layoutViolations>[1] {
+  return {
+    ...shape,
+    engine,
+    ...(training === undefined
+      ? {}
+      : { globalBatchSize: training.globalBatchSize, microBatchSize: training.microBatchSize ?? 1 }),
+    ...(model === undefined ? {} : { sequenceLength: model.sequenceLength }),
+  };
+}
+
+/** Options and choices that this release lacks, with those that have them. */
+function lackingFlags({ release }: Asked, told: readonly Told[]): readonly EngineRefusal[] {
+  return told.flatMap((one) => {
+    if (one.kind !== 'flag' && one.kind !== 'default') return [];
+    const field = one.kind === 'flag' ? one.field : 'engine.release';
+    const option = release.options.get(one.flag);
+    if (option === undefined) {
+      const others = releasesWith(one.flag);
+      const why = `Megatron-LM ${release.tag} has no ${one.flag}`;
+      const fallback =
+        others.length === 0
+          ? `leave ${field} out`
+          : `set engine.release to ${others.join(' or ')}, or leave ${field} out`;
+      return [{ rule: 'release-has-option', field, why, fallback }];
+    }
+    const wrong = option.choices.length === 0 ? undefined : one.values.find((value) => !option.choices.includes(value));
+    if (wrong === undefined) return [];
+    const why = `${one.flag} of Megatron-LM ${release.tag} has no ${wrong}`;
+    return [{ rule: 'release-has-option', field, why, fallback: `what it has is ${option.choices.join(', ')}` }];
+  });
+}
+
+/** Words for which nothing was told: there is no way for one to be dropped. */
+function unsaid({ spec, shape }: Asked, told: readonly Told[]): readonly EngineRefusal[] {
+  const fields = new Set(told.flatMap((one) => ('field' in one ? [one.field] : [])));
+  const words = wordsOf(spec, shape).filter((word) => ![...fields].some((field) => isSaidBy(word, field)));
+  return words.map((word) => ({
+    rule: 'engine-lacks-word',
+    field: word,
+    why: `Megatron-LM has no option for ${word}`,
+    fallback: 'leave it out',
+  }));
+}

@@ -1,0 +1,193 @@
+/** How are the sizes of a model told to Megatron-LM? */
+import type { ModelShape } from '@coxswain/layout';
+import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './told.ts';
+
+export function modelWords(asked: Asked): readonly Told[] {
+  const { shape, spec } = asked;
+  if (shape === undefined) return [];
+  return [
+    ...sizeWords(asked, shape),
+    ...layerWords(shape),
+    ...positionWords(shape, spec.model?.sequenceLength ?? 0),
+    ...windowWords(shape),
+    ...expertWords(asked, shape),
+    ...latentWords(shape),
+    ...stateSpaceWords(shape),
+    ...patternWords(asked, shape),
+    ...publishedWords(shape, spec.model?.huggingFace),
+  ];
+}
+
+function sizeWords({ release }: Asked, shape: ModelShape): readonly Told[] {
+  const { layers, hiddenSize, attentionHeads, keyValueHeads, experts } = shape;
+  const ffn = shape.ffnHiddenSize === 0 ? experts?.ffnHiddenSize : shape.ffnHiddenSize;
+  // From core_v0.17 on a pattern says how many layers there are, and --num-layers beside it is ignored with a warning.
+  const isInPattern = shape.layerPattern !== undefined && release.options.has('--hybrid-layer-pattern');
+  return [
+    ...(isInPattern ? kept('model.layers') : flag('model.layers', '--num-layers', layers)),
+    ...flag('model.hiddenSize', '--hidden-size', hiddenSize),
+    ...flagOf('model.ffnHiddenSize', '--ffn-hidden-size', ffn),
+    ...flag('model.attentionHeads', '--num-attention-heads', attentionHeads),
+    ...flag('model.headDim', '--kv-channels', shape.headDim),
+    ...(keyValueHeads === attentionHeads || shape.latentAttention !== undefined
+      ? kept('model.keyValueHeads')
+      : [
+          ...flag('model.keyValueHeads', '--group-query-attention'),
+          ...flag('model.keyValueHeads', '--num-query-groups', keyValueHeads),
+        ]),
+    // Told with the tokenizer, which knows it better where there is one.
+    ...kept('model.vocabularySize'),
+  ];
+}
+
+function layerWords(shape: ModelShape): readonly Told[] {
+  return [
+    ...switchOf('model.gatedMlp', '--swiglu', shape.gatedMlp),
+    ...flag('model.rmsNorm', '--normalization', shape.rmsNorm ? 'RMSNorm' : 'LayerNorm'),
+    ...(shape.linearBias ? kept('model.linearBias') : flag('model.linearBias', '--disable-bias-linear')),
+    ...(shape.dropout
+      ? note('model.dropout', 'dropout is that of Megatron-LM, 0.1, unless engine.args say otherwise')
+      : [...flag('model.dropout', '--attention-dropout', '0.0'), ...flag('model.dropout', '--hidden-dropout', '0.0')]),
+    ...(shape.tiedEmbeddings
+      ? kept('model.tiedEmbeddings')
+      : flag('model.tiedEmbeddings', '--untie-embeddings-and-output-weights')),
+    ...(shape.mtpLayers === 0 ? [] : flag('model.mtpLayers', '--mtp-num-layers', shape.mtpLayers)),
+  ];
+}
+
+/** Hybrids without a table of positions have none: their state-space layers count. Rows of the table bound the length of samples (validate_args). */
+function positionWords({ learnedPositions, layerPattern }: ModelShape, sequenceLength: number): readonly Told[] {
+  const field = 'model.learnedPositions';
+  const length = flag('model.sequenceLength', '--seq-length', sequenceLength);
+  if (learnedPositions === 0)
+    return [
+      ...length,
+      ...flag(field, '--position-embedding-type', layerPattern === undefined ? 'rope' : 'none'),
+      ...flag(field, '--max-position-embeddings', sequenceLength),
+    ];
+  if (learnedPositions < sequenceLength)
+    return refuse(
+      'positions-cover-samples',
+      field,
+      `model.learnedPositions ${learnedPositions} are fewer than the ${sequenceLength} tokens of a sample`,
+      `set model.sequenceLength to ${learnedPositions} or less`,
+    );
+  return [
+    ...length,
+    ...flag(field, '--position-embedding-type', 'learned_absolute'),
+    ...flag(field, '--max-position-embeddings', learnedPositions),
+  ];
+}
+
+/** `--window-attn-skip-freq n`: each n-th layer sees everything, as (n-1):n ratios are told. */
+function windowWords({ layers, attentionWindow, windowedLayers }: ModelShape): readonly Told[] {
+  if (attentionWindow === 0) return kept('model.attentionWindow', 'model.windowedLayers');
+  const whole = layers - windowedLayers;
+  const window = flag('model.attentionWindow', '--window-size', `${attentionWindow - 1},0`);
+  if (whole === 0) return [...window, ...kept('model.windowedLayers')];
+  const every = Math.round(layers / whole);
+  if (Math.floor(layers / every) === whole)
+    return [
+      ...window,
+      ...flag('model.windowedLayers', '--window-attn-skip-freq', every),
+      ...note('model.windowedLayers', `each ${every}th layer has no window`),
+    ];
+  return refuse(
+    'windows-in-even-steps',
+    'model.windowedLayers',
+    `Megatron-LM leaves each n-th layer without a window, which ${windowedLayers} of ${layers} layers are not`,
+    'start a program of your own by engine.command',
+  );
+}
+
+function expertWords({ layout, spec }: Asked, { experts, layers, layerPattern }: ModelShape): readonly Told[] {
+  if (experts === undefined) return [];
+  const field = 'model.experts';
+  const { denseLayers, sharedFfnHiddenSize: shared, latentSize } = experts;
+  return [
+    ...flag(`${field}.count`, '--num-experts', experts.count),
+    ...flag(`${field}.topK`, '--moe-router-topk', experts.topK),
+    ...flag(`${field}.ffnHiddenSize`, '--moe-ffn-hidden-size', experts.ffnHiddenSize),
+    ...(shared === 0 ? [] : flag(`${field}.sharedFfnHiddenSize`, '--moe-shared-expert-intermediate-size', shared)),
+    ...(denseLayers === 0 || layerPattern !== undefined
+      ? kept(`${field}.denseLayers`)
+      : flag(`${field}.denseLayers`, '--moe-layer-freq', `([0]*${denseLayers}+[1]*${layers - denseLayers})`)),
+    ...(latentSize === 0 ? [] : flag(`${field}.latentSize`, '--moe-latent-size', latentSize)),
+    // core_v0.15 has grouped products in bf16 alone.
+    ...(layout.kernel?.precision === 'fp16' || spec.training?.precision === 'fp32'
+      ? []
+      : byDefault('--moe-grouped-gemm')),
+  ];
+}
+
+function latentWords({ latentAttention }: ModelShape): readonly Told[] {
+  if (latentAttention === undefined) return [];
+  const field = 'model.latentAttention';
+  const { queryRank, keyValueRank, nopeHeadDim, ropeHeadDim, valueHeadDim } = latentAttention;
+  return [
+    ...flag(field, '--multi-latent-attention'),
+    ...(queryRank === 0 ? kept(`${field}.queryRank`) : flag(`${field}.queryRank`, '--q-lora-rank', queryRank)),
+    ...flag(`${field}.keyValueRank`, '--kv-lora-rank', keyValueRank),
+    ...flag(`${field}.nopeHeadDim`, '--qk-head-dim', nopeHeadDim),
+    ...flag(`${field}.ropeHeadDim`, '--qk-pos-emb-head-dim', ropeHeadDim),
+    ...flag(`${field}.valueHeadDim`, '--v-head-dim', valueHeadDim),
+  ];
+}
+
+function stateSpaceWords({ stateSpace }: ModelShape): readonly Told[] {
+  if (stateSpace === undefined) return [];
+  const field = 'model.stateSpace';
+  return [
+    ...flag(`${field}.stateSize`, '--mamba-state-dim', stateSpace.stateSize),
+    ...flag(`${field}.heads`, '--mamba-num-heads', stateSpace.heads),
+    ...flag(`${field}.headDim`, '--mamba-head-dim', stateSpace.headDim),
+    ...flag(`${field}.groups`, '--mamba-num-groups', stateSpace.groups),
+    ...(stateSpace.convKernel === 4
+      ? kept(`${field}.convKernel`)
+      : refuse(
+          'convolution-of-mamba-mixer',
+          `${field}.convKernel`,
+          `the convolution of Mamba layers in Megatron-LM is 4 wide, not ${stateSpace.convKernel}`,
+          'use 4',
+        )),
+  ];
+}
+
+/** Letters of the pattern are Megatron-LM's but for attention, which is `*` (mamba_hybrid_layer_allocation.py, Symbols). */
+function patternWords({ release, program }: Asked, { layerPattern, experts }: ModelShape): readonly Told[] {
+  const field = 'model.layerPattern';
+  if (layerPattern === undefined) return [];
+  if (layerPattern.includes('L'))
+    return refuse('no-linear-attention', field, 'layers of linear attention are not rendered', 'use engine "command"');
+  if (program === 'gpt' || program === 'bert')
+    return refuse('pattern-needs-hybrid', field, 'the program takes no pattern of layers', 'leave engine.command out');
+  const isRecent = release.options.has('--hybrid-layer-pattern');
+  const module = release.minor >= 18 ? HYBRID_SPEC : MAMBA_SPEC;
+  return [
+    ...flag(
+      field,
+      isRecent ? '--hybrid-layer-pattern' : '--hybrid-override-pattern',
+      layerPattern.replaceAll('A', '*'),
+    ),
+    ...(isRecent ? [] : flag(field, '--is-hybrid-model')),
+    ...byDefault('--spec', ...module),
+    ...(experts === undefined ? [] : kept('model.experts.denseLayers')),
+  ];
+}
+
+const MAMBA_SPEC = ['megatron.core.models.mamba.mamba_layer_specs', 'mamba_stack_spec'];
+/** Where it moved to; the old name still leads there in core_v0.18. */
+const HYBRID_SPEC = ['megatron.core.models.hybrid.hybrid_layer_specs', 'hybrid_stack_spec'];
+
+/** What a config.json says beyond sizes, as far as there are flags for it. The base of rotary positions is no size, and other models have others. */
+function publishedWords(shape: ModelShape, config: Readonly<Record<string, unknown>> | undefined): readonly Told[] {
+  const { rope_theta: base, rms_norm_eps: epsilon } = config ?? {};
+  const isRotary = shape.learnedPositions === 0 && shape.layerPattern === undefined;
+  return [
+    ...(typeof base === 'number' ? flag('model.huggingFace', '--rotary-base', Math.round(base)) : []),
+    ...(typeof epsilon === 'number' ? flag('model.huggingFace', '--norm-epsilon', epsilon) : []),
+    ...(isRotary && typeof base !== 'number'
+      ? note('model', 'rotary positions have the base 10000 unless engine.args give --rotary-base')
+      : []),
+  ];
+}

@@ -1,0 +1,150 @@
+/** How is it told to Megatron-LM how the tokens of a sample are divided? */
+import { type Asked, flag, kept, note, refuse, switchOf, type Told } from './told.ts';
+
+type Plan = NonNullable<Asked['layout']['sequence']>;
+type Algorithm = NonNullable<Plan['contextAlgorithm']>;
+
+/**
+ * Spelled as Transformer Engine reads them (attention/dot_product_attention/context_parallel.py): the help text of --cp-comm-type offers `allgather`, which the
+ * parser takes, as it takes any text, and at which the first forward pass ends.
+ */
+const COMM_TYPES: Readonly<Partial<Record<Algorithm, string>>> = {
+  ring: 'p2p',
+  'dist-flash': 'p2p',
+  allgather: 'all_gather',
+  ulysses: 'a2a',
+  'ulysses-ring': 'a2a+p2p',
+};
+
+export function sequenceWords(asked: Asked): readonly Told[] {
+  const { sequence: plan, tensorParallelDegree } = asked.layout;
+  if (plan === undefined) return [];
+  return [
+    ...(plan.sequenceParallel === true && tensorParallelDegree === 1
+      ? refuse(
+          'sequence-parallel-needs-tensor',
+          'layout.sequence.sequenceParallel',
+          'Megatron-LM turns sequenceParallel off where tensorParallelDegree is 1',
+          'leave sequence.sequenceParallel out',
+        )
+      : switchOf('layout.sequence.sequenceParallel', '--sequence-parallel', plan.sequenceParallel)),
+    ...algorithmWords(asked, plan),
+    ...layerKindWords(asked, plan),
+    ...causalBalance(plan),
+    ...dynamicWords(plan),
+  ];
+}
+
+function algorithmWords({ layout }: Asked, plan: Plan): readonly Told[] {
+  const ofAttention = plan.perLayerKind?.attention;
+  const field =
+    ofAttention === undefined ? 'layout.sequence.contextAlgorithm' : 'layout.sequence.perLayerKind.attention';
+  const algorithm = ofAttention ?? plan.contextAlgorithm;
+  const overruled =
+    ofAttention !== undefined && plan.contextAlgorithm !== undefined ? kept('layout.sequence.contextAlgorithm') : [];
+  const inner = plan.ulyssesDegree;
+  if (algorithm === undefined) return withoutRing(inner);
+  const type = COMM_TYPES[algorithm];
+  if (type === undefined)
+    return refuse(
+      'context-algorithm-of-transformer-engine',
+      field,
+      `Transformer Engine has no ${algorithm}`,
+      'use ring, allgather, ulysses or ulysses-ring',
+    );
+  const context = layout.contextParallelDegree ?? 1;
+  return [
+    ...overruled,
+    ...(context === 1 ? kept(field) : flag(field, '--cp-comm-type', type)),
+    ...(algorithm === 'dist-flash' ? note(field, BALANCED_BY_HEAD_AND_TAIL) : []),
+    ...(algorithm === 'ulysses-ring' && context > 1 ? levels(inner, context) : withoutRing(inner)),
+  ];
+}
+
+const BALANCED_BY_HEAD_AND_TAIL =
+  'dist-flash runs as the P2P ring of Transformer Engine, which gives each rank a chunk from the head and one from the tail of a sample, without helpers';
+
+function withoutRing(inner: number | undefined): readonly Told[] {
+  if (inner === undefined) return [];
+  if (inner === 1) return kept('layout.sequence.ulyssesDegree');
+  return refuse(
+    'ulysses-degree-needs-both',
+    'layout.sequence.ulyssesDegree',
+    `sequence.ulyssesDegree ${inner} is the inner part of ulysses-ring, which contextAlgorithm is not`,
+    'leave sequence.ulyssesDegree out, or set contextAlgorithm to ulysses-ring',
+  );
+}
+
+/** Inner and outer size; without them validate_args ends where a2a+p2p is told. A rule of layouts sees to it that they are given. */
+function levels(inner: number | undefined, context: number): readonly Told[] {
+  if (inner === undefined) return [];
+  return flag('layout.sequence.ulyssesDegree', '--hierarchical-context-parallel-sizes', inner, context / inner);
+}
+
+/** State-space layers exchange heads for tokens, which is all that they can (megatron/core/ssm/mamba_context_parallel.py). */
+function layerKindWords(asked: Asked, { perLayerKind }: Plan): readonly Told[] {
+  if (perLayerKind === undefined) return [];
+  const { stateSpace, linearAttention } = perLayerKind;
+  const field = 'layout.sequence.perLayerKind';
+  return [
+    ...(stateSpace === undefined || stateSpace === 'ulysses'
+      ? kept(`${field}.stateSpace`)
+      : refuse(
+          'state-space-exchanges-heads',
+          `${field}.stateSpace`,
+          `state-space layers of Megatron-LM are split by ulysses, not by ${stateSpace}`,
+          'set it to ulysses, or leave it out',
+        )),
+    ...(linearAttention === undefined
+      ? []
+      : refuse(
+          'no-linear-attention',
+          `${field}.linearAttention`,
+          'layers of linear attention are not rendered for Megatron-LM',
+          'use engine linear-moe by engine "command"',
+        )),
+  ];
+}
+
+/** Head and tail is how batches are cut (megatron/core/utils.py, get_batch_on_this_cp_rank), and there is no switch for it. */
+function causalBalance({ causalBalance: balance, contextAlgorithm }: Plan): readonly Told[] {
+  const field = 'layout.sequence.causalBalance';
+  if (balance === undefined) return [];
+  if (balance === 'head-tail' || balance === 'zigzag') return kept(field);
+  if (balance === 'helper' && contextAlgorithm === 'dist-flash') return note(field, BALANCED_BY_HEAD_AND_TAIL);
+  return refuse(
+    'causal-balance-is-head-tail',
+    field,
+    `Megatron-LM balances a causal mask by head and tail, not by ${balance}`,
+    'use head-tail, or leave sequence.causalBalance out',
+  );
+}
+
+function dynamicWords({ dynamic }: Plan): readonly Told[] {
+  const field = 'layout.sequence.dynamic';
+  if (dynamic === undefined) return [];
+  const { method, maxTokensPerRank, degrees, solverCpuCores, perTokenLoss } = dynamic;
+  return [
+    ...(method === 'hybrid-data-parallel'
+      ? flag(`${field}.method`, '--hybrid-context-parallel')
+      : refuse('dynamic-is-hybrid', `${field}.method`, `Megatron-LM has no ${method}`, 'use hybrid-data-parallel')),
+    ...flag(`${field}.maxTokensPerRank`, '--max-seqlen-per-dp-cp-rank', maxTokensPerRank),
+    ...(degrees === 'any'
+      ? refuse(
+          'dynamic-degrees-are-powers',
+          `${field}.degrees`,
+          'groups of Megatron-LM have powers of two of ranks',
+          'use powers-of-two',
+        )
+      : kept(`${field}.degrees`)),
+    ...(solverCpuCores === undefined || solverCpuCores === 0
+      ? kept(`${field}.solverCpuCores`)
+      : refuse(
+          'dynamic-has-no-solver',
+          `${field}.solverCpuCores`,
+          'Megatron-LM has no solver beside its ranks',
+          'leave it out',
+        )),
+    ...switchOf(`${field}.perTokenLoss`, '--calculate-per-token-loss', perTokenLoss),
+  ];
+}

@@ -1,0 +1,105 @@
+/** Jobs by chance, the same with each seed: some that this release can run, some that break one rule. */
+import type { EngineRefusal } from '../../engine-refusal.ts';
+import { argumentsOf, askedOf, variablesOf } from '../../adapters/megatron-lm.ts';
+import { megatronWords, wordRefusals } from '../megatron-words.ts';
+import type { MegatronRelease } from '../releases.ts';
+import { worldSize } from '@coxswain/layout';
+import { BROKEN_RULES, type BrokenRule } from './broken-rules.ts';
+import { CAPABILITIES } from './capabilities.ts';
+import { aDraft, type JobDraft, specOf } from './job-draft.ts';
+
+export interface JudgedJob {
+  readonly name: string;
+  /** What is asked for last, so that nothing of its company changes it; absent where a rule is broken. */
+  readonly capability?: string;
+  /** The rule that it breaks; absent: none. */
+  readonly broken?: BrokenRule;
+  readonly refusals: readonly EngineRefusal[];
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly worldSize: number;
+}
+
+/** mulberry32: as many numbers as are wanted, the same in each run. */
+function chance(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+/** Attempts before a capability counts as one that this release does not have. */
+const ATTEMPTS = 60;
+
+/** Each capability that the release has so many times, in company of others where they go together; none breaks a rule. */
+export function soundJobs(
+  release: MegatronRelease,
+  { times, seed }: { readonly times: number; readonly seed: number },
+): readonly JudgedJob[] {
+  const below = chance(seed);
+  return Object.keys(CAPABILITIES).flatMap((name) => {
+    const jobs: JudgedJob[] = [];
+    for (let attempt = 0; attempt < ATTEMPTS && jobs.length < times; attempt++) {
+      const job = judged([...others(below, attempt), name], { release });
+      if (job?.refusals.length === 0) jobs.push({ ...job, capability: name });
+    }
+    return jobs;
+  });
+}
+
+/** As many jobs, each of which breaks one rule and no other, in turn. */
+export function brokenJobs(
+  release: MegatronRelease,
+  { count, seed }: { readonly count: number; readonly seed: number },
+): readonly JudgedJob[] {
+  const below = chance(seed);
+  const jobs: JudgedJob[] = [];
+  for (let attempt = 0; jobs.length < count && attempt < 40 * count; attempt++) {
+    const broken = BROKEN_RULES[attempt % BROKEN_RULES.length];
+    const job = judged(others(below, attempt), { release, ...(broken === undefined ? {} : { broken }) });
+    const rules = new Set(job?.refusals.map(({ rule }) => rule));
+    if (job !== undefined && broken !== undefined && rules.size === 1 && rules.has(broken.rule)) jobs.push(job);
+  }
+  return jobs;
+}
+
+/** Up to three capabilities; fewer where many attempts found no company. */
+function others(below: (limit: number) => number, attempt: number): readonly string[] {
+  const names = Object.keys(CAPABILITIES);
+  const count = attempt > ATTEMPTS / 2 ? 0 : below(3);
+  return Array.from({ length: count }, () => names[below(names.length)] ?? '');
+}
+
+/** Undefined where the words make no job. */
+function judged(
+  capabilities: readonly string[],
+  { release, broken }: { readonly release: MegatronRelease; readonly broken?: BrokenRule },
+): JudgedJob | undefined {
+  const draft = aDraft();
+  draft.engine.release = release.tag;
+  for (const name of capabilities) CAPABILITIES[name]?.(draft);
+  broken?.change(draft);
+  const asked = askedOrNothing(draft, release);
+  if (asked === undefined) return undefined;
+  const told = megatronWords(asked);
+  return {
+    name: [broken?.rule, ...capabilities].filter((one) => one !== undefined).join(' + '),
+    ...(broken === undefined ? {} : { broken }),
+    refusals: wordRefusals(asked, told),
+    args: [...argumentsOf(told), ...(broken?.means ?? [])],
+    env: variablesOf(told),
+    worldSize: worldSize(asked.layout),
+  };
+}
+
+function askedOrNothing(draft: JobDraft, release: MegatronRelease): ReturnType<typeof askedOf> | undefined {
+  try {
+    return askedOf(specOf(draft), { context: {}, release });
+  } catch {
+    // zod refuses some before any rule of an engine is asked.
+    return undefined;
+  }
+}

@@ -1,0 +1,109 @@
+/** How is it told to Megatron-LM how long and with which rates a model is trained? */
+import { DEFAULT_MICRO_BATCH_SIZE, stepsOf } from '@coxswain/api-types';
+import { type Asked, byDefault, flag, flagOf, kept, refuse, type Told } from './told.ts';
+import { optimizerOf } from './state-words.ts';
+
+type Training = NonNullable<Asked['spec']['training']>;
+
+export function trainingWords(asked: Asked): readonly Told[] {
+  const { training } = asked.spec;
+  if (training === undefined) return [];
+  const steps = stepsOf(asked.spec) ?? 1;
+  return [
+    ...flag(training.tokens === undefined ? 'training.steps' : 'training.tokens', '--train-iters', steps),
+    ...flag('training.globalBatchSize', '--global-batch-size', training.globalBatchSize),
+    ...flag('training.microBatchSize', '--micro-batch-size', training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE),
+    ...rateWords(training, steps),
+    ...scheduleWords(training, steps),
+    ...flag('training.weightDecay', '--weight-decay', training.weightDecay),
+    ...optimizerWords(asked, training.optimizer),
+    ...seedWords(training.seed),
+    // The lines of steps are what is known of a rank without a hook.
+    ...byDefault('--log-interval', 1),
+  ];
+}
+
+/** validate_args takes no --min-lr above --lr; the schedule no warm-up that is as long as its decay (optimizer_param_scheduler.py). */
+function rateWords({ learningRate, minLearningRate, warmupSteps }: Training, steps: number): readonly Told[] {
+  if (minLearningRate > learningRate)
+    return refuse(
+      'rate-falls',
+      'training.minLearningRate',
+      `training.minLearningRate ${minLearningRate} is above training.learningRate ${learningRate}`,
+      `set it to ${learningRate} or less, such as a tenth of it`,
+    );
+  if (warmupSteps >= steps)
+    return refuse(
+      'rate-within-steps',
+      'training.warmupSteps',
+      `training.warmupSteps ${warmupSteps} are not fewer than the ${steps} steps of the training`,
+      `${steps - 1} at most`,
+    );
+  return [
+    ...flag('training.learningRate', '--lr', learningRate),
+    ...flag('training.minLearningRate', '--min-lr', minLearningRate),
+    ...flag('training.warmupSteps', '--lr-warmup-iters', warmupSteps),
+    ...flag('training.steps', '--lr-decay-iters', steps),
+  ];
+}
+
+function scheduleWords({ schedule, warmupSteps }: Training, steps: number): readonly Told[] {
+  if (schedule === undefined) return [];
+  const field = 'training.schedule.name';
+  if (schedule.name !== 'wsd') return flag(field, '--lr-decay-style', schedule.name);
+  const decaySteps = schedule.decaySteps ?? 0;
+  if (warmupSteps + decaySteps > steps)
+    return refuse(
+      'rate-within-steps',
+      'training.schedule.decaySteps',
+      `training.warmupSteps ${warmupSteps} and training.schedule.decaySteps ${decaySteps} are more than ${steps} steps`,
+      `together they may be ${steps} at most`,
+    );
+  return [
+    ...flag(field, '--lr-decay-style', 'WSD'),
+    ...flag(field, '--lr-wsd-decay-style', 'linear'),
+    ...flag('training.schedule.decaySteps', '--lr-wsd-decay-iters', decaySteps),
+  ];
+}
+
+function optimizerWords(asked: Asked, optimizer: Training['optimizer']): readonly Told[] {
+  if (optimizer === undefined) return [];
+  const field = 'training.optimizer';
+  const name = optimizerOf(asked) ?? 'adamw';
+  const { beta1, beta2, epsilon, momentum, clipNorm } = optimizer;
+  const clip = flagOf(`${field}.clipNorm`, '--clip-grad', clipNorm);
+  const betas = BETAS[name] ?? {};
+  const given = [
+    ['beta1', beta1, betas.beta1],
+    ['beta2', beta2, betas.beta2],
+    ['epsilon', epsilon, betas.epsilon],
+    ['momentum', momentum, betas.momentum],
+  ] as const;
+  return [
+    ...clip,
+    ...given.flatMap(([word, value, option]) => {
+      if (value === undefined) return [];
+      if (option !== undefined) return flag(`${field}.${word}`, option, value);
+      const why = `${name} of Megatron-LM has no ${word}`;
+      return refuse('words-of-the-optimizer', `${field}.${word}`, why, 'leave it out');
+    }),
+    ...kept(`${field}.name`),
+  ];
+}
+
+type Numbers = Readonly<Partial<Record<'beta1' | 'beta2' | 'epsilon' | 'momentum', string>>>;
+
+/** Which of the numbers each optimizer has. Muon trains embeddings by Adam, whose numbers are given with its own. */
+const ADAM: Numbers = { beta1: '--adam-beta1', beta2: '--adam-beta2', epsilon: '--adam-eps' };
+const BETAS: Readonly<Record<string, Numbers>> = {
+  adamw: ADAM,
+  sgd: { momentum: '--sgd-momentum' },
+  lion: { beta1: '--lion-beta1', beta2: '--lion-beta2' },
+  muon: { ...ADAM, momentum: '--muon-momentum' },
+};
+
+/** megatron/training/initialize.py, _set_random_seed. */
+function seedWords(seed: number): readonly Told[] {
+  if (seed > 0) return flag('training.seed', '--seed', seed);
+  return refuse('seed-is-positive', 'training.seed', 'Megatron-LM takes no seed 0', 'set training.seed to 1 or more');
+}

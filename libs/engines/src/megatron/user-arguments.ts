@@ -1,0 +1,45 @@
+/** Which arguments of the user contradict what layout and job say, or are none of this release? */
+import { nearestWord } from '@coxswain/layout';
+import type { EngineRefusal } from '../engine-refusal.ts';
+import { ownerOf } from './owned-options.ts';
+import { readArguments } from './read-arguments.ts';
+import type { Asked, Told } from './told.ts';
+
+/** The first refusal; undefined where all of `engine.args` may stand behind what is told. */
+export function argumentRefusal({ spec, release, program }: Asked, told: readonly Told[]): EngineRefusal | undefined {
+  const words = spec.engine.args ?? [];
+  const { read, problems } = readArguments(words, release.options);
+  // A program of the user's own may add options to the parser, and what follows them is its own affair.
+  const strange = problems.find(({ kind }) => program !== 'own' || (kind !== 'unknown' && kind !== 'stray'));
+  if (strange !== undefined) {
+    const near = strange.kind === 'unknown' ? nearestWord([...release.options.keys()], strange.word) : undefined;
+    return {
+      rule: 'arguments-of-this-release',
+      field: 'engine.args',
+      why: `${strange.sentence} of Megatron-LM ${release.tag}`,
+      fallback: near === undefined ? 'leave it out' : `did you mean ${near}?`,
+    };
+  }
+  const flags = new Map(
+    told.flatMap((one) => (one.kind === 'flag' ? [[release.options.get(one.flag)?.dest ?? '', one] as const] : [])),
+  );
+  for (const { flag, dest, values } of read) {
+    const ours = flags.get(dest);
+    const field = ours?.field ?? ownerOf(dest, spec);
+    if (field === undefined) continue;
+    const isSame = ours?.flag === flag && (ours.values.length === 0 || ours.values.join(' ') === values.join(' '));
+    if (isSame) continue;
+    const said = ours === undefined ? 'which says otherwise by leaving it out' : `which makes ${text(ours)}`;
+    return {
+      rule: 'arguments-agree-with-job',
+      field: 'engine.args',
+      why: `${flag} in engine.args is what ${field} says, ${said}`,
+      fallback: `say it by ${field}, and leave ${flag} out`,
+    };
+  }
+  return undefined;
+}
+
+function text({ flag, values }: { readonly flag: string; readonly values: readonly string[] }): string {
+  return [flag, ...values].join(' ');
+}
