@@ -1,8 +1,10 @@
 /** What was rendered for the engine, and how do variables of a rank come into it? */
-import { EngineRun, POD_ENV } from '@coxswain/api-types';
+import { EngineRun, POD_ENV, RANK_ENV } from '@coxswain/api-types';
+
+export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** What the operator told of the engine; undefined where one of a release that tells nothing made the pod. */
-export function engineRunOf(environment: Readonly<Record<string, string | undefined>>): EngineRun | undefined {
+export function engineRunOf(environment: Variables): EngineRun | undefined {
   const text = environment[POD_ENV.engineRun];
   return text === undefined ? undefined : EngineRun.parse(JSON.parse(text));
 }
@@ -11,8 +13,17 @@ export function engineRunOf(environment: Readonly<Record<string, string | undefi
  * `text` with the variable in place of each `$(NAME)`, and one dollar sign in place of two. A name that is no variable stays as it is, as it does where
  * the kubelet replaces names.
  */
-export function expand(text: string, variables: Readonly<Record<string, string | undefined>>): string {
+export function expand(text: string, variables: Variables): string {
   return text.replaceAll(/\$(?:\$|\(([A-Za-z_][A-Za-z0-9_]*)\))/g, (whole, name: string | undefined) =>
     name === undefined ? '$' : (variables[name] ?? whole),
   );
+}
+
+/** The command with variables of its process in place of their names, and what is added for a resumed start; as it is where no adapter rendered it. */
+export function commandOf(command: readonly [string, ...string[]], env: Variables): readonly [string, ...string[]] {
+  const run = engineRunOf(env);
+  if (run === undefined) return command;
+  const [program, ...args] = command;
+  const resumed = env[RANK_ENV.resumeFrom] === undefined ? [] : run.resumeArgs;
+  return [expand(program, env), ...[...args, ...resumed].map((arg) => expand(arg, env))];
 }

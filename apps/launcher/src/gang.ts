@@ -1,15 +1,13 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { EXIT_CODES, type CheckpointFault, type TORCH_RANK_ENV } from '@coxswain/api-types';
-import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { EXIT_CODES, formatRanks, RANK_ENV, type CheckpointFault } from '@coxswain/api-types';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { CheckpointFaultFact, EngineFact } from './engine-facts.ts';
-import { engineRunOf, expand } from './engine-run.ts';
-import { FactServer } from './facts/fact-server.ts';
-import { installHook, withHook } from './hook/install-hook.ts';
-import { LogRelay, LogTail, type LogSink } from './log-relay.ts';
-import { makeOwnDirectory, removeOwnDirectory } from './own-directory.ts';
-import { endStrays, Guard, signalGroup } from './processes.ts';
+import { EngineProcess } from './engine-process.ts';
+import { commandOf, engineRunOf, type Variables } from './engine-run.ts';
+import { withHook } from './hook/install-hook.ts';
+import { IncarnationPlace } from './incarnation-place.ts';
+import type { LogSink } from './log-relay.ts';
+import { endStrays, Guard } from './processes.ts';
+import { blockOf, variablesOfPod, variablesOfRank, withoutRank, type OwnRanks } from './rank-environment.ts';
 import type { RendezvousAddress } from './rendezvous.ts';
 import { LAUNCHER_ENV, type Settings } from './settings.ts';
 import { trackedRun } from './tracked-run.ts';
@@ -19,6 +17,7 @@ import {
   orderlyVerdict,
   plainVerdict,
   type RankExit,
+  starterVerdict,
   type Verdict,
   withCheckpointFault,
 } from './verdict.ts';
@@ -46,44 +45,18 @@ export interface GangOptions {
   readonly dyingMs?: number;
 }
 
-/** What the ranks of one incarnation find beside their environment. */
-interface Place {
-  readonly directory: string;
-  readonly facts: FactServer;
-  /** Folder for Python's path; undefined where it could not be written. */
-  readonly hook: string | undefined;
-}
-
-/** The ranks of this pod. */
-export interface OwnRanks {
-  /** Global, ascending; they need not follow each other. */
-  readonly ranks: readonly number[];
-  readonly worldSize: number;
-  readonly podIndex: number;
-  readonly podCount: number;
-  readonly incarnation: number;
-}
-
-interface Rank {
-  readonly rank: number;
-  readonly child: ChildProcess;
-  readonly tail: LogTail;
-  /** The process is gone and all its output was read. */
-  readonly closed: Promise<void>;
-  exit: RankExit | undefined;
-  /** What it told last of the checkpoint that it could not load. */
-  fault: CheckpointFault | undefined;
-}
-
-/**
- * The ranks of this pod: one process each, in a session of its own, so that a rank and what it started can be signalled together.
- * When one fails the others are ended; they would wait for it for ever.
- */
+/** The ranks of this pod: one process each, or one that starts them all. When one fails the others are ended; they would wait for it for ever. */
 export class Gang {
   readonly #options: GangOptions;
   #guard: Guard | undefined;
   readonly #verdict = Promise.withResolvers<Verdict>();
-  #ranks: readonly Rank[] = [];
+  #processes: readonly EngineProcess[] = [];
+  /** How they ended, or their ranks where a starter tells: its own exit says nothing of it. */
+  readonly #exits = new Map<EngineProcess, RankExit>();
+  /** What ranks told last of a checkpoint that they could not load. */
+  readonly #faults = new Map<number, CheckpointFault>();
+  /** Ranks whose hooks have fallen silent, in order. */
+  #silent: readonly number[] = [];
   /** What decides, once something has: later exits are consequences. */
   #decided: Verdict | undefined;
   #isStopAsked = false;
@@ -91,7 +64,7 @@ export class Gang {
   #isOver = false;
   #graceTimer: NodeJS.Timeout | undefined;
   #dyingTimer: NodeJS.Timeout | undefined;
-  #place: Place | undefined;
+  #place: IncarnationPlace | undefined;
 
   constructor(options: GangOptions) {
     this.#options = options;
@@ -115,36 +88,37 @@ export class Gang {
   /** Ranks of which neither the engine nor the hook beside it has said a word. */
   get silentRanks(): readonly number[] {
     const heard = this.#place?.facts.heard ?? new Set();
-    return this.#ranks.map(({ rank }) => rank).filter((rank) => !heard.has(rank));
+    return this.#processes.flatMap(({ ranks }) => ranks.filter((rank) => !heard.has(rank)));
   }
 
   /** Global rank and whether its process runs. */
   get alive(): readonly { readonly rank: number; readonly alive: boolean }[] {
-    return this.#ranks.map(({ rank, exit }) => ({ rank, alive: exit === undefined }));
+    return this.#processes.flatMap(({ ranks, exit }) => ranks.map((rank) => ({ rank, alive: exit === undefined })));
   }
 
-  lastLinesOf(rank: number): readonly string[] {
-    return this.#ranks.find((one) => one.rank === rank)?.tail.read() ?? [];
+  /** What the rank wrote last, with the others of its process; of a pod's only process where no rank is named. */
+  lastLinesOf(rank: number | undefined): readonly string[] {
+    const writer =
+      rank === undefined ? this.#processes.at(0) : this.#processes.find(({ ranks }) => ranks.includes(rank));
+    return writer?.lastLines ?? [];
   }
 
   /** Starts every rank. */
   async start(address: RendezvousAddress): Promise<void> {
     if (this.#decided !== undefined) return;
-    const place = await this.#open();
-    if (place === undefined) return;
-    this.#place = place;
-    this.#guard = new Guard({ bootId: this.#options.bootId, directory: place.directory });
-    this.#ranks = this.#options.own.ranks.map((rank, localRank) =>
-      this.#startRank({ rank, localRank }, { address, place }),
-    );
-    for (const rank of this.#ranks) rank.child.once('exit', (code, signal) => this.#onExit(rank, toExit(code, signal)));
+    try {
+      await this.#start(address);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.kill(plainVerdict('launcherFailed', `no rank was started: ${why}`));
+    }
   }
 
   /** Asks every rank to save and stop; kills what is left after `graceMs`. */
   requestStop(graceMs: number): void {
     if (this.#isOver) return;
     this.#isStopAsked = true;
-    for (const { child, exit } of this.#ranks) if (exit === undefined) child.kill('SIGTERM');
+    for (const process of this.#processes) process.askToStop();
     this.#startGrace(graceMs);
   }
 
@@ -156,79 +130,77 @@ export class Gang {
     this.#settleWhenAllEnded();
   }
 
-  /** Undefined where it cannot be opened, or nothing is to be started any more. */
-  async #open(): Promise<Place | undefined> {
-    const { bootId, own } = this.#options;
-    let directory: string | undefined;
-    try {
-      directory = makeOwnDirectory();
-      const facts = await FactServer.listen({
-        path: join(directory, 'facts'),
+  async #start(address: RendezvousAddress): Promise<void> {
+    const { own, bootId, environment, stderr } = this.#options;
+    const { startedBy = 'launcher', files = [] } = engineRunOf(environment) ?? {};
+    const group = startedBy === 'launcher' ? { rank: own.podIndex, count: own.podCount } : blockOf(own);
+    if (group === undefined)
+      throw new Error(
+        `${startedBy} gives every pod as many ranks, which follow each other, and this one has ${formatRanks(own.ranks)} of ${own.worldSize}; leave engine.startedBy out`,
+      );
+    const ofPod = { ...withoutRank(environment), ...variablesOfPod(own, group, address) };
+    const place = await IncarnationPlace.open(
+      {
         bootId,
         ranks: own.ranks,
-        started: () => this.#ranks.flatMap(({ child }) => child.pid ?? []),
+        started: () => this.#processes.flatMap(({ pid }) => pid ?? []),
         onFact: (rank, fact) => this.#accept(rank, fact),
-      });
-      if (this.#decided === undefined) return { directory, facts, hook: this.#installHook(directory) };
-      await facts.drain(0);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      this.kill(plainVerdict('launcherFailed', `no rank was started: ${why}`));
-    }
-    if (directory !== undefined) removeOwnDirectory(directory);
-    return undefined;
+        onSilent: ({ rank }) => {
+          this.#silent = [...this.#silent.filter((other) => other !== rank), rank];
+        },
+      },
+      { files, variables: ofPod, say: (sentence) => stderr.say(sentence) },
+    );
+    if (this.#decided !== undefined) return await place.close(0);
+    this.#place = place;
+    this.#guard = new Guard({ bootId, directory: place.directory });
+    const common = this.#commonVariables(place);
+    this.#processes =
+      startedBy === 'launcher'
+        ? own.ranks.map((rank, localRank) => {
+            const ofRank = { ...trackedRun(environment, rank), ...variablesOfRank(own, localRank, address) };
+            return this.#spawn([rank], undefined, { ...environment, ...ofRank, ...common });
+          })
+        : [this.#spawn(own.ranks, startedBy, { ...ofPod, ...trackedRun(environment, own.ranks[0] ?? 0), ...common })];
   }
 
-  /** Without it training goes on as well. */
-  #installHook(directory: string): string | undefined {
-    try {
-      return installHook(directory);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      this.#options.stderr.say(`The hook cannot be written, so that nobody sees what is really trained: ${why}`);
-      return undefined;
-    }
-  }
-
-  #startRank(
-    { rank, localRank }: { readonly rank: number; readonly localRank: number },
-    { address, place }: { readonly address: RendezvousAddress; readonly place: Place },
-  ): Rank {
-    const { command, environment, own, bootId, stdout, stderr } = this.#options;
-    const env = {
-      ...environment,
-      ...trackedRun(environment, rank),
-      ...withHook(environment, place.hook),
-      ...torchVariables(own, { rank, localRank, address }),
-      [LAUNCHER_ENV.reportSocket]: place.facts.path,
-      [LAUNCHER_ENV.bootId]: bootId,
+  #commonVariables({ facts, filesDirectory, hook }: IncarnationPlace): Variables {
+    return {
+      ...withHook(this.#options.environment, hook),
+      [LAUNCHER_ENV.reportSocket]: facts.path,
+      [LAUNCHER_ENV.bootId]: this.#options.bootId,
+      ...(filesDirectory === undefined ? {} : { [RANK_ENV.engineFiles]: filesDirectory }),
     };
-    const [program, ...args] = expandAll(command, env);
-    const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'], env });
-    const tail = new LogTail();
-    const closed = new Promise<void>((resolve) => {
-      child.once('close', resolve);
-      child.once('error', (error) => {
-        this.kill(notStarted(rank, program, error));
-        resolve();
-      });
+  }
+
+  #spawn(ranks: readonly number[], starter: string | undefined, env: Variables): EngineProcess {
+    const { command, stdout, stderr } = this.#options;
+    const process = new EngineProcess({
+      ranks,
+      starter,
+      command: commandOf(command, env),
+      env,
+      stdout,
+      stderr,
+      onLine: undefined,
+      onExit: (ended, exit) => this.#onExit(ended, exit),
+      onError: ({ name }, why) => this.kill(notStarted(ranks, `${name} could not be started: ${why}`)),
     });
-    relay(child.stdout, new LogRelay(rank, stdout, tail));
-    relay(child.stderr, new LogRelay(rank, stderr, tail));
-    if (child.pid !== undefined) this.#guard?.watch(child.pid);
-    return { rank, child, tail, closed, exit: undefined, fault: undefined };
+    if (process.pid !== undefined) this.#guard?.watch(process.pid);
+    return process;
   }
 
   #accept(rank: number, fact: EngineFact): void {
-    const teller = this.#ranks.find((one) => one.rank === rank);
-    if (fact.kind === 'checkpointFault' && teller !== undefined) teller.fault = toFault(fact);
+    if (fact.kind === 'checkpointFault') this.#faults.set(rank, toFault(fact));
     this.#options.onFact(rank, fact);
   }
 
-  #onExit(rank: Rank, exit: RankExit): void {
-    rank.exit = exit;
+  #onExit(process: EngineProcess, ownExit: RankExit): void {
+    const told = process.firstFailure(this.#silent);
+    const exit = told?.exit ?? ownExit;
+    this.#exits.set(process, exit);
     if (isFailure(exit) && this.#decided === undefined) {
-      this.#decided = this.#failure(rank.rank, exit);
+      this.#decided = this.#failure(process, told?.rank, exit);
       // Not SIGTERM, which asks to save: a gang that lost a rank has nothing whole to save.
       this.#killRanks();
     } else if (exit.kind === 'code' && exit.code === EXIT_CODES.stopped.code) {
@@ -236,32 +208,39 @@ export class Gang {
       this.#startGrace(this.#options.settings.gracePeriodMs);
     }
     // What a rank started and left behind ends with it.
-    if (rank.child.pid !== undefined && this.#decided === undefined) signalGroup(rank.child.pid, 'SIGKILL');
+    if (this.#decided === undefined) process.signal('SIGKILL');
     this.#settleWhenAllEnded();
   }
 
   /** Ranks that SIGTERM ended after they were asked to stop did not fail; they only saved nothing. */
-  #failure(rank: number, exit: RankExit): Verdict {
-    const verdict = failedVerdict(rank, exit, this.#options.settings.nodeName);
-    if (!this.#isStopAsked || verdict.exitCode !== 128 + 15) return verdict;
+  #failure({ ranks, starter, name }: EngineProcess, told: number | undefined, exit: RankExit): Verdict {
+    const { nodeName } = this.#options.settings;
+    const rank = told ?? (starter === undefined ? ranks[0] : undefined);
+    const verdict =
+      rank === undefined
+        ? starterVerdict(`${starter ?? 'the starter'} of ${name} on node ${nodeName}`, exit)
+        : failedVerdict(rank, exit, nodeName);
+    // A starter that names nobody was ended by the signal itself.
+    const isAsked = this.#isStopAsked && (rank === undefined || verdict.exitCode === 128 + 15);
+    if (!isAsked) return verdict;
     return { ...verdict, kind: 'stopped', message: `${verdict.message} when it was asked to stop, and saved nothing` };
   }
 
   #startGrace(graceMs: number): void {
     this.#graceTimer ??= setTimeout(() => {
-      const late = this.#ranks.find(({ exit }) => exit === undefined);
+      const late = this.#processes.find(({ hasEnded }) => !hasEnded);
       this.kill({
         kind: 'stopped',
         exitCode: 128 + 9,
-        ...(late === undefined ? {} : { rank: late.rank }),
+        ...onlyRank(late?.ranks ?? []),
         signal: 'SIGKILL',
-        message: `rank ${late?.rank ?? 0} on node ${this.#options.settings.nodeName} did not stop within ${Math.round(graceMs / 1000)} s and was killed`,
+        message: `${late?.name ?? 'a rank'} on node ${this.#options.settings.nodeName} did not stop within ${Math.round(graceMs / 1000)} s and was killed`,
       });
     }, graceMs);
   }
 
   #signalGroups(signal: NodeJS.Signals): void {
-    for (const { child } of this.#ranks) if (child.pid !== undefined) signalGroup(child.pid, signal);
+    for (const process of this.#processes) process.signal(signal);
   }
 
   #killRanks(): void {
@@ -270,11 +249,16 @@ export class Gang {
   }
 
   #settleWhenAllEnded(): void {
-    if (this.#haveEnded()) this.#settle();
+    if (this.#areJudged()) this.#settle();
+  }
+
+  /** All have ended, and nothing is waited for that one of them may have said at its end. */
+  #areJudged(): boolean {
+    return this.#processes.every((process) => process.pid === undefined || this.#exits.has(process));
   }
 
   #haveEnded(): boolean {
-    return this.#ranks.every(({ child, exit }) => child.pid === undefined || exit !== undefined);
+    return this.#processes.every(({ hasEnded }) => hasEnded);
   }
 
   #settle(): void {
@@ -286,51 +270,19 @@ export class Gang {
   }
 
   async #resolve(): Promise<void> {
-    const verdict = this.#decided ?? orderlyVerdict(this.#ranks.flatMap(({ exit }) => exit ?? []));
+    const verdict = this.#decided ?? orderlyVerdict([...this.#exits.values()]);
     this.#signalGroups('SIGKILL');
     const areGone = (await endStrays(this.#options.bootId)) && this.#haveEnded();
     this.#guard?.dismiss();
-    const lastOutput = [...this.#ranks.map(({ closed }) => closed), this.#place?.facts.drain(LAST_OUTPUT_MS)];
-    await within(LAST_OUTPUT_MS, Promise.all(lastOutput));
-    if (this.#place !== undefined) removeOwnDirectory(this.#place.directory);
+    const lastOutput = this.#processes.map(({ closed }) => closed);
+    await within(LAST_OUTPUT_MS, Promise.all([...lastOutput, this.#place?.close(LAST_OUTPUT_MS)]));
     // Only now: what a rank told last may be read after its exit is known.
-    const fault = this.#ranks.find(({ rank }) => rank === verdict.rank)?.fault;
+    const fault = verdict.rank === undefined ? undefined : this.#faults.get(verdict.rank);
     this.#verdict.resolve({
       ...withCheckpointFault(verdict, fault),
       ...(areGone ? {} : { leavesProcesses: true }),
     });
   }
-}
-
-/** The command with variables of its rank in place of their names; as it is where no adapter rendered it. */
-function expandAll(
-  [program, ...args]: readonly [string, ...string[]],
-  env: Readonly<Record<string, string | undefined>>,
-): readonly [string, ...string[]] {
-  if (engineRunOf(env) === undefined) return [program, ...args];
-  return [expand(program, env), ...args.map((arg) => expand(arg, env))];
-}
-
-/** What torchrun would set for the rank. */
-function torchVariables(
-  own: OwnRanks,
-  {
-    rank,
-    localRank,
-    address,
-  }: { readonly rank: number; readonly localRank: number; readonly address: RendezvousAddress },
-): Readonly<Record<keyof typeof TORCH_RANK_ENV, string>> {
-  return {
-    RANK: String(rank),
-    WORLD_SIZE: String(own.worldSize),
-    LOCAL_RANK: String(localRank),
-    LOCAL_WORLD_SIZE: String(own.ranks.length),
-    GROUP_RANK: String(own.podIndex),
-    GROUP_WORLD_SIZE: String(own.podCount),
-    MASTER_ADDR: address.host,
-    MASTER_PORT: String(address.port),
-    TORCHELASTIC_RESTART_COUNT: String(own.incarnation - 1),
-  };
 }
 
 function toFault({ fault, path, errno, expected, found }: CheckpointFaultFact): CheckpointFault {
@@ -343,24 +295,12 @@ function toFault({ fault, path, errno, expected, found }: CheckpointFaultFact): 
   };
 }
 
-function toExit(code: number | null, signal: NodeJS.Signals | null): RankExit {
-  return signal === null ? { kind: 'code', code: code ?? 1 } : { kind: 'signal', signal };
+function notStarted(ranks: readonly number[], message: string): Verdict {
+  return { kind: 'launcherFailed', exitCode: EXIT_CODES.launcherFailed.code, ...onlyRank(ranks), message };
 }
 
-function notStarted(rank: number, program: string, error: Error): Verdict {
-  const { code } = EXIT_CODES.launcherFailed;
-  return {
-    kind: 'launcherFailed',
-    exitCode: code,
-    rank,
-    message: `rank ${rank} could not be started: ${program}: ${error.message}`,
-  };
-}
-
-function relay(stream: Readable | null, to: LogRelay): void {
-  stream?.on('error', () => undefined);
-  stream?.on('data', (chunk: Buffer) => to.push(chunk));
-  stream?.on('end', () => to.end());
+function onlyRank([rank, second]: readonly number[]): { readonly rank?: number } {
+  return rank === undefined || second !== undefined ? {} : { rank };
 }
 
 async function within(ms: number, work: Promise<unknown>): Promise<void> {

@@ -87,17 +87,24 @@ export class LogTail {
   }
 }
 
-/** Passes one stream of a rank on to a sink, line by line, each with the rank in front. */
+export interface LogRelayOptions {
+  /** Of what writes, in front of each line. */
+  readonly name: string;
+  readonly sink: LogSink;
+  readonly tail: LogTail;
+  /** Sees each line, and says whether it is kept to explain an end. */
+  readonly watch?: ((line: Buffer) => boolean) | undefined;
+}
+
+/** Passes one stream of a process on to a sink, line by line, each with the name of the process in front. */
 export class LogRelay {
   readonly #splitter = new LineSplitter(MAX_LOG_LINE_BYTES);
+  readonly #options: LogRelayOptions;
   readonly #prefix: Buffer;
-  readonly #sink: LogSink;
-  readonly #tail: LogTail;
 
-  constructor(rank: number, sink: LogSink, tail: LogTail) {
-    this.#prefix = Buffer.from(`[rank ${rank}] `);
-    this.#sink = sink;
-    this.#tail = tail;
+  constructor(options: LogRelayOptions) {
+    this.#options = options;
+    this.#prefix = Buffer.from(`[${options.name}] `);
   }
 
   push(chunk: Buffer): void {
@@ -111,9 +118,10 @@ export class LogRelay {
 
   #pass(lines: readonly Line[]): void {
     if (lines.length === 0) return;
-    this.#tail.push(lines);
+    const { sink, tail, watch } = this.#options;
+    tail.push(watch === undefined ? lines : lines.filter(({ bytes }) => watch(bytes)));
     const parts = lines.flatMap((line) => [this.#prefix, line.bytes, ...marker(line), NEWLINE]);
-    this.#sink.write(Buffer.concat(parts), lines.length);
+    sink.write(Buffer.concat(parts), lines.length);
   }
 }
 

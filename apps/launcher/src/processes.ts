@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parentOf } from './facts/process-facts.ts';
 import { LAUNCHER_ENV } from './settings.ts';
 
 /** Sends a signal to every process of a group; nothing happens when none is left. */
@@ -10,6 +11,13 @@ export function signalGroup(leader: number, signal: NodeJS.Signals): void {
   } catch {
     // ESRCH: the group is gone, which is what the signal was for. EPERM cannot be helped.
   }
+}
+
+/** Processes that `parent` started itself, and that were started with the variable. */
+export function processesBelow(parent: number, variable: string): readonly number[] {
+  return realTable
+    .ids()
+    .filter((pid) => parentOf(pid) === parent && `\0${realTable.environmentOf(pid)}`.includes(`\0${variable}=`));
 }
 
 /** The processes of this container, as the kernel tells of them. */
@@ -88,7 +96,8 @@ const GUARD_SCRIPT = [
   'while read -r group; do set -- "$@" "-$group"; done',
   '[ $# -eq 0 ] || kill -s KILL -- "$@"',
   'looks=0',
-  'while files=$(grep -lsF -- "$mark" /proc/[0-9]*/environ) && [ $looks -lt 20 ]; do',
+  // Its exit status says that some of the files cannot be read, whether or not it found any.
+  'while files=$(grep -lsF -- "$mark" /proc/[0-9]*/environ); [ -n "$files" ] && [ $looks -lt 20 ]; do',
   'for file in $files; do pid=${file#/proc/}; kill -s KILL "${pid%/environ}"; done',
   'looks=$((looks + 1))',
   'done',

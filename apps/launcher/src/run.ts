@@ -349,9 +349,14 @@ function toCause(
     exitCode: verdict.exitCode,
     ...(verdict.signal === undefined ? {} : { signal: verdict.signal }),
     message: verdict.message,
-    lastLines: verdict.rank === undefined ? [] : [...(gang?.lastLinesOf(verdict.rank) ?? [])],
+    lastLines: hasLines(verdict) ? [...(gang?.lastLinesOf(verdict.rank) ?? [])] : [],
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(verdict.checkpointFault === undefined ? {} : { checkpointFault: verdict.checkpointFault }),
     unreportedCheckpoints: [...reporter.unreportedCheckpoints],
   });
+}
+
+/** Of a rank, or of who starts the ranks where it named none. */
+function hasLines({ rank, kind }: Verdict): boolean {
+  return rank !== undefined || kind === 'engineFailed';
 }

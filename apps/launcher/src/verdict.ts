@@ -75,6 +75,18 @@ export function failedVerdict(rank: number, exit: RankExit, node: string): Verdi
   };
 }
 
+/** The verdict on who starts the ranks of a pod, where it failed and names none of them. */
+export function starterVerdict(name: string, exit: RankExit): Verdict {
+  const exitCode = codeOf(exit);
+  const signal = exit.kind === 'signal' ? exit.signal : undefined;
+  return {
+    kind: 'engineFailed',
+    exitCode,
+    ...(signal === undefined ? {} : { signal }),
+    message: `${name} ${howItEnded({ exitCode, signal })} and named no rank`,
+  };
+}
+
 /** The verdict on ranks that all ended in good order: stopped when one of them did. */
 export function orderlyVerdict(exits: readonly RankExit[]): Verdict {
   const hasStopped = exits.some((exit) => codeOf(exit) === EXIT_CODES.stopped.code);

@@ -58,8 +58,9 @@ export interface FactServerOptions {
   /** Processes that the launcher itself started. */
   readonly started: () => readonly number[];
   readonly onFact: (rank: number, fact: EngineFact) => void;
-  /** A rank is heard of, with the process that speaks for it. */
+  /** A hook of a rank begins to speak, and falls silent. */
   readonly onHello?: (hello: Hello) => void;
+  readonly onSilent?: (hello: Hello) => void;
   readonly processes?: ProcessFacts;
   readonly helloMs?: number;
 }
@@ -138,6 +139,7 @@ export class FactServer {
     void connection.closed.then(() => {
       this.#connections.delete(connection);
       if (connection.told === undefined) this.#refused += 1;
+      else this.#options.onSilent?.(connection.told);
     });
   }
 

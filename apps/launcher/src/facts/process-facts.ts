@@ -23,8 +23,8 @@ export const realProcesses: ProcessFacts = {
   },
 };
 
-/** 0 where it has ended. The name of the program stands in brackets and may hold anything. */
-function parentOf(pid: number): number {
+/** Parent of a process; 0 where it has ended. The name of the program stands in brackets and may hold anything. */
+export function parentOf(pid: number): number {
   const stat = read(pid, 'stat') ?? '';
   const [, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return Number(parent ?? 0);
