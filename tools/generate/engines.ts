@@ -14,6 +14,9 @@ const HEAD = [
   'npx coxswain render --layout examples/layouts/10-torchtitan.yaml --engine torchtitan --out rendered',
   'npx coxswain render --job examples/jobs/tiny-gpt.yaml --json',
   '```',
+  '',
+  'REST and GraphQL answer the same: `GET /v1/engines`, `POST /v1/projects/{project}/renderings` for any layout, and `GET …/jobs/{jobId}/rendering` for what a job runs, which its page',
+  'shows too. Values of `secretEnv` are in none of them.',
 ];
 
 /** The page about engines: what they are told, what they can do, what surprises. */

@@ -18,6 +18,7 @@ export const FOLDER_ORDER = {
     'streams',
     'sign-in',
     'projects',
+    'renderings',
     'jobs',
     'layouts',
     'plans',

@@ -46,6 +46,8 @@ import { LayoutResolvers } from './layouts/layout.resolvers.ts';
 import { LayoutsModule } from './layouts/layouts.module.ts';
 import { PlanResolvers } from './plans/plan.resolvers.ts';
 import { PlansModule } from './plans/plans.module.ts';
+import { RenderingResolvers } from './renderings/rendering.resolvers.ts';
+import { RenderingsModule } from './renderings/renderings.module.ts';
 import { ProjectResolvers } from './projects/project.resolvers.ts';
 import { ProjectsModule } from './projects/projects.module.ts';
 import { GroupRoleResolvers } from './sign-in/group-role.resolvers.ts';
@@ -85,6 +87,7 @@ const FEATURES: readonly Type[] = [
   StreamsModule,
   LayoutsModule,
   PlansModule,
+  RenderingsModule,
   AuditModule,
   GraphqlModule,
   HealthModule,
@@ -99,6 +102,7 @@ export const FEATURE_RESOLVERS: readonly Type<RootResolvers>[] = [
   JobRelationResolvers,
   LayoutResolvers,
   PlanResolvers,
+  RenderingResolvers,
   AuditResolvers,
 ];
 

@@ -11,6 +11,7 @@ import {
   JobEvent,
   JobEventList,
   JobList,
+  JobRendering,
   type JobSummary,
   PlanAccuracy,
   PlanList,
@@ -269,6 +270,11 @@ export class ApiClient {
 
   ranks(reference: JobReference): Promise<RankMap> {
     return this.#json(RankMap, `${jobPath(reference)}/ranks`);
+  }
+
+  /** What it runs, or why it cannot. */
+  rendering(reference: JobReference): Promise<JobRendering> {
+    return this.#json(JobRendering, `${jobPath(reference)}/rendering`);
   }
 
   checkpoints(reference: JobReference): Promise<CheckpointList> {

@@ -7,6 +7,7 @@ import { EngineRun } from './engine-run.ts';
 import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { EXAMPLE_RENDERING } from './request-examples.ts';
+import { specSizeProblem } from './spec-size.ts';
 import { CheckpointSpec } from './training-job-spec.ts';
 import { TrainingSpec } from './training-spec.ts';
 
@@ -39,6 +40,10 @@ export const RenderingRequest = z
       .optional()
       .describe('Class of the NICs of each pod: infiniband, roce or ethernet.'),
     gpu: z.string().min(1).max(100).optional().describe('Name of a GPU preset.'),
+  })
+  .superRefine((request, context) => {
+    const problem = specSizeProblem(request);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
   })
   .meta({ id: 'RenderingRequest', examples: [EXAMPLE_RENDERING] });
 export type RenderingRequest = z.infer<typeof RenderingRequest>;

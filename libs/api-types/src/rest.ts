@@ -50,6 +50,9 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * GET    …/jobs/{jobId}/ranks                                 → RankMap           (rank → node, NVLink domain, island, last step time)
  * GET    …/jobs/{jobId}/checkpoints                           → CheckpointList
  * GET    …/jobs/{jobId}/logs?rank&attempt&tailLines&follow      text/plain; what the attempt recorded where the pod is gone
+ * GET    …/jobs/{jobId}/rendering                             → JobRendering      (what it runs: arguments, files, environment; or why it cannot)
+ * GET    /v1/engines                                          → EngineList
+ * POST   /v1/projects/{project}/renderings RenderingRequest   → EngineRendering   (of any layout; nothing runs, and nothing is kept)
  * POST   /v1/projects/{project}/plans    PlanRequest          → StoredPlan        (Idempotency-Key optional, 201; what if: nothing runs)
  * GET    /v1/projects/{project}/plans?pageSize&pageToken      → PlanList
  * GET    /v1/projects/{project}/plans/{planId}                → StoredPlan

@@ -17,11 +17,15 @@ export function contextOfPlacement(
   return { gpusPerPod: ranksOfPod(placement, 0).length, ...(nicClasses === undefined ? {} : { nicClasses }) };
 }
 
-/** Arguments, files and variables, or the first reason why nothing can be run. Pure; takes milliseconds. */
+/** The same of a job that is not placed yet: models and layouts are judged first, as they are before it is accepted. */
+export function judgedRendering(spec: EffectiveSpec, context: RenderContext = {}): EngineRendering {
+  const refusal = firstRefusal(spec);
+  return refusal === undefined ? answeredRendering(spec, context) : refusedRendering(spec.engine.name, refusal);
+}
+
+/** Arguments, files and variables, or why nothing can be run. Pure; takes milliseconds. */
 export function answeredRendering(spec: EffectiveSpec, context: RenderContext = {}): EngineRendering {
   const engine = spec.engine.name;
-  const refusal = firstRefusal(spec);
-  if (refusal !== undefined) return refusedRendering(engine, refusal);
   const rendered = renderEngine(spec, context);
   if (rendered.kind === 'rendered') return { engine, program: programOf(rendered), refusal: null };
   const { kind: _refused, ...why } = rendered;

@@ -8,7 +8,7 @@ import {
   TrainingJobSpec,
 } from '@coxswain/api-types';
 import { engineSupport, type LayoutEngine, type ParallelLayout } from '@coxswain/layout';
-import { answeredRendering, refusedRendering } from './answered-rendering.ts';
+import { judgedRendering, refusedRendering } from './answered-rendering.ts';
 import { isEngineName } from './engine-list.ts';
 
 /** What is assumed where nobody says it. */
@@ -27,7 +27,7 @@ export function askedRendering(request: RenderingRequest): EngineRendering {
     ...(nicClasses === undefined ? {} : { nicClasses }),
     ...(gpu === undefined ? {} : { gpu }),
   };
-  const rendering = answeredRendering(spec, context);
+  const rendering = judgedRendering(spec, context);
   if (rendering.program === null) return rendering;
   return { ...rendering, program: { ...rendering.program, notes: [...notes, ...rendering.program.notes] } };
 }

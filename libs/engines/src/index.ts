@@ -1,4 +1,4 @@
-export { contextOfPlacement } from './answered-rendering.ts';
+export { answeredRendering, contextOfPlacement, judgedRendering, refusedRendering } from './answered-rendering.ts';
 export { askedRendering } from './asked-rendering.ts';
 export { engineList, isEngineName } from './engine-list.ts';
 export { ENGINE_GUIDES } from './engine-guides.ts';

@@ -45,6 +45,7 @@ export const ROUTE_RULES: Readonly<Record<string, AccessRule>> = {
   'GET /openapi.json': 'public',
   'POST /graphql': 'signedIn',
   'GET /v1/whoami': 'signedIn',
+  'GET /v1/engines': 'signedIn',
   'POST /v1/projects': 'project.create',
   'GET /v1/projects': 'project.read',
   'GET /v1/projects/{project}': 'project.read',
@@ -76,6 +77,8 @@ export const ROUTE_RULES: Readonly<Record<string, AccessRule>> = {
   'GET /v1/projects/{project}/jobs/{jobId}/ranks': 'job.read',
   'GET /v1/projects/{project}/jobs/{jobId}/checkpoints': 'job.read',
   'GET /v1/projects/{project}/jobs/{jobId}/logs': 'job.read',
+  'GET /v1/projects/{project}/jobs/{jobId}/rendering': 'job.read',
+  'POST /v1/projects/{project}/renderings': 'layout.read',
   'GET /v1/projects/{project}/layouts': 'layout.read',
   'POST /v1/projects/{project}/layouts': 'layout.write',
   'GET /v1/projects/{project}/layouts/{layoutId}': 'layout.read',
@@ -88,6 +91,7 @@ export const ROUTE_RULES: Readonly<Record<string, AccessRule>> = {
 /** The rule of every field at the root of GraphQL, by type and name. */
 export const FIELD_RULES: Readonly<Record<string, AccessRule>> = {
   'Query.whoAmI': 'signedIn',
+  'Query.engines': 'signedIn',
   'Query.projects': 'project.read',
   'Query.project': 'project.read',
   'Query.projectLimits': 'project.read',
@@ -100,6 +104,8 @@ export const FIELD_RULES: Readonly<Record<string, AccessRule>> = {
   'Query.steps': 'job.read',
   'Query.ranks': 'job.read',
   'Query.checkpoints': 'job.read',
+  'Query.jobRendering': 'job.read',
+  'Query.rendering': 'layout.read',
   'Query.layouts': 'layout.read',
   'Query.layout': 'layout.read',
   'Query.plan': 'plan.read',

@@ -163,8 +163,12 @@ function withoutNulls(value: unknown): unknown {
 const P = 'project: "research"';
 /** GraphQL answers the details of a list that are selected; here every one is. */
 const DETAILS = `fields=${JOB_DETAILS.join(',')}`;
+const RENDERING = { engine: { name: 'command', command: ['train'] }, layout: { tensorParallelDegree: 2 } };
+/** Bodies of those that REST is asked by POST. */
+const BODIES: Readonly<Record<string, object>> = { rendering: RENDERING };
 const QUERIES: readonly (readonly [field: string, args: () => string, url: () => string])[] = [
   ['whoAmI', () => '', () => '/v1/whoami'],
+  ['engines', () => '', () => '/v1/engines'],
   ['projects', () => '', () => '/v1/projects'],
   ['project', () => '(name: "research")', () => '/v1/projects/research'],
   ['projectLimits', () => `(${P})`, () => '/v1/projects/research/limits'],
@@ -199,7 +203,17 @@ const QUERIES: readonly (readonly [field: string, args: () => string, url: () =>
     () => `/v1/projects/research/jobs/${jobId}/steps?fromStep=3&toStep=18&maxPoints=4`,
   ],
   ['ranks', () => `(${P}, jobId: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}/ranks`],
+  ['jobRendering', () => `(${P}, jobId: "${jobId}")`, () => `/v1/projects/research/jobs/${jobId}/rendering`],
+  [
+    'rendering',
+    () => `(${P}, input: { engine: { name: "command", command: ["train"] }, layout: { tensorParallelDegree: 2 } })`,
+    () => '/v1/projects/research/renderings',
+  ],
 ];
+const overRest = (field: string, url: string, as: string): Promise<TestAnswer> => {
+  const body = BODIES[field];
+  return api.send(body === undefined ? 'GET' : 'POST', url, { token: as, ...(body === undefined ? {} : { body }) });
+};
 
 describe('a query', () => {
   it('has an equal for every field of Query', () => {
@@ -209,7 +223,7 @@ describe('a query', () => {
   });
 
   it.each(QUERIES)('for %s answers what REST answers, however often', async (field, args, url) => {
-    const rest = await api.send('GET', url(), { token });
+    const rest = await overRest(field, url(), token);
     expect(rest.status).toBe(200);
     for (let time = 0; time < 2; time++) {
       const answer = await ask(`{ ${field}${args()} ${rootField(field)} }`);
@@ -218,10 +232,10 @@ describe('a query', () => {
     }
   });
 
-  it.each(QUERIES.filter(([field]) => !['whoAmI', 'projects'].includes(field)))(
+  it.each(QUERIES.filter(([field]) => !['whoAmI', 'engines', 'projects'].includes(field)))(
     'for %s by a token of another project is refused as REST refuses it',
     async (field, args, url) => {
-      const rest = await api.send('GET', url(), { token: foreignToken });
+      const rest = await overRest(field, url(), foreignToken);
       expect(rest.status).toBe(404);
       for (let time = 0; time < 2; time++) {
         const { status, body } = await ask(`{ ${field}${args()} ${rootField(field)} }`, {}, foreignToken);

@@ -7,6 +7,7 @@ import { declaredRoutes } from '../http/openapi.ts';
 /** The field of GraphQL that asks the same as a route of REST. */
 const FIELDS: Readonly<Record<string, string>> = {
   'GET /v1/whoami': 'whoAmI',
+  'GET /v1/engines': 'engines',
   'GET /v1/projects': 'projects',
   'POST /v1/projects': 'createProject',
   'GET /v1/projects/{project}': 'project',
@@ -31,6 +32,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   'GET /v1/projects/{project}/jobs/{jobId}/steps': 'steps',
   'GET /v1/projects/{project}/jobs/{jobId}/ranks': 'ranks',
   'GET /v1/projects/{project}/jobs/{jobId}/checkpoints': 'checkpoints',
+  'GET /v1/projects/{project}/jobs/{jobId}/rendering': 'jobRendering',
+  'POST /v1/projects/{project}/renderings': 'rendering',
   'GET /v1/projects/{project}/layouts': 'layouts',
   'POST /v1/projects/{project}/layouts': 'createLayout',
   'GET /v1/projects/{project}/layouts/{layoutId}': 'layout',

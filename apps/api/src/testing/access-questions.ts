@@ -31,6 +31,7 @@ const newToken: Input = () => ({ name: freshName() });
 const newGroupRole: Input = () => ({ group: freshName(), role: 'viewer' });
 const newJob: Input = () => ({ name: freshName(), spec: aJobSpec() });
 const newLayout: Input = () => ({ layout: { tensorParallelDegree: 2 } });
+const aRendering: Input = () => ({ engine: { name: 'command' }, layout: {} });
 const nothing: Input = () => ({});
 const LABELS = { team: 'vision' };
 
@@ -50,6 +51,7 @@ const BODIES: Readonly<Record<string, Input>> = {
   'POST /v1/projects/{project}/jobs/{jobId}/cancel': nothing,
   'POST /v1/projects/{project}/layouts': newLayout,
   'POST /v1/projects/{project}/plans': () => aPlanRequest(),
+  'POST /v1/projects/{project}/renderings': aRendering,
 };
 
 /** The question that a route is: `METHOD /path/{parameter}`. */
@@ -75,6 +77,7 @@ const INPUTS: Readonly<Record<string, Input>> = {
   resumeJob: nothing,
   createLayout: newLayout,
   createPlan: () => aPlanRequest(),
+  rendering: aRendering,
 };
 
 /** Which thing a field's argument `id` names; others name a job. */
