@@ -1,6 +1,9 @@
 import type { EngineName } from '@coxswain/api-types';
 import { COMMAND_GUIDE } from './adapters/command-guide.ts';
 import { MEGATRON_GUIDE } from './adapters/megatron-guide.ts';
+import { CUSTOM_GUIDE } from './adapters/custom-guide.ts';
+import { DEEPSPEED_GUIDE } from './adapters/deepspeed/deepspeed-guide.ts';
+import { HUGGING_FACE_GUIDE } from './adapters/hugging-face/hugging-face-guide.ts';
 import { REFERENCE_GUIDE } from './adapters/reference-guide.ts';
 import { TORCHTITAN_GUIDE } from './adapters/torchtitan/torchtitan-guide.ts';
 import type { EngineGuide } from './engine-guide.ts';
@@ -15,7 +18,7 @@ export const ENGINE_GUIDES: Readonly<Record<EngineName, EngineGuide>> = {
   'megatron-lm': MEGATRON_GUIDE,
   'megatron-bridge': NOTHING_YET,
   torchtitan: TORCHTITAN_GUIDE,
-  deepspeed: NOTHING_YET,
-  'hugging-face': NOTHING_YET,
-  custom: NOTHING_YET,
+  deepspeed: DEEPSPEED_GUIDE,
+  'hugging-face': HUGGING_FACE_GUIDE,
+  custom: CUSTOM_GUIDE,
 };

@@ -2,6 +2,9 @@ import { type EffectiveSpec, EngineRun, MAX_ENGINE_RUN_BYTES, type TrainingJobSp
 import { ParallelLayout } from '@coxswain/layout';
 import { renderCommand } from './adapters/command.ts';
 import { renderMegatronLm } from './adapters/megatron-lm.ts';
+import { renderCustom } from './adapters/custom.ts';
+import { renderDeepSpeed } from './adapters/deepspeed/deepspeed.ts';
+import { renderHuggingFace } from './adapters/hugging-face/hugging-face.ts';
 import { renderReference } from './adapters/reference.ts';
 import { renderTorchTitan } from './adapters/torchtitan/torchtitan.ts';
 import type { EngineRefusal } from './engine-refusal.ts';
@@ -60,7 +63,7 @@ const ADAPTERS: Readonly<Record<TrainingJobSpec['engine']['name'], EngineAdapter
   'megatron-lm': renderMegatronLm,
   'megatron-bridge': notRendered,
   torchtitan: renderTorchTitan,
-  deepspeed: notRendered,
-  'hugging-face': notRendered,
-  custom: notRendered,
+  deepspeed: renderDeepSpeed,
+  'hugging-face': renderHuggingFace,
+  custom: renderCustom,
 };

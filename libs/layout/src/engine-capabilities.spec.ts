@@ -111,12 +111,12 @@ const able: readonly (readonly [what: string, layout: Partial<ParallelLayout>, e
   [
     'ZeRO 1',
     { states: { zeroStage: 1 } },
-    'megatron-lm megatron-bridge deepspeed megatron-deepspeed galvatron mindspeed mindformers flagscale colossalai libai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe custom',
+    'megatron-lm megatron-bridge deepspeed megatron-deepspeed galvatron mindspeed mindformers flagscale colossalai libai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe hugging-face custom',
   ],
   [
     'ZeRO 2',
     { states: { zeroStage: 2 } },
-    'megatron-lm megatron-bridge deepspeed megatron-deepspeed galvatron mindspeed flagscale colossalai libai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe custom',
+    'megatron-lm megatron-bridge deepspeed megatron-deepspeed galvatron mindspeed flagscale colossalai libai areal verl nemo-rl zero-bubble vocabulary-parallelism deep-optimizer-states linear-moe hugging-face custom',
   ],
   [
     'ZeRO 3',

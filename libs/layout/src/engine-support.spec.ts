@@ -58,7 +58,7 @@ const cases: readonly Case[] = [
   {
     engine: 'megatron-lm',
     layout: { states: { reshardAfterForward: false } },
-    want: 'engine megatron-lm cannot do states.reshardAfterForward false; leave states.reshardAfterForward out, or engine torchtitan or torchtitan-toml',
+    want: 'engine megatron-lm cannot do states.reshardAfterForward false; leave states.reshardAfterForward out, or engine torchtitan or torchtitan-toml or hugging-face',
   },
   {
     engine: 'natural-galore',

@@ -6,11 +6,12 @@ export function beyondEngine(engine: LayoutEngine, layout: ParallelLayout): Engi
   const outcome = engineSupport(engine, layout);
   if (outcome.kind === 'supported') return undefined;
   const options = outcome.refusals.map(({ option, value }) => `layout.${option} ${value}`);
-  const program = engine === 'command' ? 'the program' : 'a program of engine "command"';
+  // An option that is not rendered has a way out of its own: another value, or another engine.
+  const [first] = outcome.refusals;
   return {
     rule: 'engine-lacks-option',
-    field: `layout.${outcome.refusals[0]?.option ?? ''}`,
+    field: `layout.${first?.option ?? ''}`,
     why: `engine "${engine}" cannot do ${options.join(', ')}`,
-    fallback: `leave it out of the layout; ${program} can be told in engine.args`,
+    fallback: first?.fallback ?? '',
   };
 }

@@ -16,6 +16,8 @@ const experts = { count: 8, topK: 2, ffnHiddenSize: 128 };
 const text: Job['data'] = { claimName: 'corpus', path: 'a', tokenizer: { path: 't' } };
 const degrees = { tensorParallelDegree: 2, pipelineParallelDegree: 1, dataParallelDegree: 4 };
 
+const copies = { ...degrees, tensorParallelDegree: 1 };
+
 const base = {
   training: { steps: 100, globalBatchSize: 16, optimizer: {} },
   checkpoint: { claimName: 'saved' },
@@ -24,6 +26,7 @@ const base = {
 } satisfies Partial<Job>;
 
 const torchtitan = { name: 'torchtitan' as const, image: 'x' };
+const deepspeed = { name: 'deepspeed' as const, image: 'x', command: ['python3', 'train.py'] };
 /** What each job is, and the job. */
 const JOBS: readonly (readonly [string, Job])[] = [
   ['torchtitan', { ...base, engine: torchtitan, layout: degrees }],
@@ -54,6 +57,25 @@ const JOBS: readonly (readonly [string, Job])[] = [
       layout: { ...degrees, states: { zeroStage: 3 } },
     },
   ],
+  ['deepspeed', { ...base, engine: deepspeed, layout: { ...degrees, states: { zeroStage: 2 } } }],
+  [
+    'deepspeed with everything of stage 3',
+    { ...base, engine: deepspeed, layout: { ...degrees, states: { zeroStage: 3 } } },
+  ],
+  ['hugging-face', { ...base, engine: { ...deepspeed, name: 'hugging-face' }, layout: copies }],
+  [
+    'hugging-face with FSDP',
+    { ...base, engine: { ...deepspeed, name: 'hugging-face' }, layout: { ...copies, states: { zeroStage: 3 } } },
+  ],
+  [
+    'hugging-face with DeepSpeed',
+    {
+      ...base,
+      engine: { ...deepspeed, name: 'hugging-face' },
+      layout: { ...copies, states: { zeroStage: 2, implementation: 'deepspeed' } },
+    },
+  ],
+  ['custom', { ...base, engine: { ...deepspeed, name: 'custom' }, layout: degrees }],
 ];
 
 /** Fields of which everybody else reads what they say, and no engine. */
@@ -74,7 +96,9 @@ function outcomeOf(job: object): Outcome {
   const rendered = renderEngine(spec);
   if (rendered.kind === 'refused') return { kind: 'refused' };
   if (brokenLayoutRules(spec).length > 0) return { kind: 'illegal' };
-  return { kind: 'rendered', text: JSON.stringify(rendered) };
+  // What is kept of the layout beside what is run tells the engine nothing.
+  const { savedBy: _kept, ...run } = rendered;
+  return { kind: 'rendered', text: JSON.stringify(run) };
 }
 
 function valueIn(job: object, path: string): unknown {

@@ -1,0 +1,30 @@
+/** `custom`: a program of the user's, told the job by placeholders in its arguments and by the job file. */
+import type { EffectiveSpec } from '@coxswain/api-types';
+import { refused, type Rendering } from '../rendering.ts';
+import { beyondEngine } from './beyond-engine.ts';
+import { jobFile } from './job-file.ts';
+import { onlyInJobFile } from './script-words.ts';
+import { scriptOf } from './script.ts';
+import { userEnvironment } from './user-environment.ts';
+
+export function renderCustom(spec: EffectiveSpec): Rendering {
+  const { engine, layout } = spec;
+  const script = scriptOf(spec);
+  if ('refusal' in script) return refused(script.refusal);
+  const beyond = beyondEngine('custom', layout);
+  if (beyond !== undefined) return refused(beyond);
+  const hostMemory = layout.memory?.hostMemoryGibPerGpu;
+  return {
+    kind: 'rendered',
+    command: [...script.program, ...script.args],
+    startedBy: engine.startedBy ?? 'launcher',
+    resumeArgs: [],
+    files: [jobFile(spec)],
+    env: userEnvironment(spec),
+    ports: [],
+    ...(hostMemory === undefined ? {} : { hostMemoryGibPerGpu: hostMemory }),
+    ...(engine.stepLines === undefined ? {} : { stepLines: engine.stepLines }),
+    ...(engine.checkpointFormat === undefined ? {} : { checkpoints: engine.checkpointFormat }),
+    notes: onlyInJobFile(spec, script.mentioned),
+  };
+}

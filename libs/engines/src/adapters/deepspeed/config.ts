@@ -1,0 +1,137 @@
+/** What DeepSpeed's own file says of a job (deepspeed 0.19.8, runtime/config.py and the classes below it). */
+import { DEFAULT_MICRO_BATCH_SIZE, type EffectiveSpec, stepsOf } from '@coxswain/api-types';
+import type { ParallelLayout } from '@coxswain/layout';
+import { given, type Json } from '../check.ts';
+import { accumulationOf } from '../job-file.ts';
+
+type Section = Readonly<Record<string, Json>>;
+
+const LOG_LINES = 100;
+const MAX_STEPS_PER_LINE = 10;
+
+export function deepSpeedConfig(spec: EffectiveSpec): Section {
+  const { layout, training } = spec;
+  const steps = stepsOf(spec) ?? LOG_LINES * MAX_STEPS_PER_LINE;
+  return given<Json>({
+    train_batch_size: training?.globalBatchSize,
+    train_micro_batch_size_per_gpu: training && (training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE),
+    gradient_accumulation_steps: accumulationOf(spec),
+    steps_per_print: Math.min(MAX_STEPS_PER_LINE, Math.ceil(steps / LOG_LINES)),
+    gradient_clipping: training?.optimizer?.clipNorm,
+    ...precisionOf(spec),
+    optimizer: optimizerOf(spec),
+    scheduler: schedulerOf(spec),
+    zero_optimization: zeroOf(layout),
+    tensor_parallel: layout.tensorParallelDegree === 1 ? undefined : { autotp_size: layout.tensorParallelDegree },
+    sequence_parallel_size: (layout.contextParallelDegree ?? 1) === 1 ? undefined : layout.contextParallelDegree,
+    pipeline: layout.pipelineParallelDegree === 1 ? undefined : { stages: layout.pipelineParallelDegree },
+    expert_parallel: expertsOf(layout),
+    activation_checkpointing: recomputeOf(layout),
+    checkpoint: layout.checkpointPolicy?.format === 'deepspeed-universal' ? { load_universal: true } : undefined,
+  });
+}
+
+/** DeepSpeed trains in 32 bits where nothing is said. */
+function precisionOf({ layout, training }: EffectiveSpec): Section {
+  const precision = layout.kernel?.precision ?? training?.precision;
+  if (precision === 'bf16') return { bf16: { enabled: true } };
+  return precision === 'fp16' ? { fp16: { enabled: true } } : {};
+}
+
+/** Spelled as DeepSpeed's file spells them. */
+export const OPTIMIZERS: Readonly<Record<string, string>> = {
+  adamw: 'AdamW',
+  adam: 'Adam',
+  lamb: 'Lamb',
+  lion: 'Lion',
+  muon: 'Muon',
+};
+
+function optimizerOf({ layout, training }: EffectiveSpec): Section | undefined {
+  if (training === undefined) return undefined;
+  const said = training.optimizer;
+  const name = said?.name ?? layout.states?.optimizer ?? 'adamw';
+  const betas = said?.beta1 === undefined || said.beta2 === undefined ? undefined : [said.beta1, said.beta2];
+  const params = given<Json>({
+    lr: training.learningRate,
+    weight_decay: training.weightDecay,
+    betas,
+    eps: said?.epsilon,
+    momentum: said?.momentum,
+  });
+  return { type: OPTIMIZERS[name] ?? name, params };
+}
+
+/** deepspeed/runtime/lr_schedules.py. A warm-up of no steps is refused there, and one of a single step is made two. */
+function schedulerOf(spec: EffectiveSpec): Section | undefined {
+  const { training } = spec;
+  const steps = stepsOf(spec);
+  if (training?.schedule === undefined || steps === undefined) return undefined;
+  const { schedule, learningRate, minLearningRate, warmupSteps } = training;
+  const warmup = { warmup_num_steps: Math.max(1, warmupSteps), warmup_type: 'linear' };
+  if (schedule.name === 'cosine') {
+    const params = { total_num_steps: steps, cos_min_ratio: minLearningRate / learningRate, ...warmup };
+    return { type: 'WarmupCosineLR', params };
+  }
+  const params = { warmup_min_lr: 0, warmup_max_lr: learningRate, ...warmup };
+  if (schedule.name === 'constant') return { type: 'WarmupLR', params };
+  return { type: 'WarmupDecayLR', params: { total_num_steps: steps, ...params } };
+}
+
+/** Of a layout that says nothing of stages too: its stage is 0. */
+function zeroOf({ states, communication, memory, dataParallelShardDegree }: ParallelLayout): Section {
+  const stage = states?.zeroStage ?? 0;
+  const optimizer = memory?.offload?.find(({ what }) => what === 'optimizer');
+  const parameters = memory?.offload?.find(({ what }) => what === 'parameters');
+  return given<Json>({
+    stage,
+    overlap_comm: communication?.overlapGradReduce ?? communication?.overlapParamGather,
+    zero_hpz_partition_size: states?.secondaryShardDegree,
+    mics_shard_size: dataParallelShardDegree,
+    sub_group_size: (optimizer ?? parameters)?.subgroupElements,
+    offload_optimizer:
+      optimizer &&
+      given<Json>({
+        device: optimizer.to ?? 'cpu',
+        ratio: optimizer.fraction,
+        pin_memory: true,
+        pipeline_read: optimizer.overlap,
+        pipeline_write: optimizer.overlap,
+        nvme_path: optimizer.to === 'nvme' ? SCRATCH : undefined,
+      }),
+    offload_param:
+      parameters &&
+      given<Json>({
+        device: parameters.to ?? 'cpu',
+        pin_memory: true,
+        nvme_path: parameters.to === 'nvme' ? SCRATCH : undefined,
+      }),
+  });
+}
+
+/** Where a job has room on its node (POD_PATHS.scratch). */
+const SCRATCH = '/coxswain/scratch';
+
+/** Whether the experts are layers that DeepSpeed finds in a model (AutoEP), and not MoE layers that the script makes itself. */
+export function isAutomatic({ expert }: ParallelLayout): boolean {
+  return (
+    expert !== undefined &&
+    expert.expertParallelDegree > 1 &&
+    expert.capacityFactor === undefined &&
+    expert.tokenDropOrder === undefined &&
+    (expert.expertTensorParallelDegree ?? 1) === 1
+  );
+}
+
+function expertsOf(layout: ParallelLayout): Section | undefined {
+  return isAutomatic(layout)
+    ? { enabled: true, autoep_size: layout.expert?.expertParallelDegree ?? 1, expert_tensor_parallel_size: 1 }
+    : undefined;
+}
+
+/** Read by deepspeed.checkpointing, which the script has to call. */
+function recomputeOf({ memory }: ParallelLayout): Section | undefined {
+  const isOffloaded = memory?.offload?.some(({ what }) => what === 'activations');
+  if (memory?.recompute?.mode !== 'full' && isOffloaded !== true) return undefined;
+  return { partition_activations: false, cpu_checkpointing: isOffloaded === true };
+}

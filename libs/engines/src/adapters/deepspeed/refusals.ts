@@ -1,0 +1,220 @@
+/** What can DeepSpeed not do of a job, though some of it is no error to it? */
+import { type EffectiveSpec, stepsOf } from '@coxswain/api-types';
+import { type Check, lacking, needs } from '../check.ts';
+import { isAutomatic, OPTIMIZERS } from './config.ts';
+
+const ENGINE = 'deepspeed';
+
+const WORDS = lacking(ENGINE, [
+  {
+    field: 'training.optimizer.name',
+    valueOf: ({ training }) => training?.optimizer?.name,
+    taken: Object.keys(OPTIMIZERS),
+    fallback: 'set it to adamw',
+  },
+  {
+    field: 'layout.states.optimizer',
+    valueOf: ({ layout }) => layout.states?.optimizer,
+    taken: Object.keys(OPTIMIZERS),
+    fallback: 'set it to adamw, or have the script make its own',
+  },
+  {
+    field: 'layout.states.implementation',
+    valueOf: ({ layout }) => layout.states?.implementation,
+    taken: ['deepspeed'],
+    fallback: 'set it to deepspeed',
+  },
+  {
+    field: 'training.schedule.name',
+    valueOf: ({ training }) => training?.schedule?.name,
+    taken: ['cosine', 'constant', 'linear'],
+    fallback: 'use cosine, linear or constant',
+  },
+  {
+    field: 'layout.memory.recompute.mode',
+    valueOf: ({ layout }) => layout.memory?.recompute?.mode,
+    taken: ['none', 'full'],
+    fallback: 'use full',
+  },
+  {
+    field: 'layout.checkpointPolicy.asyncSave',
+    valueOf: ({ layout }) => layout.checkpointPolicy?.asyncSave,
+    taken: [false],
+    fallback: 'leave it out: the script saves, and waits for it',
+  },
+]);
+
+export const REFUSALS: readonly Check[] = [
+  needs(ENGINE, 'training', 'set training, whose batch DeepSpeed divides'),
+  WORDS,
+  wrongStage,
+  wrongShards,
+  wrongOffload,
+  wrongExperts,
+  wrongContext,
+  wrongRate,
+  wrongBetas,
+  wrongNames,
+];
+
+/** deepspeed/runtime/pipe/engine.py. */
+function wrongStage({ layout }: EffectiveSpec): ReturnType<Check> {
+  const stage = layout.states?.zeroStage ?? 0;
+  if (layout.pipelineParallelDegree === 1 || stage <= 1) return undefined;
+  return {
+    rule: 'deepspeed-pipeline-stages',
+    field: 'layout.states.zeroStage',
+    why: `deepspeed has no pipeline with layout.states.zeroStage ${stage}: gradients are kept over micro-batches`,
+    fallback: 'set it to 1 or 0',
+  };
+}
+
+/** deepspeed/runtime/zero/config.py: MiCS and hpZ divide stage 3 alone. */
+function wrongShards({ layout }: EffectiveSpec): ReturnType<Check> {
+  const { states, dataParallelDegree, dataParallelShardDegree, contextParallelDegree = 1 } = layout;
+  const ranks = dataParallelDegree * contextParallelDegree;
+  const field = dataParallelShardDegree === undefined ? 'states.secondaryShardDegree' : 'dataParallelShardDegree';
+  const degree = dataParallelShardDegree ?? states?.secondaryShardDegree ?? 1;
+  if (degree === 1 && dataParallelShardDegree === undefined) return undefined;
+  const isBoth = dataParallelShardDegree !== undefined && (states?.secondaryShardDegree ?? 1) > 1;
+  if (states?.zeroStage === 3 && ranks % degree === 0 && !isBoth) return undefined;
+  return {
+    rule: 'deepspeed-shard-groups',
+    field: `layout.${field}`,
+    why: isBoth
+      ? 'deepspeed keeps either a second copy of weights in small groups or whole states in them'
+      : `layout.${field} ${degree} divides stage 3 into groups of the ${ranks} data-parallel ranks alone`,
+    fallback: isBoth
+      ? `leave layout.${field} out`
+      : `set layout.states.zeroStage to 3 and layout.${field} to a divisor of ${ranks}`,
+  };
+}
+
+/** deepspeed/runtime/zero/offload_config.py. */
+function wrongOffload({ layout, scratch }: EffectiveSpec): ReturnType<Check> {
+  const stage = layout.states?.zeroStage ?? 0;
+  for (const [index, rule] of (layout.memory?.offload ?? []).entries()) {
+    const field = `layout.memory.offload.${index}`;
+    const needed = rule.what === 'parameters' || rule.fraction !== undefined || rule.to === 'nvme' ? 3 : 1;
+    const isOfStates = rule.what !== 'activations';
+    if (isOfStates && stage < needed)
+      return {
+        rule: 'deepspeed-offload-stage',
+        field,
+        why: `deepspeed offloads ${rule.what} like this from layout.states.zeroStage ${needed} on, and it is ${stage}`,
+        fallback: `set layout.states.zeroStage to ${needed}, or leave the rule out`,
+      };
+    if (rule.to === 'nvme' && scratch === undefined)
+      return {
+        rule: 'offload-has-room',
+        field: `${field}.to`,
+        why: 'what is offloaded to nvme needs room, and the job has no scratch',
+        fallback: 'set scratch, or offload to cpu',
+      };
+    const strange = wrongPart(rule);
+    if (strange !== undefined)
+      return {
+        rule: 'engine-lacks-word',
+        field: `${field}.${strange}`,
+        why: `deepspeed cannot do ${strange} of ${rule.what}`,
+        fallback: 'leave it out',
+      };
+  }
+  return undefined;
+}
+
+type Rule = NonNullable<NonNullable<EffectiveSpec['layout']['memory']>['offload']>[number];
+
+/** A part of the rule that DeepSpeed has for something else. */
+function wrongPart({ what, fraction, overlap, to, subgroupElements }: Rule): string | undefined {
+  if (fraction !== undefined && fraction !== 1 && what !== 'optimizer') return 'fraction';
+  if (overlap === true && (what !== 'optimizer' || to !== 'nvme')) return 'overlap';
+  if (subgroupElements !== undefined && what === 'activations') return 'subgroupElements';
+  return to === 'nvme' && what === 'activations' ? 'to' : undefined;
+}
+
+/** deepspeed/module_inject/auto_ep_folding.py; MoE layers of the script: deepspeed/utils/groups.py. */
+function wrongExperts({ layout }: EffectiveSpec): ReturnType<Check> {
+  const { expert, tensorParallelDegree: tensor, pipelineParallelDegree, contextParallelDegree = 1, memory } = layout;
+  if (!isAutomatic(layout) || tensor === 1) return undefined;
+  const isOffloaded = memory?.offload?.some(({ what }) => what !== 'activations') === true;
+  const field =
+    (pipelineParallelDegree > 1 ? 'pipelineParallelDegree' : undefined) ??
+    (contextParallelDegree > 1 ? 'contextParallelDegree' : undefined) ??
+    (isOffloaded ? 'memory.offload' : undefined);
+  if (field === undefined) return undefined;
+  return {
+    rule: 'deepspeed-folding',
+    field: `layout.${field}`,
+    why: `deepspeed folds layout.expert.expertParallelDegree ${expert?.expertParallelDegree} onto layout.tensorParallelDegree ${tensor} without layout.${field} alone`,
+    fallback: `leave layout.${field} out, or set layout.tensorParallelDegree to 1`,
+  };
+}
+
+/** Ulysses is a mesh of data and sequence (deepspeed/runtime/config.py, engine.py). */
+function wrongContext({ layout }: EffectiveSpec): ReturnType<Check> {
+  const { contextParallelDegree = 1, tensorParallelDegree, pipelineParallelDegree } = layout;
+  if (contextParallelDegree === 1 || tensorParallelDegree * pipelineParallelDegree === 1) return undefined;
+  const field = tensorParallelDegree > 1 ? 'tensorParallelDegree' : 'pipelineParallelDegree';
+  return {
+    rule: 'deepspeed-sequence-mesh',
+    field: `layout.${field}`,
+    why: `deepspeed has Ulysses and data parallelism together, and nothing beside: layout.${field} is above 1`,
+    fallback: `set layout.${field} to 1`,
+  };
+}
+
+function wrongRate(spec: EffectiveSpec): ReturnType<Check> {
+  const { training } = spec;
+  if (training?.schedule === undefined) return undefined;
+  const { learningRate, minLearningRate, warmupSteps, schedule } = training;
+  if (schedule.name === 'cosine' && minLearningRate > learningRate)
+    return {
+      rule: 'rate-falls',
+      field: 'training.minLearningRate',
+      why: `training.minLearningRate ${minLearningRate} is above training.learningRate ${learningRate}`,
+      fallback: `set it to ${learningRate} or less`,
+    };
+  const steps = stepsOf(spec) ?? Infinity;
+  if (warmupSteps <= steps) return undefined;
+  return {
+    rule: 'rate-within-steps',
+    field: 'training.warmupSteps',
+    why: `training.warmupSteps ${warmupSteps} are more than the ${steps} steps of the training`,
+    fallback: `use ${steps} at most`,
+  };
+}
+
+/** Its file has both in one list. */
+function wrongBetas({ training }: EffectiveSpec): ReturnType<Check> {
+  const { beta1, beta2 } = training?.optimizer ?? {};
+  if ((beta1 === undefined) === (beta2 === undefined)) return undefined;
+  const missing = beta1 === undefined ? 'beta1' : 'beta2';
+  return {
+    rule: 'betas-are-two',
+    field: `training.optimizer.${missing}`,
+    why: `deepspeed takes both betas, and training.optimizer.${missing} is not said`,
+    fallback: `set training.optimizer.${missing}`,
+  };
+}
+
+function wrongNames({ layout, training }: EffectiveSpec): ReturnType<Check> {
+  const kernel = layout.kernel?.precision;
+  const trained = training?.precision;
+  if (kernel !== undefined && kernel !== trained && (kernel === 'fp32' || trained === 'fp32'))
+    return {
+      rule: 'precision-is-said-once',
+      field: 'layout.kernel.precision',
+      why: `layout.kernel.precision ${kernel} is not training.precision ${trained}`,
+      fallback: `leave it out, or set training.precision to ${kernel === 'fp32' ? 'fp32' : 'bf16'}`,
+    };
+  const said = training?.optimizer?.name;
+  const planned = layout.states?.optimizer;
+  if (said === undefined || planned === undefined || said === planned) return undefined;
+  return {
+    rule: 'optimizer-is-said-once',
+    field: 'layout.states.optimizer',
+    why: `layout.states.optimizer ${planned} is not training.optimizer.name ${said}`,
+    fallback: 'leave one of them out',
+  };
+}

@@ -1,0 +1,61 @@
+import type { EngineGuide } from '../../engine-guide.ts';
+
+export const HUGGING_FACE_GUIDE: EngineGuide = {
+  words: [
+    { word: 'engine.command', to: 'the program', note: 'its words may hold placeholders, as of custom' },
+    {
+      word: 'layout.dataParallelDegree',
+      to: '--gradient_accumulation_steps',
+      note: 'follows from the number of ranks',
+    },
+    { word: 'layout.states.zeroStage', to: '--fsdp', note: '3: FSDP2; 1 and 2 by DeepSpeed alone' },
+    {
+      word: 'layout.states.implementation',
+      to: '--deepspeed',
+      note: 'deepspeed: its file is rendered as of engine deepspeed',
+    },
+    { word: 'layout.states.reshardAfterForward', to: '--fsdp_config', note: 'reshard_after_forward' },
+    { word: 'layout.memory.recompute', to: '--gradient_checkpointing', note: 'activation_checkpointing of FSDP' },
+    { word: 'layout.kernel.precision', to: '--bf16, --fp16' },
+    { word: 'layout.kernel.deterministic', to: '--full_determinism' },
+    { word: 'training.steps', to: '--max_steps' },
+    { word: 'training.globalBatchSize', to: '--gradient_accumulation_steps' },
+    { word: 'training.microBatchSize', to: '--per_device_train_batch_size' },
+    { word: 'training.optimizer.name', to: '--optim' },
+    { word: 'training.optimizer.beta1', to: '--adam_beta1' },
+    { word: 'training.optimizer.beta2', to: '--adam_beta2' },
+    { word: 'training.optimizer.epsilon', to: '--adam_epsilon' },
+    { word: 'training.optimizer.momentum', to: '--optim_args', note: 'of sgd' },
+    { word: 'training.optimizer.clipNorm', to: '--max_grad_norm' },
+    { word: 'training.schedule', to: '--lr_scheduler_type, --lr_scheduler_kwargs' },
+    { word: 'training.learningRate', to: '--learning_rate' },
+    { word: 'training.minLearningRate', to: '--lr_scheduler_kwargs' },
+    { word: 'training.warmupSteps', to: '--warmup_steps' },
+    { word: 'training.weightDecay', to: '--weight_decay' },
+    { word: 'training.seed', to: '--seed' },
+    { word: 'training.precision', to: '--bf16' },
+    { word: 'checkpoint.everySteps', to: '--save_steps' },
+    { word: 'model', to: 'job.json' },
+    { word: 'data', to: 'job.json' },
+    { word: 'initialWeights', to: 'job.json' },
+    { word: 'engine.args', to: 'appended' },
+    { word: 'engine.env', to: 'its environment' },
+  ],
+  traps: [
+    {
+      what: 'Where there is no accelerator, FSDP is left away without a word, and copies train.',
+      answer: 'Told in a note; what is really trained is compared with the layout.',
+      source: 'transformers 5.23.0 with accelerate 1.15.0 on CPU ranks: the wrapper is DistributedDataParallel',
+    },
+    {
+      what: 'Shards of FSDP are saved as one whole state by default, on one rank.',
+      answer: 'state_dict_type is SHARDED_STATE_DICT.',
+      source: 'transformers 5.23.0, training_args.py, _process_fsdp_args',
+    },
+    {
+      what: 'Arguments that differ from DeepSpeed’s file end the run at its start.',
+      answer: 'Both are rendered from the same words.',
+      source: 'transformers 5.23.0, integrations/deepspeed.py, fill_match',
+    },
+  ],
+};

@@ -1,0 +1,108 @@
+/** `hugging-face`: a script of the user's around Trainer, told by the arguments that HfArgumentParser reads into TrainingArguments. */
+import { ENGINE_RELEASES, type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
+import { type EngineFile, literally, refused, type Rendering } from '../../rendering.ts';
+import { argumentRefusal } from '../arguments.ts';
+import { beyondEngine } from '../beyond-engine.ts';
+import { firstRefusal, type Json } from '../check.ts';
+import { deepSpeedConfig } from '../deepspeed/config.ts';
+import { idleWords } from '../idle-words.ts';
+import { jobFile } from '../job-file.ts';
+import { onlyInJobFile } from '../script-words.ts';
+import { scriptOf } from '../script.ts';
+import { userEnvironment } from '../user-environment.ts';
+import { ownerOf } from './owners.ts';
+import options from './options-v5.23.0.json' with { type: 'json' };
+import { isDeepSpeed, isFsdp, REFUSALS } from './refusals.ts';
+import { trainingArguments } from './training-arguments.ts';
+
+const FSDP_FILE = 'fsdp.json';
+const DEEPSPEED_FILE = 'deepspeed.json';
+const FILES = `$(${RANK_ENV.engineFiles})`;
+
+export function renderHuggingFace(spec: EffectiveSpec): Rendering {
+  const { engine, layout, checkpoint } = spec;
+  const script = scriptOf(spec);
+  if ('refusal' in script) return refused(script.refusal);
+  const refusal =
+    beyondEngine('hugging-face', layout) ??
+    firstRefusal(REFUSALS, spec) ??
+    argumentRefusal(engine.args ?? [], {
+      engine: 'transformers',
+      schema: options,
+      ownerOf,
+      // The script has arguments of its own, for its model and data.
+      takesUnknown: true,
+    });
+  if (refusal !== undefined) return refused(refusal);
+  const [release = ''] = ENGINE_RELEASES['hugging-face'];
+  return {
+    kind: 'rendered',
+    release: engine.release ?? release,
+    command: [...script.program, ...flags(trainingArguments(spec)), ...shardingFlags(spec), ...script.args],
+    startedBy: engine.startedBy ?? 'launcher',
+    resumeArgs: checkpoint === undefined ? [] : [`--resume_from_checkpoint=$(${RANK_ENV.resumeFrom})`],
+    files: [...shardingFiles(spec), jobFile(spec)],
+    env: userEnvironment(spec),
+    ports: [],
+    ...(layout.memory?.hostMemoryGibPerGpu === undefined
+      ? {}
+      : { hostMemoryGibPerGpu: layout.memory.hostMemoryGibPerGpu }),
+    stepLines: 'hugging-face',
+    checkpoints: 'hugging-face',
+    notes: notesOf(spec),
+  };
+}
+
+function flags(settings: Readonly<Record<string, Json>>): readonly string[] {
+  return Object.entries(settings).map(
+    ([name, value]) => `--${name}=${typeof value === 'object' ? literally(JSON.stringify(value)) : String(value)}`,
+  );
+}
+
+function shardingFlags(spec: EffectiveSpec): readonly string[] {
+  if (isDeepSpeed(spec.layout)) return [`--deepspeed=${FILES}/${DEEPSPEED_FILE}`];
+  return isFsdp(spec.layout) ? ['--fsdp=true', `--fsdp_config=${FILES}/${FSDP_FILE}`] : [];
+}
+
+/** transformers/training_args.py, _process_fsdp_args: version 2 is FSDP2, whose shards are saved as such and loaded by any number of ranks. */
+function shardingFiles(spec: EffectiveSpec): readonly EngineFile[] {
+  const { layout } = spec;
+  if (isDeepSpeed(layout)) {
+    // Trainer writes its own lines and makes its own schedule; a file that says otherwise than its arguments is refused by it.
+    const { steps_per_print: _lines, scheduler: _schedule, ...config } = deepSpeedConfig(spec);
+    return [{ path: DEEPSPEED_FILE, text: literally(`${JSON.stringify(config, undefined, 2)}\n`) }];
+  }
+  if (!isFsdp(layout)) return [];
+  const isRecomputed = layout.memory?.recompute?.mode === 'full';
+  const config = {
+    version: 2,
+    reshard_after_forward: layout.states?.reshardAfterForward ?? true,
+    state_dict_type: 'SHARDED_STATE_DICT',
+    ...(isRecomputed ? { activation_checkpointing: true } : {}),
+  };
+  return [{ path: FSDP_FILE, text: `${JSON.stringify(config, undefined, 2)}\n` }];
+}
+
+const TOLD = [
+  'layout.dataParallelDegree',
+  'layout.states',
+  'layout.memory.recompute',
+  'layout.memory.hostMemoryGibPerGpu',
+  'layout.kernel.precision',
+];
+
+function notesOf(spec: EffectiveSpec): readonly string[] {
+  const { layout } = spec;
+  return [
+    ...(isFsdp(layout)
+      ? ['On ranks without GPUs Accelerate leaves FSDP away without a word: what is trained is told by the hook.']
+      : []),
+    ...(spec.model === undefined && spec.data === undefined
+      ? []
+      : [
+          'The script takes model and data from its own arguments, in which words of the job may stand, or from job.json.',
+        ]),
+    ...onlyInJobFile(spec, TOLD),
+    ...idleWords(layout),
+  ];
+}

@@ -1,0 +1,133 @@
+/** What can Trainer not do of a job? */
+import { type EffectiveSpec, stepsOf } from '@coxswain/api-types';
+import type { ParallelLayout } from '@coxswain/layout';
+import { type Check, lacking, needs } from '../check.ts';
+import { REFUSALS as OF_DEEPSPEED } from '../deepspeed/refusals.ts';
+
+const ENGINE = 'hugging-face';
+
+export function isDeepSpeed({ states }: ParallelLayout): boolean {
+  return states?.implementation === 'deepspeed';
+}
+
+export function isFsdp(layout: ParallelLayout): boolean {
+  return !isDeepSpeed(layout) && layout.states?.zeroStage === 3;
+}
+
+const WORDS = lacking(ENGINE, [
+  {
+    field: 'training.optimizer.name',
+    valueOf: ({ training, layout }) => (isDeepSpeed(layout) ? undefined : training?.optimizer?.name),
+    taken: ['adamw', 'sgd', 'lion', 'adafactor'],
+    fallback: 'set it to adamw',
+  },
+  {
+    field: 'training.optimizer.momentum',
+    valueOf: ({ training }) => (training?.optimizer?.name === 'sgd' ? undefined : training?.optimizer?.momentum),
+    fallback: 'leave it out: only sgd has it',
+  },
+  {
+    field: 'layout.memory.recompute.mode',
+    valueOf: ({ layout }) => layout.memory?.recompute?.mode,
+    taken: ['none', 'full'],
+    fallback: 'use full',
+  },
+  {
+    field: 'layout.memory.recompute.modules',
+    valueOf: ({ layout }) => layout.memory?.recompute?.modules,
+    fallback: 'leave it out',
+  },
+  {
+    field: 'layout.memory.recompute.method',
+    valueOf: ({ layout }) => layout.memory?.recompute?.method,
+    fallback: 'leave it out: full recomputes every layer',
+  },
+  {
+    field: 'layout.memory.recompute.layers',
+    valueOf: ({ layout }) => layout.memory?.recompute?.layers,
+    fallback: 'leave it out: full recomputes every layer',
+  },
+  {
+    field: 'layout.memory.recompute.budget',
+    valueOf: ({ layout }) => layout.memory?.recompute?.budget,
+    fallback: 'leave it out',
+  },
+]);
+
+export const REFUSALS: readonly Check[] = [
+  needs(ENGINE, 'training', 'set training'),
+  WORDS,
+  wrongImplementation,
+  wrongGroups,
+  wrongRate,
+  (spec) => (isDeepSpeed(spec.layout) ? ofDeepSpeed(spec) : undefined),
+  wrongPrecision,
+];
+
+function ofDeepSpeed(spec: EffectiveSpec): ReturnType<Check> {
+  for (const check of OF_DEEPSPEED) {
+    const refusal = check(spec);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+/** Accelerate: DDP, FSDP2, or DeepSpeed by its file. */
+function wrongImplementation({ layout }: EffectiveSpec): ReturnType<Check> {
+  const { implementation, zeroStage = 0 } = layout.states ?? {};
+  if (implementation === 'deepspeed') return undefined;
+  const wanted = zeroStage === 3 ? 'fsdp2' : 'ddp';
+  const isRight = implementation === undefined || implementation === wanted;
+  if (isRight && zeroStage !== 1 && zeroStage !== 2) return undefined;
+  return {
+    rule: 'trainer-shards-by-fsdp2',
+    field: 'layout.states.implementation',
+    why: `Trainer has layout.states.zeroStage ${zeroStage} by ${zeroStage === 0 || zeroStage === 3 ? wanted : 'deepspeed'} alone`,
+    fallback: `set it to ${zeroStage === 0 || zeroStage === 3 ? wanted : 'deepspeed'}`,
+  };
+}
+
+function wrongGroups({ layout }: EffectiveSpec): ReturnType<Check> {
+  const { dataParallelShardDegree, dataParallelDegree } = layout;
+  if (dataParallelShardDegree === undefined || isDeepSpeed(layout)) return undefined;
+  if (isFsdp(layout) && dataParallelShardDegree === dataParallelDegree) return undefined;
+  return {
+    rule: 'trainer-shard-groups',
+    field: 'layout.dataParallelShardDegree',
+    why: 'the arguments of Trainer shard over all ranks or over none',
+    fallback: `leave it out, or set layout.states.implementation to deepspeed`,
+  };
+}
+
+function wrongRate(spec: EffectiveSpec): ReturnType<Check> {
+  const { training } = spec;
+  if (training === undefined) return undefined;
+  const { learningRate, minLearningRate, warmupSteps, schedule } = training;
+  if (schedule !== undefined && schedule.name !== 'constant' && minLearningRate > learningRate)
+    return {
+      rule: 'rate-falls',
+      field: 'training.minLearningRate',
+      why: `training.minLearningRate ${minLearningRate} is above training.learningRate ${learningRate}`,
+      fallback: `set it to ${learningRate} or less`,
+    };
+  const steps = stepsOf(spec) ?? Infinity;
+  if (warmupSteps + (schedule?.decaySteps ?? 0) <= steps) return undefined;
+  return {
+    rule: 'rate-within-steps',
+    field: 'training.warmupSteps',
+    why: `training.warmupSteps ${warmupSteps} and the decay are more than the ${steps} steps of the training`,
+    fallback: `together they may be ${steps} at most`,
+  };
+}
+
+function wrongPrecision({ layout, training }: EffectiveSpec): ReturnType<Check> {
+  const kernel = layout.kernel?.precision;
+  const trained = training?.precision;
+  if (kernel === undefined || kernel === trained || (kernel === 'fp16' && trained === 'bf16')) return undefined;
+  return {
+    rule: 'precision-is-said-once',
+    field: 'layout.kernel.precision',
+    why: `layout.kernel.precision ${kernel} is not training.precision ${trained}`,
+    fallback: 'leave one of them out',
+  };
+}
