@@ -53,9 +53,16 @@ function algorithmWords({ layout }: Asked, plan: Plan): readonly Told[] {
       'use ring, allgather, ulysses or ulysses-ring',
     );
   const context = layout.contextParallelDegree ?? 1;
+  if (context === 1 && algorithm === 'ulysses-ring')
+    return refuse(
+      'two-levels-need-context',
+      field,
+      'ulysses-ring has two levels of ranks, and contextParallelDegree is 1',
+      'give contextParallelDegree, or leave it out',
+    );
   return [
     ...overruled,
-    ...(context === 1 ? kept(field) : flag(field, '--cp-comm-type', type)),
+    ...flag(field, '--cp-comm-type', type),
     ...(algorithm === 'dist-flash' ? note(field, BALANCED_BY_HEAD_AND_TAIL) : []),
     ...(algorithm === 'ulysses-ring' && context > 1 ? levels(inner, context) : withoutRing(inner)),
   ];

@@ -16,6 +16,7 @@ export function stateWords(asked: Asked): readonly Told[] {
   const implementation = stateImplementation(asked);
   return [
     ...IMPLEMENTATIONS[implementation](states),
+    ...(implementation === 'fsdp2' ? fsdp2Limits(asked) : []),
     ...instances(asked, implementation),
     ...precisionWords(states, implementation),
     ...optimizerWords(asked),
@@ -49,6 +50,19 @@ const IMPLEMENTATIONS: Readonly<Record<Implementation, (states: States) => reado
       'use distributed-optimizer or megatron-fsdp, or engine deepspeed',
     ),
 };
+
+/** What validate_args asserts of --use-torch-fsdp2 besides what rules of layouts know. */
+function fsdp2Limits({ layout, shape }: Asked): readonly Told[] {
+  if (layout.kernel?.precision === 'fp16')
+    return refuse('fsdp2-is-not-fp16', IMPLEMENTATION, 'Megatron-LM has fsdp2 not in fp16', 'use bf16');
+  if (shape?.tiedEmbeddings !== true) return [];
+  return refuse(
+    'fsdp2-is-untied',
+    IMPLEMENTATION,
+    'Megatron-LM has fsdp2 only for models whose embeddings are not tied',
+    'use distributed-optimizer, or set model.tiedEmbeddings to false',
+  );
+}
 
 /** ZeRO stage 0 to 3 of Megatron-FSDP. */
 const STRATEGIES = ['no_shard', 'optim', 'optim_grads', 'optim_grads_params'];

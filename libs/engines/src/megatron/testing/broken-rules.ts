@@ -137,6 +137,11 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
     change: all(capability('torch FSDP2'), degrees({ pipelineParallelDegree: 2 })),
   },
   {
+    rule: 'fsdp2-is-not-fp16',
+    change: all(capability('torch FSDP2'), over('kernel', { precision: 'fp16' })),
+  },
+  { rule: 'fsdp2-is-untied', change: all(capability('torch FSDP2'), model({ tiedEmbeddings: true })) },
+  {
     rule: 'emerging-optimizer-is-plain',
     change: all(distributed, over('states', { optimizer: 'muon' }), over('communication', { overlapGradReduce: true })),
     hole: 'sharded states become layer-wise ones without a word (validate_args)',

@@ -1,4 +1,5 @@
 /** Jobs by chance, the same with each seed: some that this release can run, some that break one rule. */
+import type { EffectiveSpec } from '@coxswain/api-types';
 import type { EngineRefusal } from '../../engine-refusal.ts';
 import { argumentsOf, askedOf, variablesOf } from '../../adapters/megatron-lm.ts';
 import { megatronWords, wordRefusals } from '../megatron-words.ts';
@@ -82,22 +83,34 @@ function judged(
   draft.engine.release = release.tag;
   for (const name of capabilities) CAPABILITIES[name]?.(draft);
   broken?.change(draft);
-  const asked = askedOrNothing(draft, release);
-  if (asked === undefined) return undefined;
+  const spec = specOrNothing(draft);
+  if (spec === undefined) return undefined;
+  const job = judgedSpec([...capabilities, broken?.rule ?? ''].filter((one) => one !== '').join(' + '), {
+    spec,
+    release,
+  });
+  return broken === undefined ? job : { ...job, broken, args: [...job.args, ...(broken.means ?? [])] };
+}
+
+/** A job as it is judged, with everything that we say against it. */
+export function judgedSpec(
+  name: string,
+  { spec, release }: { readonly spec: EffectiveSpec; readonly release: MegatronRelease },
+): JudgedJob {
+  const asked = askedOf(spec, { context: {}, release });
   const told = megatronWords(asked);
   return {
-    name: [broken?.rule, ...capabilities].filter((one) => one !== undefined).join(' + '),
-    ...(broken === undefined ? {} : { broken }),
+    name,
     refusals: wordRefusals(asked, told),
-    args: [...argumentsOf(told), ...(broken?.means ?? [])],
+    args: argumentsOf(told),
     env: variablesOf(told),
-    worldSize: worldSize(asked.layout),
+    worldSize: worldSize(spec.layout),
   };
 }
 
-function askedOrNothing(draft: JobDraft, release: MegatronRelease): ReturnType<typeof askedOf> | undefined {
+function specOrNothing(draft: JobDraft): EffectiveSpec | undefined {
   try {
-    return askedOf(specOf(draft), { context: {}, release });
+    return specOf(draft);
   } catch {
     // zod refuses some before any rule of an engine is asked.
     return undefined;
