@@ -1,0 +1,98 @@
+/** The hook beside programs that know nothing of us, under the real launcher, with PyTorch. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { POD_ENV } from '@coxswain/api-types';
+import { findEnginePython } from '@coxswain/local-cluster';
+import { anAuthority, aWholeGang, FakeOperator, obliging } from '../testing/fake-operator.ts';
+import { LauncherProcess } from '../testing/launcher-process.ts';
+
+const PYTHON = findEnginePython();
+const STEPS = 6;
+const TRAIN = `
+import time, torch
+torch.distributed.init_process_group('gloo')
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8, bias=False))
+optimizer = torch.optim.AdamW(model.parameters())
+for _ in range(${STEPS}):
+    model(torch.ones(2, 8)).sum().backward()
+    optimizer.step()
+    time.sleep(0.1)
+torch.distributed.destroy_process_group()
+`;
+
+const directory = mkdtempSync(join(tmpdir(), 'hook-'));
+const program = join(directory, 'train.py');
+const disposals: (() => Promise<void>)[] = [];
+
+beforeAll(() => writeFileSync(program, TRAIN));
+
+afterEach(async () => {
+  await Promise.all(disposals.splice(0).map((dispose) => dispose()));
+});
+
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Two ranks of one pod, and the operator that hears of them. */
+async function train(
+  engine: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<{ readonly operator: FakeOperator; readonly launcher: LauncherProcess }> {
+  let isFirst = true;
+  const operator = await FakeOperator.start(await anAuthority(), (message, connection, self) => {
+    // The first leader dies when it has heard what is trained: the next one has not.
+    if (message.kind === 'trained' && isFirst) {
+      isFirst = false;
+      return connection.close();
+    }
+    return obliging(message, connection, self);
+  });
+  disposals.push(() => operator.stop());
+  operator.assignmentOf = () => aWholeGang(2);
+  const launcher = new LauncherProcess({
+    engine,
+    environment: { OMP_NUM_THREADS: '1', ...environment },
+    operators: { urls: [operator.url], ca: (await anAuthority()).certPem },
+  });
+  disposals.push(() => launcher.dispose());
+  expect(await launcher.exited).toBe(0);
+  return { operator, launcher };
+}
+
+const torchrun = ['-m', 'torch.distributed.run', '--nnodes=1', '--nproc-per-node=2', '--max-restarts=0'];
+const meeting = ['--master-addr=$(MASTER_ADDR)', '--master-port=$(MASTER_PORT)'];
+
+describe('a program that knows nothing of the launcher', () => {
+  it.each<[string, readonly string[], Readonly<Record<string, string>>]>([
+    ['started by it', [PYTHON, program], {}],
+    [
+      'started by torchrun',
+      [PYTHON, ...torchrun, ...meeting, program],
+      { [POD_ENV.engineRun]: JSON.stringify({ startedBy: 'torchrun' }) },
+    ],
+  ])('%s is seen in its steps and in what it really trains, also by who leads next', async (_, engine, environment) => {
+    const { operator, launcher } = await train(engine, environment);
+    const trained = operator.ofKind('trained');
+    expect(trained.length).toBeGreaterThan(1);
+    for (const { facts } of trained) {
+      expect(facts).toMatchObject({
+        worldSize: 2,
+        backend: 'gloo',
+        wrappers: ['torch.nn.parallel.distributed.DistributedDataParallel'],
+        parameters: 64,
+        optimizedParameters: 64,
+      });
+    }
+    const steps = operator.ofKind('step').map(({ report }) => report);
+    expect(steps.at(-1)).toMatchObject({ step: STEPS, loss: null, ranks: [{ rank: 0 }, { rank: 1 }] });
+    expect(launcher.stderr).not.toMatch(/No hook/);
+    expect(launcher.stderr).not.toMatch(/were no facts|were of no rank/);
+    expect(operator.violations).toEqual([]);
+  });
+
+  it.each([['-I'], ['-S']])('under python %s is not seen, and the log says so', async (flag) => {
+    const { operator, launcher } = await train([PYTHON, flag, '-c', 'pass']);
+    expect(operator.ofKind('trained')).toEqual([]);
+    expect(launcher.stderr).toMatch(/No hook has spoken for ranks 0-1: python -I or -S/);
+  });
+});
