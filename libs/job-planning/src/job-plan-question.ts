@@ -63,8 +63,10 @@ export function isRefusalOf(refused: JobPlan, { gpus, fabric, plannerVersion }: 
 }
 
 function keyOf(
-  { engine, model, training, layout, resources }: TrainingJobSpec,
+  { engine, model, training, data, checkpoint, layout, resources }: TrainingJobSpec,
   about: JobPlanQuestion['about'],
 ): string {
-  return JSON.stringify([engine.name, model, training, layout, resources.gpusPerNode, about]);
+  const { env: _env, image: _image, secretEnv: _values, secretFiles: _files, ...told } = engine;
+  // What an engine takes can depend on its arguments, and on what is read and saved.
+  return JSON.stringify([told, model, training, data, checkpoint, layout, resources.gpusPerNode, about]);
 }

@@ -39,7 +39,7 @@ describe('what a status says of a prediction', () => {
 });
 
 describe('a runner-up', () => {
-  it('is told by its degrees and figures alone', () => {
+  it('is told by every degree and its figures alone', () => {
     const layout = {
       tensorParallelDegree: 2,
       pipelineParallelDegree: 1,
@@ -48,7 +48,7 @@ describe('a runner-up', () => {
     };
     const prediction = { ...aPrediction(), stepTimeS: 2, peakGib: 1 };
     expect(toRunnerUp({ ...aPlan(), layout, microBatchSize: 4, prediction })).toEqual({
-      layout: 'tp2 x dp4',
+      layout: 'tp2 x cp2 x dp4',
       microBatchSize: 4,
       predictedStepMs: 2_000,
       predictedPeakBytes: 1_073_741_824,

@@ -1,5 +1,4 @@
 import type { JobPlan } from '@coxswain/api-types';
-import { degreesOf } from '@coxswain/engines';
 import { formatLayout } from '@coxswain/layout';
 import type { Plan, PlanCluster, Prediction } from '@coxswain/planner';
 import { GIB_BYTES, SECOND_MS } from '@coxswain/units';
@@ -25,7 +24,7 @@ export function figuresOf(prediction: Prediction, { gpu }: Pick<PlanCluster, 'gp
 
 export function toRunnerUp({ layout, microBatchSize, prediction }: Plan): NonNullable<JobPlan['runnersUp']>[number] {
   return {
-    layout: formatLayout(degreesOf(layout)),
+    layout: formatLayout(layout),
     microBatchSize,
     predictedStepMs: toMs(prediction.stepTimeS),
     predictedPeakBytes: toBytes(prediction.peakGib),

@@ -1,6 +1,6 @@
-import type { TrainingJobSpec } from '@coxswain/api-types';
+import { effectiveSpec, type JobPlan, type TrainingJobSpec } from '@coxswain/api-types';
 import { aJobSpec, aPlannedJobSpec } from '@coxswain/api-types/testing';
-import { engineRefusal, layoutRefusal } from '@coxswain/engines';
+import { engineRefusal, layoutRefusal, renderEngine } from '@coxswain/engines';
 import type { FabricNode } from '@coxswain/fabric';
 import { aFabricNode } from '@coxswain/fabric/testing';
 import { worldSize } from '@coxswain/layout';
@@ -61,6 +61,47 @@ describe('a layout that is chosen', () => {
     const model = { layers: 60, hiddenSize: 120, attentionHeads: 120, sequenceLength: 128 };
     const spec = aPlannedJobSpec({ gpus: 240, model, training: { steps: 1, globalBatchSize: 15_120 } });
     expect(planned(spec, { isBounded: true })).toMatchObject({ gpus: 240, microBatchSize: 1 });
+  });
+});
+
+describe('a layout for an engine that is told more than degrees', () => {
+  const llama = { preset: 'llama-3.1-8b', sequenceLength: 8192 };
+  const mixtral = { preset: 'mixtral-8x22b', sequenceLength: 4096 };
+  const specFor = (
+    engine: { name: 'megatron-lm' | 'torchtitan' | 'deepspeed' | 'hugging-face'; command?: string[] },
+    model: typeof llama,
+    gpus: number,
+  ): TrainingJobSpec =>
+    aPlannedJobSpec({
+      engine: { image: 'i', ...engine },
+      gpus,
+      model,
+      training: { steps: 10, globalBatchSize: 64 },
+      data: { format: 'mock' },
+    });
+
+  it.each<[string, TrainingJobSpec, number]>([
+    ['megatron-lm', specFor({ name: 'megatron-lm' }, llama, 16), 16],
+    ['megatron-lm with experts', specFor({ name: 'megatron-lm' }, mixtral, 64), 64],
+    ['torchtitan', specFor({ name: 'torchtitan' }, llama, 16), 16],
+  ])('is rendered by its adapter as a whole: %s', (_what, spec, gpus) => {
+    const answer = planned(spec, { nodes: nodesOf(gpus / 8, { gpus: 8 }) });
+    const chosen = effectiveSpec(spec, { ...(answer as JobPlan), plannedAt: '2026-01-01T00:00:00Z' });
+    expect(chosen && engineRefusal(chosen)).toBeUndefined();
+    expect(chosen && layoutRefusal(chosen)).toBeUndefined();
+    expect(worldSize(chosen?.layout ?? aLayout())).toBe(gpus);
+    // More than degrees: how states are shared is a choice that these engines can be told.
+    expect(chosen?.layout.states?.zeroStage).toBeGreaterThan(0);
+  });
+
+  it('goes into its arguments, and from there to nobody else’s choice', () => {
+    const spec = specFor({ name: 'megatron-lm' }, mixtral, 64);
+    const answer = planned(spec, { nodes: nodesOf(8, { gpus: 8 }) });
+    const chosen = effectiveSpec(spec, { ...(answer as JobPlan), plannedAt: '2026-01-01T00:00:00Z' });
+    const rendered = chosen === undefined ? undefined : renderEngine(chosen);
+    const argv = rendered?.kind === 'rendered' ? rendered.command.join(' ') : '';
+    expect(argv).toContain(`--expert-model-parallel-size ${answer?.layout?.expert?.expertParallelDegree}`);
+    expect(argv).toContain('--use-distributed-optimizer');
   });
 });
 

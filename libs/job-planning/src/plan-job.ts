@@ -10,6 +10,7 @@ import { degreesOf, engineRefusal, layoutRefusal } from '@coxswain/engines';
 import { type Fabric, placeGang } from '@coxswain/fabric';
 import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
 import { parsePlanRequest, plan, type Plan, type PlanRequest, predict, type Prediction } from '@coxswain/planner';
+import { engineOffers, isToldDegreesAlone, type Telling, tellingOf } from './engine-offers.ts';
 import type { JobPlanAnswer, JobPlanQuestion } from './job-plan-question.ts';
 import { type Figures, figuresOf, toRunnerUp } from './plan-figures.ts';
 import { plannerView } from './planner-view.ts';
@@ -58,10 +59,12 @@ function boundedRequest(request: PlanRequest): PlanRequest {
 
 /** The fastest layout on exactly that many GPUs that engine and fabric can do; a sentence where there is none. */
 function choose(spec: TrainingJobSpec, fabric: Fabric, request: PlanRequest): Chosen | string {
-  // Engines that are told degrees alone know no others.
-  const answer = unlessRefused(() => plan({ ...request, allow: { ...request.allow, evenOnly: true } }));
+  const { allow, pinned } = engineOffers(spec);
+  const narrowed = { ...request, allow: { ...request.allow, ...allow }, pinned: { ...pinned, ...request.pinned } };
+  const answer = unlessRefused(() => plan(narrowed));
   if (typeof answer === 'string') return plannerRefuses(answer);
-  const candidates = answer.plans.filter((one) => isRunnable(spec, one));
+  const told = tellingOf(spec);
+  const candidates = answer.plans.flatMap((one) => runnable(spec, one, told));
   const tried = candidates.map((one) => ({ one, obstacle: placementObstacle(spec, one, fabric) }));
   const [best, ...others] = tried.flatMap(({ one, obstacle }) => (obstacle === undefined ? [one] : []));
   if (best === undefined) {
@@ -69,11 +72,11 @@ function choose(spec: TrainingJobSpec, fabric: Fabric, request: PlanRequest): Ch
     if (nearest?.obstacle === undefined) return whyNothingFits(spec, request.cluster, answer);
     // What a user should change of a layout that the user did not choose is no advice.
     const [obstacle = ''] = nearest.obstacle.split('. ', 1);
-    const layout = formatLayout(degreesOf(nearest.one.layout));
+    const layout = formatLayout(nearest.one.layout);
     return noLayout(request.cluster, `${layout} fits the GPUs, but not the fabric: ${obstacle}`);
   }
   return {
-    layout: degreesOf(best.layout),
+    layout: best.layout,
     microBatchSize: best.microBatchSize,
     ...figuresOf(best.prediction, request.cluster),
     ...(others.length === 0 ? {} : { runnersUp: others.slice(0, MAX_RUNNERS_UP).map(toRunnerUp) }),
@@ -84,7 +87,11 @@ function choose(spec: TrainingJobSpec, fabric: Fabric, request: PlanRequest): Ch
 function predicted(spec: EffectiveSpec, request: PlanRequest): Chosen | undefined {
   const microBatchSize = spec.training?.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE;
   const { layout } = spec;
-  const prediction = unlessRefused(() => predictionOf(layout, microBatchSize, request));
+  const prediction = unlessRefused(() =>
+    isToldDegreesAlone(spec)
+      ? predictionOf(layout, microBatchSize, request)
+      : predict(request, { layout, microBatchSize }),
+  );
   if (prediction === undefined || typeof prediction === 'string') return undefined;
   return { layout, microBatchSize, ...figuresOf(prediction, request.cluster) };
 }
@@ -111,24 +118,28 @@ function unlessRefused<T>(ask: () => T): T | string {
   }
 }
 
-/** Whether layout rules and engine take the layout as it would be told to the engine, and the engine then does what was predicted. */
-function isRunnable(spec: TrainingJobSpec, { layout, microBatchSize }: Plan): boolean {
-  // States are shared by all data-parallel ranks; that is no choice that could be told.
-  if (layout.dataParallelShardDegree !== undefined) return false;
+/**
+ * The plan with its layout as the engine is told it; nothing where layout rules or engine refuse that, or where the engine would do something else than was
+ * predicted.
+ */
+function runnable(spec: TrainingJobSpec, one: Plan, told: Telling): readonly Plan[] {
+  // States are shared by all data-parallel ranks where nobody can say it otherwise.
+  if (isToldDegreesAlone(spec) && one.layout.dataParallelShardDegree !== undefined) return [];
+  const layout = told(one.layout);
   const { gpus: _asked, ...rest } = spec;
-  const training = spec.training === undefined ? undefined : { ...spec.training, microBatchSize };
-  const planned: EffectiveSpec = { ...rest, training, layout: degreesOf(layout) };
-  return (
-    worldSize(planned.layout) === worldSize(layout) &&
+  const training = spec.training === undefined ? undefined : { ...spec.training, microBatchSize: one.microBatchSize };
+  const planned: EffectiveSpec = { ...rest, training, layout };
+  const isTaken =
+    worldSize(layout) === worldSize(one.layout) &&
     layoutRefusal(planned) === undefined &&
-    engineRefusal(planned) === undefined
-  );
+    engineRefusal(planned) === undefined;
+  return isTaken ? [{ ...one, layout }] : [];
 }
 
 /** Why not even an empty cluster of this fabric can hold the gang; undefined when it can, or is only too small as yet. */
 function placementObstacle(spec: TrainingJobSpec, { layout }: Plan, fabric: Fabric): string | undefined {
   const { gpusPerNode } = spec.resources;
-  const request = { layout: degreesOf(layout), ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
+  const request = { layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
   const outcome = placeGang(request, { fabric, usedGpus: new Map() });
   return outcome.kind === 'unsatisfiable' ? outcome.message : undefined;
 }

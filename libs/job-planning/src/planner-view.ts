@@ -1,6 +1,8 @@
 import type { TrainingJobSpec } from '@coxswain/api-types';
 import { modelOfJob } from '@coxswain/engines';
 import type { ModelShape } from '@coxswain/layout';
+import type { PinnedAxes } from '@coxswain/planner';
+import { isToldDegreesAlone } from './engine-offers.ts';
 
 /** What a planner has to know of a job and its engine; plain data in the planner's words. */
 export interface PlannerView {
@@ -10,26 +12,14 @@ export interface PlannerView {
   readonly precision: 'fp32' | 'bf16';
   /** Name of the engine among the software stacks of the calibration. */
   readonly stack: string;
-  /** What the engine does in one way only. */
-  readonly pinned: {
-    readonly context: 1;
-    readonly expert: 1;
-    readonly expertTensor: 1;
-    readonly chunks: 1;
-    readonly zeroStage: 1;
-    readonly schedule: '1f1b';
-    readonly recompute: 'none';
-    readonly partition: 'even';
-    readonly rankOrder: 'tp-cp-dp-pp';
-    readonly offloadOptimizer: 0;
-    readonly offloadActivations: 0;
-    readonly microBatchSize?: number;
-  };
+  /** What the engine does in one way only, and what the user chose. */
+  readonly pinned: PinnedAxes;
 }
 
 /**
  * The job as the planner sees it; undefined where it says too little, or names a model that is not known. `reference` trains in 1F1B
- * order with ZeRO stage 1. A program of the user's own is taken to do the same, as nothing else is known of it.
+ * order with ZeRO stage 1. A program of the user's own is taken to do the same, as nothing else is known of it. Other engines are offered what their
+ * adapters take (`engine-offers.ts`).
  */
 export function plannerView({ engine, model, training }: TrainingJobSpec): PlannerView | undefined {
   if (model === undefined || training === undefined) return undefined;
@@ -43,18 +33,23 @@ export function plannerView({ engine, model, training }: TrainingJobSpec): Plann
     precision: training.precision,
     stack: engine.name,
     pinned: {
-      context: 1,
-      expert: 1,
-      expertTensor: 1,
-      chunks: 1,
-      zeroStage: 1,
-      schedule: '1f1b',
-      recompute: 'none',
-      partition: 'even',
-      rankOrder: 'tp-cp-dp-pp',
-      offloadOptimizer: 0,
-      offloadActivations: 0,
+      ...(isToldDegreesAlone({ engine }) ? ONE_WAY : {}),
       ...(microBatchSize === undefined ? {} : { microBatchSize }),
     },
   };
 }
+
+/** What a program does that is told degrees alone. */
+const ONE_WAY: PinnedAxes = {
+  context: 1,
+  expert: 1,
+  expertTensor: 1,
+  chunks: 1,
+  zeroStage: 1,
+  schedule: '1f1b',
+  recompute: 'none',
+  partition: 'even',
+  rankOrder: 'tp-cp-dp-pp',
+  offloadOptimizer: 0,
+  offloadActivations: 0,
+};

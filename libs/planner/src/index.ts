@@ -27,7 +27,7 @@ export {
   TimePart,
   WhyNotAnswer,
 } from './contract.ts';
-export type { MemoryVerdict, PlanRequestInput } from './contract.ts';
+export type { AllowedChoices, MemoryVerdict, PinnedAxes, PlanRequestInput } from './contract.ts';
 export { newScheduleScratch } from './schedule/schedule-scratch.ts';
 export { timelineOf } from './schedule/simulate.ts';
 export type { PassKind, TimedPass } from './schedule/simulate.ts';

@@ -1,0 +1,137 @@
+/**
+ * What may the planner choose for the engine of a job, and how is that engine told? Asked of the engine's own adapter, choice by choice: what is planned is
+ * what can be rendered, also where a release, the job's checkpoints or its arguments take something away.
+ */
+import type { TrainingJobSpec } from '@coxswain/api-types';
+import { degreesOf, engineRefusal } from '@coxswain/engines';
+import type { ParallelLayout } from '@coxswain/layout';
+import { type AllowedChoices, type PinnedAxes, RANK_ORDERS } from '@coxswain/planner';
+
+type States = NonNullable<ParallelLayout['states']>;
+type Recompute = NonNullable<NonNullable<ParallelLayout['memory']>['recompute']>;
+
+/** How an engine is told what was chosen for it. */
+export type Telling = (layout: ParallelLayout) => ParallelLayout;
+
+/** Engines that are told degrees and nothing else. */
+const TOLD_DEGREES: ReadonlySet<TrainingJobSpec['engine']['name']> = new Set(['reference', 'command']);
+
+export function isToldDegreesAlone({ engine }: Pick<TrainingJobSpec, 'engine'>): boolean {
+  return TOLD_DEGREES.has(engine.name);
+}
+
+/** Choices that the adapter takes, beside what the planner knows of the engine. */
+export interface EngineOffers {
+  readonly allow: AllowedChoices;
+  readonly pinned: PinnedAxes;
+}
+
+/** Takes some thirty renderings, of a fraction of a millisecond each. */
+export function engineOffers(spec: TrainingJobSpec): EngineOffers {
+  // Engines that are told degrees alone know no uneven stages.
+  if (isToldDegreesAlone(spec)) return { allow: { evenOnly: true }, pinned: {} };
+  const takes = adapterTakes(spec);
+  const stages = ZERO_STAGES.filter((stage) => implementationOf(stage, takes) !== undefined);
+  const recompute = RECOMPUTED.filter(([, asked]) => asked === undefined || takes({ memory: { recompute: asked } }));
+  const orders = RANK_ORDERS.filter((order) => order === RANK_ORDERS[0] || takes({ rankOrder: axesOf(order) }));
+  const offloads = takes({
+    states: { zeroStage: 1, implementation: 'distributed-optimizer', precisionAwareOptimizer: true },
+    memory: {
+      offload: [
+        { what: 'optimizer', fraction: 1 },
+        { what: 'activations', fraction: 1 },
+      ],
+      hostMemoryGibPerGpu: 64,
+    },
+  });
+  return {
+    allow: {
+      ...(stages.length === 0 ? {} : { zeroStages: [...stages] }),
+      recompute: recompute.map(([policy]) => policy),
+      rankOrders: orders,
+      offload: offloads,
+      ...(takesUnevenStages(takes) ? {} : { partitions: ['even' as const] }),
+    },
+    pinned: {
+      ...(takes({ tensorParallelDegree: 2 }) ? {} : { tensor: 1 }),
+      ...(takes({ pipelineParallelDegree: 2 }) ? {} : { pipeline: 1 }),
+      ...(takes({ contextParallelDegree: 2 }) ? {} : { context: 1 }),
+      ...(takesExpertTensor(takes) ? {} : { expertTensor: 1 }),
+    },
+  };
+}
+
+/** The chosen layout in the words of the engine; of those that take degrees alone, these. */
+export function tellingOf(spec: TrainingJobSpec): Telling {
+  if (isToldDegreesAlone(spec)) return degreesOf;
+  const takes = adapterTakes(spec);
+  const ways = new Map<number, States['implementation'] | 'unsaid'>(
+    ZERO_STAGES.map((stage) => [stage, implementationOf(stage, takes)]),
+  );
+  return ({ states, ...layout }) => {
+    if (states?.zeroStage === undefined) return { ...layout, ...(states === undefined ? {} : { states }) };
+    const { implementation: _planned, ...rest } = states;
+    const way = ways.get(states.zeroStage);
+    return {
+      ...layout,
+      states: { ...rest, ...(way === undefined || way === 'unsaid' ? {} : { implementation: way }) },
+    };
+  };
+}
+
+type Takes = (layout: Partial<ParallelLayout>) => boolean;
+
+/** Whether the adapter renders the job on a layout with these words; rules of layouts are not asked. */
+function adapterTakes(spec: TrainingJobSpec): Takes {
+  const { gpus: _asked, layout: _own, ...rest } = spec;
+  const asked = (layout: Partial<ParallelLayout>): boolean =>
+    engineRefusal({
+      ...rest,
+      layout: { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 2, ...layout },
+    }) === undefined;
+  // Whoever takes nothing at all is refused for something else, which is told elsewhere.
+  return asked({}) ? asked : () => true;
+}
+
+const ZERO_STAGES = [0, 1, 2, 3] as const;
+/** Ways to share states, as the planner means each stage, then as other engines call the same. */
+const WAYS: Readonly<Record<0 | 1 | 2 | 3, readonly (States['implementation'] | 'unsaid')[]>> = {
+  0: ['ddp', 'unsaid'],
+  1: ['distributed-optimizer', 'deepspeed', 'unsaid'],
+  2: ['megatron-fsdp', 'deepspeed', 'unsaid'],
+  3: ['megatron-fsdp', 'fsdp2', 'deepspeed', 'unsaid'],
+};
+
+function implementationOf(zeroStage: 0 | 1 | 2 | 3, takes: Takes): States['implementation'] | 'unsaid' {
+  return WAYS[zeroStage].find((way) =>
+    takes({ states: { zeroStage, ...(way === undefined || way === 'unsaid' ? {} : { implementation: way }) } }),
+  );
+}
+
+/** As the planner writes each of its policies. */
+const RECOMPUTED: readonly (readonly [NonNullable<AllowedChoices['recompute']>[number], Recompute | undefined])[] = [
+  ['none', undefined],
+  ['core-attention', { mode: 'selective', modules: ['core_attn'] }],
+  ['norms', { mode: 'selective', modules: ['layernorm'] }],
+  ['mlp', { mode: 'selective', modules: ['layernorm', 'mlp'] }],
+  ['half', { mode: 'full', method: 'block', layers: 1 }],
+  ['full', { mode: 'full', method: 'uniform', layers: 1 }],
+];
+
+function takesUnevenStages(takes: Takes): boolean {
+  const stages = [
+    { layers: 2, embedding: true },
+    { layers: 2, loss: true },
+  ];
+  return takes({ pipelineParallelDegree: 2, pipeline: { schedule: '1f1b', stages } });
+}
+
+function takesExpertTensor(takes: Takes): boolean {
+  return takes({ tensorParallelDegree: 2, expert: { expertParallelDegree: 1, expertTensorParallelDegree: 2 } });
+}
+
+const AXES = { tp: 'tensor', cp: 'context', dp: 'data', pp: 'pipeline' } as const;
+
+function axesOf(order: (typeof RANK_ORDERS)[number]): NonNullable<ParallelLayout['rankOrder']> {
+  return order.split('-').map((short) => AXES[short as keyof typeof AXES]);
+}
