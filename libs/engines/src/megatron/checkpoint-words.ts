@@ -103,7 +103,8 @@ function policyWords(asked: Asked): readonly Told[] {
 /** Bought when saving; states of the distributed optimizer come back only on the same tensor and pipeline degrees otherwise. */
 function reshard(asked: Asked): readonly Told[] {
   const field = 'layout.checkpointPolicy.optimizerReshard';
-  if (stateImplementation(asked) !== 'distributed-optimizer') return kept(field);
+  if (stateImplementation(asked) !== 'distributed-optimizer')
+    return note(field, 'optimizer states that are not sharded are read by any layout');
   if (asked.layout.checkpointPolicy?.localEverySteps !== undefined)
     return refuse(
       'local-copies-are-not-resharded',

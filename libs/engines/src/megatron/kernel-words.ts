@@ -18,7 +18,7 @@ export function kernelWords(asked: Asked): readonly Told[] {
 const PRECISION = 'layout.kernel.precision';
 
 /** The job says fp32 or bf16 for weights; the layout says what matrix products are made in, which is the same or less. */
-function precisionWords({ layout, spec }: Asked): readonly Told[] {
+function precisionWords({ layout, spec, release }: Asked): readonly Told[] {
   const ofJob = spec.training?.precision;
   const ofKernel = layout.kernel?.precision ?? ofJob;
   if (ofKernel === undefined) return [];
@@ -32,6 +32,8 @@ function precisionWords({ layout, spec }: Asked): readonly Told[] {
     );
   const job = kept('training.precision');
   if (ofKernel === 'fp32') return [...job, ...kept(field)];
+  if (ofKernel === 'fp16' && release.minor < 16 && (layout.expert?.expertParallelDegree ?? 1) > 1)
+    return refuse('experts-in-fp16', PRECISION, `${release.tag} has no expert parallelism in fp16`, 'use bf16');
   if (ofKernel === 'fp16')
     return [...job, ...flag(field, '--fp16'), ...note(field, 'weights are fp16 too, as Megatron-LM has it')];
   return [...job, ...flag(ofKernel === 'bf16' ? field : 'training.precision', '--bf16'), ...(NARROW[ofKernel] ?? [])];

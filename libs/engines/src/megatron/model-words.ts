@@ -51,8 +51,17 @@ function layerWords(shape: ModelShape): readonly Told[] {
     ...(shape.tiedEmbeddings
       ? kept('model.tiedEmbeddings')
       : flag('model.tiedEmbeddings', '--untie-embeddings-and-output-weights')),
-    ...(shape.mtpLayers === 0 ? [] : flag('model.mtpLayers', '--mtp-num-layers', shape.mtpLayers)),
+    ...mtpWords(shape),
   ];
+}
+
+/** validate_args: rotary positions or none. */
+function mtpWords({ mtpLayers, learnedPositions }: ModelShape): readonly Told[] {
+  const field = 'model.mtpLayers';
+  if (mtpLayers === 0) return [];
+  if (learnedPositions === 0) return flag(field, '--mtp-num-layers', mtpLayers);
+  const why = 'Megatron-LM predicts several tokens only where positions are rotary or none';
+  return refuse('mtp-is-not-of-learned-positions', field, why, 'leave model.mtpLayers out, or model.learnedPositions');
 }
 
 /** Hybrids without a table of positions have none: their state-space layers count. Rows of the table bound the length of samples (validate_args). */

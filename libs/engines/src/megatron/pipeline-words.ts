@@ -6,11 +6,11 @@ type Plan = NonNullable<Asked['layout']['pipeline']>;
 export function pipelineWords(asked: Asked): readonly Told[] {
   const { pipeline: plan } = asked.layout;
   if (plan === undefined) return [];
-  if (asked.shape?.layerPattern !== undefined) return hybridPlan(plan);
   const chunks = plan.chunksPerRank ?? 1;
+  const schedule = scheduleWords(plan.schedule, chunks);
+  if (asked.shape?.layerPattern !== undefined) return [...schedule, ...hybridPlan(plan)];
   return [
-    // The engine runs 1F1B, and interleaved where a rank has several chunks: the rules of layouts see to it that both say the same.
-    ...(plan.schedule === undefined ? [] : kept('layout.pipeline.schedule')),
+    ...schedule,
     ...chunkWords(plan, chunks),
     ...(chunks === 1 && plan.microBatchGroupSize !== undefined
       ? refuse(
@@ -26,6 +26,19 @@ export function pipelineWords(asked: Asked): readonly Told[] {
         )),
     ...vocabularyWords(plan),
   ];
+}
+
+/** The engine runs 1F1B, interleaved where a rank has several chunks, and has no flag for it. Also where there is no pipeline no other word is taken. */
+function scheduleWords(schedule: Plan['schedule'], chunks: number): readonly Told[] {
+  const field = 'layout.pipeline.schedule';
+  const own = chunks > 1 ? 'interleaved-1f1b' : '1f1b';
+  if (schedule === undefined || schedule === own) return kept(field);
+  return refuse(
+    'schedule-follows-chunks',
+    field,
+    `Megatron-LM runs ${own} with pipeline.chunksPerRank ${chunks}, not ${schedule}`,
+    'leave pipeline.schedule out',
+  );
 }
 
 /** A list of stages says how many chunks there are; both flags together end the parser's validation. */
@@ -92,5 +105,5 @@ function hybridPlan(plan: Plan): readonly Told[] {
       'Megatron-LM cannot count the vocabulary as layers of a pattern',
       'leave pipeline.vocabulary out',
     );
-  return kept('layout.pipeline.schedule', 'layout.pipeline.vocabulary');
+  return kept('layout.pipeline.vocabulary');
 }

@@ -92,7 +92,8 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
     change: all(experts, degrees({ tensorParallelDegree: 2 }), ({ layout }) => {
       layout.sequence = { ...layout.sequence, sequenceParallel: false };
     }),
-    hole: 'the layer of experts asks when it is made (moe_layer.py)',
+    hole: 'the layer of experts asks when it is made (moe_layer.py); core_v0.15 ends at once, at a name that it forgot to import',
+    holeIn: [16, 17, 18, 19],
   },
   {
     rule: 'param-gather-overlaps-with-gradients',
@@ -139,6 +140,11 @@ export const BROKEN_RULES: readonly BrokenRule[] = [
   {
     rule: 'fsdp2-is-not-fp16',
     change: all(capability('torch FSDP2'), over('kernel', { precision: 'fp16' })),
+  },
+  {
+    rule: 'mtp-is-not-of-learned-positions',
+    change: model({ mtpLayers: 1, learnedPositions: 4096 }),
+    means: ['--mtp-num-layers', '1'],
   },
   { rule: 'fsdp2-is-untied', change: all(capability('torch FSDP2'), model({ tiedEmbeddings: true })) },
   {
