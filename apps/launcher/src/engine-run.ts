@@ -9,6 +9,15 @@ export function engineRunOf(environment: Variables): EngineRun | undefined {
   return text === undefined ? undefined : EngineRun.parse(JSON.parse(text));
 }
 
+/** How the engine prints of its steps; undefined where that is not known, or what the operator told cannot be read, which the start of the ranks says. */
+export function stepLinesOf(environment: Variables): EngineRun['stepLines'] {
+  try {
+    return engineRunOf(environment)?.stepLines;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * `text` with the variable in place of each `$(NAME)`, and one dollar sign in place of two. A name that is no variable stays as it is, as it does where
  * the kubelet replaces names.

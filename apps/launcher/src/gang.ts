@@ -10,6 +10,8 @@ import { endStrays, Guard } from './processes.ts';
 import { blockOf, variablesOfPod, variablesOfRank, withoutRank, type OwnRanks } from './rank-environment.ts';
 import type { RendezvousAddress } from './rendezvous.ts';
 import { LAUNCHER_ENV, type Settings } from './settings.ts';
+import { StepLineReader } from './step-lines/step-line-reader.ts';
+import type { StepLine } from './step-lines/step-line.ts';
 import { trackedRun } from './tracked-run.ts';
 import {
   failedVerdict,
@@ -41,6 +43,8 @@ export interface GangOptions {
   readonly stdout: LogSink;
   readonly stderr: LogSink;
   readonly onFact: (rank: number, fact: EngineFact) => void;
+  /** A line of a step that the engine printed. */
+  readonly onStepLine?: (rank: number, line: StepLine) => void;
   /** How long ranks that were killed may take to end; default 60 s. */
   readonly dyingMs?: number;
 }
@@ -165,8 +169,12 @@ export class Gang {
   }
 
   #commonVariables({ facts, filesDirectory, hook }: IncarnationPlace): Variables {
+    const { environment } = this.#options;
+    const isRead = engineRunOf(environment)?.stepLines !== undefined;
     return {
-      ...withHook(this.#options.environment, hook),
+      ...withHook(environment, hook),
+      // Lines that wait for a full block of 8 KiB come with those of many steps.
+      ...(isRead ? { PYTHONUNBUFFERED: environment['PYTHONUNBUFFERED'] ?? '1' } : {}),
       [LAUNCHER_ENV.reportSocket]: facts.path,
       [LAUNCHER_ENV.bootId]: this.#options.bootId,
       ...(filesDirectory === undefined ? {} : { [RANK_ENV.engineFiles]: filesDirectory }),
@@ -182,12 +190,23 @@ export class Gang {
       env,
       stdout,
       stderr,
-      onLine: undefined,
+      onLine: this.#lineWatch(env),
       onExit: (ended, exit) => this.#onExit(ended, exit),
       onError: ({ name }, why) => this.kill(notStarted(ranks, `${name} could not be started: ${why}`)),
     });
     if (process.pid !== undefined) this.#guard?.watch(process.pid);
     return process;
+  }
+
+  #lineWatch(env: Variables): ((rank: number, line: Buffer) => void) | undefined {
+    const { command, onStepLine } = this.#options;
+    const form = engineRunOf(env)?.stepLines;
+    if (form === undefined || onStepLine === undefined) return undefined;
+    const reader = new StepLineReader({ form, command, resumedAt: Number(env[RANK_ENV.resumeStep] ?? 0) });
+    return (rank, line) => {
+      const told = reader.push(line);
+      if (told !== undefined) onStepLine(rank, told);
+    };
   }
 
   #accept(rank: number, fact: EngineFact): void {

@@ -13,19 +13,24 @@ import {
 } from '@coxswain/api-types';
 import { lookAtSaved, wasSilence } from './checkpoint-look.ts';
 import type { EngineFact, SavedFact } from './engine-facts.ts';
+import { OneAfterTheOther } from './one-after-the-other.ts';
 import { PendingReports, type Draft } from './pending-reports.ts';
 import type { PreflightBoard } from './preflight/preflight-process.ts';
 import { ReportConnection, type Order } from './report-connection.ts';
 import { formatAddress, type RendezvousAddress } from './rendezvous.ts';
 import type { Settings } from './settings.ts';
 import { StepCollector } from './step-collector.ts';
+import type { StepLine } from './step-lines/step-line.ts';
 import { StepThrottle } from './step-throttle.ts';
 import { LAUNCHER_VERSION } from './version.ts';
+import { whatIsMissing } from './what-is-missing.ts';
 
 const HEARTBEAT_MS = 10_000;
 const THROTTLE_POLL_MS = 200;
 const HEARD_MS = 500;
 const HEARD_POLL_MS = 10;
+/** Checkpoints that wait to be looked at; no engine saves faster than its file server. */
+const MOST_WAITING_LOOKS = 32;
 /** Looks at a saved checkpoint while the file server answers nothing: 10 minutes of it by default, and each leaves a process behind. */
 const MOST_LOOKS = 5;
 
@@ -37,6 +42,8 @@ export interface ReporterOptions {
   /** The ranks that run are to go. */
   readonly onEndRanks: (message: string) => void;
   readonly say: (sentence: string) => void;
+  /** Whether the engine prints of its steps, in a way that is read. */
+  readonly hasStepLines?: boolean;
 }
 
 /** Turns what ranks do into reports, and keeps the connection that carries them. */
@@ -64,7 +71,9 @@ export class Reporter {
   readonly #timers: readonly NodeJS.Timeout[];
   #stepOfRank = new Map<number, number>();
   #rendezvous: RendezvousAddress | undefined;
-  #verifications: Promise<void> = Promise.resolve();
+  readonly #verifications = new OneAfterTheOther(MOST_WAITING_LOOKS);
+  #droppedFacts = 0;
+  #untakenSaves = 0;
   /** The ranks have ended: whatever is looked at now, the pod waits for. */
   #isFinishing = false;
   #hasResumed = false;
@@ -77,7 +86,7 @@ export class Reporter {
     this.#connection = this.#connect();
     this.#timers = [
       setInterval(() => this.#beatUnlessHeard(), HEARTBEAT_MS),
-      setInterval(() => this.#tell(this.#throttle.poll(performance.now())), THROTTLE_POLL_MS),
+      setInterval(() => this.#poll(performance.now()), THROTTLE_POLL_MS),
     ];
     this.#connection.start();
   }
@@ -126,7 +135,9 @@ export class Reporter {
     this.#state = 'running';
     this.#reaped = undefined;
     this.#pending.forgetReaped();
-    this.#collector = new StepCollector(parseRanks(assignment.ranks, MAX_RANKS_PER_POD).length);
+    this.#collector = new StepCollector(parseRanks(assignment.ranks, MAX_RANKS_PER_POD).length, {
+      hasLines: this.#options.hasStepLines === true,
+    });
     this.#stepOfRank = new Map();
     this.#rendezvous = undefined;
     this.#hasResumed = false;
@@ -165,7 +176,7 @@ export class Reporter {
     switch (fact.kind) {
       case 'step':
         this.#stepOfRank.set(rank, Math.max(fact.step, this.#stepOfRank.get(rank) ?? 0));
-        for (const step of this.#collector.push(rank, fact)) this.#tell(this.#throttle.offer(step, performance.now()));
+        this.#offer(this.#collector.push(rank, fact, performance.now()));
         return;
       case 'resumed':
         // Every rank says it; the gang resumed once.
@@ -173,7 +184,7 @@ export class Reporter {
         this.#hasResumed = true;
         return;
       case 'checkpointSaved':
-        if (rank === 0) this.#verifications = this.#verifications.then(() => this.#reportSaved(fact));
+        if (rank === 0 && !this.#verifications.add(() => this.#reportSaved(fact))) this.#untakenSaves += 1;
         return;
       case 'heartbeat':
         if (fact.step !== null) this.#stepOfRank.set(rank, Math.max(fact.step, this.#stepOfRank.get(rank) ?? 0));
@@ -190,16 +201,23 @@ export class Reporter {
         // The gang keeps it: it is part of how the rank ends.
         return;
       case 'reportsDropped':
-        this.#options.say(`Rank ${rank} could not report ${fact.count} facts in time; its series has a gap.`);
+        this.#droppedFacts += fact.count;
         return;
     }
+  }
+
+  /** A line of a step that the engine printed. */
+  acceptLine(rank: number, line: StepLine): void {
+    if (line.step !== null) this.#stepOfRank.set(rank, Math.max(line.step, this.#stepOfRank.get(rank) ?? 0));
+    this.#offer(this.#collector.note(rank, line, performance.now()));
   }
 
   /** Waits until every claimed checkpoint has been looked at, and for a moment until the operator has heard of those that are there: it need not be told twice. */
   async finishVerifications(): Promise<void> {
     this.#isFinishing = true;
+    this.#offer(this.#collector.flush());
     this.#tell(this.#throttle.flush());
-    await this.#verifications;
+    await this.#verifications.done;
     const untilMs = performance.now() + HEARD_MS;
     while (this.unreportedCheckpoints.length > 0 && this.isConnected && performance.now() < untilMs)
       await delay(HEARD_POLL_MS);
@@ -330,6 +348,15 @@ export class Reporter {
     else say(`The checkpoint of step ${step} did not verify and is not reported: ${seen.why}`);
   }
 
+  #poll(nowMs: number): void {
+    this.#offer(this.#collector.overdue(nowMs));
+    this.#tell(this.#throttle.poll(nowMs));
+  }
+
+  #offer(reports: readonly StepReport[]): void {
+    for (const report of reports) this.#tell(this.#throttle.offer(report, performance.now()));
+  }
+
   #tell(report: StepReport | undefined): void {
     if (report === undefined) return;
     this.#hasToldStep = true;
@@ -361,16 +388,12 @@ export class Reporter {
   }
 
   #sayWhatIsMissing(): void {
-    const { skipped } = this.#throttle;
+    const { skipped: skippedSteps } = this.#throttle;
     const { shedSteps } = this.#pending;
-    if (skipped + shedSteps === 0) return;
-    this.#options.say(
-      `The series lacks ${skipped + shedSteps} steps: ${skipped} came faster than the operator takes them, ${shedSteps} while the operator was away.`,
-    );
+    const counts = { skippedSteps, shedSteps, droppedFacts: this.#droppedFacts, untakenSaves: this.#untakenSaves };
+    for (const sentence of whatIsMissing(counts)) this.#options.say(sentence);
   }
 }
 
 /** Names one start of a launcher, so that a restarted process in the same pod is told from its predecessor. */
-export function newBootId(): string {
-  return randomUUID();
-}
+export const newBootId = (): string => randomUUID();

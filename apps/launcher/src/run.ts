@@ -11,6 +11,7 @@ import {
 import { cutText } from '@coxswain/safe-text';
 import { lookBeforeResume } from './checkpoint-look.ts';
 import { finishWatching, watchEngineSaves, type EngineSaves } from './engine-saves/watch-engine-saves.ts';
+import { stepLinesOf } from './engine-run.ts';
 import { Gang } from './gang.ts';
 import { LogSink } from './log-relay.ts';
 import { lookAround } from './preflight/look-around.ts';
@@ -50,6 +51,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
     settings,
     bootId,
     say,
+    hasStepLines: stepLinesOf(environment) !== undefined,
     alive: () => ranks.gang?.alive ?? [],
     onStaleEpoch: (message) => early.resolve(plainVerdict('fenced', `the operator refused this epoch: ${message}`)),
     onEndRanks: (message) => ranks.gang?.kill(endedByOrder(message)),
@@ -64,6 +66,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
       stdout,
       stderr,
       onFact: (rank, fact) => reporter.accept(rank, fact),
+      onStepLine: (rank, line) => reporter.acceptLine(rank, line),
     });
 
   const { verdict, cause } = await live({

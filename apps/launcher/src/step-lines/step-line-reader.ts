@@ -1,0 +1,67 @@
+/** Finds lines of steps in what an engine prints, in bounded time however much that is. */
+import type { EngineRun } from '@coxswain/api-types';
+import { TokenBucket } from '@coxswain/units';
+import { STEP_FORMS, type StepForm, type StepLine } from './step-line.ts';
+
+/** Lines that are looked at closely, a second and at once: engines print one a step, and only so many steps are told anyway. */
+const LINES_PER_SECOND = 100;
+const BURST_LINES = 400;
+const LONGEST_BYTES = 4096;
+const COLOURS = /\u001b\[[0-9;]*m/g;
+
+export interface StepLineOptions {
+  readonly form: NonNullable<EngineRun['stepLines']>;
+  /** Of the engine, for how often it prints where it prints no step. */
+  readonly command: readonly string[];
+  /** Step that it begins after. */
+  readonly resumedAt: number;
+  readonly monotonicMs?: () => number;
+}
+
+export class StepLineReader {
+  readonly #form: StepForm;
+  readonly #pace: TokenBucket;
+  readonly #monotonicMs: () => number;
+  readonly #numbers: Iterator<number, null> | undefined;
+
+  constructor({ form, command, resumedAt, monotonicMs = () => performance.now() }: StepLineOptions) {
+    this.#form = STEP_FORMS[form];
+    this.#monotonicMs = monotonicMs;
+    this.#pace = new TokenBucket({ perSecond: LINES_PER_SECOND, burst: BURST_LINES }, monotonicMs());
+    this.#numbers = form === 'hugging-face' ? numbersOf(command, resumedAt) : undefined;
+  }
+
+  /** Undefined for every other line. */
+  push(line: Buffer): StepLine | undefined {
+    if (line.length > LONGEST_BYTES || !line.includes(this.#form.needle)) return undefined;
+    if (this.#pace.take(this.#monotonicMs()) > 0) return undefined;
+    const told = this.#form.parse(line.toString('latin1').replaceAll(COLOURS, ''));
+    return told?.step === null ? { ...told, step: this.#numbers?.next().value ?? null } : told;
+  }
+}
+
+/**
+ * The steps that transformers logs: multiples of `logging_steps`, and the first where `logging_first_step` asks for it (`DefaultFlowCallback.on_step_end` in
+ * trainer_callback.py). None where the command says no whole number of steps: a script may set it otherwise.
+ */
+function numbersOf(command: readonly string[], resumedAt: number): Iterator<number, null> | undefined {
+  const every = Number(valueOf(command, 'logging_steps'));
+  if (!Number.isSafeInteger(every) || every < 1) return undefined;
+  const isFirst = /^(true|1|)$/i.test(valueOf(command, 'logging_first_step') ?? 'false');
+  return stepsFrom(resumedAt, every, isFirst && resumedAt === 0 && every > 1);
+}
+
+function* stepsFrom(begun: number, every: number, isFirst: boolean): Generator<number, null> {
+  if (isFirst) yield 1;
+  for (let step = (Math.floor(begun / every) + 1) * every; Number.isSafeInteger(step); step += every) yield step;
+  return null;
+}
+
+/** Of `--name value` or `--name=value`; empty for a flag alone. */
+function valueOf(command: readonly string[], name: string): string | undefined {
+  const at = command.findIndex((arg) => arg.replaceAll('-', '_').replace(/=.*$/, '') === `__${name}`);
+  if (at === -1) return undefined;
+  const [, given] = command[at]?.split('=') ?? [];
+  const next = command[at + 1] ?? '';
+  return given ?? (next.startsWith('--') ? '' : next);
+}
