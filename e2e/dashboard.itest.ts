@@ -112,6 +112,10 @@ describe('the dashboard', () => {
     const first = await lastStepOf('Loss');
     await waitFor(async () => (await lastStepOf('Loss')) > first, { what: 'the curve to grow' });
 
+    await seen('[data-testid=rendering]', /What is run\s+command, each rank by the launcher in epoch 1/);
+    expect(await page.getByRole('tab', { name: 'command' }).getAttribute('aria-selected')).toBe('true');
+    await seen('[role=tabpanel]', /\S/);
+
     const map = page.locator('canvas[role=img]');
     const where = await map.first().getAttribute('aria-label');
     expect(where).toMatch(/^(ib-0|roce-0): 4 ranks on 2 nodes in 1 NVLink domain/);

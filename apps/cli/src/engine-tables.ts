@@ -1,4 +1,4 @@
-import type { EngineList, EngineRendering } from '@coxswain/api-types';
+import { argvLines, type EngineList, type EngineRendering } from '@coxswain/api-types';
 import { columns } from './output.ts';
 
 type Program = NonNullable<EngineRendering['program']>;
@@ -39,23 +39,6 @@ function facts({ hostMemoryGibPerGpu, stepLines, checkpointFormat }: Program): r
 /** Nothing where there is nothing. */
 function part(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ['', title, ...lines.map((line) => (line === '' ? '' : `  ${line}`))];
-}
-
-/** The program in one line, then each flag with what is given to it. */
-export function argvLines(
-  argv: readonly string[],
-  quoted: (word: string) => string = (word) => word,
-): readonly string[] {
-  const lines: string[] = [];
-  for (const word of argv) {
-    const isFlag = /^-{1,2}[A-Za-z]/.test(word) && lines.length > 0;
-    // `python3 -m module` is a program.
-    const isOfProgram = lines.length === 1 && word === '-m';
-    const last = lines.length - 1;
-    if (lines.length === 0 || (isFlag && !isOfProgram)) lines.push(quoted(word));
-    else lines[last] = `${lines[last] ?? ''} ${quoted(word)}`;
-  }
-  return lines;
 }
 
 /** Each engine in a line, and below what each can be told. */

@@ -1,5 +1,4 @@
-import type { EngineRendering } from '@coxswain/api-types';
-import { argvLines } from './engine-tables.ts';
+import { argvLines, type EngineRendering } from '@coxswain/api-types';
 
 type Program = NonNullable<EngineRendering['program']>;
 

@@ -69,6 +69,7 @@ export { AttemptTrained, MAX_TRAINED_DIFFERENCES, TrainedFacts } from './trained
 export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
 export { LAUNCHER_RANK_ENV, TORCH_RANK_ENV } from './rank-variables.ts';
 export { ENGINE_CHECKPOINTS, EngineRun, MAX_ENGINE_RUN_BYTES, RANK_STARTERS, type SavedBy } from './engine-run.ts';
+export { argvLines } from './argv-lines.ts';
 export { EngineRendering, JobRendering, RenderingRequest } from './engine-rendering.ts';
 export { Engine, EngineList } from './engine-facts.ts';
 export { ENGINES_WITH_RECIPES, ENGINES_WITHOUT_PROGRAM } from './engine-spec.ts';

@@ -9,10 +9,12 @@ import {
 } from '@coxswain/api-types';
 import { formatLayout } from '@coxswain/layout';
 import { formatBytes, formatDuration } from '@coxswain/units';
+import { useQuery } from '@tanstack/react-query';
 import { Fragment, useMemo, useState, type ReactNode } from 'react';
 import { CurvePlot } from '../components/curve-plot.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { RankMap } from '../components/rank-map.tsx';
+import { Rendering } from '../components/rendering.tsx';
 import { StatePill } from '../components/state-pill.tsx';
 import { epochStarts, rangeColumnsOf } from '../job/curve.ts';
 import { liveProgress, type LiveProgress } from '../job/live-progress.ts';
@@ -79,6 +81,7 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
           <RankMap places={ranks.items} epoch={ranks.epoch} />
         )}
       </section>
+      <WhatIsRun job={job} project={project} />
       <div className="columns">
         <section className="panel scroll">
           <h2>Attempts</h2>
@@ -90,6 +93,26 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
         </section>
       </div>
     </>
+  );
+}
+
+/** Read again when another attempt begins, a plan comes, or something else is asked of the job. */
+function WhatIsRun({ job, project }: { readonly job: Job; readonly project: string }): ReactNode {
+  const { api } = useSession();
+  const { id, epoch, state, specVersion, layout } = job;
+  const { data, error } = useQuery({
+    queryKey: ['rendering', project, id, epoch, state, specVersion, layout],
+    queryFn: () => api.rendering({ project, id }),
+  });
+  return (
+    <section className="panel" data-testid="rendering">
+      <h2>What is run</h2>
+      {data === undefined ? (
+        <p className="empty">{error === null ? 'Reading what is run…' : error.message}</p>
+      ) : (
+        <Rendering rendering={data} />
+      )}
+    </section>
   );
 }
 
