@@ -1,5 +1,6 @@
 import {
   CONTAINERS,
+  findCondition,
   POD_ENV,
   REPORT_PATH,
   REPORT_TOKEN_AUDIENCE,
@@ -132,6 +133,22 @@ describe('the report endpoint', () => {
     launcher.say({ kind: 'hello', ...claim });
     expect(await launcher.heard('refused')).toMatchObject({ code: want });
     await waitFor(() => launcher.socket.readyState === WebSocket.CLOSED, { what: 'the close' });
+  });
+
+  it('holds what a rank really trains against the layout, and says in a condition what differs', async () => {
+    const first = await connect(0);
+    first.say({ kind: 'hello' });
+    await first.heard('welcome');
+    const facts = { backend: 'gloo', mesh: [], groups: [], wrappers: [], parameterBytes: 1, optimizerBytes: 2 };
+    first.say({ kind: 'trained', rank: 0, facts: { ...facts, worldSize: 1000 } });
+    const seen = await world.until(job, 'a condition', ({ status }) =>
+      (status?.conditions ?? []).some(({ type }) => type === 'TrainedAsAsked'),
+    );
+    const condition = findCondition(seen.status?.conditions, 'TrainedAsAsked');
+    expect(condition).toMatchObject({ status: 'False', reason: 'LayoutDiffers' });
+    expect(condition?.message).toMatch(/^Rank 0 is in a process group of 1000, and the layout is one of \d+ ranks\.$/);
+    expect(seen.status?.attempts?.at(-1)?.trained).toEqual({ incarnation: 1, differences: [condition?.message] });
+    expect(seen.status?.state).toBe('Running');
   });
 
   it('sends a launcher on to the leader when it asks a follower', async () => {
