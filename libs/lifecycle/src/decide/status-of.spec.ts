@@ -135,6 +135,7 @@ describe('what a job says of itself', () => {
     expect(summaryOfCondition(status, 'TrainedAsAsked')).toBe(condition);
     expect(findCondition(status.conditions, 'TrainedAsAsked')?.message).toBe(message);
     expect(status.state).toBe('Running');
+    expect(status.summary?.includes('Not as asked: Rank 0 is alone.')).toBe(condition === 'False/LayoutDiffers');
   });
 
   it.each([

@@ -27,6 +27,7 @@ import { saidBeforeReading } from '../epoch/runtime-standing.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
 import { describeRefused } from '../failure/unmade-checkpoints.ts';
 import type { Situation } from './situation.ts';
+import { notAsAsked, trainedDraft } from './trained-condition.ts';
 
 /** The status that says what the record holds: conditions, state and one sentence are derived from it, never the other way round. */
 export function statusOf(situation: Situation): TrainingJobStatus {
@@ -257,16 +258,6 @@ function refusedCheckpointDraft(record: JobRecord, facts: Facts): ConditionDraft
   return { holds: false, reason: 'CheckpointRefused', message };
 }
 
-/** Of the newest attempt alone: what an earlier one trained was another layout's. */
-function trainedDraft(record: JobRecord): ConditionDraft<'TrainedAsAsked'> | undefined {
-  const { trained, epoch } = record.attempts.at(-1) ?? {};
-  if (trained === undefined) return undefined;
-  const { differences } = trained;
-  if (differences.length > 0) return { holds: false, reason: 'LayoutDiffers', message: differences.join(' ') };
-  const message = `Nothing shows that the ranks of epoch ${epoch} train otherwise than its layout asks for.`;
-  return { holds: true, reason: 'NothingDiffers', message };
-}
-
 function suspendedDraft(record: JobRecord, facts: Facts): ConditionDraft<'Suspended'> {
   if (!facts.suspend || record.terminal !== undefined) {
     return { holds: false, reason: 'NotSuspended', message: 'The job is not suspended.' };
@@ -330,7 +321,7 @@ function summaryOf(situation: {
     case 'Cancelled':
       return record.terminal?.message ?? '';
     case 'Running':
-      return attempt === undefined ? '' : runningSummary(attempt, facts, drafts.Running);
+      return attempt === undefined ? '' : runningSummary(attempt, facts, drafts);
     case 'Starting':
       return drafts.Running?.message ?? '';
     case 'Suspending':
@@ -357,11 +348,16 @@ function restartingSummary(
   return `The gang of epoch ${attempt.epoch} failed and is being removed: ${failure}`;
 }
 
-function runningSummary(attempt: Attempt, facts: Facts, running: ConditionDraft<'Running'> | undefined): string {
+function runningSummary(
+  attempt: Attempt,
+  facts: Facts,
+  { Running: running, TrainedAsAsked: asked }: ConditionDrafts,
+): string {
   const { epoch, incarnation = 1 } = attempt;
   const again = incarnation === 1 ? '' : ` (incarnation ${incarnation})`;
   const trains = `Trains in epoch ${epoch}${again} on ${gangSize(attempt, facts)}.`;
-  return running?.reason === 'NodesInDoubt' ? `${trains} ${running.message}` : trains;
+  const doubt = running?.reason === 'NodesInDoubt' ? ` ${running.message}` : '';
+  return `${trains}${doubt}${notAsAsked(asked)}`;
 }
 
 function suspendedSummary(record: JobRecord, facts: Facts): string {

@@ -1,0 +1,24 @@
+/** Does a job train as its layout asks, as far as a hook has told? */
+import type { ReasonOf } from '@coxswain/api-types';
+import type { JobRecord } from '../record/job-record.ts';
+
+interface TrainedDraft {
+  readonly holds: boolean;
+  readonly reason: ReasonOf<'TrainedAsAsked'>;
+  readonly message: string;
+}
+
+/** Of the newest attempt alone: what an earlier one trained was another layout's. */
+export function trainedDraft(record: JobRecord): TrainedDraft | undefined {
+  const { trained, epoch } = record.attempts.at(-1) ?? {};
+  if (trained === undefined) return undefined;
+  const { differences } = trained;
+  if (differences.length > 0) return { holds: false, reason: 'LayoutDiffers', message: differences.join(' ') };
+  const message = `Nothing shows that the ranks of epoch ${epoch} train otherwise than its layout asks for.`;
+  return { holds: true, reason: 'NothingDiffers', message };
+}
+
+/** For the summary, which people see who see no conditions. */
+export function notAsAsked(draft: TrainedDraft | undefined): string {
+  return draft?.holds === false ? ` Not as asked: ${draft.message}` : '';
+}
