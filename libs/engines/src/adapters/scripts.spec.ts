@@ -87,11 +87,6 @@ describe('deepspeed is given its file, and the script the job', () => {
       { expert_parallel: { enabled: true, autoep_size: 8 } },
     ],
     [
-      'groups that share one copy',
-      { layout: { dataParallelShardDegree: 4, states: { zeroStage: 3 } } },
-      { zero_optimization: { stage: 3, mics_shard_size: 4 } },
-    ],
-    [
       'a rate that falls by a line',
       { training: { ...TRAINING, schedule: { name: 'linear' }, warmupSteps: 5 } },
       { scheduler: { type: 'WarmupDecayLR', params: { total_num_steps: 1000, warmup_num_steps: 5 } } },

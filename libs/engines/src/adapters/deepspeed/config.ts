@@ -79,7 +79,7 @@ function schedulerOf(spec: EffectiveSpec): Section | undefined {
 }
 
 /** Of a layout that says nothing of stages too: its stage is 0. */
-function zeroOf({ states, communication, memory, dataParallelShardDegree }: ParallelLayout): Section {
+function zeroOf({ states, communication, memory }: ParallelLayout): Section {
   const stage = states?.zeroStage ?? 0;
   const optimizer = memory?.offload?.find(({ what }) => what === 'optimizer');
   const parameters = memory?.offload?.find(({ what }) => what === 'parameters');
@@ -87,7 +87,6 @@ function zeroOf({ states, communication, memory, dataParallelShardDegree }: Para
     stage,
     overlap_comm: communication?.overlapGradReduce ?? communication?.overlapParamGather,
     zero_hpz_partition_size: states?.secondaryShardDegree,
-    mics_shard_size: dataParallelShardDegree,
     sub_group_size: (optimizer ?? parameters)?.subgroupElements,
     offload_optimizer:
       optimizer &&

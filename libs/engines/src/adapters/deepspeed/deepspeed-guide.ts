@@ -7,7 +7,6 @@ export const DEEPSPEED_GUIDE: EngineGuide = {
     { word: 'layout.pipelineParallelDegree', to: 'pipeline.stages', note: 'the script makes the PipelineModule' },
     { word: 'layout.dataParallelDegree', to: 'gradient_accumulation_steps', note: 'follows from the number of ranks' },
     { word: 'layout.contextParallelDegree', to: 'sequence_parallel_size', note: 'Ulysses' },
-    { word: 'layout.dataParallelShardDegree', to: 'zero_optimization.mics_shard_size' },
     {
       word: 'layout.expert.expertParallelDegree',
       to: 'expert_parallel.autoep_size',
@@ -48,6 +47,11 @@ export const DEEPSPEED_GUIDE: EngineGuide = {
     { word: 'engine.env', to: 'its environment' },
   ],
   traps: [
+    {
+      what: 'MiCS, which shared states in groups of ranks, is no longer there: its key ends the run.',
+      answer: 'layout.dataParallelShardDegree is refused; layout.states.secondaryShardDegree is hpZ.',
+      source: 'deepspeed 0.19.8, runtime/config.py, _REMOVED_ZERO_CONFIG_KEYS',
+    },
     {
       what: 'Keys of the file that DeepSpeed does not know are ignored, and a tensor degree that does not divide the ranks is taken.',
       answer:

@@ -69,24 +69,24 @@ function wrongStage({ layout }: EffectiveSpec): ReturnType<Check> {
   };
 }
 
-/** deepspeed/runtime/zero/config.py: MiCS and hpZ divide stage 3 alone. */
+/** deepspeed/runtime/zero/config.py: hpZ divides stage 3 alone. MiCS, which kept whole states in small groups, left before 0.19.8 (issue 8489). */
 function wrongShards({ layout }: EffectiveSpec): ReturnType<Check> {
   const { states, dataParallelDegree, dataParallelShardDegree, contextParallelDegree = 1 } = layout;
   const ranks = dataParallelDegree * contextParallelDegree;
-  const field = dataParallelShardDegree === undefined ? 'states.secondaryShardDegree' : 'dataParallelShardDegree';
-  const degree = dataParallelShardDegree ?? states?.secondaryShardDegree ?? 1;
-  if (degree === 1 && dataParallelShardDegree === undefined) return undefined;
-  const isBoth = dataParallelShardDegree !== undefined && (states?.secondaryShardDegree ?? 1) > 1;
-  if (states?.zeroStage === 3 && ranks % degree === 0 && !isBoth) return undefined;
+  if (dataParallelShardDegree !== undefined && dataParallelShardDegree !== ranks)
+    return {
+      rule: 'deepspeed-shard-groups',
+      field: 'layout.dataParallelShardDegree',
+      why: `deepspeed shares states over all ${ranks} ranks that hold the same part of the model: MiCS has been removed`,
+      fallback: 'leave it out, or keep a second copy of weights in small groups by layout.states.secondaryShardDegree',
+    };
+  const degree = states?.secondaryShardDegree ?? 1;
+  if (degree === 1 || (states?.zeroStage === 3 && ranks % degree === 0)) return undefined;
   return {
     rule: 'deepspeed-shard-groups',
-    field: `layout.${field}`,
-    why: isBoth
-      ? 'deepspeed keeps either a second copy of weights in small groups or whole states in them'
-      : `layout.${field} ${degree} divides stage 3 into groups of the ${ranks} data-parallel ranks alone`,
-    fallback: isBoth
-      ? `leave layout.${field} out`
-      : `set layout.states.zeroStage to 3 and layout.${field} to a divisor of ${ranks}`,
+    field: 'layout.states.secondaryShardDegree',
+    why: `layout.states.secondaryShardDegree ${degree} divides the ${ranks} ranks of stage 3 alone`,
+    fallback: `set layout.states.zeroStage to 3 and layout.states.secondaryShardDegree to a divisor of ${ranks}`,
   };
 }
 

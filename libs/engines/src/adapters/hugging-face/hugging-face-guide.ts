@@ -43,6 +43,11 @@ export const HUGGING_FACE_GUIDE: EngineGuide = {
   ],
   traps: [
     {
+      what: '--fsdp takes no true: what stands there is an option of the old FSDP.',
+      answer: '--fsdp is rendered without a value.',
+      source: 'transformers 5.23.0, training_args.py, _apply_legacy_fsdp_to_config; npm run campaign -- pytorch-judges',
+    },
+    {
       what: 'Where there is no accelerator, FSDP is left away without a word, and copies train.',
       answer: 'Told in a note; what is really trained is compared with the layout.',
       source: 'transformers 5.23.0 with accelerate 1.15.0 on CPU ranks: the wrapper is DistributedDataParallel',

@@ -61,7 +61,7 @@ function flags(settings: Readonly<Record<string, Json>>): readonly string[] {
 
 function shardingFlags(spec: EffectiveSpec): readonly string[] {
   if (isDeepSpeed(spec.layout)) return [`--deepspeed=${FILES}/${DEEPSPEED_FILE}`];
-  return isFsdp(spec.layout) ? ['--fsdp=true', `--fsdp_config=${FILES}/${FSDP_FILE}`] : [];
+  return isFsdp(spec.layout) ? ['--fsdp', `--fsdp_config=${FILES}/${FSDP_FILE}`] : [];
 }
 
 /** transformers/training_args.py, _process_fsdp_args: version 2 is FSDP2, whose shards are saved as such and loaded by any number of ranks. */

@@ -1,0 +1,130 @@
+import { join } from 'node:path';
+import {
+  DEEPSPEED_CASES,
+  type JudgedCase,
+  TOML_CASES,
+  TORCHTITAN_CASES,
+  TRAINER_CASES,
+} from './engine-judges/pytorch-cases.ts';
+import { ask, isCurrent, type Judged, place } from './engine-judges/pytorch.ts';
+
+export const description =
+  'TorchTitan, DeepSpeed and transformers judge what is rendered for them, on CPUs (5 min; TORCHTITAN_V02: an unpacked release 0.2.2; argument: which engine).';
+
+const V02 = process.env['TORCHTITAN_V02'];
+
+interface Trial {
+  readonly engine: string;
+  readonly title: string;
+  /** What is wrong; undefined where the engine agrees. */
+  readonly complaint: () => Promise<string | undefined>;
+}
+
+/** Resolves with true when every engine takes what is rendered and refuses what was broken after it was. */
+export async function run([only = '']: readonly string[]): Promise<boolean> {
+  let wrong = 0;
+  const trials = [...drifts(), ...titans(), ...tomls(), ...deepspeeds(), ...trainers()];
+  const asked = trials.filter(({ engine }) => engine.includes(only));
+  for (const { engine, title, complaint } of asked) {
+    const said = await complaint();
+    if (said !== undefined) wrong += 1;
+    process.stdout.write(
+      `${said === undefined ? 'agrees' : 'DIFFERS'}  ${engine.padEnd(14)}${title}${said === undefined ? '' : `: ${said}`}\n`,
+    );
+  }
+  process.stdout.write(`${asked.length - wrong} of ${asked.length} agree\n`);
+  return wrong === 0;
+}
+
+function drifts(): readonly Trial[] {
+  const lists = [
+    ['torchtitan', 'torchtitan/torchtitan_options.py', 'torchtitan/options-v0.3.0.json', []],
+    ['hugging-face', 'hugging_face/trainer_options.py', 'hugging-face/options-v5.23.0.json', []],
+    ...(V02 === undefined
+      ? []
+      : [['torchtitan-toml', 'torchtitan/torchtitan_options.py', 'torchtitan/options-v0.2.2.json', [V02]] as const]),
+  ] as const;
+  return lists.map(([engine, program, committed, paths]) => ({
+    engine,
+    title: `options are those of ${committed}`,
+    complaint: async () =>
+      (await isCurrent(program, committed, paths)) ? undefined : `print them again with engines/judges/${program}`,
+  }));
+}
+
+function came({ reached, why }: Judged, wanted: readonly string[]): string | undefined {
+  if (wanted.includes(reached) && why === null) return undefined;
+  return `came to "${reached}": ${why ?? 'and no further'}`;
+}
+
+function titans(): readonly Trial[] {
+  const judged = async (one: JudgedCase, extra: readonly string[] = []): Promise<Judged> => {
+    const { args, directory } = place(one);
+    return ask('torchtitan/torchtitan_judge.py', [String(one.world), ...args.slice(2), ...extra], [directory]);
+  };
+  const [first] = TORCHTITAN_CASES;
+  if (first === undefined) throw new Error('there is no case');
+  const broken = ['tensor_parallel_degree=3', 'data_parallel_shard_degree=7', 'pipeline_parallel_degree=2'];
+  return [
+    ...TORCHTITAN_CASES.map((one) => ({
+      engine: 'torchtitan',
+      title: one.title,
+      complaint: async () =>
+        came(await judged(one), [(one.job.layout?.pipelineParallelDegree ?? 1) > 1 ? 'built' : 'step']),
+    })),
+    ...broken.map((argument) => ({
+      engine: 'torchtitan',
+      title: `refuses ${argument} of 64 ranks`,
+      complaint: async () => {
+        const { why } = await judged(first, [`--parallelism.${argument}`]);
+        return why === null ? 'it was taken' : undefined;
+      },
+    })),
+  ];
+}
+
+function tomls(): readonly Trial[] {
+  if (V02 === undefined) return [];
+  return TOML_CASES.map((one) => ({
+    engine: 'torchtitan-toml',
+    title: one.title,
+    complaint: async () => {
+      const { args } = place(one);
+      return came(await ask('torchtitan/torchtitan_judge.py', [String(one.world), ...args.slice(3)], [V02]), [
+        'dimensions',
+      ]);
+    },
+  }));
+}
+
+function deepspeeds(): readonly Trial[] {
+  return DEEPSPEED_CASES.map((one) => ({
+    engine: 'deepspeed',
+    title: one.title,
+    complaint: async () => {
+      const { directory } = place(one);
+      const stages = one.job.layout?.pipelineParallelDegree ?? 1;
+      const file = join(directory, 'deepspeed.json');
+      const judged = await ask('deepspeed/deepspeed_judge.py', [String(one.world), String(stages), file]);
+      const data = one.job.layout?.dataParallelDegree;
+      if (judged.why === null && judged.read['data'] !== data)
+        return `divides samples over ${String(judged.read['data'])} ranks`;
+      return came(judged, ['schedule']);
+    },
+  }));
+}
+
+function trainers(): readonly Trial[] {
+  return TRAINER_CASES.map((one) => ({
+    engine: 'hugging-face',
+    title: one.title,
+    complaint: async () => {
+      const { args } = place(one);
+      const judged = await ask('hugging_face/trainer_judge.py', args.slice(2));
+      const { learningRate = 0.001, steps } = one.job.training ?? {};
+      if (judged.why === null && (judged.read['learning_rate'] !== learningRate || judged.read['max_steps'] !== steps))
+        return `reads ${JSON.stringify(judged.read)}`;
+      return came(judged, ['schedule']);
+    },
+  }));
+}
