@@ -1,8 +1,13 @@
 """`python3 -m coxswain_torchtitan_cpu ARGUMENTS`: `python3 -m torchtitan.train ARGUMENTS` on a CPU."""
 
+import os
+import sys
+
 from coxswain_torchtitan_cpu.on_cpu import train_on_cpu
 
 if __name__ == '__main__':
+    # Where the module lies that `--module` names in a job of engine "torchtitan".
+    sys.path.insert(0, os.environ.get('COXSWAIN_ENGINE_FILES', ''))
     train_on_cpu()
     from torchtitan.train import main
 

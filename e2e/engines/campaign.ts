@@ -1,0 +1,74 @@
+/** Engines of others in ways that the smokes of CI leave out; started by `npm run campaign -- engines`. */
+import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
+import { createProject, jobIn, submit, type TestProject } from '../support/project.ts';
+import { deepSpeed, plainScript, torchTitan, type EngineCase } from './jobs.ts';
+import { complaintsAbout, DEADLINE_MS, ranJob, trainThroughKill } from './runs.ts';
+
+interface Row {
+  readonly name: string;
+  readonly run: (system: CoxswainSystem, project: TestProject) => Promise<readonly string[]>;
+}
+
+const throughKill = (name: string, engine: EngineCase): Row => ({
+  name: `${name}, through a kill`,
+  run: async (system, project) => complaintsAbout(await trainThroughKill(system, project, engine), engine),
+});
+
+const ROWS: readonly Row[] = [
+  throughKill('TorchTitan, TP2 x FSDP2 on four ranks', torchTitan({ steps: 30, saveEvery: 10 })),
+  throughKill('DeepSpeed, AutoTP on two ranks', deepSpeed('autotp2')),
+  throughKill('DeepSpeed, ZeRO-2 under torchrun', named('torchrun', deepSpeed('zero2', { startedBy: 'torchrun' }))),
+  throughKill('a plain script under ft_launcher', plainScript({ startedBy: 'ft_launcher' })),
+  { name: 'DeepSpeed at DP2 is refused at DP4, and goes on there once it is converted', run: converted },
+];
+
+function named(by: string, engine: EngineCase): EngineCase {
+  return { ...engine, name: `${engine.name}-${by}` };
+}
+
+/** DP2 to DP4: by itself DeepSpeed cannot load it, which is said before a rank starts; its universal format can. */
+async function converted(_system: CoxswainSystem, project: TestProject): Promise<readonly string[]> {
+  const engine = deepSpeed('universal');
+  const { id } = await submit(project, engine.name, engine.spec);
+  const at = { project: project.name, id };
+  await jobIn(project, id, ['Running'], { deadlineMs: DEADLINE_MS, and: ({ checkpoint }) => checkpoint !== null });
+  await project.api.suspend(at);
+  await jobIn(project, id, ['Suspended'], { deadlineMs: DEADLINE_MS });
+  const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 4 };
+  await project.api.resume(at, { layout });
+  const refused = await jobIn(project, id, ['Queued'], {
+    and: ({ summary }) => summary.includes('was saved as deepspeed'),
+  });
+  await project.api.suspend(at);
+  await jobIn(project, id, ['Suspended'], { deadlineMs: DEADLINE_MS });
+  await project.api.resume(at, { layout: { ...layout, checkpointPolicy: { format: 'deepspeed-universal' } } });
+  await jobIn(project, id, ['Complete'], { deadlineMs: DEADLINE_MS });
+  const { job } = await ranJob(project, id, engine);
+  const resumed = job.attempts.at(-1)?.resumedFrom?.step ?? 0;
+  return [
+    ...(resumed > 0 ? [] : ['it began again from scratch']),
+    ...(refused.attempts.length === 1 ? [] : ['ranks were started at a layout that cannot load the checkpoint']),
+  ];
+}
+
+/** Whether every row whose name contains the word held. */
+async function main(word = ''): Promise<boolean> {
+  const system = await startSystem();
+  let failed = 0;
+  try {
+    const project = await createProject(system, 'engines');
+    for (const { name, run } of ROWS.filter((row) => row.name.includes(word))) {
+      const started = performance.now();
+      const complaints = await run(system, project).catch((error: unknown) => [String(error)]);
+      const seconds = Math.round((performance.now() - started) / 1_000);
+      process.stdout.write(`${complaints.length === 0 ? '✓' : '✗'} ${name} (${seconds} s)\n`);
+      for (const complaint of complaints) process.stdout.write(`    ${complaint}\n`);
+      if (complaints.length > 0) failed += 1;
+    }
+  } finally {
+    await system.stop({ keepLogs: failed > 0 });
+  }
+  return failed === 0;
+}
+
+process.exitCode = (await main(process.argv[2])) ? 0 : 1;

@@ -1,0 +1,40 @@
+/** Engines of others, as their projects release them, through the whole control plane on CPU ranks: one run of each. The rest is `npm run campaign -- engines`. */
+import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
+import { deepSpeed, plainScript, torchTitan, trainer, type EngineCase } from './engines/jobs.ts';
+import { complaintsAbout, trainOnAnotherLayout, trainThroughKill } from './engines/runs.ts';
+import { createProject, type TestProject } from './support/project.ts';
+
+let system: CoxswainSystem;
+let project: TestProject;
+
+beforeAll(async () => {
+  system = await startSystem();
+  project = await createProject(system, 'engines');
+});
+
+afterAll(async () => {
+  await system.stop();
+});
+
+describe('an engine of others trains, its checkpoints are kept, and a rank that is killed is named and costs a restart', () => {
+  const cases: readonly (readonly [string, EngineCase])[] = [
+    ['DeepSpeed, ZeRO-2 on two ranks', deepSpeed('zero2')],
+    ['the Trainer of Transformers, DDP on two ranks', trainer()],
+    ['a plain script under torchrun, DDP on two ranks', plainScript()],
+  ];
+  it.each(cases)('%s', async (_engine, engine) => {
+    const ran = await trainThroughKill(system, project, engine);
+    expect(complaintsAbout(ran, engine)).toEqual([]);
+  });
+});
+
+describe('TorchTitan', () => {
+  it('trains on two dimensions (TP2 x FSDP2), and goes on from what it saved there with FSDP2 on two ranks', async () => {
+    const engine = torchTitan();
+    const { complaints } = await trainOnAnotherLayout(project, engine, {
+      dataParallelDegree: 2,
+      states: { zeroStage: 3 },
+    });
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,46 @@
+"""A plain script for torchrun: DDP over a small network, saved by PyTorch's distributed checkpoints. It knows nothing of Coxswain but two directories.
+
+    torchrun plain_ddp.py 12 4     (steps, steps between checkpoints)
+"""
+
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+
+WIDTH = 64
+SEED = 1234
+
+
+def main(steps: int, save_every: int) -> None:
+    dist.init_process_group('gloo')
+    torch.manual_seed(SEED)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.Tanh()))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    state = {'model': model.state_dict(), 'step': torch.zeros(1, dtype=torch.int64)}
+    resume = os.environ.get('COXSWAIN_RESUME_FROM')
+    if resume is not None:
+        dcp.load(state, checkpoint_id=resume)
+        model.load_state_dict(state['model'])
+        print(f'goes on from step {state["step"].item()}', flush=True)
+    for step in range(int(state['step'].item()) + 1, steps + 1):
+        inputs = torch.randn(8, WIDTH, generator=torch.Generator().manual_seed(SEED + step))
+        loss = (model(inputs) - inputs).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        # In the words of TorchTitan, whose lines the launcher reads.
+        print(f'step: {step:2}  loss: {loss.item():8.5f}  grad_norm:  1.0  memory: 0GiB(0%)  tps: 1  tflops: 0  mfu: 0%', flush=True)
+        time.sleep(int(os.environ.get('STEP_DELAY_MS', '0')) / 1000)
+        save_directory = os.environ.get('COXSWAIN_SAVE_DIR')
+        if save_directory is not None and step % save_every == 0:
+            state = {'model': model.state_dict(), 'step': torch.tensor([step])}
+            dcp.save(state, checkpoint_id=f'{save_directory}/step-{step}')
+    dist.destroy_process_group()
+
+
+if __name__ == '__main__':
+    main(int(sys.argv[1]), int(sys.argv[2]))
