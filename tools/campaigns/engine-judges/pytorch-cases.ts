@@ -92,7 +92,7 @@ export const TORCHTITAN_CASES: readonly JudgedCase[] = [
     },
     memory: { recompute: { mode: 'full' } },
   }),
-  titan('96: tp8 pp4 dp3 as PTD-P divides (row 2)', { ...degrees(8, 4, 4), pipeline: { chunksPerRank: 2 } }),
+  titan('128: tp8 dp4 pp4, interleaved (row 2)', { ...degrees(8, 4, 4), pipeline: { chunksPerRank: 2 } }),
   titan('64: stage 3 alone (row 11)', { ...degrees(1, 64), ...SHARDED }),
 ];
 
