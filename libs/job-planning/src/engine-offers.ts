@@ -3,12 +3,15 @@
  * what can be rendered, also where a release, the job's checkpoints or its arguments take something away.
  */
 import type { TrainingJobSpec } from '@coxswain/api-types';
-import { degreesOf, engineRefusal } from '@coxswain/engines';
+import { degreesOf, engineRefusal, modelOfJob } from '@coxswain/engines';
 import type { ParallelLayout } from '@coxswain/layout';
 import { type AllowedChoices, type PinnedAxes, RANK_ORDERS } from '@coxswain/planner';
 
 type States = NonNullable<ParallelLayout['states']>;
-type Recompute = NonNullable<NonNullable<ParallelLayout['memory']>['recompute']>;
+type Memory = NonNullable<ParallelLayout['memory']>;
+type Recompute = NonNullable<Memory['recompute']>;
+
+const EVERY_LAYER: Recompute = { mode: 'full', method: 'uniform', layers: 1 };
 
 /** How an engine is told what was chosen for it. */
 export type Telling = (layout: ParallelLayout) => ParallelLayout;
@@ -50,12 +53,12 @@ export function engineOffers(spec: TrainingJobSpec): EngineOffers {
       recompute: recompute.map(([policy]) => policy),
       rankOrders: orders,
       offload: offloads,
-      ...(takesUnevenStages(takes) ? {} : { partitions: ['even' as const] }),
+      ...(takesUnevenStages(takes, spec) ? {} : { partitions: ['even' as const] }),
     },
     pinned: {
       ...(takes({ tensorParallelDegree: 2 }) ? {} : { tensor: 1 }),
       ...(takes({ pipelineParallelDegree: 2 }) ? {} : { pipeline: 1 }),
-      ...(takes({ contextParallelDegree: 2 }) ? {} : { context: 1 }),
+      ...(takesContext(takes) ? {} : { context: 1 }),
       ...(takesExpertTensor(takes) ? {} : { expertTensor: 1 }),
     },
   };
@@ -68,15 +71,27 @@ export function tellingOf(spec: TrainingJobSpec): Telling {
   const ways = new Map<number, States['implementation'] | 'unsaid'>(
     ZERO_STAGES.map((stage) => [stage, implementationOf(stage, takes)]),
   );
-  return ({ states, ...layout }) => {
-    if (states?.zeroStage === undefined) return { ...layout, ...(states === undefined ? {} : { states }) };
-    const { implementation: _planned, ...rest } = states;
-    const way = ways.get(states.zeroStage);
-    return {
-      ...layout,
-      states: { ...rest, ...(way === undefined || way === 'unsaid' ? {} : { implementation: way }) },
-    };
-  };
+  const overlaps = takes({ communication: { overlapGradReduce: true, overlapParamGather: true } });
+  const saysMethod = takes({ memory: { recompute: EVERY_LAYER } });
+  return ({ states, memory, communication, ...layout }) => ({
+    ...layout,
+    ...(states === undefined ? {} : { states: inItsWay(states, ways.get(states.zeroStage ?? 0)) }),
+    ...(memory === undefined ? {} : { memory: saysMethod ? memory : withoutMethod(memory) }),
+    // Whoever cannot be told overlaps by itself.
+    ...(communication === undefined || !overlaps ? {} : { communication }),
+  });
+}
+
+function inItsWay({ implementation: _planned, ...states }: States, way: States['implementation'] | 'unsaid'): States {
+  return way === undefined || way === 'unsaid' ? states : { ...states, implementation: way };
+}
+
+/** Every layer by itself, which is what full recomputation is where nobody says how. */
+function withoutMethod(memory: Memory): Memory {
+  const { recompute } = memory;
+  return recompute?.mode === 'full' && recompute.method === 'uniform'
+    ? { ...memory, recompute: { mode: 'full' } }
+    : memory;
 }
 
 type Takes = (layout: Partial<ParallelLayout>) => boolean;
@@ -115,15 +130,21 @@ const RECOMPUTED: readonly (readonly [NonNullable<AllowedChoices['recompute']>[n
   ['norms', { mode: 'selective', modules: ['layernorm'] }],
   ['mlp', { mode: 'selective', modules: ['layernorm', 'mlp'] }],
   ['half', { mode: 'full', method: 'block', layers: 1 }],
-  ['full', { mode: 'full', method: 'uniform', layers: 1 }],
+  ['full', { mode: 'full' }],
 ];
 
-function takesUnevenStages(takes: Takes): boolean {
+function takesUnevenStages(takes: Takes, { model }: TrainingJobSpec): boolean {
+  const layers = (model === undefined ? undefined : modelOfJob(model)?.model.layers) ?? 2;
   const stages = [
-    { layers: 2, embedding: true },
-    { layers: 2, loss: true },
+    { layers: layers - 1, embedding: true },
+    { layers: 1, loss: true },
   ];
   return takes({ pipelineParallelDegree: 2, pipeline: { schedule: '1f1b', stages } });
+}
+
+/** Some only where the ranks of a context share their states. */
+function takesContext(takes: Takes): boolean {
+  return takes({ contextParallelDegree: 2 }) || takes({ contextParallelDegree: 2, states: { zeroStage: 3 } });
 }
 
 function takesExpertTensor(takes: Takes): boolean {

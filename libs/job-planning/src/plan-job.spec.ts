@@ -84,6 +84,8 @@ describe('a layout for an engine that is told more than degrees', () => {
     ['megatron-lm', specFor({ name: 'megatron-lm' }, llama, 16), 16],
     ['megatron-lm with experts', specFor({ name: 'megatron-lm' }, mixtral, 64), 64],
     ['torchtitan', specFor({ name: 'torchtitan' }, llama, 16), 16],
+    ['deepspeed', specFor({ name: 'deepspeed', command: ['train'] }, llama, 16), 16],
+    ['hugging-face', specFor({ name: 'hugging-face', command: ['train'] }, llama, 16), 16],
   ])('is rendered by its adapter as a whole: %s', (_what, spec, gpus) => {
     const answer = planned(spec, { nodes: nodesOf(gpus / 8, { gpus: 8 }) });
     const chosen = effectiveSpec(spec, { ...(answer as JobPlan), plannedAt: '2026-01-01T00:00:00Z' });
