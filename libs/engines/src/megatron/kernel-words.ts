@@ -91,6 +91,13 @@ function graphWords({ release, layout }: Asked, { cudaGraphs }: Kernel): readonl
       'a graph of a whole step cannot hold an exchange of experts, whose sizes change with each step',
       'use partial',
     );
+  if ((layout.memory?.offload ?? []).some(({ what }) => what === 'activations'))
+    return refuse(
+      'whole-graphs-leave-offload',
+      field,
+      'a graph of a whole step cannot wait for activations that are in host memory',
+      'use partial, or leave memory.offload of activations out',
+    );
   const isImplementation = release.options.get('--cuda-graph-impl')?.choices.includes('full_iteration') === true;
   return [
     ...(isImplementation
