@@ -18,7 +18,7 @@ afterAll(async () => {
 
 describe('an engine of others trains, its checkpoints are kept, and a rank that is killed is named and costs a restart', () => {
   const cases: readonly (readonly [string, EngineCase])[] = [
-    ['DeepSpeed, ZeRO-2 on two ranks', deepSpeed('zero2')],
+    ['DeepSpeed, ZeRO-2 on two ranks', deepSpeed({ dataParallelDegree: 2, states: { zeroStage: 2 } })],
     ['the Trainer of Transformers, DDP on two ranks', trainer()],
     ['a plain script under torchrun, DDP on two ranks', plainScript()],
   ];

@@ -14,10 +14,12 @@ const throughKill = (name: string, engine: EngineCase): Row => ({
   run: async (system, project) => complaintsAbout(await trainThroughKill(system, project, engine), engine),
 });
 
+const ZERO2 = { dataParallelDegree: 2, states: { zeroStage: 2 as const } };
+
 const ROWS: readonly Row[] = [
   throughKill('TorchTitan, TP2 x FSDP2 on four ranks', torchTitan({ steps: 30, saveEvery: 10 })),
-  throughKill('DeepSpeed, AutoTP on two ranks', deepSpeed('autotp2')),
-  throughKill('DeepSpeed, ZeRO-2 under torchrun', named('torchrun', deepSpeed('zero2', { startedBy: 'torchrun' }))),
+  throughKill('DeepSpeed, AutoTP on two ranks', named('autotp', deepSpeed({ tensorParallelDegree: 2 }))),
+  throughKill('DeepSpeed, ZeRO-2 under torchrun', named('torchrun', deepSpeed(ZERO2, { startedBy: 'torchrun' }))),
   throughKill('a plain script under ft_launcher', plainScript({ startedBy: 'ft_launcher' })),
   { name: 'DeepSpeed at DP2 is refused at DP4, and goes on there once it is converted', run: converted },
 ];
@@ -28,13 +30,13 @@ function named(by: string, engine: EngineCase): EngineCase {
 
 /** DP2 to DP4: by itself DeepSpeed cannot load it, which is said before a rank starts; its universal format can. */
 async function converted(_system: CoxswainSystem, project: TestProject): Promise<readonly string[]> {
-  const engine = deepSpeed('universal');
+  const engine = named('universal', deepSpeed(ZERO2));
   const { id } = await submit(project, engine.name, engine.spec);
   const at = { project: project.name, id };
   await jobIn(project, id, ['Running'], { deadlineMs: DEADLINE_MS, and: ({ checkpoint }) => checkpoint !== null });
   await project.api.suspend(at);
   await jobIn(project, id, ['Suspended'], { deadlineMs: DEADLINE_MS });
-  const layout = { tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 4 };
+  const layout = { ...ZERO2, tensorParallelDegree: 1, pipelineParallelDegree: 1, dataParallelDegree: 4 };
   await project.api.resume(at, { layout });
   const refused = await jobIn(project, id, ['Queued'], {
     and: ({ summary }) => summary.includes('was saved as deepspeed'),

@@ -1,7 +1,9 @@
 /** Jobs of engines of others, small enough for two cores: engines/upstream/programs holds the scripts that a user would write. */
 import { type ENGINE_CHECKPOINTS, TrainingJobSpec, type TrainingJobSpecInput } from '@coxswain/api-types';
+import type { ParallelLayout } from '@coxswain/layout';
 import { LOCAL_IMAGES } from '@coxswain/local-cluster';
 import { join } from 'node:path';
+import type { z } from 'zod';
 
 const PROGRAMS = join(import.meta.dirname, '../../engines/upstream/programs');
 
@@ -61,50 +63,43 @@ export function torchTitan({ steps = 12, saveEvery = 3, startedBy }: Options = {
   return { name: 'torchtitan', spec, format: 'dcp', steps, saveEvery };
 }
 
-/** An unpatched DeepSpeed; `config` is its file, beside its script. */
+/** An unpatched DeepSpeed, and the file that the job becomes. */
 export function deepSpeed(
-  config: 'zero2' | 'universal' | 'autotp2',
+  layout: z.input<typeof ParallelLayout>,
   { steps = 60, saveEvery = 20, stepDelayMs = 100, startedBy = 'launcher' }: Options = {},
 ): EngineCase {
-  const args = ['--deepspeed_config', join(PROGRAMS, `${config}.json`), '--steps', steps, '--save-every', saveEvery];
-  const llama = config === 'autotp2' ? ['--llama'] : [];
+  const words = ['--steps', '{training.steps}', '--save-every', '{checkpoint.everySteps}'];
+  // DeepSpeed splits the layers of models that it knows.
+  const model = (layout.tensorParallelDegree ?? 1) > 1 ? ['--llama'] : [];
   const spec = specOf(
     {
       engine: {
-        name: 'command',
+        name: 'deepspeed',
         image: LOCAL_IMAGES.upstream,
-        command: [
-          'python3',
-          join(PROGRAMS, 'deepspeed_gpt2.py'),
-          ...args,
-          '--step-delay-ms',
-          stepDelayMs,
-          ...llama,
-        ].map(String),
-        checkpointFormat: 'deepspeed',
+        command: ['python3', join(PROGRAMS, 'deepspeed_gpt2.py'), ...words],
+        args: ['--step-delay-ms', String(stepDelayMs), ...model],
         startedBy,
       },
-      ...(config === 'autotp2' ? { layout: { tensorParallelDegree: 2 } } : {}),
+      training: { steps, globalBatchSize: 16, microBatchSize: 4, learningRate: 0.001, precision: 'fp32' },
+      layout,
     },
     saveEvery,
   );
-  return { name: `deepspeed-${config}`, spec, format: 'deepspeed', steps, saveEvery };
+  return { name: 'deepspeed', spec, format: 'deepspeed', steps, saveEvery };
 }
 
 /** The Trainer of Transformers. */
 export function trainer({ steps = 60, saveEvery = 20, stepDelayMs = 100 }: Options = {}): EngineCase {
-  const flags = ['--use_cpu', '--ddp_backend', 'gloo', '--report_to', 'none', '--logging_steps', '1'];
-  const places = ['--output_dir', '/tmp/not-kept', '--max_steps', steps, '--save_steps', saveEvery];
   const spec = specOf(
     {
       engine: {
-        name: 'command',
+        name: 'hugging-face',
         image: LOCAL_IMAGES.upstream,
-        command: ['python3', join(PROGRAMS, 'trainer_gpt2.py'), ...places, ...flags].map(String),
-        checkpointFormat: 'hugging-face',
-        stepLines: 'hugging-face',
+        command: ['python3', join(PROGRAMS, 'trainer_gpt2.py')],
+        args: ['--use_cpu', '--ddp_backend', 'gloo', '--report_to', 'none'],
         env: [{ name: 'STEP_DELAY_MS', value: String(stepDelayMs) }],
       },
+      training: { steps, globalBatchSize: 8, microBatchSize: 4, learningRate: 0.001, precision: 'fp32' },
     },
     saveEvery,
   );

@@ -82,10 +82,11 @@ def main() -> None:
     for step in range(engine.global_steps + 1, options.steps + 1):
         started = time.perf_counter()
         generator = torch.Generator().manual_seed(SEED + step)
-        tokens = torch.randint(VOCABULARY, (engine.train_micro_batch_size_per_gpu(), LENGTH), generator=generator)
-        loss = engine(input_ids=tokens, labels=tokens).loss
-        engine.backward(loss)
-        engine.step()
+        for _ in range(engine.gradient_accumulation_steps()):
+            tokens = torch.randint(VOCABULARY, (engine.train_micro_batch_size_per_gpu(), LENGTH), generator=generator)
+            loss = engine(input_ids=tokens, labels=tokens).loss
+            engine.backward(loss)
+            engine.step()
         print(f'[r{engine.global_rank}] step {step} loss {loss.item():.4f} dt {time.perf_counter() - started:.3f}', flush=True)
         time.sleep(options.step_delay_ms / 1000)
         if save_directory is not None and step % options.save_every == 0:

@@ -31,11 +31,10 @@ class Slowly(TrainerCallback):
 
 def main() -> None:
     (arguments,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
-    arguments.output_dir = os.environ.get('COXSWAIN_SAVE_DIR', arguments.output_dir)
     torch.manual_seed(SEED)
     config = GPT2Config(n_layer=2, n_embd=64, n_head=4, vocab_size=VOCABULARY, n_positions=LENGTH, bos_token_id=0, eos_token_id=0)
     trainer = Trainer(model=GPT2LMHeadModel(config), args=arguments, train_dataset=Tokens(), callbacks=[Slowly()])
-    trainer.train(resume_from_checkpoint=arguments.resume_from_checkpoint or os.environ.get('COXSWAIN_RESUME_FROM'))
+    trainer.train(resume_from_checkpoint=arguments.resume_from_checkpoint)
 
 
 if __name__ == '__main__':
