@@ -22,7 +22,10 @@ const anyText = fc.oneof(
 );
 const saved = fc.record({
   step: fc.nat(),
-  directory: fc.string({ unit: fc.constantFrom('a', '.', '-'), minLength: 1, maxLength: 255 }),
+  // No step out of the save directory, and none that goes nowhere: a launcher takes neither from an engine.
+  directory: fc
+    .string({ unit: fc.constantFrom('a', '.', '-'), minLength: 1, maxLength: 255 })
+    .filter((name) => name !== '.' && name !== '..'),
   format: fc.string({ unit: fc.constantFrom('x', '"', '😀'), maxLength: 32 }),
   bytes: fc.maxSafeNat(),
   files: fc.nat(),
