@@ -75,10 +75,11 @@ describe('whoever watches the saves of an engine', () => {
   it('is left behind where the file system gives no answer, and is followed by five at most', async () => {
     const tries = join(root, 'tries');
     const script = `printf . >> ${tries}; exec sleep 600`;
-    const { watcher, said } = watch(['/bin/bash', '-c', script], 200);
+    const { watcher, said } = watch(['/bin/bash', '-c', script], 1_000);
     await waitFor(() => said.length > 0, { what: 'it to be given up' });
     await watcher.finish(QUICK);
-    expect(readFileSync(tries, 'utf8')).toBe('.....');
+    // One that is given up before it got a processor leaves no dot.
+    expect(readFileSync(tries, 'utf8')).toMatch(/^\.{1,5}$/);
     expect(said).toEqual(['Checkpoints of the engine are no longer looked for: nobody who looked came back.']);
   });
 
