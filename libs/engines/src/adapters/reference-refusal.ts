@@ -1,25 +1,19 @@
 /** What can engine `reference` not do of a job? Whatever it has no flag for is refused by its field, never dropped. */
-import { stepsOf, type ModelSpec, type TrainingJobSpec } from '@coxswain/api-types';
+import type { EffectiveSpec, ModelSpec } from '@coxswain/api-types';
 import type { ModelShape } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
 import { modelOfJob } from '../model-of-job.ts';
+import { ratesOutlastTraining, ratesRise } from '../said-together.ts';
+import { lacking } from './check.ts';
 
 /** The first refusal; undefined where the engine can run the spec as far as its layout allows. */
-export function referenceRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
+export function referenceRefusal(spec: EffectiveSpec): EngineRefusal | undefined {
   return (
     missingPart(spec) ??
     (spec.model === undefined ? undefined : modelRefusal(spec.model)) ??
-    wordRefusal(spec) ??
+    WORDS(spec) ??
     rateRefusal(spec)
   );
-}
-
-interface Word {
-  readonly field: string;
-  readonly valueOf: (spec: TrainingJobSpec) => unknown;
-  /** Values that the engine has a flag for, or means by saying nothing. Absent: none. */
-  readonly taken?: readonly unknown[];
-  readonly fallback: string;
 }
 
 const BEGINS_FROM_SCRATCH =
@@ -27,7 +21,7 @@ const BEGINS_FROM_SCRATCH =
 const READS_ONE_TEXT = 'leave it out: the engine reads the bytes of the one file at data.path';
 
 /** Words that the engine has no flag for (engines/reference, settings.py). */
-const WORDS: readonly Word[] = [
+const WORDS = lacking('engine "reference"', [
   { field: 'data.format', valueOf: ({ data }) => data?.format, taken: ['text'], fallback: READS_ONE_TEXT },
   { field: 'data.paths', valueOf: ({ data }) => data?.paths, fallback: READS_ONE_TEXT },
   { field: 'data.split', valueOf: ({ data }) => data?.split, fallback: READS_ONE_TEXT },
@@ -44,46 +38,19 @@ const WORDS: readonly Word[] = [
     fallback: 'leave it out: adamw has beta1 in its place',
   },
   { field: 'initialWeights', valueOf: ({ initialWeights }) => initialWeights, fallback: BEGINS_FROM_SCRATCH },
-];
-
-function wordRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
-  for (const { field, valueOf, taken = [], fallback } of WORDS) {
-    const value = valueOf(spec);
-    if (value === undefined || taken.includes(value)) continue;
-    return { rule: 'engine-lacks-word', field, why: `engine "reference" cannot do ${field} ${shown(value)}`, fallback };
-  }
-  return undefined;
-}
+]);
 
 /**
  * The engine ends at its start where these do not go together (settings.py, _check_training), after a gang was placed for it. Who gives arguments may have set
  * them otherwise there.
  */
-function rateRefusal(spec: TrainingJobSpec): EngineRefusal | undefined {
+function rateRefusal(spec: EffectiveSpec): EngineRefusal | undefined {
   const { training, engine } = spec;
   if (training === undefined || (engine.args ?? []).length > 0) return undefined;
-  const { learningRate, minLearningRate, warmupSteps, schedule } = training;
-  if (minLearningRate > learningRate) {
-    return {
-      rule: 'rate-falls',
-      field: 'training.minLearningRate',
-      why: `training.minLearningRate ${plain(minLearningRate)} is above training.learningRate ${plain(learningRate)}`,
-      fallback: `set it to ${plain(learningRate)} or less, such as a tenth of it`,
-    };
-  }
-  const steps = stepsOf(spec) ?? Infinity;
-  const decaySteps = schedule?.decaySteps ?? 0;
-  if (warmupSteps + decaySteps <= steps) return undefined;
-  const decay = decaySteps === 0 ? '' : ` and training.schedule.decaySteps ${decaySteps}`;
-  return {
-    rule: 'rate-within-steps',
-    field: 'training.warmupSteps',
-    why: `training.warmupSteps ${warmupSteps}${decay} are more than the ${steps} steps of the training`,
-    fallback: `together they may be ${steps} at most`,
-  };
+  return ratesRise(training) ?? ratesOutlastTraining(spec);
 }
 
-function missingPart(spec: TrainingJobSpec): EngineRefusal | undefined {
+function missingPart(spec: EffectiveSpec): EngineRefusal | undefined {
   const missing = (['model', 'training'] as const).filter((part) => spec[part] === undefined);
   if (missing[0] !== undefined) {
     const parts = missing.join(' and ');
@@ -147,9 +114,4 @@ function modelRefusal(words: ModelSpec): EngineRefusal | undefined {
 
 function shown(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
-
-/** Not as 2e-5, which is how JavaScript writes it. */
-function plain(rate: number): string {
-  return rate.toLocaleString('en-US', { useGrouping: false, maximumSignificantDigits: 6 });
 }

@@ -1,5 +1,6 @@
 /** How is it told to Megatron-LM how long and with which rates a model is trained? */
 import { DEFAULT_MICRO_BATCH_SIZE, stepsOf } from '@coxswain/api-types';
+import { ratesRise } from '../said-together.ts';
 import { type Asked, byDefault, flag, flagOf, kept, refuse, type Told } from './told.ts';
 import { optimizerOf } from './state-words.ts';
 
@@ -24,14 +25,10 @@ export function trainingWords(asked: Asked): readonly Told[] {
 }
 
 /** validate_args takes no --min-lr above --lr; the schedule no warm-up that is as long as its decay (optimizer_param_scheduler.py). */
-function rateWords({ learningRate, minLearningRate, warmupSteps }: Training, steps: number): readonly Told[] {
-  if (minLearningRate > learningRate)
-    return refuse(
-      'rate-falls',
-      'training.minLearningRate',
-      `training.minLearningRate ${minLearningRate} is above training.learningRate ${learningRate}`,
-      `set it to ${learningRate} or less, such as a tenth of it`,
-    );
+function rateWords(training: Training, steps: number): readonly Told[] {
+  const { learningRate, minLearningRate, warmupSteps } = training;
+  const rise = ratesRise(training);
+  if (rise !== undefined) return [{ kind: 'refused', ...rise }];
   if (warmupSteps >= steps)
     return refuse(
       'rate-within-steps',

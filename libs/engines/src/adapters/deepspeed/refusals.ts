@@ -1,5 +1,6 @@
 /** What can DeepSpeed not do of a job, though some of it is no error to it? */
-import { type EffectiveSpec, stepsOf } from '@coxswain/api-types';
+import type { EffectiveSpec } from '@coxswain/api-types';
+import { optimizersDiffer, ratesOutlastTraining, ratesRise } from '../../said-together.ts';
 import { type Check, lacking, needs } from '../check.ts';
 import { isAutomatic, OPTIMIZERS } from './config.ts';
 
@@ -54,7 +55,8 @@ export const REFUSALS: readonly Check[] = [
   wrongContext,
   wrongRate,
   wrongBetas,
-  wrongNames,
+  wrongPrecision,
+  optimizersDiffer,
 ];
 
 /** deepspeed/runtime/pipe/engine.py. */
@@ -164,25 +166,11 @@ function wrongContext({ layout }: EffectiveSpec): ReturnType<Check> {
   };
 }
 
+/** Its cosine alone has a lowest rate, and its file has rates only where a schedule is said. */
 function wrongRate(spec: EffectiveSpec): ReturnType<Check> {
   const { training } = spec;
   if (training?.schedule === undefined) return undefined;
-  const { learningRate, minLearningRate, warmupSteps, schedule } = training;
-  if (schedule.name === 'cosine' && minLearningRate > learningRate)
-    return {
-      rule: 'rate-falls',
-      field: 'training.minLearningRate',
-      why: `training.minLearningRate ${minLearningRate} is above training.learningRate ${learningRate}`,
-      fallback: `set it to ${learningRate} or less`,
-    };
-  const steps = stepsOf(spec) ?? Infinity;
-  if (warmupSteps <= steps) return undefined;
-  return {
-    rule: 'rate-within-steps',
-    field: 'training.warmupSteps',
-    why: `training.warmupSteps ${warmupSteps} are more than the ${steps} steps of the training`,
-    fallback: `use ${steps} at most`,
-  };
+  return (training.schedule.name === 'cosine' ? ratesRise(training) : undefined) ?? ratesOutlastTraining(spec);
 }
 
 /** Its file has both in one list. */
@@ -198,23 +186,14 @@ function wrongBetas({ training }: EffectiveSpec): ReturnType<Check> {
   };
 }
 
-function wrongNames({ layout, training }: EffectiveSpec): ReturnType<Check> {
+function wrongPrecision({ layout, training }: EffectiveSpec): ReturnType<Check> {
   const kernel = layout.kernel?.precision;
   const trained = training?.precision;
-  if (kernel !== undefined && kernel !== trained && (kernel === 'fp32' || trained === 'fp32'))
-    return {
-      rule: 'precision-is-said-once',
-      field: 'layout.kernel.precision',
-      why: `layout.kernel.precision ${kernel} is not training.precision ${trained}`,
-      fallback: `leave it out, or set training.precision to ${kernel === 'fp32' ? 'fp32' : 'bf16'}`,
-    };
-  const said = training?.optimizer?.name;
-  const planned = layout.states?.optimizer;
-  if (said === undefined || planned === undefined || said === planned) return undefined;
+  if (kernel === undefined || kernel === trained || (kernel !== 'fp32' && trained !== 'fp32')) return undefined;
   return {
-    rule: 'optimizer-is-said-once',
-    field: 'layout.states.optimizer',
-    why: `layout.states.optimizer ${planned} is not training.optimizer.name ${said}`,
-    fallback: 'leave one of them out',
+    rule: 'precision-is-said-once',
+    field: 'layout.kernel.precision',
+    why: `layout.kernel.precision ${kernel} is not training.precision ${trained}`,
+    fallback: `leave it out, or set training.precision to ${kernel === 'fp32' ? 'fp32' : 'bf16'}`,
   };
 }

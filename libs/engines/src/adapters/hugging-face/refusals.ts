@@ -1,7 +1,8 @@
 /** What can Trainer not do of a job? */
-import { type EffectiveSpec, stepsOf } from '@coxswain/api-types';
+import type { EffectiveSpec } from '@coxswain/api-types';
 import type { ParallelLayout } from '@coxswain/layout';
-import { type Check, lacking, needs } from '../check.ts';
+import { ratesOutlastTraining, ratesRise } from '../../said-together.ts';
+import { type Check, firstRefusal, lacking, needs } from '../check.ts';
 import { REFUSALS as OF_DEEPSPEED } from '../deepspeed/refusals.ts';
 
 const ENGINE = 'hugging-face';
@@ -60,17 +61,9 @@ export const REFUSALS: readonly Check[] = [
   wrongImplementation,
   wrongGroups,
   wrongRate,
-  (spec) => (isDeepSpeed(spec.layout) ? ofDeepSpeed(spec) : undefined),
+  (spec) => (isDeepSpeed(spec.layout) ? firstRefusal(OF_DEEPSPEED, spec) : undefined),
   wrongPrecision,
 ];
-
-function ofDeepSpeed(spec: EffectiveSpec): ReturnType<Check> {
-  for (const check of OF_DEEPSPEED) {
-    const refusal = check(spec);
-    if (refusal !== undefined) return refusal;
-  }
-  return undefined;
-}
 
 /** Accelerate: DDP, FSDP2, or DeepSpeed by its file. */
 function wrongImplementation({ layout }: EffectiveSpec): ReturnType<Check> {
@@ -99,25 +92,12 @@ function wrongGroups({ layout }: EffectiveSpec): ReturnType<Check> {
   };
 }
 
+/** A schedule that does not fall has no lowest rate. */
 function wrongRate(spec: EffectiveSpec): ReturnType<Check> {
   const { training } = spec;
   if (training === undefined) return undefined;
-  const { learningRate, minLearningRate, warmupSteps, schedule } = training;
-  if (schedule !== undefined && schedule.name !== 'constant' && minLearningRate > learningRate)
-    return {
-      rule: 'rate-falls',
-      field: 'training.minLearningRate',
-      why: `training.minLearningRate ${minLearningRate} is above training.learningRate ${learningRate}`,
-      fallback: `set it to ${learningRate} or less`,
-    };
-  const steps = stepsOf(spec) ?? Infinity;
-  if (warmupSteps + (schedule?.decaySteps ?? 0) <= steps) return undefined;
-  return {
-    rule: 'rate-within-steps',
-    field: 'training.warmupSteps',
-    why: `training.warmupSteps ${warmupSteps} and the decay are more than the ${steps} steps of the training`,
-    fallback: `together they may be ${steps} at most`,
-  };
+  const falls = training.schedule !== undefined && training.schedule.name !== 'constant';
+  return (falls ? ratesRise(training) : undefined) ?? ratesOutlastTraining(spec);
 }
 
 function wrongPrecision({ layout, training }: EffectiveSpec): ReturnType<Check> {

@@ -1,7 +1,8 @@
 /** What can no TorchTitan that is rendered for do of a job? */
-import { type EffectiveSpec, stepsOf } from '@coxswain/api-types';
+import type { EffectiveSpec } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { modelOfJob } from '../../model-of-job.ts';
+import { optimizersDiffer, ratesOutlastTraining, ratesRise } from '../../said-together.ts';
 import { type Check, lacking, needs } from '../check.ts';
 import { dataDegrees, dataRefusal } from './data-degrees.ts';
 import { pipelineRefusal } from './pipeline.ts';
@@ -95,30 +96,13 @@ export const REFUSALS: readonly Check[] = [
   wrongTensor,
   pipelineRefusal,
   wrongOffload,
-  wrongOptimizer,
+  optimizersDiffer,
   wrongPrecision,
 ];
 
+/** TorchTitan would shorten a warm-up and a decay that are longer than the training. */
 function wrongRate(spec: EffectiveSpec): ReturnType<Check> {
-  const { training } = spec;
-  if (training === undefined) return undefined;
-  const { learningRate, minLearningRate, warmupSteps, schedule } = training;
-  if (minLearningRate > learningRate) {
-    return {
-      rule: 'rate-falls',
-      field: 'training.minLearningRate',
-      why: `training.minLearningRate ${minLearningRate} is above training.learningRate ${learningRate}`,
-      fallback: `set it to ${learningRate} or less`,
-    };
-  }
-  const steps = stepsOf(spec) ?? Infinity;
-  if (warmupSteps + (schedule?.decaySteps ?? 0) <= steps) return undefined;
-  return {
-    rule: 'rate-within-steps',
-    field: 'training.warmupSteps',
-    why: `training.warmupSteps ${warmupSteps} and the decay are more than the ${steps} steps, and torchtitan would shorten them`,
-    fallback: `together they may be ${steps} at most`,
-  };
+  return spec.training && (ratesRise(spec.training) ?? ratesOutlastTraining(spec));
 }
 
 /** What is built into a model, which a recipe brings along. */
@@ -183,18 +167,6 @@ function wrongOffload({ layout }: EffectiveSpec): ReturnType<Check> {
     field: 'layout.memory.offload',
     why: 'torchtitan offloads what FSDP2 shards, and layout.states.zeroStage is not 3',
     fallback: 'set layout.states.zeroStage to 3, or leave layout.memory.offload out',
-  };
-}
-
-function wrongOptimizer({ layout, training }: EffectiveSpec): ReturnType<Check> {
-  const said = training?.optimizer?.name;
-  const planned = layout.states?.optimizer;
-  if (said === undefined || planned === undefined || said === planned) return undefined;
-  return {
-    rule: 'optimizer-is-said-once',
-    field: 'layout.states.optimizer',
-    why: `layout.states.optimizer ${planned} is not training.optimizer.name ${said}`,
-    fallback: 'leave one of them out',
   };
 }
 
