@@ -13,7 +13,8 @@ export function deepSpeedConfig(spec: EffectiveSpec): Section {
   const { layout, training } = spec;
   const steps = stepsOf(spec) ?? LOG_LINES * MAX_STEPS_PER_LINE;
   return given<Json>({
-    train_batch_size: training?.globalBatchSize,
+    // With AutoTP its check of batches counts tensor ranks as data-parallel ones; the other two sizes say the same.
+    train_batch_size: layout.tensorParallelDegree === 1 ? training?.globalBatchSize : undefined,
     train_micro_batch_size_per_gpu: training && (training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE),
     gradient_accumulation_steps: accumulationOf(spec),
     steps_per_print: Math.min(MAX_STEPS_PER_LINE, Math.ceil(steps / LOG_LINES)),

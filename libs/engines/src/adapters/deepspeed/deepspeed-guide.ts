@@ -28,7 +28,11 @@ export const DEEPSPEED_GUIDE: EngineGuide = {
     { word: 'layout.communication.timeoutMinutes', to: 'DEEPSPEED_TIMEOUT', note: 'a variable' },
     { word: 'layout.kernel.precision', to: 'bf16.enabled, fp16.enabled' },
     { word: 'layout.checkpointPolicy.format', to: 'checkpoint.load_universal' },
-    { word: 'training.globalBatchSize', to: 'train_batch_size' },
+    {
+      word: 'training.globalBatchSize',
+      to: 'train_batch_size',
+      note: 'left to the other two sizes with AutoTP, whose ranks DeepSpeed counts as data-parallel there',
+    },
     { word: 'training.microBatchSize', to: 'train_micro_batch_size_per_gpu' },
     { word: 'training.optimizer', to: 'optimizer' },
     { word: 'training.optimizer.clipNorm', to: 'gradient_clipping' },
