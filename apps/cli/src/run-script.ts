@@ -1,4 +1,4 @@
-import { argvLines, type EngineRendering } from '@coxswain/api-types';
+import { argvLines, type EngineRendering, referencesIn, replaceReferences } from '@coxswain/api-types';
 
 type Program = NonNullable<EngineRendering['program']>;
 
@@ -41,21 +41,17 @@ const OPTIONAL = /^COXSWAIN_(ENGINE_FILES|RESUME_)/;
 /** Whatever a launcher would say of the rank has to be there. */
 function variablesOf({ argv, files }: Program): readonly string[] {
   const texts = [...argv, ...files.map(({ text }) => text)];
-  const names = new Set(texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].flatMap(([, name]) => name ?? [])));
+  const names = new Set(texts.flatMap(referencesIn));
   const needed = [...names].filter((name) => !OPTIONAL.test(name)).sort();
   if (needed.length === 0) return [];
   return ['# Of each rank: whoever starts it sets them.', ...needed.map((name) => `export ${name}="\${${name}:?}"`)];
 }
 
-const PLACEHOLDER = /\$(?:\$|\(([A-Za-z_][A-Za-z0-9_]*)\))/g;
-
 /** One argument, with variables of the shell in place of those of the rank. */
 function word(text: string): string {
   if (!text.includes('$')) return quoted(text);
-  const inside = text
-    .replaceAll(/[\\"`]/g, '\\$&')
-    .replaceAll(PLACEHOLDER, (_whole, name: string | undefined) => (name === undefined ? '\\$' : `\${${name}}`));
-  return `"${inside}"`;
+  const inside = text.replaceAll(/[\\"`]/g, '\\$&');
+  return `"${replaceReferences(inside, (name) => `\${${name}}`, '\\$')}"`;
 }
 
 function quoted(text: string): string {

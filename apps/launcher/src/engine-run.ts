@@ -1,5 +1,5 @@
 /** What was rendered for the engine, and how do variables of a rank come into it? */
-import { EngineRun, POD_ENV, RANK_ENV } from '@coxswain/api-types';
+import { EngineRun, POD_ENV, RANK_ENV, replaceReferences } from '@coxswain/api-types';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -23,14 +23,15 @@ export function stepLinesOf(environment: Variables): EngineRun['stepLines'] {
  * the kubelet replaces names.
  */
 export function expand(text: string, variables: Variables): string {
-  return text.replaceAll(/\$(?:\$|\(([A-Za-z_][A-Za-z0-9_]*)\))/g, (whole, name: string | undefined) =>
-    name === undefined ? '$' : (variables[name] ?? whole),
-  );
+  return replaceReferences(text, (name) => variables[name]);
 }
 
 /** The command with variables of its process in place of their names, and what is added for a resumed start; as it is where no adapter rendered it. */
-export function commandOf(command: readonly [string, ...string[]], env: Variables): readonly [string, ...string[]] {
-  const run = engineRunOf(env);
+export function commandOf(
+  command: readonly [string, ...string[]],
+  run: EngineRun | undefined,
+  env: Variables,
+): readonly [string, ...string[]] {
   if (run === undefined) return command;
   const [program, ...args] = command;
   const resumed = env[RANK_ENV.resumeFrom] === undefined ? [] : run.resumeArgs;

@@ -1,4 +1,4 @@
-import { EXIT_CODES, formatRanks, RANK_ENV, type CheckpointFault } from '@coxswain/api-types';
+import { EXIT_CODES, formatRanks, RANK_ENV, type CheckpointFault, type EngineRun } from '@coxswain/api-types';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { CheckpointFaultFact, EngineFact } from './engine-facts.ts';
 import { EngineProcess } from './engine-process.ts';
@@ -47,6 +47,13 @@ export interface GangOptions {
   readonly onStepLine?: (rank: number, line: StepLine) => void;
   /** How long ranks that were killed may take to end; default 60 s. */
   readonly dyingMs?: number;
+}
+
+/** What one process of a gang is, or starts. */
+interface Started {
+  readonly ranks: readonly number[];
+  readonly starter: string | undefined;
+  readonly run: EngineRun | undefined;
 }
 
 /** The ranks of this pod: one process each, or one that starts them all. When one fails the others are ended; they would wait for it for ever. */
@@ -136,7 +143,8 @@ export class Gang {
 
   async #start(address: RendezvousAddress): Promise<void> {
     const { own, bootId, environment, stderr } = this.#options;
-    const { startedBy = 'launcher', files = [] } = engineRunOf(environment) ?? {};
+    const run = engineRunOf(environment);
+    const { startedBy = 'launcher', files = [] } = run ?? {};
     const group = startedBy === 'launcher' ? { rank: own.podIndex, count: own.podCount } : blockOf(own);
     if (group === undefined)
       throw new Error(
@@ -158,19 +166,24 @@ export class Gang {
     if (this.#decided !== undefined) return await place.close(0);
     this.#place = place;
     this.#guard = new Guard({ bootId, directory: place.directory });
-    const common = this.#commonVariables(place);
+    const common = this.#commonVariables(place, run);
     this.#processes =
       startedBy === 'launcher'
         ? own.ranks.map((rank, localRank) => {
             const ofRank = { ...trackedRun(environment, rank), ...variablesOfRank(own, localRank, address) };
-            return this.#spawn([rank], undefined, { ...environment, ...ofRank, ...common });
+            return this.#spawn({ ranks: [rank], starter: undefined, run }, { ...environment, ...ofRank, ...common });
           })
-        : [this.#spawn(own.ranks, startedBy, { ...ofPod, ...trackedRun(environment, own.ranks[0] ?? 0), ...common })];
+        : [
+            this.#spawn(
+              { ranks: own.ranks, starter: startedBy, run },
+              { ...ofPod, ...trackedRun(environment, own.ranks[0] ?? 0), ...common },
+            ),
+          ];
   }
 
-  #commonVariables({ facts, filesDirectory, hook }: IncarnationPlace): Variables {
+  #commonVariables({ facts, filesDirectory, hook }: IncarnationPlace, run: EngineRun | undefined): Variables {
     const { environment } = this.#options;
-    const isRead = engineRunOf(environment)?.stepLines !== undefined;
+    const isRead = run?.stepLines !== undefined;
     return {
       ...withHook(environment, hook),
       // Lines that wait for a full block of 8 KiB come with those of many steps.
@@ -181,16 +194,16 @@ export class Gang {
     };
   }
 
-  #spawn(ranks: readonly number[], starter: string | undefined, env: Variables): EngineProcess {
+  #spawn({ ranks, starter, run }: Started, env: Variables): EngineProcess {
     const { command, stdout, stderr } = this.#options;
     const process = new EngineProcess({
       ranks,
       starter,
-      command: commandOf(command, env),
+      command: commandOf(command, run, env),
       env,
       stdout,
       stderr,
-      onLine: this.#lineWatch(env),
+      onLine: this.#lineWatch(run?.stepLines, env),
       onExit: (ended, exit) => this.#onExit(ended, exit),
       onError: ({ name }, why) => this.kill(notStarted(ranks, `${name} could not be started: ${why}`)),
     });
@@ -198,9 +211,8 @@ export class Gang {
     return process;
   }
 
-  #lineWatch(env: Variables): ((rank: number, line: Buffer) => void) | undefined {
+  #lineWatch(form: EngineRun['stepLines'], env: Variables): ((rank: number, line: Buffer) => void) | undefined {
     const { command, onStepLine } = this.#options;
-    const form = engineRunOf(env)?.stepLines;
     if (form === undefined || onStepLine === undefined) return undefined;
     const reader = new StepLineReader({ form, command, resumedAt: Number(env[RANK_ENV.resumeStep] ?? 0) });
     return (rank, line) => {

@@ -1,5 +1,5 @@
 /** Who starts the processes of the ranks where the launcher starts one process for each pod, and what may a job not say then? */
-import type { EffectiveSpec, EngineRun, TORCH_RANK_ENV } from '@coxswain/api-types';
+import { type EffectiveSpec, type EngineRun, referencesIn, type TORCH_RANK_ENV } from '@coxswain/api-types';
 import { refused, type RenderedEngine, type Rendering } from './rendering.ts';
 
 type Starter = Exclude<EngineRun['startedBy'], 'launcher'>;
@@ -44,7 +44,7 @@ function nameOfRank(
   startedBy: EngineRun['startedBy'],
 ): Rendering | undefined {
   const texts = [...files.map(({ text }) => text), ...(startedBy === 'launcher' ? [] : [...command, ...resumeArgs])];
-  const name = OF_ONE_RANK.find((one) => texts.some((text) => namesIn(text).includes(one)));
+  const name = OF_ONE_RANK.find((one) => texts.some((text) => referencesIn(text).includes(one)));
   if (name === undefined) return undefined;
   return refused({
     rule: 'ranks-of-a-pod-share-files',
@@ -52,11 +52,6 @@ function nameOfRank(
     why: `$(${name}) differs from rank to rank, and ${startedBy === 'launcher' ? 'a file is' : `files and the command of ${startedBy} are`} the same for all ranks of a pod`,
     fallback: `read ${name} from the environment of the rank`,
   });
-}
-
-/** As the launcher puts values in their place: two dollar signs are one, and name nothing. */
-function namesIn(text: string): readonly string[] {
-  return [...text.matchAll(/\$(?:\$|\(([A-Za-z_][A-Za-z0-9_]*)\))/g)].flatMap(([, name]) => name ?? []);
 }
 
 function ownStarter({ command }: RenderedEngine, startedBy: EngineRun['startedBy']): Rendering | undefined {
