@@ -151,7 +151,11 @@ describe('the real API server', () => {
       /command is required by engines command, custom/,
     ],
     ['a program of reference', { name: 'reference', command: ['x'] }, /reference starts its own program/],
-    ['a recipe of megatron-lm', { name: 'megatron-lm', recipe: 'a:b' }, /recipe is for engines torchtitan/],
+    [
+      'a recipe of megatron-lm',
+      { name: 'megatron-lm', recipe: 'a:b' },
+      /recipe is for engine torchtitan; leave it out/,
+    ],
     ['a release that nobody knows', { name: 'torchtitan', release: '9' }, /release of torchtitan is one of v/],
     ['a release of reference', { name: 'reference', release: '9' }, /release is for engines megatron-lm/],
     ['who starts reference', { name: 'reference', startedBy: 'torchrun' }, /started rank by rank/],

@@ -11,7 +11,7 @@ export const EngineFields = z.strictObject({
   name: z
     .enum(ENGINE_NAMES)
     .describe(
-      'reference: the PyTorch GPT of this project. megatron-lm, megatron-bridge, torchtitan, deepspeed, hugging-face: that engine, told the layout and the words of the job in its own. custom: a program of your own whose arguments hold placeholders for them. command: any program, started as given.',
+      'reference: the PyTorch GPT of this project. megatron-lm, torchtitan, deepspeed, hugging-face: that engine, told the layout and the words of the job in its own. custom: a program of your own whose arguments hold placeholders for them. command: any program, started as given.',
     ),
   image: z
     .string()
@@ -41,9 +41,7 @@ export const EngineFields = z.strictObject({
     .max(256)
     .regex(/^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$/, 'must be module:function')
     .optional()
-    .describe(
-      'Function of the engine that gives a configuration to begin with, as module:function (torchtitan, megatron-bridge).',
-    ),
+    .describe('Function of the engine that gives a configuration to begin with, as module:function (torchtitan).'),
   startedBy: z
     .enum(RANK_STARTERS)
     .optional()
@@ -85,7 +83,7 @@ interface EngineRule {
 /** Engines whose program only the user knows. */
 export const ENGINES_WITHOUT_PROGRAM: readonly EngineName[] = ['command', 'custom', 'deepspeed', 'hugging-face'];
 /** Engines that a function of theirs configures. */
-export const ENGINES_WITH_RECIPES: readonly EngineName[] = ['torchtitan', 'megatron-bridge'];
+export const ENGINES_WITH_RECIPES: readonly EngineName[] = ['torchtitan'];
 /** Engines of which we know neither their lines nor what they save. */
 const ENGINES_OF_THE_USER: readonly EngineName[] = ['command', 'custom'];
 const RELEASED = ENGINE_NAMES.filter((name) => ENGINE_RELEASES[name].length > 0);
@@ -96,7 +94,7 @@ function onlyOf(field: keyof Fields, engines: readonly EngineName[], instead: st
     field,
     cel: `!has(self.${field}) || self.name in ${listed(engines)}`,
     isKept: (engine) => engine[field] === undefined || engines.includes(engine.name),
-    message: `${field} is for engines ${engines.join(', ')}; ${instead}`,
+    message: `${field} is for ${engines.length === 1 ? 'engine' : 'engines'} ${engines.join(', ')}; ${instead}`,
   };
 }
 

@@ -8,15 +8,11 @@ import { REFERENCE_GUIDE } from './adapters/reference-guide.ts';
 import { TORCHTITAN_GUIDE } from './adapters/torchtitan/torchtitan-guide.ts';
 import type { EngineGuide } from './engine-guide.ts';
 
-/** Of an engine that is not rendered yet. */
-const NOTHING_YET: EngineGuide = { words: [], traps: [] };
-
 /** What there is to know of each engine that jobs can name. */
 export const ENGINE_GUIDES: Readonly<Record<EngineName, EngineGuide>> = {
   reference: REFERENCE_GUIDE,
   command: COMMAND_GUIDE,
   'megatron-lm': MEGATRON_GUIDE,
-  'megatron-bridge': NOTHING_YET,
   torchtitan: TORCHTITAN_GUIDE,
   deepspeed: DEEPSPEED_GUIDE,
   'hugging-face': HUGGING_FACE_GUIDE,

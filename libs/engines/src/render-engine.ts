@@ -47,21 +47,10 @@ function tooLong(rendering: RenderedEngine): Rendering | undefined {
   });
 }
 
-function notRendered({ engine: { name } }: EffectiveSpec): Rendering {
-  const fallback = 'start its program by engine "command"';
-  return refused({
-    rule: 'engine-not-rendered',
-    field: 'engine.name',
-    why: `engine "${name}" is not rendered yet`,
-    fallback,
-  });
-}
-
 const ADAPTERS: Readonly<Record<TrainingJobSpec['engine']['name'], EngineAdapter>> = {
   reference: renderReference,
   command: renderCommand,
   'megatron-lm': renderMegatronLm,
-  'megatron-bridge': notRendered,
   torchtitan: renderTorchTitan,
   deepspeed: renderDeepSpeed,
   'hugging-face': renderHuggingFace,

@@ -58,7 +58,6 @@ export function askedOf(
     spec,
     layout: spec.layout,
     shape,
-    engine: 'megatron-lm',
     release,
     program: program ?? (isHybrid ? 'hybrid' : 'gpt'),
     isBlackwell,

@@ -161,7 +161,7 @@ function initialWords({ spec: { initialWeights } }: Asked): readonly Told[] {
       'initialWeights.format',
       `Megatron-LM begins with weights in torch_dist, not in ${format}`,
       format === 'safetensors'
-        ? 'use engine megatron-bridge, or convert them by its AutoBridge'
+        ? 'convert them by AutoBridge of Megatron-Bridge'
         : 'convert them by tools/checkpoint of Megatron-LM',
     );
   return [

@@ -1,6 +1,6 @@
 /** Everything that a job and its layout say, told to one release of Megatron-LM, and what cannot be told. */
 import type { EffectiveSpec } from '@coxswain/api-types';
-import { engineSupport, type LayoutEngine, layoutViolations, type ModelShape } from '@coxswain/layout';
+import { engineSupport, layoutViolations, type ModelShape } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
 import { checkpointWords } from './checkpoint-words.ts';
 import { communicationWords } from './communication-words.ts';
@@ -49,15 +49,17 @@ function refusals(one: Told): readonly EngineRefusal[] {
   return [{ rule, field, why, fallback }];
 }
 
+const ENGINE = 'megatron-lm';
+
 /** Rules of layouts that hold on this engine alone, and what no release of it can do. */
-function ruleRefusals({ spec, layout, shape, engine }: Asked): readonly EngineRefusal[] {
-  const broken = layoutViolations(layout, factsOf(spec, { shape, engine })).map(({ rule, field, message }) => ({
+function ruleRefusals({ spec, layout, shape }: Asked): readonly EngineRefusal[] {
+  const broken = layoutViolations(layout, factsOf(spec, shape)).map(({ rule, field, message }) => ({
     rule,
     field: `layout.${field}`,
     why: `layout.${message}`,
     fallback: 'keep the rule as its sentence says',
   }));
-  const support = engineSupport(engine, layout);
+  const support = engineSupport(ENGINE, layout);
   if (support.kind === 'supported') return broken;
   const lacking = support.refusals.map(({ option, reason, fallback }) => ({
     rule: 'engine-lacks-option',
@@ -70,11 +72,11 @@ function ruleRefusals({ spec, layout, shape, engine }: Asked): readonly EngineRe
 
 function factsOf(
   { training, model }: EffectiveSpec,
-  { shape, engine }: { readonly shape: ModelShape | undefined; readonly engine: LayoutEngine },
+  shape: ModelShape | undefined,
 ): Parameters<typeof layoutViolations>[1] {
   return {
     ...shape,
-    engine,
+    engine: ENGINE,
     ...(training === undefined
       ? {}
       : { globalBatchSize: training.globalBatchSize, microBatchSize: training.microBatchSize ?? 1 }),

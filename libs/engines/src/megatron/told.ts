@@ -22,8 +22,6 @@ export interface Asked {
   readonly layout: EffectiveSpec['layout'];
   /** Absent where the job has no model, or its words mean none. */
   readonly shape: ModelShape | undefined;
-  /** Megatron-LM, or what is built of it and has its options. */
-  readonly engine: 'megatron-lm' | 'megatron-bridge';
   readonly release: MegatronRelease;
   /** Which of Megatron-LM's programs it is; own: one that the user wrote. */
   readonly program: 'gpt' | 'hybrid' | 'bert' | 'own';
