@@ -93,6 +93,15 @@ describe('coxswain render', () => {
     expect(flag(argv, name)).toBe(value);
   });
 
+  it.each([
+    ['as it is tagged', 'core_v0.16.1', 'core_v0.16.1'],
+    ['as its package is numbered', '0.16.1', 'core_v0.16.1'],
+  ])('takes a release %s', async (_sentence, said, tag) => {
+    const layout = file('layout.json', { layout: { dataParallelDegree: 2 } });
+    const flags = ['--layout', layout, '--model', file('model.json', MODEL), '--engine', `megatron-lm@${said}`];
+    expect(JSON.parse((await render(...flags, '--json')).out)).toMatchObject({ release: tag });
+  });
+
   it('takes layout and micro-batch of a placement', async () => {
     const spec = {
       jobName: 'a',

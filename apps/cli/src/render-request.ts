@@ -1,7 +1,7 @@
 /** Files and flags of `coxswain render` as the question that they are. */
 import { ENGINE_RELEASES, PlacementSpec, RenderingRequest, ranksOfPod } from '@coxswain/api-types';
 import { isEngineName } from '@coxswain/engines';
-import { LAYOUT_ENGINES, type LayoutDocument, type ModelShape, worldSize } from '@coxswain/layout';
+import { LAYOUT_ENGINES, type LayoutDocument, type LayoutEngine, type ModelShape, worldSize } from '@coxswain/layout';
 import { z } from 'zod';
 import { CliError } from './cli-error.ts';
 import { readJobFile } from './job-file.ts';
@@ -176,7 +176,13 @@ function engineOfFlag(text: string): Part<'engine'> {
   const known = LAYOUT_ENGINES.find((one) => one === name);
   if (known === undefined || more.length > 0)
     throw new CliError(`--engine ${text}: give NAME or NAME@RELEASE; \`coxswain engines\` lists both.`);
-  return defined({ name: known, release });
+  return defined({ name: known, release: release === undefined ? undefined : tagOf(known, release) });
+}
+
+/** As its repository tags the release: packages are numbered without what stands before. */
+function tagOf(name: LayoutEngine, release: string): string {
+  const tags = isEngineName(name) ? ENGINE_RELEASES[name] : [];
+  return tags.find((tag) => tag === release || tag.endsWith(`v${release}`)) ?? release;
 }
 
 /** Without what is undefined. */
