@@ -158,9 +158,13 @@ class Listener:
         return distributed.get_rank() == self._rank
 
     def _beat(self, distributed_module):
-        while not self._over.wait(LOOK_SECONDS if self._reporter is None else HEARTBEAT_SECONDS):
+        while True:
+            was_heard = self._reporter is not None
+            if self._over.wait(HEARTBEAT_SECONDS if was_heard else LOOK_SECONDS):
+                return
             try:
-                if self._reporter is None and not distributed_module.is_initialized():
+                # Whoever was not heard when this wait began, and is now, has just said so with a step.
+                if not was_heard and (self._reporter is not None or not distributed_module.is_initialized()):
                     continue
                 reporter = self._speak()
                 if reporter is not None:
