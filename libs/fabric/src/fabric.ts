@@ -31,9 +31,16 @@ export interface FabricNode {
   readonly nvlinkDomain: string;
   /** Nodes of one island reach each other over the same NIC fabric. All unlabelled nodes form one island. */
   readonly island: string;
+  /**
+   * Switches above the node, near to far: leaf, spine, core and what lies beyond. Two nodes share a switch exactly if they name it alike, and
+   * then share all farther ones too: a name is told apart by what is above it. Empty: nothing is known of where it sits.
+   */
+  readonly switches: readonly string[];
   /** infiniband, roce, ethernet, or what else the label says. */
   readonly nicType?: string;
+  /** Of one NIC. */
   readonly nicSpeedGbps?: number;
+  readonly nicCount?: number;
   /** As the label spells it, such as NVIDIA-H100-80GB-HBM3. */
   readonly gpuType?: string;
   /** Ready and schedulable. An unusable node counts for what the cluster could hold, not for what is free. */

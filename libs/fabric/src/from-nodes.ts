@@ -57,6 +57,7 @@ function toFabricNode(node: NodeFacts): FabricNode {
     // A label's value cannot contain a colon, so no label can claim another node's own domain.
     nvlinkDomain: firstNamed(node.labels, NVLINK_DOMAIN_LABELS) ?? `node:${node.name}`,
     island: firstNamed(node.labels, ISLAND_LABELS) ?? UNLABELLED_ISLAND,
+    switches: [],
     ...(nicType === undefined || nicType === '' ? {} : { nicType }),
     ...(nicSpeedGbps > 0 && Number.isFinite(nicSpeedGbps) ? { nicSpeedGbps } : {}),
     ...(gpuType === undefined ? {} : { gpuType }),

@@ -1,5 +1,6 @@
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import type { NodeDemand } from './node-demand.ts';
+import type { LayoutTraffic } from './traffic.ts';
 
 /** A gang to be placed. */
 export interface GangRequest {
@@ -8,7 +9,16 @@ export interface GangRequest {
   readonly gpusPerNode?: number;
   /** Absent: GPUs alone. The fabric that it is placed on holds no other nodes than such. */
   readonly demand?: NodeDemand;
+  /** What its ranks send each other; absent: that of a usual model. */
+  readonly traffic?: LayoutTraffic;
+  /**
+   * Which groups may have members on two islands. Absent: pipeline. A job's engine and networks decide: InfiniBand and RoCE cannot connect.
+   */
+  readonly acrossIslands?: AcrossIslands;
 }
+
+/** never: the whole gang is in one island. pipeline: stages may be in several, each in one. anyGroup: an island is only farther away. */
+export type AcrossIslands = 'never' | 'pipeline' | 'anyGroup';
 
 /**
  * A gang as rows of pods. Ranks count tensor index fastest and pipeline index slowest, and pod `i` holds ranks `[i * r, (i + 1) * r)`. So
