@@ -23,7 +23,7 @@ export type TrafficKind = (typeof TRAFFIC_KINDS)[number];
  */
 export type TrafficPattern = 'ring' | 'allToAll' | 'chain';
 
-/** All groups of one kind; each has the same pattern and bytes. */
+/** Groups of one kind; each has the same pattern and bytes. A kind whose members exchange in several ways stands once for each. */
 export interface GroupTraffic {
   readonly kind: TrafficKind;
   readonly pattern: TrafficPattern;
