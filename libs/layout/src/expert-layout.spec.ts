@@ -50,7 +50,7 @@ const refused: readonly (readonly [expert: unknown, want: string])[] = [
   [{ expertParallelDegree: 1, loadWindowSteps: 1025 }, 'expert.loadWindowSteps: is 1025; it must be at most 1024'],
   [
     { expertParallelDegree: 1, expertTensorDegree: 2 },
-    'expert: unknown key expertTensorDegree; did you mean expertParallelDegree?',
+    'expert: unknown key expertTensorDegree; did you mean expertTensorParallelDegree?',
   ],
 ];
 

@@ -57,8 +57,18 @@ describe('the word that is meant', () => {
     ['nne', 'none'],
     ['bugdet', 'budget'],
     ['interleaved', undefined],
+    ['sel', 'selective'],
+    ['no', undefined],
     ['', undefined],
   ])('by "%s" is %s', (wanted, want) => {
     expect(nearestWord(known, wanted)).toBe(want);
+  });
+
+  it('is looked for in a text of any length in the time of a short one', () => {
+    const words = Array.from({ length: 1000 }, (_, index) => `--some-option-of-an-engine-${index}`);
+    const begin = performance.now();
+    expect(nearestWord(words, 'x'.repeat(100_000))).toBeUndefined();
+    // Compared letter by letter it takes half a minute.
+    expect(performance.now() - begin).toBeLessThan(1000);
   });
 });
