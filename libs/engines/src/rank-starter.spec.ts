@@ -52,6 +52,26 @@ describe('ranks that another program starts', () => {
         why: /^PET_MAX_RESTARTS is an option of torchrun/,
       },
     ],
+    [
+      'are not started again by a torchrun of the user, by the beginning of its option',
+      { command: ['torchrun', '--max-restart=3', 'train.py'] },
+      { rule: 'ranks-have-one-starter', why: /\(--max-restarts 3\)/ },
+    ],
+    [
+      'are not started again by a torchrun of the user, by its variable',
+      { command: ['torchrun', 'train.py'], env: [{ name: 'PET_MAX_RESTARTS', value: '3' }] },
+      { rule: 'options-of-the-starter-are-rendered', field: 'engine.env', why: /an option of torchrun/ },
+    ],
+    [
+      'are not started by two, be the module written without a space',
+      { startedBy: 'torchrun', command: ['python3', '-mtorch.distributed.run', 'train.py'] },
+      { rule: 'ranks-have-one-starter' },
+    ],
+    [
+      'are named by their launcher',
+      { env: [{ name: 'WORLD_SIZE', value: '1' }] },
+      { rule: 'ranks-are-named-by-their-launcher', field: 'engine.env', why: /^WORLD_SIZE is given to each rank/ },
+    ],
   ])('%s', (_sentence, more, { why, ...want }: { why?: string | RegExp }) => {
     const rendered = renderEngine(aJobSpec({ engine: engine(more) }));
     expect(rendered).toMatchObject({ kind: 'refused', ...want });

@@ -1,5 +1,5 @@
 /** Who starts the processes of the ranks where the launcher starts one process for each pod, and what may a job not say then? */
-import { type EffectiveSpec, type EngineRun, referencesIn, type TORCH_RANK_ENV } from '@coxswain/api-types';
+import { type EffectiveSpec, type EngineRun, referencesIn, TORCH_RANK_ENV } from '@coxswain/api-types';
 import { refused, type RenderedEngine, type Rendering } from './rendering.ts';
 
 type Starter = Exclude<EngineRun['startedBy'], 'launcher'>;
@@ -22,7 +22,11 @@ const MODULES = ['torch.distributed.run', 'torch.distributed.launch', 'accelerat
 /** The rendering of an engine's adapter with the command of who starts its ranks, or why that cannot be. */
 export function withRankStarter(rendering: RenderedEngine, { engine }: Pick<EffectiveSpec, 'engine'>): Rendering {
   const startedBy = engine.startedBy ?? rendering.startedBy;
-  const refusal = nameOfRank(rendering, startedBy) ?? ownStarter(rendering, startedBy) ?? ownOptions(engine, startedBy);
+  const refusal =
+    nameOfRank(rendering, startedBy) ??
+    ownStarter(rendering, startedBy) ??
+    ownOptions(engine, starterOf(rendering, startedBy)) ??
+    ownRank(engine);
   if (refusal !== undefined) return refusal;
   if (startedBy === 'launcher') return { ...rendering, startedBy };
   const command = [
@@ -70,27 +74,51 @@ function ownStarter({ command }: RenderedEngine, startedBy: EngineRun['startedBy
   });
 }
 
+/** Who reads options of a starter: ours, or the one that the user's command begins with. */
+function starterOf({ command }: RenderedEngine, startedBy: EngineRun['startedBy']): string | undefined {
+  return startedBy === 'launcher' ? starterIn(command) : startedBy;
+}
+
 function starterIn([program = '', ...args]: readonly string[]): string | undefined {
   const name = program.split('/').at(-1) ?? '';
   if (PROGRAMS.includes(name)) return name;
-  const flag = args.indexOf('-m');
-  const module = name.startsWith('python') && flag !== -1 ? args[flag + 1] : undefined;
+  const flag = args.findIndex((arg) => arg.startsWith('-m'));
+  const module = name.startsWith('python') && flag !== -1 ? args[flag]?.slice(2) || args[flag + 1] : undefined;
   return module !== undefined && MODULES.includes(module) ? module : undefined;
 }
 
 function restartsIn(command: readonly string[]): string | undefined {
-  const at = command.findIndex((arg) => /^--max[-_]restarts(=|$)/.test(arg));
+  // argparse completes beginnings; --max-restarts is the only option of torchrun and ft_launcher that begins like this.
+  const at = command.findIndex((arg) => /^--max[-_]r(e(s(t(a(r(t(s)?)?)?)?)?)?)?(=|$)/.test(arg));
   return at === -1 ? undefined : (command[at]?.split('=')[1] ?? command[at + 1]);
 }
 
 /** torchrun reads each of its options from PET_ variables as well. */
-function ownOptions(engine: EffectiveSpec['engine'], startedBy: EngineRun['startedBy']): Rendering | undefined {
-  const given = startedBy === 'launcher' ? undefined : engine.env?.find(({ name }) => name.startsWith('PET_'));
+function ownOptions(engine: EffectiveSpec['engine'], starter: string | undefined): Rendering | undefined {
+  const given = starter === undefined ? undefined : variablesOf(engine).find((name) => name.startsWith('PET_'));
   if (given === undefined) return undefined;
   return refused({
     rule: 'options-of-the-starter-are-rendered',
     field: 'engine.env',
-    why: `${given.name} is an option of ${startedBy}, whose options follow from the layout and the pods`,
-    fallback: `remove ${given.name}; what the engine itself needs goes into engine.args`,
+    why: `${given} is an option of ${starter}, whose options follow from the layout and the pods`,
+    fallback: `remove ${given}; what the engine itself needs goes into engine.args`,
   });
+}
+
+/** What the launcher gives each rank would go before it, and the user would never learn. */
+const OF_THE_LAUNCHER: readonly string[] = [...Object.keys(TORCH_RANK_ENV), 'TORCHELASTIC_USE_AGENT_STORE'];
+
+function ownRank(engine: EffectiveSpec['engine']): Rendering | undefined {
+  const name = variablesOf(engine).find((one) => OF_THE_LAUNCHER.includes(one));
+  if (name === undefined) return undefined;
+  return refused({
+    rule: 'ranks-are-named-by-their-launcher',
+    field: engine.env?.some((one) => one.name === name) === true ? 'engine.env' : 'engine.secretEnv',
+    why: `${name} is given to each rank by its launcher, as the layout and the pods are`,
+    fallback: `remove ${name}`,
+  });
+}
+
+function variablesOf({ env = [], secretEnv = [] }: EffectiveSpec['engine']): readonly string[] {
+  return [...env, ...secretEnv].map(({ name }) => name);
 }

@@ -122,6 +122,10 @@ describe('arguments of the user', () => {
     ['stages under another name', ['--num-layers-per-virtual-pipeline-stage', '1'], /layout.pipeline.chunksPerRank/],
     ['where to load from', ['--load', '/x'], /resumeFrom/],
     ['words in a file', ['--yaml-cfg', 'x.yaml'], /what layout says/],
+    ['checkpoints without the optimizer', ['--no-save-optim'], /what checkpoint says/],
+    ['a resumed start without the optimizer', ['--no-load-optim'], /what checkpoint says/],
+    ['an end before the last step', ['--exit-interval', '5'], /what training says/],
+    ['starts beside those of the launcher', ['--inprocess-restart'], /what layout says/],
     [
       'an abbreviation, which the parser has none of',
       ['--tensor-model-parallel', '2'],
@@ -139,6 +143,17 @@ describe('arguments of the user', () => {
     });
   });
 
+  it('are refused in the command as well, where what is rendered would say nothing against them', () => {
+    const rendering = render(({ engine }) => {
+      engine.command = ['python3', 'pretrain_gpt.py', '--fp16'];
+    });
+    expect(rendering).toMatchObject({
+      kind: 'refused',
+      field: 'engine.command',
+      why: expect.stringMatching(/^--fp16 in engine.command is what layout.kernel.precision says/) as string,
+    });
+  });
+
   it('of a program of the user’s own may be options that it adds', () => {
     const args = ['--my-option', '3'];
     const own = rendered(({ engine }) => Object.assign(engine, { args, command: ['python3', 'mine.py'] }));
@@ -151,6 +166,16 @@ describe('arguments of the user', () => {
       engine.args = ['--no-bias-swiglu-fusio'];
     });
     expect(rendering).toMatchObject({ fallback: 'did you mean --no-bias-swiglu-fusion?' });
+  });
+
+  it.each([
+    ['the whole of what was begun', '--tensor-model', 'did you mean --tensor-model-parallel-size?'],
+    ['nothing where nothing is like it', '--tp', 'leave it out'],
+  ])('name %s', (_sentence, arg, fallback) => {
+    const rendering = render(({ engine }) => {
+      engine.args = [arg];
+    });
+    expect(rendering).toMatchObject({ fallback });
   });
 });
 

@@ -1,6 +1,7 @@
 /** What is the same of every engine that lives in a script of the user's? */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { EngineRefusal } from '../engine-refusal.ts';
+import { begunRefusal, insteadOf } from './arguments.ts';
 import { filled } from './placeholders.ts';
 
 /** The program and its arguments with words of the job in them. */
@@ -32,13 +33,16 @@ export function scriptOf(spec: EffectiveSpec): Script | { readonly refusal: Engi
 export function ownArgument(args: readonly string[], owners: ReadonlyMap<string, string>): EngineRefusal | undefined {
   for (const argument of args) {
     const [written = ''] = argument.split('=', 1);
-    const owner = written.startsWith('--') ? owners.get(written.slice(2).replaceAll('-', '_')) : undefined;
+    if (!written.startsWith('--')) continue;
+    const owner = owners.get(written.slice(2).replaceAll('-', '_'));
+    const begun = begunRefusal(written.slice(2), [...owners.keys()], (option) => owners.get(option));
+    if (owner === undefined && begun !== undefined) return begun;
     if (owner === undefined) continue;
     return {
       rule: 'argument-is-said-by-the-job',
       field: 'engine.args',
       why: `engine.args holds ${written}, which ${owner} says`,
-      fallback: `leave it out, and set ${owner}`,
+      fallback: insteadOf(owner),
     };
   }
   return undefined;

@@ -252,6 +252,18 @@ describe('what scripts and their engines cannot do is refused by its field', () 
       { field: 'engine.args', rule: 'argument-is-said-by-the-job' },
     ],
     [
+      'the beginning of an option that names a file of the user’s',
+      'deepspeed',
+      { engine: { args: ['--deepspeed_conf', 'mine.json'] } },
+      { field: 'engine.args', rule: 'argument-is-whole' },
+    ],
+    [
+      'a file of the user’s in the command',
+      'deepspeed',
+      { engine: { command: [...COMMAND, '--deepspeed_config=mine.json'] } },
+      { field: 'engine.command', rule: 'argument-is-said-by-the-job' },
+    ],
+    [
       'a placeholder that is none',
       'deepspeed',
       { engine: { args: ['{layout.x}'] } },
@@ -280,6 +292,30 @@ describe('what scripts and their engines cannot do is refused by its field', () 
       'hugging-face',
       { engine: { args: ['--max-steps=3'] } },
       { field: 'engine.args', rule: 'argument-is-said-by-the-job' },
+    ],
+    [
+      'the beginning of an option, which argparse completes',
+      'hugging-face',
+      { engine: { args: ['--learning_r', '0.5'] } },
+      { field: 'engine.args', rule: 'argument-is-whole' },
+    ],
+    [
+      'steps in the command',
+      'hugging-face',
+      { engine: { command: [...COMMAND, '--max_steps', '3'] } },
+      { field: 'engine.command', rule: 'argument-is-said-by-the-job' },
+    ],
+    [
+      'shards that a variable asks for',
+      'hugging-face',
+      { engine: { env: [{ name: 'ACCELERATE_USE_FSDP', value: 'true' }] } },
+      { field: 'engine.env', rule: 'variable-is-said-by-the-job' },
+    ],
+    [
+      'a stage in a variable',
+      'hugging-face',
+      { engine: { env: [{ name: 'ACCELERATE_DEEPSPEED_ZERO_STAGE', value: '1' }] } },
+      { field: 'engine.env', rule: 'variable-is-said-by-the-job' },
     ],
     [
       'an optimizer that it lacks',

@@ -14,7 +14,7 @@ const OWNERS: readonly Owner[] = [
   ['layout.expert.expertTensorParallelDegree', 'expert_tensor_parallel_size moe_extended_tp'],
   ['layout.expert.weightShardDegree', 'expert_tensor_parallel_num_weight_shards'],
   ['layout.expert.dispatcher', 'moe_token_dispatcher_type moe_flex_dispatcher_backend moe_enable_deepep'],
-  ['layout.expert.capacityFactor', 'moe_expert_capacity_factor'],
+  ['layout.expert.capacityFactor', 'moe_expert_capacity_factor moe_expert_rank_capacity_factor'],
   ['layout.expert.tokenDropOrder', 'moe_token_drop_policy'],
   ['layout.pipeline.chunksPerRank', 'num_virtual_stages_per_pipeline_rank num_layers_per_virtual_pipeline_stage'],
   ['layout.pipeline.microBatchGroupSize', 'microbatch_group_size_per_vp_stage'],
@@ -29,14 +29,14 @@ const OWNERS: readonly Owner[] = [
   ['layout.sequence.dynamic', 'hybrid_context_parallel max_seqlen_per_dp_cp_rank'],
   [
     'layout.states.implementation',
-    'use_distributed_optimizer use_megatron_fsdp use_torch_fsdp2 use_custom_fsdp data_parallel_sharding_strategy torch_fsdp2_reshard_after_forward',
+    'use_distributed_optimizer use_megatron_fsdp use_torch_fsdp2 use_custom_fsdp data_parallel_sharding_strategy outer_dp_sharding_strategy enable_full_sharding_in_hsdp torch_fsdp2_reshard_after_forward',
   ],
   ['layout.states.optimizerInstances', 'num_distributed_optimizer_instances'],
   ['layout.states.precisionAwareOptimizer', 'use_precision_aware_optimizer'],
   ['layout.states.optimizerPrecision', 'exp_avg_dtype exp_avg_sq_dtype'],
   [
     'layout.memory.recompute',
-    'recompute_granularity recompute_modules recompute_method recompute_num_layers recompute_activations checkpoint_activations moe_layer_recompute',
+    'recompute_granularity recompute_modules recompute_method recompute_num_layers recompute_activations checkpoint_activations moe_layer_recompute distribute_saved_activations',
   ],
   [
     'layout.memory.offload',
@@ -53,7 +53,7 @@ const OWNERS: readonly Owner[] = [
   ['layout.communication.groupNetwork', 'nccl_communicator_config_path'],
   ['layout.kernel.attention', 'attention_backend use_flash_attn'],
   ['layout.kernel.softmax', 'softmax_type'],
-  ['layout.kernel.precision', 'bf16 fp16 fp8 fp8_recipe fp4 fp4_recipe'],
+  ['layout.kernel.precision', 'bf16 fp16 fp8 fp8_recipe fp4 fp4_recipe te_precision_config_file'],
   ['layout.kernel.cudaGraphs', 'cuda_graph_impl enable_cuda_graph external_cuda_graph'],
   ['layout.kernel.deterministic', 'deterministic_mode'],
   ['layout.checkpointPolicy.format', 'ckpt_format'],
@@ -61,20 +61,27 @@ const OWNERS: readonly Owner[] = [
   ['layout.checkpointPolicy.asyncSave', 'async_save use_persistent_ckpt_worker'],
   ['layout.checkpointPolicy.localEverySteps', 'non_persistent_save_interval non_persistent_ckpt_type'],
   ['resumeFrom', 'load ckpt_step use_checkpoint_args use_mp_args_from_checkpoint_args'],
-  ['checkpoint', 'save save_interval'],
+  // Without these a job that resumes has forgotten its optimizer; and its catalogue says which checkpoints may go.
+  [
+    'checkpoint',
+    'save save_interval save_retain_interval no_save_optim no_load_optim no_save_rng no_load_rng ckpt_convert_format ckpt_convert_save override_ckpt_iteration',
+  ],
   ['initialWeights', 'pretrained_checkpoint finetune'],
-  ['data', 'data_path data_args_path train_data_path per_split_data_args_path mock_data split'],
+  [
+    'data',
+    'data_path data_args_path train_data_path per_split_data_args_path valid_data_path test_data_path mock_data split',
+  ],
   ['data.tokenizer', 'tokenizer_type tokenizer_model'],
   [
     'model',
-    'num_layers encoder_num_layers decoder_num_layers hidden_size ffn_hidden_size num_attention_heads kv_channels group_query_attention num_query_groups swiglu squared_relu quick_geglu normalization add_bias_linear untie_embeddings_and_output_weights max_position_embeddings position_embedding_type use_rotary_position_embeddings seq_length encoder_seq_length vocab_size padded_vocab_size mtp_num_layers num_experts moe_router_topk moe_ffn_hidden_size moe_shared_expert_intermediate_size moe_layer_freq moe_latent_size multi_latent_attention q_lora_rank kv_lora_rank qk_head_dim qk_pos_emb_head_dim v_head_dim mamba_state_dim mamba_head_dim mamba_num_groups mamba_num_heads hybrid_layer_pattern hybrid_override_pattern window_size window_attn_skip_freq',
+    'num_layers encoder_num_layers decoder_num_layers hidden_size ffn_hidden_size num_attention_heads kv_channels group_query_attention num_query_groups swiglu squared_relu quick_geglu normalization add_bias_linear untie_embeddings_and_output_weights max_position_embeddings position_embedding_type use_rotary_position_embeddings seq_length encoder_seq_length vocab_size padded_vocab_size mtp_num_layers num_experts moe_router_topk moe_ffn_hidden_size moe_shared_expert_intermediate_size moe_layer_freq moe_latent_size multi_latent_attention q_lora_rank kv_lora_rank qk_head_dim qk_pos_emb_head_dim v_head_dim mamba_state_dim mamba_head_dim mamba_num_groups mamba_num_heads hybrid_layer_pattern hybrid_override_pattern window_size window_attn_skip_freq decoder_seq_length is_hybrid_model heterogeneous_layers_config_path heterogeneous_layers_config_encoded_json',
   ],
   [
     'training',
-    'train_iters train_samples global_batch_size batch_size micro_batch_size rampup_batch_size lr min_lr lr_warmup_iters lr_warmup_samples lr_warmup_fraction warmup lr_decay_iters lr_decay_samples weight_decay seed optimizer',
+    'train_iters train_samples global_batch_size batch_size micro_batch_size rampup_batch_size lr min_lr lr_warmup_iters lr_warmup_samples lr_warmup_fraction warmup lr_decay_iters lr_decay_samples weight_decay start_weight_decay end_weight_decay weight_decay_incr_style seed optimizer step_batch_size_schedule decrease_batch_size_if_needed skip_train perform_rl_step exit_interval exit_duration_in_mins',
   ],
-  // Who the ranks are is decided by what starts them, and a file of other words is read behind our back.
-  ['layout', 'local_rank distributed_backend yaml_cfg fake_process_group'],
+  // Who the ranks are, and when they start again, is decided by what starts them, and a file of other words is read behind our back.
+  ['layout', 'local_rank distributed_backend yaml_cfg fake_process_group inprocess_restart lazy_mpu_init'],
 ];
 
 const OWNER_OF: ReadonlyMap<string, string> = new Map(

@@ -12,7 +12,7 @@ export function argumentRefusal({ spec, release, program }: Asked, told: readonl
   // A program of the user's own may add options to the parser, and what follows them is its own affair.
   const strange = problems.find(({ kind }) => program !== 'own' || (kind !== 'unknown' && kind !== 'stray'));
   if (strange !== undefined) {
-    const near = strange.kind === 'unknown' ? nearestWord([...release.options.keys()], strange.word) : undefined;
+    const near = strange.kind === 'unknown' ? nearestFlag(strange.word, release) : undefined;
     return {
       rule: 'arguments-of-this-release',
       field: 'engine.args',
@@ -23,7 +23,13 @@ export function argumentRefusal({ spec, release, program }: Asked, told: readonl
   const flags = new Map(
     told.flatMap((one) => (one.kind === 'flag' ? [[release.options.get(one.flag)?.dest ?? '', one] as const] : [])),
   );
-  for (const { flag, dest, values } of read) {
+  // What stands in the command is read before what is rendered, which says otherwise where it is silent.
+  const inCommand = readArguments(spec.engine.command?.slice(1) ?? [], release.options).read;
+  const written = [
+    ...inCommand.map((one) => ({ ...one, place: 'engine.command' })),
+    ...read.map((one) => ({ ...one, place: 'engine.args' })),
+  ];
+  for (const { flag, dest, values, place } of written) {
     const ours = flags.get(dest);
     const field = ours?.field ?? ownerOf(dest, spec);
     if (field === undefined) continue;
@@ -32,12 +38,19 @@ export function argumentRefusal({ spec, release, program }: Asked, told: readonl
     const said = ours === undefined ? 'which says otherwise by leaving it out' : `which makes ${text(ours)}`;
     return {
       rule: 'arguments-agree-with-job',
-      field: 'engine.args',
-      why: `${flag} in engine.args is what ${field} says, ${said}`,
+      field: place,
+      why: `${flag} in ${place} is what ${field} says, ${said}`,
       fallback: `say it by ${field}, and leave ${flag} out`,
     };
   }
   return undefined;
+}
+
+/** Compared without their dashes, which all have. */
+function nearestFlag(word: string, { options }: Asked['release']): string | undefined {
+  const names = [...options.keys()].filter((flag) => flag.startsWith('--')).map((flag) => flag.slice(2));
+  const near = nearestWord(names, word.replace(/^-+/, '').replaceAll('_', '-'));
+  return near === undefined ? undefined : `--${near}`;
 }
 
 function text({ flag, values }: { readonly flag: string; readonly values: readonly string[] }): string {

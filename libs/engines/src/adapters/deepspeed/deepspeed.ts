@@ -1,6 +1,7 @@
 /** `deepspeed`: a script of the user's that calls deepspeed.initialize, and the file that configures it. */
 import { ENGINE_RELEASES, type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
 import { literally, refused, type Rendering } from '../../rendering.ts';
+import { commandRefusal } from '../arguments.ts';
 import { beyondEngine } from '../beyond-engine.ts';
 import { firstRefusal } from '../check.ts';
 import { idleWords } from '../idle-words.ts';
@@ -26,6 +27,7 @@ export function renderDeepSpeed(spec: EffectiveSpec): Rendering {
   const refusal =
     beyondEngine('deepspeed', layout) ??
     firstRefusal([...REFUSALS, twoTimeouts], spec) ??
+    commandRefusal(engine.command ?? [], (option) => OWN.get(option)) ??
     ownArgument(engine.args ?? [], OWN);
   if (refusal !== undefined) return refused(refusal);
   const [release = ''] = ENGINE_RELEASES.deepspeed;

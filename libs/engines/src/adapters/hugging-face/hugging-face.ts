@@ -1,7 +1,7 @@
 /** `hugging-face`: a script of the user's around Trainer, told by the arguments that HfArgumentParser reads into TrainingArguments. */
 import { ENGINE_RELEASES, type EffectiveSpec, RANK_ENV } from '@coxswain/api-types';
 import { type EngineFile, literally, refused, type Rendering } from '../../rendering.ts';
-import { argumentRefusal } from '../arguments.ts';
+import { argumentRefusal, commandRefusal } from '../arguments.ts';
 import { beyondEngine } from '../beyond-engine.ts';
 import { firstRefusal, type Json } from '../check.ts';
 import { deepSpeedConfig } from '../deepspeed/config.ts';
@@ -12,6 +12,7 @@ import { scriptOf } from '../script.ts';
 import { userEnvironment } from '../user-environment.ts';
 import { ownerOf } from './owners.ts';
 import options from './options-v5.23.0.json' with { type: 'json' };
+import { variableRefusal } from './owned-variables.ts';
 import { isDeepSpeed, isFsdp, REFUSALS } from './refusals.ts';
 import { trainingArguments } from './training-arguments.ts';
 
@@ -26,12 +27,15 @@ export function renderHuggingFace(spec: EffectiveSpec): Rendering {
   const refusal =
     beyondEngine('hugging-face', layout) ??
     firstRefusal(REFUSALS, spec) ??
+    variableRefusal(engine) ??
+    commandRefusal(engine.command ?? [], ownerOf) ??
     argumentRefusal(engine.args ?? [], {
       engine: 'transformers',
       schema: options,
       ownerOf,
       // The script has arguments of its own, for its model and data.
       takesUnknown: true,
+      takesBeginnings: true,
     });
   if (refusal !== undefined) return refused(refusal);
   const [release = ''] = ENGINE_RELEASES['hugging-face'];

@@ -1,7 +1,7 @@
 /** Which arguments of the user's may stand behind what is rendered? */
 import type { EffectiveSpec } from '@coxswain/api-types';
 import type { EngineRefusal } from '../../engine-refusal.ts';
-import { argumentRefusal } from '../arguments.ts';
+import { argumentRefusal, commandRefusal } from '../arguments.ts';
 import module from './options-v0.3.0.json' with { type: 'json' };
 import toml from './options-v0.2.2.json' with { type: 'json' };
 
@@ -40,6 +40,8 @@ const OWNERS: readonly (readonly [string, string])[] = [
   ['parallelism.enable_async_tensor_parallel', 'layout.communication.overlapTensorParallel'],
   ['parallelism.', 'layout'],
   ['compile.enable_async_tensor_parallel', 'layout.communication.overlapTensorParallel'],
+  // fake_backend and local_tensor train ranks that never meet.
+  ['comm.mode', 'layout'],
   ['comm.init_timeout_seconds', 'layout.communication.timeoutMinutes'],
   ['comm.train_timeout_seconds', 'layout.communication.timeoutMinutes'],
   ['checkpoint.export_dtype', ''],
@@ -56,11 +58,14 @@ function ownerOf(option: string): string | undefined {
 }
 
 export function argumentsRefusal({ engine }: EffectiveSpec, isToml: boolean): EngineRefusal | undefined {
-  return argumentRefusal(engine.args ?? [], {
-    engine: 'torchtitan',
-    schema: isToml ? toml : module,
-    ownerOf,
-    // The class of a recipe's configuration may have options of its own.
-    takesUnknown: engine.recipe !== undefined,
-  });
+  return (
+    commandRefusal(engine.command ?? [], ownerOf) ??
+    argumentRefusal(engine.args ?? [], {
+      engine: 'torchtitan',
+      schema: isToml ? toml : module,
+      ownerOf,
+      // The class of a recipe's configuration may have options of its own.
+      takesUnknown: engine.recipe !== undefined,
+    })
+  );
 }

@@ -260,6 +260,18 @@ describe('what torchtitan cannot do is refused by its field', () => {
       'argument-is-said-by-the-job',
     ],
     [
+      'an argument in the command',
+      { engine: { command: ['python3', '-m', 'mine', '--training.steps=3'] } },
+      'engine.command',
+      'argument-is-said-by-the-job',
+    ],
+    [
+      'ranks that never meet',
+      { engine: { args: ['--comm.mode', 'fake_backend'] } },
+      'engine.args',
+      'argument-is-said-by-the-job',
+    ],
+    [
       'an argument with its negation',
       { engine: { args: ['--checkpoint.no-enable'] } },
       'engine.args',
