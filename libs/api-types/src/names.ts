@@ -30,12 +30,15 @@ export const ANNOTATIONS = {
   reportUrl: `${API_GROUP}/report-url`,
 } as const;
 
-/** Node labels that describe the fabric in our own dialect; other dialects are read later (`libs/fabric`). */
+/** Node labels that describe the fabric in our own dialect; other dialects are read beside it (`libs/fabric`). */
 export const NODE_LABELS = {
   nvlinkDomain: 'fabric.coxswain.dev/nvlink-domain',
+  /** Then a number: the switch above the node in that tier, 0 the nearest. */
+  switchTierPrefix: 'fabric.coxswain.dev/tier-',
   nicType: 'fabric.coxswain.dev/nic-type',
   nicIsland: 'fabric.coxswain.dev/nic-island',
   nicSpeedGbps: 'fabric.coxswain.dev/nic-speed-gbps',
+  nicCount: 'fabric.coxswain.dev/nic-count',
   gpuType: 'fabric.coxswain.dev/gpu-type',
 } as const;
 

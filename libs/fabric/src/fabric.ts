@@ -13,8 +13,13 @@ export interface NodeFacts {
   readonly taints?: readonly Taint[];
   /** What it has of other devices, such as NICs, by resource name; absent where it has none. */
   readonly devices?: Readonly<Record<string, number>>;
+  /** Attributes of the devices that DRA drivers publish for it; absent where none are known. */
+  readonly draDevices?: readonly DraAttributes[];
   readonly ready: boolean;
 }
+
+/** Of one device of a ResourceSlice, such as `dra.net/rdma`. */
+export type DraAttributes = Readonly<Record<string, string | number | boolean>>;
 
 /** A taint of a node that keeps pods away. */
 export interface Taint {
@@ -29,6 +34,8 @@ export interface FabricNode {
   readonly gpus: number;
   /** GPUs of one domain reach each other over NVLink. Unlabelled: the node is a domain of its own. */
   readonly nvlinkDomain: string;
+  /** A part of the domain whose GPUs are nearer still. */
+  readonly nvlinkSubDomain?: string;
   /** Nodes of one island reach each other over the same NIC fabric. All unlabelled nodes form one island. */
   readonly island: string;
   /**
@@ -45,7 +52,22 @@ export interface FabricNode {
   readonly gpuType?: string;
   /** Ready and schedulable. An unusable node counts for what the cluster could hold, not for what is free. */
   readonly usable: boolean;
+  /** Where each fact was read: the key of a label, of a DRA attribute or of a device resource. Facts that nobody states have none. */
+  readonly readFrom?: Provenance;
 }
+
+export const FABRIC_FACTS = [
+  'nvlinkDomain',
+  'nvlinkSubDomain',
+  'island',
+  'switches',
+  'nicType',
+  'nicSpeedGbps',
+  'nicCount',
+  'gpuType',
+] as const;
+export type FabricFact = (typeof FABRIC_FACTS)[number];
+export type Provenance = Readonly<Partial<Record<FabricFact, string>>>;
 
 /** Nodes sorted by name. */
 export interface Fabric {

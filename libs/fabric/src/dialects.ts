@@ -1,0 +1,150 @@
+import { NODE_LABELS } from '@coxswain/api-types';
+
+/**
+ * What producers of labels write about a node's place, as data. A key is that of a label, or of a DRA attribute on which all of a node's devices
+ * agree. Read in: NVIDIA/topograph e2b6250 (docs/engines/k8s.md) and its documentation of 0.x and 1.x; NVIDIA's GPU feature discovery and
+ * k8s-device-plugin; AWS, "topology.k8s.aws" as in Kueue's and NFD's documentation; OCI, oke-topology-aware guide and oci-hpc-oke; Google, "Schedule
+ * GKE workloads with Topology Aware Scheduling"; CoreWeave, "InfiniBand and RoCE labels"; kubernetes-sigs/dranet, docs of its attributes.
+ */
+
+/** Farther tiers than these are not read: no fabric has as many, and whoever writes labels decides how many there are. */
+export const MAX_TIERS = 8;
+
+export interface SwitchDialect {
+  readonly producer: string;
+  /** Near to far. Of the keys of one tier the first that a node carries counts. */
+  readonly tiers: readonly (readonly string[])[];
+  /** Keys that name a whole NIC fabric, most trusted first: what is below one value of it is an island. */
+  readonly roots: readonly string[];
+}
+
+const tierKeys = (prefix: string): readonly string[] =>
+  Array.from({ length: MAX_TIERS }, (_, tier) => `${prefix}${tier}`);
+
+const OURS = tierKeys(NODE_LABELS.switchTierPrefix);
+const TOPOGRAPH = tierKeys('fabric.topograph.run/tier-');
+
+/**
+ * Most trusted first; a node is described by the first one that it carries. A tree of two tiers has no root: the uppermost switches of a leaf-spine
+ * fabric are joined by what nobody labels.
+ *
+ * Google's host is none of the switches, since a machine with GPUs fills its host; nor is CoreWeave's rack, which says where a machine stands.
+ */
+export const SWITCH_DIALECTS: readonly SwitchDialect[] = [
+  { producer: 'coxswain', tiers: OURS.map((key) => [key]), roots: [] },
+  { producer: 'topograph', tiers: TOPOGRAPH.map((key) => [key]), roots: TOPOGRAPH.slice(2).reverse() },
+  {
+    producer: 'topograph-0',
+    tiers: [
+      ['network.topology.nvidia.com/leaf', 'network.topology.nvidia.com/block'],
+      ['network.topology.nvidia.com/spine'],
+      ['network.topology.nvidia.com/core', 'network.topology.nvidia.com/datacenter'],
+    ],
+    roots: ['network.topology.nvidia.com/core', 'network.topology.nvidia.com/datacenter'],
+  },
+  {
+    producer: 'aws',
+    tiers: [
+      ['topology.k8s.aws/network-node-layer-3'],
+      ['topology.k8s.aws/network-node-layer-2'],
+      ['topology.k8s.aws/network-node-layer-1'],
+    ],
+    roots: ['topology.k8s.aws/network-node-layer-1'],
+  },
+  {
+    producer: 'oci',
+    tiers: [
+      ['oci.oraclecloud.com/host.rack_id', 'oke.dra.net/rackId'],
+      ['oci.oraclecloud.com/rdma.local_block_id', 'oke.dra.net/localBlockId'],
+      [
+        'oci.oraclecloud.com/rdma.network_block_id',
+        'oci.oraclecloud.com/host.network_block_id',
+        'oke.dra.net/networkBlockId',
+      ],
+      ['oci.oraclecloud.com/rdma.hpc_island_id', 'oke.dra.net/hpcIslandId'],
+    ],
+    roots: [
+      'oci.oraclecloud.com/rdma.hpc_island_id',
+      'oke.dra.net/hpcIslandId',
+      'oci.oraclecloud.com/rdma.network_block_id',
+      'oci.oraclecloud.com/host.network_block_id',
+      'oke.dra.net/networkBlockId',
+    ],
+  },
+  {
+    producer: 'google',
+    tiers: [['cloud.google.com/gce-topology-subblock'], ['cloud.google.com/gce-topology-block']],
+    roots: ['cloud.google.com/gce-topology-block'],
+  },
+  {
+    producer: 'coreweave',
+    tiers: [
+      ['backend.coreweave.cloud/leafgroup', 'ib.coreweave.cloud/leafgroup'],
+      ['backend.coreweave.cloud/superpod', 'ib.coreweave.cloud/superpod'],
+      ['backend.coreweave.cloud/fabric', 'ib.coreweave.cloud/fabric'],
+    ],
+    roots: ['backend.coreweave.cloud/fabric', 'ib.coreweave.cloud/fabric'],
+  },
+  {
+    producer: 'crusoe',
+    tiers: [['crusoe.ai/pod.id'], ['crusoe.ai/ib.partition.id']],
+    roots: ['crusoe.ai/ib.partition.id'],
+  },
+  { producer: 'azure', tiers: [['azure.dra.net/placementGroupId']], roots: ['azure.dra.net/placementGroupId'] },
+];
+
+/** Kubernetes' own places, near to far: beyond the switches of every producer, and never an island. */
+export const PLACE_LABELS = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'] as const;
+
+/**
+ * Keys that name an NVLink domain, most trusted first: our own (an administrator wrote it), NVIDIA's device plugin (`<cluster UUID>.<clique>`),
+ * topograph in its two dialects, AWS, CoreWeave, OCI.
+ */
+export const NVLINK_DOMAIN_KEYS = [
+  NODE_LABELS.nvlinkDomain,
+  'nvidia.com/gpu.clique',
+  'accelerator.topograph.run/domain',
+  'network.topology.nvidia.com/accelerator',
+  'topology.k8s.aws/ultraserver-id',
+  'ds.coreweave.com/nvlink.domain',
+  'oke.dra.net/gpuMemoryFabricId',
+] as const;
+
+/** A part of the domain whose GPUs are nearer still. */
+export const NVLINK_SUB_DOMAIN_KEYS = ['accelerator.topograph.run/sub-domain'] as const;
+
+/** Labels that name a node's GPUs, most trusted first: our own, GPU feature discovery of NVIDIA and of AMD, Google's. */
+export const GPU_TYPE_KEYS = [
+  NODE_LABELS.gpuType,
+  'nvidia.com/gpu.product',
+  'amd.com/gpu.product-name',
+  'cloud.google.com/gke-accelerator',
+] as const;
+
+/** Labels that name the NICs' class. */
+export const NIC_TYPE_KEYS = [NODE_LABELS.nicType, 'backend.coreweave.cloud/flavor'] as const;
+
+export interface NicResource {
+  readonly resource: string;
+  /** Absent: the resource is of either link layer. */
+  readonly nicType?: string;
+}
+
+/**
+ * Device resources that NICs are asked for by, with what their providers hand out under that name: AWS's EFA plugin, AKS's guide to the network operator
+ * (InfiniBand virtual functions), OKE's guide (RoCE virtual functions), CoreWeave (`rdma/ib` on InfiniBand and RoCE alike, whose label says which).
+ */
+export const NIC_RESOURCES: readonly NicResource[] = [
+  { resource: 'vpc.amazonaws.com/efa', nicType: 'efa' },
+  { resource: 'nvidia.com/rdma-vf', nicType: 'roce' },
+  { resource: 'nvidia.com/sriov_rdma_vf' },
+  { resource: 'rdma/ib', nicType: 'infiniband' },
+  { resource: 'rdma/shared_ib', nicType: 'infiniband' },
+  { resource: 'nvidia.com/hostdev' },
+];
+
+/**
+ * Counts that are numbers of NICs. One is how CoreWeave says that there are some; hundreds are the slots of a plugin by which pods share NICs
+ * (k8s-rdma-shared-dev-plugin, `rdmaHcaMax`, 63 in AKS's guide). EFA has up to 32.
+ */
+export const NIC_COUNTS = { fewest: 2, most: 32 } as const;

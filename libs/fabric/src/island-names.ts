@@ -1,0 +1,29 @@
+import type { NodeReading } from './node-reading.ts';
+
+/** Name of the island that holds every node that says neither a NIC fabric nor, where there are several, a class of NICs. */
+const UNLABELLED_ISLAND = 'unlabelled';
+
+/**
+ * The island of each node, in the order of the readings: the declared one, else what is below one root of the switch tree and has one class of
+ * NICs, since InfiniBand and RoCE cannot connect. Below a root where one class alone is told, all nodes have it: labels come node by node. Where
+ * there are several, those whose class nobody tells are an island of their own, for they reach nobody for certain.
+ */
+export function namesOfIslands(readings: readonly NodeReading[]): readonly string[] {
+  const classes = new Map<string, Set<string>>();
+  for (const reading of readings) {
+    if (reading.declaredIsland !== undefined || reading.nicType === undefined) continue;
+    const root = nameOfRoot(reading);
+    classes.set(root, (classes.get(root) ?? new Set()).add(reading.nicType.value));
+  }
+  return readings.map((reading) => {
+    if (reading.declaredIsland !== undefined) return reading.declaredIsland.value;
+    const root = nameOfRoot(reading);
+    const isMixed = (classes.get(root)?.size ?? 0) > 1;
+    // A label's value cannot contain a colon, so nobody can declare such an island.
+    return isMixed && reading.nicType !== undefined ? `${root}:${reading.nicType.value}` : root;
+  });
+}
+
+function nameOfRoot({ root }: NodeReading): string {
+  return root === undefined ? UNLABELLED_ISLAND : `${root.key}=${root.value}`;
+}
