@@ -20,7 +20,7 @@ describe('an engine of others trains, its checkpoints are kept, and a rank that 
   const cases: readonly (readonly [string, EngineCase])[] = [
     ['DeepSpeed, ZeRO-2 on two ranks', deepSpeed({ dataParallelDegree: 2, states: { zeroStage: 2 } })],
     ['the Trainer of Transformers, DDP on two ranks', trainer()],
-    ['a plain script under torchrun, DDP on two ranks', plainScript()],
+    ['a plain script under torchrun in two pods, DDP on four ranks', plainScript({ pods: 2 })],
   ];
   it.each(cases)('%s', async (_engine, engine) => {
     const ran = await trainThroughKill(system, project, engine);

@@ -14,6 +14,8 @@ export interface EngineCase {
   readonly format: (typeof ENGINE_CHECKPOINTS)[number];
   readonly steps: number;
   readonly saveEvery: number;
+  /** Rank that is killed. */
+  readonly victim: number;
 }
 
 interface Options {
@@ -22,6 +24,8 @@ interface Options {
   /** Between steps, so that there is time to meet a job that trains. */
   readonly stepDelayMs?: number;
   readonly startedBy?: 'launcher' | 'torchrun' | 'ft_launcher';
+  /** Of two ranks each; the last rank of the last is the one that is killed. */
+  readonly pods?: number;
 }
 
 function specOf(overrides: Partial<TrainingJobSpecInput> & Pick<TrainingJobSpecInput, 'engine'>, saveEvery: number) {
@@ -60,7 +64,7 @@ export function torchTitan({ steps = 12, saveEvery = 3, startedBy }: Options = {
     },
     saveEvery,
   );
-  return { name: 'torchtitan', spec, format: 'dcp', steps, saveEvery };
+  return { name: 'torchtitan', spec, format: 'dcp', steps, saveEvery, victim: 1 };
 }
 
 /** An unpatched DeepSpeed, and the file that the job becomes. */
@@ -85,7 +89,7 @@ export function deepSpeed(
     },
     saveEvery,
   );
-  return { name: 'deepspeed', spec, format: 'deepspeed', steps, saveEvery };
+  return { name: 'deepspeed', spec, format: 'deepspeed', steps, saveEvery, victim: 1 };
 }
 
 /** The Trainer of Transformers. */
@@ -103,7 +107,7 @@ export function trainer({ steps = 60, saveEvery = 20, stepDelayMs = 100 }: Optio
     },
     saveEvery,
   );
-  return { name: 'trainer', spec, format: 'hugging-face', steps, saveEvery };
+  return { name: 'trainer', spec, format: 'hugging-face', steps, saveEvery, victim: 1 };
 }
 
 /** A script that knows of nobody, under torchrun or ft_launcher. */
@@ -112,6 +116,7 @@ export function plainScript({
   saveEvery = 20,
   stepDelayMs = 100,
   startedBy = 'torchrun',
+  pods = 1,
 }: Options = {}): EngineCase {
   const spec = specOf(
     {
@@ -124,8 +129,10 @@ export function plainScript({
         stepLines: 'torchtitan',
         env: [{ name: 'STEP_DELAY_MS', value: String(stepDelayMs) }],
       },
+      layout: { dataParallelDegree: 2 * pods },
+      resources: { gpusPerNode: 2 },
     },
     saveEvery,
   );
-  return { name: startedBy, spec, format: 'dcp', steps, saveEvery };
+  return { name: startedBy.replace('_', '-'), spec, format: 'dcp', steps, saveEvery, victim: 2 * pods - 1 };
 }

@@ -8,9 +8,6 @@ import type { EngineCase } from './jobs.ts';
 
 /** Ranks of these engines take half a minute to import what they need where they share two cores. */
 export const DEADLINE_MS = 240_000;
-const VICTIM = 1;
-/** And not that torchrun or ft_launcher ended with 1 because of it. */
-const FAILURE = new RegExp(`^Rank ${VICTIM} on node \\S+ was killed by SIGKILL`);
 
 export interface Ran {
   readonly job: Job;
@@ -25,7 +22,7 @@ export async function trainThroughKill(system: CoxswainSystem, project: TestProj
     deadlineMs: DEADLINE_MS,
     and: ({ checkpoint }) => checkpoint !== null,
   });
-  await killRank(system, { namespace: project.name, jobUid: running.uid ?? '', rank: VICTIM });
+  await killRank(system, { namespace: project.name, jobUid: running.uid ?? '', rank: engine.victim });
   await jobIn(project, job.id, ['Complete'], { deadlineMs: DEADLINE_MS });
   return await ranJob(project, job.id, engine);
 }
@@ -70,13 +67,15 @@ export async function ranJob(project: TestProject, id: string, { steps, saveEver
 
 /** How the run differs from what is wanted of every engine whose rank was killed, as sentences; none where all is well. */
 export function complaintsAbout(ran: Ran, engine: EngineCase): readonly string[] {
+  // And not that torchrun or ft_launcher ended with 1 because of it.
+  const failure = new RegExp(`^Rank ${engine.victim} on node \\S+ was killed by SIGKILL`);
   const died = ran.job.attempts.flatMap(({ incarnations = [] }) => incarnations);
   const resumed = ran.job.attempts.at(-1)?.resumedFrom?.step ?? 0;
   return [
     ...notKept(ran, engine),
     ...(resumed === 0 ? ['it began again from scratch'] : []),
     ...(died.length === 1 ? [] : [`${died.length} incarnations failed, and one rank was killed`]),
-    ...died.flatMap(({ message = '' }) => (FAILURE.test(message) ? [] : [`the failure reads "${message}"`])),
+    ...died.flatMap(({ message = '' }) => (failure.test(message) ? [] : [`the failure reads "${message}"`])),
   ];
 }
 

@@ -100,7 +100,11 @@ export class EngineProcess {
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (this.pid !== undefined) signalGroup(this.pid, signal);
+    if (this.pid === undefined) return;
+    // They have sessions of their own, and are nobody's children once their starter is gone.
+    const ranks = this.starter === undefined || this.hasEnded ? [] : processesBelow(this.pid, 'RANK');
+    for (const pid of ranks) kill(pid, signal);
+    signalGroup(this.pid, signal);
   }
 
   #relay(stream: Readable | null, sink: LogSink, { starter, ranks, onLine }: EngineProcessOptions): void {

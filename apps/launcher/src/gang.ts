@@ -1,11 +1,20 @@
-import { EXIT_CODES, formatRanks, RANK_ENV, type CheckpointFault, type EngineRun } from '@coxswain/api-types';
+import {
+  EXIT_CODES,
+  formatRanks,
+  lostItsPeer,
+  RANK_ENV,
+  type CheckpointFault,
+  type EngineRun,
+} from '@coxswain/api-types';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { CheckpointFaultFact, EngineFact } from './engine-facts.ts';
 import { EngineProcess } from './engine-process.ts';
 import { commandOf, engineRunOf, type Variables } from './engine-run.ts';
+import type { Hello } from './facts/fact-server.ts';
 import { withHook } from './hook/install-hook.ts';
 import { IncarnationPlace } from './incarnation-place.ts';
 import type { LogSink } from './log-relay.ts';
+import { endOfChild } from './process-end.ts';
 import { endStrays, Guard } from './processes.ts';
 import { blockOf, variablesOfPod, variablesOfRank, withoutRank, type OwnRanks } from './rank-environment.ts';
 import type { RendezvousAddress } from './rendezvous.ts';
@@ -31,6 +40,11 @@ const LAST_OUTPUT_MS = 500;
  * without it then: nobody would ever hear that a rank had failed, and the other pods would wait for this one for ever.
  */
 const DYING_MS = 60_000;
+/**
+ * Whoever failed because a rank in another pod was gone lets that pod speak first: the operator answers the first failure that it hears of. Less than what ranks
+ * take to start again, and only where nothing but a lost peer was told of.
+ */
+const PEER_FIRST_MS = 1_000;
 
 export interface GangOptions {
   readonly settings: Pick<Settings, 'nodeName' | 'gracePeriodMs'>;
@@ -68,9 +82,13 @@ export class Gang {
   readonly #faults = new Map<number, CheckpointFault>();
   /** Ranks whose hooks have fallen silent, in order. */
   #silent: readonly number[] = [];
+  /** Whether it is known how each of them ended, one after the other. */
+  #known: Promise<boolean> = Promise.resolve(true);
   /** What decides, once something has: later exits are consequences. */
   #decided: Verdict | undefined;
   #isStopAsked = false;
+  /** Somebody wants the ranks away. */
+  readonly #killAsked = Promise.withResolvers<void>();
   /** No process is left; nothing is to be done any more. */
   #isOver = false;
   #graceTimer: NodeJS.Timeout | undefined;
@@ -135,6 +153,7 @@ export class Gang {
 
   /** Ends every rank at once; `why` is the verdict unless there is one already. */
   kill(why: Verdict): void {
+    this.#killAsked.resolve();
     if (this.#isOver) return;
     this.#decided ??= why;
     this.#killRanks();
@@ -157,9 +176,7 @@ export class Gang {
         ranks: own.ranks,
         started: () => this.#processes.flatMap(({ pid }) => pid ?? []),
         onFact: (rank, fact) => this.#accept(rank, fact),
-        onSilent: ({ rank }) => {
-          this.#silent = [...this.#silent.filter((other) => other !== rank), rank];
-        },
+        onSilent: (hello) => this.#fellSilent(hello),
       },
       { files, variables: ofPod, say: (sentence) => stderr.say(sentence) },
     );
@@ -224,6 +241,26 @@ export class Gang {
   #accept(rank: number, fact: EngineFact): void {
     if (fact.kind === 'checkpointFault') this.#faults.set(rank, toFault(fact));
     this.#options.onFact(rank, fact);
+  }
+
+  /**
+   * A starter tells how a rank ended once the others have, for which it waits 30 s where they do not heed SIGTERM; the kernel tells at once. Not out of turn: an
+   * earlier one of which nobody knows may be why this one ended.
+   */
+  #fellSilent({ rank, pid }: Hello): void {
+    const isNews = !this.#silent.includes(rank);
+    this.#silent = [...this.#silent.filter((other) => other !== rank), rank];
+    const process = this.#processes.find(({ ranks }) => ranks.includes(rank));
+    const parent = process?.starter === undefined ? undefined : process.pid;
+    if (!isNews || process === undefined || parent === undefined) return;
+    this.#known = this.#known.then(async (isKnown) => {
+      const exit = isKnown ? await endOfChild(pid, parent) : undefined;
+      if (exit !== undefined && isFailure(exit) && this.#decided === undefined && !this.#isStopAsked) {
+        this.#decided = this.#failure(process, rank, exit);
+        this.#killRanks();
+      }
+      return exit !== undefined;
+    });
   }
 
   #onExit(process: EngineProcess, ownExit: RankExit): void {
@@ -307,12 +344,19 @@ export class Gang {
     this.#guard?.dismiss();
     const lastOutput = this.#processes.map(({ closed }) => closed);
     await within(LAST_OUTPUT_MS, Promise.all([...lastOutput, this.#place?.close(LAST_OUTPUT_MS)]));
+    if (this.#isConsequence(verdict)) await within(PEER_FIRST_MS, this.#killAsked.promise);
     // Only now: what a rank told last may be read after its exit is known.
     const fault = verdict.rank === undefined ? undefined : this.#faults.get(verdict.rank);
     this.#verdict.resolve({
       ...withCheckpointFault(verdict, fault),
       ...(areGone ? {} : { leavesProcesses: true }),
     });
+  }
+
+  /** Of a rank in another pod, by all that was written here. */
+  #isConsequence({ kind, signal, rank }: Verdict): boolean {
+    const isOfOthers = kind === 'engineFailed' && signal === undefined && this.#options.own.podCount > 1;
+    return isOfOthers && lostItsPeer(this.lastLinesOf(rank));
   }
 }
 

@@ -72,6 +72,12 @@ describe('what torchrun says of ranks that failed', () => {
       [2, code(1)],
     ],
     [
+      'names none that was alive when it began to end the others, however it ended in the same second',
+      `W1 api.py:1] Sending process 100 closing signal SIGTERM\n${BEGIN}\n${table(row(0, 1, 3), row(1, 0, -9))}`,
+      [0, 1],
+      [1, code(3)],
+    ],
+    [
       'names one that SIGTERM ended, where there is no other',
       `${BEGIN}\n${table(row(0, 0, -15))}`,
       [],

@@ -1,10 +1,11 @@
 /** PyTorch's own torchrun under the launcher: the ranks are scripts without PyTorch, so that what takes time is torchrun alone. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { POD_ENV, type EngineRun, type RankAssignment } from '@coxswain/api-types';
+import { POD_ENV, type EngineRun, type LauncherMessage, type RankAssignment } from '@coxswain/api-types';
 import { findEnginePython, waitFor } from '@coxswain/local-cluster';
 import { aCheckpointIn } from './testing/a-checkpoint.ts';
-import { anAuthority, aWholeGang, FakeOperator } from './testing/fake-operator.ts';
+import { anAuthority, aWholeGang, FakeOperator, obliging } from './testing/fake-operator.ts';
 import { isRunning, LauncherProcess } from './testing/launcher-process.ts';
 
 const PYTHON = findEnginePython();
@@ -47,21 +48,33 @@ afterEach(async () => {
 
 async function launch(
   act: string,
-  more: { readonly run?: Partial<EngineRun>; readonly assignment?: Partial<RankAssignment> } = {},
+  more: More & { readonly assignment?: Partial<RankAssignment> } = {},
 ): Promise<{ readonly launcher: LauncherProcess; readonly operator: FakeOperator }> {
+  const operator = await startOperator(() => aWholeGang(2, more.assignment));
+  return { launcher: await launchPod(operator, act, more), operator };
+}
+
+interface More {
+  readonly run?: Partial<EngineRun>;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+async function startOperator(assignmentOf: FakeOperator['assignmentOf']): Promise<FakeOperator> {
   const operator = await FakeOperator.start(await anAuthority());
-  operator.assignmentOf = () => aWholeGang(2, more.assignment);
-  const run = { startedBy: 'torchrun', files: [{ path: 'lib/rank.py', text: RANK + act }], ...more.run };
+  operator.assignmentOf = assignmentOf;
+  disposals.push(() => operator.stop());
+  return operator;
+}
+
+async function launchPod(operator: FakeOperator, act: string, { run, environment }: More): Promise<LauncherProcess> {
+  const rendered = { startedBy: 'torchrun', files: [{ path: 'lib/rank.py', text: RANK + act }], ...run };
   const launcher = new LauncherProcess({
     engine: [...TORCHRUN, PYTHON, '$(COXSWAIN_ENGINE_FILES)/lib/rank.py'],
     operators: { urls: [operator.url], ca: (await anAuthority()).certPem },
-    environment: { PYTHONPATH: AGENT, [POD_ENV.engineRun]: JSON.stringify(run) },
+    environment: { PYTHONPATH: AGENT, [POD_ENV.engineRun]: JSON.stringify(rendered), ...environment },
   });
-  disposals.push(
-    () => launcher.dispose(),
-    () => operator.stop(),
-  );
-  return { launcher, operator };
+  disposals.push(() => launcher.dispose());
+  return launcher;
 }
 
 function atWork(launcher: LauncherProcess): Promise<unknown> {
@@ -104,6 +117,27 @@ describe('ranks that torchrun starts', () => {
     expect(launcher.cause().lastLines.join('\n')).not.toMatch(/Root Cause|ChildFailedError/);
   });
 
+  it.each<[string, string, object, boolean]>([
+    [
+      'that one of them failed, for which torchrun would wait 30 s',
+      `until('pid.0', 'pid.1'); sys.exit(3) if rank == 1 else time.sleep(600)`,
+      { kind: 'engineFailed', rank: 1, exitCode: 3 },
+      false,
+    ],
+    ['that they are asked to stop', `time.sleep(600)`, { kind: 'stopped', exitCode: 137 }, true],
+  ])('are gone although they ignore SIGTERM, once it is known %s', async (_sentence, act, want, isAsked) => {
+    const { launcher } = await launch(`signal.signal(signal.SIGTERM, signal.SIG_IGN); ${act}`, {
+      environment: { [POD_ENV.gracePeriodSeconds]: '2' },
+    });
+    await atWork(launcher);
+    const since = performance.now();
+    if (isAsked) launcher.child.kill('SIGTERM');
+    await launcher.exited;
+    expect(performance.now() - since).toBeLessThan(15_000);
+    expect(launcher.cause()).toMatchObject(want);
+    expect(['pid.0', 'pid.1'].map((name) => Number(launcher.written(name))).filter(isRunning)).toEqual([]);
+  });
+
   it('save when they are asked to stop, and torchrun, which is not asked, ends with them', async () => {
     const { launcher } = await launch(`time.sleep(600)`);
     await atWork(launcher);
@@ -144,5 +178,53 @@ describe('ranks that torchrun starts', () => {
       new Set(['[]', `['--from', '${launcher.path('save')}@${saved.step}']`]),
     );
     expect(new Set(starts.map(([, , port]) => port)).size).toBe(2);
+  });
+});
+
+/** Rank 3, in the second pod, is killed; ranks of the first see that their peer is gone, and are quick. The other of the second sees nothing. */
+const LOSES_PEER = `
+shared = os.environ['SHARED']
+pathlib.Path(f'{shared}/pid.{rank}').write_text(str(os.getpid()))
+until(*(f'{shared}/pid.{one}' for one in range(4)))
+if rank == 3:
+    pathlib.Path(f'{shared}/gone').write_text('')
+    os.kill(os.getpid(), signal.SIGKILL)
+if rank == 2:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(600)
+until(f'{shared}/gone')
+raise RuntimeError('pair.cc:553 Connection closed by peer [127.0.0.1]:1')
+`;
+
+describe('several pods under torchrun', () => {
+  it('are one gang, and the pod whose rank was killed is the first to say so, although others see it at once', async () => {
+    const shared = mkdtempSync(join(tmpdir(), 'torchrun-pods-'));
+    disposals.push(() => Promise.resolve(rmSync(shared, { recursive: true, force: true })));
+    const operator = await startOperator((podIndex) =>
+      aWholeGang(4, { podIndex, podCount: 2, ranks: podIndex === 0 ? '0-1' : '2-3', onFailure: 'wait' }),
+    );
+    const told: LauncherMessage[] = [];
+    operator.behaviour = (message, connection, self) => {
+      if (message.kind === 'reaped') told.push(message);
+      obliging(message, connection, self);
+    };
+    for (const index of [0, 1]) {
+      const ofPod = { [POD_ENV.podIndex]: String(index), [POD_ENV.podUid]: `pod-${index}` };
+      await launchPod(operator, LOSES_PEER, { environment: { ...ofPod, SHARED: shared } });
+    }
+    await waitFor(() => told.length === 2, { intervalMs: 20, what: 'both pods to tell', deadlineMs: 120_000 });
+    expect(told).toMatchObject([
+      { podUid: 'pod-1', cause: { rank: 3, signal: 'SIGKILL' } },
+      { podUid: 'pod-0', cause: { exitCode: 1 } },
+    ]);
+    expect(operator.violations).toEqual([]);
+  });
+
+  it('are refused where the ranks of a pod do not follow each other, which torchrun cannot give them', async () => {
+    const { launcher } = await launch('', { assignment: { ranks: '0,2', worldSize: 4, podCount: 2 } });
+    expect(await launcher.exited).toBe(70);
+    expect(launcher.cause().message).toMatch(
+      /torchrun gives every pod as many ranks, which follow each other, and this one has 0,2 of 4/,
+    );
   });
 });

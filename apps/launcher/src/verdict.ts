@@ -56,6 +56,21 @@ export function codeOf(exit: RankExit): number {
   return exit.kind === 'code' ? exit.code : 128 + constants.signals[exit.signal];
 }
 
+/** Of several names of one signal the first, which is the usual one: SIGABRT and not SIGIOT. */
+const SIGNAL_NAMES = new Map(
+  Object.entries(constants.signals)
+    .toReversed()
+    .map(([name, number]) => [number, name]),
+);
+
+/** How whoever a signal ended did; as a shell would say it where the signal has no name here. */
+export function exitBySignal(number: number): RankExit {
+  const signal = SIGNAL_NAMES.get(number);
+  return signal === undefined
+    ? { kind: 'code', code: Math.min(255, 128 + number) }
+    : { kind: 'signal', signal: signal as NodeJS.Signals };
+}
+
 /** Whether a gang must end because this rank did. A rank that finished or stopped in good order leaves the others their time. */
 export function isFailure(exit: RankExit): boolean {
   return exit.kind === 'signal' || (exit.code !== EXIT_CODES.finished.code && exit.code !== EXIT_CODES.stopped.code);

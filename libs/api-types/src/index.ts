@@ -100,6 +100,7 @@ export {
 export type { EffectiveSpec } from './effective-spec.ts';
 export type { Placement } from './placement.ts';
 export { EXIT_CODES, exitKindOf, howItEnded } from './exit-codes.ts';
+export { lostItsPeer } from './lost-peer.ts';
 export type { ExitKind } from './exit-codes.ts';
 export {
   LauncherMessage,

@@ -219,6 +219,26 @@ describe('of several failures', () => {
     },
   );
 
+  it.each<[string, readonly string[], number]>([
+    ['the rank that failed by itself', ['ValueError: planted', 'RuntimeError: Connection closed by peer'], 3],
+    ['the earlier one, where each tells of a lost peer', ['RuntimeError: Connection closed by peer'], 0],
+  ])('one that only lost its peer is named after %s', (_sentence, lastLines, want) => {
+    const lost = {
+      rank: 0,
+      lastLines: ['Traceback (most recent call last):', 'RuntimeError: Connection reset by peer'],
+    };
+    const pods = (job: TrainingJob): readonly ObservedPod[] => [
+      aPod(job, { phase: 'Failed', exit: anExit({ finishedAt: '2026-01-01T00:10:01Z' }, lost) }),
+      aPod(job, {
+        podIndex: 1,
+        phase: 'Failed',
+        exit: anExit({ finishedAt: '2026-01-01T00:10:02Z' }, { rank: 3, lastLines: [...lastLines] }),
+      }),
+    ];
+    const { status } = decide(aRunningJob({ pods }), NOW);
+    expect(status.attempts?.at(-1)?.message).toMatch(new RegExp(`^Rank ${want} on node `));
+  });
+
   it('in the same second the rank that was killed comes before those that left by themselves', () => {
     const pods = (job: TrainingJob): readonly ObservedPod[] => [
       aPod(job, { phase: 'Failed', exit: anExit({}, { rank: 0 }) }),

@@ -7,6 +7,7 @@ import {
   exitKindOf,
   type ExitKind,
   howItEnded,
+  lostItsPeer,
   ranksOfPod,
 } from '@coxswain/api-types';
 import { endOfText } from '@coxswain/safe-text';
@@ -36,11 +37,13 @@ interface Suspect extends Omit<Failure, 'avoid'> {
   readonly finishedAt: string;
   /** A rank killed by a signal rather than leaving by itself: of failures in the same second the likelier origin. */
   readonly killed: boolean;
+  /** It tells of nothing but another rank that is gone: where any other failed, that one came before. */
+  readonly hasLostPeer?: boolean;
 }
 
 /**
  * When one rank fails, its peers fail after it with broken connections. So the origin is looked for in this order: what can only be said
- * on purpose, what came from outside, then the earliest exit. Kubernetes gives exit times in whole seconds, hence the tie-breakers.
+ * on purpose, what came from outside, what is no lost peer, then the earliest exit. Kubernetes gives exit times in whole seconds, hence the tie-breakers.
  */
 const ORIGIN_FIRST: readonly AttemptReason[] = [
   'NameConflict',
@@ -72,6 +75,7 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
   const [origin] = all.toSorted(
     (left, right) =>
       ORIGIN_FIRST.indexOf(left.reason) - ORIGIN_FIRST.indexOf(right.reason) ||
+      Number(left.hasLostPeer ?? false) - Number(right.hasLostPeer ?? false) ||
       compareText(left.finishedAt, right.finishedAt) ||
       Number(right.killed) - Number(left.killed) ||
       left.podIndex - right.podIndex,
@@ -135,6 +139,7 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
     node: saysNothingAgainstNode(reason, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0) ? undefined : node,
     finishedAt: exit?.finishedAt ?? '',
     killed: exit?.cause?.signal !== undefined || (exit?.exitCode ?? 0) > 128,
+    hasLostPeer: exit?.cause?.signal === undefined && lostItsPeer(exit?.cause?.lastLines ?? []),
     ...(isOfFence(exit?.cause, attempt) && exit?.cause?.lastStep !== undefined
       ? { lastStep: exit.cause.lastStep }
       : {}),
