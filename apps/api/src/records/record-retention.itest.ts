@@ -249,6 +249,16 @@ describe('a record that goes', () => {
     expect([await left(of), await left(others)]).toEqual([[of.length - 1], [2]]);
   });
 
+  it('is one of a bounded number: a sweep says that it was cut short, be it at the last project of its order', async () => {
+    // In a cluster without projects those of no project are all there is.
+    const cluster = { id: randomUUID(), name: 'without projects' };
+    await database.query('INSERT INTO clusters (id, name) VALUES ($1, $2)', [cluster.id, cluster.name]);
+    await records(null, 3, cluster);
+    const parts = { database, cluster, bounds: { ofProject: 1, days: 0 }, logger };
+    expect(await sweepRecords(parts, never, 2)).toEqual({ removed: 0, isDone: false });
+    expect(await sweepRecords(parts, never)).toEqual({ removed: 2, isDone: true });
+  });
+
   it('comes back as a job that was found, and goes again, when a replica still saw the job', async () => {
     const project = await aProject();
     const [old] = await records(project, 2);

@@ -78,7 +78,7 @@ class Sweep {
         if (this.#isOver) return false;
         const old = await findOldRecords(database, { cluster, project, bounds });
         const before = this.removed;
-        if (old.length > 0) await this.#remove(old);
+        if (old.length > 0 && !(await this.#remove(old))) return false;
         // Those that somebody holds are left for the next sweep.
         if (old.length === RECORDS_AT_ONCE && this.removed > before) withMore.push(project);
       }
@@ -91,11 +91,11 @@ class Sweep {
     return this.#signal.aborted || this.#statementsLeft <= 0;
   }
 
-  /** The rows of the jobs go last: whatever interrupts it, the next sweep finds them and goes on. */
-  async #remove(old: readonly OldRecord[]): Promise<void> {
+  /** The rows of the jobs go last: whatever interrupts it, the next sweep finds them and goes on. False when this one was cut short. */
+  async #remove(old: readonly OldRecord[]): Promise<boolean> {
     const { database, cluster } = this.#parts;
     const uids = old.flatMap(({ uid }) => (uid === null ? [] : [uid]));
-    if (uids.length > 0 && !(await this.#removeWhatHasUid(old, uids))) return;
+    if (uids.length > 0 && !(await this.#removeWhatHasUid(old, uids))) return false;
     this.#statementsLeft -= 1;
     const ids = await database.transaction(async (sql) => {
       const gone = await removeJobRecords(
@@ -107,6 +107,7 @@ class Sweep {
       return gone;
     });
     this.removed += ids.length;
+    return true;
   }
 
   /** False when this sweep has done enough. */
