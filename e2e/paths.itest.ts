@@ -154,7 +154,10 @@ describe('a job', () => {
       'takes-all',
       sleeperSpec(
         { steps: UNTIL_STOPPED },
-        { layout: { tensorParallelDegree: 2, dataParallelDegree: 2, pipelineParallelDegree: 2 } },
+        {
+          layout: { tensorParallelDegree: 2, dataParallelDegree: 2, pipelineParallelDegree: 2 },
+          resources: { acrossIslands: 'Sockets' },
+        },
       ),
     );
     await jobIn(project, first.id, ['Running']);

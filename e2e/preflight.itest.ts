@@ -24,7 +24,7 @@ afterAll(async () => {
   await system.stop();
 });
 
-/** Three pods of one rank on three of the four nodes; stages of a pipeline, for no two islands of two hold three of anything else. */
+/** Three pods of one rank on three of the four nodes, which lie in two islands of two. */
 function specWith(env: Readonly<Record<string, string>>): ReturnType<typeof sleeperSpec> {
   const { engine, ...spec } = sleeperSpec({ steps: 3 });
   return sleeperSpec(
@@ -33,7 +33,7 @@ function specWith(env: Readonly<Record<string, string>>): ReturnType<typeof slee
       ...spec,
       engine: { ...engine, env: Object.entries({ PYTHONPATH, ...env }).map(([name, value]) => ({ name, value })) },
       layout: { tensorParallelDegree: 1, pipelineParallelDegree: 3 },
-      resources: { gpusPerNode: 1 },
+      resources: { gpusPerNode: 1, acrossIslands: 'Sockets' },
     },
   );
 }

@@ -51,6 +51,12 @@ export const PlacementSpec = z
       description:
         'NIC class of each node, empty where none is known, as the gang was placed. Absent: its runtime has no variables that depend on it.',
     }),
+    network: z
+      .enum(['Sockets'])
+      .optional()
+      .describe(
+        'Sockets: the nodes are in several islands, and every rank talks over TCP. Absent: over the NICs of its node.',
+      ),
     resume: z
       .strictObject({
         checkpoint: z.string().max(253),

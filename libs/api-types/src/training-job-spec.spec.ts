@@ -235,6 +235,15 @@ describe('fields that depend on each other', () => {
     ],
     ['a directory of the node has no path', { ...LEAST, scratch: { path: 'a' } }, ['scratch.sizeLimit']],
     ['several roles are reserved and refused', { ...LEAST, roles: { actor: {}, critic: {} } }, ['roles']],
+    [
+      'a job that may use sockets leaves the network to the operator',
+      withField(
+        withField(FULL, 'resources', { acrossIslands: 'Sockets' }) as object,
+        'engine.env.0.name',
+        'NCCL_NET',
+      ) as object,
+      ['engine'],
+    ],
     ['gpus is at least 1', { ...neither, model, training, gpus: 0 }, ['gpus']],
     ['gpus is at most 32768', { ...neither, model, training, gpus: 32_769 }, ['gpus']],
     ['gpus may be 32768', { ...neither, model, training, gpus: 32_768 }, []],

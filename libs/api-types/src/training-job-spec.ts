@@ -34,6 +34,12 @@ export const ResourcesSpec = z
       .describe('Ranks per pod; default: as many as the nodes have GPUs, at most the world size.'),
     cpuPerGpu: CpuQuantity.optional(),
     memoryPerGpu: MemoryQuantity.optional(),
+    acrossIslands: z
+      .enum(['Never', 'Pipeline', 'Sockets'])
+      .optional()
+      .describe(
+        'Where no island of the network holds the gang. Never: it waits. Pipeline: stages may be in several islands of one NIC class, for those that say that these reach each other; other groups stay in one. Sockets: in whatever islands, with every rank on TCP sockets, which costs most of the speed between nodes. Absent: Never.',
+      ),
   })
   .meta({ id: 'ResourcesSpec' });
 export type ResourcesSpec = z.infer<typeof ResourcesSpec>;
@@ -98,6 +104,12 @@ const Roles = z
     propertyNames: undefined,
   })
   .describe('Reserved for jobs of several roles, and refused.');
+/** NCCL's own choice of network, which is the operator's where a gang is told to use sockets. */
+const NETWORK_VARIABLES = ['NCCL_NET', 'NCCL_IB_DISABLE'];
+const SOCKETS_ARE_TOLD =
+  'NCCL_NET and NCCL_IB_DISABLE are set by the operator where resources.acrossIslands is Sockets; leave them out of engine.env and engine.secretEnv';
+const namesNoNetwork = (list: string): string =>
+  `(!has(self.engine.${list}) || self.engine.${list}.all(one, !(one.name in ['${NETWORK_VARIABLES.join("', '")}'])))`;
 const NO_ROLES =
   'jobs of several roles are not run yet: make a job of each role, whose programs find each other as they do elsewhere; `coxswain layout check` reads layouts of several roles';
 const TOKENS_NEED_A_MODEL =
@@ -207,6 +219,11 @@ export const TrainingJobSpec = z
       },
       { rule: '!has(self.roles)', message: NO_ROLES, fieldPath: '.roles' },
       {
+        rule: `!has(self.resources) || !has(self.resources.acrossIslands) || self.resources.acrossIslands != 'Sockets' || (${namesNoNetwork('env')} && ${namesNoNetwork('secretEnv')})`,
+        message: SOCKETS_ARE_TOLD,
+        fieldPath: '.engine',
+      },
+      {
         rule: '!has(self.resumeFrom) || has(self.checkpoint)',
         message: RESUME_NEEDS_CHECKPOINTS,
         fieldPath: '.resumeFrom',
@@ -248,6 +265,12 @@ export const TrainingJobSpec = z
     message: TOO_MANY_STEPS,
   })
   .refine((spec) => spec.roles === undefined, { path: ['roles'], message: NO_ROLES })
+  .refine(
+    ({ engine: { env = [], secretEnv = [] }, resources }) =>
+      resources.acrossIslands !== 'Sockets' ||
+      ![...env, ...secretEnv].some(({ name }) => NETWORK_VARIABLES.includes(name)),
+    { path: ['engine'], message: SOCKETS_ARE_TOLD },
+  )
   .refine((spec) => spec.resumeFrom === undefined || spec.checkpoint !== undefined, {
     path: ['resumeFrom'],
     message: RESUME_NEEDS_CHECKPOINTS,

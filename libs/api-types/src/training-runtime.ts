@@ -52,7 +52,7 @@ const NicEnvironment = z
       .string()
       .min(1)
       .max(63)
-      .describe('As the label of the nodes says (training.coxswain.dev/nic-type): infiniband, roce, ethernet, ...'),
+      .describe('As the label of the nodes says (fabric.coxswain.dev/nic-type): infiniband, roce, ethernet, ...'),
     env: z
       .array(z.strictObject({ name: EnvName, value: z.string().max(4096) }))
       .min(1)

@@ -11,13 +11,11 @@ export interface GangRequest {
   readonly demand?: NodeDemand;
   /** What its ranks send each other; absent: that of a usual model. */
   readonly traffic?: LayoutTraffic;
-  /**
-   * Which groups may have members on two islands. Absent: pipeline. A job's engine and networks decide: InfiniBand and RoCE cannot connect.
-   */
+  /** Which groups may have members on two islands, where none holds the gang (`across-islands.ts`). Absent: never. */
   readonly acrossIslands?: AcrossIslands;
 }
 
-/** never: the whole gang is in one island. pipeline: stages may be in several, each in one. anyGroup: an island is only farther away. */
+/** never: the whole gang is in one island. pipeline: stages may be in several of one NIC class, each in one. anyGroup: an island is only farther away. */
 export type AcrossIslands = 'never' | 'pipeline' | 'anyGroup';
 
 /**

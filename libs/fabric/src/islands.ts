@@ -13,6 +13,8 @@ export interface DomainNodes {
 
 export interface IslandNodes {
   readonly island: string;
+  /** undefined: its nodes have NICs of several classes. */
+  readonly nicClass: string | undefined;
   /** Tightest first, by free GPUs. */
   readonly domains: readonly DomainNodes[];
 }
@@ -27,6 +29,7 @@ export function islandsFor(
     .map((node) => ({ node, free: freeGpus(node) }))
     .filter(({ free }) => free >= Math.min(shape.ranksPerPod, shape.lastPodRanks))
     .sort((left, right) => left.free - right.free || byText(left.node.name, right.node.name));
+  const classOf = nicClassOfIsland(nodes);
   const islands = new Map<string, Map<string, OpenDomain>>();
   for (const { node, free } of able) {
     const domains = entryOf(islands, node.island, () => new Map<string, OpenDomain>());
@@ -37,11 +40,22 @@ export function islandsFor(
   return [...islands]
     .map(([island, domains]) => ({
       island,
+      nicClass: classOf(island),
       domains: [...domains]
         .map(([domain, lists]) => ({ domain, ...lists }))
         .sort((left, right) => left.freeGpus - right.freeGpus || byText(left.domain, right.domain)),
     }))
     .sort((left, right) => byText(left.island, right.island));
+}
+
+/** The class of an island's NICs, in small letters; empty where no label tells, undefined where its nodes differ. */
+function nicClassOfIsland(nodes: readonly FabricNode[]): (island: string) => string | undefined {
+  const classes = new Map<string, string | undefined>();
+  for (const { island, nicType = '' } of nodes) {
+    const nicClass = nicType.toLowerCase();
+    classes.set(island, classes.has(island) && classes.get(island) !== nicClass ? undefined : nicClass);
+  }
+  return (island) => classes.get(island);
 }
 
 interface OpenDomain {

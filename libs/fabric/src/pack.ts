@@ -13,14 +13,22 @@ interface Share {
  *
  * Exact for the question whether it fits: rows are interchangeable, an island takes whole rows, a domain whole blocks, and every island is
  * tried as the host of the rest. Among the ways it fits: fewest islands, the tightest of those that hold what is left; the same for
- * domains within an island.
+ * domains within an island. `most`: only one island, or as many as are needed.
  */
-export function pack(shape: GangShape, islands: readonly IslandNodes[]): readonly string[] | undefined {
-  const shares = shareOut(shape, islands);
+export function pack(
+  shape: GangShape,
+  islands: readonly IslandNodes[],
+  most: 'one' | 'several',
+): readonly string[] | undefined {
+  const shares = shareOut(shape, islands, most);
   return shares?.flatMap((share) => nodesOf(shape, share));
 }
 
-function shareOut(shape: GangShape, islands: readonly IslandNodes[]): readonly Share[] | undefined {
+function shareOut(
+  shape: GangShape,
+  islands: readonly IslandNodes[],
+  most: 'one' | 'several',
+): readonly Share[] | undefined {
   const hasRest = shape.restBlocks > 0 || shape.restPods > 0;
   const sized = islands
     .map((island) => ({
@@ -33,6 +41,7 @@ function shareOut(shape: GangShape, islands: readonly IslandNodes[]): readonly S
 
   const alone = sized.find((one) => (hasRest ? one.rowsBesideRest : one.rows) >= shape.rows);
   if (alone !== undefined) return [{ island: alone.island, rows: shape.rows, withRest: hasRest }];
+  if (most === 'one') return undefined;
 
   if (!hasRest) return spread(shape.rows, sized);
   const hosts = sized

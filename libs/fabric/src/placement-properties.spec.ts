@@ -1,4 +1,4 @@
-import { groupsOfAxis, type ParallelLayout, worldSize } from '@coxswain/layout';
+import { groupsOfAxis, worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
 import fc from 'fast-check';
 import type { FabricCapacity, FabricNode } from './fabric.ts';
@@ -6,6 +6,8 @@ import type { GangRequest } from './gang-shape.ts';
 import { placeGang } from './placement.ts';
 import { aFabricCapacity, aFabricNode } from './testing/index.ts';
 
+/** Of each island; two are of one class. */
+const NIC_TYPES = ['infiniband', 'roce', 'InfiniBand'];
 const aCluster: fc.Arbitrary<readonly FabricNode[]> = fc
   .array(
     fc.record({
@@ -19,7 +21,7 @@ const aCluster: fc.Arbitrary<readonly FabricNode[]> = fc
   )
   .map((drawn) =>
     drawn.map(({ gpus, domain, island, usable, hasDomain }, index) => ({
-      ...aFabricNode({ name: `n${index}`, gpus, island: `i${island}`, usable }),
+      ...aFabricNode({ name: `n${index}`, gpus, island: `i${island}`, nicType: NIC_TYPES[island] ?? '', usable }),
       ...(hasDomain ? { nvlinkDomain: `d${domain}` } : {}),
     })),
   );
@@ -29,15 +31,17 @@ const aRequest: fc.Arbitrary<GangRequest> = fc
     data: fc.integer({ min: 1, max: 5 }),
     pipeline: fc.integer({ min: 1, max: 3 }),
     perNode: fc.option(fc.integer({ min: 1, max: 8 })),
+    acrossIslands: fc.constantFrom('never', 'pipeline', 'pipeline', 'anyGroup'),
   })
-  .map(({ tensor, data, pipeline, perNode }) => ({
+  .map(({ tensor, data, pipeline, perNode, acrossIslands }) => ({
+    acrossIslands,
     layout: aLayout({ tensorParallelDegree: tensor, dataParallelDegree: data, pipelineParallelDegree: pipeline }),
     ...(perNode === null ? {} : { gpusPerNode: perNode }),
   }));
 const someUse = fc.array(fc.nat(8), { maxLength: 24 });
 
 describe('every placement', () => {
-  it('keeps tensor groups in one NVLink domain and stages in one island, and overloads no node', () => {
+  it('keeps tensor groups in one NVLink domain and all others in the islands that they may have, and overloads no node', () => {
     let placed = 0;
     fc.assert(
       fc.property(aCluster, aRequest, someUse, (cluster, request, use) => {
@@ -54,11 +58,7 @@ describe('every placement', () => {
         for (const group of groupsOfAxis(request.layout, 'tensor')) {
           expect(new Set(group.map((rank) => nodeOf(rank)?.nvlinkDomain)).size).toBe(1);
         }
-        const stage = ranks / request.layout.pipelineParallelDegree;
-        for (let first = 0; first < ranks; first += stage) {
-          const islands = Array.from({ length: stage }, (_, index) => nodeOf(first + index)?.island);
-          expect(new Set(islands).size).toBe(1);
-        }
+        expectIslandsAllowed(request, nodeOf);
         outcome.nodes.forEach((name, podIndex) => {
           const node = byName.get(name);
           const wanted = Math.min(outcome.ranksPerPod, ranks - podIndex * outcome.ranksPerPod);
@@ -115,7 +115,7 @@ describe('every placement', () => {
       fc.property(aCluster, aRequest, someUse, fc.nat(2), (cluster, request, use, island) => {
         const capacity = capacityOf(cluster, use);
         fc.pre(placeGang(request, capacity).kind === 'placed');
-        const more = aFabricNode({ name: 'one-more', island: `i${island}` });
+        const more = aFabricNode({ name: 'one-more', island: `i${island}`, nicType: NIC_TYPES[island] ?? '' });
         const grown = { ...capacity, fabric: { nodes: [...cluster, more] } };
         expect(placeGang(request, grown).kind).toBe('placed');
       }),
@@ -140,14 +140,16 @@ describe('every placement', () => {
       fc.property(
         aCluster.map((cluster) => cluster.slice(0, 7)),
         aRequest,
-        (cluster, { layout }) => {
+        (cluster, { layout, acrossIslands = 'never' }) => {
           fc.pre(worldSize(layout) <= 6);
           const fits = canPlace(
-            layout,
+            { layout, acrossIslands },
             cluster.filter((node) => node.usable),
           );
           if (fits) possible++;
-          expect(placeGang({ layout, gpusPerNode: 1 }, aFabricCapacity(cluster)).kind === 'placed').toBe(fits);
+          expect(placeGang({ layout, gpusPerNode: 1, acrossIslands }, aFabricCapacity(cluster)).kind === 'placed').toBe(
+            fits,
+          );
         },
       ),
       { numRuns: 300 },
@@ -156,22 +158,45 @@ describe('every placement', () => {
   });
 });
 
+/** Data groups, and with them whole stages, stay in one island, and islands of two classes never meet, unless all is over sockets. */
+function expectIslandsAllowed(
+  { layout, acrossIslands }: GangRequest,
+  nodeOf: (rank: number) => FabricNode | undefined,
+): void {
+  const nodes = Array.from({ length: worldSize(layout) }, (_, rank) => nodeOf(rank));
+  const islands = nodes.map((node) => node?.island);
+  if (acrossIslands === 'never') expect(new Set(islands).size).toBe(1);
+  if (acrossIslands !== 'pipeline') return;
+  const stage = nodes.length / layout.pipelineParallelDegree;
+  for (let first = 0; first < nodes.length; first += stage) {
+    expect(new Set(islands.slice(first, first + stage)).size).toBe(1);
+  }
+  if (new Set(islands).size > 1) expect(new Set(nodes.map((node) => node?.nicType?.toLowerCase())).size).toBe(1);
+}
+
 function capacityOf(cluster: readonly FabricNode[], use: readonly number[]): FabricCapacity {
   return aFabricCapacity(cluster, Object.fromEntries(use.map((gpus, index) => [`n${index}`, gpus])));
 }
 
 /** Brute force: gives each rank a node of its own, one after the other. */
-function canPlace(layout: ParallelLayout, free: readonly FabricNode[], chosen: readonly FabricNode[] = []): boolean {
+function canPlace(
+  request: Required<Pick<GangRequest, 'layout' | 'acrossIslands'>>,
+  free: readonly FabricNode[],
+  chosen: readonly FabricNode[] = [],
+): boolean {
+  const { layout, acrossIslands } = request;
   const rank = chosen.length;
   if (rank === worldSize(layout)) return true;
-  const stage = layout.tensorParallelDegree * layout.dataParallelDegree;
+  const stage = acrossIslands === 'never' ? worldSize(layout) : layout.tensorParallelDegree * layout.dataParallelDegree;
   const groupMate = rank % layout.tensorParallelDegree === 0 ? undefined : chosen[rank - 1];
-  const stageMate = rank % stage === 0 ? undefined : chosen[rank - 1];
+  const stageMate = rank % stage === 0 || acrossIslands === 'anyGroup' ? undefined : chosen[rank - 1];
+  const gangMate = acrossIslands === 'anyGroup' ? undefined : chosen[0];
   return free.some(
     (node) =>
       !chosen.includes(node) &&
       (groupMate === undefined || groupMate.nvlinkDomain === node.nvlinkDomain) &&
       (stageMate === undefined || stageMate.island === node.island) &&
-      canPlace(layout, free, [...chosen, node]),
+      (gangMate === undefined || gangMate.nicType?.toLowerCase() === node.nicType?.toLowerCase()) &&
+      canPlace(request, free, [...chosen, node]),
   );
 }

@@ -16,6 +16,8 @@ const fourNodes = [
   ...nodes('b', 2, { gpus: 2, nvlinkDomain: 'd2', island: 'roce' }),
 ];
 
+const ofTwoClasses = fourNodes.map((node) => ({ ...node, nicType: node.island === 'ib' ? 'infiniband' : 'roce' }));
+
 describe('where a gang goes', () => {
   const cases: readonly {
     readonly name: string;
@@ -37,11 +39,23 @@ describe('where a gang goes', () => {
       want: ['b-0', 'b-1'],
     },
     {
-      name: 'pipeline stages may cross islands',
-      request: { layout: tp(4, { pipelineParallelDegree: 2 }) },
+      name: 'pipeline stages may cross islands of one NIC class',
+      request: { layout: tp(4, { pipelineParallelDegree: 2 }), acrossIslands: 'pipeline' },
       capacity: aFabricCapacity(fourNodes),
       want: ['a-0', 'a-1', 'b-0', 'b-1'],
     },
+    {
+      name: 'any group may cross islands of any class over sockets',
+      request: { layout: tp(2, { dataParallelDegree: 4 }), acrossIslands: 'anyGroup' },
+      capacity: aFabricCapacity(ofTwoClasses),
+      want: ['a-0', 'a-1', 'b-0', 'b-1'],
+    },
+    ...(['never', 'pipeline', 'anyGroup'] as const).map((acrossIslands) => ({
+      name: `one island is taken where one holds the gang: ${acrossIslands}`,
+      request: { layout: tp(2, { pipelineParallelDegree: 2 }), acrossIslands },
+      capacity: aFabricCapacity(ofTwoClasses, { 'a-1': 1 }),
+      want: ['b-0', 'b-1'],
+    })),
     {
       name: 'one GPU per node spreads the ranks',
       request: { layout: tp(2), gpusPerNode: 1 },
@@ -98,7 +112,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'waiting',
         message:
-          'Needs 4 GPUs as 2 nodes with 2 free each; 5 of 8 GPUs are free, on 2 nodes with 2 or more, but not together: tensor groups need one NVLink domain and data groups one island.',
+          'Needs 4 GPUs as 2 nodes with 2 free each; 5 of 8 GPUs are free, on 2 nodes with 2 or more, but not together: tensor groups need one NVLink domain, and the gang one island.',
       },
     },
     {
@@ -133,8 +147,35 @@ describe('why a gang is not placed', () => {
       },
     },
     {
-      name: 'no island is large enough',
-      request: { layout: tp(2, { dataParallelDegree: 4 }) },
+      name: 'no island holds the gang, and it may have no two',
+      request: { layout: tp(4, { pipelineParallelDegree: 2 }) },
+      capacity: aFabricCapacity(fourNodes),
+      want: {
+        kind: 'unsatisfiable',
+        message:
+          'The gang needs 8 GPUs in one island; the largest, ib, has 4. Ask for at most 4, or make the job with resources.acrossIslands Pipeline where islands of one NIC class reach each other, or Sockets at the speed of TCP.',
+      },
+    },
+    {
+      name: 'islands are of two NIC classes, which cannot connect',
+      request: { layout: tp(4, { pipelineParallelDegree: 2 }), acrossIslands: 'pipeline' },
+      capacity: aFabricCapacity(ofTwoClasses),
+      want: {
+        kind: 'unsatisfiable',
+        message: expect.stringMatching(
+          /each data group in one island among those of one NIC class; the largest domain/,
+        ) as string,
+      },
+    },
+    {
+      name: 'an island of several classes meets no other',
+      request: { layout: tp(4, { pipelineParallelDegree: 2 }), acrossIslands: 'pipeline' },
+      capacity: aFabricCapacity(fourNodes.map((node) => (node.name === 'a-0' ? { ...node, nicType: 'roce' } : node))),
+      want: { kind: 'unsatisfiable' },
+    },
+    {
+      name: 'no island is large enough for a stage',
+      request: { layout: tp(2, { dataParallelDegree: 4 }), acrossIslands: 'pipeline' },
       capacity: aFabricCapacity(fourNodes),
       want: {
         kind: 'unsatisfiable',
@@ -144,7 +185,7 @@ describe('why a gang is not placed', () => {
     },
     {
       name: 'no island is large enough for a stage whose samples are split as well',
-      request: { layout: tp(2, { contextParallelDegree: 2, dataParallelDegree: 2 }) },
+      request: { layout: tp(2, { contextParallelDegree: 2, dataParallelDegree: 2 }), acrossIslands: 'pipeline' },
       capacity: aFabricCapacity(fourNodes),
       want: {
         kind: 'unsatisfiable',
@@ -154,7 +195,7 @@ describe('why a gang is not placed', () => {
     },
     {
       name: 'no island is large enough for the samples of one data rank',
-      request: { layout: tp(2, { contextParallelDegree: 4 }) },
+      request: { layout: tp(2, { contextParallelDegree: 4 }), acrossIslands: 'pipeline' },
       capacity: aFabricCapacity(fourNodes),
       want: {
         kind: 'unsatisfiable',

@@ -1,8 +1,7 @@
 import { worldSize } from '@coxswain/layout';
+import { packWithin } from './across-islands.ts';
 import type { Fabric, FabricCapacity, FabricNode } from './fabric.ts';
-import { type GangRequest, type GangShape, gangShape } from './gang-shape.ts';
-import { islandsFor } from './islands.ts';
-import { pack } from './pack.ts';
+import { type GangRequest, gangShape } from './gang-shape.ts';
 import { unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
 /**
@@ -21,8 +20,8 @@ export type PlacementOutcome =
 const MAX_RANKS_PER_POD = 16;
 
 /**
- * Nodes for every rank of the gang: each tensor group inside one NVLink domain, all ranks of a pipeline stage inside one island; stages may
- * cross islands. Deterministic, whatever the order of the fabric's nodes; about n log n in nodes.
+ * Nodes for every rank of the gang: each tensor group inside one NVLink domain, the gang inside one island or across several as far as
+ * `across-islands.ts` lets it. Deterministic, whatever the order of the fabric's nodes; about n log n in nodes.
  */
 export function placeGang(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
   const outcome = placeOn(request, capacity);
@@ -36,13 +35,16 @@ function placeOn(request: GangRequest, capacity: FabricCapacity): PlacementOutco
   const { fabric } = capacity;
   const shapes = ranksPerPodChoices(request, fabric).map((ranksPerPod) => gangShape(request.layout, ranksPerPod));
   const free = (node: FabricNode): number => freeGpus(node, capacity);
+  const { acrossIslands = 'never' } = request;
   for (const shape of shapes) {
-    const nodes = pack(shape, islandsFor(shape, fabric.nodes, free));
+    const nodes = packWithin(acrossIslands, shape, fabric.nodes, free);
     if (nodes !== undefined) return { kind: 'placed', nodes, ranksPerPod: shape.ranksPerPod };
   }
-  const wouldFit = shapes.find((shape) => fitsEmpty(shape, fabric));
+  const wouldFit = shapes.find(
+    (shape) => packWithin(acrossIslands, shape, fabric.nodes, (node) => node.gpus) !== undefined,
+  );
   if (wouldFit !== undefined) {
-    return { kind: 'waiting', message: waitingMessage(wouldFit, fabric.nodes, free) };
+    return { kind: 'waiting', message: waitingMessage(wouldFit, fabric.nodes, { free, acrossIslands }) };
   }
   const total = fabric.nodes.reduce((sum, node) => sum + node.gpus, 0);
   const needed = worldSize(request.layout);
@@ -62,15 +64,6 @@ function holder({ leftOut }: FabricCapacity): string {
 /** GPUs of a node that a gang may take now; 0 for a node that takes no pods. */
 function freeGpus(node: FabricNode, capacity: FabricCapacity): number {
   return node.usable ? Math.max(0, node.gpus - (capacity.usedGpus.get(node.name) ?? 0)) : 0;
-}
-
-function fitsEmpty(shape: GangShape, fabric: Fabric): boolean {
-  return (
-    pack(
-      shape,
-      islandsFor(shape, fabric.nodes, (node) => node.gpus),
-    ) !== undefined
-  );
 }
 
 /**

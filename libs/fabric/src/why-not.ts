@@ -1,12 +1,15 @@
 import { formatLayout, worldSize } from '@coxswain/layout';
 import type { Fabric, FabricNode } from './fabric.ts';
-import type { GangRequest, GangShape } from './gang-shape.ts';
+import type { AcrossIslands, GangRequest, GangShape } from './gang-shape.ts';
 
 /** Why a gang that an empty cluster would hold cannot start now: what it needs, what is free, and what keeps the free ones apart. */
 export function waitingMessage(
   shape: GangShape,
   nodes: readonly FabricNode[],
-  freeGpus: (node: FabricNode) => number,
+  {
+    free: freeGpus,
+    acrossIslands,
+  }: { readonly free: (node: FabricNode) => number; readonly acrossIslands: AcrossIslands },
 ): string {
   const ableNodes = nodes.filter((node) => freeGpus(node) >= shape.ranksPerPod).length;
   const free = nodes.reduce((sum, node) => sum + freeGpus(node), 0);
@@ -14,8 +17,20 @@ export function waitingMessage(
   const needs = `Needs ${count(shape.worldSize, 'GPU')} as ${count(shape.pods, 'node')} with ${shape.ranksPerPod} free each; `;
   const has = `${free} of ${total} GPUs are free, on ${count(ableNodes, 'node')} with ${shape.ranksPerPod} or more`;
   if (ableNodes < shape.pods) return `${needs}${has}.`;
-  return `${needs}${has}, but not together: tensor groups need one NVLink domain and data groups one island.`;
+  return `${needs}${has}, but not together: ${TOGETHER[acrossIslands]}.`;
 }
+
+const IN_ISLANDS: Readonly<Record<AcrossIslands, string>> = {
+  never: ' and the gang in one island',
+  pipeline: ' and each data group in one island among those of one NIC class',
+  anyGroup: '',
+};
+
+const TOGETHER: Readonly<Record<AcrossIslands, string>> = {
+  never: 'tensor groups need one NVLink domain, and the gang one island',
+  pipeline: 'tensor groups need one NVLink domain, and data groups one island among those of one NIC class',
+  anyGroup: 'tensor groups need one NVLink domain',
+};
 
 /** Why not even an empty cluster holds the gang, and what to change. The first broken rule is named. */
 export function unsatisfiableMessage(request: GangRequest, fabric: Fabric): string {
@@ -37,9 +52,16 @@ export function unsatisfiableMessage(request: GangRequest, fabric: Fabric): stri
       `${domain.gpus}${perNode}. Lower layout.tensorParallelDegree to at most ${domain.gpus}.`
     );
   }
+  const { acrossIslands = 'never' } = request;
   const island = largestOf(usable, (node) => node.island);
+  if (acrossIslands === 'never' && island.gpus < worldSize(layout)) {
+    return (
+      `The gang needs ${count(worldSize(layout), 'GPU')} in one island; the largest, ${island.name}, has ${island.gpus}${perNode}. Ask for at most ` +
+      `${island.gpus}, or make the job with resources.acrossIslands Pipeline where islands of one NIC class reach each other, or Sockets at the speed of TCP.`
+    );
+  }
   const stage = worldSize(layout) / layout.pipelineParallelDegree;
-  if (island.gpus < stage) {
+  if (acrossIslands === 'pipeline' && island.gpus < stage) {
     const most = Math.floor((island.gpus * layout.dataParallelDegree) / stage);
     const lower = most === 0 ? 'layout.contextParallelDegree' : `layout.dataParallelDegree to at most ${most}`;
     return (
@@ -48,8 +70,7 @@ export function unsatisfiableMessage(request: GangRequest, fabric: Fabric): stri
     );
   }
   return (
-    `No set of nodes keeps each tensor group of ${formatLayout(layout)} in one NVLink domain and each data group in one ` +
-    `island${perNode}; the largest domain, ${domain.name}, has ${count(domain.gpus, 'GPU')} and the largest island, ` +
+    `No set of nodes keeps each tensor group of ${formatLayout(layout)} in one NVLink domain${IN_ISLANDS[acrossIslands]}${perNode}; the largest domain, ${domain.name}, has ${count(domain.gpus, 'GPU')} and the largest island, ` +
     `${island.name}, ${island.gpus}. Choose degrees that divide these, or another resources.gpusPerNode.`
   );
 }

@@ -1,6 +1,6 @@
 import { effectiveSpec, type JobPlan, runtimeName, type TrainingJobSpec } from '@coxswain/api-types';
 import { engineRefusal, layoutRefusal } from '@coxswain/engines';
-import type { Fabric } from '@coxswain/fabric';
+import { acrossIslandsOf, type Fabric } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import { PLANNER_VERSION, type PlanCluster } from '@coxswain/planner';
 import { planCluster } from './plan-cluster.ts';
@@ -37,7 +37,11 @@ export function jobPlanning(spec: TrainingJobSpec, fabric: Fabric): JobPlanning 
   if (plannerView(spec) === undefined || engineRefusal(spec) !== undefined) return undefined;
   const own = effectiveSpec(spec, undefined);
   const gpus = own === undefined ? (spec.gpus ?? 0) : worldSize(own.layout);
-  const known = planCluster(fabric, { gpus, gpusPerNode: spec.resources.gpusPerNode });
+  const known = planCluster(fabric, {
+    gpus,
+    gpusPerNode: spec.resources.gpusPerNode,
+    acrossIslands: acrossIslandsOf(spec.resources),
+  });
   if (known === undefined || (own !== undefined && layoutRefusal(own) !== undefined)) return undefined;
   const about = {
     gpus,
@@ -68,5 +72,15 @@ function keyOf(
 ): string {
   const { env: _env, image: _image, secretEnv: _values, secretFiles: _files, ...told } = engine;
   // What an engine takes can depend on its arguments, and on what is read and saved.
-  return JSON.stringify([told, model, training, data, checkpoint, layout, resources.gpusPerNode, about]);
+  return JSON.stringify([
+    told,
+    model,
+    training,
+    data,
+    checkpoint,
+    layout,
+    resources.gpusPerNode,
+    resources.acrossIslands,
+    about,
+  ]);
 }

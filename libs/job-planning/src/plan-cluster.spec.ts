@@ -56,17 +56,42 @@ describe('the cluster that a job is planned for', () => {
     expect(planCluster({ nodes: fabric }, { gpus: 8 })).toMatchObject({ cluster: want });
   });
 
-  it('spans islands, largest first, when one cannot hold the job', () => {
-    const fabric = { nodes: [...nodes(1, { island: 'roce-0', nicType: 'roce' }), ...nodes(2)] };
-    expect(planCluster(fabric, { gpus: 24 })).toMatchObject({
-      cluster: {
-        islands: [
-          { gpus: 16, nicKind: 'infiniband', relativeSpeed: 1 },
-          { gpus: 8, nicKind: 'roce' },
+  describe('of several islands, where the largest does not hold the job', () => {
+    const roce = nodes(1, { island: 'roce-0', nicType: 'roce' });
+    const fabric = { nodes: [...roce, ...nodes(2), ...nodes(1, { island: 'ib-2', nicType: 'InfiniBand' })] };
+    it.each([
+      ['never', 24, undefined],
+      [
+        'pipeline',
+        24,
+        [
+          { gpus: 16, nicKind: 'infiniband' },
+          { gpus: 8, nicKind: 'infiniband' },
         ],
-      },
+      ],
+      [
+        'anyGroup',
+        32,
+        [
+          { gpus: 16, nicKind: 'ethernet' },
+          { gpus: 8, nicKind: 'ethernet' },
+          { gpus: 8, nicKind: 'ethernet' },
+        ],
+      ],
+    ] as const)('is those that the job may have: %s', (acrossIslands, gpus, islands) => {
+      const known = planCluster(fabric, { gpus, acrossIslands });
+      if (islands === undefined) expect(known).not.toHaveProperty('cluster.islands');
+      else expect(known).toMatchObject({ cluster: { islands } });
+      expect(known?.description.includes('over TCP sockets')).toBe(acrossIslands === 'anyGroup');
     });
-    expect(planCluster(fabric, { gpus: 16 })).not.toHaveProperty('cluster.islands');
+
+    it.each(['never', 'pipeline', 'anyGroup'] as const)(
+      'is one that does hold it all the same: %s',
+      (acrossIslands) => {
+        expect(planCluster(fabric, { gpus: 16, acrossIslands })).toMatchObject({ cluster: { nicKind: 'infiniband' } });
+        expect(planCluster(fabric, { gpus: 16, acrossIslands })).not.toHaveProperty('cluster.islands');
+      },
+    );
   });
 
   it('is expected to grow when the job asks for more than there is', () => {
@@ -92,7 +117,9 @@ describe('the cluster that a job is planned for', () => {
 
   it('is described in a line that fits the field, whatever the number of islands', () => {
     const many = Array.from({ length: 100 }, (_, index) => nodes(1, { island: `island-${index}` })).flat();
-    expect(planCluster({ nodes: many }, { gpus: 800 })?.description.length).toBeLessThanOrEqual(1_024);
+    expect(
+      planCluster({ nodes: many }, { gpus: 800, acrossIslands: 'pipeline' })?.description.length,
+    ).toBeLessThanOrEqual(1_024);
   });
 
   it('is unknown without GPUs', () => {

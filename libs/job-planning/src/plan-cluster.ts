@@ -1,4 +1,4 @@
-import type { Fabric, FabricNode } from '@coxswain/fabric';
+import type { AcrossIslands, Fabric, FabricNode } from '@coxswain/fabric';
 import { NIC_KINDS, type PlanCluster, type PlanIsland } from '@coxswain/planner';
 import { gpuOf } from '@coxswain/planner/presets';
 
@@ -14,6 +14,13 @@ export interface UnknownCluster {
   readonly description: string;
 }
 
+interface PlannedFor {
+  readonly gpus: number;
+  readonly gpusPerNode?: number | undefined;
+  /** Absent: never. */
+  readonly acrossIslands?: AcrossIslands;
+}
+
 /** Most islands that a plan is made for; further ones are left out, smallest first. */
 const MAX_ISLANDS = 64;
 /** Gb/s of a label in the GB/s of the planner. */
@@ -21,12 +28,10 @@ const GBPS_PER_GB_PER_S = 8;
 
 /**
  * The cluster as the planner of a job with `gpus` GPUs sees it: nodes of the GPU type that there is most of, whatever is free of them, one NIC
- * per GPU at the speed of the label. A job that one island can hold is planned for that island alone. Undefined without any GPU.
+ * per GPU at the speed of the label. A job that one island can hold is planned for that island alone, and so is one that may have no other; what
+ * may cross several is planned for those that it may have, over TCP where these are of any class. Undefined without any GPU.
  */
-export function planCluster(
-  fabric: Fabric,
-  request: { readonly gpus: number; readonly gpusPerNode?: number | undefined },
-): KnownCluster | UnknownCluster | undefined {
+export function planCluster(fabric: Fabric, request: PlannedFor): KnownCluster | UnknownCluster | undefined {
   const [gpuType, nodes] = largestGroup(fabric.nodes, (node) => node.gpuType ?? '');
   const [first] = nodes;
   if (first === undefined) return undefined;
@@ -50,7 +55,7 @@ export function planCluster(
   }
   const gpusPerNode = Math.min(request.gpusPerNode ?? Infinity, mostCommon(nodes.map((node) => node.gpus)));
   const domains = [...groupsOf(nodes, (node) => node.nvlinkDomain).values()].map(gpusOf);
-  const islands = islandsFor(request.gpus, nodes);
+  const islands = islandsFor(request, nodes);
   const [largest] = islands;
   const cluster: PlanCluster = {
     gpu: preset,
@@ -62,8 +67,9 @@ export function planCluster(
     ...(islands.length < 2 ? {} : { islands }),
   };
   const networks = islands.map((island) => `${island.gpus} on ${networkOf(island)}`).join(' and ');
+  const sockets = request.acrossIslands === 'anyGroup' && islands.length > 1 ? 'over TCP sockets, ' : '';
   const description =
-    `${total} ${preset} GPUs, ${gpusPerNode} per node, NVLink domains of ${mostCommon(domains)}; for ${request.gpus}: ${networks}`.slice(
+    `${total} ${preset} GPUs, ${gpusPerNode} per node, NVLink domains of ${mostCommon(domains)}; for ${request.gpus}: ${sockets}${networks}`.slice(
       0,
       MAX_DESCRIPTION,
     );
@@ -73,12 +79,29 @@ export function planCluster(
 /** Longest `fabric` of a plan in status. */
 const MAX_DESCRIPTION = 1024;
 
-/** The largest islands that together hold the job; one where one does. */
-function islandsFor(gpus: number, nodes: readonly FabricNode[]): PlanIsland[] {
-  const islands = [...groupsOf(nodes, (node) => node.island)]
+/** The largest islands that together hold the job and that it may have together; one where one does. */
+function islandsFor({ gpus, acrossIslands = 'never' }: PlannedFor, nodes: readonly FabricNode[]): PlanIsland[] {
+  const all = [...groupsOf(nodes, (node) => node.island)]
     .sort(([a, nodesOfA], [b, nodesOfB]) => gpusOf(nodesOfB) - gpusOf(nodesOfA) || (a < b ? -1 : 1))
     .slice(0, MAX_ISLANDS)
     .map(([, members]) => members);
+  const [largest = []] = all;
+  if (acrossIslands === 'never' || gpusOf(largest) >= gpus) return shared(gpus, [largest]);
+  if (acrossIslands === 'pipeline') return shared(gpus, ofLargestClass(all));
+  return shared(gpus, all).map((island) => ({ ...island, nicKind: 'ethernet' }));
+}
+
+/** Islands of the NIC class of which there is most, where all nodes of an island are of one. */
+function ofLargestClass(islands: readonly (readonly FabricNode[])[]): readonly (readonly FabricNode[])[] {
+  const classOf = ({ nicType = '' }: FabricNode): string => nicType.toLowerCase();
+  const alike = islands.filter((members) => groupsOf(members, classOf).size === 1);
+  const [largest] = largestGroup(alike.flat(), classOf);
+  const chosen = alike.filter(([first]) => first !== undefined && classOf(first) === largest);
+  return chosen.length === 0 ? islands.slice(0, 1) : chosen;
+}
+
+/** GPUs of islands in their order, as many as are asked for. */
+function shared(gpus: number, islands: readonly (readonly FabricNode[])[]): PlanIsland[] {
   const chosen: PlanIsland[] = [];
   let left = gpus;
   for (const [index, members] of islands.entries()) {

@@ -7,7 +7,7 @@ import {
 } from '@coxswain/api-types';
 import { isDomainError } from '@coxswain/domain-error';
 import { degreesOf, engineRefusal, layoutRefusal } from '@coxswain/engines';
-import { type Fabric, placeGang } from '@coxswain/fabric';
+import { acrossIslandsOf, type Fabric, placeGang } from '@coxswain/fabric';
 import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
 import { parsePlanRequest, plan, type Plan, type PlanRequest, predict, type Prediction } from '@coxswain/planner';
 import { engineOffers, isToldDegreesAlone, type Telling, tellingOf } from './engine-offers.ts';
@@ -139,7 +139,8 @@ function runnable(spec: TrainingJobSpec, one: Plan, told: Telling): readonly Pla
 /** Why not even an empty cluster of this fabric can hold the gang; undefined when it can, or is only too small as yet. */
 function placementObstacle(spec: TrainingJobSpec, { layout }: Plan, fabric: Fabric): string | undefined {
   const { gpusPerNode } = spec.resources;
-  const request = { layout, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
+  const acrossIslands = acrossIslandsOf(spec.resources);
+  const request = { layout, acrossIslands, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
   const outcome = placeGang(request, { fabric, usedGpus: new Map() });
   return outcome.kind === 'unsatisfiable' ? outcome.message : undefined;
 }

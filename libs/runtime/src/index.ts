@@ -1,5 +1,6 @@
 export { COMPUTE_DOMAINS, computeDomainOf } from './compute-domain.ts';
 export { nodeDemandOf } from './node-demand.ts';
+export { overSockets } from './over-sockets.ts';
 export { asUser, leavesUserOpen } from './pod-user.ts';
 export { trainerImageOf } from './parts.ts';
 export { podWithRuntime } from './pod-with-runtime.ts';

@@ -112,6 +112,12 @@ describe('a runtime', () => {
       /^resources\.cpuPerGpu is not given, and ClusterTrainingRuntime lab allows 8 at most/,
     ],
     [
+      'that may use sockets, where a script may choose another network',
+      { sourceScript: '/opt/nccl-env.sh' },
+      { resources: { acrossIslands: 'Sockets' } },
+      /^resources\.acrossIslands is Sockets, and ClusterTrainingRuntime lab sources \/opt\/nccl-env\.sh in every rank.*; leave/,
+    ],
+    [
       'with more processors',
       jobs({ maxCpuPerGpu: '7500m' }),
       { resources: { cpuPerGpu: '8' } },

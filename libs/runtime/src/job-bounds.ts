@@ -28,7 +28,7 @@ interface Pair {
 
 type Rule = (pair: Pair) => string | undefined;
 
-const RULES: readonly Rule[] = [image, engine, variables, imageBound, refusedVariables, gpusPerNode, amounts];
+const RULES: readonly Rule[] = [image, engine, variables, sockets, imageBound, refusedVariables, gpusPerNode, amounts];
 
 /** The first thing in which they disagree, in a sentence: field, value, rule and what to do. Undefined where they go together. */
 export function disagreement(
@@ -64,6 +64,12 @@ function variables({ spec, runtime, name }: Pair): string | undefined {
   const twice = variablesOf(spec).find((variable) => given.has(variable));
   if (twice === undefined) return undefined;
   return `variable ${twice} is set by ${name}; leave it out of the job, or name another runtime`;
+}
+
+/** What a script sets as a rank starts is later than anything that the pod says. */
+function sockets({ spec, runtime, name }: Pair): string | undefined {
+  if (spec.resources.acrossIslands !== 'Sockets' || runtime.sourceScript === undefined) return undefined;
+  return `resources.acrossIslands is Sockets, and ${name} sources ${runtime.sourceScript} in every rank, which may choose another network; leave resources.acrossIslands out, or name another runtime`;
 }
 
 function imageBound({ spec, asks, name }: Pair): string | undefined {

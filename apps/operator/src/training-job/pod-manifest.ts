@@ -20,7 +20,7 @@ import {
 } from '@coxswain/api-types';
 import type { RenderedEngine } from '@coxswain/engines';
 import { gangOfPod } from '@coxswain/lifecycle';
-import { asUser, leavesUserOpen, podWithRuntime, trainerImageOf } from '@coxswain/runtime';
+import { asUser, leavesUserOpen, overSockets, podWithRuntime, trainerImageOf } from '@coxswain/runtime';
 import { launcherDelivery } from './launcher-delivery.ts';
 import { ownedBy } from './owner.ts';
 import { timesCpu, timesMemory } from '../cluster/quantity.ts';
@@ -164,7 +164,8 @@ export function toPod(
   };
   const { runtime, nicClasses } = placement.spec;
   const gangs = { gang: gangOfPod(context.name), nicClass: nicClasses?.[podIndex] };
-  const whole = runtime === undefined ? pod : podWithRuntime(pod, runtime, gangs);
+  const joined = runtime === undefined ? pod : podWithRuntime(pod, runtime, gangs);
+  const whole = placement.spec.network === 'Sockets' ? overSockets(joined) : joined;
   return context.user !== undefined && leavesUserOpen(runtime) ? asUser(whole, context.user) : whole;
 }
 

@@ -134,17 +134,19 @@ function canFit({ layout, gpusPerNode }: GangRequest, free: Pick<FreeGpus, 'tota
 }
 
 /** Objects of a cache are asked about with every look. */
-const keys = new WeakMap<GangRequest['layout'], Map<number | undefined, string>>();
+const keys = new WeakMap<GangRequest['layout'], Map<string, string>>();
 
 function keyOf(request: GangRequest): string {
   const { demand } = request;
   return demand === undefined ? keyOfGpus(request) : `${keyOfGpus(request)} ${demandKey(demand)}`;
 }
 
-function keyOfGpus({ gpusPerNode, layout }: GangRequest): string {
-  const known = keys.get(layout) ?? new Map<number | undefined, string>();
+/** Traffic is no part of it: that says where a gang is best, not whether it fits. */
+function keyOfGpus({ gpusPerNode, acrossIslands = 'never', layout }: GangRequest): string {
+  const known = keys.get(layout) ?? new Map<string, string>();
   keys.set(layout, known);
-  const key = known.get(gpusPerNode) ?? JSON.stringify([gpusPerNode, layout]);
-  known.set(gpusPerNode, key);
+  const ways = `${gpusPerNode ?? ''} ${acrossIslands}`;
+  const key = known.get(ways) ?? JSON.stringify([ways, layout]);
+  known.set(ways, key);
   return key;
 }

@@ -383,7 +383,8 @@ function gangSize(attempt: Attempt, facts: Facts): string {
   const gpuWords = `${gpus} GPU${gpus === 1 ? '' : 's'}`;
   if (placement === undefined) return `${gpuWords}, ${layout}`;
   const nodes = podCount(placement);
-  return `${gpuWords} of ${nodes} node${nodes === 1 ? '' : 's'}, ${layout}`;
+  const network = placement.network === 'Sockets' ? ', over TCP sockets because no island of the network holds it' : '';
+  return `${gpuWords} of ${nodes} node${nodes === 1 ? '' : 's'}, ${layout}${network}`;
 }
 
 const MAX_SUMMARY_CHARACTERS = 1024;

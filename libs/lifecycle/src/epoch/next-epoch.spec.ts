@@ -1,4 +1,4 @@
-import type { TrainingJobStatus } from '@coxswain/api-types';
+import { NODE_LABELS, type TrainingJobStatus } from '@coxswain/api-types';
 import type { Observed } from '../look/observed.ts';
 import { situationOf } from '../decide/situation.ts';
 import { aCapacity, aCheckpoint, aNode, aPlacement, aPod, observe } from '../testing/index.ts';
@@ -68,6 +68,38 @@ describe('what stands between a job and its next epoch', () => {
 
   it('pods that go away are waited for before the delay is', () => {
     expect(next(restarting(delayed, { pods: [aPod(job)] })).kind).toBe('afterPreviousEpoch');
+  });
+});
+
+describe('a gang that no island of the network holds', () => {
+  const island = (name: string, nicIsland: string, nicType: string) =>
+    aNode({ name, labels: { [NODE_LABELS.nicIsland]: nicIsland, [NODE_LABELS.nicType]: nicType } });
+  const capacity = () => aCapacity([island('node-a', 'ib', 'infiniband'), island('node-b', 'roce', 'roce')]);
+  const placed = (acrossIslands?: 'Never' | 'Pipeline' | 'Sockets') =>
+    next(
+      observe({
+        capacity,
+        job: aJob({
+          spec: { layout: { tensorParallelDegree: 2, dataParallelDegree: 2 }, resources: { acrossIslands } },
+        }),
+      }),
+    );
+
+  it.each([undefined, 'Never', 'Pipeline'] as const)('waits, with what would help: %s', (acrossIslands) => {
+    expect(placed(acrossIslands)).toMatchObject({ kind: 'unsatisfiable' });
+  });
+
+  it('is placed where it may use sockets, and its placement says that every rank does', () => {
+    expect(placed('Sockets')).toMatchObject({
+      kind: 'placing',
+      spec: { nodes: ['node-a', 'node-b'], network: 'Sockets' },
+    });
+  });
+
+  it('says no such thing where one island holds it after all', () => {
+    const job = aJob({ spec: { resources: { acrossIslands: 'Sockets' } } });
+    expect(next(observe({ job }))).toMatchObject({ kind: 'placing' });
+    expect(next(observe({ job }))).not.toHaveProperty('spec.network');
   });
 });
 

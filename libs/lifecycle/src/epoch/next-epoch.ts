@@ -7,7 +7,7 @@ import {
   type ResumeFrom,
   type RuntimeSnapshot,
 } from '@coxswain/api-types';
-import { type FabricCapacity, placeGang, type PlacementOutcome } from '@coxswain/fabric';
+import { acrossIslandsOf, type FabricCapacity, placeGang, type PlacementOutcome } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
 import type { GangRequest } from '../look/gang-request.ts';
@@ -130,6 +130,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   const runtime = runtimeStanding(facts);
   const request = {
     layout: spec.layout,
+    acrossIslands: acrossIslandsOf(spec.resources),
     ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
     ...(runtime.kind === 'usable' ? { demand: nodeDemandOf(runtime.snapshot.template) } : {}),
   };
@@ -171,6 +172,7 @@ export function placementSpec(
     ranksPerPod,
     nodes: [...nodes],
     ranks: consecutiveRanks({ nodes, ranksPerPod }, worldSize(layout)),
+    ...networkOf(facts, spec, nodes),
     ...(resume === undefined
       ? {}
       : {
@@ -185,6 +187,17 @@ export function placementSpec(
       ? { ...nicClassesOf(facts, runtime.snapshot, nodes), runtime: runtime.snapshot }
       : {}),
   };
+}
+
+/** Where a gang that may use sockets is in several islands, every rank does: one that talked over its own NICs would reach no other island. */
+function networkOf(
+  facts: Facts,
+  { resources }: EffectiveSpec,
+  nodes: readonly string[],
+): Pick<PlacementSpec, 'network'> {
+  if (acrossIslandsOf(resources) !== 'anyGroup') return {};
+  const islands = new Map(facts.capacity().fabric.nodes.map(({ name, island }) => [name, island]));
+  return new Set(nodes.map((node) => islands.get(node))).size > 1 ? { network: 'Sockets' } : {};
 }
 
 /** Labels may change while a gang runs, and pods of one gang are made alike: it is recorded where something depends on it. */
