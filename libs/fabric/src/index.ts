@@ -1,4 +1,5 @@
 export { acrossIslandsOf } from './across-islands.ts';
+export { assumedTraffic } from './assumed-traffic.ts';
 export { deviceCount, isDevice } from './device-count.ts';
 export type { Fabric, FabricCapacity, FabricNode, NodeFacts, Taint } from './fabric.ts';
 export { fabricFromNodes } from './from-nodes.ts';
@@ -7,3 +8,6 @@ export { isSchedulable, nodesFor } from './node-demand.ts';
 export type { NodeDemand } from './node-demand.ts';
 export { placeGang } from './placement.ts';
 export type { PlacementOutcome } from './placement.ts';
+export { trafficGroups } from './traffic-groups.ts';
+export type { TrafficGroupSet } from './traffic-groups.ts';
+export type { GroupTraffic, LayoutTraffic, TrafficKind } from './traffic.ts';

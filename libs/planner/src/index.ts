@@ -38,6 +38,7 @@ export type { MemoryPrediction } from './memory/predict-memory.ts';
 export { parsePlanRequest } from './request/parse-plan-request.ts';
 export { pipelineOfPlan } from './questions/pipeline-of-plan.ts';
 export { plan } from './questions/plan.ts';
-export { predict } from './questions/predict.ts';
+export { exchangesOf, predict } from './questions/predict.ts';
+export type { ExchangingGroup } from './answer/exchanges-of-run.ts';
 export { whyNot } from './questions/why-not.ts';
 export { PLANNER_VERSION } from './version.ts';

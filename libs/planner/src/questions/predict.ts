@@ -1,6 +1,7 @@
-/** What does a layout that somebody names take? */
+/** What does a layout that somebody names take, and what do its ranks send each other? */
 import { DomainError } from '@coxswain/domain-error';
 import { layoutViolations, type LayoutViolation } from '@coxswain/layout';
+import { exchangesOfRun, type GroupExchange } from '../answer/exchanges-of-run.ts';
 import { predictRun } from '../answer/predict-run.ts';
 import type { AskedLayout, PlanRequest, Prediction } from '../contract.ts';
 import type { RunFacts } from '../facts.ts';
@@ -14,6 +15,19 @@ import { resolveRequest, type RunBase } from '../request/resolved-request.ts';
  * @throws DomainError INVALID_REQUEST for an unknown preset; INVALID_LAYOUT with every broken rule, or with what the models do not cover.
  */
 export function predict(request: PlanRequest, asked: AskedLayout): Prediction {
+  return predictRun(legalRunOf(request, asked), request.memoryMarginShare);
+}
+
+/**
+ * Bytes that the ranks of one layout send each other in a step, by group.
+ *
+ * @throws DomainError as {@link predict} does.
+ */
+export function exchangesOf(request: PlanRequest, asked: AskedLayout): readonly GroupExchange[] {
+  return exchangesOfRun(legalRunOf(request, asked));
+}
+
+function legalRunOf(request: PlanRequest, asked: AskedLayout): RunFacts {
   const { run } = resolveRequest(request);
   const broken = brokenRulesOf(run, asked);
   const [first] = broken;
@@ -21,7 +35,7 @@ export function predict(request: PlanRequest, asked: AskedLayout): Prediction {
     const violations = broken.map(({ field, message }) => ({ pointer: `/layout/${field}`, detail: message }));
     throw new DomainError('INVALID_LAYOUT', `layout: ${first.message}`, violations);
   }
-  return predictRun(runOfLayout(run, asked), request.memoryMarginShare);
+  return runOfLayout(run, asked);
 }
 
 /** Every rule that a layout breaks with the model, batch, engine and number of GPUs of a run. */

@@ -1,7 +1,6 @@
 /** What does attention cost, fused or in parts, with its projections and the exchange of keys and values between context ranks? */
 import {
   aroundBlock,
-  BYTES,
   costOf,
   noWork,
   quantise,
@@ -12,6 +11,7 @@ import {
   type Work,
 } from './block-cost.ts';
 import { COEFFICIENTS } from './constants.ts';
+import { attentionHeadsOf, headExchangeBytes, keyValueBytes, type AttentionHeads } from './exchanged-bytes.ts';
 import { gemmS, memoryS, softExcess } from './kernels.ts';
 import { collectiveS } from './links.ts';
 
@@ -25,8 +25,8 @@ export function attentionBlock(inputs: BlockInputs): BlockCost {
   const work = noWork();
   const { hiddenSize } = model;
   const t = candidate.tensor;
-  const kvHeads = Math.max(1, model.keyValueHeads / t);
-  const heads = model.attentionHeads / t;
+  const shape = attentionHeadsOf(model, t);
+  const { heads, kvHeads, queryDim } = shape;
   const latent = model.latentAttention;
   if (latent === undefined) {
     const qkv = heads * model.headDim + 2 * kvHeads * model.headDim;
@@ -35,9 +35,7 @@ export function attentionBlock(inputs: BlockInputs): BlockCost {
     const rotary = constants.elementwiseFactor * memoryS(kernels, tokens * qkv * 4);
     work.memoryS += rotary + quantise(inputs, tokens * (hiddenSize + heads * model.headDim));
     work.memoryBackwardS += rotary + quantise(inputs, tokens * (hiddenSize + qkv));
-    attentionCore(inputs, work, { heads, kvHeads, queryDim: model.headDim, valueDim: model.headDim });
   } else {
-    const queryDim = latent.nopeHeadDim + latent.ropeHeadDim;
     const down = (latent.queryRank || 0) + latent.keyValueRank + latent.ropeHeadDim;
     const queryIn = latent.queryRank || hiddenSize;
     const up =
@@ -55,30 +53,23 @@ export function attentionBlock(inputs: BlockInputs): BlockCost {
     work.memoryS += split + quantise(inputs, tokens * (hiddenSize + queryIn + heads * latent.valueHeadDim));
     work.memoryBackwardS += split + quantise(inputs, tokens * (hiddenSize + heads * queryDim));
     if (recomputes(run, 'mla_up_proj')) work.recomputeS += up + split;
-    attentionCore(inputs, work, { heads, kvHeads: heads, queryDim, valueDim: latent.valueHeadDim });
   }
+  attentionCore(inputs, work, shape);
   aroundBlock(inputs, work);
   tensorTraffic(inputs, work, tokens);
   work.hostS += COEFFICIENTS.hostShareOfBlock * constants.hostLayerS * inputs.hostShare;
   return costOf(inputs, work);
 }
 
-interface CoreShape {
-  readonly heads: number;
-  readonly kvHeads: number;
-  readonly queryDim: number;
-  readonly valueDim: number;
-}
-
 /** Scores, softmax and the weighted sum; with context parallelism also the exchange of keys and values. */
-function attentionCore(inputs: BlockInputs, work: Work, shape: CoreShape): void {
+function attentionCore(inputs: BlockInputs, work: Work, shape: AttentionHeads): void {
   const { run, kernels, constants, tokens } = inputs;
   const { model, candidate, sequenceLength } = run;
   const windowed = model.attentionWindow > 0 ? Math.min(1, model.windowedLayers / model.layers) : 0;
   const window = Math.min(model.attentionWindow, sequenceLength);
   /** Keys each query meets under a causal mask, averaged over layers. */
   const keys = (1 - windowed) * (sequenceLength / 2) + windowed * (window * (1 - window / (2 * sequenceLength)));
-  const { heads, kvHeads, queryDim, valueDim } = shape;
+  const { heads, queryDim, valueDim } = shape;
   let forwardS: number;
   let backwardS: number;
   if (run.flashAttention) {
@@ -115,20 +106,18 @@ function attentionCore(inputs: BlockInputs, work: Work, shape: CoreShape): void 
   work.attentionS += forwardS;
   work.attentionBackwardS += backwardS;
   if (recomputes(run, 'core_attn')) work.recomputeS += forwardS;
-  if (candidate.context > 1) contextTraffic(inputs, work, { ...shape, forwardS, kvHeads });
+  if (candidate.context > 1) contextTraffic(inputs, work, { ...shape, forwardS });
 }
 
-function contextTraffic(inputs: BlockInputs, work: Work, core: CoreShape & { readonly forwardS: number }): void {
+function contextTraffic(inputs: BlockInputs, work: Work, core: AttentionHeads & { readonly forwardS: number }): void {
   const { run, constants, tokens } = inputs;
   const { candidate, cluster } = run;
   const group = { size: candidate.context, stride: candidate.tensor };
-  const keyValueBytes = tokens * core.kvHeads * (core.queryDim + core.valueDim) * BYTES;
   if (candidate.contextAlgorithm === 'ulysses') {
-    const bytes = tokens * (2 * core.heads * core.queryDim + core.kvHeads * (core.queryDim + core.valueDim)) * BYTES;
-    work.contextTrafficS += 2 * collectiveS(cluster, group, bytes, constants);
+    work.contextTrafficS += 2 * collectiveS(cluster, group, headExchangeBytes(tokens, core), constants);
     return;
   }
-  const exchangeS = collectiveS(cluster, group, keyValueBytes * candidate.context, constants);
+  const exchangeS = collectiveS(cluster, group, keyValueBytes(tokens, core) * candidate.context, constants);
   if (candidate.contextAlgorithm === 'allgather') {
     work.contextTrafficS += exchangeS;
     return;

@@ -1,6 +1,7 @@
 /** What does a block of the model cost on one rank for one micro-batch: from the work it does to its three passes. */
 import type { RunFacts } from '../facts.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
+import { blockActivationBytes, recomputedLayersShare } from './exchanged-bytes.ts';
 import { memoryS, softMax, type KernelFacts } from './kernels.ts';
 import { collectiveS } from './links.ts';
 
@@ -132,10 +133,8 @@ function recomputedS(inputs: BlockInputs, work: Work): number {
   const { candidate } = inputs.run;
   if (candidate.recompute === 'none') return 0;
   if (candidate.recompute === 'selective') return work.recomputeS;
-  const perChunk = candidate.recomputeLayersPerChunk ?? Infinity;
-  const share = Math.min(1, (perChunk * candidate.pipeline * candidate.chunks) / inputs.run.model.layers);
   return (
-    share *
+    recomputedLayersShare(inputs.run) *
     (work.matrixProductsS +
       work.attentionS +
       work.memoryS +
@@ -154,8 +153,7 @@ export function tensorTraffic(inputs: BlockInputs, work: Work, tokens: number): 
   const { run, constants } = inputs;
   const { tensor, overlapTensor } = run.candidate;
   if (tensor <= 1) return;
-  const bytes = tokens * run.model.hiddenSize * BYTES;
-  const once = collectiveS(run.cluster, { size: tensor, stride: 1 }, bytes, constants);
+  const once = collectiveS(run.cluster, { size: tensor, stride: 1 }, blockActivationBytes(run, tokens), constants);
   work.tensorTrafficS += 2 * once * (overlapTensor ? constants.tensorOverlap : 1);
   work.hostS += constants.hostCollectiveS * (run.candidate.sequenceParallel ? 2 : 1) * inputs.hostShare;
 }

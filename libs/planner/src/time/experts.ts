@@ -12,6 +12,7 @@ import {
   type Work,
 } from './block-cost.ts';
 import { COEFFICIENTS } from './constants.ts';
+import { expertTokenBytes, routedTokensOf } from './exchanged-bytes.ts';
 import { mlpWork } from './feed-forward.ts';
 import { gemmS, memoryS } from './kernels.ts';
 import { allToAllS, collectiveS, membersPerDomain } from './links.ts';
@@ -23,12 +24,9 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   const { experts } = model;
   if (experts === undefined) throw new RangeError('a model without experts has no expert block');
   const work = noWork();
-  /** Tokens that enter the router on this rank; with sequence parallelism the tensor ranks share them. */
-  const tokens = inputs.tokens / candidate.tensor;
-  const width = experts.latentSize || model.hiddenSize;
-  const kept = Math.min(1, candidate.expertCapacity ?? Infinity);
+  const toExperts = routedTokensOf(run, inputs.tokens);
+  const { tokens, width, routed } = toExperts;
   const balance = 1 + (candidate.expertCapacity === undefined ? constants.imbalance : 0);
-  const routed = tokens * experts.topK * kept;
   const localExperts = Math.max(1, experts.count / candidate.expert);
   const rows = routed * candidate.expertTensor * balance;
   const inner = (experts.ffnHiddenSize / candidate.expertTensor) * (model.gatedMlp ? 2 : 1);
@@ -55,11 +53,16 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   work.routingS +=
     constants.routingFactor *
     memoryS(kernels, (routed + rows) * width * 2 * BYTES + tokens * (experts.count * 12 + model.hiddenSize * BYTES));
-  dispatch(inputs, work, { tokens, routedBytes: routed * width * BYTES, tokenBytes: tokens * width * BYTES });
+  dispatch(inputs, work, {
+    tokens,
+    routedBytes: expertTokenBytes(routed, toExperts),
+    tokenBytes: expertTokenBytes(tokens, toExperts),
+  });
   if (candidate.expertTensor > 1) {
     const group = { size: candidate.expertTensor, stride: 1 };
-    work.expertTrafficS += 2 * collectiveS(cluster, group, rows * width * BYTES, constants);
-    work.expertTrafficBackwardS += 2 * collectiveS(cluster, group, rows * width * BYTES, constants);
+    const bytes = expertTokenBytes(rows, toExperts);
+    work.expertTrafficS += 2 * collectiveS(cluster, group, bytes, constants);
+    work.expertTrafficBackwardS += 2 * collectiveS(cluster, group, bytes, constants);
   }
   if (recomputes(run, 'moe')) {
     work.recomputeS += work.matrixProductsS + work.memoryS + work.routingS + work.expertTrafficS;

@@ -3,13 +3,12 @@ import { microBatches, type RunFacts, type Schedule } from '../facts.ts';
 import type { ScheduleInput } from '../schedule/schedule-input.ts';
 import { isVShaped } from '../stages.ts';
 import type { TimeConstants } from './constants.ts';
+import { boundaryBytes } from './exchanged-bytes.ts';
 import { groupsOf } from './groups.ts';
 import { handOverS } from './links.ts';
 import { costOfKind, type BlockCosts, type StageCost, type StageInputs } from './stage-cost.ts';
 import { stageKindsOf, type StageKinds } from './stage-kinds.ts';
 import { heaviestRank, parametersPerLayer, type RankParameters } from './states.ts';
-
-const BYTES = 2;
 
 /** Speed of the GPUs that a pipeline rank runs on, relative to the first island's. */
 export function relativeSpeedOf(run: RunFacts, rank: number): number {
@@ -141,15 +140,9 @@ export function scheduleInputOf(
   buffers?: WorkBuffers,
 ): ScheduleInput {
   const { schedule, forwardS, backwardInputS, backwardWeightS } = work;
-  const { candidate, cluster, model } = run;
-  const boundaryBytes =
-    ((candidate.microBatchSize * run.sequenceLength) /
-      candidate.context /
-      (candidate.sequenceParallel ? candidate.tensor : 1)) *
-    model.hiddenSize *
-    BYTES;
+  const { candidate, cluster } = run;
   const hops = hopsOf(
-    handOverS(cluster, groupsOf(candidate).pipeline, boundaryBytes, constants),
+    handOverS(cluster, groupsOf(candidate).pipeline, boundaryBytes(run), constants),
     forwardS.length,
     buffers,
   );

@@ -1,16 +1,16 @@
 /** What does one micro-batch cost on a stage of the pipeline? Blocks added up, with the traffic that runs beside them. */
 import type { RunFacts } from '../facts.ts';
-import { parametersOf } from '../memory/parameters.ts';
 import { attentionBlock } from './attention.ts';
 import { addCost, noCost, PARTS, type BlockCost, type BlockInputs, type Part } from './block-cost.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
+import { tokensPerRank } from './exchanged-bytes.ts';
 import { expertBlock } from './experts.ts';
 import { denseMlpBlock } from './feed-forward.ts';
 import { kernelFacts, softExcess } from './kernels.ts';
 import type { StageBlocks } from './stage-blocks.ts';
 import type { StageKind } from './stage-kinds.ts';
 import { stateSpaceBlock } from './state-space.ts';
-import { shardedTrafficS, type RankParameters } from './states.ts';
+import { parametersOfEnds, parametersOfLayers, shardedTrafficS, type RankParameters } from './states.ts';
 import { embeddingCost, lossCost } from './vocabulary.ts';
 
 /** Costs of every kind of block for one micro-batch: they depend on neither the pipeline nor data parallelism, so a search keeps them. */
@@ -38,7 +38,7 @@ function blockInputs(run: RunFacts, constants: TimeConstants): BlockInputs {
     run,
     kernels: kernelFacts(run.cluster.gpu, run.precision, constants),
     constants,
-    tokens: (candidate.microBatchSize * run.sequenceLength) / candidate.context,
+    tokens: tokensPerRank(run),
     sequenceWays: candidate.sequenceParallel ? candidate.tensor : 1,
     hostShare,
   };
@@ -167,20 +167,11 @@ const NO_PARTS = new Float64Array(0);
 
 export function costOfKind(inputs: StageInputs, kind: StageKind): StageCost {
   const { run, constants, perLayer } = inputs;
-  const { candidate, model } = run;
+  const { candidate } = run;
   const partsS = inputs.hasParts ? new Float64Array(PARTS.length) : NO_PARTS;
   const cost = costOfStage(run, kind, inputs.costs, { constants, partsS });
-  const held = { dense: 0, experts: 0 };
-  for (let index = 0; index < perLayer.length; index++) {
-    const layers = kind.layersOfKind[index] ?? 0;
-    held.dense += layers * (perLayer[index]?.dense ?? 0);
-    held.experts += layers * (perLayer[index]?.experts ?? 0);
-  }
-  if (candidate.zeroStage === 3) addShardedTraffic(run, cost, held, constants);
-  const parameters = parametersOf(model);
-  const isSharded = candidate.vocabulary === 'sharded-over-pp' || candidate.vocabulary === 'interlaced';
-  const ways = candidate.tensor * (isSharded ? candidate.pipeline : 1);
-  if (kind.embedding) held.dense += parameters.embedding / ways;
-  if (kind.loss) held.dense += parameters.head / ways;
+  const layers = parametersOfLayers(kind, perLayer);
+  if (candidate.zeroStage === 3) addShardedTraffic(run, cost, layers, constants);
+  const held = { ...layers, dense: layers.dense + parametersOfEnds(run, kind) };
   return { ...cost, ...held, offloadS: offloadExposedS(run, cost, kind.layers, constants) };
 }

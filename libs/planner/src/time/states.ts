@@ -2,9 +2,11 @@
 import type { RunFacts } from '../facts.ts';
 import { denseShareOf, expertShareOf, parametersOf } from '../memory/parameters.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
+import { stateBytesOf, trainedShareOf } from './exchanged-bytes.ts';
 import { groupsOf } from './groups.ts';
-import { isQuantised, memoryS, softExcess, type KernelFacts } from './kernels.ts';
+import { memoryS, softExcess, type KernelFacts } from './kernels.ts';
 import { collectiveS, type Group } from './links.ts';
+import type { StageKind } from './stage-kinds.ts';
 
 /** Parameters that one rank holds before any sharding over data parallelism. */
 export interface RankParameters {
@@ -31,6 +33,29 @@ export function parametersPerLayer(run: RunFacts): readonly RankParameters[] {
   }));
 }
 
+/** Of the layers of a stage. */
+export function parametersOfLayers(
+  { layersOfKind }: Pick<StageKind, 'layersOfKind'>,
+  perLayer: readonly RankParameters[],
+): RankParameters {
+  let dense = 0;
+  let experts = 0;
+  for (let index = 0; index < perLayer.length; index++) {
+    const layers = layersOfKind[index] ?? 0;
+    dense += layers * (perLayer[index]?.dense ?? 0);
+    experts += layers * (perLayer[index]?.experts ?? 0);
+  }
+  return { dense, experts };
+}
+
+/** Of embedding and output projection where a stage holds them. */
+export function parametersOfEnds({ model, candidate }: RunFacts, kind: Pick<StageKind, 'embedding' | 'loss'>): number {
+  const parameters = parametersOf(model);
+  const isSharded = candidate.vocabulary === 'sharded-over-pp' || candidate.vocabulary === 'interlaced';
+  const ways = candidate.tensor * (isSharded ? candidate.pipeline : 1);
+  return ((kind.embedding ? parameters.embedding : 0) + (kind.loss ? parameters.head : 0)) / ways;
+}
+
 const BYTES = 2;
 /** Read gradient, weight, two moments; write weight, two moments and the working copy; gradient norm and zeroing. */
 const OPTIMIZER_BYTES = 42;
@@ -45,11 +70,12 @@ export function shardedTrafficS(
 ): { readonly gatherS: number; readonly reduceS: number } {
   if (run.candidate.zeroStage < 3) return { gatherS: 0, reduceS: 0 };
   const groups = groupsOf(run.candidate);
+  const bytes = stateBytesOf(run);
   const slow = run.candidate.zeroImplementation === 'deepspeed' ? constants.deepspeedGather : 1;
   const gather = (count: number, group: Group): number =>
-    slow * collectiveS(run.cluster, group, count * BYTES, constants);
+    slow * collectiveS(run.cluster, group, count * bytes.gathered, constants);
   const reduce = (count: number, group: Group): number =>
-    slow * collectiveS(run.cluster, group, count * run.gradientBytes, constants);
+    slow * collectiveS(run.cluster, group, count * bytes.reduced, constants);
   return {
     gatherS: gather(parameters.dense, groups.shard) + gather(parameters.experts, groups.expertData),
     reduceS: reduce(parameters.dense, groups.shard) + reduce(parameters.experts, groups.expertData),
@@ -65,7 +91,8 @@ export function dataTrafficS(
 ): number {
   const { candidate, cluster } = run;
   const groups = groupsOf(candidate);
-  const trained = run.loraRank > 0 ? COEFFICIENTS.adapterTrainedShare : 1;
+  const trained = trainedShareOf(run);
+  const { reduced, returned } = stateBytesOf(run);
   const dense = parameters.dense * trained;
   const experts = parameters.experts * trained;
   const whole = candidate.zeroStage === 3 ? groups.replicas : groups.dense;
@@ -75,12 +102,9 @@ export function dataTrafficS(
     collectiveS(cluster, whole, (dense * bytes) / shardedBy, constants) +
     collectiveS(cluster, expertWhole, experts * bytes, constants);
   const reduceS =
-    move(run.gradientBytes) *
+    move(reduced) *
     (candidate.zeroStage === 2 && candidate.zeroImplementation === 'deepspeed' ? COEFFICIENTS.deepspeedReduce : 1);
-  const returnS =
-    candidate.zeroStage === 0 || candidate.zeroStage === 3
-      ? move(run.gradientBytes)
-      : move(isQuantised(run.precision) ? 1 : BYTES);
+  const returnS = move(returned);
   return (
     exposedS(reduceS, candidate.overlapGradReduce, windows.backwardS, constants.gradReduceExposed) +
     exposedS(returnS, candidate.overlapParamGather, windows.forwardS, constants.paramGatherExposed)
@@ -97,7 +121,7 @@ function exposedS(trafficS: number, overlapped: boolean, windowS: number, share:
 export function optimizerS(run: RunFacts, parameters: RankParameters, kernels: KernelFacts): number {
   const { candidate, cluster } = run;
   const groups = groupsOf(candidate);
-  const trained = run.loraRank > 0 ? COEFFICIENTS.adapterTrainedShare : 1;
+  const trained = trainedShareOf(run);
   const sharded = candidate.zeroStage >= 1;
   const owned =
     parameters.dense / (sharded ? groups.shard.size : 1) + parameters.experts / (sharded ? groups.expertData.size : 1);

@@ -1,5 +1,6 @@
 /** What do the ends of the model cost: embedding lookup, output projection and loss? */
-import { BYTES, partIndex, PARTS, weightShare, type BlockCost, type BlockInputs } from './block-cost.ts';
+import { partIndex, PARTS, weightShare, type BlockCost, type BlockInputs } from './block-cost.ts';
+import { blockActivationBytes } from './exchanged-bytes.ts';
 import { gemmS, memoryS } from './kernels.ts';
 import { collectiveS } from './links.ts';
 
@@ -13,7 +14,7 @@ export function embeddingCost(inputs: BlockInputs, ways: number): BlockCost {
       ? collectiveS(
           run.cluster,
           { size: run.candidate.tensor, stride: 1 },
-          tokens * run.model.hiddenSize * BYTES,
+          blockActivationBytes(run, tokens),
           constants,
         )
       : 0;
@@ -31,7 +32,7 @@ export function lossCost(inputs: BlockInputs, ways: number): BlockCost {
   const entropy = constants.lossFactor * memoryS(kernels, tokens * columns * 12);
   const traffic =
     candidate.tensor > 1
-      ? 2 * collectiveS(cluster, { size: candidate.tensor, stride: 1 }, tokens * model.hiddenSize * BYTES, constants)
+      ? 2 * collectiveS(cluster, { size: candidate.tensor, stride: 1 }, blockActivationBytes(run, tokens), constants)
       : 0;
   partsS[partIndex.vocabulary] = 3 * product + 2 * entropy + 2 * traffic;
   return {
