@@ -144,6 +144,28 @@ describe('the real API server', () => {
     await expect(plane.kubectl(...dryRun(change))).rejects.toThrow(want);
   });
 
+  it.each<[string, object]>([
+    ['an even pipeline', { pipelineParallelDegree: 2, pipeline: { chunksPerRank: 1 } }],
+    [
+      'stages that are listed',
+      { pipelineParallelDegree: 3, pipeline: { stages: [{ layers: 5 }, { layers: 4 }, { layers: 5 }] } },
+    ],
+    [
+      'a vocabulary that counts as layers',
+      { pipelineParallelDegree: 16, pipeline: { vocabulary: 'counted-as-layer' } },
+    ],
+  ])('takes %s of 14 layers', async (_what, layout) => {
+    const model = { layers: 14, hiddenSize: 128, attentionHeads: 4, sequenceLength: 128 };
+    const engine = { name: 'megatron-lm', image: 'any' };
+    expect(await plane.kubectl(...dryRun({ engine, model, layout, gpus: undefined }))).toContain('serverside-applied');
+  });
+
+  it('refuses stages of 14 layers that nobody lists and that are not even', async () => {
+    const model = { layers: 14, hiddenSize: 128, attentionHeads: 4, sequenceLength: 128 };
+    const change = { model, layout: { pipelineParallelDegree: 4 }, gpus: undefined };
+    await expect(plane.kubectl(...dryRun(change))).rejects.toThrow(/4 does not divide model.layers 14/);
+  });
+
   it.each<[string, object, RegExp]>([
     [
       'a program of the user’s that is missing',

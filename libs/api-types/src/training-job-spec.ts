@@ -70,8 +70,8 @@ export const RestartPolicy = z
   .meta({ id: 'RestartPolicy' });
 export type RestartPolicy = z.infer<typeof RestartPolicy>;
 
-const dividesRule = (options: { field: string; whole: string; wholeName: string }): CelRule => ({
-  rule: `!has(self.model) || !has(self.model.${options.whole}) || !has(self.layout) || self.model.${options.whole} % self.layout.${options.field} == 0`,
+const dividesRule = (options: { field: string; whole: string; wholeName: string; unless?: string }): CelRule => ({
+  rule: `${options.unless === undefined ? '' : `${options.unless} || `}!has(self.model) || !has(self.model.${options.whole}) || !has(self.layout) || self.model.${options.whole} % self.layout.${options.field} == 0`,
   messageExpression: `'layout.${options.field} %d does not divide model.${options.wholeName} %d'.format([self.layout.${options.field}, self.model.${options.whole}])`,
   fieldPath: `.layout.${options.field}`,
 });
@@ -176,7 +176,13 @@ export const TrainingJobSpec = z
       },
       { rule: 'has(self.engine.image) || has(self.runtimeRef)', message: NO_IMAGE, fieldPath: '.engine.image' },
       dividesRule({ field: 'tensorParallelDegree', whole: 'attentionHeads', wholeName: 'attentionHeads' }),
-      dividesRule({ field: 'pipelineParallelDegree', whole: 'layers', wholeName: 'layers' }),
+      dividesRule({
+        field: 'pipelineParallelDegree',
+        whole: 'layers',
+        wholeName: 'layers',
+        // Listed stages need not be even, and the vocabulary may count as layers: what holds then is for the rules of layouts.
+        unless: '(has(self.layout) && has(self.layout.pipeline))',
+      }),
       {
         rule: 'has(self.layout) != has(self.gpus)',
         message: LAYOUT_OR_GPUS,
