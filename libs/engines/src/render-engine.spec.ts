@@ -229,6 +229,23 @@ describe('what an engine refuses', () => {
   });
 });
 
+describe('a text that no program can be given', () => {
+  it.each<[string, Partial<TrainingJobSpecInput>, string]>([
+    ['a NUL in an argument', { engine: { ...commandEngine, args: ['a', 'b\0c'] } }, 'engine.args.1'],
+    ['a NUL in a variable', { engine: { ...commandEngine, env: [{ name: 'A', value: '\0' }] } }, 'engine.env.0.value'],
+    ['half of a pair', { engine: { ...commandEngine, args: ['\ud83d'] } }, 'engine.args.0'],
+    ['a NUL in a path', { data: { claimName: 'corpus', path: 'a\0b' } }, 'data.path'],
+    ['no name of a program', { engine: { ...commandEngine, command: ['', '-c'] } }, 'engine.command.0'],
+  ])('is refused where it stands: %s', (_what, spec, field) => {
+    expect(renderEngine(aJobSpec(spec))).toMatchObject({ kind: 'refused', rule: 'text-is-for-programs', field });
+  });
+
+  it('is none of several lines, or of every script', () => {
+    const args = ['a\nb', '\t', '🚣', 'ß'];
+    expect(renderEngine(aJobSpec({ engine: { ...commandEngine, args } })).kind).toBe('rendered');
+  });
+});
+
 describe('a dollar sign of the user', () => {
   it('is told from a variable of the rank', () => {
     const spec = aJobSpec({ engine: { ...commandEngine, command: ['sh', '-c', 'echo $RANK $(date)'] } });

@@ -10,9 +10,12 @@ import { renderTorchTitan } from './adapters/torchtitan/torchtitan.ts';
 import type { EngineRefusal } from './engine-refusal.ts';
 import { withRankStarter } from './rank-starter.ts';
 import { refused, type EngineAdapter, type RenderedEngine, type RenderContext, type Rendering } from './rendering.ts';
+import { unfitText } from './unfit-text.ts';
 
 /** What is run for the spec, or why its engine cannot run it. What an engine has no word for is refused, never dropped. */
 export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): Rendering {
+  const unfit = unfitText(spec);
+  if (unfit !== undefined) return refused(unfit);
   const rendering = ADAPTERS[spec.engine.name](spec, context);
   if (rendering.kind === 'refused') return rendering;
   const started = withRankStarter(rendering, spec);
