@@ -16,6 +16,8 @@ export interface SwitchDialect {
   readonly tiers: readonly (readonly string[])[];
   /** Keys that name a whole NIC fabric, most trusted first: what is below one value of it is an island. */
   readonly roots: readonly string[];
+  /** Values are names of switches, whatever the tier; absent: they may be numbers that each tier counts anew. */
+  readonly names?: 'ofSwitches';
 }
 
 const tierKeys = (prefix: string): readonly string[] =>
@@ -32,7 +34,12 @@ const TOPOGRAPH = tierKeys('fabric.topograph.run/tier-');
  */
 export const SWITCH_DIALECTS: readonly SwitchDialect[] = [
   { producer: 'coxswain', tiers: OURS.map((key) => [key]), roots: [] },
-  { producer: 'topograph', tiers: TOPOGRAPH.map((key) => [key]), roots: TOPOGRAPH.slice(2).reverse() },
+  {
+    producer: 'topograph',
+    tiers: TOPOGRAPH.map((key) => [key]),
+    roots: TOPOGRAPH.slice(2).reverse(),
+    names: 'ofSwitches',
+  },
   {
     producer: 'topograph-0',
     tiers: [
@@ -41,6 +48,7 @@ export const SWITCH_DIALECTS: readonly SwitchDialect[] = [
       ['network.topology.nvidia.com/core', 'network.topology.nvidia.com/datacenter'],
     ],
     roots: ['network.topology.nvidia.com/core', 'network.topology.nvidia.com/datacenter'],
+    names: 'ofSwitches',
   },
   {
     producer: 'aws',

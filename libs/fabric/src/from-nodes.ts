@@ -1,7 +1,7 @@
 import { NODE_LABELS } from '@coxswain/api-types';
 import type { Fabric, FabricNode, NodeFacts, Provenance } from './fabric.ts';
 import { namesOfIslands } from './island-names.ts';
-import { type NodeReading, readNode } from './node-reading.ts';
+import { type NodeReading, readingsOf } from './node-reading.ts';
 import type { Said } from './said.ts';
 import { namesOfSwitches } from './switch-names.ts';
 
@@ -15,15 +15,6 @@ export function fabricFromNodes(nodes: readonly NodeFacts[]): Fabric {
       toFabricNode(reading, { island: islands[index] ?? '', switches: switches[index] ?? [] }),
     ),
   };
-}
-
-/** Of nodes with GPUs, sorted by name. */
-export function readingsOf(nodes: readonly NodeFacts[]): readonly NodeReading[] {
-  const byName = new Map(nodes.map((node) => [node.name, node]));
-  return [...byName.values()]
-    .filter((node) => Number.isSafeInteger(node.gpuCapacity) && node.gpuCapacity > 0)
-    .sort((left, right) => (left.name < right.name ? -1 : 1))
-    .map(readNode);
 }
 
 function toFabricNode(reading: NodeReading, place: Pick<FabricNode, 'island' | 'switches'>): FabricNode {

@@ -38,7 +38,7 @@ const RDMA = 'dra.net/rdma';
 const ENCAPSULATION = 'dra.net/encapsulation';
 
 /** dranet tells the link layer of each device; where RDMA devices of both are in one node, which of them trains is not known. */
-function typeByDra({ draDevices = [] }: NodeFacts): Said | undefined {
+export function typeByDra({ draDevices = [] }: NodeFacts): Said | undefined {
   const types = new Set(draDevices.filter(isRdma).map((device) => linkLayer(device)));
   const [type] = types;
   return types.size === 1 && type !== undefined ? { key: ENCAPSULATION, value: type } : undefined;

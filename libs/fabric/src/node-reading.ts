@@ -14,6 +14,7 @@ import { firstOf, firstSaid, type Said, type Speaker, speakerOf } from './said.t
 /** What one node's labels, devices and DRA attributes say, each fact by the most trusted that states it. */
 export interface NodeReading extends NicReading {
   readonly node: NodeFacts;
+  readonly say: Speaker;
   readonly nvlinkDomain?: Said;
   readonly nvlinkSubDomain?: Said;
   readonly gpuType?: Said;
@@ -35,7 +36,7 @@ export interface SwitchReading {
 /** Facts are never changed, and the same node is read for each decision anew. */
 const READ = new WeakMap<NodeFacts, NodeReading>();
 
-export function readNode(node: NodeFacts): NodeReading {
+function readNode(node: NodeFacts): NodeReading {
   const known = READ.get(node);
   if (known !== undefined) return known;
   const reading = readAnew(node);
@@ -47,6 +48,7 @@ function readAnew(node: NodeFacts): NodeReading {
   const say = speakerOf(node);
   return {
     node,
+    say,
     ...defined('nvlinkDomain', firstSaid(say, NVLINK_DOMAIN_KEYS)),
     ...defined('nvlinkSubDomain', firstSaid(say, NVLINK_SUB_DOMAIN_KEYS)),
     ...defined('gpuType', firstSaid(say, GPU_TYPE_KEYS)),
@@ -72,4 +74,13 @@ function switchesIn(dialect: SwitchDialect, say: Speaker): SwitchReading | undef
 
 function defined<K extends string, V>(name: K, value: V | undefined): { readonly [key in K]?: V } {
   return value === undefined ? {} : ({ [name]: value } as { readonly [key in K]: V });
+}
+
+/** Of nodes with GPUs, sorted by name; of two nodes of one name the later one counts. */
+export function readingsOf(nodes: readonly NodeFacts[]): readonly NodeReading[] {
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  return [...byName.values()]
+    .filter((node) => Number.isSafeInteger(node.gpuCapacity) && node.gpuCapacity > 0)
+    .sort((left, right) => (left.name < right.name ? -1 : 1))
+    .map(readNode);
 }

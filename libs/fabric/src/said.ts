@@ -14,12 +14,12 @@ export function speakerOf(node: NodeFacts): Speaker {
   const agreed = agreedAttributes(node);
   return (key) => {
     const value = node.labels[key] ?? agreed.get(key);
-    return typeof value === 'string' && isValue(value) ? { key, value } : undefined;
+    return typeof value === 'string' && isReadable(value) ? { key, value } : undefined;
   };
 }
 
 /** Whoever wrote it: the API server takes no other label, and names are made of values that hold neither control characters nor separators. */
-function isValue(value: string): boolean {
+export function isReadable(value: string): boolean {
   return value !== '' && labelValueProblem(value) === undefined;
 }
 

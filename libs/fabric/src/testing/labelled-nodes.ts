@@ -3,9 +3,13 @@ import { fabricFromNodes } from '../from-nodes.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Nodes n1, n2 and so on, of these labels or facts. */
-export function fabricOf(...labels: readonly (Labels | Partial<NodeFacts>)[]): readonly FabricNode[] {
-  return fabricFromNodes(labels.map((one, index) => aNode(`n${index + 1}`, one))).nodes;
+/** Of nodes n1, n2 and so on, of these labels or facts. */
+export function fabricOf(...given: readonly (Labels | Partial<NodeFacts>)[]): readonly FabricNode[] {
+  return fabricFromNodes(factsOf(...given)).nodes;
+}
+
+export function factsOf(...given: readonly (Labels | Partial<NodeFacts>)[]): readonly NodeFacts[] {
+  return given.map((one, index) => aNode(`n${index + 1}`, one));
 }
 
 function aNode(name: string, given: Labels | Partial<NodeFacts>): NodeFacts {

@@ -1,0 +1,28 @@
+import type { NodeReading } from './node-reading.ts';
+
+export const FABRIC_PROBLEM_KINDS = [
+  'DomainOverIslands',
+  'ProducersDisagree',
+  'SwitchOfTwoParents',
+  'CircleOfSwitches',
+  'NicsDisagree',
+  'Unreadable',
+  'ChangedUnderJob',
+] as const;
+
+/** A contradiction in what is said of the nodes. */
+export interface FabricProblem {
+  readonly kind: (typeof FABRIC_PROBLEM_KINDS)[number];
+  /** Some of the nodes, at most 5. */
+  readonly nodes: readonly string[];
+  readonly message: string;
+}
+
+const MOST_NAMES = 3;
+
+/** `n1, n2, n3 and 7 more` */
+export function listed(readings: readonly NodeReading[]): string {
+  const names = readings.slice(0, MOST_NAMES).map(({ node }) => node.name);
+  const more = readings.length - names.length;
+  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
+}
