@@ -87,6 +87,20 @@ describe('where a gang goes', () => {
       want: ['n-0', 'n-1'],
     },
     {
+      name: 'nodes with as many NICs as each other rather than tighter ones',
+      request: { layout: tp(4, { dataParallelDegree: 2 }), gpusPerNode: 4 },
+      capacity: aFabricCapacity([...nodes('eight', 2, { nicCount: 8 }), ...nodes('seven', 1, { nicCount: 7 })], {
+        'seven-0': 4,
+      }),
+      want: ['eight-0', 'eight-1'],
+    },
+    {
+      name: 'one node, however many NICs others have',
+      request: { layout: tp(8) },
+      capacity: aFabricCapacity([...nodes('eight', 1, { nicCount: 8 }), ...nodes('seven', 1, { nicCount: 7 })]),
+      want: ['eight-0'],
+    },
+    {
       name: 'nodes that are not usable are passed over',
       request: { layout: tp(8) },
       capacity: aFabricCapacity([aFabricNode({ name: 'n-0', usable: false }), aFabricNode({ name: 'n-1' })]),
@@ -113,6 +127,16 @@ describe('why a gang is not placed', () => {
         kind: 'waiting',
         message:
           'Needs 4 GPUs as 2 nodes with 2 free each; 5 of 8 GPUs are free, on 2 nodes with 2 or more, but not together: tensor groups need one NVLink domain, and the gang one island.',
+      },
+    },
+    {
+      name: 'no two nodes have as many NICs',
+      request: { layout: tp(8, { dataParallelDegree: 2 }) },
+      capacity: aFabricCapacity([...nodes('eight', 1, { nicCount: 8 }), ...nodes('seven', 1, { nicCount: 7 })]),
+      want: {
+        kind: 'waiting',
+        message:
+          'The nodes that are free have unequal numbers of NICs, on which NCCL hangs: 8 on eight-0; 7 on seven-0. Mend or cordon those that lack some, or correct their label fabric.coxswain.dev/nic-count.',
       },
     },
     {

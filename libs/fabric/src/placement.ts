@@ -1,5 +1,6 @@
 import { worldSize } from '@coxswain/layout';
 import { packWithin } from './across-islands.ts';
+import { capacitiesOfEqualNics, unequalNics, unequalNicsMessage } from './equal-nics.ts';
 import type { Fabric, FabricCapacity, FabricNode } from './fabric.ts';
 import { type GangRequest, gangShape } from './gang-shape.ts';
 import { unsatisfiableMessage, waitingMessage } from './why-not.ts';
@@ -24,11 +25,24 @@ const MAX_RANKS_PER_POD = 16;
  * `across-islands.ts` lets it. Deterministic, whatever the order of the fabric's nodes; about n log n in nodes.
  */
 export function placeGang(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
-  const outcome = placeOn(request, capacity);
+  const outcome = placeOnEqualNics(request, capacity);
   const { leftOut } = capacity;
   return outcome.kind === 'placed' || leftOut === undefined
     ? outcome
     : { ...outcome, message: `${outcome.message} ${leftOut}` };
+}
+
+/** Where the best nodes differ in their number of NICs, others that do not. Over sockets their number counts for nothing. */
+function placeOnEqualNics(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
+  const outcome = placeOn(request, capacity);
+  if (outcome.kind !== 'placed' || request.acrossIslands === 'anyGroup') return outcome;
+  const unequal = unequalNics(outcome.nodes, capacity);
+  if (unequal === undefined) return outcome;
+  for (const equal of capacitiesOfEqualNics(capacity)) {
+    const other = placeOn(request, equal);
+    if (other.kind === 'placed') return other;
+  }
+  return { kind: 'waiting', message: unequalNicsMessage(unequal) };
 }
 
 function placeOn(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {

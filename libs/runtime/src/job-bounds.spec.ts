@@ -118,6 +118,12 @@ describe('a runtime', () => {
       /^resources\.acrossIslands is Sockets, and ClusterTrainingRuntime lab sources \/opt\/nccl-env\.sh in every rank.*; leave/,
     ],
     [
+      'with networks for its groups, where a variable overrides them',
+      { nicEnvironments: [{ nicClass: 'infiniband', env: [{ name: 'NCCL_NET', value: 'IB' }] }] },
+      { layout: { ...aJobSpec().layout, communication: { groupNetwork: { pipeline: 'socket' } } } },
+      /^layout\.communication\.groupNetwork gives groups .* lab sets NCCL_NET, which overrides them; leave/,
+    ],
+    [
       'with more processors',
       jobs({ maxCpuPerGpu: '7500m' }),
       { resources: { cpuPerGpu: '8' } },

@@ -28,7 +28,17 @@ interface Pair {
 
 type Rule = (pair: Pair) => string | undefined;
 
-const RULES: readonly Rule[] = [image, engine, variables, sockets, imageBound, refusedVariables, gpusPerNode, amounts];
+const RULES: readonly Rule[] = [
+  image,
+  engine,
+  variables,
+  sockets,
+  groupNetworks,
+  imageBound,
+  refusedVariables,
+  gpusPerNode,
+  amounts,
+];
 
 /** The first thing in which they disagree, in a sentence: field, value, rule and what to do. Undefined where they go together. */
 export function disagreement(
@@ -56,20 +66,30 @@ function engine({ spec, asks, name }: Pair): string | undefined {
 
 /** Neither may lose silently. */
 function variables({ spec, runtime, name }: Pair): string | undefined {
-  const { trainer } = partsOf(runtime.template);
-  const given = new Set<unknown>([
-    ...list(trainer['env']).map((variable) => variable['name']),
-    ...(runtime.nicEnvironments ?? []).flatMap(({ env }) => env.map((variable) => variable.name)),
-  ]);
+  const given = variablesOfRuntime(runtime);
   const twice = variablesOf(spec).find((variable) => given.has(variable));
   if (twice === undefined) return undefined;
   return `variable ${twice} is set by ${name}; leave it out of the job, or name another runtime`;
+}
+
+function variablesOfRuntime({ template, nicEnvironments = [] }: RuntimeSnapshot): ReadonlySet<unknown> {
+  return new Set([
+    ...list(partsOf(template).trainer['env']).map((variable) => variable['name']),
+    ...nicEnvironments.flatMap(({ env }) => env.map((variable) => variable.name)),
+  ]);
 }
 
 /** What a script sets as a rank starts is later than anything that the pod says. */
 function sockets({ spec, runtime, name }: Pair): string | undefined {
   if (spec.resources.acrossIslands !== 'Sockets' || runtime.sourceScript === undefined) return undefined;
   return `resources.acrossIslands is Sockets, and ${name} sources ${runtime.sourceScript} in every rank, which may choose another network; leave resources.acrossIslands out, or name another runtime`;
+}
+
+/** NCCL takes the variable before what a communicator says. */
+function groupNetworks({ spec, runtime, name }: Pair): string | undefined {
+  if (spec.layout?.communication?.groupNetwork === undefined || !variablesOfRuntime(runtime).has('NCCL_NET'))
+    return undefined;
+  return `layout.communication.groupNetwork gives groups networks of their own, and ${name} sets NCCL_NET, which overrides them; leave groupNetwork out, or name another runtime`;
 }
 
 function imageBound({ spec, asks, name }: Pair): string | undefined {

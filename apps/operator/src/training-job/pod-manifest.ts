@@ -205,6 +205,9 @@ function limitsOf(job: TrainingJob, ranks: number): Readonly<Record<string, stri
   };
 }
 
+/** Where nodes have unequal numbers of NICs, NCCL ends with an error instead of waiting for ever (NVIDIA/nccl issue 2428). */
+const EQUAL_NICS = { NCCL_IGNORE_NET_MISMATCH: '0' };
+
 /** Ours come last: the kubelet lets the later of two equal names win, so a user's variable can never replace one of them. */
 function environment(
   gang: { readonly job: TrainingJob; readonly placement: Pick<Placement, 'spec'> },
@@ -242,6 +245,7 @@ function environment(
   const image = trainerImageOf(job.spec, placement.spec.runtime) ?? '';
   const wanted: Record<string, string> = {
     OMP_NUM_THREADS: String(threads),
+    ...(placement.spec.nodes.length > 1 ? EQUAL_NICS : {}),
     ...cachesOf(job.spec.scratch, image),
     ...(job.spec.offline === true ? OFFLINE : {}),
     ...trackersOf(job, placement.spec.epoch),

@@ -89,7 +89,13 @@ describe('a job of Megatron-LM', () => {
     const { command, files } = rendered(capability('networks of groups'));
     expect(command.join(' ')).toContain('--nccl-communicator-config-path $(COXSWAIN_ENGINE_FILES)/nccl.yaml');
     expect(files).toEqual([
-      { path: 'nccl.yaml', text: 'dp:\n  net_name: IB\ndp_cp:\n  net_name: IB\npp:\n  net_name: Socket\n' },
+      {
+        path: 'nccl.yaml',
+        text: [
+          ...['dp', 'dp_cp', 'tp_dp', 'tp_dp_cp', 'ep_dp'].map((group) => `${group}:\n  net_name: IB\n`),
+          ...['pp', 'embd', 'pos_embd', 'mp', 'tp_ep_pp'].map((group) => `${group}:\n  net_name: Socket\n`),
+        ].join(''),
+      },
     ]);
   });
 });
@@ -187,6 +193,17 @@ it('variables that contradict the layout are refused', () => {
   expect(rendering).toMatchObject({
     rule: 'variables-agree-with-job',
     why: 'this layout needs CUDA_DEVICE_MAX_CONNECTIONS=1',
+  });
+});
+
+it('a variable that overrides the networks of groups is refused', () => {
+  const rendering = render((draft) => {
+    capability('networks of groups')(draft);
+    Object.assign(draft.engine, { env: [{ name: 'NCCL_NET', value: 'IB' }] });
+  });
+  expect(rendering).toMatchObject({
+    rule: 'group-networks-without-nccl-net',
+    fallback: expect.stringMatching(/^leave NCCL_NET out/) as string,
   });
 });
 

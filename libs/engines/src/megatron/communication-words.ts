@@ -15,7 +15,7 @@ export function communicationWords(asked: Asked): readonly Told[] {
     ...deferred(asked, policy),
     ...switchOf(`${FIELD}.switchReduction`, '--use-sharp', policy.switchReduction),
     ...flagOf(`${FIELD}.timeoutMinutes`, '--distributed-timeout-minutes', policy.timeoutMinutes),
-    ...groupNetworks(policy.groupNetwork),
+    ...groupNetworks(asked, policy.groupNetwork),
     ...connections(asked),
   ];
 }
@@ -106,13 +106,16 @@ function deferred({ layout, shape }: Asked, policy: Policy): readonly Told[] {
   return flag(field, '--defer-embedding-wgrad-compute');
 }
 
-/** Groups of Megatron-LM for each of ours (megatron/core/parallel_state.py, get_nccl_options). */
+/**
+ * Groups of Megatron-LM for each of ours (megatron/core/parallel_state.py, get_nccl_options): those with members along no farther axis. So what holds for
+ * pipelines holds for the groups of the embeddings, and for those over whole models. The group of all ranks has no name there.
+ */
 const GROUPS = {
-  tensor: ['tp'],
-  context: ['cp'],
-  expert: ['ep'],
-  data: ['dp', 'dp_cp'],
-  pipeline: ['pp'],
+  tensor: ['tp', 'ep_tp'],
+  context: ['cp', 'tp_cp'],
+  expert: ['ep', 'tp_ep_mp'],
+  data: ['dp', 'dp_cp', 'tp_dp', 'tp_dp_cp', 'ep_dp'],
+  pipeline: ['pp', 'embd', 'pos_embd', 'mp', 'tp_ep_pp'],
 } as const;
 
 /** NCCL's transports have two names: RoCE goes over that of InfiniBand. */
@@ -120,8 +123,19 @@ const NET_NAMES = { infiniband: 'IB', roce: 'IB', socket: 'Socket' } as const;
 
 const NCCL_FILE = 'nccl.yaml';
 
-function groupNetworks(networks: Policy['groupNetwork']): readonly Told[] {
+/** NCCL takes its variable before what a communicator says (NCCL's init.cc). */
+const OVERRIDES_GROUPS = 'NCCL_NET';
+
+function groupNetworks({ spec: { engine } }: Asked, networks: Policy['groupNetwork']): readonly Told[] {
   const field = `${FIELD}.groupNetwork`;
+  const variables = [...(engine.env ?? []), ...(engine.secretEnv ?? [])];
+  if (networks !== undefined && variables.some(({ name }) => name === OVERRIDES_GROUPS))
+    return refuse(
+      'group-networks-without-nccl-net',
+      field,
+      `${OVERRIDES_GROUPS} of engine.env would take the place of every network in ${field}`,
+      `leave ${OVERRIDES_GROUPS} out, or ${field}`,
+    );
   const lines = Object.entries(networks ?? {}).flatMap(([group, network]) =>
     network === undefined
       ? []
