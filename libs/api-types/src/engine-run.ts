@@ -14,13 +14,16 @@ export const ENGINE_CHECKPOINTS = ['torch_dist', 'dcp', 'deepspeed', 'hugging-fa
 /** Longest text of {@link EngineRun}: Linux takes no variable of more than 128 KiB. */
 export const MAX_ENGINE_RUN_BYTES = 98_304;
 
+/** Longest text of one file, in UTF-16 code units. */
+export const MAX_ENGINE_FILE_LENGTH = 65_536;
+
 const EngineFile = z.strictObject({
   path: z
     .string()
     .min(1)
     .max(128)
     .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*(\/[A-Za-z0-9_][A-Za-z0-9._-]*)*$/),
-  text: z.string().max(65_536),
+  text: z.string().max(MAX_ENGINE_FILE_LENGTH),
 });
 
 /** Who saves checkpoints in a way of their own, as the manifest says that the launcher writes for them. */

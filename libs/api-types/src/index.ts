@@ -69,7 +69,14 @@ export { AttemptTrained, MAX_TRAINED_DIFFERENCES, TrainedFacts } from './trained
 export { PlacementSpec, ranksOfPod, ranksProblem } from './placement.ts';
 export { referencesIn, replaceReferences } from './rank-references.ts';
 export { LAUNCHER_RANK_ENV, TORCH_RANK_ENV } from './rank-variables.ts';
-export { ENGINE_CHECKPOINTS, EngineRun, MAX_ENGINE_RUN_BYTES, RANK_STARTERS, type SavedBy } from './engine-run.ts';
+export {
+  ENGINE_CHECKPOINTS,
+  EngineRun,
+  MAX_ENGINE_FILE_LENGTH,
+  MAX_ENGINE_RUN_BYTES,
+  RANK_STARTERS,
+  type SavedBy,
+} from './engine-run.ts';
 export { argvLines } from './argv-lines.ts';
 export { EngineRendering, JobRendering, RenderingRequest } from './engine-rendering.ts';
 export { Engine, EngineList } from './engine-facts.ts';

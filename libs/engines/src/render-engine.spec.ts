@@ -229,6 +229,43 @@ describe('what an engine refuses', () => {
   });
 });
 
+describe('what a pod could not be told', () => {
+  const custom: TrainingJobSpecInput['engine'] = { ...commandEngine, name: 'custom' };
+  const long = (keys: number): TrainingJobSpecInput['model'] => ({
+    huggingFace: { model_type: 'llama', hidden_size: 64, num_hidden_layers: 2, more: Array<number>(keys).fill(0) },
+    sequenceLength: 128,
+  });
+  it.each<[string, Partial<TrainingJobSpecInput>, RegExp]>([
+    [
+      'words that placeholders name again and again',
+      { engine: { ...custom, args: Array<string>(20).fill('{model}'.repeat(500)) }, model: long(10_000) },
+      /^the words that engine.args names come to 2\d{8} characters/,
+    ],
+    ['a file of the job’s words', { engine: custom, model: long(15_000) }, /come to 1\d{5} bytes/],
+    [
+      'one such file, where others leave room',
+      { engine: custom, model: long(8_000) },
+      /^a file that is rendered for the engine comes to 8\d{4} bytes/,
+    ],
+    [
+      'an argument that the kernel does not take',
+      { engine: { ...custom, args: ['{model}'.repeat(16)] }, model: long(4_500) },
+      /^an argument/,
+    ],
+    [
+      'dollar signs, each of which is written twice',
+      { engine: { ...commandEngine, args: Array<string>(64).fill('$'.repeat(4096)) } },
+      /^the command that is rendered for the engine comes to 524/,
+    ],
+  ])('is refused, and not thrown: %s', (_what, spec, why) => {
+    expect(renderEngine(aJobSpec(spec))).toMatchObject({
+      kind: 'refused',
+      rule: 'rendering-fits-a-pod',
+      why: expect.stringMatching(why) as string,
+    });
+  });
+});
+
 describe('a text that no program can be given', () => {
   it.each<[string, Partial<TrainingJobSpecInput>, string]>([
     ['a NUL in an argument', { engine: { ...commandEngine, args: ['a', 'b\0c'] } }, 'engine.args.1'],

@@ -1,4 +1,10 @@
-import { type EffectiveSpec, EngineRun, MAX_ENGINE_RUN_BYTES, type TrainingJobSpec } from '@coxswain/api-types';
+import {
+  type EffectiveSpec,
+  EngineRun,
+  MAX_ENGINE_FILE_LENGTH,
+  MAX_ENGINE_RUN_BYTES,
+  type TrainingJobSpec,
+} from '@coxswain/api-types';
 import { ParallelLayout } from '@coxswain/layout';
 import { renderCommand } from './adapters/command.ts';
 import { renderMegatronLm } from './adapters/megatron-lm.ts';
@@ -9,8 +15,18 @@ import { renderReference } from './adapters/reference.ts';
 import { renderTorchTitan } from './adapters/torchtitan/torchtitan.ts';
 import type { EngineRefusal } from './engine-refusal.ts';
 import { withRankStarter } from './rank-starter.ts';
-import { refused, type EngineAdapter, type RenderedEngine, type RenderContext, type Rendering } from './rendering.ts';
+import {
+  MAX_COMMAND_BYTES,
+  refused,
+  type EngineAdapter,
+  type RenderedEngine,
+  type RenderContext,
+  type Rendering,
+} from './rendering.ts';
 import { unfitText } from './unfit-text.ts';
+
+/** Linux takes no longer argument (MAX_ARG_STRLEN, with the NUL at its end). */
+const MAX_ARGUMENT_BYTES = 131_071;
 
 /** What is run for the spec, or why its engine cannot run it. What an engine has no word for is refused, never dropped. */
 export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): Rendering {
@@ -40,14 +56,30 @@ export function engineRefusal(spec: TrainingJobSpec): EngineRefusal | undefined 
 
 /** What the pod could not be told. */
 function tooLong(rendering: RenderedEngine): Rendering | undefined {
-  const bytes = new TextEncoder().encode(JSON.stringify(EngineRun.parse(rendering))).length;
-  if (bytes <= MAX_ENGINE_RUN_BYTES) return undefined;
+  const { files, resumeArgs, command } = rendering;
+  const told = bytesOf(JSON.stringify(EngineRun.safeParse(rendering).data ?? { files, resumeArgs }));
+  const longest = Math.max(...files.map(({ text }) => text.length), 0);
+  const whole = command.reduce((sum, word) => sum + bytesOf(word), 0);
+  return (
+    beyond(told, MAX_ENGINE_RUN_BYTES, 'the files and arguments that are rendered for the engine come to') ??
+    beyond(longest, MAX_ENGINE_FILE_LENGTH, 'a file that is rendered for the engine comes to') ??
+    beyond(whole, MAX_COMMAND_BYTES, 'the command that is rendered for the engine comes to') ??
+    beyond(Math.max(...command.map(bytesOf)), MAX_ARGUMENT_BYTES, 'an argument that is rendered comes to')
+  );
+}
+
+function beyond(bytes: number, most: number, what: string): Rendering | undefined {
+  if (bytes <= most) return undefined;
   return refused({
     rule: 'rendering-fits-a-pod',
     field: 'engine',
-    why: `the files and arguments that are rendered for the engine come to ${bytes} bytes, and a pod is told ${MAX_ENGINE_RUN_BYTES} at most`,
+    why: `${what} ${bytes} bytes, and a pod is told ${most} at most`,
     fallback: 'put what is long into the image or into a claim, and name its path in engine.args',
   });
+}
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 const ADAPTERS: Readonly<Record<TrainingJobSpec['engine']['name'], EngineAdapter>> = {

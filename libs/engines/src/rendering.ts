@@ -39,6 +39,9 @@ export type Rendering = RenderedEngine | ({ readonly kind: 'refused' } & EngineR
 /** One engine: everything that it knows of the job becomes an argument, a file or a variable, or is refused. */
 export type EngineAdapter = (spec: EffectiveSpec, context: RenderContext) => Rendering;
 
+/** Of all arguments together: a pod is stored in 1.5 MB, and its command is written twice, with dollar signs doubled each time. */
+export const MAX_COMMAND_BYTES = 262_144;
+
 /** A rendering that holds a command alone. */
 export function plainly(command: readonly string[], env: Readonly<Record<string, string>>): RenderedEngine {
   return { kind: 'rendered', startedBy: 'launcher', command, resumeArgs: [], files: [], env, ports: [], notes: [] };

@@ -5,9 +5,9 @@
 import { type EffectiveSpec, LAUNCHER_RANK_ENV, TORCH_RANK_ENV } from '@coxswain/api-types';
 import { nearestWord } from '@coxswain/layout';
 import type { EngineRefusal } from '../engine-refusal.ts';
-import { literally } from '../rendering.ts';
+import { literally, MAX_COMMAND_BYTES } from '../rendering.ts';
 import type { Json } from './check.ts';
-import { jobWords, type JobWords } from './job-file.ts';
+import { JOB_FILE, jobWords, type JobWords } from './job-file.ts';
 
 const PLACEHOLDER =
   /\{\{|\}\}|\{([A-Za-z]+(?:\.[A-Za-z0-9]+)+|layout|model|training|data|checkpoint|initialWeights)\}/g;
@@ -28,10 +28,14 @@ export function filled(
   const names = args.flatMap(namesIn);
   const unknown = names.find((name) => wordAt(words, name) === undefined);
   if (unknown !== undefined) return { refusal: unknownWord(unknown, field, words) };
+  const texts = new Map([...new Set(names)].map((name) => [name, shown(wordAt(words, name))] as const));
+  // Before it is made: whoever writes {model} often enough asks for as many megabytes as they like.
+  const length = names.reduce((sum, name) => sum + (texts.get(name)?.length ?? 0), 0);
+  if (length > MAX_COMMAND_BYTES) return { refusal: tooLong(field, length) };
   const text = (argument: string): string =>
     literally(
       argument.replaceAll(PLACEHOLDER, (whole, name: string | undefined) =>
-        name === undefined ? whole.slice(1) : shown(wordAt(words, name)),
+        name === undefined ? whole.slice(1) : (texts.get(name) ?? ''),
       ),
     );
   return { args: args.map((argument) => withVariables(text(argument))), mentioned: names };
@@ -61,6 +65,15 @@ function unknownWord(name: string, field: string, words: JobWords): EngineRefusa
     field,
     why: `${field} holds {${name}}, and the job says no such word`,
     fallback: `${nearest === undefined ? 'leave it out' : `use {${nearest}}`}, or write {{${name}}} for the text itself`,
+  };
+}
+
+function tooLong(field: string, length: number): EngineRefusal {
+  return {
+    rule: 'rendering-fits-a-pod',
+    field,
+    why: `the words that ${field} names come to ${length} characters, and a command may have ${MAX_COMMAND_BYTES} bytes`,
+    fallback: `name single words, such as {layout.tensorParallelDegree}, or read ${JOB_FILE} in COXSWAIN_ENGINE_FILES`,
   };
 }
 
