@@ -176,7 +176,7 @@ describe('the real API server', () => {
     [
       'a recipe of megatron-lm',
       { name: 'megatron-lm', recipe: 'a:b' },
-      /recipe is for engine torchtitan; leave it out/,
+      /recipe is for engines torchtitan, megatron-bridge/,
     ],
     ['a release that nobody knows', { name: 'torchtitan', release: '9' }, /release of torchtitan is one of v/],
     ['a release of reference', { name: 'reference', release: '9' }, /release is for engines megatron-lm/],

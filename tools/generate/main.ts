@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { generateAccessPage } from './access.ts';
 import { generateControllerBugs } from './controller-bugs.ts';
 import { generateCrds } from './crds.ts';
+import { generateEnginePrograms } from './engine-programs.ts';
 import { generateEnginePage } from './engines.ts';
 import { generateGraphqlSchema } from './graphql.ts';
 import { generateHookFiles } from './hook-files.ts';
@@ -11,7 +12,6 @@ import { generateJobWords } from './job-words.ts';
 import { generateLayoutPages } from './layouts.ts';
 import { generatePreflightProgram } from './preflight-program.ts';
 import { generateReference } from './reference.ts';
-import { generateTorchTitanProgram } from './torchtitan-program.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -26,7 +26,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...generateControllerBugs(),
     ...generateAccessPage(),
     ...generatePreflightProgram(),
-    ...generateTorchTitanProgram(),
+    ...generateEnginePrograms(),
     ...generateHookFiles(),
     ['apps/api/src/graphql/schema.generated.graphql', generateGraphqlSchema()],
   ]);

@@ -16,6 +16,7 @@ describe('what is said of an engine', () => {
     ['megatron-lm with a program of the user’s', { name: 'megatron-lm', command: ['python3', 'pretrain_mine.py'] }],
     ['a release that is known', { name: 'megatron-lm', release: newest }],
     ['a recipe of torchtitan', { name: 'torchtitan', recipe: 'mine.configs:small' }],
+    ['a recipe of megatron-bridge', { name: 'megatron-bridge', recipe: 'megatron.bridge.recipes.llama:llama3_8b' }],
     ['deepspeed with its program', { name: 'deepspeed', command: ['python3', 'train.py'], startedBy: 'torchrun' }],
     ['command under torchrun', { name: 'command', command: ['x'], startedBy: 'ft_launcher' }],
     [
@@ -39,7 +40,7 @@ describe('what is said of an engine', () => {
     [
       'a recipe of megatron-lm',
       { name: 'megatron-lm', recipe: 'a:b' },
-      /^recipe: recipe is for engine torchtitan; leave it out$/,
+      /^recipe: recipe is for engines torchtitan, megatron-bridge; leave it out$/,
     ],
     ['a recipe that is a path', { name: 'torchtitan', recipe: 'a/b.py' }, /^recipe: must be module:function$/],
     ['a release of reference', { name: 'reference', release: '1' }, /^release: release is for engines megatron-lm, /],

@@ -11,7 +11,7 @@ export const EngineFields = z.strictObject({
   name: z
     .enum(ENGINE_NAMES)
     .describe(
-      'reference: the PyTorch GPT of this project. megatron-lm, torchtitan, deepspeed, hugging-face: that engine, told the layout and the words of the job in its own. custom: a program of your own whose arguments hold placeholders for them. command: any program, started as given.',
+      'reference: the PyTorch GPT of this project. megatron-lm, megatron-bridge, torchtitan, deepspeed, hugging-face: that engine, told the layout and the words of the job in its own. custom: a program of your own whose arguments hold placeholders for them. command: any program, started as given.',
     ),
   image: z
     .string()
@@ -25,7 +25,7 @@ export const EngineFields = z.strictObject({
     .max(64)
     .optional()
     .describe(
-      'Program of one rank. Required for command, custom, deepspeed and hugging-face; absent, megatron-lm and torchtitan start their own.',
+      'Program of one rank. Required for command, custom, deepspeed and hugging-face; absent, megatron-lm, megatron-bridge and torchtitan start their own.',
     ),
   release: z
     .string()
@@ -41,7 +41,9 @@ export const EngineFields = z.strictObject({
     .max(256)
     .regex(/^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$/, 'must be module:function')
     .optional()
-    .describe('Function of the engine that gives a configuration to begin with, as module:function (torchtitan).'),
+    .describe(
+      'Function of the engine that gives a configuration to begin with, as module:function (torchtitan, megatron-bridge).',
+    ),
   startedBy: z
     .enum(RANK_STARTERS)
     .optional()
@@ -83,7 +85,7 @@ interface EngineRule {
 /** Engines whose program only the user knows. */
 export const ENGINES_WITHOUT_PROGRAM: readonly EngineName[] = ['command', 'custom', 'deepspeed', 'hugging-face'];
 /** Engines that a function of theirs configures. */
-export const ENGINES_WITH_RECIPES: readonly EngineName[] = ['torchtitan'];
+export const ENGINES_WITH_RECIPES: readonly EngineName[] = ['torchtitan', 'megatron-bridge'];
 /** Engines of which we know neither their lines nor what they save. */
 const ENGINES_OF_THE_USER: readonly EngineName[] = ['command', 'custom'];
 const RELEASED = ENGINE_NAMES.filter((name) => ENGINE_RELEASES[name].length > 0);

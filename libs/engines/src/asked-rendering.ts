@@ -114,7 +114,7 @@ function notASpec(
 }
 
 /** Engines that jobs can name and that take more than degrees, as ways out. */
-const WAYS_OUT = ['megatron-lm', 'torchtitan', 'deepspeed', 'hugging-face'] as const;
+const WAYS_OUT = ['megatron-lm', 'megatron-bridge', 'torchtitan', 'deepspeed', 'hugging-face'] as const;
 /** Where a release of an engine that is rendered is what was asked for. */
 const RELEASE_INSTEAD: Partial<Record<LayoutEngine, string>> = {
   'torchtitan-toml': 'use engine torchtitan at a release up to v0.2.2, which is told by TOML',

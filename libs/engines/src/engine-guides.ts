@@ -1,5 +1,6 @@
 import type { EngineName } from '@coxswain/api-types';
 import { COMMAND_GUIDE } from './adapters/command-guide.ts';
+import { MEGATRON_BRIDGE_GUIDE } from './adapters/megatron-bridge/megatron-bridge-guide.ts';
 import { MEGATRON_GUIDE } from './adapters/megatron-guide.ts';
 import { CUSTOM_GUIDE } from './adapters/custom-guide.ts';
 import { DEEPSPEED_GUIDE } from './adapters/deepspeed/deepspeed-guide.ts';
@@ -13,6 +14,7 @@ export const ENGINE_GUIDES: Readonly<Record<EngineName, EngineGuide>> = {
   reference: REFERENCE_GUIDE,
   command: COMMAND_GUIDE,
   'megatron-lm': MEGATRON_GUIDE,
+  'megatron-bridge': MEGATRON_BRIDGE_GUIDE,
   torchtitan: TORCHTITAN_GUIDE,
   deepspeed: DEEPSPEED_GUIDE,
   'hugging-face': HUGGING_FACE_GUIDE,

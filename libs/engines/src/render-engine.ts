@@ -7,6 +7,7 @@ import {
 } from '@coxswain/api-types';
 import { ParallelLayout } from '@coxswain/layout';
 import { renderCommand } from './adapters/command.ts';
+import { renderMegatronBridge } from './adapters/megatron-bridge/megatron-bridge.ts';
 import { renderMegatronLm } from './adapters/megatron-lm.ts';
 import { renderCustom } from './adapters/custom.ts';
 import { renderDeepSpeed } from './adapters/deepspeed/deepspeed.ts';
@@ -86,6 +87,7 @@ const ADAPTERS: Readonly<Record<TrainingJobSpec['engine']['name'], EngineAdapter
   reference: renderReference,
   command: renderCommand,
   'megatron-lm': renderMegatronLm,
+  'megatron-bridge': renderMegatronBridge,
   torchtitan: renderTorchTitan,
   deepspeed: renderDeepSpeed,
   'hugging-face': renderHuggingFace,

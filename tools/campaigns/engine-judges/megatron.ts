@@ -1,14 +1,14 @@
 /** What does Megatron-LM say of the command lines that are rendered for it? */
 import { brokenJobs, CAPABILITIES, type JudgedJob, megatronRelease, soundJobs } from '@coxswain/engines/testing';
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
+import { driftBetween, linesOf } from './judge-process.ts';
 import { megatronRows } from './megatron-rows.ts';
 
 const JUDGES = resolve(import.meta.dirname, '../../../engines/judges/megatron');
 const OPTIONS = resolve(import.meta.dirname, '../../../libs/engines/src/megatron/options');
 
+const PYTHON = process.env['MEGATRON_LM_PYTHON'] ?? 'python3';
 /** How often each capability occurs. */
 const TIMES = 5;
 
@@ -52,17 +52,8 @@ function releaseOf(checkout: string): string {
 
 /** Lines of options that the checkout has otherwise than what is committed. */
 async function driftOf(checkout: string, tag: string): Promise<readonly string[]> {
-  const lines = await linesOf('megatron_options.py', { args: [checkout, tag], input: '' });
-  const theirs = new Set(lines);
-  const ours = new Set(
-    readFileSync(join(OPTIONS, `${tag}.generated.json`), 'utf8')
-      .trimEnd()
-      .split('\n'),
-  );
-  return [
-    ...[...theirs].filter((line) => !ours.has(line)).map((line) => `the checkout has ${line}, which is not committed`),
-    ...[...ours].filter((line) => !theirs.has(line)).map((line) => `${line} is committed, and the checkout has none`),
-  ];
+  const lines = await linesOf([PYTHON, join(JUDGES, 'megatron_options.py'), checkout, tag], '');
+  return driftBetween(lines, readFileSync(join(OPTIONS, `${tag}.generated.json`), 'utf8'));
 }
 
 /** What the judge says against each job; null where it says nothing. */
@@ -76,7 +67,7 @@ async function verdictsOn(
     );
     return JSON.stringify({ id, args: placed, env, worldSize });
   });
-  const lines = await linesOf('judge.py', { args: [checkout], input: `${questions.join('\n')}\n` });
+  const lines = await linesOf([PYTHON, join(JUDGES, 'judge.py'), checkout], `${questions.join('\n')}\n`);
   const verdicts: (string | null | undefined)[] = [];
   for (const line of lines.filter((one) => one.startsWith('{"id"'))) {
     const { id, why } = JSON.parse(line) as { readonly id: number; readonly why: string | null };
@@ -98,26 +89,6 @@ function disagreement(
   const isHole = broken.hole !== undefined && (broken.holeIn?.includes(minor) ?? true);
   if (isHole === (why === null)) return [];
   return [isHole ? `${name}: listed as a hole, and refused there: ${why}` : `${name}: refused here, and taken there`];
-}
-
-/** Lines that a program of the judges writes. Its complaints are shown where it fails. */
-async function linesOf(
-  program: string,
-  { args, input }: { readonly args: readonly string[]; readonly input: string },
-): Promise<readonly string[]> {
-  const python = process.env['MEGATRON_LM_PYTHON'] ?? 'python3';
-  const child = spawn(python, ['-W', 'ignore', join(JUDGES, program), ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
-  let complaints = '';
-  child.stderr.on('data', (bytes: Buffer) => {
-    complaints = (complaints + bytes.toString()).slice(-4000);
-  });
-  child.stdin.end(input);
-  const ended = new Promise<number | null>((done, failed) => child.on('error', failed).on('close', done));
-  const lines: string[] = [];
-  for await (const line of createInterface({ input: child.stdout })) lines.push(line);
-  const code = await ended;
-  if (code !== 0) throw new Error(`${program} ended with ${code ?? 'a signal'}: ${complaints}`);
-  return lines;
 }
 
 function say(line: string): void {

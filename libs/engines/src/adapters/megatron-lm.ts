@@ -48,7 +48,11 @@ function unknownRelease(given: string): EngineRefusal {
 /** What the words of a job are told by. */
 export function askedOf(
   spec: EffectiveSpec,
-  { context, release }: { readonly context: RenderContext; readonly release: MegatronRelease },
+  {
+    context,
+    release,
+    engine = 'megatron-lm',
+  }: { readonly context: RenderContext; readonly release: MegatronRelease; readonly engine?: Asked['engine'] },
 ): Asked {
   const shape = spec.model === undefined ? undefined : modelOfJob(spec.model)?.model;
   const isBlackwell = /^(g?b[23]\d\d)/i.test(context.gpu ?? '');
@@ -58,6 +62,7 @@ export function askedOf(
     spec,
     layout: spec.layout,
     shape,
+    engine,
     release,
     program: program ?? (isHybrid ? 'hybrid' : 'gpt'),
     isBlackwell,
@@ -94,7 +99,11 @@ export function variablesOf(told: readonly Told[]): Readonly<Record<string, stri
   return Object.fromEntries(told.flatMap((one) => (one.kind === 'variable' ? [[one.name, one.value]] : [])));
 }
 
-function variableRefusal(spec: EffectiveSpec, ours: Readonly<Record<string, string>>): EngineRefusal | undefined {
+/** What the user's variables contradict; undefined where all may stay. */
+export function variableRefusal(
+  spec: EffectiveSpec,
+  ours: Readonly<Record<string, string>>,
+): EngineRefusal | undefined {
   const theirs = (spec.engine.env ?? []).find(({ name, value }) => (ours[name] ?? value) !== value);
   const name = theirs?.name ?? (spec.engine.secretEnv ?? []).find((one) => ours[one.name] !== undefined)?.name;
   if (name === undefined) return undefined;

@@ -49,17 +49,15 @@ function refusals(one: Told): readonly EngineRefusal[] {
   return [{ rule, field, why, fallback }];
 }
 
-const ENGINE = 'megatron-lm';
-
 /** Rules of layouts that hold on this engine alone, and what no release of it can do. */
-function ruleRefusals({ spec, layout, shape }: Asked): readonly EngineRefusal[] {
-  const broken = layoutViolations(layout, factsOf(spec, shape)).map(({ rule, field, message }) => ({
+function ruleRefusals({ spec, layout, shape, engine }: Asked): readonly EngineRefusal[] {
+  const broken = layoutViolations(layout, { ...factsOf(spec, shape), engine }).map(({ rule, field, message }) => ({
     rule,
     field: `layout.${field}`,
     why: `layout.${message}`,
     fallback: 'keep the rule as its sentence says',
   }));
-  const support = engineSupport(ENGINE, layout);
+  const support = engineSupport(engine, layout);
   if (support.kind === 'supported') return broken;
   const lacking = support.refusals.map(({ option, reason, fallback }) => ({
     rule: 'engine-lacks-option',
@@ -76,7 +74,6 @@ function factsOf(
 ): Parameters<typeof layoutViolations>[1] {
   return {
     ...shape,
-    engine: ENGINE,
     ...(training === undefined
       ? {}
       : { globalBatchSize: training.globalBatchSize, microBatchSize: training.microBatchSize ?? 1 }),
@@ -85,7 +82,7 @@ function factsOf(
 }
 
 /** Options and choices that this release lacks, with those that have them. */
-function lackingFlags({ release }: Asked, told: readonly Told[]): readonly EngineRefusal[] {
+function lackingFlags({ release, engine }: Asked, told: readonly Told[]): readonly EngineRefusal[] {
   return told.flatMap((one) => {
     if (one.kind !== 'flag' && one.kind !== 'default') return [];
     const field = one.kind === 'flag' ? one.field : 'engine.release';
@@ -93,10 +90,9 @@ function lackingFlags({ release }: Asked, told: readonly Told[]): readonly Engin
     if (option === undefined) {
       const others = releasesWith(one.flag);
       const why = `Megatron-LM ${release.tag} has no ${one.flag}`;
+      const elsewhere = engine === 'megatron-lm' ? 'set engine.release to' : 'use engine megatron-lm at release';
       const fallback =
-        others.length === 0
-          ? `leave ${field} out`
-          : `set engine.release to ${others.join(' or ')}, or leave ${field} out`;
+        others.length === 0 ? `leave ${field} out` : `${elsewhere} ${others.join(' or ')}, or leave ${field} out`;
       return [{ rule: 'release-has-option', field, why, fallback }];
     }
     const wrong = option.choices.length === 0 ? undefined : one.values.find((value) => !option.choices.includes(value));

@@ -31,6 +31,7 @@ const HOLDS_ANYHOW: Readonly<Record<string, readonly unknown[]>> = {
   'layout.memory.recompute.mode': ['none'],
   'layout.memory.offload.0.to': ['cpu'],
   'layout.communication.overlapPipelineTransfers': [true],
+  'layout.kernel.attention': ['auto'],
   'layout.kernel.precision': ['bf16'],
   'layout.kernel.cudaGraphs': ['none'],
   'layout.kernel.attentionMask': ['causal'],
@@ -74,26 +75,33 @@ function valueIn(job: object, path: string): unknown {
     .reduce<unknown>((at, name) => (at as Readonly<Record<string, unknown>> | undefined)?.[name], job);
 }
 
-describe.each(JOBS)('of a job of Megatron-LM with %s', (capability) => {
-  const draft = aDraft();
-  draft.engine.release = 'core_v0.19.0';
-  CAPABILITIES[capability]?.(draft);
-  const job = specOf(draft);
-  const plain = outcomeOf(job);
+const ENGINES = [
+  { name: 'megatron-lm', release: 'core_v0.19.0', image: 'x' },
+  { name: 'megatron-bridge', release: 'v0.3.1', image: 'x' },
+] as const;
 
-  it('is rendered as it is', () => {
-    expect(plain.kind).toBe('rendered');
-  });
+describe.each(ENGINES.flatMap((engine) => JOBS.map((capability) => ({ engine, capability, name: engine.name }))))(
+  'of a job of $name with $capability',
+  ({ engine, capability }) => {
+    const draft = aDraft();
+    CAPABILITIES[capability]?.(draft);
+    const job = { ...specOf(draft), engine };
+    const plain = outcomeOf(job);
 
-  it.each(fieldsOfAJob().filter(({ path }) => !OF_PODS.has(path)))(
-    '$path shows up in what is run, or is refused',
-    ({ path, values }) => {
-      for (const value of values) {
-        if (valueIn(job, path) === value || meansAbsent(path, value)) continue;
-        const outcome = outcomeOf(withField(job, path, value));
-        const isDropped = outcome.kind === 'rendered' && plain.kind === 'rendered' && outcome.text === plain.text;
-        expect({ value, isDropped }).toEqual({ value, isDropped: false });
-      }
-    },
-  );
-});
+    it('is rendered as it is', () => {
+      expect(plain.kind).toBe('rendered');
+    });
+
+    it.each(fieldsOfAJob().filter(({ path }) => !OF_PODS.has(path)))(
+      '$path shows up in what is run, or is refused',
+      ({ path, values }) => {
+        for (const value of values) {
+          if (valueIn(job, path) === value || meansAbsent(path, value)) continue;
+          const outcome = outcomeOf(withField(job, path, value));
+          const isDropped = outcome.kind === 'rendered' && plain.kind === 'rendered' && outcome.text === plain.text;
+          expect({ value, isDropped }).toEqual({ value, isDropped: false });
+        }
+      },
+    );
+  },
+);

@@ -22,6 +22,8 @@ export interface Asked {
   readonly layout: EffectiveSpec['layout'];
   /** Absent where the job has no model, or its words mean none. */
   readonly shape: ModelShape | undefined;
+  /** Whose job it is. Megatron-Bridge trains with Megatron-LM inside, so that the words of both are decided here, and is told them by its configuration. */
+  readonly engine: 'megatron-lm' | 'megatron-bridge';
   readonly release: MegatronRelease;
   /** Which of Megatron-LM's programs it is; own: one that the user wrote. */
   readonly program: 'gpt' | 'hybrid' | 'bert' | 'own';

@@ -9,12 +9,24 @@ import { BROKEN_RULES, type BrokenRule } from './broken-rules.ts';
 import { CAPABILITIES } from './capabilities.ts';
 import { aDraft, type JobDraft, specOf } from './job-draft.ts';
 
-export interface JudgedJob {
-  readonly name: string;
+/** A job with everything that we say against it. */
+interface Refusable {
+  readonly refusals: readonly { readonly rule: string }[];
+}
+
+/** What it was made for. */
+interface Made {
   /** What is asked for last, so that nothing of its company changes it; absent where a rule is broken. */
   readonly capability?: string;
   /** The rule that it breaks; absent: none. */
   readonly broken?: BrokenRule;
+}
+
+/** How a spec by chance becomes the job that is judged. */
+export type Judging<J extends Refusable> = (name: string, spec: EffectiveSpec) => J;
+
+export interface JudgedJob extends Made {
+  readonly name: string;
   readonly refusals: readonly EngineRefusal[];
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -35,16 +47,40 @@ function chance(seed: number): (below: number) => number {
 /** Attempts before a capability counts as one that this release does not have. */
 const ATTEMPTS = 60;
 
-/** Each capability that the release has so many times, in company of others where they go together; none breaks a rule. */
+/** Jobs of Megatron-LM: {@link capableJobs}. */
 export function soundJobs(
   release: MegatronRelease,
-  { times, seed }: { readonly times: number; readonly seed: number },
+  chosen: { readonly times: number; readonly seed: number },
 ): readonly JudgedJob[] {
+  return capableJobs(judgingOf(release), chosen);
+}
+
+/** Jobs of Megatron-LM: {@link wrongJobs}. */
+export function brokenJobs(
+  release: MegatronRelease,
+  chosen: { readonly count: number; readonly seed: number },
+): readonly JudgedJob[] {
+  const jobs = wrongJobs(judgingOf(release), chosen);
+  return jobs.map((job) => ({ ...job, args: [...job.args, ...(job.broken?.means ?? [])] }));
+}
+
+function judgingOf(release: MegatronRelease): Judging<JudgedJob> {
+  return (name, spec) => {
+    const named = { ...spec, engine: { ...spec.engine, release: release.tag } };
+    return judgedSpec(name, { spec: named, release });
+  };
+}
+
+/** Each capability that there is so many times, in company of others where they go together; none breaks a rule. */
+export function capableJobs<J extends Refusable>(
+  judging: Judging<J>,
+  { times, seed }: { readonly times: number; readonly seed: number },
+): readonly (J & Made)[] {
   const below = chance(seed);
   return Object.keys(CAPABILITIES).flatMap((name) => {
-    const jobs: JudgedJob[] = [];
+    const jobs: (J & Made)[] = [];
     for (let attempt = 0; attempt < ATTEMPTS && jobs.length < times; attempt++) {
-      const job = judged([...others(below, attempt), name], { release });
+      const job = judged([...others(below, attempt), name], judging);
       if (job?.refusals.length === 0) jobs.push({ ...job, capability: name });
     }
     return jobs;
@@ -52,17 +88,18 @@ export function soundJobs(
 }
 
 /** As many jobs, each of which breaks one rule and no other, in turn. */
-export function brokenJobs(
-  release: MegatronRelease,
+export function wrongJobs<J extends Refusable>(
+  judging: Judging<J>,
   { count, seed }: { readonly count: number; readonly seed: number },
-): readonly JudgedJob[] {
+): readonly (J & Made)[] {
   const below = chance(seed);
-  const jobs: JudgedJob[] = [];
+  const jobs: (J & Made)[] = [];
   for (let attempt = 0; jobs.length < count && attempt < 40 * count; attempt++) {
     const broken = BROKEN_RULES[attempt % BROKEN_RULES.length];
-    const job = judged(others(below, attempt), { release, ...(broken === undefined ? {} : { broken }) });
+    const job = judged(others(below, attempt), judging, broken);
     const rules = new Set(job?.refusals.map(({ rule }) => rule));
-    if (job !== undefined && broken !== undefined && rules.size === 1 && rules.has(broken.rule)) jobs.push(job);
+    if (job !== undefined && broken !== undefined && rules.size === 1 && rules.has(broken.rule))
+      jobs.push({ ...job, broken });
   }
   return jobs;
 }
@@ -75,21 +112,17 @@ function others(below: (limit: number) => number, attempt: number): readonly str
 }
 
 /** Undefined where the words make no job. */
-function judged(
+function judged<J>(
   capabilities: readonly string[],
-  { release, broken }: { readonly release: MegatronRelease; readonly broken?: BrokenRule },
-): JudgedJob | undefined {
+  judging: (name: string, spec: EffectiveSpec) => J,
+  broken?: BrokenRule,
+): J | undefined {
   const draft = aDraft();
-  draft.engine.release = release.tag;
   for (const name of capabilities) CAPABILITIES[name]?.(draft);
   broken?.change(draft);
   const spec = specOrNothing(draft);
   if (spec === undefined) return undefined;
-  const job = judgedSpec([...capabilities, broken?.rule ?? ''].filter((one) => one !== '').join(' + '), {
-    spec,
-    release,
-  });
-  return broken === undefined ? job : { ...job, broken, args: [...job.args, ...(broken.means ?? [])] };
+  return judging([...capabilities, broken?.rule ?? ''].filter((one) => one !== '').join(' + '), spec);
 }
 
 /** A job as it is judged, with everything that we say against it. */

@@ -1,0 +1,24 @@
+/** Number formats: Megatron-Bridge lays them over model, optimizer and gradients at once (training/mixed_precision.py). */
+import type { Told } from '../../megatron/told.ts';
+import { given, type Json } from '../check.ts';
+
+export type MixedPrecision = Readonly<Record<string, Json>>;
+
+/** Undefined where neither job nor layout says a format. Scaling is delayed unless a recipe of it is told, as in Megatron-LM; Megatron-Bridge's own is another. */
+export function mixedPrecision(told: readonly Told[], isSaid: boolean): MixedPrecision | undefined {
+  if (!isSaid) return undefined;
+  const values = new Map(told.flatMap((one) => (one.kind === 'flag' ? [[one.flag, one.values[0] ?? '']] : [])));
+  const wide = values.has('--fp16') ? 'float16' : values.has('--bf16') ? 'bfloat16' : 'float32';
+  return given<Json>({
+    fp32: wide === 'float32',
+    fp16: wide === 'float16',
+    bf16: wide === 'bfloat16',
+    params_dtype: { dtype: wide },
+    pipeline_dtype: { dtype: wide },
+    grad_reduce_in_fp32: wide !== 'float16',
+    fp8: values.get('--fp8-format'),
+    fp8_recipe: values.get('--fp8-recipe') ?? 'delayed',
+    fp4: values.get('--fp4-format'),
+    fp4_recipe: values.get('--fp4-recipe'),
+  });
+}

@@ -1,0 +1,89 @@
+/** What does Megatron-Bridge say of the configurations that are rendered for it? */
+import type { EffectiveSpec } from '@coxswain/api-types';
+import { renderEngine } from '@coxswain/engines';
+import { aDraft, CAPABILITIES, capableJobs, specOf } from '@coxswain/engines/testing';
+import { worldSize } from '@coxswain/layout';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { driftBetween, linesOf } from './judge-process.ts';
+
+const JUDGES = resolve(import.meta.dirname, '../../../engines/judges/megatron_bridge');
+const FIELDS = resolve(
+  import.meta.dirname,
+  '../../../libs/engines/src/adapters/megatron-bridge/fields-v0.3.1.generated.json',
+);
+const RELEASE = 'v0.3.1';
+const PYTHON = process.env['MEGATRON_BRIDGE_PYTHON'] ?? 'python3';
+/** How often each capability occurs. */
+const TIMES = 5;
+
+interface Question {
+  readonly name: string;
+  readonly refusals: readonly { readonly rule: string; readonly why: string }[];
+  readonly files: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+  readonly worldSize: number;
+}
+
+interface Verdict {
+  readonly id: number;
+  readonly why: string | null;
+  readonly changed: readonly string[];
+}
+
+/** Resolves with true when fields and jobs of the release agree. `megatron`: the checkout that it pins. */
+export async function judgeMegatronBridge(bridge: string, megatron: string, seed: number): Promise<boolean> {
+  const checkouts = [bridge, megatron];
+  const lines = await linesOf([PYTHON, resolve(JUDGES, 'bridge_fields.py'), ...checkouts, RELEASE], '');
+  const drift = driftBetween(lines, readFileSync(FIELDS, 'utf8'));
+  const jobs = [...capableJobs(question, { times: TIMES, seed }), ...withRecipes()];
+  const asked = jobs.map(({ name: _name, refusals: _refusals, ...one }, id) =>
+    JSON.stringify({ id, args: [], ...one }),
+  );
+  const said = await linesOf([PYTHON, resolve(JUDGES, 'bridge_judge.py'), ...checkouts], `${asked.join('\n')}\n`);
+  const verdicts = said.filter((line) => line.startsWith('{"id"')).map((line) => JSON.parse(line) as Verdict);
+  const wrong = jobs.flatMap((job, index) =>
+    disagreement(
+      job,
+      verdicts.find(({ id }) => id === index),
+    ),
+  );
+  const shown = new Set(jobs.flatMap((job) => ('capability' in job ? [job.capability] : [])));
+  const absent = Object.keys(CAPABILITIES).filter((name) => !shown.has(name));
+  for (const line of [...drift, ...wrong]) process.stdout.write(`  ${line}\n`);
+  process.stdout.write(
+    `Megatron-Bridge ${RELEASE}: ${jobs.length} sound jobs, ${wrong.length} disagreements, absent here: ${absent.join(', ')}\n`,
+  );
+  return drift.length === 0 && wrong.length === 0;
+}
+
+function question(name: string, spec: EffectiveSpec, engine: Partial<EffectiveSpec['engine']> = {}): Question {
+  const rendered = renderEngine({ ...spec, engine: { name: 'megatron-bridge', image: 'x', ...engine } });
+  if (rendered.kind === 'refused') return { name, refusals: [rendered], files: {}, env: {}, worldSize: 1 };
+  const files = Object.fromEntries(rendered.files.map(({ path, text }) => [path, placed(text)]));
+  return { name, refusals: [], files, env: rendered.env, worldSize: worldSize(spec.layout) };
+}
+
+/** The one recipe of the release that reads nothing from a hub: GPT-3 of 175B, whose own overlap, chunks and sequence parallelism the layout leaves out. */
+function withRecipes(): readonly Question[] {
+  const draft = aDraft();
+  Object.assign(draft.model, { layers: 96, hiddenSize: 12_288, ffnHiddenSize: 49_152, attentionHeads: 96 });
+  Object.assign(draft.model, { keyValueHeads: 96, headDim: 128, vocabularySize: 51_200, gatedMlp: false });
+  Object.assign(draft.layout, { tensorParallelDegree: 8, pipelineParallelDegree: 8, dataParallelDegree: 2 });
+  const recipe = 'megatron.bridge.recipes.gpt.gpt3_175b:gpt3_175b_pretrain_config';
+  const args = ['logger.log_throughput=true', 'model.init_method_std=0.01'];
+  return [{ ...question('GPT-3 by its recipe', specOf(draft), { recipe, args }), args }];
+}
+
+/** As the launcher writes them. */
+function placed(text: string): string {
+  return text.replaceAll(/\$(?:\$|\((\w+)\))/g, (_whole, name?: string) => (name === undefined ? '$' : `/tmp/${name}`));
+}
+
+function disagreement({ name, refusals }: Question, verdict: Verdict | undefined): readonly string[] {
+  if (refusals.length > 0) return [`${name}: refused here (${refusals.map(({ why }) => why).join('; ')})`];
+  if (verdict === undefined) return [`${name}: no verdict`];
+  if (verdict.why !== null) return [`${name}: rendered, and refused there: ${verdict.why}`];
+  return verdict.changed.map((change) => `${name}: ${change}, without a word`);
+}
