@@ -1,4 +1,6 @@
 const NEWLINE = 0x0a;
+/** Pieces of a line that are kept apart at most: whoever writes it byte by byte makes the launcher hold an object for each. */
+const MAX_PIECES = 64;
 
 /** A line of output without its newline, or as much of it as may be kept. */
 export interface Line {
@@ -50,6 +52,7 @@ export class LineSplitter {
   #hold(part: Buffer): void {
     const kept = part.subarray(0, this.#maxBytes - this.#heldBytes);
     if (kept.length > 0) this.#held.push(Buffer.from(kept));
+    if (this.#held.length > MAX_PIECES) this.#held = [Buffer.concat(this.#held)];
     this.#heldBytes += kept.length;
     this.#cutBytes += part.length - kept.length;
   }

@@ -19,7 +19,7 @@ const SPARE_CONNECTIONS = 32;
  */
 const BYTES_PER_SECOND = 262_144;
 const BURST_BYTES = 1_048_576;
-/** A line costs no less than this, so that empty ones are not free. */
+/** A line, and a read that completes none, costs no less than this, so that empty ones and single bytes are not free. */
 const LEAST_LINE_BYTES = 128;
 
 export const HOOKS = ['engine', 'sitecustomize'] as const;
@@ -234,7 +234,7 @@ class Connection {
       if (this.#told === undefined) this.#begin(line);
       else this.#options.onLine(this.#told, line);
     }
-    this.#rest(Math.max(chunk.length, lines.length * LEAST_LINE_BYTES));
+    this.#rest(Math.max(chunk.length, Math.max(1, lines.length) * LEAST_LINE_BYTES));
   }
 
   #begin(line: Line): void {
