@@ -78,6 +78,7 @@ export {
   type SavedBy,
 } from './engine-run.ts';
 export { argvLines } from './argv-lines.ts';
+export { partsOfSourced, sourcedCommand } from './sourced-command.ts';
 export { EngineRendering, JobRendering, RenderingRequest } from './engine-rendering.ts';
 export { Engine, EngineList } from './engine-facts.ts';
 export { ENGINES_WITH_RECIPES, ENGINES_WITHOUT_PROGRAM } from './engine-spec.ts';

@@ -1,4 +1,4 @@
-import type { RuntimeSnapshot } from '@coxswain/api-types';
+import { type RuntimeSnapshot, sourcedCommand } from '@coxswain/api-types';
 import { withChannel } from './compute-domain.ts';
 import { type Json, list, record } from './json.ts';
 import { partsOf } from './parts.ts';
@@ -102,11 +102,10 @@ function amounts(ours: Json, theirs: Json): Json {
 
 /** What stands behind the launcher’s own arguments is the program of a rank. */
 const BEFORE_PROGRAM = '--';
-/** The rank's program takes bash's place: signals and exit codes are its own. The kubelet halves `$$`. */
-const SOURCE_AND_BECOME = ['/bin/bash', '-c', '. "$$0" && exec "$$@"'] as const;
-
 function sourced(command: unknown, script: string): readonly unknown[] {
   const words: readonly unknown[] = Array.isArray(command) ? command : [];
   const program = words.indexOf(BEFORE_PROGRAM) + 1;
-  return [...words.slice(0, program), ...SOURCE_AND_BECOME, script.replaceAll('$', '$$$$'), ...words.slice(program)];
+  // The kubelet halves `$$`.
+  const before = sourcedCommand(script, []).map((word) => word.replaceAll('$', '$$$$'));
+  return [...words.slice(0, program), ...before, ...words.slice(program)];
 }

@@ -1,7 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { PairMeasurement, PreflightFacts, type PreflightLevel, type PreflightReport } from '@coxswain/api-types';
+import {
+  PairMeasurement,
+  partsOfSourced,
+  PreflightFacts,
+  type PreflightLevel,
+  type PreflightReport,
+} from '@coxswain/api-types';
 import { confirmingPeersOf, firstPeersOf, measuredPairs } from '@coxswain/preflight';
 import { cutText } from '@coxswain/safe-text';
 import { z } from 'zod';
@@ -69,14 +75,14 @@ export class PreflightProcess {
 
   constructor(options: PreflightOptions) {
     this.#options = options;
-    const python = pythonOf(options.command);
-    this.#child = spawn(python, ['-c', generated.program], {
+    const [first, ...rest] = pythonLike(options.command);
+    this.#child = spawn(first, [...rest, '-c', generated.program], {
       detached: true,
       stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
       env: { ...options.environment, [LAUNCHER_ENV.bootId]: options.bootId },
     });
     this.#child.stdin?.on('error', () => undefined);
-    this.#child.once('error', (error) => this.#end('Skipped', `${python} cannot be started: ${error.message}`));
+    this.#child.once('error', (error) => this.#end('Skipped', `${first} cannot be started: ${error.message}`));
     this.#child.once('close', (code, signal) => {
       this.#end('Partial', `the preflight program ended early (${signal ?? `exit ${code}`}): ${this.#lastWords}`);
     });
@@ -166,9 +172,16 @@ export class PreflightProcess {
   }
 }
 
-/** The engine's own where it is one (of a virtual environment, say), else the image's. */
-export function pythonOf([program]: readonly [string, ...string[]]): string {
-  return /^python[0-9.]*$/.test(basename(program)) ? program : 'python3';
+/**
+ * The engine's own Python where it is one (of a virtual environment, say), else the image's; behind the script that its runtime sources, whose variables
+ * choose the network that is measured.
+ */
+export function pythonLike(command: readonly string[]): readonly [string, ...string[]] {
+  const { before, program } = partsOfSourced(command);
+  const [own = ''] = program;
+  const python = /^python[0-9.]*$/.test(basename(own)) ? own : 'python3';
+  const [first, ...rest] = before;
+  return first === undefined ? [python] : [first, ...rest, python];
 }
 
 function measuredIn({ pairs }: Extract<Answer, { kind: 'table' }>): ReturnType<typeof measuredPairs> {

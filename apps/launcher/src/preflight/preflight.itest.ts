@@ -1,4 +1,7 @@
 /** Eight pods as processes, with PyTorch and gloo; `npm run campaign -- preflight` plants each fault by itself, and looks at many clean runs. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { findEnginePython } from '@coxswain/local-cluster';
 import { FAULTS, tryGang } from './testing/gang.ts';
 
@@ -31,6 +34,16 @@ describe('the preflight of a gang of eight', () => {
       expect(facts).toMatchObject({ python: expect.any(String), torch: expect.any(String), clock: expect.any(Object) });
       expect({ pairs, outcome }).toEqual({ pairs: [], outcome: 'Done' });
     }
+  });
+
+  it('sees what the script of a runtime sets, as ranks do', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'sourced-'));
+    const script = join(home, 'set env.sh');
+    writeFileSync(script, 'export PLANTED_FAULT=clock\n');
+    const { judgement, reports } = await tryGang({ ...gang, level: 'Quick', scripts: { 2: script } });
+    rmSync(home, { recursive: true });
+    expect(reports.map(({ outcome, note }) => note ?? outcome)).toEqual(reports.map(() => 'Done'));
+    expect(judgement.findings.map(({ podIndex }) => podIndex)).toEqual([2]);
   });
 
   it('is skipped with a note where the image has no Python', async () => {

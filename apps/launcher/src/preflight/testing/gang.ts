@@ -1,6 +1,6 @@
 /** The preflight of a whole gang on this machine: one process of the program per pod, and nobody between them but what the operator would pass on. */
 import { join } from 'node:path';
-import type { PreflightLevel, PreflightReport } from '@coxswain/api-types';
+import { type PreflightLevel, type PreflightReport, sourcedCommand } from '@coxswain/api-types';
 import { judgePreflight, type Judgement, type LookedAtPod } from '@coxswain/preflight';
 import { newBootId } from '../../reporter.ts';
 import { PreflightProcess, type PreflightBoard } from '../preflight-process.ts';
@@ -16,6 +16,8 @@ export interface GangOnTrial {
   readonly timeoutMs: number;
   /** Fault of each pod that has one, by its index. */
   readonly planted?: Readonly<Record<number, Fault>>;
+  /** Script of each pod whose runtime sources one, by its index. */
+  readonly scripts?: Readonly<Record<number, string>>;
 }
 
 /** What came out, and after how long. */
@@ -44,14 +46,16 @@ export async function tryGang(gang: GangOnTrial): Promise<Trial> {
 }
 
 function podOf(gang: GangOnTrial, podIndex: number, board: PromiseWithResolvers<PreflightBoard>): PreflightProcess {
-  const { python, podCount, level, timeoutMs, planted } = gang;
+  const { python, podCount, level, timeoutMs, planted, scripts } = gang;
+  const script = scripts?.[podIndex];
+  const [first = python, ...rest] = script === undefined ? [] : sourcedCommand(script, [python]);
   return new PreflightProcess({
     level,
     timeoutMs,
     podIndex,
     podCount,
     isHost: podIndex === 0,
-    command: [python],
+    command: [first, ...rest],
     environment: {
       ...process.env,
       OMP_NUM_THREADS: '1',
