@@ -9,12 +9,15 @@ export function engineRunOf(environment: Variables): EngineRun | undefined {
   return text === undefined ? undefined : EngineRun.parse(JSON.parse(text));
 }
 
-/** How the engine prints of its steps; undefined where that is not known, or what the operator told cannot be read, which the start of the ranks says. */
-export function stepLinesOf(environment: Variables): EngineRun['stepLines'] {
+/** What is known of steps beside what ranks tell: how the engine prints of them, and their tokens. */
+export type StepWords = Pick<EngineRun, 'stepLines' | 'tokensPerStep'>;
+
+/** Nothing where that is not known, or what the operator told cannot be read, which the start of the ranks says. */
+export function stepWordsOf(environment: Variables): StepWords {
   try {
-    return engineRunOf(environment)?.stepLines;
+    return engineRunOf(environment) ?? {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 

@@ -13,6 +13,7 @@ import {
 } from '@coxswain/api-types';
 import { lookAtSaved, wasSilence } from './checkpoint-look.ts';
 import type { EngineFact, SavedFact } from './engine-facts.ts';
+import type { StepWords } from './engine-run.ts';
 import { OneAfterTheOther } from './one-after-the-other.ts';
 import { PendingReports, type Draft } from './pending-reports.ts';
 import type { PreflightBoard } from './preflight/preflight-process.ts';
@@ -42,8 +43,7 @@ export interface ReporterOptions {
   /** The ranks that run are to go. */
   readonly onEndRanks: (message: string) => void;
   readonly say: (sentence: string) => void;
-  /** Whether the engine prints of its steps, in a way that is read. */
-  readonly hasStepLines?: boolean;
+  readonly stepWords?: StepWords;
 }
 
 /** Turns what ranks do into reports, and keeps the connection that carries them. */
@@ -136,7 +136,8 @@ export class Reporter {
     this.#reaped = undefined;
     this.#pending.forgetReaped();
     this.#collector = new StepCollector(parseRanks(assignment.ranks, MAX_RANKS_PER_POD).length, {
-      hasLines: this.#options.hasStepLines === true,
+      hasLines: this.#options.stepWords?.stepLines !== undefined,
+      tokensPerStep: this.#options.stepWords?.tokensPerStep ?? null,
     });
     this.#stepOfRank = new Map();
     this.#rendezvous = undefined;

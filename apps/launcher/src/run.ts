@@ -1,7 +1,6 @@
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  formatRanks,
   MAX_RANKS_PER_POD,
   parseRanks,
   RANK_ENV,
@@ -11,9 +10,10 @@ import {
 import { cutText } from '@coxswain/safe-text';
 import { lookBeforeResume } from './checkpoint-look.ts';
 import { finishWatching, watchEngineSaves, type EngineSaves } from './engine-saves/watch-engine-saves.ts';
-import { stepLinesOf } from './engine-run.ts';
+import { stepWordsOf } from './engine-run.ts';
 import { Gang } from './gang.ts';
 import { LogSink } from './log-relay.ts';
+import { SilentRanks } from './hook/silent-ranks.ts';
 import { lookAround } from './preflight/look-around.ts';
 import { freePort, parseAddress, type RendezvousAddress } from './rendezvous.ts';
 import { newBootId, Reporter } from './reporter.ts';
@@ -46,12 +46,12 @@ export async function run({ settings, command, environment }: RunOptions): Promi
   const bootId = newBootId();
   /** A verdict from outside the ranks. */
   const early = Promise.withResolvers<Verdict>();
-  const ranks: Ranks = { gang: undefined };
+  const ranks: Ranks = { gang: undefined, silent: undefined };
   const reporter: Reporter = new Reporter({
     settings,
     bootId,
     say,
-    hasStepLines: stepLinesOf(environment) !== undefined,
+    stepWords: stepWordsOf(environment),
     alive: () => ranks.gang?.alive ?? [],
     onStaleEpoch: (message) => early.resolve(plainVerdict('fenced', `the operator refused this epoch: ${message}`)),
     onEndRanks: (message) => ranks.gang?.kill(endedByOrder(message)),
@@ -66,7 +66,10 @@ export async function run({ settings, command, environment }: RunOptions): Promi
       stdout,
       stderr,
       onFact: (rank, fact) => reporter.accept(rank, fact),
-      onStepLine: (rank, line) => reporter.acceptLine(rank, line),
+      onStepLine: (rank, line) => {
+        ranks.silent?.stepPrinted();
+        reporter.acceptLine(rank, line);
+      },
     });
 
   const { verdict, cause } = await live({
@@ -94,6 +97,7 @@ export async function run({ settings, command, environment }: RunOptions): Promi
 /** What runs now, for those who must reach it. */
 interface Ranks {
   gang: Gang | undefined;
+  silent: SilentRanks | undefined;
 }
 
 interface Life {
@@ -150,7 +154,7 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
   const gang = life.newGang(assignment);
   ranks.gang = gang;
   /** Signals may come much later, or never: whoever waits for them must not keep the ranks of every incarnation in memory. */
-  const running: Ranks = { gang };
+  const running: Pick<Ranks, 'gang'> = { gang };
   const over = new AbortController();
   const before = await Promise.race([prepare(life, assignment, over.signal), early, stopped(signals), gang.ended]);
   over.abort();
@@ -162,26 +166,25 @@ async function runAssigned(life: Life, assignment: RankAssignment): Promise<Endi
       `Starting ranks ${assignment.ranks} of ${assignment.worldSize}, incarnation ${assignment.incarnation}; they meet at ${before.host}:${before.port}.`,
     );
     await gang.start(before);
+    ranks.silent = new SilentRanks({ silentRanks: () => gang.silentRanks, say });
     saves = life.watchSaves(assignment);
     forwardSignals(life, running, assignment);
     void early.then((verdict) => running.gang?.kill(verdict));
   }
   const verdict = await gang.ended;
   running.gang = undefined;
+  ranks.silent?.end();
+  ranks.silent = undefined;
   await finishWatching(saves, verdict);
   await reporter.finishVerifications();
   sayGarbage(gang, say);
   return { verdict, cause: toCause(verdict, { ...life, gang, assignment }) };
 }
 
-function sayGarbage({ garbage: { lines, connections }, silentRanks }: Gang, say: (sentence: string) => void): void {
-  if (silentRanks.length > 0) say(`No hook has spoken for ranks ${formatRanks(silentRanks)}: ${NO_HOOK}`);
+function sayGarbage({ garbage: { lines, connections } }: Gang, say: (sentence: string) => void): void {
   if (lines > 0) say(`${lines} lines on the report socket were no facts and were ignored.`);
   if (connections > 0) say(`${connections} connections to the report socket were of no rank, and were closed.`);
 }
-
-const NO_HOOK =
-  'python -I or -S, PYTHONPATH set anew by the program, no PyTorch, or an end before the first step. What they trained was not seen from inside.';
 
 /** Gives where the ranks meet, or why they cannot begin. A spare has no ranks, and waits until it is told or asked to end. */
 async function prepare(
@@ -267,7 +270,7 @@ function neverReached({ nodeName, reportUrls, firstContactMs }: Settings): strin
   return `no operator was reached from node ${nodeName} within ${firstContactMs / 1000} s, so no rank was started; tried ${urls}`;
 }
 
-function forwardSignals(life: Life, running: Ranks, assignment: RankAssignment): void {
+function forwardSignals(life: Life, running: Pick<Ranks, 'gang'>, assignment: RankAssignment): void {
   const { settings, say, signals } = life;
   const graceMs = Math.max(settings.gracePeriodMs / 2, settings.gracePeriodMs - OWN_SHARE_OF_GRACE_MS);
   void signals.first.then(() => {

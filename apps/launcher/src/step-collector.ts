@@ -20,15 +20,23 @@ interface OpenStep {
 export class StepCollector {
   readonly #ranks: number;
   readonly #hasLines: boolean;
+  readonly #tokensPerStep: number | null;
   readonly #open = new Map<number, OpenStep>();
   #newestDone = -1;
   #hasFacts = false;
   #late = 0;
 
-  /** With `hasLines`, an engine prints what hooks may not know. */
-  constructor(ranks: number, { hasLines = false }: { readonly hasLines?: boolean } = {}) {
+  /** With `hasLines`, an engine prints what hooks may not know. `tokensPerStep`: of the job, where no rank tells of tokens. */
+  constructor(
+    ranks: number,
+    {
+      hasLines = false,
+      tokensPerStep = null,
+    }: { readonly hasLines?: boolean; readonly tokensPerStep?: number | null } = {},
+  ) {
     this.#ranks = ranks;
     this.#hasLines = hasLines;
+    this.#tokensPerStep = tokensPerStep;
   }
 
   /** What came for a step already told, or a second time. */
@@ -115,10 +123,15 @@ export class StepCollector {
     const reports = steps.flatMap((step) => {
       const open = this.#open.get(step);
       this.#open.delete(step);
-      return open !== undefined && (step === last || this.#isWhole(open)) ? [toReport(step, open)] : [];
+      return open !== undefined && (step === last || this.#isWhole(open)) ? [this.#report(step, open)] : [];
     });
     this.#newestDone = last;
     return reports;
+  }
+
+  #report(step: number, open: OpenStep): StepReport {
+    const report = toReport(step, open);
+    return { ...report, tokens: report.tokens ?? this.#tokensPerStep };
   }
 }
 

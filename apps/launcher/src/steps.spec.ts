@@ -37,6 +37,14 @@ describe('steps of several ranks', () => {
     ]);
   });
 
+  it.each([
+    ['their own', 64, 64],
+    ['those that the job says, where no rank knows', null, 1024],
+  ])('have tokens: %s', (_sentence, tokens, want) => {
+    const collector = new StepCollector(1, { tokensPerStep: 1024 });
+    expect(collector.push(0, aFact(1, { tokens }))).toMatchObject([{ tokens: want }]);
+  });
+
   it('do not wait for ever for a rank that says nothing', () => {
     const collector = new StepCollector(2);
     const told = [1, 2, 3, 4, 5, 6].flatMap((step) => collector.push(0, aFact(step)));

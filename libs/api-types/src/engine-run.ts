@@ -41,6 +41,12 @@ export const EngineRun = z.object({
   files: z.array(EngineFile).max(32).default([]),
   stepLines: z.enum(STEP_LINES).optional(),
   checkpoints: z.enum(ENGINE_CHECKPOINTS).optional().describe('Absent: the engine tells of its checkpoints itself.'),
+  tokensPerStep: z
+    .int()
+    .min(1)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('Over all ranks, where the job says it and the engine does not.'),
   savedBy: SavedBy.optional().describe('With checkpoints.'),
 });
 export type EngineRun = z.infer<typeof EngineRun>;

@@ -38,6 +38,19 @@ describe('the command of one rank', () => {
     );
   });
 
+  it.each<[string, Partial<TrainingJobSpecInput>, number | undefined]>([
+    ['batch and length', {}, 8 * 128],
+    ['no model', { model: undefined }, undefined],
+    [
+      'batch and length of an engine that tells tokens itself',
+      { engine: { name: 'reference', image: 'x' } },
+      undefined,
+    ],
+  ])('is told with the tokens of a step where a job says %s', (_sentence, more, want) => {
+    const rendered = renderEngine(aJobSpec({ engine: commandEngine, ...more }));
+    expect(rendered.kind === 'rendered' ? rendered.tokensPerStep : 'refused').toBe(want);
+  });
+
   it('says nothing of where it saves and begins: its launcher does, anew with each start', () => {
     const rendered = renderEngine(aJobSpec());
     expect(JSON.stringify(rendered)).not.toMatch(/--save-dir|--resume-from/);
@@ -48,6 +61,7 @@ describe('the command of one rank', () => {
     expect(renderEngine(spec)).toEqual({
       ...NOTHING_BESIDE,
       kind: 'rendered',
+      tokensPerStep: 8 * 128,
       command: ['sleep', '5', '--fast'],
       env: {},
     });

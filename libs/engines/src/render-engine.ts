@@ -37,8 +37,19 @@ export function renderEngine(spec: EffectiveSpec, context: RenderContext = {}): 
   if (rendering.kind === 'refused') return rendering;
   const started = withRankStarter(rendering, spec);
   if (started.kind === 'refused') return started;
-  const complete = started.checkpoints === undefined ? started : { ...started, savedBy: savedBy(spec) };
+  const complete = {
+    ...started,
+    ...(started.checkpoints === undefined ? {} : { savedBy: savedBy(spec) }),
+    ...tokensOfStep(spec),
+  };
   return tooLong(complete) ?? complete;
+}
+
+/** Engines of others tell of no tokens. One that is told other lengths than the job says has a job that says so little. */
+function tokensOfStep({ engine, training, model }: EffectiveSpec): Pick<RenderedEngine, 'tokensPerStep'> {
+  const { sequenceLength } = model ?? {};
+  if (engine.name === 'reference' || training === undefined || sequenceLength === undefined) return {};
+  return { tokensPerStep: training.globalBatchSize * sequenceLength };
 }
 
 /** What the manifest says of the engine that its launcher writes for it. */
