@@ -1,8 +1,8 @@
 /** Engines of others in ways that the smokes of CI leave out; started by `npm run campaign -- engines`. */
 import { startSystem, type CoxswainSystem } from '@coxswain/local-cluster';
 import { createProject, jobIn, submit, type TestProject } from '../support/project.ts';
-import { deepSpeed, plainScript, torchTitan, type EngineCase } from './jobs.ts';
-import { complaintsAbout, DEADLINE_MS, ranJob, trainThroughKill } from './runs.ts';
+import { deepSpeed, plainScript, torchTitan, trainer, type EngineCase } from './jobs.ts';
+import { complaintsAbout, DEADLINE_MS, ranJob, trainThroughKill, trainUndisturbed } from './runs.ts';
 
 interface Row {
   readonly name: string;
@@ -16,16 +16,27 @@ const throughKill = (name: string, engine: EngineCase): Row => ({
 
 const ZERO2 = { dataParallelDegree: 2, states: { zeroStage: 2 as const } };
 
+const ZERO3 = { dataParallelDegree: 2, states: { zeroStage: 3 as const } };
+
 const ROWS: readonly Row[] = [
   throughKill('TorchTitan, TP2 x FSDP2 on four ranks', torchTitan({ steps: 30, saveEvery: 10 })),
   throughKill('DeepSpeed, AutoTP on two ranks', named('autotp', deepSpeed({ tensorParallelDegree: 2 }))),
   throughKill('DeepSpeed, ZeRO-2 under torchrun', named('torchrun', deepSpeed(ZERO2, { startedBy: 'torchrun' }))),
   throughKill('a plain script under ft_launcher', plainScript({ startedBy: 'ft_launcher' })),
+  { name: 'the Trainer without GPUs trains with DDP where FSDP was asked for, and the job says so', run: becameDdp },
   { name: 'DeepSpeed at DP2 is refused at DP4, and goes on there once it is converted', run: converted },
 ];
 
 function named(by: string, engine: EngineCase): EngineCase {
   return { ...engine, name: `${engine.name}-${by}` };
+}
+
+/** Accelerate leaves FSDP away on ranks without GPUs. */
+async function becameDdp(_system: CoxswainSystem, project: TestProject): Promise<readonly string[]> {
+  const engine = named('fsdp', trainer({ steps: 20, layout: ZERO3 }));
+  const { job } = await trainUndisturbed(project, engine);
+  const [told = 'nothing'] = job.attempts.at(-1)?.trained?.differences ?? [];
+  return /DistributedDataParallel, which keeps a whole copy/.test(told) ? [] : [`what differs reads "${told}"`];
 }
 
 /** DP2 to DP4: by itself DeepSpeed cannot load it, which is said before a rank starts; its universal format can. */

@@ -16,6 +16,12 @@ export interface EngineCase {
   readonly saveEvery: number;
   /** Rank that is killed. */
   readonly victim: number;
+  /** Whether it prints or tells the loss. */
+  readonly tellsLoss: boolean;
+  /** Of all ranks, where the job says it. */
+  readonly tokensPerStep?: number;
+  /** What a hook sees to be trained before anything is changed. */
+  readonly seen: readonly RegExp[];
 }
 
 interface Options {
@@ -23,10 +29,18 @@ interface Options {
   readonly saveEvery?: number;
   /** Between steps, so that there is time to meet a job that trains. */
   readonly stepDelayMs?: number;
+  readonly engine?: 'command' | 'custom';
+  /** Where it differs from what the program does. */
+  readonly layout?: z.input<typeof ParallelLayout>;
   readonly startedBy?: 'launcher' | 'torchrun' | 'ft_launcher';
   /** Of two ranks each; the last rank of the last is the one that is killed. */
   readonly pods?: number;
 }
+
+const KNOWN = { victim: 1, tellsLoss: true } as const;
+const WHOLE_COPIES = /DistributedDataParallel/;
+/** Of deepspeed_gpt2.py and trainer_gpt2.py, as far as a job says it. */
+const SCRIPT_MODEL = { layers: 4, hiddenSize: 64, attentionHeads: 4, vocabularySize: 256, sequenceLength: 32 } as const;
 
 function specOf(overrides: Partial<TrainingJobSpecInput> & Pick<TrainingJobSpecInput, 'engine'>, saveEvery: number) {
   return TrainingJobSpec.parse({
@@ -64,7 +78,8 @@ export function torchTitan({ steps = 12, saveEvery = 3, startedBy }: Options = {
     },
     saveEvery,
   );
-  return { name: 'torchtitan', spec, format: 'dcp', steps, saveEvery, victim: 1 };
+  const seen = [/ 4 ranks over /, /mesh .*\bdp_shard 2, .*\btp 2\b/, /FSDPModule/];
+  return { ...KNOWN, name: 'torchtitan', spec, format: 'dcp', steps, saveEvery, tokensPerStep: 8 * 128, seen };
 }
 
 /** An unpatched DeepSpeed, and the file that the job becomes. */
@@ -84,16 +99,19 @@ export function deepSpeed(
         args: ['--step-delay-ms', String(stepDelayMs), ...model],
         startedBy,
       },
+      model: SCRIPT_MODEL,
       training: { steps, globalBatchSize: 16, microBatchSize: 4, learningRate: 0.001, precision: 'fp32' },
       layout,
     },
     saveEvery,
   );
-  return { name: 'deepspeed', spec, format: 'deepspeed', steps, saveEvery, victim: 1 };
+  const seen = [/ 2 ranks over gloo/, /DeepSpeedEngine/];
+  const told = { tellsLoss: false, tokensPerStep: 16 * SCRIPT_MODEL.sequenceLength, seen };
+  return { ...KNOWN, name: 'deepspeed', spec, format: 'deepspeed', steps, saveEvery, ...told };
 }
 
 /** The Trainer of Transformers. */
-export function trainer({ steps = 60, saveEvery = 20, stepDelayMs = 100 }: Options = {}): EngineCase {
+export function trainer({ steps = 60, saveEvery = 20, stepDelayMs = 100, layout }: Options = {}): EngineCase {
   const spec = specOf(
     {
       engine: {
@@ -103,11 +121,14 @@ export function trainer({ steps = 60, saveEvery = 20, stepDelayMs = 100 }: Optio
         args: ['--use_cpu', '--ddp_backend', 'gloo', '--report_to', 'none'],
         env: [{ name: 'STEP_DELAY_MS', value: String(stepDelayMs) }],
       },
+      ...(layout === undefined ? {} : { layout }),
+      model: { ...SCRIPT_MODEL, layers: 2 },
       training: { steps, globalBatchSize: 8, microBatchSize: 4, learningRate: 0.001, precision: 'fp32' },
     },
     saveEvery,
   );
-  return { name: 'trainer', spec, format: 'hugging-face', steps, saveEvery, victim: 1 };
+  const told = { tokensPerStep: 8 * SCRIPT_MODEL.sequenceLength, seen: [/ 2 ranks over gloo/, WHOLE_COPIES] };
+  return { ...KNOWN, name: 'trainer', spec, format: 'hugging-face', steps, saveEvery, ...told };
 }
 
 /** A script that knows of nobody, under torchrun or ft_launcher. */
@@ -117,11 +138,13 @@ export function plainScript({
   stepDelayMs = 100,
   startedBy = 'torchrun',
   pods = 1,
+  layout = {},
+  engine = 'command',
 }: Options = {}): EngineCase {
   const spec = specOf(
     {
       engine: {
-        name: 'command',
+        name: engine,
         image: LOCAL_IMAGES.upstream,
         command: ['python3', join(PROGRAMS, 'plain_ddp.py'), String(steps), String(saveEvery)],
         startedBy,
@@ -129,10 +152,11 @@ export function plainScript({
         stepLines: 'torchtitan',
         env: [{ name: 'STEP_DELAY_MS', value: String(stepDelayMs) }],
       },
-      layout: { dataParallelDegree: 2 * pods },
+      layout: { dataParallelDegree: 2 * pods, ...layout },
       resources: { gpusPerNode: 2 },
     },
     saveEvery,
   );
-  return { name: startedBy.replace('_', '-'), spec, format: 'dcp', steps, saveEvery, victim: 2 * pods - 1 };
+  const told = { victim: 2 * pods - 1, seen: [new RegExp(` ${2 * pods} ranks over gloo`), WHOLE_COPIES] };
+  return { ...KNOWN, name: startedBy.replace('_', '-'), spec, format: 'dcp', steps, saveEvery, ...told };
 }

@@ -1,5 +1,5 @@
 /** What is wanted of every engine, whoever made it: it is seen to train, its checkpoints are kept, and a rank that dies costs a restart and is named. */
-import type { CheckpointRecord, Job } from '@coxswain/api-types';
+import type { CheckpointRecord, Job, RankPlace, StepPoint } from '@coxswain/api-types';
 import { ParallelLayout } from '@coxswain/layout';
 import { killRank, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import type { z } from 'zod';
@@ -12,7 +12,8 @@ export const DEADLINE_MS = 240_000;
 export interface Ran {
   readonly job: Job;
   readonly checkpoints: readonly CheckpointRecord[];
-  readonly steps: readonly { readonly step: number; readonly loss: number | null }[];
+  readonly steps: readonly StepPoint[];
+  readonly ranks: readonly RankPlace[];
 }
 
 /** Submits the job, kills a rank once a checkpoint of it is in the catalogue, and gives what is known when it is done. */
@@ -46,9 +47,17 @@ export async function trainOnAnotherLayout(
     ran,
     complaints: [
       ...notKept(ran, engine),
+      ...notSeen(ran, engine),
       ...(resumed === held.checkpoint?.step ? [] : [`it went on from step ${resumed}, not ${held.checkpoint?.step}`]),
     ],
   };
+}
+
+/** Submits the job and gives what is known of it when it is done. */
+export async function trainUndisturbed(project: TestProject, engine: EngineCase): Promise<Ran> {
+  const { id } = await submit(project, engine.name, engine.spec);
+  await jobIn(project, id, ['Complete'], { deadlineMs: DEADLINE_MS });
+  return await ranJob(project, id, engine);
 }
 
 /** Everything that is told of a job that is done, once its last checkpoint is in the catalogue. */
@@ -62,7 +71,8 @@ export async function ranJob(project: TestProject, id: string, { steps, saveEver
     },
     { what: `the checkpoint of step ${last} to be listed` },
   );
-  return { job: await project.api.job(at), checkpoints, steps: (await project.api.steps(at)).items };
+  const [job, told, places] = await Promise.all([project.api.job(at), project.api.steps(at), project.api.ranks(at)]);
+  return { job, checkpoints, steps: told.items, ranks: places.items };
 }
 
 /** How the run differs from what is wanted of every engine whose rank was killed, as sentences; none where all is well. */
@@ -73,6 +83,7 @@ export function complaintsAbout(ran: Ran, engine: EngineCase): readonly string[]
   const resumed = ran.job.attempts.at(-1)?.resumedFrom?.step ?? 0;
   return [
     ...notKept(ran, engine),
+    ...notSeen(ran, engine),
     ...(resumed === 0 ? ['it began again from scratch'] : []),
     ...(died.length === 1 ? [] : [`${died.length} incarnations failed, and one rank was killed`]),
     ...died.flatMap(({ message = '' }) => (failure.test(message) ? [] : [`the failure reads "${message}"`])),
@@ -89,5 +100,21 @@ function notKept({ checkpoints, steps: told }: Ran, { format, steps, saveEvery }
     ...(last === steps ? [] : [`of ${steps} steps ${last} is the last that was told of`]),
     ...(missing.length > 0 ? [`steps ${missing.join(', ')} were saved and are not in the catalogue`] : []),
     ...checkpoints.flatMap((one) => (one.format === format ? [] : [`step ${one.step} is listed as ${one.format}`])),
+  ];
+}
+
+/** What the API does not tell of the training itself: loss, tokens and their rate, every rank, and what it was seen to be. */
+function notSeen({ job, steps, ranks }: Ran, { tellsLoss, tokensPerStep, seen }: EngineCase): readonly string[] {
+  const losses = steps.filter(({ loss }) => loss !== null && loss > 0);
+  const rates = steps.filter(({ tokens, tokensPerSecond }) => tokens === tokensPerStep && (tokensPerSecond ?? 0) > 0);
+  const silent = ranks.filter(({ lastStep }) => lastStep === null);
+  const sentence = job.attempts[0]?.trained?.seen ?? '';
+  const differences = job.attempts.flatMap(({ trained }) => trained?.differences ?? ['no hook has told of an epoch']);
+  return [
+    ...(losses.length > 0 === tellsLoss ? [] : [`${losses.length} of ${steps.length} steps have a loss`]),
+    ...(tokensPerStep === undefined || rates.length > 0 ? [] : [`no step has ${tokensPerStep} tokens and their rate`]),
+    ...silent.map(({ rank }) => `rank ${rank} was never heard`),
+    ...seen.flatMap((word) => (word.test(sentence) ? [] : [`"${sentence}" does not say ${String(word)}`])),
+    ...differences,
   ];
 }

@@ -32,6 +32,13 @@ export const MAX_TRAINED_DIFFERENCES = 4;
 export const AttemptTrained = z
   .object({
     incarnation: counter.min(1).describe('Which run of the ranks was looked at.'),
+    seen: z
+      .string()
+      .max(512)
+      .optional()
+      .describe(
+        'What the first rank that told was seen to train: process group, mesh, wrappers, sizes. In one sentence.',
+      ),
     differences: z
       .array(z.string().max(512))
       .max(MAX_TRAINED_DIFFERENCES)

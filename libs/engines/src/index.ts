@@ -6,5 +6,5 @@ export { brokenLayoutRules, layoutRefusal } from './layout-refusal.ts';
 export { modelOfJob, modelRefusals } from './model-of-job.ts';
 export { degreesOf } from './reference-layout.ts';
 export { engineRefusal, renderEngine } from './render-engine.ts';
-export { trainedDifferences } from './trained-layout.ts';
+export { trainedDifferences, trainedSentence } from './trained-layout.ts';
 export { plainly, type RenderedEngine } from './rendering.ts';

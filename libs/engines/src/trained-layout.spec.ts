@@ -1,6 +1,6 @@
 import type { TrainedFacts } from '@coxswain/api-types';
 import { ParallelLayout } from '@coxswain/layout';
-import { trainedDifferences } from './trained-layout.ts';
+import { trainedDifferences, trainedSentence } from './trained-layout.ts';
 
 const DDP = 'torch.nn.parallel.distributed.DistributedDataParallel';
 const FSDP = 'torch.distributed.fsdp.FSDPModule';
@@ -38,6 +38,11 @@ describe('nothing differs', () => {
       { wrappers: ['deepspeed.runtime.engine.DeepSpeedEngine', DDP] },
     ],
     ['where an engine wraps in something that nobody knows', fsdp, { wrappers: [] }],
+    [
+      'where contexts share states as well, and the mesh counts them or not',
+      { dataParallelDegree: 2, contextParallelDegree: 2, states: { zeroStage: 3 } },
+      { wrappers: [FSDP], mesh: [{ name: 'cp', size: 2 }, { name: 'dp_shard', size: 2 }, { name: 'dp_shard_cp', size: 4 }] }, // prettier-ignore
+    ],
     ['where one rank shares with nobody', { ...fsdp, dataParallelDegree: 1 }, { worldSize: 1, wrappers: [DDP] }],
     ['where the optimizer holds its share', zero1, { parameters: 100, optimizedParameters: 31 }],
     ['where its share is uneven', { ...zero1 }, { parameters: 100, optimizedParameters: 80 }],
@@ -71,6 +76,12 @@ describe('what differs is told', () => {
       /^The mesh of rank 0 \(dp_shard 4\) has no dimension for tensor parallelism, and the layout asks for 2\.$/,
     ],
     [
+      'states that more ranks share',
+      { tensorParallelDegree: 2, dataParallelDegree: 2, states: { zeroStage: 3 } },
+      { mesh: [{ name: 'tp', size: 2 }, { name: 'dp_shard', size: 4 }] }, // prettier-ignore
+      /^On rank 0, dp_shard has 4 ranks that share states, and the layout shards them over 2\.$/,
+    ],
+    [
       'another tensor degree',
       { tensorParallelDegree: 4 },
       { mesh: [{ name: 'tp', size: 2 }] },
@@ -94,6 +105,16 @@ describe('what differs is told', () => {
     expect(told[0]).toMatch(sentence);
   });
 
+  it('and what is seen, whether or not it differs', () => {
+    const mesh = [{ name: 'cp', size: 1 }, { name: 'dp_shard', size: 2 }, { name: 'tp', size: 2 }]; // prettier-ignore
+    expect(trainedSentence(0, facts({ mesh, wrappers: [FSDP] }))).toBe(
+      'Rank 0 trains with 4 ranks over gloo; mesh dp_shard 2, tp 2; FSDPModule; 400 B of parameters and 800 B of optimizer states on it.',
+    );
+    expect(trainedSentence(3, facts({ backend: null, groups: [{ name: 'MESH_PP', size: 2 }] }))).toMatch(
+      /^Rank 3 trains with no process group; groups MESH_PP 2; 400 B/,
+    );
+  });
+
   it('in sentences that are bounded and hold nothing that a terminal obeys, whatever the names are', () => {
     const name = `\u001b[2J${'x'.repeat(60)}`;
     const mesh = Array.from({ length: 32 }, (_, size) => ({ name, size: size + 5 }));
@@ -103,7 +124,12 @@ describe('what differs is told', () => {
       { mesh, wrappers, worldSize: 9_007_199_254_740_991 },
     );
     expect(told).toHaveLength(3);
-    for (const one of told) {
+    const worst = { mesh, wrappers: Array.from({ length: 16 }, () => wrappers[0] ?? ''), backend: name };
+    const sentence = trainedSentence(
+      1_000_000,
+      facts({ ...worst, parameterBytes: 2 ** 53 - 1, optimizerBytes: 2 ** 53 - 1 }),
+    );
+    for (const one of [...told, sentence]) {
       expect(one.length).toBeLessThanOrEqual(512);
       expect(one).not.toContain('\u001b');
     }

@@ -2,9 +2,11 @@
 import { MAX_TRAINED_DIFFERENCES, type TrainedFacts } from '@coxswain/api-types';
 import { worldSize, type ParallelLayout } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
+import { formatBytes } from '@coxswain/units';
 
 /** Beside words of our own, in a sentence of at most 512 characters. */
 const MAX_QUOTED = 128;
+const MAX_BACKEND = 16;
 
 /** Last parts of the names of classes that divide the states of a model among ranks. */
 const SHARDING = ['FSDPModule', 'FullyShardedDataParallel', 'TorchFullyShardedDataParallel', 'MegatronFSDP'];
@@ -37,6 +39,9 @@ const AXES: readonly Axis[] = [
   },
 ];
 
+/** As meshes of TorchTitan and of scripts call what FSDP divides. */
+const SHARD_NAMES = ['dp_shard', 'dp_shard_cp', 'fsdp'];
+
 /** Shares of the optimizer's states above it are no share: a rank may hold somewhat more than others. */
 const WHOLE = 0.95;
 
@@ -48,10 +53,27 @@ export function trainedDifferences(layout: ParallelLayout, rank: number, facts: 
   const differences = [
     ranksDiffer(layout, rank, facts),
     ...AXES.map((axis) => axisDiffers(axis, { layout, rank, facts })),
+    shardsDiffer(layout, rank, facts),
     statesAreCopied(layout, rank, facts),
     optimizerIsWhole(layout, rank, facts),
   ];
   return differences.filter((one) => one !== undefined).slice(0, MAX_TRAINED_DIFFERENCES);
+}
+
+/** What the rank was seen to train, in a sentence of at most 512 characters. */
+export function trainedSentence(rank: number, facts: TrainedFacts): string {
+  const { worldSize: ranks, backend, wrappers, parameterBytes, optimizerBytes } = facts;
+  // Engines name every dimension that there could be.
+  const [mesh, groups] = [facts.mesh, facts.groups].map((sizes) => sizes.filter(({ size }) => size > 1));
+  const named = (what: string, sizes: TrainedFacts['mesh'] = []): readonly string[] =>
+    sizes.length === 0 ? [] : [`${what} ${quoted(sizes.map(({ name, size }) => `${name} ${size}`).join(', '))}`];
+  const parts = [
+    backend === null ? 'no process group' : `${ranks} ranks over ${safeText(backend, MAX_BACKEND)}`,
+    ...(facts.mesh.length > 0 ? named('mesh', mesh) : named('groups', groups)),
+    ...(wrappers.length === 0 ? [] : [quoted(wrappers.map(lastPart).join(', '))]),
+    `${formatBytes(parameterBytes)} of parameters and ${formatBytes(optimizerBytes)} of optimizer states on it`,
+  ];
+  return `Rank ${rank} trains with ${parts.join('; ')}.`;
 }
 
 function ranksDiffer(layout: ParallelLayout, rank: number, facts: TrainedFacts): string | undefined {
@@ -87,13 +109,27 @@ function plainName(name: string): string {
 
 function statesAreCopied(layout: ParallelLayout, rank: number, { wrappers }: TrainedFacts): string | undefined {
   const { zeroStage = 0, implementation } = layout.states ?? {};
-  const isSharded = implementation === 'fsdp2' || implementation === 'megatron-fsdp' || zeroStage === 3;
-  if (!isSharded || shardDegree(layout) === 1) return undefined;
+  if (!isSharded(layout) || shardDegree(layout) === 1) return undefined;
   if (wrappers.some((name) => isOneOf([...SHARDING, ...DEEPSPEED], name))) return undefined;
   const copying = wrappers.find((name) => isOneOf(COPYING, name));
   if (copying === undefined) return undefined;
   const asked = [...(implementation === undefined ? [] : [implementation]), `zeroStage ${zeroStage}`].join(', ');
-  return `Rank ${rank} trains with ${quoted(copying)}, which keeps a whole copy on each rank, and the layout shards states over ${shardDegree(layout)} ranks (${asked}).`;
+  return `Rank ${rank} trains with ${quoted(copying)}, which keeps a whole copy of the model and its optimizer states on each rank, and the layout shards them over ${shardDegree(layout)} ranks (${asked}). Have the program shard its model, or ask for layout.states.zeroStage 0.`;
+}
+
+function isSharded({ states: { zeroStage = 0, implementation } = {} }: ParallelLayout): boolean {
+  return implementation === 'fsdp2' || implementation === 'megatron-fsdp' || zeroStage === 3;
+}
+
+/** Of parameters, where a mesh says it: an engine may call that dimension as it likes. Ranks of one context may be counted in it or not. */
+function shardsDiffer(layout: ParallelLayout, rank: number, { mesh }: TrainedFacts): string | undefined {
+  const found = mesh.filter(({ name }) => SHARD_NAMES.includes(plainName(name)));
+  const [first] = found;
+  if (!isSharded(layout) || first === undefined) return undefined;
+  const asked = shardDegree(layout);
+  const legal = [asked, asked / (layout.contextParallelDegree ?? 1)];
+  if (found.some(({ size }) => legal.includes(size))) return undefined;
+  return `On rank ${rank}, ${quoted(first.name)} has ${first.size} ranks that share states, and the layout shards them over ${asked}.`;
 }
 
 function optimizerIsWhole(layout: ParallelLayout, rank: number, facts: TrainedFacts): string | undefined {
@@ -117,7 +153,11 @@ function shardDegree({
 }
 
 function isOneOf(classes: readonly string[], name: string): boolean {
-  return classes.includes(name.split('.').at(-1) ?? '');
+  return classes.includes(lastPart(name));
+}
+
+function lastPart(name: string): string {
+  return name.split('.').at(-1) ?? '';
 }
 
 /** Names come from whoever trains. */

@@ -31,10 +31,13 @@ describe('what ranks train is held against the layout of their gang', () => {
   it('as the first word of each pod says it', () => {
     const { desk } = aDesk();
     expect(desk.hear([word()])).toEqual(['a']);
-    expect(desk.ofJob('a')).toEqual({ epoch: 2, incarnation: 1, differences: [] });
+    const seen = 'Rank 0 trains with 4 ranks over gloo; 1 B of parameters and 1 B of optimizer states on it.';
+    expect(desk.ofJob('a')).toEqual({ epoch: 2, incarnation: 1, seen, differences: [] });
     // The same pod says something else: its job's status would change each second.
     expect(desk.hear([word({}, 2)])).toEqual([]);
     expect(desk.hear([word({ podIndex: 1, rank: 2 }, 2)])).toEqual(['a']);
+    // Of the first that told.
+    expect(desk.ofJob('a')?.seen).toBe(seen);
     expect(desk.ofJob('a')?.differences).toEqual([expect.stringMatching(/^Rank 2 is in a process group of 2/)]);
   });
 
@@ -43,7 +46,7 @@ describe('what ranks train is held against the layout of their gang', () => {
     desk.hear([word({}, 2)]);
     expect(desk.hear([word({ incarnation: 2 })])).toEqual(['a']);
     expect(desk.hear([word({ podIndex: 1 }, 2)])).toEqual([]);
-    expect(desk.ofJob('a')).toEqual({ epoch: 2, incarnation: 2, differences: [] });
+    expect(desk.ofJob('a')).toMatchObject({ epoch: 2, incarnation: 2, differences: [] });
   });
 
   it('once the gang is seen, and not as that of another epoch', () => {

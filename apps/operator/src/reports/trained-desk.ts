@@ -1,5 +1,5 @@
 import { MAX_TRAINED_DIFFERENCES } from '@coxswain/api-types';
-import { trainedDifferences } from '@coxswain/engines';
+import { trainedDifferences, trainedSentence } from '@coxswain/engines';
 import type { ObservedTrained } from '@coxswain/lifecycle';
 import type { NewestGang } from './launcher-desk.ts';
 import type { TrainedWord } from './session-ports.ts';
@@ -45,7 +45,9 @@ export class TrainedDesk {
     if (gang.attempt.epoch !== epoch) return undefined;
     const ordered = [...words.values()].toSorted((one, other) => one.podIndex - other.podIndex);
     const all = ordered.flatMap(({ rank, facts }) => trainedDifferences(gang.attempt.layout, rank, facts));
-    return { epoch, incarnation, differences: all.slice(0, MAX_TRAINED_DIFFERENCES) };
+    const [first] = words.values();
+    const seen = first === undefined ? {} : { seen: trainedSentence(first.rank, first.facts) };
+    return { epoch, incarnation, ...seen, differences: all.slice(0, MAX_TRAINED_DIFFERENCES) };
   }
 
   /** The job is gone. */

@@ -124,6 +124,17 @@ describe('what a job says of itself', () => {
     expect(stale.status.progress).toBeUndefined();
   });
 
+  it('says what was seen to be trained', () => {
+    const seen = 'Rank 0 trains with 4 ranks over gloo.';
+    const { status } = settled(
+      aRunningJob({ observed: { trained: { epoch: 1, incarnation: 1, seen, differences: [] } } }),
+    );
+    expect(status.attempts?.at(-1)?.trained).toEqual({ incarnation: 1, seen, differences: [] });
+    expect(findCondition(status.conditions, 'TrainedAsAsked')?.message).toMatch(
+      /layout asks for\. Rank 0 trains with 4/,
+    );
+  });
+
   it.each<[string, readonly string[] | undefined, string | undefined, string | undefined]>([
     ['says nothing of what is trained before a hook has told', undefined, undefined, undefined],
     ['is trained as asked where nothing differs', [], 'True/NothingDiffers', 'Nothing shows that the ranks of epoch 1 train otherwise than its layout asks for.'], // prettier-ignore

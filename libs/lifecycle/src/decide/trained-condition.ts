@@ -12,9 +12,10 @@ interface TrainedDraft {
 export function trainedDraft(record: JobRecord): TrainedDraft | undefined {
   const { trained, epoch } = record.attempts.at(-1) ?? {};
   if (trained === undefined) return undefined;
-  const { differences } = trained;
+  const { differences, seen } = trained;
   if (differences.length > 0) return { holds: false, reason: 'LayoutDiffers', message: differences.join(' ') };
-  const message = `Nothing shows that the ranks of epoch ${epoch} train otherwise than its layout asks for.`;
+  const nothing = `Nothing shows that the ranks of epoch ${epoch} train otherwise than its layout asks for.`;
+  const message = seen === undefined ? nothing : `${nothing} ${seen}`;
   return { holds: true, reason: 'NothingDiffers', message };
 }
 

@@ -5,11 +5,13 @@ import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-reco
 export function recordTrained(record: JobRecord, { observed: { trained } }: Facts): JobRecord {
   const attempt = liveAttempt(record);
   if (attempt === undefined || trained?.epoch !== attempt.epoch) return record;
-  const { incarnation, differences } = trained;
+  const { incarnation, seen, differences } = trained;
   if (incarnation !== (attempt.incarnation ?? 1)) return record;
   const known = attempt.trained;
-  const isKnown = known?.incarnation === incarnation && same(known.differences, differences);
-  return isKnown ? record : withLastAttempt(record, { trained: { incarnation, differences: [...differences] } });
+  const isKnown = known?.incarnation === incarnation && known.seen === seen && same(known.differences, differences);
+  if (isKnown) return record;
+  const news = { incarnation, ...(seen === undefined ? {} : { seen }), differences: [...differences] };
+  return withLastAttempt(record, { trained: news });
 }
 
 function same(one: readonly string[], other: readonly string[]): boolean {
