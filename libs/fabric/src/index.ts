@@ -8,6 +8,8 @@ export { isSchedulable, nodesFor } from './node-demand.ts';
 export type { NodeDemand } from './node-demand.ts';
 export { placeGang } from './placement.ts';
 export type { PlacementOutcome } from './placement.ts';
+export { keptUnlessWorse, replaceNodes } from './replace.ts';
+export type { PlacedGang } from './replace.ts';
 export { trafficGroups } from './traffic-groups.ts';
 export type { TrafficGroupSet } from './traffic-groups.ts';
 export type { GroupTraffic, LayoutTraffic, TrafficKind } from './traffic.ts';

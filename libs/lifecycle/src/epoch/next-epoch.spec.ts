@@ -1,3 +1,4 @@
+import type { NodeFacts } from '@coxswain/fabric';
 import { NODE_LABELS, type TrainingJobStatus } from '@coxswain/api-types';
 import type { Observed } from '../look/observed.ts';
 import { situationOf } from '../decide/situation.ts';
@@ -100,6 +101,24 @@ describe('a gang that no island of the network holds', () => {
     const job = aJob({ spec: { resources: { acrossIslands: 'Sockets' } } });
     expect(next(observe({ job }))).toMatchObject({ kind: 'placing' });
     expect(next(observe({ job }))).not.toHaveProperty('spec.network');
+  });
+});
+
+describe('a gang that is placed again', () => {
+  const again = (nodes: readonly NodeFacts[], was: readonly string[]) => {
+    const job = aJob({ status: aStatus({ attempts: [ended] }) });
+    const placements = [aPlacement(job, { nodes: [...was] })];
+    return next(restarting({}, { job, placements, capacity: () => aCapacity(nodes) }));
+  };
+  const nodes = ['node-a', 'node-b', 'node-c'].map((name) => aNode({ name }));
+
+  it('keeps its nodes, though the names of others come first', () => {
+    expect(again(nodes, ['node-c', 'node-b'])).toMatchObject({ spec: { nodes: ['node-c', 'node-b'] } });
+  });
+
+  it('has a spare in place of a node that is away, and moves nobody else', () => {
+    const away = nodes.map((node) => (node.name === 'node-c' ? { ...node, ready: false } : node));
+    expect(again(away, ['node-c', 'node-b'])).toMatchObject({ spec: { nodes: ['node-a', 'node-b'] } });
   });
 });
 

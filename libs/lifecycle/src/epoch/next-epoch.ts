@@ -2,12 +2,21 @@ import {
   type AvoidedNode,
   type EffectiveSpec,
   formatRanks,
+  isSameLayout,
   type PlacementSpec,
   ranksOfPod,
   type ResumeFrom,
   type RuntimeSnapshot,
 } from '@coxswain/api-types';
-import { acrossIslandsOf, type FabricCapacity, placeGang, type PlacementOutcome } from '@coxswain/fabric';
+import {
+  acrossIslandsOf,
+  type FabricCapacity,
+  keptUnlessWorse,
+  type PlacedGang,
+  placeGang,
+  type PlacementOutcome,
+  replaceNodes,
+} from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
 import type { GangRequest } from '../look/gang-request.ts';
@@ -136,7 +145,8 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   };
   const standing = facts.observed.standingRefusal?.(request);
   if (standing !== undefined) return standing;
-  const outcome = placeAvoiding(request, facts.capacity(), record.avoidedNodes);
+  const before = gangBefore(facts, placing);
+  const outcome = placeAvoiding(request, facts.capacity(), { avoided: record.avoidedNodes, before });
   if (outcome.kind !== 'placed') return { ...outcome, refused: request };
   const { name, uid } = facts.job.metadata;
   const placement = placementSpec(facts, placing, outcome);
@@ -211,6 +221,21 @@ function nicClassesOf(
   return { nicClasses: nodes.map((node) => classes.get(node)?.toLowerCase() ?? '') };
 }
 
+/** Where the job's last gang of the same layout was. */
+function gangBefore(facts: Facts, { spec, epoch }: Placing): PlacedGang | undefined {
+  const earlier = facts.placements
+    .filter((placement) => placement.spec.epoch < epoch)
+    .map((placement) => placement.spec);
+  const last = earlier.toSorted((one, other) => one.epoch - other.epoch).at(-1);
+  if (last?.ranksPerPod === undefined || !isSameLayout(last.layout, spec.layout)) return undefined;
+  return { nodes: last.nodes, ranksPerPod: last.ranksPerPod };
+}
+
+interface Past {
+  readonly avoided: readonly AvoidedNode[];
+  readonly before: PlacedGang | undefined;
+}
+
 /**
  * Nodes that failed the job are used again rather than waited for when the others do not hold the gang: they may be well again, and a gang
  * that trains on them is worth more than one that waits. GPUs under a pod that hangs stay taken all the same.
@@ -218,10 +243,25 @@ function nicClassesOf(
 function placeAvoiding(
   request: Parameters<typeof placeGang>[0],
   capacity: FabricCapacity,
-  avoided: readonly AvoidedNode[],
+  { avoided, before }: Past,
 ): PlacementOutcome {
-  const without = avoided.length === 0 ? undefined : placeGang(request, capacityWithout(capacity, avoided));
-  return without?.kind === 'placed' ? without : withSecondLooks(placeGang(request, capacity), capacity, avoided);
+  const without = avoided.length === 0 ? capacity : capacityWithout(capacity, avoided);
+  const outcome = placeKeeping(request, without, before);
+  if (outcome.kind === 'placed' || avoided.length === 0) return outcome;
+  return withSecondLooks(placeGang(request, capacity), capacity, avoided);
+}
+
+/** The pods of a gang that was there before keep their nodes, where these are as good as others: images and what was saved near lie there. */
+function placeKeeping(
+  request: Parameters<typeof placeGang>[0],
+  capacity: FabricCapacity,
+  before: PlacedGang | undefined,
+): PlacementOutcome {
+  const anew = placeGang(request, capacity);
+  const kept = before === undefined ? undefined : replaceNodes(request, capacity, before);
+  if (kept === undefined) return anew;
+  const chosen = anew.kind === 'placed' ? keptUnlessWorse(request, capacity, { kept, anew }) : kept;
+  return { kind: 'placed', ...chosen };
 }
 
 /**

@@ -219,7 +219,7 @@ describe('what a launcher met at the checkpoint', () => {
     const job = aJob({ status: aStatus({ attempts, avoidedNodes: [...(status.avoidedNodes ?? [])] }) });
     const { actions } = settled(observe({ ...ended([]), job, capacity }));
     expect(actions).toMatchObject([
-      { kind: 'createPlacement', spec: { nodes: ['node-b', 'node-c'], resume: { checkpoint: C40 } } },
+      { kind: 'createPlacement', spec: { nodes: ['node-c', 'node-b'], resume: { checkpoint: C40 } } },
     ]);
   });
 
