@@ -78,6 +78,8 @@ export interface Fabric {
 export interface FabricCapacity {
   readonly fabric: Fabric;
   readonly usedGpus: ReadonlyMap<string, number>;
+  /** Nodes that gangs leave in each NVLink domain of several nodes, to stand in for ones that fail; absent: none. */
+  readonly reservedNodesPerDomain?: number;
   /** Why nodes with GPUs are not in the fabric, in a sentence; absent where all are. */
   readonly leftOut?: string;
 }

@@ -1,8 +1,11 @@
 import { worldSize } from '@coxswain/layout';
 import { packWithin } from './across-islands.ts';
+import { assumedTraffic } from './assumed-traffic.ts';
 import { capacitiesOfEqualNics, unequalNics, unequalNicsMessage } from './equal-nics.ts';
-import type { Fabric, FabricCapacity, FabricNode } from './fabric.ts';
+import type { Fabric, FabricCapacity } from './fabric.ts';
 import { type GangRequest, gangShape } from './gang-shape.ts';
+import { leastCrossing } from './least-crossing.ts';
+import { freeGpusOf, openNodes } from './open-nodes.ts';
 import { unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
 /**
@@ -22,7 +25,8 @@ const MAX_RANKS_PER_POD = 16;
 
 /**
  * Nodes for every rank of the gang: each tensor group inside one NVLink domain, the gang inside one island or across several as far as
- * `across-islands.ts` lets it. Deterministic, whatever the order of the fabric's nodes; about n log n in nodes.
+ * `across-islands.ts` lets it. Of the placements that it finds, the one with the fewest weighted bytes across boundaries; of equal ones, the one that
+ * leaves most whole domains and switches. Deterministic, whatever the order of the fabric's nodes.
  */
 export function placeGang(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
   const outcome = placeOnEqualNics(request, capacity);
@@ -48,16 +52,16 @@ function placeOnEqualNics(request: GangRequest, capacity: FabricCapacity): Place
 function placeOn(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
   const { fabric } = capacity;
   const shapes = ranksPerPodChoices(request, fabric).map((ranksPerPod) => gangShape(request.layout, ranksPerPod));
-  const free = (node: FabricNode): number => freeGpus(node, capacity);
-  const { acrossIslands = 'never' } = request;
+  const { acrossIslands = 'never', traffic = assumedTraffic(request.layout) } = request;
+  const open = openNodes(capacity);
   for (const shape of shapes) {
-    const nodes = packWithin(acrossIslands, shape, fabric.nodes, free);
+    const nodes = leastCrossing({ shape, traffic, acrossIslands, open, fabric });
     if (nodes !== undefined) return { kind: 'placed', nodes, ranksPerPod: shape.ranksPerPod };
   }
-  const wouldFit = shapes.find(
-    (shape) => packWithin(acrossIslands, shape, fabric.nodes, (node) => node.gpus) !== undefined,
-  );
+  const emptied = freeGpusOf(openNodes(emptyCapacity(capacity)));
+  const wouldFit = shapes.find((shape) => packWithin(acrossIslands, shape, fabric.nodes, emptied) !== undefined);
   if (wouldFit !== undefined) {
+    const free = freeGpusOf(open);
     return { kind: 'waiting', message: waitingMessage(wouldFit, fabric.nodes, { free, acrossIslands }) };
   }
   const total = fabric.nodes.reduce((sum, node) => sum + node.gpus, 0);
@@ -75,9 +79,10 @@ function holder({ leftOut }: FabricCapacity): string {
   return leftOut === undefined ? 'the cluster has' : 'the nodes that suit the job have';
 }
 
-/** GPUs of a node that a gang may take now; 0 for a node that takes no pods. */
-function freeGpus(node: FabricNode, capacity: FabricCapacity): number {
-  return node.usable ? Math.max(0, node.gpus - (capacity.usedGpus.get(node.name) ?? 0)) : 0;
+/** The same with every node well and free, and what is held in reserve still held. */
+function emptyCapacity(capacity: FabricCapacity): FabricCapacity {
+  const nodes = capacity.fabric.nodes.map((node) => ({ ...node, usable: true }));
+  return { ...capacity, fabric: { nodes }, usedGpus: new Map() };
 }
 
 /**

@@ -1,0 +1,153 @@
+import { bestSplit, splitOperations } from './best-split.ts';
+import { gangUnits, type GangUnits, unitGraph } from './gang-units.ts';
+import type { AcrossIslands, GangShape } from './gang-shape.ts';
+import { bytesBetweenUnits, mostKept } from './most-kept.ts';
+import { type Arrangement, arrangementCost, improved } from './swaps.ts';
+import { COST_WITHIN_LEVEL, type SwitchNode, switchTree, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
+import type { OpenNode } from './open-nodes.ts';
+import type { LayoutTraffic } from './traffic.ts';
+import { type UnitGrid, unitGrid } from './unit-grid.ts';
+import { unitOrders } from './unit-orders.ts';
+
+export interface ArrangeQuestion {
+  readonly shape: GangShape;
+  readonly traffic: LayoutTraffic;
+  readonly open: readonly OpenNode[];
+  readonly acrossIslands: AcrossIslands;
+}
+
+/** A table of kept bytes takes units * units operations; larger gangs are split by a rule of thumb. */
+const MOST_UNITS_WITH_TABLE = 4_600;
+const MOST_SPLIT_OPERATIONS = 400_000_000;
+const MOST_SWAP_OPERATIONS = 6_000_000;
+const SWAP_OPERATIONS_PER_PAIR = 400;
+const HEATS = [0.05, 0.4] as const;
+
+/**
+ * Nodes, pod by pod, that let few weighted bytes cross: first how many units go below each switch, by what so many could keep there at best; then
+ * which, by dealing the grid of units out in many orders and trading units of the best one. Undefined where the gang has no room as whole units, or
+ * is too large to be split like that.
+ */
+export function arrange({ shape, traffic, open, acrossIslands }: ArrangeQuestion): readonly string[] | undefined {
+  const units = gangUnits(shape, traffic);
+  const tree = switchTree(shape, open);
+  if (tree.root.room < units.count || splitOperations(tree, units.count) > MOST_SPLIT_OPERATIONS) return undefined;
+  const grid = unitGrid(units);
+  const kept = keptTable(grid, units.count);
+  const split = bestSplit({
+    tree,
+    units: units.count,
+    kept,
+    islandTakes: islandRule(units, acrossIslands),
+    waste: wasteIn(kept),
+  });
+  if (split === undefined) return undefined;
+  const given = { graph: unitGraph(units), tree };
+  const deals = binOrders(tree, split.unitsOfBin).flatMap((bins) =>
+    unitOrders(grid, units.count).map((order) =>
+      dealt({ units, tree, unitsOfBin: split.unitsOfBin, acrossIslands }, bins, order),
+    ),
+  );
+  let best: Arrangement | undefined;
+  for (const binOf of deals) {
+    const cost = arrangementCost(given.graph, tree, binOf);
+    if (best === undefined || cost < best.cost * (1 - 1e-9)) best = { binOf, cost };
+  }
+  if (best === undefined) return undefined;
+  const islands = tree.above[TREE_LEVELS.indexOf('island')];
+  const mayTrade = (one: number, other: number): boolean =>
+    acrossIslands === 'anyGroup' || islands?.[one] === islands?.[other];
+  const least = (COST_WITHIN_LEVEL.at(-1) ?? 0) * bytesBetweenUnits(grid) - split.keptWeighted;
+  const operations = Math.min(MOST_SWAP_OPERATIONS, SWAP_OPERATIONS_PER_PAIR * units.count ** 2) / HEATS.length;
+  let arranged = best;
+  for (const heat of HEATS) arranged = improved(arranged, given, { operations, mayTrade, heat, least });
+  return nodesOf(shape, tree, arranged.binOf);
+}
+
+/** Which numbers of units an island may take. */
+export function islandRule({ count, unitsPerRow }: GangUnits, acrossIslands: AcrossIslands): (x: number) => boolean {
+  const rest = count % unitsPerRow;
+  switch (acrossIslands) {
+    case 'never':
+      return (x) => x === 0 || x === count;
+    case 'pipeline':
+      return (x) => x % unitsPerRow === 0 || x % unitsPerRow === rest;
+    case 'anyGroup':
+      return () => true;
+  }
+}
+
+function keptTable(grid: UnitGrid, units: number): Float64Array {
+  return units <= MOST_UNITS_WITH_TABLE
+    ? mostKept(grid, units)
+    : Float64Array.from({ length: units + 1 }, (_, x) => x * x);
+}
+
+/** Whole switches are worth keeping, and small remainders are worth less than large ones; never worth a byte that crosses. */
+function wasteIn(kept: Float64Array): (node: SwitchNode, x: number) => number {
+  const unit = 1e-9 * Math.max(1, kept.at(-1) ?? 0);
+  return ({ room, wholeRoom, bin }, x) => {
+    const breaksWhole = room === wholeRoom && x < room ? 1 : 0;
+    const remainder = (room - x) / (room + 1);
+    return unit * (breaksWhole + remainder + 1e-4 * (bin?.leftGpus[x] ?? 0));
+  };
+}
+
+/** Bins in which units are dealt out, switch by switch: as they are named, and the fullest switches first. */
+function binOrders({ root }: SwitchTree, unitsOfBin: Int32Array): readonly (readonly number[])[] {
+  const inside = (node: SwitchNode): number =>
+    node.bin === undefined
+      ? node.children.reduce((sum, child) => sum + inside(child), 0)
+      : (unitsOfBin[node.bin.index] ?? 0);
+  const walk = (node: SwitchNode, sign: number): readonly number[] => {
+    if (node.bin !== undefined) return (unitsOfBin[node.bin.index] ?? 0) > 0 ? [node.bin.index] : [];
+    const sized = node.children.map((child) => ({ child, units: inside(child) })).filter(({ units }) => units > 0);
+    if (sign !== 0) sized.sort((one, other) => sign * (one.units - other.units));
+    return sized.flatMap(({ child }) => walk(child, sign));
+  };
+  return [walk(root, -1), walk(root, 1), walk(root, 0)];
+}
+
+interface Deal {
+  readonly units: GangUnits;
+  readonly tree: SwitchTree;
+  readonly unitsOfBin: Int32Array;
+  readonly acrossIslands: AcrossIslands;
+}
+
+/** Where stages may not be cut, each island gets whole ones, next to each other; within it the order counts. */
+function dealt(
+  { units, tree, unitsOfBin, acrossIslands }: Deal,
+  bins: readonly number[],
+  order: Int32Array,
+): Int32Array {
+  const binOf = new Int32Array(units.count);
+  const islandOf = tree.above[TREE_LEVELS.indexOf('island')];
+  const byIsland = [...Map.groupBy(bins, (bin) => (acrossIslands === 'anyGroup' ? 0 : (islandOf?.[bin] ?? 0))).values()]
+    .map((inside) => ({ inside, room: inside.reduce((sum, bin) => sum + (unitsOfBin[bin] ?? 0), 0) }))
+    // The units after the last whole row come last.
+    .sort((one, other) => Number(one.room % units.unitsPerRow > 0) - Number(other.room % units.unitsPerRow > 0));
+  let first = 0;
+  for (const { inside, room } of byIsland) {
+    const last = first + room;
+    const begin = first;
+    const ordered = order.filter((unit) => unit >= begin && unit < last);
+    let at = 0;
+    for (const bin of inside) {
+      const end = at + (unitsOfBin[bin] ?? 0);
+      for (; at < end; at++) binOf[ordered[at] ?? 0] = bin;
+    }
+    first = last;
+  }
+  return binOf;
+}
+
+function nodesOf(shape: GangShape, { bins }: SwitchTree, binOf: Int32Array): readonly string[] {
+  const nextSlot = new Int32Array(bins.length);
+  const nodes = [...binOf].flatMap((bin) => {
+    const slot = nextSlot[bin] ?? 0;
+    nextSlot[bin] = slot + 1;
+    return bins[bin]?.slots[slot] ?? [];
+  });
+  return nodes.slice(0, shape.pods);
+}

@@ -1,0 +1,105 @@
+import { BOUNDARY_WEIGHTS } from './boundary-weights.ts';
+import { type SwitchNode, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
+
+export interface SplitQuestion {
+  readonly tree: SwitchTree;
+  /** Units to be placed. */
+  readonly units: number;
+  /** The most bytes that `x` units keep among themselves, for each `x` up to `units`. */
+  readonly kept: Float64Array;
+  /** Whether an island may take `x` of the units. */
+  readonly islandTakes: (x: number) => boolean;
+  /** What is lost of the fabric by units on a switch, in weighted bytes; only to choose among splits. */
+  readonly waste?: (node: SwitchNode, x: number) => number;
+}
+
+export interface Split {
+  /** Weighted bytes kept below switches, less the waste: no placement keeps more. */
+  readonly keptWeighted: number;
+  /** Units of each bin. */
+  readonly unitsOfBin: Int32Array;
+}
+
+/** How many units go below each switch so that most weighted bytes can stay there; undefined where there is no room. */
+export function bestSplit(question: SplitQuestion): Split | undefined {
+  const solved = solve(question, question.tree.root);
+  const keptWeighted = solved.best[question.units] ?? -Infinity;
+  if (keptWeighted === -Infinity) return undefined;
+  const unitsOfBin = new Int32Array(question.tree.bins.length);
+  hand(solved, question.units, unitsOfBin);
+  return { keptWeighted, unitsOfBin };
+}
+
+/** Operations that a split of these takes. */
+export function splitOperations(tree: SwitchTree, units: number): number {
+  return (tree.root.room + tree.bins.length) * units;
+}
+
+interface Solved {
+  readonly node: SwitchNode;
+  /** By units. */
+  readonly best: Float64Array;
+  readonly children: readonly Solved[];
+  /** Of each child: how many of `x` units of it and those before it are its own. */
+  readonly own: readonly Int32Array[];
+}
+
+function solve(question: SplitQuestion, node: SwitchNode): Solved {
+  const children = node.children.filter(({ room }) => room > 0).map((child) => solve(question, child));
+  const own: Int32Array[] = [];
+  let best = new Float64Array([0]);
+  if (node.bin !== undefined) best = new Float64Array(Math.min(question.units, node.room) + 1);
+  for (const child of children) {
+    const joined = join(best, child.best, question.units);
+    own.push(joined.own);
+    best = joined.best;
+  }
+  for (let x = 0; x < best.length; x++) best[x] = (best[x] ?? 0) + worth(question, node, x);
+  return { node, best, children, own };
+}
+
+/** What this switch itself adds. */
+function worth({ kept, islandTakes, waste }: SplitQuestion, node: SwitchNode, x: number): number {
+  if (TREE_LEVELS[node.level] === 'island' && !islandTakes(x)) return -Infinity;
+  return weightOf(node) * (kept[x] ?? 0) - (x === 0 ? 0 : (waste?.(node, x) ?? 0));
+}
+
+function weightOf(node: SwitchNode): number {
+  const boundary = TREE_LEVELS[node.level];
+  // A bin of single domains keeps nothing that its leaf does not.
+  return boundary === undefined || node.bin?.level === 1 ? 0 : BOUNDARY_WEIGHTS[boundary];
+}
+
+function join(
+  before: Float64Array,
+  child: Float64Array,
+  units: number,
+): { readonly best: Float64Array<ArrayBuffer>; readonly own: Int32Array } {
+  const length = Math.min(units, before.length + child.length - 2) + 1;
+  const best = new Float64Array(length).fill(-Infinity);
+  const own = new Int32Array(length);
+  for (let mine = 0; mine < child.length; mine++) {
+    const value = child[mine] ?? -Infinity;
+    if (value === -Infinity) continue;
+    const last = Math.min(before.length, length - mine);
+    for (let others = 0; others < last; others++) {
+      const sum = value + (before[others] ?? -Infinity);
+      if (sum > (best[others + mine] ?? -Infinity)) {
+        best[others + mine] = sum;
+        own[others + mine] = mine;
+      }
+    }
+  }
+  return { best, own };
+}
+
+function hand({ node, children, own }: Solved, units: number, unitsOfBin: Int32Array): void {
+  if (node.bin !== undefined) unitsOfBin[node.bin.index] = units;
+  let left = units;
+  for (let at = children.length - 1; at >= 0; at--) {
+    const mine = own[at]?.[left] ?? 0;
+    const child = children[at];
+    if (child !== undefined) hand(child, mine, unitsOfBin);
+    left -= mine;
+  }
+}

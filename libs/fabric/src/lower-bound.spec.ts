@@ -1,0 +1,92 @@
+import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import { aLayout } from '@coxswain/layout/testing';
+import fc from 'fast-check';
+import { assumedTraffic } from './assumed-traffic.ts';
+import type { FabricNode } from './fabric.ts';
+import { type AcrossIslands, gangShape } from './gang-shape.ts';
+import { leastCrossing, placementCost } from './least-crossing.ts';
+import { fixedBytes, lowerBound } from './lower-bound.ts';
+import { openNodes } from './open-nodes.ts';
+import { bestPlacementCost } from './testing/best-placement.ts';
+import { aFabricCapacity, aFabricNode } from './testing/index.ts';
+
+/** Uneven leaves below uneven spines, nodes of 1 and 2 GPUs, domains of one node or several, up to three tiers. */
+const aFabric: fc.Arbitrary<readonly FabricNode[]> = fc
+  .record({
+    nodes: fc.array(
+      fc.record({ gpus: fc.constantFrom(1, 2, 2), leaf: fc.nat(2), domain: fc.nat(1), hasDomain: fc.boolean() }),
+      { minLength: 6, maxLength: 8 },
+    ),
+    depth: fc.nat(3),
+    islands: fc.constantFrom(1, 1, 2),
+  })
+  .map(({ nodes, depth, islands }) =>
+    nodes.map(({ gpus, leaf, domain, hasDomain }, index) => {
+      const spine = leaf % 2;
+      const island = `i${spine % islands}`;
+      const switches = [`l${leaf}`, `s${spine}`, 'c'].map((name) => `${island}/${name}`).slice(0, depth);
+      const nvlinkDomain = hasDomain ? `d${leaf}-${domain}` : `node:n${index}`;
+      return aFabricNode({ name: `n${index}`, gpus, island, switches, nvlinkDomain, nicType: 'roce' });
+    }),
+  );
+
+const aGang: fc.Arbitrary<{ readonly layout: ParallelLayout; readonly ranksPerPod: number }> = fc
+  .constantFrom(
+    { tp: 1, cp: 1, dp: 6, pp: 1, ranksPerPod: 1 },
+    { tp: 1, cp: 1, dp: 3, pp: 2, ranksPerPod: 1 },
+    { tp: 2, cp: 1, dp: 2, pp: 2, ranksPerPod: 1 },
+    { tp: 2, cp: 1, dp: 3, pp: 1, ranksPerPod: 1 },
+    { tp: 1, cp: 2, dp: 2, pp: 2, ranksPerPod: 1 },
+    { tp: 2, cp: 1, dp: 2, pp: 3, ranksPerPod: 2 },
+    { tp: 1, cp: 1, dp: 2, pp: 4, ranksPerPod: 1 },
+    { tp: 2, cp: 2, dp: 3, pp: 1, ranksPerPod: 2 },
+    { tp: 1, cp: 1, dp: 2, pp: 3, ranksPerPod: 2 },
+    { tp: 1, cp: 1, dp: 7, pp: 1, ranksPerPod: 2 },
+  )
+  .map(({ tp, cp, dp, pp, ranksPerPod }) => ({
+    ranksPerPod,
+    layout: aLayout({
+      tensorParallelDegree: tp,
+      ...(cp === 1 ? {} : { contextParallelDegree: cp }),
+      dataParallelDegree: dp,
+      pipelineParallelDegree: pp,
+    }),
+  }));
+const across = fc.constantFrom<AcrossIslands[]>('never', 'pipeline', 'anyGroup');
+
+describe('the lower bound', () => {
+  it('is at most what the best of all placements costs, and the search finds one at most 5 % above that', () => {
+    let placed = 0;
+    fc.assert(
+      fc.property(
+        aFabric,
+        aGang,
+        across,
+        fc.array(fc.nat(2), { maxLength: 2 }),
+        (nodes, { layout, ranksPerPod }, acrossIslands, use) => {
+          const capacity = aFabricCapacity(nodes, Object.fromEntries(use.map((gpus, at) => [`n${at * 3}`, gpus])));
+          const open = openNodes(capacity);
+          const traffic = assumedTraffic(layout);
+          const shape = gangShape(layout, Math.min(ranksPerPod, worldSize(layout)));
+          // Several islands only where no single one holds the gang.
+          const best = (['never', acrossIslands] as const)
+            .map((islands) => bestPlacementCost({ layout, traffic, acrossIslands: islands }, shape.ranksPerPod, open))
+            .find((cost) => cost !== undefined);
+          const question = { shape, traffic, acrossIslands, open, fabric: capacity.fabric };
+          const found = leastCrossing(question);
+          expect(found !== undefined).toBe(best !== undefined);
+          if (found === undefined || best === undefined) return;
+          placed++;
+          const cost = placementCost(question, found);
+          const bound = lowerBound({ shape, traffic, acrossIslands, open });
+          expect(bound).toBeLessThanOrEqual(best * (1 + 1e-9));
+          expect(best).toBeLessThanOrEqual(cost * (1 + 1e-9));
+          const fixed = fixedBytes(shape, traffic);
+          expect(cost - fixed).toBeLessThanOrEqual((best - fixed) * 1.05 + 1);
+        },
+      ),
+      { numRuns: 50 },
+    );
+    expect(placed).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,180 @@
+import type { UnitGraph } from './gang-units.ts';
+import { COST_WITHIN_LEVEL, type SwitchTree } from './switch-tree.ts';
+
+/** Where each unit is, and what that costs in weighted bytes between units. */
+export interface Arrangement {
+  readonly binOf: Int32Array;
+  readonly cost: number;
+}
+
+/** Cost of a byte between units of two bins. */
+export function binDistance({ bins, above }: SwitchTree, one: number, other: number): number {
+  if (one === other) return COST_WITHIN_LEVEL[bins[one]?.level ?? 0] ?? 0;
+  let level = 1;
+  while (level < above.length - 1 && above[level]?.[one] !== above[level]?.[other]) level++;
+  return COST_WITHIN_LEVEL[level] ?? 0;
+}
+
+export function arrangementCost(graph: UnitGraph, tree: SwitchTree, binOf: Int32Array): number {
+  let twice = 0;
+  for (let unit = 0; unit < binOf.length; unit++) twice += costOfUnit({ graph, tree, binOf }, unit, binOf[unit] ?? 0);
+  return twice / 2;
+}
+
+interface Standing {
+  readonly graph: UnitGraph;
+  readonly tree: SwitchTree;
+  readonly binOf: Int32Array;
+}
+
+function costOfUnit({ graph, tree, binOf }: Standing, unit: number, bin: number): number {
+  const { first, neighbour, bytes } = graph;
+  let cost = 0;
+  const end = first[unit + 1] ?? 0;
+  for (let at = first[unit] ?? 0; at < end; at++) {
+    cost += (bytes[at] ?? 0) * binDistance(tree, bin, binOf[neighbour[at] ?? 0] ?? 0);
+  }
+  return cost;
+}
+
+export interface SwapLimits {
+  /** Neighbours looked at in all; a count and not a clock, so that every run ends alike. */
+  readonly operations: number;
+  /** Whether a unit may stand in either's place: they share an island, or need not. */
+  readonly mayTrade: (one: number, other: number) => boolean;
+  /** Temperature of the first trade, as a share of the mean cost of a unit. */
+  readonly heat: number;
+  /** No arrangement costs less: whoever gets so far is done. */
+  readonly least: number;
+}
+
+/**
+ * Units change places, or go where there is room, as long as that costs less; at first now and then also where it costs more, so that the search does
+ * not stay in the first hollow (simulated annealing, from one seed). Never worse than what it is given.
+ */
+export function improved(start: Arrangement, given: Omit<Standing, 'binOf'>, limits: SwapLimits): Arrangement {
+  const search = newSearch(start, given, limits);
+  const units = start.binOf.length;
+  const enough = limits.least + 1e-9 * Math.abs(limits.least);
+  const hottest = (limits.heat * start.cost) / units;
+  while (search.operations < limits.operations && search.bestCost > enough) {
+    const done = search.operations / limits.operations;
+    step(search, hottest * (1 - done) ** 3);
+  }
+  return { binOf: search.best, cost: search.bestCost };
+}
+
+interface Search extends Standing {
+  readonly limits: SwapLimits;
+  readonly membersOf: readonly number[][];
+  readonly used: number[];
+  readonly random: () => number;
+  cost: number;
+  best: Int32Array;
+  bestCost: number;
+  operations: number;
+}
+
+function newSearch(start: Arrangement, { graph, tree }: Omit<Standing, 'binOf'>, limits: SwapLimits): Search {
+  const binOf = start.binOf.slice();
+  const membersOf: number[][] = tree.bins.map(() => []);
+  binOf.forEach((bin, unit) => membersOf[bin]?.push(unit));
+  return {
+    graph,
+    tree,
+    binOf,
+    limits,
+    membersOf,
+    used: membersOf.flatMap((members, bin) => (members.length > 0 ? [bin] : [])),
+    random: seededRandom(0x2545f491),
+    cost: start.cost,
+    best: start.binOf,
+    bestCost: start.cost,
+    operations: 0,
+  };
+}
+
+function step(search: Search, temperature: number): void {
+  const { binOf, random, membersOf, tree, limits } = search;
+  search.operations += 4;
+  const unit = Math.floor(random() * binOf.length);
+  const from = binOf[unit] ?? 0;
+  const to = targetOf(search, unit);
+  if (to === from) return;
+  const members = membersOf[to] ?? [];
+  const room = (tree.bins[to]?.room ?? 0) - members.length;
+  const at = Math.floor(random() * (members.length + (room > 0 ? 1 : 0)));
+  const other = members[at];
+  if (
+    other === undefined ? room <= 0 || !limits.mayTrade(from, to) || members.length === 0 : !limits.mayTrade(from, to)
+  )
+    return;
+  const delta = deltaOf(search, { unit, from, to, other });
+  if (delta >= 0 && (temperature <= 0 || random() >= Math.exp(-delta / temperature))) return;
+  // Going elsewhere for nothing would only scatter the gang.
+  if (other === undefined && delta >= 0 && temperature === 0) return;
+  trade(search, { unit, from, to, other });
+  search.cost += delta;
+  if (search.cost < search.bestCost * (1 - 1e-9)) {
+    search.bestCost = search.cost;
+    search.best = binOf.slice();
+  }
+}
+
+/** Mostly where a neighbour is, else any bin in use. */
+function targetOf({ graph, binOf, used, random }: Search, unit: number): number {
+  const start = graph.first[unit] ?? 0;
+  const degree = (graph.first[unit + 1] ?? 0) - start;
+  if (degree > 0 && random() < 0.7) {
+    return binOf[graph.neighbour[start + Math.floor(random() * degree)] ?? 0] ?? 0;
+  }
+  return used[Math.floor(random() * used.length)] ?? 0;
+}
+
+interface Trade {
+  readonly unit: number;
+  readonly from: number;
+  readonly to: number;
+  /** Goes the other way; undefined where there is room. */
+  readonly other: number | undefined;
+}
+
+function deltaOf(search: Search, { unit, from, to, other }: Trade): number {
+  const { graph, tree } = search;
+  let delta = costOfUnit(search, unit, to) - costOfUnit(search, unit, from);
+  search.operations += 2 * ((graph.first[unit + 1] ?? 0) - (graph.first[unit] ?? 0));
+  if (other === undefined) return delta;
+  delta += costOfUnit(search, other, from) - costOfUnit(search, other, to);
+  const end = graph.first[other + 1] ?? 0;
+  search.operations += 2 * (end - (graph.first[other] ?? 0));
+  // Between the two nothing changes but which is where; above each was taken to come to where the other still is.
+  for (let at = graph.first[other] ?? 0; at < end; at++) {
+    if (graph.neighbour[at] !== unit) continue;
+    const apart = 2 * binDistance(tree, from, to);
+    delta += (graph.bytes[at] ?? 0) * (apart - binDistance(tree, from, from) - binDistance(tree, to, to));
+  }
+  return delta;
+}
+
+function trade({ binOf, membersOf }: Search, { unit, from, to, other }: Trade): void {
+  const leaving = membersOf[from] ?? [];
+  const coming = membersOf[to] ?? [];
+  leaving.splice(leaving.indexOf(unit), 1);
+  coming.push(unit);
+  binOf[unit] = to;
+  if (other === undefined) return;
+  coming.splice(coming.indexOf(other), 1);
+  leaving.push(other);
+  binOf[other] = from;
+}
+
+/** Numbers in [0, 1), the same for one seed (xorshift32, G. Marsaglia 2003). */
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}

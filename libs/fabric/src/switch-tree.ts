@@ -1,0 +1,177 @@
+import type { FabricNode } from './fabric.ts';
+import type { GangShape } from './gang-shape.ts';
+import { byText } from './islands.ts';
+import type { OpenNode } from './open-nodes.ts';
+import { BOUNDARY_WEIGHTS } from './boundary-weights.ts';
+import type { Boundary } from './traffic.ts';
+
+/** What the boundaries of a tree's levels are called, near to far; bytes of two units that part at the root cross them all. */
+export const TREE_LEVELS = ['nvlinkDomain', 'leaf', 'spine', 'core', 'island'] as const satisfies readonly Boundary[];
+
+/** Cost of a byte between two units whose nearest common switch is of this level; one more for the root. */
+export const COST_WITHIN_LEVEL: readonly number[] = [0, ...TREE_LEVELS].map((_, level) =>
+  TREE_LEVELS.slice(0, level).reduce((sum, boundary) => sum + BOUNDARY_WEIGHTS[boundary], 0),
+);
+
+/** Whole units for which a switch and all below it have room. */
+export interface SwitchNode {
+  /** Index into TREE_LEVELS; the root stands above them. */
+  readonly level: number;
+  readonly room: number;
+  /** Units that it would hold with every node free. */
+  readonly wholeRoom: number;
+  readonly children: readonly SwitchNode[];
+  /** Of those without children. */
+  readonly bin?: Bin;
+}
+
+/** Nodes among which units are alike: an NVLink domain, or those below one leaf whose domains hold one unit each. */
+export interface Bin {
+  readonly index: number;
+  /** 0: units here share an NVLink domain. 1: a leaf. */
+  readonly level: number;
+  readonly room: number;
+  /** Nodes of each unit that it could take, tightest first. */
+  readonly slots: readonly (readonly string[])[];
+  /** GPUs that stay unused on the nodes of the first `n` slots. */
+  readonly leftGpus: readonly number[];
+}
+
+export interface SwitchTree {
+  readonly root: SwitchNode;
+  readonly bins: readonly Bin[];
+  /** Index of a bin's switch at each level, so that two bins' nearest common switch can be found. */
+  readonly above: readonly Int32Array[];
+}
+
+/**
+ * The switches above nodes that can take a full pod of the gang. Members of an NVLink domain meet there, so switches that share a domain are taken for
+ * one: their tree then never says that something crosses which does not.
+ */
+export function switchTree(shape: GangShape, open: readonly OpenNode[]): SwitchTree {
+  const able = open
+    .filter(({ node, free }) => free > 0 || node.gpus >= shape.ranksPerPod)
+    .sort((left, right) => left.free - right.free || byText(left.node.name, right.node.name));
+  const keys = keysOfLevels(able.map(({ node }) => node));
+  const builder: Builder = { shape, keys, bins: [] };
+  const all = able.map((one, at) => ({ ...one, at }));
+  const root = below(builder, all, TREE_LEVELS.length);
+  return { root, bins: builder.bins, above: levelsAbove(root, builder.bins.length) };
+}
+
+interface Placed extends OpenNode {
+  readonly at: number;
+}
+
+interface Builder {
+  readonly shape: GangShape;
+  readonly keys: readonly (readonly string[])[];
+  readonly bins: Bin[];
+}
+
+function below(builder: Builder, nodes: readonly Placed[], level: number): SwitchNode {
+  const groups = Map.groupBy(nodes, ({ at }) => builder.keys[level - 1]?.[at] ?? '');
+  const sorted = [...groups].sort(([left], [right]) => byText(left, right)).map(([, members]) => members);
+  const children = level === 1 ? binsOf(builder, sorted) : sorted.map((members) => below(builder, members, level - 1));
+  return { level, children, ...roomOf(children) };
+}
+
+function roomOf(children: readonly SwitchNode[]): Pick<SwitchNode, 'room' | 'wholeRoom'> {
+  return {
+    room: children.reduce((sum, child) => sum + child.room, 0),
+    wholeRoom: children.reduce((sum, child) => sum + child.wholeRoom, 0),
+  };
+}
+
+/** Domains that hold several units by themselves, and all others of the leaf together. */
+function binsOf(builder: Builder, domains: readonly (readonly Placed[])[]): readonly SwitchNode[] {
+  const { podsPerBlock, ranksPerPod } = builder.shape;
+  const sized = domains.map((nodes) => {
+    const able = nodes.filter(({ free }) => free >= ranksPerPod);
+    const whole = nodes.filter(({ node, free }) => Math.max(node.gpus, free) >= ranksPerPod).length;
+    return { able, room: Math.floor(able.length / podsPerBlock), wholeRoom: Math.floor(whole / podsPerBlock) };
+  });
+  const single = sized.filter(({ wholeRoom }) => wholeRoom === 1);
+  return [...sized.filter(({ wholeRoom }) => wholeRoom > 1).map((one) => [one]), single]
+    .filter((group) => group.length > 0)
+    .map((group) => binOf(builder, group));
+}
+
+interface SizedDomain {
+  readonly able: readonly Placed[];
+  readonly room: number;
+  readonly wholeRoom: number;
+}
+
+function binOf({ shape, bins }: Builder, domains: readonly SizedDomain[]): SwitchNode {
+  const level = (domains[0]?.wholeRoom ?? 0) > 1 ? 0 : 1;
+  const slots = domains
+    .flatMap(({ able, room }) =>
+      Array.from({ length: room }, (_, slot) => able.slice(slot * shape.podsPerBlock, (slot + 1) * shape.podsPerBlock)),
+    )
+    .map((nodes) => ({ nodes, left: nodes.reduce((sum, { free }) => sum + free - shape.ranksPerPod, 0) }))
+    .sort((one, other) => one.left - other.left);
+  const leftGpus = [0];
+  for (const { left } of slots) leftGpus.push((leftGpus.at(-1) ?? 0) + left);
+  const names = slots.map(({ nodes }) => nodes.map(({ node }) => node.name));
+  const bin = { index: bins.length, level, room: slots.length, slots: names, leftGpus };
+  bins.push(bin);
+  const wholeRoom = domains.reduce((sum, domain) => sum + domain.wholeRoom, 0);
+  return { level: 0, room: slots.length, wholeRoom, children: [], bin };
+}
+
+/** Names of each node's domain and switches, from the domain up; each is told apart by what is above it. */
+function keysOfLevels(nodes: readonly FabricNode[]): readonly (readonly string[])[] {
+  const told = Math.max(0, ...nodes.map(({ switches }) => switches.length));
+  const tier = ({ name, switches }: FabricNode, at: number): string =>
+    at < told ? (switches[at] ?? `\n${switches.at(-1) ?? name}`) : '';
+  const island = nodes.map((node) => node.island);
+  const core = nodes.map((node, at) => `${island[at] ?? ''}\n${tier(node, 2)}`);
+  const spine = nodes.map((node, at) => `${core[at] ?? ''}\n${tier(node, 1)}`);
+  const leaf = nodes.map((node, at) => `${spine[at] ?? ''}\n${tier(node, 0)}`);
+  const domain = nodes.map((node) => node.nvlinkDomain);
+  return joined([domain, leaf, spine, core, island]);
+}
+
+/** Each level's names, where those that share a name of the level below have one name too. */
+function joined(levels: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const [nearest = [], ...farther] = levels;
+  const result = [nearest];
+  for (const names of farther) result.push(unionOf(names, result.at(-1) ?? []));
+  return result;
+}
+
+function unionOf(names: readonly string[], nearer: readonly string[]): readonly string[] {
+  const parent = new Map<string, string>();
+  const rootOf = (name: string): string => {
+    let root = name;
+    while (true) {
+      const next = parent.get(root) ?? root;
+      if (next === root) return root;
+      root = next;
+    }
+  };
+  const nameOfNearer = new Map<string, string>();
+  names.forEach((name, at) => {
+    const below = nearer[at] ?? '';
+    const one = rootOf(name);
+    const other = rootOf(nameOfNearer.get(below) ?? name);
+    nameOfNearer.set(below, name);
+    if (one !== other) parent.set(one < other ? other : one, one < other ? one : other);
+  });
+  return names.map(rootOf);
+}
+
+function levelsAbove(root: SwitchNode, bins: number): readonly Int32Array[] {
+  const above = [...TREE_LEVELS, 'root'].map(() => new Int32Array(bins));
+  let next = 0;
+  const walk = (node: SwitchNode): readonly number[] => {
+    const index = next++;
+    const inside = node.bin === undefined ? node.children.flatMap(walk) : [node.bin.index];
+    const marks = above[node.level];
+    if (marks !== undefined) for (const bin of inside) marks[bin] = index;
+    return inside;
+  };
+  walk(root);
+  return above;
+}
