@@ -202,7 +202,8 @@ const TRAPS: readonly EngineTrap[] = [
   },
   {
     what: 'The base of rotary positions is 10000 unless told, also for models that were published with another.',
-    answer: 'rope_theta of model.huggingFace is told; else a note says so.',
+    answer:
+      'What a config.json or the preset is known by is told: base, the scaling of Llama 3, norms of queries and keys of Qwen 3, biases of Qwen 2; else a note says so.',
     source: 'NVIDIA/Megatron-LM core_v0.16.1, megatron/training/arguments.py',
   },
 ];

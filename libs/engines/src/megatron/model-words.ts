@@ -1,5 +1,6 @@
 /** How are the sizes of a model told to Megatron-LM? */
 import type { ModelShape } from '@coxswain/layout';
+import { publishedWords } from './published-words.ts';
 import { type Asked, byDefault, flag, flagOf, kept, note, refuse, switchOf, type Told } from './told.ts';
 
 export function modelWords(asked: Asked): readonly Told[] {
@@ -14,7 +15,7 @@ export function modelWords(asked: Asked): readonly Told[] {
     ...latentWords(shape),
     ...stateSpaceWords(shape),
     ...patternWords(asked, shape),
-    ...publishedWords(shape, spec.model?.huggingFace),
+    ...publishedWords(shape, spec.model),
   ];
 }
 
@@ -187,16 +188,3 @@ function patternWords({ release, program }: Asked, { layerPattern, experts }: Mo
 const MAMBA_SPEC = ['megatron.core.models.mamba.mamba_layer_specs', 'mamba_stack_spec'];
 /** Where it moved to; the old name still leads there in core_v0.18. */
 const HYBRID_SPEC = ['megatron.core.models.hybrid.hybrid_layer_specs', 'hybrid_stack_spec'];
-
-/** What a config.json says beyond sizes, as far as there are flags for it. The base of rotary positions is no size, and other models have others. */
-function publishedWords(shape: ModelShape, config: Readonly<Record<string, unknown>> | undefined): readonly Told[] {
-  const { rope_theta: base, rms_norm_eps: epsilon } = config ?? {};
-  const isRotary = shape.learnedPositions === 0 && shape.layerPattern === undefined;
-  return [
-    ...(typeof base === 'number' ? flag('model.huggingFace', '--rotary-base', Math.round(base)) : []),
-    ...(typeof epsilon === 'number' ? flag('model.huggingFace', '--norm-epsilon', epsilon) : []),
-    ...(isRotary && typeof base !== 'number'
-      ? note('model', 'rotary positions have the base 10000 unless engine.args give --rotary-base')
-      : []),
-  ];
-}

@@ -3,8 +3,8 @@ import type { EffectiveSpec, ModelSpec } from '@coxswain/api-types';
 import type { ModelShape } from '@coxswain/layout';
 import type { EngineRefusal } from '../../engine-refusal.ts';
 import { modelOfJob } from '../../model-of-job.ts';
+import { hasHeadNorms, presetOf, ropeKindOf, ropeScalingOf, rotaryBaseOf } from '../../published-model.ts';
 import { given, type Json } from '../check.ts';
-import { presetOf } from './preset.ts';
 
 /** Packages below torchtitan/models whose parts the sizes fill. */
 type Family = 'llama3' | 'qwen3' | 'deepseek_v3';
@@ -92,35 +92,22 @@ function lacksModel(field: string, why: string): EngineRefusal {
 }
 
 function wrongRope(words: ModelSpec): EngineRefusal | undefined {
-  const kind = ropeScalingOf(words)?.['rope_type'];
-  if (kind === undefined || kind === 'default' || kind === 'llama3') return undefined;
+  const kind = ropeKindOf(words);
+  if (kind === undefined || kind === 'llama3') return undefined;
   return lacksModel('model.huggingFace.rope_scaling', `positions scaled as ${JSON.stringify(kind)} are not rendered`);
-}
-
-function ropeScalingOf({ huggingFace }: ModelSpec): Readonly<Record<string, unknown>> | undefined {
-  const said = huggingFace?.['rope_parameters'] ?? huggingFace?.['rope_scaling'];
-  return typeof said === 'object' && said !== null ? (said as Readonly<Record<string, unknown>>) : undefined;
 }
 
 /** Rotary positions are no size: as a config.json says, as Llama 2 and 3 have them, else as Llama 3 without scaling. */
 function ropeOf(words: ModelSpec): Readonly<Record<string, Json>> {
-  const { huggingFace } = words;
-  const preset = presetOf(words) ?? '';
   const scaling = ropeScalingOf(words);
-  const theta = scaling?.['rope_theta'] ?? huggingFace?.['rope_theta'];
-  if (huggingFace !== undefined) {
-    return given<Json>({
-      theta: typeof theta === 'number' ? theta : 10_000,
-      scaling: scaling?.['rope_type'] === 'llama3' ? 'llama' : undefined,
-      scaling_factor: numberOf(scaling?.['factor']),
-      low_freq_factor: numberOf(scaling?.['low_freq_factor']),
-      high_freq_factor: numberOf(scaling?.['high_freq_factor']),
-      original_max_position_embeddings: numberOf(scaling?.['original_max_position_embeddings']),
-    });
-  }
-  if (/^llama-3\.1/.test(preset)) return { theta: 500_000, scaling: 'llama' };
-  if (/^(llama-2|deepseek)/.test(preset)) return { theta: 10_000 };
-  return { theta: /^(mixtral|qwen3)/.test(preset) ? 1_000_000 : 500_000 };
+  return given<Json>({
+    theta: rotaryBaseOf(words) ?? (words.huggingFace === undefined ? 500_000 : 10_000),
+    scaling: ropeKindOf(words) === 'llama3' ? 'llama' : undefined,
+    scaling_factor: numberOf(scaling?.['factor']),
+    low_freq_factor: numberOf(scaling?.['low_freq_factor']),
+    high_freq_factor: numberOf(scaling?.['high_freq_factor']),
+    original_max_position_embeddings: numberOf(scaling?.['original_max_position_embeddings']),
+  });
 }
 
 function numberOf(value: unknown): number | undefined {
@@ -159,11 +146,6 @@ export function modelOf(spec: EffectiveSpec): Readonly<Record<string, Json>> | u
             value_head_dim: latent.valueHeadDim,
           },
   });
-}
-
-/** Qwen 3 norms queries and keys, Mixtral does not; who gives sizes alone has the plainer block. */
-function hasHeadNorms(words: ModelSpec): boolean {
-  return /^qwen3-/.test(presetOf(words) ?? '') || String(words.huggingFace?.['model_type']).startsWith('qwen3');
 }
 
 function quantizationOf({ layout }: EffectiveSpec): Json | undefined {

@@ -5,7 +5,7 @@ import type { EngineRefusal } from '../../engine-refusal.ts';
 import { dataPathOf, inside } from '../../paths.ts';
 import { literally } from '../../rendering.ts';
 import { type Check, given, type Json, lacking } from '../check.ts';
-import { presetOf } from './preset.ts';
+import { presetOf } from '../../published-model.ts';
 import { settingsOf } from './settings.ts';
 import type { Told } from './told.ts';
 
