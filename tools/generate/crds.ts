@@ -4,6 +4,9 @@ import {
   CheckpointResourceSpec,
   CheckpointResourceStatus,
   ClusterTrainingRuntimeSpec,
+  FABRIC_NAME,
+  FabricSpec,
+  FabricStatus,
   PlacementSpec,
   TrainingJobSpec,
   TrainingJobStatus,
@@ -33,6 +36,8 @@ interface ResourceDefinition {
   readonly spec: z.ZodType;
   readonly status?: z.ZodType;
   readonly columns: readonly PrinterColumn[];
+  /** The only name that an object of the kind may have; absent: any. */
+  readonly onlyName?: string;
 }
 
 const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
@@ -108,6 +113,25 @@ const RESOURCES: readonly ResourceDefinition[] = [
     spec: TrainingRuntimeSpec,
     columns: [{ name: 'Description', type: 'string', jsonPath: '.spec.description' }, AGE],
   },
+  {
+    kind: 'Fabric',
+    plural: 'fabrics',
+    shortNames: ['tfabric'],
+    description:
+      'Fabric is what connects the nodes of the cluster: what an administrator says of it before any label, and what the operator finds.',
+    isClusterScoped: true,
+    onlyName: FABRIC_NAME,
+    spec: FabricSpec,
+    status: FabricStatus,
+    columns: [
+      { name: 'Nodes', type: 'integer', jsonPath: '.status.nodes', description: 'Nodes with GPUs.' },
+      { name: 'GPUs', type: 'integer', jsonPath: '.status.gpus' },
+      { name: 'Domains', type: 'integer', jsonPath: '.status.nvlinkDomains', description: 'Of more than one node.' },
+      { name: 'Islands', type: 'integer', jsonPath: '.status.islandCount' },
+      { name: 'Consistent', type: 'string', jsonPath: '.status.conditions[?(@.type=="Consistent")].status' },
+      AGE,
+    ],
+  },
 ];
 
 /** File name → YAML of every CustomResourceDefinition, generated from the zod declarations. */
@@ -145,6 +169,16 @@ function toYaml(resource: ResourceDefinition): string {
               type: 'object',
               description: resource.description,
               required: ['spec'],
+              ...(resource.onlyName === undefined
+                ? {}
+                : {
+                    'x-kubernetes-validations': [
+                      {
+                        rule: `self.metadata.name == '${resource.onlyName}'`,
+                        message: `a cluster has one ${resource.kind}, named ${resource.onlyName}`,
+                      },
+                    ],
+                  }),
               properties: {
                 apiVersion: { type: 'string' },
                 kind: { type: 'string' },

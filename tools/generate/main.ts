@@ -6,6 +6,7 @@ import { generateControllerBugs } from './controller-bugs.ts';
 import { generateCrds } from './crds.ts';
 import { generateEnginePrograms } from './engine-programs.ts';
 import { generateEnginePage } from './engines.ts';
+import { generateFabricLabels } from './fabric-labels.ts';
 import { generateGraphqlSchema } from './graphql.ts';
 import { generateHookFiles } from './hook-files.ts';
 import { generateJobWords } from './job-words.ts';
@@ -23,6 +24,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...generateJobWords(),
     ...generateLayoutPages(),
     ...generateEnginePage(),
+    ...generateFabricLabels(),
     ...generateControllerBugs(),
     ...generateAccessPage(),
     ...generatePreflightProgram(),

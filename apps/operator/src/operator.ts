@@ -1,11 +1,12 @@
 import { versionProblem } from '@coxswain/api-types';
-import { createKubeClient, LeaderLease, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
+import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
 import { ANNOTATIONS } from '@coxswain/api-types';
 import type { Admission } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
 import { leadingClient } from './cluster/leading-client.ts';
 import type { Config } from './config/config.ts';
+import { FabricDesk } from './fabric/fabric-desk.ts';
 import { Announcer } from './process/announcer.ts';
 import { startHealthServer, type HealthServer } from './process/health-server.ts';
 import { hungReasons } from './process/hung-reasons.ts';
@@ -37,6 +38,9 @@ export interface Ending {
   readonly kind: 'termOver' | 'defect';
   readonly reason: unknown;
 }
+
+/** So long jobs wait at most for what the Fabric resource says. */
+const FIRST_LOOK_MS = 5_000;
 
 /** Above it the cache is too old to call this replica ready. */
 const MAX_OUTAGE_MS = 60_000;
@@ -77,6 +81,7 @@ class RunningOperator implements Operator {
   readonly #announcer: Announcer;
   readonly #store: KubernetesTrainingJobStore;
   readonly #podSweep: PodSweep;
+  readonly #fabric: FabricDesk;
   readonly #reporting: Reporting;
   readonly #jobs: JobLoop;
   readonly #wakeUps: WakeUps;
@@ -130,6 +135,13 @@ class RunningOperator implements Operator {
       cache: this.#cache,
       clock,
       onError: (error) => log.warn({ err: error }, 'a pod whose job is gone could not be let go of; it is tried again'),
+    });
+    this.#fabric = new FabricDesk({
+      client,
+      cache: this.#cache,
+      clock,
+      warn: (job, note) => this.#announcer.warnOfFabric(job, note),
+      onError: (error) => log.warn({ err: error }, 'the Fabric resource could not be kept; it is tried again'),
     });
     this.#reporting = new Reporting({
       config,
@@ -254,9 +266,11 @@ class RunningOperator implements Operator {
   async #work(term: number, signal: AbortSignal): Promise<void> {
     this.#log.info({ leaderTerm: term }, 'leads');
     this.#metrics.count('lease_transitions_total');
-    const sweep = this.#podSweep.run(signal);
+    // What is said of the nodes is known before the first gang is placed by it, unless the API server keeps it for long.
+    await Promise.race([this.#fabric.look(), sleep(this.#clock, FIRST_LOOK_MS, signal)]);
+    const beside = [this.#podSweep.run(signal), this.#fabric.run(signal)];
     await this.#jobs.run(signal);
-    await sweep;
+    await Promise.all(beside);
     // While the lease is still ours: later nothing may be written.
     await this.#announcer.flush();
   }

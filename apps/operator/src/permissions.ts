@@ -24,6 +24,8 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['checkpoints'], verbs: [...READ, 'create', 'delete', MANAGE] },
   { apiGroups: [API_GROUP], resources: ['checkpoints/status'], verbs: ['update'] },
   { apiGroups: [API_GROUP], resources: ['trainingruntimes', 'clustertrainingruntimes'], verbs: ['get'] },
+  { apiGroups: [API_GROUP], resources: ['fabrics'], verbs: ['get', 'create'] },
+  { apiGroups: [API_GROUP], resources: ['fabrics/status'], verbs: ['update'] },
   // Of NVIDIA's DRA driver, where it is installed.
   { apiGroups: ['resource.nvidia.com'], resources: ['computedomains'], verbs: ['get', 'create', 'delete'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
@@ -50,9 +52,14 @@ export const DEFINITIONS_RULES: readonly PolicyRule[] = [
     apiGroups: ['apiextensions.k8s.io'],
     resources: ['customresourcedefinitions'],
     verbs: ['get', 'patch'],
-    resourceNames: ['checkpoints', 'clustertrainingruntimes', 'placements', 'trainingjobs', 'trainingruntimes'].map(
-      (plural) => `${plural}.${API_GROUP}`,
-    ),
+    resourceNames: [
+      'checkpoints',
+      'clustertrainingruntimes',
+      'fabrics',
+      'placements',
+      'trainingjobs',
+      'trainingruntimes',
+    ].map((plural) => `${plural}.${API_GROUP}`),
   },
 ];
 

@@ -31,6 +31,8 @@ export {
 } from './attempt.ts';
 export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 export type { AvoidedNodeReason } from './avoided-node.ts';
+export { FABRIC_NAME, FabricSpec, FabricStatus } from './fabric-resource.ts';
+export type { FabricOverride, FabricResource } from './fabric-resource.ts';
 export { JobPlan } from './job-plan.ts';
 export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
 export { ObjectName } from './field-names.ts';

@@ -156,3 +156,14 @@ export const NIC_RESOURCES: readonly NicResource[] = [
  * (k8s-rdma-shared-dev-plugin, `rdmaHcaMax`, 63 in AKS's guide). EFA has up to 32.
  */
 export const NIC_COUNTS = { fewest: 2, most: 32 } as const;
+
+/** All of the above, for a page. */
+export const FABRIC_LABELS = {
+  switchDialects: SWITCH_DIALECTS,
+  placeLabels: PLACE_LABELS,
+  nvlinkDomainKeys: NVLINK_DOMAIN_KEYS,
+  nvlinkSubDomainKeys: NVLINK_SUB_DOMAIN_KEYS,
+  gpuTypeKeys: GPU_TYPE_KEYS,
+  nicTypeKeys: NIC_TYPE_KEYS,
+  nicResources: NIC_RESOURCES,
+} as const;

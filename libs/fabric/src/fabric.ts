@@ -15,6 +15,8 @@ export interface NodeFacts {
   readonly devices?: Readonly<Record<string, number>>;
   /** Attributes of the devices that DRA drivers publish for it; absent where none are known. */
   readonly draDevices?: readonly DraAttributes[];
+  /** What the Fabric resource says of it, by the keys of our labels, before whatever its labels say; absent where nothing. */
+  readonly overrides?: Readonly<Record<string, string>>;
   readonly ready: boolean;
 }
 

@@ -1,4 +1,4 @@
-import { NODE_LABELS } from '@coxswain/api-types';
+import { FABRIC_NAME, NODE_LABELS } from '@coxswain/api-types';
 import type { Fabric, FabricNode, NodeFacts, Provenance } from './fabric.ts';
 import { namesOfIslands } from './island-names.ts';
 import { type NodeReading, readingsOf } from './node-reading.ts';
@@ -56,5 +56,10 @@ function provenance(reading: NodeReading): Provenance {
     nicCount: reading.nicCount?.key,
     gpuType: reading.gpuType?.key,
   };
-  return Object.fromEntries(Object.entries(said).filter(([, key]) => key !== undefined));
+  const { overrides = {} } = reading.node;
+  return Object.fromEntries(
+    Object.entries(said).flatMap(([fact, key]) =>
+      key === undefined ? [] : [[fact, overrides[key] === undefined ? key : `Fabric ${FABRIC_NAME}: ${key}`]],
+    ),
+  );
 }

@@ -13,7 +13,7 @@ export type Speaker = (key: string) => Said | undefined;
 export function speakerOf(node: NodeFacts): Speaker {
   const agreed = agreedAttributes(node);
   return (key) => {
-    const value = node.labels[key] ?? agreed.get(key);
+    const value = node.overrides?.[key] ?? node.labels[key] ?? agreed.get(key);
     return typeof value === 'string' && isReadable(value) ? { key, value } : undefined;
   };
 }

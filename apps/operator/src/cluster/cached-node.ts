@@ -1,5 +1,5 @@
-import { GPU_RESOURCE } from '@coxswain/api-types';
-import { deviceCount, isDevice, type NodeFacts, type Taint } from '@coxswain/fabric';
+import { GPU_RESOURCE, NODE_LABELS } from '@coxswain/api-types';
+import { deviceCount, FABRIC_LABELS, isDevice, type NodeFacts, type Taint } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
 
 /** What the operator keeps of a Node. */
@@ -31,7 +31,7 @@ export function toCachedNode(node: KubeObject): CachedNode {
     bootId: bootIdOf(uid, (status?.['nodeInfo'] as Fields | undefined)?.['bootID']),
     facts: {
       name,
-      labels: strings(labels),
+      labels: bounded(strings(labels)),
       gpuCapacity: deviceCount(allocatable[GPU_RESOURCE]),
       schedulable: !isCordoned && taints.length === 0,
       ...(isCordoned ? { isCordoned } : {}),
@@ -76,6 +76,26 @@ function strings(value: unknown): Readonly<Record<string, string>> {
     string,
     string
   >;
+}
+
+/** Feature discovery writes some 150; a kubelet may write as many as its Node object holds. At most 200 kB are kept, 20 kB as a rule. */
+const MOST_LABELS = 512;
+const OF_FABRIC: ReadonlySet<string> = new Set([
+  ...FABRIC_LABELS.switchDialects.flatMap(({ tiers }) => tiers.flat()),
+  ...FABRIC_LABELS.placeLabels,
+  ...FABRIC_LABELS.nvlinkDomainKeys,
+  ...FABRIC_LABELS.nvlinkSubDomainKeys,
+  ...FABRIC_LABELS.gpuTypeKeys,
+  ...FABRIC_LABELS.nicTypeKeys,
+  ...Object.values(NODE_LABELS),
+]);
+
+/** Those that say where the node sits before all others, for what nobody reads may go. */
+function bounded(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const keys = Object.keys(labels);
+  if (keys.length <= MOST_LABELS) return labels;
+  const kept = [...keys.filter((key) => OF_FABRIC.has(key)), ...keys.filter((key) => !OF_FABRIC.has(key))];
+  return Object.fromEntries(kept.slice(0, MOST_LABELS).map((key) => [key, labels[key] ?? '']));
 }
 
 /** A node says that it lives every few seconds; only what decisions look at is a change. */

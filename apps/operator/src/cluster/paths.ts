@@ -14,6 +14,9 @@ export const trainingJobsPath = custom('trainingjobs');
 export const placementsPath = custom('placements');
 export const checkpointsPath = custom('checkpoints');
 
+/** Of the one Fabric, or of their collection. */
+export const fabricsPath = (place: { readonly name?: string } = {}): string => custom('fabrics')(place);
+
 /** A runtime of the cluster, or of that namespace. */
 export function runtimePath({
   kind,

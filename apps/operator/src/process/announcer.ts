@@ -56,6 +56,13 @@ export class Announcer {
     this.#events.record({ regarding: job, type: 'Warning', reason: 'CannotProceed', action: 'Reconcile', note });
   }
 
+  /** What is said of a job's nodes changed under it. */
+  warnOfFabric(job: TrainingJob, note: string): void {
+    const { name, namespace } = job.metadata;
+    this.#log.warn({ job: `${namespace}/${name}`, note }, 'labels of nodes changed under a job');
+    this.#events.record({ regarding: job, type: 'Warning', reason: 'FabricChanged', action: 'Survey', note });
+  }
+
   /** Objects say to be of the job and are not. Told again only when there are others. */
   warnOfStrangers(job: TrainingJob, note: string | undefined): void {
     const { name, namespace, uid } = job.metadata;

@@ -8,6 +8,13 @@ import { toCachedPod } from '../cluster/cached-pod.ts';
 import { childLabels, createClusterCache, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { ownedBy } from '../training-job/owner.ts';
 
+interface NodeScript {
+  readonly gpus?: number;
+  readonly ready?: boolean;
+  readonly note?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
 /** The operator's cache as its watches would fill it: each call is one event. Nothing here speaks to a cluster. */
 export class CacheScript {
   readonly clock = new FakeClock();
@@ -69,13 +76,13 @@ export class CacheScript {
   }
 
   /** A node with two GPUs, new or changed. */
-  node(name: string, options: { readonly gpus?: number; readonly ready?: boolean; readonly note?: string } = {}): void {
-    const { gpus = 2, ready = true, note = '' } = options;
+  node(name: string, options: NodeScript = {}): void {
+    const { gpus = 2, ready = true, note = '', labels = {} } = options;
     this.cache.nodes.upsert(
       toCachedNode({
         apiVersion: 'v1',
         kind: 'Node',
-        metadata: { name, uid: `uid-of-${name}`, resourceVersion: this.#next(), annotations: { note } },
+        metadata: { name, uid: `uid-of-${name}`, resourceVersion: this.#next(), labels, annotations: { note } },
         status: {
           allocatable: { [GPU_RESOURCE]: String(gpus) },
           conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }],

@@ -14,7 +14,7 @@ import type { World } from './world.ts';
 
 /** Where the operator dies: at the how-manieth write of a job's life, and at which moment of it. */
 export interface KillPoint {
-  /** From 0, in the order of arrival at the apiserver; renewals of the lease do not count. */
+  /** From 0, in the order of arrival at the apiserver; what belongs to no job (the lease, the Fabric) does not count. */
   readonly write: number;
   readonly moment: KillMoment;
 }
@@ -103,7 +103,7 @@ export class KillGround {
       await this.#delete(job);
       if (trap?.isSprung() === true) await trap.revived();
       auditWrites(this.#proxy, broken);
-      const writes = this.#proxy.writes.filter(({ path }) => !isLease(path));
+      const writes = this.#proxy.writes.filter(({ path }) => !isOfNoJob(path));
       return {
         writes: writes.map(
           ({ verb, path, status }) => `${verb} ${generic(path, name)}${status === 0 ? ' (not sent)' : ''}`,
@@ -133,7 +133,7 @@ export class KillGround {
     let struck: number | undefined;
     let revival: Promise<void> | undefined;
     const counts = ({ verb, path, query }: { verb: Verb; path: string; query: URLSearchParams }): boolean => {
-      const isWrite = !['get', 'list', 'watch'].includes(verb) && !query.has('dryRun') && !isLease(path);
+      const isWrite = !['get', 'list', 'watch'].includes(verb) && !query.has('dryRun') && !isOfNoJob(path);
       if (isWrite) seen += 1;
       isThis = isWrite && struck === undefined && seen === write;
       return isThis && moment === 'beforeSend';
@@ -348,6 +348,11 @@ function isDone(status: number): boolean {
 
 function isLease(path: string): boolean {
   return path.includes('/leases');
+}
+
+/** The Fabric is looked at from time to time, and leadership renewed, whatever jobs do. */
+function isOfNoJob(path: string): boolean {
+  return isLease(path) || path.includes('/fabrics');
 }
 
 /** Epoch and index of a pod's name; the digits of the hash between them differ from life to life. */

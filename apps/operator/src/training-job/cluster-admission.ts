@@ -4,7 +4,7 @@ import { sameFacts } from '../cluster/cached-node.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 
-/** Admission over the operator's cache, told of every change of nodes and of GPUs under pods. Who watches jobs tells it of them. */
+/** Admission over the operator's cache, told of every change of nodes, of what is said of them, and of GPUs under pods. Who watches jobs tells it of them. */
 export function clusterAdmission(cache: ClusterCache, clock: { monotonicMs(): number }): Admission {
   const admission = new Admission(viewOf(cache, clock));
   cache.gpuUsage.onChange((node) => admission.gpusChanged(node));
@@ -12,14 +12,20 @@ export function clusterAdmission(cache: ClusterCache, clock: { monotonicMs(): nu
     if (change.kind === 'updated' && sameFacts(change.previous, change.object)) return;
     admission.nodeChanged(change.object.metadata.name);
   });
+  cache.overrides.onChange(() => {
+    for (const { metadata } of cache.nodes.list()) admission.nodeChanged(metadata.name);
+  });
   return admission;
 }
 
 function viewOf(cache: ClusterCache, clock: { monotonicMs(): number }): AdmissionView {
   return {
     monotonicMs: () => clock.monotonicMs(),
-    nodes: () => cache.nodes.list().map(({ facts }) => facts),
-    node: (name) => cache.nodes.get(name)?.facts,
+    nodes: () => cache.nodes.list().map((node) => cache.overrides.factsOf(node)),
+    node: (name) => {
+      const node = cache.nodes.get(name);
+      return node === undefined ? undefined : cache.overrides.factsOf(node);
+    },
     gpusUnderPods: (node) => cache.gpuUsage.on(node),
     gpusUnderPodsByNode: () => cache.gpuUsage.snapshot(),
     jobs: () => cache.jobs.cached.list().map((job) => cache.jobs.newest(job)),

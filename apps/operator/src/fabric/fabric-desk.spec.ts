@@ -1,0 +1,215 @@
+import { FABRIC_NAME, type FabricResource, type FabricSpec, NODE_LABELS } from '@coxswain/api-types';
+import { anAttempt } from '@coxswain/api-types/testing';
+import { KubeApiError, type KubeObject } from '@coxswain/kube';
+import { FakeKubeApi } from '@coxswain/kube/testing';
+import { placementSha256 } from '@coxswain/lifecycle';
+import { aPlacement } from '@coxswain/lifecycle/testing';
+import { fabricsPath } from '../cluster/paths.ts';
+import { CacheScript } from '../testing/a-cluster-cache.ts';
+import { clusterAdmission } from '../training-job/cluster-admission.ts';
+import { FabricDesk } from './fabric-desk.ts';
+
+const CLIQUE = 'nvidia.com/gpu.clique';
+const PATH = fabricsPath({ name: FABRIC_NAME });
+
+class World {
+  readonly script = new CacheScript();
+  readonly api = new FakeKubeApi();
+  readonly warned: string[] = [];
+  readonly errors: unknown[] = [];
+  readonly desk = new FabricDesk({
+    client: this.api,
+    cache: this.script.cache,
+    clock: this.script.clock,
+    warn: (job, note) => this.warned.push(`${job.metadata.name}: ${note}`),
+    onError: (error) => this.errors.push(error),
+  });
+
+  fabric(): FabricResource | undefined {
+    return this.api.objects<KubeObject>(fabricsPath())[0] as unknown as FabricResource | undefined;
+  }
+
+  async say(spec: FabricSpec): Promise<void> {
+    const { metadata } = this.fabric() ?? {};
+    await this.api.replace(PATH, { ...this.fabric(), metadata, spec } as never);
+    await this.desk.look();
+  }
+
+  /** A job whose recorded placement of epoch 1 is on node-a and node-b. */
+  runningJob(): void {
+    const placement = aPlacement(this.script.job('llama'));
+    const attempt = anAttempt({
+      stage: 'Released',
+      placement: placement.metadata.name,
+      placementSha256: placementSha256(placement.spec),
+    });
+    const job = this.script.job('llama', {
+      status: { epoch: 1, restarts: { total: 0, charged: 0 }, attempts: [attempt] },
+    });
+    this.script.placement(job);
+  }
+}
+
+describe('the Fabric resource', () => {
+  it('is made where there is none, and tells what the nodes say', async () => {
+    const world = new World();
+    for (const [name, leaf] of [
+      ['node-a', 'l1'],
+      ['node-b', 'l1'],
+      ['node-c', 'l2'],
+    ] as const) {
+      world.script.node(name, { gpus: 8, labels: { 'fabric.topograph.run/tier-0': leaf, [CLIQUE]: `u.${leaf}` } });
+    }
+    await world.desk.look();
+    expect(world.errors).toEqual([]);
+    expect(world.fabric()?.spec).toEqual({});
+    expect(world.fabric()?.status).toEqual({
+      nodes: 3,
+      gpus: 24,
+      nvlinkDomains: 1,
+      islandCount: 1,
+      islands: [{ name: 'unlabelled', nodes: 3, gpus: 24 }],
+      switches: [2],
+      nodesWithoutSwitches: 0,
+      sources: [
+        { fact: 'nvlinkDomain', key: CLIQUE, nodes: 3 },
+        { fact: 'switches', key: 'fabric.topograph.run/tier-0', nodes: 3 },
+      ],
+      problems: [],
+      conditions: [
+        {
+          type: 'Consistent',
+          status: 'True',
+          reason: 'NothingContradicts',
+          message: 'Nothing that is said of the nodes contradicts itself.',
+          observedGeneration: expect.any(Number) as number,
+          lastTransitionTime: expect.any(String) as string,
+        },
+      ],
+    });
+  });
+
+  it('is not written while nothing changes, whatever nodes say of their health', async () => {
+    const world = new World();
+    world.script.node('node-a');
+    await world.desk.look();
+    const written = world.api.writes.length;
+    world.script.node('node-a', { ready: false, note: 'again' });
+    await world.desk.look();
+    await world.desk.look();
+    expect(world.api.writes).toHaveLength(written);
+  });
+
+  it.each([
+    ['its definition is not installed', 404],
+    ['the API server fails', 500],
+  ])('is let be while %s, and kept afterwards', async (_sentence, status) => {
+    const world = new World();
+    world.api.interfere = () => {
+      throw new KubeApiError({ status, message: 'no', method: 'GET', path: PATH } as never);
+    };
+    await world.desk.look();
+    expect([world.fabric(), world.errors.length]).toEqual([undefined, status === 404 ? 0 : 1]);
+    world.api.interfere = () => undefined;
+    await world.desk.look();
+    expect(world.fabric()?.status).toMatchObject({ nodes: 0 });
+  });
+
+  it('tells contradictions, and when they began', async () => {
+    const world = new World();
+    const inIsland = (name: string, island: string): void =>
+      world.script.node(name, { labels: { [CLIQUE]: 'u.1', [NODE_LABELS.nicIsland]: island } });
+    inIsland('node-a', 'a');
+    inIsland('node-b', 'b');
+    await world.desk.look();
+    const first = world.fabric()?.status;
+    expect(first?.problems).toMatchObject([{ kind: 'DomainOverIslands', nodes: ['node-a', 'node-b'] }]);
+    expect(first?.conditions).toMatchObject([{ type: 'Consistent', status: 'False', reason: 'DomainOverIslands' }]);
+    await world.script.clock.advance(60_000);
+    inIsland('node-c', 'c');
+    await world.desk.look();
+    expect(world.fabric()?.status?.conditions[0]?.lastTransitionTime).toBe(first?.conditions[0]?.lastTransitionTime);
+  });
+});
+
+describe('what the Fabric resource says of nodes', () => {
+  it.each<[string, FabricSpec, readonly string[]]>([
+    ['by name', { overrides: [{ nodes: ['node-a'], nvlinkDomain: 'rack' }] }, ['rack', 'node:node-b']],
+    ['by label', { overrides: [{ nodeSelector: { pool: 'p' }, nvlinkDomain: 'rack' }] }, ['rack', 'rack']],
+    [
+      'by name and label',
+      { overrides: [{ nodes: ['node-a'], nodeSelector: { pool: 'other' }, nvlinkDomain: 'rack' }] },
+      ['node:node-a', 'node:node-b'],
+    ],
+    [
+      'of two overrides by the later',
+      {
+        overrides: [
+          { nodeSelector: { pool: 'p' }, nvlinkDomain: 'rack' },
+          { nodes: ['node-b'], nvlinkDomain: 'other' },
+        ],
+      },
+      ['rack', 'other'],
+    ],
+  ])('holds for placement at once, %s', async (_sentence, spec, want) => {
+    const world = new World();
+    const admission = clusterAdmission(world.script.cache, world.script.clock);
+    for (const name of ['node-a', 'node-b']) world.script.node(name, { labels: { pool: 'p' } });
+    await world.desk.look();
+    await world.say(spec);
+    const { nodes } = admission.capacityFor('uid-of-nobody').fabric;
+    expect(nodes.map(({ nvlinkDomain }) => nvlinkDomain)).toEqual(want);
+  });
+
+  it('names its source', async () => {
+    const world = new World();
+    world.script.node('node-a', { labels: { [CLIQUE]: 'u.1' } });
+    await world.desk.look();
+    await world.say({ overrides: [{ nodes: ['node-a'], switches: ['l', 's'], gpuType: 'h100' }] });
+    expect(world.fabric()?.status).toMatchObject({
+      switches: [1, 1],
+      sources: [
+        { fact: 'nvlinkDomain', key: CLIQUE },
+        { fact: 'switches', key: 'Fabric cluster: fabric.coxswain.dev/tier-0' },
+        { fact: 'gpuType', key: 'Fabric cluster: fabric.coxswain.dev/gpu-type' },
+      ],
+    });
+  });
+
+  it('stays as it was where this release cannot read it, and says so', async () => {
+    const world = new World();
+    world.script.node('node-a');
+    await world.desk.look();
+    await world.say({ overrides: [{ nodes: ['node-a'], island: 'ib' }] });
+    await world.say({ overrides: 'none' } as never);
+    expect(world.fabric()?.status?.islands).toMatchObject([{ name: 'ib' }]);
+    expect(world.fabric()?.status?.problems).toMatchObject([{ kind: 'Unreadable' }]);
+  });
+});
+
+describe('labels that change under a running job', () => {
+  const labelled = (world: World, name: string, clique: string): void =>
+    world.script.node(name, { labels: { [CLIQUE]: clique } });
+
+  it('are told to the job once, and by status until they are put back', async () => {
+    const world = new World();
+    for (const name of ['node-a', 'node-b', 'node-c']) labelled(world, name, 'u.1');
+    world.runningJob();
+    await world.desk.look();
+    expect(world.fabric()?.status?.problems).toEqual([]);
+    labelled(world, 'node-b', 'u.2');
+    labelled(world, 'node-c', 'u.2');
+    await world.desk.look();
+    await world.desk.look();
+    const message =
+      'Job research/llama runs on node-b, whose NVLink domain was nvidia.com/gpu.clique=u.1 when it was first seen and is nvidia.com/gpu.clique=u.2 now.';
+    expect(world.warned).toEqual([expect.stringContaining(`llama: ${message}`)]);
+    expect(world.fabric()?.status).toMatchObject({
+      problems: [{ kind: 'ChangedUnderJob', nodes: ['node-b'], message: expect.stringContaining(message) as string }],
+      conditions: [{ status: 'False', reason: 'ChangedUnderJob' }],
+    });
+    labelled(world, 'node-b', 'u.1');
+    await world.desk.look();
+    expect(world.fabric()?.status?.problems).toEqual([]);
+  });
+});

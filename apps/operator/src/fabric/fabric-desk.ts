@@ -1,0 +1,159 @@
+import {
+  API_GROUP_VERSION,
+  FABRIC_NAME,
+  type FabricResource,
+  FabricSpec,
+  type FabricStatus,
+  type TrainingJob,
+} from '@coxswain/api-types';
+import { type FabricProblem, MAX_FABRIC_PROBLEMS } from '@coxswain/fabric';
+import { isConflict, isNotFound, sleep, type Clock, type KubeClient } from '@coxswain/kube';
+import { cutText } from '@coxswain/safe-text';
+import type { ClusterCache } from '../cluster/cluster-cache.ts';
+import { fabricsPath } from '../cluster/paths.ts';
+import { FabricSurvey } from './fabric-survey.ts';
+
+/** What the desk is made of. `client` must refuse writes when this process does not lead. */
+export interface FabricDeskParts {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
+  readonly cache: Pick<ClusterCache, 'nodes' | 'overrides' | 'placements' | 'jobs'>;
+  readonly clock: Clock;
+  /** Labels changed under that job. Told once while they stay so. */
+  readonly warn: (job: TrainingJob, note: string) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Between two looks, each of which reads one object and writes it at most once. */
+const INTERVAL_MS = 5_000;
+/** Of a message in status. */
+const MOST_TEXT = 4_000;
+
+/**
+ * Keeps the Fabric resource: what its spec says of nodes is laid over them, and its status tells what the nodes are connected by and where that
+ * contradicts itself. It makes the resource where there is none, so that `kubectl get fabric` answers.
+ */
+export class FabricDesk {
+  readonly #parts: FabricDeskParts;
+  readonly #survey: FabricSurvey;
+  /** What was told of each job last, by UID. */
+  #told: ReadonlyMap<string, string> = new Map();
+  #unreadable: string | undefined;
+
+  constructor(parts: FabricDeskParts) {
+    this.#parts = parts;
+    this.#survey = new FabricSurvey(parts.cache);
+  }
+
+  /** Looks from time to time until `signal` aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.look();
+      await sleep(this.#parts.clock, INTERVAL_MS, signal);
+    }
+  }
+
+  /** Once. What fails is tried again at the next look. */
+  async look(): Promise<void> {
+    try {
+      const fabric = await this.#read();
+      if (fabric === undefined) return;
+      this.#obey(fabric);
+      await this.#tell(fabric);
+    } catch (error) {
+      // Somebody wrote meanwhile: another look is due.
+      if (!isConflict(error)) this.#parts.onError(error);
+    }
+  }
+
+  /** Undefined where its definition is not installed (yet). */
+  async #read(): Promise<FabricResource | undefined> {
+    const { client } = this.#parts;
+    try {
+      return await client.get<FabricResource & { metadata: object }>(fabricsPath({ name: FABRIC_NAME }));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    try {
+      const made = { apiVersion: API_GROUP_VERSION, kind: 'Fabric', metadata: { name: FABRIC_NAME }, spec: {} };
+      return await client.create<FabricResource & typeof made>(fabricsPath(), made as never);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** A spec that this release cannot read changes nothing: what was said before holds. */
+  #obey({ spec }: FabricResource): void {
+    const read = FabricSpec.safeParse(spec);
+    this.#unreadable = read.success ? undefined : read.error.issues[0]?.message;
+    if (read.success) this.#parts.cache.overrides.replace(read.data.overrides ?? []);
+  }
+
+  async #tell(fabric: FabricResource): Promise<void> {
+    const gangs = this.#survey.changedGangs();
+    this.#warn(gangs);
+    const { summary, problems } = this.#survey.graph();
+    const all = [...gangs.map(({ problem }) => problem), ...this.#ownProblems(), ...problems];
+    const told = all.slice(0, MAX_FABRIC_PROBLEMS).map((problem) => ({
+      ...problem,
+      nodes: [...problem.nodes],
+      message: cutText(problem.message, MOST_TEXT),
+    }));
+    const status: FabricStatus = { ...summary, problems: told, conditions: [this.#consistent(fabric, told)] };
+    if (JSON.stringify(inOrder(status)) === JSON.stringify(inOrder(fabric.status))) return;
+    const path = fabricsPath({ name: FABRIC_NAME });
+    await this.#parts.client.replace(path, { ...fabric, status } as never, { subresource: 'status' });
+  }
+
+  #ownProblems(): readonly FabricProblem[] {
+    if (this.#unreadable === undefined) return [];
+    const message = `The spec of Fabric ${FABRIC_NAME} cannot be read by this release: ${this.#unreadable}. What it said before holds. Correct it, or upgrade the operator.`;
+    return [{ kind: 'Unreadable', nodes: [], message }];
+  }
+
+  #consistent(
+    { metadata, status }: FabricResource,
+    problems: FabricStatus['problems'],
+  ): FabricStatus['conditions'][number] {
+    const [first] = problems;
+    const before = status?.conditions.find(({ type }) => type === 'Consistent');
+    const told =
+      first === undefined
+        ? {
+            status: 'True' as const,
+            reason: 'NothingContradicts',
+            message: 'Nothing that is said of the nodes contradicts itself.',
+          }
+        : {
+            status: 'False' as const,
+            reason: first.kind,
+            message: `${problems.length === 1 ? '1 problem' : `${problems.length} problems`}: ${first.message}`,
+          };
+    const isSame = before?.status === told.status;
+    return {
+      type: 'Consistent',
+      ...told,
+      observedGeneration: metadata.generation ?? 0,
+      lastTransitionTime: isSame ? before.lastTransitionTime : this.#parts.clock.now().toISOString(),
+    };
+  }
+
+  #warn(gangs: ReturnType<FabricSurvey['changedGangs']>): void {
+    const told = new Map(gangs.map(({ job, problem }) => [job.metadata.uid, problem.message]));
+    for (const { job, problem } of gangs) {
+      if (this.#told.get(job.metadata.uid) !== problem.message) this.#parts.warn(job, problem.message);
+    }
+    this.#told = told;
+  }
+}
+
+/** Keys sorted at every depth: the API server answers in an order of its own. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([key, inner]) => [key, inOrder(inner)]),
+  );
+}

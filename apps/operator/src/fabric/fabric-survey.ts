@@ -1,0 +1,98 @@
+import type { TrainingJob } from '@coxswain/api-types';
+import {
+  changeUnderGang,
+  fabricFromNodes,
+  type FabricNode,
+  type FabricProblem,
+  fabricProblems,
+  placesOf,
+  summarize,
+} from '@coxswain/fabric';
+import { keyOf } from '@coxswain/kube';
+import type { CachedNode } from '../cluster/cached-node.ts';
+import type { ClusterCache } from '../cluster/cluster-cache.ts';
+import { BY_UID } from '../cluster/indexes.ts';
+
+/** What one look at the nodes shows of the fabric. */
+interface Graph {
+  readonly summary: ReturnType<typeof summarize>;
+  readonly problems: readonly FabricProblem[];
+  readonly nodes: ReadonlyMap<string, FabricNode>;
+}
+
+/** A job whose nodes' labels changed while it runs on them. */
+export interface ChangedGang {
+  readonly job: TrainingJob;
+  readonly problem: FabricProblem;
+}
+
+/**
+ * The fabric as the cache shows it, worked out again only when something changed that it is made of: of 10,000 nodes some say every second that they
+ * live, which changes nothing here.
+ */
+export class FabricSurvey {
+  readonly #cache: Pick<ClusterCache, 'nodes' | 'overrides' | 'placements' | 'jobs'>;
+  #graph: Graph | undefined;
+  /** Where the nodes of each gang were when it was first seen, by the UID of its placement. */
+  readonly #placesOfGang = new Map<string, ReturnType<typeof placesOf>>();
+
+  constructor(cache: Pick<ClusterCache, 'nodes' | 'overrides' | 'placements' | 'jobs'>) {
+    this.#cache = cache;
+    const forget = (): void => void (this.#graph = undefined);
+    cache.overrides.onChange(forget);
+    cache.nodes.onChange((change) => {
+      if (change.kind !== 'updated' || saysOtherwise(change.previous, change.object)) forget();
+    });
+  }
+
+  graph(): Graph {
+    this.#graph ??= this.#look();
+    return this.#graph;
+  }
+
+  /** Gangs that are up and whose nodes are said to be elsewhere than when this process first saw them. */
+  changedGangs(): readonly ChangedGang[] {
+    const { nodes } = this.graph();
+    const nodeOf = (name: string): FabricNode | undefined => nodes.get(name);
+    const seen = new Set<string>();
+    const changed = this.#cache.placements.whole().flatMap((placement): readonly ChangedGang[] => {
+      const uid = placement.metadata.uid;
+      const job = this.#jobOf(placement.spec.jobUid, placement.spec.epoch);
+      if (job === undefined) return [];
+      seen.add(uid);
+      const now = placesOf(placement.spec.nodes, nodeOf);
+      const before = this.#placesOfGang.get(uid);
+      if (before === undefined) this.#placesOfGang.set(uid, now);
+      const problem = changeUnderGang(keyOf(job), before ?? now, now);
+      return problem === undefined ? [] : [{ job, problem }];
+    });
+    for (const uid of this.#placesOfGang.keys()) if (!seen.has(uid)) this.#placesOfGang.delete(uid);
+    return changed;
+  }
+
+  /** The job of that UID, where its attempt of that epoch is under way. */
+  #jobOf(uid: string, epoch: number): (TrainingJob & { readonly metadata: { readonly name: string } }) | undefined {
+    const cached = this.#cache.jobs.cached.byIndex(BY_UID, uid)[0];
+    if (cached === undefined) return undefined;
+    const job = this.#cache.jobs.newest(cached);
+    const attempt = job.status?.attempts?.at(-1);
+    return attempt !== undefined && attempt.epoch === epoch && attempt.stage !== 'Ended' ? job : undefined;
+  }
+
+  #look(): Graph {
+    const facts = this.#cache.nodes.list().map((node) => this.#cache.overrides.factsOf(node));
+    const fabric = fabricFromNodes(facts);
+    return {
+      summary: summarize(fabric),
+      problems: fabricProblems(facts),
+      nodes: new Map(fabric.nodes.map((node) => [node.name, node])),
+    };
+  }
+}
+
+function saysOtherwise({ facts: then }: CachedNode, { facts: now }: CachedNode): boolean {
+  return (
+    then.gpuCapacity !== now.gpuCapacity ||
+    JSON.stringify([then.labels, then.devices]) !== JSON.stringify([now.labels, now.devices])
+  );
+}

@@ -1,0 +1,135 @@
+/** What does an administrator say of the cluster's fabric, and what does the operator find? */
+import { z } from 'zod';
+import { cel } from './cel.ts';
+import { Condition } from './conditions.ts';
+import type { ObjectMeta } from './metadata.ts';
+import type { API_GROUP_VERSION } from './names.ts';
+
+/** The one Fabric of a cluster. */
+export const FABRIC_NAME = 'cluster';
+
+/** Tiers of switches that are read, and that an administrator may name. */
+const MAX_SWITCHES = 8;
+const MAX_OVERRIDES = 256;
+const MAX_NODES = 1_000;
+const MAX_PROBLEMS = 32;
+/** Islands and sources that status lists; there may be more. */
+const MAX_LISTED = 64;
+
+const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const name = z
+  .string()
+  .min(1)
+  .max(63)
+  .regex(
+    NAME,
+    'must be letters, digits, "-", "_" and ".", and start and end with a letter or digit, as the value of a label',
+  );
+const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** What is said of nodes, before whatever their labels say. */
+const FabricOverride = z
+  .strictObject({
+    nodes: z
+      .array(z.string().min(1).max(253))
+      .min(1)
+      .max(MAX_NODES)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('Names of nodes. Absent: those that nodeSelector says.'),
+    nodeSelector: z
+      .record(z.string().max(317), z.string().max(63))
+      .optional()
+      .meta({ maxProperties: 16 })
+      .describe('Labels that the nodes carry. Beside names: nodes that are named and carry them.'),
+    nvlinkDomain: name.optional().describe('NVLink domain that these nodes form together.'),
+    island: name.optional().describe('NIC fabric that these nodes share.'),
+    switches: z
+      .array(name)
+      .min(1)
+      .max(MAX_SWITCHES)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('Switches above these nodes, near to far: leaf, spine, core.'),
+    nicType: name.optional().describe('infiniband, roce, ethernet, efa, ...'),
+    nicSpeedGbps: z.int().min(1).max(100_000).optional().describe('Of one NIC.'),
+    nicCount: z.int().min(1).max(32).optional(),
+    gpuType: name.optional().describe('As libs/planner or the labels spell it, such as h100.'),
+  })
+  .refine(
+    ({ nodes, nodeSelector }) => nodes !== undefined || Object.keys(nodeSelector ?? {}).length > 0,
+    'must say nodes or a nodeSelector that is not empty',
+  )
+  .meta({
+    id: 'FabricOverride',
+    ...cel({
+      rule: 'has(self.nodes) || (has(self.nodeSelector) && size(self.nodeSelector) > 0)',
+      message: 'must say nodes or a nodeSelector that is not empty',
+    }),
+  });
+export type FabricOverride = z.infer<typeof FabricOverride>;
+
+export const FabricSpec = z
+  .strictObject({
+    overrides: z
+      .array(FabricOverride)
+      .max(MAX_OVERRIDES)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe(
+        'What is said of nodes, before their labels. Of two overrides of one node the later one counts, field by field.',
+      ),
+  })
+  .meta({ id: 'FabricSpec' });
+export type FabricSpec = z.infer<typeof FabricSpec>;
+
+export const FabricStatus = z
+  .object({
+    nodes: count.describe('Nodes with GPUs.'),
+    gpus: count,
+    nvlinkDomains: count.describe('NVLink domains of more than one node.'),
+    islandCount: count,
+    islands: z
+      .array(z.object({ name: z.string().max(512), nodes: count, gpus: count }))
+      .max(MAX_LISTED)
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('The largest ones.'),
+    switches: z
+      .array(count)
+      .max(2 * MAX_SWITCHES)
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('How many there are in each tier, near to far; zone and region count as tiers.'),
+    nodesWithoutSwitches: count.describe('Nodes of which nobody says where they sit.'),
+    sources: z
+      .array(z.object({ fact: z.string().max(64), key: z.string().max(384), nodes: count }))
+      .max(MAX_LISTED)
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('From which label, DRA attribute or device resource each fact was read, and of how many nodes.'),
+    problems: z
+      .array(
+        z.object({
+          kind: z.string().max(64),
+          nodes: z.array(z.string().max(253)).max(8).meta({ 'x-kubernetes-list-type': 'atomic' }),
+          message: z.string().max(4_096),
+        }),
+      )
+      .max(MAX_PROBLEMS)
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('Where what is said of the nodes contradicts itself, or changed under a running job.'),
+    conditions: z
+      .array(Condition)
+      .max(8)
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+      .describe('Consistent: nothing that is said of the nodes contradicts itself.'),
+  })
+  .meta({ id: 'FabricStatus' });
+export type FabricStatus = z.infer<typeof FabricStatus>;
+
+/** The Fabric as the API server holds it. */
+export interface FabricResource {
+  readonly apiVersion: typeof API_GROUP_VERSION;
+  readonly kind: 'Fabric';
+  readonly metadata: Omit<ObjectMeta, 'namespace'>;
+  readonly spec: FabricSpec;
+  readonly status?: FabricStatus;
+}

@@ -1,0 +1,32 @@
+import { type FabricOverride, NODE_LABELS } from '@coxswain/api-types';
+import type { NodeFacts } from './fabric.ts';
+
+/** The node with what an administrator says of it, before whatever its labels say. The same object where nothing is said. */
+export function withOverrides(node: NodeFacts, overrides: readonly FabricOverride[]): NodeFacts {
+  const said: Record<string, string> = {};
+  for (const override of overrides) if (isMeant(node, override)) Object.assign(said, asLabels(override));
+  return Object.keys(said).length === 0 ? node : { ...node, overrides: said };
+}
+
+function isMeant(node: NodeFacts, { nodes, nodeSelector = {} }: FabricOverride): boolean {
+  const selects = Object.entries(nodeSelector);
+  if (nodes === undefined && selects.length === 0) return false;
+  return (nodes?.includes(node.name) ?? true) && selects.every(([key, value]) => node.labels[key] === value);
+}
+
+/** In the words of our own labels, which are believed first. */
+function asLabels(override: FabricOverride): Readonly<Record<string, string>> {
+  const { nvlinkDomain, island, nicType, nicSpeedGbps, nicCount, gpuType, switches = [] } = override;
+  const said: Readonly<Record<string, string | number | undefined>> = {
+    [NODE_LABELS.nvlinkDomain]: nvlinkDomain,
+    [NODE_LABELS.nicIsland]: island,
+    [NODE_LABELS.nicType]: nicType,
+    [NODE_LABELS.nicSpeedGbps]: nicSpeedGbps,
+    [NODE_LABELS.nicCount]: nicCount,
+    [NODE_LABELS.gpuType]: gpuType,
+    ...Object.fromEntries(switches.map((name, tier) => [`${NODE_LABELS.switchTierPrefix}${tier}`, name])),
+  };
+  return Object.fromEntries(
+    Object.entries(said).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])),
+  );
+}
