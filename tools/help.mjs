@@ -25,6 +25,8 @@ export const SCRIPTS = {
     'planner:cross-validate': 'errors on measurements that the fit was not shown',
   },
   'Now and then': {
+    'placement:bench':
+      'how few bytes placements send over switches, beside a lower bound and beside how others place; -- --seeds N',
     'gang:bench': 'what the operator costs at scale: gangs of thousands of pods on a real control plane; -- --help',
     'api:bench':
       'how fast the API reads beside a bare program with the same transaction; -- series: curves; -- fan-out: streams; -- --help',

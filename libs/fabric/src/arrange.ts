@@ -1,5 +1,6 @@
-import { bestSplit, splitOperations } from './best-split.ts';
-import { gangUnits, type GangUnits, unitGraph } from './gang-units.ts';
+import { divisorsOf } from '@coxswain/layout';
+import { bestSplit, type Split, splitOperations } from './best-split.ts';
+import { gangUnits, type GangUnits, type UnitGraph, unitGraph } from './gang-units.ts';
 import type { AcrossIslands, GangShape } from './gang-shape.ts';
 import { bytesBetweenUnits, mostKept } from './most-kept.ts';
 import { type Arrangement, arrangementCost, improved } from './swaps.ts';
@@ -19,8 +20,11 @@ export interface ArrangeQuestion {
 /** A table of kept bytes takes units * units operations; larger gangs are split by a rule of thumb. */
 const MOST_UNITS_WITH_TABLE = 4_600;
 const MOST_SPLIT_OPERATIONS = 400_000_000;
-const MOST_SWAP_OPERATIONS = 6_000_000;
+const MOST_EXTRA_OPERATIONS = 30_000_000;
+const MOST_SWAP_OPERATIONS = 4_000_000;
 const SWAP_OPERATIONS_PER_PAIR = 400;
+const MOST_DEAL_OPERATIONS = 8_000_000;
+const MOST_SPLITS = 24;
 const HEATS = [0.05, 0.4] as const;
 
 /**
@@ -28,40 +32,88 @@ const HEATS = [0.05, 0.4] as const;
  * which, by dealing the grid of units out in many orders and trading units of the best one. Undefined where the gang has no room as whole units, or
  * is too large to be split like that.
  */
-export function arrange({ shape, traffic, open, acrossIslands }: ArrangeQuestion): readonly string[] | undefined {
+export function arrange(question: ArrangeQuestion): readonly string[] | undefined {
+  const { shape, traffic, open, acrossIslands } = question;
   const units = gangUnits(shape, traffic);
   const tree = switchTree(shape, open);
   if (tree.root.room < units.count || splitOperations(tree, units.count) > MOST_SPLIT_OPERATIONS) return undefined;
   const grid = unitGrid(units);
+  const splits = splitsToTry(units, tree, { grid, acrossIslands });
+  const [widest] = splits;
+  if (widest === undefined) return undefined;
+  const graph = unitGraph(units);
+  const dealer = { units, tree, graph, acrossIslands };
+  const least = (COST_WITHIN_LEVEL.at(-1) ?? 0) * bytesBetweenUnits(grid) - widest.keptWeighted;
+  const islands = tree.above[TREE_LEVELS.indexOf('island')];
+  const mayTrade = (one: number, other: number): boolean =>
+    acrossIslands === 'anyGroup' || islands?.[one] === islands?.[other];
+  const operations = Math.min(MOST_SWAP_OPERATIONS, SWAP_OPERATIONS_PER_PAIR * units.count ** 2) / HEATS.length;
+  let arranged = bestDeal(dealer, splits, unitOrders(grid, units.count));
+  const axes = shape.restPods > 0 ? [] : grid.axes.filter(({ degree }) => degree > 1);
+  for (const heat of HEATS) arranged = improved(arranged, { graph, tree }, { operations, mayTrade, heat, least, axes });
+  return nodesOf(shape, tree, arranged.binOf);
+}
+
+/**
+ * The split that keeps most by the table, and those that keep whole lines together on switches of some level: how well lines fit into what is free is
+ * what the table does not know.
+ */
+function splitsToTry(
+  units: GangUnits,
+  tree: SwitchTree,
+  { grid, acrossIslands }: { readonly grid: UnitGrid; readonly acrossIslands: AcrossIslands },
+): readonly Split[] {
   const kept = keptTable(grid, units.count);
-  const split = bestSplit({
+  const question = {
     tree,
     units: units.count,
     kept,
     islandTakes: islandRule(units, acrossIslands),
     waste: wasteIn(kept),
-  });
-  if (split === undefined) return undefined;
-  const given = { graph: unitGraph(units), tree };
-  const deals = binOrders(tree, split.unitsOfBin).flatMap((bins) =>
-    unitOrders(grid, units.count).map((order) =>
-      dealt({ units, tree, unitsOfBin: split.unitsOfBin, acrossIslands }, bins, order),
-    ),
-  );
-  let best: Arrangement | undefined;
-  for (const binOf of deals) {
-    const cost = arrangementCost(given.graph, tree, binOf);
-    if (best === undefined || cost < best.cost * (1 - 1e-9)) best = { binOf, cost };
+  };
+  const widest = bestSplit(question);
+  if (widest === undefined) return [];
+  const most = Math.min(MOST_SPLITS, Math.floor(MOST_EXTRA_OPERATIONS / splitOperations(tree, units.count)));
+  const multiples = divisorsOf(units.count)
+    .filter((size) => size > 1 && size < units.count)
+    .flatMap((size) => [0, 1, 2].map((level) => ({ level, units: size })))
+    .filter(({ level, units: size }) => tree.bins.length > 1 && roomAt(tree.root, level) >= size)
+    .slice(0, Math.max(0, most - 1));
+  const others = multiples.map((one) => bestSplit({ ...question, multiples: one }));
+  return [widest, ...others.filter((split) => split !== undefined)];
+}
+
+/** Of the roomiest switch of a level. */
+function roomAt(node: SwitchNode, level: number): number {
+  if (node.level === level) return node.room;
+  return node.children.reduce((most, child) => Math.max(most, roomAt(child, level)), 0);
+}
+
+interface Dealer {
+  readonly units: GangUnits;
+  readonly tree: SwitchTree;
+  readonly graph: UnitGraph;
+  readonly acrossIslands: AcrossIslands;
+}
+
+/** The cheapest of all splits dealt out in all orders. */
+function bestDeal(dealer: Dealer, splits: readonly Split[], orders: readonly Int32Array[]): Arrangement {
+  const { graph, tree } = dealer;
+  const perDeal = graph.neighbour.length + graph.first.length;
+  let left = MOST_DEAL_OPERATIONS;
+  let best: Arrangement = { binOf: new Int32Array(), cost: Infinity };
+  for (const { unitsOfBin } of splits) {
+    for (const bins of binOrders(tree, unitsOfBin)) {
+      for (const order of orders) {
+        left -= perDeal;
+        if (left < 0 && best.cost < Infinity) return best;
+        const binOf = dealt({ ...dealer, unitsOfBin }, bins, order);
+        const cost = arrangementCost(graph, tree, binOf);
+        if (cost < best.cost * (1 - 1e-9)) best = { binOf, cost };
+      }
+    }
   }
-  if (best === undefined) return undefined;
-  const islands = tree.above[TREE_LEVELS.indexOf('island')];
-  const mayTrade = (one: number, other: number): boolean =>
-    acrossIslands === 'anyGroup' || islands?.[one] === islands?.[other];
-  const least = (COST_WITHIN_LEVEL.at(-1) ?? 0) * bytesBetweenUnits(grid) - split.keptWeighted;
-  const operations = Math.min(MOST_SWAP_OPERATIONS, SWAP_OPERATIONS_PER_PAIR * units.count ** 2) / HEATS.length;
-  let arranged = best;
-  for (const heat of HEATS) arranged = improved(arranged, given, { operations, mayTrade, heat, least });
-  return nodesOf(shape, tree, arranged.binOf);
+  return best;
 }
 
 /** Which numbers of units an island may take. */

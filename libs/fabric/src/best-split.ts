@@ -9,6 +9,8 @@ export interface SplitQuestion {
   readonly kept: Float64Array;
   /** Whether an island may take `x` of the units. */
   readonly islandTakes: (x: number) => boolean;
+  /** Switches of this level take a multiple of so many units, so that whole lines of the grid stay together. */
+  readonly multiples?: { readonly level: number; readonly units: number };
   /** What is lost of the fabric by units on a switch, in weighted bytes; only to choose among splits. */
   readonly waste?: (node: SwitchNode, x: number) => number;
 }
@@ -59,7 +61,8 @@ function solve(question: SplitQuestion, node: SwitchNode): Solved {
 }
 
 /** What this switch itself adds. */
-function worth({ kept, islandTakes, waste }: SplitQuestion, node: SwitchNode, x: number): number {
+function worth({ kept, islandTakes, multiples, waste }: SplitQuestion, node: SwitchNode, x: number): number {
+  if (multiples !== undefined && node.level === multiples.level && x % multiples.units !== 0) return -Infinity;
   if (TREE_LEVELS[node.level] === 'island' && !islandTakes(x)) return -Infinity;
   return weightOf(node) * (kept[x] ?? 0) - (x === 0 ? 0 : (waste?.(node, x) ?? 0));
 }

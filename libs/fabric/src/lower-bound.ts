@@ -44,7 +44,7 @@ export function fixedBytes(shape: GangShape, traffic: LayoutTraffic): number {
 }
 
 /** Bytes between runs of so many ranks. */
-function bytesBetweenRuns({ byKind }: LayoutTraffic, ranksPerRun: number): number {
+export function bytesBetweenRuns({ byKind }: LayoutTraffic, ranksPerRun: number): number {
   let bytes = 0;
   for (const { pattern, bytesPerPair, groups } of byKind) {
     for (const group of groups) bytes += bytesPerPair * pairsBetweenRuns(pattern, group, ranksPerRun);

@@ -1,4 +1,5 @@
 import type { UnitGraph } from './gang-units.ts';
+import type { UnitAxis } from './unit-grid.ts';
 import { COST_WITHIN_LEVEL, type SwitchTree } from './switch-tree.ts';
 
 /** Where each unit is, and what that costs in weighted bytes between units. */
@@ -46,6 +47,8 @@ export interface SwapLimits {
   readonly heat: number;
   /** No arrangement costs less: whoever gets so far is done. */
   readonly least: number;
+  /** Along these, runs of units change places too. */
+  readonly axes: readonly UnitAxis[];
 }
 
 /**
@@ -59,10 +62,14 @@ export function improved(start: Arrangement, given: Omit<Standing, 'binOf'>, lim
   const hottest = (limits.heat * start.cost) / units;
   while (search.operations < limits.operations && search.bestCost > enough) {
     const done = search.operations / limits.operations;
-    step(search, hottest * (1 - done) ** 3);
+    const temperature = hottest * (1 - done) ** 3;
+    if (search.random() < SHARE_OF_RUNS) tradeRuns(search, temperature);
+    else step(search, temperature);
   }
   return { binOf: search.best, cost: search.bestCost };
 }
+
+const SHARE_OF_RUNS = 0.25;
 
 interface Search extends Standing {
   readonly limits: SwapLimits;
@@ -100,25 +107,61 @@ function step(search: Search, temperature: number): void {
   const unit = Math.floor(random() * binOf.length);
   const from = binOf[unit] ?? 0;
   const to = targetOf(search, unit);
-  if (to === from) return;
   const members = membersOf[to] ?? [];
-  const room = (tree.bins[to]?.room ?? 0) - members.length;
-  const at = Math.floor(random() * (members.length + (room > 0 ? 1 : 0)));
-  const other = members[at];
-  if (
-    other === undefined ? room <= 0 || !limits.mayTrade(from, to) || members.length === 0 : !limits.mayTrade(from, to)
-  )
-    return;
-  const delta = deltaOf(search, { unit, from, to, other });
-  if (delta >= 0 && (temperature <= 0 || random() >= Math.exp(-delta / temperature))) return;
-  // Going elsewhere for nothing would only scatter the gang.
-  if (other === undefined && delta >= 0 && temperature === 0) return;
-  trade(search, { unit, from, to, other });
+  // An empty place may be drawn like a unit; going to a bin that nobody uses any more would scatter the gang.
+  const room = members.length === 0 ? 0 : Math.min(1, (tree.bins[to]?.room ?? 0) - members.length);
+  const drawn = Math.floor(random() * (members.length + room));
+  if (to === from || members.length === 0 || !limits.mayTrade(from, to)) return;
+  const one = { unit, from, to, other: members[drawn] };
+  const delta = deltaOf(search, one);
+  if (!isTaken(search, delta, temperature)) return;
+  trade(search, one);
+  settle(search, delta);
+}
+
+function isTaken({ random }: Search, delta: number, temperature: number): boolean {
+  return delta < 0 || (temperature > 0 && random() < Math.exp(-delta / temperature));
+}
+
+function settle(search: Search, delta: number): void {
   search.cost += delta;
-  if (search.cost < search.bestCost * (1 - 1e-9)) {
-    search.bestCost = search.cost;
-    search.best = binOf.slice();
+  if (search.cost >= search.bestCost * (1 - 1e-9)) return;
+  search.bestCost = search.cost;
+  search.best = search.binOf.slice();
+}
+
+/** Two runs along an axis, as long as each other, change places; all of it or nothing. */
+function tradeRuns(search: Search, temperature: number): void {
+  const { binOf, random, limits } = search;
+  search.operations += 4;
+  const axis = limits.axes[Math.floor(random() * limits.axes.length)];
+  if (axis === undefined) return;
+  const length = 2 + Math.floor(random() * (axis.degree - 1));
+  const startOf = (unit: number): number => {
+    const digit = Math.floor(unit / axis.stride) % axis.degree;
+    return unit - Math.max(0, digit + length - axis.degree) * axis.stride;
+  };
+  const one = startOf(Math.floor(random() * binOf.length));
+  const other = startOf(Math.floor(random() * binOf.length));
+  const done: Trade[] = [];
+  let delta = 0;
+  let mayGo = one !== other;
+  for (let at = 0; at < length && mayGo; at++) {
+    const unit = one + at * axis.stride;
+    const mate = other + at * axis.stride;
+    const from = binOf[unit] ?? 0;
+    const to = binOf[mate] ?? 0;
+    if (from === to) continue;
+    mayGo = limits.mayTrade(from, to);
+    const next = { unit, from, to, other: mate };
+    delta += deltaOf(search, next);
+    trade(search, next);
+    done.push(next);
   }
+  if (mayGo && done.length > 0 && isTaken(search, delta, temperature)) settle(search, delta);
+  else
+    for (const { unit, from, to, other: mate } of done.reverse())
+      trade(search, { unit, from: to, to: from, other: mate });
 }
 
 /** Mostly where a neighbour is, else any bin in use. */

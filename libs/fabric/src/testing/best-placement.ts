@@ -15,8 +15,9 @@ export function bestPlacementCost(
 ): number | undefined {
   const shape = gangShape(request.layout, ranksPerPod);
   const fabric = { nodes: open.map(({ node }) => node) };
+  const inDomain = Map.groupBy(open, ({ node }) => node.nvlinkDomain);
   const kinds = open.map(({ node: { nvlinkDomain, island, switches }, free }) =>
-    JSON.stringify([nvlinkDomain, island, switches, free]),
+    JSON.stringify([inDomain.get(nvlinkDomain)?.length === 1 ? null : nvlinkDomain, island, switches, free]),
   );
   let best: number | undefined;
   const choose = (chosen: readonly OpenNode[]): void => {
