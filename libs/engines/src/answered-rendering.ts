@@ -1,7 +1,7 @@
 /** What is answered to whoever asks what is run for a job that is whole? */
 import type { EffectiveSpec, EngineRendering, PlacementSpec } from '@coxswain/api-types';
 import { ranksOfPod } from '@coxswain/api-types';
-import { brokenLayoutRules } from './layout-refusal.ts';
+import { AS_THE_RULE_SAYS, brokenLayoutRules, saidOfLayout } from './layout-refusal.ts';
 import { modelRefusals } from './model-of-job.ts';
 import { renderEngine } from './render-engine.ts';
 import type { RenderContext, RenderedEngine } from './rendering.ts';
@@ -50,8 +50,7 @@ function firstRefusal(spec: EffectiveSpec): Refusal | undefined {
   }
   const [broken] = brokenLayoutRules(spec);
   if (broken === undefined) return undefined;
-  const fallback = 'change the layout as the rule says; docs/reference/generated/layout-rules.md holds them all';
-  return { rule: broken.rule, field: `layout.${broken.field}`, why: `layout.${broken.message}`, fallback };
+  return { rule: broken.rule, ...saidOfLayout(broken), fallback: AS_THE_RULE_SAYS };
 }
 
 function programOf(rendered: RenderedEngine): Program {

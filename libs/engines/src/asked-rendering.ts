@@ -16,9 +16,14 @@ const ASSUMED = { steps: 1000, sequenceLength: 4096, program: ['python3', 'train
 
 /** What would be run, and what was assumed of the job, among the notes. Pure; takes milliseconds. */
 export function askedRendering(request: RenderingRequest): EngineRendering {
+  return asked(request, true);
+}
+
+/** With `isSaving`, checkpoints are assumed where nobody says any. */
+function asked(request: RenderingRequest, isSaving: boolean): EngineRendering {
   const { engine, gpusPerPod, nicClasses, gpu } = request;
   if (!isEngineName(engine.name)) return neverRendered(engine.name, request.layout);
-  const { spec: whole, notes } = withAssumptions(request);
+  const { spec: whole, notes } = withAssumptions(request, isSaving);
   const parsed = TrainingJobSpec.safeParse(whole);
   if (!parsed.success) return notASpec(engine.name, parsed.error.issues[0]);
   const spec: EffectiveSpec = { ...parsed.data, layout: request.layout };
@@ -28,8 +33,21 @@ export function askedRendering(request: RenderingRequest): EngineRendering {
     ...(gpu === undefined ? {} : { gpu }),
   };
   const rendering = judgedRendering(spec, context);
+  // Nobody asked for checkpoints: an engine whose checkpoints are not seen is shown without.
+  if (rendering.refusal?.field === 'checkpoint' && request.checkpoint === undefined && isSaving)
+    return askedWithout(request, rendering.refusal.why);
   if (rendering.program === null) return rendering;
   return { ...rendering, program: { ...rendering.program, notes: [...notes, ...rendering.program.notes] } };
+}
+
+function askedWithout(request: RenderingRequest, why: string): EngineRendering {
+  const rendering = asked(request, false);
+  const { program } = rendering;
+  if (program === null) return rendering;
+  return {
+    ...rendering,
+    program: { ...program, notes: [`assumed: it saves nothing, since ${why}`, ...program.notes] },
+  };
 }
 
 interface Whole {
@@ -38,15 +56,10 @@ interface Whole {
   readonly notes: readonly string[];
 }
 
-function withAssumptions({
-  engine,
-  layout,
-  model,
-  training,
-  data,
-  initialWeights,
-  checkpoint,
-}: RenderingRequest): Whole {
+function withAssumptions(
+  { engine, layout, model, training, data, initialWeights, checkpoint }: RenderingRequest,
+  isSaving: boolean,
+): Whole {
   const notes: string[] = [];
   const assume = <T>(value: T, sentence: string): T => {
     notes.push(`assumed: ${sentence}`);
@@ -86,18 +99,31 @@ function withAssumptions({
           `training.globalBatchSize is ${globalBatchSize}, the least that fills the pipeline of every replica`,
         ),
     },
-    data: data ?? assumedData(engine.name, assume),
+    data: data ?? assumedData(engine, assume),
     ...(initialWeights === undefined ? {} : { initialWeights }),
-    checkpoint: checkpoint ?? assume({ claimName: 'checkpoints' }, 'it saves every 100 steps into claim checkpoints'),
+    ...(checkpoint === undefined && !isSaving
+      ? {}
+      : {
+          checkpoint:
+            checkpoint ?? assume({ claimName: 'checkpoints' }, 'it saves every 100 steps into claim checkpoints'),
+        }),
   };
   return { spec, notes };
 }
 
-/** Engine reference knows no random tokens. */
-function assumedData(name: LayoutEngine, assume: <T>(value: T, sentence: string) => T): object {
-  return name === 'reference'
-    ? assume({ claimName: 'data', path: 'corpus.txt' }, 'data is corpus.txt in claim data')
-    : assume({ format: 'mock' }, 'data is random tokens (data.format mock)');
+/** Engine reference knows no random tokens, nor does TorchTitan before 0.3. */
+function assumedData(
+  { name, release }: RenderingRequest['engine'],
+  assume: <T>(value: T, sentence: string) => T,
+): object {
+  if (name === 'reference')
+    return assume({ claimName: 'data', path: 'corpus.txt' }, 'data is corpus.txt in claim data');
+  if (name === 'torchtitan' && release?.startsWith('v0.2') === true)
+    return assume(
+      { claimName: 'data', path: 'corpus', format: 'jsonl', tokenizer: { path: 'tokenizer' } },
+      'data is JSON lines in corpus of claim data, and its tokenizer in tokenizer',
+    );
+  return assume({ format: 'mock' }, 'data is random tokens (data.format mock)');
 }
 
 function leastBatch(layout: ParallelLayout, microBatchSize: number): number {

@@ -13,9 +13,24 @@ export function brokenLayoutRules({ layout, model, training }: EffectiveSpec): r
   return layoutViolations(layout, { ...modelOfJob(model)?.said, sequenceLength, globalBatchSize, microBatchSize });
 }
 
+/** What to do about a rule of layouts, whose sentence names the nearest legal value where there is one. */
+export const AS_THE_RULE_SAYS =
+  'change the layout as the rule says; docs/reference/generated/layout-rules.md holds them all';
+
+/** Field and sentence as they are said of a spec. A sentence that begins with a word of the layout begins with the whole name of it. */
+export function saidOfLayout({ field, message }: Pick<LayoutViolation, 'field' | 'message'>): {
+  readonly field: string;
+  readonly why: string;
+} {
+  const path = field.replaceAll('/', '.');
+  const [first = ''] = path.split('.');
+  const isNamed = message.startsWith(`${first} `) || message.startsWith(`${first}.`);
+  return { field: `layout.${path}`, why: isNamed ? `layout.${message}` : message };
+}
+
 /** The same in one sentence; undefined when the layout is legal. */
 export function layoutRefusal(spec: EffectiveSpec): string | undefined {
   const broken = brokenLayoutRules(spec);
   if (broken.length === 0) return undefined;
-  return broken.map(({ message }) => `layout.${message}`).join('; ');
+  return broken.map((one) => saidOfLayout(one).why).join('; ');
 }

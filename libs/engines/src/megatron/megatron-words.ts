@@ -16,6 +16,7 @@ import { sequenceWords } from './sequence-words.ts';
 import { stateWords } from './state-words.ts';
 import type { Asked, Told } from './told.ts';
 import { trainingWords } from './training-words.ts';
+import { AS_THE_RULE_SAYS, saidOfLayout } from '../layout-refusal.ts';
 
 /** In the order in which people read them: the model first, then how it is divided, then how long it trains. */
 const SECTIONS: readonly ((asked: Asked) => readonly Told[])[] = [
@@ -51,11 +52,10 @@ function refusals(one: Told): readonly EngineRefusal[] {
 
 /** Rules of layouts that hold on this engine alone, and what no release of it can do. */
 function ruleRefusals({ spec, layout, shape, engine }: Asked): readonly EngineRefusal[] {
-  const broken = layoutViolations(layout, { ...factsOf(spec, shape), engine }).map(({ rule, field, message }) => ({
-    rule,
-    field: `layout.${field}`,
-    why: `layout.${message}`,
-    fallback: 'keep the rule as its sentence says',
+  const broken = layoutViolations(layout, { ...factsOf(spec, shape), engine }).map((one) => ({
+    rule: one.rule,
+    ...saidOfLayout(one),
+    fallback: AS_THE_RULE_SAYS,
   }));
   const support = engineSupport(engine, layout);
   if (support.kind === 'supported') return broken;
