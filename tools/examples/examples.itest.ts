@@ -45,8 +45,8 @@ interface Manifest {
 
 describe('the page about the examples', () => {
   it('names every example, and none that is not there', () => {
-    const named = [...README.matchAll(/\]\(((?:jobs|fabrics|import)\/[^)]+)\)/g)].map(([, path]) => path);
-    const there = ['jobs', 'fabrics', 'import'].flatMap((folder) =>
+    const named = [...README.matchAll(/\]\(((?:jobs|fabrics|import|clusters)\/[^)]+)\)/g)].map(([, path]) => path);
+    const there = ['jobs', 'fabrics', 'import', 'clusters'].flatMap((folder) =>
       readdirSync(join(EXAMPLES, folder)).map((name) => `${folder}/${name}`),
     );
     expect(named.sort()).toEqual(there.sort());
@@ -67,6 +67,20 @@ describe('the page about the examples', () => {
       await expect(run).rejects.toMatchObject({ code: 2, stderr: expect.stringMatching(/^Cannot reach/) as string });
     },
   );
+});
+
+describe('the clusters', () => {
+  it.each([
+    ['a node for each tensor group', 'h100', { gpu: 8 }],
+    ['tensor groups of two trays in one NVLink domain', 'gb200', { node: 8 }],
+  ])('hold a gang with %s', async (_sentence, cluster, farthest) => {
+    const layout = JSON.stringify({ tensorParallelDegree: 8, pipelineParallelDegree: 2, dataParallelDegree: 4 });
+    const argv = ['place', '--nodes', `examples/clusters/${cluster}-nodes.json`, '--layout', '-', '--json'];
+    const run = promisify(execFile)(process.execPath, [PROGRAM, ...argv], { cwd: ROOT });
+    run.child.stdin?.end(layout);
+    const answer = JSON.parse((await run).stdout) as { placement: { groups: { kind: string; farthest: object }[] } };
+    expect(answer.placement.groups.find(({ kind }) => kind === 'tensor')?.farthest).toEqual(farthest);
+  });
 });
 
 describe.each(JOB_FILES)('%s', (file) => {

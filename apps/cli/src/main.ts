@@ -11,6 +11,7 @@ import { addImportCommand } from './import-command.ts';
 import { addInitCommand } from './init-command.ts';
 import { addLayoutCommands } from './layout-commands.ts';
 import { addPlannerCommands } from './planner-commands.ts';
+import { addPlaceCommand } from './place-command.ts';
 import { addPlansCommands } from './plans-commands.ts';
 import { addProjectCommands } from './project-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
@@ -125,6 +126,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addLayoutCommands(program, session);
   addEngineCommands(program, session);
   addPlannerCommands(program, session);
+  addPlaceCommand(program, session);
   addPlansCommands(program, session);
   addProjectCommands(program, session);
   addTokenCommands(program, session);

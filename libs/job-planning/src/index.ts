@@ -2,3 +2,5 @@ export { jobPlanning, isRefusalOf } from './job-plan-question.ts';
 export type { JobPlanAnswer, JobPlanQuestion } from './job-plan-question.ts';
 export { planJob } from './plan-job.ts';
 export type { PlanJobOptions } from './plan-job.ts';
+export { layoutTraffic } from './layout-traffic.ts';
+export { placedCluster } from './placed-cluster.ts';

@@ -1,5 +1,5 @@
-import { GPU_RESOURCE, NODE_LABELS } from '@coxswain/api-types';
-import { deviceCount, FABRIC_LABELS, isDevice, type NodeFacts, type Taint } from '@coxswain/fabric';
+import { NODE_LABELS } from '@coxswain/api-types';
+import { FABRIC_LABELS, factsOfNode, type NodeFacts } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
 
 /** What the operator keeps of a Node. */
@@ -9,17 +9,10 @@ export interface CachedNode extends KubeObject {
   readonly bootId: string;
 }
 
-/**
- * The part of a Node that is kept; never throws, whatever is not of the expected shape counts as absent. Its texts are safe as they are: of
- * names and labels the API server takes only ASCII letters, digits, dots, dashes, underscores and slashes.
- */
+/** The part of a Node that is kept; never throws, whatever is not of the expected shape counts as absent. */
 export function toCachedNode(node: KubeObject): CachedNode {
-  const { spec, status } = node as { spec?: Fields; status?: Fields };
-  const { name, uid, resourceVersion, labels } = node.metadata;
-  const conditions = array(status?.['conditions']);
-  const allocatable = (status?.['allocatable'] as Fields | undefined) ?? {};
-  const isCordoned = spec?.['unschedulable'] === true;
-  const taints = array(spec?.['taints']).filter(repels).map(toTaint);
+  const { name, uid, resourceVersion } = node.metadata;
+  const facts = factsOfNode(node);
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -28,54 +21,17 @@ export function toCachedNode(node: KubeObject): CachedNode {
       ...(uid === undefined ? {} : { uid }),
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
     },
-    bootId: bootIdOf(uid, (status?.['nodeInfo'] as Fields | undefined)?.['bootID']),
-    facts: {
-      name,
-      labels: bounded(strings(labels)),
-      gpuCapacity: deviceCount(allocatable[GPU_RESOURCE]),
-      schedulable: !isCordoned && taints.length === 0,
-      ...(isCordoned ? { isCordoned } : {}),
-      ...(taints.length === 0 ? {} : { taints }),
-      ...devicesOf(allocatable),
-      ready: conditions.some((condition) => condition['type'] === 'Ready' && condition['status'] === 'True'),
-    },
+    bootId: bootIdOf(
+      uid,
+      (node as { status?: { nodeInfo?: { bootID?: unknown } | null } | null }).status?.nodeInfo?.bootID,
+    ),
+    facts: { ...facts, labels: bounded(facts.labels) },
   };
 }
 
 /** A kubelet that reports no boot still has a Node of its own. */
 function bootIdOf(uid: string | undefined, boot: unknown): string {
   return (typeof boot === 'string' && boot !== '' ? boot : (uid ?? '')).slice(0, 128);
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** A gang's pods tolerate the taint by which GPU nodes keep other pods away. PreferNoSchedule repels nobody. */
-function repels(taint: Fields): boolean {
-  return taint['effect'] !== 'PreferNoSchedule' && !(taint['key'] === GPU_RESOURCE && taint['effect'] === 'NoSchedule');
-}
-
-function toTaint({ key, value, effect }: Fields): Taint {
-  const text = (one: unknown): string => (typeof one === 'string' ? one : '');
-  return { key: text(key), value: text(value), effect: text(effect) };
-}
-
-/** Beside GPUs. */
-function devicesOf(allocatable: Fields): Pick<NodeFacts, 'devices'> {
-  const names = Object.keys(allocatable).filter((name) => isDevice(name) && name !== GPU_RESOURCE);
-  const devices = names.map((name) => [name, deviceCount(allocatable[name])] as const).filter(([, count]) => count > 0);
-  return devices.length === 0 ? {} : { devices: Object.fromEntries(devices) };
-}
-
-function array(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'object' && one !== null) : [];
-}
-
-function strings(value: unknown): Readonly<Record<string, string>> {
-  if (typeof value !== 'object' || value === null) return {};
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => typeof one === 'string')) as Record<
-    string,
-    string
-  >;
 }
 
 /** Feature discovery writes some 150; a kubelet may write as many as its Node object holds. At most 200 kB are kept, 20 kB as a rule. */

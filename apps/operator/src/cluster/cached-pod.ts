@@ -1,14 +1,13 @@
 import {
   API_GROUP,
   CONTAINERS,
-  GPU_RESOURCE,
   LABELS,
   MAX_TERMINATION_MESSAGE_BYTES,
   POD_FINALIZER,
   SCHEDULING_GATE,
   TerminationCause,
 } from '@coxswain/api-types';
-import { deviceCount } from '@coxswain/fabric';
+import { useOfPod } from '@coxswain/fabric';
 import type { KubeObject } from '@coxswain/kube';
 import { type ObservedExit, type ObservedPod, podOfName } from '@coxswain/lifecycle';
 import { parseForeignJson, safeText } from '@coxswain/safe-text';
@@ -61,8 +60,8 @@ export function toCachedPod(pod: KubeObject, options: { readonly asGang?: boolea
   const status = record(field(pod, 'status'));
   const { name, namespace, uid, resourceVersion, deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
   const labels = record(pod.metadata.labels);
-  const nodeName = text(spec['nodeName']);
   const phase = phaseOf(status);
+  const { gpus, nodeName, isOver } = useOfPod(pod);
   const isGang = options.asGang === true || text(labels[LABELS.jobUid]) !== undefined || isHeldOrOwned(pod);
   return {
     apiVersion: 'v1',
@@ -75,9 +74,9 @@ export function toCachedPod(pod: KubeObject, options: { readonly asGang?: boolea
       ...optional('deletionTimestamp', deletionTimestamp),
       ...optional('deletionGracePeriodSeconds', deletionGracePeriodSeconds),
     },
-    gpus: gpusOf(spec),
+    gpus,
     ...optional('nodeName', nodeName),
-    terminal: phase === 'Succeeded' || phase === 'Failed',
+    terminal: isOver,
     ...(isGang ? { gang: gangFacts({ pod, spec, status, labels, phase }) } : {}),
   };
 }
@@ -266,17 +265,6 @@ export function terminationCause(message: unknown): TerminationCause | undefined
   } catch {
     return undefined;
   }
-}
-
-/** Init containers run before the others, one after the other: the larger of both needs is what the scheduler reserves. */
-function gpusOf(spec: Fields): number {
-  const needs = (containers: unknown): number[] =>
-    list(containers).map((container) => {
-      const { requests, limits } = record(container['resources']) as { requests?: unknown; limits?: unknown };
-      return deviceCount(record(requests)[GPU_RESOURCE] ?? record(limits)[GPU_RESOURCE]);
-    });
-  const together = needs(spec['containers']).reduce((sum, gpus) => sum + gpus, 0);
-  return Math.max(together, ...needs(spec['initContainers']));
 }
 
 const PHASES = new Set<unknown>(['Pending', 'Running', 'Succeeded', 'Failed']);

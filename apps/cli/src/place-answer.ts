@@ -1,0 +1,124 @@
+import {
+  type AcrossIslands,
+  assumedTraffic,
+  type CrossingBytes,
+  crossingBytes,
+  type FabricCapacity,
+  type FabricNode,
+  groupReach,
+  type GroupReach,
+  type LayoutTraffic,
+  placeGang,
+  weightedBytes,
+} from '@coxswain/fabric';
+import { layoutTraffic, placedCluster } from '@coxswain/job-planning';
+import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import { type AskedLayout, type PlanRequest, predict } from '@coxswain/planner';
+
+/** A gang to be placed, and what is known of its model. */
+export interface PlaceQuestion {
+  readonly layout: ParallelLayout;
+  readonly gpusPerNode?: number;
+  readonly acrossIslands: AcrossIslands;
+  readonly capacity: FabricCapacity;
+  /** Absent: bytes of a usual model are assumed, and no time is predicted. */
+  readonly model?: { readonly request: PlanRequest; readonly asked: AskedLayout; readonly namesGpu: boolean };
+}
+
+/** What `coxswain place --json` prints. */
+export interface PlaceAnswer {
+  readonly placed: boolean;
+  /** Why it is not placed, and what to change. */
+  readonly refusal?: { readonly kind: 'waiting' | 'unsatisfiable'; readonly message: string };
+  readonly gpus: number;
+  readonly milliseconds: number;
+  readonly traffic: LayoutTraffic['source'];
+  readonly placement?: Placed;
+}
+
+export interface Placed {
+  readonly ranksPerPod: number;
+  /** GPU: index among those of the pod, as its ranks take them. */
+  readonly ranks: readonly { readonly rank: number; readonly node: string; readonly gpu: number }[];
+  /** Bytes of a step over each boundary; whatever crosses one crosses all nearer ones. */
+  readonly crossingBytes: CrossingBytes;
+  /** In bytes between GPUs of a node: each boundary at what crossing it costs. */
+  readonly weightedBytes: number;
+  readonly groups: readonly GroupReach[];
+  readonly step?: StepHere;
+}
+
+export interface StepHere {
+  readonly stepTimeS: number;
+  /** What the planner took the network for. */
+  readonly network: { readonly scaleUpDomainGpus?: number; readonly scaleOutGbPerS?: number };
+  readonly leftOut: readonly string[];
+}
+
+/** Where the gang goes, and what that costs. Throws what the planner refuses. `now` is read before and after the search alone. */
+export function placeAnswer(question: PlaceQuestion, now: () => number): PlaceAnswer {
+  const { layout, capacity, gpusPerNode, acrossIslands, model } = question;
+  const traffic = model === undefined ? assumedTraffic(layout) : layoutTraffic(model.request, model.asked);
+  const startedMs = now();
+  const outcome = placeGang(
+    { layout, traffic, acrossIslands, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) },
+    capacity,
+  );
+  const answer = { gpus: worldSize(layout), milliseconds: now() - startedMs, traffic: traffic.source };
+  if (outcome.kind !== 'placed') {
+    return { placed: false, refusal: { kind: outcome.kind, message: outcome.message }, ...answer };
+  }
+  return { placed: true, ...answer, placement: placed(question, outcome, traffic) };
+}
+
+function placed(
+  { layout, capacity: { fabric }, model }: PlaceQuestion,
+  { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
+  traffic: LayoutTraffic,
+): Placed {
+  const ranks = Array.from({ length: worldSize(layout) }, (_, rank) => ({
+    rank,
+    node: nodes[Math.floor(rank / ranksPerPod)] ?? '',
+    gpu: rank % ranksPerPod,
+  }));
+  const nodeOfRank = ranks.map(({ node }) => node);
+  const crossing = crossingBytes(traffic, nodeOfRank, fabric);
+  const byName = new Map(fabric.nodes.map((node) => [node.name, node]));
+  const step =
+    model === undefined
+      ? undefined
+      : stepHere(
+          model,
+          nodes.flatMap((name) => byName.get(name) ?? []),
+          ranksPerPod,
+        );
+  return {
+    ranksPerPod,
+    ranks,
+    crossingBytes: crossing,
+    weightedBytes: weightedBytes(crossing),
+    groups: groupReach(traffic, nodeOfRank, fabric),
+    ...(step === undefined ? {} : { step }),
+  };
+}
+
+/** The planner's prediction for the network between these nodes; undefined where nobody says which GPUs they have. */
+function stepHere(
+  { request, asked, namesGpu }: NonNullable<PlaceQuestion['model']>,
+  nodes: readonly FabricNode[],
+  ranksPerPod: number,
+): StepHere | undefined {
+  const { gpus } = request.cluster;
+  const named = namesGpu ? nodes.map((node) => ({ ...node, gpuType: request.cluster.gpu })) : nodes;
+  const here = placedCluster(named, { gpus: gpus ?? 0, ranksPerPod });
+  if (here === undefined) return undefined;
+  const { scaleUpDomainGpus, scaleOutGbPerS } = here.cluster;
+  return {
+    stepTimeS: predict({ ...request, cluster: here.cluster }, asked).stepTimeS,
+    network: {
+      ...(scaleUpDomainGpus === undefined ? {} : { scaleUpDomainGpus }),
+      ...(scaleOutGbPerS === undefined ? {} : { scaleOutGbPerS }),
+    },
+    leftOut: here.leftOut,
+  };
+}

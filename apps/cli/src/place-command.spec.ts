@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { runOffline, type OfflineOutcome } from './testing/run-offline.ts';
+
+const CLUSTERS = resolve(import.meta.dirname, '../../../examples/clusters');
+const NODES = join(CLUSTERS, 'h100-nodes.json');
+const PODS = join(CLUSTERS, 'h100-pods.json');
+const GB200 = join(CLUSTERS, 'gb200-nodes.json');
+const MODEL = ['--model', 'llama-3.1-70b', '--global-batch', '64', '--seq', '8192'];
+/** Fits 64 GPUs. */
+const LAYOUT = { tensorParallelDegree: 8, pipelineParallelDegree: 4, dataParallelDegree: 2 };
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'coxswain-place-'));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function aFile(name: string, content: unknown): string {
+  const path = join(directory, name);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+function place(layout: object, ...argv: readonly string[]): Promise<OfflineOutcome> {
+  return runOffline({}, 'place', '--layout', aFile('layout.json', layout), ...argv);
+}
+
+interface Answer {
+  readonly placed: boolean;
+  readonly refusal?: { readonly kind: string; readonly message: string };
+  readonly traffic: string;
+  readonly placement?: {
+    readonly ranks: readonly { readonly rank: number; readonly node: string; readonly gpu: number }[];
+    readonly crossingBytes: Readonly<Record<string, number>>;
+    readonly groups: readonly { readonly kind: string; readonly farthest: Readonly<Record<string, number>> }[];
+    readonly step?: { readonly stepTimeS: number; readonly network: object; readonly leftOut: readonly string[] };
+  };
+}
+
+async function answer(...args: Parameters<typeof place>): Promise<Answer> {
+  const { out, err } = await place(...args, '--json');
+  expect(err).toBe('');
+  return JSON.parse(out) as Answer;
+}
+
+describe('place', () => {
+  it('gives every rank a GPU of its own, on nodes that are free and take pods', async () => {
+    const { placed, placement } = await answer(LAYOUT, '--nodes', NODES, '--busy', PODS);
+    expect(placed).toBe(true);
+    const ranks = placement?.ranks ?? [];
+    expect(ranks.map(({ rank }) => rank)).toEqual([...Array(64).keys()]);
+    expect(new Set(ranks.map(({ node, gpu }) => `${node} ${gpu}`)).size).toBe(64);
+    // Taken, taken in part, cordoned.
+    const unfit = new Set(['gpu-a6', 'gpu-c3', 'gpu-b2']);
+    expect(ranks.filter(({ node }) => unfit.has(node))).toEqual([]);
+  });
+
+  it('keeps tensor groups in a node, and says how far the others reach', async () => {
+    const { placement } = await answer(LAYOUT, '--nodes', NODES);
+    expect(placement?.groups.map(({ kind }) => kind)).toEqual(['tensor', 'data', 'pipeline']);
+    expect(placement?.groups[0]?.farthest).toEqual({ gpu: 8 });
+  });
+
+  it('takes bytes of a usual model where none is named, and predicts no step', async () => {
+    const { traffic, placement } = await answer(LAYOUT, '--nodes', NODES);
+    expect(traffic).toBe('assumed');
+    expect(placement?.step).toBeUndefined();
+  });
+
+  it('predicts a step of the named model with the network that is there', async () => {
+    const { traffic, placement } = await answer(LAYOUT, '--nodes', NODES, ...MODEL);
+    expect(traffic).toBe('planned');
+    expect(placement?.step?.stepTimeS).toBeGreaterThan(1);
+    expect(placement?.step?.network).toEqual({ scaleUpDomainGpus: 8, scaleOutGbPerS: 50 });
+    expect(placement?.step?.leftOut.join()).toContain('oversubscribed');
+  });
+
+  it('puts a tensor group of 16 into one NVLink domain of small nodes', async () => {
+    const wide = { tensorParallelDegree: 16, pipelineParallelDegree: 2, dataParallelDegree: 2 };
+    const { placement } = await answer(wide, '--nodes', GB200, ...MODEL);
+    expect(placement?.groups.find(({ kind }) => kind === 'tensor')?.farthest).toEqual({ node: 4 });
+    expect(placement?.crossingBytes['island']).toBe(0);
+  });
+
+  it('shows pods, groups and bytes', async () => {
+    const { out, code } = await place(LAYOUT, '--nodes', NODES, ...MODEL);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^tp8 x dp2 x pp4 on 64 GPUs: 8 nodes with 8 ranks each, chosen in /);
+    expect(out).toMatch(/\n0-7 +gpu-\w\w +- +ib-leaf-\d\d < ib-spine-\d +ib-core-0\n/);
+    expect(out).toMatch(/\ntensor +8 of 8 +565.3 GiB +8 in a node\n/);
+    expect(out).toMatch(/\nbetween nodes +\d+\.\d GiB\n/);
+    expect(out).toMatch(/\nA step takes .* with NVLink among 8 GPUs and 400 Gb\/s per GPU beyond\.\n/);
+  });
+
+  it('says why nothing fits, and ends with 4', async () => {
+    const many = { tensorParallelDegree: 8, dataParallelDegree: 64 };
+    const { out, code } = await place(many, '--nodes', NODES);
+    expect(code).toBe(4);
+    expect(out).toContain('Needs 512 GPUs');
+    expect((await answer(many, '--nodes', NODES)).refusal?.kind).toBe('waiting');
+  });
+});
+
+const list = (...items: readonly object[]): object => ({ kind: 'List', apiVersion: 'v1', items });
+const without = { metadata: { name: 'a' }, kind: 'Node' };
+
+describe('a file of nodes', () => {
+  it.each<readonly [sentence: string, content: unknown, message: RegExp]>([
+    ['is empty', '', /is empty; write it with kubectl get nodes -o json\.$/],
+    ['is no JSON', 'kind: List', /is not JSON \(.*\); write it with/],
+    ['is cut off', '{"kind": "List", "items": [', /is not JSON/],
+    ['holds a bare list', [without], /holds a list without a kind, and not a List of Node objects/],
+    ['holds something else', { kind: 'Deployment' }, /holds a Deployment without items, and not a List/],
+    ['holds pods', list({ kind: 'Pod', metadata: { name: 'p' } }), /items\[0\] is a Pod, and not a Node/],
+    ['holds a typed list of pods', { kind: 'PodList', items: [] }, /holds a PodList, and not a List of Node objects/],
+    ['holds a node without a name', list({ kind: 'Node' }), /items\[0\] has no metadata\.name/],
+    ['holds nobody', list(), /There are no nodes in/],
+    ['holds no GPU', list(without), /None of the 1 nodes has GPUs in .*status\.allocatable must say nvidia\.com\/gpu/],
+  ])('is refused where it %s', async (_sentence, content, message) => {
+    const { code, err } = await place(LAYOUT, '--nodes', aFile('nodes.json', content));
+    expect(err).toMatch(message);
+    expect(code).toBe(1);
+  });
+
+  it('is refused where it is not there', async () => {
+    const { err } = await place(LAYOUT, '--nodes', join(directory, 'none.json'));
+    expect(err).toMatch(/^Cannot read .*none\.json: ENOENT/);
+  });
+
+  it('is read no farther than its bound, however long it is', async () => {
+    const { err } = await place(LAYOUT, '--nodes', '/dev/zero');
+    expect(err).toMatch(/^\/dev\/zero is larger than 256 MiB, .*kubectl get nodes -o json \| jq/);
+  });
+
+  it('may be one Node alone, as kubectl get node NAME prints it', async () => {
+    const one = {
+      ...without,
+      status: { allocatable: { 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
+    };
+    const { code } = await place({ tensorParallelDegree: 8 }, '--nodes', aFile('one.json', one));
+    expect(code).toBe(0);
+  });
+
+  it('cannot be standard input together with that of pods', async () => {
+    const { err } = await place(LAYOUT, '--nodes', '-', '--busy', '-');
+    expect(err).toMatch(/cannot both be standard input/);
+  });
+
+  it('is not needed where a kubeconfig names a cluster; one that is not there is told', async () => {
+    const { err, code } = await place(LAYOUT, '--kubeconfig', join(directory, 'none.kubeconfig'));
+    expect(err).toMatch(/^Cannot ask the cluster: .*Give its nodes as a file with --nodes\.$/s);
+    expect(code).toBe(2);
+  });
+});

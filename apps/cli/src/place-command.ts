@@ -1,0 +1,110 @@
+import { isDomainError } from '@coxswain/domain-error';
+import type { AcrossIslands, Fabric, FabricNode } from '@coxswain/fabric';
+import { worldSize } from '@coxswain/layout';
+import { Option, type Command } from 'commander';
+import { CliError } from './cli-error.ts';
+import { readLayoutFile } from './layout-file.ts';
+import { NOTHING_FITS } from './ask-planner.ts';
+import { placeAnswer, type PlaceQuestion } from './place-answer.ts';
+import { placeText } from './place-tables.ts';
+import { readRequest, type RequestOptions } from './plan-request.ts';
+import { layoutOptions, requestOptions } from './planner-options.ts';
+import { render } from './output.ts';
+import type { Session } from './session.ts';
+import { clusterOptions, type ClusterOptions, seenCluster } from './seen-cluster.ts';
+
+const ACROSS_ISLANDS = { never: 'never', pipeline: 'pipeline', any: 'anyGroup' } as const satisfies Readonly<
+  Record<string, AcrossIslands>
+>;
+
+interface PlaceOptions extends RequestOptions, ClusterOptions {
+  readonly layout: string;
+  readonly acrossIslands: keyof typeof ACROSS_ISLANDS;
+  readonly microBatch?: number;
+  readonly role?: string;
+  readonly json?: true;
+}
+
+/** `coxswain place`: which node each rank of a layout would get. */
+export function addPlaceCommand(program: Command, session: Session): void {
+  requestOptions(layoutOptions(clusterOptions(program.command('place'))))
+    .description('which node each rank of a layout would get, and what that costs; no server of ours is asked')
+    .requiredOption('--layout <file>', 'a layout, as `coxswain predict` takes it')
+    .addOption(
+      new Option(
+        '--across-islands <which>',
+        'groups that may have members on several networks, where none holds the gang',
+      )
+        .choices(Object.keys(ACROSS_ISLANDS))
+        .default('never'),
+    )
+    .addHelpText('after', EXAMPLES)
+    .action(async (options: PlaceOptions) => {
+      const question = await readQuestion(options);
+      const answer = inPlainWords(() => placeAnswer(question, () => performance.now()));
+      const format = options.json === true ? 'json' : session.outputFormat();
+      const { layout, capacity } = question;
+      session.print(render(answer, format, () => placeText(answer, layout, capacity.fabric.nodes)));
+      if (!answer.placed) session.setExitCode(NOTHING_FITS);
+    });
+}
+
+async function readQuestion(options: PlaceOptions): Promise<PlaceQuestion> {
+  const { gpusPerNode, acrossIslands } = options;
+  const file = readLayoutFile(options.layout, options);
+  const capacity = await seenCluster(options);
+  const model = inPlainWords(() => readModel(options, file, capacity.fabric));
+  return {
+    layout: file.asked.layout,
+    acrossIslands: ACROSS_ISLANDS[acrossIslands],
+    capacity,
+    ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
+    ...(model === undefined ? {} : { model }),
+  };
+}
+
+/** Bytes do not depend on the GPUs, but a request names some. */
+const ANY_GPU = 'h100';
+
+/** What is known of the model; undefined where neither the command line nor a file names one. The machines are those that are there, not those of a file. */
+function readModel(
+  options: PlaceOptions,
+  { asked, known }: ReturnType<typeof readLayoutFile>,
+  { nodes }: Fabric,
+): PlaceQuestion['model'] {
+  if ((options.model ?? options.file ?? known.model ?? known.modelShape) === undefined) return undefined;
+  const domains = [...Map.groupBy(nodes, ({ nvlinkDomain }) => nvlinkDomain).values()].map(gpusOf);
+  const cluster = {
+    gpu: options.gpu ?? ANY_GPU,
+    gpus: worldSize(asked.layout),
+    gpusPerNode: Math.max(...nodes.map(({ gpus }) => gpus)),
+    scaleUpDomainGpus: Math.max(...domains),
+  };
+  const { request } = readRequest({ ...options, gpus: cluster.gpus }, { ...known, cluster });
+  return { request, asked, namesGpu: options.gpu !== undefined };
+}
+
+function gpusOf(nodes: readonly FabricNode[]): number {
+  return nodes.reduce((sum, { gpus }) => sum + gpus, 0);
+}
+
+/** What the planner's libraries refuse is the user's to mend. */
+function inPlainWords<T>(action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (isDomainError(error)) throw new CliError(error.message, error.code === 'INVALID_LAYOUT' ? NOTHING_FITS : 1);
+    throw error;
+  }
+}
+
+const EXAMPLES = `
+Without --model, or a layout file that names one, bytes are those of a usual model and no step time is told.
+
+Examples:
+  kubectl get nodes -o json > nodes.json; kubectl get pods -A -o json > pods.json
+  coxswain place --nodes nodes.json --busy pods.json --layout layout.yaml
+  coxswain place --nodes nodes.json --layout layout.yaml --model llama-3.1-70b --global-batch 512 --seq 8192
+  coxswain place --layout layout.yaml --gpus-per-node 4 --json | jq .placement.ranks
+
+Exit code 4: it cannot be placed now, or at all.`;

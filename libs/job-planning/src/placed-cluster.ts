@@ -1,0 +1,69 @@
+import type { FabricNode } from '@coxswain/fabric';
+import type { PlanCluster } from '@coxswain/planner';
+import { planCluster } from './plan-cluster.ts';
+
+/** A placement as the planner sees a cluster. */
+export interface PlacedCluster {
+  readonly cluster: PlanCluster;
+  /** What of the placement the planner has no words for, in sentences. */
+  readonly leftOut: readonly string[];
+}
+
+/** Gb/s of a label in the GB/s of the planner. */
+const GBPS_PER_GB_PER_S = 8;
+
+/**
+ * The cluster that `gpus` ranks have who sit on these nodes, pod by pod: the GPUs that most have, NVLink as far as every run of ranks that a domain holds,
+ * and the slowest network among them, since a step waits for it. Undefined where the planner does not know the GPUs.
+ */
+export function placedCluster(
+  nodes: readonly FabricNode[],
+  { gpus, ranksPerPod }: { readonly gpus: number; readonly ranksPerPod: number },
+): PlacedCluster | undefined {
+  const placed = nodes.map((node, pod) => ({ ...node, gpus: Math.min(ranksPerPod, gpus - pod * ranksPerPod) }));
+  const known = planCluster({ nodes: placed }, { gpus, gpusPerNode: ranksPerPod });
+  if (known === undefined || 'problem' in known) return undefined;
+  const { islands: _islands, ...cluster } = known.cluster;
+  const slowest = slowestNetwork(placed);
+  const islands = new Set(nodes.map(({ island }) => island)).size;
+  return {
+    cluster: {
+      ...cluster,
+      scaleUpDomainGpus: ranksInEveryDomain(placed),
+      ...(slowest === undefined ? {} : { scaleOutGbPerS: slowest }),
+    },
+    leftOut: [
+      'Switches are taken to be as fast as the NICs: what shared and oversubscribed links cost is left out.',
+      ...(islands > 1 ? [`The gang is in ${islands} islands: what the way between them costs is left out.`] : []),
+      ...(slowest === undefined
+        ? ['No label says how fast the NICs are: those that usually come with the GPUs are assumed.']
+        : []),
+      ...(new Set(nodes.map(({ gpuType }) => gpuType)).size > 1
+        ? [`The nodes have different GPUs: all are taken to be ${cluster.gpu}.`]
+        : []),
+    ],
+  };
+}
+
+/** GB/s per GPU of the slowest NICs; of a node that does not say how many it has, one per GPU. */
+function slowestNetwork(nodes: readonly FabricNode[]): number | undefined {
+  const speeds = nodes.flatMap(({ nicSpeedGbps, nicCount, gpus }) =>
+    nicSpeedGbps === undefined ? [] : [(nicSpeedGbps * Math.min(1, (nicCount ?? gpus) / gpus)) / GBPS_PER_GB_PER_S],
+  );
+  return speeds.length === 0 ? undefined : Math.min(...speeds);
+}
+
+/** The most consecutive ranks, counted from any multiple of them, that share an NVLink domain wherever one begins. */
+function ranksInEveryDomain(nodes: readonly FabricNode[]): number {
+  const domains = nodes.flatMap(({ nvlinkDomain, gpus }) => Array.from({ length: gpus }, () => nvlinkDomain));
+  const perNode = nodes[0]?.gpus ?? 1;
+  let ranks = perNode;
+  for (let size = 2 * perNode; size <= domains.length; size += perNode) {
+    if (isTiledBy(domains, size)) ranks = size;
+  }
+  return ranks;
+}
+
+function isTiledBy(domains: readonly string[], size: number): boolean {
+  return domains.every((domain, rank) => domain === domains[rank - (rank % size)]);
+}
