@@ -79,6 +79,27 @@ describe('the shape of a gang', () => {
     );
   });
 
+  it('never cuts them in another order of ranks either', () => {
+    const orders = [
+      ['data', 'tensor', 'pipeline'],
+      ['pipeline', 'data', 'tensor'],
+      ['tensor', 'pipeline', 'data'],
+    ] as const;
+    fc.assert(
+      fc.property(anyLayout, anyRanksPerPod, fc.constantFrom(...orders), (drawn, asked, order) => {
+        const layout = { ...drawn, rankOrder: [...order, 'context' as const] };
+        const ranksPerPod = Math.min(asked, worldSize(layout));
+        const { podsPerBlock, blocksPerRow } = gangShape(layout, ranksPerPod);
+        const blockOf = (rank: number): number => Math.floor(rank / (ranksPerPod * podsPerBlock));
+        const rowOf = (rank: number): number => Math.floor(rank / (ranksPerPod * podsPerBlock * blocksPerRow));
+        for (const group of groupsOfAxis(layout, 'tensor')) expect(new Set(group.map(blockOf)).size).toBe(1);
+        for (const axis of ['data', 'context'] as const) {
+          for (const group of groupsOfAxis(layout, axis)) expect(new Set(group.map(rowOf)).size).toBe(1);
+        }
+      }),
+    );
+  });
+
   it('has the shortest blocks that do not', () => {
     fc.assert(
       fc.property(anyLayout, anyRanksPerPod, (layout, ranksPerPod) => {

@@ -1,4 +1,4 @@
-import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import { groupsOfAxis, type ParallelLayout, worldSize } from '@coxswain/layout';
 import type { NodeDemand } from './node-demand.ts';
 import type { LayoutTraffic } from './traffic.ts';
 
@@ -19,7 +19,7 @@ export interface GangRequest {
 export type AcrossIslands = 'never' | 'pipeline' | 'anyGroup';
 
 /**
- * A gang as rows of pods. Ranks count tensor index fastest and pipeline index slowest, and pod `i` holds ranks `[i * r, (i + 1) * r)`. So
+ * A gang as rows of pods. Unless `rankOrder` says otherwise, ranks count tensor index fastest and pipeline index slowest, and pod `i` holds ranks `[i * r, (i + 1) * r)`. So
  *
  * - a *block* is the shortest run of pods that begins and ends at the boundary of a tensor group: lcm(r, tp) / r pods. All of a block must
  *   share an NVLink domain, because neighbours in it share a tensor group.
@@ -44,8 +44,7 @@ export interface GangShape {
 
 export function gangShape(layout: ParallelLayout, ranksPerPod: number): GangShape {
   const ranks = worldSize(layout);
-  const tensorGroup = layout.tensorParallelDegree;
-  const stage = ranks / layout.pipelineParallelDegree;
+  const { tensorGroup, stage } = runsOf(layout);
   const pods = Math.ceil(ranks / ranksPerPod);
   const fullPods = Math.floor(ranks / ranksPerPod);
   const podsPerBlock = tensorGroup / greatestCommonDivisor(ranksPerPod, tensorGroup);
@@ -63,6 +62,20 @@ export function gangShape(layout: ParallelLayout, ranksPerPod: number): GangShap
     restBlocks,
     restPods: pods - rows * podsPerRow - restBlocks * podsPerBlock,
     lastPodRanks: ranks - (pods - 1) * ranksPerPod,
+  };
+}
+
+/** Ranks of the shortest aligned runs that cut no tensor group and no pipeline stage: more than they hold where `rankOrder` puts other axes between. */
+function runsOf(layout: ParallelLayout): { readonly tensorGroup: number; readonly stage: number } {
+  const { tensorParallelDegree, pipelineParallelDegree, rankOrder } = layout;
+  const ranks = worldSize(layout);
+  const stage = ranks / pipelineParallelDegree;
+  if (rankOrder === undefined) return { tensorGroup: tensorParallelDegree, stage };
+  const stride = (axis: 'tensor' | 'pipeline'): number => groupsOfAxis(layout, axis)[0]?.[1] ?? 1;
+  const isStageWhole = pipelineParallelDegree === 1 || stride('pipeline') === stage;
+  return {
+    tensorGroup: tensorParallelDegree === 1 ? 1 : tensorParallelDegree * stride('tensor'),
+    stage: isStageWhole ? stage : ranks,
   };
 }
 

@@ -126,7 +126,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'waiting',
         message:
-          'Needs 4 GPUs as 2 nodes with 2 free each; 5 of 8 GPUs are free, on 2 nodes with 2 or more, but not together: tensor groups need one NVLink domain, and the gang one island.',
+          'Needs 4 GPUs as 2 nodes with 2 free each; 5 of 8 GPUs are free, on 2 nodes with 2 or more, but not together: tensor groups need one NVLink domain, and the gang one island. It would start now if you free 1 node of island ib (a-1), or lower layout.dataParallelDegree from 2 to 1, or let it run over TCP with resources.acrossIslands Sockets.',
       },
     },
     {
@@ -145,7 +145,8 @@ describe('why a gang is not placed', () => {
       capacity: aFabricCapacity(nodes('n', 1, { gpus: 2 }), { 'n-0': 1 }),
       want: {
         kind: 'waiting',
-        message: 'Needs 2 GPUs as 1 node with 2 free each; 1 of 2 GPUs are free, on 0 nodes with 2 or more.',
+        message:
+          'Needs 2 GPUs as 1 node with 2 free each; 1 of 2 GPUs are free, on 0 nodes with 2 or more. It would start now if you free 1 node of island ib (n-0).',
       },
     },
     {

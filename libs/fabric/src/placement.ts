@@ -3,9 +3,10 @@ import { packWithin } from './across-islands.ts';
 import { assumedTraffic } from './assumed-traffic.ts';
 import { capacitiesOfEqualNics, unequalNics, unequalNicsMessage } from './equal-nics.ts';
 import type { Fabric, FabricCapacity } from './fabric.ts';
-import { type GangRequest, gangShape } from './gang-shape.ts';
+import { type GangRequest, type GangShape, gangShape } from './gang-shape.ts';
 import { leastCrossing } from './least-crossing.ts';
 import { freeGpusOf, openNodes } from './open-nodes.ts';
+import { whatHelps } from './what-helps.ts';
 import { unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
 /**
@@ -51,7 +52,7 @@ function placeOnEqualNics(request: GangRequest, capacity: FabricCapacity): Place
 
 function placeOn(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
   const { fabric } = capacity;
-  const shapes = ranksPerPodChoices(request, fabric).map((ranksPerPod) => gangShape(request.layout, ranksPerPod));
+  const shapes = shapesOf(request, fabric);
   const { acrossIslands = 'never', traffic = assumedTraffic(request.layout) } = request;
   const open = openNodes(capacity);
   for (const shape of shapes) {
@@ -62,7 +63,9 @@ function placeOn(request: GangRequest, capacity: FabricCapacity): PlacementOutco
   const wouldFit = shapes.find((shape) => packWithin(acrossIslands, shape, fabric.nodes, emptied) !== undefined);
   if (wouldFit !== undefined) {
     const free = freeGpusOf(open);
-    return { kind: 'waiting', message: waitingMessage(wouldFit, fabric.nodes, { free, acrossIslands }) };
+    const helps = whatHelps({ request, capacity, shapesOf: (layout) => shapesOf({ ...request, layout }, fabric) });
+    const change = helps.length === 0 ? '' : ` It would start now if you ${helps.join(', or ')}.`;
+    return { kind: 'waiting', message: `${waitingMessage(wouldFit, fabric.nodes, { free, acrossIslands })}${change}` };
   }
   const total = fabric.nodes.reduce((sum, node) => sum + node.gpus, 0);
   const needed = worldSize(request.layout);
@@ -77,6 +80,10 @@ function placeOn(request: GangRequest, capacity: FabricCapacity): PlacementOutco
 
 function holder({ leftOut }: FabricCapacity): string {
   return leftOut === undefined ? 'the cluster has' : 'the nodes that suit the job have';
+}
+
+function shapesOf(request: GangRequest, fabric: Fabric): readonly GangShape[] {
+  return ranksPerPodChoices(request, fabric).map((ranksPerPod) => gangShape(request.layout, ranksPerPod));
 }
 
 /** The same with every node well and free, and what is held in reserve still held. */

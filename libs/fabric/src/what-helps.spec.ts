@@ -1,0 +1,75 @@
+import { aLayout } from '@coxswain/layout/testing';
+import fc from 'fast-check';
+import type { FabricNode } from './fabric.ts';
+import { type GangRequest } from './gang-shape.ts';
+import { placeGang } from './placement.ts';
+import { aFabricCapacity, aFabricNode } from './testing/index.ts';
+
+const nodes = (prefix: string, count: number, alike: Partial<FabricNode> = {}): readonly FabricNode[] =>
+  Array.from({ length: count }, (_, index) => aFabricNode({ name: `${prefix}-${index}`, ...alike }));
+const tp8 = (dataParallelDegree: number, pipelineParallelDegree = 1): GangRequest => ({
+  layout: aLayout({ tensorParallelDegree: 8, dataParallelDegree, pipelineParallelDegree }),
+});
+const messageOf = (...asked: Parameters<typeof placeGang>): string => {
+  const outcome = placeGang(...asked);
+  return outcome.kind === 'placed' ? 'placed' : outcome.message;
+};
+
+describe('what would let a gang start now', () => {
+  it.each([
+    {
+      name: 'a node that is free of others, or fewer data ranks',
+      request: tp8(4),
+      capacity: aFabricCapacity(nodes('n', 4), { 'n-2': 8 }),
+      want: 'It would start now if you free 1 node of island ib (n-2), or lower layout.dataParallelDegree from 4 to 3.',
+    },
+    {
+      name: 'the nodes with least on them',
+      request: tp8(3),
+      capacity: aFabricCapacity(nodes('n', 5), { 'n-0': 8, 'n-1': 2, 'n-2': 8, 'n-3': 1 }),
+      want: 'free 2 nodes of island ib (n-3, n-1)',
+    },
+    {
+      name: 'several islands of one class',
+      request: tp8(2, 2),
+      capacity: aFabricCapacity(
+        [...nodes('a', 3, { nicType: 'roce' }), ...nodes('b', 5, { island: 'b', nicType: 'roce' })],
+        {
+          'b-0': 8,
+          'b-1': 8,
+          'b-2': 8,
+        },
+      ),
+      want: 'resources.acrossIslands Pipeline',
+    },
+  ])('is $name', ({ request, capacity, want }) => {
+    expect(messageOf(request, capacity)).toContain(want);
+  });
+
+  it('is true: with the nodes that are named free, or that many data ranks, it starts', () => {
+    let said = 0;
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(0, 1, 4, 8), { minLength: 2, maxLength: 9 }),
+        fc.integer({ min: 2, max: 9 }),
+        (use, dp) => {
+          const fabric = use.map((_, at) => aFabricNode({ name: `n-${at}`, island: at % 3 === 0 ? 'x' : 'ib' }));
+          const used = Object.fromEntries(use.map((gpus, at) => [`n-${at}`, gpus]));
+          const message = messageOf(tp8(dp), aFabricCapacity(fabric, used));
+          const [, names] = /free \d+ nodes? of island \w+ \(([^)]*)\)/.exec(message) ?? [];
+          if (names !== undefined && !names.includes(' more')) {
+            said++;
+            const left = Object.fromEntries(Object.entries(used).filter(([name]) => !names.split(', ').includes(name)));
+            expect(placeGang(tp8(dp), aFabricCapacity(fabric, left)).kind).toBe('placed');
+          }
+          const [, degree] = /dataParallelDegree from \d+ to (\d+)/.exec(message) ?? [];
+          if (degree === undefined) return;
+          said++;
+          expect(placeGang(tp8(Number(degree)), aFabricCapacity(fabric, used)).kind).toBe('placed');
+          expect(placeGang(tp8(Number(degree) + 1), aFabricCapacity(fabric, used)).kind).not.toBe('placed');
+        },
+      ),
+    );
+    expect(said).toBeGreaterThan(30);
+  });
+});

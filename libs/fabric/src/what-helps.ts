@@ -1,0 +1,129 @@
+import type { ParallelLayout } from '@coxswain/layout';
+import { packWithin } from './across-islands.ts';
+import type { FabricCapacity, FabricNode } from './fabric.ts';
+import type { GangRequest, GangShape } from './gang-shape.ts';
+import { byText } from './islands.ts';
+import { freeGpusOf, openNodes } from './open-nodes.ts';
+
+export interface Refused {
+  readonly request: GangRequest;
+  readonly capacity: FabricCapacity;
+  /** The pods into which a layout may be cut, in the order in which they are tried. */
+  readonly shapesOf: (layout: ParallelLayout) => readonly GangShape[];
+}
+
+/**
+ * Small changes each of which lets the gang start now, in words; every one was made to a copy and the gang fitted. Empty where none was found. What is
+ * said of other jobs is the nodes that they would have to leave: who they are is not known here.
+ */
+export function whatHelps(refused: Refused): readonly string[] {
+  return [nodesToFree(refused), fewerReplicas(refused), moreIslands(refused)].filter((change) => change !== undefined);
+}
+
+function fits(
+  { shapesOf }: Refused,
+  { layout, acrossIslands = 'never' }: GangRequest,
+  capacity: FabricCapacity,
+): boolean {
+  const free = freeGpusOf(openNodes(capacity));
+  return shapesOf(layout).some((shape) => packWithin(acrossIslands, shape, capacity.fabric.nodes, free) !== undefined);
+}
+
+const MOST_ISLANDS_TRIED = 4;
+const MOST_NAMED = 4;
+
+/** The fewest nodes of one island, those with least on them and whose domains lack least, that would have to be left by others. */
+function nodesToFree(refused: Refused): string | undefined {
+  const { request, capacity } = refused;
+  const [shape] = refused.shapesOf(request.layout);
+  if (shape === undefined) return undefined;
+  const free = freeGpusOf(openNodes(capacity));
+  const used = ({ name }: FabricNode): number => capacity.usedGpus.get(name) ?? 0;
+  const missing = new Map<string, number>();
+  for (const { nvlinkDomain } of capacity.fabric.nodes.filter((node) => free(node) >= shape.ranksPerPod)) {
+    missing.set(nvlinkDomain, ((missing.get(nvlinkDomain) ?? 0) + 1) % shape.podsPerBlock);
+  }
+  const lacking = ({ nvlinkDomain }: FabricNode): number =>
+    (shape.podsPerBlock - (missing.get(nvlinkDomain) ?? 0)) % (shape.podsPerBlock + 1);
+  const busy = capacity.fabric.nodes
+    .filter((node) => node.usable && node.gpus >= shape.ranksPerPod && free(node) < shape.ranksPerPod && used(node) > 0)
+    .sort((one, other) => lacking(one) - lacking(other) || used(one) - used(other) || byText(one.name, other.name));
+  const islands = [...Map.groupBy(busy, ({ island }) => island)]
+    .sort(([one], [other]) => byText(one, other))
+    .slice(0, MOST_ISLANDS_TRIED);
+  const found = islands
+    .map(([island, nodes]) => ({ island, nodes: fewestFreed(refused, nodes) }))
+    .filter((one) => one.nodes.length > 0)
+    .sort((one, other) => one.nodes.length - other.nodes.length)[0];
+  if (found === undefined) return undefined;
+  const { island, nodes } = found;
+  const named = nodes.slice(0, MOST_NAMED).map(({ name }) => name);
+  const more = nodes.length > MOST_NAMED ? ` and ${nodes.length - MOST_NAMED} more` : '';
+  return `free ${nodes.length} node${nodes.length === 1 ? '' : 's'} of island ${island} (${named.join(', ')}${more})`;
+}
+
+/** The shortest beginning of the list that is enough; empty where all of it is not. */
+function fewestFreed(refused: Refused, nodes: readonly FabricNode[]): readonly FabricNode[] {
+  const fitsWith = (count: number): boolean => {
+    const usedGpus = new Map(refused.capacity.usedGpus);
+    for (const { name } of nodes.slice(0, count)) usedGpus.delete(name);
+    return fits(refused, refused.request, { ...refused.capacity, usedGpus });
+  };
+  const count = leastThat(fitsWith, nodes.length);
+  return count === undefined ? [] : nodes.slice(0, count);
+}
+
+/** The least number from 1 on that will do, where more of it always does too; undefined where the most does not. */
+function leastThat(will: (number: number) => boolean, most: number): number | undefined {
+  if (most < 1 || !will(most)) return undefined;
+  let enough = most;
+  let tooFew = 0;
+  while (enough - tooFew > 1) {
+    const middle = Math.floor((enough + tooFew) / 2);
+    if (will(middle)) enough = middle;
+    else tooFew = middle;
+  }
+  return enough;
+}
+
+/** The most data ranks for which there is room. */
+function fewerReplicas(refused: Refused): string | undefined {
+  const { request, capacity } = refused;
+  const { layout } = request;
+  const degrees = Array.from(
+    { length: layout.dataParallelDegree - 1 },
+    (_, less) => layout.dataParallelDegree - 1 - less,
+  ).filter((degree) => isWhole({ ...layout, dataParallelDegree: degree }));
+  const fitsAt = (index: number): boolean => {
+    const dataParallelDegree = degrees[index - 1] ?? 1;
+    return fits(refused, { ...request, layout: { ...layout, dataParallelDegree } }, capacity);
+  };
+  const index = leastThat(fitsAt, degrees.length);
+  return index === undefined
+    ? undefined
+    : `lower layout.dataParallelDegree from ${layout.dataParallelDegree} to ${degrees[index - 1]}`;
+}
+
+/** Whether experts and shards of states still divide the ranks of a stage. */
+function isWhole({ expert, dataParallelShardDegree = 1, ...layout }: ParallelLayout): boolean {
+  const replicas = layout.dataParallelDegree * (layout.contextParallelDegree ?? 1);
+  const stage = replicas * layout.tensorParallelDegree * (layout.weightShardDegree ?? 1);
+  const experts =
+    expert === undefined
+      ? 1
+      : (expert.expertTensorParallelDegree ?? layout.tensorParallelDegree) *
+        (expert.weightShardDegree ?? 1) *
+        expert.expertParallelDegree;
+  return stage % experts === 0 && replicas % dataParallelShardDegree === 0;
+}
+
+function moreIslands(refused: Refused): string | undefined {
+  const { request, capacity } = refused;
+  if (request.acrossIslands === 'anyGroup') return undefined;
+  if (request.acrossIslands !== 'pipeline' && fits(refused, { ...request, acrossIslands: 'pipeline' }, capacity)) {
+    return 'let its stages be in several islands with resources.acrossIslands Pipeline, if these reach each other';
+  }
+  return fits(refused, { ...request, acrossIslands: 'anyGroup' }, capacity)
+    ? 'let it run over TCP with resources.acrossIslands Sockets'
+    : undefined;
+}
