@@ -275,3 +275,11 @@ it('what is said of it names fields of the release', () => {
     .filter((to) => /^[a-z_]+\.[a-z_]+$/.test(to));
   expect(fields.filter((field) => !FIELDS.has(field) && field !== 'section.field')).toEqual([]);
 });
+
+it.each<[string, Readonly<Record<string, unknown>>]>([
+  ['llama-3.1-8b', { 'model.rotary_base': 500_000, 'model.rope_scaling': true }],
+  ['qwen3-8b', { 'model.rotary_base': 1_000_000, 'model.qk_layernorm': true }],
+])('%s is what it was published as', (preset, want) => {
+  const spec = aJobSpec({ model: { preset, sequenceLength: 4096 }, data: { format: 'mock' } });
+  expect(told(renderEngine({ ...spec, engine: { name: 'megatron-bridge', image: 'x' } })).settings).toMatchObject(want);
+});
