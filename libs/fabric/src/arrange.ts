@@ -7,7 +7,7 @@ import { type Arrangement, arrangementCost, improved } from './swaps.ts';
 import { COST_WITHIN_LEVEL, type SwitchNode, switchTree, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
 import type { OpenNode } from './open-nodes.ts';
 import type { LayoutTraffic } from './traffic.ts';
-import { type UnitGrid, unitGrid } from './unit-grid.ts';
+import { type UnitGrid, unitGrid, withRingsCutTwice } from './unit-grid.ts';
 import { unitOrders } from './unit-orders.ts';
 
 export interface ArrangeQuestion {
@@ -79,7 +79,13 @@ function splitsToTry(
     .flatMap((size) => [0, 1, 2].map((level) => ({ level, units: size })))
     .filter(({ level, units: size }) => tree.bins.length > 1 && roomAt(tree.root, level) >= size)
     .slice(0, Math.max(0, most - 1));
-  const others = multiples.map((one) => bestSplit({ ...question, multiples: one }));
+  const isLarge = units.count > MOST_UNITS_WITH_TABLE || most < 4;
+  const others = [
+    ...(isLarge ? [] : [0.5, 0]).map((share) =>
+      bestSplit({ ...question, kept: mostKept(withRingsCutTwice(grid, share), units.count) }),
+    ),
+    ...multiples.map((one) => bestSplit({ ...question, multiples: one })),
+  ];
   return [widest, ...others.filter((split) => split !== undefined)];
 }
 

@@ -7,7 +7,7 @@ import { bytesBetweenUnits, mostKept } from './most-kept.ts';
 import { COST_WITHIN_LEVEL, switchTree } from './switch-tree.ts';
 import type { OpenNode } from './open-nodes.ts';
 import type { LayoutTraffic } from './traffic.ts';
-import { unitGrid } from './unit-grid.ts';
+import { unitGrid, withRingsCutTwice } from './unit-grid.ts';
 
 /**
  * Weighted bytes that every placement of the gang lets cross, as `weightedBytes` counts them. What the pods' places do not change (bytes between
@@ -25,16 +25,18 @@ export function lowerBound(question: {
   const units = gangUnits(shape, traffic);
   const tree = switchTree(shape, open);
   const grid = unitGrid(units);
-  const split = bestSplit({
-    tree,
-    units: units.count,
-    kept: mostKept(grid, units.count),
-    islandTakes: islandRule(units, acrossIslands),
-  });
-  if (split === undefined) return fixed;
   const everything = COST_WITHIN_LEVEL.at(-1) ?? 0;
-  return fixed + everything * bytesBetweenUnits(grid) - split.keptWeighted;
+  const bounds = SHARES_PAIR_BY_PAIR.map((share) => {
+    const counted = withRingsCutTwice(grid, share);
+    const kept = mostKept(counted, units.count);
+    const split = bestSplit({ tree, units: units.count, kept, islandTakes: islandRule(units, acrossIslands) });
+    return split === undefined ? 0 : everything * bytesBetweenUnits(counted) - split.keptWeighted;
+  });
+  return fixed + Math.max(...bounds);
 }
+
+/** Each gives a bound. */
+const SHARES_PAIR_BY_PAIR = [1, 0.75, 0.5, 0.25, 0] as const;
 
 /** Weighted bytes over GPUs and nodes: each pod has a node of its own, whichever that is. */
 export function fixedBytes(shape: GangShape, traffic: LayoutTraffic): number {

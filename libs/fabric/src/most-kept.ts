@@ -63,6 +63,7 @@ function gainsOf(terms: readonly GridTerm[], degree: number): readonly number[] 
 /** The most that `x` units on one line keep among themselves. */
 export function keptOfLine({ pattern, size, bytes }: GridTerm, x: number): number {
   if (x <= 0) return 0;
+  if (pattern === 'cutTwice') return x >= size ? 2 * bytes : 0;
   if (pattern === 'allToAll') return (bytes * x * (x - 1)) / 2;
   return bytes * (pattern === 'ring' && x >= size ? size : x - 1);
 }

@@ -12,9 +12,25 @@ export interface UnitAxis {
 export interface GridTerm {
   readonly axes: readonly number[];
   readonly size: number;
-  readonly pattern: GroupTraffic['pattern'];
+  readonly pattern: TermPattern;
   /** Between two neighbours of a ring or chain, both directions together; of an all-to-all between any two. */
   readonly bytes: number;
+}
+
+/** cutTwice: a ring of which is counted only that it crosses twice, or not at all where it is whole. */
+export type TermPattern = GroupTraffic['pattern'] | 'cutTwice';
+
+/** The grid with `share` of each ring's bytes counted pair by pair, and the rest as what crosses at least twice. */
+export function withRingsCutTwice(grid: UnitGrid, share: number): UnitGrid {
+  const terms = grid.terms.flatMap((term): readonly GridTerm[] =>
+    term.pattern === 'ring'
+      ? [
+          { ...term, bytes: share * term.bytes },
+          { ...term, pattern: 'cutTwice', bytes: (1 - share) * term.bytes },
+        ]
+      : [term],
+  );
+  return { ...grid, terms };
 }
 
 /**
