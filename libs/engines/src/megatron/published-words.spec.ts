@@ -35,7 +35,11 @@ function told(model: Omit<Model, 'sequenceLength'>, args: readonly string[] = []
 
 describe('Megatron-LM is told of a published model', () => {
   it.each<[string, Omit<Model, 'sequenceLength'>, string]>([
-    ['the positions of Llama 3.1', { preset: 'llama-3.1-8b' }, '--rotary-base 500000 --use-rope-scaling '],
+    [
+      'the positions of Llama 3.1',
+      { preset: 'llama-3.1-8b' },
+      '--rotary-base 500000 --use-rope-scaling --rope-scaling-factor 8 ',
+    ],
     [
       'the factor that Llama 3.2 scales them by',
       { huggingFace: { ...LLAMA, rope_scaling: { ...OF_LLAMA, factor: 32 } } },

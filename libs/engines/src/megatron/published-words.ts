@@ -43,6 +43,8 @@ function positions(words: ModelSpec): readonly Told[] {
 /** What its own scaling does besides the factor (megatron/core/models/common/embeddings/rotary_pos_embedding.py, _apply_scaling). */
 const LLAMA = { low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 } as const;
 
+const FACTOR_OF_LLAMA_3_1 = 8;
+
 function scaling(words: ModelSpec): readonly Told[] {
   const kind = ropeKindOf(words);
   if (kind === undefined) return [];
@@ -54,8 +56,9 @@ function scaling(words: ModelSpec): readonly Told[] {
       `the scaling of rotary positions in model.huggingFace (${kind.slice(0, 32)}) is not told: give its options in engine.args`,
     );
   const factor = said['factor'];
+  // Megatron-LM has 8 where nothing is told, Megatron-Bridge 1, which scales nothing.
   return [
     ...byDefault('--use-rope-scaling'),
-    ...(typeof factor === 'number' ? byDefault('--rope-scaling-factor', factor) : []),
+    ...byDefault('--rope-scaling-factor', typeof factor === 'number' ? factor : FACTOR_OF_LLAMA_3_1),
   ];
 }

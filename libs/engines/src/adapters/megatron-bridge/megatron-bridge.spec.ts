@@ -277,7 +277,7 @@ it('what is said of it names fields of the release', () => {
 });
 
 it.each<[string, Readonly<Record<string, unknown>>]>([
-  ['llama-3.1-8b', { 'model.rotary_base': 500_000, 'model.rope_scaling': true }],
+  ['llama-3.1-8b', { 'model.rotary_base': 500_000, 'model.rope_scaling': true, 'model.rope_scaling_factor': 8 }],
   ['qwen3-8b', { 'model.rotary_base': 1_000_000, 'model.qk_layernorm': true }],
 ])('%s is what it was published as', (preset, want) => {
   const spec = aJobSpec({ model: { preset, sequenceLength: 4096 }, data: { format: 'mock' } });
