@@ -24,7 +24,7 @@ import { unchangeableBytes } from './unchangeable-bytes.ts';
 const { values } = parseArgs({ options: { seeds: { type: 'string', default: '20' }, help: { type: 'boolean' } } });
 if (values.help === true) {
   process.stdout.write(
-    'npm run placement:bench [-- --seeds N]   N loads of each fabric; 20 unless said. 200 take about ten minutes.\n',
+    'npm run placement:bench [-- --seeds N]   N loads of each fabric; 20 unless said. 200 take about twenty minutes.\n',
   );
   process.exit();
 }

@@ -16,12 +16,16 @@ const aCluster: fc.Arbitrary<readonly FabricNode[]> = fc
       island: fc.nat(2),
       usable: fc.boolean(),
       hasDomain: fc.boolean(),
+      // Six leaves below three spines below two cores below two more tiers, of which a node may tell the first few.
+      leaf: fc.nat(5),
+      depth: fc.nat(5),
     }),
     { maxLength: 24 },
   )
   .map((drawn) =>
-    drawn.map(({ gpus, domain, island, usable, hasDomain }, index) => ({
+    drawn.map(({ gpus, domain, island, usable, hasDomain, leaf, depth }, index) => ({
       ...aFabricNode({ name: `n${index}`, gpus, island: `i${island}`, nicType: NIC_TYPES[island] ?? '', usable }),
+      switches: [`l${leaf}`, `s${leaf % 3}`, `c${(leaf % 3) % 2}`, 'd', 'e'].slice(0, depth),
       ...(hasDomain ? { nvlinkDomain: `d${domain}` } : {}),
     })),
   );
