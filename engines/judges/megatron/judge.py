@@ -25,7 +25,7 @@ def _packages_of_an_image():
     rope_utils.fused_apply_rotary_pos_emb_thd = rope_utils.fused_apply_rotary_pos_emb_thd or _packages_of_an_image
     path = 'nvidia_resiliency_ext.checkpointing.local.ckpt_managers.local_manager'.split('.')
     for depth in range(1, len(path) + 1):
-        sys.modules.setdefault('.'.join(path[:depth]), types.ModuleType(path[depth - 1]))
+        sys.modules['.'.join(path[:depth])] = types.ModuleType(path[depth - 1])
     sys.modules['.'.join(path)].LocalCheckpointManager = object
 
 

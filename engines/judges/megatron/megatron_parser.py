@@ -28,6 +28,8 @@ def import_megatron(checkout):
         from typing_extensions import override
 
         typing.override = override
+    # What is installed here says nothing of an image: a version that Megatron-LM finds too old ends its import (nvrx.py).
+    sys.modules['nvidia_resiliency_ext'] = None
     import torch
 
     hopper = argparse.Namespace(major=9, minor=0, name='H100', total_memory=80 << 30, multi_processor_count=132)

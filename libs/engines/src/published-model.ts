@@ -48,3 +48,17 @@ export function hasHeadNorms(words: ModelSpec): boolean {
 export function hasQueryBiases(words: ModelSpec): boolean {
   return /^qwen2/.test(String(words.huggingFace?.['model_type'])) || /^qwen2/.test(presetOf(words) ?? '');
 }
+
+/** Positions as YaRN scales them, by the names of a config.json. */
+export type YarnScaling = Readonly<Record<string, unknown>>;
+
+const OF_DEEPSEEK = { factor: 40, beta_fast: 32, beta_slow: 1, original_max_position_embeddings: 4096 };
+
+/** Undefined where positions are not scaled so. */
+export function yarnOf(words: ModelSpec): YarnScaling | undefined {
+  if (words.huggingFace !== undefined) return ropeKindOf(words) === 'yarn' ? ropeScalingOf(words) : undefined;
+  const preset = presetOf(words) ?? '';
+  if (!/^deepseek-v[23]/.test(preset)) return undefined;
+  const mscale = preset.startsWith('deepseek-v2') ? 0.707 : 1;
+  return { ...OF_DEEPSEEK, mscale, mscale_all_dim: mscale };
+}

@@ -3,6 +3,7 @@ import { brokenJobs, CAPABILITIES, type JudgedJob, megatronRelease, soundJobs } 
 import { readFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { driftBetween, linesOf } from './judge-process.ts';
+import { publishedJobs } from './megatron-published.ts';
 import { megatronRows } from './megatron-rows.ts';
 
 const JUDGES = resolve(import.meta.dirname, '../../../engines/judges/megatron');
@@ -23,7 +24,7 @@ export async function judgeMegatron(checkout: string, seed: number): Promise<boo
   if (release === undefined) throw new Error(`${checkout} holds ${named}, whose options are not committed`);
   const { tag } = release;
   const drift = await driftOf(checkout, tag);
-  const sound = [...megatronRows(release), ...soundJobs(release, { times: TIMES, seed })];
+  const sound = [...megatronRows(release), ...publishedJobs(release), ...soundJobs(release, { times: TIMES, seed })];
   const broken = brokenJobs(release, { count: sound.length, seed });
   const jobs = [...sound, ...broken];
   const verdicts = await verdictsOn(jobs, checkout);

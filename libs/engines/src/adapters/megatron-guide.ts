@@ -203,7 +203,7 @@ const TRAPS: readonly EngineTrap[] = [
   {
     what: 'The base of rotary positions is 10000 unless told, also for models that were published with another.',
     answer:
-      'What a config.json or the preset is known by is told: base, the scaling of Llama 3, norms of queries and keys of Qwen 3, biases of Qwen 2; else a note says so.',
+      'What a config.json or the preset is known by is told: base, the scaling of Llama 3, that of DeepSeek (YaRN in latent attention), norms of queries and keys of Qwen 3, biases of Qwen 2; else a note says so.',
     source: 'NVIDIA/Megatron-LM core_v0.16.1, megatron/training/arguments.py',
   },
 ];

@@ -15,7 +15,7 @@ export function modelWords(asked: Asked): readonly Told[] {
     ...latentWords(shape),
     ...stateSpaceWords(shape),
     ...patternWords(asked, shape),
-    ...publishedWords(shape, spec.model),
+    ...publishedWords(asked, shape),
   ];
 }
 
