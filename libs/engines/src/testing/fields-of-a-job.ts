@@ -19,6 +19,8 @@ export interface FieldOfJob {
   /** Below the spec, with dots; a list's elements are part 0. */
   readonly path: string;
   readonly values: readonly unknown[];
+  /** Of a number, between which others lie. */
+  readonly bounds?: { readonly min: number; readonly max: number; readonly isInteger: boolean };
 }
 
 const WHOLE = z.toJSONSchema(TrainingJobSpec, { io: 'input', target: 'draft-2020-12' }) as Schema;
@@ -34,7 +36,10 @@ function below(path: string, schema: Schema): readonly FieldOfJob[] {
   if (properties !== undefined)
     return Object.entries(properties).flatMap(([name, inner]) => below(`${path}.${name}`, resolved(inner)));
   if (items !== undefined) return below(`${path}.0`, resolved(items));
-  return [{ path, values: valuesOf(schema) }];
+  const { type, minimum = 0, maximum = 1024 } = schema;
+  const isNumber = type === 'integer' || type === 'number';
+  const bounds = { min: minimum, max: Math.min(maximum, 1024), isInteger: type === 'integer' };
+  return [{ path, values: valuesOf(schema), ...(isNumber ? { bounds } : {}) }];
 }
 
 function valuesOf({ enum: words, type, minimum = 0, maximum = 8 }: Schema): readonly unknown[] {

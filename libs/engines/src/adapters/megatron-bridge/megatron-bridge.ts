@@ -30,7 +30,7 @@ export function renderMegatronBridge(spec: EffectiveSpec, context: RenderContext
   const said = saidBy(asked, told);
   const refusal =
     wordRefusals(asked, told)[0] ??
-    limitRefusal(asked, told, said.provider) ??
+    limitRefusal(asked, said.told, said.provider) ??
     overrideRefusal(asked, said.owners) ??
     variableRefusal(spec, variablesOf(told));
   if (refusal !== undefined) return refused(refusal);
@@ -57,6 +57,8 @@ export function renderMegatronBridge(spec: EffectiveSpec, context: RenderContext
 }
 
 interface Said {
+  /** What becomes of settings: all but the model where a recipe has it. */
+  readonly told: readonly Flag[];
   readonly json: Readonly<Record<string, Json>>;
   /** Undefined where a recipe has the model. */
   readonly provider: Provider | undefined;
@@ -73,11 +75,13 @@ const SIZES = new Set([
 /** Said by the job, whoever has the model. */
 const NOT_OF_RECIPES = new Set(['model.sequenceLength', 'model.vocabularySize']);
 
+type Flag = Extract<Told, { readonly kind: 'flag' | 'default' }>;
+
 function saidBy(asked: Asked, told: readonly Told[]): Said {
   const { spec } = asked;
   const { recipe } = spec.engine;
   const flags = told.filter((one) => one.kind === 'flag' || one.kind === 'default');
-  const isOfModel = (one: (typeof flags)[number]): boolean =>
+  const isOfModel = (one: Flag): boolean =>
     one.kind === 'flag' && one.field.startsWith('model.') && !NOT_OF_RECIPES.has(one.field);
   const inSettings = recipe === undefined ? flags : flags.filter((one) => !isOfModel(one));
   const settings = {
@@ -102,6 +106,7 @@ function saidBy(asked: Asked, told: readonly Told[]): Said {
       settings: placed(withoutData(settings, spec)),
       mixed_precision: mixedPrecision(told, isPrecise),
     }),
+    told: inSettings,
     provider,
     owners: new Map(owners),
   };
@@ -116,7 +121,7 @@ function providerOf({ shape, program: which }: Asked): Provider {
 }
 
 /** Each field once, as it was told first. */
-function merged(flags: readonly Extract<Told, { readonly kind: 'flag' | 'default' }>[], asked: Asked): Settings {
+function merged(flags: readonly Flag[], asked: Asked): Settings {
   return Object.assign({}, ...flags.map((one) => settingsOfFlag(one, asked) ?? {}).toReversed()) as Settings;
 }
 
