@@ -41,6 +41,13 @@ describe('the script of a rendering', () => {
     expect(run(PROGRAM, { RANK: '3', UNKNOWN: '$(UNKNOWN)' })).toBe('rank = 3\ncost = "$5"\nname = "$(UNKNOWN)"\n');
   });
 
+  it('has programs find the modules among its files, behind those of their own', () => {
+    const program = { ...PROGRAM, argv: ['sh', '-c', 'printf %s "$$PYTHONPATH"'], resumeArgs: [] };
+    const env = { RANK: '0', UNKNOWN: 'x', COXSWAIN_ENGINE_FILES: join(directory, 'files') };
+    expect(run(program, env)).toBe(join(directory, 'files'));
+    expect(run(program, { ...env, PYTHONPATH: '/a' })).toBe(`/a:${join(directory, 'files')}`);
+  });
+
   it('says which variable of a rank is missing', () => {
     expect(() => run(PROGRAM, { UNKNOWN: 'x' })).toThrow(/RANK/);
   });

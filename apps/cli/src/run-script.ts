@@ -16,6 +16,7 @@ export function runScript(engine: string, program: Program): string {
     ...env.map(({ name, value }) => `export ${name}=${quoted(value)}`),
     ...(files.length === 0 ? [] : EXPAND),
     ...files.map(({ path }) => `expand ${quoted(path)}`),
+    ...(files.length === 0 ? [] : ['export PYTHONPATH="${PYTHONPATH:+$PYTHONPATH:}$COXSWAIN_ENGINE_FILES"']),
     'resume=()',
     ...(resumeArgs.length === 0
       ? []

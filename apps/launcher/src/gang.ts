@@ -11,7 +11,7 @@ import type { CheckpointFaultFact, EngineFact } from './engine-facts.ts';
 import { EngineProcess } from './engine-process.ts';
 import { commandOf, engineRunOf, type Variables } from './engine-run.ts';
 import type { Hello } from './facts/fact-server.ts';
-import { withHook } from './hook/install-hook.ts';
+import { withPythonPath } from './hook/install-hook.ts';
 import { IncarnationPlace } from './incarnation-place.ts';
 import type { LogSink } from './log-relay.ts';
 import { endOfChild } from './process-end.ts';
@@ -202,7 +202,7 @@ export class Gang {
     const { environment } = this.#options;
     const isRead = run?.stepLines !== undefined;
     return {
-      ...withHook(environment, hook),
+      ...withPythonPath(environment, { hook, files: filesDirectory }),
       // Lines that wait for a full block of 8 KiB come with those of many steps.
       ...(isRead ? { PYTHONUNBUFFERED: environment['PYTHONUNBUFFERED'] ?? '1' } : {}),
       [LAUNCHER_ENV.reportSocket]: facts.path,

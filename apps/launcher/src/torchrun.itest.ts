@@ -67,7 +67,11 @@ async function startOperator(assignmentOf: FakeOperator['assignmentOf']): Promis
 }
 
 async function launchPod(operator: FakeOperator, act: string, { run, environment }: More): Promise<LauncherProcess> {
-  const rendered = { startedBy: 'torchrun', files: [{ path: 'lib/rank.py', text: RANK + act }], ...run };
+  const files = [
+    { path: 'lib/rank.py', text: RANK + act },
+    { path: 'told.py', text: 'SAID = 5\n' },
+  ];
+  const rendered = { startedBy: 'torchrun', files, ...run };
   const launcher = new LauncherProcess({
     engine: [...TORCHRUN, PYTHON, '$(COXSWAIN_ENGINE_FILES)/lib/rank.py'],
     operators: { urls: [operator.url], ca: (await anAuthority()).certPem },
@@ -86,8 +90,10 @@ function atWork(launcher: LauncherProcess): Promise<unknown> {
 }
 
 describe('ranks that torchrun starts', () => {
-  it('tell facts as the ranks that they are, and finish', async () => {
-    const { launcher, operator } = await launch(`until('pid.0', 'pid.1')`);
+  it('tell facts as the ranks that they are, find the modules that were rendered, and finish', async () => {
+    const { launcher, operator } = await launch(
+      `import told\nuntil('pid.0', 'pid.1') if told.SAID == 5 else sys.exit(1)`,
+    );
     expect(await launcher.exited).toBe(0);
     expect(launcher.cause()).toMatchObject({ kind: 'finished', lastStep: 1 });
     expect(operator.ofKind('step')).toMatchObject([{ report: { loss: 2.5, ranks: [{ rank: 0 }, { rank: 1 }] } }]);

@@ -21,7 +21,8 @@ export const LAUNCHER_RANK_ENV = {
   [RANK_ENV.resumeManifestSha256]: 'SHA-256 of its manifest.',
   [RANK_ENV.resumeRoot]: 'Directory above the checkpoint to begin from.',
   [RANK_ENV.resumeStep]: 'Step of the checkpoint to begin from.',
-  [RANK_ENV.engineFiles]: 'Directory of the files that were rendered for the engine. Absent: there are none.',
+  [RANK_ENV.engineFiles]:
+    'Directory of the files that were rendered for the engine, last on PYTHONPATH. Absent: there are none.',
   COXSWAIN_REPORT_SOCKET: 'Unix socket that takes facts, as JSON lines.',
   COXSWAIN_BOOT_ID: 'Names this start of the launcher; whoever tells facts says it.',
 } as const satisfies Record<string, string>;

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installHook, withHook } from './install-hook.ts';
+import { installHook, withPythonPath } from './install-hook.ts';
 
 describe('the hook comes into a rank', () => {
   it('as files that the launcher writes, the one first that Python loads at its start', () => {
@@ -22,10 +22,18 @@ describe('the hook comes into a rank', () => {
     ['alone where the path is empty, which would be the working directory', { PYTHONPATH: '' }, '/own/hook'],
     ['before what the image or the job has there', { PYTHONPATH: '/a:/b' }, '/own/hook:/a:/b'],
   ])('%s', (_, environment, path) => {
-    expect(withHook(environment, '/own/hook')).toEqual({ PYTHONPATH: path });
+    expect(withPythonPath(environment, { hook: '/own/hook', files: undefined })).toEqual({ PYTHONPATH: path });
   });
 
   it('not at all where it could not be written', () => {
-    expect(withHook({ PYTHONPATH: '/a' }, undefined)).toEqual({});
+    expect(withPythonPath({ PYTHONPATH: '/a' }, { hook: undefined, files: undefined })).toEqual({});
+  });
+
+  it.each([
+    ['last, where the job has a path', { PYTHONPATH: '/a' }, '/own/hook', '/own/hook:/a:/own/engine'],
+    ['behind the hook alone, where it has none', {}, '/own/hook', '/own/hook:/own/engine'],
+    ['also where the hook could not be written', { PYTHONPATH: '' }, undefined, '/own/engine'],
+  ])('files that are rendered for the engine come %s', (_, environment, hook, path) => {
+    expect(withPythonPath(environment, { hook, files: '/own/engine' })).toEqual({ PYTHONPATH: path });
   });
 });

@@ -17,12 +17,14 @@ export function installHook(directory: string): string {
   return folder;
 }
 
-/** `folder` before what the image or the job has there. An empty path there would stand for the working directory, and none is added. */
-export function withHook(
+/**
+ * The hook before what the image or the job has there, and files that were rendered for the engine behind it: a program of the job's own finds modules of ours,
+ * and none hides one of its own. An empty path there would stand for the working directory, and none is added.
+ */
+export function withPythonPath(
   environment: Readonly<Record<string, string | undefined>>,
-  folder: string | undefined,
+  { hook, files }: { readonly hook: string | undefined; readonly files: string | undefined },
 ): Readonly<Record<string, string>> {
-  if (folder === undefined) return {};
-  const own = environment[PYTHON_PATH] ?? '';
-  return { [PYTHON_PATH]: own === '' ? folder : `${folder}${delimiter}${own}` };
+  const folders = [hook, environment[PYTHON_PATH], files].filter((one) => one !== undefined && one !== '');
+  return hook === undefined && files === undefined ? {} : { [PYTHON_PATH]: folders.join(delimiter) };
 }
