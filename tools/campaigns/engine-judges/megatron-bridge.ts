@@ -24,6 +24,8 @@ interface Question {
   readonly env: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
   readonly worldSize: number;
+  /** What is said where the ranks are to end; absent: nothing. */
+  readonly ends?: RegExp;
 }
 
 interface Verdict {
@@ -38,7 +40,7 @@ export async function judgeMegatronBridge(bridge: string, megatron: string, seed
   const lines = await linesOf([PYTHON, resolve(JUDGES, 'bridge_fields.py'), ...checkouts, RELEASE], '');
   const drift = driftBetween(lines, readFileSync(FIELDS, 'utf8'));
   const jobs = [...capableJobs(question, { times: TIMES, seed }), ...withRecipes()];
-  const asked = jobs.map(({ name: _name, refusals: _refusals, ...one }, id) =>
+  const asked = jobs.map(({ name: _name, refusals: _refusals, ends: _ends, ...one }, id) =>
     JSON.stringify({ id, args: [], ...one }),
   );
   const said = await linesOf([PYTHON, resolve(JUDGES, 'bridge_judge.py'), ...checkouts], `${asked.join('\n')}\n`);
@@ -72,8 +74,15 @@ function withRecipes(): readonly Question[] {
   Object.assign(draft.model, { keyValueHeads: 96, headDim: 128, vocabularySize: 51_200, gatedMlp: false });
   Object.assign(draft.layout, { tensorParallelDegree: 8, pipelineParallelDegree: 8, dataParallelDegree: 2 });
   const recipe = 'megatron.bridge.recipes.gpt.gpt3_175b:gpt3_175b_pretrain_config';
+  const spec = specOf(draft);
   const args = ['logger.log_throughput=true', 'model.init_method_std=0.01'];
-  return [{ ...question('GPT-3 by its recipe', specOf(draft), { recipe, args }), args }];
+  const resumed = ['--load', '/tmp/COXSWAIN_RESUME_ROOT', '--ckpt-step', '100'];
+  const small = specOf(aDraft());
+  return [
+    { ...question('GPT-3 by its recipe', spec, { recipe, args }), args: [...args, ...resumed] },
+    { ...question('a resumed job', small), args: resumed },
+    { ...question('another model than that of its recipe', small, { recipe }), ends: /num_layers 96 instead of 8/ },
+  ];
 }
 
 /** As the launcher writes them. */
@@ -81,9 +90,11 @@ function placed(text: string): string {
   return text.replaceAll(/\$(?:\$|\((\w+)\))/g, (_whole, name?: string) => (name === undefined ? '$' : `/tmp/${name}`));
 }
 
-function disagreement({ name, refusals }: Question, verdict: Verdict | undefined): readonly string[] {
+function disagreement({ name, refusals, ends }: Question, verdict: Verdict | undefined): readonly string[] {
   if (refusals.length > 0) return [`${name}: refused here (${refusals.map(({ why }) => why).join('; ')})`];
   if (verdict === undefined) return [`${name}: no verdict`];
+  if (ends !== undefined)
+    return ends.test(verdict.why ?? '') ? [] : [`${name}: ended there with ${verdict.why ?? 'nothing'}`];
   if (verdict.why !== null) return [`${name}: rendered, and refused there: ${verdict.why}`];
   return verdict.changed.map((change) => `${name}: ${change}, without a word`);
 }
