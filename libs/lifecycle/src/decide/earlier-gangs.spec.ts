@@ -42,7 +42,7 @@ describe('an earlier gang', () => {
       attempts: [{ stage: 'Ended' }, { epoch: 2, stage: 'Creating' }],
       avoidedNodes: [{ node: 'node-a', reason: 'NotStopped', epoch: 1 }],
     });
-    expect(actions).toMatchObject([{ kind: 'createPlacement', spec: { epoch: 2, nodes: ['node-b', 'node-c'] } }]);
+    expect(actions).toMatchObject([{ kind: 'createPlacement', spec: { epoch: 2, nodes: ['node-c', 'node-b'] } }]);
     const later = new Map([...seenFor(9_000_000), [`avoided/node-a/${NOW.toISOString()}`, 9_000_000] as const]);
     const hangs = stopping(0, 'ready');
     const again = settled({ ...hangs, job: { ...hangs.job, status }, elapsedMs: later });
