@@ -182,6 +182,11 @@ export const Attempt = z
     preflight: AttemptPreflight.optional().describe('Absent: there was none, or its end was not heard.'),
     fingerprint: Fingerprint.optional().describe('Absent: no preflight looked at it.'),
     trained: AttemptTrained.optional().describe('Absent: no hook has told what is trained.'),
+    placedWhere: z
+      .string()
+      .max(512)
+      .optional()
+      .describe('Why its ranks sit where they do: racks, islands, and bytes per step between them. Absent: one node.'),
     prediction: AttemptPrediction.optional().describe('Absent: nothing could be predicted.'),
   })
   .meta({ id: 'Attempt' });

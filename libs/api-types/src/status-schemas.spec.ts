@@ -64,6 +64,7 @@ const tables: readonly (readonly [string, z.ZodType, unknown, readonly Bound[]])
       ['layout', 'not left out', {}, undefined],
       ['resumedFrom.checkpoint', 'at most 253 characters', letters(253), letters(254)],
       ['resumedFrom.step', 'at least 0', 0, -1],
+      ['placedWhere', 'at most 512 characters', letters(512), letters(513)],
       ['startedAt', 'a text', AT, 0],
       ['outcome', 'one of four', 'Cancelled', 'Lost'],
       ['reason', 'one that is declared', 'NodeLost', 'Bored'],

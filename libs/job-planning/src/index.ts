@@ -4,3 +4,4 @@ export { planJob } from './plan-job.ts';
 export type { PlanJobOptions } from './plan-job.ts';
 export { layoutTraffic } from './layout-traffic.ts';
 export { placedCluster } from './placed-cluster.ts';
+export { jobTraffic } from './job-traffic.ts';

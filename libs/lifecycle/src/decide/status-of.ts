@@ -103,7 +103,8 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
   }
   const attempt = liveAttempt(record);
   if (attempt !== undefined) {
-    const message = `Epoch ${attempt.epoch}: ${gangSize(attempt, facts)}.`;
+    const where = attempt.placedWhere === undefined ? '' : ` ${attempt.placedWhere}`;
+    const message = `Epoch ${attempt.epoch}: ${gangSize(attempt, facts)}.${where}`;
     return { holds: true, reason: 'GangPlaced', message };
   }
   if (facts.suspend) {

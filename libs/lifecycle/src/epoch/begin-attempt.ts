@@ -12,10 +12,10 @@ import { placementSha256 } from '../record/recorded-placement.ts';
 /** The record with the attempt that the placement begins. Its hash stands in status before the Placement is created, so no other one counts. */
 export function withNewAttempt(
   record: JobRecord,
-  placement: UnwrittenPlacement & { readonly answers?: ResumeFrom },
+  placement: UnwrittenPlacement & { readonly answers?: ResumeFrom; readonly where?: string },
   { leaderTerm, now }: { readonly leaderTerm: number | undefined; readonly now: Date },
 ): JobRecord {
-  const { name, spec, answers } = placement;
+  const { name, spec, answers, where = '' } = placement;
   const { epoch, layout, resume } = spec;
   const attempt: Attempt = {
     epoch,
@@ -27,6 +27,7 @@ export function withNewAttempt(
     ...(resume === undefined ? {} : { resumedFrom: resume }),
     startedAt: now.toISOString(),
     ...predictionOf(record, spec),
+    ...(where === '' ? {} : { placedWhere: where }),
   };
   return {
     ...record,

@@ -10,6 +10,7 @@ import {
 } from '@coxswain/api-types';
 import {
   acrossIslandsOf,
+  assumedTraffic,
   type FabricCapacity,
   keptUnlessWorse,
   type PlacedGang,
@@ -17,6 +18,7 @@ import {
   type PlacementOutcome,
   replaceNodes,
 } from '@coxswain/fabric';
+import { jobTraffic } from '@coxswain/job-planning';
 import { worldSize } from '@coxswain/layout';
 import type { Acceptance } from './acceptance.ts';
 import type { GangRequest } from '../look/gang-request.ts';
@@ -31,6 +33,7 @@ import { runtimeStanding } from './runtime-standing.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
 import { pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
 import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
+import { whyHere } from './why-here.ts';
 import { isOver, type Wait } from '../look/waits.ts';
 
 /** What stands between the job and its next epoch; `notNeeded` while an attempt is under way or none is wanted. */
@@ -55,9 +58,10 @@ export type NextEpoch =
   | { readonly kind: 'probing'; readonly name: string; readonly spec: PlacementSpec }
   /** It does not, in its words. */
   | { readonly kind: 'podsRefused'; readonly message: string }
-  /** `answers`: the request of a person that it follows. */
+  /** `answers`: the request of a person that it follows. `where`: why its ranks sit there, in a sentence; empty for one node. */
   | {
       readonly kind: 'placing';
+      readonly where: string;
       readonly name: string;
       readonly spec: PlacementSpec;
       readonly answers?: ResumeFrom;
@@ -146,7 +150,8 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   const standing = facts.observed.standingRefusal?.(request);
   if (standing !== undefined) return standing;
   const before = gangBefore(facts, placing);
-  const outcome = placeAvoiding(request, facts.capacity(), { avoided: record.avoidedNodes, before });
+  const traffic = jobTraffic(spec) ?? assumedTraffic(spec.layout);
+  const outcome = placeAvoiding({ ...request, traffic }, facts.capacity(), { avoided: record.avoidedNodes, before });
   if (outcome.kind !== 'placed') return { ...outcome, refused: request };
   const { name, uid } = facts.job.metadata;
   const placement = placementSpec(facts, placing, outcome);
@@ -156,6 +161,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
     kind: 'placing',
     name: placementName({ name, uid }, { epoch, sha256 }),
     spec: placement,
+    where: whyHere(traffic, outcome, facts.capacity().fabric),
     ...(answers === undefined ? {} : { answers }),
   };
 }

@@ -1,0 +1,44 @@
+import type { FabricNode } from '@coxswain/fabric';
+import { assumedTraffic } from '@coxswain/fabric';
+import { aFabricNode } from '@coxswain/fabric/testing';
+import { aLayout } from '@coxswain/layout/testing';
+import { whyHere } from './why-here.ts';
+
+const said = (...nodes: readonly Partial<FabricNode>[]): string => {
+  const members = nodes.map((node, index) => aFabricNode({ name: `n${index}`, ...node }));
+  const layout = aLayout({ tensorParallelDegree: 8, dataParallelDegree: members.length });
+  const traffic = { ...assumedTraffic(layout), source: 'planned' as const };
+  return whyHere(traffic, { nodes: members.map(({ name }) => name), ranksPerPod: 8 }, { nodes: members });
+};
+const below = (...switches: readonly string[]): Partial<FabricNode> => ({ switches });
+
+describe('why ranks sit where they do', () => {
+  it.each<[string, string, RegExp]>([
+    [
+      'racks that differ',
+      said(below('a', 's'), below('b', 's')),
+      /^In 2 racks of one island: a step sends [\d.]+ \w+ between nodes, [\d.]+ \w+ of it between racks\.$/,
+    ],
+    ['one rack', said(below('a'), below('a')), /^In one rack of one island: a step sends [\d.]+ \w+ between nodes\.$/],
+    ['racks that nobody tells', said({}, {}), /^In one island: a step sends [\d.]+ \w+ between nodes\.$/],
+    [
+      'an NVLink domain of several nodes',
+      said({ nvlinkDomain: 'd' }, { nvlinkDomain: 'd' }),
+      /^In one NVLink domain, one island: /,
+    ],
+    ['islands', said({}, { island: 'other' }), /^In 2 islands: a step sends .* between nodes, .* between islands\.$/],
+  ])('names %s', (_what, sentence, want) => {
+    expect(sentence).toMatch(want);
+  });
+
+  it('says nothing of one node', () => {
+    expect(said({})).toBe('');
+  });
+
+  it('says where the bytes are those of a usual model', () => {
+    const layout = aLayout({ dataParallelDegree: 2 });
+    const nodes = ['n0', 'n1'].map((name) => aFabricNode({ name }));
+    const gang = { nodes: ['n0', 'n1'], ranksPerPod: 1 };
+    expect(whyHere(assumedTraffic(layout), gang, { nodes })).toMatch(/, if it is like a usual model\.$/);
+  });
+});
