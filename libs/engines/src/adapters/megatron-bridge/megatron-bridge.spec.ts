@@ -278,8 +278,13 @@ it('what is said of it names fields of the release', () => {
 
 it.each<[string, Readonly<Record<string, unknown>>]>([
   ['llama-3.1-8b', { 'model.rotary_base': 500_000, 'model.rope_scaling': true, 'model.rope_scaling_factor': 8 }],
+  [
+    'deepseek-v3',
+    { 'model.rope_type': 'yarn', 'model.rotary_scaling_factor': 40, 'model.mscale': 1, 'model.mscale_all_dim': 1 },
+  ],
   ['qwen3-8b', { 'model.rotary_base': 1_000_000, 'model.qk_layernorm': true }],
 ])('%s is what it was published as', (preset, want) => {
-  const spec = aJobSpec({ model: { preset, sequenceLength: 4096 }, data: { format: 'mock' } });
+  const layout = { dataParallelDegree: 2 };
+  const spec = aJobSpec({ model: { preset, sequenceLength: 4096 }, layout, data: { format: 'mock' } });
   expect(told(renderEngine({ ...spec, engine: { name: 'megatron-bridge', image: 'x' } })).settings).toMatchObject(want);
 });
