@@ -7,6 +7,7 @@ import { terminalAsker } from './asker.ts';
 import { addAuditCommand } from './audit-command.ts';
 import { addActingCommands } from './acting-commands.ts';
 import { addEngineCommands } from './engine-commands.ts';
+import { addFabricCommands } from './fabric-commands.ts';
 import { addImportCommand } from './import-command.ts';
 import { addInitCommand } from './init-command.ts';
 import { addLayoutCommands } from './layout-commands.ts';
@@ -127,6 +128,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addEngineCommands(program, session);
   addPlannerCommands(program, session);
   addPlaceCommand(program, session);
+  addFabricCommands(program, session);
   addPlansCommands(program, session);
   addProjectCommands(program, session);
   addTokenCommands(program, session);

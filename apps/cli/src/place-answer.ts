@@ -7,6 +7,7 @@ import {
   type FabricNode,
   groupReach,
   type GroupReach,
+  leastWeightedBytes,
   type LayoutTraffic,
   placeGang,
   weightedBytes,
@@ -44,6 +45,8 @@ export interface Placed {
   readonly crossingBytes: CrossingBytes;
   /** In bytes between GPUs of a node: each boundary at what crossing it costs. */
   readonly weightedBytes: number;
+  /** The least that any placement on what is free could have; none need reach it. */
+  readonly lowerBoundWeightedBytes: number;
   readonly groups: readonly GroupReach[];
   readonly step?: StepHere;
 }
@@ -72,10 +75,11 @@ export function placeAnswer(question: PlaceQuestion, now: () => number): PlaceAn
 }
 
 function placed(
-  { layout, capacity: { fabric }, model }: PlaceQuestion,
+  { layout, capacity, acrossIslands, model }: PlaceQuestion,
   { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
   traffic: LayoutTraffic,
 ): Placed {
+  const { fabric } = capacity;
   const ranks = Array.from({ length: worldSize(layout) }, (_, rank) => ({
     rank,
     node: nodes[Math.floor(rank / ranksPerPod)] ?? '',
@@ -97,6 +101,7 @@ function placed(
     ranks,
     crossingBytes: crossing,
     weightedBytes: weightedBytes(crossing),
+    lowerBoundWeightedBytes: leastWeightedBytes({ layout, traffic, acrossIslands }, ranksPerPod, capacity),
     groups: groupReach(traffic, nodeOfRank, fabric),
     ...(step === undefined ? {} : { step }),
   };

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runOffline, type OfflineOutcome } from './testing/run-offline.ts';
@@ -33,6 +33,8 @@ interface Answer {
   readonly traffic: string;
   readonly placement?: {
     readonly ranks: readonly { readonly rank: number; readonly node: string; readonly gpu: number }[];
+    readonly weightedBytes: number;
+    readonly lowerBoundWeightedBytes: number;
     readonly crossingBytes: Readonly<Record<string, number>>;
     readonly groups: readonly { readonly kind: string; readonly farthest: Readonly<Record<string, number>> }[];
     readonly step?: { readonly stepTimeS: number; readonly network: object; readonly leftOut: readonly string[] };
@@ -61,6 +63,21 @@ describe('place', () => {
     const { placement } = await answer(LAYOUT, '--nodes', NODES);
     expect(placement?.groups.map(({ kind }) => kind)).toEqual(['tensor', 'data', 'pipeline']);
     expect(placement?.groups[0]?.farthest).toEqual({ gpu: 8 });
+  });
+
+  it('is never below its bound, and reaches it where a leaf holds the gang', async () => {
+    const small = { ...LAYOUT, pipelineParallelDegree: 2 };
+    const { placement } = await answer(small, '--nodes', NODES);
+    expect(placement?.lowerBoundWeightedBytes).toBeGreaterThan(0);
+    expect((placement?.weightedBytes ?? 0) / (placement?.lowerBoundWeightedBytes ?? 1)).toBeCloseTo(1, 9);
+  });
+
+  it('draws the fabric with the gang on it, and without one that does not fit', async () => {
+    const path = join(directory, 'gang.svg');
+    await place(LAYOUT, '--nodes', NODES, '--draw', path);
+    expect(readFileSync(path, 'utf8')).toMatch(/<title>rank 63, stage 3, tensor 7, context 0, data 1: GPU 7 of gpu-/);
+    await place({ tensorParallelDegree: 8, dataParallelDegree: 64 }, '--nodes', NODES, '--draw', path);
+    expect(readFileSync(path, 'utf8')).not.toContain('<title>rank');
   });
 
   it('takes bytes of a usual model where none is named, and predicts no step', async () => {

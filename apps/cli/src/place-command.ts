@@ -1,17 +1,19 @@
 import { isDomainError } from '@coxswain/domain-error';
 import type { AcrossIslands, Fabric, FabricNode } from '@coxswain/fabric';
-import { worldSize } from '@coxswain/layout';
+import { type ParallelLayout, worldSize } from '@coxswain/layout';
+import { type DrawnGang, fabricDrawing } from '@coxswain/plan-report';
 import { Option, type Command } from 'commander';
 import { CliError } from './cli-error.ts';
 import { readLayoutFile } from './layout-file.ts';
 import { NOTHING_FITS } from './ask-planner.ts';
-import { placeAnswer, type PlaceQuestion } from './place-answer.ts';
+import { type PlaceAnswer, placeAnswer, type PlaceQuestion } from './place-answer.ts';
 import { placeText } from './place-tables.ts';
 import { readRequest, type RequestOptions } from './plan-request.ts';
 import { layoutOptions, requestOptions } from './planner-options.ts';
 import { render } from './output.ts';
 import type { Session } from './session.ts';
 import { clusterOptions, type ClusterOptions, seenCluster } from './seen-cluster.ts';
+import { replaceFile } from './write-file.ts';
 
 const ACROSS_ISLANDS = { never: 'never', pipeline: 'pipeline', any: 'anyGroup' } as const satisfies Readonly<
   Record<string, AcrossIslands>
@@ -22,6 +24,7 @@ interface PlaceOptions extends RequestOptions, ClusterOptions {
   readonly acrossIslands: keyof typeof ACROSS_ISLANDS;
   readonly microBatch?: number;
   readonly role?: string;
+  readonly draw?: string;
   readonly json?: true;
 }
 
@@ -38,6 +41,7 @@ export function addPlaceCommand(program: Command, session: Session): void {
         .choices(Object.keys(ACROSS_ISLANDS))
         .default('never'),
     )
+    .option('--draw <file>', 'also write the fabric with the gang on it as a picture in SVG')
     .addHelpText('after', EXAMPLES)
     .action(async (options: PlaceOptions) => {
       const question = await readQuestion(options);
@@ -45,8 +49,16 @@ export function addPlaceCommand(program: Command, session: Session): void {
       const format = options.json === true ? 'json' : session.outputFormat();
       const { layout, capacity } = question;
       session.print(render(answer, format, () => placeText(answer, layout, capacity.fabric.nodes)));
+      if (options.draw !== undefined) replaceFile(options.draw, fabricDrawing(capacity, drawnGang(layout, answer)));
       if (!answer.placed) session.setExitCode(NOTHING_FITS);
     });
+}
+
+/** Nothing of a gang that is not placed: then the picture shows why. */
+function drawnGang(layout: ParallelLayout, { placement }: PlaceAnswer): DrawnGang | undefined {
+  if (placement === undefined) return undefined;
+  const { ranks, ranksPerPod } = placement;
+  return { layout, ranksPerPod, nodes: ranks.filter(({ rank }) => rank % ranksPerPod === 0).map(({ node }) => node) };
 }
 
 async function readQuestion(options: PlaceOptions): Promise<PlaceQuestion> {
@@ -105,6 +117,7 @@ Examples:
   kubectl get nodes -o json > nodes.json; kubectl get pods -A -o json > pods.json
   coxswain place --nodes nodes.json --busy pods.json --layout layout.yaml
   coxswain place --nodes nodes.json --layout layout.yaml --model llama-3.1-70b --global-batch 512 --seq 8192
+  coxswain place --nodes nodes.json --layout layout.yaml --draw gang.svg
   coxswain place --layout layout.yaml --gpus-per-node 4 --json | jq .placement.ranks
 
 Exit code 4: it cannot be placed now, or at all.`;

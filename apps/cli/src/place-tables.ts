@@ -92,7 +92,10 @@ const OVER: Readonly<Record<Boundary, string>> = {
   island: 'islands',
 };
 
-function crossingTable({ traffic }: PlaceAnswer, { crossingBytes }: Placed): string {
+function crossingTable({ traffic }: PlaceAnswer, placement: Placed): string {
+  const { crossingBytes, weightedBytes, lowerBoundWeightedBytes: least } = placement;
+  const over = least > 0 ? (100 * (weightedBytes - least)) / least : 0;
+  const bound = `\nWeighted by what crossing costs, ${over < 1e-6 ? 'no placement on what is free is better' : `at most ${over.toFixed(1)} % above the best on what is free`}.`;
   const rows = BOUNDARIES.filter((boundary) => crossingBytes[boundary] > 0).map((boundary) => [
     `between ${OVER[boundary]}`,
     formatBytes(crossingBytes[boundary]),
@@ -101,7 +104,7 @@ function crossingTable({ traffic }: PlaceAnswer, { crossingBytes }: Placed): str
     traffic === 'assumed'
       ? '\nBytes are those of a usual model; --model, --global-batch and --seq say which it is.'
       : '';
-  return rows.length === 0 ? '' : `${columns([['CROSSES', 'BYTES PER STEP'], ...rows])}${assumed}`;
+  return rows.length === 0 ? '' : `${columns([['CROSSES', 'BYTES PER STEP'], ...rows])}${bound}${assumed}`;
 }
 
 function stepText({ step }: Placed): string {

@@ -10,7 +10,6 @@ import {
 } from '@coxswain/planner';
 import { planReport, type PlanReportFacts } from '@coxswain/plan-report';
 import { Option, type Command } from 'commander';
-import { writeFileSync } from 'node:fs';
 import { askPlanner, NOTHING_FITS, predictHere } from './ask-planner.ts';
 import { CliError } from './cli-error.ts';
 import { readLayoutFile } from './layout-file.ts';
@@ -21,6 +20,7 @@ import { layoutOptions, requestOptions } from './planner-options.ts';
 import { render } from './output.ts';
 import type { Session } from './session.ts';
 import { wholeNumber } from './whole-number.ts';
+import { replaceFile } from './write-file.ts';
 
 interface PlanOptions extends RequestOptions {
   readonly json?: true;
@@ -124,11 +124,7 @@ function show<T>(session: Session, { json }: { readonly json?: true }, data: T, 
 
 function writeReport(path: string, request: PlanRequest, answer: PlanAnswer): void {
   const html = planReport({ request, answer, ...pipelineToDraw(request, answer) });
-  try {
-    writeFileSync(path, html);
-  } catch (error) {
-    throw new CliError(`Cannot write ${path}: ${(error as Error).message}`);
-  }
+  replaceFile(path, html);
 }
 
 function pipelineToDraw(request: PlanRequest, { best, closest }: PlanAnswer): Pick<PlanReportFacts, 'pipeline'> {

@@ -1,4 +1,11 @@
-import { factsOfNode, fabricFromNodes, type FabricCapacity, usedGpusOf, useOfPod } from '@coxswain/fabric';
+import {
+  factsOfNode,
+  fabricFromNodes,
+  type FabricCapacity,
+  type NodeFacts,
+  usedGpusOf,
+  useOfPod,
+} from '@coxswain/fabric';
 import { createKubeClient, KubeApiError, type KubeClient, type KubeObject, resourcePath } from '@coxswain/kube';
 import type { Command } from 'commander';
 import { readKubeList } from './cluster-file.ts';
@@ -23,8 +30,13 @@ export function clusterOptions(command: Command): Command {
     .option('--context <name>', 'without --nodes: of the kubeconfig');
 }
 
+/** What is free, and what the nodes say. */
+export interface SeenCluster extends FabricCapacity {
+  readonly facts: readonly NodeFacts[];
+}
+
 /** Nodes with GPUs, and what pods take of them. Throws a {@link CliError} where there is none. */
-export async function seenCluster(options: ClusterOptions): Promise<FabricCapacity> {
+export async function seenCluster(options: ClusterOptions): Promise<SeenCluster> {
   if (options.nodes === '-' && options.busy === '-') {
     throw new CliError('--nodes and --busy cannot both be standard input; write one of them to a file.');
   }
@@ -34,15 +46,16 @@ export async function seenCluster(options: ClusterOptions): Promise<FabricCapaci
   return capacityOf(nodes, pods, options.nodes === '-' ? 'standard input' : options.nodes);
 }
 
-function capacityOf(nodes: readonly object[], pods: readonly object[], source: string): FabricCapacity {
-  const fabric = fabricFromNodes(nodes.map(factsOfNode));
+function capacityOf(nodes: readonly object[], pods: readonly object[], source: string): SeenCluster {
+  const facts = nodes.map(factsOfNode);
+  const fabric = fabricFromNodes(facts);
   if (fabric.nodes.length === 0) {
     throw new CliError(
       `${nodes.length === 0 ? 'There are no nodes' : `None of the ${nodes.length} nodes has GPUs`} in ${source}: ` +
         'status.allocatable must say nvidia.com/gpu, which the device plugin or the GPU operator sets.',
     );
   }
-  return { fabric, usedGpus: usedGpusOf(pods) };
+  return { fabric, usedGpus: usedGpusOf(pods), facts };
 }
 
 /** As many objects at once; each page is let go of when it is read. */
@@ -50,7 +63,7 @@ const PAGE = 500;
 /** Bound, and neither ended nor failed. */
 const RUNNING = 'spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed';
 
-async function askCluster({ kubeconfig, context, busy }: ClusterOptions): Promise<FabricCapacity> {
+async function askCluster({ kubeconfig, context, busy }: ClusterOptions): Promise<SeenCluster> {
   const client = createKubeClient({
     userAgent: 'coxswain-cli',
     ...(kubeconfig === undefined ? {} : { kubeconfigPath: kubeconfig }),

@@ -16,6 +16,11 @@ export function writeNewFile(path: string, text: string, { force = false }: { re
   }
 }
 
+/** Writes a file that the command line names for what it draws, whatever was there. */
+export function replaceFile(path: string, text: string): void {
+  writeNewFile(path, text, { force: true });
+}
+
 function thereAlready(path: string): CliError {
   return new CliError(`${path} is there already and was left as it is; give another --out, or --force to replace it.`);
 }

@@ -14,6 +14,7 @@ export { factsOfNode, useOfPod, usedGpusOf } from './kube-objects.ts';
 export { isSchedulable, nodesFor } from './node-demand.ts';
 export type { NodeDemand } from './node-demand.ts';
 export { placeName } from './place-name.ts';
+export { leastWeightedBytes } from './placement-bound.ts';
 export { placeGang } from './placement.ts';
 export type { PlacementOutcome } from './placement.ts';
 export { keptUnlessWorse, replaceNodes } from './replace.ts';

@@ -1,0 +1,69 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { runOffline, type OfflineOutcome } from './testing/run-offline.ts';
+
+const CLUSTERS = resolve(import.meta.dirname, '../../../examples/clusters');
+const H100 = ['--nodes', join(CLUSTERS, 'h100-nodes.json'), '--busy', join(CLUSTERS, 'h100-pods.json')];
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'coxswain-fabric-'));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const fabric = (...argv: readonly string[]): Promise<OfflineOutcome> => runOffline({}, 'fabric', ...argv);
+
+describe('fabric show', () => {
+  it('says what is below each leaf, and what of it is free', async () => {
+    const { out, code } = await fabric('show', ...H100);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^16 nodes with 128 GPUs, 110 free; 1 island, 0 NVLink domains of several nodes\n/);
+    expect(out).toMatch(
+      /\nib-core-0 +ib-spine-1 +ib-leaf-10 +4 +32 +22 +NVIDIA-H100-80GB-HBM3 +infiniband 400 Gb\/s\n/,
+    );
+    expect(out).toMatch(/\nib-core-0 +ib-spine-0 +ib-leaf-01 +4 +32 +24 /);
+  });
+
+  it('counts NVLink domains of several nodes', async () => {
+    const { out } = await fabric('show', '--nodes', join(CLUSTERS, 'gb200-nodes.json'));
+    expect(out).toContain('36 nodes with 144 GPUs, 140 free; 1 island, 2 NVLink domains of several nodes');
+  });
+
+  it('prints every node, and what it was read from, as JSON', async () => {
+    const { out } = await fabric('show', ...H100, '--json');
+    const { nodes, summary } = JSON.parse(out) as {
+      nodes: readonly { name: string; usedGpus: number }[];
+      summary: object;
+    };
+    expect(nodes.find(({ name }) => name === 'gpu-c3')).toMatchObject({ gpus: 8, usedGpus: 2, usable: true });
+    expect(summary).toMatchObject({ nodes: 16, gpus: 128, switches: [4, 2, 1] });
+  });
+
+  it('tells what labels contradict', async () => {
+    const path = join(directory, 'split.json');
+    const node = (name: string, island: string): object => ({
+      kind: 'Node',
+      metadata: { name, labels: { 'nvidia.com/gpu.clique': 'c.1', 'fabric.coxswain.dev/nic-island': island } },
+      status: { allocatable: { 'nvidia.com/gpu': '4' }, conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+    writeFileSync(path, JSON.stringify({ kind: 'List', items: [node('a', 'one'), node('b', 'two')] }));
+    expect((await fabric('show', '--nodes', path)).out).toMatch(/\n! .*c\.1/);
+  });
+});
+
+describe('fabric draw', () => {
+  it('prints a picture, or writes it', async () => {
+    const { out } = await fabric('draw', ...H100);
+    expect(out).toMatch(/^<svg .*<\/svg>$/s);
+    const path = join(directory, 'fabric.svg');
+    expect(await fabric('draw', ...H100, '--out', path)).toEqual({ code: 0, out: '', err: '' });
+    expect(readFileSync(path, 'utf8').trimEnd()).toBe(out);
+  });
+
+  it('says where it cannot write', async () => {
+    const { err, code } = await fabric('draw', ...H100, '--out', join(directory, 'no/where.svg'));
+    expect(err).toMatch(/^Cannot write .*where\.svg: ENOENT/);
+    expect(code).toBe(1);
+  });
+});
