@@ -8,7 +8,8 @@ import { COST_WITHIN_LEVEL, type SwitchNode, switchTree, type SwitchTree, TREE_L
 import type { OpenNode } from './open-nodes.ts';
 import type { LayoutTraffic } from './traffic.ts';
 import { type UnitGrid, unitGrid, withRingsCutTwice } from './unit-grid.ts';
-import { unitOrders } from './unit-orders.ts';
+import { packLines } from './pack-lines.ts';
+import { lineOrders, unitOrders } from './unit-orders.ts';
 
 export interface ArrangeQuestion {
   readonly shape: GangShape;
@@ -24,6 +25,7 @@ const MOST_EXTRA_OPERATIONS = 30_000_000;
 const MOST_SWAP_OPERATIONS = 4_000_000;
 const SWAP_OPERATIONS_PER_PAIR = 400;
 const MOST_DEAL_OPERATIONS = 8_000_000;
+const OPERATIONS_PER_BIN_OF_LINE = 10;
 const MOST_SPLITS = 24;
 const HEATS = [0.05, 0.4] as const;
 
@@ -48,9 +50,13 @@ export function arrange(question: ArrangeQuestion): readonly string[] | undefine
   const mayTrade = (one: number, other: number): boolean =>
     acrossIslands === 'anyGroup' || islands?.[one] === islands?.[other];
   const operations = Math.min(MOST_SWAP_OPERATIONS, SWAP_OPERATIONS_PER_PAIR * units.count ** 2) / HEATS.length;
-  let arranged = bestDeal(dealer, splits, unitOrders(grid, units.count));
+  const starts = [bestPacking(dealer, splits, grid), bestDeal(dealer, splits, unitOrders(grid, units.count))];
   const axes = shape.restPods > 0 ? [] : grid.axes.filter(({ degree }) => degree > 1);
-  for (const heat of HEATS) arranged = improved(arranged, { graph, tree }, { operations, mayTrade, heat, least, axes });
+  const limits = { operations: operations / starts.length, mayTrade, least, axes };
+  const arranged = starts
+    .filter(({ cost }) => cost < Infinity)
+    .map((start) => HEATS.reduce((best, heat) => improved(best, { graph, tree }, { ...limits, heat }), start))
+    .reduce((best, one) => (one.cost < best.cost * (1 - 1e-9) ? one : best));
   return nodesOf(shape, tree, arranged.binOf);
 }
 
@@ -117,6 +123,31 @@ function bestDeal(dealer: Dealer, splits: readonly Split[], orders: readonly Int
         const cost = arrangementCost(graph, tree, binOf);
         if (cost < best.cost * (1 - 1e-9)) best = { binOf, cost };
       }
+    }
+  }
+  return best;
+}
+
+/** The cheapest of all splits with lines kept whole. Whole lines may be no whole stages, so not where islands want these. */
+function bestPacking(
+  { tree, graph, acrossIslands, units }: Dealer,
+  splits: readonly Split[],
+  grid: UnitGrid,
+): Arrangement {
+  let best: Arrangement = { binOf: new Int32Array(), cost: Infinity };
+  let left = MOST_DEAL_OPERATIONS;
+  if (acrossIslands === 'pipeline') return best;
+  const lines = lineOrders(grid, units.count);
+  for (const { unitsOfBin } of splits) {
+    for (const { order, size } of lines) {
+      left -=
+        graph.neighbour.length +
+        graph.first.length +
+        (OPERATIONS_PER_BIN_OF_LINE * tree.bins.length * units.count) / size;
+      if (left < 0) return best;
+      const binOf = packLines({ tree, unitsOfBin, order, size });
+      const cost = arrangementCost(graph, tree, binOf);
+      if (cost < best.cost * (1 - 1e-9)) best = { binOf, cost };
     }
   }
   return best;

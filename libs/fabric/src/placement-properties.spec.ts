@@ -75,6 +75,35 @@ describe('every placement', () => {
     expect(placed).toBeGreaterThan(50);
   });
 
+  it('leaves the nodes in reserve that each NVLink domain is to have, and the roomiest', () => {
+    let held = 0;
+    const reserve = fc.integer({ min: 1, max: 3 });
+    const threeDomains = aCluster.map((cluster) =>
+      cluster.map((node, at) => ({ ...node, nvlinkDomain: `d${at % 3}`, island: 'i0', nicType: 'roce' })),
+    );
+    fc.assert(
+      fc.property(threeDomains, aRequest, someUse, reserve, (cluster, request, use, reservedNodesPerDomain) => {
+        const capacity = { ...capacityOf(cluster, use), reservedNodesPerDomain };
+        const outcome = placeGang(request, capacity);
+        if (outcome.kind !== 'placed') return;
+        const freeOf = ({ name, gpus, usable }: FabricNode): number =>
+          usable ? gpus - (capacity.usedGpus.get(name) ?? 0) : 0;
+        for (const domain of Map.groupBy(cluster, ({ nvlinkDomain }) => nvlinkDomain).values()) {
+          const [taken, left] = [true, false].map((isTaken) =>
+            domain.filter(({ name }) => outcome.nodes.includes(name) === isTaken),
+          );
+          if (domain.length === 1 || taken === undefined || taken.length === 0) continue;
+          held++;
+          const roomiestTaken = Math.max(...taken.map(freeOf));
+          const asRoomy = (left ?? []).filter((node) => freeOf(node) >= roomiestTaken);
+          expect(asRoomy.length).toBeGreaterThanOrEqual(reservedNodesPerDomain);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(held).toBeGreaterThan(10);
+  });
+
   it('is the same whatever the order of the nodes', () => {
     const orders = aCluster.chain((cluster) =>
       fc.tuple(

@@ -9,6 +9,7 @@ interface Digit {
 }
 
 const MOST_ORDERS = 160;
+const MOST_LINE_ORDERS = 24;
 const STRIP_WIDTHS = [2, 3, 4, 5, 6, 8, 12, 16] as const;
 
 /**
@@ -32,6 +33,23 @@ export function unitOrders(grid: UnitGrid, units: number): readonly Int32Array[]
   return [...rows, ...strips]
     .slice(0, MOST_ORDERS / 2)
     .flatMap((digits) => [orderOf(digits, units, false), orderOf(digits, units, true)]);
+}
+
+/** Orders in which each run of `size` units is a line, or a plane of lines: along the fastest axes of every order of the axes. */
+export function lineOrders(
+  grid: UnitGrid,
+  units: number,
+): readonly { readonly order: Int32Array; readonly size: number }[] {
+  const whole = grid.axes
+    .filter(({ degree }) => degree > 1)
+    .map(({ stride, degree }): Digit => ({ stride, degree, run: 1, part: 'run' }));
+  return permutations(whole)
+    .slice(0, MOST_LINE_ORDERS)
+    .flatMap((digits) => {
+      const order = orderOf(digits, units, false);
+      const sizes = digits.slice(1).map((_, at) => digits.slice(at + 1).reduce((size, { degree }) => size * degree, 1));
+      return sizes.map((size) => ({ order, size }));
+    });
 }
 
 function permutations(items: readonly Digit[]): readonly (readonly Digit[])[] {

@@ -6,7 +6,7 @@ import type { LayoutTraffic } from '../traffic.ts';
 
 /**
  * Weighted bytes of the best placement there is, by trying every one; undefined where there is none. Nodes that differ in nothing but their names are
- * tried once. For a handful of pods.
+ * tried once, and so are switches and domains that nobody is below yet and that look alike. For a handful of pods.
  */
 export function bestPlacementCost(
   request: GangRequest & { readonly traffic: LayoutTraffic },
@@ -15,10 +15,7 @@ export function bestPlacementCost(
 ): number | undefined {
   const shape = gangShape(request.layout, ranksPerPod);
   const fabric = { nodes: open.map(({ node }) => node) };
-  const inDomain = Map.groupBy(open, ({ node }) => node.nvlinkDomain);
-  const kinds = open.map(({ node: { nvlinkDomain, island, switches }, free }) =>
-    JSON.stringify([inDomain.get(nvlinkDomain)?.length === 1 ? null : nvlinkDomain, island, switches, free]),
-  );
+  const kindOf = kinds(open);
   let best: number | undefined;
   const choose = (chosen: readonly OpenNode[]): void => {
     if (chosen.length === shape.pods) {
@@ -30,9 +27,10 @@ export function bestPlacementCost(
       return;
     }
     const tried = new Set<string>();
-    for (const [at, one] of open.entries()) {
-      const kind = kinds[at] ?? '';
-      if (tried.has(kind) || chosen.includes(one)) continue;
+    for (const one of open) {
+      if (chosen.includes(one)) continue;
+      const kind = kindOf(one, chosen);
+      if (tried.has(kind)) continue;
       if (
         !mayFollow(
           { shape, request },
@@ -47,6 +45,44 @@ export function bestPlacementCost(
   };
   choose([]);
   return best;
+}
+
+/** What tells a node from others beside those that are chosen: names of the places where some are, and how the first place without any is made up. */
+function kinds(open: readonly OpenNode[]): (one: OpenNode, chosen: readonly OpenNode[]) => string {
+  const places = new Map(open.map((one) => [one, placesOf(one)]));
+  const inside = new Map<string, OpenNode[]>();
+  for (const [one, keys] of places) for (const key of keys) inside.set(key, [...(inside.get(key) ?? []), one]);
+  const looks = new Map<string, string>();
+  const lookOf = (key: string, tier: number): string => {
+    const known = looks.get(key);
+    if (known !== undefined) return known;
+    const nodes = inside.get(key) ?? [];
+    const below = new Set(nodes.map((one) => places.get(one)?.[tier + 1]));
+    const parts = [...below].map((next) =>
+      next === undefined ? String(nodes.map(({ free }) => free).sort()) : lookOf(next, tier + 1),
+    );
+    const look = `(${parts.sort().join()})`;
+    looks.set(key, look);
+    return look;
+  };
+  return (one, chosen) => {
+    const keys = places.get(one) ?? [];
+    const empty = keys.findIndex((key) => !chosen.some((other) => inside.get(key)?.includes(other)));
+    return empty < 0
+      ? `${keys.at(-1) ?? ''} ${one.free}`
+      : `${keys[empty - 1] ?? ''} ${lookOf(keys[empty] ?? '', empty)} ${pathLook(keys.slice(empty + 1), empty + 1, lookOf)} ${one.free}`;
+  };
+}
+
+/** Which of the places inside it is, by how they are made up. */
+function pathLook(keys: readonly string[], tier: number, lookOf: (key: string, tier: number) => string): string {
+  return keys.map((key, at) => lookOf(key, tier + at)).join(' ');
+}
+
+/** Far to near, each named with those around it. Domains of several nodes are below one leaf each. */
+function placesOf({ node: { island, switches, nvlinkDomain } }: OpenNode): readonly string[] {
+  const path = [island, ...switches.toReversed(), nvlinkDomain];
+  return path.map((_, at) => path.slice(0, at + 1).join('\n'));
 }
 
 /** Whether the next pod may be there: room, and its tensor groups and stages together, by the ranks of each group. */
