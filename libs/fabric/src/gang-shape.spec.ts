@@ -48,6 +48,22 @@ describe('the shape of a gang', () => {
       8,
       { pods: 2, podsPerBlock: 1, rows: 0, restBlocks: 1, restPods: 1, lastPodRanks: 4 },
     ],
+    [
+      'of inner all-to-alls of ulysses-ring is blocks of the pods that one and its tensor groups need',
+      aLayout({
+        tensorParallelDegree: 4,
+        contextParallelDegree: 8,
+        sequence: { contextAlgorithm: 'ulysses-ring', ulyssesDegree: 4 },
+      }),
+      8,
+      { pods: 4, podsPerBlock: 2, blocksPerRow: 2, rows: 1, restBlocks: 0, restPods: 0, lastPodRanks: 8 },
+    ],
+    [
+      'of plain ulysses is blocks of its tensor groups alone',
+      aLayout({ tensorParallelDegree: 4, contextParallelDegree: 8, sequence: { contextAlgorithm: 'ulysses' } }),
+      8,
+      { pods: 4, podsPerBlock: 1, blocksPerRow: 4, rows: 1, restBlocks: 0, restPods: 0, lastPodRanks: 8 },
+    ],
   ])('%s', (_sentence, layout, ranksPerPod, want) => {
     expect(gangShape(layout, ranksPerPod)).toMatchObject(want);
   });

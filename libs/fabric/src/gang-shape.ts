@@ -22,7 +22,8 @@ export type AcrossIslands = 'never' | 'pipeline' | 'anyGroup';
  * A gang as rows of pods. Unless `rankOrder` says otherwise, ranks count tensor index fastest and pipeline index slowest, and pod `i` holds ranks `[i * r, (i + 1) * r)`. So
  *
  * - a *block* is the shortest run of pods that begins and ends at the boundary of a tensor group: lcm(r, tp) / r pods. All of a block must
- *   share an NVLink domain, because neighbours in it share a tensor group.
+ *   share an NVLink domain, because neighbours in it share a tensor group. With ulysses-ring the ranks of an inner all-to-all and their tensor groups
+ *   count as one such group ({@link ranksInDomain}).
  * - a *row* is the shortest run of pods that begins and ends at the boundary of a pipeline stage: lcm(r, ranks of a stage) / r pods, a whole
  *   number of blocks. All of a row must share an island.
  *
@@ -44,10 +45,10 @@ export interface GangShape {
 
 export function gangShape(layout: ParallelLayout, ranksPerPod: number): GangShape {
   const ranks = worldSize(layout);
-  const { tensorGroup, stage } = runsOf(layout);
+  const { inDomain, stage } = runsOf(layout);
   const pods = Math.ceil(ranks / ranksPerPod);
   const fullPods = Math.floor(ranks / ranksPerPod);
-  const podsPerBlock = tensorGroup / greatestCommonDivisor(ranksPerPod, tensorGroup);
+  const podsPerBlock = inDomain / greatestCommonDivisor(ranksPerPod, inDomain);
   const podsPerRow = stage / greatestCommonDivisor(ranksPerPod, stage);
   const rows = Math.floor(fullPods / podsPerRow);
   const restBlocks = Math.floor((fullPods - rows * podsPerRow) / podsPerBlock);
@@ -65,16 +66,31 @@ export function gangShape(layout: ParallelLayout, ranksPerPod: number): GangShap
   };
 }
 
-/** Ranks of the shortest aligned runs that cut no tensor group and no pipeline stage: more than they hold where `rankOrder` puts other axes between. */
-function runsOf(layout: ParallelLayout): { readonly tensorGroup: number; readonly stage: number } {
+/** Ranks that exchange in every layer and so share an NVLink domain: tensor groups, those of one inner all-to-all of ulysses-ring together. */
+export function ranksInDomain(layout: ParallelLayout): number {
+  return layout.tensorParallelDegree * innerUlyssesDegree(layout);
+}
+
+/** Context ranks of the all-to-all inside ulysses-ring, whose ring takes the rest; 1 for every other algorithm. */
+export function innerUlyssesDegree({ sequence }: ParallelLayout): number {
+  return sequence?.contextAlgorithm === 'ulysses-ring' ? (sequence.ulyssesDegree ?? 1) : 1;
+}
+
+/**
+ * Ranks of the shortest aligned runs that cut no group of an NVLink domain and no pipeline stage: more than they hold where `rankOrder` puts other
+ * axes between. Of two axes' groups the run of the slower axis holds whole ones of the faster.
+ */
+function runsOf(layout: ParallelLayout): { readonly inDomain: number; readonly stage: number } {
   const { tensorParallelDegree, pipelineParallelDegree, rankOrder } = layout;
+  const inner = innerUlyssesDegree(layout);
   const ranks = worldSize(layout);
   const stage = ranks / pipelineParallelDegree;
-  if (rankOrder === undefined) return { tensorGroup: tensorParallelDegree, stage };
-  const stride = (axis: 'tensor' | 'pipeline'): number => groupsOfAxis(layout, axis)[0]?.[1] ?? 1;
+  if (rankOrder === undefined && inner === 1) return { inDomain: tensorParallelDegree, stage };
+  const stride = (axis: 'tensor' | 'context' | 'pipeline'): number => groupsOfAxis(layout, axis)[0]?.[1] ?? 1;
+  const spanOf = (axis: 'tensor' | 'context', degree: number): number => (degree === 1 ? 1 : degree * stride(axis));
   const isStageWhole = pipelineParallelDegree === 1 || stride('pipeline') === stage;
   return {
-    tensorGroup: tensorParallelDegree === 1 ? 1 : tensorParallelDegree * stride('tensor'),
+    inDomain: Math.max(spanOf('tensor', tensorParallelDegree), spanOf('context', inner)),
     stage: isStageWhole ? stage : ranks,
   };
 }

@@ -1,4 +1,4 @@
-import { groupsOfAxis, worldSize } from '@coxswain/layout';
+import { groupsOfAxis, type ParallelLayout, rankTable, worldSize } from '@coxswain/layout';
 import { aLayout } from '@coxswain/layout/testing';
 import fc from 'fast-check';
 import type { FabricCapacity, FabricNode } from './fabric.ts';
@@ -73,6 +73,56 @@ describe('every placement', () => {
       { numRuns: 1_000 },
     );
     expect(placed).toBeGreaterThan(50);
+  });
+
+  it('keeps the inner all-to-alls of ulysses-ring in one NVLink domain, in any order of ranks', () => {
+    let placed = 0;
+    const orders = fc.constantFrom<ParallelLayout['rankOrder'][]>(
+      undefined,
+      ['context', 'tensor', 'data', 'pipeline'],
+      ['tensor', 'data', 'context', 'pipeline'],
+      ['data', 'tensor', 'context', 'pipeline'],
+    );
+    const aUlyssesRing = fc
+      .record({
+        tensor: fc.integer({ min: 1, max: 2 }),
+        inner: fc.integer({ min: 2, max: 3 }),
+        ring: fc.integer({ min: 1, max: 2 }),
+      })
+      .chain(({ tensor, inner, ring }) =>
+        orders.map((rankOrder) =>
+          aLayout({
+            tensorParallelDegree: tensor,
+            contextParallelDegree: inner * ring,
+            dataParallelDegree: 2,
+            sequence: { contextAlgorithm: 'ulysses-ring', ulyssesDegree: inner },
+            ...(rankOrder === undefined ? {} : { rankOrder }),
+          }),
+        ),
+      );
+    const perNode = fc.integer({ min: 1, max: 4 });
+    fc.assert(
+      fc.property(aCluster, aUlyssesRing, perNode, (cluster, layout, gpusPerNode) => {
+        const twoDomains = cluster.map((node, at) => ({
+          ...node,
+          nvlinkDomain: `d${at % 2}`,
+          island: 'i0',
+          nicType: 'roce',
+        }));
+        const outcome = placeGang({ layout, gpusPerNode }, aFabricCapacity(twoDomains));
+        if (outcome.kind !== 'placed') return;
+        placed++;
+        const domainOf = new Map(twoDomains.map(({ name, nvlinkDomain }) => [name, nvlinkDomain]));
+        for (const group of rankTable(layout).dense.combinedGroups['ulysses'] ?? []) {
+          const domains = group.map((rank) =>
+            domainOf.get(outcome.nodes[Math.floor(rank / outcome.ranksPerPod)] ?? ''),
+          );
+          expect(new Set(domains).size).toBe(1);
+        }
+      }),
+      { numRuns: 500 },
+    );
+    expect(placed).toBeGreaterThan(20);
   });
 
   it('leaves the nodes in reserve that each NVLink domain is to have, and the roomiest', () => {

@@ -229,6 +229,22 @@ describe('why a gang is not placed', () => {
       },
     },
     {
+      name: 'no NVLink domain holds an inner all-to-all of ulysses-ring',
+      request: {
+        layout: tp(2, {
+          contextParallelDegree: 4,
+          sequence: { contextAlgorithm: 'ulysses-ring', ulyssesDegree: 4 },
+        }),
+        acrossIslands: 'anyGroup',
+      },
+      capacity: aFabricCapacity(fourNodes),
+      want: {
+        kind: 'unsatisfiable',
+        message:
+          'The inner all-to-all of layout.sequence.ulyssesDegree 4 needs 8 GPUs in one NVLink domain, 2 for each of its ranks; the largest, d1, has 4. Lower layout.sequence.ulyssesDegree to at most 2, so that the ring takes the rest of layout.contextParallelDegree, or lower layout.tensorParallelDegree.',
+      },
+    },
+    {
       name: 'more per node than any node has',
       request: { layout: tp(4), gpusPerNode: 4 },
       capacity: aFabricCapacity(fourNodes),

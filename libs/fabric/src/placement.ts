@@ -3,7 +3,7 @@ import { packWithin } from './across-islands.ts';
 import { assumedTraffic } from './assumed-traffic.ts';
 import { capacitiesOfEqualNics, unequalNics, unequalNicsMessage } from './equal-nics.ts';
 import type { Fabric, FabricCapacity } from './fabric.ts';
-import { type GangRequest, type GangShape, gangShape } from './gang-shape.ts';
+import { type GangRequest, type GangShape, gangShape, ranksInDomain } from './gang-shape.ts';
 import { leastCrossing } from './least-crossing.ts';
 import { freeGpusOf, openNodes } from './open-nodes.ts';
 import { whatHelps } from './what-helps.ts';
@@ -25,7 +25,7 @@ export type PlacementOutcome =
 const MAX_RANKS_PER_POD = 16;
 
 /**
- * Nodes for every rank of the gang: each tensor group inside one NVLink domain, the gang inside one island or across several as far as
+ * Nodes for every rank of the gang: each tensor group and inner all-to-all of ulysses-ring inside one NVLink domain, the gang inside one island or across several as far as
  * `across-islands.ts` lets it. Of the placements that it finds, the one with the fewest weighted bytes across boundaries; of equal ones, the one that
  * leaves most whole domains and switches. Deterministic, whatever the order of the fabric's nodes.
  */
@@ -94,21 +94,21 @@ function emptyCapacity(capacity: FabricCapacity): FabricCapacity {
 
 /**
  * Ranks per pod to try, in order: what was asked for; else for each size of node (largest first) the whole node, then the most that
- * neither cuts a tensor group unevenly, then the most that does not cut a pipeline stage either.
+ * neither cuts a group of one NVLink domain unevenly, then the most that does not cut a pipeline stage either.
  */
 function ranksPerPodChoices(request: GangRequest, fabric: Fabric): readonly number[] {
   const ranks = worldSize(request.layout);
   if (request.gpusPerNode !== undefined) return [Math.min(request.gpusPerNode, ranks)];
-  const tensorGroup = request.layout.tensorParallelDegree;
+  const inDomain = ranksInDomain(request.layout);
   const stage = ranks / request.layout.pipelineParallelDegree;
-  const keepsTensorGroups = (ways: number): boolean => ways % tensorGroup === 0 || tensorGroup % ways === 0;
+  const keepsGroups = (ways: number): boolean => ways % inDomain === 0 || inDomain % ways === 0;
   const sizes = [...new Set(fabric.nodes.map((node) => Math.min(node.gpus, ranks, MAX_RANKS_PER_POD)))];
   const choices = sizes
     .sort((left, right) => right - left)
     .flatMap((size) => [
       size,
-      largestUpTo(size, keepsTensorGroups),
-      largestUpTo(size, (ways) => keepsTensorGroups(ways) && stage % ways === 0),
+      largestUpTo(size, keepsGroups),
+      largestUpTo(size, (ways) => keepsGroups(ways) && stage % ways === 0),
     ]);
   return [...new Set(choices)];
 }

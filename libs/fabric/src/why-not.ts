@@ -1,6 +1,12 @@
-import { formatLayout, worldSize } from '@coxswain/layout';
+import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
 import type { Fabric, FabricNode } from './fabric.ts';
-import type { AcrossIslands, GangRequest, GangShape } from './gang-shape.ts';
+import {
+  type AcrossIslands,
+  type GangRequest,
+  type GangShape,
+  innerUlyssesDegree,
+  ranksInDomain,
+} from './gang-shape.ts';
 
 /** Why a gang that an empty cluster would hold cannot start now: what it needs, what is free, and what keeps the free ones apart. */
 export function waitingMessage(
@@ -17,7 +23,7 @@ export function waitingMessage(
   const needs = `Needs ${count(shape.worldSize, 'GPU')} as ${count(shape.pods, 'node')} with ${shape.ranksPerPod} free each; `;
   const has = `${free} of ${total} GPUs are free, on ${count(ableNodes, 'node')} with ${shape.ranksPerPod} or more`;
   if (ableNodes < shape.pods) return `${needs}${has}.`;
-  return `${needs}${has}, but not together: ${TOGETHER[acrossIslands]}.`;
+  return `${needs}${has}, but not together: ${inDomain(shape.layout)} need one NVLink domain${ISLANDS_TOO[acrossIslands]}.`;
 }
 
 const IN_ISLANDS: Readonly<Record<AcrossIslands, string>> = {
@@ -26,11 +32,16 @@ const IN_ISLANDS: Readonly<Record<AcrossIslands, string>> = {
   anyGroup: '',
 };
 
-const TOGETHER: Readonly<Record<AcrossIslands, string>> = {
-  never: 'tensor groups need one NVLink domain, and the gang one island',
-  pipeline: 'tensor groups need one NVLink domain, and data groups one island among those of one NIC class',
-  anyGroup: 'tensor groups need one NVLink domain',
+const ISLANDS_TOO: Readonly<Record<AcrossIslands, string>> = {
+  never: ', and the gang one island',
+  pipeline: ', and data groups one island among those of one NIC class',
+  anyGroup: '',
 };
+
+function inDomain(layout: ParallelLayout): string {
+  const inner = innerUlyssesDegree(layout);
+  return inner === 1 ? 'tensor groups' : `tensor groups, ${inner} of them for each layout.sequence.ulyssesDegree,`;
+}
 
 /** Why not even an empty cluster holds the gang, and what to change. The first broken rule is named. */
 export function unsatisfiableMessage(request: GangRequest, fabric: Fabric): string {
@@ -45,11 +56,20 @@ export function unsatisfiableMessage(request: GangRequest, fabric: Fabric): stri
   const usable = fabric.nodes.map((node) => ({ ...node, gpus: Math.min(node.gpus, gpusPerNode ?? node.gpus) }));
   const domain = largestOf(usable, (node) => `${node.nvlinkDomain}\n${node.island}`, nvlinkDomainOf);
   const tensorGroup = layout.tensorParallelDegree;
+  const inner = innerUlyssesDegree(layout);
   const perNode = gpusPerNode === undefined ? '' : ` at ${gpusPerNode} per node`;
   if (domain.gpus < tensorGroup) {
     return (
       `A tensor group needs ${count(tensorGroup, 'GPU')} in one NVLink domain; the largest, ${domain.name}, has ` +
       `${domain.gpus}${perNode}. Lower layout.tensorParallelDegree to at most ${domain.gpus}.`
+    );
+  }
+  if (domain.gpus < ranksInDomain(layout)) {
+    const most = Math.floor(domain.gpus / tensorGroup);
+    return (
+      `The inner all-to-all of layout.sequence.ulyssesDegree ${inner} needs ${count(ranksInDomain(layout), 'GPU')} in one NVLink domain, ` +
+      `${tensorGroup} for each of its ranks; the largest, ${domain.name}, has ${domain.gpus}${perNode}. Lower layout.sequence.ulyssesDegree to at most ` +
+      `${most}, so that the ring takes the rest of layout.contextParallelDegree, or lower layout.tensorParallelDegree.`
     );
   }
   const { acrossIslands = 'never' } = request;
@@ -70,7 +90,7 @@ export function unsatisfiableMessage(request: GangRequest, fabric: Fabric): stri
     );
   }
   return (
-    `No set of nodes keeps each tensor group of ${formatLayout(layout)} in one NVLink domain${IN_ISLANDS[acrossIslands]}${perNode}; the largest domain, ${domain.name}, has ${count(domain.gpus, 'GPU')} and the largest island, ` +
+    `No set of nodes keeps each ${inner === 1 ? 'tensor group' : `group of ${ranksInDomain(layout)} (layout.sequence.ulyssesDegree ${inner})`} of ${formatLayout(layout)} in one NVLink domain${IN_ISLANDS[acrossIslands]}${perNode}; the largest domain, ${domain.name}, has ${count(domain.gpus, 'GPU')} and the largest island, ` +
     `${island.name}, ${island.gpus}. Choose degrees that divide these, or another resources.gpusPerNode.`
   );
 }

@@ -1,5 +1,5 @@
 import type { FabricNode } from '../fabric.ts';
-import { gangShape, type GangRequest, type GangShape } from '../gang-shape.ts';
+import { gangShape, type GangRequest, type GangShape, ranksInDomain } from '../gang-shape.ts';
 import { placementCost } from '../least-crossing.ts';
 import type { OpenNode } from '../open-nodes.ts';
 import type { LayoutTraffic } from '../traffic.ts';
@@ -104,7 +104,7 @@ function mayFollow(
   const stage = shape.worldSize / layout.pipelineParallelDegree;
   const ranksOfIsland = { never: shape.worldSize, pipeline: stage, anyGroup: 1 }[acrossIslands ?? 'pipeline'];
   return (
-    together(layout.tensorParallelDegree, (other) => other.nvlinkDomain === node.nvlinkDomain) &&
+    together(ranksInDomain(layout), (other) => other.nvlinkDomain === node.nvlinkDomain) &&
     together(ranksOfIsland, (other) => other.island === node.island)
   );
 }
