@@ -5,6 +5,7 @@ import {
   ApiTokenList,
   ApiTokenRotate,
   CheckpointList,
+  ClusterFabric,
   EngineList,
   EngineRendering,
   GroupRole,
@@ -74,6 +75,7 @@ const ANSWERS = [
   PlanList,
   PlanAccuracy,
   EngineList,
+  ClusterFabric,
   EngineRendering,
   JobRendering,
 ];
@@ -113,6 +115,8 @@ const ROOTS = `type Query {
   whoAmI: WhoAmI
   "Engines, their releases, and what each can be told."
   engines: EngineList
+  "Every node with GPUs, where it sits, and which jobs hold it (administrators)."
+  fabric: ClusterFabric
   projects: ProjectList
   project(name: String!): Project
   "What the project may use of the API, and what of it is used now."

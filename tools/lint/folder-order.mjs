@@ -24,6 +24,7 @@ export const FOLDER_ORDER = {
     'plans',
     'audit',
     'curves',
+    'fabric',
     // how it is asked
     'graphql',
     'http',
@@ -34,7 +35,7 @@ export const FOLDER_ORDER = {
     'infrastructure',
     'config',
   ],
-  'apps/dashboard': ['pages', 'components', 'plans', 'job'],
+  'apps/dashboard': ['pages', 'components', 'fabric', 'plans', 'job'],
   'apps/local-node': ['node', 'pod', 'container', 'settings', 'kube'],
   'apps/operator': ['installation', 'process', 'reports', 'training-job', 'cluster', 'config'],
   // a pass; what is decided; what launchers are told; which epoch comes next; what went wrong; who gets GPUs; what is seen; what status records

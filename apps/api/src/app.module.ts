@@ -10,6 +10,8 @@ import { AuditResolvers } from './audit/audit.resolvers.ts';
 import { AuthModule } from './auth/auth.module.ts';
 import type { Denials } from './auth/denials.ts';
 import type { Config } from './config/config.ts';
+import { FabricModule } from './fabric/fabric.module.ts';
+import { FabricResolvers } from './fabric/fabric.resolvers.ts';
 import { GraphqlModule } from './graphql/graphql.module.ts';
 import type { RootResolvers } from './graphql/root-resolvers.ts';
 import { IdempotencyKeyGuard } from './http/idempotency-key.guard.ts';
@@ -88,6 +90,7 @@ const FEATURES: readonly Type[] = [
   LayoutsModule,
   PlansModule,
   RenderingsModule,
+  FabricModule,
   AuditModule,
   GraphqlModule,
   HealthModule,
@@ -103,6 +106,7 @@ export const FEATURE_RESOLVERS: readonly Type<RootResolvers>[] = [
   LayoutResolvers,
   PlanResolvers,
   RenderingResolvers,
+  FabricResolvers,
   AuditResolvers,
 ];
 

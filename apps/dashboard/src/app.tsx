@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link, Route, Switch } from 'wouter';
+import { FabricPage } from './pages/fabric-page.tsx';
 import { JobPage } from './pages/job-page.tsx';
 import { JobsPage } from './pages/jobs-page.tsx';
 import { PlansPage } from './pages/plans-page.tsx';
@@ -19,6 +20,7 @@ export function App(): ReactNode {
         <nav className="pages">
           <Link href="/">Jobs</Link>
           <Link href="/predictions">Predictions</Link>
+          {session.me.role === 'clusterAdmin' && <Link href="/fabric">Fabric</Link>}
         </nav>
         <span className="who">
           {session.me.name} · {session.me.role}
@@ -34,6 +36,9 @@ export function App(): ReactNode {
           </Route>
           <Route path="/predictions">
             <PlansPage />
+          </Route>
+          <Route path="/fabric">
+            <FabricPage />
           </Route>
           <Route path="/projects/:project/jobs/:id">
             {({ project, id }) => <JobPage key={id} project={project} id={id} />}

@@ -5,6 +5,7 @@ import {
   type AuditEntry,
   AuditList,
   CheckpointList,
+  ClusterFabric,
   GroupRole,
   GroupRoleList,
   Job,
@@ -120,6 +121,11 @@ export class ApiClient {
 
   whoAmI(): Promise<WhoAmI> {
     return this.#json(WhoAmI, '/v1/whoami');
+  }
+
+  /** Every node with GPUs, where it sits, and which jobs hold it (administrators). */
+  fabric(): Promise<ClusterFabric> {
+    return this.#json(ClusterFabric, '/v1/fabric');
   }
 
   signInMethods(): Promise<SignInMethods> {

@@ -52,6 +52,14 @@ export {
   MAX_UNRECORDED_CHECKPOINTS,
   UnrecordedCheckpoint,
 } from './checkpoint.ts';
+export {
+  ClusterFabric,
+  type FabricHardware,
+  type FabricJob,
+  type FabricNodes,
+  type FabricPlace,
+  MAX_FABRIC_JOBS,
+} from './cluster-fabric.ts';
 export type { Checkpoint } from './checkpoint.ts';
 export { CheckpointFault, describeFault, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
 export type { CheckpointEvidence, CheckpointFaultOnNode } from './checkpoint-fault.ts';

@@ -52,6 +52,7 @@ import { TrainingJobSpec } from './training-job-spec.ts';
  * GET    …/jobs/{jobId}/logs?rank&attempt&tailLines&follow      text/plain; what the attempt recorded where the pod is gone
  * GET    …/jobs/{jobId}/rendering                             → JobRendering      (what it runs: arguments, files, environment; or why it cannot)
  * GET    /v1/engines                                          → EngineList
+ * GET    /v1/fabric                                           → ClusterFabric     (every node with GPUs, where it sits, and which jobs hold it; administrators)
  * POST   /v1/projects/{project}/renderings RenderingRequest   → EngineRendering   (of any layout; nothing runs, and nothing is kept)
  * POST   /v1/projects/{project}/plans    PlanRequest          → StoredPlan        (Idempotency-Key optional, 201; what if: nothing runs)
  * GET    /v1/projects/{project}/plans?pageSize&pageToken      → PlanList
@@ -336,6 +337,12 @@ export const RankPlace = z
     nvlinkDomain: z.string().nullable(),
     island: z.string().nullable(),
     nicType: z.string().nullable(),
+    switches: z
+      .array(z.string())
+      .default([])
+      .describe(
+        'Above its node, near to far: leaf, spine, core and what lies beyond. Empty: nobody says, or it is not seen now.',
+      ),
     lastStep: counter.nullable(),
     stepTimeMs: z.number().nullable(),
   })

@@ -46,6 +46,7 @@ export const ROUTE_RULES: Readonly<Record<string, AccessRule>> = {
   'POST /graphql': 'signedIn',
   'GET /v1/whoami': 'signedIn',
   'GET /v1/engines': 'signedIn',
+  'GET /v1/fabric': 'fabric.read',
   'POST /v1/projects': 'project.create',
   'GET /v1/projects': 'project.read',
   'GET /v1/projects/{project}': 'project.read',
@@ -92,6 +93,7 @@ export const ROUTE_RULES: Readonly<Record<string, AccessRule>> = {
 export const FIELD_RULES: Readonly<Record<string, AccessRule>> = {
   'Query.whoAmI': 'signedIn',
   'Query.engines': 'signedIn',
+  'Query.fabric': 'fabric.read',
   'Query.projects': 'project.read',
   'Query.project': 'project.read',
   'Query.projectLimits': 'project.read',

@@ -18,6 +18,7 @@ export const ACTIONS = [
   'layout.write',
   'plan.read',
   'plan.write',
+  'fabric.read',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 

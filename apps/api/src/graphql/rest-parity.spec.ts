@@ -8,6 +8,7 @@ import { declaredRoutes } from '../http/openapi.ts';
 const FIELDS: Readonly<Record<string, string>> = {
   'GET /v1/whoami': 'whoAmI',
   'GET /v1/engines': 'engines',
+  'GET /v1/fabric': 'fabric',
   'GET /v1/projects': 'projects',
   'POST /v1/projects': 'createProject',
   'GET /v1/projects/{project}': 'project',

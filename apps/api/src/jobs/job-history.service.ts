@@ -8,12 +8,14 @@ import type {
   StepList,
 } from '@coxswain/api-types';
 import { NODE_LABELS, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
+import type { FabricNode } from '@coxswain/fabric';
 import { coordinatesOfRank } from '@coxswain/layout';
 import { podName } from '@coxswain/lifecycle';
 import type { Sql } from '@coxswain/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.ts';
 import { CurveReader, type CurveRequest } from '../curves/curve-reader.ts';
+import { SeenNodes } from '../fabric/seen-nodes.ts';
 import { CLUSTER, type Cluster } from '../infrastructure/tokens.ts';
 import type { JobRow } from './job-row.ts';
 import { type JobAddress, JobsService } from './jobs.service.ts';
@@ -23,6 +25,9 @@ import { recordedPlacement } from './recorded-placement.ts';
 export const MAX_HISTORY = 10_000;
 /** Most checkpoints of one answer: the newest. */
 export const MAX_LISTED_CHECKPOINTS = 1_000;
+
+/** For what a map of ranks can do without. */
+const PATIENCE_MS = 1_000;
 
 /** A row of `job_events` as the driver gives it. */
 export interface EventRow {
@@ -52,9 +57,16 @@ export class JobHistoryService {
   readonly #cluster: Cluster;
   readonly #jobs: JobsService;
 
-  constructor(@Inject(CLUSTER) cluster: Cluster, @Inject(JobsService) jobs: JobsService) {
+  readonly #nodes: SeenNodes;
+
+  constructor(
+    @Inject(CLUSTER) cluster: Cluster,
+    @Inject(JobsService) jobs: JobsService,
+    @Inject(SeenNodes) nodes: SeenNodes,
+  ) {
     this.#cluster = cluster;
     this.#jobs = jobs;
+    this.#nodes = nodes;
   }
 
   async events(principal: Principal, address: JobAddress, after: number): Promise<JobEventList> {
@@ -85,8 +97,24 @@ export class JobHistoryService {
   }
 
   /** Where each rank of the newest epoch is, from its placement; empty before the first. */
-  ranks(principal: Principal, address: JobAddress): Promise<RankMap> {
-    return this.#jobs.reading(principal, address, (sql, row) => this.#ranksOf(sql, row));
+  async ranks(principal: Principal, address: JobAddress): Promise<RankMap> {
+    const map = await this.#jobs.reading(principal, address, (sql, row) => this.#ranksOf(sql, row));
+    return this.#withSwitches(map);
+  }
+
+  /** As far as the cluster shows them now: a map without switches is better than none. */
+  async #withSwitches({ epoch, items }: RankMap): Promise<RankMap> {
+    if (items.length === 0) return { epoch, items };
+    const { fabric } = await this.#nodes.look(PATIENCE_MS);
+    const names = new Set(items.map(({ node }) => node));
+    const seen = new Map(fabric?.nodes.filter(({ name }) => names.has(name)).map((node) => [node.name, node]));
+    return {
+      epoch,
+      items: items.map((place) => {
+        const { island, switches = [] } = seen.get(place.node) ?? {};
+        return { ...place, island: place.island ?? island ?? null, switches: [...switches] };
+      }),
+    };
   }
 
   async #ranksOf(sql: Sql, row: JobRow): Promise<RankMap> {
@@ -109,6 +137,7 @@ export class JobHistoryService {
         nvlinkDomain: labels[NODE_LABELS.nvlinkDomain] ?? null,
         island: labels[NODE_LABELS.nicIsland] ?? null,
         nicType: labels[NODE_LABELS.nicType] ?? null,
+        switches: [],
         lastStep: lastByRank.get(rank)?.lastStep ?? null,
         stepTimeMs: lastByRank.get(rank)?.stepTimeMs ?? null,
       }));

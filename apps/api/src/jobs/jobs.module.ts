@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { FabricModule } from '../fabric/fabric.module.ts';
 import { JobHistoryController } from './job-history.controller.ts';
 import { JobHistoryService } from './job-history.service.ts';
 import { JobRelationResolvers } from './job-relation.resolvers.ts';
@@ -9,6 +10,7 @@ import { JobsService } from './jobs.service.ts';
 
 /** Jobs: what people ask for, and what became of it. */
 @Module({
+  imports: [FabricModule],
   controllers: [JobsController, JobHistoryController],
   providers: [JobsService, JobHistoryService, JobRelationsService, JobResolvers, JobRelationResolvers],
   exports: [JobsService, JobHistoryService, JobResolvers, JobRelationResolvers],

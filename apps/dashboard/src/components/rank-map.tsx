@@ -1,5 +1,5 @@
 import type { RankPlace } from '@coxswain/api-types';
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode, type RefObject } from 'react';
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
 import { useColorScheme } from '../color-scheme.ts';
 import {
   cellAt,
@@ -11,6 +11,7 @@ import {
   type IslandGroup,
   type Pace,
 } from '../job/rank-geometry.ts';
+import { useWidth } from '../use-width.ts';
 
 const NIC_WORDS: Readonly<Record<string, string>> = { infiniband: 'InfiniBand', roce: 'RoCE', ethernet: 'Ethernet' };
 /** A rank that takes a fifth longer than the median is worth a word. */
@@ -129,18 +130,6 @@ function rankAfterKey(event: KeyboardEvent, ranks: readonly number[], shown: num
     default:
       return undefined;
   }
-}
-
-function useWidth(element: RefObject<HTMLElement | null>): number {
-  const [widthPx, setWidthPx] = useState(320);
-  useEffect(() => {
-    const box = element.current?.parentElement;
-    if (box === null || box === undefined) return undefined;
-    const resize = new ResizeObserver(() => setWidthPx(Math.max(120, box.clientWidth)));
-    resize.observe(box);
-    return () => resize.disconnect();
-  }, [element]);
-  return widthPx;
 }
 
 interface Picture {

@@ -1,0 +1,23 @@
+import type { KubeClient } from '@coxswain/kube';
+import { Module } from '@nestjs/common';
+import { KUBE, STOPPING } from '../infrastructure/tokens.ts';
+import { FabricController } from './fabric.controller.ts';
+import { FabricResolvers } from './fabric.resolvers.ts';
+import { FabricService } from './fabric.service.ts';
+import { SeenNodes } from './seen-nodes.ts';
+
+/** The network of the cluster, and who holds its GPUs. */
+@Module({
+  controllers: [FabricController],
+  providers: [
+    {
+      provide: SeenNodes,
+      inject: [KUBE, STOPPING],
+      useFactory: (kube: KubeClient, stopping: AbortSignal) => new SeenNodes({ kube, stopping }),
+    },
+    FabricService,
+    FabricResolvers,
+  ],
+  exports: [SeenNodes, FabricResolvers],
+})
+export class FabricModule {}

@@ -1,0 +1,65 @@
+import { type ClusterFabric, MAX_FABRIC_JOBS } from '@coxswain/api-types';
+import { DomainError } from '@coxswain/domain-error';
+import type { Fabric } from '@coxswain/fabric';
+import type { TenantDatabase } from '@coxswain/persistence';
+import { Inject, Injectable } from '@nestjs/common';
+import { highestRoleOf, type Principal } from '../auth/principal.ts';
+import { scopeOf } from '../auth/project-scope.ts';
+import { requireAction } from '../auth/roles.ts';
+import { CLUSTER, type Cluster, TENANT_DATABASE } from '../infrastructure/tokens.ts';
+import { columnsOf, type FabricColumns } from './fabric-columns.ts';
+import { holdingJobs, toFabricJob } from './fabric-jobs.ts';
+import { SeenNodes } from './seen-nodes.ts';
+
+/** A first list of 10,000 nodes takes a few seconds. */
+const PATIENCE_MS = 15_000;
+
+interface Told {
+  readonly fabric: Fabric;
+  readonly columns: FabricColumns;
+  readonly indexOfNode: ReadonlyMap<string, number>;
+}
+
+/** The whole fabric: whoever sees every node sees what every job holds, so it is for administrators of the cluster. */
+@Injectable()
+export class FabricService {
+  readonly #database: TenantDatabase;
+  readonly #cluster: Cluster;
+  readonly #nodes: SeenNodes;
+  #told: Told | undefined;
+
+  constructor(
+    @Inject(TENANT_DATABASE) database: TenantDatabase,
+    @Inject(CLUSTER) cluster: Cluster,
+    @Inject(SeenNodes) nodes: SeenNodes,
+  ) {
+    this.#database = database;
+    this.#cluster = cluster;
+    this.#nodes = nodes;
+  }
+
+  /** UNAVAILABLE, with what the API server said, where nodes cannot be read. */
+  async read(principal: Principal): Promise<ClusterFabric> {
+    requireAction(highestRoleOf(principal), 'fabric.read');
+    const seen = await this.#nodes.look(PATIENCE_MS);
+    if (seen.problem !== undefined) throw new DomainError('UNAVAILABLE', seen.problem);
+    const { columns, indexOfNode } = this.#tell(seen.fabric);
+    const found = await this.#database.within(scopeOf(principal, this.#cluster.id), (sql) =>
+      holdingJobs(sql, this.#cluster),
+    );
+    return {
+      isStale: seen.isStale,
+      ...columns,
+      jobs: found.slice(0, MAX_FABRIC_JOBS).map((job) => toFabricJob(job, indexOfNode)),
+      hasMoreJobs: found.length > MAX_FABRIC_JOBS,
+    };
+  }
+
+  /** Once for each fabric, not for each question. */
+  #tell(fabric: Fabric): Told {
+    if (this.#told?.fabric === fabric) return this.#told;
+    const columns = columnsOf(fabric);
+    this.#told = { fabric, columns, indexOfNode: new Map(columns.nodes.names.map((name, index) => [name, index])) };
+    return this.#told;
+  }
+}

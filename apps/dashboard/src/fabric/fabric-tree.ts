@@ -1,0 +1,124 @@
+import type { ClusterFabric, FabricHardware, FabricPlace } from '@coxswain/api-types';
+
+/** A node of the fabric, with who holds its GPUs. */
+export interface FabricPageNode {
+  readonly index: number;
+  readonly name: string;
+  readonly gpus: number;
+  readonly isUsable: boolean;
+  readonly place: FabricPlace;
+  readonly hardware: FabricHardware;
+  /** Indexes of jobs, and how many GPUs each holds. */
+  readonly holds: readonly Hold[];
+  /** Can be more than it has, where two placements claim the same GPUs. */
+  readonly takenGpus: number;
+}
+
+export interface Hold {
+  readonly job: number;
+  readonly gpus: number;
+}
+
+/** Nodes below one leaf of one spine of one island, in order of NVLink domain and name. */
+export interface LeafGroup {
+  readonly island: string;
+  /** As people call it; undefined where nobody says which. */
+  readonly spine: string | undefined;
+  readonly leaf: string | undefined;
+  readonly nodes: readonly FabricPageNode[];
+}
+
+export interface IslandTree {
+  readonly island: string;
+  readonly leaves: readonly LeafGroup[];
+}
+
+/** GPUs of some nodes: each is free, taken by a job, or on a node that takes no jobs. */
+export interface GpuCounts {
+  readonly nodes: number;
+  readonly free: number;
+  readonly taken: number;
+  readonly unusable: number;
+}
+
+/** The nodes in the order of the answer. */
+export function nodesOf({ nodes, places, hardware, jobs }: ClusterFabric): readonly FabricPageNode[] {
+  const holds = new Map<number, Hold[]>();
+  for (const [job, { nodes: held, gpus }] of jobs.entries()) {
+    for (const [pod, node] of held.entries()) {
+      const onNode = holds.get(node) ?? [];
+      onNode.push({ job, gpus: gpus[pod] ?? 0 });
+      holds.set(node, onNode);
+    }
+  }
+  return nodes.names.map((name, index) => {
+    const held = holds.get(index) ?? [];
+    return {
+      index,
+      name,
+      gpus: nodes.gpus[index] ?? 0,
+      isUsable: nodes.usable[index] ?? false,
+      place: places[nodes.places[index] ?? -1] ?? UNKNOWN_PLACE,
+      hardware: hardware[nodes.hardware[index] ?? -1] ?? UNKNOWN_HARDWARE,
+      holds: held,
+      takenGpus: held.reduce((sum, { gpus }) => sum + gpus, 0),
+    };
+  });
+}
+
+const UNKNOWN_PLACE: FabricPlace = { island: 'unlabelled', nvlinkDomain: null, switches: [] };
+const UNKNOWN_HARDWARE: FabricHardware = {
+  gpuType: null,
+  nicType: null,
+  nicSpeedGbps: null,
+  nicCount: null,
+  readFrom: [],
+};
+
+/** Island, then spine, then leaf, each in order of its name with numbers counted as numbers. */
+export function treeOf(nodes: readonly FabricPageNode[]): readonly IslandTree[] {
+  const byIsland = Map.groupBy(nodes, ({ place }) => place.island);
+  return sortedBy([...byIsland], ([island]) => island).map(([island, members]) => {
+    const byLeaf = Map.groupBy(members, ({ place }) => place.switches.slice(0, 2).toReversed().join('\n'));
+    return {
+      island,
+      leaves: sortedBy([...byLeaf], ([key]) => key).map(([, below]) => leafOf(island, below)),
+    };
+  });
+}
+
+function leafOf(island: string, below: readonly FabricPageNode[]): LeafGroup {
+  const [leaf, spine] = below[0]?.place.switches ?? [];
+  return {
+    island,
+    spine: spine === undefined ? undefined : shortName(spine),
+    leaf: leaf === undefined ? undefined : shortName(leaf),
+    nodes: sortedBy(below, ({ name, place }) => `${place.nvlinkDomain ?? ''}\n${name}`),
+  };
+}
+
+const COMPARE = new Intl.Collator('en', { numeric: true }).compare;
+
+function sortedBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly T[] {
+  return items
+    .map((item) => ({ item, key: keyOf(item) }))
+    .sort((one, other) => COMPARE(one.key, other.key))
+    .map(({ item }) => item);
+}
+
+/** What a person calls it: names spell the whole way down, as in `zone=a/topograph:tier-0=leaf-1`. */
+export function shortName(name: string): string {
+  const last = name.slice(name.lastIndexOf('/') + 1);
+  return last.slice(last.lastIndexOf('=') + 1) || name;
+}
+
+export function countGpus(nodes: readonly FabricPageNode[]): GpuCounts {
+  let [free, taken, unusable] = [0, 0, 0];
+  for (const { gpus, isUsable, takenGpus } of nodes) {
+    const held = Math.min(gpus, takenGpus);
+    taken += held;
+    if (isUsable) free += gpus - held;
+    else unusable += gpus - held;
+  }
+  return { nodes: nodes.length, free, taken, unusable };
+}

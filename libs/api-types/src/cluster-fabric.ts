@@ -1,0 +1,73 @@
+/** How does the API tell the fabric of a whole cluster? As columns: 10,000 nodes are a few hundred kilobytes, and a tenth of that compressed. */
+import { z } from 'zod';
+
+/** Most jobs of one answer. */
+export const MAX_FABRIC_JOBS = 2_000;
+
+const index = z.int().min(0).max(1_000_000);
+
+export const FabricPlace = z
+  .object({
+    island: z.string().describe('NIC fabric that these nodes share.'),
+    nvlinkDomain: z.string().nullable().describe('Null: each of these nodes is a domain of its own.'),
+    switches: z
+      .array(z.string())
+      .describe('Above these nodes, near to far: leaf, spine, core and what lies beyond. Empty: nobody says.'),
+  })
+  .meta({ id: 'FabricPlace' });
+export type FabricPlace = z.infer<typeof FabricPlace>;
+
+export const FabricSource = z
+  .object({
+    fact: z.string().describe('nvlinkDomain, island, switches, nicType, gpuType, ...'),
+    key: z.string().describe('The label, DRA attribute or device resource that says it.'),
+  })
+  .meta({ id: 'FabricSource' });
+export type FabricSource = z.infer<typeof FabricSource>;
+
+export const FabricHardware = z
+  .object({
+    gpuType: z.string().nullable(),
+    nicType: z.string().nullable(),
+    nicSpeedGbps: z.number().nullable().describe('Of one NIC.'),
+    nicCount: index.nullable(),
+    readFrom: z.array(FabricSource).describe('Facts that nobody states are not listed.'),
+  })
+  .meta({ id: 'FabricHardware' });
+export type FabricHardware = z.infer<typeof FabricHardware>;
+
+/** All of one length; the same index is the same node. */
+export const FabricNodes = z
+  .object({
+    names: z.array(z.string()).describe('Sorted.'),
+    gpus: z.array(index).describe('Allocatable GPUs.'),
+    usable: z.array(z.boolean()).describe('Ready, not cordoned, and without a taint that a job does not tolerate.'),
+    places: z.array(index).describe('Index of the node’s place.'),
+    hardware: z.array(index).describe('Index of the node’s hardware.'),
+  })
+  .meta({ id: 'FabricNodes' });
+export type FabricNodes = z.infer<typeof FabricNodes>;
+
+export const FabricJob = z
+  .object({
+    id: z.uuid(),
+    project: z.string().nullable().describe('Null: its namespace belongs to none.'),
+    name: z.string(),
+    nodes: z.array(index).describe('Index of each node that it holds GPUs of, once for each pod.'),
+    gpus: z.array(index).describe('How many GPUs each of these pods holds.'),
+  })
+  .meta({ id: 'FabricJob' });
+export type FabricJob = z.infer<typeof FabricJob>;
+
+/** Nodes that have GPUs, where each sits, and which GPUs jobs of Coxswain hold. What pods of others hold is not in it. */
+export const ClusterFabric = z
+  .object({
+    isStale: z.boolean().describe('The cluster has not been heard for a minute: nodes are told as they were.'),
+    places: z.array(FabricPlace),
+    hardware: z.array(FabricHardware),
+    nodes: FabricNodes,
+    jobs: z.array(FabricJob).describe(`The newest ${MAX_FABRIC_JOBS} that hold GPUs.`),
+    hasMoreJobs: z.boolean().describe('Older jobs hold GPUs too; those GPUs seem free here.'),
+  })
+  .meta({ id: 'ClusterFabric' });
+export type ClusterFabric = z.infer<typeof ClusterFabric>;
