@@ -185,6 +185,15 @@ describe('the dashboard', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
   });
 
+  it('shows the whole fabric to an administrator: nodes, and the labels that say where they sit', async () => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.goto(`${system.apiUrl}/fabric#token=${system.adminToken}`);
+    await seen('main', /\d+ nodes?: \d+ GPUs held by jobs, \d+ free/);
+    await page.locator('.fabric-map canvas').waitFor();
+    await picture('7-fabric');
+  });
+
   it('gave the browser nothing to complain about: no error, no broken policy, no resource from elsewhere', () => {
     expect(complaints).toEqual([]);
   });

@@ -46,7 +46,6 @@ export const FabricNodes = z
     hardware: z.array(index).describe('Index of the node’s hardware.'),
   })
   .meta({ id: 'FabricNodes' });
-export type FabricNodes = z.infer<typeof FabricNodes>;
 
 export const FabricJob = z
   .object({

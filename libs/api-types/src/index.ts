@@ -56,7 +56,6 @@ export {
   ClusterFabric,
   type FabricHardware,
   type FabricJob,
-  type FabricNodes,
   type FabricPlace,
   MAX_FABRIC_JOBS,
 } from './cluster-fabric.ts';

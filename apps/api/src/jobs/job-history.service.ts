@@ -8,7 +8,6 @@ import type {
   StepList,
 } from '@coxswain/api-types';
 import { NODE_LABELS, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
-import type { FabricNode } from '@coxswain/fabric';
 import { coordinatesOfRank } from '@coxswain/layout';
 import { podName } from '@coxswain/lifecycle';
 import type { Sql } from '@coxswain/persistence';
