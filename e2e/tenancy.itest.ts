@@ -374,16 +374,22 @@ describe('a stranger who may write resources of one namespace', () => {
   });
 
   it('starts its program as it was written, with ranks that it cannot choose', async () => {
-    const forged = ['RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'MASTER_ADDR', 'MASTER_PORT'];
     const spec = sleeperSpec({ steps: 1 }, { layout: { dataParallelDegree: 1 } });
-    const made = await submit(mine, 'forger', {
+    const told = {
       ...spec,
       engine: {
         ...spec.engine,
         command: ['sh', '-c', 'echo "$*" "<$RANK of $WORLD_SIZE>"', 'sh', '$(COXSWAIN_TOKEN_FILE)', '$$'],
-        env: [{ name: 'LD_PRELOAD', value: '/nowhere.so' }, ...forged.map((name) => ({ name, value: '9' }))],
+        env: [{ name: 'LD_PRELOAD', value: '/nowhere.so' }],
       },
-    });
+    };
+    for (const name of ['RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'MASTER_ADDR', 'MASTER_PORT']) {
+      const env = [...told.engine.env, { name, value: '9' }];
+      await expect(submit(mine, 'forger', { ...told, engine: { ...told.engine, env } })).rejects.toThrow(
+        `remove ${name}`,
+      );
+    }
+    const made = await submit(mine, 'forger', told);
     await jobIn(mine, made.id, ['Complete']);
     const { text } = await send({ path: `/v1/projects/mine/jobs/${made.id}/logs?rank=0` });
     expect(text).toContain('$(COXSWAIN_TOKEN_FILE) $$ <0 of 1>');
