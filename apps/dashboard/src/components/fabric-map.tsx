@@ -50,24 +50,27 @@ export function FabricMap({ islands, shownJob, shown, onShow, onChoose }: Fabric
   const window = useMemo(() => ({ width: widthPx, height: HEIGHT_PX }), [widthPx]);
   const geometry = useMemo(() => layOutFabric(islands, window), [islands, window]);
   const [view, setView] = useState<View>();
-  const seen = view === undefined ? wholeView(geometry, window) : kept(view, geometry, window);
+  const seen = useMemo(
+    () => (view === undefined ? wholeView(geometry, window) : kept(view, geometry, window)),
+    [view, geometry, window],
+  );
   const order = useMemo(() => geometry.leaves.flatMap(({ leaf }) => leaf.nodes), [geometry]);
 
+  // Pointing at a node paints nothing: its frame lies over the canvas.
   useEffect(() => {
     const element = canvas.current;
     if (element === null) return undefined;
-    const frame = requestAnimationFrame(() =>
-      paintFabric(element, { geometry, view: seen, widthPx, heightPx: HEIGHT_PX, shownJob }),
-    );
+    const picture = { geometry, view: seen, widthPx, heightPx: HEIGHT_PX, shownJob };
+    const frame = requestAnimationFrame(() => paintFabric(element, picture));
     return () => cancelAnimationFrame(frame);
-  });
-  useEffect(() => placeCursor(cursor.current, { geometry, view: seen, node: shown }));
+  }, [geometry, seen, widthPx, shownJob, scheme]);
+  useEffect(() => placeCursor(cursor.current, { geometry, view: seen, node: shown }), [geometry, seen, shown]);
   const zoom = (by: number, at = { x: widthPx / 2, y: HEIGHT_PX / 2 }): void => setView(zoomed(seen, by, at));
   useWheel(canvas, zoom);
   const pointer = usePointer({ geometry, view: seen, setView, onShow, onChoose });
 
   return (
-    <div className="fabric-map" data-scheme={scheme}>
+    <div className="fabric-map">
       <div className="tabs">
         <button type="button" onClick={() => zoom(ZOOM_STEP)} aria-label="Zoom in">
           +

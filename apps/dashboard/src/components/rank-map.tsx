@@ -1,6 +1,7 @@
 import type { RankPlace } from '@coxswain/api-types';
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
+import { Fragment, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
 import { useColorScheme } from '../color-scheme.ts';
+import { distinctColor } from '../distinct-color.ts';
 import {
   cellAt,
   groupRanks,
@@ -11,6 +12,7 @@ import {
   type IslandGroup,
   type Pace,
 } from '../job/rank-geometry.ts';
+import { shortName } from '../switch-name.ts';
 import { useWidth } from '../use-width.ts';
 
 const NIC_WORDS: Readonly<Record<string, string>> = { infiniband: 'InfiniBand', roce: 'RoCE', ethernet: 'Ethernet' };
@@ -27,14 +29,23 @@ export function RankMap({ places, epoch }: RankMapProps): ReactNode {
   const islands = useMemo(() => groupRanks(places), [places]);
   const pace = useMemo(() => paceOf(places), [places]);
   const [shownRank, setShownRank] = useState<number>();
+  const [chosen, setColoring] = useState<Coloring>('pace');
   const shown = useMemo(() => places.find((place) => place.rank === shownRank), [places, shownRank]);
+  const stages = useMemo(() => new Set(places.map((place) => place.pipelineIndex)).size, [places]);
   if (places.length === 0) return <p className="empty">No ranks are placed yet.</p>;
+  const coloring = stages > 1 ? chosen : 'pace';
   return (
     <>
-      <p className="hint legend">
-        Step time: <span className="ramp" aria-hidden="true" /> from the median to twice as long;
-        <span className="cell-unknown" aria-hidden="true" /> not measured yet. Frames are NVLink domains.
-      </p>
+      {stages > 1 && (
+        <div className="tabs">
+          {COLORINGS.map(([name, words]) => (
+            <button key={name} type="button" aria-pressed={coloring === name} onClick={() => setColoring(name)}>
+              {words}
+            </button>
+          ))}
+        </div>
+      )}
+      <p className="hint legend">{coloring === 'pace' ? <PaceLegend /> : <StageLegend stages={stages} />}</p>
       <div className={places.length > 256 ? 'islands wide-islands' : 'islands'}>
         {islands.map((island) => (
           <Island
@@ -42,6 +53,7 @@ export function RankMap({ places, epoch }: RankMapProps): ReactNode {
             island={island}
             totalRanks={places.length}
             pace={pace}
+            coloring={coloring}
             shown={shown}
             onShow={setShownRank}
           />
@@ -54,15 +66,50 @@ export function RankMap({ places, epoch }: RankMapProps): ReactNode {
   );
 }
 
+type Coloring = 'pace' | 'stage';
+const COLORINGS: readonly (readonly [Coloring, string])[] = [
+  ['pace', 'Step time'],
+  ['stage', 'Pipeline stage'],
+];
+const FRAMES = 'Frames are NVLink domains, below the spine and leaf that are known.';
+
+function PaceLegend(): ReactNode {
+  return (
+    <>
+      Step time: <span className="ramp" aria-hidden="true" /> from the median to twice as long;
+      <span className="cell-unknown" aria-hidden="true" /> not measured yet. {FRAMES}
+    </>
+  );
+}
+
+/** Stages beyond so many have colors too, and the sentence of a rank says its stage. */
+const MOST_LEGEND = 16;
+
+function StageLegend({ stages }: { readonly stages: number }): ReactNode {
+  return (
+    <>
+      Pipeline stage:
+      {Array.from({ length: Math.min(stages, MOST_LEGEND) }, (_, stage) => (
+        <Fragment key={stage}>
+          <span className="chip" style={{ background: distinctColor(stage) }} aria-hidden="true" />
+          {stage}
+        </Fragment>
+      ))}
+      {stages > MOST_LEGEND && ` and ${stages - MOST_LEGEND} more`}. {FRAMES}
+    </>
+  );
+}
+
 interface IslandProps {
   readonly island: IslandGroup;
   readonly totalRanks: number;
   readonly pace: Pace;
+  readonly coloring: Coloring;
   readonly shown: RankPlace | undefined;
   readonly onShow: (rank: number | undefined) => void;
 }
 
-function Island({ island, totalRanks, pace, shown, onShow }: IslandProps): ReactNode {
+function Island({ island, totalRanks, pace, coloring, shown, onShow }: IslandProps): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   const widthPx = useWidth(canvas);
   const scheme = useColorScheme();
@@ -71,8 +118,8 @@ function Island({ island, totalRanks, pace, shown, onShow }: IslandProps): React
   const cursor = shown && geometry.cells[ranks.indexOf(shown.rank)];
 
   useEffect(() => {
-    if (canvas.current !== null) paint(canvas.current, { geometry, widthPx, pace });
-  }, [geometry, widthPx, pace, scheme]);
+    if (canvas.current !== null) paint(canvas.current, { geometry, widthPx, pace, coloring });
+  }, [geometry, widthPx, pace, coloring, scheme]);
 
   const nodes = island.domains.reduce((count, domain) => count + domain.nodes.length, 0);
   const facts = `${counted(ranks.length, 'rank')} on ${counted(nodes, 'node')} in ${counted(island.domains.length, 'NVLink domain')}`;
@@ -136,9 +183,10 @@ interface Picture {
   readonly geometry: IslandGeometry;
   readonly widthPx: number;
   readonly pace: Pace;
+  readonly coloring: Coloring;
 }
 
-function paint(element: HTMLCanvasElement, { geometry, widthPx, pace }: Picture): void {
+function paint(element: HTMLCanvasElement, { geometry, widthPx, pace, coloring }: Picture): void {
   const context = element.getContext('2d');
   if (context === null) return;
   const color = (name: string): string => getComputedStyle(element).getPropertyValue(name).trim();
@@ -149,7 +197,7 @@ function paint(element: HTMLCanvasElement, { geometry, widthPx, pace }: Picture)
   context.strokeStyle = color('--line');
   for (const box of boxes) context.strokeRect(box.x + 0.5, box.y + 0.5, box.widthPx - 1, box.heightPx - 1);
   context.textBaseline = 'top';
-  const inks = { domain: color('--ink'), node: color('--muted') };
+  const inks = { leaf: color('--muted'), domain: color('--ink'), node: color('--muted') };
   for (const label of labels) {
     context.fillStyle = inks[label.kind];
     context.font = label.kind === 'domain' ? '600 11px system-ui, sans-serif' : '11px system-ui, sans-serif';
@@ -158,11 +206,12 @@ function paint(element: HTMLCanvasElement, { geometry, widthPx, pace }: Picture)
   context.textAlign = 'center';
   context.textBaseline = 'middle';
   context.font = `600 ${Math.min(13, cellPx / 2)}px system-ui, sans-serif`;
+  const isPace = coloring === 'pace';
   for (const { place, x, y } of cells) {
-    context.fillStyle = colorOf(slowness(place, pace));
+    context.fillStyle = isPace ? colorOf(slowness(place, pace)) : distinctColor(place.pipelineIndex);
     context.fillRect(x, y, cellPx, cellPx);
     if (cellPx < 24) continue;
-    context.fillStyle = inkOn(slowness(place, pace));
+    context.fillStyle = isPace ? inkOn(slowness(place, pace)) : '#fff';
     context.fillText(String(place.rank), x + cellPx / 2, y + cellPx / 2);
   }
 }
@@ -209,8 +258,12 @@ function gangSentence(ranks: number, epoch: number, pace: Pace): string {
 }
 
 function rankSentence(place: RankPlace, { medianStepTimeMs, furthestStep }: Pace): string {
-  const { rank, node, pod, tensorIndex, dataIndex, pipelineIndex, stepTimeMs, lastStep } = place;
-  const where = `Rank ${rank} on node ${node}, pod ${pod}; tensor ${tensorIndex}, data ${dataIndex}, pipeline ${pipelineIndex}.`;
+  const { rank, node, pod, switches, tensorIndex, dataIndex, pipelineIndex, stepTimeMs, lastStep } = place;
+  const above = switches
+    .slice(0, 2)
+    .map((name) => `, below ${shortName(name)}`)
+    .join('');
+  const where = `Rank ${rank} on node ${node}, pod ${pod}${above}; tensor ${tensorIndex}, data ${dataIndex}, pipeline ${pipelineIndex}.`;
   if (stepTimeMs === null || lastStep === null) return `${where} Not measured yet.`;
   const behind = furthestStep === null || lastStep >= furthestStep ? '' : `, ${furthestStep - lastStep} behind`;
   const compared = medianStepTimeMs === null ? '' : ` (${times(place, medianStepTimeMs)} the median)`;

@@ -1,3 +1,4 @@
+import { distinctColor } from '../distinct-color.ts';
 import { CELL, cornerOf, type FabricGeometry, isSeen, type LeafBox, type View } from './fabric-geometry.ts';
 import type { FabricPageNode } from './fabric-tree.ts';
 
@@ -9,18 +10,15 @@ export interface FabricPicture {
   readonly shownJob: number | undefined;
 }
 
-/** Turns neighbouring numbers into hues far apart. */
-const GOLDEN_ANGLE_DEG = 137.508;
-
-export function colorOfJob(job: number): string {
-  return `hsl(${Math.round((200 + job * GOLDEN_ANGLE_DEG) % 360)} 62% 47%)`;
-}
-
 /** Smaller letters are not read. */
 const LEAST_FONT_PX = 8;
+/** In less a name is squeezed beyond reading. */
+const LEAST_ROOM_PX = 16;
+/** Ascenders reach above the line that a text hangs from. */
+const TOP_PX = 2;
 const FONT_PX = { island: 15, spine: 11, leaf: 10 } as const;
 /** Of a label's own height, which grows with the zoom. */
-const LABEL_UNITS = { island: 22, spine: 13, leaf: 11 } as const;
+const LABEL_UNITS = { island: 38, spine: 13, leaf: 11 } as const;
 
 export function paintFabric(element: HTMLCanvasElement, picture: FabricPicture): void {
   const context = element.getContext('2d');
@@ -68,7 +66,13 @@ function paintNodes(context: CanvasRenderingContext2D, seen: readonly LeafBox[],
       let left = x;
       for (const { job, gpus } of node.holds) {
         const width = Math.min(x + CELL - left, (CELL * gpus) / Math.max(1, node.gpus));
-        add(inks.shownJob === undefined || inks.shownJob === job ? colorOfJob(job) : OTHER_JOB, left, y, width, CELL);
+        add(
+          inks.shownJob === undefined || inks.shownJob === job ? distinctColor(job) : OTHER_JOB,
+          left,
+          y,
+          width,
+          CELL,
+        );
         left += width;
       }
     }
@@ -100,7 +104,8 @@ function paintLabels(
     const leftPx = (x - view.x) * view.scale;
     // The names of islands and spines stay in sight as long as something of them is.
     const shownPx = kind === 'leaf' ? leftPx : Math.max(4, leftPx);
-    context.fillText(text, shownPx, (y - view.y) * view.scale, kind === 'leaf' ? width * view.scale : widthPx);
+    const roomPx = leftPx + width * view.scale - shownPx;
+    if (roomPx > LEAST_ROOM_PX) context.fillText(text, shownPx, (y - view.y) * view.scale + TOP_PX, roomPx);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ClusterFabric, FabricHardware, FabricPlace } from '@coxswain/api-types';
+import { shortName } from '../switch-name.ts';
 
 /** A node of the fabric, with who holds its GPUs. */
 export interface FabricPageNode {
@@ -104,12 +105,6 @@ function sortedBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly 
     .map((item) => ({ item, key: keyOf(item) }))
     .sort((one, other) => COMPARE(one.key, other.key))
     .map(({ item }) => item);
-}
-
-/** What a person calls it: names spell the whole way down, as in `zone=a/topograph:tier-0=leaf-1`. */
-export function shortName(name: string): string {
-  const last = name.slice(name.lastIndexOf('/') + 1);
-  return last.slice(last.lastIndexOf('=') + 1) || name;
 }
 
 export function countGpus(nodes: readonly FabricPageNode[]): GpuCounts {

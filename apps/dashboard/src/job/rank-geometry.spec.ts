@@ -33,6 +33,24 @@ describe('the rank map', () => {
     ]);
   });
 
+  it('stands below the leaf switches that its nodes are below, each with its spine', () => {
+    const places = gang(8, 2).map((place, rank) => ({
+      ...place,
+      nvlinkDomain: null,
+      switches: [`tier-1=s0/tier-0=l${rank < 4 ? 1 : 2}`, 'tier-1=s0'],
+    }));
+    const { labels, boxes } = layOut(places, 900);
+    const leaves = labels.filter(({ kind }) => kind === 'leaf');
+    expect(leaves.map(({ text }) => text)).toEqual(['s0 › l1', 's0 › l2']);
+    const [first, second] = [boxes.slice(0, 2), boxes.slice(2)];
+    expect([first, second].map((line) => line.map(({ y }) => y === line[0]?.y))).toEqual([
+      [true, true],
+      [true, true],
+    ]);
+    expect(second[0]).toMatchObject({ x: 0 });
+    expect(leaves[1]?.y).toBeGreaterThan(Math.max(...first.map(({ y, heightPx }) => y + heightPx)));
+  });
+
   it.each([
     ['a small job', 4, 2, 320],
     ['a rack of 72', 72, 4, 320],

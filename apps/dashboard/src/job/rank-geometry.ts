@@ -1,4 +1,5 @@
 import type { RankPlace } from '@coxswain/api-types';
+import { shortName } from '../switch-name.ts';
 
 /** Ranks of one node, of one NVLink domain's nodes, of one island's domains. */
 export interface NodeGroup {
@@ -7,6 +8,8 @@ export interface NodeGroup {
 }
 export interface DomainGroup {
   readonly domain: string;
+  /** The spine and the leaf above it, as people call them; empty where nobody says. */
+  readonly below: string;
   readonly nodes: readonly NodeGroup[];
 }
 export interface IslandGroup {
@@ -15,17 +18,31 @@ export interface IslandGroup {
   readonly domains: readonly DomainGroup[];
 }
 
-/** Ranks by island, NVLink domain and node, each in order of its first rank; a node without a domain is one of its own. */
+/**
+ * Ranks by island, leaf switch, NVLink domain and node, each in order of its first rank; a node without a domain is one of its own, and a domain below
+ * several leaves stands below each.
+ */
 export function groupRanks(places: readonly RankPlace[]): readonly IslandGroup[] {
   const ordered = [...places].sort((a, b) => a.rank - b.rank);
   return grouped(ordered, (place) => place.island ?? 'no island').map(([island, inIsland]) => ({
     island,
     nicType: inIsland[0]?.nicType ?? null,
-    domains: grouped(inIsland, (place) => place.nvlinkDomain ?? place.node).map(([domain, inDomain]) => ({
-      domain,
-      nodes: grouped(inDomain, (place) => place.node).map(([node, ranks]) => ({ node, ranks })),
-    })),
+    domains: grouped(inIsland, leafOf).flatMap(([, belowLeaf]) => domainsOf(belowLeaf)),
   }));
+}
+
+function domainsOf(belowLeaf: readonly RankPlace[]): readonly DomainGroup[] {
+  const below = (belowLeaf[0]?.switches ?? []).slice(0, 2).toReversed().map(shortName).join(' › ');
+  return grouped(belowLeaf, (place) => place.nvlinkDomain ?? place.node).map(([domain, inDomain]) => ({
+    domain,
+    below,
+    nodes: grouped(inDomain, (place) => place.node).map(([node, ranks]) => ({ node, ranks })),
+  }));
+}
+
+/** A leaf's name spells the whole way down to it, so it says its spine too. */
+function leafOf({ switches }: RankPlace): string {
+  return switches[0] ?? '';
 }
 
 function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [string, T[]][] {
@@ -48,7 +65,7 @@ export interface RankCell {
 /** A text on the map: its left upper corner and the width it may take. */
 export interface MapLabel {
   readonly text: string;
-  readonly kind: 'domain' | 'node';
+  readonly kind: 'leaf' | 'domain' | 'node';
   readonly x: number;
   readonly y: number;
   readonly widthPx: number;
@@ -83,6 +100,9 @@ const SMALL: Scale = { cellPx: 6, gapPx: 1, paddingPx: 3, domainLabelPx: 0, node
 /** On a phone, where the whole gang is looked at rather than a rank. */
 const TINY: Scale = { cellPx: 3, gapPx: 1, paddingPx: 2, domainLabelPx: 0, nodeLabelPx: 0 };
 const PHONE_PX = 640;
+const LEAF_LABEL_PX = 17;
+/** Of more leaves the map would be longer than a page; their domains stand in the same order without lines of their own. */
+const MOST_LEAF_LINES = 32;
 const SCALES: readonly (Scale & { readonly upToRanks: number })[] = [
   { upToRanks: 32, cellPx: 44, gapPx: 2, paddingPx: 8, domainLabelPx: 20, nodeLabelPx: 16 },
   { upToRanks: 256, cellPx: 24, gapPx: 1, paddingPx: 6, domainLabelPx: 18, nodeLabelPx: 0 },
@@ -90,8 +110,8 @@ const SCALES: readonly (Scale & { readonly upToRanks: number })[] = [
 ];
 
 /**
- * An island as frames of NVLink domains that wrap at the width; inside a frame, nodes are rows of their ranks, in as many columns as make
- * it about square. Cells shrink with the number of ranks of the whole job, so that 16,384 still fit a page and islands compare.
+ * An island as frames of NVLink domains that wrap at the width, below each leaf switch in lines of their own; inside a frame, nodes are rows of
+ * their ranks, in as many columns as make it about square. Cells shrink with the number of ranks of the whole job, so that 16,384 still fit a page and islands compare.
  */
 export function layOutIsland(
   island: IslandGroup,
@@ -104,12 +124,20 @@ export function layOutIsland(
   let x = 0;
   let y = 0;
   let lineHeightPx = 0;
+  const namesLeaves = new Set(island.domains.map((domain) => domain.below)).size <= MOST_LEAF_LINES;
+  let below = '';
   for (const domain of island.domains) {
     const size = sizeOf(domain, scale);
-    if (x > 0 && x + size.widthPx > widthPx) {
+    const isOtherLeaf = namesLeaves && domain.below !== below;
+    if (x > 0 && (isOtherLeaf || x + size.widthPx > widthPx)) {
       x = 0;
       y += lineHeightPx + scale.paddingPx;
       lineHeightPx = 0;
+    }
+    if (isOtherLeaf) {
+      below = domain.below;
+      labels.push({ text: below, kind: 'leaf', x: 0, y: y + 2, widthPx });
+      y += LEAF_LABEL_PX;
     }
     const box = { x, y, widthPx: size.widthPx, heightPx: size.heightPx };
     boxes.push(box);

@@ -4,9 +4,10 @@ import { type ReactNode, useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { FabricMap } from '../components/fabric-map.tsx';
 import { FabricTable } from '../components/fabric-table.tsx';
-import { colorOfJob } from '../fabric/fabric-painting.ts';
-import { countGpus, type FabricPageNode, type GpuCounts, nodesOf, shortName, treeOf } from '../fabric/fabric-tree.ts';
+import { distinctColor } from '../distinct-color.ts';
+import { countGpus, type FabricPageNode, type GpuCounts, nodesOf, treeOf } from '../fabric/fabric-tree.ts';
 import { useSession } from '../session.tsx';
+import { shortName } from '../switch-name.ts';
 
 const REFRESH_MS = 10_000;
 
@@ -121,7 +122,6 @@ function nodeSentence(node: FabricPageNode, { jobs }: ClusterFabric): string {
 
 const FACT_WORDS: Readonly<Record<string, string>> = {
   nvlinkDomain: 'NVLink domain',
-  nvlinkSubDomain: 'Part of the domain',
   island: 'Island',
   switches: 'Switches',
   nicType: 'NICs',
@@ -201,7 +201,7 @@ function Jobs({ fabric, shownJob, onShow }: JobsProps): ReactNode {
           {jobs.map(({ job, index, gpus }) => (
             <tr key={job.id}>
               <td className="name">
-                <span className="chip" style={{ background: colorOfJob(index) }} aria-hidden="true" />
+                <span className="chip" style={{ background: distinctColor(index) }} aria-hidden="true" />
                 <Link href={`/projects/${job.project ?? '-'}/jobs/${job.id}`}>{job.name}</Link>
                 <small>{job.project ?? 'no project'}</small>
               </td>
