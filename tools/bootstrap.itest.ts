@@ -39,6 +39,8 @@ describe('the bootstrap', () => {
       copyFileSync(join(import.meta.dirname, file), join(root, 'tools', file));
     }
     writeFileSync(join(root, 'npm.js'), FAKE_NPM);
+    // A package.json that somebody left in the folder of temporary files says nothing of these.
+    writeFileSync(join(root, 'package.json'), '{"type":"commonjs"}');
     const sha256 = { [process.arch]: NODE_SHA256 };
     writeFileSync(join(root, 'tools/node-binaries.json'), JSON.stringify({ version: '24.0.0', sha256 }));
     lockPackages('1.0.0');
@@ -146,7 +148,7 @@ describe('the bootstrap', () => {
     const child = start(
       `process.on('${signal}', () => process.exit(9)); setInterval(() => {}, 1000); console.log('up');`,
     );
-    await once(child.stdout, 'data');
+    await firstWordsOf(child);
     child.kill(signal);
 
     expect(await once(child, 'exit')).toEqual([9, null]);
@@ -154,12 +156,18 @@ describe('the bootstrap', () => {
 
   it('takes its program along when it is killed', async () => {
     const child = start(`setInterval(() => {}, 1000); console.log(process.pid);`);
-    const [data] = (await once(child.stdout, 'data')) as [Buffer];
+    const pid = Number(await firstWordsOf(child));
     child.kill('SIGKILL');
 
-    await waitFor(() => !isAlive(Number(data.toString())), { what: 'the program to be gone' });
+    await waitFor(() => !isAlive(pid), { what: 'the program to be gone' });
   });
 });
+
+/** What it says first; throws with its complaints where it ends without a word. */
+async function firstWordsOf(child: ChildProcessByStdio<null, Readable, Readable>): Promise<string> {
+  for await (const words of child.stdout) return String(words);
+  throw new Error(`the bootstrap ended without a word: ${await text(child.stderr)}`);
+}
 
 function isAlive(pid: number): boolean {
   try {
