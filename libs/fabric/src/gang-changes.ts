@@ -21,8 +21,9 @@ export function changeUnderGang(
   now: readonly Place[],
 ): FabricProblem | undefined {
   const today = new Map(now.map((place) => [place.name, place]));
+  const isApart = islandsCameApart(before, today);
   const changes = before.flatMap((then) => {
-    const change = changeOf(then, today.get(then.name) ?? then);
+    const change = changeOf(then, today.get(then.name) ?? then, isApart);
     return change === undefined ? [] : [{ name: then.name, change }];
   });
   const [first] = changes;
@@ -35,13 +36,25 @@ export function changeUnderGang(
   };
 }
 
-function changeOf(then: Place, now: Place): string | undefined {
+/** Whether nodes that shared an island do no more. An island that is only called otherwise, as when a second class of NICs joins the cluster, is none. */
+function islandsCameApart(before: readonly Place[], today: ReadonlyMap<string, Place>): (island: string) => boolean {
+  const names = new Map(
+    [...Map.groupBy(before, ({ island }) => island)].map(([island, places]) => [
+      island,
+      new Set(places.map((then) => (today.get(then.name) ?? then).island)),
+    ]),
+  );
+  return (island) => (names.get(island)?.size ?? 0) > 1;
+}
+
+function changeOf(then: Place, now: Place, isApart: (island: string) => boolean): string | undefined {
   if (then.nvlinkDomain !== now.nvlinkDomain) {
     return `NVLink domain was ${then.nvlinkDomain} when it was first seen and is ${now.nvlinkDomain} now`;
   }
   if (then.nicType !== now.nicType) {
     return `class of NICs was ${then.nicType ?? 'not known'} when it was first seen and is ${now.nicType ?? 'not known'} now`;
   }
-  if (then.island !== now.island) return `island was ${then.island} when it was first seen and is ${now.island} now`;
+  if (then.island !== now.island && isApart(then.island))
+    return `island was ${then.island} when it was first seen and is ${now.island} now`;
   return undefined;
 }
