@@ -54,6 +54,17 @@ describe('a gang that lost nodes', () => {
       ['a-2', 'a-1'],
     ],
     [
+      'gets a spare of its own GPUs, not the nearer one of others',
+      tp8({ dataParallelDegree: 2 }),
+      aFabricCapacity([
+        ...without(leaf('a', 2, { gpuType: 'H100' }), 'a-0'),
+        ...leaf('b', 1, { gpuType: 'H100' }),
+        { ...aFabricNode({ name: 'a-2', gpuType: 'A100' }), switches: ['a', 'spine', 'core'] },
+      ]),
+      gangOn('a-0', 'a-1'),
+      ['b-0', 'a-1'],
+    ],
+    [
       'has no spare in another island',
       tp8({ dataParallelDegree: 2 }),
       aFabricCapacity(without([...leaf('a', 2), ...leaf('b', 2, { island: 'other' })], 'a-0')),
@@ -162,6 +173,15 @@ const aLoss = fc.record({
   request: aRequest,
   lost: fc.array(fc.nat(19), { minLength: 1, maxLength: 4 }),
   use: fc.array(fc.nat(4), { maxLength: 20 }),
+});
+
+it('a gang of two types of GPUs stays so only where no placement has one', () => {
+  const nodes = [...leaf('a', 2, { gpuType: 'H100' }), ...leaf('b', 1, { gpuType: 'A100' })];
+  const capacity = aFabricCapacity(nodes);
+  const request = tp8({ dataParallelDegree: 2 });
+  const mixed = gangOn('a-0', 'b-0');
+  expect(replaceNodes(request, capacity, mixed)).toEqual(mixed);
+  expect(keptUnlessWorse(request, capacity, { kept: mixed, anew: gangOn('a-0', 'a-1') }).nodes).toEqual(['a-0', 'a-1']);
 });
 
 describe('every replacement', () => {

@@ -1,12 +1,10 @@
-import { worldSize } from '@coxswain/layout';
 import { assumedTraffic } from './assumed-traffic.ts';
-import { weightedBytes } from './boundary-weights.ts';
-import { crossingBytes } from './crossing-bytes.ts';
 import type { FabricCapacity, FabricNode } from './fabric.ts';
 import { type AcrossIslands, type GangRequest, type GangShape, gangShape } from './gang-shape.ts';
+import { placementCost } from './least-crossing.ts';
 import { breaksRule } from './placed-nodes.ts';
 import { costAround } from './replacement-cost.ts';
-import { offersFor, type SpareNode, tightestFor } from './spares.ts';
+import { offersFor, type SpareNode, type SpareOffer, tightestFor } from './spares.ts';
 
 /** Where a gang is: pod `i` on `nodes[i]`, with the ranks `[i * ranksPerPod, (i + 1) * ranksPerPod)`. */
 export interface PlacedGang {
@@ -41,19 +39,20 @@ function islandsOf({ acrossIslands = 'never' }: GangRequest, kept: readonly (Fab
   return acrossIslands === 'anyGroup' && islands.size === 1 ? 'never' : acrossIslands;
 }
 
-/** The one that moves few ranks, unless it costs more than the other by a tenth. Nobody who trains wants to be moved for less. */
+/**
+ * The one that moves few ranks, unless it costs more than the other by a tenth, or has GPUs of more types. Nobody who trains wants to be moved for less.
+ */
 export function keptUnlessWorse(
   request: GangRequest,
   { fabric }: FabricCapacity,
   { kept, anew }: { readonly kept: PlacedGang; readonly anew: PlacedGang },
 ): PlacedGang {
+  const types = new Map(fabric.nodes.map(({ name, gpuType }) => [name, gpuType]));
+  const typesOf = ({ nodes }: PlacedGang): number => new Set(nodes.map((name) => types.get(name))).size;
   const traffic = request.traffic ?? assumedTraffic(request.layout);
-  const ranks = worldSize(request.layout);
-  const cost = ({ nodes, ranksPerPod }: PlacedGang): number => {
-    const nodeOfRank = Array.from({ length: ranks }, (_, rank) => nodes[Math.floor(rank / ranksPerPod)] ?? '');
-    return weightedBytes(crossingBytes(traffic, nodeOfRank, fabric));
-  };
-  return cost(kept) <= cost(anew) * (1 + TOLERANCE) ? kept : anew;
+  const cost = ({ nodes, ranksPerPod }: PlacedGang): number =>
+    placementCost({ shape: gangShape(request.layout, ranksPerPod), traffic, fabric }, nodes);
+  return typesOf(kept) <= typesOf(anew) && cost(kept) <= cost(anew) * (1 + TOLERANCE) ? kept : anew;
 }
 
 interface Refilling {
@@ -115,18 +114,24 @@ function fillBlock(
   const needs = lost.map((pod) => ranksOfPod(shape, pod));
   const chosen = new Set(nodes.flatMap((node) => node?.name ?? []));
   const beside = pods.flatMap((pod) => nodes[pod] ?? []);
-  const offers = offersFor(
-    { needs, beside, inRow: inRowOf(shape, nodes, block), gang: nodes.flatMap((node) => node ?? []), mostOffers },
-    sparesOf(capacity, chosen),
-    request.acrossIslands ?? 'never',
-  );
+  const gang = nodes.flatMap((node) => node ?? []);
+  const types = new Set(gang.map(({ gpuType }) => gpuType));
+  const spares = sparesOf(capacity, chosen);
+  const offersOf = (some: readonly SpareNode[]): readonly SpareOffer[] =>
+    offersFor(
+      { needs, beside, inRow: inRowOf(shape, nodes, block), gang, mostOffers },
+      some,
+      request.acrossIslands ?? 'never',
+    );
+  const alike = offersOf(spares.filter(({ node }) => types.has(node.gpuType)));
+  const offers = alike.length > 0 ? alike : offersOf(spares);
   const costOf = costAround(request, shape, { nodes, pods: lost });
   const [best] = offers
-    .map((offer) => ({ offer, spares: tightestFor(needs, offer) }))
-    .map(({ offer, spares }, rank) => ({ offer, spares, rank, cost: costOf(spares) }))
+    .map((offer) => tightestFor(needs, offer))
+    .map((taken, rank) => ({ taken, rank, cost: costOf(taken) }))
     .sort((one, other) => one.cost - other.cost || one.rank - other.rank);
   if (best === undefined) return false;
-  lost.forEach((pod, index) => (nodes[pod] = best.spares[index]));
+  lost.forEach((pod, index) => (nodes[pod] = best.taken[index]));
   return true;
 }
 
