@@ -3,7 +3,13 @@
  * (NVIDIA/nccl issue 2428), so such a gang is not begun.
  */
 import type { FabricCapacity, FabricNode } from './fabric.ts';
+import type { GangRequest } from './gang-shape.ts';
 import { byText } from './islands.ts';
+
+/** Over sockets the number of NICs counts for nothing. */
+export function needsEqualNics({ acrossIslands }: GangRequest): boolean {
+  return acrossIslands !== 'anyGroup';
+}
 
 /** Nodes by what they have, the number of most nodes first; undefined where all that is known is one number. */
 function byNicCount(nodes: readonly FabricNode[]): ReadonlyMap<number, readonly FabricNode[]> | undefined {

@@ -9,6 +9,8 @@ export interface GangRequest {
   readonly gpusPerNode?: number;
   /** Absent: GPUs alone. The fabric that it is placed on holds no other nodes than such. */
   readonly demand?: NodeDemand;
+  /** Samples of a step, and of a pass of one replica; absent: not known, and any data-parallel degree counts as one that could be chosen. */
+  readonly batch?: { readonly globalBatchSize: number; readonly microBatchSize: number };
   /** What its ranks send each other; absent: that of a usual model. */
   readonly traffic?: LayoutTraffic;
   /** Which groups may have members on two islands, where none holds the gang (`across-islands.ts`). Absent: never. */

@@ -15,7 +15,7 @@ export { isSchedulable, nodesFor } from './node-demand.ts';
 export type { NodeDemand } from './node-demand.ts';
 export { placeName } from './place-name.ts';
 export { leastWeightedBytes } from './placement-bound.ts';
-export { placeGang } from './placement.ts';
+export { findNodes, placeGang, whyNotPlaced } from './placement.ts';
 export type { PlacementOutcome } from './placement.ts';
 export { keptUnlessWorse, replaceNodes } from './replace.ts';
 export type { PlacedGang } from './replace.ts';

@@ -126,7 +126,7 @@ describe('why a gang is not placed', () => {
       want: {
         kind: 'waiting',
         message:
-          'Needs 4 GPUs as 2 nodes with 2 free each; 5 of 8 GPUs are free, on 2 nodes with 2 or more, but not together: tensor groups need one NVLink domain, and the gang one island. It would start now if you free 1 node of island ib (a-1), or lower layout.dataParallelDegree from 2 to 1, or let it run over TCP with resources.acrossIslands Sockets.',
+          'Needs 4 GPUs as 2 nodes with 2 free each; 5 of 8 GPUs are free, on 2 nodes with 2 or more, but not together: tensor groups need one NVLink domain, and the gang one island. It would start now if you free 1 node of island ib (a-1), or lower layout.dataParallelDegree from 2 to 1, or make the job anew with resources.acrossIslands Sockets, at the speed of TCP.',
       },
     },
     {

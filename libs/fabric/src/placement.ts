@@ -1,7 +1,7 @@
 import { worldSize } from '@coxswain/layout';
 import { packWithin } from './across-islands.ts';
 import { assumedTraffic } from './assumed-traffic.ts';
-import { capacitiesOfEqualNics, unequalNics, unequalNicsMessage } from './equal-nics.ts';
+import { capacitiesOfEqualNics, needsEqualNics, unequalNics, unequalNicsMessage } from './equal-nics.ts';
 import type { Fabric, FabricCapacity } from './fabric.ts';
 import { type GangRequest, type GangShape, gangShape, ranksInDomain } from './gang-shape.ts';
 import { leastCrossing } from './least-crossing.ts';
@@ -16,10 +16,18 @@ import { unsatisfiableMessage, waitingMessage } from './why-not.ts';
  * Pod `i` goes to `nodes[i]`, every pod to a node of its own, and holds the ranks `[i * ranksPerPod, (i + 1) * ranksPerPod)`, the last one
  * perhaps fewer.
  */
-export type PlacementOutcome =
-  | { readonly kind: 'placed'; readonly nodes: readonly string[]; readonly ranksPerPod: number }
-  | { readonly kind: 'waiting'; readonly message: string }
-  | { readonly kind: 'unsatisfiable'; readonly message: string };
+export type PlacementOutcome = PlacedOutcome | RefusedOutcome;
+
+interface PlacedOutcome {
+  readonly kind: 'placed';
+  readonly nodes: readonly string[];
+  readonly ranksPerPod: number;
+}
+
+interface RefusedOutcome {
+  readonly kind: 'waiting' | 'unsatisfiable';
+  readonly message: string;
+}
 
 /** What a Placement object can record (`PlacementSpec.ranksPerPod`). */
 const MAX_RANKS_PER_POD = 16;
@@ -30,35 +38,48 @@ const MAX_RANKS_PER_POD = 16;
  * leaves most whole domains and switches. Deterministic, whatever the order of the fabric's nodes.
  */
 export function placeGang(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
-  const outcome = placeOnEqualNics(request, capacity);
-  const { leftOut } = capacity;
-  return outcome.kind === 'placed' || leftOut === undefined
-    ? outcome
-    : { ...outcome, message: `${outcome.message} ${leftOut}` };
+  return findNodes(request, capacity) ?? whyNotPlaced(request, capacity);
 }
 
-/** Where the best nodes differ in their number of NICs, others that do not. Over sockets their number counts for nothing. */
-function placeOnEqualNics(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
-  const outcome = placeOn(request, capacity);
-  if (outcome.kind !== 'placed' || request.acrossIslands === 'anyGroup') return outcome;
-  const unequal = unequalNics(outcome.nodes, capacity);
-  if (unequal === undefined) return outcome;
+/**
+ * The same without a word where there is none. Where the best nodes differ in their number of NICs, others that do not; over sockets their number counts
+ * for nothing.
+ */
+export function findNodes(request: GangRequest, capacity: FabricCapacity): PlacedOutcome | undefined {
+  const found = findOn(request, capacity);
+  if (found === undefined || !needsEqualNics(request) || unequalNics(found.nodes, capacity) === undefined) return found;
   for (const equal of capacitiesOfEqualNics(capacity)) {
-    const other = placeOn(request, equal);
-    if (other.kind === 'placed') return other;
+    const other = findOn(request, equal);
+    if (other !== undefined) return other;
   }
-  return { kind: 'waiting', message: unequalNicsMessage(unequal) };
+  return undefined;
 }
 
-function placeOn(request: GangRequest, capacity: FabricCapacity): PlacementOutcome {
+/** Why {@link findNodes} finds none. That takes longer than to find some: changes that would help are tried. */
+export function whyNotPlaced(request: GangRequest, capacity: FabricCapacity): RefusedOutcome {
+  const outcome = explained(request, capacity);
+  const { leftOut } = capacity;
+  return leftOut === undefined ? outcome : { ...outcome, message: `${outcome.message} ${leftOut}` };
+}
+
+function findOn(request: GangRequest, capacity: FabricCapacity): PlacedOutcome | undefined {
   const { fabric } = capacity;
-  const shapes = shapesOf(request, fabric);
   const { acrossIslands = 'never', traffic = assumedTraffic(request.layout) } = request;
   const open = openNodes(capacity);
-  for (const shape of shapes) {
+  for (const shape of shapesOf(request, fabric)) {
     const nodes = leastCrossing({ shape, traffic, acrossIslands, open, fabric });
     if (nodes !== undefined) return { kind: 'placed', nodes, ranksPerPod: shape.ranksPerPod };
   }
+  return undefined;
+}
+
+function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutcome {
+  const { fabric } = capacity;
+  const { acrossIslands = 'never' } = request;
+  const shapes = shapesOf(request, fabric);
+  const open = openNodes(capacity);
+  const unequal = needsEqualNics(request) ? unequalNics(findOn(request, capacity)?.nodes ?? [], capacity) : undefined;
+  if (unequal !== undefined) return { kind: 'waiting', message: unequalNicsMessage(unequal) };
   const emptied = freeGpusOf(openNodes(emptyCapacity(capacity)));
   const wouldFit = shapes.find((shape) => packWithin(acrossIslands, shape, fabric.nodes, emptied) !== undefined);
   if (wouldFit !== undefined) {
@@ -75,7 +96,8 @@ function placeOn(request: GangRequest, capacity: FabricCapacity): PlacementOutco
       message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; ${holder(capacity)} ${total} in all.`,
     };
   }
-  return { kind: 'unsatisfiable', message: unsatisfiableMessage(request, fabric) };
+  const mayHelp = shapes.some((shape) => packWithin('pipeline', shape, fabric.nodes, emptied) !== undefined);
+  return { kind: 'unsatisfiable', message: unsatisfiableMessage(request, fabric, mayHelp) };
 }
 
 function holder({ leftOut }: FabricCapacity): string {

@@ -42,8 +42,31 @@ describe('what would let a gang start now', () => {
       ),
       want: 'resources.acrossIslands Pipeline',
     },
+    {
+      name: 'fewer data ranks that divide the batch',
+      request: { ...tp8(4), batch: { globalBatchSize: 64, microBatchSize: 1 } },
+      capacity: aFabricCapacity(nodes('n', 4), { 'n-2': 8 }),
+      want: 'lower layout.dataParallelDegree from 4 to 2.',
+    },
   ])('is $name', ({ request, capacity, want }) => {
     expect(messageOf(request, capacity)).toContain(want);
+  });
+
+  it('is no node beside which NICs would be unequal', () => {
+    const capacity = aFabricCapacity([...nodes('a', 2, { nicCount: 8 }), ...nodes('b', 2, { nicCount: 4 })], {
+      'a-1': 8,
+      'b-0': 1,
+      'b-1': 1,
+    });
+    expect(messageOf(tp8(2), capacity)).toContain('free 2 nodes of island ib (b-0, b-1)');
+    expect(placeGang(tp8(2), aFabricCapacity(capacity.fabric.nodes, { 'a-1': 8, 'b-1': 1 })).kind).not.toBe('placed');
+    expect(placeGang(tp8(2), aFabricCapacity(capacity.fabric.nodes, { 'a-1': 8 })).kind).toBe('placed');
+  });
+
+  it('is no Pipeline for a gang without stages', () => {
+    const islands = [...nodes('a', 2, { island: 'a' }), ...nodes('b', 2, { island: 'b' })];
+    expect(messageOf(tp8(4), aFabricCapacity(islands))).not.toContain('Pipeline');
+    expect(messageOf(tp8(2, 2), aFabricCapacity(islands))).toContain('resources.acrossIslands Pipeline');
   });
 
   it('is true: with the nodes that are named free, or that many data ranks, it starts', () => {

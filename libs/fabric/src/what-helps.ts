@@ -1,5 +1,6 @@
 import type { ParallelLayout } from '@coxswain/layout';
 import { packWithin } from './across-islands.ts';
+import { capacitiesOfEqualNics, needsEqualNics, unequalNics } from './equal-nics.ts';
 import type { FabricCapacity, FabricNode } from './fabric.ts';
 import type { GangRequest, GangShape } from './gang-shape.ts';
 import { byText } from './islands.ts';
@@ -25,8 +26,19 @@ function fits(
   { layout, acrossIslands = 'never' }: GangRequest,
   capacity: FabricCapacity,
 ): boolean {
-  const free = freeGpusOf(openNodes(capacity));
-  return shapesOf(layout).some((shape) => packWithin(acrossIslands, shape, capacity.fabric.nodes, free) !== undefined);
+  const packed = (on: FabricCapacity): readonly string[] | undefined => {
+    const free = freeGpusOf(openNodes(on));
+    for (const shape of shapesOf(layout)) {
+      const nodes = packWithin(acrossIslands, shape, on.fabric.nodes, free);
+      if (nodes !== undefined) return nodes;
+    }
+    return undefined;
+  };
+  const nodes = packed(capacity);
+  if (nodes === undefined || !needsEqualNics({ layout, acrossIslands }) || unequalNics(nodes, capacity) === undefined) {
+    return nodes !== undefined;
+  }
+  return capacitiesOfEqualNics(capacity).some((equal) => packed(equal) !== undefined);
 }
 
 const MOST_ISLANDS_TRIED = 4;
@@ -93,7 +105,7 @@ function fewerReplicas(refused: Refused): string | undefined {
   const degrees = Array.from(
     { length: layout.dataParallelDegree - 1 },
     (_, less) => layout.dataParallelDegree - 1 - less,
-  ).filter((degree) => isWhole({ ...layout, dataParallelDegree: degree }));
+  ).filter((degree) => isWhole({ ...layout, dataParallelDegree: degree }) && dividesBatch(request, degree));
   const fitsAt = (index: number): boolean => {
     const dataParallelDegree = degrees[index - 1] ?? 1;
     return fits(refused, { ...request, layout: { ...layout, dataParallelDegree } }, capacity);
@@ -117,13 +129,18 @@ function isWhole({ expert, dataParallelShardDegree = 1, ...layout }: ParallelLay
   return stage % experts === 0 && replicas % dataParallelShardDegree === 0;
 }
 
+/** Whether every replica still takes as many whole micro-batches as the others. */
+function dividesBatch({ batch }: GangRequest, dataParallelDegree: number): boolean {
+  return batch === undefined || batch.globalBatchSize % (batch.microBatchSize * dataParallelDegree) === 0;
+}
+
 function moreIslands(refused: Refused): string | undefined {
   const { request, capacity } = refused;
   if (request.acrossIslands === 'anyGroup') return undefined;
   if (request.acrossIslands !== 'pipeline' && fits(refused, { ...request, acrossIslands: 'pipeline' }, capacity)) {
-    return 'let its stages be in several islands with resources.acrossIslands Pipeline, if these reach each other';
+    return 'make the job anew with resources.acrossIslands Pipeline, if its islands reach each other';
   }
   return fits(refused, { ...request, acrossIslands: 'anyGroup' }, capacity)
-    ? 'let it run over TCP with resources.acrossIslands Sockets'
+    ? 'make the job anew with resources.acrossIslands Sockets, at the speed of TCP'
     : undefined;
 }

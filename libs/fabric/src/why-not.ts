@@ -43,8 +43,11 @@ function inDomain(layout: ParallelLayout): string {
   return inner === 1 ? 'tensor groups' : `tensor groups, ${inner} of them for each layout.sequence.ulyssesDegree,`;
 }
 
-/** Why not even an empty cluster holds the gang, and what to change. The first broken rule is named. */
-export function unsatisfiableMessage(request: GangRequest, fabric: Fabric): string {
+/**
+ * Why not even an empty cluster holds the gang, and what to change. The first broken rule is named. `fitsAsPipeline`: it would hold it if stages were
+ * in several islands.
+ */
+export function unsatisfiableMessage(request: GangRequest, fabric: Fabric, fitsAsPipeline: boolean): string {
   const { layout, gpusPerNode } = request;
   const largestNode = largestOf(fabric.nodes, (node) => node.name);
   if (gpusPerNode !== undefined && gpusPerNode > largestNode.gpus) {
@@ -75,9 +78,10 @@ export function unsatisfiableMessage(request: GangRequest, fabric: Fabric): stri
   const { acrossIslands = 'never' } = request;
   const island = largestOf(usable, (node) => node.island);
   if (acrossIslands === 'never' && island.gpus < worldSize(layout)) {
+    const pipeline = fitsAsPipeline ? 'Pipeline where islands of one NIC class reach each other, or ' : '';
     return (
       `The gang needs ${count(worldSize(layout), 'GPU')} in one island; the largest, ${island.name}, has ${island.gpus}${perNode}. Ask for at most ` +
-      `${island.gpus}, or make the job with resources.acrossIslands Pipeline where islands of one NIC class reach each other, or Sockets at the speed of TCP.`
+      `${island.gpus}, or make the job with resources.acrossIslands ${pipeline}Sockets at the speed of TCP.`
     );
   }
   const stage = worldSize(layout) / layout.pipelineParallelDegree;

@@ -39,7 +39,7 @@ interface RefusalsParts {
 }
 
 /**
- * What was refused for want of GPUs, and whether it would be refused again. A search over ten thousand nodes takes tens of milliseconds and
+ * What was refused for want of GPUs, and whether it would be refused again. A search over ten thousand nodes, and for what would help, takes tenths of a second and
  * thousands of jobs may wait, most of them for the same: it is made again only when enough GPUs have become free, by those first whose turn it is.
  * Times are monotonic.
  */
@@ -141,11 +141,11 @@ function keyOf(request: GangRequest): string {
   return demand === undefined ? keyOfGpus(request) : `${keyOfGpus(request)} ${demandKey(demand)}`;
 }
 
-/** Traffic is no part of it: that says where a gang is best, not whether it fits. */
-function keyOfGpus({ gpusPerNode, acrossIslands = 'never', layout }: GangRequest): string {
+/** Traffic is no part of it: that says where a gang is best, not whether it fits. The batch is: the refusal names degrees that divide it. */
+function keyOfGpus({ gpusPerNode, acrossIslands = 'never', batch, layout }: GangRequest): string {
   const known = keys.get(layout) ?? new Map<string, string>();
   keys.set(layout, known);
-  const ways = `${gpusPerNode ?? ''} ${acrossIslands}`;
+  const ways = [gpusPerNode, acrossIslands, batch?.globalBatchSize, batch?.microBatchSize].join(' ');
   const key = known.get(ways) ?? JSON.stringify([ways, layout]);
   known.set(ways, key);
   return key;

@@ -1,5 +1,6 @@
 import {
   type AvoidedNode,
+  DEFAULT_MICRO_BATCH_SIZE,
   type EffectiveSpec,
   formatRanks,
   isSameLayout,
@@ -12,11 +13,13 @@ import {
   acrossIslandsOf,
   assumedTraffic,
   type FabricCapacity,
+  findNodes,
   keptUnlessWorse,
   type PlacedGang,
   placeGang,
   type PlacementOutcome,
   replaceNodes,
+  whyNotPlaced,
 } from '@coxswain/fabric';
 import { jobTraffic } from '@coxswain/job-planning';
 import { worldSize } from '@coxswain/layout';
@@ -145,6 +148,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
     layout: spec.layout,
     acrossIslands: acrossIslandsOf(spec.resources),
     ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
+    ...batchOf(spec),
     ...(runtime.kind === 'usable' ? { demand: nodeDemandOf(runtime.snapshot.template) } : {}),
   };
   const standing = facts.observed.standingRefusal?.(request);
@@ -164,6 +168,11 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
     where: whyHere(traffic, outcome, facts.capacity().fabric),
     ...(answers === undefined ? {} : { answers }),
   };
+}
+
+function batchOf({ training }: EffectiveSpec): Pick<GangRequest, 'batch'> {
+  const { globalBatchSize, microBatchSize = DEFAULT_MICRO_BATCH_SIZE } = training ?? {};
+  return globalBatchSize === undefined ? {} : { batch: { globalBatchSize, microBatchSize } };
 }
 
 /** What the Placement of a gang says that is put onto these nodes, pod after pod. */
@@ -252,8 +261,9 @@ function placeAvoiding(
   { avoided, before }: Past,
 ): PlacementOutcome {
   const without = avoided.length === 0 ? capacity : capacityWithout(capacity, avoided);
-  const outcome = placeKeeping(request, without, before);
-  if (outcome.kind === 'placed' || avoided.length === 0) return outcome;
+  const found = placeKeeping(request, without, before);
+  if (found !== undefined) return found;
+  if (avoided.length === 0) return whyNotPlaced(request, capacity);
   return withSecondLooks(placeGang(request, capacity), capacity, avoided);
 }
 
@@ -262,12 +272,11 @@ function placeKeeping(
   request: Parameters<typeof placeGang>[0],
   capacity: FabricCapacity,
   before: PlacedGang | undefined,
-): PlacementOutcome {
-  const anew = placeGang(request, capacity);
+): ReturnType<typeof findNodes> {
+  const anew = findNodes(request, capacity);
   const kept = before === undefined ? undefined : replaceNodes(request, capacity, before);
   if (kept === undefined) return anew;
-  const chosen = anew.kind === 'placed' ? keptUnlessWorse(request, capacity, { kept, anew }) : kept;
-  return { kind: 'placed', ...chosen };
+  return { kind: 'placed', ...(anew === undefined ? kept : keptUnlessWorse(request, capacity, { kept, anew })) };
 }
 
 /**
@@ -285,9 +294,9 @@ function withSecondLooks(
   const inDomain = Map.groupBy(fabric.nodes, ({ nvlinkDomain }) => nvlinkDomain);
   // Nodes that are alone in their domains are alike, whatever these are called.
   const placeOf = new Map(
-    fabric.nodes.map(({ name, nvlinkDomain, island, gpus }) => {
+    fabric.nodes.map(({ name, nvlinkDomain, island, switches, gpus }) => {
       const domain = inDomain.get(nvlinkDomain)?.length === 1 ? null : nvlinkDomain;
-      return [name, JSON.stringify([domain, island, gpus])];
+      return [name, JSON.stringify([domain, island, switches, gpus])];
     }),
   );
   const areAlike = (one: string, other: string): boolean => placeOf.get(one) === placeOf.get(other);
