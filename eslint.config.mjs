@@ -14,10 +14,13 @@ export const CORE = [
   'runtime',
   'checkpoint',
   'preflight',
+  'health',
+  'goodput',
   'lifecycle',
   'planner',
   'job-planning',
   'plan-report',
+  'simulation',
 ];
 export const ADAPTERS = [
   'api-client',

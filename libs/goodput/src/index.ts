@@ -1,0 +1,2 @@
+/** Where did each GPU-second of a job go? */
+export {};
