@@ -88,6 +88,11 @@ export class EngineProcess {
     return told !== undefined && this.ranks.includes(told.rank) ? told : undefined;
   }
 
+  /** Whether its starter had a process of one of its ranks end. */
+  wasSent(exit: RankExit, pid: number): boolean {
+    return this.starter !== undefined && this.#failure.wasSent(exit, pid);
+  }
+
   /**
    * To save and end. A starter would pass SIGTERM on, kill its ranks after 30 s of its own, and say that it was ended by a signal: its ranks are asked
    * themselves, and it ends when they have.

@@ -245,7 +245,7 @@ export class Gang {
 
   /**
    * A starter tells how a rank ended once the others have, for which it waits 30 s where they do not heed SIGTERM; the kernel tells at once. Not out of turn: an
-   * earlier one of which nobody knows may be why this one ended.
+   * earlier one of which nobody knows may be why this one ended, as one without a hook is where the starter has ended this one already.
    */
   #fellSilent({ rank, pid }: Hello): void {
     const isNews = !this.#silent.includes(rank);
@@ -255,6 +255,9 @@ export class Gang {
     if (!isNews || process === undefined || parent === undefined) return;
     this.#known = this.#known.then(async (isKnown) => {
       const exit = isKnown ? await endOfChild(pid, parent) : undefined;
+      // Before it sends a signal a starter writes that it does: that is read first.
+      await turn();
+      if (exit !== undefined && process.wasSent(exit, pid)) return false;
       if (exit !== undefined && isFailure(exit) && this.#decided === undefined && !this.#isStopAsked) {
         this.#decided = this.#failure(process, rank, exit);
         this.#killRanks();

@@ -52,10 +52,15 @@ export class StarterFailure {
     const root = this.#root;
     if (root === undefined) return undefined;
     const atOnce = [root, ...this.#rows].filter(
-      ({ time, exit, pid }) => time === root.time && !this.#isSent(exit, pid),
+      ({ time, exit, pid }) => time === root.time && !this.wasSent(exit, pid),
     );
     const order = (rank: number): number => (silent.includes(rank) ? silent.indexOf(rank) : silent.length);
     return atOnce.sort((one, other) => order(one.rank) - order(other.rank) || weight(one) - weight(other))[0] ?? root;
+  }
+
+  /** Whether the starter itself had it end, by the signal or because it says so: another rank is the reason then, also one of which nobody has heard yet. */
+  wasSent(exit: RankExit, pid: number): boolean {
+    return this.#outlived.has(pid) || (exit.kind === 'signal' && constants.signals[exit.signal] === SIGTERM);
   }
 
   #read(text: string): void {
@@ -71,10 +76,6 @@ export class StarterFailure {
   #begin(outlived: string | undefined): void {
     this.#linesLeft = LINES_OF_AN_END;
     if (outlived !== undefined && this.#outlived.size < MOST_ROWS) this.#outlived.add(Number(outlived));
-  }
-
-  #isSent(exit: RankExit, pid: number): boolean {
-    return this.#outlived.has(pid) || (exit.kind === 'signal' && constants.signals[exit.signal] === SIGTERM);
   }
 
   #field(row: { time: string; rank?: number }, text: string): void {

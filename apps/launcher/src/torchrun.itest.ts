@@ -25,7 +25,7 @@ const RANK = `
 import os, pathlib, signal, sys, time
 from coxswain_agent import Reporter
 rank = int(os.environ['RANK'])
-reporter = Reporter.from_environment()
+reporter = Reporter.from_environment({} if os.environ.get('WITHOUT_HOOK') == str(rank) else os.environ)
 reporter.step(step=1, rank=rank, step_time_ms=5, tokens=8, loss=2.5)
 reporter.wait_until_written(30)
 print(f'rank {rank} of {os.environ["WORLD_SIZE"]} is at work', flush=True)
@@ -122,6 +122,26 @@ describe('ranks that torchrun starts', () => {
     expect(launcher.cause().lastLines.join('\n')).toMatch(/is at work/);
     expect(launcher.cause().lastLines.join('\n')).not.toMatch(/Root Cause|ChildFailedError/);
   });
+
+  it.each([
+    ['by the signal', 'signal.SIG_DFL'],
+    ['by themselves', 'lambda *_: os._exit(1)'],
+  ])(
+    'and one without a hook is named where torchrun ends the others, %s, and the launcher hears of those first',
+    async (_how, handler) => {
+      // torchrun waits for rank 0 before it asks how rank 2 ended: the kernel tells of that one all the while.
+      const act = `
+signal.signal(signal.SIGTERM, (lambda *_: (time.sleep(2), os._exit(1))) if rank == 0 else ${handler})
+until('pid.0', 'pid.1', 'pid.2')
+os.kill(os.getpid(), signal.SIGKILL) if rank == 1 else time.sleep(600)`;
+      const { launcher } = await launch(act, {
+        environment: { WITHOUT_HOOK: '1' },
+        assignment: { ranks: '0-2', worldSize: 3 },
+      });
+      await launcher.exited;
+      expect(launcher.cause()).toMatchObject({ kind: 'engineFailed', rank: 1, signal: 'SIGKILL' });
+    },
+  );
 
   it.each<[string, string, object, boolean]>([
     [
