@@ -18,13 +18,20 @@ describe('what the kernel tells of a child of somebody else', () => {
     ],
     ['it exited', stat('Z', { end: 93 << 8 }), { kind: 'ended', exit: { kind: 'code', code: 93 } }],
     ['a signal without a name ended it', stat('Z', { end: 64 }), { kind: 'ended', exit: { kind: 'code', code: 192 } }],
-    ['it ended, and may not be looked at', stat('Z'), { kind: 'ended', exit: { kind: 'code', code: 0 } }],
+    ['it finished', stat('Z'), { kind: 'ended', exit: { kind: 'code', code: 0 } }],
     ['its name is what it likes', stat('Z', { name: 'a) Z 7 (b', end: 9 }), { kind: 'ended', exit: { kind: 'signal', signal: 'SIGKILL' } }], // prettier-ignore
     ['it is a child of another one by now', stat('Z', { parent: 1, end: 9 }), { kind: 'gone' }],
     ['it is being taken away', stat('X'), { kind: 'gone' }],
     ['nothing', '', { kind: 'gone' }],
   ])('%s', (_sentence, text, want) => {
-    expect(standingIn(text, 7)).toEqual(want);
+    expect(standingIn(text, { parent: 7, isOwn: true })).toEqual(want);
+  });
+
+  it.each<[string, string, ProcessStanding]>([
+    ['finished, or may not be looked at', stat('Z'), { kind: 'gone' }],
+    ['failed', stat('Z', { end: 3 << 8 }), { kind: 'ended', exit: { kind: 'code', code: 3 } }],
+  ])('of another user it is only known how one ended that %s', (_sentence, text, want) => {
+    expect(standingIn(text, { parent: 7, isOwn: false })).toEqual(want);
   });
 });
 

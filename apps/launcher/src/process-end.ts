@@ -1,5 +1,5 @@
 /** How did a process end that somebody else started? The kernel keeps it until that one asks. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exitBySignal, type RankExit } from './verdict.ts';
 
@@ -8,7 +8,7 @@ const LOOK_MS = 5;
 /** A program may say good-bye and then take its time to leave. */
 const PATIENCE_MS = 2_000;
 
-/** `ended`: and nobody has asked how. `gone`: somebody has, or it was never a child of that parent. */
+/** `ended`: and nobody has asked how. `gone`: somebody has, it was never a child of that parent, or this launcher may not know how. */
 export type ProcessStanding =
   { readonly kind: 'runs' } | { readonly kind: 'gone' } | { readonly kind: 'ended'; readonly exit: RankExit };
 
@@ -34,14 +34,21 @@ export async function endOfChild(
 
 function standingNow(pid: number, parent: number): ProcessStanding {
   try {
-    return standingIn(readFileSync(`/proc/${pid}/stat`, 'latin1'), parent);
+    const isOwn = statSync(`/proc/${pid}`).uid === process.geteuid?.();
+    return standingIn(readFileSync(`/proc/${pid}/stat`, 'latin1'), { parent, isOwn });
   } catch {
     return { kind: 'gone' };
   }
 }
 
-/** From /proc/PID/stat: the name stands in brackets and may hold anything; state and parent follow it, and how it ended is the 52nd field (proc_pid_stat(5)). */
-export function standingIn(stat: string, parent: number): ProcessStanding {
+/**
+ * From /proc/PID/stat: the name stands in brackets and may hold anything; state and parent follow it, and how it ended is the 52nd field (proc_pid_stat(5)).
+ * `isOwn`: of the same user. Of another's a launcher without CAP_SYS_PTRACE reads 0 there, however the process ended.
+ */
+export function standingIn(
+  stat: string,
+  { parent, isOwn }: { readonly parent: number; readonly isOwn: boolean },
+): ProcessStanding {
   const fields = stat
     .slice(stat.lastIndexOf(')') + 2)
     .trim()
@@ -49,13 +56,14 @@ export function standingIn(stat: string, parent: number): ProcessStanding {
   const [state, asks] = fields;
   if (Number(asks) !== parent || state === 'X') return { kind: 'gone' };
   if (state !== 'Z') return { kind: 'runs' };
-  return { kind: 'ended', exit: toExit(Number(fields[FIELD_OF_END] ?? 0)) };
+  const status = Number(fields[FIELD_OF_END] ?? 0);
+  return status === 0 && !isOwn ? { kind: 'gone' } : { kind: 'ended', exit: toExit(status) };
 }
 
 /** Of those that follow the name, which is the second. */
 const FIELD_OF_END = 52 - 3;
 
-/** As wait(2) tells it. Whoever may not know is told 0. */
+/** As wait(2) tells it. */
 function toExit(status: number): RankExit {
   const number = status & 0x7f;
   return number === 0 ? { kind: 'code', code: (status >> 8) & 0xff } : exitBySignal(number);
