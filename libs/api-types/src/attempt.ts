@@ -105,6 +105,20 @@ const ResumedFrom = z.object({
     .describe('Absent: recorded by an earlier release.'),
 });
 
+/** When a run of the ranks did what is counted; by the clock of the operator, which hears of steps within 15 s. */
+const runMarks = {
+  restoredAt: timestamp
+    .optional()
+    .describe('When the ranks were first heard to have loaded the checkpoint of resumedFrom. Absent: nobody told.'),
+  firstStep: z
+    .object({ step: counter, at: timestamp })
+    .optional()
+    .describe('The first step that was heard of, and when. Absent: none yet, or recorded by an earlier release.'),
+  lastStepAt: timestamp
+    .optional()
+    .describe('When progress was written last, at most 15 s after the newest step; recorded with the end.'),
+};
+
 /** A run of the epoch's ranks that failed and was answered by another one in the same pods. */
 export const EndedIncarnation = z
   .object({
@@ -115,6 +129,7 @@ export const EndedIncarnation = z
     message: z.string().max(1024).optional().describe('Rank, node and how it ended.'),
     charged: z.boolean(),
     lastStep: counter.optional(),
+    ...runMarks,
     resumedFrom: ResumedFrom.optional().describe('Where it had begun. Absent: from scratch.'),
   })
   .meta({ id: 'EndedIncarnation' });
@@ -179,6 +194,7 @@ export const Attempt = z
       .optional()
       .describe('For a failure: whether a next epoch answers it. Decided once, with the budget of that moment.'),
     lastStep: counter.optional(),
+    ...runMarks,
     preflight: AttemptPreflight.optional().describe('Absent: there was none, or its end was not heard.'),
     fingerprint: Fingerprint.optional().describe('Absent: no preflight looked at it.'),
     trained: AttemptTrained.optional().describe('Absent: no hook has told what is trained.'),

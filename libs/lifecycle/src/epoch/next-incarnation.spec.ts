@@ -88,6 +88,17 @@ describe('a rank that fails while every pod of its gang lives', () => {
     expect([attempt?.outcome, attempt?.runningAt, attempt?.incarnations?.[0]?.resumedFrom]).toEqual([]);
   });
 
+  it('keeps with what ended when its run was restored and took its steps, and begins them anew', () => {
+    const marks = { restoredAt: RAN, firstStep: { step: 21, at: RAN } };
+    const status = {
+      attempts: [anAttempt({ runningAt: RAN, resumedFrom: RESUMED, ...marks })],
+      progress: { step: 45, reportedAt: RAN },
+    };
+    const attempt = lastOf(decide(failed({ status }), NOW).status);
+    expect(attempt?.incarnations?.[0]).toMatchObject({ ...marks, lastStepAt: RAN });
+    expect(Object.keys(attempt ?? {}).filter((field) => field in marks)).toEqual([]);
+  });
+
   it('deletes nothing, and says what happens', () => {
     const { status, actions } = settled(failed());
     expect(kinds(actions)).toEqual([]);

@@ -10,6 +10,7 @@ import { isAlive, launcherOf } from '../look/incarnation.ts';
 import type { ObservedPod } from '../look/observed.ts';
 import type { Wait } from '../look/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
+import { lastStepAt } from './run-marks.ts';
 
 /** A failure of the attempt's current incarnation, and how far that had come. */
 export interface FailedIncarnation {
@@ -37,13 +38,14 @@ export function withNextIncarnation(
   if (answer === 'GiveUp' || (!charged && freeInPods >= MAX_ENDED_INCARNATIONS)) return undefined;
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
   const counted = { ...record, restarts };
-  const { runningAt: _, ...rest } = attempt;
+  const { runningAt: _, restoredAt: __, firstStep: ___, ...rest } = attempt;
   const next: Attempt = {
     ...rest,
     incarnation: (attempt.incarnation ?? 1) + 1,
-    incarnations: [...(attempt.incarnations ?? []), ended(attempt, failed, { charged, now })].slice(
-      -MAX_ENDED_INCARNATIONS,
-    ),
+    incarnations: [
+      ...(attempt.incarnations ?? []),
+      { ...ended(attempt, failed, { charged, now }), ...lastStepAt(record) },
+    ].slice(-MAX_ENDED_INCARNATIONS),
     resumedFrom,
   };
   const failedAttempt = withLastAttempt(counted, { reason: failure.reason, charged });
@@ -110,13 +112,15 @@ function pointOf(record: JobRecord, facts: Facts): Attempt['resumedFrom'] {
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
 function ended(
-  { incarnation = 1, runningAt, resumedFrom }: Attempt,
+  { incarnation = 1, runningAt, restoredAt, firstStep, resumedFrom }: Attempt,
   { failure, lastStep }: FailedIncarnation,
   { charged, now }: { readonly charged: boolean; readonly now: Date },
 ): EndedIncarnation {
   return {
     incarnation,
     ...(runningAt === undefined ? {} : { runningAt }),
+    ...(restoredAt === undefined ? {} : { restoredAt }),
+    ...(firstStep === undefined ? {} : { firstStep }),
     endedAt: now.toISOString(),
     reason: failure.reason,
     message: safeText(failure.message, MAX_MESSAGE_CHARACTERS),

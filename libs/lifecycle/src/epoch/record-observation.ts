@@ -11,6 +11,7 @@ import { MOST_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
 import { recordPreflight } from './record-preflight.ts';
 import { recordTrained } from './record-trained.ts';
+import { lastStepAt, recordMarks } from './run-marks.ts';
 import { lostPlacement } from './unwritten-placement.ts';
 import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from '../record/job-record.ts';
 import { answerTo, restartDelayMs } from '../failure/restart-budget.ts';
@@ -35,6 +36,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordTrained,
   recordRunning,
   recordProgress,
+  recordMarks,
   recordSuccess,
   recordFailure,
   recordCheckpointFaults,
@@ -177,6 +179,7 @@ function recordSuccess(record: JobRecord, facts: Facts, now: Date): JobRecord {
     endedAt: at,
     outcome: 'Succeeded',
     ...lastStepOf(record, facts),
+    ...lastStepAt(record),
   });
 }
 
@@ -284,6 +287,7 @@ function recordEnd(record: JobRecord, facts: Facts, now: Date): JobRecord {
     stage: 'Ended',
     endedAt: now.toISOString(),
     ...(lastStep < 0 ? {} : { lastStep }),
+    ...lastStepAt(record),
   });
 }
 

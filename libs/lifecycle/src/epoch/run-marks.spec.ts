@@ -1,0 +1,52 @@
+import type { Attempt } from '@coxswain/api-types';
+import type { Facts } from '../look/facts.ts';
+import type { ObservedProgress } from '../look/observed.ts';
+import type { JobRecord } from '../record/job-record.ts';
+import { anAttempt, EARLIER, NOW } from '../testing/jobs.ts';
+import { lastStepAt, recordMarks } from './run-marks.ts';
+
+type Marks = Pick<Attempt, 'restoredAt' | 'firstStep' | 'lastStepAt'>;
+const at = NOW.toISOString();
+const from20 = { resumedFrom: { checkpoint: 'tiny-gpt-e1-s20', step: 20 } };
+
+function recordWith(attempt: Partial<Attempt>): JobRecord {
+  return { attempts: [anAttempt({ epoch: 2, ...attempt })], epoch: 2 } as unknown as JobRecord;
+}
+
+function marksAfter(attempt: Partial<Attempt>, progress: Partial<ObservedProgress> | undefined): Marks {
+  const observed = progress === undefined ? {} : { progress: { epoch: 2, step: 1, ...progress } };
+  const { restoredAt, firstStep } =
+    recordMarks(recordWith(attempt), { observed } as Facts, NOW).attempts.at(-1) ?? anAttempt();
+  return { ...(restoredAt === undefined ? {} : { restoredAt }), ...(firstStep === undefined ? {} : { firstStep }) };
+}
+
+describe('marks of a run', () => {
+  const known = { firstStep: { step: 1, at: EARLIER } };
+
+  it.each<[string, Partial<Attempt>, Partial<ObservedProgress> | undefined, Marks]>([
+    ['its first step', {}, { step: 1 }, { firstStep: { step: 1, at } }],
+    ['the first step that is heard of, whichever it is', {}, { step: 7 }, { firstStep: { step: 7, at } }],
+    ['that its checkpoint is loaded', from20, { step: 20 }, { restoredAt: at }],
+    [
+      'its first step beyond the checkpoint',
+      { ...from20, restoredAt: EARLIER },
+      { step: 21 },
+      { restoredAt: EARLIER, firstStep: { step: 21, at } },
+    ],
+    ['each once: a first step', known, { step: 9 }, known],
+    ['each once: a loaded checkpoint', { ...from20, restoredAt: EARLIER }, { step: 20 }, { restoredAt: EARLIER }],
+    ['nothing that an epoch before tells', {}, { epoch: 1 }, {}],
+    ['nothing that an incarnation before tells', { incarnation: 2 }, { step: 9 }, {}],
+    ['nothing of an attempt that is over', { stage: 'Ended' }, { step: 9 }, {}],
+    ['nothing where nobody tells', {}, undefined, {}],
+  ])('hold %s', (_, attempt, progress, expected) => {
+    expect(marksAfter(attempt, progress)).toEqual(expected);
+  });
+
+  it('say when the last step was heard of, of a run that took one', () => {
+    const progress = { step: 9, reportedAt: EARLIER };
+    expect(lastStepAt({ ...recordWith(known), progress } as JobRecord)).toEqual({ lastStepAt: EARLIER });
+    expect(lastStepAt({ ...recordWith({}), progress } as JobRecord)).toEqual({});
+    expect(lastStepAt(recordWith(known))).toEqual({});
+  });
+});
