@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runOffline, type OfflineOutcome } from './testing/run-offline.ts';
@@ -30,6 +30,23 @@ describe('fabric show', () => {
     expect(out).toContain('36 nodes with 144 GPUs, 140 free; 1 island, 2 NVLink domains of several nodes');
   });
 
+  it('counts one of each as one, and shows no switch that no label names', async () => {
+    const path = join(directory, 'one.json');
+    const labels = { 'nvidia.com/gpu.clique': 'c.1', 'fabric.topograph.run/tier-1': 's1' };
+    const node = {
+      kind: 'Node',
+      metadata: { name: 'a', labels },
+      status: { allocatable: { 'nvidia.com/gpu': '1' }, conditions: [{ type: 'Ready', status: 'True' }] },
+    };
+    writeFileSync(path, JSON.stringify(node));
+    const { out } = await fabric('show', '--nodes', path);
+    expect(out).toMatch(/^1 node with 1 GPU, 1 free; 1 island, 0 NVLink domains of several nodes\n/);
+    const other = { ...node, metadata: { name: 'b', labels } };
+    const leaf = { ...node, metadata: { name: 'c', labels: { 'fabric.topograph.run/tier-0': 'l1' } } };
+    writeFileSync(path, JSON.stringify({ kind: 'List', items: [node, other, leaf] }));
+    expect((await fabric('show', '--nodes', path)).out).toMatch(/\nunlabelled +- +l1 +1 .*\nunlabelled +s1 +- +2 /);
+  });
+
   it('prints every node, and what it was read from, as JSON', async () => {
     const { out } = await fabric('show', ...H100, '--json');
     const { nodes, summary } = JSON.parse(out) as {
@@ -59,6 +76,8 @@ describe('fabric draw', () => {
     const path = join(directory, 'fabric.svg');
     expect(await fabric('draw', ...H100, '--out', path)).toEqual({ code: 0, out: '', err: '' });
     expect(readFileSync(path, 'utf8').trimEnd()).toBe(out);
+    expect((await fabric('draw', ...H100, '--out', '-')).out).toBe(out);
+    expect(existsSync('-')).toBe(false);
   });
 
   it('says where it cannot write', async () => {

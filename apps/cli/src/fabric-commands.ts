@@ -3,15 +3,19 @@ import {
   type FabricCapacity,
   type FabricNode,
   type FabricProblem,
+  namedSwitch,
   placeName,
   summarize,
 } from '@coxswain/fabric';
 import { fabricDrawing } from '@coxswain/plan-report';
+import { formatCount } from '@coxswain/units';
 import type { Command } from 'commander';
 import { columns, render } from './output.ts';
 import { clusterOptions, type ClusterOptions, type SeenCluster, seenCluster } from './seen-cluster.ts';
 import type { Session } from './session.ts';
 import { replaceFile } from './write-file.ts';
+
+const STANDARD_OUTPUT = '-';
 
 /** What `coxswain fabric show --json` prints. */
 interface FabricAnswer {
@@ -35,11 +39,11 @@ export function addFabricCommands(program: Command, session: Session): void {
 
   clusterOptions(fabric.command('draw'))
     .description('the same as a picture in SVG')
-    .option('--out <file>', 'where to (default: standard output)')
+    .option('--out <file>', 'where to (default: -, standard output)')
     .addHelpText('after', DRAW_EXAMPLES)
     .action(async ({ out, ...options }: ClusterOptions & { readonly out?: string }) => {
       const svg = fabricDrawing(await seenCluster(options));
-      if (out === undefined) session.print(svg.trimEnd());
+      if (out === undefined || out === STANDARD_OUTPUT) session.print(svg.trimEnd());
       else replaceFile(out, svg);
     });
 }
@@ -62,14 +66,12 @@ function fabricAnswer({ fabric, usedGpus, facts }: SeenCluster): FabricAnswer {
 const MOST_ROWS = 64;
 
 function fabricText({ summary, nodes, problems }: FabricAnswer): string {
-  const places = [...Map.groupBy(nodes, ({ island, switches }) => [island, switches[1], switches[0]].join('\n'))].sort(
-    ([one], [other]) => (one < other ? -1 : 1),
-  );
+  const places = [...Map.groupBy(nodes, placeOf)].sort(([one], [other]) => (one < other ? -1 : 1));
   const rows = places.slice(0, MOST_ROWS).map(([, members]) => rowOf(members));
   const rest = places.length - rows.length;
   const free = nodes.reduce((sum, node) => sum + freeOf(node), 0);
   return [
-    `${summary.nodes} nodes with ${summary.gpus} GPUs, ${free} free; ${summary.islandCount} island${summary.islandCount === 1 ? '' : 's'}, ${summary.nvlinkDomains} NVLink domains of several nodes`,
+    `${formatCount(summary.nodes, 'node')} with ${formatCount(summary.gpus, 'GPU')}, ${free.toLocaleString('en')} free; ${formatCount(summary.islandCount, 'island')}, ${formatCount(summary.nvlinkDomains, 'NVLink domain')} of several nodes`,
     `${columns([['ISLAND', 'SPINE', 'LEAF', 'NODES', 'GPUS', 'FREE', 'GPU', 'NETWORK'], ...rows])}${rest === 0 ? '' : `\n… and ${rest} more; --json has every node`}`,
     problems.map(({ message }) => `! ${message}`).join('\n'),
   ]
@@ -77,9 +79,13 @@ function fabricText({ summary, nodes, problems }: FabricAnswer): string {
     .join('\n\n');
 }
 
+function placeOf({ island, switches }: FabricNode): string {
+  return [island, namedSwitch(switches, 1), namedSwitch(switches, 0)].join('\n');
+}
+
 function rowOf(members: FabricAnswer['nodes']): readonly string[] {
   const [{ island = '', switches = [] } = {}] = members;
-  const [leaf, spine] = switches;
+  const [leaf, spine] = [0, 1].map((tier) => namedSwitch(switches, tier));
   const sum = (of: (node: FabricAnswer['nodes'][number]) => number): string =>
     String(members.reduce((total, node) => total + of(node), 0));
   return [

@@ -80,6 +80,11 @@ describe('place', () => {
     expect(readFileSync(path, 'utf8')).not.toContain('<title>rank');
   });
 
+  it('wants a file to draw to, for its answer goes to standard output', async () => {
+    const { err, code } = await place(LAYOUT, '--nodes', NODES, '--draw', '-');
+    expect([err, code]).toEqual(['--draw needs a file: the answer goes to standard output.', 1]);
+  });
+
   it('takes bytes of a usual model where none is named, and predicts no step', async () => {
     const { traffic, placement } = await answer(LAYOUT, '--nodes', NODES);
     expect(traffic).toBe('assumed');
@@ -121,6 +126,11 @@ describe('place', () => {
 });
 
 const list = (...items: readonly object[]): object => ({ kind: 'List', apiVersion: 'v1', items });
+const aNode = (name: string): object => ({
+  kind: 'Node',
+  metadata: { name },
+  status: { allocatable: { 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
+});
 const without = { metadata: { name: 'a' }, kind: 'Node' };
 
 describe('a file of nodes', () => {
@@ -134,7 +144,7 @@ describe('a file of nodes', () => {
     ['holds a typed list of pods', { kind: 'PodList', items: [] }, /holds a PodList, and not a List of Node objects/],
     ['holds a node without a name', list({ kind: 'Node' }), /items\[0\] has no metadata\.name/],
     ['holds nobody', list(), /There are no nodes in/],
-    ['holds no GPU', list(without), /None of the 1 nodes has GPUs in .*status\.allocatable must say nvidia\.com\/gpu/],
+    ['holds no GPU', list(without), /None of 1 node has GPUs in .*status\.allocatable must say nvidia\.com\/gpu/],
   ])('is refused where it %s', async (_sentence, content, message) => {
     const { code, err } = await place(LAYOUT, '--nodes', aFile('nodes.json', content));
     expect(err).toMatch(message);
@@ -152,11 +162,7 @@ describe('a file of nodes', () => {
   });
 
   it('may be one Node alone, as kubectl get node NAME prints it', async () => {
-    const one = {
-      ...without,
-      status: { allocatable: { 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
-    };
-    const { code } = await place({ tensorParallelDegree: 8 }, '--nodes', aFile('one.json', one));
+    const { code } = await place({ tensorParallelDegree: 8 }, '--nodes', aFile('one.json', aNode('a')));
     expect(code).toBe(0);
   });
 

@@ -1,9 +1,10 @@
 import { isDomainError } from '@coxswain/domain-error';
-import type { AcrossIslands, Fabric, FabricNode } from '@coxswain/fabric';
+import type { AcrossIslands, Fabric } from '@coxswain/fabric';
 import { type ParallelLayout, worldSize } from '@coxswain/layout';
 import { type DrawnGang, fabricDrawing } from '@coxswain/plan-report';
 import { Option, type Command } from 'commander';
 import { CliError } from './cli-error.ts';
+import { largestOf } from './largest-of.ts';
 import { readLayoutFile } from './layout-file.ts';
 import { NOTHING_FITS } from './ask-planner.ts';
 import { type PlaceAnswer, placeAnswer, type PlaceQuestion } from './place-answer.ts';
@@ -44,6 +45,7 @@ export function addPlaceCommand(program: Command, session: Session): void {
     .option('--draw <file>', 'also write the fabric with the gang on it as a picture in SVG')
     .addHelpText('after', EXAMPLES)
     .action(async (options: PlaceOptions) => {
+      if (options.draw === '-') throw new CliError('--draw needs a file: the answer goes to standard output.');
       const question = await readQuestion(options);
       const answer = inPlainWords(() => placeAnswer(question, () => performance.now()));
       const format = options.json === true ? 'json' : session.outputFormat();
@@ -85,19 +87,13 @@ function readModel(
   { nodes }: Fabric,
 ): PlaceQuestion['model'] {
   if ((options.model ?? options.file ?? known.model ?? known.modelShape) === undefined) return undefined;
-  const domains = [...Map.groupBy(nodes, ({ nvlinkDomain }) => nvlinkDomain).values()].map(gpusOf);
   const cluster = {
     gpu: options.gpu ?? ANY_GPU,
     gpus: worldSize(asked.layout),
-    gpusPerNode: Math.max(...nodes.map(({ gpus }) => gpus)),
-    scaleUpDomainGpus: Math.max(...domains),
+    ...largestOf(nodes),
   };
   const { request } = readRequest({ ...options, gpus: cluster.gpus }, { ...known, cluster });
   return { request, asked, namesGpu: options.gpu !== undefined };
-}
-
-function gpusOf(nodes: readonly FabricNode[]): number {
-  return nodes.reduce((sum, { gpus }) => sum + gpus, 0);
 }
 
 /** What the planner's libraries refuse is the user's to mend. */

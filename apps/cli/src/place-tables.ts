@@ -1,7 +1,7 @@
 import { BOUNDARIES, type Boundary, type FabricNode, type GroupReach, placeName } from '@coxswain/fabric';
 import { formatLayout, type ParallelLayout } from '@coxswain/layout';
 import { formatSeconds } from '@coxswain/plan-report';
-import { formatBytes } from '@coxswain/units';
+import { formatBytes, formatCount } from '@coxswain/units';
 import { columns } from './output.ts';
 import type { Placed, PlaceAnswer } from './place-answer.ts';
 
@@ -14,12 +14,12 @@ export function placeText(answer: PlaceAnswer, layout: ParallelLayout, nodes: re
   const shown = formatLayout(layout);
   if (placement === undefined) {
     const verdict = refusal?.kind === 'waiting' ? 'waits' : 'cannot be placed';
-    return `${shown} on ${gpus} GPUs ${verdict}: ${refusal?.message ?? ''}`;
+    return `${shown} on ${formatCount(gpus, 'GPU')} ${verdict}: ${refusal?.message ?? ''}`;
   }
   const pods = podsOf(placement);
   const took = milliseconds < 1 ? 'under 1 ms' : `${Math.round(milliseconds)} ms`;
   return [
-    `${shown} on ${gpus} GPUs: ${pods.length} node${pods.length === 1 ? '' : 's'} with ${placement.ranksPerPod} ranks each, chosen in ${took}`,
+    `${shown} on ${formatCount(gpus, 'GPU')}: ${formatCount(pods.length, 'node')} with ${formatCount(placement.ranksPerPod, 'rank')} each, chosen in ${took}`,
     podTable(pods, nodes),
     groupTable(placement.groups),
     crossingTable(answer, placement),

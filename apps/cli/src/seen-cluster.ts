@@ -7,6 +7,7 @@ import {
   useOfPod,
 } from '@coxswain/fabric';
 import { createKubeClient, KubeApiError, type KubeClient, type KubeObject, resourcePath } from '@coxswain/kube';
+import { formatCount } from '@coxswain/units';
 import type { Command } from 'commander';
 import { readKubeList } from './cluster-file.ts';
 import { CliError } from './cli-error.ts';
@@ -51,7 +52,7 @@ function capacityOf(nodes: readonly object[], pods: readonly object[], source: s
   const fabric = fabricFromNodes(facts);
   if (fabric.nodes.length === 0) {
     throw new CliError(
-      `${nodes.length === 0 ? 'There are no nodes' : `None of the ${nodes.length} nodes has GPUs`} in ${source}: ` +
+      `${nodes.length === 0 ? 'There are no nodes' : `None of ${formatCount(nodes.length, 'node')} has GPUs`} in ${source}: ` +
         'status.allocatable must say nvidia.com/gpu, which the device plugin or the GPU operator sets.',
     );
   }

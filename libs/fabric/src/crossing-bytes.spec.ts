@@ -35,6 +35,12 @@ function inOrder(crossing: CrossingBytes): string {
 }
 
 describe('bytes that cross', () => {
+  it('are counted on a fabric of more nodes than a call has arguments', () => {
+    const nodes = Array.from({ length: 150_000 }, (_, index) => aFabricNode({ name: `n${index}` }));
+    const crossing = crossingBytes(oneGroup('ring', 2), ['n0', 'n149999'], { nodes });
+    expect(inOrder(crossing)).toBe('2 2 2 0 0 0 0');
+  });
+
   it.each<readonly [sentence: string, pattern: TrafficPattern, ranks: string, nodes: string, want: string]>([
     ['a ring inside a node leaves GPUs alone', 'ring', 'a a a a', 'a', '4 0 0 0 0 0 0'],
     ['a ring of two goes both ways', 'ring', 'a b', 'a, b', '2 2 2 0 0 0 0'],

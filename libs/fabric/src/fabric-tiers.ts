@@ -24,7 +24,7 @@ const DOMAIN = BOUNDARIES.indexOf('nvlinkDomain');
  * one of its own, which it shares with those that share its farthest switch: nothing says that it is near anyone else.
  */
 export function tiersOf({ nodes }: Fabric): FabricTiers {
-  const told = Math.max(0, ...nodes.map(({ switches }) => switches.length));
+  const told = nodes.reduce((most, { switches }) => Math.max(most, switches.length), 0);
   const below = Array.from({ length: SWITCH_TIERS }, (_, tier) => (node: FabricNode): string => {
     const known = tier < told ? (node.switches[tier] ?? `\n${node.switches.at(-1) ?? node.name}`) : '';
     return `${known}\n${node.island}`;

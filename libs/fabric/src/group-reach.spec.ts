@@ -1,5 +1,4 @@
 import { groupReach } from './group-reach.ts';
-import { placeName } from './place-name.ts';
 import { aFabricNode } from './testing/index.ts';
 import type { LayoutTraffic } from './traffic.ts';
 
@@ -37,16 +36,5 @@ describe('how far a group reaches', () => {
         farthest: { [farthest]: 1 },
       },
     ]);
-  });
-});
-
-describe('the name of a place', () => {
-  it.each([
-    ['ib-leaf-0', 'ib-leaf-0'],
-    ['topograph:core=c/topograph:leaf=l-7', 'l-7'],
-    ['nvidia.com/gpu.clique=8f3a1c52-60d4-4b7e-9a0f-1d2e3c4b5a61.1', '8f3a1c52…2e3c4b5a61.1'],
-  ])('%s is %s', (name, want) => {
-    expect(placeName(name).slice(0, 9)).toBe(want.slice(0, 9));
-    expect(placeName(name).length).toBeLessThanOrEqual(24);
   });
 });

@@ -122,7 +122,7 @@ function binOf({ shape, bins }: Builder, domains: readonly SizedDomain[]): Switc
 
 /** Names of each node's domain and switches, from the domain up; each is told apart by what is above it. */
 function keysOfLevels(nodes: readonly FabricNode[]): readonly (readonly string[])[] {
-  const told = Math.max(0, ...nodes.map(({ switches }) => switches.length));
+  const told = nodes.reduce((most, { switches }) => Math.max(most, switches.length), 0);
   const tier = ({ name, switches }: FabricNode, at: number): string =>
     at < told ? (switches[at] ?? `\n${switches.at(-1) ?? name}`) : '';
   const island = nodes.map((node) => node.island);

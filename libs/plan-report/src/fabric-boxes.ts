@@ -1,5 +1,5 @@
 /** Where does each part of a fabric stand in the picture? Boxes in each other, laid out in shelves. */
-import { type FabricNode, placeName } from '@coxswain/fabric';
+import { type FabricNode, namedSwitch, placeName } from '@coxswain/fabric';
 
 export const WIDTH = 1240;
 const MARGIN = 16;
@@ -45,11 +45,17 @@ const MOST_NODES = 1024;
 
 type Level = (node: FabricNode) => readonly [kind: string, name: string] | undefined;
 const [ISLAND_LEVEL, SPINE_LEVEL, LEAF_LEVEL] = [0, 1, 2];
+const switchAt =
+  (tier: number, kind: string): Level =>
+  ({ switches }) => {
+    const name = namedSwitch(switches, tier);
+    return name === undefined ? undefined : [kind, name];
+  };
 /** Far to near; undefined where a node does not say. */
 const LEVELS: readonly Level[] = [
   ({ island }) => ['island', island],
-  ({ switches }) => (switches[1] === undefined ? undefined : ['spine', switches[1]]),
-  ({ switches }) => (switches[0] === undefined ? undefined : ['leaf', switches[0]]),
+  switchAt(1, 'spine'),
+  switchAt(0, 'leaf'),
   ({ nvlinkDomain, name }) => (nvlinkDomain === `node:${name}` ? undefined : ['NVLink', nvlinkDomain]),
 ];
 
@@ -119,7 +125,7 @@ interface Room {
 
 function sized(part: Part, { style, depth, room }: Room): Sized {
   if (part.nodes.length > 0) {
-    const gpus = Math.max(...part.nodes.map((node) => node.gpus));
+    const gpus = part.nodes.reduce((most, node) => Math.max(most, node.gpus), 0);
     const width = part.isBar ? BAR.width : gpus * style.cell + 4;
     const height = part.isBar ? BAR.height : style.cell + (style.hasNames ? 16 : 4);
     return { width, height, boxes: [{ x: 0, y: 0, width, height, ...part, depth }] };

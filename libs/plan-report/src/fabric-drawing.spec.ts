@@ -59,9 +59,19 @@ describe('the picture of a fabric', () => {
     ['10,000 nodes with a leaf each', nodes(10_000).map((node) => ({ ...node, switches: [node.name, 's'] }))],
     ['10,000 nodes with an island each', nodes(10_000).map((node) => ({ ...node, island: node.name }))],
     ['10,000 nodes that tell no switch', nodes(10_000, { switches: [] })],
+    ['150,000 nodes that tell no switch, more than a call has arguments', nodes(150_000, { switches: [] })],
     ['1,024 nodes of 16 GPUs', nodes(1024, { gpus: 16 })],
   ])('is bounded: %s', (_sentence, drawn) => {
     expect(fabricDrawing(aFabricCapacity(drawn)).length).toBeLessThan(2_000_000);
+  });
+
+  it('has no frame for a switch that no label names', () => {
+    const drawn = [
+      aFabricNode({ name: 'a', switches: ['topograph:tier-1=s1/?node:a', 'topograph:tier-1=s1'] }),
+      aFabricNode({ name: 'b', switches: ['?topograph:tier-0=l2/tier-0=l2', '?topograph:tier-0=l2'] }),
+    ];
+    const labels = [...fabricDrawing(aFabricCapacity(drawn)).matchAll(/class="label"[^>]*>([^<]*)</g)];
+    expect(labels.map(([, label]) => label).sort()).toEqual(['island ib', 'leaf l2', 'spine s1']);
   });
 
   it('counts in its bars what single cells would show', () => {

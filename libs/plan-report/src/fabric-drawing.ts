@@ -1,5 +1,6 @@
 import type { FabricCapacity, FabricNode } from '@coxswain/fabric';
 import { formatLayout, type ParallelLayout, type RankTable, rankTable, worldSize } from '@coxswain/layout';
+import { formatCount } from '@coxswain/units';
 import { boxesOf, type DrawnBox, WIDTH } from './fabric-boxes.ts';
 import { FABRIC_HATCHES, FABRIC_STYLE } from './fabric-style.ts';
 import { type Markup, markup } from './markup.ts';
@@ -84,11 +85,7 @@ function summaryOf(capacity: FabricCapacity, gang: DrawnGang | undefined): strin
   const free = nodes.reduce((sum, node) => sum + (node.usable ? node.gpus - usedOf(node, capacity) : 0), 0);
   const unusable = nodes.filter(({ usable }) => !usable).length;
   const without = gang === undefined ? '' : ' without this gang';
-  return `${counted(nodes.length, 'node')}, ${counted(total, 'GPU')}; ${free} free${without}; ${counted(unusable, 'node')} out of use`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return `${formatCount(nodes.length, 'node')}, ${formatCount(total, 'GPU')}; ${free} free${without}; ${formatCount(unusable, 'node')} out of use`;
 }
 
 function drawnBox(box: DrawnBox, picture: Picture): Markup {
@@ -120,7 +117,7 @@ function drawnNode(box: DrawnBox, node: FabricNode, picture: Picture): Markup {
   const name = picture.hasNames
     ? markup`<text class="name" x="${round(box.x + 2)}" y="${round(box.y + 10)}">${box.label}</text>`
     : undefined;
-  const state = node.usable ? `${used} of ${counted(node.gpus, 'GPU')} taken by others` : 'out of use';
+  const state = node.usable ? `${used} of ${formatCount(node.gpus, 'GPU')} taken by others` : 'out of use';
   return markup`<g><title>${node.name}: ${state}</title>${name}${cells}</g>
 `;
 }
@@ -160,7 +157,7 @@ function drawnBar(box: DrawnBox, { capacity, members, stages }: Picture): Markup
       x += width;
       return rect;
     });
-  return markup`<g><title>${box.label}: ${counted(box.nodes.length, 'node')}; ${counted(here.length, 'GPU')} of this gang, ${busy} of others, ${unusable} out of use, ${free} free</title><text class="name" x="${round(box.x)}" y="${round(box.y + 10)}">${box.label}</text>${rects}</g>
+  return markup`<g><title>${box.label}: ${formatCount(box.nodes.length, 'node')}; ${formatCount(here.length, 'GPU')} of this gang, ${busy} of others, ${unusable} out of use, ${free} free</title><text class="name" x="${round(box.x)}" y="${round(box.y + 10)}">${box.label}</text>${rects}</g>
 `;
 }
 

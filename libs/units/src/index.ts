@@ -1,4 +1,4 @@
-/** Durations in milliseconds and sizes in bytes: constants and their spelling for people; amounts as Kubernetes spells them; and rates, which are kept to by buckets of tokens. */
+/** Durations in milliseconds and sizes in bytes: constants and their spelling for people; counts of things; amounts as Kubernetes spells them; and rates, which are kept to by buckets of tokens. */
 
 export { quantityOf } from './quantity.ts';
 export { type Rate, TokenBucket } from './token-bucket.ts';
@@ -21,6 +21,11 @@ export function formatDuration(durationMs: number): string {
   if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ${Math.floor((ms % MINUTE_MS) / SECOND_MS)} s`;
   if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ${Math.floor((ms % HOUR_MS) / MINUTE_MS)} min`;
   return `${Math.floor(ms / DAY_MS)} d ${Math.floor((ms % DAY_MS) / HOUR_MS)} h`;
+}
+
+/** `1, 'node'` → `1 node`, `10_000, 'node'` → `10,000 nodes`; for nouns whose plural ends in s. */
+export function formatCount(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** `1_572_864` → `1.5 MiB`; binary prefixes, one decimal. */

@@ -1,5 +1,15 @@
 import fc from 'fast-check';
-import { DAY_MS, formatBytes, formatDuration, GIB_BYTES, HOUR_MS, KIB_BYTES, MIB_BYTES, MINUTE_MS } from './index.ts';
+import {
+  DAY_MS,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  GIB_BYTES,
+  HOUR_MS,
+  KIB_BYTES,
+  MIB_BYTES,
+  MINUTE_MS,
+} from './index.ts';
 
 describe('a duration', () => {
   it.each<[number, string]>([
@@ -18,6 +28,17 @@ describe('a duration', () => {
     [50 * HOUR_MS, '2 d 2 h'],
   ])('of %d ms reads %s', (ms, want) => {
     expect(formatDuration(ms)).toBe(want);
+  });
+});
+
+describe('a count', () => {
+  it.each<[number, string]>([
+    [0, '0 nodes'],
+    [1, '1 node'],
+    [2, '2 nodes'],
+    [10_000, '10,000 nodes'],
+  ])('of %d reads %s', (count, want) => {
+    expect(formatCount(count, 'node')).toBe(want);
   });
 });
 
