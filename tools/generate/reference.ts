@@ -1,16 +1,19 @@
 import {
   ATTEMPT_REASONS,
   CONDITION_REASONS,
+  CRASH_CLASSES,
   EXIT_CODES,
   LAUNCHER_RANK_ENV,
   PREFLIGHT_LEVELS,
   TORCH_RANK_ENV,
 } from '@coxswain/api-types';
+import { LOG_PATTERNS } from '@coxswain/health';
 
-/** Reference pages that repeat a declared vocabulary for people: conditions and reasons, attempt reasons, exit codes, variables of a rank. */
+/** Reference pages that repeat a declared vocabulary for people: conditions and reasons, attempt reasons, exit codes, variables of a rank, and classes of crashes. */
 export function generateReference(): ReadonlyMap<string, string> {
   return new Map([
     ['docs/reference/generated/conditions.md', conditionsPage()],
+    ['docs/reference/generated/crash-classes.md', crashClassesPage()],
     ['docs/reference/generated/exit-codes.md', exitCodesPage()],
     ['docs/reference/generated/rank-environment.md', rankEnvironmentPage()],
   ]);
@@ -44,6 +47,25 @@ const RESTART_WORDS = {
   free: 'restart, not charged (up to ten in a row without a step)',
   never: 'the job fails at once',
 };
+
+function crashClassesPage(): string {
+  const lines = [
+    GENERATED.replace('api-types', 'api-types and libs/health'),
+    '# Classes of crashes',
+    '',
+    'Who is believed first: an XID in the log of the kernel, a condition of the node, whoever ended the pod on purpose, what the program wrote last,',
+    'how its process ended. Of what it wrote the first class of this list that shows counts. Letters of either case are alike, `*` stands for anything.',
+    '',
+    '| Class | Blames | Meaning | What to do | Lines that show it |',
+    '|---|---|---|---|---|',
+  ];
+  for (const [name, { blame, meaning, advice }] of Object.entries(CRASH_CLASSES)) {
+    const says = LOG_PATTERNS.filter((pattern) => pattern.class === name).flatMap((pattern) => pattern.says);
+    const shown = says.map((text) => `\`${text}\``).join(', ');
+    lines.push(`| \`${name}\` | ${blame} | ${meaning} | ${advice} | ${shown} |`);
+  }
+  return `${lines.join('\n')}\n`;
+}
 
 function exitCodesPage(): string {
   const lines = [

@@ -20,6 +20,7 @@ export { versionProblem } from './kubernetes-version.ts';
 export type { ServerVersion } from './kubernetes-version.ts';
 export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isTrue } from './conditions.ts';
 export type { ConditionType, ReasonOf } from './conditions.ts';
+export { CRASH_CLASSES, type CrashBlame, type CrashClass } from './crash-class.ts';
 export type { OwnerReference } from './metadata.ts';
 export {
   ATTEMPT_REASONS,

@@ -1,0 +1,206 @@
+/** Of which kind is a crash, and whose is it? What shows each class stands in `libs/health`. */
+
+/** Whose doing a failure is. `unknown`: there is no telling from one crash. */
+export const CRASH_BLAMES = ['node', 'program', 'network', 'storage', 'cluster', 'unknown'] as const;
+export type CrashBlame = (typeof CRASH_BLAMES)[number];
+
+/** Each class with whom it blames, what it means, and what a person does about it. */
+export const CRASH_CLASSES = {
+  GpuLost: {
+    blame: 'node',
+    meaning: 'A GPU fell off its bus.',
+    advice: 'Reboot the node; where it happens again, have the GPU, its cables and its power looked at.',
+  },
+  GpuMemoryError: {
+    blame: 'node',
+    meaning: 'Memory of a GPU had an error that could not be corrected (ECC).',
+    advice: 'Drain the node and reset the GPU; replace it where rows cannot be remapped or the error returns.',
+  },
+  NvlinkError: {
+    blame: 'node',
+    meaning: 'NVLink or an NVSwitch failed.',
+    advice: 'Drain the node and reset its GPUs; where it happens again, have the link looked at.',
+  },
+  GpuFault: {
+    blame: 'node',
+    meaning: 'The driver of a GPU reported a fault that needs a reset (an XID).',
+    advice: 'Drain the node and do what the driver’s recovery action says, else reset the GPU.',
+  },
+  GpuUnavailable: {
+    blame: 'node',
+    meaning: 'The program found no GPU that it could use.',
+    advice: 'Look at driver, fabric manager and device plugin of the node, and at other processes on its GPUs.',
+  },
+  NodeUnhealthy: {
+    blame: 'node',
+    meaning: 'A condition of the node says that it is not well.',
+    advice: 'Drain the node and look at the condition that is named.',
+  },
+  MaintenanceDue: {
+    blame: 'cluster',
+    meaning: 'The node is to be taken away for maintenance.',
+    advice: 'Nothing: the job goes on elsewhere.',
+  },
+  Disrupted: {
+    blame: 'cluster',
+    meaning: 'The pod was evicted, preempted, drained or told to end.',
+    advice: 'Nothing: the job goes on elsewhere.',
+  },
+  GpuOutOfMemory: {
+    blame: 'program',
+    meaning: 'The GPU has too little memory for what the program asks for.',
+    advice:
+      'Use a smaller micro-batch, activation checkpointing, or a layout with more shards: `coxswain plan` predicts the peak.',
+  },
+  HostOutOfMemory: {
+    blame: 'program',
+    meaning: 'The pod used more memory of its node than it may.',
+    advice: 'Raise resources.memoryPerGpu, or lower the number of data loader workers.',
+  },
+  SharedMemoryFull: {
+    blame: 'program',
+    meaning: '/dev/shm is full.',
+    advice: 'Lower the number of data loader workers or what each prefetches, or give the runtime a larger /dev/shm.',
+  },
+  DiskFull: {
+    blame: 'storage',
+    meaning: 'A file system has no space left, or a quota is spent.',
+    advice: 'Delete what is not needed, raise the quota, or give scratch a claim of its own.',
+  },
+  StorageError: {
+    blame: 'storage',
+    meaning: 'A file system answered with an error.',
+    advice: 'Look at the storage that is named, and at its mount on the node.',
+  },
+  NetworkError: {
+    blame: 'network',
+    meaning: 'A NIC or the network between nodes failed.',
+    advice: 'Look at link and port counters of the nodes that are named, and at their switch.',
+  },
+  DownloadFailed: {
+    blame: 'network',
+    meaning: 'Something could not be downloaded.',
+    advice: 'Put model and data onto a claim beforehand, or look at the way out of the cluster.',
+  },
+  AddressInUse: {
+    blame: 'cluster',
+    meaning: 'Another process on the node has the port.',
+    advice:
+      'Nothing where it happens once: another port is taken. Otherwise look at what else runs on the node’s network.',
+  },
+  CollectiveTimeout: {
+    blame: 'unknown',
+    meaning:
+      'A collective operation did not end in time: a rank hung, the network failed, or ranks called different operations.',
+    advice: 'Look at the last operations of all ranks: whoever is behind is what the others waited for.',
+  },
+  PeerLost: {
+    blame: 'unknown',
+    meaning: 'A connection to another rank was lost: that one failed before.',
+    advice: 'Look at the rank at the other end.',
+  },
+  IllegalMemoryAccess: {
+    blame: 'unknown',
+    meaning: 'A kernel read or wrote where it may not: a bug of the program, or a faulty GPU.',
+    advice:
+      'Where it follows one node, drain that node; where it follows the program, run it with CUDA_LAUNCH_BLOCKING=1.',
+  },
+  CudaError: {
+    blame: 'unknown',
+    meaning: 'CUDA reported another error.',
+    advice: 'Look at the kernel log of the node for an XID of that time.',
+  },
+  NcclError: {
+    blame: 'unknown',
+    meaning: 'NCCL reported another error.',
+    advice: 'Run with NCCL_DEBUG=INFO, which names the call that failed.',
+  },
+  DeviceAssertion: {
+    blame: 'program',
+    meaning: 'An assertion in a kernel failed, mostly an index beyond a table.',
+    advice: 'Hold token ids against the size of the vocabulary; run once with CUDA_LAUNCH_BLOCKING=1.',
+  },
+  Diverged: {
+    blame: 'program',
+    meaning: 'Loss or gradients became NaN or infinite, and the program ended for it.',
+    advice:
+      'Go on from an older checkpoint (spec.resumeFrom), with a lower learning rate or without the data of those steps.',
+  },
+  CheckpointMismatch: {
+    blame: 'program',
+    meaning: 'What was saved has other shapes or names than the model.',
+    advice: 'Give the options that it was saved with, or begin another job.',
+  },
+  ImportFailed: {
+    blame: 'program',
+    meaning: 'A module or library is not in the image.',
+    advice: 'Add it to the image, or name the image that has it.',
+  },
+  SyntaxFailed: {
+    blame: 'program',
+    meaning: 'The program cannot be read by its interpreter.',
+    advice: 'Mend the file that is named.',
+  },
+  BadArguments: {
+    blame: 'program',
+    meaning: 'The program refuses its command line.',
+    advice: 'Hold engine.args against the options of the program in that image.',
+  },
+  AssertionFailed: {
+    blame: 'program',
+    meaning: 'An assertion of the program failed.',
+    advice: 'Read the assertion: it says what the program expected of options or data.',
+  },
+  FileMissing: {
+    blame: 'program',
+    meaning: 'A file does not exist where the program looks for it.',
+    advice: 'Look whether the claim is mounted there, and at the path in the arguments.',
+  },
+  PermissionDenied: {
+    blame: 'program',
+    meaning: 'The user of the pod may not read or write a file.',
+    advice: 'Give the files to the group of the pod, or write below the paths that it may write to.',
+  },
+  AccessDenied: {
+    blame: 'program',
+    meaning: 'A service refused the program’s credentials.',
+    advice: 'Give a valid token as a Secret (engine.secretEnv), and ask for access to the model where it is gated.',
+  },
+  PythonException: {
+    blame: 'program',
+    meaning: 'Python ended with an exception that has no class of its own.',
+    advice: 'Read the traceback.',
+  },
+  StopAsked: {
+    blame: 'program',
+    meaning: 'The program exited with 93: a restart would fail the same way.',
+    advice: 'Read its last lines.',
+  },
+  Segfault: {
+    blame: 'unknown',
+    meaning: 'The process read or wrote memory that it does not have (SIGSEGV).',
+    advice:
+      'Where it happens at the same place again, go back to the image before; where it follows a node, test its memory.',
+  },
+  BusError: {
+    blame: 'unknown',
+    meaning: 'Memory that was mapped could not be had (SIGBUS): mostly /dev/shm is full, or a file was cut.',
+    advice: 'Look at how full /dev/shm is, and at the storage behind mapped files.',
+  },
+  Aborted: {
+    blame: 'unknown',
+    meaning: 'The process ended itself (SIGABRT) without saying why in its last lines.',
+    advice: 'Read more of its log than the last lines.',
+  },
+  Killed: {
+    blame: 'unknown',
+    meaning: 'The process was killed (SIGKILL), and nobody says by whom.',
+    advice: 'Look at the kernel log of the node: the kernel kills so where memory runs out.',
+  },
+  Unknown: {
+    blame: 'unknown',
+    meaning: 'Nothing that is known shows in how it ended.',
+    advice: 'Read its log.',
+  },
+} as const satisfies Record<string, { blame: CrashBlame; meaning: string; advice: string }>;
+export type CrashClass = keyof typeof CRASH_CLASSES;

@@ -1,0 +1,156 @@
+/** Of which class is a crash, whose is it, and what shows it? */
+import { CRASH_CLASSES, type CrashBlame, type CrashClass, EXIT_CODES, lostItsPeer } from '@coxswain/api-types';
+import { cutText } from '@coxswain/safe-text';
+import { LOG_PATTERNS } from './log-patterns.ts';
+import { firstMatch } from './line-pattern.ts';
+import { conditionClass, type NodeCondition } from './node-conditions.ts';
+import { lastErrorOf } from './traceback.ts';
+import { xidAction, xidClass, xidsIn } from './xid.ts';
+
+/** What is known of how a rank or a pod ended. Whatever is absent is not known. */
+export interface CrashFacts {
+  /** Of the process, as a shell gives it: 128 + n where signal n ended it. */
+  readonly exitCode?: number | undefined;
+  /** `SIGKILL`. */
+  readonly signal?: string | undefined;
+  /** The container runtime's word, such as OOMKilled. */
+  readonly containerReason?: string | undefined;
+  /** Reason of the pod's condition DisruptionTarget. */
+  readonly disruption?: string | undefined;
+  /** Last lines of its log, newest last. Of more than {@link MAX_LINES} the newest are looked at, and of each its first 512 characters. */
+  readonly lastLines: readonly string[];
+  /** XIDs of its GPUs in the log of the kernel about that time. */
+  readonly xids?: readonly number[];
+  /** Conditions of its Node. */
+  readonly nodeConditions?: readonly NodeCondition[];
+}
+
+/** A crash, judged. */
+export interface CrashJudgement {
+  readonly class: CrashClass;
+  readonly blame: CrashBlame;
+  /** The line, XID, condition, signal or code that shows it; empty where nothing does. At most 512 characters, not made safe. */
+  readonly evidence: string;
+  /** What a person does about it. */
+  readonly advice: string;
+}
+
+const MAX_LINES = 20;
+const MAX_EVIDENCE_CHARACTERS = 512;
+
+/** What a witness says, or undefined where it has seen nothing. */
+type Witness = (facts: CrashFacts) => { readonly class: CrashClass; readonly evidence: string } | undefined;
+
+/**
+ * Who is believed first: the driver in the kernel's log, then whoever watches nodes, then whoever ended the pod on purpose, then what the program wrote,
+ * and at last how its process ended.
+ */
+const WITNESSES: readonly Witness[] = [
+  byXid,
+  byNodeCondition,
+  byDisruption,
+  byContainer,
+  byLastLines,
+  byLostPeer,
+  byTraceback,
+  byExit,
+];
+
+/** Never throws, whatever ranks wrote. */
+export function classifyCrash(facts: CrashFacts): CrashJudgement {
+  const bounded = { ...facts, lastLines: facts.lastLines.slice(-MAX_LINES) };
+  const { class: name, evidence } = firstWord(bounded) ?? { class: 'Unknown', evidence: '' };
+  const { blame, advice } = CRASH_CLASSES[name];
+  return { class: name, blame, evidence: cutText(evidence, MAX_EVIDENCE_CHARACTERS), advice };
+}
+
+function firstWord(facts: CrashFacts): ReturnType<Witness> {
+  for (const witness of WITNESSES) {
+    const word = witness(facts);
+    if (word !== undefined) return word;
+  }
+  return undefined;
+}
+
+/** The gravest first, as one fault brings others (XID 45 follows most). */
+const GRAVEST_FIRST: readonly CrashClass[] = [
+  'GpuLost',
+  'GpuMemoryError',
+  'NvlinkError',
+  'GpuFault',
+  'IllegalMemoryAccess',
+  'CudaError',
+];
+
+function byXid({ xids = [], lastLines, nodeConditions = [] }: CrashFacts): ReturnType<Witness> {
+  const told = nodeConditions.flatMap(({ status, message = '' }) => (status === 'True' ? [message] : []));
+  const all = [...new Set([...xids, ...[...lastLines, ...told].flatMap(xidsIn)])];
+  const found = all.flatMap((xid) => {
+    const name = xidClass(xid);
+    return name === undefined ? [] : [{ class: name, evidence: `XID ${xid} (${xidAction(xid) ?? 'unlisted'})` }];
+  });
+  return found.toSorted((one, other) => rankOf(one.class) - rankOf(other.class))[0];
+}
+
+function rankOf(name: CrashClass): number {
+  return GRAVEST_FIRST.indexOf(name);
+}
+
+function byNodeCondition({ nodeConditions = [] }: CrashFacts): ReturnType<Witness> {
+  for (const condition of nodeConditions) {
+    const name = conditionClass(condition);
+    if (name === undefined) continue;
+    const said = condition.message === undefined || condition.message === '' ? '' : `: ${condition.message}`;
+    return { class: name, evidence: `condition ${condition.type} of the node${said}` };
+  }
+  return undefined;
+}
+
+function byDisruption({ disruption }: CrashFacts): ReturnType<Witness> {
+  return disruption === undefined ? undefined : { class: 'Disrupted', evidence: `DisruptionTarget: ${disruption}` };
+}
+
+/** The kernel killed it, and says so through the kubelet; that does not set DisruptionTarget. */
+function byContainer({ containerReason }: CrashFacts): ReturnType<Witness> {
+  return containerReason === 'OOMKilled' ? { class: 'HostOutOfMemory', evidence: containerReason } : undefined;
+}
+
+function byLastLines({ lastLines }: CrashFacts): ReturnType<Witness> {
+  for (const { class: name, says } of LOG_PATTERNS) {
+    const line = firstMatch(says, lastLines);
+    if (line !== undefined && !(YIELDS_TO_A_LOST_PEER.includes(name) && lostItsPeer(lastLines))) {
+      return { class: name, evidence: line };
+    }
+  }
+  return undefined;
+}
+
+/** NCCL tells of a lost peer as of an error of its own. */
+const YIELDS_TO_A_LOST_PEER: readonly CrashClass[] = ['NcclError'];
+
+function byLostPeer({ lastLines }: CrashFacts): ReturnType<Witness> {
+  return lostItsPeer(lastLines) ? { class: 'PeerLost', evidence: lastLines.at(-1) ?? '' } : undefined;
+}
+
+function byTraceback({ lastLines }: CrashFacts): ReturnType<Witness> {
+  const error = lastErrorOf(lastLines);
+  return error === undefined ? undefined : { class: 'PythonException', evidence: error };
+}
+
+/** By name and by number, which is 128 more as an exit code. */
+const SIGNALS: Readonly<Record<string, readonly [number, CrashClass]>> = {
+  SIGABRT: [6, 'Aborted'],
+  SIGBUS: [7, 'BusError'],
+  SIGKILL: [9, 'Killed'],
+  SIGSEGV: [11, 'Segfault'],
+  SIGTERM: [15, 'Disrupted'],
+};
+
+function byExit({ exitCode, signal }: CrashFacts): ReturnType<Witness> {
+  if (signal === undefined && exitCode === EXIT_CODES.doNotRestart.code) {
+    return { class: 'StopAsked', evidence: `exit code ${exitCode}` };
+  }
+  const name = Object.keys(SIGNALS).find((each) => each === signal || 128 + (SIGNALS[each]?.[0] ?? 0) === exitCode);
+  const found = name === undefined ? undefined : SIGNALS[name]?.[1];
+  return name === undefined || found === undefined ? undefined : { class: found, evidence: name };
+}
