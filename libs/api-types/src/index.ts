@@ -96,6 +96,8 @@ export { ENGINE_NAMES, ENGINE_RELEASES } from './engine-names.ts';
 export type { EngineName } from './engine-names.ts';
 export { formatRanks, parseRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
+export { RankTimings } from './rank-timings.ts';
+export { ProcessGroup, RankCollectives, RankWatermarks } from './rank-watermarks.ts';
 export {
   ClusterTrainingRuntimeSpec,
   type JobBounds,

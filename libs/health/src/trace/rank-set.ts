@@ -1,0 +1,14 @@
+import { MAX_WORLD_SIZE } from '@coxswain/layout';
+
+/** The ranks of a process group's text, such as `0-7` or `0-56/8`, as they stand there; of a range that runs backwards, none. At most a whole world. */
+export function ranksOfSet(text: string): readonly number[] {
+  const ranks: number[] = [];
+  for (const part of text.split(',')) {
+    const [range = '', stride = '1'] = part.split('/');
+    const [first = 0, last = first] = range.split('-').map(Number);
+    for (let rank = first; rank <= last && ranks.length < MAX_WORLD_SIZE; rank += Math.max(1, Number(stride))) {
+      ranks.push(rank);
+    }
+  }
+  return ranks;
+}

@@ -1,0 +1,48 @@
+import { worldSize } from '@coxswain/layout';
+import type { z } from 'zod';
+import { MAX_TRACE_LINE_CHARACTERS, TraceHeader, TraceRecord } from './records.ts';
+
+export type LineOutcome<T> =
+  { readonly kind: 'read'; readonly value: T } | { readonly kind: 'wrong'; readonly message: string };
+
+/** The first line of a trace. A wrong one is told in a sentence: which field, which value, what would be right. */
+export function readHeader(line: string): LineOutcome<TraceHeader> {
+  const outcome = readAs(TraceHeader, line);
+  if (outcome.kind === 'wrong') {
+    return wrong(`${outcome.message} A trace begins with its header: {"kind":"header","version":1,"layout":...}.`);
+  }
+  return outcome;
+}
+
+/** Any further line. Ranks are held against the layout by {@link unknownRank}. */
+export function readRecord(line: string): LineOutcome<TraceRecord> {
+  return readAs(TraceRecord, line);
+}
+
+/** The first rank of a record that the layout does not have. */
+export function unknownRank({ layout }: TraceHeader, record: TraceRecord): number | undefined {
+  if (record.kind === 'tick' || record.kind === 'group') return undefined;
+  const ranks = worldSize(layout);
+  return record.ranks.find(({ rank }) => rank >= ranks)?.rank;
+}
+
+function readAs<T>(schema: z.ZodType<T>, line: string): LineOutcome<T> {
+  if (line.length > MAX_TRACE_LINE_CHARACTERS) {
+    return wrong(`The line has ${line.length} characters; at most ${MAX_TRACE_LINE_CHARACTERS} are read.`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    return wrong(`It is no JSON: ${(error as Error).message}.`);
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { kind: 'read', value: parsed.data };
+  const [issue] = parsed.error.issues;
+  const field = issue === undefined || issue.path.length === 0 ? 'The record' : `Field ${issue.path.join('.')}`;
+  return wrong(`${field}: ${issue?.message ?? 'invalid'}.`);
+}
+
+function wrong(message: string): { readonly kind: 'wrong'; readonly message: string } {
+  return { kind: 'wrong', message };
+}
