@@ -13,7 +13,7 @@ export type { GroupReach } from './group-reach.ts';
 export { factsOfNode, useOfPod, usedGpusOf } from './kube-objects.ts';
 export { isSchedulable, nodesFor } from './node-demand.ts';
 export type { NodeDemand } from './node-demand.ts';
-export { namedSwitch, placeName } from './place-name.ts';
+export { namedSwitch, ownNameOf, placeName } from './place-name.ts';
 export { leastWeightedBytes } from './placement-bound.ts';
 export { findNodes, placeGang, whyNotPlaced } from './placement.ts';
 export type { PlacementOutcome } from './placement.ts';

@@ -9,6 +9,7 @@ import {
   type ReactNode,
   type RefObject,
 } from 'react';
+import { formatCount } from '@coxswain/units';
 import { useColorScheme } from '../color-scheme.ts';
 import {
   cornerOf,
@@ -23,6 +24,7 @@ import {
 } from '../fabric/fabric-geometry.ts';
 import { paintFabric, placeCursor } from '../fabric/fabric-painting.ts';
 import type { FabricPageNode, IslandTree } from '../fabric/fabric-tree.ts';
+import { type Drag, meaningOf, type Point } from '../fabric/pointing.ts';
 import { useWidth } from '../use-width.ts';
 
 interface FabricMapProps {
@@ -37,8 +39,6 @@ interface FabricMapProps {
 
 const HEIGHT_PX = 560;
 const ZOOM_STEP = 1.4;
-/** Pixels that the pointer may move between down and up and still be a click. */
-const CLICK_PX = 4;
 
 /** Every node as a cell of one canvas, by island, spine and leaf, to be zoomed and moved. Nothing is painted that is not seen. */
 export function FabricMap({ islands, shownJob, shown, onShow, onChoose }: FabricMapProps): ReactNode {
@@ -89,7 +89,7 @@ export function FabricMap({ islands, shownJob, shown, onShow, onChoose }: Fabric
           style={{ height: HEIGHT_PX }}
           tabIndex={0}
           role="img"
-          aria-label={`${count.toLocaleString('en')} nodes of ${islands.length} islands. Arrow keys go from node to node, plus and minus zoom; the table below says the same.`}
+          aria-label={`${formatCount(count, 'node')} of ${formatCount(islands.length, 'island')}. Arrow keys go from node to node, plus and minus zoom; the table below says the same.`}
           {...pointer}
           onKeyDown={(event) => {
             const next = afterKey(event, order, shown);
@@ -157,24 +157,18 @@ function useWheel(canvas: RefObject<HTMLCanvasElement | null>, zoom: (by: number
   }, [canvas]);
 }
 
-interface Point {
-  readonly x: number;
-  readonly y: number;
-}
-
 function pointOf({ currentTarget, clientX, clientY }: MouseEvent | PointerEvent): Point {
   const box = (currentTarget as Element).getBoundingClientRect();
   return { x: clientX - box.left, y: clientY - box.top };
 }
 
-interface PointerHandlers {
-  readonly onPointerDown: (event: PointerEvent) => void;
-  readonly onPointerMove: (event: PointerEvent) => void;
-  readonly onPointerUp: (event: PointerEvent) => void;
-  readonly onPointerLeave: () => void;
-}
+type PointerHandlers = Readonly<
+  Record<
+    'onPointerDown' | 'onPointerMove' | 'onPointerUp' | 'onPointerCancel' | 'onPointerLeave',
+    (event: PointerEvent) => void
+  >
+>;
 
-/** Hovering shows a node, a drag moves the drawing, and what is neither is a click. */
 function usePointer(parts: {
   readonly geometry: FabricGeometry;
   readonly view: View;
@@ -183,34 +177,21 @@ function usePointer(parts: {
   readonly onChoose: (node: FabricPageNode | undefined) => void;
 }): PointerHandlers {
   const { geometry, view, setView, onShow, onChoose } = parts;
-  const drag = useRef<{ readonly from: Point; readonly view: View }>(undefined);
+  const drag = useRef<Drag>(undefined);
   const nodeUnder = ({ x, y }: Point): FabricPageNode | undefined =>
     nodeAt(geometry, view.x + x / view.scale, view.y + y / view.scale);
-  return {
-    onPointerDown: (event) => {
+  const hear = (event: PointerEvent): void => {
+    const { type, button, isPrimary } = event;
+    const at = pointOf(event);
+    const meaning = meaningOf({ type, button, isPrimary, at }, drag.current, view);
+    // A drag goes on outside the map.
+    if (drag.current === undefined && meaning.drag !== undefined)
       event.currentTarget.setPointerCapture(event.pointerId);
-      drag.current = { from: pointOf(event), view };
-    },
-    onPointerMove: (event) => {
-      const at = pointOf(event);
-      const dragged = drag.current;
-      if (dragged === undefined) onShow(nodeUnder(at));
-      else if (distance(dragged.from, at) > CLICK_PX) {
-        const { from, view: was } = dragged;
-        setView({ ...was, x: was.x + (from.x - at.x) / was.scale, y: was.y + (from.y - at.y) / was.scale });
-      }
-    },
-    onPointerUp: (event) => {
-      const at = pointOf(event);
-      if (drag.current !== undefined && distance(drag.current.from, at) <= CLICK_PX) onChoose(nodeUnder(at));
-      drag.current = undefined;
-    },
-    onPointerLeave: () => {
-      if (drag.current === undefined) onShow(undefined);
-    },
+    drag.current = meaning.drag;
+    if (typeof meaning.does === 'object') setView(meaning.does.moveTo);
+    else if (meaning.does === 'point') onShow(nodeUnder(at));
+    else if (meaning.does === 'leave') onShow(undefined);
+    else if (meaning.does === 'choose') onChoose(nodeUnder(at));
   };
-}
-
-function distance(one: Point, other: Point): number {
-  return Math.hypot(one.x - other.x, one.y - other.y);
+  return { onPointerDown: hear, onPointerMove: hear, onPointerUp: hear, onPointerCancel: hear, onPointerLeave: hear };
 }

@@ -58,7 +58,7 @@ export function FabricTable({ islands, onChoose }: FabricTableProps): ReactNode 
 }
 
 function keyOf({ island, spine, leaf }: LeafGroup): string {
-  return [island, spine ?? '', leaf ?? ''].join('\n');
+  return [island, spine?.id ?? '', leaf?.id ?? ''].join('\n');
 }
 
 interface LeafRowProps {
@@ -69,12 +69,12 @@ interface LeafRowProps {
 
 function LeafRow({ leaf, isOpen, onToggle }: LeafRowProps): ReactNode {
   const { nodes, free, taken, unusable } = countGpus(leaf.nodes);
-  const above = leaf.spine === undefined ? leaf.island : `${leaf.island} › ${leaf.spine}`;
+  const above = leaf.spine === undefined ? leaf.island : `${leaf.island} › ${leaf.spine.name}`;
   return (
     <tr>
       <td>
         <button type="button" className="link" aria-expanded={isOpen} onClick={onToggle}>
-          {leaf.leaf ?? 'below no known switch'}
+          {leaf.leaf?.name ?? 'below no known leaf'}
         </button>
         <small>{above}</small>
       </td>

@@ -1,4 +1,6 @@
 import type { RankPlace } from '@coxswain/api-types';
+import { namedSwitch, ownNameOf } from '@coxswain/fabric';
+import { formatCount } from '@coxswain/units';
 import { Fragment, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
 import { useColorScheme } from '../color-scheme.ts';
 import { distinctColor } from '../distinct-color.ts';
@@ -12,7 +14,6 @@ import {
   type IslandGroup,
   type Pace,
 } from '../job/rank-geometry.ts';
-import { shortName } from '../switch-name.ts';
 import { useWidth } from '../use-width.ts';
 
 const NIC_WORDS: Readonly<Record<string, string>> = { infiniband: 'InfiniBand', roce: 'RoCE', ethernet: 'Ethernet' };
@@ -122,7 +123,7 @@ function Island({ island, totalRanks, pace, coloring, shown, onShow }: IslandPro
   }, [geometry, widthPx, pace, coloring, scheme]);
 
   const nodes = island.domains.reduce((count, domain) => count + domain.nodes.length, 0);
-  const facts = `${counted(ranks.length, 'rank')} on ${counted(nodes, 'node')} in ${counted(island.domains.length, 'NVLink domain')}`;
+  const facts = `${formatCount(ranks.length, 'rank')} on ${formatCount(nodes, 'node')} in ${formatCount(island.domains.length, 'NVLink domain')}`;
   const nic = island.nicType === null ? undefined : (NIC_WORDS[island.nicType] ?? island.nicType);
   return (
     <section className="island">
@@ -247,7 +248,7 @@ function inkOn(slow: number | null): string {
 }
 
 function gangSentence(ranks: number, epoch: number, pace: Pace): string {
-  const begin = `Epoch ${epoch}, ${counted(ranks, 'rank')}.`;
+  const begin = `Epoch ${epoch}, ${formatCount(ranks, 'rank')}.`;
   const { slowest, medianStepTimeMs } = pace;
   if (slowest === undefined || medianStepTimeMs === null) return `${begin} Point at a rank to see where it is.`;
   const end =
@@ -259,9 +260,9 @@ function gangSentence(ranks: number, epoch: number, pace: Pace): string {
 
 function rankSentence(place: RankPlace, { medianStepTimeMs, furthestStep }: Pace): string {
   const { rank, node, pod, switches, tensorIndex, dataIndex, pipelineIndex, stepTimeMs, lastStep } = place;
-  const above = switches
-    .slice(0, 2)
-    .map((name) => `, below ${shortName(name)}`)
+  const above = [0, 1]
+    .flatMap((tier) => namedSwitch(switches, tier) ?? [])
+    .map((name) => `, below ${ownNameOf(name)}`)
     .join('');
   const where = `Rank ${rank} on node ${node}, pod ${pod}${above}; tensor ${tensorIndex}, data ${dataIndex}, pipeline ${pipelineIndex}.`;
   if (stepTimeMs === null || lastStep === null) return `${where} Not measured yet.`;
@@ -272,8 +273,4 @@ function rankSentence(place: RankPlace, { medianStepTimeMs, furthestStep }: Pace
 
 function times({ stepTimeMs }: RankPlace, medianStepTimeMs: number): string {
   return `${((stepTimeMs ?? 0) / medianStepTimeMs).toFixed(2)} ×`;
-}
-
-function counted(count: number, thing: string): string {
-  return `${count.toLocaleString('en')} ${thing}${count === 1 ? '' : 's'}`;
 }

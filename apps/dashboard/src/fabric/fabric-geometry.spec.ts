@@ -78,6 +78,21 @@ describe.each<[string, number, (index: number) => FabricPlace]>([
   });
 });
 
+it('draws two spines that are called alike as two', () => {
+  const geometry = drawn(4, (index) => {
+    const spine = `core=c${index >> 1}/tier-1=s`;
+    return { island: 'ib', nvlinkDomain: null, switches: [`${spine}/tier-0=l`, spine] };
+  });
+  expect(geometry.labels.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+    'island ib',
+    'spine s',
+    'leaf l',
+    'spine s',
+    'leaf l',
+  ]);
+  expect(geometry.leaves.map(({ leaf }) => leaf.nodes.length)).toEqual([2, 2]);
+});
+
 describe('the view of a drawing', () => {
   const geometry = { width: 2_400, height: 1_120 };
 

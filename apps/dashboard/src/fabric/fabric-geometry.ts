@@ -53,7 +53,7 @@ interface Size {
 export function layOutFabric(islands: readonly IslandTree[], window: Size): FabricGeometry {
   const blocks = islands.map(({ island, leaves }) => ({
     island,
-    spines: [...Map.groupBy(leaves, ({ spine }) => spine)].map(([spine, members]) => spineBlock(spine, members)),
+    spines: [...Map.groupBy(leaves, ({ spine }) => spine?.id).values()].map(spineBlock),
   }));
   const drawings = WIDTHS.map((factor) => flowed(blocks, factor * window.width));
   return drawings.reduce((best, one) => (fitting(one, window) > fitting(best, window) ? one : best));
@@ -69,21 +69,22 @@ type Parts = Pick<FabricGeometry, 'leaves' | 'labels'>;
 /** Leaves of one spine, drawn as if it stood in the corner. */
 interface Block extends Size, Parts {}
 
-function spineBlock(spine: string | undefined, members: readonly LeafGroup[]): Block {
+function spineBlock(members: readonly LeafGroup[]): Block {
+  const spine = members[0]?.spine;
   const leaves: LeafBox[] = [];
   const labels: FabricLabel[] = [];
   const sizes = members.map((leaf) => ({ leaf, ...sizeOf(leaf) }));
   const perRow = Math.ceil(Math.sqrt(members.length * 1.4));
-  const widest = Math.max(...sizes.map((size) => size.width));
+  const widest = sizes.reduce((most, size) => Math.max(most, size.width), 0);
   const width = perRow * (widest + LEAF_GAP) - LEAF_GAP;
-  if (spine !== undefined) labels.push({ text: spine, kind: 'spine', x: 0, y: 0, width });
+  if (spine !== undefined) labels.push({ text: spine.name, kind: 'spine', x: 0, y: 0, width });
   const flow = new Flow(width, spine === undefined ? 0 : SPINE_LABEL, LEAF_GAP);
   for (const size of sizes) {
     const corner = flow.place(size);
     leaves.push({ ...size, ...corner });
     const { leaf } = size.leaf;
     if (leaf === undefined) continue;
-    labels.push({ text: leaf, kind: 'leaf', x: corner.x + PADDING, y: corner.y + 2, width: size.width - PADDING });
+    labels.push({ text: leaf.name, kind: 'leaf', x: corner.x + PADDING, y: corner.y + 2, width: size.width - PADDING });
   }
   return { width, height: flow.bottom, leaves, labels };
 }
@@ -107,7 +108,8 @@ function flowed(islands: readonly IslandBlocks[], most: number): FabricGeometry 
     }
     y = flow.bottom + SPINE_GAP;
   }
-  return { width: Math.max(1, ...leaves.map(({ x, width }) => x + width)), height: Math.max(1, y), leaves, labels };
+  const width = leaves.reduce((most, box) => Math.max(most, box.x + box.width), 1);
+  return { width, height: Math.max(1, y), leaves, labels };
 }
 
 /** Places boxes from left to right, in rows below each other. */

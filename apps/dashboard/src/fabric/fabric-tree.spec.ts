@@ -1,4 +1,4 @@
-import { shortName } from '../switch-name.ts';
+import type { FabricPlace } from '@coxswain/api-types';
 import { countGpus, nodesOf, treeOf } from './fabric-tree.ts';
 import { aClusterFabric, aFabricPlace } from './testing/a-cluster-fabric.ts';
 
@@ -18,7 +18,7 @@ describe('the tree of a fabric', () => {
     expect(
       treeOf(nodesOf(fabric)).map(({ island, leaves }) => [
         island,
-        leaves.map(({ spine, leaf, nodes }) => [spine, leaf, nodes.map(({ name }) => name).join('')]),
+        leaves.map(({ spine, leaf, nodes }) => [spine?.name, leaf?.name, nodes.map(({ name }) => name).join('')]),
       ]),
     ).toEqual([
       ['alone', [[undefined, undefined, 'f']]],
@@ -58,12 +58,28 @@ describe('the tree of a fabric', () => {
     });
   });
 
-  it.each([
-    ['region=eu/zone=a/topograph:tier-1=s1/tier-0=l1', 'l1'],
-    ['tier-1=s1', 's1'],
-    ['leaf-4', 'leaf-4'],
-    ['?node:gpu-1', '?node:gpu-1'],
-  ])('calls %s by its short name', (name, want) => {
-    expect(shortName(name)).toBe(want);
+  it('keeps switches apart that are called alike, and takes what no label names for none', () => {
+    const place = (...switches: readonly string[]): FabricPlace => ({
+      island: 'ib',
+      nvlinkDomain: null,
+      switches: [...switches],
+    });
+    const fabric = aClusterFabric({
+      a: place('tier-1=p1/tier-0=l1', 'tier-1=p1'),
+      b: place('tier-1=p2/tier-0=l1', 'tier-1=p2'),
+      c: place('tier-1=p2/?node:c', 'tier-1=p2'),
+      d: place('tier-1=p2/?node:d', 'tier-1=p2'),
+      e: place('?t:tier-0=l1/tier-0=l1', '?t:tier-0=l1'),
+    });
+    const [tree] = treeOf(nodesOf(fabric));
+    expect(
+      tree?.leaves.map(({ spine, leaf, nodes }) => [spine?.name, leaf?.name, nodes.map(({ name }) => name).join('')]),
+    ).toEqual([
+      [undefined, 'l1', 'e'],
+      ['p1', 'l1', 'a'],
+      ['p2', undefined, 'cd'],
+      ['p2', 'l1', 'b'],
+    ]);
+    expect(new Set(tree?.leaves.map(({ leaf }) => leaf?.id)).size).toBe(4);
   });
 });

@@ -1,5 +1,5 @@
 import type { ClusterFabric, FabricHardware, FabricPlace } from '@coxswain/api-types';
-import { shortName } from '../switch-name.ts';
+import { namedSwitch, ownNameOf } from '@coxswain/fabric';
 
 /** A node of the fabric, with who holds its GPUs. */
 export interface FabricPageNode {
@@ -20,12 +20,20 @@ export interface Hold {
   readonly gpus: number;
 }
 
+/** A switch that a label names. */
+export interface NamedSwitch {
+  /** The way down to it, which no other switch has. */
+  readonly id: string;
+  /** As people call it: two switches may be called alike. */
+  readonly name: string;
+}
+
 /** Nodes below one leaf of one spine of one island, in order of NVLink domain and name. */
 export interface LeafGroup {
   readonly island: string;
-  /** As people call it; undefined where nobody says which. */
-  readonly spine: string | undefined;
-  readonly leaf: string | undefined;
+  /** Undefined where nobody says which. */
+  readonly spine: NamedSwitch | undefined;
+  readonly leaf: NamedSwitch | undefined;
   readonly nodes: readonly FabricPageNode[];
 }
 
@@ -80,7 +88,10 @@ const UNKNOWN_HARDWARE: FabricHardware = {
 export function treeOf(nodes: readonly FabricPageNode[]): readonly IslandTree[] {
   const byIsland = Map.groupBy(nodes, ({ place }) => place.island);
   return sortedBy([...byIsland], ([island]) => island).map(([island, members]) => {
-    const byLeaf = Map.groupBy(members, ({ place }) => place.switches.slice(0, 2).toReversed().join('\n'));
+    const byLeaf = Map.groupBy(
+      members,
+      ({ place }) => `${namedAt(place, 1)?.id ?? ''}\n${namedAt(place, 0)?.id ?? ''}`,
+    );
     return {
       island,
       leaves: sortedBy([...byLeaf], ([key]) => key).map(([, below]) => leafOf(island, below)),
@@ -89,13 +100,18 @@ export function treeOf(nodes: readonly FabricPageNode[]): readonly IslandTree[] 
 }
 
 function leafOf(island: string, below: readonly FabricPageNode[]): LeafGroup {
-  const [leaf, spine] = below[0]?.place.switches ?? [];
+  const { place = UNKNOWN_PLACE } = below[0] ?? {};
   return {
     island,
-    spine: spine === undefined ? undefined : shortName(spine),
-    leaf: leaf === undefined ? undefined : shortName(leaf),
-    nodes: sortedBy(below, ({ name, place }) => `${place.nvlinkDomain ?? ''}\n${name}`),
+    spine: namedAt(place, 1),
+    leaf: namedAt(place, 0),
+    nodes: sortedBy(below, ({ name, place: { nvlinkDomain } }) => `${nvlinkDomain ?? ''}\n${name}`),
   };
+}
+
+function namedAt({ switches }: FabricPlace, tier: number): NamedSwitch | undefined {
+  const id = namedSwitch(switches, tier);
+  return id === undefined ? undefined : { id, name: ownNameOf(id) };
 }
 
 const COMPARE = new Intl.Collator('en', { numeric: true }).compare;

@@ -51,6 +51,22 @@ describe('the rank map', () => {
     expect(leaves[1]?.y).toBeGreaterThan(Math.max(...first.map(({ y, heightPx }) => y + heightPx)));
   });
 
+  it('has two lines for two leaves that are called alike, and none for a switch that no label names', () => {
+    const places = gang(8, 2).map((place, rank) => {
+      const spine = `core=c${rank >> 2}/tier-1=s`;
+      return { ...place, nvlinkDomain: `clique=u.${place.node}`, switches: [`${spine}/tier-0=l`, spine] };
+    });
+    const { labels } = layOut(places, 900);
+    expect(labels.filter(({ kind }) => kind === 'leaf').map(({ text }) => text)).toEqual(['s › l', 's › l']);
+    expect(labels.find(({ kind }) => kind === 'domain')?.text).toBe('u.node-0');
+    const unnamed = gang(4, 2).map((place) => ({ ...place, switches: [`tier-1=s/?node:${place.node}`, 'tier-1=s'] }));
+    expect(
+      layOut(unnamed, 900)
+        .labels.filter(({ kind }) => kind === 'leaf')
+        .map(({ text }) => text),
+    ).toEqual(['s']);
+  });
+
   it.each([
     ['a small job', 4, 2, 320],
     ['a rack of 72', 72, 4, 320],

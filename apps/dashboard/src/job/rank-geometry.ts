@@ -1,5 +1,5 @@
 import type { RankPlace } from '@coxswain/api-types';
-import { shortName } from '../switch-name.ts';
+import { namedSwitch, ownNameOf } from '@coxswain/fabric';
 
 /** Ranks of one node, of one NVLink domain's nodes, of one island's domains. */
 export interface NodeGroup {
@@ -8,9 +8,17 @@ export interface NodeGroup {
 }
 export interface DomainGroup {
   readonly domain: string;
-  /** The spine and the leaf above it, as people call them; empty where nobody says. */
-  readonly below: string;
+  /** As people call it; two domains may be called alike. */
+  readonly name: string;
+  readonly below: Below;
   readonly nodes: readonly NodeGroup[];
+}
+/** The spine and the leaf above, as far as somebody says. */
+export interface Below {
+  /** The way down to the leaf, which no other leaf has. */
+  readonly id: string;
+  /** As people call them; empty where nobody says. */
+  readonly words: string;
 }
 export interface IslandGroup {
   readonly island: string;
@@ -27,22 +35,23 @@ export function groupRanks(places: readonly RankPlace[]): readonly IslandGroup[]
   return grouped(ordered, (place) => place.island ?? 'no island').map(([island, inIsland]) => ({
     island,
     nicType: inIsland[0]?.nicType ?? null,
-    domains: grouped(inIsland, leafOf).flatMap(([, belowLeaf]) => domainsOf(belowLeaf)),
+    domains: grouped(inIsland, (place) => belowOf(place).id).flatMap(([, belowLeaf]) => domainsOf(belowLeaf)),
   }));
 }
 
 function domainsOf(belowLeaf: readonly RankPlace[]): readonly DomainGroup[] {
-  const below = (belowLeaf[0]?.switches ?? []).slice(0, 2).toReversed().map(shortName).join(' › ');
+  const below = belowOf(belowLeaf[0]);
   return grouped(belowLeaf, (place) => place.nvlinkDomain ?? place.node).map(([domain, inDomain]) => ({
     domain,
+    name: (inDomain[0]?.nvlinkDomain ?? null) === null ? domain : ownNameOf(domain),
     below,
     nodes: grouped(inDomain, (place) => place.node).map(([node, ranks]) => ({ node, ranks })),
   }));
 }
 
-/** A leaf's name spells the whole way down to it, so it says its spine too. */
-function leafOf({ switches }: RankPlace): string {
-  return switches[0] ?? '';
+function belowOf(place: RankPlace | undefined): Below {
+  const named = [1, 0].flatMap((tier) => namedSwitch(place?.switches ?? [], tier) ?? []);
+  return { id: named.join('\n'), words: named.map(ownNameOf).join(' › ') };
 }
 
 function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [string, T[]][] {
@@ -124,25 +133,25 @@ export function layOutIsland(
   let x = 0;
   let y = 0;
   let lineHeightPx = 0;
-  const namesLeaves = new Set(island.domains.map((domain) => domain.below)).size <= MOST_LEAF_LINES;
-  let below = '';
+  const namesLeaves = new Set(island.domains.map(({ below }) => below.id)).size <= MOST_LEAF_LINES;
+  let belowId = '';
   for (const domain of island.domains) {
     const size = sizeOf(domain, scale);
-    const isOtherLeaf = namesLeaves && domain.below !== below;
+    const isOtherLeaf = namesLeaves && domain.below.id !== belowId;
     if (x > 0 && (isOtherLeaf || x + size.widthPx > widthPx)) {
       x = 0;
       y += lineHeightPx + scale.paddingPx;
       lineHeightPx = 0;
     }
     if (isOtherLeaf) {
-      below = domain.below;
-      labels.push({ text: below, kind: 'leaf', x: 0, y: y + 2, widthPx });
+      belowId = domain.below.id;
+      labels.push({ text: domain.below.words, kind: 'leaf', x: 0, y: y + 2, widthPx });
       y += LEAF_LABEL_PX;
     }
     const box = { x, y, widthPx: size.widthPx, heightPx: size.heightPx };
     boxes.push(box);
     if (scale.domainLabelPx > 0) {
-      labels.push({ text: domain.domain, kind: 'domain', x: x + scale.paddingPx, y: y + 4, widthPx: box.widthPx - 8 });
+      labels.push({ text: domain.name, kind: 'domain', x: x + scale.paddingPx, y: y + 4, widthPx: box.widthPx - 8 });
     }
     domain.nodes.forEach((node, index) => {
       const at = nodeCorner(box, { index, columns: size.columns, mostRanks: size.mostRanks, scale });

@@ -1,4 +1,6 @@
 import type { ClusterFabric, FabricJob } from '@coxswain/api-types';
+import { namedSwitch, ownNameOf } from '@coxswain/fabric';
+import { formatCount } from '@coxswain/units';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import { Link } from 'wouter';
@@ -7,7 +9,6 @@ import { FabricTable } from '../components/fabric-table.tsx';
 import { distinctColor } from '../distinct-color.ts';
 import { countGpus, type FabricPageNode, type GpuCounts, nodesOf, treeOf } from '../fabric/fabric-tree.ts';
 import { useSession } from '../session.tsx';
-import { shortName } from '../switch-name.ts';
 
 const REFRESH_MS = 10_000;
 
@@ -107,17 +108,23 @@ function Fabric({ fabric }: { readonly fabric: ClusterFabric }): ReactNode {
 }
 
 function countsSentence({ nodes, free, taken, unusable }: GpuCounts): string {
-  const parts = [`${counted(taken)} GPUs held by jobs`, `${counted(free)} free`];
+  const parts = [`${formatCount(taken, 'GPU')} held by jobs`, `${counted(free)} free`];
   if (unusable > 0) parts.push(`${counted(unusable)} on nodes that take no jobs`);
-  return `${counted(nodes)} nodes: ${parts.join(', ')}.`;
+  return `${formatCount(nodes, 'node')}: ${parts.join(', ')}.`;
 }
 
 function nodeSentence(node: FabricPageNode, { jobs }: ClusterFabric): string {
-  const { island, nvlinkDomain, switches } = node.place;
-  const where = [...switches.toReversed(), ...(nvlinkDomain === null ? [] : [`NVLink domain ${nvlinkDomain}`])];
+  const { island, nvlinkDomain } = node.place;
+  const domain = nvlinkDomain === null ? [] : [`NVLink domain ${ownNameOf(nvlinkDomain)}`];
+  const where = [island, ...switchNames(node).toReversed(), ...domain].join(' › ');
   const held = node.holds.map(({ job, gpus }) => `${gpus} held by ${jobs[job]?.name ?? 'a job'}`);
   const state = node.isUsable ? '' : ', takes no jobs';
-  return `${node.name}: ${[`${node.gpus} GPUs`, ...held].join(', ')}${state} · ${[island, ...where.map(shortName)].join(' › ')}`;
+  return `${node.name}: ${[formatCount(node.gpus, 'GPU'), ...held].join(', ')}${state} · ${where}`;
+}
+
+/** Near to far, without those that nobody names. */
+function switchNames({ place: { switches } }: FabricPageNode): readonly string[] {
+  return switches.flatMap((_name, tier) => namedSwitch(switches, tier) ?? []).map(ownNameOf);
 }
 
 const FACT_WORDS: Readonly<Record<string, string>> = {
@@ -161,11 +168,12 @@ function NodePanel({ node, fabric }: { readonly node: FabricPageNode; readonly f
   );
 }
 
-function valueOf({ place, hardware }: FabricPageNode, fact: string): string {
+function valueOf(node: FabricPageNode, fact: string): string {
+  const { place, hardware } = node;
   const values: Readonly<Record<string, string | null>> = {
     nvlinkDomain: place.nvlinkDomain ?? 'of its own',
     island: place.island,
-    switches: place.switches.map(shortName).join(', ') || null,
+    switches: switchNames(node).join(', ') || null,
     nicType: hardware.nicType,
     nicSpeedGbps: hardware.nicSpeedGbps === null ? null : `${hardware.nicSpeedGbps} Gbit/s`,
     nicCount: hardware.nicCount === null ? null : String(hardware.nicCount),
