@@ -18,7 +18,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Optional
 
 REPORT_SOCKET_VARIABLE = 'COXSWAIN_REPORT_SOCKET'
@@ -99,13 +99,28 @@ class Reporter:
             }
         )
 
-    def heartbeat(self, *, step: int | None = None, faults: int = 0) -> None:
-        """The process lives. `step`: its newest; `faults`: how often its hook had to give something up."""
+    def heartbeat(
+        self,
+        *,
+        step: int | None = None,
+        faults: int = 0,
+        watermark: Mapping[str, Any] | None = None,
+        process_groups: Sequence[Mapping[str, str]] | None = None,
+    ) -> None:
+        """The process lives. `step`: its newest; `faults`: how often its hook had to give something up.
+
+        `watermark`: what it is doing and how far it is in each process group, of which `process_groups` says what they
+        are, where that has changed. The README beside this package has their fields.
+        """
         fact: dict[str, Any] = {'kind': 'heartbeat'}
         if step is not None:
             fact['step'] = step
         if faults > 0:
             fact['faults'] = faults
+        if watermark is not None:
+            fact['watermark'] = watermark
+        if process_groups:
+            fact['processGroups'] = process_groups
         self._put(fact)
 
     def trained(self, facts: Mapping[str, Any]) -> None:

@@ -8,12 +8,15 @@ import time
 import weakref
 
 from coxswain_hook import what_is_trained
+from coxswain_hook.progress import Progress
 from coxswain_hook.reporter import Reporter
 from coxswain_hook.step_count import StepCount
 
 HEARTBEAT_SECONDS = 10.0
 # How often it is looked whether there is a process group, until there is one.
 LOOK_SECONDS = 0.5
+# How often it is looked how far the rank is, once it speaks; told where it is not as it was.
+PROGRESS_SECONDS = 1.0
 # The first has made the optimizer's states: from the second on all is there that a step needs.
 LOOK_AT_STEP = 2
 # And from here on although there is no process group, where there are to be several ranks: some programs warm up before they make one.
@@ -42,6 +45,7 @@ class Listener:
         # Of the process group, as long as there was one: at the end of the program it is gone.
         self._group = None
         self._looked = False
+        self._progress = None
         self._pid = os.getpid()
         self._over = threading.Event()
         # What went wrong inside of here, told with each heartbeat.
@@ -76,6 +80,7 @@ class Listener:
 
     def look_for_group(self, distributed_module):
         """`distributed_module`: torch.distributed.distributed_c10d."""
+        self._progress = Progress(distributed_module, self._rank)
         beat = threading.Thread(target=self._beat, args=(distributed_module,), name='coxswain-hook', daemon=True)
         beat.start()
 
@@ -160,7 +165,7 @@ class Listener:
     def _beat(self, distributed_module):
         while True:
             was_heard = self._reporter is not None
-            if self._over.wait(HEARTBEAT_SECONDS if was_heard else LOOK_SECONDS):
+            if self._over.wait(PROGRESS_SECONDS if was_heard else LOOK_SECONDS):
                 return
             try:
                 # Whoever was not heard when this wait began, and is now, has just said so with a step.
@@ -168,9 +173,18 @@ class Listener:
                     continue
                 reporter = self._speak()
                 if reporter is not None:
-                    reporter.heartbeat(step=self._step, faults=self.faults)
+                    self._tell_progress(reporter)
             except Exception:
                 self.faults += 1
+
+    def _tell_progress(self, reporter):
+        """Also where it cannot be seen how far the rank is: it lives."""
+        try:
+            self._progress.look(self._step, self._stepped_at)
+        except Exception:
+            self.faults += 1
+        if self._progress.is_news(HEARTBEAT_SECONDS):
+            reporter.heartbeat(step=self._step, faults=self.faults, **self._progress.take())
 
     def _end(self):
         """What was told last is still under way."""
@@ -180,6 +194,8 @@ class Listener:
         try:
             if self._calls > 0 and not self._looked:
                 self._look(self._reporter)
+            if self._progress is not None:
+                self._reporter.heartbeat(step=self._step, faults=self.faults, **self._progress.take_end())
             self._reporter.close(LAST_WORD_SECONDS)
         except Exception:
             self.faults += 1
