@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { describeTasks, ensureSetup, missingTasks, QUICKSTART_PARTS } from '../setup/ensure-setup.ts';
 import { progressOn, secondsSince, type Progress } from '../setup/progress.ts';
 import { followJob, stepSentence, stepTimeSentence } from './follow.ts';
+import { fabricLines, placementLines } from './fabric-words.ts';
 import { HELP, parseOptions, type QuickstartOptions } from './options.ts';
 import { whyNotShown } from './verdict.ts';
 
@@ -94,6 +95,9 @@ async function start(options: QuickstartOptions, progress: Progress): Promise<Co
   progress.say(`    dashboard   ${system.apiUrl}/#token=${system.adminToken}`);
   progress.say(`    kubectl     export KUBECONFIG=${system.plane.adminKubeconfigPath}`);
   progress.say(`    logs        ${system.logsDirectory}`);
+  const [found = '', ...lines] = fabricLines(await system.admin.fabric());
+  progress.say(`    fabric      ${found}`);
+  for (const line of lines) progress.say(`                ${line}`);
   return system;
 }
 
@@ -125,6 +129,7 @@ async function train(system: CoxswainSystem, { options, progress, signal }: Trai
     signal,
     onEvent: (event) => {
       progress.say(`    ${event.at.slice(11, 19)}  ${event.type.padEnd(15)} ${event.message}`);
+      if (event.type === 'Placed') void tellPlacement(system, { api, at, progress });
       if (event.type !== 'CheckpointSaved' || killed) return;
       killed = true;
       void killOneRank(system, { api, at, progress });
@@ -148,6 +153,23 @@ function jobRequest(): JobCreate {
   };
   const name = `${manifest.metadata.name}-${randomUUID().slice(0, 4)}`;
   return JobCreate.parse({ name, spec: TrainingJobSpec.parse(manifest.spec) });
+}
+
+/** A gang has a place once per epoch; what cannot be told is no reason to end. */
+async function tellPlacement(system: CoxswainSystem, { api, at, progress }: KillContext): Promise<void> {
+  try {
+    const [{ epoch, items }, { attempts }, fabric] = await Promise.all([
+      api.ranks(at),
+      api.job(at),
+      system.admin.fabric(),
+    ]);
+    const where = attempts.find((attempt) => attempt.epoch === epoch)?.placedWhere;
+    for (const line of placementLines(items, where, fabric)) progress.say(`              ${line}`);
+  } catch (error) {
+    progress.say(
+      `              where the ranks are was not told: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
 }
 
 interface KillContext {

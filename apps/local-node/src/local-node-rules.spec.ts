@@ -184,15 +184,15 @@ describe('a fabric file', () => {
     expect(() => readFabricFile(path)).toThrow(says);
   });
 
-  it('of the quickstart describes four nodes, two domains and two islands', () => {
+  it('of the quickstart describes four nodes, two domains, a leaf and a spine above each, and two islands', () => {
     const { nodes } = readFabricFile(join(import.meta.dirname, '../../../examples/fabrics/quickstart.yaml'));
-    const values = (label: string): (string | undefined)[] => [
-      ...new Set(nodes.map(({ labels }) => labels[`fabric.coxswain.dev/${label}`])),
-    ];
+    const values = (label: string): (string | undefined)[] => [...new Set(nodes.map(({ labels }) => labels[label]))];
     expect(nodes.map(({ capacity }) => capacity['nvidia.com/gpu'])).toEqual(['2', '2', '2', '2']);
-    expect(values('nvlink-domain')).toEqual(['nvl-a', 'nvl-b']);
-    expect(values('nic-type')).toEqual(['infiniband', 'roce']);
-    expect(values('nic-island')).toEqual(['ib-0', 'roce-0']);
+    expect(values('accelerator.topograph.run/domain')).toEqual(['nvl-a', 'nvl-b']);
+    expect(values('fabric.topograph.run/tier-0')).toEqual(['leaf-a', 'leaf-b']);
+    expect(values('fabric.topograph.run/tier-1')).toEqual(['spine-a', 'spine-b']);
+    expect(values('fabric.coxswain.dev/nic-type')).toEqual(['infiniband', 'roce']);
+    expect(values('fabric.coxswain.dev/nic-island')).toEqual(['ib-0', 'roce-0']);
   });
 });
 
