@@ -98,6 +98,7 @@ export { formatRanks, parseRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
 export { RankTimings } from './rank-timings.ts';
 export { ProcessGroup, RankCollectives, RankWatermarks } from './rank-watermarks.ts';
+export type { RankWatermark } from './rank-watermarks.ts';
 export {
   ClusterTrainingRuntimeSpec,
   type JobBounds,

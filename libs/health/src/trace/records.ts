@@ -79,3 +79,4 @@ export const TraceRecord = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('tick'), atMs }),
 ]);
 export type TraceRecord = z.infer<typeof TraceRecord>;
+export type RecordOf<Kind extends TraceRecord['kind']> = Extract<TraceRecord, { kind: Kind }>;

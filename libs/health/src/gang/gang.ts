@@ -1,0 +1,49 @@
+import { parseRanks } from '@coxswain/api-types';
+import { coordinatesOfRank, worldSize } from '@coxswain/layout';
+import { ranksOfSet } from '../trace/rank-set.ts';
+import type { RecordOf, TraceHeader } from '../trace/records.ts';
+
+/** Bounds of what ranks may declare: a job of 16,384 has some 20,000 groups with 80,000 members. */
+const MAX_GROUPS = 131_072;
+const MAX_MEMBERS = 4_194_304;
+
+export interface GangGroup {
+  readonly group: string;
+  readonly name: string;
+  readonly ranks: readonly number[];
+}
+
+/** Who is in a job: what detectors look up. Groups become known as the records tell them. */
+export interface Gang {
+  readonly header: TraceHeader;
+  readonly ranks: number;
+  readonly nodeOf: (rank: number) => string | undefined;
+  /** Pipeline stage of each rank. */
+  readonly stageOf: Uint16Array;
+  readonly groups: ReadonlyMap<string, GangGroup>;
+  readonly declare: (record: RecordOf<'group'>) => void;
+}
+
+export function gangOf(header: TraceHeader): Gang {
+  const ranks = worldSize(header.layout);
+  const nodes = new Map<number, string>();
+  for (const { node, ranks: text } of header.nodes) {
+    for (const rank of parseRanks(text, ranks)) nodes.set(rank, node);
+  }
+  const groups = new Map<string, GangGroup>();
+  let members = 0;
+  return {
+    header,
+    ranks,
+    groups,
+    nodeOf: (rank) => nodes.get(rank),
+    stageOf: Uint16Array.from({ length: ranks }, (_, rank) => coordinatesOfRank(header.layout, rank).pipelineIndex),
+    declare: ({ group, name, ranks: text }) => {
+      if (groups.has(group) || groups.size >= MAX_GROUPS) return;
+      const inside = ranksOfSet(text).filter((rank) => rank < ranks);
+      if (members + inside.length > MAX_MEMBERS) return;
+      members += inside.length;
+      groups.set(group, { group, name, ranks: inside });
+    },
+  };
+}

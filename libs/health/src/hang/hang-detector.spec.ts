@@ -1,0 +1,80 @@
+import { gangOf } from '../gang/gang.ts';
+import { HEALTH_SETTINGS } from '../settings.ts';
+import { generateTrace } from '../testing/generate-trace.ts';
+import { HOSTILE, SCENARIOS } from '../testing/scenario.ts';
+import type { Verdict } from '../verdict/verdict.ts';
+import { hangDetector } from './hang-detector.ts';
+
+const SMALL = {
+  layout: { tensorParallelDegree: 2, pipelineParallelDegree: 2, dataParallelDegree: 4 },
+  microBatches: 4,
+  ranksPerNode: 4,
+  durationMs: 600_000,
+  onsetMs: 250_000,
+};
+
+function judged(
+  name: string,
+  seed: number,
+): { readonly verdicts: readonly Verdict[]; readonly ranks: readonly number[] } {
+  const scenario = [...SCENARIOS, ...HOSTILE].find((one) => one.name === name);
+  if (scenario === undefined) throw new Error(`no scenario ${name}`);
+  const { header, records, truth } = generateTrace(scenario, seed, SMALL);
+  const gang = gangOf(header);
+  const detector = hangDetector(gang, HEALTH_SETTINGS);
+  const verdicts: Verdict[] = [];
+  for (const record of records) {
+    if (record.kind === 'group') gang.declare(record);
+    else verdicts.push(...detector.observe(record));
+  }
+  return { verdicts, ranks: truth.ranks[0] ?? [] };
+}
+
+describe('a job that stands still', () => {
+  it.each([
+    ['silent hang', 'hang', 'rankMissing'],
+    ['frozen process', 'hang', 'noTelemetry'],
+    ['skipped collective', 'desync', 'skippedCollective'],
+    ['silent hang, a fifth of reports lost', 'hang', 'rankMissing'],
+    ['silent hang, reports up to 8 s late', 'hang', 'rankMissing'],
+  ])('by a %s is told as %s of the right rank (%s), first as advice, then to be acted on', (name, kind, cause) => {
+    for (const seed of [1, 2, 3]) {
+      const { verdicts, ranks } = judged(name, seed);
+      const told = verdicts.filter((verdict) => verdict.kind !== 'blind');
+      expect(told.map((verdict) => [verdict.kind, verdict.ranks, verdict.evidence['cause']])).toEqual([
+        [kind, ranks, cause],
+        [kind, ranks, cause],
+      ]);
+      expect(told[0]?.action).toBe('advise');
+      expect(told[1]?.action).toBe(kind === 'hang' ? 'evict' : 'stop');
+    }
+  });
+
+  it('by a rank that hangs in a save is told when saves take five times as long as ever before', () => {
+    const { verdicts, ranks } = judged('hang while saving', 1);
+    expect(verdicts.map((verdict) => [verdict.ranks, verdict.action, verdict.evidence['phase']])).toEqual([
+      [ranks, 'evict', 'saving'],
+    ]);
+  });
+
+  it('by a dead link blames no rank, and names the group', () => {
+    const { verdicts } = judged('dead link', 1);
+    expect(verdicts.map(({ kind, ranks, action }) => [kind, ranks, action])).toEqual([
+      ['networkHang', [], 'advise'],
+      ['networkHang', [], 'advise'],
+    ]);
+    expect(verdicts[0]?.group).toMatch(/^data-/);
+  });
+});
+
+describe('a job that goes on', () => {
+  it.each([
+    'clean',
+    'clean, noise 3 %',
+    'slow compute 50 %',
+    'clean, a fifth of reports lost',
+    'clean, reports up to 8 s late',
+  ])('is not said to hang (%s)', (name) => {
+    for (const seed of [1, 2]) expect(judged(name, seed).verdicts.filter(({ kind }) => kind !== 'blind')).toEqual([]);
+  });
+});

@@ -1,0 +1,154 @@
+/** What is at the root of waits that are too long, and what is said of it? */
+import type { Gang } from '../gang/gang.ts';
+import { ranksInWords, type VerdictDraft } from '../verdict/verdict.ts';
+import type { Patience } from './patience.ts';
+import type { Standings, Wait } from './standings.ts';
+import { type Missing, waitsOf, walk, type WalkOutcome } from './walk.ts';
+
+type Named = Pick<VerdictDraft, 'kind' | 'ranks' | 'message' | 'confidence' | 'evidence'> & {
+  readonly group?: string;
+  /** What is done when the wait has lasted as long as it may. */
+  readonly thenAction: VerdictDraft['action'];
+};
+
+export interface HangView {
+  readonly gang: Gang;
+  readonly standings: Standings;
+  readonly patience: Patience;
+  readonly isUnheard: (rank: number) => boolean;
+  readonly nowMs: number;
+}
+
+/** Of one wait. Empty where whom it waits for still goes on, or is in a phase that may take so long. */
+export function nameRoot(wait: Wait, view: HangView): readonly Named[] {
+  const outcome = walk(wait, {
+    groups: view.gang.groups,
+    watermarkOf: (rank) => (isSilent(rank, view) ? undefined : view.standings.watermarkOf(rank)),
+  });
+  const evidence = {
+    waitedForMs: Math.round(wait.ageMs),
+    firstWaiting: wait.rank,
+    operation: wait.operation,
+    sequence: wait.front,
+  };
+  return inWords(outcome, wait, view).map((named) => ({ ...named, evidence: { ...evidence, ...named.evidence } }));
+}
+
+/** Who fell silent after it had waited for long is one of those that wait, not the one that they wait for. */
+function isSilent(rank: number, { standings, patience, isUnheard }: HangView): boolean {
+  if (!isUnheard(rank)) return false;
+  const watermark = standings.watermarkOf(rank);
+  return (
+    watermark === undefined ||
+    !waitsOf(watermark).some(
+      ({ group, operation, ageMs }) => ageMs > patience.nameAfterMs(standings.keyOf(group, operation)),
+    )
+  );
+}
+
+function inWords(outcome: WalkOutcome, wait: Wait, view: HangView): readonly Named[] {
+  switch (outcome.kind) {
+    case 'sinks':
+      return byNode(
+        outcome.missing.filter((missing) => isStuck(missing.rank, wait, view)),
+        view,
+      ).map((missing) => nameSinks(missing, view));
+    case 'skipped':
+      return outcome.missing.length === 0 ? [] : [nameSkipped(outcome.missing)];
+    case 'unlike':
+      return [nameUnlike(outcome)];
+    case 'nobodyMissing':
+      return allWaitLong(outcome.group, wait, view) ? [nameNetwork(outcome.group)] : [];
+  }
+}
+
+/** What was told of some may be old: they may be through by now. */
+function allWaitLong(group: string, wait: Wait, { gang, standings, patience }: HangView): boolean {
+  const members = gang.groups.get(group)?.ranks ?? [];
+  return members.every((rank) => {
+    const mark = standings.watermarkOf(rank)?.groups.find((one) => one.group === group);
+    return mark !== undefined && mark.ageMs > patience.nameAfterMs(wait.key);
+  });
+}
+
+/** Not if it went on since, nor within the patience of its phase. */
+function isStuck(rank: number, wait: Wait, view: HangView): boolean {
+  const { standings, patience } = view;
+  const watermark = standings.watermarkOf(rank);
+  if (watermark === undefined || isSilent(rank, view)) return true;
+  if (watermark.phase !== 'training') return watermark.phaseAgeMs > patience.phaseMs(watermark.phase);
+  const lastChangeMs = Math.min(...watermark.groups.map(({ ageMs }) => ageMs), watermark.phaseAgeMs);
+  return lastChangeMs > patience.nameAfterMs(wait.key);
+}
+
+function byNode(missing: readonly Missing[], view: HangView): readonly (readonly Missing[])[] {
+  return [
+    ...Map.groupBy(
+      missing,
+      ({ rank }) => `${view.gang.nodeOf(rank) ?? `rank ${rank}`} ${String(isSilent(rank, view))}`,
+    ).values(),
+  ];
+}
+
+function nameSinks(missing: readonly Missing[], view: HangView): Named {
+  const { standings, nowMs } = view;
+  const ranks = missing.map(({ rank }) => rank);
+  const [first] = ranks;
+  const silent = first === undefined || isSilent(first, view) || standings.watermarkOf(first) === undefined;
+  const group = missing[0]?.group;
+  const silentMs = first === undefined ? undefined : standings.silentMs(first, nowMs);
+  const phase = first === undefined ? undefined : standings.watermarkOf(first)?.phase;
+  return {
+    kind: 'hang',
+    ranks,
+    ...(group === undefined ? {} : { group }),
+    message: silent
+      ? `Others wait for ${ranksInWords(ranks)}, of which nothing is heard: dead, frozen or cut off.`
+      : `Others wait for ${ranksInWords(ranks)}, which waits in no group itself: stuck in its own code, its data or its GPU.`,
+    confidence: silent ? 0.95 : 0.9,
+    evidence: {
+      cause: silent ? 'noTelemetry' : 'rankMissing',
+      ...(silent && silentMs !== undefined ? { silentForMs: Math.round(silentMs) } : {}),
+      ...(silent || phase === undefined ? {} : { phase }),
+    },
+    thenAction: 'evict',
+  };
+}
+
+function nameSkipped(missing: readonly Missing[]): Named {
+  const ranks = missing.map(({ rank }) => rank);
+  const [first] = missing;
+  return {
+    kind: 'desync',
+    ranks,
+    ...(first === undefined ? {} : { group: first.group }),
+    message: `Everybody waits in a circle: ${ranksInWords(ranks)} went on without an operation in which the others of its group wait. A fault of the program, of no node.`,
+    confidence: 0.8,
+    evidence: { cause: 'skippedCollective' },
+    thenAction: 'stop',
+  };
+}
+
+function nameUnlike({ group, odd, calls }: Extract<WalkOutcome, { kind: 'unlike' }>): Named {
+  return {
+    kind: 'desync',
+    ranks: odd,
+    group,
+    message: `At one place of group ${group} ${ranksInWords(odd)} called ${calls[1]}, the others ${calls[0]}. A fault of the program, of no node.`,
+    confidence: 0.95,
+    evidence: { cause: 'unlikeOperations', called: calls[1], othersCalled: calls[0] },
+    thenAction: 'stop',
+  };
+}
+
+function nameNetwork(group: string): Named {
+  return {
+    kind: 'networkHang',
+    ranks: [],
+    group,
+    message: `All members of group ${group} have begun one operation and none is through it: the network between them, or one of their NICs. Test its pairs.`,
+    confidence: 0.7,
+    evidence: { cause: 'nobodyMissing' },
+    thenAction: 'advise',
+  };
+}

@@ -1,0 +1,78 @@
+import type { RankWatermark } from '@coxswain/api-types';
+import type { HealthSettings } from '../settings.ts';
+
+type Waiting = RankWatermark['phase'];
+const KEPT = 256;
+
+/** The longest of late, and their 99th percentile, of durations that are told one by one. Holds the last 256. */
+interface Recent {
+  readonly values: Float64Array;
+  told: number;
+}
+
+/** How long is usual? Learnt from what went well. */
+export interface Patience {
+  readonly learnStep: (step: number, stepTimeMs: number) => void;
+  readonly learnOperation: (key: string, durationMs: number) => void;
+  readonly learnPhase: (phase: Waiting, durationMs: number) => void;
+  /** After which a wait in that operation is named. */
+  readonly nameAfterMs: (key: string) => number;
+  /** After which it is acted on. Before any step is known, what a start may take. */
+  readonly actAfterMs: () => number;
+  /** How long a rank may be in a phase that is not training. */
+  readonly phaseMs: (phase: Waiting) => number;
+  readonly longestStepMs: () => number;
+}
+
+const MAX_OPERATIONS = 4096;
+
+export function patienceOf({ hang }: HealthSettings): Patience {
+  const steps = recent();
+  const operations = new Map<string, Recent>();
+  const phases = new Map<Waiting, number>();
+  let firstStep: number | undefined;
+  const longestStepMs = (): number => Math.max(0, ...kept(steps));
+  return {
+    longestStepMs,
+    learnStep: (step, stepTimeMs) => {
+      firstStep ??= step;
+      if (step >= firstStep + hang.warmUpSteps) tell(steps, stepTimeMs);
+    },
+    learnOperation: (key, durationMs) => {
+      let history = operations.get(key);
+      if (history === undefined) {
+        if (operations.size >= MAX_OPERATIONS) return;
+        operations.set(key, (history = recent()));
+      }
+      tell(history, durationMs);
+    },
+    learnPhase: (phase, durationMs) => phases.set(phase, Math.max(phases.get(phase) ?? 0, durationMs)),
+    nameAfterMs: (key) => Math.max(hang.nameFactor * p99(operations.get(key)), hang.nameLeastMs),
+    actAfterMs: () =>
+      steps.told === 0 ? hang.patienceMs.starting : Math.max(hang.actFactor * longestStepMs(), hang.actLeastMs),
+    phaseMs: (phase) => {
+      if (phase === 'training' || phase === 'ended') return 0;
+      const longest = phases.get(phase);
+      return longest === undefined ? hang.patienceMs[phase] : Math.max(hang.actFactor * longest, hang.actLeastMs);
+    },
+  };
+}
+
+function recent(): Recent {
+  return { values: new Float64Array(KEPT), told: 0 };
+}
+
+function tell(history: Recent, value: number): void {
+  history.values[history.told % KEPT] = value;
+  history.told += 1;
+}
+
+function kept({ values, told }: Recent): Float64Array {
+  return values.subarray(0, Math.min(told, KEPT));
+}
+
+function p99(history: Recent | undefined): number {
+  if (history === undefined) return 0;
+  const sorted = kept(history).toSorted();
+  return sorted[Math.ceil(0.99 * sorted.length) - 1] ?? 0;
+}

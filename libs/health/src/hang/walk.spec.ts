@@ -1,0 +1,125 @@
+import type { RankWatermark } from '@coxswain/api-types';
+import { walk } from './walk.ts';
+
+type Told = readonly [group: string, operation: string, started: number, completed: number, bytes?: number];
+
+/** Ranks 0 to 3: tensor groups a = 0,1 and b = 2,3, data groups c = 0,2 and d = 1,3, all in w. */
+const GROUPS = new Map(
+  Object.entries({ a: [0, 1], b: [2, 3], c: [0, 2], d: [1, 3], w: [0, 1, 2, 3] }).map(([group, ranks]) => [
+    group,
+    { group, name: group, ranks },
+  ]),
+);
+
+function standing(...told: readonly (readonly Told[] | undefined)[]) {
+  const watermarks = told.map((groups, rank): RankWatermark | undefined =>
+    groups === undefined
+      ? undefined
+      : {
+          rank,
+          step: 1,
+          phase: 'training',
+          phaseAgeMs: 1,
+          groups: groups.map(([group, operation, started, completed, bytes = 8]) => ({
+            group,
+            operation,
+            bytes,
+            enqueued: started,
+            started,
+            completed,
+            ageMs: 1,
+          })),
+        },
+  );
+  return { groups: GROUPS, watermarkOf: (rank: number) => watermarks[rank] };
+}
+
+describe('from a rank that waits', () => {
+  it.each<[string, ReturnType<typeof standing>, object]>([
+    [
+      'to one that is missing and waits nowhere',
+      standing([['a', 'all_reduce', 5, 4]], [['a', 'all_reduce', 4, 4]], [], []),
+      { kind: 'sinks', missing: [{ rank: 1, group: 'a' }] },
+    ],
+    [
+      'by one that waits for another itself',
+      standing(
+        [['a', 'all_reduce', 5, 4]],
+        [
+          ['a', 'all_reduce', 4, 4],
+          ['d', 'all_reduce', 2, 1],
+        ],
+        [],
+        [['d', 'all_reduce', 1, 1]],
+      ),
+      { kind: 'sinks', missing: [{ rank: 3, group: 'd' }] },
+    ],
+    [
+      'to one of which nothing is known',
+      standing([['a', 'all_reduce', 5, 4]], undefined, [], []),
+      { kind: 'sinks', missing: [{ rank: 1, group: 'a' }] },
+    ],
+    [
+      'to one whose operation is called, and never began on its device',
+      standing([['a', 'all_reduce', 5, 4]], [['a', 'all_reduce', 4, 4]], [], []),
+      { kind: 'sinks', missing: [{ rank: 1, group: 'a' }] },
+    ],
+    [
+      'to one that only has a send outstanding',
+      standing(
+        [['a', 'all_reduce', 5, 4]],
+        [
+          ['a', 'all_reduce', 4, 4],
+          ['d', 'send', 2, 1],
+        ],
+        [['w', 'all_reduce', 3, 2]],
+        [
+          ['d', 'recv', 1, 1],
+          ['w', 'all_reduce', 3, 2],
+        ],
+      ),
+      { kind: 'sinks', missing: [{ rank: 1, group: 'a' }] },
+    ],
+    [
+      'round a circle, to the one that left a call out',
+      standing(
+        [['a', 'all_reduce', 5, 4]],
+        [
+          ['a', 'all_reduce', 4, 4],
+          ['w', 'all_reduce', 3, 2],
+        ],
+        [['w', 'all_reduce', 3, 2]],
+        [['w', 'all_reduce', 3, 2]],
+      ),
+      { kind: 'skipped', missing: [{ rank: 1, group: 'a' }] },
+    ],
+    [
+      'to a group of which all have begun',
+      standing([['a', 'all_reduce', 5, 4]], [['a', 'all_reduce', 5, 4]], [], []),
+      { kind: 'nobodyMissing', group: 'a' },
+    ],
+    [
+      'to members with unlike operations at one place',
+      standing(
+        [['w', 'all_reduce', 3, 2]],
+        [['w', 'broadcast', 3, 2]],
+        [['w', 'all_reduce', 3, 2]],
+        [['w', 'all_reduce', 3, 2]],
+      ),
+      { kind: 'unlike', group: 'w', odd: [1], calls: ['all_reduce of 8 B', 'broadcast of 8 B'] },
+    ],
+    [
+      'to members with unlike sizes, where sizes must be one',
+      standing([['a', 'all_reduce', 3, 2, 8]], [['a', 'all_reduce', 3, 2, 16]], [], []),
+      { kind: 'unlike', group: 'a', odd: [0, 1], calls: ['all_reduce of 8 B', 'all_reduce of 16 B'] },
+    ],
+    [
+      'and takes the two ends of a transfer, and uneven shares of all-to-all, for one',
+      standing([['a', 'send', 3, 2, 8]], [['a', 'recv', 3, 2, 16]], [], []),
+      { kind: 'nobodyMissing', group: 'a' },
+    ],
+  ])('the walk goes %s', (_, standings, outcome) => {
+    const from = standings.watermarkOf(0)?.groups[0]?.group ?? '';
+    expect(walk({ rank: 0, group: from }, standings)).toEqual(outcome);
+  });
+});

@@ -1,0 +1,125 @@
+/**
+ * Whom do waiting ranks wait for, in the end? From a rank that waits in a group to the members that are missing there, to the groups that those wait
+ * in, and on: who is missing and waits nowhere is the root. Flight-recorder attribution of NVRx, in the general form of a wait-for graph.
+ */
+import type { RankWatermark } from '@coxswain/api-types';
+import type { GangGroup } from '../gang/gang.ts';
+
+type Mark = RankWatermark['groups'][number];
+
+/** What is known of the ranks when the walk begins. */
+export interface Standing {
+  readonly groups: ReadonlyMap<string, GangGroup>;
+  /** Undefined where it never told, or told nothing for so long that it no longer counts. */
+  readonly watermarkOf: (rank: number) => RankWatermark | undefined;
+}
+
+export interface Missing {
+  readonly rank: number;
+  /** Where others wait for it. */
+  readonly group: string;
+}
+
+export type WalkOutcome =
+  /** Missing in a group of others, and waiting in none. */
+  | { readonly kind: 'sinks'; readonly missing: readonly Missing[] }
+  /** Everybody in the circle waits: these went on without the call that the others wait in. */
+  | { readonly kind: 'skipped'; readonly missing: readonly Missing[] }
+  | {
+      readonly kind: 'unlike';
+      readonly group: string;
+      readonly odd: readonly number[];
+      readonly calls: readonly [string, string];
+    }
+  /** All of the group have begun, none is through. */
+  | { readonly kind: 'nobodyMissing'; readonly group: string };
+
+/** The operations in which a rank waits: begun, and not complete. */
+export function waitsOf(watermark: RankWatermark): readonly Mark[] {
+  return watermark.groups.filter(({ started, completed }) => started > completed);
+}
+
+export function walk(from: Missing, standing: Standing): WalkOutcome {
+  const seen = new Set<string>();
+  const sinks = new Map<number, Missing>();
+  const senders = new Map<number, Missing>();
+  const passed: { readonly missing: readonly Missing[] }[] = [];
+  const open: Missing[] = [from];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const found = lookAt(next, standing);
+    if (found === undefined) continue;
+    if (found.kind !== 'missing') return found;
+    if (seen.has(found.key)) continue;
+    seen.add(found.key);
+    passed.push(found);
+    for (const missing of found.missing) {
+      const waits = waitsElsewhere(missing, standing);
+      if (waits.length === 0) sinks.set(missing.rank, missing);
+      else if (waits.every(({ operation }) => operation === 'send')) senders.set(missing.rank, missing);
+      open.push(...waits);
+    }
+  }
+  if (sinks.size > 0) return { kind: 'sinks', missing: [...sinks.values()] };
+  // Most engines go on after a send, so that one that nobody has received need not be what holds the sender.
+  if (senders.size > 0) return { kind: 'sinks', missing: [...senders.values()] };
+  // Those who left a call out are few, and all others of their group wait there; in every other group of the circle many are missing.
+  passed.sort((a, b) => a.missing.length - b.missing.length);
+  return { kind: 'skipped', missing: passed[0]?.missing ?? [] };
+}
+
+function waitsElsewhere({ rank }: Missing, { watermarkOf }: Standing): (Missing & { readonly operation: string })[] {
+  const watermark = watermarkOf(rank);
+  if (watermark === undefined) return [];
+  return waitsOf(watermark).map(({ group, operation }) => ({ rank, group, operation }));
+}
+
+type Look =
+  | { readonly kind: 'missing'; readonly key: string; readonly missing: readonly Missing[] }
+  | Extract<WalkOutcome, { kind: 'unlike' | 'nobodyMissing' }>;
+
+/** Who is missing where this rank waits. Undefined for a group that was never declared. */
+function lookAt({ rank, group }: Missing, { groups, watermarkOf }: Standing): Look | undefined {
+  const members = groups.get(group)?.ranks;
+  const own = markOf(watermarkOf(rank), group);
+  if (members === undefined || own === undefined) return undefined;
+  const front = own.completed + 1;
+  const missing: Missing[] = [];
+  const there: { readonly rank: number; readonly mark: Mark }[] = [];
+  for (const member of members) {
+    const mark = markOf(watermarkOf(member), group);
+    if (mark === undefined || mark.started < front) missing.push({ rank: member, group });
+    else if (mark.completed + 1 === front) there.push({ rank: member, mark });
+  }
+  const unlike = unlikeCalls(group, there);
+  if (unlike !== undefined) return unlike;
+  if (missing.length === 0) return { kind: 'nobodyMissing', group };
+  return { kind: 'missing', key: `${group} ${front}`, missing };
+}
+
+function markOf(watermark: RankWatermark | undefined, group: string): Mark | undefined {
+  return watermark?.groups.find((mark) => mark.group === group);
+}
+
+/** Both ends of one transfer call it by names of their own. */
+const POINT_TO_POINT: ReadonlySet<string> = new Set(['send', 'recv']);
+/** Members may give unlike amounts. */
+const UNEVEN: ReadonlySet<string> = new Set(['all_to_all', 'gather', 'scatter', 'point_to_point']);
+
+function callOf({ operation, bytes }: Mark): string {
+  const name = POINT_TO_POINT.has(operation) ? 'point_to_point' : operation;
+  return UNEVEN.has(name) ? name : `${name} of ${bytes} B`;
+}
+
+function unlikeCalls(
+  group: string,
+  there: readonly { readonly rank: number; readonly mark: Mark }[],
+): Extract<WalkOutcome, { kind: 'unlike' }> | undefined {
+  const byCall = [...Map.groupBy(there, ({ mark }) => callOf(mark))].sort((a, b) => b[1].length - a[1].length);
+  const [most, ...others] = byCall;
+  const [second] = others;
+  if (most === undefined || second === undefined) return undefined;
+  // Of as many on either side nobody can say which is right.
+  const accused = most[1].length === second[1].length ? byCall : others;
+  const odd = accused.flatMap(([, members]) => members.map(({ rank }) => rank));
+  return { kind: 'unlike', group, odd, calls: [most[0], second[0]] };
+}

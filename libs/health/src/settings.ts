@@ -1,0 +1,55 @@
+/**
+ * Thresholds, each with its source. They were set before the detectors saw a generated trace and are not fitted to any.
+ */
+export const HEALTH_SETTINGS = {
+  hang: {
+    /** A wait is named after max(factor x p99 of the operation, least). Ours. */
+    nameFactor: 3,
+    nameLeastMs: 15_000,
+    /** And acted on after max(factor x longest step, least): factor of NVRx's fault tolerance (safety_factor 5). */
+    actFactor: 5,
+    actLeastMs: 60_000,
+    /** Reporting periods without a word before nothing is known of a rank. Ours. */
+    silentPeriods: 3,
+    /** Steps at the start that teach nothing (NVRx: 5 iterations). */
+    warmUpSteps: 5,
+    /** For phases that have not ended yet in this job; after one has, actFactor x the longest, and never less than actLeastMs. Ours. */
+    patienceMs: { starting: 1_800_000, compiling: 1_800_000, evaluating: 3_600_000, saving: 900_000 },
+  },
+  slow: {
+    windowMs: 60_000,
+    /** Fewer steps in a window and it goes on. */
+    leastSteps: 3,
+    /** Robust z and size of the effect: EROICA's 5 MAD and 5 %. */
+    z: 5,
+    excess: 0.05,
+    /** Share of the median below which spread is not believed. */
+    epsilon: 0.01,
+    /** Of a group's transfer time over its peers: GREYHOUND's 10 %. */
+    linkExcess: 0.1,
+    /** 3 of 5 windows: 0.24 false alarms a day at 16,384 ranks and a false rate of 1e-3 a window. */
+    flagged: 3,
+    windows: 5,
+    windowFalseRate: 1e-3,
+    /** Of a whole job: a straggling job is one slowed by a tenth (What-if, S >= 1.1). */
+    jobExcess: 0.1,
+    /** A change of step time is believed after so many steps. */
+    jobSteps: 20,
+    /** Part of the variance of compute time that told work must explain. Ours. */
+    explained: 0.5,
+  },
+  data: {
+    /** Waiting for data, of the step; of fewer than hostShare of the ranks a host's fault, of more than sharedShare that of what they share. Ours. */
+    waitShare: 0.1,
+    hostShare: 0.05,
+    sharedShare: 0.5,
+  },
+  loss: {
+    /** Times the running median (ByteRobust: 5 x). */
+    jump: 5,
+    history: 50,
+    leastHistory: 20,
+  },
+} as const;
+
+export type HealthSettings = typeof HEALTH_SETTINGS;
