@@ -320,8 +320,12 @@ describe('the real API server', () => {
     await kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(manifest));
     await expect(patch({ gpus: 8 })).rejects.toThrow(/only while the job is suspended/);
     await expect(patch({ gpus: null, layout: {} })).rejects.toThrow(/only while the job is suspended/);
+    await expect(patch({ minGpus: 2 })).rejects.toThrow(/only while the job is suspended/);
     await patch({ suspend: true });
-    await patch({ gpus: null, layout: { dataParallelDegree: 4 } });
+    await expect(patch({ minGpus: 5 })).rejects.toThrow(/minGpus is the least of a job that says gpus/);
+    await patch({ minGpus: 2 });
+    await expect(patch({ gpus: null, layout: {} })).rejects.toThrow(/minGpus is the least of a job that says gpus/);
+    await patch({ gpus: null, minGpus: null, layout: { dataParallelDegree: 4 } });
     await patch({ gpus: 8, layout: null });
     expect(await kubectl(['get', 'trainingjob', 'gpt-auto', '-o', 'jsonpath={.spec.gpus}{.spec.layout}'])).toBe('8');
   });

@@ -7,7 +7,7 @@ import { AttemptTrained } from './trained-facts.ts';
 import { counter, milliseconds, timestamp } from './status-fields.ts';
 
 /** How an attempt ended. */
-export const ATTEMPT_OUTCOMES = ['Succeeded', 'Failed', 'Suspended', 'Cancelled'] as const;
+export const ATTEMPT_OUTCOMES = ['Succeeded', 'Failed', 'Suspended', 'Cancelled', 'Resized'] as const;
 
 /** Reasons of a failed attempt; `charged` ones count against `restartPolicy.maxRestarts`. */
 export const ATTEMPT_REASONS = {
@@ -74,6 +74,11 @@ export const ATTEMPT_REASONS = {
     charged: false,
     meaning:
       'A rank failed, and the ranks could not be started again in their pods: they did not all end in time, or a pod ended meanwhile. The failure itself was counted before.',
+  },
+  GpusFree: {
+    charged: false,
+    meaning:
+      'It ran on fewer GPUs than spec.gpus, and all of those have been free for a while: the next epoch takes them.',
   },
   SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
   CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },

@@ -13,13 +13,19 @@ export type EffectiveSpec = TrainingJobSpec & {
 export const DEFAULT_MICRO_BATCH_SIZE = 1;
 
 /** As much of a spec as a plan answers. */
-type PlannedSpec = Pick<TrainingJobSpec, 'layout' | 'gpus' | 'runtimeRef'>;
+type PlannedSpec = Pick<TrainingJobSpec, 'layout' | 'gpus' | 'minGpus' | 'runtimeRef'>;
 
 /** Whether the plan answers what the spec asks for now: on the nodes of another runtime another layout may be best. */
 export function isPlanOf(plan: JobPlan, spec: PlannedSpec): boolean {
   if (plan.runtime !== (spec.runtimeRef === undefined ? undefined : runtimeName(spec.runtimeRef))) return false;
-  if (spec.layout === undefined) return plan.chosenBy === 'Planner' && plan.gpus === spec.gpus;
+  if (spec.layout === undefined) return plan.chosenBy === 'Planner' && isWithin(plan, spec);
   return plan.chosenBy === 'User' && isSameLayout(plan.layout, spec.layout);
+}
+
+function isWithin({ gpus, refusal }: JobPlan, spec: PlannedSpec): boolean {
+  if (gpus === spec.gpus) return true;
+  const { gpus: most = 0, minGpus: least = most } = spec;
+  return refusal === undefined && gpus >= least && gpus < most;
 }
 
 /** The layout that the job runs on: as the user wrote it, or as the planner chose it; undefined until it has chosen. */
@@ -53,7 +59,7 @@ function withLayout(
   spec: TrainingJobSpec,
   chosen: { readonly layout: ParallelLayout; readonly microBatchSize?: number | undefined },
 ): EffectiveSpec {
-  const { gpus: _answered, ...rest } = spec;
+  const { gpus: _answered, minGpus: _least, ...rest } = spec;
   const { layout } = chosen;
   if (spec.training === undefined) return { ...rest, layout };
   const microBatchSize = chosen.microBatchSize ?? spec.training.microBatchSize ?? DEFAULT_MICRO_BATCH_SIZE;

@@ -40,6 +40,14 @@ export const JobPlan = z
       .describe('The next best, best first.'),
     errorStatement: z.string().max(1024).optional().describe('How far such predictions have been off.'),
     refusal: z.string().max(2048).optional().describe('Why no layout fits, in one sentence.'),
+    forEpoch: counter
+      .optional()
+      .describe(
+        'First epoch that it is for, where it is for fewer GPUs than spec.gpus. Absent: it is for all of them.',
+      ),
+    noLayoutFor: counter
+      .optional()
+      .describe('Fewest GPUs that the planner was asked for since, and has no layout for. Absent: none.'),
     plannerVersion: z.string().max(64),
     plannedAt: timestamp,
   })

@@ -178,11 +178,16 @@ const withData = (data: object): object => ({ ...LEAST, data });
 describe('fields that depend on each other', () => {
   const { layout: _layout, model: _model, training: _training, ...neither } = LEAST;
   const { model, training } = LEAST;
+  const { checkpoint, ...unsaved } = { ...neither, checkpoint: { claimName: 'c' } };
   it.each<[string, object, readonly string[]]>([
     ['a layout alone may be given', LEAST, []],
     ['gpus alone may be given', { ...neither, model, training, gpus: 4 }, []],
     ['layout and gpus may not both be given', { ...LEAST, gpus: 4 }, ['layout']],
     ['layout and gpus may not both be missing', { ...neither, model, training }, ['layout']],
+    ['minGpus may be given with gpus', { ...neither, model, training, checkpoint, gpus: 4, minGpus: 4 }, []],
+    ['minGpus is no more than gpus', { ...neither, model, training, checkpoint, gpus: 4, minGpus: 5 }, ['minGpus']],
+    ['minGpus needs gpus', { ...LEAST, checkpoint, minGpus: 1 }, ['minGpus']],
+    ['minGpus needs checkpoints', { ...unsaved, engine: COMMAND, model, training, gpus: 4, minGpus: 2 }, ['minGpus']],
     ['gpus without a model is refused', { ...neither, training, gpus: 4 }, ['gpus']],
     ['gpus without training is refused', { ...neither, model, gpus: 4 }, ['gpus']],
     [

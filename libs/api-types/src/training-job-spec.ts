@@ -89,6 +89,10 @@ const LAYOUT_OR_GPUS =
   'give either layout, or gpus without a layout to have the planner choose one; not both, and not neither';
 const RESUME_NEEDS_CHECKPOINTS = 'resumeFrom needs checkpoint: a job that saves nothing always begins from scratch';
 const NO_IMAGE = 'engine.image is required where no runtime is named, which may give one';
+const LEAST_NEEDS_MOST =
+  'minGpus is the least of a job that says gpus, and no more than that; give gpus, or leave minGpus out';
+const LEAST_NEEDS_CHECKPOINTS =
+  'minGpus needs checkpoint: each change of the number of GPUs is a restart, which goes on from one';
 const GPUS_NEED_A_MODEL = 'gpus without a layout needs model and training, because the planner divides them';
 /** In CEL: what applies where the field is absent. */
 const MICRO_BATCH = '(has(self.training.microBatchSize) ? self.training.microBatchSize : 1)';
@@ -146,6 +150,14 @@ export const TrainingJobSpec = z
       .max(MAX_WORLD_SIZE)
       .optional()
       .describe('GPUs of a job whose layout the planner chooses. Exactly one of layout and gpus is given.'),
+    minGpus: z
+      .int()
+      .min(1)
+      .max(MAX_WORLD_SIZE)
+      .optional()
+      .describe(
+        'Fewest GPUs that the job goes on with where gpus are not to be had: the planner then chooses a layout for fewer, with the same global batch, and the job takes all of them again at a checkpoint once they have been free for a while. Absent: it waits for gpus.',
+      ),
     resources: ResourcesSpec.default({}),
     checkpoint: CheckpointSpec.optional().describe('Absent: nothing is saved and a restart begins from scratch.'),
     resumeFrom: ResumeFrom.optional().describe(
@@ -194,6 +206,16 @@ export const TrainingJobSpec = z
         fieldPath: '.gpus',
       },
       {
+        rule: '!has(self.minGpus) || (has(self.gpus) && self.minGpus <= self.gpus)',
+        message: LEAST_NEEDS_MOST,
+        fieldPath: '.minGpus',
+      },
+      {
+        rule: '!has(self.minGpus) || has(self.checkpoint)',
+        message: LEAST_NEEDS_CHECKPOINTS,
+        fieldPath: '.minGpus',
+      },
+      {
         rule: `!has(self.training) || !has(self.layout) || self.training.globalBatchSize % (self.layout.dataParallelDegree * ${MICRO_BATCH}) == 0`,
         messageExpression: `'layout.dataParallelDegree %d times training.microBatchSize %d does not divide training.globalBatchSize %d'.format([self.layout.dataParallelDegree, ${MICRO_BATCH}, self.training.globalBatchSize])`,
         fieldPath: '.layout.dataParallelDegree',
@@ -204,8 +226,8 @@ export const TrainingJobSpec = z
         fieldPath: '.layout',
       },
       {
-        rule: `oldSelf.suspend || (${unchanged('layout')} && ${unchanged('gpus')})`,
-        message: 'layout and gpus may change only while the job is suspended; set suspend to true first',
+        rule: `oldSelf.suspend || (${unchanged('layout')} && ${unchanged('gpus')} && ${unchanged('minGpus')})`,
+        message: 'layout, gpus and minGpus may change only while the job is suspended; set suspend to true first',
         fieldPath: '.layout',
       },
       {
@@ -257,6 +279,11 @@ export const TrainingJobSpec = z
   .refine((spec) => (spec.layout === undefined) !== (spec.gpus === undefined), {
     path: ['layout'],
     message: LAYOUT_OR_GPUS,
+  })
+  .refine(({ gpus = 0, minGpus = 0 }) => minGpus <= gpus, { path: ['minGpus'], message: LEAST_NEEDS_MOST })
+  .refine(({ minGpus, checkpoint }) => minGpus === undefined || checkpoint !== undefined, {
+    path: ['minGpus'],
+    message: LEAST_NEEDS_CHECKPOINTS,
   })
   .refine((spec) => spec.gpus === undefined || (spec.model !== undefined && spec.training !== undefined), {
     path: ['gpus'],

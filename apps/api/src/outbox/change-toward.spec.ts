@@ -64,6 +64,20 @@ describe('the next change of a resource toward what was asked', () => {
       true,
     ],
     [
+      'asks for no fewer than all of them any more',
+      aPlannedJobSpec({ gpus: 8, suspend: true }),
+      aPlannedJobSpec({ gpus: 8, minGpus: 4, suspend: true }),
+      { suspend: true, layout: null, gpus: 8, minGpus: null },
+      true,
+    ],
+    [
+      'says how many GPUs are the least',
+      aPlannedJobSpec({ gpus: 8, minGpus: 4 }),
+      aPlannedJobSpec({ gpus: 8, suspend: true }),
+      { suspend: false, layout: null, gpus: 8, minGpus: 4 },
+      true,
+    ],
+    [
       'takes it back',
       { ...running, layout: wide },
       aPlannedJobSpec({ suspend: true }),

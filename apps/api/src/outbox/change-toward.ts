@@ -9,7 +9,8 @@ export function changeToward(
   present: TrainingJobSpec,
 ): { readonly change: SpecChange | undefined; readonly isComplete: boolean } {
   if (wanted.cancel) return { change: present.cancel ? undefined : { cancel: true }, isComplete: true };
-  const layoutDiffers = !isSameLayout(wanted.layout, present.layout) || wanted.gpus !== present.gpus;
+  const layoutDiffers =
+    !isSameLayout(wanted.layout, present.layout) || wanted.gpus !== present.gpus || wanted.minGpus !== present.minGpus;
   if (layoutDiffers && !present.suspend) return { change: { suspend: true }, isComplete: false };
   const requestDiffers = !isSameRequest(wanted.resumeFrom, present.resumeFrom);
   if (!layoutDiffers && !requestDiffers && wanted.suspend === present.suspend) {
@@ -27,15 +28,21 @@ interface SpecChange {
   readonly cancel?: boolean;
   readonly layout?: unknown;
   readonly gpus?: number | null;
+  readonly minGpus?: number | null;
   readonly resumeFrom?: ResumeFrom;
 }
 
 /** A layout takes the place of a number of GPUs, and the other way round. */
-function divisionChange(wanted: TrainingJobSpec, present: TrainingJobSpec): Pick<SpecChange, 'layout' | 'gpus'> {
-  if (wanted.layout === undefined) return { layout: null, gpus: wanted.gpus ?? null };
+function divisionChange(
+  wanted: TrainingJobSpec,
+  present: TrainingJobSpec,
+): Pick<SpecChange, 'layout' | 'gpus' | 'minGpus'> {
+  const least = present.minGpus === wanted.minGpus ? {} : { minGpus: wanted.minGpus ?? null };
+  if (wanted.layout === undefined) return { layout: null, gpus: wanted.gpus ?? null, ...least };
   return {
     layout: replacing(present.layout, wanted.layout),
     ...(present.gpus === undefined ? {} : { gpus: null }),
+    ...least,
   };
 }
 

@@ -119,6 +119,12 @@ const Environment = z.object({
   COXSWAIN_AVOIDED_NODE_MS: durationMs
     .default(DEFAULT_TIMEOUTS.avoidedMs)
     .describe('How long a node that failed a job is avoided by it.'),
+  COXSWAIN_SHRINK_AFTER_MS: durationMs
+    .default(DEFAULT_TIMEOUTS.shrinkMs)
+    .describe('How long a job that may run on fewer GPUs waits for all of them.'),
+  COXSWAIN_GROW_AFTER_MS: durationMs
+    .default(DEFAULT_TIMEOUTS.growMs)
+    .describe('How long GPUs have to be free before a job that runs on fewer than it asks for takes them.'),
   COXSWAIN_CHECKPOINTS_KEPT: kept
     .default(DEFAULT_RETENTION.checkpoints)
     .describe('Checkpoint objects of a job that are kept, newest first; older ones are deleted, their files are not.'),
@@ -196,6 +202,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       stoppingMs: env.COXSWAIN_STOPPING_TIMEOUT_MS,
       reapingMs: env.COXSWAIN_REAPING_TIMEOUT_MS,
       avoidedMs: env.COXSWAIN_AVOIDED_NODE_MS,
+      shrinkMs: env.COXSWAIN_SHRINK_AFTER_MS,
+      growMs: env.COXSWAIN_GROW_AFTER_MS,
     },
     retention: {
       checkpoints: env.COXSWAIN_CHECKPOINTS_KEPT,

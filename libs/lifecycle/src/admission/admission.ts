@@ -187,6 +187,11 @@ export class Admission {
     this.#refusals.note(request, refusal, this.#view.monotonicMs());
   }
 
+  /** Whether any job waits for GPUs. */
+  doesAnyWait(): boolean {
+    return this.#view.jobs().some(waitsForCapacity);
+  }
+
   /** Who waits for GPUs, or for other nodes too, in the order of their turn. */
   asking(waitsFor: 'gpus' | 'nodes'): readonly Asking[] {
     return this.#inTurn(this.#view.jobs().filter(waitsFor === 'gpus' ? waitsForCapacity : waitsForNodes));

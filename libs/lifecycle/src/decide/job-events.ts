@@ -216,6 +216,9 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
     const sentence = `The gang of epoch ${epoch} is removed and started anew as epoch ${epoch + 1}; ${costOf(charged)}.`;
     return [failed, event('Restarting', { epoch, at: stoppingAt, severity: 'warning', message: sentence })];
   }
+  if (outcome === 'Resized' && stoppingAt !== undefined) {
+    return [event('Restarting', { epoch, at: stoppingAt, message: `Epoch ${epoch} saves and stops. ${message}` })];
+  }
   if (outcome === 'Suspended' && endedAt !== undefined) {
     return [
       event('Suspended', { epoch, at: endedAt, message: `Epoch ${epoch} was stopped because the job was suspended.` }),

@@ -4,17 +4,14 @@ import {
   CONDITION_REASONS,
   CONDITION_TYPES,
   type ConditionType,
-  type EffectiveSpec,
   findCondition,
-  type JobPlan,
   type JobState,
   type ReasonOf,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
 import { formatLayout, worldSize } from '@coxswain/layout';
 import { cutText, safeText } from '@coxswain/safe-text';
-import { formatBytes, formatDuration } from '@coxswain/units';
-import type { Acceptance } from '../epoch/acceptance.ts';
+import { acceptedDraft } from './accepted-condition.ts';
 import { type Facts, placementSpecOf, podCount } from '../look/facts.ts';
 import { podsOf } from '../look/gang.ts';
 import { describePulls } from '../look/image-pulls.ts';
@@ -74,27 +71,6 @@ function draftsOf({ record, facts, acceptance, next }: Situation): ConditionDraf
     Failed:
       terminal?.type === 'Failed' ? { holds: true, reason: terminal.reason, message: terminal.message } : undefined,
   };
-}
-
-function acceptedDraft(acceptance: Acceptance, plan: JobPlan | undefined): ConditionDraft<'Accepted'> {
-  switch (acceptance.kind) {
-    case 'refused':
-      return { holds: false, reason: acceptance.reason, message: acceptance.message };
-    case 'unplanned':
-      return { holds: true, reason: 'SpecValid', message: 'The spec can be read; its layout is still to be chosen.' };
-    case 'accepted':
-      return { holds: true, reason: 'SpecValid', message: `${acceptedLayout(acceptance.spec, plan)}.` };
-  }
-}
-
-/** `The layout tp2 x dp2 fits the model, predicted at 120 ms per step and 1.5 GiB per GPU` */
-function acceptedLayout(spec: EffectiveSpec, plan: JobPlan | undefined): string {
-  const layout = formatLayout(spec.layout);
-  const fits = plan?.chosenBy === 'Planner' ? `The planner chose ${layout}` : `The layout ${layout} fits the model`;
-  if (plan?.predictedStepMs === undefined || plan.predictedPeakBytes === undefined) return fits;
-  const prediction = `${formatDuration(plan.predictedStepMs)} per step and ${formatBytes(plan.predictedPeakBytes)} per GPU`;
-  const doubt = plan.verdict === 'doesNotFit' ? ', which is more than the GPU has' : '';
-  return `${fits}, predicted at ${prediction}${doubt}`;
 }
 
 function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): ConditionDraft<'Placed'> {
@@ -295,16 +271,20 @@ function stateOf({ record, facts, next }: Situation): JobState {
     if (facts.suspend) return 'Suspended';
     // Nothing is being restarted: it waits for a person.
     if (next.kind === 'unresumable') return 'Queued';
-    return record.attempts.at(-1)?.outcome === 'Failed' && refusal(record) === undefined ? 'Restarting' : 'Queued';
+    return WENT_ON.includes(record.attempts.at(-1)?.outcome) && refusal(record) === undefined ? 'Restarting' : 'Queued';
   }
   if (attempt.stage === 'Stopping') return stoppingState(attempt, facts);
   if (isRestartingInPods(attempt)) return 'Restarting';
   return attempt.runningAt === undefined ? 'Starting' : 'Running';
 }
 
+/** Ends that another epoch follows by itself. */
+const WENT_ON: readonly Attempt['outcome'][] = ['Failed', 'Resized'];
+
 function stoppingState(attempt: Attempt, facts: Facts): JobState {
   if (facts.suspend || attempt.outcome === 'Suspended') return 'Suspending';
-  return attempt.outcome === 'Failed' && attempt.answer === 'Restart' ? 'Restarting' : 'Stopping';
+  const goesOn = attempt.outcome === 'Resized' || (attempt.outcome === 'Failed' && attempt.answer === 'Restart');
+  return goesOn ? 'Restarting' : 'Stopping';
 }
 
 function summaryOf(situation: {
@@ -346,6 +326,7 @@ function restartingSummary(
   if (isRestartingInPods(attempt)) {
     return `${againSentence(attempt)} Before: ${firstLine(attempt.incarnations?.at(-1)?.message ?? '')}`;
   }
+  if (attempt.outcome === 'Resized') return `The gang of epoch ${attempt.epoch} saves and stops. ${failure}`;
   return `The gang of epoch ${attempt.epoch} failed and is being removed: ${failure}`;
 }
 
@@ -356,7 +337,10 @@ function runningSummary(
 ): string {
   const { epoch, incarnation = 1 } = attempt;
   const again = incarnation === 1 ? '' : ` (incarnation ${incarnation})`;
-  const trains = `Trains in epoch ${epoch}${again} on ${gangSize(attempt, facts)}.`;
+  const { gpus = 0, minGpus } = facts.spec ?? {};
+  const fewer =
+    minGpus === undefined || gpus <= worldSize(attempt.layout) ? '' : `, fewer than the ${gpus} it asks for`;
+  const trains = `Trains in epoch ${epoch}${again} on ${gangSize(attempt, facts)}${fewer}.`;
   const doubt = running?.reason === 'NodesInDoubt' ? ` ${running.message}` : '';
   return `${trains}${doubt}${notAsAsked(asked)}`;
 }

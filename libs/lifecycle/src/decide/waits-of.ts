@@ -1,3 +1,4 @@
+import { roomToGrow, shortOfGpus } from '../epoch/elastic.ts';
 import { avoidedWait } from '../failure/avoided-nodes.ts';
 import { fenceWait } from '../look/facts.ts';
 import { pullsToldWait } from '../look/image-pulls.ts';
@@ -10,7 +11,8 @@ import type { Situation } from './situation.ts';
 import type { Wait } from '../look/waits.ts';
 
 /** Everything about the job that has consequences when it lasts, as of this look. */
-export function waitsOf({ record, facts }: Situation): readonly Wait[] {
+export function waitsOf(situation: Situation): readonly Wait[] {
+  const { record, facts } = situation;
   const fences = facts.pods.flatMap((pod) => fenceWait(facts, pod) ?? []);
   if (record.terminal !== undefined) return fences;
   const attempt = liveAttempt(record);
@@ -19,10 +21,19 @@ export function waitsOf({ record, facts }: Situation): readonly Wait[] {
     ...fences,
     ...(isUp ? nodeWaits(facts, attempt) : []),
     ...(attempt === undefined ? [] : stepWaits(facts, attempt)),
+    ...[hasNoRoom(situation) ? (shortOfGpus(record, facts) ?? []) : []].flat(),
+    ...[roomToGrow(record, facts) ?? []].flat(),
     ...[restartDelay(record, facts) ?? []].flat(),
     ...[pauseInPods(record, facts) ?? []].flat(),
     ...record.avoidedNodes.map((avoided) => avoidedWait(avoided, facts)),
   ];
+}
+
+/** The plan has none, or there is none for so many GPUs; or that it was so is why another one is being made. */
+function hasNoRoom({ next, planning, record, acceptance }: Situation): boolean {
+  if (acceptance.kind === 'refused' && acceptance.reason === 'NoLayoutFits') return true;
+  if (planning.kind === 'asking') return planning.question.about.gpus < (record.plan?.gpus ?? 0);
+  return next.kind === 'waiting' || next.kind === 'unsatisfiable';
 }
 
 function stepWaits(...about: Parameters<typeof stepUnderWay>): readonly Wait[] {

@@ -3,6 +3,7 @@ import { isRefusalOf, jobPlanning, type JobPlanAnswer, type JobPlanQuestion } fr
 import type { Facts } from '../look/facts.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import type { ObservedPlanning } from '../look/observed.ts';
+import { elasticPlan, gpusToPlanFor } from './elastic.ts';
 import { runtimeStanding } from './runtime-standing.ts';
 
 /** Where a job stands between its spec and its plan. */
@@ -15,7 +16,7 @@ export type Planning =
   | { readonly kind: 'nothingToAsk' }
   /** The planner has nothing to say of the user's layout, or did not say it in time: the job goes on without. */
   | { readonly kind: 'unanswered' }
-  /** The planner is to be asked, or has been and did not answer yet. `refused` is what it said for the cluster as it was before. */
+  /** The planner is to be asked, or has been and did not answer yet. `refused` is what it said for the cluster as it was before, or for more GPUs. */
   | { readonly kind: 'asking'; readonly question: JobPlanQuestion; readonly refused: JobPlan | undefined }
   /** The planner could not answer, and is asked again then. */
   | {
@@ -33,18 +34,25 @@ export function planningOf(record: JobRecord, facts: Facts, now: Date): Planning
   const { spec } = facts;
   if (spec === undefined || !isGangWanted(record, facts)) return { kind: 'notWanted' };
   const recorded = record.plan !== undefined && isPlanOf(record.plan, spec) ? record.plan : undefined;
-  if (recorded !== undefined && recorded.refusal === undefined) return { kind: 'planned', plan: recorded };
+  const gpus = gpusToPlanFor(record, facts, recorded);
+  const isAnswered = recorded?.gpus === gpus || spec.layout !== undefined;
+  if (recorded !== undefined && recorded.refusal === undefined && isAnswered)
+    return { kind: 'planned', plan: recorded };
   // Of a runtime that is not known, or cannot be used, nobody knows which nodes it would take; a plan for all of them would stand once it is.
   if (['unread', 'refused'].includes(runtimeStanding(facts).kind)) return { kind: 'notWanted' };
-  const planning = jobPlanning(spec, facts.capacity().fabric);
+  const planning = jobPlanning(gpus === undefined ? spec : { ...spec, gpus }, facts.capacity().fabric);
   if (planning === undefined) return { kind: 'nothingToAsk' };
   if (recorded !== undefined && isRefusalOf(recorded, planning.about)) return { kind: 'planned', plan: recorded };
-  if (planning.kind === 'answer') return { kind: 'planned', plan: at(now, planning.answer) };
+  const taken = (answer: JobPlanAnswer): Planning => ({
+    kind: 'planned',
+    plan: elasticPlan(record, { before: recorded, answer: at(now, answer), most: spec.gpus ?? answer.gpus }),
+  });
+  if (planning.kind === 'answer') return taken(planning.answer);
   const { question } = planning;
   const outcome = outcomeOf(facts.observed.planning, question);
   switch (outcome?.kind) {
     case 'answered':
-      return outcome.answer === undefined ? { kind: 'unanswered' } : { kind: 'planned', plan: at(now, outcome.answer) };
+      return outcome.answer === undefined ? { kind: 'unanswered' } : taken(outcome.answer);
     case 'failed':
       // A user's layout needs no planner: it is never held up by what the planner cannot do.
       if (spec.layout !== undefined) return { kind: 'unanswered' };

@@ -1,4 +1,5 @@
 import { type Attempt, stepsOf } from '@coxswain/api-types';
+import { worldSize } from '@coxswain/layout';
 import { safeText } from '@coxswain/safe-text';
 import { checkpointFaultsOf, nodesToAvoid } from '../failure/checkpoint-trouble.ts';
 import { type Facts, isLive, placementOf, podCount } from '../look/facts.ts';
@@ -7,6 +8,7 @@ import { type Failure, failureOf } from '../failure/failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../look/incarnation.ts';
 import type { ObservedPod } from '../look/observed.ts';
+import { isToGrow } from './elastic.ts';
 import { MOST_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
 import { recordPreflight } from './record-preflight.ts';
@@ -41,6 +43,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordFailure,
   recordCheckpointFaults,
   recordStopRequest,
+  recordGrowth,
   recordHangingPods,
   forgetAvoided,
   recordEnd,
@@ -268,6 +271,22 @@ function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecor
     stoppingAt: now.toISOString(),
     outcome: forGood ? 'Cancelled' : 'Suspended',
     reason: forGood ? 'CancelRequested' : 'SuspendRequested',
+    charged: false,
+    ...lastStepOf(record, facts),
+  });
+}
+
+/** A gang on fewer GPUs than the job asks for makes way for one on all of them, once it has saved. */
+function recordGrowth(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released' || !isToGrow(record, facts)) return record;
+  const wanted = facts.spec?.gpus ?? 0;
+  return withLastAttempt(record, {
+    stage: 'Stopping',
+    stoppingAt: now.toISOString(),
+    outcome: 'Resized',
+    reason: 'GpusFree',
+    message: `Its ${worldSize(attempt.layout)} GPUs are fewer than the ${wanted} that the job asks for, and so many are free.`,
     charged: false,
     ...lastStepOf(record, facts),
   });

@@ -45,6 +45,8 @@ export interface Observed {
   readonly capacity: () => FabricCapacity;
   /** An earlier refusal of that request, while what refused it has not changed: then it need not be searched again. */
   readonly standingRefusal?: (request: GangRequest) => PlacementRefusal | undefined;
+  /** Whether another job waits for GPUs. Absent: none does. Asked for a job alone that runs on fewer than it asks for. */
+  readonly doOthersWait?: () => boolean;
   /**
    * State of the nodes of the current epoch's placement, of the next one's, and of every pod of this job that is not terminal, whatever its
    * epoch: a pod of an earlier epoch on a node that does not answer is given up only if the node's state is told. No entry means ready.

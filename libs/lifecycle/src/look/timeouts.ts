@@ -19,6 +19,10 @@ export interface Timeouts {
   readonly reapingMs: number;
   /** How long a node that failed a job is avoided by it. */
   readonly avoidedMs: number;
+  /** How long a job that may run on fewer GPUs waits for all of them before it asks for a layout on fewer. */
+  readonly shrinkMs: number;
+  /** How long GPUs have to be free before a job that runs on fewer than it asks for takes them. */
+  readonly growMs: number;
 }
 
 /**
@@ -33,6 +37,8 @@ export interface Timeouts {
  * - Reaping: SIGKILL reaches a rank within a second, and a launcher that has lost its connection is back within half a minute; a rank that
  *   hangs in a driver for a minute hangs for good.
  * - Avoided: an hour outlasts ten restarts in a row, and hides no node from a job for good.
+ * - Shrink: to wait pays as long as it takes less than to shrink and to grow back, two restarts of one to two minutes each.
+ * - Grow: a node that has come back and fails again does so within minutes; and each growth costs a restart.
  */
 export const DEFAULT_TIMEOUTS: Timeouts = {
   nodeGraceMs: 120_000,
@@ -43,4 +49,6 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   stoppingMs: 120_000,
   reapingMs: 60_000,
   avoidedMs: 3_600_000,
+  shrinkMs: 120_000,
+  growMs: 600_000,
 };

@@ -121,6 +121,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
         ({ version } = capacity);
         return capacity;
       },
+      doOthersWait: () => admission.doesAnyWait(),
       standingRefusal: (request) => admission.standingRefusal(job.metadata.uid, request),
       fits: (placement) => admission.fits(placement),
       isReservable: (placement) => admission.isReservable(placement),

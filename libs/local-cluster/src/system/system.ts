@@ -29,6 +29,8 @@ export interface SystemOptions {
   readonly operators?: number;
   /** Leases of seconds instead of a quarter of a minute, so that tests of a hand-over need not wait. */
   readonly shortLeases?: boolean;
+  /** Settings of the operators beyond what they need here. */
+  readonly operatorEnvironment?: Readonly<Record<string, string>>;
   /** Run the queue worker as a process of its own, so that it can be killed alone. */
   readonly separateWorker?: boolean;
   /** Where operators find the API server; its own address unless given. Asked once, when it is up. */
@@ -169,6 +171,7 @@ class LocalSystem implements CoxswainSystem {
               COXSWAIN_LEASE_RETRY_PERIOD_MS: '400',
             }
           : {}),
+        ...this.#options.operatorEnvironment,
       });
     });
     this.#apiPort = this.#options.apiPort ?? (await freePort());
@@ -230,11 +233,7 @@ class LocalSystem implements CoxswainSystem {
     });
   }
 
-  startOperator(index: number): Promise<ProcessHandle> {
-    return this.#startOperator(index, { isRevival: false });
-  }
-
-  async #startOperator(index: number, { isRevival }: { readonly isRevival: boolean }): Promise<ProcessHandle> {
+  async startOperator(index: number, { isRevival } = { isRevival: false }): Promise<ProcessHandle> {
     const environment = this.#operatorEnvironments[index];
     if (environment === undefined)
       throw new Error(`this system has ${this.#operatorEnvironments.length} operators, not ${index + 1}`);
@@ -250,7 +249,7 @@ class LocalSystem implements CoxswainSystem {
     });
     // The part of a Deployment: a process leads once, and ends when its term does.
     void handle.exited.then(async ({ code }) => {
-      if (code === OPERATOR_TERM_OVER && !this.#isStopping) await this.#startOperator(index, { isRevival: true });
+      if (code === OPERATOR_TERM_OVER && !this.#isStopping) await this.startOperator(index, { isRevival: true });
     });
     const replica = this.operators[index];
     if (replica === undefined)

@@ -1,0 +1,104 @@
+import { writeFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Attempt, Job, TrainingJobSpec } from '@coxswain/api-types';
+import { worldSize } from '@coxswain/layout';
+import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
+import { gptSpec } from './support/jobs.ts';
+import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
+
+/** As in training.itest.ts: sums in another order differ in the last bits only. */
+const LOSS_TOLERANCE = 1e-5;
+const STEPS = 120;
+const deadlineMs = 300_000;
+const OTHER_ISLAND = ['local-b0', 'local-b1'];
+
+let system: CoxswainSystem;
+let project: TestProject;
+
+function spec(gpus: number, minGpus?: number): TrainingJobSpec {
+  const { layout: _, model, training, ...given } = gptSpec();
+  if (model === undefined || training === undefined) throw new Error('the job has no model');
+  return {
+    ...given,
+    // Slow enough to lose a node, and to be seen to train on, in the middle of it.
+    model: { ...model, layers: 4, sequenceLength: 256 },
+    training: { ...training, steps: STEPS },
+    gpus,
+    ...(minGpus === undefined ? {} : { minGpus }),
+  };
+}
+
+/** Those nodes are switched off from now on, and no others. */
+function lose(...names: readonly string[]): void {
+  const path = join(system.nodesDirectory, 'lost-nodes.yaml');
+  writeFileSync(`${path}.new`, JSON.stringify(Object.fromEntries(names.map((name) => [name, 'killed']))));
+  renameSync(`${path}.new`, path);
+}
+
+async function curve(id: string): Promise<ReadonlyMap<number, number>> {
+  const items = await waitFor(
+    async () => {
+      const stored = (await project.api.steps({ project: project.name, id })).items;
+      return stored.filter(({ loss }) => loss !== null).length >= STEPS && stored;
+    },
+    { what: `${STEPS} steps to be stored` },
+  );
+  return new Map(items.flatMap(({ step, loss }) => (loss === null ? [] : [[step, loss] as const])));
+}
+
+const gangs = ({ attempts }: Pick<Job, 'attempts'>): readonly (readonly [number, ...unknown[]])[] =>
+  attempts.map(({ layout, outcome, reason }: Attempt) => [worldSize(layout), outcome, reason]);
+
+beforeAll(async () => {
+  system = await startSystem({
+    shortLeases: true,
+    operatorEnvironment: {
+      COXSWAIN_NODE_GRACE_MS: '2000',
+      COXSWAIN_AVOIDED_NODE_MS: '2000',
+      COXSWAIN_SHRINK_AFTER_MS: '2000',
+      COXSWAIN_GROW_AFTER_MS: '2000',
+    },
+  });
+  project = await createProject(system, 'elastic');
+});
+
+afterAll(async () => {
+  await system.stop();
+});
+
+describe('a real GPT that goes on with fewer GPUs', () => {
+  it('shrinks when a node is lost and none is spare, grows when it is back, and trains as if nothing had been', async () => {
+    const reference = await submit(project, 'undisturbed', spec(4));
+    await jobIn(project, reference.id, ['Complete'], { deadlineMs });
+    const undisturbed = await curve(reference.id);
+    lose(...OTHER_ISLAND);
+    const job = await submit(project, 'elastic', spec(4, 2));
+    const isSaved = ({ checkpoint }: Job): boolean => checkpoint !== null;
+    const running = await jobIn(project, job.id, ['Running'], { deadlineMs, and: isSaved });
+    expect(gangs(running)).toEqual([[4, undefined, undefined]]);
+    lose(...OTHER_ISLAND, 'local-a1');
+    const fewer = await jobIn(project, job.id, ['Running'], {
+      deadlineMs,
+      and: ({ attempts }) => gangs({ attempts: attempts.slice(-1) }).some(([size]) => size === 2),
+    });
+    expect(fewer.summary).toMatch(/fewer than the 4 it asks for/);
+    lose(...OTHER_ISLAND);
+    const done = await jobIn(project, job.id, ['Complete'], { deadlineMs });
+    expect(gangs(done)).toEqual([
+      // Its peers fail first, and are to begin again in their pods: then the lost one does not answer.
+      [4, 'Failed', expect.stringMatching(/^(NodeLost|NotReaped)$/)],
+      [2, 'Resized', 'GpusFree'],
+      [4, 'Succeeded', undefined],
+    ]);
+    const seen = await curve(job.id);
+    expect([...seen.keys()]).toEqual([...undisturbed.keys()]);
+    const worst = Math.max(...[...seen].map(([step, loss]) => Math.abs(loss - (undisturbed.get(step) ?? Infinity))));
+    expect(worst).toBeLessThan(LOSS_TOLERANCE);
+  });
+
+  it('leaves no invariant broken, and rows that equal the cluster', async () => {
+    expect(await brokenInvariants(system, project.name)).toEqual([]);
+    await expectRowsToEqualCluster(system, project);
+  });
+});

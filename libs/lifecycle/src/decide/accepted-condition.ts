@@ -1,0 +1,34 @@
+/** Can the job be run as it stands, and on which layout? */
+import type { EffectiveSpec, JobPlan, ReasonOf } from '@coxswain/api-types';
+import { formatLayout } from '@coxswain/layout';
+import { formatBytes, formatDuration } from '@coxswain/units';
+import type { Acceptance } from '../epoch/acceptance.ts';
+
+interface AcceptedDraft {
+  readonly holds: boolean;
+  readonly reason: ReasonOf<'Accepted'>;
+  readonly message: string;
+}
+
+export function acceptedDraft(acceptance: Acceptance, plan: JobPlan | undefined): AcceptedDraft {
+  switch (acceptance.kind) {
+    case 'refused':
+      return { holds: false, reason: acceptance.reason, message: acceptance.message };
+    case 'unplanned':
+      return { holds: true, reason: 'SpecValid', message: 'The spec can be read; its layout is still to be chosen.' };
+    case 'accepted':
+      return { holds: true, reason: 'SpecValid', message: `${acceptedLayout(acceptance.spec, plan)}.` };
+  }
+}
+
+/** `The layout tp2 x dp2 fits the model, predicted at 120 ms per step and 1.5 GiB per GPU` */
+function acceptedLayout(spec: EffectiveSpec, plan: JobPlan | undefined): string {
+  const layout = formatLayout(spec.layout);
+  const fewer = plan?.forEpoch === undefined ? '' : ` for ${plan.gpus} GPUs, since more are not to be had`;
+  const fits =
+    plan?.chosenBy === 'Planner' ? `The planner chose ${layout}${fewer}` : `The layout ${layout} fits the model`;
+  if (plan?.predictedStepMs === undefined || plan.predictedPeakBytes === undefined) return fits;
+  const prediction = `${formatDuration(plan.predictedStepMs)} per step and ${formatBytes(plan.predictedPeakBytes)} per GPU`;
+  const doubt = plan.verdict === 'doesNotFit' ? ', which is more than the GPU has' : '';
+  return `${fits}, predicted at ${prediction}${doubt}`;
+}
