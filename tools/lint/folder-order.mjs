@@ -57,6 +57,7 @@ export const FOLDER_ORDER = {
     'stages.ts',
     'facts.ts',
   ],
+  'libs/simulation': ['report', 'run', 'presets', 'cluster', 'kernel'],
   'libs/planner-calibration': ['cross-validate', 'fit', 'score', 'rows'],
 };
 

@@ -1,0 +1,289 @@
+/** What would the operator do about it? The real rules (`reconcileJob`, `Admission`, `launcherOrders`) on a cluster in memory. */
+import {
+  API_GROUP_VERSION,
+  type Checkpoint,
+  type Placement,
+  type PlacementSpec,
+  type TerminationCause,
+} from '@coxswain/api-types';
+import type { Attempt, TrainingJob, TrainingJobStatus } from '@coxswain/api-types';
+import {
+  Admission,
+  type AdmissionView,
+  type Answer,
+  type Call,
+  isPauseOver,
+  type JobEffects,
+  type JobView,
+  reconcileJob,
+  RefusedCheckpoints,
+  Stopwatches,
+} from '@coxswain/lifecycle';
+import { savedAt, simulatedJob } from './simulated-job.ts';
+import { type Condition, SimulatedNodes } from './simulated-nodes.ts';
+import { SimulatedPods } from './simulated-pods.ts';
+
+const JOB_KEY = 'simulation/simulated';
+const UNSEEN = { warn: () => undefined, announce: () => undefined, warnOfStrangers: () => undefined } as const;
+
+/** One job on nodes that are its own. Virtual time passes outside; what the cluster does of itself takes none. */
+export class SimulatedCluster {
+  readonly nodes: SimulatedNodes;
+  readonly pods: SimulatedPods;
+  readonly #nowMs: () => number;
+  readonly #admission: Admission;
+  readonly #view: JobView;
+  readonly #gangNodes: number;
+  job: TrainingJob;
+  checkpoints: readonly Checkpoint[] = [];
+  #placements: readonly Placement[] = [];
+  #version = 0;
+  /** Passes of the real `reconcileJob`. */
+  reconciles = 0;
+
+  /** `nowMs`: milliseconds of virtual time. */
+  constructor(about: {
+    readonly gangNodes: number;
+    readonly spareNodes: number;
+    readonly hasSwitches: boolean;
+    readonly nowMs: () => number;
+  }) {
+    this.#nowMs = about.nowMs;
+    this.#gangNodes = about.gangNodes;
+    this.nodes = new SimulatedNodes(about.gangNodes + about.spareNodes, about.hasSwitches);
+    this.pods = new SimulatedPods(this.nodes);
+    this.job = simulatedJob(about.gangNodes);
+    this.#admission = new Admission(this.#admissionView());
+    this.#view = this.#jobView();
+  }
+
+  get attempt(): Attempt | undefined {
+    return this.job.status?.attempts?.at(-1);
+  }
+
+  /** Nodes of the newest gang, by pod index. */
+  get gang(): readonly string[] {
+    return this.#placementOf(this.attempt?.epoch)?.nodes ?? [];
+  }
+
+  /** Whether every rank of the newest run of ranks has been started. */
+  get isUp(): boolean {
+    const { attempt } = this;
+    if (attempt?.stage !== 'Released' || attempt.runningAt === undefined) return false;
+    const { epoch, incarnation = 1 } = attempt;
+    const launchers = [...this.pods.launchers.values()].filter((one) => one.epoch === epoch);
+    const running = launchers.filter((one) => one.state === 'running' && one.incarnation === incarnation);
+    return running.length === this.#gangNodes;
+  }
+
+  /** Why the rules have given the job up for good. */
+  get gaveUp(): string | undefined {
+    return this.job.status?.conditions?.find(({ type, status }) => type === 'Failed' && status === 'True')?.message;
+  }
+
+  /** No place was found for the gang, and one would be taken. */
+  get waitsForNodes(): boolean {
+    const placed = this.job.status?.conditions?.find(({ type }) => type === 'Placed');
+    return this.attempt?.stage === 'Ended' && placed?.status === 'False';
+  }
+
+  become(node: string, condition: Condition): void {
+    this.nodes.become(node, condition);
+    this.#admission.nodeChanged(node);
+    if (condition === 'well') this.pods.endDoomedOn(node);
+  }
+
+  /** The gang running now saves at that step; the rules keep as many as they retain. */
+  save(step: number): void {
+    const { epoch = 1, incarnation = 1 } = this.attempt ?? {};
+    const saved = savedAt(this.job, { epoch, incarnation, step });
+    this.checkpoints = [...this.checkpoints.filter(({ metadata }) => metadata.name !== saved.metadata.name), saved];
+  }
+
+  /** What was saved after that step is known to be of no use. */
+  damageAfter(step: number): void {
+    this.checkpoints = this.checkpoints.map((one) =>
+      one.spec.step > step ? { ...one, status: { state: 'Damaged', message: 'corrupted before it was saved' } } : one,
+    );
+  }
+
+  /** What the ranks on that node say when they fail by themselves. */
+  #causeOn(node: string, lastStep: number): TerminationCause {
+    const { epoch = 1, incarnation = 1 } = this.attempt ?? {};
+    const rank = Math.max(0, this.gang.indexOf(node));
+    const said = { message: '', lastLines: [], unreportedCheckpoints: [] };
+    return { version: 1, kind: 'engineFailed', epoch, incarnation, node, rank, exitCode: 1, lastStep, ...said };
+  }
+
+  /** A rank fails by itself; its pod lives. */
+  failRank(node: string, lastStep: number): void {
+    const pod = this.pods.on(node);
+    if (pod !== undefined) this.pods.reap(pod, this.#causeOn(node, lastStep));
+  }
+
+  /** A device of it is found to be at fault and the node is cordoned, or the machine is gone. The gang ends either way. */
+  loseNode(node: string, how: 'device' | 'machine', lastStep: number): void {
+    if (how === 'machine') return this.loseNodes([node], lastStep);
+    const pod = this.pods.on(node);
+    this.become(node, 'wornOut');
+    if (pod === undefined) return;
+    this.pods.end(pod.name, { exitCode: 1, cause: this.#causeOn(node, lastStep) });
+    this.#admission.gpusChanged(node);
+  }
+
+  /** Nothing on them answers any more; a rank elsewhere loses its peers. */
+  loseNodes(nodes: readonly string[], lastStep: number): void {
+    for (const node of nodes) this.become(node, 'dead');
+    const peer = this.gang.find((node) => this.nodes.conditionOf(node) !== 'dead');
+    if (peer !== undefined) this.failRank(peer, lastStep);
+  }
+
+  suspend(isSuspended: boolean): void {
+    this.#touch({ ...this.job, spec: { ...this.job.spec, suspend: isSuspended } });
+  }
+
+  /** Lets the operator look and act until it has nothing to do now; answers with when it would look again by itself. */
+  settle(): number | undefined {
+    for (let pass = 0; pass < MOST_PASSES; pass++) {
+      const before = this.#version;
+      const requeueAfterMs = this.#reconcile();
+      const isOrdered = this.#orderLaunchers();
+      if (before === this.#version && !isOrdered) return requeueAfterMs;
+    }
+    throw new Error(`the operator found something to do in each of ${MOST_PASSES} passes at one moment`);
+  }
+
+  #reconcile(): number | undefined {
+    this.reconciles += 1;
+    const steps = reconcileJob(JOB_KEY, { view: this.#view, effects: this.#effects() });
+    let step = steps.next();
+    while (step.done !== true) step = steps.next(step.value.map((call) => this.#answer(call)));
+    return step.value.requeueAfterMs;
+  }
+
+  #orderLaunchers(): boolean {
+    const { delaySeconds } = this.job.spec.restartPolicy;
+    const pause = { notBefore: this.job.status?.notBefore, delaySeconds };
+    return this.pods.order(this.attempt, this.#gangNodes, isPauseOver(pause, new Date(this.#nowMs())));
+  }
+
+  #answer(call: Call): Answer {
+    if (call.kind === 'readLive') {
+      return { kind: 'done', nodeStates: new Map(call.nodes.map((name) => [name, this.nodes.stateOf(name)])) };
+    }
+    if (call.kind === 'readCheckpoints' || call.kind === 'probePod') return { kind: 'done' };
+    this.#version += 1;
+    if (call.kind === 'writeStatus') return { kind: 'done', job: this.#writeStatus(call.status) };
+    this.#perform(call);
+    return { kind: 'done' };
+  }
+
+  #perform(call: Call): void {
+    switch (call.kind) {
+      case 'createPlacement':
+        return this.#createPlacement(call.name, call.spec);
+      case 'deletePlacement':
+        this.#placements = this.#placements.filter(({ metadata }) => metadata.uid !== call.placement.uid);
+        return;
+      case 'createPod':
+        return this.pods.create(call.name, { epoch: call.placement.epoch, podIndex: call.podIndex });
+      case 'liftGate':
+        return this.#start(call.pod.name);
+      case 'deletePod':
+        return this.#deletePod(call);
+      case 'releasePod':
+        return this.pods.release(call.pod);
+      case 'deleteCheckpoint':
+        this.checkpoints = this.checkpoints.filter(({ metadata }) => metadata.uid !== call.checkpoint.uid);
+        return;
+      default:
+        // Neither computing domains nor finalizers, nor checkpoints that launchers tell of late, are part of what is simulated.
+        return;
+    }
+  }
+
+  #deletePod({ pod, gracePeriodSeconds }: Extract<Call, { kind: 'deletePod' }>): void {
+    const node = this.pods.named(pod.name)?.nodeName;
+    this.pods.delete(pod, gracePeriodSeconds, this.#nowMs());
+    if (node !== undefined) this.#admission.gpusChanged(node);
+  }
+
+  #start(name: string): void {
+    const pod = this.pods.named(name);
+    const node = this.#placementOf(pod?.epoch)?.nodes[pod?.podIndex ?? 0];
+    if (node === undefined) return;
+    this.pods.start(name, node);
+    this.#admission.gpusChanged(node);
+  }
+
+  #createPlacement(name: string, spec: PlacementSpec): void {
+    const metadata = { name, namespace: 'simulation', uid: `uid-of-${name}` };
+    this.#placements = [...this.#placements, { apiVersion: API_GROUP_VERSION, kind: 'Placement', metadata, spec }];
+  }
+
+  #placementOf(epoch: number | undefined): PlacementSpec | undefined {
+    return this.#placements.findLast(({ spec }) => spec.epoch === epoch)?.spec;
+  }
+
+  #writeStatus(status: TrainingJobStatus): TrainingJob {
+    return this.#touch({ ...this.job, status });
+  }
+
+  #touch(job: TrainingJob): TrainingJob {
+    const before = this.job;
+    this.job = { ...job, metadata: { ...job.metadata, resourceVersion: `${++this.#version}` } };
+    this.#admission.jobChanged(before, this.job);
+    return this.job;
+  }
+
+  #admissionView(): AdmissionView {
+    return {
+      monotonicMs: this.#nowMs,
+      nodes: () => this.nodes.allFacts(),
+      node: (name) => this.nodes.factsOf(name),
+      gpusUnderPods: (name) => this.nodes.usedGpusOf(name),
+      gpusUnderPodsByNode: () => this.nodes.usedGpus(),
+      jobs: () => [this.job],
+      job: (uid) => (uid === this.job.metadata.uid ? this.job : undefined),
+      placements: () => this.#placements,
+      settledPods: () =>
+        new Set(this.pods.all.flatMap((pod) => (pod.nodeName === undefined && pod.phase !== 'Failed' ? [] : pod.name))),
+    };
+  }
+
+  #jobView(): JobView {
+    return {
+      now: () => new Date(this.#nowMs()),
+      monotonicMs: this.#nowMs,
+      leaderTerm: () => 1,
+      stopwatches: new Stopwatches(),
+      refusedCheckpoints: new RefusedCheckpoints(),
+      timeouts: {},
+      retention: {},
+      findJob: () => this.job,
+      podsOf: () => this.pods.all,
+      placementsOf: () => this.#placements,
+      checkpointsOf: () => this.checkpoints,
+      nodeStates: (names) => new Map(names.map((name) => [name, this.nodes.stateOf(name)])),
+      nodeCensus: () => this.nodes.census(),
+      bootIdOf: (node) => this.nodes.bootIdOf(node),
+      heardMsOf: () => this.pods.heardMs(),
+      launchersOf: () => this.pods.launchers,
+      preflightOf: () => undefined,
+      trainedOf: () => undefined,
+      admission: this.#admission,
+      keptPlacementOf: () => undefined,
+      progressOf: () => undefined,
+      runtimeOf: () => undefined,
+      planningOf: () => undefined,
+    };
+  }
+
+  #effects(): JobEffects {
+    const nothing = (): void => undefined;
+    return { ...UNSEEN, askPlanner: nothing, forgetPlanning: nothing, readRuntime: nothing, refuseLaunchers: nothing };
+  }
+}
+
+/** A failure's whole answer takes about ten. */
+const MOST_PASSES = 200;
