@@ -19,6 +19,7 @@ import { addReadingCommands } from './reading-commands.ts';
 import type { CliContext, Session } from './session.ts';
 import { OUTPUT_FORMATS, render, type OutputFormat } from './output.ts';
 import { addGroupCommands } from './group-commands.ts';
+import { addSimulateCommand } from './simulate-command.ts';
 import { addSignInCommands } from './sign-in-commands.ts';
 import { openBrowser } from './open-browser.ts';
 import { addTokenCommands } from './token-commands.ts';
@@ -129,6 +130,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addPlannerCommands(program, session);
   addPlaceCommand(program, session);
   addFabricCommands(program, session);
+  addSimulateCommand(program, session);
   addPlansCommands(program, session);
   addProjectCommands(program, session);
   addTokenCommands(program, session);
