@@ -1,89 +1,15 @@
 /** How did one launch of a gang go? */
 import { ParallelLayout } from '@coxswain/layout';
 import { z } from 'zod';
+import { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
 import { CheckpointFaultOnNode, MAX_FAULTS_OF_ATTEMPT } from './checkpoint-fault.ts';
+import { FailureJudgement } from './failure-record.ts';
 import { AttemptPreflight, Fingerprint } from './preflight.ts';
 import { AttemptTrained } from './trained-facts.ts';
 import { counter, milliseconds, timestamp } from './status-fields.ts';
 
 /** How an attempt ended. */
 export const ATTEMPT_OUTCOMES = ['Succeeded', 'Failed', 'Suspended', 'Cancelled', 'Resized'] as const;
-
-/** Reasons of a failed attempt; `charged` ones count against `restartPolicy.maxRestarts`. */
-export const ATTEMPT_REASONS = {
-  EngineFailed: { charged: true, meaning: 'A rank exited with an error or was killed.' },
-  DoNotRestart: { charged: true, meaning: 'A rank exited with 93.' },
-  LauncherFailed: { charged: true, meaning: 'A launcher ended without saying why.' },
-  PodLost: { charged: true, meaning: 'A pod was deleted by somebody else after the gang had started.' },
-  PodNeverRan: {
-    charged: false,
-    meaning: 'A pod was deleted by somebody else after its gang was released and before it had a node: it never ran.',
-  },
-  NodeLost: {
-    charged: false,
-    meaning:
-      'A node of the gang is gone, or was not ready for longer than the grace while no launcher on it reported. Nodes that fail together are one failure.',
-  },
-  Evicted: { charged: false, meaning: 'A pod was evicted, preempted or drained.' },
-  TurnedAway: {
-    charged: false,
-    meaning:
-      'A node took a pod and ended it before any container had run, for example because its device plugin gave it no GPU or its disk was full.',
-  },
-  NotCreated: { charged: false, meaning: 'The cluster did not accept every pod of the gang in time.' },
-  NotScheduled: { charged: false, meaning: 'The nodes of the placement did not take every pod in time.' },
-  NotStarted: {
-    charged: false,
-    meaning: 'A pod did not start on its node in time, for example because its image could not be pulled there.',
-  },
-  SecretMissing: {
-    charged: true,
-    meaning: 'A pod did not start in time because a Secret that the job names, or its key, is missing.',
-  },
-  Condemned: { charged: false, meaning: 'A detector named a node or a rank of the gang as the cause of its trouble.' },
-  PreflightFailed: {
-    charged: false,
-    meaning: 'Before its first rank was started, something was found on a node of the gang that others do not have.',
-  },
-  RendezvousPortLost: { charged: false, meaning: 'Another process took the rendezvous port first.' },
-  CheckpointUnreadable: {
-    charged: false,
-    meaning:
-      'The checkpoint to resume from is not what was saved, or the engine refused it. It is not used again where a size or a SHA-256 differs.',
-  },
-  CheckpointIoError: {
-    charged: false,
-    meaning: 'A node could not read the checkpoint to resume from; the checkpoint is tried again from other nodes.',
-  },
-  PodsRefused: {
-    charged: false,
-    meaning:
-      'The cluster refused a pod of the gang (quota, limits, policy); those already made are removed, and it is tried again later.',
-  },
-  PlacementLost: {
-    charged: false,
-    meaning:
-      'Its Placement was not written, or its GPUs were given to others before its pods were released: the next epoch is placed anew.',
-  },
-  NameConflict: {
-    charged: false,
-    meaning:
-      'A pod with a name of the gang exists and is not ours; it is left as it is, and the next epoch has other names.',
-  },
-  NotReaped: {
-    charged: false,
-    meaning:
-      'A rank failed, and the ranks could not be started again in their pods: they did not all end in time, or a pod ended meanwhile. The failure itself was counted before.',
-  },
-  GpusFree: {
-    charged: false,
-    meaning:
-      'It ran on fewer GPUs than spec.gpus, and all of those have been free for a while: the next epoch takes them.',
-  },
-  SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
-  CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
-} as const satisfies Record<string, { charged: boolean; meaning: string }>;
-export type AttemptReason = keyof typeof ATTEMPT_REASONS;
 
 /** What the planner expected of an attempt when it was placed. */
 export const AttemptPrediction = z
@@ -136,6 +62,7 @@ export const EndedIncarnation = z
     lastStep: counter.optional(),
     ...runMarks,
     resumedFrom: ResumedFrom.optional().describe('Where it had begun. Absent: from scratch.'),
+    judgement: FailureJudgement.optional().describe('Absent: recorded by an earlier release.'),
   })
   .meta({ id: 'EndedIncarnation' });
 export type EndedIncarnation = z.infer<typeof EndedIncarnation>;
@@ -200,6 +127,9 @@ export const Attempt = z
       .describe('For a failure: whether a next epoch answers it. Decided once, with the budget of that moment.'),
     lastStep: counter.optional(),
     ...runMarks,
+    judgement: FailureJudgement.optional().describe(
+      'For a failure: of which class it is, which rule held, and what that came to. Absent: recorded by an earlier release.',
+    ),
     preflight: AttemptPreflight.optional().describe('Absent: there was none, or its end was not heard.'),
     fingerprint: Fingerprint.optional().describe('Absent: no preflight looked at it.'),
     trained: AttemptTrained.optional().describe('Absent: no hook has told what is trained.'),

@@ -95,6 +95,11 @@ export const CONDITION_REASONS = {
   Failed: {
     RestartsExhausted:
       'A failure occurred after the restart budget was spent; the message holds rank, node, exit code and last lines.',
+    NoProgress:
+      'Restart after restart got no further: no new step, no new checkpoint. The message says what to look at.',
+    SameTraceback:
+      'The program failed twice in the same way before its first step, so it would a third time; the message holds the traceback.',
+    FailurePolicy: 'A rule of the failure policy says Fail; the message names it.',
     DoNotRestart: 'The engine exited with 93: a restart would fail the same way.',
     Cancelled: 'spec.cancel was set.',
     NameConflict:

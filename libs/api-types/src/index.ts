@@ -21,15 +21,17 @@ export type { ServerVersion } from './kubernetes-version.ts';
 export { CONDITION_REASONS, CONDITION_TYPES, Condition, findCondition, isTrue } from './conditions.ts';
 export type { ConditionType, ReasonOf } from './conditions.ts';
 export { CRASH_CLASSES, type CrashBlame, type CrashClass } from './crash-class.ts';
-export type { OwnerReference } from './metadata.ts';
 export {
-  ATTEMPT_REASONS,
-  Attempt,
-  AttemptPrediction,
-  MAX_ATTEMPTS_IN_STATUS,
-  MAX_ENDED_INCARNATIONS,
-  nameOfRun,
-} from './attempt.ts';
+  DEFAULT_CYCLES_WITHOUT_PROGRESS,
+  type FailureBudget,
+  type FailurePolicy,
+  type FailureRule,
+  MAX_BUDGET,
+} from './failure-policy.ts';
+export { type FailureJudgement, FailureTally, GIVE_UPS } from './failure-record.ts';
+export type { OwnerReference } from './metadata.ts';
+export { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
+export { Attempt, AttemptPrediction, MAX_ATTEMPTS_IN_STATUS, MAX_ENDED_INCARNATIONS, nameOfRun } from './attempt.ts';
 export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 export type { AvoidedNodeReason } from './avoided-node.ts';
 export { FABRIC_NAME, FabricSpec, FabricStatus } from './fabric-resource.ts';
@@ -44,7 +46,7 @@ export { stepsOf } from './training-spec.ts';
 export type { ScratchSpec } from './scratch-spec.ts';
 export type { ModelSpec } from './model-spec.ts';
 export { TrainingJobSpec } from './training-job-spec.ts';
-export type { AttemptReason, EndedIncarnation } from './attempt.ts';
+export type { EndedIncarnation } from './attempt.ts';
 export type { TrainingJob } from './training-job.ts';
 export type { TrainingJobSpecInput } from './training-job-spec.ts';
 export {

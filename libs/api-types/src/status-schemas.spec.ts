@@ -1,7 +1,8 @@
 /** What the operator writes into the cluster: bounds of status, placement and checkpoint, so that no message outgrows an object. */
 import { aLayout } from '@coxswain/layout/testing';
 import type { z } from 'zod';
-import { Attempt, ATTEMPT_REASONS, AttemptPrediction, MAX_ATTEMPTS_IN_STATUS } from './attempt.ts';
+import { ATTEMPT_REASONS } from './attempt-reasons.ts';
+import { Attempt, AttemptPrediction, MAX_ATTEMPTS_IN_STATUS } from './attempt.ts';
 import { CheckpointResourceSpec, CheckpointResourceStatus } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
 import { JobPlan } from './job-plan.ts';

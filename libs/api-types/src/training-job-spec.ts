@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { cel, type CelRule } from './cel.ts';
 import { DataSpec, InitialWeights } from './data-spec.ts';
 import { EngineSpec } from './engine-spec.ts';
+import { FailurePolicy } from './failure-policy.ts';
 import { CpuQuantity, MemoryQuantity, ObjectName, RelativePath } from './field-names.ts';
 import { ModelSpec } from './model-spec.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
@@ -167,6 +168,9 @@ export const TrainingJobSpec = z
       'What is looked at in the pods of a gang before its first rank. A node on which something is found that others do not have is named and avoided, and the budget of restarts is not charged. Absent: as the runtime says, else level Quick.',
     ),
     restartPolicy: RestartPolicy.default({ maxRestarts: 3, delaySeconds: 5, inPlace: 'WhenPossible' }),
+    failurePolicy: FailurePolicy.optional().describe(
+      'What is done about failures, by rules and budgets. With it, pauses grow by 0, 0, 30 s, 2, 8 and 15 min while nothing is saved, and restartPolicy.delaySeconds is not used. Absent: as the runtime says, else restartPolicy alone.',
+    ),
     terminationGracePeriodSeconds: z
       .int()
       .min(1)

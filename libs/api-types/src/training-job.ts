@@ -4,6 +4,7 @@ import { Attempt, MAX_ATTEMPTS_IN_STATUS } from './attempt.ts';
 import { AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 import { MAX_UNRECORDED_CHECKPOINTS, UnrecordedCheckpoint } from './checkpoint.ts';
 import { Condition } from './conditions.ts';
+import { FailureTally } from './failure-record.ts';
 import { JobPlan } from './job-plan.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
@@ -34,6 +35,9 @@ export const TrainingJobStatus = z
     summary: z.string().max(1024).optional().describe('One sentence: what the job does now, or why it waits.'),
     epoch: counter.default(0).describe('Number of the current attempt; 0 before the first.'),
     restarts: z.object({ total: counter, charged: counter }).default({ total: 0, charged: 0 }),
+    failures: FailureTally.optional().describe(
+      'What failures came to, beyond what restarts counts. Kept over pods, pauses and operators. Absent: none was judged.',
+    ),
     notBefore: timestamp.optional().describe('The next epoch does not start before this time.'),
     progress: z
       .object({

@@ -1,6 +1,7 @@
 /** What do pods of a job hold beyond what the job says? An administrator's runtime, or one of a namespace. */
 import { z } from 'zod';
 import { ENGINE_NAMES } from './engine-names.ts';
+import { FailurePolicy } from './failure-policy.ts';
 import { CpuQuantity, EnvName, MemoryQuantity, ObjectName } from './field-names.ts';
 import type { ObjectMeta } from './metadata.ts';
 import type { API_GROUP_VERSION } from './names.ts';
@@ -85,6 +86,9 @@ const RUNTIME_FIELDS = {
   preflight: PreflightSpec.optional().describe(
     'What is looked at before the first rank, for jobs that do not say it themselves. Absent: level Quick.',
   ),
+  failurePolicy: FailurePolicy.optional().describe(
+    'Rules that stand behind those of the job; budgets and maxCyclesWithoutProgress for jobs that do not say them.',
+  ),
   template: PodTemplate.default({}).describe(
     'metadata (labels, annotations) and spec of a pod. Container "trainer" gives what is added to ours; other containers run beside it. What the operator writes itself is refused here.',
   ),
@@ -163,6 +167,7 @@ export const RuntimeSnapshot = z
     imagePullDeadlineSeconds: z.int().min(1).max(86_400).optional(),
     nicEnvironments: nicEnvironments.optional(),
     preflight: PreflightSpec.optional(),
+    failurePolicy: FailurePolicy.optional(),
     template: PodTemplate,
   })
   .meta({ id: 'RuntimeSnapshot' });

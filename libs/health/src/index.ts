@@ -1,2 +1,6 @@
 /** Who is to blame: why ranks ended, which rank the others wait for, who is slow, and what shows it. */
 export { LOG_PATTERNS } from './crash/log-patterns.ts';
+export { classifyCrash, type CrashFacts, type CrashJudgement } from './crash/classify-crash.ts';
+export { firstMatch } from './crash/line-pattern.ts';
+export type { NodeCondition } from './crash/node-conditions.ts';
+export { fingerprintOf } from './crash/traceback.ts';

@@ -76,6 +76,7 @@ function judge(runtime: TrainingRuntime): UsableRuntime {
     ...whereGiven('imagePullDeadlineSeconds', parts.imagePullDeadlineSeconds),
     ...whereGiven('nicEnvironments', parts.nicEnvironments),
     ...whereGiven('preflight', parts.preflight),
+    ...whereGiven('failurePolicy', parts.failurePolicy),
     template,
   };
   return { kind: 'usable', snapshot, asks: { engine, bounds: jobs } };

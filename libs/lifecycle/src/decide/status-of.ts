@@ -38,6 +38,7 @@ export function statusOf(situation: Situation): TrainingJobStatus {
     summary: firstLine(summaryOf({ record, facts, drafts, state })),
     epoch: record.epoch,
     restarts: record.restarts,
+    ...(record.failures === undefined ? {} : { failures: record.failures }),
     ...(record.notBefore === undefined ? {} : { notBefore: record.notBefore }),
     ...(record.plan === undefined ? {} : { plan: record.plan }),
     ...(record.progress === undefined ? {} : { progress: record.progress }),

@@ -6,6 +6,7 @@ import {
   type ResumeFrom,
 } from '@coxswain/api-types';
 import type { UnwrittenPlacement } from '../look/facts.ts';
+import { sentBack } from '../failure/failure-tally.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { placementSha256 } from '../record/recorded-placement.ts';
 
@@ -36,7 +37,7 @@ export function withNewAttempt(
     progress: undefined,
     // Status never speaks of a later step than the one that training goes on from.
     checkpoint: resume === undefined ? undefined : { name: resume.checkpoint, step: resume.step },
-    ...(answers === undefined ? {} : { resumeFrom: { ...answers, epoch } }),
+    ...(answers === undefined ? {} : { resumeFrom: { ...answers, epoch }, failures: sentBack(record.failures) }),
     attempts: [...record.attempts, attempt].slice(-MAX_ATTEMPTS_IN_STATUS),
   };
 }

@@ -1,8 +1,14 @@
 /** Is a failure answered by starting the ranks again in the same pods, and from where? */
-import { type Attempt, type EndedIncarnation, MAX_ENDED_INCARNATIONS } from '@coxswain/api-types';
+import {
+  type Attempt,
+  type EndedIncarnation,
+  type FailureJudgement,
+  MAX_ENDED_INCARNATIONS,
+} from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
 import type { Failure } from '../failure/failure.ts';
-import { answerTo, restartDelayMs } from '../failure/restart-budget.ts';
+import { type FailedAttempt, type Judged, judgeFailure } from '../failure/judge-failure.ts';
+import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
 import { type Facts, placementOf } from '../look/facts.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
@@ -12,19 +18,13 @@ import type { Wait } from '../look/waits.ts';
 import { type JobRecord, liveAttempt, withLastAttempt } from '../record/job-record.ts';
 import { lastStepAt } from './run-marks.ts';
 
-/** A failure of the attempt's current incarnation, and how far that had come. */
-export interface FailedIncarnation {
-  readonly failure: Failure;
-  readonly lastStep?: number;
-}
-
 /**
  * The record with the failure told as one of an incarnation, the next one begun and the restart counted: all in one write, so that a failure is
  * counted once and no launcher is told of an incarnation that is not recorded. undefined: new pods have to answer it, as they always can.
  */
 export function withNextIncarnation(
   record: JobRecord,
-  failed: FailedIncarnation,
+  failed: FailedAttempt,
   { facts, now }: { readonly facts: Facts; readonly now: Date },
 ): JobRecord | undefined {
   const attempt = liveAttempt(record);
@@ -32,23 +32,24 @@ export function withNextIncarnation(
   const resumedFrom = pointOf(record, facts);
   if (resumedFrom === undefined || facts.spec?.restartPolicy.inPlace !== 'WhenPossible') return undefined;
   const { failure } = failed;
-  const { answer, charged } = answerTo(withLastAttempt(record, { reason: failure.reason }), facts.restartPolicy);
+  const { answer, charged, judgement, failures } = judgeFailure(record, failed, { facts, now });
+  if (!IN_PODS.includes(judgement.action) || !isShort(judgement, facts)) return undefined;
   // Whatever takes the port again and again is on these nodes, and what is free must not go on for ever.
   const freeInPods = freeInARow(attempt.incarnations);
   if (answer === 'GiveUp' || (!charged && freeInPods >= MAX_ENDED_INCARNATIONS)) return undefined;
   const restarts = { total: record.restarts.total + 1, charged: record.restarts.charged + (charged ? 1 : 0) };
-  const counted = { ...record, restarts };
+  const counted = { ...record, restarts, failures };
   const { runningAt: _, restoredAt: __, firstStep: ___, ...rest } = attempt;
   const next: Attempt = {
     ...rest,
     incarnation: (attempt.incarnation ?? 1) + 1,
     incarnations: [
       ...(attempt.incarnations ?? []),
-      { ...ended(attempt, failed, { charged, now }), ...lastStepAt(record) },
+      { ...ended(attempt, failed, { charged, judgement, now }), ...lastStepAt(record) },
     ].slice(-MAX_ENDED_INCARNATIONS),
     resumedFrom,
   };
-  const failedAttempt = withLastAttempt(counted, { reason: failure.reason, charged });
+  const failedAttempt = withLastAttempt(counted, { reason: failure.reason, charged, judgement });
   const delayMs = restartDelayMs(failedAttempt, facts.restartPolicy, freeInPods);
   return {
     ...counted,
@@ -65,9 +66,10 @@ export function pauseInPods(record: JobRecord, facts: Facts): Wait | undefined {
   const attempt = liveAttempt(record);
   const last = attempt?.incarnations?.at(-1);
   if (attempt?.stage !== 'Released' || attempt.runningAt !== undefined || last === undefined) return undefined;
-  const { reason, charged } = last;
+  const { reason, charged, judgement } = last;
   const freeInPods = freeInARow(attempt.incarnations?.slice(0, -1));
-  const limitMs = restartDelayMs(withLastAttempt(record, { reason, charged }), facts.restartPolicy, freeInPods);
+  const failedAttempt = withLastAttempt(record, { reason, charged, judgement });
+  const limitMs = restartDelayMs(failedAttempt, facts.restartPolicy, freeInPods);
   return { key: `e${attempt.epoch}i${attempt.incarnation ?? 1}/delay`, limitMs };
 }
 
@@ -76,10 +78,18 @@ function freeInARow(incarnations: Attempt['incarnations'] = []): number {
   return incarnations.length - 1 - incarnations.findLastIndex(({ charged }) => charged);
 }
 
+/** What a rule may ask for without new pods. */
+const IN_PODS: readonly FailureJudgement['action'][] = ['Restart'];
+
+/** Whoever has to wait longer than any pause in pods gives the GPUs back meanwhile. */
+function isShort({ delayMs = 0 }: FailureJudgement, { restartPolicy }: Facts): boolean {
+  return delayMs <= longestDelayMs(restartPolicy);
+}
+
 const MENDED_IN_PLACE: readonly Failure['reason'][] = ['EngineFailed', 'RendezvousPortLost'];
 
 /** Processes can be started anew, pods cannot be mended; and what fails again without progress is not mended by the same pods. */
-function isMended(attempt: Attempt, { failure, lastStep = -1 }: FailedIncarnation): boolean {
+function isMended(attempt: Attempt, { failure, lastStep = -1 }: FailedAttempt): boolean {
   const before = attempt.incarnations?.at(-1);
   const isProgress = before === undefined || lastStep > (before.lastStep ?? -1);
   return attempt.stage === 'Released' && MENDED_IN_PLACE.includes(failure.reason) && isProgress;
@@ -113,9 +123,11 @@ const MAX_MESSAGE_CHARACTERS = 1_000;
 
 function ended(
   { incarnation = 1, runningAt, restoredAt, firstStep, resumedFrom }: Attempt,
-  { failure, lastStep }: FailedIncarnation,
-  { charged, now }: { readonly charged: boolean; readonly now: Date },
+  { failure, lastStep }: FailedAttempt,
+  { charged, judgement, now }: Pick<Judged, 'charged' | 'judgement'> & { readonly now: Date },
 ): EndedIncarnation {
+  // The sentence is for whoever reads the newest; a job keeps 160 of these.
+  const { says: _, ...kept } = judgement;
   return {
     incarnation,
     ...(runningAt === undefined ? {} : { runningAt }),
@@ -127,5 +139,6 @@ function ended(
     charged,
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(resumedFrom === undefined ? {} : { resumedFrom }),
+    judgement: kept,
   };
 }

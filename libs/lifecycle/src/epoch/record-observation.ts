@@ -16,7 +16,8 @@ import { recordTrained } from './record-trained.ts';
 import { lastStepAt, recordMarks } from './run-marks.ts';
 import { lostPlacement } from './unwritten-placement.ts';
 import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from '../record/job-record.ts';
-import { answerTo, restartDelayMs } from '../failure/restart-budget.ts';
+import { judgeFailure } from '../failure/judge-failure.ts';
+import { restartDelayMs } from '../failure/restart-budget.ts';
 import { isUseless, newestUsable } from '../failure/resume-point.ts';
 import { areCheckpointsDue, forgetMade, withRefusedKept } from '../failure/unmade-checkpoints.ts';
 
@@ -225,17 +226,22 @@ function withFailure(
   { failure, facts, now }: { failure: Failure; facts: Facts; now: Date },
 ): JobRecord {
   const { epoch } = record;
-  const avoiding = failure.avoid === undefined ? record : withAvoided(record, { ...failure.avoid, epoch }, facts, now);
+  const lastStep = lastStepOfFailure(record, { failure, facts });
+  const { answer, charged, judgement, failures, avoid } = judgeFailure(
+    record,
+    { failure, ...lastStep },
+    { facts, now },
+  );
+  const avoiding = avoid === undefined ? record : withAvoided(record, { ...avoid, epoch }, facts, now);
   const ended = withLastAttempt(avoiding, {
     stage: 'Stopping',
     stoppingAt: now.toISOString(),
     outcome: 'Failed',
     reason: failure.reason,
     message: safeText(failure.message, 8_000),
-    ...lastStepOfFailure(record, { failure, facts }),
+    ...lastStep,
   });
-  const { answer, charged } = answerTo(ended, facts.restartPolicy);
-  const answered = withLastAttempt(ended, { answer, charged });
+  const answered = { ...withLastAttempt(ended, { answer, charged, judgement }), failures };
   if (answer === 'GiveUp') return answered;
   const restarts = {
     total: record.restarts.total + 1,
@@ -326,6 +332,10 @@ function terminalOf(record: JobRecord, facts: Facts): Terminal | undefined {
   const message = last.message ?? 'The reason was not recorded.';
   if (last.reason === 'DoNotRestart') {
     return { type: 'Failed', reason: last.reason, message };
+  }
+  const { givenUp = 'RestartsExhausted', budget, says = '' } = last.judgement ?? {};
+  if (givenUp !== 'RestartsExhausted' || budget !== undefined) {
+    return { type: 'Failed', reason: givenUp, message: `Failed in epoch ${last.epoch}: ${says} ${message}` };
   }
   return {
     type: 'Failed',

@@ -120,5 +120,5 @@ function recordedPoint(facts: Facts, { resumedFrom }: Attempt): UsablePoint | un
 }
 
 function lost(message: string): Failure {
-  return { reason: 'PlacementLost', message };
+  return { reason: 'PlacementLost', message, crash: { lastLines: [] } };
 }

@@ -10,6 +10,7 @@ import {
   lostItsPeer,
   ranksOfPod,
 } from '@coxswain/api-types';
+import type { CrashFacts } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
 import { type Facts, isTerminal, nodeStateOf, placementOf, podCount, willNeverRun } from '../look/facts.ts';
 import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
@@ -26,11 +27,17 @@ export interface Failure {
   /** Rank, node, exit code and last lines, as far as known. */
   readonly message: string;
   readonly lastStep?: number;
+  /** What shows of which class it is. */
+  readonly crash: CrashFacts;
+  /** The node that is to blame, where there is one to blame. */
+  readonly node?: string | undefined;
   /** Nodes that the next attempts are to keep away from. */
   readonly avoid?: { readonly nodes: readonly string[]; readonly reason: AvoidedNodeReason };
 }
 
-interface Suspect extends Omit<Failure, 'avoid'> {
+interface Suspect extends Omit<Failure, 'avoid' | 'crash'> {
+  /** Of a pod that ended. */
+  readonly exit?: Omit<CrashFacts, 'nodeConditions'>;
   /** The node that is to blame, where the reason is one of a node's. */
   readonly node?: string | undefined;
   readonly podIndex: number;
@@ -81,11 +88,14 @@ export function failureOf(facts: Facts, attempt: Attempt): Failure | undefined {
       left.podIndex - right.podIndex,
   );
   if (origin === undefined) return undefined;
-  const { reason, message, lastStep } = origin;
+  const { reason, message, lastStep, node, exit } = origin;
+  const nodeConditions = node === undefined ? [] : (facts.observed.nodeConditionsOf?.(node) ?? []);
   const avoid = avoidedFor(reason, all, placementOf(facts, attempt.epoch)?.spec.nodes.length ?? 0);
   return {
     reason,
     message,
+    crash: { lastLines: [], ...exit, nodeConditions },
+    node,
     ...(lastStep === undefined ? {} : { lastStep }),
     ...(avoid === undefined ? {} : { avoid }),
   };
@@ -144,6 +154,13 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
       ? { lastStep: exit.cause.lastStep }
       : {}),
     reason,
+    exit: {
+      exitCode: exit?.cause?.exitCode ?? exit?.exitCode,
+      signal: exit?.cause?.signal,
+      containerReason: exit?.reason,
+      disruption: pod.disruption,
+      lastLines: exit?.cause?.lastLines ?? [],
+    },
     message: reason === 'NotReaped' ? `Pod ${pod.name} ended before its ranks were started again. ${how}` : how,
   };
 }

@@ -1,7 +1,8 @@
 import { type Attempt, ATTEMPT_REASONS, type AttemptReason } from '@coxswain/api-types';
 import fc from 'fast-check';
 import { recordOf, type JobRecord } from '../record/job-record.ts';
-import { answerTo, MAX_FREE_RESTARTS_IN_A_ROW, restartDelayMs } from './restart-budget.ts';
+import { answerTo as answerByRule, MAX_FREE_RESTARTS_IN_A_ROW, restartDelayMs } from './restart-budget.ts';
+import { crashOf, ruleFor } from './failure-rules.ts';
 import { aJob, anAttempt } from '../testing/jobs.ts';
 
 const failed = (reason: AttemptReason, more: Partial<Attempt> = {}): Attempt =>
@@ -15,6 +16,12 @@ const recordWith = (attempts: readonly Attempt[], charged = 0): JobRecord => ({
 
 const times = (count: number, attempt: Attempt): readonly Attempt[] => Array.from({ length: count }, () => attempt);
 const policy = { maxRestarts: 3, delaySeconds: 5 };
+
+/** By the rules that nobody stated. */
+const answerTo = (record: JobRecord, restarts: typeof policy): ReturnType<typeof answerByRule> => {
+  const failure = { reason: record.attempts.at(-1)?.reason ?? 'LauncherFailed', message: '', crash: { lastLines: [] } };
+  return answerByRule(record, restarts, ruleFor([], failure, crashOf(failure)));
+};
 
 describe('what answers a failure', () => {
   const cases = [

@@ -1,4 +1,4 @@
-import { type Attempt, ATTEMPT_REASONS } from '@coxswain/api-types';
+import { type Attempt, ATTEMPT_REASONS, type FailureRule } from '@coxswain/api-types';
 import type { JobRecord } from '../record/job-record.ts';
 import { isCheckpointReason } from './resume-point.ts';
 
@@ -16,32 +16,33 @@ const MAX_DELAY_SECONDS = 300;
  */
 const LEAST_DELAY_SECONDS = 1;
 
-/** What answers the failure of the record's last attempt, and whether the budget pays for it. */
+/** What answers the failure of the record's last attempt by that rule, and whether the budget of restarts pays for it. */
 export function answerTo(
   record: JobRecord,
   policy: RestartPolicy,
+  rule: Pick<FailureRule, 'action' | 'charged'>,
 ): { readonly answer: 'Restart' | 'GiveUp'; readonly charged: boolean } {
   const failed = record.attempts.at(-1);
   const reason = failed?.reason ?? 'LauncherFailed';
-  if (reason === 'DoNotRestart') {
-    return { answer: 'GiveUp', charged: ATTEMPT_REASONS[reason].charged };
-  }
+  const isCharged = rule.charged ?? ATTEMPT_REASONS[reason].charged;
+  if (rule.action === 'Fail') return { answer: 'GiveUp', charged: isCharged };
   // Nothing ran, so nothing can run for ever: it waits, as for capacity, until somebody makes room.
   if (hasRunNothing(reason)) return { answer: 'Restart', charged: false };
   // Not the job's doing. It ends by itself: after some tries in a row the job waits for a person to choose (`resume-point.ts`).
   if (isCheckpointReason(reason)) return { answer: 'Restart', charged: false };
   const started = record.attempts.slice(0, -1).filter((attempt) => !hasRunNothing(attempt.reason));
-  const charged = ATTEMPT_REASONS[reason].charged || freeFailuresInARow(started) >= MAX_FREE_RESTARTS_IN_A_ROW;
+  const charged = isCharged || freeFailuresInARow(started) >= MAX_FREE_RESTARTS_IN_A_ROW;
   return { answer: charged && record.restarts.charged >= policy.maxRestarts ? 'GiveUp' : 'Restart', charged };
 }
 
 /**
  * Pause before the epoch that answers the last attempt's failure; `restarts` already counts it. Doubles with each charged restart, and
  * with each free one that follows another without a step in between, up to 300 s (or to a longer first delay). `freeInPods`: free restarts in the
- * same pods before it in a row, whatever was trained between them.
+ * same pods before it in a row, whatever was trained between them. A failure policy has decided its pause when it judged the failure.
  */
 export function restartDelayMs(record: JobRecord, policy: RestartPolicy, freeInPods = 0): number {
   const failed = record.attempts.at(-1);
+  if (failed?.judgement?.delayMs !== undefined) return failed.judgement.delayMs;
   const isCharged = failed?.charged === true;
   const free = freeFailuresInARow(record.attempts.slice(0, -1)) + freeInPods;
   const doublings = isCharged ? record.restarts.charged - 1 : free;
@@ -69,6 +70,6 @@ function hasAdvanced(attempt: Attempt): boolean {
 }
 
 /** Whether an attempt that failed so had not released a pod. */
-function hasRunNothing(reason: Attempt['reason']): boolean {
+export function hasRunNothing(reason: Attempt['reason']): boolean {
   return reason === 'PodsRefused' || reason === 'PlacementLost' || reason === 'NameConflict';
 }

@@ -10,6 +10,7 @@ import type {
   TrainingJob,
 } from '@coxswain/api-types';
 import type { FabricCapacity } from '@coxswain/fabric';
+import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanAnswer } from '@coxswain/job-planning';
 import type { ReadRuntime } from '@coxswain/runtime';
 import type { Retention } from './retention.ts';
@@ -81,6 +82,8 @@ export interface Observed {
   readonly nodeCensus?: () => NodeCensus;
   /** Which boot of a node this is, as its kubelet says; another one means that it was booted again or replaced. */
   readonly bootIdOf?: (node: string) => string | undefined;
+  /** Conditions of a Node that are True, as far as anybody's rules ask for them; only asked where something failed. */
+  readonly nodeConditionsOf?: (node: string) => readonly NodeCondition[];
   /** What detectors (of stragglers, of hangs) say of the gang. One of another epoch says nothing. */
   readonly verdicts?: readonly Verdict[];
   /** What came of the look around before the first rank, once every pod of the gang has told. One of another epoch says nothing. */

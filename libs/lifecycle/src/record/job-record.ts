@@ -4,6 +4,7 @@ import {
   AvoidedNode,
   Condition,
   findCondition,
+  GIVE_UPS,
   isTrue,
   MAX_ATTEMPTS_IN_STATUS,
   MAX_AVOIDED_NODES,
@@ -21,6 +22,8 @@ export interface JobRecord {
   /** Number of the current attempt; 0 before the first. Never falls. */
   readonly epoch: number;
   readonly restarts: { readonly total: number; readonly charged: number };
+  /** undefined: no failure was judged yet. */
+  readonly failures: TrainingJobStatus['failures'];
   readonly notBefore: string | undefined;
   readonly plan: TrainingJobStatus['plan'];
   readonly progress: TrainingJobStatus['progress'];
@@ -35,12 +38,14 @@ export interface JobRecord {
   readonly terminal: Terminal | undefined;
 }
 
+const TERMINAL_FAILURES = [...GIVE_UPS, 'DoNotRestart', 'Cancelled', 'NameConflict'] as const;
+
 /** How a job ended for good. */
 export type Terminal =
   | { readonly type: 'Complete'; readonly reason: 'AllRanksSucceeded'; readonly message: string }
   | {
       readonly type: 'Failed';
-      readonly reason: 'RestartsExhausted' | 'DoNotRestart' | 'Cancelled' | 'NameConflict';
+      readonly reason: (typeof TERMINAL_FAILURES)[number];
       readonly message: string;
     };
 
@@ -71,6 +76,7 @@ function readRecord(job: TrainingJob): JobRecord {
   return {
     epoch: Math.max(parsed(raw.epoch, shape.epoch) ?? 0, attempts.at(-1)?.epoch ?? 0),
     restarts: parsed(raw.restarts, shape.restarts) ?? { total: 0, charged: 0 },
+    failures: parsed(raw.failures, shape.failures),
     notBefore: parsed(raw.notBefore, shape.notBefore),
     plan: parsed(raw.plan, shape.plan),
     progress: parsed(raw.progress, shape.progress),
@@ -106,8 +112,6 @@ export function withLastAttempt(record: JobRecord, changes: Partial<Attempt>): J
     ? record
     : { ...record, attempts: [...record.attempts.slice(0, -1), { ...last, ...changes }] };
 }
-
-const TERMINAL_FAILURES = ['RestartsExhausted', 'DoNotRestart', 'Cancelled', 'NameConflict'] as const;
 
 function recordedTerminal(conditions: readonly Condition[]): Terminal | undefined {
   if (isTrue(conditions, 'Complete')) {

@@ -1,0 +1,77 @@
+/** Why does an attempt end, and does the restart budget pay for it? */
+
+/** Reasons of a failed attempt; `charged` ones count against `restartPolicy.maxRestarts`. */
+export const ATTEMPT_REASONS = {
+  EngineFailed: { charged: true, meaning: 'A rank exited with an error or was killed.' },
+  DoNotRestart: { charged: true, meaning: 'A rank exited with 93.' },
+  LauncherFailed: { charged: true, meaning: 'A launcher ended without saying why.' },
+  PodLost: { charged: true, meaning: 'A pod was deleted by somebody else after the gang had started.' },
+  PodNeverRan: {
+    charged: false,
+    meaning: 'A pod was deleted by somebody else after its gang was released and before it had a node: it never ran.',
+  },
+  NodeLost: {
+    charged: false,
+    meaning:
+      'A node of the gang is gone, or was not ready for longer than the grace while no launcher on it reported. Nodes that fail together are one failure.',
+  },
+  Evicted: { charged: false, meaning: 'A pod was evicted, preempted or drained.' },
+  TurnedAway: {
+    charged: false,
+    meaning:
+      'A node took a pod and ended it before any container had run, for example because its device plugin gave it no GPU or its disk was full.',
+  },
+  NotCreated: { charged: false, meaning: 'The cluster did not accept every pod of the gang in time.' },
+  NotScheduled: { charged: false, meaning: 'The nodes of the placement did not take every pod in time.' },
+  NotStarted: {
+    charged: false,
+    meaning: 'A pod did not start on its node in time, for example because its image could not be pulled there.',
+  },
+  SecretMissing: {
+    charged: true,
+    meaning: 'A pod did not start in time because a Secret that the job names, or its key, is missing.',
+  },
+  Condemned: { charged: false, meaning: 'A detector named a node or a rank of the gang as the cause of its trouble.' },
+  PreflightFailed: {
+    charged: false,
+    meaning: 'Before its first rank was started, something was found on a node of the gang that others do not have.',
+  },
+  RendezvousPortLost: { charged: false, meaning: 'Another process took the rendezvous port first.' },
+  CheckpointUnreadable: {
+    charged: false,
+    meaning:
+      'The checkpoint to resume from is not what was saved, or the engine refused it. It is not used again where a size or a SHA-256 differs.',
+  },
+  CheckpointIoError: {
+    charged: false,
+    meaning: 'A node could not read the checkpoint to resume from; the checkpoint is tried again from other nodes.',
+  },
+  PodsRefused: {
+    charged: false,
+    meaning:
+      'The cluster refused a pod of the gang (quota, limits, policy); those already made are removed, and it is tried again later.',
+  },
+  PlacementLost: {
+    charged: false,
+    meaning:
+      'Its Placement was not written, or its GPUs were given to others before its pods were released: the next epoch is placed anew.',
+  },
+  NameConflict: {
+    charged: false,
+    meaning:
+      'A pod with a name of the gang exists and is not ours; it is left as it is, and the next epoch has other names.',
+  },
+  NotReaped: {
+    charged: false,
+    meaning:
+      'A rank failed, and the ranks could not be started again in their pods: they did not all end in time, or a pod ended meanwhile. The failure itself was counted before.',
+  },
+  GpusFree: {
+    charged: false,
+    meaning:
+      'It ran on fewer GPUs than spec.gpus, and all of those have been free for a while: the next epoch takes them.',
+  },
+  SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
+  CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
+} as const satisfies Record<string, { charged: boolean; meaning: string }>;
+export type AttemptReason = keyof typeof ATTEMPT_REASONS;

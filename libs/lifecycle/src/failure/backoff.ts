@@ -1,0 +1,23 @@
+/** How long is waited before a restart, by a failure policy? */
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '@coxswain/units';
+
+/** By failures in a row since something was saved. Two tries at once, as most failures are over with the next; then four times as long each time. */
+const PAUSES_MS = [0, 0, 30 * SECOND_MS, 2 * MINUTE_MS, 8 * MINUTE_MS, 15 * MINUTE_MS] as const;
+const LONGEST_MS = HOUR_MS / 4;
+/** Jobs that one storage or one switch has failed together do not come back together. */
+const JITTER_SHARE = 0.2;
+
+/** The pause after that many failures in a row, this one counted; the same for the same `seed`, and up to a fifth shorter or longer than for others. */
+export function backoffMs(failuresInARow: number, seed: string): number {
+  const pauseMs = PAUSES_MS[Math.min(Math.max(failuresInARow, 1), PAUSES_MS.length) - 1] ?? LONGEST_MS;
+  return Math.min(LONGEST_MS, Math.round(pauseMs * (1 - JITTER_SHARE + 2 * JITTER_SHARE * shareOf(seed))));
+}
+
+/** Between 0 and 1: FNV-1a (Fowler, Noll, Vo) of 32 bits, with the last step of MurmurHash3 (Appleby), since short texts that differ at their end alone are to differ much. */
+function shareOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 0x1_0000_0000;
+}

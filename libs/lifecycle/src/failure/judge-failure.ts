@@ -1,0 +1,140 @@
+/** What answers a failure, what pays for it, and how long is waited before? */
+import type { FailureJudgement, FailureRule, FailureTally } from '@coxswain/api-types';
+import { fingerprintOf } from '@coxswain/health';
+import type { Facts } from '../look/facts.ts';
+import { type JobRecord, withLastAttempt } from '../record/job-record.ts';
+import { backoffMs } from './backoff.ts';
+import type { Failure } from './failure.ts';
+import type { Case } from './failure-case.ts';
+import { crashOf, isBuiltIn, policyOf, ruleFor } from './failure-rules.ts';
+import { leftOf, withFailedRun, withSpent } from './failure-tally.ts';
+import { sayJudgement } from './judgement-sentence.ts';
+import { answerTo, hasRunNothing } from './restart-budget.ts';
+import { isCheckpointReason } from './resume-point.ts';
+
+/** A failure of the attempt under way, and how far that had come. */
+export interface FailedAttempt {
+  readonly failure: Failure;
+  readonly lastStep?: number;
+}
+
+/** What follows. */
+export interface Judged {
+  readonly answer: 'Restart' | 'GiveUp';
+  /** `restartPolicy.maxRestarts` pays for it. */
+  readonly charged: boolean;
+  readonly judgement: FailureJudgement;
+  /** What status remembers from now on. */
+  readonly failures: FailureTally | undefined;
+  readonly avoid: Failure['avoid'];
+}
+
+/** The same record, failure and moment give the same judgement: whoever asks twice in one look is answered once. */
+export function judgeFailure(
+  record: JobRecord,
+  failed: FailedAttempt,
+  { facts, now }: { readonly facts: Facts; readonly now: Date },
+): Judged {
+  const about = caseOf(record, failed, { facts, now });
+  const { failure, crash, rule, tally, budget } = about;
+  const ofRecord = withLastAttempt(record, { reason: failure.reason });
+  const { answer, charged } = answerTo(
+    ofRecord,
+    facts.restartPolicy,
+    budget === undefined ? rule : { ...rule, charged: false },
+  );
+  const givenUp = whyGivenUp(about, { answer, charged });
+  const isOver = answer === 'GiveUp' || givenUp !== undefined;
+  const judgement: FailureJudgement = {
+    rule: rule.name,
+    action: rule.action,
+    class: crash.class,
+    blame: crash.blame,
+    ...(budget === undefined ? {} : { budget: budget.blame }),
+    ...(isOver ? {} : pauseOf(about)),
+    ...(givenUp === undefined ? {} : { givenUp }),
+    says: sayJudgement(about, { answer, charged, givenUp }),
+  };
+  if (isOver) return { answer: 'GiveUp', charged, judgement, failures: tally, avoid: failure.avoid };
+  const failures = budget === undefined || tally === undefined ? tally : withSpent(tally, budget.blame, now);
+  return { answer, charged, judgement, failures, avoid: avoidedBy(rule, failure) };
+}
+
+function caseOf(
+  record: JobRecord,
+  { failure, lastStep }: FailedAttempt,
+  { facts, now }: { readonly facts: Facts; readonly now: Date },
+): Case {
+  const policy = policyOf(facts, record.epoch);
+  const crash = crashOf(failure);
+  const rule = ruleFor(policy.rules, failure, crash);
+  const isPaid = isTallied(failure.reason) && rule.charged !== false && rule.action !== 'Fail';
+  return {
+    record,
+    failure,
+    policy,
+    crash,
+    rule,
+    tally: tallied(record, { failure, ...(lastStep === undefined ? {} : { lastStep }) }, { crash, now }),
+    budget: isPaid ? policy.budgets.find(({ blame }) => blame === crash.blame) : undefined,
+    maxRestarts: facts.restartPolicy.maxRestarts,
+    now,
+  };
+}
+
+/** What could not run, or could not begin, says nothing of how far a job gets. */
+function isTallied(reason: Failure['reason']): boolean {
+  return !hasRunNothing(reason) && !isCheckpointReason(reason);
+}
+
+function tallied(
+  { failures, attempts, checkpoint }: JobRecord,
+  { failure, lastStep }: FailedAttempt,
+  { crash, now }: Pick<Case, 'crash' | 'now'>,
+): FailureTally | undefined {
+  const attempt = attempts.at(-1);
+  if (!isTallied(failure.reason)) return failures;
+  const ranMs = now.getTime() - Date.parse(attempt?.runningAt ?? '');
+  return withFailedRun(failures, {
+    fromStep: attempt?.resumedFrom?.step ?? 0,
+    reachedStep: lastStep,
+    checkpointStep: checkpoint?.step,
+    ranMs: Number.isNaN(ranMs) ? 0 : ranMs,
+    fingerprint: fingerprintOf(failure.crash.lastLines),
+    blame: crash.blame,
+  });
+}
+
+/** What fails twice in the same way before its first step would a third time. */
+const TRIES_OF_A_TRACEBACK = 2;
+
+/** undefined: it is not, or the engine itself asked for it (DoNotRestart). */
+function whyGivenUp(about: Case, { answer, charged }: Pick<Judged, 'answer' | 'charged'>): FailureJudgement['givenUp'] {
+  const { failure, rule, tally, budget, policy, now } = about;
+  if (rule.action === 'Fail') return isBuiltIn(rule) ? undefined : 'FailurePolicy';
+  if (answer === 'GiveUp') return 'RestartsExhausted';
+  if (!isTallied(failure.reason)) return undefined;
+  if (budget !== undefined && leftOf(tally, budget, now) === 0) return 'RestartsExhausted';
+  if (isSameTraceback(about)) return 'SameTraceback';
+  // Of those failures in a row the first was no restart.
+  const isStuck = (tally?.withoutProgress ?? 0) > policy.maxCyclesWithoutProgress;
+  return isStuck && (charged || budget !== undefined) ? 'NoProgress' : undefined;
+}
+
+/** This very failure, and not one before it that a lost node came after. */
+function isSameTraceback({ failure, crash, tally }: Case): boolean {
+  const { fingerprint, times = 0 } = tally?.traceback ?? {};
+  const isThis = fingerprint !== undefined && fingerprint === fingerprintOf(failure.crash.lastLines);
+  return isThis && crash.blame === 'program' && times >= TRIES_OF_A_TRACEBACK;
+}
+
+/** Only a policy that somebody states decides the pause; without one it is as `restartPolicy.delaySeconds` says. */
+function pauseOf({ record, failure, policy, tally }: Case): Pick<FailureJudgement, 'delayMs'> {
+  if (!policy.isStated || !isTallied(failure.reason)) return {};
+  return { delayMs: backoffMs(tally?.sinceCheckpoint ?? 1, `${record.epoch}/${record.restarts.total}`) };
+}
+
+function avoidedBy({ action }: FailureRule, { avoid, node }: Failure): Failure['avoid'] {
+  if (avoid !== undefined || action !== 'RestartElsewhere' || node === undefined) return avoid;
+  return { nodes: [node], reason: 'FailurePolicy' };
+}

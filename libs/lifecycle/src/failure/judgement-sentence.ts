@@ -1,0 +1,66 @@
+/** What is a person told of a failure: which rule held, what shows it, what is left, or what to look at? */
+import type { FailureBudget, FailureJudgement } from '@coxswain/api-types';
+import { cutText, safeText } from '@coxswain/safe-text';
+import { formatCount, formatDuration, SECOND_MS } from '@coxswain/units';
+import { leftOf } from './failure-tally.ts';
+import type { Case } from './failure-case.ts';
+
+/** As much as status keeps of it. */
+const MAX_SENTENCE_CHARACTERS = 768;
+const MAX_EVIDENCE_CHARACTERS = 200;
+
+/** What is to be said of it. */
+interface Verdict {
+  readonly answer: 'Restart' | 'GiveUp';
+  readonly charged: boolean;
+  readonly givenUp: FailureJudgement['givenUp'];
+}
+
+/** At most 768 characters, made safe: what ranks wrote is in it. */
+export function sayJudgement(about: Case, verdict: Verdict): string {
+  const { crash } = about;
+  const isOver = verdict.answer === 'GiveUp' || verdict.givenUp !== undefined;
+  const next = isOver ? `${whyOver(about, verdict)} ${crash.advice}` : whatIsLeft(about, verdict);
+  return safeText(`${whatItWas(about)} ${next}`, MAX_SENTENCE_CHARACTERS);
+}
+
+/** `GpuLost (node), as XID 79 (rebootNode) shows, by rule gpu-faults (RestartElsewhere).` */
+function whatItWas({ crash, rule }: Case): string {
+  const [line = ''] = crash.evidence.trim().split('\n', 1);
+  const shown = line === '' ? '' : `: ${cutText(line, MAX_EVIDENCE_CHARACTERS)}`;
+  return `${crash.class} (${crash.blame}), rule ${rule.name} (${rule.action})${shown}${/[.!?]$/.test(shown) ? '' : '.'}`;
+}
+
+function whatIsLeft({ record, budget, tally, maxRestarts, now }: Case, { charged }: Verdict): string {
+  if (budget !== undefined) {
+    const left = leftOf(tally, budget, now) - 1;
+    return `Left for ${budget.blame}: ${left} of ${restarts(budget)}.`;
+  }
+  if (!charged) return 'No budget pays for it.';
+  return `Left: ${Math.max(0, maxRestarts - record.restarts.charged - 1)} of ${formatCount(maxRestarts, 'restart')}.`;
+}
+
+function whyOver({ record, budget, tally, policy, maxRestarts }: Case, { givenUp }: Verdict): string {
+  switch (givenUp) {
+    case 'RestartsExhausted':
+      return budget === undefined || record.restarts.charged >= maxRestarts
+        ? `All of ${formatCount(maxRestarts, 'restart')} are spent.`
+        : `All of ${restarts(budget)} for ${budget.blame} are spent.`;
+    case 'SameTraceback':
+      return 'It failed twice in the same way before its first step, so it would a third time.';
+    case 'NoProgress': {
+      const step = tally?.furthestStep === undefined ? 'no step was ever told' : `step ${tally.furthestStep}`;
+      const saved = tally?.checkpointStep === undefined ? 'nothing is saved' : `step ${tally.checkpointStep} is saved`;
+      return `${formatCount(policy.maxCyclesWithoutProgress, 'restart')} in a row got no further (${step}, ${saved}).`;
+    }
+    case 'FailurePolicy':
+      return 'That rule says so.';
+    case undefined:
+      return 'The engine asked for it.';
+  }
+}
+
+function restarts({ maxRestarts, windowSeconds }: FailureBudget): string {
+  const counted = formatCount(maxRestarts, 'restart');
+  return windowSeconds === undefined ? counted : `${counted} in ${formatDuration(windowSeconds * SECOND_MS)}`;
+}
