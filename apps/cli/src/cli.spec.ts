@@ -251,7 +251,18 @@ describe('reading', () => {
             items: [
               aJob({
                 attempts: [
-                  anAttempt({ outcome: 'Failed', reason: 'EngineFailed', message: 'Rank 1 exited with 1\nTraceback' }),
+                  anAttempt({
+                    outcome: 'Failed',
+                    reason: 'EngineFailed',
+                    message: 'Rank 1 exited with 1\nTraceback',
+                    judgement: {
+                      rule: 'default',
+                      action: 'Restart',
+                      class: 'Unknown',
+                      blame: 'unknown',
+                      says: 'Unknown (unknown), rule default (Restart). Left: 2 of 3 restarts.',
+                    },
+                  }),
                   anAttempt({ epoch: 2, resumedFrom: { checkpoint: 'c', step: 20 } }),
                 ],
               }),
@@ -259,7 +270,7 @@ describe('reading', () => {
           },
         },
       },
-      / {2}1 +Failed +EngineFailed +from scratch +tp2 x dp2 +Rank 1 exited with 1\n {2}2 +Released +- +from step 20 +tp2 x dp2\n\nHow epoch 1 failed\n {2}Rank 1 exited with 1\n {2}Traceback\n$/,
+      / {2}1 +Failed +EngineFailed +from scratch +tp2 x dp2 +Rank 1 exited with 1\n {2}2 +Released +- +from step 20 +tp2 x dp2\n\nHow epoch 1 failed\n {2}Unknown \(unknown\), rule default \(Restart\)\. Left: 2 of 3 restarts\.\n {2}Rank 1 exited with 1\n {2}Traceback\n$/,
     ],
     [
       'get tells each run of ranks that were started again in their pods',

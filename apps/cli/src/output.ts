@@ -192,11 +192,14 @@ export function signed(value: number): string {
   return `${value > 0 ? '+' : ''}${value.toFixed(1)}`;
 }
 
-/** The whole message of the newest attempt that failed; the table above has its first line only. */
+/** How the newest attempt that failed was judged, and its whole message, of which the table above has the first line only. */
 function lastFailure(job: Job): readonly string[] {
   const failed = job.attempts.findLast((attempt) => attempt.outcome === 'Failed');
-  if (failed?.message?.includes('\n') !== true) return [];
-  return ['', `How epoch ${failed.epoch} failed`, ...failed.message.split('\n').map((line) => `  ${line}`)];
+  if (failed === undefined) return [];
+  const judged = failed.judgement?.says === undefined ? [] : [`  ${failed.judgement.says}`];
+  const lines = failed.message?.includes('\n') === true ? failed.message.split('\n').map((line) => `  ${line}`) : [];
+  if (judged.length + lines.length === 0) return [];
+  return ['', `How epoch ${failed.epoch} failed`, ...judged, ...lines];
 }
 
 /** `step 120 of 400, loss 2.3120, 51,200 tokens/s, 2 min 3 s left`. */

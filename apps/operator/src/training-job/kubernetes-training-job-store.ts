@@ -10,6 +10,7 @@ import {
   type TrainingJob,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
+import type { NodeCondition } from '@coxswain/health';
 import {
   isAlreadyExists,
   isConflict,
@@ -87,6 +88,10 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   bootIdOf(node: string): string | undefined {
     return this.#cache.nodes.get(node)?.bootId;
+  }
+
+  nodeConditionsOf(node: string): readonly NodeCondition[] {
+    return this.#cache.nodes.get(node)?.conditions ?? [];
   }
 
   async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {

@@ -6,6 +6,7 @@ import type {
   TrainingJob,
   TrainingJobStatus,
 } from '@coxswain/api-types';
+import type { NodeCondition } from '@coxswain/health';
 import type { Condemnation, LiveRead, NodeCensus, NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
 
 /** A checkpoint that is not to be used again, with the evidence. */
@@ -35,6 +36,8 @@ export interface TrainingJobStore {
   nodeCensus(): NodeCensus;
   /** Which boot of that node this is; undefined when the cache has no such node. */
   bootIdOf(node: string): string | undefined;
+  /** Conditions of that node that hold, without Ready; none when the cache has no such node. */
+  nodeConditionsOf(node: string): readonly NodeCondition[];
   /**
    * Reads from the API server the job, every pod that it owns, the pods of those names and the Placement whoever owns them, and the
    * nodes, whose states are the answer. `findJob`, `podsOf` and `placementsOf` show what was read from then on, and show no more what is not there.

@@ -69,6 +69,7 @@ export class TrainingJobReconciler {
       nodeStates: (names) => store.nodeStates(names),
       nodeCensus: () => store.nodeCensus(),
       bootIdOf: (node) => store.bootIdOf(node),
+      nodeConditionsOf: (node) => store.nodeConditionsOf(node),
       heardMsOf,
       launchersOf,
       preflightOf: options.preflightOf,

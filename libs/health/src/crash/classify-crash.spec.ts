@@ -49,6 +49,18 @@ describe('what else tells', () => {
       'node',
     ],
     [
+      'pressure on the node, where nothing else is told',
+      { nodeConditions: [{ type: 'MemoryPressure', status: 'True' }], exitCode: 137 },
+      'NodeUnhealthy',
+      'node',
+    ],
+    [
+      'and not where the program says why',
+      { nodeConditions: [{ type: 'DiskPressure', status: 'True' }], lastLines: ["KeyError: 'x'"] },
+      'PythonException',
+      'program',
+    ],
+    [
       'one that does not hold is none',
       { nodeConditions: [{ type: 'KernelDeadlock', status: 'False' }] },
       'Unknown',

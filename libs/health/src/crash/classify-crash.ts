@@ -3,7 +3,7 @@ import { CRASH_CLASSES, type CrashBlame, type CrashClass, EXIT_CODES, lostItsPee
 import { cutText } from '@coxswain/safe-text';
 import { LOG_PATTERNS } from './log-patterns.ts';
 import { firstMatch } from './line-pattern.ts';
-import { conditionClass, type NodeCondition } from './node-conditions.ts';
+import { faultClass, type NodeCondition, pressureClass } from './node-conditions.ts';
 import { lastErrorOf } from './traceback.ts';
 import { xidAction, xidClass, xidsIn } from './xid.ts';
 
@@ -43,16 +43,17 @@ type Witness = (facts: CrashFacts) => { readonly class: CrashClass; readonly evi
 
 /**
  * Who is believed first: the driver in the kernel's log, then whoever watches nodes, then whoever ended the pod on purpose, then what the program wrote,
- * and at last how its process ended.
+ * and at last what the kubelet says and how its process ended.
  */
 const WITNESSES: readonly Witness[] = [
   byXid,
-  byNodeCondition,
+  byFaultOfNode,
   byDisruption,
   byContainer,
   byLastLines,
   byLostPeer,
   byTraceback,
+  byPressureOnNode,
   byExit,
 ];
 
@@ -96,9 +97,20 @@ function rankOf(name: CrashClass): number {
   return GRAVEST_FIRST.indexOf(name);
 }
 
-function byNodeCondition({ nodeConditions = [] }: CrashFacts): ReturnType<Witness> {
+function byFaultOfNode(facts: CrashFacts): ReturnType<Witness> {
+  return byCondition(facts, faultClass);
+}
+
+function byPressureOnNode(facts: CrashFacts): ReturnType<Witness> {
+  return byCondition(facts, pressureClass);
+}
+
+function byCondition(
+  { nodeConditions = [] }: CrashFacts,
+  classOf: (condition: NodeCondition) => CrashClass | undefined,
+): ReturnType<Witness> {
   for (const condition of nodeConditions) {
-    const name = conditionClass(condition);
+    const name = classOf(condition);
     if (name === undefined) continue;
     const said = condition.message === undefined || condition.message === '' ? '' : `: ${condition.message}`;
     return { class: name, evidence: `condition ${condition.type} of the node${said}` };

@@ -36,8 +36,15 @@ const FAULTS: Readonly<Record<string, ConditionMeaning>> = {
   ]),
   ...of('NVSentinel', 'MaintenanceDue', ['CSPMaintenance']),
   ...of('GKE', 'GpuFault', ['XidCriticalError']),
-  ...of('kubelet', 'NodeUnhealthy', ['NetworkUnavailable', 'MemoryPressure', 'DiskPressure', 'PIDPressure']),
 };
+
+/** What the kubelet says of its node as a whole: it may come of what pods do, so what they wrote says more. */
+const PRESSURES: Readonly<Record<string, ConditionMeaning>> = of('kubelet', 'NodeUnhealthy', [
+  'NetworkUnavailable',
+  'MemoryPressure',
+  'DiskPressure',
+  'PIDPressure',
+]);
 
 /** A condition as a Node has it. */
 export interface NodeCondition {
@@ -46,9 +53,21 @@ export interface NodeCondition {
   readonly message?: string;
 }
 
-/** Of which class a condition tells; undefined: of none, as one that is not True. */
-export function conditionClass({ type, status }: NodeCondition): CrashClass | undefined {
-  return status === 'True' && Object.hasOwn(FAULTS, type) ? FAULTS[type]?.class : undefined;
+/** Of which class of fault a condition tells; undefined: of none, as one that is not True. */
+export function faultClass(condition: NodeCondition): CrashClass | undefined {
+  return classIn(FAULTS, condition);
+}
+
+/** The same of what may be a consequence. */
+export function pressureClass(condition: NodeCondition): CrashClass | undefined {
+  return classIn(PRESSURES, condition);
+}
+
+function classIn(
+  table: Readonly<Record<string, ConditionMeaning>>,
+  { type, status }: NodeCondition,
+): CrashClass | undefined {
+  return status === 'True' && Object.hasOwn(table, type) ? table[type]?.class : undefined;
 }
 
 function of(by: string, name: CrashClass, types: readonly string[]): Record<string, ConditionMeaning> {

@@ -96,6 +96,32 @@ describe('what follows a failure', () => {
     expect(settled(aRunningJob({ pods })).status.restarts).toEqual({ total: 1, charged: 1 });
   });
 
+  it('is by the first rule of its failure policy, which status and summary tell', () => {
+    const rules = [{ name: 'bad-lines', onLogPatterns: ['valueerror: *'], action: 'RestartElsewhere' as const }];
+    const observed = aRunningJob({ spec: { spec: { failurePolicy: { rules } } }, pods: failing });
+    const { status } = settled(observed);
+    const judgement = { rule: 'bad-lines', action: 'RestartElsewhere', class: 'PythonException', delayMs: 0 };
+    expect(status.attempts?.[0]).toMatchObject({ reason: 'EngineFailed', answer: 'Restart', judgement });
+    expect(status.failures).toMatchObject({ withoutProgress: 1, sinceCheckpoint: 1 });
+    expect(status.avoidedNodes).toMatchObject([{ node: 'node-a', reason: 'FailurePolicy' }]);
+  });
+
+  it('is the end by a rule that says so', () => {
+    const rules = [{ name: 'never', onBlames: ['program' as const], action: 'Fail' as const }];
+    const { status } = settled(aRunningJob({ spec: { spec: { failurePolicy: { rules } } }, pods: failing }));
+    expect(summaryOfCondition(status, 'Failed')).toBe('True/FailurePolicy');
+    expect(findCondition(status.conditions, 'Failed')?.message).toMatch(
+      /^Failed in epoch 1: PythonException \(program\), rule never \(Fail\): ValueError: planted\. That rule says so\. Read the traceback\. Rank 1/,
+    );
+  });
+
+  it('is the end where the same traceback came before', () => {
+    const first = settled(aRunningJob({ pods: failing })).status.failures;
+    if (first === undefined) throw new Error('nothing was counted');
+    const again = settled(aRunningJob({ status: { failures: first }, pods: failing })).status;
+    expect(summaryOfCondition(again, 'Failed')).toBe('True/SameTraceback');
+  });
+
   it('is the end once the budget is spent, with the whole reason', () => {
     const restarts = { total: 3, charged: 3 };
     const { status } = settled(aRunningJob({ status: { restarts }, pods: failing }));

@@ -109,7 +109,7 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
       return {
         holds: false,
         reason: 'WaitingForRestartDelay',
-        message: `Epoch ${record.epoch + 1} starts after the delay.`,
+        message: `Epoch ${record.epoch + 1} starts after the delay.${judgedSentence(record)}`,
       };
     }
     case 'waiting':
@@ -132,6 +132,12 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
 
 function isReasonOf<T extends ConditionType>(type: T, reason: string): reason is ReasonOf<T> {
   return Object.hasOwn(CONDITION_REASONS[type], reason);
+}
+
+/** Which rule answered the last failure, and what is left. */
+function judgedSentence(record: JobRecord): string {
+  const says = record.attempts.at(-1)?.judgement?.says;
+  return says === undefined ? '' : ` ${firstLine(says)}`;
 }
 
 /** The cluster's words, where it refused the last gang's pods. */

@@ -82,7 +82,7 @@ export interface Observed {
   readonly nodeCensus?: () => NodeCensus;
   /** Which boot of a node this is, as its kubelet says; another one means that it was booted again or replaced. */
   readonly bootIdOf?: (node: string) => string | undefined;
-  /** Conditions of a Node that are True, as far as anybody's rules ask for them; only asked where something failed. */
+  /** Conditions of a Node that are True, without Ready; only asked where something failed. */
   readonly nodeConditionsOf?: (node: string) => readonly NodeCondition[];
   /** What detectors (of stragglers, of hangs) say of the gang. One of another epoch says nothing. */
   readonly verdicts?: readonly Verdict[];

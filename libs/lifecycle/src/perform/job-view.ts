@@ -1,4 +1,5 @@
 import type { Checkpoint, Placement, PlacementSpec, TrainingJob } from '@coxswain/api-types';
+import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { Admission } from '../admission/admission.ts';
 import type { Decision } from '../decide/decision.ts';
@@ -46,6 +47,8 @@ export interface JobView {
   nodeCensus(): NodeCensus;
   /** Which boot of that node this is; undefined when it is not seen. */
   bootIdOf(node: string): string | undefined;
+  /** Conditions of that node that hold, without Ready; none when it is not seen. */
+  nodeConditionsOf(node: string): readonly NodeCondition[];
   /** How long ago the launcher of each pod of the job was heard, in milliseconds, by the pod's UID. */
   heardMsOf(job: TrainingJob): ReadonlyMap<string, number>;
   /** What the launchers of the job's newest epoch last said of their ranks, by their pods' UIDs. */

@@ -128,6 +128,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       nodeStates: new Map([...seenStates, ...(proof?.nodeStates ?? [])]),
       nodeCensus: () => view.nodeCensus(),
       bootIdOf: (node) => view.bootIdOf(node),
+      nodeConditionsOf: (node) => view.nodeConditionsOf(node),
       heardMs: view.heardMsOf(job),
       launchers: view.launchersOf(job),
       elapsedMs: view.stopwatches.elapsed(job.metadata.uid, view.monotonicMs()),

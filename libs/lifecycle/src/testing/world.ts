@@ -506,6 +506,7 @@ export class World implements Member {
         return { nodes: states.length, notReady: states.filter((state) => state === 'notReady').length };
       },
       bootIdOf: () => undefined,
+      nodeConditionsOf: () => [],
       heardMsOf: () => this.#launchers.heardMs(this.now.getTime()),
       launchersOf: (job) => this.#launchers.heard(job.status?.attempts?.at(-1)?.incarnation),
       timeouts: {},

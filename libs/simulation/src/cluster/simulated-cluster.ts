@@ -266,6 +266,7 @@ export class SimulatedCluster {
       checkpointsOf: () => this.checkpoints,
       nodeStates: (names) => new Map(names.map((name) => [name, this.nodes.stateOf(name)])),
       nodeCensus: () => this.nodes.census(),
+      nodeConditionsOf: () => [],
       bootIdOf: (node) => this.nodes.bootIdOf(node),
       heardMsOf: () => this.pods.heardMs(),
       launchersOf: () => this.pods.launchers,

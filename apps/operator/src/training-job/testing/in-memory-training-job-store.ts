@@ -10,6 +10,7 @@ import {
   type TrainingJob,
   type TrainingJobStatus,
 } from '@coxswain/api-types';
+import type { NodeCondition } from '@coxswain/health';
 import { isAlreadyExists, isConflict, isNotFound, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
 import {
   isRecordedPlacement,
@@ -102,6 +103,11 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   bootIdOf(name: string): string | undefined {
     const node = this.#cluster.get('Node', name);
     return node === undefined ? undefined : toCachedNode(node).bootId;
+  }
+
+  nodeConditionsOf(name: string): readonly NodeCondition[] {
+    const node = this.#cluster.get('Node', name);
+    return node === undefined ? [] : toCachedNode(node).conditions;
   }
 
   async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {
