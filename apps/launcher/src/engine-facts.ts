@@ -1,4 +1,4 @@
-import { TrainedFacts } from '@coxswain/api-types';
+import { ProcessGroup, RankWatermark, TrainedFacts } from '@coxswain/api-types';
 import { z } from 'zod';
 
 /**
@@ -9,6 +9,7 @@ export const MAX_FACT_BYTES = 65_536;
 
 const step = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const number = z.number().min(-1e30).max(1e30).nullable().default(null);
+const { phase, phaseAgeMs, groups } = RankWatermark.shape;
 const durationMs = z.number().min(0).max(1e12);
 
 export const EngineFact = z.discriminatedUnion('kind', [
@@ -49,13 +50,22 @@ export const EngineFact = z.discriminatedUnion('kind', [
     found: z.string().max(128).optional(),
   }),
   /** The process lives; `faults`: how often the hook beside the engine had to give something up. */
-  z.object({ kind: z.literal('heartbeat'), step: step.nullable().default(null), faults: step.default(0) }),
+  z.object({
+    kind: z.literal('heartbeat'),
+    step: step.nullable().default(null),
+    faults: step.default(0),
+    /** Nothing where it does not fit: whoever says it in newer words lives all the same. */
+    watermark: z.object({ phase, phaseAgeMs, groups }).optional().catch(undefined),
+    /** All of the rank; told where they have changed. */
+    processGroups: z.array(ProcessGroup).max(32).optional().catch(undefined),
+  }),
   TrainedFacts.extend({ kind: z.literal('trained') }),
   /** The hook's queue was full: so many facts are missing. */
   z.object({ kind: z.literal('reportsDropped'), count: step }),
 ]);
 export type EngineFact = z.infer<typeof EngineFact>;
 export type StepFact = Extract<EngineFact, { kind: 'step' }>;
+export type HeartbeatFact = Extract<EngineFact, { kind: 'heartbeat' }>;
 export type SavedFact = Extract<EngineFact, { kind: 'checkpointSaved' }>;
 
 export type CheckpointFaultFact = Extract<EngineFact, { kind: 'checkpointFault' }>;

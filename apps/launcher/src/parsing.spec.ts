@@ -42,6 +42,11 @@ describe('a fact of an engine', () => {
     ['a checkpoint in the directory above', checkpoint('..'), false],
     ['a checkpoint', checkpoint('step-00000001'), true],
     ['a heartbeat', '{"kind":"heartbeat"}', true],
+    [
+      'a heartbeat with a watermark',
+      '{"kind":"heartbeat","watermark":{"phase":"training","phaseAgeMs":5,"groups":[]}}',
+      true,
+    ],
     ['a heartbeat of half a step', '{"kind":"heartbeat","step":1.5}', false],
     ['what is trained', trained(), true],
     ['what is trained, with a word that a later hook may say', trained({ later: 1 }), true],

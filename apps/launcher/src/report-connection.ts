@@ -44,6 +44,8 @@ export interface ReportConnectionOptions {
   readonly hello: Draft;
   readonly envelope: () => Pick<LauncherMessage, 'podUid' | 'epoch' | 'rendezvous' | 'state' | 'incarnation'>;
   readonly onWelcome: () => void;
+  /** The operator has said to which optional parts of messages it listens. */
+  readonly onListens: () => void;
   /** So many steps a second are welcome. */
   readonly onPace: (stepsPerSecond: number) => void;
   /** Steps that are never told, since the start. */
@@ -71,6 +73,7 @@ export class ReportConnection {
   readonly #closing = new AbortController();
   #socket: WebSocket | undefined;
   #isWelcome = false;
+  #listensTo: readonly string[] = [];
   #sequence = 0;
   #pace: Extract<OperatorMessage, { kind: 'pace' }> | undefined;
   #stepsDueAtMs = 0;
@@ -89,6 +92,11 @@ export class ReportConnection {
 
   get isWelcome(): boolean {
     return this.#isWelcome;
+  }
+
+  /** Whether the operator at the other end reads that optional part of messages. */
+  listensTo(part: string): boolean {
+    return this.#isWelcome && this.#listensTo.includes(part);
   }
 
   start(): void {
@@ -209,6 +217,7 @@ export class ReportConnection {
     } finally {
       this.#isWelcome = false;
       this.#pace = undefined;
+      this.#listensTo = [];
       this.#socket = undefined;
       socket.terminate();
     }
@@ -281,6 +290,10 @@ export class ReportConnection {
       case 'pace':
         this.#pace = message;
         this.#options.onPace(message.stepsPerSecond);
+        return;
+      case 'listensTo':
+        this.#listensTo = message.parts;
+        this.#options.onListens();
         return;
       case 'ack':
         this.#options.pending.acknowledge(message.sequence);

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  LISTENS_TO_WATERMARKS,
   MAX_RANKS_PER_POD,
   parseRanks,
   type LauncherState,
@@ -19,6 +19,7 @@ import { PendingReports, type Draft } from './pending-reports.ts';
 import type { PreflightBoard } from './preflight/preflight-process.ts';
 import { ReportConnection, type Order } from './report-connection.ts';
 import { formatAddress, type RendezvousAddress } from './rendezvous.ts';
+import { RanksNow } from './ranks-now.ts';
 import type { Settings } from './settings.ts';
 import { StepCollector } from './step-collector.ts';
 import type { StepLine } from './step-lines/step-line.ts';
@@ -69,7 +70,7 @@ export class Reporter {
   #toldOfPreflight: readonly Draft[] = [];
   #place: { readonly incarnation: number; readonly address: string } | undefined;
   readonly #timers: readonly NodeJS.Timeout[];
-  #stepOfRank = new Map<number, number>();
+  #ranks = new RanksNow();
   #rendezvous: RendezvousAddress | undefined;
   readonly #verifications = new OneAfterTheOther(MOST_WAITING_LOOKS);
   #droppedFacts = 0;
@@ -139,7 +140,7 @@ export class Reporter {
       hasLines: this.#options.stepWords?.stepLines !== undefined,
       tokensPerStep: this.#options.stepWords?.tokensPerStep ?? null,
     });
-    this.#stepOfRank = new Map();
+    this.#ranks = new RanksNow();
     this.#rendezvous = undefined;
     this.#hasResumed = false;
     this.#trained = undefined;
@@ -160,7 +161,7 @@ export class Reporter {
 
   /** Newest step that a local rank completed. */
   get lastStep(): number | undefined {
-    return this.#stepOfRank.size === 0 ? undefined : Math.max(...this.#stepOfRank.values());
+    return this.#ranks.lastStep;
   }
 
   get unreportedCheckpoints(): readonly SavedCheckpoint[] {
@@ -176,7 +177,7 @@ export class Reporter {
   accept(rank: number, fact: EngineFact): void {
     switch (fact.kind) {
       case 'step':
-        this.#stepOfRank.set(rank, Math.max(fact.step, this.#stepOfRank.get(rank) ?? 0));
+        this.#ranks.stepDone(rank, fact.step);
         this.#offer(this.#collector.push(rank, fact, performance.now()));
         return;
       case 'resumed':
@@ -188,7 +189,7 @@ export class Reporter {
         if (rank === 0 && !this.#verifications.add(() => this.#reportSaved(fact))) this.#untakenSaves += 1;
         return;
       case 'heartbeat':
-        if (fact.step !== null) this.#stepOfRank.set(rank, Math.max(fact.step, this.#stepOfRank.get(rank) ?? 0));
+        if (this.#ranks.heard(rank, fact, performance.now())) this.#heartbeat();
         return;
       case 'trained': {
         // One speaks for the pod: its ranks run the same program.
@@ -209,7 +210,7 @@ export class Reporter {
 
   /** A line of a step that the engine printed. */
   acceptLine(rank: number, line: StepLine): void {
-    if (line.step !== null) this.#stepOfRank.set(rank, Math.max(line.step, this.#stepOfRank.get(rank) ?? 0));
+    if (line.step !== null) this.#ranks.stepDone(rank, line.step);
     this.#offer(this.#collector.note(rank, line, performance.now()));
   }
 
@@ -261,6 +262,7 @@ export class Reporter {
         rendezvous: this.#rendezvous === undefined ? null : formatAddress(this.#rendezvous),
         ...this.#ranksNow(),
       }),
+      onListens: () => this.#heartbeat(),
       onPace: (stepsPerSecond) => this.#throttle.keepTo(stepsPerSecond),
       skippedSteps: () => this.#throttle.skipped + this.#pending.shedSteps,
       onWelcome: () => {
@@ -371,10 +373,9 @@ export class Reporter {
   }
 
   #heartbeat(): void {
-    const ranks = this.#options
-      .alive()
-      .map(({ rank, alive }) => ({ rank, alive, step: this.#stepOfRank.get(rank) ?? null }));
-    this.#add({ kind: 'heartbeat', ranks });
+    const listens = this.#connection.listensTo(LISTENS_TO_WATERMARKS);
+    const said = this.#ranks.heartbeat(this.#options.alive(), { nowMs: performance.now(), listens });
+    this.#add({ kind: 'heartbeat', ...said });
   }
 
   #tellUntilDone(draft: Draft): void {
@@ -395,6 +396,3 @@ export class Reporter {
     for (const sentence of whatIsMissing(counts)) this.#options.say(sentence);
   }
 }
-
-/** Names one start of a launcher, so that a restarted process in the same pod is told from its predecessor. */
-export const newBootId = (): string => randomUUID();

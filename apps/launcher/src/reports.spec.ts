@@ -44,6 +44,31 @@ function step(number: number, more: object = {}): string {
 }
 
 describe('a launcher and its operator', () => {
+  it.each([
+    ['an operator that listens to them', true, [{ rank: 0, phase: 'saving' }]],
+    ['one that does not', false, undefined],
+  ])('tell watermarks to %s', async (_who, listens, want) => {
+    const operator = await anOperator((message, connection, self) => {
+      obliging(message, connection, self);
+      if (message.kind === 'hello' && listens) connection.send({ kind: 'listensTo', parts: ['more', 'watermarks'] });
+    });
+    const group = { group: '0', operation: 'barrier', bytes: 0, enqueued: 2, started: 2, completed: 1, ageMs: 1 };
+    const watermark = { phase: 'saving', phaseAgeMs: 1, groups: [group] };
+    const launcher = await launch([operator.url], {
+      engine: `echo '${JSON.stringify({ kind: 'heartbeat', step: 9, watermark })}' >&3; ${UNTIL_END}`,
+    });
+    const told = (): unknown => operator.ofKind('heartbeat').at(-1);
+    await eventually('the heartbeat', () => operator.ofKind('heartbeat').some(({ ranks }) => ranks[0]?.step === 9));
+    expect(told()).toMatchObject({
+      ranks: [{ rank: 0, step: 9 }],
+      ...(want === undefined ? {} : { watermarks: want }),
+    });
+    expect('watermarks' in (told() as object)).toBe(listens);
+    writeFileSync(launcher.path('end'), '');
+    await launcher.exited;
+    expect(operator.violations).toEqual([]);
+  });
+
   it('say hello with the token, beat, tell steps of all local ranks as one, and part with the cause', async () => {
     const operator = await anOperator();
     operator.assignmentOf = () => aWholeGang(2);

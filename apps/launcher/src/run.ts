@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -16,7 +17,7 @@ import { LogSink } from './log-relay.ts';
 import { SilentRanks } from './hook/silent-ranks.ts';
 import { lookAround } from './preflight/look-around.ts';
 import { freePort, parseAddress, type RendezvousAddress } from './rendezvous.ts';
-import { newBootId, Reporter } from './reporter.ts';
+import { Reporter } from './reporter.ts';
 import type { Settings } from './settings.ts';
 import { StopSignals } from './stop-signals.ts';
 import { clearTerminationMessage, fitCause, writeTerminationMessage } from './termination.ts';
@@ -43,7 +44,8 @@ export async function run({ settings, command, environment }: RunOptions): Promi
   const stdout = new LogSink(process.stdout);
   const stderr = new LogSink(process.stderr);
   const say = (sentence: string): void => stderr.say(sentence);
-  const bootId = newBootId();
+  // A process that is started again in the same pod is told from its predecessor.
+  const bootId = randomUUID();
   /** A verdict from outside the ranks. */
   const early = Promise.withResolvers<Verdict>();
   const ranks: Ranks = { gang: undefined, silent: undefined };

@@ -99,8 +99,7 @@ export type { EngineName } from './engine-names.ts';
 export { formatRanks, parseRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
 export { RankTimings } from './rank-timings.ts';
-export { ProcessGroup, RankCollectives, RankWatermarks } from './rank-watermarks.ts';
-export type { RankWatermark } from './rank-watermarks.ts';
+export { ProcessGroup, RankCollectives, RankWatermark, RankWatermarks } from './rank-watermarks.ts';
 export {
   ClusterTrainingRuntimeSpec,
   type JobBounds,
@@ -133,6 +132,8 @@ export {
   OperatorMessage,
   RankAssignment,
   EARLIER_REPORT_PATH,
+  LISTENS_TO_WATERMARKS,
+  MAX_GROUPS_PER_HEARTBEAT,
   REPLICA_URL_HEADER,
   REPORT_PATH,
   UNREACHABLE_LEADER_HEADER,

@@ -5,6 +5,7 @@ import { EXIT_CODES, type ExitKind } from './exit-codes.ts';
 import { MAX_RANKS_PER_POD } from './pod-size.ts';
 import { PreflightReport } from './preflight.ts';
 import { RANK_RANGES } from './rank-ranges.ts';
+import { ProcessGroup, RankWatermarks } from './rank-watermarks.ts';
 import { TrainedFacts } from './trained-facts.ts';
 import { durationMs, rank, RankTimings } from './rank-timings.ts';
 
@@ -138,6 +139,11 @@ const board = { address: z.string().max(255), key: z.string().min(1).max(64) };
 /** Of one message `steps`. */
 export const MAX_STEPS_PER_FRAME = 64;
 
+/** What an operator may say that it listens to: `watermarks` and `processGroups` of a heartbeat. One of the release before says nothing, and would drop the message for them. */
+export const LISTENS_TO_WATERMARKS = 'watermarks';
+/** Of the ranks of one pod. */
+export const MAX_GROUPS_PER_HEARTBEAT = 256;
+
 export const LauncherMessage = z.discriminatedUnion('kind', [
   z.strictObject({
     ...envelope,
@@ -151,6 +157,10 @@ export const LauncherMessage = z.discriminatedUnion('kind', [
     ...envelope,
     kind: z.literal('heartbeat'),
     ranks: z.array(z.strictObject({ rank, alive: z.boolean(), step: counter.nullable() })).max(MAX_RANKS_PER_POD),
+    /** Newest of each rank that tells any, ages as of now. To an operator that listens to them. */
+    watermarks: RankWatermarks.optional(),
+    /** Those that the watermarks name, as many as fit. */
+    processGroups: z.array(ProcessGroup).max(MAX_GROUPS_PER_HEARTBEAT).optional(),
   }),
   z.strictObject({ ...envelope, kind: z.literal('step'), report: StepReport }),
   /** From a launcher that was told a pace. */
@@ -200,6 +210,8 @@ export const OperatorMessage = z.discriminatedUnion('kind', [
     stepsPerSecond: z.number().min(0.01).max(1_000),
     gatherMs: z.int().min(0).max(60_000),
   }),
+  /** Which optional parts of messages this operator reads, by the names above; said after the welcome. What is not named is not to be sent. */
+  z.strictObject({ kind: z.literal('listensTo'), parts: z.array(z.string().max(32)).max(16) }),
   z.strictObject({ kind: z.literal('ack'), sequence: counter }),
   /** The connection closes after it. notLeader: try `leaderUrl`, else the next address. staleEpoch: exit with `fenced`. Others: back off. */
   z.strictObject({

@@ -19,7 +19,7 @@ export function ranksAreOf(message: LauncherMessage, pod: ReportingPod): boolean
   if (message.kind === 'steps') return message.reports.every(areOurs);
   if (message.kind === 'step') return areOurs(message.report);
   if (message.kind === 'trained') return pod.ranks.includes(message.rank);
-  return message.kind !== 'heartbeat' || areOurs(message);
+  return message.kind !== 'heartbeat' || (areOurs(message) && areOurs({ ranks: message.watermarks ?? [] }));
 }
 
 /** A launcher that knows of none runs the first. */

@@ -134,6 +134,7 @@ describe('a report session', () => {
     await desk.say({ kind: 'hello' });
     expect(desk.said).toEqual([
       { kind: 'welcome', leaderTerm: 7 },
+      { kind: 'listensTo', parts: ['watermarks'] },
       { kind: 'ack', sequence: 1 },
     ]);
   });
@@ -239,7 +240,7 @@ describe('a report session', () => {
       desk.world.isLeader = true;
       for (const turn of turns) turn();
       await settled();
-      expect(desk.said.map(({ kind }) => kind)).toEqual(['welcome', 'ack']);
+      expect(desk.said.map(({ kind }) => kind)).toEqual(['welcome', 'listensTo', 'ack']);
     },
   );
 
@@ -267,7 +268,7 @@ describe('a report session', () => {
     newer.world.isLeader = true;
     for (const turn of turns) turn();
     await settled();
-    expect([newer.said.map(({ kind }) => kind), waiting.size]).toEqual([['welcome', 'ack'], 0]);
+    expect([newer.said.map(({ kind }) => kind), waiting.size]).toEqual([['welcome', 'listensTo', 'ack'], 0]);
   });
 
   it('frees the place of a launcher that goes while it waits', async () => {
@@ -362,6 +363,16 @@ describe('a report session', () => {
       'step_missed',
       'step',
     ]);
+  });
+
+  it('tells a launcher when it is welcome what it listens to, and takes it', async () => {
+    const desk = aDesk();
+    await desk.say({ kind: 'hello' });
+    expect(desk.said[1]).toEqual({ kind: 'listensTo', parts: ['watermarks'] });
+    const watermark = { step: 1, phase: 'training', phaseAgeMs: 1, groups: [] } as const;
+    await desk.say({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 0, ...watermark }] });
+    await desk.say({ kind: 'heartbeat', ranks: [], watermarks: [{ rank: 4_000, ...watermark }] });
+    expect(desk.counts.filter((count) => count === 'malformed')).toHaveLength(1);
   });
 
   it('tells a launcher its pace when it is welcome, and again when that changes', async () => {

@@ -1,4 +1,5 @@
 import {
+  LISTENS_TO_WATERMARKS,
   REPORT_TOKEN_AUDIENCE,
   type LauncherMessage,
   type OperatorMessage,
@@ -161,6 +162,7 @@ export class ReportSession {
     this.#noteContact(found);
     const leadership = this.#context.ports.leadership();
     this.#link.send({ kind: 'welcome', leaderTerm: leadership.leading ? leadership.term : 0 });
+    this.#link.send({ kind: 'listensTo', parts: [LISTENS_TO_WATERMARKS] });
     this.#leave = this.#context.rendezvous.join(found, {
       podIndex: found.podIndex,
       podUid: hello.podUid,

@@ -1,8 +1,8 @@
 /** The preflight of a whole gang on this machine: one process of the program per pod, and nobody between them but what the operator would pass on. */
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type PreflightLevel, type PreflightReport, sourcedCommand } from '@coxswain/api-types';
 import { judgePreflight, type Judgement, type LookedAtPod } from '@coxswain/preflight';
-import { newBootId } from '../../reporter.ts';
 import { PreflightProcess, type PreflightBoard } from '../preflight-process.ts';
 
 /** What can be planted under the Python of a pod (`faults/sitecustomize.py`), and the check that is to see it. */
@@ -63,7 +63,7 @@ function podOf(gang: GangOnTrial, podIndex: number, board: PromiseWithResolvers<
       PYTHONPATH: join(import.meta.dirname, 'faults'),
       ...(planted?.[podIndex] === undefined ? {} : { PLANTED_FAULT: planted[podIndex] }),
     },
-    bootId: newBootId(),
+    bootId: randomUUID(),
     onBoard: ({ port, key }) => board.resolve({ address: `127.0.0.1:${port}`, key }),
     board: board.promise,
   });
