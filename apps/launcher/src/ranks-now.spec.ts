@@ -20,7 +20,7 @@ describe('what a rank says of how far it is', () => {
     const now = new RanksNow();
     now.heard(0, beat(GROUP, { processGroups: [TENSOR, { ...TENSOR, group: 'of nobody' }] }), 1_000);
     now.heard(1, beat(STANDS, { processGroups: [TENSOR] }), 1_400);
-    now.stepDone(0, 5);
+    now.stepDone(0, 5, 1_450);
     expect(now.heartbeat(ALIVE, { nowMs: 1_500, listens: true })).toEqual({
       ranks: [
         { rank: 0, alive: true, step: 5 },
@@ -33,6 +33,17 @@ describe('what a rank says of how far it is', () => {
       processGroups: [TENSOR],
     });
     expect(now.lastStep).toBe(5);
+  });
+
+  it.each<[string, string, object]>([
+    ['that has told a step', 'starting', { phase: 'training', phaseAgeMs: 500 }],
+    ['that saves', 'saving', { phase: 'saving', phaseAgeMs: 1_900 }],
+  ])('says of a rank %s what it does', (_what, phase, expected) => {
+    const now = new RanksNow();
+    now.stepDone(0, 5, 1_500);
+    now.heard(0, beat(GROUP, { watermark: { phase, phaseAgeMs: 900, groups: [] } }), 1_000);
+    const { watermarks } = now.heartbeat(ALIVE.slice(0, 1), { nowMs: 2_000, listens: true });
+    expect(watermarks).toMatchObject([expected]);
   });
 
   it.each<[string, boolean, HeartbeatFact]>([

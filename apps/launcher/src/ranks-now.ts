@@ -24,6 +24,7 @@ interface Mark {
 /** Of the ranks that run. What is told of them is bounded, whatever they say. */
 export class RanksNow {
   readonly #stepOf = new Map<number, number>();
+  readonly #steppedAtMs = new Map<number, number>();
   readonly #markOf = new Map<number, Mark>();
   readonly #groupsOf = new Map<number, readonly ProcessGroup[]>();
   #stoodAtMs = Number.NEGATIVE_INFINITY;
@@ -33,13 +34,15 @@ export class RanksNow {
     return this.#stepOf.size === 0 ? undefined : Math.max(...this.#stepOf.values());
   }
 
-  stepDone(rank: number, step: number): void {
-    this.#stepOf.set(rank, Math.max(step, this.#stepOf.get(rank) ?? 0));
+  stepDone(rank: number, step: number, nowMs: number): void {
+    if (step <= (this.#stepOf.get(rank) ?? 0)) return;
+    this.#stepOf.set(rank, step);
+    this.#steppedAtMs.set(rank, nowMs);
   }
 
   /** Whether it says that it stands, so that the operator should hear of it before the next heartbeat is due. */
   heard(rank: number, { step, watermark, processGroups }: HeartbeatFact, nowMs: number): boolean {
-    if (step !== null) this.stepDone(rank, step);
+    if (step !== null) this.stepDone(rank, step, nowMs);
     if (processGroups !== undefined) this.#groupsOf.set(rank, processGroups);
     if (watermark === undefined) return false;
     this.#markOf.set(rank, { watermark, atMs: nowMs });
@@ -66,14 +69,23 @@ export class RanksNow {
     const mark = this.#markOf.get(rank);
     if (mark === undefined) return undefined;
     const sinceMs = Math.max(0, nowMs - mark.atMs);
-    const { phase, phaseAgeMs, groups } = mark.watermark;
+    const { groups } = mark.watermark;
     return {
       rank,
       step: this.#stepOf.get(rank) ?? null,
-      phase,
-      phaseAgeMs: aged(phaseAgeMs, sinceMs),
+      ...this.#phaseOf(rank, mark, nowMs),
       groups: groups.map((group) => ({ ...group, ageMs: aged(group.ageMs, sinceMs) })),
     };
+  }
+
+  /** An engine that tells its steps itself has its hook see none: what has made one has started. */
+  #phaseOf(rank: number, { watermark, atMs }: Mark, nowMs: number): Pick<RankWatermark, 'phase' | 'phaseAgeMs'> {
+    const { phase, phaseAgeMs } = watermark;
+    const steppedAtMs = this.#steppedAtMs.get(rank);
+    if (phase === 'starting' && steppedAtMs !== undefined) {
+      return { phase: 'training', phaseAgeMs: aged(0, Math.max(0, nowMs - steppedAtMs)) };
+    }
+    return { phase, phaseAgeMs: aged(phaseAgeMs, Math.max(0, nowMs - atMs)) };
   }
 
   /** One of each name: ranks that share a group say the same of it. */

@@ -177,7 +177,7 @@ export class Reporter {
   accept(rank: number, fact: EngineFact): void {
     switch (fact.kind) {
       case 'step':
-        this.#ranks.stepDone(rank, fact.step);
+        this.#ranks.stepDone(rank, fact.step, performance.now());
         this.#offer(this.#collector.push(rank, fact, performance.now()));
         return;
       case 'resumed':
@@ -210,7 +210,7 @@ export class Reporter {
 
   /** A line of a step that the engine printed. */
   acceptLine(rank: number, line: StepLine): void {
-    if (line.step !== null) this.#ranks.stepDone(rank, line.step);
+    if (line.step !== null) this.#ranks.stepDone(rank, line.step, performance.now());
     this.#offer(this.#collector.note(rank, line, performance.now()));
   }
 

@@ -38,6 +38,7 @@ export function aReconciler(parts: {
     heardMsOf: () => new Map(),
     preflightOf: () => undefined,
     trainedOf: () => undefined,
+    verdictsOf: () => [],
     launchersOf: () => new Map(),
     timeouts: {},
     retention: {},

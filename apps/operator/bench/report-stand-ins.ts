@@ -13,7 +13,18 @@ export const RANKS_PER_POD = 8;
 /** What the loop's thread would say: every pod is of the gang, and every checkpoint is recorded. */
 export function answerOf(question: IngestQuestion): IngestAnswer {
   if (question.kind === 'recordCheckpoint') return 'recorded';
+  if (question.kind === 'rosterOf') return aRoster();
   return question.kind === 'isKnownPod' ? true : aPodOfTheGang(question.pod.name);
+}
+
+/** A gang of 2,048 pods, a node each. */
+function aRoster(): IngestAnswer<'rosterOf'> {
+  const nodes = Array.from({ length: 2_048 }, (_, index) => ({
+    node: `node-${index}`,
+    ranks: `${index * RANKS_PER_POD}-${(index + 1) * RANKS_PER_POD - 1}`,
+  }));
+  const layout = { tensorParallelDegree: 8, pipelineParallelDegree: 16, dataParallelDegree: 128 };
+  return { epoch: 1, layout, nodes };
 }
 
 /** What the cluster knows of pod `pod-N`. */

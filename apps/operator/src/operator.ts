@@ -155,6 +155,7 @@ class RunningOperator implements Operator {
       currentLeader: () => this.#leadership.currentLeader(),
       termLeftMs: () => this.#leadership.leftMs(),
       onNews: (jobUid, news) => this.#wakeUps.reported(jobUid, news),
+      onVerdict: (job, verdict) => this.#announcer.warnOfHealth(job, verdict.message),
     });
     this.#jobs = this.#newJobLoop();
     this.#wakeUps = new WakeUps({
@@ -303,6 +304,7 @@ class RunningOperator implements Operator {
           launchersOf: (job) => reporting.launchersOf(job),
           preflightOf: (job) => reporting.preflightOf(job),
           trainedOf: (job) => reporting.trainedOf(job),
+          verdictsOf: (job) => reporting.verdictsOf(job),
           timeouts: this.#config.timeouts,
           retention: this.#config.retention,
           effects: {

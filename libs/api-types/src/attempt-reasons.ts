@@ -32,6 +32,10 @@ export const ATTEMPT_REASONS = {
     meaning: 'A pod did not start in time because a Secret that the job names, or its key, is missing.',
   },
   Condemned: { charged: false, meaning: 'A detector named a node or a rank of the gang as the cause of its trouble.' },
+  Hung: {
+    charged: true,
+    meaning: 'Its ranks stood still and no node was to blame: the network between them, or the program.',
+  },
   PreflightFailed: {
     charged: false,
     meaning: 'Before its first rank was started, something was found on a node of the gang that others do not have.',

@@ -4,3 +4,7 @@ export { classifyCrash, type CrashFacts, type CrashJudgement } from './crash/cla
 export { firstMatch } from './crash/line-pattern.ts';
 export type { NodeCondition } from './crash/node-conditions.ts';
 export { fingerprintOf } from './crash/traceback.ts';
+export { type Gang, gangOf } from './gang/gang.ts';
+export { type Detector, hangDetector } from './hang/hang-detector.ts';
+export { HEALTH_SETTINGS } from './settings.ts';
+export type { Verdict } from './verdict/verdict.ts';

@@ -20,6 +20,7 @@ export type {
   ObservedTrained,
   ObservedProgress,
   ObservedRuntime,
+  Verdict,
   RuntimeAnswer,
 } from './look/observed.ts';
 export type { Answer, Call, FailureCause } from './perform/calls.ts';

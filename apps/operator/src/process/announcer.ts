@@ -63,6 +63,13 @@ export class Announcer {
     this.#events.record({ regarding: job, type: 'Warning', reason: 'FabricChanged', action: 'Survey', note });
   }
 
+  /** Detectors found something of the job's ranks. */
+  warnOfHealth(job: TrainingJob, note: string): void {
+    const { name, namespace } = job.metadata;
+    this.#log.warn({ job: `${namespace}/${name}`, note }, 'ranks of a job do not go on as they should');
+    this.#events.record({ regarding: job, type: 'Warning', reason: 'RanksUnwell', action: 'Judge', note });
+  }
+
   /** Objects say to be of the job and are not. Told again only when there are others. */
   warnOfStrangers(job: TrainingJob, note: string | undefined): void {
     const { name, namespace, uid } = job.metadata;

@@ -1,9 +1,17 @@
 import { stepsOf, type TrainingJob } from '@coxswain/api-types';
 import { sleep, type Clock, type KubeClient } from '@coxswain/kube';
-import type { ObservedLauncher, ObservedPreflight, ObservedProgress, ObservedTrained } from '@coxswain/lifecycle';
+import type {
+  ObservedLauncher,
+  ObservedPreflight,
+  ObservedProgress,
+  ObservedTrained,
+  Verdict,
+} from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
 import type { Config } from '../config/config.ts';
+import { HealthDesk } from '../reports/health-desk.ts';
+import type { HealthWord } from '../reports/health-watch.ts';
 import { IngestThread } from '../reports/ingest-thread.ts';
 import {
   sharedMonotonicMs,
@@ -38,6 +46,8 @@ export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'stor
   readonly termLeftMs: () => number;
   /** A launcher of that job has something to say. */
   readonly onNews: (jobUid: string, news: 'progress' | 'ended') => void;
+  /** Detectors found something of the job's gang: for people, once. */
+  readonly onVerdict: (job: TrainingJob, verdict: HealthWord['verdict']) => void;
 }
 
 const CERTIFICATE_CHECK_MS = 3_600_000;
@@ -54,6 +64,7 @@ export class Reporting {
   readonly #desk: LauncherDesk;
   readonly #preflights: PreflightDesk;
   readonly #trained: TrainedDesk;
+  readonly #health: HealthDesk;
   #lastDigest: Pick<IngestDigest, 'connections' | 'utilisation'> = NOTHING;
 
   constructor(parts: ReportingParts) {
@@ -87,6 +98,13 @@ export class Reporting {
       send: (mail) => this.#thread.tell({ kind: 'order', ...mail }),
     });
     this.#trained = new TrainedDesk({ gangOf: (jobUid) => ports.newestGang(jobUid) });
+    this.#health = new HealthDesk({
+      tell: ({ jobUid, verdict }) => {
+        const gang = ports.newestGang(jobUid);
+        if (gang !== undefined && gang !== 'gone') parts.onVerdict(gang.job, verdict);
+      },
+      nodesOf: (jobUid) => ports.roster(jobUid)?.nodes.length ?? 0,
+    });
   }
 
   /** 0 before the start. */
@@ -142,6 +160,11 @@ export class Reporting {
     return this.#trained.ofJob(job.metadata.uid);
   }
 
+  /** Whom detectors call to blame for what the job's newest gang suffers. */
+  verdictsOf(job: TrainingJob): readonly Verdict[] {
+    return this.#health.ofJob(job);
+  }
+
   /** Tells every launcher of that epoch that is connected that the epoch is over. */
   refuseLaunchers(job: TrainingJob, epoch: number): void {
     const why = `epoch ${epoch} has failed`;
@@ -155,6 +178,7 @@ export class Reporting {
     this.#desk.forget(jobUid);
     this.#preflights.forget(jobUid);
     this.#trained.forget(jobUid);
+    this.#health.forget(jobUid);
     this.#ports.forget(jobUid);
     this.#thread.tell({ kind: 'forget', jobUid });
   }
@@ -225,6 +249,7 @@ export class Reporting {
       return this.#ports.recordCheckpoint(question.pod, question.saved).catch(() => 'failed' as const);
     }
     if (question.kind === 'isKnownPod') return this.#ports.isKnownPod(question.pod);
+    if (question.kind === 'rosterOf') return this.#ports.roster(question.jobUid);
     const pod = await this.#ports.findPod(question.pod);
     return typeof pod === 'string' ? { pod } : { pod, newest: this.#epochs.follow(pod.jobUid) };
   }
@@ -241,6 +266,7 @@ export class Reporting {
     for (const jobUid of this.#desk.hear(digest.words)) onNews(jobUid, 'ended');
     for (const jobUid of this.#preflights.hear(digest.preflights)) onNews(jobUid, 'ended');
     for (const jobUid of this.#trained.hear(digest.trained)) onNews(jobUid, 'progress');
+    for (const jobUid of this.#health.hear(digest.health)) onNews(jobUid, 'ended');
     for (const jobUid of digest.ended) onNews(jobUid, 'ended');
     for (const [what, count] of Object.entries(digest.counts)) metrics.countSession(what as SessionCount, count);
   }

@@ -1,5 +1,6 @@
 import type { OperatorMessage } from '@coxswain/api-types';
 import type { KeyPair } from './authority.ts';
+import type { GangRoster, HealthWord } from './health-watch.ts';
 import type { LauncherWord } from './launcher-words.ts';
 import type { StepsSoFar } from './progress-tracker.ts';
 import type { PreflightWord, ReportingPod, SavedByRanks, SessionCount, TrainedWord } from './session-ports.ts';
@@ -52,13 +53,16 @@ export type IngestQuestion =
       readonly kind: 'findPod' | 'isKnownPod';
       readonly pod: { readonly namespace: string; readonly name: string; readonly uid: string };
     }
-  | { readonly kind: 'recordCheckpoint'; readonly pod: ReportingPod; readonly saved: SavedByRanks };
+  | { readonly kind: 'recordCheckpoint'; readonly pod: ReportingPod; readonly saved: SavedByRanks }
+  | { readonly kind: 'rosterOf'; readonly jobUid: string };
 
 interface AnswerByKind {
   readonly findPod:
     | { readonly pod: ReportingPod; readonly newest: NewestEpoch }
     | { readonly pod: 'unknown' | 'unavailable'; readonly newest?: undefined };
   readonly isKnownPod: boolean;
+  /** undefined: it is not seen. */
+  readonly rosterOf: GangRoster | undefined;
   /** failed: it cannot be told at the moment. */
   readonly recordCheckpoint: 'recorded' | 'stale' | 'unwanted' | 'failed';
 }
@@ -79,6 +83,8 @@ export interface IngestDigest {
   readonly words: readonly LauncherWord[];
   /** What pods told of themselves before their first rank. */
   readonly preflights: readonly PreflightWord[];
+  /** What detectors found of gangs. */
+  readonly health: readonly HealthWord[];
   /** What pods told of what they really train. */
   readonly trained: readonly TrainedWord[];
   readonly counts: Readonly<Partial<Record<SessionCount, number>>>;

@@ -1,5 +1,6 @@
 import type { Clock } from '@coxswain/kube';
 import type { IngestAnswer, IngestQuestion, LeadershipView, NewestEpoch, ToIngest } from './ingest-messages.ts';
+import type { GangRoster } from './health-watch.ts';
 import type { ReportingPod, ReportPorts, SavedByRanks } from './session-ports.ts';
 
 /** Questions to the loop's thread at once: what it does between two other things then takes a few milliseconds. */
@@ -69,6 +70,11 @@ export class IngestPorts implements ReportPorts {
 
   isKnownPod(pod: Parameters<ReportPorts['findPod']>[0]): Promise<boolean> {
     return this.#question({ kind: 'isKnownPod', pod });
+  }
+
+  /** Which ranks of the job's newest gang run where. */
+  rosterOf(jobUid: string): Promise<GangRoster | undefined> {
+    return this.#question({ kind: 'rosterOf', jobUid });
   }
 
   currentEpoch(jobUid: string): number | undefined {

@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createKubeClient, sleep, systemClock } from '@coxswain/kube';
 import { TokenReviewAuthenticator } from './authenticator.ts';
+import { HealthWatch } from './health-watch.ts';
 import { HeardPods } from './heard-pods.ts';
 import { sharedMonotonicMs, type FromIngest, type IngestStart, type ToIngest } from './ingest-messages.ts';
 import { IngestPorts } from './ingest-ports.ts';
@@ -34,6 +35,10 @@ const authenticator = new TokenReviewAuthenticator({ client, clock });
 const ports = new IngestPorts({ clock, ask: (id, question) => tell({ kind: 'question', id, question }) });
 const series = new SeriesRing({ bootId: randomUUID() });
 const progress = new ProgressTracker();
+const health = new HealthWatch({
+  monotonicMs: () => clock.monotonicMs(),
+  rosterOf: (jobUid) => ports.rosterOf(jobUid),
+});
 const heard = new HeardPods();
 const rendezvous = new Rendezvous();
 const words = new LauncherWords();
@@ -61,6 +66,7 @@ const server = await startReportServer({
     authenticator,
     series,
     progress,
+    health,
     heard: (pod) => heard.note(pod),
     said: (word) => words.note(word),
     lookedAt: (word) => void preflights.push(word),
@@ -83,7 +89,8 @@ let busy = performance.eventLoopUtilization();
 
 function digest(): void {
   const sinceMs = clock.monotonicMs() - digestedAtMs;
-  const isUrgent = ports.hasEnded || words.hasNew || preflights.length > 0;
+  const isUrgent = ports.hasEnded || health.hasNews || words.hasNew || preflights.length > 0;
+  if (sinceMs >= DIGEST_MS) health.look();
   if (!isTaken || sinceMs < (isUrgent ? HURRY_MS : DIGEST_MS)) return;
   const now = performance.eventLoopUtilization();
   tell({
@@ -95,6 +102,7 @@ function digest(): void {
       ended: ports.takeEnded(),
       words: words.take(),
       preflights,
+      health: health.take(),
       trained: [...trained.values()],
       counts,
       connections: server.connections,
@@ -131,7 +139,8 @@ function receive(message: ToIngest): void {
     case 'order':
       return rendezvous.tell(message, message.message);
     case 'forget':
-      return progress.forget(message.jobUid);
+      progress.forget(message.jobUid);
+      return health.forget(message.jobUid);
     case 'certificate':
       return server.useCertificate(message.serving);
     case 'digestTaken':

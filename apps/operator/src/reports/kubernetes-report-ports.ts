@@ -1,6 +1,7 @@
 import { checkpointName, incarnationOf, saveDirectoryOf } from '@coxswain/checkpoint';
 import {
   ANNOTATIONS,
+  formatRanks,
   ranksOfPod,
   type Attempt,
   type Checkpoint,
@@ -17,6 +18,7 @@ import { BY_JOB, BY_UID } from '../cluster/indexes.ts';
 import { placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
 import type { TrainingJobStore } from '../training-job/training-job-store.ts';
 import { CheckpointQuota } from './checkpoint-quota.ts';
+import type { GangRoster } from './health-watch.ts';
 import type { NewestEpoch } from './ingest-messages.ts';
 import type { NewestGang } from './launcher-desk.ts';
 import type { ReportingPod, ReportPorts, SavedByRanks } from './session-ports.ts';
@@ -107,6 +109,18 @@ export class KubernetesReportPorts {
       return this.#options.cache.pods.cached.get(keyOf({ metadata: { ...job.metadata, name } }))?.metadata.uid;
     };
     return { job, attempt, placement, podUidOf };
+  }
+
+  /** Which ranks of the job's newest gang run where, as far as it is seen at the moment. */
+  roster(jobUid: string): GangRoster | undefined {
+    const gang = this.newestGang(jobUid);
+    if (gang === undefined || gang === 'gone') return undefined;
+    const { attempt, placement } = gang;
+    const nodes = placement.nodes.map((node, podIndex) => ({
+      node,
+      ranks: formatRanks(ranksOfPod(placement, podIndex)),
+    }));
+    return { epoch: attempt.epoch, layout: attempt.layout, nodes };
   }
 
   /** The job is gone. */

@@ -74,6 +74,7 @@ async function serve(
       authenticator,
       series,
       progress: new ProgressTracker(),
+      health: { heartbeat: () => undefined, step: () => undefined },
       rendezvous: new Rendezvous(),
       waiting: new WaitingLaunchers(),
       deduplicator: new MessageDeduplicator(),

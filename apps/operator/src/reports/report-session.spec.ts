@@ -81,6 +81,7 @@ function aDesk(shared: Partial<SessionContext> = {}, connection: Partial<Session
     rendezvous: new Rendezvous(),
     waiting: new WaitingLaunchers(),
     progress: new ProgressTracker(),
+    health: { heartbeat: () => undefined, step: () => undefined },
     heard: () => undefined,
     said: () => undefined,
     lookedAt: () => undefined,

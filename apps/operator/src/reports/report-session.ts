@@ -227,36 +227,35 @@ export class ReportSession {
   /** Answers whether the message is dealt with and may be acknowledged. */
   async #perform(pod: ReportingPod, message: Exclude<LauncherMessage, { kind: 'hello' }>): Promise<boolean> {
     const { progress, ports } = this.#context;
+    const { jobUid, epoch, podIndex } = pod;
+    const incarnation = incarnationOf(message);
     switch (message.kind) {
       case 'heartbeat':
+        this.#context.health.heartbeat({ ...pod, incarnation }, message);
+        return true;
       case 'reaped':
         return true;
       case 'step':
-        this.#performSteps({ ...pod, incarnation: incarnationOf(message) }, [message.report]);
+        this.#performSteps({ ...pod, incarnation }, [message.report]);
         return true;
       case 'steps':
-        this.#performSteps({ ...pod, incarnation: incarnationOf(message) }, message.reports);
+        this.#performSteps({ ...pod, incarnation }, message.reports);
         this.#noteMissed(message.skipped);
         return true;
       case 'preflightBoard':
         this.#performBoard(pod, message);
         return true;
-      case 'preflight': {
-        const { jobUid, epoch, podIndex } = pod;
+      case 'preflight':
         this.#context.lookedAt({ jobUid, epoch, podIndex, podUid: this.#podUid, report: message.report });
         return true;
-      }
-      case 'trained': {
-        const { jobUid, epoch, podIndex } = pod;
-        const { rank, facts } = message;
-        this.#context.trained({ jobUid, epoch, podIndex, incarnation: incarnationOf(message), rank, facts });
+      case 'trained':
+        this.#context.trained({ jobUid, epoch, podIndex, incarnation, rank: message.rank, facts: message.facts });
         return true;
-      }
       case 'resumed':
-        progress.recordResumed({ ...pod, incarnation: incarnationOf(message) }, message.step);
+        progress.recordResumed({ ...pod, incarnation }, message.step);
         return true;
       case 'checkpointSaved':
-        return this.#performCheckpoint(pod, { ...message.checkpoint, incarnation: incarnationOf(message) });
+        return this.#performCheckpoint(pod, { ...message.checkpoint, incarnation });
       case 'ended':
         // Only a hint to look sooner: what counts is the pod's own status and termination message.
         ports.onNews(pod, 'ended');
@@ -276,7 +275,7 @@ export class ReportSession {
   }
 
   #performStep(pod: ReportingPod & { readonly incarnation: number }, report: StepReport, at: string): void {
-    const { progress, series, ports } = this.#context;
+    const { progress, series, ports, health } = this.#context;
     if (pod.totalSteps !== undefined && report.step > pod.totalSteps) {
       return this.#dropMalformed(`step ${report.step} is beyond the job's ${pod.totalSteps}`);
     }
@@ -284,6 +283,7 @@ export class ReportSession {
     const stepTimeMs = report.ranks.reduce((slowest, rank) => Math.max(slowest, rank.stepTimeMs), 0);
     const step = { at, jobUid, namespace, jobName, epoch, stepTimeMs, ...report };
     series.append(step);
+    health.step(pod, report);
     this.#context.count('step');
     if (progress.recordStep(pod, step)) ports.onNews(pod, 'progress');
   }

@@ -1,6 +1,7 @@
 /** What does a session of a launcher's connection need of the cluster, and of what all sessions share? */
 import type { OperatorMessage, PreflightReport, SavedCheckpoint, TrainedFacts } from '@coxswain/api-types';
 import type { Authenticator } from './authenticator.ts';
+import type { HealthWatch } from './health-watch.ts';
 import type { LauncherWord } from './launcher-words.ts';
 import type { MessageDeduplicator } from './message-deduplicator.ts';
 import type { ProgressTracker } from './progress-tracker.ts';
@@ -89,6 +90,7 @@ export interface SessionContext {
   readonly lookedAt: (word: PreflightWord) => void;
   /** A pod has told what its ranks really train. */
   readonly trained: (word: TrainedWord) => void;
+  readonly health: Pick<HealthWatch, 'heartbeat' | 'step'>;
   readonly series: SeriesRing;
   readonly deduplicator: MessageDeduplicator;
   readonly now: () => Date;

@@ -34,6 +34,7 @@ export interface ReconcilerOptions {
   readonly launchersOf: JobView['launchersOf'];
   readonly preflightOf: JobView['preflightOf'];
   readonly trainedOf: JobView['trainedOf'];
+  readonly verdictsOf: JobView['verdictsOf'];
   readonly timeouts: JobView['timeouts'];
   readonly retention: JobView['retention'];
   /** Plans beside the loop. */
@@ -74,6 +75,7 @@ export class TrainingJobReconciler {
       launchersOf,
       preflightOf: options.preflightOf,
       trainedOf: options.trainedOf,
+      verdictsOf: options.verdictsOf,
       admission,
       keptPlacementOf: (job) => store.keptPlacementOf(job),
       progressOf,

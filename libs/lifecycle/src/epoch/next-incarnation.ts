@@ -6,7 +6,7 @@ import {
   MAX_ENDED_INCARNATIONS,
 } from '@coxswain/api-types';
 import { safeText } from '@coxswain/safe-text';
-import type { Failure } from '../failure/failure.ts';
+import { type Failure, verdictsOn } from '../failure/failure.ts';
 import { type FailedAttempt, type Judged, judgeFailure } from '../failure/judge-failure.ts';
 import { longestDelayMs, restartDelayMs } from '../failure/restart-budget.ts';
 import { resumePointOf } from '../failure/resume-point.ts';
@@ -100,8 +100,8 @@ function isMended(attempt: Attempt, { failure, lastStep = -1 }: FailedAttempt): 
  * recorded has to be answered by an epoch: whatever number came next, it may have been given before.
  */
 function isWhole(facts: Facts, attempt: Attempt): boolean {
-  const { verdicts, preflight } = facts.observed;
-  if (verdicts?.some(({ epoch }) => epoch === attempt.epoch) === true) return false;
+  const { preflight } = facts.observed;
+  if (verdictsOn(facts, attempt).length > 0) return false;
   if (preflight?.epoch === attempt.epoch && preflight.named.nodes.length > 0) return false;
   if (facts.deleting || facts.cancel || facts.suspend || placementOf(facts, attempt.epoch) === undefined) return false;
   const pods = podsOf(facts, attempt.epoch);

@@ -70,6 +70,7 @@ const ORIGIN_FIRST: readonly AttemptReason[] = [
   'LauncherFailed',
   'PodLost',
   'Condemned',
+  'Hung',
   'PreflightFailed',
   'NotCreated',
   'NotScheduled',
@@ -205,13 +206,21 @@ function lostNodeSuspects(facts: Facts, attempt: Attempt, hasFailed: boolean): r
 
 /** What detectors say counts for the epoch that they mean, and for nodes of its gang. */
 function condemnedSuspects(facts: Facts, attempt: Attempt): readonly Suspect[] {
-  const verdicts = (facts.observed.verdicts ?? []).filter(({ epoch }) => epoch === attempt.epoch);
-  return verdicts.flatMap((verdict) => {
+  return verdictsOn(facts, attempt).flatMap((verdict): readonly Suspect[] => {
+    const { message } = verdict;
+    if (verdict.about.kind === 'gang') return [{ podIndex: 0, finishedAt: '', killed: false, reason: 'Hung', message }];
     const podIndex = condemnedPod(facts, attempt, verdict);
     const node = placementOf(facts, attempt.epoch)?.spec.nodes[podIndex];
     if (node === undefined) return [];
-    return [{ podIndex, node, finishedAt: '', killed: false, reason: 'Condemned' as const, message: verdict.message }];
+    return [{ podIndex, node, finishedAt: '', killed: false, reason: 'Condemned', message }];
   });
+}
+
+/** What detectors say of the run that is under way. */
+export function verdictsOn({ observed }: Facts, { epoch, incarnation = 1 }: Attempt): readonly Verdict[] {
+  return (observed.verdicts ?? []).filter(
+    (verdict) => verdict.epoch === epoch && (verdict.incarnation ?? incarnation) === incarnation,
+  );
 }
 
 /** Whoever was named before the first rank; too late for ranks that train already. Nodes of other gangs are none of this one's. */
@@ -238,6 +247,7 @@ function condemnedPod(facts: Facts, attempt: Attempt, { about }: Verdict): numbe
   const placement = placementOf(facts, attempt.epoch)?.spec;
   if (placement === undefined) return -1;
   if (about.kind === 'node') return placement.nodes.indexOf(about.node);
+  if (about.kind === 'gang') return -1;
   const indices = Array.from({ length: podCount(placement) }, (_, podIndex) => podIndex);
   return indices.findIndex((podIndex) => ranksOfPod(placement, podIndex).includes(about.rank));
 }

@@ -203,12 +203,23 @@ describe('a detector’s verdict', () => {
     ['on another epoch says nothing', verdict({ kind: 'rank', rank: 3 }, 2), undefined],
     ['on a node that is not the gang’s says nothing', verdict({ kind: 'node', node: 'node-z' }), undefined],
     ['on a rank that the gang does not have says nothing', verdict({ kind: 'rank', rank: 99 }), undefined],
+    ['on another incarnation says nothing', { ...verdict({ kind: 'rank', rank: 3 }), incarnation: 2 }, undefined],
+    ['on this incarnation counts', { ...verdict({ kind: 'rank', rank: 3 }), incarnation: 1 }, ['node-b']],
   ])('%s', (_sentence, one, want) => {
     const { status } = settled(aRunningJob({ observed: { verdicts: [one] } }));
     expect(status.avoidedNodes?.map(({ node }) => node)).toEqual(want);
     const attempt = status.attempts?.at(-1);
     if (want === undefined) expect(attempt?.outcome).toBeUndefined();
     else expect(attempt).toMatchObject({ reason: 'Condemned', charged: false, message: 'Rank 3 is slow.' });
+  });
+});
+
+describe('a detector’s verdict on a gang that hangs', () => {
+  it('ends it, charged, and no node is avoided', () => {
+    const hung: Verdict = { epoch: 1, incarnation: 1, about: { kind: 'gang' }, message: 'All wait in group 3.' };
+    const { status } = settled(aRunningJob({ observed: { verdicts: [hung] } }));
+    expect(status.attempts?.at(-1)).toMatchObject({ reason: 'Hung', charged: true, message: hung.message });
+    expect(status.avoidedNodes).toBeUndefined();
   });
 });
 

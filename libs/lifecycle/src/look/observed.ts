@@ -148,10 +148,15 @@ export interface ObservedTrained extends AttemptTrained {
   readonly epoch: number;
 }
 
-/** Who is to blame, in a detector's opinion: the gang is ended, and the node (or that of the rank) is avoided. */
+/** Who is to blame, in a detector's opinion: the gang is ended, and the node (or that of the rank) is avoided. gang: it hangs, and no node is to blame. */
 export interface Verdict {
   readonly epoch: number;
-  readonly about: { readonly kind: 'node'; readonly node: string } | { readonly kind: 'rank'; readonly rank: number };
+  /** Of one run of its ranks alone. Absent: of all. */
+  readonly incarnation?: number;
+  readonly about:
+    | { readonly kind: 'node'; readonly node: string }
+    | { readonly kind: 'rank'; readonly rank: number }
+    | { readonly kind: 'gang' };
   /** One sentence with the evidence. */
   readonly message: string;
 }

@@ -13,6 +13,7 @@ import type {
   ObservedTrained,
   ObservedProgress,
   ObservedRuntime,
+  Verdict,
 } from '../look/observed.ts';
 import type { RefusedCheckpoints } from '../look/refused-checkpoints.ts';
 import type { Retention } from '../look/retention.ts';
@@ -57,6 +58,8 @@ export interface JobView {
   preflightOf(job: TrainingJob): ObservedPreflight | undefined;
   /** What the ranks of the job's newest gang really train, held against its layout, once one has told. */
   trainedOf(job: TrainingJob): ObservedTrained | undefined;
+  /** What detectors find of the job's gang. */
+  verdictsOf(job: TrainingJob): readonly Verdict[];
   /** Who gets GPUs: one for all jobs of this process. */
   readonly admission: Admission;
   /** The recorded Placement of the attempt under way as it was before somebody deleted it, where this process saw it. */

@@ -102,6 +102,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
   const runtime = view.runtimeOf(job);
   const preflight = view.preflightOf(job);
   const trained = view.trainedOf(job);
+  const verdicts = view.verdictsOf(job);
   const leaderTerm = view.leaderTerm();
   const { admission } = view;
   const reserved = admission.reservedFor(job.metadata.uid);
@@ -149,6 +150,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       ...(runtime === undefined ? {} : { runtime }),
       ...(preflight === undefined ? {} : { preflight }),
       ...(trained === undefined ? {} : { trained }),
+      ...(verdicts.length === 0 ? {} : { verdicts }),
     },
     view.now(),
   );

@@ -16,7 +16,7 @@ import type { NodeFacts } from '@coxswain/fabric';
 import { newestRestorable } from '@coxswain/checkpoint';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { PodReference } from '../decide/decision.ts';
-import type { NodeState, ObservedPlanning, ObservedPod, ObservedProgress } from '../look/observed.ts';
+import type { NodeState, ObservedPlanning, ObservedPod, ObservedProgress, Verdict } from '../look/observed.ts';
 import type { Answer, Call, FailureCause } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
@@ -125,6 +125,8 @@ export class World implements Member {
   #seenPlacement: Placement | undefined;
   /** Somebody changes every pod between each read of it and its delete. */
   isPestered = false;
+  /** What detectors say. */
+  verdicts: readonly Verdict[] = [];
   /** The engine tells its steps. */
   reportsSteps = false;
   /** Why the server will not have such a status of the job. */
@@ -516,6 +518,7 @@ export class World implements Member {
       progressOf: () => this.#progress,
       preflightOf: () => undefined,
       trainedOf: () => undefined,
+      verdictsOf: () => this.verdicts,
       planningOf: () => this.#planning,
       runtimeOf: () => undefined,
     };

@@ -272,6 +272,7 @@ export class SimulatedCluster {
       launchersOf: () => this.pods.launchers,
       preflightOf: () => undefined,
       trainedOf: () => undefined,
+      verdictsOf: () => [],
       admission: this.#admission,
       keptPlacementOf: () => undefined,
       progressOf: () => undefined,

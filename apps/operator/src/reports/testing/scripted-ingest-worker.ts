@@ -15,6 +15,7 @@ const digest = (said: string): void =>
       ended: [said],
       words: [],
       preflights: [],
+      health: [],
       trained: [],
       counts: {},
       connections: 0,

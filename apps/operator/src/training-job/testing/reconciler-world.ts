@@ -72,6 +72,7 @@ export class ReconcilerWorld {
       progressOf: () => undefined,
       preflightOf: () => undefined,
       trainedOf: () => undefined,
+      verdictsOf: () => [],
       // Nothing is known of these nodes' GPUs, so there is nothing to predict; what is asked is job-planner.spec.ts.
       planner: { planningOf: () => undefined, ask: () => undefined, forget: () => undefined },
       runtimes: { runtimeOf: () => undefined, read: () => undefined },

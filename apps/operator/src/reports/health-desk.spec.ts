@@ -1,0 +1,76 @@
+import { aTrainingJob } from '@coxswain/api-types/testing';
+import type { Verdict } from '@coxswain/health';
+import { HealthDesk } from './health-desk.ts';
+import type { HealthWord } from './health-watch.ts';
+
+const JOB = aTrainingJob({ metadata: { uid: 'job-1' } });
+
+function aVerdict(changes: Partial<Verdict> = {}): Verdict {
+  return {
+    kind: 'hang',
+    atMs: 1,
+    ranks: [3],
+    message: 'Others wait for rank 3.',
+    evidence: { waitedForMs: 61_000 },
+    confidence: 0.9,
+    action: 'evict',
+    falseAlarmsPerDay: null,
+    ...changes,
+  };
+}
+
+function aDesk(nodes = 4) {
+  const told: string[] = [];
+  const desk = new HealthDesk({ tell: ({ verdict }) => void told.push(verdict.kind), nodesOf: () => nodes });
+  const hear = (verdict: Verdict, run: Partial<HealthWord> = {}): readonly string[] =>
+    desk.hear([{ jobUid: 'job-1', epoch: 1, incarnation: 1, verdict, ...run }]);
+  return { desk, hear, told };
+}
+
+const RANK_3 = { epoch: 1, incarnation: 1, about: { kind: 'rank', rank: 3 } };
+const GANG = { epoch: 1, incarnation: 1, about: { kind: 'gang' } };
+const many = Array.from({ length: 16 }, (_, rank) => rank);
+
+describe('what follows from a verdict', () => {
+  it.each<[string, Partial<Verdict>, number, readonly object[]]>([
+    ['a rank that others wait for is to blame', {}, 4, [RANK_3]],
+    ['advice ends nothing', { action: 'advise' }, 4, []],
+    ['steps that do not come, of an engine that says no more, end nothing', { evidence: { stoodMs: 1 } }, 4, []],
+    [
+      'a fault of the program ends the gang, and blames no node',
+      { kind: 'desync', action: 'stop', ranks: [1] },
+      4,
+      [GANG],
+    ],
+    ['so many at once have a cause in common', { ranks: many }, 4, [GANG]],
+    [
+      'of a large gang a few more may be to blame',
+      { ranks: many },
+      200,
+      many.map((rank) => ({ ...RANK_3, about: { kind: 'rank', rank } })),
+    ],
+  ])('%s', (_what, verdict, nodes, culprits) => {
+    const { desk, hear, told } = aDesk(nodes);
+    expect(hear(aVerdict(verdict))).toEqual(culprits.length === 0 ? [] : ['job-1']);
+    expect(desk.ofJob(JOB)).toMatchObject(culprits);
+    expect(desk.ofJob(JOB)).toHaveLength(culprits.length);
+    expect(told).toHaveLength(1);
+  });
+
+  it('says the node, where there is one', () => {
+    const { desk, hear } = aDesk();
+    hear(aVerdict({ node: 'node-b' }));
+    expect(desk.ofJob(JOB)[0]?.message).toBe('Others wait for rank 3. Node node-b.');
+  });
+
+  it('is of one run alone: a later one begins without blame, and what is said late of an earlier one is nothing', () => {
+    const { desk, hear, told } = aDesk();
+    hear(aVerdict());
+    hear(aVerdict({ ranks: [1] }), { incarnation: 2 });
+    expect(hear(aVerdict(), { incarnation: 1 })).toEqual([]);
+    expect(desk.ofJob(JOB)).toMatchObject([{ incarnation: 2, about: { rank: 1 } }]);
+    expect(told).toHaveLength(2);
+    desk.forget('job-1');
+    expect(desk.ofJob(JOB)).toEqual([]);
+  });
+});

@@ -1,0 +1,114 @@
+import type { RankWatermark } from '@coxswain/api-types';
+import { aLayout } from '@coxswain/layout/testing';
+import { type GangRoster, HealthWatch, type HealthWord, type RunOfRanks } from './health-watch.ts';
+
+const RUN: RunOfRanks = { jobUid: 'job-1', epoch: 1, incarnation: 1 };
+const ROSTER: GangRoster = {
+  epoch: 1,
+  layout: aLayout({ dataParallelDegree: 4 }),
+  nodes: [
+    { node: 'a', ranks: '0-1' },
+    { node: 'b', ranks: '2-3' },
+  ],
+};
+
+/** Four ranks on two nodes whose launchers speak each second. */
+class Desk {
+  nowMs = 0;
+  asked = 0;
+  roster: GangRoster | undefined = ROSTER;
+  readonly watch = new HealthWatch({
+    monotonicMs: () => this.nowMs,
+    rosterOf: () => {
+      this.asked += 1;
+      return Promise.resolve(this.roster);
+    },
+  });
+  #step = 0;
+
+  /** Ranks train for that long, a step a second; those in `stuck` are in their own code, and the others wait for them. */
+  async train(seconds: number, stuck: readonly number[] = [], run = RUN): Promise<void> {
+    for (let second = 0; second < seconds; second += 1) {
+      this.nowMs += 1_000;
+      if (stuck.length === 0) this.#step += 1;
+      const ageMs = stuck.length === 0 ? 10 : (second + 1) * 1_000;
+      const says = (rank: number): RankWatermark => {
+        const isStuck = stuck.includes(rank);
+        const enqueued = this.#step + (stuck.length > 0 && !isStuck ? 1 : 0);
+        const group = { group: '1', operation: 'all_reduce', bytes: 8, started: enqueued, completed: this.#step };
+        return {
+          rank,
+          step: this.#step,
+          phase: 'training',
+          phaseAgeMs: ageMs,
+          groups: [{ ...group, enqueued, ageMs }],
+        };
+      };
+      for (const ranks of [
+        [0, 1],
+        [2, 3],
+      ]) {
+        const processGroups = [{ group: '1', name: 'data', ranks: '0-3' }];
+        const alive = ranks.map((rank) => ({ rank, alive: true, step: this.#step }));
+        this.watch.heartbeat(run, { ranks: alive, watermarks: ranks.map(says), processGroups });
+        const timings = ranks.map((rank) => ({ rank, stepTimeMs: 1_000, timingsMs: {} }));
+        const report = { step: this.#step, loss: 2, tokens: null, learningRate: null, gradNorm: null, ranks: timings };
+        if (stuck.length === 0) this.watch.step(run, report);
+      }
+      this.watch.look();
+      await Promise.resolve();
+    }
+  }
+}
+
+const named = (words: readonly HealthWord[]): readonly unknown[] =>
+  words.map(({ verdict: { kind, ranks, node, action } }) => [kind, ranks, node, action]);
+
+describe('the watch over gangs', () => {
+  it('names the rank that the others wait for, first as advice, then to be acted on', async () => {
+    const desk = new Desk();
+    await desk.train(60);
+    expect(desk.watch.take()).toEqual([]);
+    await desk.train(120, [3]);
+    expect(named(desk.watch.take())).toEqual([
+      ['hang', [3], 'b', 'advise'],
+      ['hang', [3], 'b', 'evict'],
+    ]);
+    expect(desk.watch.take()).toEqual([]);
+  });
+
+  it('asks once who is in a gang, and again after a while where nobody knows', async () => {
+    const desk = new Desk();
+    desk.roster = undefined;
+    await desk.train(11);
+    expect(desk.asked).toBe(3);
+    desk.roster = ROSTER;
+    await desk.train(60);
+    expect(desk.asked).toBe(4);
+  });
+
+  it('begins anew with another run, and hears nothing of an earlier one', async () => {
+    const desk = new Desk();
+    await desk.train(60);
+    await desk.train(30, [3], { ...RUN, incarnation: 2 });
+    await desk.train(200, [3], RUN);
+    expect(desk.watch.take().every(({ incarnation }) => incarnation === 2)).toBe(true);
+  });
+
+  it('judges nobody by the roster of another epoch', async () => {
+    const desk = new Desk();
+    desk.roster = { ...ROSTER, epoch: 2 };
+    await desk.train(60);
+    await desk.train(120, [3]);
+    expect(desk.watch.take()).toEqual([]);
+  });
+
+  it('forgets a job that is gone', async () => {
+    const desk = new Desk();
+    await desk.train(60);
+    desk.watch.forget('job-1');
+    desk.watch.look();
+    await desk.train(1);
+    expect(desk.asked).toBe(2);
+  });
+});

@@ -1,0 +1,55 @@
+import { findRank, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { brokenInvariants } from './support/audit.ts';
+import { gptSpec } from './support/jobs.ts';
+import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
+
+const deadlineMs = 300_000;
+/** A rank that stands still is named so soon, and its gang goes on elsewhere so soon after that. */
+const NAMED_WITHIN_MS = 60_000;
+
+let system: CoxswainSystem;
+let project: TestProject;
+
+beforeAll(async () => {
+  system = await startSystem({ shortLeases: true });
+  project = await createProject(system, 'hangs');
+});
+
+afterAll(async () => {
+  await system.stop();
+});
+
+/** Notes of the Events that detectors caused. */
+async function toldOfHealth(): Promise<string | undefined> {
+  const path = '{.items[?(@.reason=="RanksUnwell")].message}';
+  return (await system.plane.kubectl(['-n', project.name, 'get', 'events', '-o', `jsonpath=${path}`])) || undefined;
+}
+
+describe('a rank that is stopped and says nothing', () => {
+  it('is named with its node, and the job goes on without that node from its checkpoint, uncharged', async () => {
+    const { model, training } = gptSpec();
+    if (model === undefined || training === undefined) throw new Error('the job has no model');
+    const steps = { model: { ...model, sequenceLength: 128 }, training: { ...training, steps: 600 } };
+    const job = await submit(project, 'stopped', gptSpec(steps));
+    const running = await jobIn(project, job.id, ['Running'], { deadlineMs, and: (seen) => seen.checkpoint !== null });
+    const stopped = await findRank(system, { namespace: project.name, jobUid: running.uid ?? '', rank: 3 });
+    process.kill(stopped.pid, 'SIGSTOP');
+    const stoppedAtMs = performance.now();
+    const told = await waitFor(toldOfHealth, { what: 'the rank to be named', deadlineMs: NAMED_WITHIN_MS });
+    const namedAfterMs = performance.now() - stoppedAtMs;
+    const failed = await jobIn(project, job.id, ['Running', 'Restarting', 'Starting', 'Queued'], {
+      deadlineMs,
+      and: ({ attempts }) => attempts[0]?.outcome === 'Failed',
+    });
+    console.info(
+      `named after ${Math.round(namedAfterMs / 1000)} s, ended after ${Math.round((performance.now() - stoppedAtMs) / 1000)} s: ${told}`,
+    );
+    expect(told).toMatch(/^Others wait for rank 3\b.* Node local-/);
+    expect(failed.attempts[0]).toMatchObject({ reason: 'Condemned', charged: false });
+    const again = await jobIn(project, job.id, ['Running'], { deadlineMs, and: ({ epoch }) => epoch === 2 });
+    expect(again.attempts[1]?.resumedFrom?.step).toBeGreaterThanOrEqual(10);
+    await project.api.cancel({ project: project.name, id: job.id });
+    await jobIn(project, job.id, ['Cancelled'], { deadlineMs });
+    expect(await brokenInvariants(system, project.name)).toEqual([]);
+  });
+});
