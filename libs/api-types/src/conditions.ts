@@ -49,7 +49,7 @@ export const CONDITION_REASONS = {
     ReadingRuntime: 'The runtime that the job names is being read.',
     WaitingForPlan: 'The layout is chosen when the cluster has a node with GPUs.',
     TopologyUnsatisfiable:
-      'Enough GPUs exist, but no set of nodes keeps each tensor group in an NVLink domain, and the gang in as few islands of the network as resources.acrossIslands says.',
+      'Enough GPUs exist, but no set of nodes keeps each tensor group in an NVLink domain, and the gang in as few islands of the network as resources.acrossIslands says, beside what the Fabric keeps in reserve.',
     WaitingForRestartDelay: 'The previous attempt failed; the next epoch starts after the delay.',
     PodsRefused:
       'The cluster refused a pod of the last gang (quota, limits, policy); the message says why, in the cluster’s words. The gang is tried again after a delay.',

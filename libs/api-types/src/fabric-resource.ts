@@ -69,8 +69,35 @@ const FabricOverride = z
   });
 export type FabricOverride = z.infer<typeof FabricOverride>;
 
+const MAX_RESERVED_PER_DOMAIN = 64;
+const MAX_RESERVED_PER_ISLAND = 10_000;
+
+/** Whole nodes that gangs leave free. */
+const FabricReserve = z
+  .strictObject({
+    nodesPerNvlinkDomain: z
+      .int()
+      .min(0)
+      .max(MAX_RESERVED_PER_DOMAIN)
+      .optional()
+      .describe('In each NVLink domain of more nodes than that. Default: none.'),
+    nodesPerIsland: z
+      .int()
+      .min(0)
+      .max(MAX_RESERVED_PER_ISLAND)
+      .optional()
+      .describe(
+        'Of each type of GPU in each island that has more of them than that; those of its NVLink domains count. Default: none.',
+      ),
+  })
+  .meta({ id: 'FabricReserve' });
+export type FabricReserve = z.infer<typeof FabricReserve>;
+
 export const FabricSpec = z
   .strictObject({
+    reserve: FabricReserve.optional().describe(
+      'Hot spares: nodes that no gang is placed on, and that stand in for nodes of a gang that fail. Absent: none.',
+    ),
     overrides: z
       .array(FabricOverride)
       .max(MAX_OVERRIDES)

@@ -76,12 +76,20 @@ export interface Fabric {
   readonly nodes: readonly FabricNode[];
 }
 
+/** Whole nodes that gangs leave free, to stand in for ones that fail. Absent: none. */
+export interface Reserve {
+  /** In each NVLink domain of more nodes than that. */
+  readonly nodesPerNvlinkDomain?: number | undefined;
+  /** Of each type of GPU in each island that has more of them than that; those of its NVLink domains count. */
+  readonly nodesPerIsland?: number | undefined;
+}
+
 /** A fabric and how many of each node's GPUs are taken, by bound pods and by recorded placements. A node without an entry is free. */
 export interface FabricCapacity {
   readonly fabric: Fabric;
   readonly usedGpus: ReadonlyMap<string, number>;
-  /** Nodes that gangs leave in each NVLink domain of several nodes, to stand in for ones that fail; absent: none. */
-  readonly reservedNodesPerDomain?: number;
+  /** What is kept free for gangs whose nodes fail; absent: nothing. */
+  readonly reserve?: Reserve;
   /** Why nodes with GPUs are not in the fabric, in a sentence; absent where all are. */
   readonly leftOut?: string;
 }

@@ -132,8 +132,8 @@ describe('every placement', () => {
       cluster.map((node, at) => ({ ...node, nvlinkDomain: `d${at % 3}`, island: 'i0', nicType: 'roce' })),
     );
     fc.assert(
-      fc.property(threeDomains, aRequest, someUse, reserve, (cluster, request, use, reservedNodesPerDomain) => {
-        const capacity = { ...capacityOf(cluster, use), reservedNodesPerDomain };
+      fc.property(threeDomains, aRequest, someUse, reserve, (cluster, request, use, nodesPerNvlinkDomain) => {
+        const capacity = { ...capacityOf(cluster, use), reserve: { nodesPerNvlinkDomain } };
         const outcome = placeGang(request, capacity);
         if (outcome.kind !== 'placed') return;
         const freeOf = ({ name, gpus, usable }: FabricNode): number =>
@@ -142,11 +142,11 @@ describe('every placement', () => {
           const [taken, left] = [true, false].map((isTaken) =>
             domain.filter(({ name }) => outcome.nodes.includes(name) === isTaken),
           );
-          if (domain.length === 1 || taken === undefined || taken.length === 0) continue;
+          if (domain.length <= nodesPerNvlinkDomain || taken === undefined || taken.length === 0) continue;
           held++;
           const roomiestTaken = Math.max(...taken.map(freeOf));
           const asRoomy = (left ?? []).filter((node) => freeOf(node) >= roomiestTaken);
-          expect(asRoomy.length).toBeGreaterThanOrEqual(reservedNodesPerDomain);
+          expect(asRoomy.length).toBeGreaterThanOrEqual(nodesPerNvlinkDomain);
         }
       }),
       { numRuns: 2_000 },

@@ -5,9 +5,10 @@ import { capacitiesOfEqualNics, needsEqualNics, unequalNics, unequalNicsMessage 
 import type { Fabric, FabricCapacity } from './fabric.ts';
 import { type GangRequest, type GangShape, gangShape, ranksInDomain } from './gang-shape.ts';
 import { leastCrossing } from './least-crossing.ts';
-import { freeGpusOf, openNodes } from './open-nodes.ts';
+import { freeGpusOf, nodesInReserve, openNodes } from './open-nodes.ts';
+import { boundByReserve, reserveSentence, withoutReserve } from './reserve.ts';
 import { whatHelps } from './what-helps.ts';
-import { unsatisfiableMessage, waitingMessage } from './why-not.ts';
+import { needsOf, unsatisfiableMessage, waitingMessage } from './why-not.ts';
 
 /**
  * waiting: an empty cluster would hold it, or the cluster is too small as yet. unsatisfiable: GPUs enough, but no set of nodes keeps the
@@ -86,7 +87,16 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
     const free = freeGpusOf(open);
     const helps = whatHelps({ request, capacity, shapesOf: (layout) => shapesOf({ ...request, layout }, fabric) });
     const change = helps.length === 0 ? '' : ` It would start now if you ${helps.join(', or ')}.`;
-    return { kind: 'waiting', message: `${waitingMessage(wouldFit, fabric.nodes, { free, acrossIslands })}${change}` };
+    const message = waitingMessage(wouldFit, fabric.nodes, { free, acrossIslands });
+    const { ranksPerPod } = wouldFit;
+    const reserved =
+      capacity.reserve === undefined
+        ? ''
+        : reserveSentence(nodesInReserve(capacity), {
+            ranksPerPod,
+            isEnough: findNodes(request, withoutReserve(capacity)) !== undefined,
+          });
+    return { kind: 'waiting', message: `${message}${reserved}${change}` };
   }
   const total = fabric.nodes.reduce((sum, node) => sum + node.gpus, 0);
   const needed = worldSize(request.layout);
@@ -95,6 +105,12 @@ function explained(request: GangRequest, capacity: FabricCapacity): RefusedOutco
       kind: 'waiting',
       message: `Needs ${needed} GPU${needed === 1 ? '' : 's'}; ${holder(capacity)} ${total} in all.`,
     };
+  }
+  if (capacity.reserve !== undefined) {
+    const all = freeGpusOf(openNodes(withoutReserve(emptyCapacity(capacity))));
+    const shape = shapes.find((one) => packWithin(acrossIslands, one, fabric.nodes, all) !== undefined);
+    if (shape !== undefined)
+      return { kind: 'unsatisfiable', message: boundByReserve(needsOf(shape), capacity.reserve) };
   }
   const mayHelp = shapes.some((shape) => packWithin('pipeline', shape, fabric.nodes, emptied) !== undefined);
   return { kind: 'unsatisfiable', message: unsatisfiableMessage(request, fabric, mayHelp) };

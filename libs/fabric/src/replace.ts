@@ -2,8 +2,10 @@ import { assumedTraffic } from './assumed-traffic.ts';
 import type { FabricCapacity, FabricNode } from './fabric.ts';
 import { type AcrossIslands, type GangRequest, type GangShape, gangShape } from './gang-shape.ts';
 import { placementCost } from './least-crossing.ts';
+import { nodesInReserve, openNodes } from './open-nodes.ts';
 import { breaksRule } from './placed-nodes.ts';
 import { costAround } from './replacement-cost.ts';
+import { capacityToReplace, withoutReserve } from './reserve.ts';
 import { offersFor, type SpareNode, type SpareOffer, tightestFor } from './spares.ts';
 
 /** Where a gang is: pod `i` on `nodes[i]`, with the ranks `[i * ranksPerPod, (i + 1) * ranksPerPod)`. */
@@ -18,7 +20,7 @@ const TOLERANCE = 0.1;
 /**
  * The gang on the nodes that it has, and spares in place of those that cannot take its pods any more. Only the pods of these move; where a tensor group
  * finds no spare in its NVLink domain, the pods of that group. Of the spares those over which fewest weighted bytes go, one group of pods after the other;
- * of equal ones those of the fullest domains. Nodes that are kept in reserve are spares. Undefined where the rules of placement find no way: then the
+ * of equal ones those that are not kept in reserve, then those of the fullest domains ({@link capacityToReplace}: who may have the reserve). Undefined where the rules of placement find no way: then the
  * gang is to be placed anew.
  */
 export function replaceNodes(request: GangRequest, capacity: FabricCapacity, gang: PlacedGang): PlacedGang | undefined {
@@ -28,7 +30,7 @@ export function replaceNodes(request: GangRequest, capacity: FabricCapacity, gan
   const kept = keptNodes(shape, capacity, gang);
   if (!kept.some((node) => node !== undefined)) return undefined;
   const asItIs = { ...request, acrossIslands: islandsOf(request, kept) };
-  const whole = filled({ request: asItIs, shape, capacity }, kept);
+  const whole = filled({ request: asItIs, shape, pools: poolsFor(capacity, gang, kept) }, kept);
   if (whole === undefined || breaksRule(asItIs, shape, whole)) return undefined;
   return { nodes: whole.map(({ name }) => name), ranksPerPod: gang.ranksPerPod };
 }
@@ -58,7 +60,26 @@ export function keptUnlessWorse(
 interface Refilling {
   readonly request: GangRequest;
   readonly shape: GangShape;
-  readonly capacity: FabricCapacity;
+  /** What is free, in the order in which it is taken where all costs the same. */
+  readonly pools: readonly (readonly SpareNode[])[];
+}
+
+/** What anybody could have, and with the nodes in reserve where these are for such a gang. */
+function poolsFor(
+  capacity: FabricCapacity,
+  gang: PlacedGang,
+  kept: readonly (FabricNode | undefined)[],
+): Refilling['pools'] {
+  const all = openNodes(withoutReserve(capacity)).filter(({ free }) => free > 0);
+  if (capacity.reserve === undefined) return [all];
+  // What the gang keeps is no reserve.
+  const usedGpus = new Map([
+    ...capacity.usedGpus,
+    ...kept.flatMap((node) => (node === undefined ? [] : [[node.name, node.gpus] as const])),
+  ]);
+  const held = new Set([...nodesInReserve({ ...capacity, usedGpus })].map(({ node }) => node.name));
+  const others = all.filter(({ node }) => !held.has(node.name));
+  return capacityToReplace(capacity, gang) === capacity ? [others] : [others, all];
 }
 
 /** Of each pod the node that it can stay on. */
@@ -105,7 +126,7 @@ function filled(refilling: Refilling, kept: readonly (FabricNode | undefined)[])
 
 /** Nodes for the pods of that block that have none; false, and nothing changed, where there are none. */
 function fillBlock(
-  { shape, request, capacity, mostOffers }: Refilling & Offers,
+  { shape, request, pools, mostOffers }: Refilling & Offers,
   nodes: (FabricNode | undefined)[],
   block: number,
 ): boolean {
@@ -116,15 +137,17 @@ function fillBlock(
   const beside = pods.flatMap((pod) => nodes[pod] ?? []);
   const gang = nodes.flatMap((node) => node ?? []);
   const types = new Set(gang.map(({ gpuType }) => gpuType));
-  const spares = sparesOf(capacity, chosen);
-  const offersOf = (some: readonly SpareNode[]): readonly SpareOffer[] =>
-    offersFor(
-      { needs, beside, inRow: inRowOf(shape, nodes, block), gang, mostOffers },
-      some,
-      request.acrossIslands ?? 'never',
+  const vacancy = { needs, beside, inRow: inRowOf(shape, nodes, block), gang, mostOffers };
+  const offersOf = (isMeant: (spare: SpareNode) => boolean): readonly SpareOffer[] =>
+    pools.flatMap((pool) =>
+      offersFor(
+        vacancy,
+        pool.filter((spare) => !chosen.has(spare.node.name) && isMeant(spare)),
+        request.acrossIslands ?? 'never',
+      ),
     );
-  const alike = offersOf(spares.filter(({ node }) => types.has(node.gpuType)));
-  const offers = alike.length > 0 ? alike : offersOf(spares);
+  const alike = offersOf(({ node }) => types.has(node.gpuType));
+  const offers = alike.length > 0 ? alike : offersOf(() => true);
   const costOf = costAround(request, shape, { nodes, pods: lost });
   const [best] = offers
     .map((offer) => tightestFor(needs, offer))
@@ -133,13 +156,6 @@ function fillBlock(
   if (best === undefined) return false;
   lost.forEach((pod, index) => (nodes[pod] = best.taken[index]));
   return true;
-}
-
-function sparesOf({ fabric, usedGpus }: FabricCapacity, chosen: ReadonlySet<string>): readonly SpareNode[] {
-  return fabric.nodes.flatMap((node) => {
-    const free = node.usable && !chosen.has(node.name) ? node.gpus - (usedGpus.get(node.name) ?? 0) : 0;
-    return free > 0 ? [{ node, free }] : [];
-  });
 }
 
 /** Nodes that the pods of that block's row have: all of a row is in one island. */

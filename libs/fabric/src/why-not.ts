@@ -20,10 +20,14 @@ export function waitingMessage(
   const ableNodes = nodes.filter((node) => freeGpus(node) >= shape.ranksPerPod).length;
   const free = nodes.reduce((sum, node) => sum + freeGpus(node), 0);
   const total = nodes.reduce((sum, node) => sum + node.gpus, 0);
-  const needs = `Needs ${count(shape.worldSize, 'GPU')} as ${count(shape.pods, 'node')} with ${shape.ranksPerPod} free each; `;
+  const needs = `${needsOf(shape)}; `;
   const has = `${free} of ${total} GPUs are free, on ${count(ableNodes, 'node')} with ${shape.ranksPerPod} or more`;
   if (ableNodes < shape.pods) return `${needs}${has}.`;
   return `${needs}${has}, but not together: ${inDomain(shape.layout)} need one NVLink domain${ISLANDS_TOO[acrossIslands]}.`;
+}
+
+export function needsOf({ worldSize: ranks, pods, ranksPerPod }: GangShape): string {
+  return `Needs ${count(ranks, 'GPU')} as ${count(pods, 'node')} with ${ranksPerPod} free each`;
 }
 
 const IN_ISLANDS: Readonly<Record<AcrossIslands, string>> = {

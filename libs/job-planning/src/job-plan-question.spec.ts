@@ -14,7 +14,7 @@ const program = {
 };
 
 function questionOf(spec: TrainingJobSpec, nodes: readonly FabricNode[] = h100): JobPlanQuestion | undefined {
-  const planning = jobPlanning(spec, { nodes });
+  const planning = jobPlanning(spec, { fabric: { nodes } });
   return planning?.kind === 'question' ? planning.question : undefined;
 }
 
@@ -36,14 +36,14 @@ describe('what the planner is asked of a job', () => {
     ['a program of the user’s own says nothing of its model', aJobSpec(program), h100],
     ['the nodes do not say which GPUs they have, and the user gave a layout', aJobSpec(), [aFabricNode()]],
   ] as const)('nothing, where %s', (_sentence, spec, nodes) => {
-    expect(jobPlanning(spec, { nodes })).toBeUndefined();
+    expect(jobPlanning(spec, { fabric: { nodes } })).toBeUndefined();
   });
 
   it.each([
     ['nobody says which GPUs the nodes have', [aFabricNode()], /label them with/],
     ['it does not know these GPUs', [aFabricNode({ gpuType: 'abacus' })], /does not know the GPU type "abacus"/],
   ] as const)('nothing, where %s: that is the answer to a job without a layout', (_sentence, nodes, want) => {
-    expect(jobPlanning(aPlannedJobSpec(), { nodes })).toMatchObject({
+    expect(jobPlanning(aPlannedJobSpec(), { fabric: { nodes } })).toMatchObject({
       kind: 'answer',
       answer: { chosenBy: 'Planner', gpus: 4, refusal: expect.stringMatching(want) as string },
     });

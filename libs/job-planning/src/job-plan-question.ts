@@ -1,6 +1,6 @@
 import { effectiveSpec, type JobPlan, runtimeName, type TrainingJobSpec } from '@coxswain/api-types';
 import { engineRefusal, layoutRefusal } from '@coxswain/engines';
-import { acrossIslandsOf, type Fabric } from '@coxswain/fabric';
+import { acrossIslandsOf, type FabricCapacity, type Fabric, reserveInWords, type Reserve } from '@coxswain/fabric';
 import { worldSize } from '@coxswain/layout';
 import { PLANNER_VERSION, type PlanCluster } from '@coxswain/planner';
 import { planCluster } from './plan-cluster.ts';
@@ -16,6 +16,8 @@ export interface JobPlanQuestion {
   readonly spec: TrainingJobSpec;
   /** To see whether what is chosen can be placed on an empty cluster. */
   readonly fabric: Fabric;
+  /** What even an empty cluster keeps free; absent: nothing. */
+  readonly reserve?: Reserve;
   readonly cluster: PlanCluster;
   /** What every answer says of itself. */
   readonly about: Pick<JobPlan, 'gpus' | 'runtime' | 'fabric' | 'plannerVersion'>;
@@ -33,7 +35,10 @@ export type JobPlanning = { readonly about: JobPlanQuestion['about'] } & (
  * count the nodes. Undefined where the cluster has no GPU as yet, the engine would refuse the job anyway, the user's layout is not legal, or
  * too little of job or GPUs is known to predict it.
  */
-export function jobPlanning(spec: TrainingJobSpec, fabric: Fabric): JobPlanning | undefined {
+export function jobPlanning(
+  spec: TrainingJobSpec,
+  { fabric, reserve }: Pick<FabricCapacity, 'fabric' | 'reserve'>,
+): JobPlanning | undefined {
   if (plannerView(spec) === undefined || engineRefusal(spec) !== undefined) return undefined;
   const own = effectiveSpec(spec, undefined);
   const gpus = own === undefined ? (spec.gpus ?? 0) : worldSize(own.layout);
@@ -46,7 +51,7 @@ export function jobPlanning(spec: TrainingJobSpec, fabric: Fabric): JobPlanning 
   const about = {
     gpus,
     ...(spec.runtimeRef === undefined ? {} : { runtime: runtimeName(spec.runtimeRef) }),
-    fabric: known.description,
+    fabric: reserve === undefined ? known.description : `${known.description}, less ${reserveInWords(reserve)}`,
     plannerVersion: PLANNER_VERSION,
   };
   if ('problem' in known) {
@@ -57,7 +62,14 @@ export function jobPlanning(spec: TrainingJobSpec, fabric: Fabric): JobPlanning 
   return {
     about,
     kind: 'question',
-    question: { key: keyOf(spec, about), spec, fabric, cluster: known.cluster, about },
+    question: {
+      key: keyOf(spec, about),
+      spec,
+      fabric,
+      ...(reserve === undefined ? {} : { reserve }),
+      cluster: known.cluster,
+      about,
+    },
   };
 }
 

@@ -22,7 +22,7 @@ function planned(
     isBounded = false,
   }: { readonly nodes?: readonly FabricNode[]; readonly isBounded?: boolean } = {},
 ): JobPlanAnswer | undefined {
-  const planning = jobPlanning(spec, { nodes });
+  const planning = jobPlanning(spec, { fabric: { nodes } });
   if (planning === undefined || planning.kind === 'answer') return planning?.answer;
   return planJob(planning.question, { isBounded });
 }

@@ -7,7 +7,7 @@ import {
 } from '@coxswain/api-types';
 import { isDomainError } from '@coxswain/domain-error';
 import { degreesOf, engineRefusal, layoutRefusal } from '@coxswain/engines';
-import { acrossIslandsOf, type Fabric, placeGang } from '@coxswain/fabric';
+import { acrossIslandsOf, placeGang } from '@coxswain/fabric';
 import { formatLayout, type ParallelLayout, worldSize } from '@coxswain/layout';
 import { parsePlanRequest, plan, type Plan, type PlanRequest, predict, type Prediction } from '@coxswain/planner';
 import { engineOffers, isToldDegreesAlone, type Telling, tellingOf } from './engine-offers.ts';
@@ -49,7 +49,7 @@ export function planJob(question: JobPlanQuestion, options: PlanJobOptions): Job
   const chosen =
     typeof request === 'string'
       ? plannerRefuses(request)
-      : choose(spec, question.fabric, options.isBounded ? boundedRequest(request) : request);
+      : choose(question, options.isBounded ? boundedRequest(request) : request);
   return { chosenBy: 'Planner', ...about, ...(typeof chosen === 'string' ? { refusal: chosen } : chosen) };
 }
 
@@ -58,14 +58,15 @@ function boundedRequest(request: PlanRequest): PlanRequest {
 }
 
 /** The fastest layout on exactly that many GPUs that engine and fabric can do; a sentence where there is none. */
-function choose(spec: TrainingJobSpec, fabric: Fabric, request: PlanRequest): Chosen | string {
+function choose(question: JobPlanQuestion, request: PlanRequest): Chosen | string {
+  const { spec } = question;
   const { allow, pinned } = engineOffers(spec);
   const narrowed = { ...request, allow: { ...request.allow, ...allow }, pinned: { ...pinned, ...request.pinned } };
   const answer = unlessRefused(() => plan(narrowed));
   if (typeof answer === 'string') return plannerRefuses(answer);
   const told = tellingOf(spec);
   const candidates = answer.plans.flatMap((one) => runnable(spec, one, told));
-  const tried = candidates.map((one) => ({ one, obstacle: placementObstacle(spec, one, fabric) }));
+  const tried = candidates.map((one) => ({ one, obstacle: placementObstacle(question, one) }));
   const [best, ...others] = tried.flatMap(({ one, obstacle }) => (obstacle === undefined ? [one] : []));
   if (best === undefined) {
     const [nearest] = tried;
@@ -137,10 +138,10 @@ function runnable(spec: TrainingJobSpec, one: Plan, told: Telling): readonly Pla
 }
 
 /** Why not even an empty cluster of this fabric can hold the gang; undefined when it can, or is only too small as yet. */
-function placementObstacle(spec: TrainingJobSpec, { layout }: Plan, fabric: Fabric): string | undefined {
+function placementObstacle({ spec, fabric, reserve }: JobPlanQuestion, { layout }: Plan): string | undefined {
   const { gpusPerNode } = spec.resources;
   const acrossIslands = acrossIslandsOf(spec.resources);
   const request = { layout, acrossIslands, ...(gpusPerNode === undefined ? {} : { gpusPerNode }) };
-  const outcome = placeGang(request, { fabric, usedGpus: new Map() });
+  const outcome = placeGang(request, { fabric, usedGpus: new Map(), ...(reserve === undefined ? {} : { reserve }) });
   return outcome.kind === 'unsatisfiable' ? outcome.message : undefined;
 }

@@ -24,7 +24,7 @@ const tenant = 'research';
 afterAll(() => planner.close());
 
 function questionOf(spec: Parameters<typeof jobPlanning>[0]): JobPlanQuestion {
-  const planning = jobPlanning(spec, { nodes: [aFabricNode({ gpuType: 'h100' })] });
+  const planning = jobPlanning(spec, { fabric: { nodes: [aFabricNode({ gpuType: 'h100' })] } });
   if (planning?.kind !== 'question') throw new Error('there is nothing to ask');
   return planning.question;
 }

@@ -16,7 +16,7 @@ import { toCachedNode, type CachedNode } from './cached-node.ts';
 import { toCachedPod, type CachedPod } from './cached-pod.ts';
 import { GpuUsage } from './gpu-usage.ts';
 import { NodeCensus } from './node-census.ts';
-import { NodeOverrides } from './node-overrides.ts';
+import { StatedFabric } from './stated-fabric.ts';
 import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath } from './paths.ts';
 
 /** Everything that the operator reads of the cluster, kept current by one watch per kind, with our own writes laid over it. */
@@ -26,8 +26,8 @@ export interface ClusterCache {
   readonly checkpoints: OwnWrites<Checkpoint & KubeObject>;
   readonly pods: OwnWrites<CachedPod>;
   readonly nodes: ObjectCache<CachedNode>;
-  /** What the Fabric resource says of nodes. */
-  readonly overrides: NodeOverrides;
+  /** What the Fabric resource's spec says. */
+  readonly stated: StatedFabric;
   readonly gpuUsage: GpuUsage;
   readonly nodeCensus: NodeCensus;
   readonly informers: InformerGroup;
@@ -72,7 +72,7 @@ export function createClusterCache(options: {
     checkpoints: new OwnWrites(checkpoints, clock),
     pods: new OwnWrites(pods, clock),
     nodes,
-    overrides: new NodeOverrides(),
+    stated: new StatedFabric(),
     gpuUsage: new GpuUsage(pods),
     nodeCensus: new NodeCensus(nodes),
     informers: new InformerGroup(

@@ -161,6 +161,18 @@ describe('what the Fabric resource says of nodes', () => {
     expect(nodes.map(({ nvlinkDomain }) => nvlinkDomain)).toEqual(want);
   });
 
+  it('is kept in reserve from the next look on, and no more when it is not said any more', async () => {
+    const world = new World();
+    const admission = clusterAdmission(world.script.cache, world.script.clock);
+    const reserve = (): unknown => admission.capacityFor('uid-of-nobody').reserve;
+    await world.desk.look();
+    expect(reserve()).toBeUndefined();
+    await world.say({ reserve: { nodesPerNvlinkDomain: 1 } });
+    expect(reserve()).toEqual({ nodesPerNvlinkDomain: 1, nodesPerIsland: 0 });
+    await world.say({ reserve: { nodesPerNvlinkDomain: 0 } });
+    expect(reserve()).toBeUndefined();
+  });
+
   it('names its source', async () => {
     const world = new World();
     world.script.node('node-a', { labels: { [CLIQUE]: 'u.1' } });

@@ -16,7 +16,7 @@ import { FabricSurvey } from './fabric-survey.ts';
 /** What the desk is made of. `client` must refuse writes when this process does not lead. */
 export interface FabricDeskParts {
   readonly client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
-  readonly cache: Pick<ClusterCache, 'nodes' | 'overrides' | 'placements' | 'jobs'>;
+  readonly cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>;
   readonly clock: Clock;
   /** Labels changed under that job. Told once while they stay so. */
   readonly warn: (job: TrainingJob, note: string) => void;
@@ -29,7 +29,7 @@ const INTERVAL_MS = 5_000;
 const MOST_TEXT = 4_000;
 
 /**
- * Keeps the Fabric resource: what its spec says of nodes is laid over them, and its status tells what the nodes are connected by and where that
+ * Keeps the Fabric resource: what its spec says of nodes is laid over them and kept in reserve, and its status tells what the nodes are connected by and where that
  * contradicts itself. It makes the resource where there is none, so that `kubectl get fabric` answers.
  */
 export class FabricDesk {
@@ -86,7 +86,7 @@ export class FabricDesk {
   #obey({ spec }: FabricResource): void {
     const read = FabricSpec.safeParse(spec);
     this.#unreadable = read.success ? undefined : read.error.issues[0]?.message;
-    if (read.success) this.#parts.cache.overrides.replace(read.data.overrides ?? []);
+    if (read.success) this.#parts.cache.stated.replace(read.data);
   }
 
   async #tell(fabric: FabricResource): Promise<void> {

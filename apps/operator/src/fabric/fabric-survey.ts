@@ -31,15 +31,15 @@ export interface ChangedGang {
  * live, which changes nothing here.
  */
 export class FabricSurvey {
-  readonly #cache: Pick<ClusterCache, 'nodes' | 'overrides' | 'placements' | 'jobs'>;
+  readonly #cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>;
   #graph: Graph | undefined;
   /** Where the nodes of each gang were when it was first seen, by the UID of its placement. */
   readonly #placesOfGang = new Map<string, ReturnType<typeof placesOf>>();
 
-  constructor(cache: Pick<ClusterCache, 'nodes' | 'overrides' | 'placements' | 'jobs'>) {
+  constructor(cache: Pick<ClusterCache, 'nodes' | 'stated' | 'placements' | 'jobs'>) {
     this.#cache = cache;
     const forget = (): void => void (this.#graph = undefined);
-    cache.overrides.onChange(forget);
+    cache.stated.onChange(forget);
     cache.nodes.onChange((change) => {
       if (change.kind !== 'updated' || saysOtherwise(change.previous, change.object)) forget();
     });
@@ -80,7 +80,7 @@ export class FabricSurvey {
   }
 
   #look(): Graph {
-    const facts = this.#cache.nodes.list().map((node) => this.#cache.overrides.factsOf(node));
+    const facts = this.#cache.nodes.list().map((node) => this.#cache.stated.factsOf(node));
     const fabric = fabricFromNodes(facts);
     return {
       summary: summarize(fabric),

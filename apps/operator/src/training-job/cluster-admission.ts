@@ -12,8 +12,9 @@ export function clusterAdmission(cache: ClusterCache, clock: { monotonicMs(): nu
     if (change.kind === 'updated' && sameFacts(change.previous, change.object)) return;
     admission.nodeChanged(change.object.metadata.name);
   });
-  cache.overrides.onChange(() => {
-    for (const { metadata } of cache.nodes.list()) admission.nodeChanged(metadata.name);
+  cache.stated.onChange((changed) => {
+    if (changed === 'reserve') admission.reserveChanged();
+    else for (const { metadata } of cache.nodes.list()) admission.nodeChanged(metadata.name);
   });
   return admission;
 }
@@ -21,11 +22,12 @@ export function clusterAdmission(cache: ClusterCache, clock: { monotonicMs(): nu
 function viewOf(cache: ClusterCache, clock: { monotonicMs(): number }): AdmissionView {
   return {
     monotonicMs: () => clock.monotonicMs(),
-    nodes: () => cache.nodes.list().map((node) => cache.overrides.factsOf(node)),
+    nodes: () => cache.nodes.list().map((node) => cache.stated.factsOf(node)),
     node: (name) => {
       const node = cache.nodes.get(name);
-      return node === undefined ? undefined : cache.overrides.factsOf(node);
+      return node === undefined ? undefined : cache.stated.factsOf(node);
     },
+    reserve: () => cache.stated.reserve,
     gpusUnderPods: (node) => cache.gpuUsage.on(node),
     gpusUnderPodsByNode: () => cache.gpuUsage.snapshot(),
     jobs: () => cache.jobs.cached.list().map((job) => cache.jobs.newest(job)),

@@ -14,7 +14,7 @@ const answer = { chosenBy: 'Planner', gpus: 4, fabric: '', plannerVersion: '1' }
 const aJob = (uid = 'uid-1') => aTrainingJob({ metadata: { uid, name: `job-${uid}` } });
 
 function questionOf(spec: Parameters<typeof jobPlanning>[0] = aPlannedJobSpec()): JobPlanQuestion {
-  const planning = jobPlanning(spec, { nodes: [aFabricNode({ gpuType: 'h100' })] });
+  const planning = jobPlanning(spec, { fabric: { nodes: [aFabricNode({ gpuType: 'h100' })] } });
   if (planning?.kind !== 'question') throw new Error('nothing to ask');
   return planning.question;
 }

@@ -18,6 +18,7 @@ import { PacedWakes } from './paced-wakes.ts';
  *   Pod of a gang that comes on     its job, once per millisecond and pod: a look costs as much as the gang is large
  *   Pod with GPUs ended or deleted  those jobs that have a turn at GPUs
  *   Node (readiness, labels, GPUs)  the jobs with pods on it, those that have a turn at GPUs, and those that wait for nodes that can be planned for
+ *   Spec of the Fabric                those that have a turn at GPUs, and those that wait for nodes
  */
 
 /** What the watches are made of. */
@@ -54,12 +55,13 @@ export class Watches {
       intervalMs: parts.podNewsIntervalMs,
       onDue: (jobUid) => this.wake(jobUid),
     });
-    const { jobs, placements, checkpoints, pods, nodes } = parts.cache;
+    const { jobs, placements, checkpoints, pods, nodes, stated } = parts.cache;
     jobs.cached.onChange((change) => this.#onJob(change));
     placements.cached.onChange(({ object }) => this.wake(object.spec.jobUid));
     checkpoints.cached.onChange(({ object }) => this.wake(object.spec.jobUid));
     pods.cached.onChange((change) => this.#onPod(change));
     nodes.onChange((change) => this.#onNode(change));
+    stated.onChange(() => this.#wakeWaiting('nodes'));
   }
 
   /** Wants a look at the job of that UID, if there is one. */

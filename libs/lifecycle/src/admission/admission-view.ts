@@ -1,11 +1,13 @@
 import type { Placement, TrainingJob } from '@coxswain/api-types';
-import type { NodeFacts } from '@coxswain/fabric';
+import type { NodeFacts, Reserve } from '@coxswain/fabric';
 
 /** What admission reads of the cluster, as this process sees it. Kinds lag apart, always; nothing here waits. */
 export interface AdmissionView {
   /** Never goes back, whatever is done to the clock. */
   monotonicMs(): number;
   nodes(): readonly NodeFacts[];
+  /** What gangs leave free for those whose nodes fail; undefined: nothing. */
+  reserve(): Reserve | undefined;
   /** Undefined for one that is not seen. */
   node(name: string): NodeFacts | undefined;
   /** GPUs under pods that are bound to that node and have not ended, whoever made them. */

@@ -83,6 +83,12 @@ export class Admission {
     this.gpusChanged(name);
   }
 
+  /** Other nodes are kept in reserve than before: what was refused may fit now. */
+  reserveChanged(): void {
+    this.#version += 1;
+    this.#free.promiseEnded();
+  }
+
   /** Pods on that node hold another number of GPUs than before. */
   gpusChanged(name: string): void {
     const facts = this.#view.node(name);
@@ -109,8 +115,10 @@ export class Admission {
       demand === undefined || isNothing(demand)
         ? { fabric: this.#currentFabric(), leftOut: undefined }
         : this.#fabricOf(demand);
+    const reserve = this.#view.reserve();
     return {
       fabric,
+      ...(reserve === undefined ? {} : { reserve }),
       ...(leftOut === undefined ? {} : { leftOut }),
       // Counted when somebody asks: most looks at a waiting job ask for the fabric alone.
       get usedGpus() {

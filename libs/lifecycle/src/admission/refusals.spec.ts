@@ -109,6 +109,7 @@ describe('a request that was refused', () => {
     const { refusals } = refusedWith(8, 0);
     expect(refusals.standing({ uid: 'b', request: structuredClone(request) }, 0)).toEqual(WAITING);
     expect(refusals.standing({ uid: 'c', request: { ...request, gpusPerNode: 4 } }, 0)).toBeUndefined();
+    expect(refusals.standing({ uid: 'd', request: { ...request, replacing: 'd' } }, 0)).toBeUndefined();
     expect(offer(refusals, ['b', 'never-seen'], 0)).toEqual(['never-seen']);
   });
 

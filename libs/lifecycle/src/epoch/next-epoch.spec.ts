@@ -122,6 +122,61 @@ describe('a gang that is placed again', () => {
   });
 });
 
+describe('nodes in reserve', () => {
+  const nodes = ['node-a', 'node-b', 'node-c', 'node-d'].map((name) => aNode({ name }));
+  const capacity =
+    (away: readonly string[], used: Readonly<Record<string, number>> = {}): Observed['capacity'] =>
+    () => ({
+      ...aCapacity(
+        nodes.map((node) => (away.includes(node.name) ? { ...node, ready: false } : node)),
+        used,
+      ),
+      reserve: { nodesPerNvlinkDomain: 1 },
+    });
+  const gangOn = (was: readonly string[], status: Partial<TrainingJobStatus> = {}) => {
+    const job = aJob({ status: aStatus({ attempts: [ended], ...status }) });
+    return { job, placements: [aPlacement(job, { nodes: [...was] })] };
+  };
+  const refused = { kind: 'waiting', message: 'Others are refused.' } as const;
+  const isOthers = {
+    standingRefusal: ({ replacing }: { replacing?: string }) => (replacing === undefined ? refused : undefined),
+  };
+  const avoided = { node: 'node-c', reason: 'NotStopped', epoch: 1, since: '2026-01-01T00:00:00Z' } as const;
+
+  it.each<[string, Partial<Observed>, readonly string[] | undefined]>([
+    ['are none of a gang that begins', { placements: [], capacity: capacity(['node-c', 'node-d']) }, undefined],
+    [
+      'stand in for a node that is lost',
+      { ...gangOn(['node-c', 'node-b']), capacity: capacity(['node-c', 'node-d']) },
+      ['node-a', 'node-b'],
+    ],
+    [
+      'stand in for all of them',
+      { ...gangOn(['node-c', 'node-d']), capacity: capacity(['node-c', 'node-d']) },
+      ['node-a', 'node-b'],
+    ],
+    [
+      'stand in for a node that is avoided',
+      { ...gangOn(['node-c', 'node-b'], { avoidedNodes: [avoided] }), capacity: capacity(['node-d']) },
+      ['node-a', 'node-b'],
+    ],
+    [
+      'stand in although the same was refused to another job',
+      { ...gangOn(['node-c', 'node-b']), capacity: capacity(['node-c', 'node-d']), ...isOthers },
+      ['node-a', 'node-b'],
+    ],
+    [
+      'do not stand in for a node that others took',
+      { ...gangOn(['node-c', 'node-b']), capacity: capacity([], { 'node-c': 2, 'node-d': 2 }) },
+      undefined,
+    ],
+  ])('%s', (_sentence, observed, want) => {
+    const found = next(restarting({}, observed));
+    expect(found.kind === 'placing' ? found.spec.nodes : undefined).toEqual(want);
+    if (want === undefined) expect(found).toMatchObject({ message: expect.stringContaining('spec.reserve') as string });
+  });
+});
+
 describe('the next epoch', () => {
   const placing = (observed: Observed) => {
     const found = next(observed);

@@ -12,6 +12,7 @@ import {
 import {
   acrossIslandsOf,
   assumedTraffic,
+  capacityToReplace,
   type FabricCapacity,
   findNodes,
   keptUnlessWorse,
@@ -144,16 +145,17 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
   const { spec, epoch, from } = placing;
   const { gpusPerNode } = spec.resources;
   const runtime = runtimeStanding(facts);
+  const before = gangBefore(facts, placing);
   const request = {
     layout: spec.layout,
     acrossIslands: acrossIslandsOf(spec.resources),
     ...(gpusPerNode === undefined ? {} : { gpusPerNode }),
     ...batchOf(spec),
     ...(runtime.kind === 'usable' ? { demand: nodeDemandOf(runtime.snapshot.template) } : {}),
+    ...(mayHaveReserve(record, facts, before) ? { replacing: facts.job.metadata.uid } : {}),
   };
   const standing = facts.observed.standingRefusal?.(request);
   if (standing !== undefined) return standing;
-  const before = gangBefore(facts, placing);
   const traffic = jobTraffic(spec) ?? assumedTraffic(spec.layout);
   const outcome = placeAvoiding({ ...request, traffic }, facts.capacity(), { avoided: record.avoidedNodes, before });
   if (outcome.kind !== 'placed') return { ...outcome, refused: request };
@@ -260,11 +262,23 @@ function placeAvoiding(
   capacity: FabricCapacity,
   { avoided, before }: Past,
 ): PlacementOutcome {
-  const without = avoided.length === 0 ? capacity : capacityWithout(capacity, avoided);
+  const without = avoiding(capacity, avoided);
   const found = placeKeeping(request, without, before);
   if (found !== undefined) return found;
   if (avoided.length === 0) return whyNotPlaced(request, capacity);
   return withSecondLooks(placeGang(request, capacity), capacity, avoided);
+}
+
+function avoiding(capacity: FabricCapacity, avoided: readonly AvoidedNode[]): FabricCapacity {
+  return avoided.length === 0 ? capacity : capacityWithout(capacity, avoided);
+}
+
+/** Whether it lost nodes that others in reserve stand in for. */
+function mayHaveReserve({ avoidedNodes }: JobRecord, facts: Facts, before: PlacedGang | undefined): boolean {
+  const capacity = facts.capacity();
+  if (before === undefined || capacity.reserve === undefined) return false;
+  const without = avoiding(capacity, avoidedNodes);
+  return capacityToReplace(without, before) !== without;
 }
 
 /** The pods of a gang that was there before keep their nodes, where these are as good as others: images and what was saved near lie there. */
@@ -273,9 +287,12 @@ function placeKeeping(
   capacity: FabricCapacity,
   before: PlacedGang | undefined,
 ): ReturnType<typeof findNodes> {
+  if (before === undefined) return findNodes(request, capacity);
   const anew = findNodes(request, capacity);
-  const kept = before === undefined ? undefined : replaceNodes(request, capacity, before);
-  if (kept === undefined) return anew;
+  const kept = replaceNodes(request, capacity, before);
+  // Such as a gang of one node, which keeps nothing when that fails.
+  const withReserve = capacityToReplace(capacity, before);
+  if (kept === undefined) return anew ?? (withReserve === capacity ? undefined : findNodes(request, withReserve));
   return { kind: 'placed', ...(anew === undefined ? kept : keptUnlessWorse(request, capacity, { kept, anew })) };
 }
 

@@ -32,7 +32,7 @@ function seen(spec: TrainingJobSpec, overrides: Partial<Observed> = {}): Observe
 
 /** What the planner has answered to what the job asks now; undefined where there is nothing to ask. */
 function answered(observed: Observed): ObservedPlanning | undefined {
-  const planning = jobPlanning(observed.job.spec, observed.capacity().fabric);
+  const planning = jobPlanning(observed.job.spec, observed.capacity());
   if (planning?.kind !== 'question') return undefined;
   return { kind: 'answered', key: planning.question.key, answer: plannedAnswer(planning.question) };
 }

@@ -102,6 +102,7 @@ export class SharedCluster {
       monotonicMs: this.#monotonicMs,
       nodes: () => [...this.nodes.keys()].flatMap((name) => node(name) ?? []),
       node,
+      reserve: () => undefined,
       gpusUnderPods: (name) => this.#used().get(name) ?? 0,
       gpusUnderPodsByNode: () => {
         this.searches += 1;

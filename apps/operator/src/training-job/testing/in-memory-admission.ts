@@ -35,6 +35,7 @@ function viewOf(cluster: InMemoryCluster, monotonicMs: () => number): AdmissionV
     monotonicMs,
     nodes: () => cluster.list('Node').map((one) => toCachedNode(one).facts),
     node,
+    reserve: () => undefined,
     gpusUnderPods: (name) => used().get(name) ?? 0,
     gpusUnderPodsByNode: used,
     jobs,
