@@ -7,7 +7,7 @@ const READ = ['get', 'list', 'watch'] as const;
 /** Everything that the API may do in every namespace. The chart's ClusterRole is compared with it. */
 export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [API_GROUP], resources: ['trainingjobs'], verbs: [...READ, 'create', 'patch', 'delete'] },
-  { apiGroups: [API_GROUP], resources: ['checkpoints', 'placements'], verbs: [...READ] },
+  { apiGroups: [API_GROUP], resources: ['checkpoints', 'placements', 'fabrics'], verbs: [...READ] },
   { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },

@@ -66,7 +66,7 @@ export const ClusterFabric = z
     hardware: z.array(FabricHardware),
     nodes: FabricNodes,
     jobs: z.array(FabricJob).describe(`The newest ${MAX_FABRIC_JOBS} that hold GPUs.`),
-    hasMoreJobs: z.boolean().describe('Older jobs hold GPUs too; those GPUs seem free here.'),
+    hasMoreJobs: z.boolean().describe('Older jobs may hold GPUs too; those GPUs seem free here.'),
   })
   .meta({ id: 'ClusterFabric' });
 export type ClusterFabric = z.infer<typeof ClusterFabric>;

@@ -187,6 +187,7 @@ export {
   ProjectList,
   RankMap,
   RankPlace,
+  type RankNode,
   StepList,
   StepBucket,
   StepPoint,

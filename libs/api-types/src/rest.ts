@@ -337,18 +337,32 @@ export const RankPlace = z
     nvlinkDomain: z.string().nullable(),
     island: z.string().nullable(),
     nicType: z.string().nullable(),
-    switches: z
-      .array(z.string())
-      .default([])
-      .describe(
-        'Above its node, near to far: leaf, spine, core and what lies beyond. Empty: nobody says, or it is not seen now.',
-      ),
     lastStep: counter.nullable(),
     stepTimeMs: z.number().nullable(),
   })
   .meta({ id: 'RankPlace' });
 export type RankPlace = z.infer<typeof RankPlace>;
-export const RankMap = z.object({ epoch: counter, items: z.array(RankPlace) }).meta({ id: 'RankMap' });
+export const RankNode = z
+  .object({
+    name: z.string(),
+    nvlinkDomain: z.string().nullable().describe('Null: its own, or nobody says.'),
+    island: z.string().nullable(),
+    nicType: z.string().nullable(),
+    switches: z
+      .array(z.string())
+      .describe(
+        'Above it, near to far: leaf, spine, core and what lies beyond. Empty: nobody says, or it is not seen now.',
+      ),
+  })
+  .meta({ id: 'RankNode' });
+export type RankNode = z.infer<typeof RankNode>;
+export const RankMap = z
+  .object({
+    epoch: counter,
+    items: z.array(RankPlace),
+    nodes: z.array(RankNode).default([]).describe('Each node that ranks are on, once.'),
+  })
+  .meta({ id: 'RankMap' });
 export type RankMap = z.infer<typeof RankMap>;
 
 export const CheckpointRecord = z

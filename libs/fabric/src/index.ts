@@ -11,6 +11,7 @@ export type { AcrossIslands } from './gang-shape.ts';
 export { groupReach } from './group-reach.ts';
 export type { GroupReach } from './group-reach.ts';
 export { factsOfNode, useOfPod, usedGpusOf } from './kube-objects.ts';
+export { areSameFacts, selectedKeys, withBoundedLabels, withFabricLabels } from './kept-labels.ts';
 export { isSchedulable, nodesFor } from './node-demand.ts';
 export type { NodeDemand } from './node-demand.ts';
 export { namedSwitch, ownNameOf, placeName } from './place-name.ts';

@@ -17,8 +17,14 @@ interface HoldingRow extends Omit<HoldingJob, 'placement'> {
   readonly spec: PlacementSpec;
 }
 
-/** Jobs of the scope whose newest attempt has not ended, newest first, with the placement that it recorded: one more than are told. */
-export async function holdingJobs(sql: Sql, cluster: Cluster): Promise<readonly HoldingJob[]> {
+/** The newest jobs that hold GPUs, and whether older ones may. */
+export interface HoldingJobs {
+  readonly jobs: readonly HoldingJob[];
+  readonly hasMore: boolean;
+}
+
+/** Jobs of the scope whose newest attempt has not ended, newest first, with the placement that it recorded: as many as are told. */
+export async function holdingJobs(sql: Sql, cluster: Cluster): Promise<HoldingJobs> {
   const found = await sql.query<HoldingRow>(
     `SELECT j.id, p.name AS project, j.name, a.attempt, pl.name AS placement_name, pl.spec
        FROM jobs j
@@ -31,9 +37,13 @@ export async function holdingJobs(sql: Sql, cluster: Cluster): Promise<readonly 
       ORDER BY j.created_at DESC, j.id LIMIT ${MAX_FABRIC_JOBS + 1}`,
     [cluster.id],
   );
-  return found.rows
+  // Before those are left out whose Placement is somebody else's: there may be others behind them.
+  const hasMore = found.rows.length > MAX_FABRIC_JOBS;
+  const jobs = found.rows
+    .slice(0, MAX_FABRIC_JOBS)
     .filter(({ attempt, placement_name: name, spec }) => isRecordedPlacement({ metadata: { name }, spec }, attempt))
     .map(({ id, project, name, spec }) => ({ id, project, name, placement: spec }));
+  return { jobs, hasMore };
 }
 
 /** What the job holds, by the index of each node. Nodes that are not seen any more are left out. */

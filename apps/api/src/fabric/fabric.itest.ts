@@ -1,6 +1,14 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { API_GROUP_VERSION, GPU_RESOURCE, NODE_LABELS, type Attempt, type ClusterFabric } from '@coxswain/api-types';
+import {
+  API_GROUP_VERSION,
+  FABRIC_NAME,
+  GPU_RESOURCE,
+  NODE_LABELS,
+  type Attempt,
+  type ClusterFabric,
+  type RankMap,
+} from '@coxswain/api-types';
 import { aJobSpec } from '@coxswain/api-types/testing';
 import { type ControlPlane, type Postgres, startControlPlane, startPostgres, waitFor } from '@coxswain/local-cluster';
 import { type ApiUnderTest, startApiUnderTest } from '../testing/api-under-test.ts';
@@ -141,21 +149,44 @@ describe('the fabric of a cluster', () => {
 
   it('tells a member where the ranks of a job are, and nothing of other nodes', async () => {
     const { id } = await placedJob('sculling');
-    const items = await waitFor(
+    const { items, nodes } = await waitFor(
       async () => {
         const { body } = await api.send('GET', `${JOBS}/${id}/ranks`, { token: member });
-        return body.items.length === 4 && (body.items as { node: string; switches: string[] }[]);
+        return body.items.length === 4 && (body as RankMap);
       },
       { what: 'the ranks' },
     );
-    expect(items.map(({ node, switches }) => [node, switches.length])).toEqual([
+    expect(items.map(({ node, island }) => [node, island])).toEqual([
+      ['node-a', 'ib-1'],
+      ['node-a', 'ib-1'],
+      ['node-c', 'ib-1'],
+      ['node-c', 'ib-1'],
+    ]);
+    expect(nodes.map(({ name, switches }) => [name, switches.length])).toEqual([
       ['node-a', 2],
-      ['node-a', 2],
-      ['node-c', 2],
       ['node-c', 2],
     ]);
-    expect(JSON.stringify(items)).not.toContain('node-b');
+    expect(JSON.stringify({ items, nodes })).not.toContain('node-b');
     expect(await api.send('GET', '/v1/fabric', { token: member })).toMatchObject({ status: 403 });
+  });
+
+  it('is as an administrator says in the Fabric resource', async () => {
+    await cluster.kubectl(['label', 'node', 'node-b', 'example.com/rack=r7']);
+    const overrides = [{ nodeSelector: { 'example.com/rack': 'r7' }, island: 'roce-7' }];
+    const resource = {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'Fabric',
+      metadata: { name: FABRIC_NAME },
+      spec: { overrides },
+    };
+    await cluster.kubectl(['create', '-f', '-'], { input: JSON.stringify(resource) });
+    await waitFor(
+      async () => {
+        const { nodes, places } = await fabric();
+        return nodes.places.findIndex((place) => places[place]?.island === 'roce-7') === 1;
+      },
+      { what: 'the island that the Fabric says of node-b' },
+    );
   });
 
   it('is the same over GraphQL, and is not sent again to who has it', async () => {

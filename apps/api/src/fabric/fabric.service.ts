@@ -1,4 +1,4 @@
-import { type ClusterFabric, MAX_FABRIC_JOBS } from '@coxswain/api-types';
+import type { ClusterFabric } from '@coxswain/api-types';
 import { DomainError } from '@coxswain/domain-error';
 import type { Fabric } from '@coxswain/fabric';
 import type { TenantDatabase } from '@coxswain/persistence';
@@ -44,14 +44,14 @@ export class FabricService {
     const seen = await this.#nodes.look(PATIENCE_MS);
     if (seen.problem !== undefined) throw new DomainError('UNAVAILABLE', seen.problem);
     const { columns, indexOfNode } = this.#tell(seen.fabric);
-    const found = await this.#database.within(scopeOf(principal, this.#cluster.id), (sql) =>
+    const { jobs, hasMore } = await this.#database.within(scopeOf(principal, this.#cluster.id), (sql) =>
       holdingJobs(sql, this.#cluster),
     );
     return {
       isStale: seen.isStale,
       ...columns,
-      jobs: found.slice(0, MAX_FABRIC_JOBS).map((job) => toFabricJob(job, indexOfNode)),
-      hasMoreJobs: found.length > MAX_FABRIC_JOBS,
+      jobs: jobs.map((job) => toFabricJob(job, indexOfNode)),
+      hasMoreJobs: hasMore,
     };
   }
 

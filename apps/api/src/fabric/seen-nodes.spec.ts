@@ -1,9 +1,14 @@
-import { GPU_RESOURCE, NODE_LABELS } from '@coxswain/api-types';
-import { KubeApiError } from '@coxswain/kube';
+import { API_GROUP_VERSION, FABRIC_NAME, GPU_RESOURCE, NODE_LABELS } from '@coxswain/api-types';
+import { KubeApiError, type KubeObject } from '@coxswain/kube';
 import { FakeClock, FakeKubeApi, settle } from '@coxswain/kube/testing';
 import { SeenNodes, type Sight } from './seen-nodes.ts';
 
 const NODES = '/api/v1/nodes';
+const FABRICS = `/apis/${API_GROUP_VERSION}/fabrics`;
+
+function aFabric(name: string, spec: object): object {
+  return { apiVersion: API_GROUP_VERSION, kind: 'Fabric', metadata: { name }, spec };
+}
 
 function aNode(name: string, island: string): object {
   return {
@@ -63,6 +68,54 @@ describe('the nodes that the API sees', () => {
     clock.advance(2_000);
     await look();
     expect(islands(await nodes.look(0))).toEqual(['ib-0', 'ib-1', 'ib-2']);
+  });
+
+  it('are as an administrator says, by labels that nothing else is read from', async () => {
+    const kube = new FakeKubeApi();
+    const rack = { metadata: { name: 'a', labels: { [NODE_LABELS.nicIsland]: 'ib-0', 'example.com/rack': 'r1' } } };
+    await kube.create(NODES, { ...aNode('a', ''), ...rack });
+    await kube.create(NODES, aNode('b', 'ib-0'));
+    const { look, clock } = seeing(kube);
+    const later = async (): Promise<readonly string[] | undefined> => {
+      await look();
+      clock.advance(2_000);
+      return islands(await look());
+    };
+    expect(await later()).toEqual(['ib-0', 'ib-0']);
+    const says = (island: string): object => ({ overrides: [{ nodeSelector: { 'example.com/rack': 'r1' }, island }] });
+    const made = (await kube.create(FABRICS, aFabric(FABRIC_NAME, says('ib-7')))) as KubeObject;
+    expect(await later()).toEqual(['ib-7', 'ib-0']);
+    await kube.create(FABRICS, aFabric('another', says('ib-9')));
+    await kube.replace(`${FABRICS}/${FABRIC_NAME}`, { ...made, spec: { overrides: [{ gpus: 8 }] } } as never);
+    expect(await later()).toEqual(['ib-7', 'ib-0']);
+    await kube.delete(`${FABRICS}/${FABRIC_NAME}`, { uid: made.metadata.uid ?? '' });
+    expect(await later()).toEqual(['ib-0', 'ib-0']);
+  });
+
+  it('are drawn without overrides where those cannot be read', async () => {
+    const kube = new FakeKubeApi();
+    await kube.create(NODES, aNode('a', 'ib-0'));
+    kube.interfere = ({ path }) => {
+      if (path !== NODES) throw new KubeApiError({ status: 404, reason: 'NotFound', message: 'no fabrics here' });
+    };
+    expect(islands(await seeing(kube).look())).toEqual(['ib-0']);
+  });
+
+  it('are waited for where the API server cannot answer at once, and only then a sentence', async () => {
+    const kube = new FakeKubeApi();
+    await kube.create(NODES, aNode('a', 'ib-0'));
+    let answers = 0;
+    kube.interfere = ({ path }) => {
+      if (path === NODES && answers++ < 1)
+        throw new KubeApiError({ status: 503, reason: 'ServiceUnavailable', message: 'etcd has no leader' });
+    };
+    const { look, nodes } = seeing(kube);
+    const early = nodes.look(0);
+    expect(await early).toMatchObject({ problem: expect.stringContaining('not all been read yet') as string });
+    await settle();
+    expect(await nodes.look(0)).toMatchObject({ problem: expect.stringContaining('etcd has no leader') as string });
+    for (let looks = 0; looks < 10 && islands(await look()) === undefined; looks++) await settle();
+    expect(islands(await look())).toEqual(['ib-0']);
   });
 
   it('are a sentence where the API server refuses', async () => {

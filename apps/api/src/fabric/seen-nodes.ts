@@ -1,19 +1,21 @@
-import { type Fabric, fabricFromNodes, factsOfNode, type NodeFacts } from '@coxswain/fabric';
+import { FABRIC_NAME, type FabricOverride, FabricSpec } from '@coxswain/api-types';
+import { type Fabric, fabricFromNodes, selectedKeys, withOverrides } from '@coxswain/fabric';
 import {
   type Clock,
   type KubeClient,
+  KubeApiError,
   type KubeObject,
   ObjectCache,
   Reflector,
-  resourcePath,
   sleep,
   systemClock,
 } from '@coxswain/kube';
-import { sentenceOf } from '../cluster/resources.ts';
+import { collectionOf, sentenceOf } from '../cluster/resources.ts';
+import { identityOf, NodeWatch } from './node-watch.ts';
 
-/** Of a node, what its place in the fabric follows from. */
-interface SeenNode extends KubeObject {
-  readonly facts: NodeFacts;
+/** What an administrator says of nodes; undefined where this release cannot read it. */
+interface SaidOfNodes extends KubeObject {
+  readonly overrides: readonly FabricOverride[] | undefined;
 }
 
 /** What a cluster of thousands of nodes says of itself changes many times a second; a picture of it need not. */
@@ -26,88 +28,125 @@ export type Sight =
   | { readonly fabric: Fabric; readonly isStale: boolean; readonly problem?: undefined }
   | { readonly problem: string; readonly fabric?: undefined };
 
+interface Parts {
+  readonly kube: Pick<KubeClient, 'list' | 'requestStream'>;
+  /** Ends watching. */
+  readonly stopping: AbortSignal;
+  readonly clock: Clock;
+}
+
 /**
- * Nodes as this process sees them. It begins to watch when somebody first asks, and goes on until the process stops: a replica that nobody asks for a
- * fabric costs the API server nothing.
+ * Nodes as this process sees them, with what the Fabric resource says of them. It begins to watch when somebody first asks, and goes on until the process
+ * stops: a replica that nobody asks for a fabric costs the API server nothing.
  */
 export class SeenNodes {
-  readonly #cache = new ObjectCache<SeenNode>();
-  readonly #reflector: Reflector<SeenNode>;
-  readonly #stopping: AbortSignal;
-  readonly #clock: Clock;
-  #isWatching = false;
-  #problem: string | undefined;
+  readonly #parts: Parts;
+  readonly #said = new ObjectCache<SaidOfNodes>();
+  readonly #saidReflector: Reflector<SaidOfNodes>;
+  #nodes: NodeWatch | undefined;
+  /** Keeps other labels, and takes over as soon as it has seen every node. */
+  #nextNodes: NodeWatch | undefined;
+  #problem: unknown;
+  /** Where it cannot be read nothing is said: the picture is drawn without. */
+  #hasTriedSaid = false;
+  #overrides: readonly FabricOverride[] = [];
   #drawn: { readonly fabric: Fabric; readonly atMs: number } | undefined;
   #hasChanged = false;
 
-  constructor(parts: {
-    readonly kube: Pick<KubeClient, 'list' | 'requestStream'>;
-    /** Ends watching. */
-    readonly stopping: AbortSignal;
-    readonly clock?: Clock;
-  }) {
-    const { kube, stopping, clock = systemClock } = parts;
-    this.#stopping = stopping;
-    this.#clock = clock;
-    this.#cache.onChange((change) => {
-      if (change.kind !== 'updated' || !sameFacts(change.object, change.previous)) this.#hasChanged = true;
+  constructor({ kube, stopping, clock = systemClock }: Omit<Parts, 'clock'> & Partial<Parts>) {
+    this.#parts = { kube, stopping, clock };
+    this.#said.onChange((change) => {
+      if (change.object.metadata.name === FABRIC_NAME)
+        this.#obey(change.kind === 'deleted' ? [] : change.object.overrides);
     });
-    this.#reflector = new Reflector<SeenNode>({
+    this.#saidReflector = new Reflector<SaidOfNodes>({
       client: kube,
-      collectionPath: resourcePath({ group: '', version: 'v1', plural: 'nodes' }),
-      cache: this.#cache,
       clock,
       random: Math.random,
-      trim: toSeenNode,
-      onError: ({ error }) => (this.#problem = sentenceOf(error)),
+      collectionPath: collectionOf('fabrics'),
+      cache: this.#said,
+      trim: (fabric) => ({ ...identityOf(fabric), overrides: overridesOf(fabric) }),
+      onError: () => (this.#hasTriedSaid = true),
     });
   }
 
   /** The fabric, as soon as it was seen once; a problem where the cluster refuses, or does not tell within so many milliseconds. */
   async look(patienceMs: number): Promise<Sight> {
-    this.#watch();
-    const until = this.#clock.monotonicMs() + patienceMs;
-    while (!this.#reflector.hasSynced()) {
-      if (this.#problem !== undefined) return { problem: `the nodes of the cluster cannot be read: ${this.#problem}` };
-      if (this.#stopping.aborted || this.#clock.monotonicMs() >= until)
-        return { problem: 'the nodes of the cluster have not all been read yet; ask again in a few seconds' };
-      await sleep(this.#clock, LOOK_MS, this.#stopping);
+    const { clock, stopping } = this.#parts;
+    const until = clock.monotonicMs() + patienceMs;
+    for (;;) {
+      const nodes = this.#watch();
+      if (this.#canDraw(nodes)) return { fabric: this.#draw(nodes), isStale: nodes.outageMs() > STALE_MS };
+      const isLate = stopping.aborted || clock.monotonicMs() >= until;
+      // Whom it refuses once it refuses again; whatever else is wrong may pass.
+      if (isRefusal(this.#problem) || (isLate && this.#problem !== undefined))
+        return { problem: `the nodes of the cluster cannot be read: ${sentenceOf(this.#problem)}` };
+      if (isLate) return { problem: 'the nodes of the cluster have not all been read yet; ask again in a few seconds' };
+      await sleep(clock, LOOK_MS, stopping);
     }
-    return { fabric: this.#draw(), isStale: this.#reflector.health().outageMs > STALE_MS };
   }
 
-  #watch(): void {
-    if (this.#isWatching) return;
-    this.#isWatching = true;
-    void this.#reflector.run(this.#stopping);
+  /** What overrides choose by is waited for at first; later the picture before is good enough. */
+  #canDraw(nodes: NodeWatch): boolean {
+    const isSaid = this.#hasTriedSaid || this.#saidReflector.hasSynced();
+    return nodes.hasSynced() && isSaid && (this.#drawn !== undefined || this.#nextNodes === undefined);
+  }
+
+  #watch(): NodeWatch {
+    if (this.#nodes === undefined) {
+      this.#nodes = this.#watchNodes(new Set());
+      void this.#saidReflector.run(this.#parts.stopping);
+    }
+    if (this.#nextNodes?.hasSynced() === true) {
+      this.#nodes.end();
+      this.#nodes = this.#nextNodes;
+      this.#nextNodes = undefined;
+      this.#hasChanged = true;
+    }
+    return this.#nodes;
+  }
+
+  #watchNodes(keys: ReadonlySet<string>): NodeWatch {
+    const { kube, clock, stopping } = this.#parts;
+    return new NodeWatch({
+      kube,
+      clock,
+      signal: stopping,
+      keys,
+      onChange: () => (this.#hasChanged = true),
+      onError: (error) => (this.#problem = error),
+    });
+  }
+
+  /** What cannot be read changes nothing: what was said before holds. */
+  #obey(overrides: readonly FabricOverride[] | undefined): void {
+    if (overrides === undefined || JSON.stringify(overrides) === JSON.stringify(this.#overrides)) return;
+    this.#overrides = overrides;
+    this.#hasChanged = true;
+    const keys = selectedKeys(overrides);
+    const kept = (this.#nextNodes ?? this.#nodes)?.keys ?? new Set();
+    if ([...keys].every((key) => kept.has(key))) return;
+    this.#nextNodes?.end();
+    this.#nextNodes = this.#watchNodes(keys);
   }
 
   /** The same object until something else is to be said. */
-  #draw(): Fabric {
-    const nowMs = this.#clock.monotonicMs();
+  #draw(nodes: NodeWatch): Fabric {
+    const nowMs = this.#parts.clock.monotonicMs();
     const drawn = this.#drawn;
     if (drawn !== undefined && (!this.#hasChanged || nowMs - drawn.atMs < RECOMPUTE_MS)) return drawn.fabric;
     this.#hasChanged = false;
-    const fabric = fabricFromNodes(this.#cache.list().map(({ facts }) => facts));
+    const fabric = fabricFromNodes(nodes.facts().map((facts) => withOverrides(facts, this.#overrides)));
     this.#drawn = { fabric, atMs: nowMs };
     return fabric;
   }
 }
 
-function toSeenNode(node: KubeObject): SeenNode {
-  const { name, uid, resourceVersion } = node.metadata;
-  return {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: {
-      name,
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    },
-    facts: factsOfNode(node),
-  };
+function isRefusal(error: unknown): boolean {
+  return error instanceof KubeApiError && (error.status === 401 || error.status === 403);
 }
 
-function sameFacts(one: SeenNode, other: SeenNode): boolean {
-  return JSON.stringify(one.facts) === JSON.stringify(other.facts);
+function overridesOf(fabric: KubeObject): readonly FabricOverride[] | undefined {
+  const read = FabricSpec.safeParse((fabric as { spec?: unknown }).spec ?? {});
+  return read.success ? (read.data.overrides ?? []) : undefined;
 }

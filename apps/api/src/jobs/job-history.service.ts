@@ -18,6 +18,7 @@ import { SeenNodes } from '../fabric/seen-nodes.ts';
 import { CLUSTER, type Cluster } from '../infrastructure/tokens.ts';
 import type { JobRow } from './job-row.ts';
 import { type JobAddress, JobsService } from './jobs.service.ts';
+import { withSeenNodes } from './rank-nodes.ts';
 import { recordedPlacement } from './recorded-placement.ts';
 
 /** Most events or steps of one answer. */
@@ -98,27 +99,14 @@ export class JobHistoryService {
   /** Where each rank of the newest epoch is, from its placement; empty before the first. */
   async ranks(principal: Principal, address: JobAddress): Promise<RankMap> {
     const map = await this.#jobs.reading(principal, address, (sql, row) => this.#ranksOf(sql, row));
-    return this.#withSwitches(map);
-  }
-
-  /** As far as the cluster shows them now: a map without switches is better than none. */
-  async #withSwitches({ epoch, items }: RankMap): Promise<RankMap> {
-    if (items.length === 0) return { epoch, items };
+    if (map.items.length === 0) return map;
     const { fabric } = await this.#nodes.look(PATIENCE_MS);
-    const names = new Set(items.map(({ node }) => node));
-    const seen = new Map(fabric?.nodes.filter(({ name }) => names.has(name)).map((node) => [node.name, node]));
-    return {
-      epoch,
-      items: items.map((place) => {
-        const { island, switches = [] } = seen.get(place.node) ?? {};
-        return { ...place, island: place.island ?? island ?? null, switches: [...switches] };
-      }),
-    };
+    return withSeenNodes(map, fabric);
   }
 
   async #ranksOf(sql: Sql, row: JobRow): Promise<RankMap> {
     const recorded = await recordedPlacement(sql, this.#cluster, row);
-    if (recorded === undefined || row.uid === null) return { epoch: row.status.epoch ?? 0, items: [] };
+    if (recorded === undefined || row.uid === null) return { epoch: row.status.epoch ?? 0, items: [], nodes: [] };
     const { spec: placement } = recorded;
     const [labelsByNode, lastByRank] = await Promise.all([
       this.#nodeLabels(sql, placement),
@@ -136,12 +124,11 @@ export class JobHistoryService {
         nvlinkDomain: labels[NODE_LABELS.nvlinkDomain] ?? null,
         island: labels[NODE_LABELS.nicIsland] ?? null,
         nicType: labels[NODE_LABELS.nicType] ?? null,
-        switches: [],
         lastStep: lastByRank.get(rank)?.lastStep ?? null,
         stepTimeMs: lastByRank.get(rank)?.stepTimeMs ?? null,
       }));
     });
-    return { epoch: placement.epoch, items };
+    return { epoch: placement.epoch, items, nodes: [] };
   }
 
   checkpoints(principal: Principal, address: JobAddress): Promise<CheckpointList> {

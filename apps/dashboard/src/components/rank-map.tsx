@@ -1,4 +1,4 @@
-import type { RankPlace } from '@coxswain/api-types';
+import type { RankMap as Ranks } from '@coxswain/api-types';
 import { namedSwitch, ownNameOf } from '@coxswain/fabric';
 import { formatCount } from '@coxswain/units';
 import { Fragment, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
@@ -9,10 +9,12 @@ import {
   groupRanks,
   layOutIsland,
   paceOf,
+  seenRanks,
   slowness,
   type IslandGeometry,
   type IslandGroup,
   type Pace,
+  type SeenRank,
 } from '../job/rank-geometry.ts';
 import { useWidth } from '../use-width.ts';
 
@@ -21,12 +23,12 @@ const NIC_WORDS: Readonly<Record<string, string>> = { infiniband: 'InfiniBand', 
 const NOTABLY_SLOW = 0.2;
 
 interface RankMapProps {
-  readonly places: readonly RankPlace[];
-  readonly epoch: number;
+  readonly ranks: Ranks;
 }
 
 /** Ranks on nodes, by island and NVLink domain; painted on one canvas per island, so that 16,384 ranks are as quick as four. */
-export function RankMap({ places, epoch }: RankMapProps): ReactNode {
+export function RankMap({ ranks }: RankMapProps): ReactNode {
+  const places = useMemo(() => seenRanks(ranks), [ranks]);
   const islands = useMemo(() => groupRanks(places), [places]);
   const pace = useMemo(() => paceOf(places), [places]);
   const [shownRank, setShownRank] = useState<number>();
@@ -61,7 +63,7 @@ export function RankMap({ places, epoch }: RankMapProps): ReactNode {
         ))}
       </div>
       <p className="rank-facts" aria-live="polite">
-        {shown === undefined ? gangSentence(places.length, epoch, pace) : rankSentence(shown, pace)}
+        {shown === undefined ? gangSentence(places.length, ranks.epoch, pace) : rankSentence(shown, pace)}
       </p>
     </>
   );
@@ -106,7 +108,7 @@ interface IslandProps {
   readonly totalRanks: number;
   readonly pace: Pace;
   readonly coloring: Coloring;
-  readonly shown: RankPlace | undefined;
+  readonly shown: SeenRank | undefined;
   readonly onShow: (rank: number | undefined) => void;
 }
 
@@ -258,7 +260,7 @@ function gangSentence(ranks: number, epoch: number, pace: Pace): string {
   return `${begin} Median step time ${medianStepTimeMs.toFixed(1)} ms. ${end}`;
 }
 
-function rankSentence(place: RankPlace, { medianStepTimeMs, furthestStep }: Pace): string {
+function rankSentence(place: SeenRank, { medianStepTimeMs, furthestStep }: Pace): string {
   const { rank, node, pod, switches, tensorIndex, dataIndex, pipelineIndex, stepTimeMs, lastStep } = place;
   const above = [0, 1]
     .flatMap((tier) => namedSwitch(switches, tier) ?? [])
@@ -271,6 +273,6 @@ function rankSentence(place: RankPlace, { medianStepTimeMs, furthestStep }: Pace
   return `${where} Step ${lastStep}${behind}, took ${stepTimeMs.toFixed(1)} ms${compared}.`;
 }
 
-function times({ stepTimeMs }: RankPlace, medianStepTimeMs: number): string {
+function times({ stepTimeMs }: SeenRank, medianStepTimeMs: number): string {
   return `${((stepTimeMs ?? 0) / medianStepTimeMs).toFixed(2)} ×`;
 }

@@ -1,25 +1,40 @@
-import type { RankPlace } from '@coxswain/api-types';
 import { aRankPlace } from '@coxswain/api-types/testing';
-import { cellAt, groupRanks, layOutIsland, paceOf, slowness, type IslandGeometry } from './rank-geometry.ts';
+import {
+  cellAt,
+  groupRanks,
+  layOutIsland,
+  paceOf,
+  seenRanks,
+  slowness,
+  type IslandGeometry,
+  type SeenRank,
+} from './rank-geometry.ts';
 
-const gang = (ranks: number, ranksPerNode: number, overrides: Partial<RankPlace> = {}): RankPlace[] =>
+const aRank = (given: Partial<SeenRank> = {}): SeenRank => ({ ...aRankPlace(given), switches: [], ...given });
+const gang = (ranks: number, ranksPerNode: number, overrides: Partial<SeenRank> = {}): SeenRank[] =>
   Array.from({ length: ranks }, (_, rank) =>
-    aRankPlace({ rank, node: `node-${Math.floor(rank / ranksPerNode)}`, ...overrides }),
+    aRank({ rank, node: `node-${Math.floor(rank / ranksPerNode)}`, ...overrides }),
   );
 
-function layOut(places: readonly RankPlace[], widthPx: number): IslandGeometry {
+function layOut(places: readonly SeenRank[], widthPx: number): IslandGeometry {
   const [island] = groupRanks(places);
   if (island === undefined) throw new Error('no ranks, no island');
   return layOutIsland(island, { widthPx, totalRanks: places.length });
 }
 
+it('every rank has the switches that are told once of its node', () => {
+  const items = [0, 1, 2].map((rank) => aRankPlace({ rank, node: rank < 2 ? 'a' : 'b' }));
+  const nodes = [{ name: 'a', nvlinkDomain: null, island: null, nicType: null, switches: ['l', 's'] }];
+  expect(seenRanks({ epoch: 1, items, nodes }).map(({ switches }) => switches)).toEqual([['l', 's'], ['l', 's'], []]);
+});
+
 describe('the rank map', () => {
   it('groups ranks by island, NVLink domain and node', () => {
     const groups = groupRanks([
-      aRankPlace({ rank: 1 }),
-      aRankPlace({ rank: 0 }),
-      aRankPlace({ rank: 2 }),
-      aRankPlace({ rank: 4, island: 'roce-0', nvlinkDomain: 'nvl-b', nicType: 'roce' }),
+      aRank({ rank: 1 }),
+      aRank({ rank: 0 }),
+      aRank({ rank: 2 }),
+      aRank({ rank: 4, island: 'roce-0', nvlinkDomain: 'nvl-b', nicType: 'roce' }),
     ]);
     expect(
       groups.map((group) => [
@@ -108,14 +123,14 @@ describe('the rank map', () => {
     ['a rank that is faster is not slow', 50, 0],
     ['an unmeasured rank is unknown', null, null],
   ])('%s', (_sentence, stepTimeMs, want) => {
-    expect(slowness(aRankPlace({ stepTimeMs }), paceOf(gang(3, 1)))).toBe(want);
+    expect(slowness(aRank({ stepTimeMs }), paceOf(gang(3, 1)))).toBe(want);
   });
 
   it('knows the pace of a gang, also when nothing is measured yet', () => {
     const places = [
       ...gang(3, 1),
-      aRankPlace({ rank: 3, stepTimeMs: 250, lastStep: 8 }),
-      aRankPlace({ rank: 4, stepTimeMs: null, lastStep: null }),
+      aRank({ rank: 3, stepTimeMs: 250, lastStep: 8 }),
+      aRank({ rank: 4, stepTimeMs: null, lastStep: null }),
     ];
     const pace = paceOf(places);
     expect([pace.medianStepTimeMs, pace.furthestStep, pace.slowest?.rank]).toEqual([100, 10, 3]);

@@ -1,10 +1,21 @@
-import type { RankPlace } from '@coxswain/api-types';
+import type { RankMap, RankPlace } from '@coxswain/api-types';
 import { namedSwitch, ownNameOf } from '@coxswain/fabric';
+
+/** A rank, and the switches above its node, near to far. */
+export interface SeenRank extends RankPlace {
+  readonly switches: readonly string[];
+}
+
+/** The ranks of the map in their order, each with what is told once of its node. */
+export function seenRanks({ items, nodes }: RankMap): readonly SeenRank[] {
+  const switchesOf = new Map(nodes.map(({ name, switches }) => [name, switches]));
+  return items.map((place) => ({ ...place, switches: switchesOf.get(place.node) ?? [] }));
+}
 
 /** Ranks of one node, of one NVLink domain's nodes, of one island's domains. */
 export interface NodeGroup {
   readonly node: string;
-  readonly ranks: readonly RankPlace[];
+  readonly ranks: readonly SeenRank[];
 }
 export interface DomainGroup {
   readonly domain: string;
@@ -30,7 +41,7 @@ export interface IslandGroup {
  * Ranks by island, leaf switch, NVLink domain and node, each in order of its first rank; a node without a domain is one of its own, and a domain below
  * several leaves stands below each.
  */
-export function groupRanks(places: readonly RankPlace[]): readonly IslandGroup[] {
+export function groupRanks(places: readonly SeenRank[]): readonly IslandGroup[] {
   const ordered = [...places].sort((a, b) => a.rank - b.rank);
   return grouped(ordered, (place) => place.island ?? 'no island').map(([island, inIsland]) => ({
     island,
@@ -39,7 +50,7 @@ export function groupRanks(places: readonly RankPlace[]): readonly IslandGroup[]
   }));
 }
 
-function domainsOf(belowLeaf: readonly RankPlace[]): readonly DomainGroup[] {
+function domainsOf(belowLeaf: readonly SeenRank[]): readonly DomainGroup[] {
   const below = belowOf(belowLeaf[0]);
   return grouped(belowLeaf, (place) => place.nvlinkDomain ?? place.node).map(([domain, inDomain]) => ({
     domain,
@@ -49,7 +60,7 @@ function domainsOf(belowLeaf: readonly RankPlace[]): readonly DomainGroup[] {
   }));
 }
 
-function belowOf(place: RankPlace | undefined): Below {
+function belowOf(place: SeenRank | undefined): Below {
   const named = [1, 0].flatMap((tier) => namedSwitch(place?.switches ?? [], tier) ?? []);
   return { id: named.join('\n'), words: named.map(ownNameOf).join(' › ') };
 }
@@ -66,7 +77,7 @@ function grouped<T>(items: readonly T[], keyOf: (item: T) => string): [string, T
 
 /** A rank's cell on the map of its island, in CSS pixels. */
 export interface RankCell {
-  readonly place: RankPlace;
+  readonly place: SeenRank;
   readonly x: number;
   readonly y: number;
 }
@@ -212,10 +223,10 @@ export interface Pace {
   /** Step of the rank that got furthest. */
   readonly furthestStep: number | null;
   /** The rank with the longest step time. */
-  readonly slowest: RankPlace | undefined;
+  readonly slowest: SeenRank | undefined;
 }
 
-export function paceOf(places: readonly RankPlace[]): Pace {
+export function paceOf(places: readonly SeenRank[]): Pace {
   const measured = places
     .filter((place) => place.stepTimeMs !== null)
     .sort((a, b) => (a.stepTimeMs ?? 0) - (b.stepTimeMs ?? 0));
@@ -228,7 +239,7 @@ export function paceOf(places: readonly RankPlace[]): Pace {
 }
 
 /** How slow a rank is against the median of its gang: 0 at the median or faster, 1 at twice the median or slower; null unknown. */
-export function slowness({ stepTimeMs }: RankPlace, { medianStepTimeMs }: Pace): number | null {
+export function slowness({ stepTimeMs }: SeenRank, { medianStepTimeMs }: Pace): number | null {
   if (stepTimeMs === null || medianStepTimeMs === null || medianStepTimeMs <= 0) return null;
   return Math.min(1, Math.max(0, stepTimeMs / medianStepTimeMs - 1));
 }

@@ -229,7 +229,7 @@ function Jobs({ fabric, shownJob, onShow }: JobsProps): ReactNode {
           ))}
         </tbody>
       </table>
-      {fabric.hasMoreJobs && <p className="hint">Older jobs hold GPUs too; those GPUs seem free here.</p>}
+      {fabric.hasMoreJobs && <p className="hint">Older jobs may hold GPUs too; those GPUs seem free here.</p>}
     </div>
   );
 }

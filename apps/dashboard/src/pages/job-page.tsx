@@ -78,7 +78,7 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
         {ranks === undefined ? (
           <p className="empty">Reading where the ranks are…</p>
         ) : (
-          <RankMap places={ranks.items} epoch={ranks.epoch} />
+          <RankMap ranks={ranks} />
         )}
       </section>
       <WhatIsRun job={job} project={project} />

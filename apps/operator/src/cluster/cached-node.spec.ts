@@ -1,29 +1,6 @@
 import type { KubeObject } from '@coxswain/kube';
 import { toCachedNode } from './cached-node.ts';
 
-function labelsKept(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return toCachedNode({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', labels } } as KubeObject).facts.labels;
-}
-
-describe('of the labels of a node', () => {
-  it('all are kept where there are not too many', () => {
-    const labels = { 'example.com/rack': 'r1', 'nvidia.com/gpu.clique': 'u.1' };
-    expect(labelsKept(labels)).toEqual(labels);
-  });
-
-  it('of a million few are kept, and those that say where it sits are among them', () => {
-    const many = Array.from({ length: 1_000_000 }, (_, index) => [`example.com/l${index}`, 'v'.repeat(63)]);
-    const last = {
-      'nvidia.com/gpu.clique': 'u.1',
-      'fabric.topograph.run/tier-0': 'l',
-      'fabric.coxswain.dev/nic-count': '8',
-    };
-    const kept = labelsKept({ ...(Object.fromEntries(many) as Record<string, string>), ...last });
-    expect(kept).toMatchObject(last);
-    expect(JSON.stringify(kept).length).toBeLessThan(200_000);
-  });
-});
-
 describe('of the conditions of a node', () => {
   const kept = (conditions: unknown): unknown =>
     toCachedNode({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, status: { conditions } } as KubeObject)

@@ -99,7 +99,6 @@ export function aRankPlace(overrides: Partial<RankPlace> = {}): RankPlace {
     nvlinkDomain: 'nvl-a',
     island: 'ib-0',
     nicType: 'infiniband',
-    switches: [],
     lastStep: 10,
     stepTimeMs: 100,
     ...overrides,
