@@ -119,6 +119,7 @@ describe('the dashboard', () => {
     const map = page.locator('canvas[role=img]');
     const where = await map.first().getAttribute('aria-label');
     expect(where).toMatch(/^(ib-0|roce-0): 4 ranks on 2 nodes in 1 NVLink domain/);
+    await seen('[data-testid=traffic]', /between nodes\s+[\d.]+ [KM]iB/);
     await map.first().focus();
     await page.keyboard.press('End');
     await seen('.rank-facts', /^Rank 3 on node local-[ab][01], pod rowing-.*tensor 1, data 1, pipeline 0/);

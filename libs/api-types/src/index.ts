@@ -188,6 +188,7 @@ export {
   RankMap,
   RankPlace,
   type RankNode,
+  type RankTraffic,
   StepList,
   StepBucket,
   StepPoint,

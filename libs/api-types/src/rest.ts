@@ -356,10 +356,32 @@ export const RankNode = z
   })
   .meta({ id: 'RankNode' });
 export type RankNode = z.infer<typeof RankNode>;
+const bytes = z.number().min(0);
+/** Bytes of a step over each boundary that lies between two ranks; whatever crosses one crosses all nearer ones. */
+export const RankTraffic = z
+  .object({
+    source: z
+      .enum(['planned', 'assumed'])
+      .describe('planned: of the job’s model and batch. assumed: of a usual model, where the job says none.'),
+    gpu: bytes.describe('Between GPUs: all that ranks send each other.'),
+    node: bytes,
+    nvlinkDomain: bytes,
+    leaf: bytes,
+    spine: bytes,
+    core: bytes.describe('Switches beyond the spine.'),
+    island: bytes,
+  })
+  .meta({ id: 'RankTraffic' });
+export type RankTraffic = z.infer<typeof RankTraffic>;
 export const RankMap = z
   .object({
     epoch: counter,
     items: z.array(RankPlace),
+    bytesPerStep: RankTraffic.nullable()
+      .default(null)
+      .describe(
+        'What the placement sends over which boundary. Null: nothing is placed, or its nodes are not all seen.',
+      ),
     nodes: z.array(RankNode).default([]).describe('Each node that ranks are on, once.'),
   })
   .meta({ id: 'RankMap' });

@@ -7,7 +7,7 @@ import type {
   RankPlace,
   StepList,
 } from '@coxswain/api-types';
-import { NODE_LABELS, type PlacementSpec, ranksOfPod } from '@coxswain/api-types';
+import { NODE_LABELS, type PlacementSpec, ranksOfPod, TrainingJobSpec } from '@coxswain/api-types';
 import { coordinatesOfRank } from '@coxswain/layout';
 import { podName } from '@coxswain/lifecycle';
 import type { Sql } from '@coxswain/persistence';
@@ -16,8 +16,9 @@ import type { Principal } from '../auth/principal.ts';
 import { CurveReader, type CurveRequest } from '../curves/curve-reader.ts';
 import { SeenNodes } from '../fabric/seen-nodes.ts';
 import { CLUSTER, type Cluster } from '../infrastructure/tokens.ts';
-import type { JobRow } from './job-row.ts';
+import { desiredSpec, type JobRow } from './job-row.ts';
 import { type JobAddress, JobsService } from './jobs.service.ts';
+import { type PlacedJob, PlacedTraffic } from './placed-traffic.ts';
 import { withSeenNodes } from './rank-nodes.ts';
 import { recordedPlacement } from './recorded-placement.ts';
 
@@ -58,6 +59,7 @@ export class JobHistoryService {
   readonly #jobs: JobsService;
 
   readonly #nodes: SeenNodes;
+  readonly #traffic = new PlacedTraffic();
 
   constructor(
     @Inject(CLUSTER) cluster: Cluster,
@@ -98,15 +100,16 @@ export class JobHistoryService {
 
   /** Where each rank of the newest epoch is, from its placement; empty before the first. */
   async ranks(principal: Principal, address: JobAddress): Promise<RankMap> {
-    const map = await this.#jobs.reading(principal, address, (sql, row) => this.#ranksOf(sql, row));
+    const { map, job } = await this.#jobs.reading(principal, address, (sql, row) => this.#ranksOf(sql, row));
     if (map.items.length === 0) return map;
     const { fabric } = await this.#nodes.look(PATIENCE_MS);
-    return withSeenNodes(map, fabric);
+    return { ...withSeenNodes(map, fabric), bytesPerStep: job === undefined ? null : this.#traffic.of(job, fabric) };
   }
 
-  async #ranksOf(sql: Sql, row: JobRow): Promise<RankMap> {
+  async #ranksOf(sql: Sql, row: JobRow): Promise<{ readonly map: RankMap; readonly job?: PlacedJob | undefined }> {
     const recorded = await recordedPlacement(sql, this.#cluster, row);
-    if (recorded === undefined || row.uid === null) return { epoch: row.status.epoch ?? 0, items: [], nodes: [] };
+    if (recorded === undefined || row.uid === null)
+      return { map: { epoch: row.status.epoch ?? 0, items: [], nodes: [], bytesPerStep: null } };
     const { spec: placement } = recorded;
     const [labelsByNode, lastByRank] = await Promise.all([
       this.#nodeLabels(sql, placement),
@@ -128,7 +131,12 @@ export class JobHistoryService {
         stepTimeMs: lastByRank.get(rank)?.stepTimeMs ?? null,
       }));
     });
-    return { epoch: placement.epoch, items, nodes: [] };
+    // What an earlier version took and this one does not has no bytes.
+    const { data: spec } = TrainingJobSpec.safeParse(desiredSpec(row));
+    return {
+      map: { epoch: placement.epoch, items, nodes: [], bytesPerStep: null },
+      job: spec === undefined ? undefined : { uid: row.uid, spec, placement },
+    };
   }
 
   checkpoints(principal: Principal, address: JobAddress): Promise<CheckpointList> {

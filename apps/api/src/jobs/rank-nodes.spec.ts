@@ -12,7 +12,12 @@ const SEEN = {
 };
 
 function mapOf(nodes: readonly string[], recorded: object = UNSAID): RankMap {
-  return { epoch: 1, items: nodes.map((node, rank) => aRankPlace({ rank, node, ...recorded })), nodes: [] };
+  return {
+    epoch: 1,
+    items: nodes.map((node, rank) => aRankPlace({ rank, node, ...recorded })),
+    nodes: [],
+    bytesPerStep: null,
+  };
 }
 
 describe('the nodes of a map of ranks', () => {

@@ -7,13 +7,13 @@ type Facts = Omit<RankNode, 'name'>;
  * The map with what is seen of each node now, told once: of 16,384 ranks the switches alone would double the answer. What is recorded of a node that is
  * not seen, or not said of one that is, stands; a map without switches is better than none.
  */
-export function withSeenNodes({ epoch, items }: RankMap, fabric: Fabric | undefined): RankMap {
+export function withSeenNodes({ items, ...map }: RankMap, fabric: Fabric | undefined): RankMap {
   const recorded = new Map(items.map((place) => [place.node, place]));
   const seen = new Map(fabric?.nodes.filter(({ name }) => recorded.has(name)).map((node) => [node.name, node]));
   const nodes = [...recorded].map(([name, place]) => ({ name, ...factsOf(place, seen.get(name)) }));
   const byName = new Map(nodes.map((node) => [node.name, node]));
   return {
-    epoch,
+    ...map,
     nodes,
     items: items.map((place) => {
       const { nvlinkDomain = null, island = null, nicType = null } = byName.get(place.node) ?? {};

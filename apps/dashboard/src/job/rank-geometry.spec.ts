@@ -25,7 +25,11 @@ function layOut(places: readonly SeenRank[], widthPx: number): IslandGeometry {
 it('every rank has the switches that are told once of its node', () => {
   const items = [0, 1, 2].map((rank) => aRankPlace({ rank, node: rank < 2 ? 'a' : 'b' }));
   const nodes = [{ name: 'a', nvlinkDomain: null, island: null, nicType: null, switches: ['l', 's'] }];
-  expect(seenRanks({ epoch: 1, items, nodes }).map(({ switches }) => switches)).toEqual([['l', 's'], ['l', 's'], []]);
+  expect(seenRanks({ epoch: 1, items, nodes, bytesPerStep: null }).map(({ switches }) => switches)).toEqual([
+    ['l', 's'],
+    ['l', 's'],
+    [],
+  ]);
 });
 
 describe('the rank map', () => {

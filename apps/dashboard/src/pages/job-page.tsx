@@ -12,6 +12,7 @@ import { formatBytes, formatDuration } from '@coxswain/units';
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, useMemo, useState, type ReactNode } from 'react';
 import { CurvePlot } from '../components/curve-plot.tsx';
+import { PlacedTraffic } from '../components/placed-traffic.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { RankMap } from '../components/rank-map.tsx';
 import { Rendering } from '../components/rendering.tsx';
@@ -78,7 +79,10 @@ export function JobPage({ project, id }: { readonly project: string; readonly id
         {ranks === undefined ? (
           <p className="empty">Reading where the ranks are…</p>
         ) : (
-          <RankMap ranks={ranks} />
+          <>
+            <RankMap ranks={ranks} />
+            {ranks.bytesPerStep !== null && <PlacedTraffic traffic={ranks.bytesPerStep} />}
+          </>
         )}
       </section>
       <WhatIsRun job={job} project={project} />
