@@ -14,6 +14,7 @@ import {
   Job,
   JobCreate,
   JobEventList,
+  JobGoodput,
   JobList,
   JOB_ORDERS,
   JobRendering,
@@ -69,6 +70,7 @@ const ANSWERS = [
   StepList,
   RankMap,
   CheckpointList,
+  JobGoodput,
   StoredLayout,
   LayoutList,
   StoredPlan,
@@ -157,6 +159,8 @@ const ROOTS = `type Query {
   "The loss curve; without an epoch the newest one counts where attempts overlap. A page of steps (limit: 1 to 10000, default 2000), or all of it in so many points (maxPoints: 2 to 5000)."
   steps(project: String!, jobId: ID!, epoch: Int, fromStep: SafeInt, toStep: SafeInt, limit: Int, maxPoints: Int): StepList
   ranks(project: String!, jobId: ID!): RankMap
+  "Where the GPU-seconds of a job went, each in exactly one category."
+  goodput(project: String!, jobId: ID!): JobGoodput
   "What the job runs; before it is placed, what it would run."
   jobRendering(project: String!, jobId: ID!): JobRendering
   "What would be run for a layout, or why its engine refuses. Nothing runs, and nothing is kept."

@@ -12,6 +12,8 @@ import type { Denials } from './auth/denials.ts';
 import type { Config } from './config/config.ts';
 import { FabricModule } from './fabric/fabric.module.ts';
 import { FabricResolvers } from './fabric/fabric.resolvers.ts';
+import { GoodputModule } from './goodput/goodput.module.ts';
+import { GoodputResolvers } from './goodput/goodput.resolvers.ts';
 import { GraphqlModule } from './graphql/graphql.module.ts';
 import type { RootResolvers } from './graphql/root-resolvers.ts';
 import { IdempotencyKeyGuard } from './http/idempotency-key.guard.ts';
@@ -91,6 +93,7 @@ const FEATURES: readonly Type[] = [
   PlansModule,
   RenderingsModule,
   FabricModule,
+  GoodputModule,
   AuditModule,
   GraphqlModule,
   HealthModule,
@@ -107,6 +110,7 @@ export const FEATURE_RESOLVERS: readonly Type<RootResolvers>[] = [
   PlanResolvers,
   RenderingResolvers,
   FabricResolvers,
+  GoodputResolvers,
   AuditResolvers,
 ];
 

@@ -18,6 +18,7 @@ import { addProjectCommands } from './project-commands.ts';
 import { addReadingCommands } from './reading-commands.ts';
 import type { CliContext, Session } from './session.ts';
 import { OUTPUT_FORMATS, render, type OutputFormat } from './output.ts';
+import { addGoodputCommand } from './goodput-command.ts';
 import { addGroupCommands } from './group-commands.ts';
 import { addSimulateCommand } from './simulate-command.ts';
 import { addSignInCommands } from './sign-in-commands.ts';
@@ -124,6 +125,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addInitCommand(program, session);
   addImportCommand(program, session);
   addReadingCommands(program, session);
+  addGoodputCommand(program, session);
   addActingCommands(program, session);
   addLayoutCommands(program, session);
   addEngineCommands(program, session);

@@ -11,6 +11,7 @@ import {
   Job,
   JobEvent,
   JobEventList,
+  JobGoodput,
   JobList,
   JobRendering,
   type JobSummary,
@@ -285,6 +286,11 @@ export class ApiClient {
 
   checkpoints(reference: JobReference): Promise<CheckpointList> {
     return this.#json(CheckpointList, `${jobPath(reference)}/checkpoints`);
+  }
+
+  /** Where the GPU-seconds of the job went. */
+  goodput(reference: JobReference): Promise<JobGoodput> {
+    return this.#json(JobGoodput, `${jobPath(reference)}/goodput`);
   }
 
   /** Asks the planner what if; the same idempotency key gives the same answer however often it is sent. */

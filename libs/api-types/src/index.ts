@@ -36,6 +36,14 @@ export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-
 export type { AvoidedNodeReason } from './avoided-node.ts';
 export { FABRIC_NAME, FabricSpec, FabricStatus } from './fabric-resource.ts';
 export type { FabricOverride, FabricResource } from './fabric-resource.ts';
+export {
+  GOODPUT_CATEGORIES,
+  type GoodputCategory,
+  GoodputSpan,
+  goodputWords,
+  JobGoodput,
+  MAX_GOODPUT_SPANS,
+} from './goodput.ts';
 export { JobPlan } from './job-plan.ts';
 export { JOB_STATES, JobState, TrainingJobStatus } from './training-job.ts';
 export { ObjectName } from './field-names.ts';

@@ -1,2 +1,3 @@
 /** Where did each GPU-second of a job go? */
-export {};
+export { jobGoodput } from './job-goodput.ts';
+export { type RecordedJob, recordedHistory, runKey } from './recorded-history.ts';

@@ -33,6 +33,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'GET /v1/projects/{project}/jobs/{jobId}/steps': 'steps',
   'GET /v1/projects/{project}/jobs/{jobId}/ranks': 'ranks',
   'GET /v1/projects/{project}/jobs/{jobId}/checkpoints': 'checkpoints',
+  'GET /v1/projects/{project}/jobs/{jobId}/goodput': 'goodput',
   'GET /v1/projects/{project}/jobs/{jobId}/rendering': 'jobRendering',
   'POST /v1/projects/{project}/renderings': 'rendering',
   'GET /v1/projects/{project}/layouts': 'layouts',

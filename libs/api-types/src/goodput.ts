@@ -1,0 +1,83 @@
+/** Into which categories does each GPU-second of a job fall, and how is that told? */
+import { z } from 'zod';
+import { counter, timestamp } from './status-fields.ts';
+
+/**
+ * What the held GPUs of a job spend their time on: each GPU-second is in exactly one. The words are those of ml-goodput-measurement (AI-Hypercomputer), as far as
+ * what is recorded can tell them apart; docs/reference/goodput.md says how each is measured.
+ */
+export const GOODPUT_CATEGORIES = {
+  productive: 'Steps that were trained and did not have to be trained again.',
+  initialisation:
+    'From the placement to the first step: scheduling, images, preflight, start of the ranks, rendezvous, and the first step itself.',
+  checkpointRestore: 'From the start of the ranks until they had loaded the checkpoint that they resume from.',
+  checkpointSave: 'Between the steps of a run that saved checkpoints.',
+  wastedProgress: 'Steps that were trained again later, because the run that followed began before them.',
+  infrastructureRecovery:
+    'From the last step before a failure until ranks were started again: noticing, ending the gang, making it anew.',
+  slow: 'What a straggler cost, where a verdict says how much.',
+  plannedStop: 'From the last step until the gang was gone, where the work was done or a stop was asked for.',
+  other: 'Between the steps of a run that saved nothing, and what the records do not tell.',
+} as const satisfies Record<string, string>;
+export type GoodputCategory = keyof typeof GOODPUT_CATEGORIES;
+
+const categories = Object.keys(GOODPUT_CATEGORIES) as [GoodputCategory, ...GoodputCategory[]];
+const seconds = z.number().min(0);
+
+export const GoodputShare = z
+  .object({
+    category: z.enum(categories),
+    gpuSeconds: seconds,
+    share: z.number().min(0).max(1).describe('Of all held GPU-seconds; 0 where none were held.'),
+  })
+  .meta({ id: 'GoodputShare' });
+export type GoodputShare = z.infer<typeof GoodputShare>;
+
+/** A stretch of a job's life, for a bar. */
+export const GoodputSpan = z
+  .object({
+    from: timestamp,
+    to: timestamp,
+    spent: z
+      .enum([...categories, 'waiting', 'suspended'])
+      .describe(
+        'On what. Saves and stragglers have no place in time, so they are in no span. While waiting and suspended no GPU is held.',
+      ),
+    gpus: counter.describe('Held meanwhile.'),
+    epoch: counter.nullable().describe('Null: between attempts, or several of them.'),
+  })
+  .meta({ id: 'GoodputSpan' });
+export type GoodputSpan = z.infer<typeof GoodputSpan>;
+
+/** What time was spent on, in words: `checkpoint restore`. */
+export function goodputWords(spent: GoodputSpan['spent']): string {
+  return spent.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** Most spans of an answer; of more, each tells of what took most of its time. */
+export const MAX_GOODPUT_SPANS = 400;
+
+/** Where the GPU-seconds of a job went. */
+export const JobGoodput = z
+  .object({
+    asOf: timestamp.describe('Up to when it is told: the end of the job, or the time of the answer.'),
+    gpuSeconds: seconds.describe('Held in all; the shares add up to it.'),
+    goodput: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullable()
+      .describe('Productive share of the held GPU-seconds. Null: none were held.'),
+    shares: z.array(GoodputShare).describe('Every category, in one order.'),
+    heldSeconds: seconds.describe('Of wall time, with GPUs held.'),
+    waitingSeconds: seconds.describe(
+      'Of wall time, without: waiting for capacity, a plan, or the pause before a restart.',
+    ),
+    suspendedSeconds: seconds.describe(
+      'Of wall time, without, since a suspend was answered; with the wait for capacity that follows it.',
+    ),
+    spans: z.array(GoodputSpan).max(MAX_GOODPUT_SPANS).describe('Oldest first.'),
+    attemptsLeftOut: counter.describe('Oldest attempts that are not counted, beyond the newest 2000.'),
+  })
+  .meta({ id: 'JobGoodput' });
+export type JobGoodput = z.infer<typeof JobGoodput>;

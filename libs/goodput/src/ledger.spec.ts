@@ -1,0 +1,305 @@
+import type { GoodputCategory } from '@coxswain/api-types';
+import fc from 'fast-check';
+import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
+import { jobGoodput } from './job-goodput.ts';
+import { ledgerOf } from './ledger.ts';
+
+const S = 1_000;
+
+/** Placed at 0 s, running at 10 s, from scratch; first step at 20 s, step 101 at 120 s, ended by a failure that was seen at 150 s. */
+function aRun(overrides: Partial<RunHistory> = {}): RunHistory {
+  return {
+    incarnation: 1,
+    runningMs: 10 * S,
+    restoredMs: undefined,
+    firstStepMs: 20 * S,
+    lastStepMs: 120 * S,
+    firstStep: 1,
+    lastStep: 101,
+    resumedFromStep: 0,
+    endedMs: 150 * S,
+    end: 'failed',
+    stepMs: undefined,
+    hasSaved: false,
+    slowMs: undefined,
+    ...overrides,
+  };
+}
+
+/** Held by 4 GPUs from 0 to 160 s. */
+function anAttempt(runs: readonly RunHistory[], overrides: Partial<AttemptHistory> = {}): AttemptHistory {
+  return {
+    epoch: 1,
+    gpus: 4,
+    heldFromMs: 0,
+    heldToMs: 160 * S,
+    wasSuspended: false,
+    lacksRuns: false,
+    runs,
+    ...overrides,
+  };
+}
+
+function aJob(attempts: readonly AttemptHistory[], overrides: Partial<JobHistory> = {}): JobHistory {
+  return { createdMs: 0, asOfMs: 1_000 * S, isFinished: true, attempts, ...overrides };
+}
+
+/** Seconds of wall time of every run together, without the categories that have none. */
+function secondsOf(history: JobHistory): Partial<Record<GoodputCategory, number>> {
+  const seconds: Partial<Record<GoodputCategory, number>> = {};
+  for (const { ms } of ledgerOf(history).runs)
+    for (const [category, value] of Object.entries(ms) as [GoodputCategory, number][])
+      if (value > 0) seconds[category] = (seconds[category] ?? 0) + value / S;
+  return seconds;
+}
+
+/** A second attempt, placed at 200 s, that began from a step and is training still. */
+const second = (run: Partial<RunHistory> = {}): AttemptHistory =>
+  anAttempt(
+    [
+      aRun({
+        runningMs: 230 * S,
+        firstStepMs: 260 * S,
+        lastStepMs: 300 * S,
+        firstStep: 62,
+        lastStep: 102,
+        resumedFromStep: 61,
+        endedMs: undefined,
+        end: 'live',
+        ...run,
+      }),
+    ],
+    { epoch: 2, heldFromMs: 200 * S, heldToMs: undefined },
+  );
+
+describe('a ledger', () => {
+  it.each<[string, JobHistory, Partial<Record<GoodputCategory, number>>]>([
+    [
+      'of a failed attempt: its start, its steps, and the time from the last step until the gang was gone',
+      aJob([anAttempt([aRun()])]),
+      { initialisation: 20, productive: 100, infrastructureRecovery: 40 },
+    ],
+    [
+      'of one that was done, or was asked to stop: what follows the last step was planned',
+      aJob([anAttempt([aRun({ end: 'stopped' })])]),
+      { initialisation: 20, productive: 100, plannedStop: 40 },
+    ],
+    [
+      'of one that took steps after the stop was asked for, while it saved',
+      aJob([anAttempt([aRun({ end: 'stopped', endedMs: 90 * S })])]),
+      { initialisation: 20, productive: 100, plannedStop: 40 },
+    ],
+    [
+      'of one that lives: nobody knows yet what it does since its last step',
+      aJob([anAttempt([aRun({ end: 'live', endedMs: undefined })], { heldToMs: undefined })], {
+        asOfMs: 125 * S,
+        isFinished: false,
+      }),
+      { initialisation: 20, productive: 100, other: 5 },
+    ],
+    [
+      'of one that loaded a checkpoint',
+      aJob([anAttempt([aRun({ restoredMs: 18 * S })])]),
+      { initialisation: 12, checkpointRestore: 8, productive: 100, infrastructureRecovery: 40 },
+    ],
+    [
+      'of one that never ran',
+      aJob([anAttempt([aRun({ runningMs: undefined, firstStepMs: undefined, lastStepMs: undefined })])]),
+      { initialisation: 150, infrastructureRecovery: 10 },
+    ],
+    [
+      'of one that ran and hung before its first step',
+      aJob([anAttempt([aRun({ firstStepMs: undefined, lastStepMs: undefined })])]),
+      { initialisation: 150, infrastructureRecovery: 10 },
+    ],
+    [
+      'of one whose end was never heard of: the next one began when it was gone',
+      aJob([anAttempt([aRun({ end: 'unknown', endedMs: undefined })], { heldToMs: undefined }), second()], {
+        asOfMs: 300 * S,
+      }),
+      { initialisation: 20 + 60, productive: 60 + 40, wastedProgress: 40, other: 80 },
+    ],
+    [
+      'of steps that were trained again after a failure; the pods that take the place of others are recovery until their ranks start',
+      aJob([anAttempt([aRun()]), second()], { asOfMs: 300 * S }),
+      { initialisation: 20 + 30, productive: 60 + 40, wastedProgress: 40, infrastructureRecovery: 40 + 30 },
+    ],
+    [
+      'of steps that were trained again, because a later run began from an older checkpoint still',
+      aJob([anAttempt([aRun()]), second(), { ...second({ resumedFromStep: 11 }), epoch: 3, heldFromMs: 400 * S }], {
+        asOfMs: 300 * S,
+      }),
+      { initialisation: 20 + 30, productive: 10, wastedProgress: 90 + 40, infrastructureRecovery: 40 + 30 },
+    ],
+    [
+      'of ranks that were started again in their pods',
+      aJob([
+        anAttempt([
+          aRun({ endedMs: 125 * S }),
+          aRun({
+            incarnation: 2,
+            runningMs: 130 * S,
+            firstStepMs: 135 * S,
+            lastStepMs: 155 * S,
+            firstStep: 82,
+            lastStep: 102,
+            resumedFromStep: 81,
+            endedMs: 155 * S,
+            end: 'stopped',
+          }),
+        ]),
+      ]),
+      {
+        initialisation: 20 + 5,
+        productive: 80 + 20,
+        wastedProgress: 20,
+        infrastructureRecovery: 5 + 5,
+        plannedStop: 5,
+      },
+    ],
+    [
+      'of which the first runs are known no longer',
+      aJob([anAttempt([aRun()], { lacksRuns: true })]),
+      { other: 10, initialisation: 10, productive: 100, infrastructureRecovery: 40 },
+    ],
+    [
+      'of a run that saved: what its steps did not take',
+      aJob([anAttempt([aRun({ stepMs: 900, hasSaved: true })])]),
+      { initialisation: 20, productive: 90, checkpointSave: 10, infrastructureRecovery: 40 },
+    ],
+    [
+      'of a run that saved nothing: what its steps did not take',
+      aJob([anAttempt([aRun({ stepMs: 900 })])]),
+      { initialisation: 20, productive: 90, other: 10, infrastructureRecovery: 40 },
+    ],
+    [
+      'of steps that claim to take longer than there was time',
+      aJob([anAttempt([aRun({ stepMs: 1e12, hasSaved: true })])]),
+      { initialisation: 20, productive: 100, infrastructureRecovery: 40 },
+    ],
+    [
+      'of a straggler, whose cost is never more than the steps took',
+      aJob([anAttempt([aRun({ slowMs: 30 * S })]), second({ slowMs: 1e15 })], { asOfMs: 300 * S }),
+      { initialisation: 50, productive: 42, wastedProgress: 28, slow: 30 + 40, infrastructureRecovery: 70 },
+    ],
+  ])('%s', (_, history, expected) => {
+    expect(secondsOf(history)).toEqual(expected);
+  });
+
+  it('shows the time without GPUs as wall time, told apart by why', () => {
+    const history = aJob(
+      [
+        anAttempt([aRun({ end: 'stopped' })], { heldFromMs: 30 * S, wasSuspended: true }),
+        { ...second({ end: 'failed' }), heldToMs: 310 * S },
+      ],
+      { asOfMs: 350 * S, isFinished: false },
+    );
+    expect(jobGoodput(history, 0)).toMatchObject({ heldSeconds: 240, waitingSeconds: 70, suspendedSeconds: 40 });
+  });
+
+  it('has spans that follow each other without a gap, and at most 400 of them', () => {
+    // Every ninth of 900 attempts lives for 700 s, the others for 3 s, with as long between them.
+    let atMs = 0;
+    const many = Array.from({ length: 900 }, (_, index): AttemptHistory => {
+      const lengthMs = (index % 9 === 0 ? 700 : 3) * S;
+      const heldFromMs = atMs;
+      atMs += 2 * lengthMs;
+      const run = aRun({
+        runningMs: heldFromMs + S,
+        firstStepMs: undefined,
+        lastStepMs: undefined,
+        endedMs: undefined,
+      });
+      return anAttempt([run], { epoch: index + 1, heldFromMs, heldToMs: heldFromMs + lengthMs });
+    });
+    const { spans } = jobGoodput(aJob(many, { asOfMs: atMs, isFinished: false }), 0);
+    expect(spans.length).toBeLessThanOrEqual(400);
+    expect(spans.length).toBeGreaterThan(100);
+    expect(spans.slice(1).map(({ from }) => from)).toEqual(spans.slice(0, -1).map(({ to }) => to));
+    expect([spans[0]?.from, spans.at(-1)?.to]).toEqual([new Date(0).toISOString(), new Date(atMs).toISOString()]);
+  });
+});
+
+/* Any history at all: moments anywhere or nowhere, in any order; attempts that overlap; steps and times that cannot be. */
+const moment = fc.option(fc.integer({ min: -1e6, max: 1e7 }), { nil: undefined });
+const step = fc.option(fc.integer({ min: 0, max: 1e6 }), { nil: undefined });
+const told = fc.option(fc.oneof(fc.double({ min: -1e3, max: 1e9 }), fc.constant(Number.NaN)), { nil: undefined });
+const run = fc.record<RunHistory>({
+  incarnation: fc.integer({ min: 1, max: 9 }),
+  runningMs: moment,
+  restoredMs: moment,
+  firstStepMs: moment,
+  lastStepMs: moment,
+  firstStep: step,
+  lastStep: step,
+  resumedFromStep: fc.integer({ min: 0, max: 1e6 }),
+  endedMs: moment,
+  end: fc.constantFrom('failed', 'stopped', 'live', 'unknown'),
+  stepMs: told,
+  hasSaved: fc.boolean(),
+  slowMs: told,
+});
+const attempt = fc.record<AttemptHistory>({
+  epoch: fc.integer({ min: 1, max: 99 }),
+  gpus: fc.integer({ min: 1, max: 100_000 }),
+  heldFromMs: moment,
+  heldToMs: moment,
+  wasSuspended: fc.boolean(),
+  lacksRuns: fc.boolean(),
+  runs: fc.array(run, { minLength: 1, maxLength: 4 }),
+});
+const job = fc.record<JobHistory>({
+  createdMs: moment,
+  asOfMs: fc.integer({ min: -1e6, max: 1e7 }),
+  isFinished: fc.boolean(),
+  attempts: fc.array(attempt, { maxLength: 6 }),
+});
+
+describe('whatever was recorded', () => {
+  it('each held GPU-second is in exactly one category: they add up to GPUs × held seconds to 1e-6', () => {
+    fc.assert(
+      fc.property(job, (history) => {
+        const { spans, runs } = ledgerOf(history);
+        const { shares, gpuSeconds } = jobGoodput(history, 0);
+        const held = spans.reduce((sum, { fromMs, toMs, gpus }) => sum + (gpus * (toMs - fromMs)) / S, 0);
+        const inShares = shares.reduce((sum, share) => sum + share.gpuSeconds, 0);
+        const tolerance = 1e-6 * Math.max(1, held);
+        expect(Math.abs(inShares - held)).toBeLessThanOrEqual(tolerance);
+        expect(Math.abs(gpuSeconds - held)).toBeLessThanOrEqual(tolerance);
+        for (const { ms } of runs)
+          for (const value of Object.values(ms)) expect(Number.isSafeInteger(value) && value >= 0).toBe(true);
+      }),
+    );
+  });
+
+  it('no moment is held twice, and none between the creation and the look is left out', () => {
+    fc.assert(
+      fc.property(job, (history) => {
+        const { spans } = ledgerOf(history);
+        for (const [index, span] of spans.entries()) {
+          expect(span.toMs).toBeGreaterThan(span.fromMs);
+          if (index > 0) expect(span.fromMs).toBe(spans[index - 1]?.toMs);
+        }
+        if (spans.length > 0) expect(spans.at(-1)?.toMs).toBeLessThanOrEqual(history.asOfMs);
+      }),
+    );
+  });
+
+  it('what ranks tell of their steps moves time between categories of their own job’s steps alone', () => {
+    const STEPS: readonly GoodputCategory[] = ['productive', 'wastedProgress', 'checkpointSave', 'slow', 'other'];
+    const apart = (history: JobHistory): readonly unknown[] =>
+      ledgerOf(history).runs.map(({ ms }) => [
+        STEPS.reduce((sum, name) => sum + ms[name], 0),
+        ...Object.entries(ms).filter(([name]) => !STEPS.includes(name as GoodputCategory)),
+      ]);
+    fc.assert(
+      fc.property(job, told, fc.boolean(), (history, stepMs, hasSaved) => {
+        const otherwise = history.attempts.map((one) => ({
+          ...one,
+          runs: one.runs.map((each) => ({ ...each, stepMs, hasSaved })),
+        }));
+        expect(apart({ ...history, attempts: otherwise })).toEqual(apart(history));
+      }),
+    );
+  });
+});

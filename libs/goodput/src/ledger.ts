@@ -1,0 +1,222 @@
+/** Into which category does each GPU-millisecond of a job fall? */
+import { GOODPUT_CATEGORIES, type GoodputCategory, type GoodputSpan } from '@coxswain/api-types';
+import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
+
+/** A stretch of time, [fromMs, toMs), and what it was spent on. */
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly spent: GoodputSpan['spent'];
+  readonly gpus: number;
+  /** Null: between attempts. */
+  readonly epoch: number | null;
+}
+
+/** Where the time of one run of the ranks went. */
+export interface RunLedger {
+  readonly epoch: number;
+  readonly incarnation: number;
+  readonly gpus: number;
+  /** By category, whole milliseconds; their sum is the time in which the run held its GPUs. */
+  readonly ms: Readonly<Record<GoodputCategory, number>>;
+  /** From its beginning to its first step, and from its last step to its end: parts of what `ms` holds. */
+  readonly startMs: number;
+  readonly tailMs: number;
+  /** Undefined: it never took a step. */
+  readonly firstStepAtMs: number | undefined;
+  readonly lastStepAtMs: number | undefined;
+}
+
+export interface Ledger {
+  /** Oldest first. */
+  readonly runs: readonly RunLedger[];
+  /** One after the other, from the creation of the job to the moment of the look. */
+  readonly spans: readonly Span[];
+}
+
+/** Every category with nothing in it. */
+export function emptyShares(): Record<GoodputCategory, number> {
+  return Object.fromEntries(Object.keys(GOODPUT_CATEGORIES).map((name) => [name, 0])) as Record<
+    GoodputCategory,
+    number
+  >;
+}
+
+/**
+ * The ledger of a job. Times that are missing, that contradict each other or that lie outside of what holds them (clocks step, processes are killed) move a border
+ * and lose nothing: borders never go back, so that each run's categories add up to the time that it held its GPUs, and no two attempts hold at one time.
+ */
+export function ledgerOf(history: JobHistory): Ledger {
+  const { attempts, asOfMs } = history;
+  const cuts = laterResumes(attempts);
+  const runs: RunLedger[] = [];
+  const spans: Span[] = [];
+  let cursor = Math.min(history.createdMs ?? attempts[0]?.heldFromMs ?? asOfMs, asOfMs);
+  let idle: Span['spent'] = 'waiting';
+  let isReplacement = false;
+  const wait = (toMs: number): void => {
+    if (toMs > cursor) spans.push({ fromMs: cursor, toMs, spent: idle, gpus: 0, epoch: null });
+    cursor = Math.max(cursor, toMs);
+  };
+  attempts.forEach((attempt, index) => {
+    wait(clamped(attempt.heldFromMs, cursor, asOfMs));
+    const toMs = clamped(attempt.heldToMs ?? attempts[index + 1]?.heldFromMs ?? asOfMs, cursor, asOfMs);
+    const told = attemptLedger(attempt, { fromMs: cursor, toMs, isReplacement, cuts: cuts[index] ?? [] });
+    runs.push(...told.runs);
+    spans.push(...told.spans);
+    cursor = toMs;
+    idle = attempt.wasSuspended ? 'suspended' : 'waiting';
+    isReplacement = attempt.runs.at(-1)?.end === 'failed';
+  });
+  if (!history.isFinished) wait(asOfMs);
+  return { runs, spans };
+}
+
+interface Bounds {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** It takes the place of a run that failed. */
+  readonly isReplacement: boolean;
+}
+
+function attemptLedger(
+  attempt: AttemptHistory,
+  { fromMs, toMs, isReplacement, cuts }: Bounds & { readonly cuts: readonly number[] },
+): Ledger {
+  const { epoch, gpus, runs } = attempt;
+  let cursor = fromMs;
+  const told = runs.map((run, index) => {
+    const endMs = index === runs.length - 1 ? toMs : clamped(run.endedMs, cursor, toMs);
+    const bounds = { fromMs: cursor, toMs: endMs, isReplacement: isReplacement || index > 0 };
+    cursor = endMs;
+    const isUnknown = index === 0 && attempt.lacksRuns;
+    return runLedger(run, { ...bounds, isUnknown, cut: cuts[index] ?? Infinity });
+  });
+  return {
+    runs: told.map(({ pieces: _, ...run }) => ({ epoch, gpus, ...run })),
+    spans: told.flatMap(({ pieces }) => pieces.map((piece) => ({ ...piece, gpus, epoch }))),
+  };
+}
+
+type Piece = Pick<Span, 'fromMs' | 'toMs'> & { readonly spent: GoodputCategory };
+
+function runLedger(
+  run: RunHistory,
+  bounds: Bounds & { readonly isUnknown: boolean; readonly cut: number },
+): Omit<RunLedger, 'epoch' | 'gpus'> & { readonly pieces: readonly Piece[] } {
+  const { fromMs, toMs, cut } = bounds;
+  const pieces: Piece[] = [];
+  let cursor = fromMs;
+  const until = (moment: number | undefined, spent: GoodputCategory): void => {
+    const next = clamped(moment, cursor, toMs);
+    if (next > cursor) pieces.push({ fromMs: cursor, toMs: next, spent });
+    cursor = next;
+  };
+  const stopMs = run.endedMs ?? toMs;
+  until(run.runningMs ?? run.restoredMs ?? run.firstStepMs ?? stopMs, waitsFor(bounds));
+  if (run.restoredMs !== undefined) until(run.restoredMs, 'checkpointRestore');
+  until(run.firstStepMs ?? stopMs, 'initialisation');
+  const firstMs = cursor;
+  const lastMs = run.firstStepMs === undefined ? firstMs : clamped(run.lastStepMs, firstMs, toMs);
+  until(firstMs + Math.round((lastMs - firstMs) * keptShare(run, cut)), 'productive');
+  until(lastMs, 'wastedProgress');
+  until(toMs, TAIL[run.end]);
+  const hasStepped = run.firstStepMs !== undefined;
+  return {
+    incarnation: run.incarnation,
+    pieces,
+    ms: withoutStalls(summed(pieces), run, lastMs - firstMs),
+    startMs: firstMs - fromMs,
+    tailMs: toMs - lastMs,
+    firstStepAtMs: hasStepped ? firstMs : undefined,
+    lastStepAtMs: hasStepped ? lastMs : undefined,
+  };
+}
+
+/** What a run is waited for as, before its ranks are started. */
+function waitsFor({
+  isUnknown,
+  isReplacement,
+}: {
+  readonly isUnknown: boolean;
+  readonly isReplacement: boolean;
+}): GoodputCategory {
+  if (isUnknown) return 'other';
+  return isReplacement ? 'infrastructureRecovery' : 'initialisation';
+}
+
+const TAIL = {
+  failed: 'infrastructureRecovery',
+  stopped: 'plannedStop',
+  live: 'other',
+  unknown: 'other',
+} as const satisfies Record<RunHistory['end'], GoodputCategory>;
+
+/** Steps after the first one, of which each took as long as any other. */
+function steps({ firstStep, lastStep }: RunHistory): number {
+  return Math.max(0, (lastStep ?? 0) - (firstStep ?? 0));
+}
+
+/** Which share of them was not trained again, in [0, 1]: those up to the step from which a later run began. */
+function keptShare(run: RunHistory, cut: number): number {
+  const count = steps(run);
+  if (count === 0) return (run.lastStep ?? 0) > cut ? 0 : 1;
+  return Math.min(1, Math.max(0, (cut - (run.firstStep ?? 0)) / count));
+}
+
+/** The earliest step from which a later run began, for each run of each attempt. */
+function laterResumes(attempts: readonly AttemptHistory[]): readonly (readonly number[])[] {
+  let earliest = Infinity;
+  return attempts
+    .toReversed()
+    .map(({ runs }) =>
+      runs
+        .toReversed()
+        .map(({ resumedFromStep }) => {
+          const later = earliest;
+          earliest = Math.min(earliest, resumedFromStep);
+          return later;
+        })
+        .toReversed(),
+    )
+    .toReversed();
+}
+
+function summed(pieces: readonly Piece[]): Record<GoodputCategory, number> {
+  const ms = emptyShares();
+  for (const { fromMs, toMs, spent } of pieces) ms[spent] += toMs - fromMs;
+  return ms;
+}
+
+/**
+ * Time between steps, and what stragglers cost, are taken out of the steps, of those that were trained again in proportion. What ranks tell of their steps moves time
+ * between categories of their own run, and is never more than that has.
+ */
+function withoutStalls(ms: Record<GoodputCategory, number>, run: RunHistory, steppedMs: number): RunLedger['ms'] {
+  const inStepsMs = run.stepMs === undefined ? steppedMs : run.stepMs * steps(run);
+  const between = moved(ms, run.hasSaved ? 'checkpointSave' : 'other', steppedMs - inStepsMs);
+  return moved(between, 'slow', run.slowMs ?? 0);
+}
+
+function moved(
+  ms: Record<GoodputCategory, number>,
+  to: GoodputCategory,
+  wantedMs: number,
+): Record<GoodputCategory, number> {
+  const { productive, wastedProgress } = ms;
+  const wholeMs = productive + wastedProgress;
+  const takenMs = Math.round(Math.min(wholeMs, Math.max(0, wantedMs)));
+  if (!(takenMs > 0)) return ms;
+  const inProportion = Math.round((takenMs * productive) / wholeMs);
+  const ofProductive = clamped(inProportion, takenMs - wastedProgress, productive);
+  return {
+    ...ms,
+    productive: productive - ofProductive,
+    wastedProgress: wastedProgress - (takenMs - ofProductive),
+    [to]: ms[to] + takenMs,
+  };
+}
+
+function clamped(moment: number | undefined, fromMs: number, toMs: number): number {
+  return Math.min(Math.max(moment ?? fromMs, fromMs), toMs);
+}

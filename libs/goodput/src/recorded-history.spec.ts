@@ -1,0 +1,134 @@
+import type { Attempt, JobGoodput } from '@coxswain/api-types';
+import { anAttempt } from '@coxswain/api-types/testing';
+import { jobGoodput } from './job-goodput.ts';
+import { type RecordedJob, recordedHistory } from './recorded-history.ts';
+
+const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
+
+/** Four GPUs from 10 s on: running at 20 s, first step at 30 s, step 101 at 130 s. */
+const trained: Attempt = anAttempt({
+  startedAt: at(10),
+  runningAt: at(20),
+  firstStep: { step: 1, at: at(30) },
+});
+const failed: Attempt = {
+  ...trained,
+  stage: 'Ended',
+  outcome: 'Failed',
+  reason: 'EngineFailed',
+  stoppingAt: at(140),
+  endedAt: at(150),
+  lastStep: 101,
+  lastStepAt: at(130),
+};
+
+function goodputOf(attempts: readonly Attempt[], overrides: Partial<RecordedJob> = {}): JobGoodput {
+  const job: RecordedJob = {
+    createdAt: at(0),
+    finishedAt: undefined,
+    attempts,
+    progress: undefined,
+    stepMsByEpoch: new Map(),
+    savedRuns: new Set(),
+    now: new Date(at(200)),
+    ...overrides,
+  };
+  return jobGoodput(recordedHistory(job), 0);
+}
+
+/** GPU-seconds by category, without those that have none. */
+function sharesOf(goodput: JobGoodput): Record<string, number> {
+  return Object.fromEntries(
+    goodput.shares.filter((one) => one.gpuSeconds > 0).map((one) => [one.category, one.gpuSeconds]),
+  );
+}
+
+describe('what was recorded of a job', () => {
+  it.each<[string, readonly Attempt[], Partial<RecordedJob>, Record<string, number>]>([
+    ['nothing yet: no GPU was held', [], {}, {}],
+    [
+      'a failed attempt of four GPUs',
+      [failed],
+      {},
+      { initialisation: 80, productive: 400, infrastructureRecovery: 80 },
+    ],
+    [
+      'one that trains: up to the progress that was written last, and nobody knows what since',
+      [trained],
+      { progress: { step: 101, reportedAt: at(130) } },
+      { initialisation: 80, productive: 400, other: 280 },
+    ],
+    [
+      'one that is over: progress says nothing of it',
+      [failed],
+      { progress: { step: 900, reportedAt: at(149) } },
+      { initialisation: 80, productive: 400, infrastructureRecovery: 80 },
+    ],
+    [
+      'ranks that were started again in their pods, from the step that they saved',
+      [
+        {
+          ...trained,
+          incarnation: 2,
+          resumedFrom: { checkpoint: 'c', step: 81 },
+          runningAt: at(140),
+          restoredAt: at(142),
+          firstStep: { step: 82, at: at(145) },
+          incarnations: [
+            {
+              incarnation: 1,
+              runningAt: at(20),
+              firstStep: { step: 1, at: at(30) },
+              lastStepAt: at(130),
+              lastStep: 101,
+              endedAt: at(135),
+              reason: 'EngineFailed',
+              charged: true,
+            },
+          ],
+        },
+      ],
+      { progress: { step: 137, reportedAt: at(200) } },
+      {
+        initialisation: 4 * (20 + 3),
+        checkpointRestore: 4 * 2,
+        productive: 4 * (80 + 55),
+        wastedProgress: 4 * 20,
+        infrastructureRecovery: 4 * (5 + 5),
+      },
+    ],
+    [
+      'the time between steps, of the run that saved',
+      [failed],
+      { stepMsByEpoch: new Map([[1, 950]]), savedRuns: new Set(['1.1']) },
+      { initialisation: 80, productive: 380, checkpointSave: 20, infrastructureRecovery: 80 },
+    ],
+    [
+      'the same of an epoch that saved nothing in this run',
+      [failed],
+      { stepMsByEpoch: new Map([[1, 950]]), savedRuns: new Set(['1.2', '2.1']) },
+      { initialisation: 80, productive: 380, other: 20, infrastructureRecovery: 80 },
+    ],
+    [
+      'times that cannot be read: what they would have parted stays together',
+      [{ ...failed, runningAt: 'soon', firstStep: { step: 1, at: '' } }],
+      {},
+      { initialisation: 520, infrastructureRecovery: 40 },
+    ],
+  ])('%s', (_, attempts, overrides, expected) => {
+    expect(sharesOf(goodputOf(attempts, overrides))).toEqual(expected);
+  });
+
+  it('ends with the job: nothing is waited for any more', () => {
+    const told = goodputOf([{ ...failed, outcome: 'Succeeded' }], { finishedAt: at(149) });
+    expect(told).toMatchObject({ asOf: at(150), heldSeconds: 140, waitingSeconds: 10, goodput: 400 / 560 });
+  });
+
+  it('goes on waiting until it ends', () => {
+    expect(goodputOf([failed])).toMatchObject({ asOf: at(200), waitingSeconds: 60, suspendedSeconds: 0 });
+    expect(goodputOf([{ ...failed, outcome: 'Suspended' }])).toMatchObject({
+      waitingSeconds: 10,
+      suspendedSeconds: 50,
+    });
+  });
+});

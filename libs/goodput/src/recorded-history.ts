@@ -1,0 +1,111 @@
+/** How is a job's history read off what was recorded of it? */
+import type { Attempt, EndedIncarnation, TrainingJobStatus } from '@coxswain/api-types';
+import { worldSize } from '@coxswain/layout';
+import type { AttemptHistory, JobHistory, RunHistory } from './history.ts';
+
+/** What is kept of a job. Times as they were recorded: one that cannot be read counts as not known. */
+export interface RecordedJob {
+  readonly createdAt: string | undefined;
+  /** Undefined: it has not ended. */
+  readonly finishedAt: string | undefined;
+  /** Oldest first. */
+  readonly attempts: readonly Attempt[];
+  /** Of the newest attempt. */
+  readonly progress: TrainingJobStatus['progress'];
+  /** Mean time of a step of each epoch, in milliseconds, as its ranks told it. */
+  readonly stepMsByEpoch: ReadonlyMap<number, number>;
+  /** Runs that saved checkpoints, as {@link runKey} writes them. */
+  readonly savedRuns: ReadonlySet<string>;
+  /** The moment of the look. */
+  readonly now: Date;
+}
+
+/** `2.1`: the first run of epoch 2. */
+export function runKey(epoch: number, incarnation = 1): string {
+  return `${epoch}.${incarnation}`;
+}
+
+export function recordedHistory(job: RecordedJob): JobHistory {
+  const { attempts } = job;
+  const finishedMs = momentOf(job.finishedAt);
+  const lastEndMs = momentOf(attempts.at(-1)?.endedAt);
+  return {
+    createdMs: momentOf(job.createdAt),
+    // The gang of a job that has ended is gone; the clock that wrote its end may have been another one.
+    asOfMs: finishedMs === undefined ? job.now.getTime() : Math.max(finishedMs, lastEndMs ?? finishedMs),
+    isFinished: finishedMs !== undefined,
+    attempts: attempts.map((attempt, index) =>
+      attemptHistory(attempt, { job, isNewest: index === attempts.length - 1 }),
+    ),
+  };
+}
+
+function attemptHistory(
+  attempt: Attempt,
+  { job, isNewest }: { readonly job: RecordedJob; readonly isNewest: boolean },
+): AttemptHistory {
+  const { epoch, incarnations = [], layout, outcome, startedAt, endedAt } = attempt;
+  const ofRun = (incarnation: number | undefined): Pick<RunHistory, 'stepMs' | 'hasSaved' | 'slowMs'> => ({
+    stepMs: job.stepMsByEpoch.get(epoch),
+    hasSaved: job.savedRuns.has(runKey(epoch, incarnation)),
+    slowMs: undefined,
+  });
+  const newest = { ...attempt, ...(isNewest ? progressOf(attempt, job) : {}) };
+  return {
+    epoch,
+    gpus: worldSize(layout),
+    heldFromMs: momentOf(startedAt),
+    heldToMs: momentOf(endedAt),
+    wasSuspended: outcome === 'Suspended',
+    lacksRuns: (incarnations[0]?.incarnation ?? 1) > 1,
+    runs: [
+      ...incarnations.map((run) => ({
+        ...marksOf(run),
+        ...ofRun(run.incarnation),
+        endedMs: momentOf(run.endedAt),
+        end: 'failed' as const,
+      })),
+      {
+        ...marksOf(newest),
+        ...ofRun(attempt.incarnation),
+        endedMs: momentOf(attempt.stoppingAt),
+        end: endOf(attempt),
+      },
+    ],
+  };
+}
+
+/** How far a run is that has not ended: as its progress was written last. */
+function progressOf(attempt: Attempt, { progress }: RecordedJob): Pick<Attempt, 'lastStep' | 'lastStepAt'> {
+  if (attempt.stage === 'Ended' || progress === undefined) return {};
+  return { lastStep: Math.max(attempt.lastStep ?? 0, progress.step), lastStepAt: progress.reportedAt };
+}
+
+type RecordedRun = Pick<
+  EndedIncarnation,
+  'runningAt' | 'restoredAt' | 'firstStep' | 'lastStep' | 'lastStepAt' | 'resumedFrom'
+> & { readonly incarnation?: number | undefined };
+
+function marksOf(run: RecordedRun): Omit<RunHistory, 'endedMs' | 'end' | 'stepMs' | 'hasSaved' | 'slowMs'> {
+  return {
+    incarnation: run.incarnation ?? 1,
+    runningMs: momentOf(run.runningAt),
+    restoredMs: momentOf(run.restoredAt),
+    firstStepMs: momentOf(run.firstStep?.at),
+    lastStepMs: momentOf(run.lastStepAt),
+    firstStep: run.firstStep?.step,
+    lastStep: run.lastStep,
+    resumedFromStep: run.resumedFrom?.step ?? 0,
+  };
+}
+
+function endOf({ outcome, stage }: Attempt): RunHistory['end'] {
+  if (outcome === 'Failed') return 'failed';
+  if (outcome !== undefined) return 'stopped';
+  return stage === 'Ended' ? 'unknown' : 'live';
+}
+
+function momentOf(time: string | undefined): number | undefined {
+  const moment = Date.parse(time ?? '');
+  return Number.isNaN(moment) ? undefined : moment;
+}
