@@ -2,7 +2,10 @@ import { API_GROUP, API_VERSION } from '@coxswain/api-types';
 import { KubeApiError, resourcePath } from '@coxswain/kube';
 
 /** Collection of all objects of a kind of ours. */
-export function collectionOf(plural: 'trainingjobs' | 'checkpoints' | 'placements' | 'fabrics', namespace?: string): string {
+export function collectionOf(
+  plural: 'trainingjobs' | 'checkpoints' | 'placements' | 'fabrics',
+  namespace?: string,
+): string {
   return resourcePath({
     group: API_GROUP,
     version: API_VERSION,

@@ -243,6 +243,7 @@ export class SimulatedCluster {
       node: (name) => this.nodes.factsOf(name),
       gpusUnderPods: (name) => this.nodes.usedGpusOf(name),
       gpusUnderPodsByNode: () => this.nodes.usedGpus(),
+      reserve: () => undefined,
       jobs: () => [this.job],
       job: (uid) => (uid === this.job.metadata.uid ? this.job : undefined),
       placements: () => this.#placements,
