@@ -8,6 +8,7 @@ import { addAuditCommand } from './audit-command.ts';
 import { addActingCommands } from './acting-commands.ts';
 import { addEngineCommands } from './engine-commands.ts';
 import { addFabricCommands } from './fabric-commands.ts';
+import { addHealthCommands } from './health-commands.ts';
 import { addImportCommand } from './import-command.ts';
 import { addInitCommand } from './init-command.ts';
 import { addLayoutCommands } from './layout-commands.ts';
@@ -132,6 +133,7 @@ function cli(context: CliContext, setExitCode: (code: number) => void): Command 
   addPlannerCommands(program, session);
   addPlaceCommand(program, session);
   addFabricCommands(program, session);
+  addHealthCommands(program, session);
   addSimulateCommand(program, session);
   addPlansCommands(program, session);
   addProjectCommands(program, session);

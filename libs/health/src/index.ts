@@ -7,4 +7,7 @@ export { fingerprintOf } from './crash/traceback.ts';
 export { type Gang, gangOf } from './gang/gang.ts';
 export { type Detector, hangDetector } from './hang/hang-detector.ts';
 export { HEALTH_SETTINGS } from './settings.ts';
-export type { Verdict } from './verdict/verdict.ts';
+export { readHeader, readRecord, unknownRank } from './trace/read-line.ts';
+export { MAX_TRACE_LINE_CHARACTERS, type TraceHeader } from './trace/records.ts';
+export type { Verdict, Verdict as HealthVerdict } from './verdict/verdict.ts';
+export { watchHealth } from './watch/watch-health.ts';

@@ -54,8 +54,10 @@ export function walk(from: Missing, standing: Standing): WalkOutcome {
     passed.push(found);
     for (const missing of found.missing) {
       const waits = waitsElsewhere(missing, standing);
-      if (waits.length === 0) sinks.set(missing.rank, missing);
-      else if (waits.every(({ operation }) => operation === 'send')) senders.set(missing.rank, missing);
+      const roots = waits.length === 0 ? sinks : senders;
+      if (!roots.has(missing.rank) && waits.every(({ operation }) => operation === 'send')) {
+        roots.set(missing.rank, missing);
+      }
       open.push(...waits);
     }
   }

@@ -1,9 +1,9 @@
 /** What a fault changes in each step. */
 import { coordinatesOfRank } from '@coxswain/layout';
-import type { TraceSize } from './generate-trace.ts';
 import type { Random } from './random.ts';
 import type { Fault, Scenario } from './scenario.ts';
 import type { Call, StepModel } from './step-program.ts';
+import type { TraceSize } from './trace-size.ts';
 
 export interface FaultsNow {
   readonly pace: (rank: number, part: string) => number;

@@ -1,20 +1,14 @@
 /** A labelled trace of a job, from a model of what its steps depend on. Seeded; nothing in it knows of thresholds. */
 import { coordinatesOfRank, type ParallelLayout } from '@coxswain/layout';
 import type { TraceHeader, TraceRecord } from '../trace/records.ts';
-import { faultsOf, type FaultState } from './faults.ts';
-import { type Random, randomOf } from './random.ts';
-import { type CallCounts, type RankStep, runStep } from './run-step.ts';
+import { faultsOf } from './faults.ts';
+import { type Plot, REPORT_EVERY_MS } from './plot.ts';
+import { randomOf } from './random.ts';
+import { type CallCounts, runStep } from './run-step.ts';
 import type { Scenario } from './scenario.ts';
 import { type Call, stepModel, type StepModel } from './step-program.ts';
-import { tellStep, type Teller } from './tell-step.ts';
-
-export interface TraceSize {
-  readonly layout: ParallelLayout;
-  readonly microBatches: number;
-  readonly ranksPerNode: number;
-  readonly durationMs: number;
-  readonly onsetMs: number;
-}
+import { tellStep } from './tell-step.ts';
+import type { TraceSize } from './trace-size.ts';
 
 /** 128 ranks on 16 nodes for half an hour; something goes wrong after twelve minutes. */
 export const USUAL_SIZE: TraceSize = {
@@ -37,7 +31,6 @@ export interface LabelledTrace {
   readonly records: Iterable<TraceRecord>;
 }
 
-export const REPORT_EVERY_MS = 5_000;
 const SAVE_EVERY_STEPS = 100;
 /** Of a job that stands still, so much is told. */
 const TAIL_MS = 600_000;
@@ -58,14 +51,6 @@ export function generateTrace(scenario: Scenario, seed: number, size: TraceSize 
   };
 }
 
-export interface Plot {
-  readonly scenario: Scenario;
-  readonly model: StepModel;
-  readonly size: TraceSize;
-  readonly random: Random;
-  readonly faults: FaultState;
-}
-
 function* tell(plot: Plot): Generator<TraceRecord> {
   const { model, size } = plot;
   for (const { group, name, ranks } of model.groups) yield { kind: 'group', group, name, ranks: asSet(ranks) };
@@ -76,20 +61,11 @@ function* tell(plot: Plot): Generator<TraceRecord> {
     const saving = step % SAVE_EVERY_STEPS === 0;
     const ran = runStep(model, worldOf(plot, step, nowMs, saving), startsMs, counts);
     const stands = ran.some(({ endedMs }) => endedMs === Infinity);
-    yield* inOrder(teller, ran, step, stands ? nowMs + TAIL_MS : undefined);
+    yield* teller(ran, step, stands ? nowMs + TAIL_MS : undefined);
     if (stands) return;
     startsMs = Float64Array.from(ran, ({ endedMs }) => endedMs);
     nowMs = Math.max(...ran.map(({ endedMs }) => endedMs));
   }
-}
-
-function inOrder(
-  teller: Teller,
-  ran: readonly RankStep[],
-  step: number,
-  untilMs: number | undefined,
-): readonly TraceRecord[] {
-  return teller(ran, step, untilMs);
 }
 
 function worldOf({ model, scenario, random, faults }: Plot, step: number, nowMs: number, saving: boolean) {

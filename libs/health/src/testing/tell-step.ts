@@ -1,7 +1,7 @@
 /** What do launchers tell of a step that ran? */
 import type { RankWatermark } from '@coxswain/api-types';
 import type { TraceRecord } from '../trace/records.ts';
-import { type Plot, REPORT_EVERY_MS } from './generate-trace.ts';
+import { type Plot, REPORT_EVERY_MS } from './plot.ts';
 import type { OperationTime, RankStep } from './run-step.ts';
 
 /** In the order of arrival; what arrives later than the step ends is kept for the next one. `untilMs`: the job stands still, tell that until then. */

@@ -55,6 +55,8 @@ const RankWork = z.strictObject({
   expertTokens: z.number().min(0).max(1e15).optional().describe('Tokens that its experts were sent.'),
 });
 
+export type RankWork = z.infer<typeof RankWork>;
+
 export const TraceRecord = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('group'), ...ProcessGroup.shape }),
   z.strictObject({

@@ -1,0 +1,30 @@
+import { coordinatesOfRank, rankTable } from '@coxswain/layout';
+import type { Gang } from '../gang/gang.ts';
+
+/** Whose work is to be equal: ranks of one pipeline stage, and of one part of each sample where parts are unlike. */
+export interface Cohorts {
+  readonly cohorts: readonly (readonly number[])[];
+  readonly stages: readonly (readonly number[])[];
+  /** Index of a rank's experts, where the layout deals them out. */
+  readonly expertOf: ((rank: number) => number) | undefined;
+}
+
+export function cohortsOf({ header: { layout }, ranks }: Gang): Cohorts {
+  const all = Array.from({ length: ranks }, (_, rank) => rank);
+  const unlikeParts = layout.sequence?.causalBalance === 'none';
+  const at = all.map((rank) => coordinatesOfRank(layout, rank));
+  const groups = Map.groupBy(all, (rank) => {
+    const place = at[rank];
+    return `${place?.pipelineIndex ?? 0} ${unlikeParts ? (place?.contextIndex ?? 0) : 0}`;
+  });
+  const stages = Map.groupBy(all, (rank) => at[rank]?.pipelineIndex ?? 0);
+  const experts =
+    (layout.expert?.expertParallelDegree ?? 1) > 1
+      ? rankTable(layout).ranks.map(({ expert }) => expert?.expert ?? 0)
+      : undefined;
+  return {
+    cohorts: [...groups.values()],
+    stages: [...stages].sort(([a], [b]) => a - b).map(([, members]) => members),
+    expertOf: experts === undefined ? undefined : (rank) => experts[rank] ?? 0,
+  };
+}

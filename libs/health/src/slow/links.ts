@@ -1,0 +1,71 @@
+/** Which groups need longer for the same operation than their peers do, and which member do they share? */
+import type { Gang } from '../gang/gang.ts';
+import type { HealthSettings } from '../settings.ts';
+import type { RecordOf } from '../trace/records.ts';
+import { robustZ, spreadOf } from './robust.ts';
+
+/** Who came last waited for nobody: the shortest time inside an operation is that of the transfer (What-if, NSDI'25 late-arrival rule). */
+interface Transfer {
+  readonly cohort: string;
+  leastMs: number;
+}
+
+export interface SlowGroup {
+  readonly group: string;
+  readonly transferMs: number;
+  readonly usualMs: number;
+}
+
+export interface LinkWindow {
+  readonly add: (record: RecordOf<'collectives'>) => void;
+  /** Groups that stand out; the next window begins. */
+  readonly close: () => readonly SlowGroup[];
+}
+
+const LEAST_PEERS = 3;
+
+export function linkWindow(gang: Gang, { slow }: HealthSettings): LinkWindow {
+  const transfers = new Map<string, Transfer>();
+  return {
+    add: ({ ranks }) => {
+      for (const { groups } of ranks) {
+        for (const { group, operation, bytes, medianMs } of groups) {
+          const known = gang.groups.get(group);
+          if (known === undefined) continue;
+          // A stage has waits of its own in a pipeline, and bytes of its own.
+          const cohort = `${known.name} ${operation} ${bytes} ${gang.stageOf[known.ranks[0] ?? 0] ?? 0} ${known.ranks.length}`;
+          const there = transfers.get(group);
+          if (there === undefined) transfers.set(group, { cohort, leastMs: medianMs });
+          else there.leastMs = Math.min(there.leastMs, medianMs);
+        }
+      }
+    },
+    close: () => {
+      const cohorts = Map.groupBy(transfers, ([, { cohort }]) => cohort);
+      const found = [...cohorts.values()].flatMap((peers) => {
+        if (peers.length < LEAST_PEERS) return [];
+        const spread = spreadOf(
+          peers.map(([, { leastMs }]) => leastMs),
+          slow.epsilon,
+        );
+        return peers
+          .filter(
+            ([, { leastMs }]) => robustZ(leastMs, spread) > slow.z && leastMs > (1 + slow.linkExcess) * spread.median,
+          )
+          .map(([group, { leastMs }]) => ({ group, transferMs: leastMs, usualMs: spread.median }));
+      });
+      transfers.clear();
+      return found;
+    },
+  };
+}
+
+/** The ranks that are in most of the slow groups. All of them where the groups share nobody in particular. */
+export function sharedBy(groups: readonly string[], gang: Gang): readonly number[] {
+  const counts = new Map<number, number>();
+  for (const group of groups) {
+    for (const rank of gang.groups.get(group)?.ranks ?? []) counts.set(rank, (counts.get(rank) ?? 0) + 1);
+  }
+  const most = Math.max(0, ...counts.values());
+  return [...counts].filter(([, count]) => count === most).map(([rank]) => rank);
+}

@@ -1,0 +1,154 @@
+/** What is said of findings that lasted. */
+import type { Gang } from '../gang/gang.ts';
+import type { HealthSettings } from '../settings.ts';
+import { ranksInWords, type VerdictDraft } from '../verdict/verdict.ts';
+import type { ComputeFindings, Slow } from './compute-window.ts';
+import type { DataWait } from './data-wait.ts';
+import { sharedBy, type SlowGroup } from './links.ts';
+import { median } from './robust.ts';
+import { percent } from './slow-job.ts';
+
+export function slowRanks(
+  due: readonly number[],
+  found: ReadonlyMap<number, Slow>,
+  gang: Gang,
+  atMs: number,
+): VerdictDraft[] {
+  const nodes = Map.groupBy(due, (rank) => gang.nodeOf(rank) ?? `rank ${rank}`);
+  return [...nodes.values()].map((ranks): VerdictDraft => {
+    const worst = ranks.flatMap((rank) => found.get(rank) ?? []).sort((a, b) => b.z - a.z)[0];
+    const excess = worst === undefined ? 0 : worst.computeMs / worst.usualMs - 1;
+    return {
+      kind: 'slowRank',
+      atMs,
+      ranks,
+      message: `${capital(ranksInWords(ranks))} computes ${percent(excess)} longer than ranks with the same work.`,
+      evidence: {
+        computeMs: Math.round(worst?.computeMs ?? 0),
+        usualMs: Math.round(worst?.usualMs ?? 0),
+        z: Math.round(10 * (worst?.z ?? 0)) / 10,
+      },
+      confidence: 0.9,
+      action: 'evict',
+    };
+  });
+}
+
+export function slowLinks(
+  due: readonly string[],
+  found: ReadonlyMap<string, SlowGroup>,
+  gang: Gang,
+  atMs: number,
+): VerdictDraft[] {
+  const groups = due.flatMap((group) => found.get(group) ?? []);
+  const [first] = groups;
+  if (first === undefined) return [];
+  const shared = sharedBy(
+    groups.map(({ group }) => group),
+    gang,
+  );
+  const one = groups.length > 1 && shared.length === 1;
+  const pair = shared.length === 2;
+  return [
+    {
+      kind: 'slowLink',
+      atMs,
+      ranks: one || pair ? shared : [],
+      group: first.group,
+      message: one
+        ? `${groups.length} groups need longer than their peers for the same operation, and share ${ranksInWords(shared)}: its NIC or cable.`
+        : pair
+          ? `Between ${ranksInWords(shared)} transfers take longer than between their peers.`
+          : `${groups.length === 1 ? 'A group needs' : `${groups.length} groups need`} longer than peers for the same operation; which member is at fault, a test of pairs would tell.`,
+      evidence: {
+        slowGroups: groups.length,
+        transferMs: Math.round(first.transferMs),
+        usualMs: Math.round(first.usualMs),
+      },
+      confidence: one ? 0.8 : pair ? 0.7 : 0.5,
+      action: one ? 'evict' : 'advise',
+    },
+  ];
+}
+
+export function dataStalls(due: readonly number[], data: DataWait, gang: Gang, atMs: number): VerdictDraft[] {
+  if (due.length === 0) return [];
+  const shared = data.where === 'shared';
+  return [
+    {
+      kind: shared ? 'sharedDataStall' : 'hostDataStall',
+      atMs,
+      ranks: shared ? [] : due,
+      message: shared
+        ? `${data.waiting.length} of ${gang.ranks} ranks wait for data together: the storage that they share, no host.`
+        : `${capital(ranksInWords(due))} wait for data while others do not: their host.`,
+      evidence: { waitingRanks: data.waiting.length, ofRanks: gang.ranks },
+      confidence: data.where === 'neither' ? 0.5 : 0.85,
+      action: data.where === 'host' ? 'evict' : 'advise',
+    },
+  ];
+}
+
+export function wholeJob(found: ComputeFindings, { slow }: HealthSettings, atMs: number): VerdictDraft[] {
+  const draft = { atMs, ranks: [], action: 'advise' } as const;
+  const drafts: VerdictDraft[] = [];
+  const stages = found.stagesMs.filter((ms) => !Number.isNaN(ms));
+  const mean = stages.reduce((sum, ms) => sum + ms, 0) / Math.max(1, stages.length);
+  const longest = Math.max(0, ...stages);
+  if (stages.length > 1 && longest >= (1 + slow.jobExcess) * mean) {
+    const stage = found.stagesMs.indexOf(longest);
+    drafts.push({
+      ...draft,
+      kind: 'stageImbalance',
+      message: `Pipeline stage ${stage} computes ${percent(longest / mean - 1)} longer than stages do on average: give it fewer layers. No rank is slow.`,
+      evidence: { stage, stageMs: Math.round(longest), meanMs: Math.round(mean), medianMs: Math.round(median(stages)) },
+      confidence: 0.9,
+    });
+  }
+  if (found.hotExperts.length > 0) {
+    drafts.push({
+      ...draft,
+      kind: 'expertImbalance',
+      message: `Ranks of expert group${found.hotExperts.length === 1 ? '' : 's'} ${found.hotExperts.slice(0, 8).join(', ')} compute longer on all their copies: tokens are dealt out unevenly. Balance experts, or place them anew; no rank is slow.`,
+      evidence: { expertGroups: found.hotExperts.length, explainedByTokens: round(found.explained.expertTokens ?? 0) },
+      confidence: (found.explained.expertTokens ?? 0) >= slow.explained ? 0.9 : 0.7,
+    });
+  }
+  const bySequences = (found.explained.squaredTokens ?? 0) >= slow.explained;
+  if (found.unlevel >= slow.jobExcess && (found.explained.expertTokens ?? 0) < slow.explained) {
+    drafts.push({
+      ...draft,
+      kind: 'sequenceImbalance',
+      message: bySequences
+        ? `Compute time follows the squared lengths of a rank's sequences: deal samples out so that their sums of squares are level. No rank is slow.`
+        : `Compute time of each rank changes from step to step, and no rank is slow for long: most likely sequences of unlike lengths. Tell squaredTokens to be sure.`,
+      evidence: { unlevel: round(found.unlevel), explainedByLengths: round(found.explained.squaredTokens ?? 0) },
+      confidence: bySequences ? 0.9 : 0.4,
+    });
+  }
+  return drafts;
+}
+
+export function collectionPauses(
+  paused: { readonly ranks: number; readonly everySteps: number; readonly pauseMs: number },
+  gang: Gang,
+  atMs: number,
+): VerdictDraft {
+  return {
+    kind: 'collectionPauses',
+    atMs,
+    ranks: [],
+    message: `${paused.ranks} of ${gang.ranks} ranks pause for ${Math.round(paused.pauseMs)} ms every ${paused.everySteps} steps, each at its own: collect garbage on all ranks in the same step. No rank is slow.`,
+    evidence: { pausingRanks: paused.ranks, everySteps: paused.everySteps, pauseMs: Math.round(paused.pauseMs) },
+    confidence: 0.8,
+    action: 'advise',
+  };
+}
+
+function round(share: number): number {
+  return Math.round(1000 * share) / 1000;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
