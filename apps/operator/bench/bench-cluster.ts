@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { API_GROUP_VERSION, type TrainingJob, type TrainingJobSpecInput } from '@coxswain/api-types';
+import { API_GROUP_VERSION, type Placement, type TrainingJob, type TrainingJobSpecInput } from '@coxswain/api-types';
 import { createKubeClient, type KubeClient } from '@coxswain/kube';
 import {
   freePort,
@@ -90,11 +90,23 @@ export class BenchCluster {
   /** Simulated nodes, at least `count`. */
   async haveNodes(count: number): Promise<void> {
     const have = this.#kwok?.nodeNames.length ?? 0;
-    if (have >= count) return;
-    this.#progress(`makes ${count - have} simulated nodes`);
-    const batch = { nodes: count - have, namePrefix: `node-${have}` };
-    if (this.#kwok !== undefined) return this.#kwok.addNodes(batch);
-    this.#kwok = await startKwok({ ...batch, controlPlane: this.plane, nodeLeaseDurationSeconds: 3_600 });
+    if (have < count) await this.addNodes({ nodes: count - have, namePrefix: `node-${have}` });
+  }
+
+  /** Simulated nodes beside those that there are, with their names in the order of their indices. */
+  async addNodes(
+    batch: Pick<Parameters<Kwok['addNodes']>[0], 'nodes' | 'namePrefix' | 'labels'>,
+  ): Promise<readonly string[]> {
+    this.#progress(`makes ${batch.nodes} simulated nodes`);
+    if (this.#kwok === undefined) {
+      this.#kwok = await startKwok({ ...batch, controlPlane: this.plane, nodeLeaseDurationSeconds: 3_600 });
+    } else await this.#kwok.addNodes(batch);
+    return this.nodeNames.slice(-batch.nodes);
+  }
+
+  /** Makes room for scenarios that count on nodes alike. */
+  async removeNodes(names: readonly string[]): Promise<void> {
+    await this.#kwok?.removeNodes(names);
   }
 
   get nodeNames(): readonly string[] {
@@ -167,6 +179,15 @@ export class BenchCluster {
 
   async readJob(namespace: string, name: string): Promise<TrainingJob> {
     return this.client.get<TrainingJob>(`/apis/${API_GROUP_VERSION}/namespaces/${namespace}/trainingjobs/${name}`);
+  }
+
+  /** The only Placement of the namespace. */
+  async readPlacement(namespace: string): Promise<Placement> {
+    const path = `/apis/${API_GROUP_VERSION}/namespaces/${namespace}/placements`;
+    const { items } = await this.client.list<Placement>(path);
+    const [placement] = items;
+    if (placement === undefined) throw new Error(`there is no Placement in ${namespace}`);
+    return placement;
   }
 
   async stop(): Promise<void> {

@@ -13,10 +13,18 @@ import type { Progress } from './progress.ts';
 import type { Context, Measurement, Scenario, Size } from './scenario.ts';
 import { gangBesideBareClient, largeGang } from './scenarios/gang-start.ts';
 import { manyGangs } from './scenarios/many-gangs.ts';
+import { scatteredLoad } from './scenarios/scattered-load.ts';
 import { settled } from './scenarios/settled.ts';
 import { waitingJobs } from './scenarios/waiting-jobs.ts';
 
-const SCENARIOS: readonly Scenario[] = [settled, gangBesideBareClient, largeGang, waitingJobs, manyGangs];
+const SCENARIOS: readonly Scenario[] = [
+  scatteredLoad,
+  settled,
+  gangBesideBareClient,
+  largeGang,
+  waitingJobs,
+  manyGangs,
+];
 
 const HELP = `npm run gang:bench [-- [SCENARIO ...] [--quick] [--json FILE] [--cpu-profiles FOLDER]]
 

@@ -1,4 +1,3 @@
-import type { Placement } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
 import { clearNamespace, manifestsOf, runBareGang } from '../bare-client.ts';
 import type { BenchCluster } from '../bench-cluster.ts';
@@ -118,7 +117,7 @@ async function oneGang(
     const writesPerPod = totalOf(await cluster.writes.since(mark)) / pods;
     const manifests = manifestsOf(
       await cluster.readJob(namespace, metadata.name),
-      await placementIn(cluster, namespace),
+      await cluster.readPlacement(namespace),
     );
     const bytesPerManifest = Buffer.byteLength(JSON.stringify(manifests.at(-1)));
     return { seconds, cpuMsPerPod, writesPerPod, bytesPerManifest, manifests };
@@ -151,12 +150,4 @@ async function bareGang(
     await running.stop();
     await clearNamespace(cluster, namespace);
   }
-}
-
-async function placementIn(cluster: BenchCluster, namespace: string): Promise<Placement> {
-  const path = `/apis/training.coxswain.dev/v1alpha1/namespaces/${namespace}/placements`;
-  const { items } = await cluster.client.list<Placement>(path);
-  const [placement] = items;
-  if (placement === undefined) throw new Error(`there is no Placement in ${namespace}`);
-  return placement;
 }

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { API_GROUP_VERSION, findCondition, GPU_RESOURCE, type TrainingJob } from '@coxswain/api-types';
+import { API_GROUP_VERSION, findCondition, type TrainingJob } from '@coxswain/api-types';
 import { waitFor } from '@coxswain/local-cluster';
 import { clearNamespace, inTurns } from '../bare-client.ts';
 import { GPUS_PER_NODE, type BenchCluster } from '../bench-cluster.ts';
 import type { BenchOperator } from '../bench-operator.ts';
-import type { Progress } from '../progress.ts';
-import { RunningPods } from '../running-pods.ts';
 import type { Scenario } from '../scenario.ts';
+import { allRun, podsOf, strangersPod } from '../strangers.ts';
 
 const NAMESPACES = 4;
 /** Whole nodes of each job that waits. */
@@ -14,8 +13,6 @@ const PODS_PER_JOB = 2;
 /** A pod that comes and goes is four changes: made, runs, is to go, gone. */
 const CHURN_MS = 400;
 const ROUNDS = 5;
-/** Ten thousand pods take some minutes to run on two cores. */
-const PATIENCE_MS = 600_000;
 
 /** A full cluster and a long queue: what waiting costs while strangers' pods come and go, and how soon freed GPUs are placed again. */
 export const waitingJobs: Scenario = {
@@ -80,34 +77,6 @@ export const waitingJobs: Scenario = {
     }
   },
 };
-
-function podsOf(namespace: string): string {
-  return `/api/v1/namespaces/${namespace}/pods`;
-}
-
-/** Bound from the start, as nobody's gang. */
-function strangersPod(name: string, node: string, gpus: number): object {
-  const resources = { limits: { [GPU_RESOURCE]: String(gpus) } };
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name },
-    spec: { nodeName: node, containers: [{ name: 'busy', image: 'example/image', resources }] },
-  };
-}
-
-/** The simulation starts pods more slowly than they are made: what it still has to tell of would be counted with what comes and goes. */
-async function allRun(
-  cluster: BenchCluster,
-  { namespace, pods, progress }: { readonly namespace: string; readonly pods: number; readonly progress: Progress },
-): Promise<void> {
-  const running = RunningPods.watch(cluster, namespace);
-  try {
-    await running.until(pods, PATIENCE_MS, progress);
-  } finally {
-    await running.stop();
-  }
-}
 
 /** Events of pods that the operator's watch has brought so far. */
 async function podChanges(operator: BenchOperator): Promise<number> {

@@ -72,18 +72,27 @@ export interface WorldOptions extends Pick<ControlPlaneOptions, 'extraController
    * then keep the nodes' leases, and pods that do not say what they tolerate are evicted after 5 s.
    */
   readonly judgesNodes?: boolean;
+  /** Whether nodes are made with `startKwok`, which plays their kubelets: no stand-in is started here. */
+  readonly simulatesNodes?: boolean;
 }
 
 /** Nobody renews the made-up nodes' leases; without this controller they stay ready all the same. */
 const NODES_UNJUDGED = { extraControllerManagerFlags: ['--controllers=*,-node-lifecycle-controller'] };
+/** It takes the taint of new nodes away. Simulated ones renew their leases rarely, because a thousand would do little else. */
+const NODES_SIMULATED = { extraControllerManagerFlags: ['--node-monitor-grace-period=2h'] };
 const NODES_JUDGED = {
   extraControllerManagerFlags: ['--node-monitor-period=1s', '--node-monitor-grace-period=8s'],
   extraApiserverFlags: ['--default-not-ready-toleration-seconds=5', '--default-unreachable-toleration-seconds=5'],
 };
 
 /** Starts a world; ends what it started when something fails. */
-export async function startWorld({ judgesNodes = false, ...options }: WorldOptions = {}): Promise<World> {
-  const { extraControllerManagerFlags, ...others } = judgesNodes ? NODES_JUDGED : NODES_UNJUDGED;
+export async function startWorld({
+  judgesNodes = false,
+  simulatesNodes = false,
+  ...options
+}: WorldOptions = {}): Promise<World> {
+  const unjudged = simulatesNodes ? NODES_SIMULATED : NODES_UNJUDGED;
+  const { extraControllerManagerFlags, ...others } = judgesNodes ? NODES_JUDGED : unjudged;
   const plane = await startControlPlane({
     ...others,
     extraControllerManagerFlags: [...extraControllerManagerFlags, ...(options.extraControllerManagerFlags ?? [])],
@@ -96,7 +105,7 @@ export async function startWorld({ judgesNodes = false, ...options }: WorldOptio
   }
   const { admin } = plane;
   const kubelet = new FakeKubelet(admin);
-  kubelet.start();
+  if (!simulatesNodes) kubelet.start();
   const heartbeats = new FakeHeartbeats(admin);
   if (judgesNodes) heartbeats.start();
   const operators: Operator[] = [];

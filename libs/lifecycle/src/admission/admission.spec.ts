@@ -59,6 +59,15 @@ describe('what is reserved', () => {
   });
 });
 
+it.each<[string, Partial<NodeFacts>, readonly number[] | undefined, readonly string[]]>([
+  ['a placement with room has no taken nodes', {}, undefined, []],
+  ['taken nodes of a placement are named', { gpuCapacity: 1 }, undefined, ['node-a', 'node-b']],
+  ['taken nodes are named of the pods that are asked for', { gpuCapacity: 1 }, [1, 7], ['node-b']],
+])('%s', (_sentence, nodeFacts, podIndices, want) => {
+  const { admission, spec } = aCluster(nodeFacts);
+  expect(admission.takenNodes(spec, podIndices)).toEqual(want);
+});
+
 describe('capacity for a job with a runtime', () => {
   const nothing = { nodeSelector: {}, tolerations: [], devices: {} };
 

@@ -38,7 +38,7 @@ export interface Asking {
  * Taken are GPUs of bound pods, those that a recorded placement has promised to pods that are not bound yet, and those of placements that this
  * process is recording or has created. A placement may be worked out beside the loop, from a state that is old when it is there: `reserve`
  * checks that it still fits and holds it in one synchronous step, so two jobs are never given the same GPUs by one leader. A second leader
- * cannot add to that: what an earlier one placed and this one sees late is checked by `fits` before its pods are released.
+ * cannot add to that, and pods that no job of ours has ask nobody: whether their GPUs were taken is asked (`takenNodes`) until pods are bound.
  *
  * Whoever makes it tells it of each change: of a node (`nodeChanged`), of the GPUs under its pods (`gpusChanged`), and of a job (`jobChanged`).
  */
@@ -130,11 +130,16 @@ export class Admission {
 
   /** Whether nobody else holds the placement's GPUs now. A node that is not known, or takes no pods, is not judged here. */
   fits(placement: PlacementSpec): boolean {
-    const wanted = gpusByNode(placement);
+    return this.takenNodes(placement).length === 0;
+  }
+
+  /** Nodes on which pods of the placement have no room beside what others hold: those pods (all unless told), none of which is bound. */
+  takenNodes(placement: PlacementSpec, podIndices: readonly number[] = allPods(placement)): readonly string[] {
+    const wanted = gpusByNode(placement, podIndices);
     const used = this.#usedOn(wanted, placement.jobUid);
-    return [...wanted].every(([name, gpus]) => {
+    return [...wanted].flatMap(([name, gpus]) => {
       const node = this.#node(name);
-      return node === undefined || (used.get(name) ?? 0) + gpus <= node.gpus;
+      return node === undefined || (used.get(name) ?? 0) + gpus <= node.gpus ? [] : [name];
     });
   }
 
@@ -297,12 +302,17 @@ function namespaceOf({ metadata }: TrainingJob): string {
   return metadata.namespace ?? '';
 }
 
-/** GPUs that a placement takes on each of its nodes. */
-function gpusByNode(placement: PlacementSpec): ReadonlyMap<string, number> {
+function allPods({ nodes }: PlacementSpec): readonly number[] {
+  return [...nodes.keys()];
+}
+
+/** GPUs that these pods of a placement take on each of their nodes. */
+function gpusByNode(placement: PlacementSpec, podIndices: readonly number[]): ReadonlyMap<string, number> {
   const gpus = new Map<string, number>();
-  placement.nodes.forEach((node, podIndex) => {
-    gpus.set(node, (gpus.get(node) ?? 0) + ranksOfPod(placement, podIndex).length);
-  });
+  for (const podIndex of podIndices) {
+    const node = placement.nodes[podIndex];
+    if (node !== undefined) gpus.set(node, (gpus.get(node) ?? 0) + ranksOfPod(placement, podIndex).length);
+  }
   return gpus;
 }
 

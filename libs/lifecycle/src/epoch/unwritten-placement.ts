@@ -67,14 +67,16 @@ export function lostPlacement(record: JobRecord, facts: Facts): Failure | undefi
 }
 
 /**
- * What this process placed, it reserved. A placement of an earlier leader may be seen late: until then its GPUs were free for others, who have
- * them now.
+ * What this process placed it reserved, which binds no pods but those of our jobs. A placement of an earlier leader may besides be seen late: until then
+ * its GPUs were free for our jobs too.
  */
-function overtakenBy(facts: Facts, attempt: Attempt, spec: PlacementSpec): Failure | undefined {
-  const { leaderTerm, fits } = facts.observed;
-  const isReserved = attempt.leaderTerm !== undefined && attempt.leaderTerm === leaderTerm;
-  if (isReserved || fits === undefined || fits(spec)) return undefined;
-  return lost(`GPUs of Placement ${attempt.placement} went to other jobs before its pods were released.`);
+function overtakenBy({ observed }: Facts, { placement }: Attempt, spec: PlacementSpec): Failure | undefined {
+  const taken = observed.takenNodes?.(spec) ?? [];
+  if (taken.length === 0) return undefined;
+  const more = taken.length > 1 ? ` and ${taken.length - 1} more` : '';
+  return lost(
+    `GPUs of Placement ${placement} went to others before its pods were released, on node ${taken[0]}${more}.`,
+  );
 }
 
 /** The attempt that has a hash and no Placement. One of a release that recorded no hash was begun by its Placement. */

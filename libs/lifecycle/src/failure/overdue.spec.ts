@@ -101,6 +101,27 @@ describe('a gang that does not come up', () => {
     expect(nodes(status.avoidedNodes)).toEqual(avoided.map((node) => `${node}: ${reason}`));
   });
 
+  it.each<[string, readonly string[], string | undefined, string]>([
+    ['waits 10 s for GPUs that others took', ['node-d'], 'Insufficient nvidia.com/gpu.', 'e1/taken'],
+    ['waits its usual time where the GPUs are free', [], 'Insufficient cpu.', 'e1/scheduling'],
+    ['waits its usual time where the scheduler says nothing', ['node-d'], undefined, 'e1/scheduling'],
+  ])('%s', (_sentence, taken, schedulingMessage, key) => {
+    const refused = { ...unbound(3), ...(schedulingMessage === undefined ? {} : { schedulingMessage }) };
+    const pods = [...upTo(3, (podIndex) => bound(podIndex)), refused];
+    const seen = (elapsedMs: number): Observed => ({
+      ...gang({}, pods, { [key]: elapsedMs }),
+      takenNodes: (_placement, podIndices) => (podIndices?.includes(3) === true ? taken : []),
+    });
+    expect(settled(seen(9_000)).timed).toContain(key);
+    const { attempts, avoidedNodes } = settled(seen(10_000)).status;
+    const isGivenUp = key === 'e1/taken';
+    expect([attempts?.at(-1)?.outcome, avoidedNodes ?? []]).toEqual([isGivenUp ? 'Failed' : undefined, []]);
+    if (isGivenUp) {
+      expect(attempts?.at(-1)).toMatchObject({ reason: 'NotScheduled', charged: false, answer: 'Restart' });
+      expect(attempts?.at(-1)?.message).toMatch(/within 10 s: others took GPUs of node node-d .* Insufficient nvidia/);
+    }
+  });
+
   it('waits as long as the administrator says', () => {
     const observed = gang({}, [pulling(0), bound(1), bound(2), bound(3)], { 'e1/starting': 5_000 });
     const { status } = settled({ ...observed, timeouts: { startingMs: 5_000 } });

@@ -14,7 +14,15 @@ interface Step {
   readonly wait: Wait;
   /** Indices of the pods that are waited for; none where a whole gang waits for something else. */
   readonly late: readonly number[];
+  /** Others' pods hold GPUs of the nodes that they were placed on. */
+  readonly isTaken?: boolean;
 }
+
+/**
+ * How long a pod that the scheduler has refused waits for GPUs that others are seen to hold on its node: as long as a pod takes that is ending. Nobody
+ * says when the others end, and the rest of the gang holds its nodes meanwhile.
+ */
+const TAKEN_MS = 10_000;
 
 /** The step at which the attempt is; undefined when every rank is known to have run, or it is stopping. */
 export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
@@ -30,6 +38,11 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
   const pods = podsOf(facts, epoch).filter((pod) => !isTerminal(pod));
   const unscheduled = pods.filter((pod) => pod.nodeName === undefined);
   if (unscheduled.length > 0) {
+    const taken = takenPods(facts, epoch, unscheduled);
+    if (taken.length > 0) {
+      const wait = { key: `e${epoch}/taken`, limitMs: Math.min(TAKEN_MS, timeouts.schedulingMs) };
+      return { reason: 'NotScheduled', wait, late: taken, isTaken: true };
+    }
     const wait = { key: `e${epoch}/scheduling`, limitMs: timeouts.schedulingMs };
     return { reason: 'NotScheduled', wait, late: indicesOf(unscheduled) };
   }
@@ -40,6 +53,15 @@ export function stepUnderWay(facts: Facts, attempt: Attempt): Step | undefined {
   }
   const wait = { key: `e${epoch}/starting`, limitMs: timeouts.startingMs };
   return { reason: 'NotStarted', wait, late: indicesOf(pods.filter((pod) => !pod.running)) };
+}
+
+/** Those for whose GPUs it is too late, by the scheduler's word and by what is seen on their nodes. */
+function takenPods(facts: Facts, epoch: number, unscheduled: readonly ObservedPod[]): readonly number[] {
+  const refused = indicesOf(unscheduled.filter(({ schedulingMessage }) => schedulingMessage !== undefined));
+  const placement = placementOf(facts, epoch)?.spec;
+  if (placement === undefined || refused.length === 0) return [];
+  const nodes = new Set(facts.observed.takenNodes?.(placement, refused));
+  return refused.filter((podIndex) => nodes.has(placement.nodes[podIndex] ?? ''));
 }
 
 /** How long the epoch's image may take to be pulled. */
@@ -131,13 +153,16 @@ export function overduePods(facts: Facts, attempt: Attempt): readonly Overdue[] 
   });
 }
 
-/** What holds up most of a gang is its image, its claim or the cluster: avoiding all these nodes would help nobody. */
-function isFewOf({ reason, late }: Step, nodes: number): boolean {
-  return reason !== 'NotCreated' && (nodes === 1 || late.length * 2 <= nodes);
+/**
+ * What holds up most of a gang is its image, its claim or the cluster: avoiding all these nodes would help nobody. Nor would it to avoid nodes for what
+ * others hold there, which is counted whenever a gang is placed.
+ */
+function isFewOf({ reason, late, isTaken = false }: Step, nodes: number): boolean {
+  return reason !== 'NotCreated' && !isTaken && (nodes === 1 || late.length * 2 <= nodes);
 }
 
 function sentence(
-  { reason, wait }: Step,
+  { reason, wait, isTaken = false }: Step,
   attempt: Attempt,
   about: {
     readonly pod: ObservedPod | undefined;
@@ -152,8 +177,11 @@ function sentence(
   switch (reason) {
     case 'NotCreated':
       return `Pod ${name} could not be created within ${seconds} s.`;
-    case 'NotScheduled':
-      return `Pod ${name} got no node within ${seconds} s: ${pod?.schedulingMessage ?? 'the scheduler gave no reason'}`;
+    case 'NotScheduled': {
+      const why = pod?.schedulingMessage ?? 'the scheduler gave no reason';
+      const taken = isTaken ? `others took GPUs of node ${node} after the gang was placed. The scheduler: ` : '';
+      return `Pod ${name} got no node within ${seconds} s: ${taken}${why}`;
+    }
     case 'NotReaped':
       return `The launcher of pod ${name} on node ${node} did not say within ${seconds} s that its ranks have ended.`;
     case 'NotStarted': {

@@ -34,8 +34,11 @@ export interface Observed {
   readonly keptPlacement?: PlacementSpec;
   /** Number of the leader's term; absent where nobody leads. */
   readonly leaderTerm?: number;
-  /** Whether a placement of this job still fits, whatever others hold by now. Absent: it does. Asked at most once. */
-  readonly fits?: (placement: PlacementSpec) => boolean;
+  /**
+   * Nodes on which these pods of a placement of this job, none of them bound, have no room any more beside what others hold; all its pods unless told.
+   * Absent: there are none.
+   */
+  readonly takenNodes?: (placement: PlacementSpec, podIndices?: readonly number[]) => readonly string[];
   /** Whether, beyond that, each of its nodes is there, ready and takes pods. Absent: they are. */
   readonly isReservable?: (placement: PlacementSpec) => boolean;
   /** What is known of the runtime that the spec names; absent: it was not asked for yet, or none is named. */

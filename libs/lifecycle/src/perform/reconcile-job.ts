@@ -124,7 +124,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       },
       doOthersWait: () => admission.doesAnyWait(),
       standingRefusal: (request) => admission.standingRefusal(job.metadata.uid, request),
-      fits: (placement) => admission.fits(placement),
+      takenNodes: (placement, podIndices) => admission.takenNodes(placement, podIndices),
       isReservable: (placement) => admission.isReservable(placement),
       nodeStates: new Map([...seenStates, ...(proof?.nodeStates ?? [])]),
       nodeCensus: () => view.nodeCensus(),

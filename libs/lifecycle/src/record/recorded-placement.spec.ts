@@ -104,10 +104,10 @@ describe('a placement that is seen late, of a leader before', () => {
   it.each([
     ['goes on while its GPUs are free', 2, true, 'Creating'],
     ['ends uncharged where they went to others meanwhile, as a live read proves', 2, false, 'Ended'],
-    ['is not asked for anything by the leader that reserved its GPUs', 1, false, 'Creating'],
+    ['ends uncharged where a stranger took them from the leader that reserved them', 1, false, 'Ended'],
   ])('%s', (_sentence, leaderTerm, fits, stage) => {
     const { seen, placement } = recorded(1);
-    const observed = { ...seen, placements: [placement], leaderTerm, fits: () => fits };
+    const observed = { ...seen, placements: [placement], leaderTerm, takenNodes: () => (fits ? [] : ['node-a']) };
     const attempt = decide(observed, NOW).status.attempts?.[0];
     expect(attempt).toMatchObject({ epoch: 1, stage });
     if (stage === 'Ended') expect(attempt).toMatchObject({ reason: 'PlacementLost', charged: false });
@@ -116,13 +116,13 @@ describe('a placement that is seen late, of a leader before', () => {
   it('loses the pods that it had behind their gates before it is over', () => {
     const { seen, placement } = recorded(1);
     const pod = aPod(seen.job, { gated: true, phase: 'Pending', running: false });
-    const observed = { ...seen, placements: [placement], pods: [pod], leaderTerm: 2, fits: () => false };
+    const observed = { ...seen, placements: [placement], pods: [pod], leaderTerm: 2, takenNodes: () => ['node-a'] };
     expect(lastAttempt(observed)).toMatchObject({ epoch: 1, stage: 'Stopping', reason: 'PlacementLost' });
     expect(kinds(settled(observed).actions)).toEqual(['refuseLaunchers', 'deletePods']);
   });
 
   it('is not ended once a gate was lifted: what runs, runs', () => {
-    const observed = aRunningJob({ observed: { leaderTerm: 2, fits: () => false } });
+    const observed = aRunningJob({ observed: { leaderTerm: 2, takenNodes: () => ['node-a'] } });
     expect(lastAttempt(observed)).toMatchObject({ stage: 'Released' });
   });
 });
@@ -156,7 +156,7 @@ describe('a placement that somebody deleted while its gang is up', () => {
     const { placement } = recorded();
     return aRunningJob({
       status: { attempts: [attemptOf(stage, placement)] },
-      observed: { placements: [], leaderTerm: 2, fits: () => false, ...found },
+      observed: { placements: [], leaderTerm: 2, takenNodes: () => ['node-a'], ...found },
     });
   };
   const again = (): unknown => {

@@ -26,6 +26,8 @@ export interface Kwok {
   readonly nodeNames: readonly string[];
   /** Adds nodes or, with other names, another batch; resolves when they are ready and free of taints. */
   addNodes(batch: Pick<KwokOptions, 'nodes' | 'namePrefix' | 'labels' | 'capacity' | 'deadlineMs'>): Promise<void>;
+  /** Deletes nodes, with all that runs there. */
+  removeNodes(names: readonly string[]): Promise<void>;
   /** Ends the simulation; the objects stay, and the nodes fall silent. */
   stop(): Promise<void>;
 }
@@ -63,7 +65,7 @@ export async function startKwok(options: KwokOptions): Promise<Kwok> {
 class SimulatedNodes implements Kwok {
   readonly #handle: ProcessHandle;
   readonly #admin: ControlPlane['admin'];
-  readonly #names: string[] = [];
+  #names: readonly string[] = [];
 
   constructor(handle: ProcessHandle, admin: ControlPlane['admin']) {
     this.#handle = handle;
@@ -78,8 +80,8 @@ class SimulatedNodes implements Kwok {
     const prefix = batch.namePrefix ?? 'kwok';
     const names = Array.from({ length: batch.nodes }, (_, index) => `${prefix}-${String(index).padStart(5, '0')}`);
     const bodies = names.map((name, index) => toNode(name, batch.labels?.(index) ?? {}, batch.capacity ?? CAPACITY));
-    await this.#create(bodies);
-    this.#names.push(...names);
+    await inTurns(bodies, (body) => this.#admin.json({ method: 'POST', path: '/api/v1/nodes', body }));
+    this.#names = [...this.#names, ...names];
     await waitFor(() => this.#areReady(names), {
       deadlineMs: batch.deadlineMs ?? 60_000 + 60 * batch.nodes,
       intervalMs: 200,
@@ -87,18 +89,14 @@ class SimulatedNodes implements Kwok {
     });
   }
 
-  async stop(): Promise<void> {
-    await this.#handle.stop({ graceMs: 1_000 });
+  async removeNodes(names: readonly string[]): Promise<void> {
+    const removed = new Set(names);
+    await inTurns(names, (name) => this.#admin.send({ method: 'DELETE', path: `/api/v1/nodes/${name}` }));
+    this.#names = this.#names.filter((name) => !removed.has(name));
   }
 
-  async #create(bodies: readonly object[]): Promise<void> {
-    const left = [...bodies];
-    const worker = async (): Promise<void> => {
-      for (let body = left.pop(); body !== undefined; body = left.pop()) {
-        await this.#admin.json({ method: 'POST', path: '/api/v1/nodes', body });
-      }
-    };
-    await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+  async stop(): Promise<void> {
+    await this.#handle.stop({ graceMs: 1_000 });
   }
 
   async #areReady(names: readonly string[]): Promise<boolean> {
@@ -106,6 +104,14 @@ class SimulatedNodes implements Kwok {
     const ready = new Set(list.items.filter(isSchedulable).map((node) => node.metadata.name));
     return names.every((name) => ready.has(name));
   }
+}
+
+async function inTurns<T>(items: readonly T[], act: (item: T) => Promise<unknown>): Promise<void> {
+  const left = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of left) await act(item);
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, worker));
 }
 
 interface NodeView {
