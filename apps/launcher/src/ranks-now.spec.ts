@@ -35,6 +35,14 @@ describe('what a rank says of how far it is', () => {
     expect(now.lastStep).toBe(5);
   });
 
+  it('is no longer told once the rank has fallen silent; that its process is there, is', () => {
+    const now = new RanksNow();
+    now.heard(0, beat(STANDS), 1_000);
+    const told = (nowMs: number): unknown =>
+      now.heartbeat(ALIVE.slice(0, 1), { nowMs, listens: true }).watermarks?.length;
+    expect([told(26_000), told(26_001)]).toEqual([1, 0]);
+  });
+
   it.each<[string, string, object]>([
     ['that has told a step', 'starting', { phase: 'training', phaseAgeMs: 500 }],
     ['that saves', 'saving', { phase: 'saving', phaseAgeMs: 1_900 }],

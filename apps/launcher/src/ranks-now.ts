@@ -10,6 +10,8 @@ import type { HeartbeatFact } from './engine-facts.ts';
 /** Of the frame of a heartbeat, MAX_REPORT_BYTES, what its two long parts may have; the rest is 2 KiB. */
 const MOST_WATERMARK_BYTES = 131_072;
 const MOST_GROUP_BYTES = 65_536;
+/** A hook says something every 10 s: what is this old says nothing of now. */
+const MOST_AGE_MS = 25_000;
 /** Ranks that stand are told of at once, but not each by itself. */
 const STANDING_MS = 2_000;
 
@@ -64,10 +66,10 @@ export class RanksNow {
     return { ranks, watermarks, processGroups: this.#processGroups(named) };
   }
 
-  /** Ages go on after they were told. */
+  /** Ages go on after they were told. Of a rank that has fallen silent nothing is said, so that the operator sees that. */
   #watermarkOf(rank: number, nowMs: number): RankWatermark | undefined {
     const mark = this.#markOf.get(rank);
-    if (mark === undefined) return undefined;
+    if (mark === undefined || nowMs - mark.atMs > MOST_AGE_MS) return undefined;
     const sinceMs = Math.max(0, nowMs - mark.atMs);
     const { groups } = mark.watermark;
     return {

@@ -1,4 +1,4 @@
-import { stepsOf, type TrainingJob } from '@coxswain/api-types';
+import { type EngineName, stepsOf, type TrainingJob } from '@coxswain/api-types';
 import { sleep, type Clock, type KubeClient } from '@coxswain/kube';
 import type {
   ObservedLauncher,
@@ -49,6 +49,15 @@ export interface ReportingParts extends Pick<KubernetesReportPortsOptions, 'stor
   /** Detectors found something of the job's gang: for people, once. */
   readonly onVerdict: (job: TrainingJob, verdict: HealthWord['verdict']) => void;
 }
+
+/** Engines of which the hook knows the functions that save and evaluate (engines/agent/hook/coxswain_hook/phase.py). Others run scripts of their users. */
+const KNOWN_PHASES: readonly EngineName[] = [
+  'reference',
+  'megatron-lm',
+  'megatron-bridge',
+  'torchtitan',
+  'hugging-face',
+];
 
 const CERTIFICATE_CHECK_MS = 3_600_000;
 
@@ -102,6 +111,10 @@ export class Reporting {
       tell: ({ jobUid, verdict }) => {
         const gang = ports.newestGang(jobUid);
         if (gang !== undefined && gang !== 'gone') parts.onVerdict(gang.job, verdict);
+      },
+      knowsPhases: (jobUid) => {
+        const gang = ports.newestGang(jobUid);
+        return gang !== undefined && gang !== 'gone' && KNOWN_PHASES.includes(gang.job.spec.engine.name);
       },
       nodesOf: (jobUid) => ports.roster(jobUid)?.nodes.length ?? 0,
     });

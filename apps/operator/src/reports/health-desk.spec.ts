@@ -11,7 +11,7 @@ function aVerdict(changes: Partial<Verdict> = {}): Verdict {
     atMs: 1,
     ranks: [3],
     message: 'Others wait for rank 3.',
-    evidence: { waitedForMs: 61_000 },
+    evidence: { waitedForMs: 61_000, cause: 'rankMissing' },
     confidence: 0.9,
     action: 'evict',
     falseAlarmsPerDay: null,
@@ -19,9 +19,13 @@ function aVerdict(changes: Partial<Verdict> = {}): Verdict {
   };
 }
 
-function aDesk(nodes = 4) {
+function aDesk(nodes = 4, knowsPhases = true) {
   const told: string[] = [];
-  const desk = new HealthDesk({ tell: ({ verdict }) => void told.push(verdict.kind), nodesOf: () => nodes });
+  const desk = new HealthDesk({
+    tell: ({ verdict }) => void told.push(verdict.kind),
+    nodesOf: () => nodes,
+    knowsPhases: () => knowsPhases,
+  });
   const hear = (verdict: Verdict, run: Partial<HealthWord> = {}): readonly string[] =>
     desk.hear([{ jobUid: 'job-1', epoch: 1, incarnation: 1, verdict, ...run }]);
   return { desk, hear, told };
@@ -55,6 +59,15 @@ describe('what follows from a verdict', () => {
     expect(desk.ofJob(JOB)).toMatchObject(culprits);
     expect(desk.ofJob(JOB)).toHaveLength(culprits.length);
     expect(told).toHaveLength(1);
+  });
+
+  it.each<[string, string, number]>([
+    ['a rank that lives is told of, and left alone', 'rankMissing', 0],
+    ['a rank that has fallen silent is to blame', 'noTelemetry', 1],
+  ])('of a program of which nobody knows when it evaluates, %s', (_what, cause, culprits) => {
+    const { desk, hear, told } = aDesk(4, false);
+    hear(aVerdict({ evidence: { waitedForMs: 61_000, cause } }));
+    expect([desk.ofJob(JOB).length, told.length]).toEqual([culprits, 1]);
   });
 
   it('says the node, where there is one', () => {

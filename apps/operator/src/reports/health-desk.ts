@@ -18,13 +18,17 @@ export class HealthDesk {
   readonly #known = new Map<string, Known>();
   readonly #tell: (word: HealthWord) => void;
   readonly #nodesOf: (jobUid: string) => number;
+  readonly #knowsPhases: (jobUid: string) => boolean;
 
   constructor(parts: {
     /** For people: each verdict once. */
     readonly tell: (word: HealthWord) => void;
     /** Nodes of the job's newest gang. */
     readonly nodesOf: (jobUid: string) => number;
+    /** Whether the hook can tell when the job's engine saves, evaluates or compiles. */
+    readonly knowsPhases: (jobUid: string) => boolean;
   }) {
+    this.#knowsPhases = parts.knowsPhases;
     this.#tell = parts.tell;
     this.#nodesOf = parts.nodesOf;
   }
@@ -62,6 +66,8 @@ export class HealthDesk {
     if (action === 'stop') return [{ ...about, about: { kind: 'gang' } }];
     // Of an engine that does not say in what it waits nobody knows whether it trains, saves or evaluates: that its steps do not come ends nothing.
     if (action !== 'evict' || verdict.evidence['waitedForMs'] === undefined) return [];
+    // A rank that says that it lives may evaluate in words that no hook knows, while the others wait at a barrier for minutes, and all is well.
+    if (verdict.evidence['cause'] === 'rankMissing' && !this.#knowsPhases(jobUid)) return [];
     const most = Math.max(MOST_NODES, MOST_SHARE * this.#nodesOf(jobUid));
     if (ranks.length === 0 || ranks.length > most) return [{ ...about, about: { kind: 'gang' } }];
     return ranks.map((rank) => ({ ...about, about: { kind: 'rank', rank } }));

@@ -27,7 +27,12 @@ class Desk {
   #step = 0;
 
   /** Ranks train for that long, a step a second; those in `stuck` are in their own code, and the others wait for them. */
-  async train(seconds: number, stuck: readonly number[] = [], run = RUN): Promise<void> {
+  async train(
+    seconds: number,
+    stuck: readonly number[] = [],
+    run = RUN,
+    silent: readonly number[] = [],
+  ): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
       this.nowMs += 1_000;
       if (stuck.length === 0) this.#step += 1;
@@ -50,7 +55,11 @@ class Desk {
       ]) {
         const processGroups = [{ group: '1', name: 'data', ranks: '0-3' }];
         const alive = ranks.map((rank) => ({ rank, alive: true, step: this.#step }));
-        this.watch.heartbeat(run, { ranks: alive, watermarks: ranks.map(says), processGroups });
+        this.watch.heartbeat(run, {
+          ranks: alive,
+          watermarks: ranks.filter((rank) => !silent.includes(rank)).map(says),
+          processGroups,
+        });
         const timings = ranks.map((rank) => ({ rank, stepTimeMs: 1_000, timingsMs: {} }));
         const report = { step: this.#step, loss: 2, tokens: null, learningRate: null, gradNorm: null, ranks: timings };
         if (stuck.length === 0) this.watch.step(run, report);
@@ -75,6 +84,14 @@ describe('the watch over gangs', () => {
       ['hang', [3], 'b', 'evict'],
     ]);
     expect(desk.watch.take()).toEqual([]);
+  });
+
+  it('takes a rank that has spoken and falls silent for unheard, whatever its launcher says of its process', async () => {
+    const desk = new Desk();
+    await desk.train(60);
+    await desk.train(120, [3], RUN, [3]);
+    const found = desk.watch.take().filter(({ verdict }) => verdict.kind === 'hang');
+    expect(found.at(-1)?.verdict).toMatchObject({ ranks: [3], action: 'evict', evidence: { cause: 'noTelemetry' } });
   });
 
   it('asks once who is in a gang, and again after a while where nobody knows', async () => {

@@ -32,6 +32,8 @@ export interface HealthWord extends RunOfRanks {
 interface Watched extends RunOfRanks {
   askedAtMs: number;
   judge: { readonly gang: Gang; readonly hang: Detector } | undefined;
+  /** Ranks that have spoken for themselves: that their process is there, as its launcher says, shows nothing of them. */
+  readonly speaking: Set<number>;
   verdicts: number;
 }
 
@@ -62,12 +64,12 @@ export class HealthWatch {
     run: RunOfRanks,
     { ranks, watermarks = [], processGroups = [] }: Omit<Partial<Heartbeat>, 'ranks'> & Pick<Heartbeat, 'ranks'>,
   ): void {
-    const judge = this.#judgeOf(run);
-    if (judge === undefined) return;
+    const { judge, speaking } = this.#watchedOf(run) ?? {};
+    if (judge === undefined || speaking === undefined) return;
     for (const group of processGroups) declare(judge.gang, group);
     const atMs = this.#now();
-    const speak = new Set(watermarks.map(({ rank }) => rank));
-    const others = ranks.filter(({ rank, alive }) => alive && !speak.has(rank));
+    for (const { rank } of watermarks) speaking.add(rank);
+    const others = ranks.filter(({ rank, alive }) => alive && !speaking.has(rank));
     if (watermarks.length > 0) this.#take(run, judge.hang.observe({ kind: 'watermarks', atMs, ranks: watermarks }));
     if (others.length > 0) {
       const told = others.map(({ rank, step }) => ({ rank, step }));
@@ -76,7 +78,7 @@ export class HealthWatch {
   }
 
   step(run: RunOfRanks, { step, loss, gradNorm, ranks }: StepReport): void {
-    const judge = this.#judgeOf(run);
+    const judge = this.#watchedOf(run)?.judge;
     if (judge === undefined) return;
     this.#take(run, judge.hang.observe({ kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks }));
   }
@@ -104,16 +106,24 @@ export class HealthWatch {
     this.#watched.delete(jobUid);
   }
 
-  #judgeOf(run: RunOfRanks): Watched['judge'] {
+  #watchedOf(run: RunOfRanks): Watched | undefined {
     const known = this.#watched.get(run.jobUid);
     if (known !== undefined && isLater(known, run)) return undefined;
     const watched = known !== undefined && !isLater(run, known) ? known : this.#watch(run);
     if (watched.judge === undefined && this.#now() - watched.askedAtMs >= ASK_AGAIN_MS) void this.#ask(watched);
-    return watched.judge;
+    return watched;
   }
 
   #watch({ jobUid, epoch, incarnation }: RunOfRanks): Watched {
-    const watched = { jobUid, epoch, incarnation, askedAtMs: Number.NEGATIVE_INFINITY, judge: undefined, verdicts: 0 };
+    const watched = {
+      jobUid,
+      epoch,
+      incarnation,
+      askedAtMs: Number.NEGATIVE_INFINITY,
+      judge: undefined,
+      speaking: new Set<number>(),
+      verdicts: 0,
+    };
     this.#watched.set(jobUid, watched);
     return watched;
   }
