@@ -48,6 +48,12 @@ async function make(progress: Progress): Promise<void> {
   await progress.step('install TorchTitan, DeepSpeed, Transformers and ft_launcher', async () => {
     await runCommand({ name: 'python venv', command: findEnginePython(), args: ['-m', 'venv', directory] });
     writeFileSync(join(packagesOf(directory), 'coxswain-engines.pth'), `${packagesOf(enginePythonDirectory())}\n`);
+    // Python before 3.12 seeds environments with a setuptools that builds no wheels; the locked one below it does.
+    await runCommand({
+      name: 'pip uninstall',
+      command: python,
+      args: ['-m', 'pip', 'uninstall', '--yes', 'setuptools'],
+    });
     await pip(python, [
       '--require-hashes',
       '--no-build-isolation',
