@@ -18,8 +18,8 @@ import type { Relation, RootField } from './root-resolvers.ts';
  * that it belongs to, and these count alike.
  */
 
-/** Largest cost of one request: the ranks of the largest job with all their fields, or five loss curves of 10,000 steps. */
-export const MAX_COST = 1_000_000;
+/** Largest cost of one request: the ranks of the largest job with all their fields, or eight loss curves of 10,000 steps with some fields. */
+export const MAX_COST = 1_320_000;
 /** What a row costs before anything is asked of it. */
 export const ROW_COST = 10;
 /** About as many types as the schema has: a client reads them all to learn it. */
