@@ -335,7 +335,9 @@ describe('the real API server', () => {
     const [apply, suspend, , resume] = commandsOf('kubectl');
     if (apply === undefined || suspend === undefined || resume === undefined) throw new Error('the page has changed');
     await kubectl(apply.map((word) => (word.startsWith('examples/') ? join(ROOT, word) : word)));
-    await expect(kubectl(resume)).rejects.toThrow(/layout and gpus may change only while the job is suspended/);
+    await expect(kubectl(resume)).rejects.toThrow(
+      /layout, gpus and minGpus may change only while the job is suspended/,
+    );
     await kubectl(suspend);
     await kubectl(resume);
     const layout = 'jsonpath={.spec.layout.tensorParallelDegree} {.spec.layout.pipelineParallelDegree}';
