@@ -29,6 +29,7 @@ export const SCRIPTS = {
       'how few bytes placements send over switches, beside a lower bound and beside how others place; -- --seeds N',
     'health:bench':
       'what the detectors of hangs and slow ranks find, miss and say wrongly on generated traces; -- --seeds N',
+    'simulate:validate': 'simulated weeks beside what was published of real ones, some minutes; -- --seeds N',
     'fabric-page:bench':
       'how fast the page of 10,000 nodes is drawn in a browser, after npm run build; -- --pictures FOLDER',
     'gang:bench': 'what the operator costs at scale: gangs of thousands of pods on a real control plane; -- --help',

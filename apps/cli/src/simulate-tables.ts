@@ -20,7 +20,7 @@ export function simulationText(report: SimulationReport): string {
     columns([['CAUSE', 'TIMES', 'HOURS LOST'], ...report.causes.map(causeRow)]),
     `A run has ${rounded(interruptions.faults)} faults, ${rounded(interruptions.planned)} planned stops and ${rounded(interruptions.evictions)} evictions of nodes that work; ${rounded(report.persons)} faults take a person. A fault costs ${rounded(report.meanMinutesToRecover)} min until training goes on. ` +
       `${rounded(answers.inPlace)} times ranks began again in their pods, ${rounded(answers.newEpoch)} times in a new epoch; ${rounded(report.waitedForNodesHours)} h were waited for nodes.`,
-    columns([['WHAT IF', 'EFFECTIVE', 'GAIN'], ...report.whatIf.map(whatIfRow)]),
+    columns([['WHAT IF', 'EFFECTIVE', 'GAIN'], ...report.whatIf.map((one) => whatIfRow(one, report.question.seeds))]),
     gaveUp === undefined
       ? ''
       : `! The rules gave the job up in ${gaveUp.runs} of ${report.question.seeds} runs: ${gaveUp.why}`,
@@ -48,7 +48,11 @@ function causeRow({ cause, count, hours }: SimulationReport['causes'][number]): 
   return [cause, rounded(count), hours.toFixed(2)];
 }
 
-function whatIfRow({ change, effective, gain }: SimulationReport['whatIf'][number]): readonly string[] {
+function whatIfRow(
+  { change, effective, gain, gaveUpRuns }: SimulationReport['whatIf'][number],
+  runs: number,
+): readonly string[] {
+  if (gaveUpRuns > 0) return [change, '-', `given up in ${gaveUpRuns} of ${runs} runs`];
   return [change, percent(effective), `${gain >= 0 ? '+' : '-'}${percent(Math.abs(gain))}`];
 }
 

@@ -108,17 +108,17 @@ export class SimulatedCluster {
   }
 
   /** What the ranks on that node say when they fail by themselves. */
-  #causeOn(node: string, lastStep: number): TerminationCause {
+  #causeOn(node: string, lastStep: number, says: Says): TerminationCause {
     const { epoch = 1, incarnation = 1 } = this.attempt ?? {};
     const rank = Math.max(0, this.gang.indexOf(node));
-    const said = { message: '', lastLines: [], unreportedCheckpoints: [] };
+    const said = { message: '', lastLines: [...LAST_LINES[says]], unreportedCheckpoints: [] };
     return { version: 1, kind: 'engineFailed', epoch, incarnation, node, rank, exitCode: 1, lastStep, ...said };
   }
 
   /** A rank fails by itself; its pod lives. */
-  failRank(node: string, lastStep: number): void {
+  failRank(node: string, lastStep: number, says: Says = 'program'): void {
     const pod = this.pods.on(node);
-    if (pod !== undefined) this.pods.reap(pod, this.#causeOn(node, lastStep));
+    if (pod !== undefined) this.pods.reap(pod, this.#causeOn(node, lastStep, says));
   }
 
   /** A device of it is found to be at fault and the node is cordoned, or the machine is gone. The gang ends either way. */
@@ -127,7 +127,7 @@ export class SimulatedCluster {
     const pod = this.pods.on(node);
     this.become(node, 'wornOut');
     if (pod === undefined) return;
-    this.pods.end(pod.name, { exitCode: 1, cause: this.#causeOn(node, lastStep) });
+    this.pods.end(pod.name, { exitCode: 1, cause: this.#causeOn(node, lastStep, 'device') });
     this.#admission.gpusChanged(node);
   }
 
@@ -135,7 +135,7 @@ export class SimulatedCluster {
   loseNodes(nodes: readonly string[], lastStep: number): void {
     for (const node of nodes) this.become(node, 'dead');
     const peer = this.gang.find((node) => this.nodes.conditionOf(node) !== 'dead');
-    if (peer !== undefined) this.failRank(peer, lastStep);
+    if (peer !== undefined) this.failRank(peer, lastStep, 'lostPeer');
   }
 
   suspend(isSuspended: boolean): void {
@@ -287,6 +287,17 @@ export class SimulatedCluster {
     return { ...UNSEEN, askPlanner: nothing, forgetPlanning: nothing, readRuntime: nothing, refuseLaunchers: nothing };
   }
 }
+
+/** The last words of ranks as their engines write them: of them, too, the rules judge whose doing a failure is. */
+const LAST_LINES = {
+  program: ['RuntimeError: simulated'],
+  device: ['RuntimeError: CUDA error: uncorrectable ECC error encountered'],
+  lostPeer: [
+    'torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp, remote process exited or there was a network error',
+    'ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.',
+  ],
+} as const;
+type Says = keyof typeof LAST_LINES;
 
 /** A failure's whole answer takes about ten. */
 const MOST_PASSES = 200;

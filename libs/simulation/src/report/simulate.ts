@@ -45,6 +45,8 @@ export interface WhatIf {
   readonly effective: number;
   /** Above what was asked, as a share of wall time. */
   readonly gain: number;
+  /** Runs that the rules gave up: from then on nothing was trained, so that the mean says how early that was and nothing else. */
+  readonly gaveUpRuns: number;
 }
 
 /** Yields the number of runs that are done after each, of `runsOf(question)`; returns the report. */
@@ -58,13 +60,14 @@ export function* simulate(question: SimulationQuestion): Generator<number, Simul
   const effective = mean(outcomes, (outcome) => outcome.effective);
   const whatIf: WhatIf[] = [];
   for (const { change, question: changed } of changesOf(question)) {
-    let sum = 0;
+    const runs: RunOutcome[] = [];
     for (const seed of seedsOf(question)) {
-      sum += simulateRun(runQuestion(changed, seed)).effective;
+      runs.push(simulateRun(runQuestion(changed, seed)));
       yield ++done;
     }
-    const then = sum / question.seeds;
-    whatIf.push({ change, effective: then, gain: then - effective });
+    const then = mean(runs, (run) => run.effective);
+    const gaveUpRuns = runs.filter(({ gaveUp }) => gaveUp !== undefined).length;
+    whatIf.push({ change, effective: then, gain: then - effective, gaveUpRuns });
   }
   return { ...reportOf(question, outcomes), whatIf };
 }

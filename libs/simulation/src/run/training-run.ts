@@ -213,7 +213,8 @@ class TrainingRun {
     const lastStep = stepAt(this.#progress.trainedMs) + 1;
     if (fault.cause.kind === 'sdc') this.#condemnSavesAfter(lastStep);
     if (fault.isLeafOutage) this.#cutOffLeaf(victim, lastStep);
-    else if (fault.cause.strikes === 'software' || fault.isTransient) this.#cluster.failRank(victim, lastStep);
+    else if (fault.cause.strikes === 'software') this.#cluster.failRank(victim, lastStep, 'program');
+    else if (fault.isTransient) this.#cluster.failRank(victim, lastStep, 'device');
     else if (fault.isMisdiagnosed) this.#blameWrongly(fault, victim, lastStep);
     else this.#loseNode(victim, fault.cause.strikes, lastStep);
     this.#restart(fault);
