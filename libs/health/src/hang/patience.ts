@@ -8,6 +8,8 @@ const KEPT = 256;
 interface Recent {
   readonly values: Float64Array;
   told: number;
+  /** Looked up for every wait of every rank, and only changed by what is told: undefined until it is asked for again. */
+  p99: number | undefined;
 }
 
 /** How long is usual? Learnt from what went well. */
@@ -59,12 +61,13 @@ export function patienceOf({ hang }: HealthSettings): Patience {
 }
 
 function recent(): Recent {
-  return { values: new Float64Array(KEPT), told: 0 };
+  return { values: new Float64Array(KEPT), told: 0, p99: undefined };
 }
 
 function tell(history: Recent, value: number): void {
   history.values[history.told % KEPT] = value;
   history.told += 1;
+  history.p99 = undefined;
 }
 
 function kept({ values, told }: Recent): Float64Array {
@@ -73,6 +76,9 @@ function kept({ values, told }: Recent): Float64Array {
 
 function p99(history: Recent | undefined): number {
   if (history === undefined) return 0;
-  const sorted = kept(history).toSorted();
-  return sorted[Math.ceil(0.99 * sorted.length) - 1] ?? 0;
+  if (history.p99 === undefined) {
+    const sorted = kept(history).toSorted();
+    history.p99 = sorted[Math.ceil(0.99 * sorted.length) - 1] ?? 0;
+  }
+  return history.p99;
 }
