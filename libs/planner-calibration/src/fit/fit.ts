@@ -61,23 +61,14 @@ export function fit(rows: readonly FitRow[], options: FitOptions): Calibration {
   );
   let at = parameters.map((parameter, index) => valueIn(start, parameter) ?? prior[index] ?? 0);
   const places = rows.map((row) => placesOf(row, parameters));
-  const unused: Set<number>[] = [];
+  const slopes = new Slopes(rows);
   let damping = 0.01;
   let current = residualsOf(rows, calibrationOf(parameters, at, options.fittedOn));
   let objective = objectiveOf({ rows, residuals: current, at, prior, parameters, options });
   for (let iteration = 0; iteration < options.iterations; iteration++) {
-    const calibration = calibrationOf(parameters, at, options.fittedOn);
-    const { normal, gradient } = normalEquations({
-      rows,
-      places,
-      calibration,
-      residuals: current,
-      parameters,
-      at,
-      prior,
-      options,
-      unused,
-    });
+    if (isFresh(iteration)) slopes.measure(calibrationOf(parameters, at, options.fittedOn), current);
+    const point = { rows, residuals: current, parameters, at, prior, options };
+    const { normal, gradient } = normalEquations(point, places, slopes);
     let improved = false;
     for (let attempt = 0; attempt < 6 && !improved; attempt++) {
       const step = solve(normal, gradient, damping);
@@ -150,10 +141,9 @@ function calibrationOf(parameters: readonly Parameter[], at: readonly number[], 
 }
 
 /** Parameters that a row depends on: the index of each, and the constants it multiplies. */
-function placesOf(
-  row: FitRow,
-  parameters: readonly Parameter[],
-): readonly { index: number; constants: readonly number[] }[] {
+type Places = readonly { readonly index: number; readonly constants: readonly number[] }[];
+
+function placesOf(row: FitRow, parameters: readonly Parameter[]): Places {
   const constantIndex = (name: string): number => TIME_CONSTANT_NAMES.indexOf(name as TimeConstantName);
   const places: { index: number; constants: readonly number[] }[] = [];
   parameters.forEach(({ level, owner, name }, index) => {
@@ -213,26 +203,30 @@ function objectiveOf({ rows, residuals, at, prior, parameters, options }: Point)
 
 const DIFFERENCE = 0.01;
 
-function normalEquations(
-  point: Point & {
-    readonly places: readonly (readonly { index: number; constants: readonly number[] }[])[];
-    readonly calibration: Calibration;
-    /** Per row, constants that its prediction does not depend on; filled at the first visit. */
-    readonly unused: Set<number>[];
-  },
-): { readonly normal: Matrix; readonly gradient: Float64Array } {
-  const { rows, places, calibration, residuals, parameters, at, prior, options } = point;
-  const size = parameters.length;
-  const normal = Matrix.zeros(size, size);
-  const gradient = new Float64Array(size);
-  const constantsOf = cachedConstants(calibration);
-  const slopes = new Float64Array(TIME_CONSTANT_NAMES.length);
-  rows.forEach((row, rowIndex) => {
-    const constants = { ...constantsOf(row.run) };
-    const residual = residuals[rowIndex] ?? 0;
-    const unused = (point.unused[rowIndex] ??= new Set());
+/** Derivatives of every row's prediction by every constant, both as logarithms. */
+class Slopes {
+  readonly #rows: readonly FitRow[];
+  readonly #ofRow: readonly Float64Array[];
+  /** Per row, constants that its prediction does not depend on; filled at the first visit. */
+  readonly #unused: readonly Set<number>[];
+
+  constructor(rows: readonly FitRow[]) {
+    this.#rows = rows;
+    this.#ofRow = rows.map(() => new Float64Array(TIME_CONSTANT_NAMES.length));
+    this.#unused = rows.map(() => new Set());
+  }
+
+  measure(calibration: Calibration, residuals: Float64Array): void {
+    const constantsOf = cachedConstants(calibration);
+    this.#rows.forEach((row, at) => this.#measureRow(at, { ...constantsOf(row.run) }, residuals[at] ?? 0));
+  }
+
+  #measureRow(at: number, constants: Record<TimeConstantName, number>, residual: number): void {
+    const row = this.#rows[at];
+    const slopes = this.#ofRow[at];
+    const unused = this.#unused[at];
+    if (row === undefined || slopes === undefined || unused === undefined) return;
     TIME_CONSTANT_NAMES.forEach((name, index) => {
-      slopes[index] = 0;
       if (unused.has(index)) return;
       const before = constants[name];
       constants[name] = before * (1 + DIFFERENCE);
@@ -241,10 +235,33 @@ function normalEquations(
       slopes[index] = (moved - residual) / Math.log(1 + DIFFERENCE);
       if (moved === residual) unused.add(index);
     });
+  }
+
+  /** Derivative by a parameter, which moves all its constants together. */
+  of(at: number, constants: readonly number[]): number {
+    return constants.reduce((sum, index) => sum + (this.#ofRow[at]?.[index] ?? 0), 0);
+  }
+}
+
+/** Slopes change little once the fit is near: they are measured in each of the first steps, then in every third. */
+function isFresh(iteration: number): boolean {
+  return iteration < 4 || iteration % 3 === 0;
+}
+
+function normalEquations(
+  { rows, residuals, parameters, at, prior, options }: Point,
+  places: readonly Places[],
+  slopes: Slopes,
+): { readonly normal: Matrix; readonly gradient: Float64Array } {
+  const size = parameters.length;
+  const normal = Matrix.zeros(size, size);
+  const gradient = new Float64Array(size);
+  rows.forEach((row, rowIndex) => {
+    const residual = residuals[rowIndex] ?? 0;
     const r = residual / options.noise;
     const weight = (row.weight * (options.freedom + 1)) / (options.freedom + r * r) / (options.noise * options.noise);
     const own = (places[rowIndex] ?? [])
-      .map(({ index, constants: moved }) => ({ index, slope: moved.reduce((sum, at) => sum + (slopes[at] ?? 0), 0) }))
+      .map(({ index, constants }) => ({ index, slope: slopes.of(rowIndex, constants) }))
       .filter(({ slope }) => slope !== 0);
     for (const a of own) {
       gradient[a.index] = (gradient[a.index] ?? 0) + weight * a.slope * residual;
