@@ -1,4 +1,6 @@
-export { crossValidate, withScalarPerSource } from './cross-validate/cross-validate.ts';
+export { crossValidate } from './cross-validate/cross-validate.ts';
+export { LEFT_OUT } from './cross-validate/folds.ts';
+export { withScalarPerSource } from './cross-validate/scalar-of-source.ts';
 export { learn, trainingRows, type TrainingRow } from './fit/learn.ts';
 export { rounded } from './fit/rounded.ts';
 export { filesOrRepository, readMeasurements, textOf } from './rows/measurement-files.ts';

@@ -1,7 +1,8 @@
-/** `npm run planner:cross-validate`: errors on sources that the constants were not fitted on. */
+/** `npm run planner:cross-validate`: errors on groups of rows that the constants were not fitted on. */
 import {
   crossValidate,
   filesOrRepository,
+  LEFT_OUT,
   learn,
   plannerPredictor,
   readMeasurements,
@@ -16,13 +17,14 @@ import { recordErrors } from '../record-errors.ts';
 
 const HELP = `npm run planner:cross-validate -- [FILE.csv ...] [--folds N] [--iterations N] [--leave-out rows] [--record]
 
-Fits the constants of the time model once per fold, on the sources of all other folds, and predicts the fold with them.
-A source is the prefix of a row's id. Prints the errors, then the same after one scalar per source; the last two lines
-are one JSON object each, as npm run planner:score prints it.
+Fits the constants of the time model once per fold, on the rows of all other folds, and predicts the fold with them.
+Prints the errors, then the same after one scalar per source, which is taken from three other rows of the source each time; the
+last two lines are one JSON object each, as npm run planner:score prints it.
 
   --folds N       number of folds (default: 5)
   --iterations N  steps of each fit (default: 12)
-  --leave-out W   sources (default): whole sources are unknown to the constants; rows: one row in N of each
+  --leave-out W   what is unknown to the constants that predict it: groups (default; rows of one source, model and GPU),
+                  sources, model-families (of models with experts), rows (one row in N; their siblings stay, so errors look small)
   --record        write the errors to libs/planner/src/calibration/errors.json, which predictions show beside their answers
 
 Without a file it reads libs/planner-calibration/data/*.csv.
@@ -43,7 +45,7 @@ async function main(argv: readonly string[]): Promise<void> {
       help: { type: 'boolean', short: 'h', default: false },
       folds: { type: 'string', default: '5' },
       iterations: { type: 'string', default: '12' },
-      'leave-out': { type: 'string', default: 'sources' },
+      'leave-out': { type: 'string', default: 'groups' },
       record: { type: 'boolean', default: false },
     },
   });
@@ -58,9 +60,9 @@ async function main(argv: readonly string[]): Promise<void> {
     process.stderr.write(`fold ${fold + 1} of ${folds}: fitting ${training.length} rows\n`);
     return plannerPredictor(learn(training, { fittedOn: 'the rows of the other folds', iterations }));
   };
-  const leaveOut = values['leave-out'];
-  if (leaveOut !== 'sources' && leaveOut !== 'rows') {
-    throw new Error(`--leave-out ${leaveOut} is not known; choose sources or rows`);
+  const leaveOut = LEFT_OUT.find((one) => one === values['leave-out']);
+  if (leaveOut === undefined) {
+    throw new Error(`--leave-out ${values['leave-out']} is not known; choose from ${LEFT_OUT.join(', ')}`);
   }
   const scored = crossValidate({ rows, qualities: new Set(['A', 'B']), folds, leaveOut, learn: learnFold });
   const rescaled = withScalarPerSource(scored);

@@ -1,30 +1,56 @@
-/** Which rows are predicted together by constants that never saw them, or their source? */
-import { sourceOfId } from '../rows/index.ts';
+/** Which rows are predicted together by constants that never saw them, or anything like them? */
+import { plainName } from '../rows/known-model.ts';
+import { sourceOfId, type MeasuredRow } from '../rows/index.ts';
 
 /**
- * Fold of every source, 0 to `folds - 1`: the largest source first, each to the fold with the fewest rows so far. The same ids give the
- * same folds, in whatever order they come.
- *
- * @throws RangeError when there are fewer sources than folds
+ * What is left out of a fit together. `rows`: single rows, whose siblings stay, so that errors look smaller than they are. `groups`: all rows of
+ * one source, model and GPU. `sources`: all rows that one publication holds. `model-families`: all rows of a family of models, by whomever.
  */
-export function foldsBySource(ids: readonly string[], folds: number): ReadonlyMap<string, number> {
-  const sizes = new Map<string, number>();
-  for (const id of ids) sizes.set(sourceOfId(id), (sizes.get(sourceOfId(id)) ?? 0) + 1);
-  if (sizes.size < folds) {
-    throw new RangeError(`${folds} folds need rows of at least as many sources, and there are ${sizes.size}`);
+export const LEFT_OUT = ['rows', 'groups', 'sources', 'model-families'] as const;
+export type LeftOut = (typeof LEFT_OUT)[number];
+
+type Named = Pick<MeasuredRow, 'id' | 'model' | 'gpu' | 'isMoe'>;
+
+/** Rows with the same key are left out together; a row without one is never left out: by model family only models with experts are. */
+export function keyOfRow({ id, model, gpu, isMoe }: Named, leftOut: LeftOut): string | undefined {
+  switch (leftOut) {
+    case 'rows':
+      return id;
+    case 'groups':
+      return [sourceOfId(id), plainName(model), plainName(gpu)].join(' ');
+    case 'sources':
+      return sourceOfId(id);
+    case 'model-families':
+      return isMoe ? modelFamilyOf(model) : undefined;
+  }
+}
+
+/** `Qwen3-30B-A3B` and `Qwen2-57B-A14B` are of the family `qwen`: the first word of a name, without its number. */
+function modelFamilyOf(model: string): string {
+  return /^[a-z]+/.exec(plainName(model))?.[0] ?? model;
+}
+
+/**
+ * Fold, 0 to `folds - 1`, by id of every row that is left out once: the largest key first, each to the fold with the fewest rows so far.
+ * The same rows give the same folds, in whatever order they come.
+ *
+ * @throws RangeError when there are fewer keys than folds
+ */
+export function foldsOf(rows: readonly Named[], folds: number, leftOut: LeftOut): ReadonlyMap<string, number> {
+  const members = Map.groupBy(rows, (row) => keyOfRow(row, leftOut));
+  members.delete(undefined);
+  if (members.size < folds) {
+    throw new RangeError(`${folds} folds need at least as many ${leftOut} to leave out, and there are ${members.size}`);
   }
   const filled = Array.from({ length: folds }, () => 0);
   const foldOf = new Map<string, number>();
-  const largestFirst = [...sizes].sort(([a, sizeA], [b, sizeB]) => sizeB - sizeA || (a < b ? -1 : 1));
-  for (const [source, size] of largestFirst) {
+  const largestFirst = [...members].sort(
+    ([a = '', { length: sizeA }], [b = '', { length: sizeB }]) => sizeB - sizeA || (a < b ? -1 : 1),
+  );
+  for (const [, rowsOfKey] of largestFirst) {
     const fold = filled.indexOf(Math.min(...filled));
-    filled[fold] = (filled[fold] ?? 0) + size;
-    foldOf.set(source, fold);
+    filled[fold] = (filled[fold] ?? 0) + rowsOfKey.length;
+    for (const { id } of rowsOfKey) foldOf.set(id, fold);
   }
   return foldOf;
-}
-
-/** Fold of every row: ids in their order are dealt to the folds in turn, so that each fold has rows of every larger source. */
-export function foldsByRow(ids: readonly string[], folds: number): ReadonlyMap<string, number> {
-  return new Map([...ids].sort().map((id, index) => [id, index % folds]));
 }

@@ -14,7 +14,7 @@ export interface LayoutRegret {
 }
 
 export function layoutRegret(rows: readonly PredictedRow[]): LayoutRegret {
-  const groups = [...grouped(rows, jobOf).values()].map(layoutsOf).filter((layouts) => layouts.length > 1);
+  const groups = layoutsOfJobs(rows);
   const regrets = groups.map(regretPct);
   return {
     n: groups.length,
@@ -26,7 +26,12 @@ export function layoutRegret(rows: readonly PredictedRow[]): LayoutRegret {
   };
 }
 
-interface MeasuredLayout {
+/** The layouts of each job that was measured with several. */
+export function layoutsOfJobs(rows: readonly PredictedRow[]): readonly (readonly MeasuredLayout[])[] {
+  return [...grouped(rows, jobOf).values()].map(layoutsOf).filter((layouts) => layouts.length > 1);
+}
+
+export interface MeasuredLayout {
   readonly predictedS: number;
   readonly measuredS: number;
 }

@@ -113,6 +113,7 @@ describe('the score', () => {
       dense: nothing,
       moe: nothing,
       regret: { n: 0, layouts: 0, medianPct: null, meanPct: null, p90Pct: null, worstPct: null },
+      paired: { jobs: 0, pairs: 0, medianPct: null },
       unpredicted: { n: 0, reasons: {}, fullLayout: 0, fullLayoutPredicted: 0 },
     });
   });

@@ -1,6 +1,7 @@
 /** The score of a set of rows as one JSON object. */
 import { errorStatistics, type Comparison, type ErrorStatistics } from './error-statistics.ts';
 import { layoutRegret, type LayoutRegret } from './layout-regret.ts';
+import { pairedError, type PairedError } from './paired-error.ts';
 import type { PredictedRow, ScoredRows } from './score-rows.ts';
 
 export interface MemorySummary extends ErrorStatistics {
@@ -19,6 +20,7 @@ export interface Summary {
   readonly dense: ErrorStatistics;
   readonly moe: ErrorStatistics;
   readonly regret: LayoutRegret;
+  readonly paired: PairedError;
   readonly unpredicted: {
     readonly n: number;
     readonly reasons: Readonly<Record<string, number>>;
@@ -36,6 +38,7 @@ export function summaryOf({ predicted, unpredicted }: ScoredRows): Summary {
     dense: errorStatistics(timesOf(predicted.filter((row) => !row.isMoe))),
     moe: errorStatistics(timesOf(predicted.filter((row) => row.isMoe))),
     regret: layoutRegret(predicted),
+    paired: pairedError(predicted),
     unpredicted: {
       n: unpredicted.length,
       reasons: countsOf(unpredicted.map(({ reason }) => reason)),
