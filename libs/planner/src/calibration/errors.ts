@@ -14,6 +14,12 @@ export const CalibrationErrors = z.strictObject({
   families: z.array(z.string()).describe('Families of engines that the constants were fitted on.'),
   known: ByKind.describe('Rows that the constants were fitted on.'),
   unknown: ByKind.describe('Rows of sources that the constants were not fitted on, by cross-validation.'),
+  pairedPct: z
+    .number()
+    .positive()
+    .describe(
+      'Error of the ratio of the predicted times of two layouts of one job, of the median pair, by cross-validation: what they have in common cancels. Layouts nearer than this are tied.',
+    ),
 });
 export type CalibrationErrors = z.infer<typeof CalibrationErrors>;
 export type ErrorFigures = z.infer<typeof ErrorFigures>;
