@@ -26,6 +26,8 @@ export type Schedule = (typeof SCHEDULES)[number];
 /** One type of accelerator. Peaks are dense (no sparsity), per GPU. */
 export interface GpuFacts {
   readonly name: string;
+  /** The chip, which parts with other memory, links or power share: what kernels lose on it is fitted for all of them together. */
+  readonly silicon: string;
   readonly bf16Tflops: number;
   /** 0 where the format is not supported. */
   readonly fp8Tflops: number;

@@ -33,7 +33,7 @@ const RUNS: readonly RunFacts[] = readRows(
 });
 
 const secondsOf = (run: RunFacts, calibration: Calibration): number =>
-  predictStepTime(run, constantsFor(calibration, run.cluster.gpu.name, run.stack)).stepTimeS;
+  predictStepTime(run, constantsFor(calibration, run.cluster.gpu.silicon, run.stack)).stepTimeS;
 
 /** What would be measured if one GPU type were `factor` slower at matrix products. */
 function measuredWith(calibration: Calibration): readonly FitRow[] {

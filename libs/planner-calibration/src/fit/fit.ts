@@ -106,7 +106,7 @@ function parametersFor(rows: readonly FitRow[], options: FitOptions): readonly P
       .flatMap((owner) => ADJUSTMENT_NAMES.map((name): Parameter => ({ level, owner, name, sd })));
   return [
     ...shared,
-    ...owners('gpus', options.sd.gpu, (row) => row.run.cluster.gpu.name),
+    ...owners('gpus', options.sd.gpu, (row) => row.run.cluster.gpu.silicon),
     ...owners('families', options.sd.family, (row) => familyOfStack(row.run.stack)),
     ...owners('stacks', options.sd.stack, (row) => row.run.stack),
   ];
@@ -148,7 +148,7 @@ function placesOf(row: FitRow, parameters: readonly Parameter[]): Places {
   const places: { index: number; constants: readonly number[] }[] = [];
   parameters.forEach(({ level, owner, name }, index) => {
     if (level === 'shared') places.push({ index, constants: [constantIndex(name)] });
-    const mine = { gpus: row.run.cluster.gpu.name, families: familyOfStack(row.run.stack), stacks: row.run.stack };
+    const mine = { gpus: row.run.cluster.gpu.silicon, families: familyOfStack(row.run.stack), stacks: row.run.stack };
     if (level !== 'shared' && mine[level] === owner) {
       const moved: readonly TimeConstantName[] = ADJUSTMENTS[name as keyof typeof ADJUSTMENTS];
       places.push({ index, constants: moved.map(constantIndex) });
@@ -160,10 +160,10 @@ function placesOf(row: FitRow, parameters: readonly Parameter[]): Places {
 function cachedConstants(calibration: Calibration): (run: RunFacts) => TimeConstants {
   const known = new Map<string, TimeConstants>();
   return (run) => {
-    const key = `${run.cluster.gpu.name}|${run.stack}`;
+    const key = `${run.cluster.gpu.silicon}|${run.stack}`;
     let constants = known.get(key);
     if (constants === undefined)
-      known.set(key, (constants = constantsFor(calibration, run.cluster.gpu.name, run.stack)));
+      known.set(key, (constants = constantsFor(calibration, run.cluster.gpu.silicon, run.stack)));
     return constants;
   };
 }

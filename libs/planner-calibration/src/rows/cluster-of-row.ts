@@ -50,6 +50,7 @@ function gpuFacts(preset: GpuPreset, link: string): GpuFacts {
   const isPcie = /^PCIe/i.test(link);
   return {
     name: preset.name,
+    silicon: preset.silicon,
     bf16Tflops: preset.bf16Tflops,
     fp8Tflops: preset.fp8Tflops,
     fp4Tflops: preset.fp4Tflops,

@@ -14,7 +14,7 @@ export interface Predictor {
 
 export function plannerPredictor(calibration: Calibration): Predictor {
   return {
-    stepTimeS: (run) => predictStepTime(run, constantsFor(calibration, run.cluster.gpu.name, run.stack)).stepTimeS,
+    stepTimeS: (run) => predictStepTime(run, constantsFor(calibration, run.cluster.gpu.silicon, run.stack)).stepTimeS,
     memory: (run) => predictMemory(run),
   };
 }

@@ -7,7 +7,7 @@ import type { PredictionError } from '../contract.ts';
 import type { TimeConstants } from '../time/constants.ts';
 
 export function constantsOf(run: Pick<RunFacts, 'cluster' | 'stack'>): TimeConstants {
-  return constantsFor(CALIBRATION, run.cluster.gpu.name, run.stack);
+  return constantsFor(CALIBRATION, run.cluster.gpu.silicon, run.stack);
 }
 
 export function errorOf(run: RunFacts): PredictionError {

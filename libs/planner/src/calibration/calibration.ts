@@ -15,7 +15,7 @@ const Multipliers = z.partialRecord(
   z.number().positive(),
 );
 
-/** Fitted constants: shared values, and multipliers of GPU types, engine families and releases of engines. */
+/** Fitted constants: shared values, and multipliers of chips (`GpuFacts.silicon`), engine families and releases of engines. */
 export const Calibration = z.strictObject({
   fittedOn: z.string().describe('What was fitted, with how many rows.'),
   shared: z.record(z.enum(TIME_CONSTANT_NAMES as [TimeConstantName, ...TimeConstantName[]]), z.number().nonnegative()),
@@ -30,10 +30,10 @@ export function familyOfStack(stack: string): string {
   return stack.replace(/ \S*\d\S*$/, '');
 }
 
-/** Shared values times the multipliers of the GPU type, the family and the release; unknown names multiply by 1. */
-export function constantsFor(calibration: Calibration, gpu: string, stack: string): TimeConstants {
+/** Shared values times the multipliers of the chip, the family and the release; unknown names multiply by 1. */
+export function constantsFor(calibration: Calibration, silicon: string, stack: string): TimeConstants {
   const constants: Record<TimeConstantName, number> = { ...calibration.shared };
-  multiply(constants, calibration.gpus[gpu]);
+  multiply(constants, calibration.gpus[silicon]);
   multiply(constants, calibration.families[familyOfStack(stack)]);
   multiply(constants, calibration.stacks[stack]);
   return constants;

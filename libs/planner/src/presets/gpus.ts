@@ -41,6 +41,7 @@ const PCIE5 = 64;
 const C2C = 450;
 
 const V100 = {
+  silicon: 'gv100',
   bf16Tflops: 125, // fp16: Volta has no bf16 matrix units
   fp8Tflops: 0,
   fp4Tflops: 0,
@@ -57,6 +58,7 @@ const V100 = {
 } as const;
 
 const A100 = {
+  silicon: 'ga100',
   bf16Tflops: 312,
   fp8Tflops: 0,
   fp4Tflops: 0,
@@ -72,6 +74,7 @@ const A100 = {
 } as const;
 
 const HOPPER = {
+  silicon: 'gh100',
   bf16Tflops: 989,
   fp8Tflops: 1979,
   fp4Tflops: 0,
@@ -121,6 +124,7 @@ const ICI = {
 export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     name: 'p100-sxm2-16gb',
+    silicon: 'gp100',
     title: 'NVIDIA P100 SXM2 16 GB',
     aliases: ['p100', 'p100-16gb', 'P100-SXM2-16GB', 'Tesla-P100-SXM2-16GB'],
     bf16Tflops: 21.2, // fp16 on plain cores: Pascal has no matrix units
@@ -271,6 +275,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...BLACKWELL,
     name: 'b200-sxm-180gb',
+    silicon: 'gb100',
     title: 'NVIDIA B200 SXM 180 GB',
     aliases: ['b200', 'B200-SXM', 'B200-SXM6-180GB', 'NVIDIA-B200'],
     bf16Tflops: 2250,
@@ -287,6 +292,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...BLACKWELL,
     name: 'b300-sxm-288gb',
+    silicon: 'gb110',
     title: 'NVIDIA B300 SXM 288 GB',
     aliases: ['b300', 'B300-SXM', 'B300-SXM6', 'NVIDIA-B300-SXM6-AC'],
     bf16Tflops: 2250,
@@ -304,6 +310,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...BLACKWELL,
     name: 'gb200-nvl72',
+    silicon: 'gb100',
     title: 'NVIDIA GB200 NVL72 186 GB',
     aliases: ['gb200', 'GB200-NVL72', 'NVIDIA-GB200'],
     bf16Tflops: 2450,
@@ -323,6 +330,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...BLACKWELL,
     name: 'gb300-nvl72',
+    silicon: 'gb110',
     title: 'NVIDIA GB300 NVL72 288 GB',
     aliases: ['gb300', 'GB300-NVL72', 'NVIDIA-GB300'],
     bf16Tflops: 2450,
@@ -341,6 +349,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...INSTINCT,
     name: 'mi300x',
+    silicon: 'cdna3',
     title: 'AMD Instinct MI300X 192 GB',
     aliases: ['AMD-Instinct-MI300X', 'AMD_Instinct_MI300X_OAM', 'MI300X-192GB', 'mi300'],
     bf16Tflops: 1307,
@@ -355,6 +364,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...INSTINCT,
     name: 'mi325x',
+    silicon: 'cdna3',
     title: 'AMD Instinct MI325X 256 GB',
     aliases: ['AMD-Instinct-MI325X', 'MI325X-256GB'],
     bf16Tflops: 1307,
@@ -369,6 +379,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...INSTINCT,
     name: 'mi355x',
+    silicon: 'cdna4',
     title: 'AMD Instinct MI355X 288 GB',
     aliases: ['AMD-Instinct-MI355X', 'MI355X-288GB'],
     bf16Tflops: 2500,
@@ -383,6 +394,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
   {
     name: 'rtx-4090',
+    silicon: 'ad102',
     title: 'NVIDIA GeForce RTX 4090',
     aliases: ['4090', 'rtx4090', 'RTX-4090-24GB', 'NVIDIA-GeForce-RTX-4090'],
     bf16Tflops: 165,
@@ -403,6 +415,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
   {
     name: 'rtx-2080-3090-titan-rtx',
+    silicon: 'ga102',
     title: 'Mixed NVIDIA RTX 2080, RTX 3090 and Titan RTX',
     aliases: ['RTX-2080+RTX-3090+Titan-RTX'],
     bf16Tflops: 71, // RTX 3090 (Ampere GA102 paper, fp32 accumulation)
@@ -423,6 +436,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
   {
     name: 'gaudi2',
+    silicon: 'gaudi2',
     title: 'Intel Gaudi 2',
     aliases: ['Gaudi2', 'Intel-Gaudi2-96GB', 'HL-225'],
     bf16Tflops: 432,
@@ -443,6 +457,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
   {
     name: 'ascend-910',
+    silicon: 'ascend-910',
     title: 'Huawei Ascend 910',
     aliases: ['Ascend 910', '910a', 'Ascend910A'],
     bf16Tflops: 256, // fp16
@@ -463,6 +478,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   },
   {
     name: 'ascend-910b',
+    silicon: 'ascend-910b',
     title: 'Huawei Ascend 910B',
     aliases: ['Ascend 910B', '910b', 'Ascend910B'],
     bf16Tflops: 376,
@@ -484,6 +500,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...ICI,
     name: 'tpu-v4',
+    silicon: 'tpu-v4',
     title: 'Google TPU v4',
     aliases: ['TPU-v4', 'v4'],
     bf16Tflops: 275,
@@ -497,6 +514,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...ICI,
     name: 'tpu-v5e',
+    silicon: 'tpu-v5e',
     title: 'Google TPU v5e',
     aliases: ['TPU-v5e', 'v5e', 'tpu-v5-lite'],
     bf16Tflops: 197,
@@ -510,6 +528,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...ICI,
     name: 'tpu-v5p',
+    silicon: 'tpu-v5p',
     title: 'Google TPU v5p',
     aliases: ['TPU-v5p', 'v5p'],
     bf16Tflops: 459,
@@ -523,6 +542,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
   {
     ...ICI,
     name: 'tpu-v6e',
+    silicon: 'tpu-v6e',
     title: 'Google TPU v6e (Trillium)',
     aliases: ['TPU-v6e', 'v6e', 'trillium'],
     bf16Tflops: 918,
@@ -538,6 +558,7 @@ export const GPU_PRESETS: readonly GpuPreset[] = [
     // measured steps (engines/reference/README.md, Figures: 138, 222 and 200 ms) come out within a third. The peak is not that of a core:
     // the models charge tiny matrices for the multiprocessors of a GPU that they leave idle.
     name: 'simulated',
+    silicon: 'cpu',
     title: 'CPU process standing for a GPU (local development)',
     aliases: ['cpu', 'local', 'coxswain-simulated', 'simulated-gpu'],
     bf16Tflops: 2,

@@ -44,7 +44,7 @@ function aRun(overrides: RunOverrides = {}): RunFacts {
 
 const step = (overrides: RunOverrides = {}): StepTime => {
   const run = aRun(overrides);
-  return predictStepTime(run, constantsFor(CALIBRATION, run.cluster.gpu.name, run.stack));
+  return predictStepTime(run, constantsFor(CALIBRATION, run.cluster.gpu.silicon, run.stack));
 };
 const seconds = (overrides: RunOverrides = {}): number => step(overrides).stepTimeS;
 
