@@ -222,8 +222,16 @@ const FLOPS: readonly Row[] = [
     'flops',
     'expertMlp',
     'matrixProducts',
-    { model: MOE, constants: { imbalance: 0.25 } },
-    1.25 * 3 * 2 * (8 * 2) * 16 * 8 * 3,
+    { model: MOE, candidate: { data: 2, expert: 2 }, constants: { imbalance: 0.25 } },
+    (1 + 0.25 * Math.sqrt((2 * Math.log(2) * 2) / MOE.experts.count)) * 3 * 2 * (8 * 2) * 16 * 8 * 3,
+  ],
+  [
+    'has none where every rank holds all experts',
+    'flops',
+    'expertMlp',
+    'matrixProducts',
+    { model: MOE, candidate: { data: 2, expert: 1 }, constants: { imbalance: 0.25 } },
+    3 * 2 * (8 * 2) * 16 * 8 * 3,
   ],
   [
     'has none with a fixed capacity',

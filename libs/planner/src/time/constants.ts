@@ -87,14 +87,9 @@ export const TIME_CONSTANTS = declare({
   vocabularyBarrierS: [0.0006, 0.8, 's', 'one synchronisation of a vocabulary sharded over the pipeline'],
   scaleUpSlowdown: [1.28, 0.12, 'ratio', 'collectives inside the scale-up domain over its nominal bandwidth'],
   scaleOutSlowdown: [1.5, 0.3, 'ratio', 'collectives across nodes over the nominal NIC bandwidth'],
-  scaleOutRoce: [
-    1.1,
-    0.3,
-    'ratio',
-    'slowdown of collectives and hand-overs on RoCE relative to InfiniBand of the same rate',
-  ],
-  scaleOutEthernet: [2, 0.5, 'ratio', 'the same on TCP over Ethernet'],
-  scaleOutOther: [1.5, 0.5, 'ratio', 'the same on other networks: Omni-Path, Slingshot'],
+  scaleOutRoce: [0.1, 0.5, 'share', 'collectives and hand-overs on RoCE, above those on InfiniBand of the same rate'],
+  scaleOutEthernet: [1, 0.6, 'share', 'the same on TCP over Ethernet, above RoCE'],
+  scaleOutOther: [0.5, 0.8, 'share', 'the same on other networks (Omni-Path, Slingshot), above InfiniBand'],
   scaleOutPerDoubling: [
     0.06,
     0.7,
@@ -103,7 +98,12 @@ export const TIME_CONSTANTS = declare({
   ],
   tensorOverlap: [0.35, 0.5, 'ratio', 'tensor-parallel traffic left on the critical path where it is overlapped'],
   collectiveLatencyS: [0.00002, 0.6, 's', 'latency of one collective inside the scale-up domain per further member'],
-  scaleOutLatencyS: [0.00003, 0.7, 's', 'latency per doubling of the ranks of a collective across nodes'],
+  scaleOutLatencyS: [
+    0.00001,
+    0.5,
+    's',
+    'latency of one message per further node of a ring; per doubling of the nodes of an all-to-all',
+  ],
   deepspeedGather: [
     3,
     0.5,
@@ -134,7 +134,12 @@ export const TIME_CONSTANTS = declare({
   hybridepFactor: [0.5, 0.5, 'ratio', 'all-to-all by HybridEP relative to the plain one'],
   allgatherFactor: [1.5, 0.5, 'ratio', 'dispatch by all-gather relative to the plain all-to-all'],
   expertOverlap: [0.5, 0.5, 'ratio', 'token traffic left on the critical path where it is overlapped'],
-  imbalance: [0.05, 0.7, 'share', 'rows of the busiest rank over the mean, less one, when tokens are never dropped'],
+  imbalance: [
+    0.04,
+    0.7,
+    'share',
+    'standard deviation of the rows of one expert over their mean, when tokens are never dropped',
+  ],
   scanFactor: [
     3,
     0.6,
@@ -184,6 +189,11 @@ export const COEFFICIENTS = {
   hostOptimizerBytes: 24,
   /** Host memory bandwidth that the optimizer of one GPU finds, bytes/s. Assumption. */
   hostBytesPerS: 20e9,
+  /**
+   * NVLink bridges and cards without NVLink: traffic among GPUs of a node over PCIe and the host over its nominal rate. nccl-tests reach about 20 GB/s of
+   * 32 on nodes of eight PCIe 4 cards. Assumption for other generations.
+   */
+  hostLinkSlowdown: 1.5,
   /** Gradient traffic of DeepSpeed's ZeRO-2 over a reduce-scatter. Assumption. */
   deepspeedReduce: 1.5,
   /** Width of the smooth bend where traffic stops hiding behind computing, as a share of the smaller; it keeps the fit differentiable. */

@@ -11,11 +11,13 @@ import {
   type BlockInputs,
   type Work,
 } from './block-cost.ts';
-import { COEFFICIENTS } from './constants.ts';
+import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { expertTokenBytes, routedTokensOf } from './exchanged-bytes.ts';
 import { mlpWork } from './feed-forward.ts';
 import { gemmS, memoryS } from './kernels.ts';
-import { allToAllS, collectiveS, membersPerDomain } from './links.ts';
+import { groupsOf } from './groups.ts';
+import { allToAllS, collectiveS } from './links.ts';
+import { membersPerDomain } from './tiers.ts';
 
 /** Router, dispatch, routed and shared experts, and the weighted sum. */
 export function expertBlock(inputs: BlockInputs): BlockCost {
@@ -26,7 +28,7 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   const work = noWork();
   const toExperts = routedTokensOf(run, inputs.tokens);
   const { tokens, width, routed } = toExperts;
-  const balance = 1 + (candidate.expertCapacity === undefined ? constants.imbalance : 0);
+  const balance = candidate.expertCapacity === undefined ? busiestRank(experts.count, candidate.expert, constants) : 1;
   const localExperts = Math.max(1, experts.count / candidate.expert);
   const rows = routed * candidate.expertTensor * balance;
   const inner = (experts.ffnHiddenSize / candidate.expertTensor) * (model.gatedMlp ? 2 : 1);
@@ -55,8 +57,8 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
     memoryS(kernels, (routed + rows) * width * 2 * BYTES + tokens * (experts.count * 12 + model.hiddenSize * BYTES));
   dispatch(inputs, work, {
     tokens,
-    routedBytes: expertTokenBytes(routed, toExperts),
-    tokenBytes: expertTokenBytes(tokens, toExperts),
+    routedBytes: expertTokenBytes(routed * balance, toExperts),
+    tokenBytes: expertTokenBytes(tokens * balance, toExperts),
   });
   if (candidate.expertTensor > 1) {
     const group = { size: candidate.expertTensor, stride: 1 };
@@ -74,6 +76,15 @@ export function expertBlock(inputs: BlockInputs): BlockCost {
   return costOf(inputs, work);
 }
 
+/**
+ * Rows of the busiest of `ranks` ranks over the mean. Experts draw unequal numbers of tokens: over the experts of one rank that evens out with their
+ * number, and the largest of n draws from a normal distribution lies about sqrt(2 ln n) deviations above the mean. One rank with all experts has
+ * nobody to wait for.
+ */
+function busiestRank(experts: number, ranks: number, { imbalance }: TimeConstants): number {
+  return 1 + imbalance * Math.sqrt((2 * Math.log(ranks) * ranks) / experts);
+}
+
 /** Tokens to their experts and back: two all-to-alls forward, two backward. */
 function dispatch(
   inputs: BlockInputs,
@@ -84,7 +95,7 @@ function dispatch(
   const { candidate, cluster, model } = run;
   const n = candidate.expert;
   if (n <= 1) return;
-  const group = { size: n, stride: candidate.expertTensor };
+  const group = groupsOf(candidate).expert;
   const inside = membersPerDomain(cluster, group);
   const domains = Math.ceil(n / inside);
   const topK = model.experts?.topK ?? 1;

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { RANK_ORDERS, type CandidateLayout, type RankOrder } from '../facts.ts';
 import { aCandidate } from '../testing/candidates.ts';
 import { groupsOf } from './groups.ts';
+import type { Group } from './tiers.ts';
 
 type Axis = 'tp' | 'cp' | 'dp' | 'pp';
 
@@ -21,6 +22,14 @@ function ranksAlong(order: RankOrder, layout: CandidateLayout, axes: readonly Ax
     if (moved.every((axis) => axes.includes(axis))) ranks.push(rank);
   }
   return ranks;
+}
+
+function membersOf({ size, stride, runs }: Group): readonly number[] {
+  const length = runs?.length ?? size;
+  return Array.from(
+    { length: size },
+    (_, member) => (member % length) * stride + Math.floor(member / length) * (runs?.stride ?? 0),
+  );
 }
 
 const degree = fc.constantFrom(1, 2, 3, 4);
@@ -48,13 +57,26 @@ describe('groups of a layout', () => {
     );
   });
 
-  it('let data and context ranks together hold the same dense weights, the nearest of them next to each other', () => {
+  it('let data and context ranks together hold the same dense weights, wherever the pipeline lies', () => {
     fc.assert(
       fc.property(layouts, ({ layout, order }) => {
-        const { size, stride } = groupsOf(layout).dense;
-        const ranks = ranksAlong(order, layout, ['cp', 'dp']);
-        expect(size).toBe(ranks.length);
-        if (size > 1) expect(stride).toBe(ranks[1]);
+        expect(membersOf(groupsOf(layout).dense)).toEqual(ranksAlong(order, layout, ['cp', 'dp']));
+      }),
+    );
+  });
+
+  it('cut these into ranks that share one copy of the states and ranks that hold the others', () => {
+    fc.assert(
+      fc.property(layouts, fc.integer({ min: 1, max: 16 }), ({ layout, order }, wanted) => {
+        const all = ranksAlong(order, layout, ['cp', 'dp']);
+        const near = layout.context > 1 && order.indexOf('cp') < order.indexOf('dp') ? layout.context : layout.data;
+        const shardGroup =
+          [wanted, near, all.length].find(
+            (size) => all.length % size === 0 && (near % size === 0 || size % near === 0),
+          ) ?? 1;
+        const { shard, replicas } = groupsOf({ ...layout, shardGroup });
+        expect(membersOf(shard)).toEqual(all.slice(0, shardGroup));
+        expect(membersOf(replicas)).toEqual(all.filter((_, place) => place % shardGroup === 0));
       }),
     );
   });
@@ -74,7 +96,8 @@ describe('groups of a layout', () => {
   ])('shard states %s', (_sentence, layout, shard, replicas) => {
     const groups = groupsOf(aCandidate(layout));
     expect(groups.shard).toEqual(shard);
-    expect(groups.replicas).toEqual(replicas);
+    expect(groups.replicas.size).toBe(replicas.size);
+    if (replicas.size > 1) expect(groups.replicas).toEqual(replicas);
   });
 
   it.each<[string, Partial<CandidateLayout>, ReturnType<typeof groupsOf>['expertData']]>([

@@ -1,5 +1,6 @@
+/** Which ranks form the process groups of a layout? */
 import type { CandidateLayout, RankOrder } from '../facts.ts';
-import type { Group } from './links.ts';
+import { commonDivisor, type Group } from './tiers.ts';
 
 /** The process groups of a layout as the network sees them: how many ranks, and how far apart. */
 export interface LayoutGroups {
@@ -10,6 +11,8 @@ export interface LayoutGroups {
   /** Ranks of `dense` that share one copy of sharded states, and the ranks that hold the other copies. */
   readonly shard: Group;
   readonly replicas: Group;
+  /** Ranks that hold different experts of one copy. */
+  readonly expert: Group;
   /** Ranks that hold the same expert weights. */
   readonly expertData: Group;
 }
@@ -17,9 +20,11 @@ export interface LayoutGroups {
 const DEFAULT_ORDER: RankOrder = 'tp-cp-dp-pp';
 
 /** Distances between neighbours on the context, data and pipeline axes. */
-function stridesOf(candidate: CandidateLayout): { readonly cp: number; readonly dp: number; readonly pp: number } {
-  const { tensor: t, context: c, data: d, pipeline: p } = candidate;
-  switch (candidate.rankOrder ?? DEFAULT_ORDER) {
+function stridesOf(
+  { tensor: t, context: c, data: d, pipeline: p }: CandidateLayout,
+  order: RankOrder,
+): { readonly cp: number; readonly dp: number; readonly pp: number } {
+  switch (order) {
     case 'tp-cp-dp-pp':
       return { cp: t, dp: t * c, pp: t * c * d };
     case 'tp-cp-pp-dp':
@@ -36,17 +41,53 @@ function stridesOf(candidate: CandidateLayout): { readonly cp: number; readonly 
 }
 
 export function groupsOf(candidate: CandidateLayout): LayoutGroups {
-  const { tensor, context, pipeline, data, shardGroup, expert, expertTensor } = candidate;
-  const { cp, dp, pp } = stridesOf(candidate);
-  const dense = { size: data * context, stride: context === 1 ? dp : data === 1 ? cp : Math.min(cp, dp) };
-  const shard = { size: Math.min(shardGroup, dense.size), stride: dense.stride };
-  const expertWays = expert * expertTensor;
+  const { tensor, context, pipeline, data, expert, expertTensor } = candidate;
+  const order = candidate.rankOrder ?? DEFAULT_ORDER;
+  const { cp, dp, pp } = stridesOf(candidate, order);
+  const onContext = { size: context, stride: cp };
+  const onData = { size: data, stride: dp };
+  const [near, far] = cp <= dp ? [onContext, onData] : [onData, onContext];
+  const shardGroup = Math.min(candidate.shardGroup, data * context);
+  const shardNear = commonDivisor(shardGroup, near.size);
+  const shardFar = shardGroup / shardNear;
   return {
-    context: { size: context, stride: cp },
+    context: onContext,
     pipeline: { size: pipeline, stride: pp },
-    dense,
-    shard,
-    replicas: { size: dense.size / shard.size, stride: dense.stride * shard.size },
-    expertData: { size: Math.max(1, (tensor * context * data) / expertWays), stride: expertWays },
+    dense: joined(near, far),
+    shard: joined({ ...near, size: shardNear }, { ...far, size: shardFar }),
+    replicas: joined(
+      { size: near.size / shardNear, stride: near.stride * shardNear },
+      { size: far.size / shardFar, stride: far.stride * shardFar },
+    ),
+    ...expertGroups(expert, expertTensor, {
+      order,
+      pipeline,
+      size: (tensor * context * data) / (expert * expertTensor),
+    }),
+  };
+}
+
+/** One group of two axes, the nearer one first. */
+function joined(near: Group, far: Group): Group {
+  const size = near.size * far.size;
+  if (near.size === 1 && far.size > 1) return far;
+  if (far.size === 1) return near;
+  if (far.stride === near.size * near.stride) return { size, stride: near.stride };
+  return { size, stride: near.stride, runs: { length: near.size, stride: far.stride } };
+}
+
+/** Megatron-LM's expert grid has the order of the dense one, with expert where context is (megatron/core/parallel_state.py, RankGenerator). */
+function expertGroups(
+  expert: number,
+  expertTensor: number,
+  { order, pipeline, size }: { readonly order: RankOrder; readonly pipeline: number; readonly size: number },
+): Pick<LayoutGroups, 'expert' | 'expertData'> {
+  const pipelineAt = order.indexOf('pp');
+  const inside = pipelineAt < order.indexOf('cp') && pipelineAt < order.indexOf('dp');
+  const stride = expertTensor * (inside ? pipeline : 1);
+  const between = !inside && pipelineAt < order.indexOf('dp');
+  return {
+    expert: { size: expert, stride },
+    expertData: { size: Math.max(1, size), stride: stride * expert * (between ? pipeline : 1) },
   };
 }

@@ -2,8 +2,15 @@ import fc from 'fast-check';
 import type { ClusterFacts } from '../facts.ts';
 import { gpuOf } from '../presets/index.ts';
 import { aCluster } from '../testing/runs.ts';
-import { TIME_CONSTANT_NAMES, TIME_CONSTANTS, type TimeConstantName, type TimeConstants } from './constants.ts';
-import { allToAllS, collectiveS, crossesIslands, handOverS, membersPerDomain, type Group } from './links.ts';
+import {
+  COEFFICIENTS,
+  TIME_CONSTANT_NAMES,
+  TIME_CONSTANTS,
+  type TimeConstantName,
+  type TimeConstants,
+} from './constants.ts';
+import { allToAllS, collectiveS, handOverS } from './links.ts';
+import { type Group } from './tiers.ts';
 
 const START = Object.fromEntries(TIME_CONSTANT_NAMES.map((name) => [name, TIME_CONSTANTS[name].start])) as Record<
   TimeConstantName,
@@ -31,19 +38,6 @@ const island = (gpus: number, scaleOutGbPerS = 50) =>
 /** Two islands of two nodes, 5 GB/s between them. */
 const ISLANDS = nodes(32, { islands: [island(16), island(16)], betweenIslandsGbPerS: 5 });
 
-describe('members of a group in one scale-up domain', () => {
-  it.each<[string, Group, number]>([
-    ['all of a group of neighbours that fits', { size: 4, stride: 1 }, 4],
-    ['as many as the domain has GPUs', { size: 32, stride: 1 }, 8],
-    ['every second GPU', { size: 32, stride: 2 }, 4],
-    ['two where strides leave room for them', { size: 4, stride: 4 }, 2],
-    ['one where the next member is on the next node', { size: 4, stride: 8 }, 1],
-    ['one where it is further away', { size: 2, stride: 64 }, 1],
-  ])('are %s', (_sentence, group, want) => {
-    expect(membersPerDomain(nodes(64), group)).toBe(want);
-  });
-});
-
 describe('a collective of 1 GB at nominal rates', () => {
   it.each<[string, ClusterFacts, Group, number]>([
     ['moves (n-1)/n over the links of a node', nodes(64), { size: 4, stride: 2 }, 3 / 4 / 400],
@@ -70,19 +64,90 @@ describe('a collective of 1 GB at nominal rates', () => {
   it.each<[string, Partial<TimeConstants>, number]>([
     ['its slowdown', { scaleOutSlowdown: 1.5 }, (1.5 * 3) / 4 / 50],
     ['6 % for each doubling of 4 nodes', { scaleOutPerDoubling: 0.06 }, (1.12 * 3) / 4 / 50],
-    ['latency for each doubling of 4 ranks', { scaleOutLatencyS: 0.001 }, 3 / 4 / 50 + 2 * 0.001],
+    ['latency for each of the 3 further nodes', { scaleOutLatencyS: 0.001 }, 3 / 4 / 50 + 3 * 0.001],
   ])('across nodes adds %s', (_sentence, constants, want) => {
     expect(collectiveS(nodes(64), { size: 4, stride: 8 }, GB, { ...NOMINAL, ...constants })).toBeCloseTo(want, 9);
   });
 });
 
+describe('messages', () => {
+  it('pass all nodes anew, each of them', () => {
+    const slow = { ...NOMINAL, scaleOutLatencyS: 0.001 };
+    const oneS = collectiveS(nodes(1024), { size: 128, stride: 8 }, GB, slow);
+    expect(collectiveS(nodes(1024), { size: 128, stride: 8 }, GB, slow, 5) - oneS).toBeCloseTo(4 * 127 * 0.001, 9);
+  });
+});
+
+/** Pairs of cards with a bridge of 300 GB/s, 64 GB/s of PCIe beyond it. */
+const BRIDGED = nodes(64, { gpu: { ...gpuOf('h100-pcie'), scaleUpGbPerS: 300, pcieGbPerS: 64 }, scaleUpDomainGpus: 2 });
+const HOST_GB_PER_S = 64 / COEFFICIENTS.hostLinkSlowdown;
+
+describe('a node of several scale-up domains', () => {
+  it.each<[string, number, number]>([
+    [
+      'moves a collective of a pair over its bridge',
+      collectiveS(BRIDGED, { size: 2, stride: 1 }, GB, NOMINAL),
+      1 / 2 / 300,
+    ],
+    [
+      'moves one of the node through the host',
+      collectiveS(BRIDGED, { size: 8, stride: 1 }, GB, NOMINAL),
+      7 / 8 / HOST_GB_PER_S,
+    ],
+    [
+      'enters and leaves with the NICs of all its members',
+      collectiveS({ ...BRIDGED, scaleOutGbPerS: 1 }, { size: 16, stride: 1 }, GB, NOMINAL),
+      15 / 16 / 8,
+    ],
+    [
+      'deals tokens out through the host',
+      allToAllS(BRIDGED, { size: 8, stride: 1 }, { inside: 0, across: GB }, NOMINAL),
+      1 / HOST_GB_PER_S,
+    ],
+    [
+      'hands activations on over bridges and through the host by turns',
+      handOverS(BRIDGED, { size: 8, stride: 1 }, GB, NOMINAL),
+      (4 / 300 + 3 / HOST_GB_PER_S) / 7,
+    ],
+  ])('%s', (_sentence, seconds, want) => {
+    expect(seconds).toBeCloseTo(want, 9);
+  });
+});
+
 describe('an all-to-all at nominal rates', () => {
-  it.each<[string, Group, number]>([
-    ['stays inside a node: what goes across is not asked', { size: 8, stride: 1 }, 2 / 400],
-    ['crosses nodes by the NIC of each rank', { size: 16, stride: 1 }, 2 / 400 + 3 / 50],
-    ['has nowhere to go with one rank', { size: 1, stride: 1 }, 0],
-  ])('%s', (_sentence, group, want) => {
-    expect(allToAllS(nodes(64), group, { inside: 2 * GB, across: 3 * GB }, NOMINAL)).toBeCloseTo(want, 9);
+  it.each<[string, Group, number, number]>([
+    ['stays inside a node: what goes across is not asked', { size: 8, stride: 1 }, 2, 2 / 400],
+    [
+      'takes as long as the NIC of each rank, beside which the links inside are soon done',
+      { size: 16, stride: 1 },
+      2,
+      3 / 50,
+    ],
+    ['takes as long as the links inside where these are the slower ones', { size: 16, stride: 1 }, 400, 1],
+    ['has nowhere to go with one rank', { size: 1, stride: 1 }, 2, 0],
+  ])('%s', (_sentence, group, inside, want) => {
+    expect(allToAllS(nodes(64), group, { inside: inside * GB, across: 3 * GB }, NOMINAL)).toBeCloseTo(want, 5);
+  });
+});
+
+describe('a network of one rate', () => {
+  const rates = {
+    constants: fc.record({
+      scaleOutRoce: fc.double({ min: 0, max: 3, noNaN: true }),
+      scaleOutEthernet: fc.double({ min: 0, max: 9, noNaN: true }),
+    }),
+  };
+
+  it('is fastest as InfiniBand and slowest as TCP over Ethernet, whatever was fitted', () => {
+    fc.assert(
+      fc.property(rates.constants, (fitted) => {
+        const secondsOn = (nicKind: ClusterFacts['nicKind']): number =>
+          collectiveS(nodes(64, { nicKind }), { size: 8, stride: 8 }, GB, { ...START, ...fitted });
+        expect(secondsOn('roce')).toBeGreaterThanOrEqual(secondsOn('infiniband'));
+        expect(secondsOn('ethernet')).toBeGreaterThanOrEqual(secondsOn('roce'));
+        expect(secondsOn('other')).toBeGreaterThanOrEqual(secondsOn('infiniband'));
+      }),
+    );
   });
 });
 
@@ -100,37 +165,6 @@ describe('handing 1 GB to the next stage, averaged over the boundaries', () => {
     const hop = { ...NOMINAL, pipelineHopS: 0.5 };
     expect(handOverS(nodes(8), { size: 1, stride: 1 }, GB, hop)).toBe(0);
     expect(handOverS(nodes(8), { size: 2, stride: 1 }, GB, hop)).toBeCloseTo(0.5 + 1 / 400, 9);
-  });
-});
-
-describe('crossing islands', () => {
-  it.each<[string, readonly number[], Group, boolean]>([
-    ['a group as large as both does', [16, 16], { size: 4, stride: 8 }, true],
-    ['groups that tile each island do not', [16, 16], { size: 2, stride: 8 }, false],
-    ['one of the groups does where an island is no multiple of them', [12, 20], { size: 8, stride: 1 }, true],
-    ['the end of the last island is no border', [32], { size: 5, stride: 1 }, false],
-  ])('%s', (_sentence, sizes, group, want) => {
-    const gpus = sizes.reduce((sum, size) => sum + size, 0);
-    expect(crossesIslands(nodes(gpus, { islands: sizes.map((size) => island(size)) }), group)).toBe(want);
-  });
-
-  it('is told by where the ranks of some group are, one by one', () => {
-    const exponent = fc.integer({ min: 0, max: 3 });
-    fc.assert(
-      fc.property(exponent, exponent, fc.integer({ min: 1, max: 63 }), (sizeLog, strideLog, first) => {
-        const group = { size: 2 ** sizeLog, stride: 2 ** strideLog };
-        const starts = Array.from({ length: 64 }, (_, rank) => rank).filter(
-          (rank) => Math.floor(rank / group.stride) % group.size === 0,
-        );
-        const islandsOf = (start: number): Set<boolean> =>
-          new Set(Array.from({ length: group.size }, (_, member) => start + member * group.stride >= first));
-        const cluster = nodes(64, { islands: [island(first), island(64 - first)] });
-        const isSplit = starts.some((start) => islandsOf(start).size === 2);
-        // Asked of blocks of whole groups: a border inside a block is taken as crossed where groups are not neighbours.
-        if (isSplit) expect(crossesIslands(cluster, group)).toBe(true);
-        if (group.stride === 1) expect(crossesIslands(cluster, group)).toBe(isSplit);
-      }),
-    );
   });
 });
 

@@ -1,18 +1,10 @@
+/** How long does traffic among the ranks of a group take, by the slowest tier of the network that it crosses? */
 import type { ClusterFacts, NicKind } from '../facts.ts';
-import type { TimeConstants } from './constants.ts';
-
-/** A process group: `size` ranks, each `stride` ranks after the one before (ranks fill nodes in order). */
-export interface Group {
-  readonly size: number;
-  readonly stride: number;
-}
+import { COEFFICIENTS, type TimeConstants } from './constants.ts';
+import { softMax } from './kernels.ts';
+import { crossesIslands, domainGpusOf, membersPerBlock, type Group } from './tiers.ts';
 
 const GIGA = 1e9;
-
-/** How many members of a group share one scale-up domain. */
-export function membersPerDomain(cluster: ClusterFacts, group: Group): number {
-  return Math.max(1, Math.min(group.size, Math.floor(cluster.scaleUpDomainGpus / group.stride)));
-}
 
 function scaleUpBytesPerS(cluster: ClusterFacts, constants: TimeConstants): number {
   return (cluster.gpu.scaleUpGbPerS * GIGA) / constants.scaleUpSlowdown;
@@ -40,45 +32,64 @@ function nicsOf(
   return (scaleOutGbPerS * GIGA) / nicSlowdown(nicKind, constants);
 }
 
-/** Whether some group of this shape has members on two islands: groups tile the ranks in blocks of stride * size, islands in order. */
-export function crossesIslands(cluster: ClusterFacts, group: Group): boolean {
-  const block = group.stride * group.size;
-  let end = 0;
-  return (cluster.islands ?? []).some((island) => {
-    end += island.gpus;
-    return end < cluster.gpus && end % block !== 0;
-  });
-}
-
+/** No network is faster than InfiniBand of the same rate, and TCP over Ethernet is slower than RDMA over it. */
 function nicSlowdown(kind: NicKind, constants: TimeConstants): number {
   switch (kind) {
     case 'infiniband':
       return 1;
     case 'roce':
-      return constants.scaleOutRoce;
+      return 1 + constants.scaleOutRoce;
     case 'ethernet':
-      return constants.scaleOutEthernet;
+      return (1 + constants.scaleOutRoce) * (1 + constants.scaleOutEthernet);
     case 'other':
-      return constants.scaleOutOther;
+      return 1 + constants.scaleOutOther;
   }
+}
+
+/** Bytes per second and GPU between scale-up domains of one node, which meet at the host. */
+function hostLinkBytesPerS({ gpu }: ClusterFacts): number {
+  return (Math.min(gpu.pcieGbPerS, gpu.scaleUpGbPerS) * GIGA) / COEFFICIENTS.hostLinkSlowdown;
+}
+
+/** How many members of a group share each tier; a node is one only where it holds several scale-up domains, as with NVLink bridges. */
+interface Tiers {
+  readonly inDomain: number;
+  readonly inNode: number;
+  /** Nodes, or domains where these are larger. */
+  readonly nodes: number;
+}
+
+function tiersOf(cluster: ClusterFacts, group: Group): Tiers {
+  const domain = domainGpusOf(cluster);
+  const node = Math.min(cluster.gpusPerNode, cluster.gpus);
+  const inDomain = membersPerBlock(group, domain);
+  const inNode = node > domain ? Math.max(inDomain, membersPerBlock(group, node)) : inDomain;
+  return { inDomain, inNode, nodes: Math.ceil(group.size / inNode) };
 }
 
 /**
  * Seconds of one reduce-scatter or all-gather in which every rank ends with, or starts from, `bytes` bytes; an all-reduce is two of them.
+ * `messages`: how many collectives these bytes are cut into; each passes all nodes anew, while inside a node the next is under way already.
  *
- * Ring over the members: (n-1)/n * bytes through every link. Across domains the members that share a domain share its NICs, so that the ring
- * enters and leaves a domain with as many NICs as it has members there (NCCL's rings), never faster than the links inside.
+ * Ring over the members: (n-1)/n * bytes through every link. Across nodes the members that share a node share its NICs, so that the ring
+ * enters and leaves a node with as many NICs as it has members there (NCCL's rings), never faster than the links inside. One message passes the
+ * members one after the other, so that its latency grows with the nodes and not with their logarithm.
  */
-export function collectiveS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
+export function collectiveS(
+  cluster: ClusterFacts,
+  group: Group,
+  bytes: number,
+  constants: TimeConstants,
+  messages = 1,
+): number {
   if (group.size <= 1 || bytes <= 0) return 0;
-  const inside = membersPerDomain(cluster, group);
-  const domains = Math.ceil(group.size / inside);
+  const { inDomain, inNode, nodes } = tiersOf(cluster, group);
+  const up = inDomain > 1 ? scaleUpBytesPerS(cluster, constants) : Infinity;
+  const host = inNode > inDomain ? hostLinkBytesPerS(cluster) : Infinity;
+  const out = nodes > 1 ? inNode * scaleOutBytesPerS(cluster, group, nodes, constants) : Infinity;
   const moved = (bytes * (group.size - 1)) / group.size;
-  const up = scaleUpBytesPerS(cluster, constants);
-  const stepsS = constants.collectiveLatencyS * (inside - 1);
-  if (domains === 1) return moved / up + stepsS;
-  const out = Math.min(inside > 1 ? up : Infinity, inside * scaleOutBytesPerS(cluster, group, domains, constants));
-  return moved / out + stepsS + constants.scaleOutLatencyS * Math.log2(group.size);
+  const startS = constants.collectiveLatencyS * (inNode - 1);
+  return moved / Math.min(up, host, out) + startS + messages * constants.scaleOutLatencyS * (nodes - 1);
 }
 
 /**
@@ -93,27 +104,37 @@ export function allToAllS(
   constants: TimeConstants,
 ): number {
   if (group.size <= 1) return 0;
-  const inside = membersPerDomain(cluster, group);
-  const up = (bytes.inside * constants.dispatchSlowdown) / (cluster.gpu.scaleUpGbPerS * GIGA);
-  if (inside >= group.size) return up + constants.collectiveLatencyS;
-  const across = (bytes.across * constants.dispatchAcross) / nicBytesPerS(cluster, group, constants);
-  return up + across + constants.collectiveLatencyS + constants.scaleOutLatencyS * Math.log2(group.size);
+  const { inDomain, inNode, nodes } = tiersOf(cluster, group);
+  const upS = (bytes.inside * constants.dispatchSlowdown) / (cluster.gpu.scaleUpGbPerS * GIGA);
+  if (inDomain >= group.size) return upS + constants.collectiveLatencyS;
+  const toNode = (bytes.across * (inNode - inDomain)) / (group.size - inDomain);
+  const hostS = toNode / hostLinkBytesPerS(cluster);
+  if (inNode >= group.size) return softMax(upS, hostS) + constants.collectiveLatencyS;
+  const outS = ((bytes.across - toNode) * constants.dispatchAcross) / nicBytesPerS(cluster, group, constants);
+  const startS = constants.collectiveLatencyS + constants.scaleOutLatencyS * Math.log2(nodes);
+  return softMax(softMax(upS, hostS), outS) + startS;
 }
 
 /**
  * Seconds to hand `bytes` bytes from every rank of one pipeline stage to the next, averaged over the boundaries: some lie inside a scale-up
- * domain, some between two, and as many as there are borders of islands between these.
+ * domain, some between two of a node, some between two nodes, and as many as there are borders of islands between these.
  */
 export function handOverS(cluster: ClusterFacts, group: Group, bytes: number, constants: TimeConstants): number {
   if (group.size <= 1) return 0;
-  const inside = membersPerDomain(cluster, group);
+  const { inDomain, nodes } = tiersOf(cluster, group);
   const boundaries = group.size - 1;
-  const crossing = Math.ceil(group.size / inside) - 1;
+  const leavingDomain = Math.ceil(group.size / inDomain) - 1;
+  const crossing = nodes - 1;
   const borders = crossesIslands(cluster, group) ? Math.min(crossing, (cluster.islands ?? []).length - 1) : 0;
   const alone = { size: 1, stride: 1 };
   const upS = bytes / scaleUpBytesPerS(cluster, constants);
+  const hostS = leavingDomain === crossing ? 0 : bytes / hostLinkBytesPerS(cluster);
   const outS = crossing === 0 ? 0 : bytes / scaleOutBytesPerS(cluster, alone, 1, constants);
   const betweenS = borders === 0 ? 0 : bytes / scaleOutBytesPerS(cluster, group, 1, constants);
-  const sumS = upS * (boundaries - crossing) + outS * (crossing - borders) + betweenS * borders;
+  const sumS =
+    upS * (boundaries - leavingDomain) +
+    hostS * (leavingDomain - crossing) +
+    outS * (crossing - borders) +
+    betweenS * borders;
   return sumS / boundaries + constants.pipelineHopS;
 }
