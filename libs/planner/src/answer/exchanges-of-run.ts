@@ -138,7 +138,8 @@ function expertExchanges(run: RunFacts, rank: AverageRank): readonly GroupExchan
 }
 
 /**
- * Gradients to their owners and weights back, once per step. Where weights are sharded too, each micro-batch gathers those of the layers twice and reduces
+ * Gradients to their owners and weights back, once per step; where each rank keeps only the gradients that it owns (stage 2), these after every
+ * micro-batch. Where weights are sharded too, each micro-batch gathers those of the layers twice and reduces
  * their gradients, and the copies are summed once.
  */
 function stateExchanges(run: RunFacts, rank: AverageRank): readonly GroupExchange[] {
@@ -153,7 +154,8 @@ function stateExchanges(run: RunFacts, rank: AverageRank): readonly GroupExchang
   });
   const trained = trainedShareOf(run);
   if (candidate.zeroStage < 3) {
-    const bytes = trained * (reduced + returned);
+    const times = candidate.zeroStage === 2 ? microBatchesOf(run) : 1;
+    const bytes = trained * (times * reduced + returned);
     return [
       ring('data', rank.denseParameters * bytes, dense),
       ring('expertData', rank.expertParameters * bytes, expertData),

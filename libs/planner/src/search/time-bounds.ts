@@ -23,7 +23,13 @@
  */
 import type { CandidateLayout, RunFacts, Schedule } from '../facts.ts';
 import { denseShareOf, expertShareOf } from '../memory/parameters.ts';
-import { dataTrafficS, shardedTrafficS, type RankParameters } from '../time/states.ts';
+import {
+  dataTrafficS,
+  parametersPerLayer,
+  shardedTrafficS,
+  unitsOfLayers,
+  type RankParameters,
+} from '../time/states.ts';
 import { leastExposedS } from '../time/stage-cost.ts';
 import type { BusySeconds, PassSeconds } from './layout-costs.ts';
 import { microBatchesOf, runFactsOf, type SearchedRun } from './searched-run.ts';
@@ -94,7 +100,9 @@ export class TimeBounds {
     const { constants, slowest } = this.#run;
     const { all } = this.#meanParameters(candidate);
     const held = { dense: all.dense * candidate.pipeline, experts: all.experts * candidate.pipeline };
-    const { gatherS, reduceS } = shardedTrafficS(runFactsOf(this.#run, candidate), held, constants);
+    const run = runFactsOf(this.#run, candidate);
+    const units = unitsOfLayers(this.#run, parametersPerLayer(run));
+    const { gatherS, reduceS } = shardedTrafficS(run, held, units, constants);
     const windows = this.#widestWindows({ ...candidate, zeroStage: 2 }, whole);
     const wide = candidate.pipeline * slowest;
     const gathersS =

@@ -10,7 +10,7 @@ import { kernelFacts, softExcess } from './kernels.ts';
 import type { StageBlocks } from './stage-blocks.ts';
 import type { StageKind } from './stage-kinds.ts';
 import { stateSpaceBlock } from './state-space.ts';
-import { parametersOfEnds, parametersOfLayers, shardedTrafficS, type RankParameters } from './states.ts';
+import { parametersOfEnds, parametersOfLayers, shardedTrafficS, unitsOfLayers, type RankParameters } from './states.ts';
 import { embeddingCost, lossCost } from './vocabulary.ts';
 
 /** Costs of every kind of block for one micro-batch: they depend on neither the pipeline nor data parallelism, so a search keeps them. */
@@ -105,8 +105,13 @@ function addPart(sum: BlockCost, part: Part, seconds: number): void {
 }
 
 /** Gathers of fully sharded weights hide behind the layers they run beside, and slow them down. */
-function addShardedTraffic(run: RunFacts, sum: BlockCost, parameters: RankParameters, constants: TimeConstants): void {
-  const { gatherS, reduceS } = shardedTrafficS(run, parameters, constants);
+function addShardedTraffic(
+  { run, constants, perLayer }: StageInputs,
+  kind: StageKind,
+  sum: BlockCost,
+  parameters: RankParameters,
+): void {
+  const { gatherS, reduceS } = shardedTrafficS(run, parameters, unitsOfLayers(kind, perLayer), constants);
   if (gatherS <= 0) return;
   const forward = exposedBeside(sum.forwardS, gatherS, constants);
   const backwardS = sum.backwardInputS + sum.backwardWeightS;
@@ -171,7 +176,7 @@ export function costOfKind(inputs: StageInputs, kind: StageKind): StageCost {
   const partsS = inputs.hasParts ? new Float64Array(PARTS.length) : NO_PARTS;
   const cost = costOfStage(run, kind, inputs.costs, { constants, partsS });
   const layers = parametersOfLayers(kind, perLayer);
-  if (candidate.zeroStage === 3) addShardedTraffic(run, cost, layers, constants);
+  if (candidate.zeroStage === 3) addShardedTraffic(inputs, kind, cost, layers);
   const held = { ...layers, dense: layers.dense + parametersOfEnds(run, kind) };
   return { ...cost, ...held, offloadS: offloadExposedS(run, cost, kind.layers, constants) };
 }

@@ -42,9 +42,23 @@ describe('traffic of data-parallel ranks once per step', () => {
     ],
     ['returns weights of 1 byte in fp8', { data: 4, zeroStage: 1 }, { precision: 'fp8' }, BILLION, (3 / 4) * (4 + 1)],
     [
+      'reduces gradients after each of 4 micro-batches where ranks keep only those that they own',
+      { data: 4, zeroStage: 2, zeroImplementation: 'fsdp' },
+      { globalBatchSize: 16 },
+      BILLION,
+      (3 / 4) * (4 * 4 + 2),
+    ],
+    [
+      'reduces them once where there is one micro-batch',
+      { data: 4, zeroStage: 2, zeroImplementation: 'fsdp' },
+      { globalBatchSize: 4 },
+      BILLION,
+      (3 / 4) * (4 + 2),
+    ],
+    [
       'reduces more slowly with ZeRO-2 of DeepSpeed',
       { data: 4, zeroStage: 2, zeroImplementation: 'deepspeed' },
-      {},
+      { globalBatchSize: 4 },
       BILLION,
       (3 / 4) * (1.5 * 4 + 2),
     ],
@@ -109,7 +123,7 @@ describe('traffic of fully sharded weights per micro-batch', () => {
     ],
     ['is none below stage 3', { data: 4, zeroStage: 2 }, BILLION, { gatherS: 0, reduceS: 0 }],
   ])('%s', (_sentence, candidate, held, want) => {
-    const { gatherS, reduceS } = shardedTrafficS(runOf(candidate), held, NOMINAL);
+    const { gatherS, reduceS } = shardedTrafficS(runOf(candidate), held, { dense: 1, experts: 1 }, NOMINAL);
     expect(gatherS).toBeCloseTo(want.gatherS, 9);
     expect(reduceS).toBeCloseTo(want.reduceS, 9);
   });

@@ -1,12 +1,13 @@
 /** Seconds per step that data parallelism and the optimizer add to the passes of the pipeline. */
-import type { RunFacts } from '../facts.ts';
+import { microBatches, type CandidateLayout, type RunFacts } from '../facts.ts';
 import { denseShareOf, expertShareOf, parametersOf } from '../memory/parameters.ts';
 import { COEFFICIENTS, type TimeConstants } from './constants.ts';
 import { stateBytesOf, trainedShareOf } from './exchanged-bytes.ts';
 import { groupsOf } from './groups.ts';
 import { memoryS, softExcess, type KernelFacts } from './kernels.ts';
-import { collectiveS, type Group } from './links.ts';
+import { collectiveS } from './links.ts';
 import type { StageKind } from './stage-kinds.ts';
+import type { Group } from './tiers.ts';
 
 /** Parameters that one rank holds before any sharding over data parallelism. */
 export interface RankParameters {
@@ -62,27 +63,43 @@ const OPTIMIZER_BYTES = 42;
 /** What unsharded gradients still cost per parameter: norm, scaling and zeroing. */
 const GRADIENT_BYTES = 8;
 
+/** How many layers of each kind hold something: fully sharded, each is gathered by itself. */
+export function unitsOfLayers(
+  { layersOfKind }: Pick<StageKind, 'layersOfKind'>,
+  perLayer: readonly RankParameters[],
+): RankParameters {
+  let dense = 0;
+  let experts = 0;
+  for (let index = 0; index < perLayer.length; index++) {
+    const layers = layersOfKind[index] ?? 0;
+    if ((perLayer[index]?.dense ?? 0) > 0) dense += layers;
+    if ((perLayer[index]?.experts ?? 0) > 0) experts += layers;
+  }
+  return { dense, experts };
+}
+
 /** All-gather of parameters and reduce-scatter of gradients of fully sharded layers, one micro-batch; seconds each. */
 export function shardedTrafficS(
   run: RunFacts,
   parameters: RankParameters,
+  units: RankParameters,
   constants: TimeConstants,
 ): { readonly gatherS: number; readonly reduceS: number } {
   if (run.candidate.zeroStage < 3) return { gatherS: 0, reduceS: 0 };
   const groups = groupsOf(run.candidate);
   const bytes = stateBytesOf(run);
   const slow = run.candidate.zeroImplementation === 'deepspeed' ? constants.deepspeedGather : 1;
-  const gather = (count: number, group: Group): number =>
-    slow * collectiveS(run.cluster, group, count * bytes.gathered, constants);
-  const reduce = (count: number, group: Group): number =>
-    slow * collectiveS(run.cluster, group, count * bytes.reduced, constants);
-  return {
-    gatherS: gather(parameters.dense, groups.shard) + gather(parameters.experts, groups.expertData),
-    reduceS: reduce(parameters.dense, groups.shard) + reduce(parameters.experts, groups.expertData),
-  };
+  const move = (each: number): number =>
+    slow *
+    (collectiveS(run.cluster, groups.shard, parameters.dense * each, constants, units.dense) +
+      collectiveS(run.cluster, groups.expertData, parameters.experts * each, constants, units.experts));
+  return { gatherS: move(bytes.gathered), reduceS: move(bytes.reduced) };
 }
 
-/** Once per step: gradients to their owners and weights back, as far as computing does not hide it. */
+/**
+ * Once per step: gradients to their owners and weights back, as far as computing does not hide it. Ranks that keep no more gradients than they own
+ * (stage 2) hand them over after every micro-batch: DeepSpeed (`partition_gradients`), Megatron-FSDP (`optim_grads`), FSDP2 without resharding.
+ */
 export function dataTrafficS(
   run: RunFacts,
   parameters: RankParameters,
@@ -90,25 +107,38 @@ export function dataTrafficS(
   constants: TimeConstants,
 ): number {
   const { candidate, cluster } = run;
+  const { zeroStage } = candidate;
   const groups = groupsOf(candidate);
   const trained = trainedShareOf(run);
   const { reduced, returned } = stateBytesOf(run);
   const dense = parameters.dense * trained;
   const experts = parameters.experts * trained;
-  const whole = candidate.zeroStage === 3 ? groups.replicas : groups.dense;
-  const expertWhole = candidate.zeroStage === 3 ? { size: 1, stride: 1 } : groups.expertData;
-  const shardedBy = candidate.zeroStage === 3 ? groups.shard.size : 1;
+  const whole = zeroStage === 3 ? groups.replicas : groups.dense;
+  const expertWhole = zeroStage === 3 ? ALONE : groups.expertData;
+  const shardedBy = zeroStage === 3 ? groups.shard.size : 1;
   const move = (bytes: number): number =>
-    collectiveS(cluster, whole, (dense * bytes) / shardedBy, constants) +
-    collectiveS(cluster, expertWhole, experts * bytes, constants);
+    collectiveS(cluster, whole, (dense * bytes) / shardedBy, constants, bucketsOf(candidate, whole, dense)) +
+    collectiveS(cluster, expertWhole, experts * bytes, constants, bucketsOf(candidate, expertWhole, experts));
+  const often = zeroStage === 2 ? Math.max(1, microBatches(run)) : 1;
   const reduceS =
     move(reduced) *
-    (candidate.zeroStage === 2 && candidate.zeroImplementation === 'deepspeed' ? COEFFICIENTS.deepspeedReduce : 1);
+    (zeroStage === 2 && candidate.zeroImplementation === 'deepspeed' ? COEFFICIENTS.deepspeedReduce : 1);
   const returnS = move(returned);
   return (
-    exposedS(reduceS, candidate.overlapGradReduce, windows.backwardS, constants.gradReduceExposed) +
+    often * exposedS(reduceS, candidate.overlapGradReduce, windows.backwardS, constants.gradReduceExposed) +
     exposedS(returnS, candidate.overlapParamGather, windows.forwardS, constants.paramGatherExposed)
   );
+}
+
+const ALONE: Group = { size: 1, stride: 1 };
+
+/**
+ * Collectives that gradients of so many parameters are handed over in: Megatron-LM fills buckets of 40 million, or of a million for each rank
+ * (megatron/core/distributed/distributed_data_parallel_config.py), DeepSpeed of 500 million elements (`reduce_bucket_size`). The last is seldom full.
+ */
+function bucketsOf({ zeroImplementation }: CandidateLayout, { size }: Group, parameters: number): number {
+  const bucket = zeroImplementation === 'deepspeed' ? 5e8 : Math.max(4e7, 1e6 * size);
+  return 1 + parameters / bucket;
 }
 
 function exposedS(trafficS: number, overlapped: boolean, windowS: number, share: number): number {
