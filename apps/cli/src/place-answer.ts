@@ -87,6 +87,7 @@ function placed(
   }));
   const nodeOfRank = ranks.map(({ node }) => node);
   const crossing = crossingBytes(traffic, nodeOfRank, fabric);
+  const bytes = weightedBytes(crossing);
   const byName = new Map(fabric.nodes.map((node) => [node.name, node]));
   const step =
     model === undefined
@@ -100,8 +101,8 @@ function placed(
     ranksPerPod,
     ranks,
     crossingBytes: crossing,
-    weightedBytes: weightedBytes(crossing),
-    lowerBoundWeightedBytes: leastWeightedBytes({ layout, traffic, acrossIslands }, ranksPerPod, capacity),
+    weightedBytes: bytes,
+    lowerBoundWeightedBytes: leastWeightedBytes({ layout, traffic, acrossIslands }, ranksPerPod, capacity, bytes),
     groups: groupReach(traffic, nodeOfRank, fabric),
     ...(step === undefined ? {} : { step }),
   };

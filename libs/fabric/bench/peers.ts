@@ -129,10 +129,11 @@ function nodesOf(
 }
 
 /**
- * KAI's segments (docs/topology/segments.md, docs/topology/README.md): pods `[i * size, (i + 1) * size)` are a segment, placed by itself into one
- * domain of the segment's level, preferred; different segments may land in different domains. Workload level: the nearest tier of which one domain
- * has room for the whole gang. A segment goes where the gang already is, else where least room is left that is enough (bin packing); where no domain
- * has room, its pods go one by one.
+ * KAI's segments (docs/topology/README.md of KAI-Scheduler; docs.nvidia.com/run-ai, segment-based topology placement): pods `[i * size, (i + 1) * size)`
+ * are a segment, placed by itself into one domain of the segment's level, preferred; different segments may land in different domains. Workload level:
+ * the nearest tier of which one domain has room for the whole gang. Of domains with room, the one with least is taken (bin packing), here first those
+ * where the gang already is. Where none has room for a segment, its pods fill the roomiest domains one after the other (node ordering). A segment of
+ * the whole gang is a job without segments.
  */
 export function kaiSegments({ shape, open }: PeerQuestion, slicesPerSegment: number): readonly string[] | undefined {
   const all = slicesOf(shape, open);
@@ -156,9 +157,21 @@ export function kaiSegments({ shape, open }: PeerQuestion, slicesPerSegment: num
     nodes.push(...best[1].splice(0, count).flatMap((slice) => slice.nodes));
     return true;
   };
+  const fillRoomiest = (count: number): void => {
+    for (let missing = count; missing > 0;) {
+      const [roomiest] = [...free].sort(
+        ([one, left], [other, right]) => right.length - left.length || (one < other ? -1 : 1),
+      );
+      const taken = roomiest?.[1].splice(0, missing) ?? [];
+      if (roomiest === undefined || taken.length === 0) return;
+      used.add(roomiest[0]);
+      nodes.push(...taken.flatMap((slice) => slice.nodes));
+      missing -= taken.length;
+    }
+  };
   for (let placed = 0; placed < wanted; placed += slicesPerSegment) {
     const size = Math.min(slicesPerSegment, wanted - placed);
-    if (!take(size)) for (let one = 0; one < size; one++) take(1);
+    if (!take(size)) fillRoomiest(size);
   }
   return nodes.slice(0, shape.pods);
 }

@@ -67,11 +67,13 @@ function caseOf(gang: BenchGang, capacity: FabricCapacity, ranksPerPod: number):
   const peers = {
     firstFit: best(firstFit),
     kueue: Math.min(...UNITS_TOGETHER.map((units) => best((island) => kueueTopology(island, units)))),
-    kai: Math.min(...UNITS_TOGETHER.map((units) => best((island) => kaiSegments(island, units)))),
+    kai: Math.min(...[...UNITS_TOGETHER, Infinity].map((units) => best((island) => kaiSegments(island, units)))),
   };
   if (outcome.kind !== 'placed') return Math.min(...Object.values(peers)) < Infinity ? 'refused' : undefined;
-  const bound = lowerBound({ shape, traffic, open, acrossIslands: 'never' }) - still;
-  return { bound, ours: costOf(outcome.nodes), peers, ms, split: splitGroups(gang, shape, capacity, outcome.nodes) };
+  const ours = costOf(outcome.nodes);
+  const known = Math.min(ours, ...Object.values(peers)) + still;
+  const bound = lowerBound({ shape, traffic, open, acrossIslands: 'never', known }) - still;
+  return { bound, ours, peers, ms, split: splitGroups(gang, shape, capacity, outcome.nodes) };
 }
 
 function splitGroups(
@@ -203,8 +205,9 @@ function racksUsed(): Readonly<Record<'most' | 'mostNeeded' | 'moreRacks' | 'mor
     );
     most = Math.max(most, used);
     mostNeeded = Math.max(mostNeeded, needed);
-    const bound = lowerBound({ shape, traffic, open: openNodes({ fabric, usedGpus }), acrossIslands: 'never' });
     const cost = outcome.kind === 'placed' ? placementCost({ shape, traffic, fabric }, outcome.nodes) : Infinity;
+    const open = openNodes({ fabric, usedGpus });
+    const bound = lowerBound({ shape, traffic, open, acrossIslands: 'never', known: cost });
     const isAtBound = cost <= bound * EQUAL;
     if (isAtBound) atBound++;
     if (used > needed) moreRacks++;

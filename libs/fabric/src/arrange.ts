@@ -1,9 +1,9 @@
 import { divisorsOf } from '@coxswain/layout';
-import { bestSplit, type Split, splitOperations } from './best-split.ts';
+import { bestSplit, type Split, splitOperations, weightedAtLevels } from './best-split.ts';
 import { gangUnits, type GangUnits, type UnitGraph, unitGraph } from './gang-units.ts';
 import type { AcrossIslands, GangShape } from './gang-shape.ts';
 import { bytesBetweenUnits, mostKept } from './most-kept.ts';
-import { type Arrangement, arrangementCost, improved } from './swaps.ts';
+import { type Arrangement, arrangementCost, distancesBetween, improved } from './swaps.ts';
 import { COST_WITHIN_LEVEL, type SwitchNode, switchTree, type SwitchTree, TREE_LEVELS } from './switch-tree.ts';
 import type { OpenNode } from './open-nodes.ts';
 import type { LayoutTraffic } from './traffic.ts';
@@ -22,8 +22,8 @@ export interface ArrangeQuestion {
 const MOST_UNITS_WITH_TABLE = 4_600;
 const MOST_SPLIT_OPERATIONS = 400_000_000;
 const MOST_EXTRA_OPERATIONS = 30_000_000;
-const MOST_SWAP_OPERATIONS = 4_000_000;
-const SWAP_OPERATIONS_PER_PAIR = 400;
+const MOST_SWAP_OPERATIONS = 6_400_000;
+const SWAP_OPERATIONS_PER_PAIR = 1_600;
 const MOST_DEAL_OPERATIONS = 8_000_000;
 const OPERATIONS_PER_BIN_OF_LINE = 10;
 const MOST_SPLITS = 24;
@@ -53,9 +53,10 @@ export function arrange(question: ArrangeQuestion): readonly string[] | undefine
   const starts = [bestPacking(dealer, splits, grid), bestDeal(dealer, splits, unitOrders(grid, units.count))];
   const axes = shape.restPods > 0 ? [] : grid.axes.filter(({ degree }) => degree > 1);
   const limits = { operations: operations / starts.length, mayTrade, least, axes };
+  const given = { graph, tree, distance: distancesBetween(tree) };
   const arranged = starts
     .filter(({ cost }) => cost < Infinity)
-    .map((start) => HEATS.reduce((best, heat) => improved(best, { graph, tree }, { ...limits, heat }), start))
+    .map((start) => HEATS.reduce((best, heat) => improved(best, given, { ...limits, heat }), start))
     .reduce((best, one) => (one.cost < best.cost * (1 - 1e-9) ? one : best));
   return nodesOf(shape, tree, arranged.binOf);
 }
@@ -73,7 +74,7 @@ function splitsToTry(
   const question = {
     tree,
     units: units.count,
-    kept,
+    kept: weightedAtLevels(kept),
     islandTakes: islandRule(units, acrossIslands),
     waste: wasteIn(kept),
   };
@@ -88,7 +89,7 @@ function splitsToTry(
   const isLarge = units.count > MOST_UNITS_WITH_TABLE || most < 4;
   const others = [
     ...(isLarge ? [] : [0.5, 0]).map((share) =>
-      bestSplit({ ...question, kept: mostKept(withRingsCutTwice(grid, share), units.count) }),
+      bestSplit({ ...question, kept: weightedAtLevels(mostKept(withRingsCutTwice(grid, share), units.count)) }),
     ),
     ...multiples.map((one) => bestSplit({ ...question, multiples: one })),
   ];

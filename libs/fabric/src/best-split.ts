@@ -5,8 +5,10 @@ export interface SplitQuestion {
   readonly tree: SwitchTree;
   /** Units to be placed. */
   readonly units: number;
-  /** The most bytes that `x` units keep among themselves, for each `x` up to `units`. */
-  readonly kept: Float64Array;
+  /** By level of the switch: the most weighted bytes that `x` units below one keep there, for each `x` up to `units`. */
+  readonly kept: readonly Float64Array[];
+  /** What a unit adds that has an NVLink domain to itself; absent: nothing. */
+  readonly alone?: number;
   /** Whether an island may take `x` of the units. */
   readonly islandTakes: (x: number) => boolean;
   /** Switches of this level take a multiple of so many units, so that whole lines of the grid stay together. */
@@ -20,6 +22,13 @@ export interface Split {
   readonly keptWeighted: number;
   /** Units of each bin. */
   readonly unitsOfBin: Int32Array;
+  /** Switches and bins that take any. */
+  readonly taken: readonly { readonly node: SwitchNode; readonly units: number }[];
+}
+
+/** The same bytes kept at every level, weighted as each weighs them. */
+export function weightedAtLevels(kept: Float64Array): readonly Float64Array[] {
+  return TREE_LEVELS.map((boundary) => kept.map((bytes) => BOUNDARY_WEIGHTS[boundary] * bytes));
 }
 
 /** How many units go below each switch so that most weighted bytes can stay there; undefined where there is no room. */
@@ -28,8 +37,9 @@ export function bestSplit(question: SplitQuestion): Split | undefined {
   const keptWeighted = solved.best[question.units] ?? -Infinity;
   if (keptWeighted === -Infinity) return undefined;
   const unitsOfBin = new Int32Array(question.tree.bins.length);
-  hand(solved, question.units, unitsOfBin);
-  return { keptWeighted, unitsOfBin };
+  const taken: { node: SwitchNode; units: number }[] = [];
+  hand(solved, question.units, { unitsOfBin, taken });
+  return { keptWeighted, unitsOfBin, taken };
 }
 
 /** Operations that a split of these takes. */
@@ -61,16 +71,12 @@ function solve(question: SplitQuestion, node: SwitchNode): Solved {
 }
 
 /** What this switch itself adds. */
-function worth({ kept, islandTakes, multiples, waste }: SplitQuestion, node: SwitchNode, x: number): number {
+function worth({ kept, alone = 0, islandTakes, multiples, waste }: SplitQuestion, node: SwitchNode, x: number): number {
   if (multiples !== undefined && node.level === multiples.level && x % multiples.units !== 0) return -Infinity;
   if (TREE_LEVELS[node.level] === 'island' && !islandTakes(x)) return -Infinity;
-  return weightOf(node) * (kept[x] ?? 0) - (x === 0 ? 0 : (waste?.(node, x) ?? 0));
-}
-
-function weightOf(node: SwitchNode): number {
-  const boundary = TREE_LEVELS[node.level];
   // A bin of single domains keeps nothing that its leaf does not.
-  return boundary === undefined || node.bin?.level === 1 ? 0 : BOUNDARY_WEIGHTS[boundary];
+  const own = node.bin?.level === 1 ? x * alone : (kept[node.level]?.[x] ?? 0);
+  return own - (x === 0 ? 0 : (waste?.(node, x) ?? 0));
 }
 
 function join(
@@ -96,13 +102,19 @@ function join(
   return { best, own };
 }
 
-function hand({ node, children, own }: Solved, units: number, unitsOfBin: Int32Array): void {
-  if (node.bin !== undefined) unitsOfBin[node.bin.index] = units;
+function hand(
+  { node, children, own }: Solved,
+  units: number,
+  into: { readonly unitsOfBin: Int32Array; readonly taken: { node: SwitchNode; units: number }[] },
+): void {
+  if (units === 0) return;
+  into.taken.push({ node, units });
+  if (node.bin !== undefined) into.unitsOfBin[node.bin.index] = units;
   let left = units;
   for (let at = children.length - 1; at >= 0; at--) {
     const mine = own[at]?.[left] ?? 0;
     const child = children[at];
-    if (child !== undefined) hand(child, mine, unitsOfBin);
+    if (child !== undefined) hand(child, mine, into);
     left -= mine;
   }
 }

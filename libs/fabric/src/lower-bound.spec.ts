@@ -78,7 +78,9 @@ describe('the lower bound', () => {
           if (found === undefined || best === undefined) return;
           placed++;
           const cost = placementCost(question, found);
-          const bound = lowerBound({ shape, traffic, acrossIslands, open });
+          const byCount = lowerBound({ shape, traffic, acrossIslands, open });
+          const bound = lowerBound({ shape, traffic, acrossIslands, open, known: cost });
+          expect(byCount).toBeLessThanOrEqual(bound);
           expect(bound).toBeLessThanOrEqual(best * (1 + 1e-9));
           expect(best).toBeLessThanOrEqual(cost * (1 + 1e-9));
           const fixed = fixedBytes(shape, traffic);

@@ -1,42 +1,106 @@
 import { islandRule } from './arrange.ts';
-import { bestSplit } from './best-split.ts';
+import { bestSplit, weightedAtLevels } from './best-split.ts';
 import { BOUNDARY_WEIGHTS } from './boundary-weights.ts';
 import { gangUnits } from './gang-units.ts';
 import type { AcrossIslands, GangShape } from './gang-shape.ts';
-import { bytesBetweenUnits, mostKept } from './most-kept.ts';
-import { COST_WITHIN_LEVEL, switchTree } from './switch-tree.ts';
+import { bytesBetweenUnits, mostKept, permutations } from './most-kept.ts';
 import type { OpenNode } from './open-nodes.ts';
+import { type SlabGrid, slabGrid } from './priced-kept.ts';
+import { mostKeptBySlabs } from './slab-bound.ts';
+import { COST_WITHIN_LEVEL, switchTree, type SwitchTree } from './switch-tree.ts';
 import type { LayoutTraffic } from './traffic.ts';
-import { unitGrid, withRingsCutTwice } from './unit-grid.ts';
+import { type UnitGrid, unitGrid, withRingsCutTwice } from './unit-grid.ts';
+
+export interface BoundQuestion {
+  readonly shape: GangShape;
+  readonly traffic: LayoutTraffic;
+  readonly open: readonly OpenNode[];
+  readonly acrossIslands: AcrossIslands;
+  /** Weighted bytes of a placement that is known: the bound is tightened until it gets there, for a number of operations. Absent: not tightened. */
+  readonly known?: number;
+}
 
 /**
  * Weighted bytes that every placement of the gang lets cross, as `weightedBytes` counts them. What the pods' places do not change (bytes between
  * GPUs and between nodes) is in it, and is all of it where the last pods of a gang are no whole unit. Proof: docs/reference/placement.md.
  */
-export function lowerBound(question: {
-  readonly shape: GangShape;
-  readonly traffic: LayoutTraffic;
-  readonly open: readonly OpenNode[];
-  readonly acrossIslands: AcrossIslands;
-}): number {
-  const { shape, traffic, open, acrossIslands } = question;
+export function lowerBound(question: BoundQuestion): number {
+  const { shape, traffic, open, acrossIslands, known } = question;
   const fixed = fixedBytes(shape, traffic);
   if (shape.restPods > 0 || shape.lastPodRanks < shape.ranksPerPod) return fixed;
   const units = gangUnits(shape, traffic);
-  const tree = switchTree(shape, open);
-  const grid = unitGrid(units);
-  const everything = COST_WITHIN_LEVEL.at(-1) ?? 0;
+  const setting = {
+    grid: unitGrid(units),
+    tree: switchTree(shape, open),
+    units: units.count,
+    islandTakes: islandRule(units, acrossIslands),
+  };
+  const byCount = crossingByCount(setting);
+  if (known === undefined || byCount === 0) return fixed + byCount;
+  return fixed + crossingBySlabs(setting, { byCount, known: known - fixed });
+}
+
+interface Setting {
+  readonly grid: UnitGrid;
+  readonly tree: SwitchTree;
+  readonly units: number;
+  readonly islandTakes: (x: number) => boolean;
+}
+
+/** What crosses because only so many units are below each switch; 0 where there is no room. */
+function crossingByCount({ grid, tree, units, islandTakes }: Setting): number {
   const bounds = SHARES_PAIR_BY_PAIR.map((share) => {
     const counted = withRingsCutTwice(grid, share);
-    const kept = mostKept(counted, units.count);
-    const split = bestSplit({ tree, units: units.count, kept, islandTakes: islandRule(units, acrossIslands) });
-    return split === undefined ? 0 : everything * bytesBetweenUnits(counted) - split.keptWeighted;
+    const kept = weightedAtLevels(mostKept(counted, units));
+    const split = bestSplit({ tree, units, kept, islandTakes });
+    return split === undefined ? 0 : weightedBytesBetween(counted) - split.keptWeighted;
   });
-  return fixed + Math.max(...bounds);
+  return Math.max(...bounds);
 }
 
 /** Each gives a bound. */
 const SHARES_PAIR_BY_PAIR = [1, 0.75, 0.5, 0.25, 0] as const;
+
+function weightedBytesBetween(grid: UnitGrid): number {
+  return (COST_WITHIN_LEVEL.at(-1) ?? 0) * bytesBetweenUnits(grid);
+}
+
+const EQUAL = 1 + 1e-9;
+const MOST_OPERATIONS = 120_000_000;
+
+/** At least `byCount`: that, or what crosses because groups are cut into pieces that have to lie somewhere. */
+function crossingBySlabs(
+  { grid, tree, units, islandTakes }: Setting,
+  { byCount, known }: { readonly byCount: number; readonly known: number },
+): number {
+  const between = weightedBytesBetween(grid);
+  const ways = waysToSlice(grid);
+  let most = byCount;
+  for (const slabs of ways) {
+    if (most * EQUAL >= known) break;
+    const operations = MOST_OPERATIONS / ways.length;
+    const kept = mostKeptBySlabs({ slabs, tree, units, islandTakes, known: between - known, operations });
+    most = Math.max(most, between - kept);
+  }
+  return most;
+}
+
+/** A slab for each set of axes along which groups lie, those with the most bytes first, and the other axes in every order. */
+function waysToSlice(grid: UnitGrid): readonly SlabGrid[] {
+  const long = grid.axes.flatMap(({ degree }, axis) => (degree > 1 ? [axis] : []));
+  const bytesOf = new Map<string, number>();
+  for (const { axes, bytes } of grid.terms) {
+    const key = axes.filter((axis) => long.includes(axis)).join();
+    bytesOf.set(key, (bytesOf.get(key) ?? 0) + bytes);
+  }
+  return [...bytesOf]
+    .sort(([, one], [, other]) => other - one)
+    .map(([key]) => key.split(',').map(Number))
+    .filter((within) => within.length < long.length)
+    .flatMap((within) =>
+      permutations(long.filter((axis) => !within.includes(axis))).map((piled) => slabGrid(grid, within, piled)),
+    );
+}
 
 /** Weighted bytes over GPUs and nodes: each pod has a node of its own, whichever that is. */
 export function fixedBytes(shape: GangShape, traffic: LayoutTraffic): number {

@@ -30,7 +30,7 @@ function ordersToTry({ axes }: UnitGrid, largest: number): number {
   return Math.max(1, Math.min(24, Math.floor(MOST_OPERATIONS / (units * (largest + 1) * Math.max(1, axes.length)))));
 }
 
-function permutations(items: readonly number[]): readonly (readonly number[])[] {
+export function permutations(items: readonly number[]): readonly (readonly number[])[] {
   if (items.length <= 1) return [items];
   return items.flatMap((item) => permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]));
 }
@@ -54,7 +54,7 @@ function keptInOrder({ axes, terms }: UnitGrid, order: readonly number[], larges
 }
 
 /** What a column gains by each further unit, made to grow with its height: never less in sum than what it keeps. */
-function gainsOf(terms: readonly GridTerm[], degree: number): readonly number[] {
+export function gainsOf(terms: readonly GridTerm[], degree: number): readonly number[] {
   const kept = (height: number): number => terms.reduce((sum, term) => sum + keptOfLine(term, height), 0);
   let most = 0;
   return Array.from({ length: degree }, (_, height) => (most = Math.max(most, kept(height + 1) - kept(height))));
@@ -69,7 +69,7 @@ export function keptOfLine({ pattern, size, bytes }: GridTerm, x: number): numbe
 }
 
 /** Adds what lines through several merged axes keep: what one keeps grows ever faster, so most where lines are full. */
-function addLines(kept: Float64Array, term: GridTerm): void {
+export function addLines(kept: Float64Array, term: GridTerm): void {
   const full = keptOfLine(term, term.size);
   for (let x = 0; x < kept.length; x++) {
     kept[x] = (kept[x] ?? 0) + Math.floor(x / term.size) * full + keptOfLine(term, x % term.size);
@@ -98,7 +98,11 @@ function piled(kept: Float64Array, { layer, degree, gains }: Pile): Float64Array
   return above.subarray(widest * (largest + 1), (widest + 1) * (largest + 1)).slice();
 }
 
-function withLayer(
+/**
+ * One more layer below piles that are in `above`: there and in the answer `width * columns + x` is the pile of `x` units with no layer wider than
+ * `width`.
+ */
+export function withLayer(
   above: Float64Array,
   { kept, widest, gain }: { readonly kept: Float64Array; readonly widest: number; readonly gain: number },
 ): Float64Array<ArrayBuffer> {

@@ -31,4 +31,30 @@ describe('the least weighted bytes', () => {
     const has = weightedBytes(crossingBytes(assumedTraffic(LAYOUT), nodeOfRank, capacity.fabric));
     expect(leastWeightedBytes({ layout: LAYOUT }, placed.ranksPerPod, capacity) / has).toBeCloseTo(1, 9);
   });
+
+  it.each([
+    // Eight racks of ten: four rings of 16 are in two pieces each, and no two pieces of at least six share a rack.
+    ['rings of 16 on racks of 10', 4, 16, Array.from({ length: 80 }, (_, at) => [`l${at % 8}`, 's'])],
+    // A ring leaves one unit on another leaf, wherever it is cut.
+    ['rings of 4 on racks of 3', 2, 4, Array.from({ length: 12 }, (_, at) => [`l${at % 4}`, 's'])],
+  ])('know that what a switch does not hold of a group lies on another: %s', (_sentence, pipeline, data, switches) => {
+    const layout: ParallelLayout = {
+      tensorParallelDegree: 8,
+      pipelineParallelDegree: pipeline,
+      dataParallelDegree: data,
+    };
+    const capacity = capacityOf(switches);
+    const placed = placeGang({ layout }, capacity);
+    if (placed.kind !== 'placed') throw new Error(placed.message);
+    const nodeOfRank = Array.from(
+      { length: 8 * pipeline * data },
+      (_, rank) => placed.nodes[Math.floor(rank / 8)] ?? '',
+    );
+    const has = weightedBytes(crossingBytes(assumedTraffic(layout), nodeOfRank, capacity.fabric));
+    const [byCount, byPieces] = [undefined, has].map((known) =>
+      leastWeightedBytes({ layout }, placed.ranksPerPod, capacity, known),
+    );
+    expect(byCount).toBeLessThan(has * (1 - 1e-6));
+    expect((byPieces ?? 0) / has).toBeCloseTo(1, 9);
+  });
 });

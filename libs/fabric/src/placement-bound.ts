@@ -6,9 +6,15 @@ import { openNodes } from './open-nodes.ts';
 
 /**
  * The least weighted bytes that any placement of the gang with so many ranks in a pod could have now, as `weightedBytes` counts them. None need reach it;
- * docs/reference/placement.md says how it is proved.
+ * docs/reference/placement.md says how it is proved. `known`: weighted bytes of a placement that there is, which the bound is brought up to if it can be.
  */
-export function leastWeightedBytes(request: GangRequest, ranksPerPod: number, capacity: FabricCapacity): number {
+export function leastWeightedBytes(
+  request: GangRequest,
+  ranksPerPod: number,
+  capacity: FabricCapacity,
+  known?: number,
+): number {
   const { layout, traffic = assumedTraffic(layout), acrossIslands = 'never' } = request;
-  return lowerBound({ shape: gangShape(layout, ranksPerPod), traffic, open: openNodes(capacity), acrossIslands });
+  const question = { shape: gangShape(layout, ranksPerPod), traffic, open: openNodes(capacity), acrossIslands };
+  return lowerBound(known === undefined ? question : { ...question, known });
 }

@@ -5,7 +5,7 @@ import { gangShape } from './gang-shape.ts';
 import { gangUnits, unitGraph } from './gang-units.ts';
 import { placementCost } from './least-crossing.ts';
 import { fixedBytes } from './lower-bound.ts';
-import { arrangementCost, improved } from './swaps.ts';
+import { arrangementCost, distancesBetween, improved } from './swaps.ts';
 import { switchTree } from './switch-tree.ts';
 import { aFabricNode } from './testing/index.ts';
 import { unitGrid } from './unit-grid.ts';
@@ -53,7 +53,7 @@ describe('trading units', () => {
         const start = { binOf, cost: arrangementCost(graph, tree, binOf) };
         const found = improved(
           start,
-          { graph, tree },
+          { graph, tree, distance: distancesBetween(tree) },
           {
             operations: 4_000,
             mayTrade: () => true,

@@ -16,24 +16,41 @@ export function binDistance({ bins, above }: SwitchTree, one: number, other: num
   return COST_WITHIN_LEVEL[level] ?? 0;
 }
 
+/** Tables of all pairs of more bins take longer than they save. */
+const MOST_BINS_IN_TABLE = 1_024;
+
+/** What {@link binDistance} says of any two bins, looked up where they are few. */
+export function distancesBetween(tree: SwitchTree): (one: number, other: number) => number {
+  const bins = tree.bins.length;
+  if (bins > MOST_BINS_IN_TABLE) return (one, other) => binDistance(tree, one, other);
+  const table = new Float64Array(bins * bins);
+  for (let one = 0; one < bins; one++) {
+    for (let other = 0; other < bins; other++) table[one * bins + other] = binDistance(tree, one, other);
+  }
+  return (one, other) => table[one * bins + other] ?? 0;
+}
+
 export function arrangementCost(graph: UnitGraph, tree: SwitchTree, binOf: Int32Array): number {
   let twice = 0;
-  for (let unit = 0; unit < binOf.length; unit++) twice += costOfUnit({ graph, tree, binOf }, unit, binOf[unit] ?? 0);
+  const distance = (one: number, other: number): number => binDistance(tree, one, other);
+  for (let unit = 0; unit < binOf.length; unit++)
+    twice += costOfUnit({ graph, distance, binOf }, unit, binOf[unit] ?? 0);
   return twice / 2;
 }
 
 interface Standing {
   readonly graph: UnitGraph;
-  readonly tree: SwitchTree;
+  /** Cost of a byte between units of two bins. */
+  readonly distance: (one: number, other: number) => number;
   readonly binOf: Int32Array;
 }
 
-function costOfUnit({ graph, tree, binOf }: Standing, unit: number, bin: number): number {
+function costOfUnit({ graph, distance, binOf }: Standing, unit: number, bin: number): number {
   const { first, neighbour, bytes } = graph;
   let cost = 0;
   const end = first[unit + 1] ?? 0;
   for (let at = first[unit] ?? 0; at < end; at++) {
-    cost += (bytes[at] ?? 0) * binDistance(tree, bin, binOf[neighbour[at] ?? 0] ?? 0);
+    cost += (bytes[at] ?? 0) * distance(bin, binOf[neighbour[at] ?? 0] ?? 0);
   }
   return cost;
 }
@@ -55,7 +72,7 @@ export interface SwapLimits {
  * Units change places, or go where there is room, as long as that costs less; at first now and then also where it costs more, so that the search does
  * not stay in the first hollow (simulated annealing, from one seed). Never worse than what it is given.
  */
-export function improved(start: Arrangement, given: Omit<Standing, 'binOf'>, limits: SwapLimits): Arrangement {
+export function improved(start: Arrangement, given: Given, limits: SwapLimits): Arrangement {
   const search = newSearch(start, given, limits);
   const units = start.binOf.length;
   const enough = limits.least + 1e-9 * Math.abs(limits.least);
@@ -63,15 +80,25 @@ export function improved(start: Arrangement, given: Omit<Standing, 'binOf'>, lim
   while (search.operations < limits.operations && search.bestCost > enough) {
     const done = search.operations / limits.operations;
     const temperature = hottest * (1 - done) ** 3;
-    if (search.random() < SHARE_OF_RUNS) tradeRuns(search, temperature);
+    const drawn = search.random();
+    if (drawn < SHARE_OF_RUNS) tradeRuns(search, temperature);
+    else if (drawn < SHARE_OF_RUNS + SHARE_OF_PIECES) movePiece(search, temperature);
     else step(search, temperature);
   }
   return { binOf: search.best, cost: search.bestCost };
 }
 
-const SHARE_OF_RUNS = 0.25;
+const SHARE_OF_RUNS = 0.2;
+const SHARE_OF_PIECES = 0.2;
+
+interface Given {
+  readonly graph: UnitGraph;
+  readonly tree: SwitchTree;
+  readonly distance: (one: number, other: number) => number;
+}
 
 interface Search extends Standing {
+  readonly tree: SwitchTree;
   readonly limits: SwapLimits;
   readonly membersOf: readonly number[][];
   readonly used: number[];
@@ -82,13 +109,14 @@ interface Search extends Standing {
   operations: number;
 }
 
-function newSearch(start: Arrangement, { graph, tree }: Omit<Standing, 'binOf'>, limits: SwapLimits): Search {
+function newSearch(start: Arrangement, { graph, tree, distance }: Given, limits: SwapLimits): Search {
   const binOf = start.binOf.slice();
   const membersOf: number[][] = tree.bins.map(() => []);
   binOf.forEach((bin, unit) => membersOf[bin]?.push(unit));
   return {
     graph,
     tree,
+    distance,
     binOf,
     limits,
     membersOf,
@@ -164,6 +192,46 @@ function tradeRuns(search: Search, temperature: number): void {
       trade(search, { unit, from: to, to: from, other: mate });
 }
 
+/**
+ * What of a line is in one bin, or its end from a unit on, goes where there is room for it, into bins that nobody uses too: a line that is cut elsewhere
+ * may let the rest lie beside a neighbour.
+ */
+function movePiece(search: Search, temperature: number): void {
+  const { binOf, random, limits, membersOf, tree } = search;
+  search.operations += 4;
+  const axis = limits.axes[Math.floor(random() * limits.axes.length)];
+  if (axis === undefined) return;
+  const unit = Math.floor(random() * binOf.length);
+  const piece = pieceOf(search, unit, axis);
+  const from = binOf[unit] ?? 0;
+  const to = random() < 0.5 ? targetOf(search, unit) : Math.floor(random() * tree.bins.length);
+  const room = (tree.bins[to]?.room ?? 0) - (membersOf[to]?.length ?? 0);
+  if (to === from || room < piece.length || !limits.mayTrade(from, to)) return;
+  let delta = 0;
+  for (const one of piece) {
+    const next = { unit: one, from, to, other: undefined };
+    delta += deltaOf(search, next);
+    trade(search, next);
+  }
+  if (isTaken(search, delta, temperature)) settle(search, delta);
+  else for (const one of piece.reverse()) trade(search, { unit: one, from: to, to: from, other: undefined });
+}
+
+/** Units in the bin of `unit` along the axis, one next to the other: those before it, those after it, or all. */
+function pieceOf({ binOf, random }: Search, unit: number, { degree, stride }: UnitAxis): number[] {
+  const digit = Math.floor(unit / stride) % degree;
+  const bin = binOf[unit];
+  const piece = [unit];
+  const part = Math.floor(random() * 3);
+  if (part !== 0) {
+    for (let at = 1; digit + at < degree && binOf[unit + at * stride] === bin; at++) piece.push(unit + at * stride);
+  }
+  if (part !== 1) {
+    for (let at = 1; digit - at >= 0 && binOf[unit - at * stride] === bin; at++) piece.push(unit - at * stride);
+  }
+  return piece;
+}
+
 /** Mostly where a neighbour is, else any bin in use. */
 function targetOf({ graph, binOf, used, random }: Search, unit: number): number {
   const start = graph.first[unit] ?? 0;
@@ -183,7 +251,7 @@ interface Trade {
 }
 
 function deltaOf(search: Search, { unit, from, to, other }: Trade): number {
-  const { graph, tree } = search;
+  const { graph, distance } = search;
   let delta = costOfUnit(search, unit, to) - costOfUnit(search, unit, from);
   search.operations += 2 * ((graph.first[unit + 1] ?? 0) - (graph.first[unit] ?? 0));
   if (other === undefined) return delta;
@@ -193,8 +261,8 @@ function deltaOf(search: Search, { unit, from, to, other }: Trade): number {
   // Between the two nothing changes but which is where; above each was taken to come to where the other still is.
   for (let at = graph.first[other] ?? 0; at < end; at++) {
     if (graph.neighbour[at] !== unit) continue;
-    const apart = 2 * binDistance(tree, from, to);
-    delta += (graph.bytes[at] ?? 0) * (apart - binDistance(tree, from, from) - binDistance(tree, to, to));
+    const apart = 2 * distance(from, to);
+    delta += (graph.bytes[at] ?? 0) * (apart - distance(from, from) - distance(to, to));
   }
   return delta;
 }
