@@ -1,11 +1,11 @@
 import { writeFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Attempt, Job, TrainingJobSpec } from '@coxswain/api-types';
+import { NODE_MARKS, type Attempt, type Job, type TrainingJobSpec } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
 import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec } from './support/jobs.ts';
-import { createProject, jobIn, submit, type TestProject } from './support/project.ts';
+import { createProject, jobIn, ranksOf, submit, type TestProject } from './support/project.ts';
 
 /** As in training.itest.ts: sums in another order differ in the last bits only. */
 const LOSS_TOLERANCE = 1e-5;
@@ -15,6 +15,8 @@ const OTHER_ISLAND = ['local-b0', 'local-b1'];
 
 let system: CoxswainSystem;
 let project: TestProject;
+/** What each step's loss is where nothing happens. */
+let undisturbed: ReadonlyMap<number, number>;
 
 function spec(gpus: number, minGpus?: number): TrainingJobSpec {
   const { layout: _, model, training, ...given } = gptSpec();
@@ -71,7 +73,7 @@ describe('a real GPT that goes on with fewer GPUs', () => {
   it('shrinks when a node is lost and none is spare, grows when it is back, and trains as if nothing had been', async () => {
     const reference = await submit(project, 'undisturbed', spec(4));
     await jobIn(project, reference.id, ['Complete'], { deadlineMs });
-    const undisturbed = await curve(reference.id);
+    undisturbed = await curve(reference.id);
     lose(...OTHER_ISLAND);
     const job = await submit(project, 'elastic', spec(4, 2));
     const isSaved = ({ checkpoint }: Job): boolean => checkpoint !== null;
@@ -93,6 +95,30 @@ describe('a real GPT that goes on with fewer GPUs', () => {
     ]);
     const seen = await curve(job.id);
     expect([...seen.keys()]).toEqual([...undisturbed.keys()]);
+    const worst = Math.max(...[...seen].map(([step, loss]) => Math.abs(loss - (undisturbed.get(step) ?? Infinity))));
+    expect(worst).toBeLessThan(LOSS_TOLERANCE);
+  });
+
+  it('leaves a node that is announced to go away: it saves, moves, and trains as if nothing had been', async () => {
+    lose();
+    const job = await submit(project, 'moved', spec(4));
+    await jobIn(project, job.id, ['Running'], { deadlineMs, and: ({ progress }) => (progress?.step ?? 0) > 2 });
+    const places = await ranksOf(project, { id: job.id, count: 4 });
+    const node = places[0]?.node ?? '';
+    await system.plane.kubectl(['annotate', 'node', node, `${NODE_MARKS.maintenance}=now`]);
+    const done = await jobIn(project, job.id, ['Complete'], { deadlineMs });
+    await system.plane.kubectl(['annotate', 'node', node, `${NODE_MARKS.maintenance}-`]);
+    expect(gangs(done)).toEqual([
+      [4, 'Moved', 'NodeLeaving'],
+      [4, 'Succeeded', undefined],
+    ]);
+    expect(done.restarts).toEqual({ total: 0, charged: 0 });
+    // It saved where it stood, by no schedule, and lost no step.
+    expect(done.attempts[1]?.resumedFrom?.step).toBe(done.attempts[0]?.lastStep);
+    expect(done.attempts[0]?.message).toContain(node);
+    const after = await ranksOf(project, { id: job.id, count: 4 });
+    expect(after.map((place) => place.node)).not.toContain(node);
+    const seen = await curve(job.id);
     const worst = Math.max(...[...seen].map(([step, loss]) => Math.abs(loss - (undisturbed.get(step) ?? Infinity))));
     expect(worst).toBeLessThan(LOSS_TOLERANCE);
   });

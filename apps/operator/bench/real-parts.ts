@@ -24,7 +24,7 @@ export function aReconciler(parts: {
   readonly admission: Admission;
 }): TrainingJobReconciler {
   return new TrainingJobReconciler({
-    store: new KubernetesTrainingJobStore(parts),
+    store: new KubernetesTrainingJobStore({ ...parts, clock: systemClock }),
     admission: parts.admission,
     clock: systemClock,
     // As long as a real bundle of certificates, which every manifest holds.

@@ -1,7 +1,7 @@
 import { versionProblem } from '@coxswain/api-types';
 import { createKubeClient, LeaderLease, sleep, systemClock, type Clock, type KubeClient } from '@coxswain/kube';
 import { ANNOTATIONS } from '@coxswain/api-types';
-import type { Admission } from '@coxswain/lifecycle';
+import { type Admission, NOTICE_RULES } from '@coxswain/lifecycle';
 import type { Logger } from '@coxswain/telemetry';
 import { createClusterCache, type ClusterCache } from './cluster/cluster-cache.ts';
 import { leadingClient } from './cluster/leading-client.ts';
@@ -119,6 +119,7 @@ class RunningOperator implements Operator {
       random: Math.random,
       metrics,
       onProblem: (problem) => log.warn({ problem }, 'the cache met something it could not use'),
+      noticeRules: [...NOTICE_RULES, ...config.noticeRules],
     });
     this.#admission = clusterAdmission(this.#cache, clock);
     this.#leadership = new Leadership({
@@ -129,7 +130,7 @@ class RunningOperator implements Operator {
     });
     const client = leadingClient(this.#client, this.#leadership);
     this.#announcer = new Announcer({ client, clock, log, metrics, identity: config.identity });
-    this.#store = new KubernetesTrainingJobStore({ client, cache: this.#cache });
+    this.#store = new KubernetesTrainingJobStore({ client, cache: this.#cache, clock });
     this.#podSweep = new PodSweep({
       client,
       cache: this.#cache,

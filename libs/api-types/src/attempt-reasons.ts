@@ -75,6 +75,11 @@ export const ATTEMPT_REASONS = {
     meaning:
       'It ran on fewer GPUs than spec.gpus, and all of those have been free for a while: the next epoch takes them.',
   },
+  NodeLeaving: {
+    charged: false,
+    meaning:
+      'A node of it was announced to go away (maintenance, a spot or capacity notice, a drain): it saved, and the next epoch is placed on other nodes.',
+  },
   SuspendRequested: { charged: false, meaning: 'spec.suspend was set.' },
   CancelRequested: { charged: false, meaning: 'spec.cancel was set.' },
 } as const satisfies Record<string, { charged: boolean; meaning: string }>;

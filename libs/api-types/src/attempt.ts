@@ -9,7 +9,7 @@ import { AttemptTrained } from './trained-facts.ts';
 import { counter, milliseconds, timestamp } from './status-fields.ts';
 
 /** How an attempt ended. */
-export const ATTEMPT_OUTCOMES = ['Succeeded', 'Failed', 'Suspended', 'Cancelled', 'Resized'] as const;
+export const ATTEMPT_OUTCOMES = ['Succeeded', 'Failed', 'Suspended', 'Cancelled', 'Resized', 'Moved'] as const;
 
 /** What the planner expected of an attempt when it was placed. */
 export const AttemptPrediction = z

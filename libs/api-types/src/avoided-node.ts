@@ -16,6 +16,7 @@ export const AVOIDED_NODE_REASONS = {
     'It alone read other content in a checkpoint than was saved: its memory or its cache may be bad, so that another node is asked.',
   PreflightFailed: 'Something was found on it before the first rank that other nodes of its gang do not have.',
   Condemned: 'A detector named it as the cause of a gang’s trouble.',
+  Leaving: 'It was announced to go away while the gang ran.',
   FailurePolicy: 'A rule of the failure policy asks for another node after what happened there.',
 } as const satisfies Record<string, string>;
 export type AvoidedNodeReason = keyof typeof AVOIDED_NODE_REASONS;

@@ -8,6 +8,7 @@ export {
   GPU_RESOURCE,
   LABELS,
   NODE_LABELS,
+  NODE_MARKS,
   POD_ENV,
   POD_FINALIZER,
   POD_PATHS,
@@ -32,6 +33,7 @@ export { type FailureJudgement, FailureTally, GIVE_UPS } from './failure-record.
 export type { OwnerReference } from './metadata.ts';
 export { ATTEMPT_REASONS, type AttemptReason } from './attempt-reasons.ts';
 export { Attempt, AttemptPrediction, MAX_ATTEMPTS_IN_STATUS, MAX_ENDED_INCARNATIONS, nameOfRun } from './attempt.ts';
+export { DisruptionNoticeRule, MAX_NOTICE_RULES } from './disruption-notice.ts';
 export { AVOIDED_NODE_REASONS, AvoidedNode, MAX_AVOIDED_NODES } from './avoided-node.ts';
 export type { AvoidedNodeReason } from './avoided-node.ts';
 export { FABRIC_NAME, FabricSpec, FabricStatus } from './fabric-resource.ts';

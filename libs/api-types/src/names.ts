@@ -42,6 +42,12 @@ export const NODE_LABELS = {
   gpuType: 'fabric.coxswain.dev/gpu-type',
 } as const;
 
+/** What we read and write on Nodes beside the fabric. */
+export const NODE_MARKS = {
+  /** Taint or annotation of an administrator: gangs save and move, at once or at the time that is its value. */
+  maintenance: 'health.coxswain.dev/maintenance',
+} as const;
+
 /** Where things are inside a training container. */
 export const POD_PATHS = {
   /** emptyDir that the init container copies the launcher into. */

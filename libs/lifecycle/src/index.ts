@@ -4,6 +4,8 @@ export { isFenced } from './failure/broken-gang.ts';
 export type { Condemnation } from './failure/checkpoint-trouble.ts';
 export { isBeyondTraining } from './failure/unreported-checkpoints.ts';
 export type { Decision, LiveRead, PodReference } from './decide/decision.ts';
+export { NOTICE_RULES } from './disruption/notice-table.ts';
+export { dueNotice, type NodeNotice, noticesOfNode } from './disruption/node-notices.ts';
 export { jobEvents } from './decide/job-events.ts';
 export { assignmentOf } from './launchers/assignment.ts';
 export { isPauseOver, launcherOrders } from './launchers/launcher-orders.ts';

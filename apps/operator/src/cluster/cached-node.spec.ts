@@ -1,5 +1,5 @@
 import type { KubeObject } from '@coxswain/kube';
-import { toCachedNode } from './cached-node.ts';
+import { nodeStateOf, toCachedNode } from './cached-node.ts';
 
 describe('of the conditions of a node', () => {
   const kept = (conditions: unknown): unknown =>
@@ -29,5 +29,33 @@ describe('of the conditions of a node', () => {
       message: 'x'.repeat(9_999),
     }));
     expect(JSON.stringify(kept(many)).length).toBeLessThan(10_000);
+  });
+});
+
+describe('a node that is about to go away', () => {
+  const now = new Date('2026-11-25T12:00:00Z');
+  const aNode = (annotations: Record<string, string>, ready = 'True') =>
+    toCachedNode({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n', annotations },
+      status: { conditions: [{ type: 'Ready', status: ready }] },
+    } as KubeObject);
+  const mark = 'health.coxswain.dev/maintenance';
+
+  it('takes no more gangs, although nobody has cordoned it', () => {
+    const node = aNode({ [mark]: 'now' });
+    expect([nodeStateOf(node, now), node.facts.schedulable, node.facts.isCordoned]).toEqual(['leaving', false, true]);
+  });
+
+  it('is used until a quarter of an hour before its time', () => {
+    const node = aNode({ [mark]: '2026-11-25T12:20:00Z' });
+    expect([nodeStateOf(node, now), node.facts.schedulable]).toEqual(['ready', true]);
+    expect(nodeStateOf(node, new Date('2026-11-25T12:05:00Z'))).toBe('leaving');
+  });
+
+  it('is not ready before it is leaving', () => {
+    expect(nodeStateOf(aNode({ [mark]: 'now' }, 'False'), now)).toBe('notReady');
+    expect(nodeStateOf(undefined, now)).toBe('gone');
   });
 });

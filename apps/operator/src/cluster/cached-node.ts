@@ -1,6 +1,8 @@
 import { areSameFacts, factsOfNode, type NodeFacts, withBoundedLabels } from '@coxswain/fabric';
+import type { DisruptionNoticeRule } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type { KubeObject } from '@coxswain/kube';
+import { dueNotice, type NodeNotice, type NodeState, NOTICE_RULES, noticesOfNode } from '@coxswain/lifecycle';
 import { cutText } from '@coxswain/safe-text';
 
 /** What the operator keeps of a Node. */
@@ -10,11 +12,17 @@ export interface CachedNode extends KubeObject {
   readonly bootId: string;
   /** Conditions that are True, without Ready: what a failure there may have come of. */
   readonly conditions: readonly NodeCondition[];
+  /** Who says that it is about to go away. */
+  readonly notices: readonly NodeNotice[];
 }
 
 /** The part of a Node that is kept; never throws, whatever is not of the expected shape counts as absent. */
-export function toCachedNode(node: KubeObject): CachedNode {
+export function toCachedNode(
+  node: KubeObject,
+  noticeRules: readonly DisruptionNoticeRule[] = NOTICE_RULES,
+): CachedNode {
   const { name, uid, resourceVersion } = node.metadata;
+  const notices = noticesOfNode(node, noticeRules);
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -28,8 +36,22 @@ export function toCachedNode(node: KubeObject): CachedNode {
       (node as { status?: { nodeInfo?: { bootID?: unknown } | null } | null }).status?.nodeInfo?.bootID,
     ),
     conditions: conditionsOf((node as { status?: { conditions?: unknown } | null }).status?.conditions),
-    facts: withBoundedLabels(factsOfNode(node)),
+    notices,
+    facts: asAnnounced(withBoundedLabels(factsOfNode(node)), notices),
   };
+}
+
+/** Of this node, at that moment; gone: there is none. */
+export function nodeStateOf(node: CachedNode | undefined, now: Date): NodeState {
+  if (node === undefined) return 'gone';
+  if (!node.facts.ready) return 'notReady';
+  return dueNotice(node.notices, now) === undefined ? 'ready' : 'leaving';
+}
+
+/** What is about to go away takes no more gangs, whoever tolerates its taints. Of a time to come each gang learns when it is there. */
+function asAnnounced(facts: NodeFacts, notices: readonly NodeNotice[]): NodeFacts {
+  const goesNow = notices.some(({ beginsAtMs }) => beginsAtMs === undefined);
+  return goesNow ? { ...facts, schedulable: false, isCordoned: true } : facts;
 }
 
 /** A healthy node has none; whoever watches GPUs adds some twenty, of which few hold at a time. */
@@ -53,5 +75,5 @@ function bootIdOf(uid: string | undefined, boot: unknown): string {
 }
 
 export function sameFacts(one: CachedNode, other: CachedNode): boolean {
-  return areSameFacts(one.facts, other.facts);
+  return areSameFacts(one.facts, other.facts) && JSON.stringify(one.notices) === JSON.stringify(other.notices);
 }

@@ -1,4 +1,10 @@
-import { LABELS, type Checkpoint, type Placement, type TrainingJob } from '@coxswain/api-types';
+import {
+  LABELS,
+  type Checkpoint,
+  type DisruptionNoticeRule,
+  type Placement,
+  type TrainingJob,
+} from '@coxswain/api-types';
 import {
   InformerGroup,
   ObjectCache,
@@ -26,6 +32,8 @@ export interface ClusterCache {
   readonly checkpoints: OwnWrites<Checkpoint & KubeObject>;
   readonly pods: OwnWrites<CachedPod>;
   readonly nodes: ObjectCache<CachedNode>;
+  /** What is kept of a Node that was read beside the watch. */
+  readonly readNode: (node: KubeObject) => CachedNode;
   /** What the Fabric resource's spec says. */
   readonly stated: StatedFabric;
   readonly gpuUsage: GpuUsage;
@@ -40,7 +48,10 @@ export function createClusterCache(options: {
   readonly random: () => number;
   readonly metrics: KubeMetrics;
   readonly onProblem: (problem: unknown) => void;
+  /** Which marks of Nodes announce that they go away. */
+  readonly noticeRules?: readonly DisruptionNoticeRule[];
 }): ClusterCache {
+  const readNode = (node: KubeObject): CachedNode => toCachedNode(node, options.noticeRules);
   const { client, clock, random, metrics, onProblem } = options;
   const reflect = <T extends KubeObject>(
     collectionPath: string,
@@ -60,7 +71,7 @@ export function createClusterCache(options: {
   const [checkpoints, checkpointsReflector] = reflect<Checkpoint & KubeObject>(checkpointsPath());
   // One watch for all pods: a gang's for their state, everybody's for the GPUs that they hold.
   const [pods, podsReflector] = reflect<CachedPod>(podsPath(), (pod) => toCachedPod(pod));
-  const [nodes, nodesReflector] = reflect<CachedNode>(nodesPath(), (node) => toCachedNode(node));
+  const [nodes, nodesReflector] = reflect<CachedNode>(nodesPath(), readNode);
   jobs.addIndex(BY_UID, (job) => [job.metadata.uid]);
   placements.addIndex(BY_JOB, (placement) => [placement.spec.jobUid]);
   checkpoints.addIndex(BY_JOB, (checkpoint) => [checkpoint.spec.jobUid]);
@@ -72,6 +83,7 @@ export function createClusterCache(options: {
     checkpoints: new OwnWrites(checkpoints, clock),
     pods: new OwnWrites(pods, clock),
     nodes,
+    readNode,
     stated: new StatedFabric(),
     gpuUsage: new GpuUsage(pods),
     nodeCensus: new NodeCensus(nodes),

@@ -41,6 +41,8 @@ describe('the configuration', () => {
     ['an address without TLS', { COXSWAIN_REPORT_URLS: 'http://127.0.0.1:9443' }, /COXSWAIN_REPORT_URLS.*https/],
     ['a missing launcher image', { COXSWAIN_LAUNCHER_IMAGE: undefined }, /COXSWAIN_LAUNCHER_IMAGE/],
     ['to keep a single checkpoint', { COXSWAIN_CHECKPOINTS_KEPT: '1' }, /COXSWAIN_CHECKPOINTS_KEPT.*>=2/],
+    ['notices that are no list', { COXSWAIN_DISRUPTION_NOTICES: '{' }, /COXSWAIN_DISRUPTION_NOTICES.*JSON list/],
+    ['a notice without a mark', { COXSWAIN_DISRUPTION_NOTICES: '[{"name":"a"}]' }, /exactly one of taint, label/],
     ['a port that is none', { COXSWAIN_HEALTH_LISTEN_PORT: 'eighty' }, /COXSWAIN_HEALTH_LISTEN_PORT/],
     ['an own address that is none', { COXSWAIN_REPORT_OWN_HOST: 'me' }, /COXSWAIN_REPORT_OWN_HOST.*IPv4 or IPv6/],
     ['a reader without namespace', { COXSWAIN_SERIES_READERS: 'api' }, /namespace:serviceaccount/],

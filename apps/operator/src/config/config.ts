@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { ObjectName } from '@coxswain/api-types';
+import { DisruptionNoticeRule, MAX_NOTICE_RULES, ObjectName } from '@coxswain/api-types';
 import { EVERY_ADDRESS, listenHostOf, urlHostOf } from '@coxswain/kube';
 import { DEFAULT_RETENTION, DEFAULT_TIMEOUTS, type Retention, type Timeouts } from '@coxswain/lifecycle';
 import { LOG_LEVELS } from '@coxswain/telemetry';
@@ -28,6 +28,22 @@ const urlList = z
       .filter((url) => url !== ''),
   )
   .pipe(z.array(baseUrl).min(1));
+
+const noticeRules = z
+  .string()
+  .default('[]')
+  .transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue({
+        code: 'custom',
+        message: 'must be a JSON list of rules such as [{"name":"ours","taint":"example.com/leaving"}]',
+      });
+      return z.NEVER;
+    }
+  })
+  .pipe(z.array(DisruptionNoticeRule).max(MAX_NOTICE_RULES));
 
 /** Every variable that the operator reads, with its default and meaning. */
 const Environment = z.object({
@@ -125,6 +141,9 @@ const Environment = z.object({
   COXSWAIN_GROW_AFTER_MS: durationMs
     .default(DEFAULT_TIMEOUTS.growMs)
     .describe('How long GPUs have to be free before a job that runs on fewer than it asks for takes them.'),
+  COXSWAIN_DISRUPTION_NOTICES: noticeRules.describe(
+    'Which marks of Nodes announce that they go away, beside the built-in ones, as a JSON list.',
+  ),
   COXSWAIN_CHECKPOINTS_KEPT: kept
     .default(DEFAULT_RETENTION.checkpoints)
     .describe('Checkpoint objects of a job that are kept, newest first; older ones are deleted, their files are not.'),
@@ -148,6 +167,8 @@ export interface Config {
   readonly workers: number;
   readonly timeouts: Timeouts;
   readonly retention: Retention;
+  /** Beside the built-in ones. */
+  readonly noticeRules: readonly DisruptionNoticeRule[];
   readonly podNewsIntervalMs: number;
   readonly resyncIntervalMs: number;
   readonly reports: {
@@ -209,6 +230,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       checkpoints: env.COXSWAIN_CHECKPOINTS_KEPT,
       checkpointsOfFinished: env.COXSWAIN_CHECKPOINTS_KEPT_OF_FINISHED,
     },
+    noticeRules: env.COXSWAIN_DISRUPTION_NOTICES,
     podNewsIntervalMs: env.COXSWAIN_POD_NEWS_INTERVAL_MS,
     resyncIntervalMs: env.COXSWAIN_RESYNC_INTERVAL_MS,
     reports: {

@@ -1,7 +1,7 @@
 import { LABELS, type Checkpoint, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { isNotFound, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
 import type { LiveRead, NodeState, ObservedPod } from '@coxswain/lifecycle';
-import { toCachedNode, type CachedNode } from '../cluster/cached-node.ts';
+import { nodeStateOf, type CachedNode } from '../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
 import { toCachedPlacement } from '../cluster/cached-placements.ts';
 import type { ClusterCache } from '../cluster/cluster-cache.ts';
@@ -12,10 +12,16 @@ import { checkpointsPath, nodesPath, placementsPath, podsPath, trainingJobsPath 
 export class JobReads {
   readonly #client: Pick<KubeClient, 'get' | 'list'>;
   readonly #cache: ClusterCache;
+  readonly #now: () => Date;
 
-  constructor(options: { readonly client: Pick<KubeClient, 'get' | 'list'>; readonly cache: ClusterCache }) {
+  constructor(options: {
+    readonly client: Pick<KubeClient, 'get' | 'list'>;
+    readonly cache: ClusterCache;
+    readonly now: () => Date;
+  }) {
     this.#client = options.client;
     this.#cache = options.cache;
+    this.#now = options.now;
   }
 
   findJob(key: string): TrainingJob | undefined {
@@ -43,12 +49,14 @@ export class JobReads {
   }
 
   nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
-    return new Map(names.map((name) => [name, stateOf(this.#cache.nodes.get(name))]));
+    return new Map(names.map((name) => [name, nodeStateOf(this.#cache.nodes.get(name), this.#now())]));
   }
 
   async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {
     const [nodes] = await Promise.all([
-      Promise.all(what.nodes.map(async (name) => [name, stateOf(await this.#readLiveNode(name))] as const)),
+      Promise.all(
+        what.nodes.map(async (name) => [name, nodeStateOf(await this.#readLiveNode(name), this.#now())] as const),
+      ),
       this.#readLiveJob(job),
       this.#readLivePods(job, what.podNames),
       what.placement === undefined ? undefined : this.readPlacement(job, what.placement),
@@ -150,7 +158,7 @@ export class JobReads {
 
   async #readLiveNode(name: string): Promise<CachedNode | undefined> {
     const node = await this.readOrUndefined(nodesPath(name));
-    return node === undefined ? undefined : toCachedNode(node);
+    return node === undefined ? undefined : this.#cache.readNode(node);
   }
 
   rememberPod(job: TrainingJob, pod: KubeObject): void {
@@ -174,9 +182,4 @@ interface Listing {
   readonly of: TrainingJob | 'everybody';
   readonly path: string;
   readonly perPage?: number;
-}
-
-function stateOf(node: CachedNode | undefined): NodeState {
-  if (node === undefined) return 'gone';
-  return node.facts.ready ? 'ready' : 'notReady';
 }

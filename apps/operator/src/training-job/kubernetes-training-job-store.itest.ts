@@ -88,7 +88,7 @@ async function startOnApiServer(): Promise<StoreWorld> {
   const pathOf = (kind: Kind, name: string): string =>
     kind === 'Node' ? nodesPath(name) : PATHS[kind]({ namespace, name });
   return {
-    store: new KubernetesTrainingJobStore({ client: guarded, cache }),
+    store: new KubernetesTrainingJobStore({ client: guarded, cache, clock: systemClock }),
     admission: clusterAdmission(cache, systemClock),
     namespace,
     lead: (now) => {

@@ -17,11 +17,20 @@ import {
   isDryRunUnsupported,
   isInvalid,
   isNotFound,
+  type Clock,
   type KubeClient,
   type KubeObject,
   type Replacement,
 } from '@coxswain/kube';
-import type { LiveRead, NodeCensus, NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
+import {
+  dueNotice,
+  type LiveRead,
+  type NodeCensus,
+  type NodeNotice,
+  type NodeState,
+  type ObservedPod,
+  type PodReference,
+} from '@coxswain/lifecycle';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { checkpointsPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
@@ -41,12 +50,18 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   readonly #client: KubeClient;
   readonly #cache: ClusterCache;
   readonly #reads: JobReads;
+  readonly #now: () => Date;
   readonly #domains: ComputeDomains;
 
-  constructor(options: { readonly client: KubeClient; readonly cache: ClusterCache }) {
+  constructor(options: {
+    readonly client: KubeClient;
+    readonly cache: ClusterCache;
+    readonly clock: Pick<Clock, 'now'>;
+  }) {
     this.#client = options.client;
     this.#cache = options.cache;
-    this.#reads = new JobReads(options);
+    this.#now = () => options.clock.now();
+    this.#reads = new JobReads({ ...options, now: this.#now });
     this.#domains = new ComputeDomains(options.client);
   }
 
@@ -92,6 +107,10 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
 
   nodeConditionsOf(node: string): readonly NodeCondition[] {
     return this.#cache.nodes.get(node)?.conditions ?? [];
+  }
+
+  noticeOf(node: string): NodeNotice | undefined {
+    return dueNotice(this.#cache.nodes.get(node)?.notices ?? [], this.#now());
   }
 
   async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {

@@ -7,7 +7,15 @@ import type {
   TrainingJobStatus,
 } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
-import type { Condemnation, LiveRead, NodeCensus, NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
+import type {
+  Condemnation,
+  LiveRead,
+  NodeCensus,
+  NodeNotice,
+  NodeState,
+  ObservedPod,
+  PodReference,
+} from '@coxswain/lifecycle';
 
 /** A checkpoint that is not to be used again, with the evidence. */
 export type DamagedCheckpoint = PodReference & { readonly message: string; readonly condemnation: Condemnation };
@@ -38,6 +46,8 @@ export interface TrainingJobStore {
   bootIdOf(node: string): string | undefined;
   /** Conditions of that node that hold, without Ready; none when the cache has no such node. */
   nodeConditionsOf(node: string): readonly NodeCondition[];
+  /** Who says that node is about to go away; undefined when nobody does, or it is not seen. */
+  noticeOf(node: string): NodeNotice | undefined;
   /**
    * Reads from the API server the job, every pod that it owns, the pods of those names and the Placement whoever owns them, and the
    * nodes, whose states are the answer. `findJob`, `podsOf` and `placementsOf` show what was read from then on, and show no more what is not there.

@@ -71,6 +71,7 @@ export class TrainingJobReconciler {
       nodeCensus: () => store.nodeCensus(),
       bootIdOf: (node) => store.bootIdOf(node),
       nodeConditionsOf: (node) => store.nodeConditionsOf(node),
+      noticeOf: (node) => store.noticeOf(node),
       heardMsOf,
       launchersOf,
       preflightOf: options.preflightOf,

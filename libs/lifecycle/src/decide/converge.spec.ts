@@ -18,6 +18,7 @@ const mishap: fc.Arbitrary<WorldFault> = fc.oneof(
       'evict' as const,
       'loseNode' as const,
       'silenceKubelet' as const,
+      'announce' as const,
       'hangPod' as const,
       'saveCheckpoint' as const,
     ),

@@ -50,6 +50,7 @@ const hostile: fc.Arbitrary<WorldFault> = fc.oneof(
         'evict' as const,
         'loseNode' as const,
         'silenceKubelet' as const,
+        'announce' as const,
         'hangPod' as const,
       ),
       pick,

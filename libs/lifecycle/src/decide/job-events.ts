@@ -216,7 +216,7 @@ function endEvents(attempt: Attempt): readonly DerivedJobEvent[] {
     const sentence = `The gang of epoch ${epoch} is removed and started anew as epoch ${epoch + 1}; ${costOf(charged)}.`;
     return [failed, event('Restarting', { epoch, at: stoppingAt, severity: 'warning', message: sentence })];
   }
-  if (outcome === 'Resized' && stoppingAt !== undefined) {
+  if ((outcome === 'Resized' || outcome === 'Moved') && stoppingAt !== undefined) {
     return [event('Restarting', { epoch, at: stoppingAt, message: `Epoch ${epoch} saves and stops. ${message}` })];
   }
   if (outcome === 'Suspended' && endedAt !== undefined) {

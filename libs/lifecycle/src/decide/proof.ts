@@ -27,12 +27,15 @@ export function needsProof(
   return goesOn || kinds.some((kind) => HARMFUL.includes(kind)) || misses(situation);
 }
 
+/** What nobody asked for: a failure, and nodes that are about to go away. */
+const ENDED_ON_EVIDENCE: readonly Attempt['outcome'][] = ['Failed', 'Moved'];
+
 /** Whether the record moves on in a way that cannot be taken back: an attempt or one of its incarnations fails, or is said to be over. */
 function isHarmful(before: JobRecord, { attempts }: JobRecord): boolean {
   const now = attempts.at(-1);
   const then = before.attempts.find(({ epoch }) => epoch === now?.epoch);
-  const hasFailed = now?.outcome === 'Failed' && then?.outcome === undefined;
-  return hasFailed || beginsIncarnation(before, { attempts }) || (then?.stage === 'Stopping' && now?.stage === 'Ended');
+  const isEnded = ENDED_ON_EVIDENCE.includes(now?.outcome) && then?.outcome === undefined;
+  return isEnded || beginsIncarnation(before, { attempts }) || (then?.stage === 'Stopping' && now?.stage === 'Ended');
 }
 
 /**

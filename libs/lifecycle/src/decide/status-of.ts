@@ -285,12 +285,15 @@ function stateOf({ record, facts, next }: Situation): JobState {
   return attempt.runningAt === undefined ? 'Starting' : 'Running';
 }
 
+/** Ends of gangs that were well, saved, and go on as the next epoch. */
+const MADE_WAY: readonly Attempt['outcome'][] = ['Resized', 'Moved'];
+
 /** Ends that another epoch follows by itself. */
-const WENT_ON: readonly Attempt['outcome'][] = ['Failed', 'Resized'];
+const WENT_ON: readonly Attempt['outcome'][] = ['Failed', ...MADE_WAY];
 
 function stoppingState(attempt: Attempt, facts: Facts): JobState {
   if (facts.suspend || attempt.outcome === 'Suspended') return 'Suspending';
-  const goesOn = attempt.outcome === 'Resized' || (attempt.outcome === 'Failed' && attempt.answer === 'Restart');
+  const goesOn = MADE_WAY.includes(attempt.outcome) || (attempt.outcome === 'Failed' && attempt.answer === 'Restart');
   return goesOn ? 'Restarting' : 'Stopping';
 }
 
@@ -333,7 +336,7 @@ function restartingSummary(
   if (isRestartingInPods(attempt)) {
     return `${againSentence(attempt)} Before: ${firstLine(attempt.incarnations?.at(-1)?.message ?? '')}`;
   }
-  if (attempt.outcome === 'Resized') return `The gang of epoch ${attempt.epoch} saves and stops. ${failure}`;
+  if (MADE_WAY.includes(attempt.outcome)) return `The gang of epoch ${attempt.epoch} saves and stops. ${failure}`;
   return `The gang of epoch ${attempt.epoch} failed and is being removed: ${failure}`;
 }
 

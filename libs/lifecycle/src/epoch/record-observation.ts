@@ -8,6 +8,7 @@ import { type Failure, failureOf } from '../failure/failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../look/incarnation.ts';
 import type { ObservedPod } from '../look/observed.ts';
+import { canMove, leavingNodes, whyLeaving } from '../disruption/leaving-nodes.ts';
 import { isToGrow } from './elastic.ts';
 import { MOST_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
@@ -44,6 +45,7 @@ const RECORD_STEPS: readonly RecordStep[] = [
   recordFailure,
   recordCheckpointFaults,
   recordStopRequest,
+  recordMove,
   recordGrowth,
   recordHangingPods,
   forgetAvoided,
@@ -277,6 +279,24 @@ function recordStopRequest(record: JobRecord, facts: Facts, now: Date): JobRecor
     stoppingAt: now.toISOString(),
     outcome: forGood ? 'Cancelled' : 'Suspended',
     reason: forGood ? 'CancelRequested' : 'SuspendRequested',
+    charged: false,
+    ...lastStepOf(record, facts),
+  });
+}
+
+/** A gang of which a node is about to go away saves while it can, and goes on elsewhere. */
+function recordMove(record: JobRecord, facts: Facts, now: Date): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt?.stage !== 'Released' || !canMove(facts)) return record;
+  const nodes = leavingNodes(facts, attempt);
+  if (nodes.length === 0) return record;
+  const avoiding = withAvoided(record, { nodes, reason: 'Leaving', epoch: attempt.epoch }, facts, now);
+  return withLastAttempt(avoiding, {
+    stage: 'Stopping',
+    stoppingAt: now.toISOString(),
+    outcome: 'Moved',
+    reason: 'NodeLeaving',
+    message: safeText(whyLeaving(facts, nodes), 8_000),
     charged: false,
     ...lastStepOf(record, facts),
   });

@@ -12,7 +12,7 @@ import {
 } from '@coxswain/api-types';
 import type { CrashFacts } from '@coxswain/health';
 import { endOfText } from '@coxswain/safe-text';
-import { type Facts, isTerminal, nodeStateOf, placementOf, podCount, willNeverRun } from '../look/facts.ts';
+import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf, podCount, willNeverRun } from '../look/facts.ts';
 import { checkpointLoadedBy, isOfSameCheckpoint } from './checkpoint-trouble.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
 import { isLeftBehind, isOfEarlierIncarnation, isOfFence, launcherOf } from '../look/incarnation.ts';
@@ -143,7 +143,7 @@ function suspectExit(facts: Facts, attempt: Attempt, seen: ObservedPod): Suspect
   const pod = isBehind ? seen : withoutOldCause(seen, attempt);
   const node = pod.nodeName ?? placementOf(facts, attempt.epoch)?.spec.nodes[pod.podIndex];
   const { exit } = pod;
-  const reason = reasonOfExit(pod, attempt, nodeStateOf(facts, node) !== 'ready');
+  const reason = reasonOfExit(pod, attempt, !doesAnswer(nodeStateOf(facts, node)));
   const how = describeExit(pod, node ?? 'unknown');
   return {
     podIndex: pod.podIndex,

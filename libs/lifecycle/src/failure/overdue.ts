@@ -1,5 +1,5 @@
 import type { Attempt, AttemptReason } from '@coxswain/api-types';
-import { type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
+import { doesAnswer, type Facts, isTerminal, nodeStateOf, placementOf } from '../look/facts.ts';
 import { missingIndices, podsOf } from '../look/gang.ts';
 import { fenceOf, pausedPods, unreapedPods } from '../look/incarnation.ts';
 import { awaitedFiles, missingSecret } from '../look/missing-secrets.ts';
@@ -82,7 +82,8 @@ function firstWord(facts: Facts, attempt: Attempt): Step | undefined {
   if ((attempt.incarnation ?? 1) > 1 || hasTrained(facts, attempt)) return undefined;
   // Nodes that do not answer have waits of their own.
   const unheard = podsOf(facts, attempt.epoch).filter(
-    (pod) => pod.running && !isTerminal(pod) && nodeStateOf(facts, pod.nodeName) === 'ready' && !heardMs.has(pod.uid),
+    (pod) =>
+      pod.running && !isTerminal(pod) && doesAnswer(nodeStateOf(facts, pod.nodeName)) && !heardMs.has(pod.uid),
   );
   if (unheard.length === 0) return undefined;
   const wait = { key: `e${attempt.epoch}/unheard`, limitMs: facts.timeouts.startingMs };

@@ -132,6 +132,11 @@ export function nodeStateOf(facts: Facts, nodeName: string | undefined): NodeSta
   return nodeName === undefined ? 'ready' : (facts.observed.nodeStates.get(nodeName) ?? 'ready');
 }
 
+/** Whether its kubelet answers. */
+export function doesAnswer(state: NodeState): boolean {
+  return state === 'ready' || state === 'leaving';
+}
+
 /**
  * How long a deleted pod is waited for beyond its grace. Then it is fenced: reports, rendezvous and checkpoints of its epoch are refused, its
  * save directory belongs to that epoch alone, and its GPUs count as taken until it ends. undefined: it has ended, will never run, or nobody
@@ -140,10 +145,9 @@ export function nodeStateOf(facts: Facts, nodeName: string | undefined): NodeSta
 export function fenceWait(facts: Facts, pod: ObservedPod): Wait | undefined {
   if (isTerminal(pod) || willNeverRun(pod) || pod.deletionTimestamp === undefined) return undefined;
   const graceSeconds = pod.deletionGracePeriodSeconds ?? facts.gracePeriodSeconds;
-  const doesAnswer = nodeStateOf(facts, pod.nodeName) === 'ready';
   return {
     key: `deleted/${pod.uid}/${graceSeconds}`,
-    limitMs: graceSeconds * 1000 + (doesAnswer ? facts.timeouts.stoppingMs : FENCE_AFTER_MS),
+    limitMs: graceSeconds * 1000 + (doesAnswer(nodeStateOf(facts, pod.nodeName)) ? facts.timeouts.stoppingMs : FENCE_AFTER_MS),
   };
 }
 

@@ -13,6 +13,7 @@ import type { FabricCapacity } from '@coxswain/fabric';
 import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanAnswer } from '@coxswain/job-planning';
 import type { ReadRuntime } from '@coxswain/runtime';
+import type { NodeNotice } from '../disruption/node-notices.ts';
 import type { Retention } from './retention.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { GangRequest, PlacementRefusal } from './gang-request.ts';
@@ -87,6 +88,8 @@ export interface Observed {
   readonly bootIdOf?: (node: string) => string | undefined;
   /** Conditions of a Node that are True, without Ready; only asked where something failed. */
   readonly nodeConditionsOf?: (node: string) => readonly NodeCondition[];
+  /** Who says that a Node is about to go away; only asked of nodes that are leaving, for what people are told. */
+  readonly noticeOf?: (node: string) => NodeNotice | undefined;
   /** What detectors (of stragglers, of hangs) say of the gang. One of another epoch says nothing. */
   readonly verdicts?: readonly Verdict[];
   /** What came of the look around before the first rank, once every pod of the gang has told. One of another epoch says nothing. */
@@ -164,8 +167,8 @@ export interface Verdict {
   readonly message: string;
 }
 
-/** gone: the Node object does not exist. */
-export type NodeState = 'ready' | 'notReady' | 'gone';
+/** gone: the Node object does not exist. leaving: it is ready, and announced to go away soon. */
+export type NodeState = 'ready' | 'leaving' | 'notReady' | 'gone';
 
 export interface ObservedPod {
   readonly name: string;

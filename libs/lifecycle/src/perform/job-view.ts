@@ -3,6 +3,7 @@ import type { NodeCondition } from '@coxswain/health';
 import type { JobPlanQuestion } from '@coxswain/job-planning';
 import type { Admission } from '../admission/admission.ts';
 import type { Decision } from '../decide/decision.ts';
+import type { NodeNotice } from '../disruption/node-notices.ts';
 import type {
   NodeCensus,
   NodeState,
@@ -50,6 +51,8 @@ export interface JobView {
   bootIdOf(node: string): string | undefined;
   /** Conditions of that node that hold, without Ready; none when it is not seen. */
   nodeConditionsOf(node: string): readonly NodeCondition[];
+  /** Who says that node is about to go away; undefined when nobody does, or it is not seen. */
+  noticeOf(node: string): NodeNotice | undefined;
   /** How long ago the launcher of each pod of the job was heard, in milliseconds, by the pod's UID. */
   heardMsOf(job: TrainingJob): ReadonlyMap<string, number>;
   /** What the launchers of the job's newest epoch last said of their ranks, by their pods' UIDs. */

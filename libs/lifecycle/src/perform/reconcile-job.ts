@@ -130,6 +130,7 @@ function lookAt(key: string, view: JobView, found: Findings): Look | undefined {
       nodeCensus: () => view.nodeCensus(),
       bootIdOf: (node) => view.bootIdOf(node),
       nodeConditionsOf: (node) => view.nodeConditionsOf(node),
+      noticeOf: (node) => view.noticeOf(node),
       heardMs: view.heardMsOf(job),
       launchers: view.launchersOf(job),
       elapsedMs: view.stopwatches.elapsed(job.metadata.uid, view.monotonicMs()),

@@ -21,7 +21,7 @@ import type { Answer, Call, FailureCause } from '../perform/calls.ts';
 import type { JobEffects, JobView } from '../perform/job-view.ts';
 import { reconcileJob } from '../perform/reconcile-job.ts';
 import { isPauseOver } from '../launchers/launcher-orders.ts';
-import { podCount } from '../look/facts.ts';
+import { doesAnswer, podCount } from '../look/facts.ts';
 import { podName } from '../look/names.ts';
 import { placementSha256 } from '../record/recorded-placement.ts';
 import type { Retention } from '../look/retention.ts';
@@ -41,10 +41,10 @@ export type WorldFault =
   | { readonly kind: 'loseConnection'; readonly ms: number; readonly pick: number }
   /**
    * loseNode: it does not answer, and nothing on it computes; or its object is gone. silenceKubelet: the cluster calls it not ready, while its
-   * pods go on. hangPod: it cannot be ended before its node is restored.
+   * pods go on. hangPod: it cannot be ended before its node is restored. announce: somebody says that it is about to go away.
    */
   | {
-      readonly kind: 'deletePod' | 'evict' | 'loseNode' | 'silenceKubelet' | 'hangPod' | 'saveCheckpoint';
+      readonly kind: 'deletePod' | 'evict' | 'loseNode' | 'announce' | 'silenceKubelet' | 'hangPod' | 'saveCheckpoint';
       readonly pick: number;
     }
   /** The gang saves and nobody hears it: only the termination message of the pod that saved tells of it. */
@@ -223,7 +223,7 @@ export class World implements Member {
   #launchingPods(): readonly ObservedPod[] {
     return this.pods.filter((pod) => {
       const node = pod.nodeName ?? '';
-      const isUp = this.#nodes.get(node) === 'ready' || this.#kubeletsSilent.has(node);
+      const isUp = doesAnswer(this.#nodes.get(node) ?? 'gone') || this.#kubeletsSilent.has(node);
       const isFenced = this.#dismissed.has(pod.uid) || pod.epoch < (this.job?.status?.epoch ?? 0);
       return (
         pod.ours &&
@@ -357,6 +357,11 @@ export class World implements Member {
         if (name === undefined || this.#nodes.get(name) !== 'ready') return;
         this.#nodes.set(name, 'notReady');
         this.#kubeletsSilent.add(name);
+        return;
+      }
+      case 'announce': {
+        const name = this.#picked([...this.#nodes.keys()], fault.pick);
+        if (name !== undefined && this.#nodes.get(name) === 'ready') this.#nodes.set(name, 'leaving');
         return;
       }
       case 'loseRack':
@@ -509,6 +514,7 @@ export class World implements Member {
       },
       bootIdOf: () => undefined,
       nodeConditionsOf: () => [],
+      noticeOf: () => ({ rule: 'maintenance', mark: 'taint of the world' }),
       heardMsOf: () => this.#launchers.heardMs(this.now.getTime()),
       launchersOf: (job) => this.#launchers.heard(job.status?.attempts?.at(-1)?.incarnation),
       timeouts: {},
@@ -830,7 +836,7 @@ export class World implements Member {
   #kubelet(pod: ObservedPod, finishes: boolean): readonly ObservedPod[] {
     if (!pod.ours || pod.gated || pod.phase === 'Succeeded' || pod.phase === 'Failed') return [pod];
     const node = pod.nodeName ?? this.#placedNode(pod);
-    if (this.#nodes.get(node) !== 'ready' || this.#hanging.has(pod.uid)) return [pod];
+    if (!doesAnswer(this.#nodes.get(node) ?? 'gone') || this.#hanging.has(pod.uid)) return [pod];
     if (pod.deletionTimestamp !== undefined && pod.nodeName === undefined) return [pod];
     if (this.#isDoomed(pod) && this.now.getTime() >= Date.parse(pod.deletionTimestamp ?? ''))
       return [this.#ended(pod, 137, this.#launchers.causeOf(pod))];

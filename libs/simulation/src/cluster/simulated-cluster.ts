@@ -268,6 +268,7 @@ export class SimulatedCluster {
       nodeStates: (names) => new Map(names.map((name) => [name, this.nodes.stateOf(name)])),
       nodeCensus: () => this.nodes.census(),
       nodeConditionsOf: () => [],
+      noticeOf: () => undefined,
       bootIdOf: (node) => this.nodes.bootIdOf(node),
       heardMsOf: () => this.pods.heardMs(),
       launchersOf: () => this.pods.launchers,

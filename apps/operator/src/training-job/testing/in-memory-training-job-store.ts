@@ -13,18 +13,23 @@ import {
 import type { NodeCondition } from '@coxswain/health';
 import { isAlreadyExists, isConflict, isNotFound, keyOf, NotLeadingError, type KubeObject } from '@coxswain/kube';
 import {
+  dueNotice,
   isRecordedPlacement,
   type LiveRead,
   type NodeCensus,
+  type NodeNotice,
   type NodeState,
   type ObservedPod,
   type PodReference,
 } from '@coxswain/lifecycle';
-import { toCachedNode } from '../../cluster/cached-node.ts';
+import { nodeStateOf, toCachedNode } from '../../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod, type CachedPod } from '../../cluster/cached-pod.ts';
 import type { InMemoryCluster, Kind } from './in-memory-cluster.ts';
 import { ownedBy } from '../owner.ts';
 import type { ComputeDomainName, DamagedCheckpoint, TrainingJobStore } from '../training-job-store.ts';
+
+/** Of notices that say no time. */
+const NO_TIME = new Date(0);
 
 type Stored<T> = T & KubeObject;
 
@@ -89,8 +94,7 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
     const stateOf = (name: string): NodeState => {
       const node = this.#cluster.get('Node', name);
-      if (node === undefined) return 'gone';
-      return toCachedNode(node).facts.ready ? 'ready' : 'notReady';
+      return nodeStateOf(node === undefined ? undefined : toCachedNode(node), NO_TIME);
     };
     return new Map(names.map((name) => [name, stateOf(name)]));
   }
@@ -108,6 +112,11 @@ export class InMemoryTrainingJobStore implements TrainingJobStore {
   nodeConditionsOf(name: string): readonly NodeCondition[] {
     const node = this.#cluster.get('Node', name);
     return node === undefined ? [] : toCachedNode(node).conditions;
+  }
+
+  noticeOf(name: string): NodeNotice | undefined {
+    const node = this.#cluster.get('Node', name);
+    return node === undefined ? undefined : dueNotice(toCachedNode(node).notices, NO_TIME);
   }
 
   async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {
