@@ -1,8 +1,6 @@
-import { writeFileSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
 import { NODE_MARKS, type Attempt, type Job, type TrainingJobSpec } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
-import { startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
+import { loseNodes, startSystem, waitFor, type CoxswainSystem } from '@coxswain/local-cluster';
 import { brokenInvariants, expectRowsToEqualCluster } from './support/audit.ts';
 import { gptSpec } from './support/jobs.ts';
 import { createProject, jobIn, ranksOf, submit, type TestProject } from './support/project.ts';
@@ -33,9 +31,7 @@ function spec(gpus: number, minGpus?: number): TrainingJobSpec {
 
 /** Those nodes are switched off from now on, and no others. */
 function lose(...names: readonly string[]): void {
-  const path = join(system.nodesDirectory, 'lost-nodes.yaml');
-  writeFileSync(`${path}.new`, JSON.stringify(Object.fromEntries(names.map((name) => [name, 'killed']))));
-  renameSync(`${path}.new`, path);
+  loseNodes(system, names);
 }
 
 async function curve(id: string): Promise<ReadonlyMap<number, number>> {

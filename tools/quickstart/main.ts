@@ -9,11 +9,13 @@ import { parse } from 'yaml';
 import { describeTasks, ensureSetup, missingTasks, QUICKSTART_PARTS } from '../setup/ensure-setup.ts';
 import { progressOn, secondsSince, type Progress } from '../setup/progress.ts';
 import { followJob, stepSentence, stepTimeSentence } from './follow.ts';
+import { CHAOS_ENVIRONMENT, CHAOS_SECONDS, tryChaos } from './chaos.ts';
 import { fabricLines, placementLines } from './fabric-words.ts';
 import { HELP, parseOptions, type QuickstartOptions } from './options.ts';
 import { whyNotShown } from './verdict.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
+const JOB = join(ROOT, 'examples/jobs/tiny-gpt.yaml');
 const PROJECT = 'research';
 const RANK_TO_KILL = 3;
 /** From the first process to the last step, on two cores. */
@@ -33,7 +35,7 @@ async function main(argv: readonly string[]): Promise<number> {
   let system: CoxswainSystem | undefined;
   try {
     const tasks = await missingTasks(QUICKSTART_PARTS);
-    const announced = describeTasks(tasks, RUN_SECONDS);
+    const announced = describeTasks(tasks, options.chaos ? CHAOS_SECONDS : RUN_SECONDS);
     progress.say(`This takes ${announced}.`);
     progress.say('1. Setting up');
     await untilAborted(ensureSetup({ progress, only: QUICKSTART_PARTS }), abort.signal);
@@ -48,7 +50,8 @@ async function main(argv: readonly string[]): Promise<number> {
       system = await starting.catch(() => undefined);
       throw error;
     });
-    const why = await train(system, { options, progress, signal: abort.signal });
+    const show = options.chaos ? chaos : train;
+    const why = await show(system, { options, progress, signal: abort.signal });
     progress.say(
       why === undefined
         ? `\nDone in ${secondsSince(started)} (announced: ${announced}).`
@@ -88,6 +91,7 @@ async function start(options: QuickstartOptions, progress: Progress): Promise<Co
   const system = await progress.step('PostgreSQL, Kubernetes with four local nodes, operator, API', (note) =>
     startSystem({
       say: note,
+      ...(options.chaos ? { operatorEnvironment: CHAOS_ENVIRONMENT } : {}),
       ...(options.port === 0 ? {} : { apiPort: options.port }),
       ...(options.directory === undefined ? {} : { directory: resolve(options.directory) }),
     }),
@@ -107,15 +111,26 @@ interface TrainContext {
   readonly signal: AbortSignal;
 }
 
-/** Resolves to why the job did not show what it should; undefined when it did. */
-async function train(system: CoxswainSystem, { options, progress, signal }: TrainContext): Promise<string | undefined> {
+/** A project with data and a place for checkpoints, and a token that may act in it. */
+async function openProject(system: CoxswainSystem): Promise<{ readonly api: ApiClient; readonly token: string }> {
   const folders = await system.createNamespace(PROJECT, ['corpus', 'checkpoints']);
   copyFileSync(join(ROOT, 'examples/data/logbook.txt'), join(folders['corpus'] ?? '', 'logbook.txt'));
   const existing = (await system.admin.projects()).items.some((project) => project.name === PROJECT);
   if (!existing) await system.admin.createProject({ name: PROJECT, namespaces: [PROJECT] });
   const { token } = await system.admin.createToken(PROJECT, { name: `quickstart-${randomUUID().slice(0, 8)}` });
-  const api = new ApiClient({ server: system.apiUrl, token });
+  return { api: new ApiClient({ server: system.apiUrl, token }), token };
+}
 
+/** Resolves to why a failure was not answered as it should; undefined when all were. */
+async function chaos(system: CoxswainSystem, { progress, signal }: TrainContext): Promise<string | undefined> {
+  const { api } = await openProject(system);
+  progress.say('3. Training small GPTs on four ranks, and doing to them what happens to large ones');
+  return await untilAborted(tryChaos({ system, api, project: PROJECT, manifestPath: JOB, progress, signal }), signal);
+}
+
+/** Resolves to why the job did not show what it should; undefined when it did. */
+async function train(system: CoxswainSystem, { options, progress, signal }: TrainContext): Promise<string | undefined> {
+  const { api, token } = await openProject(system);
   progress.say('3. Training a small GPT: 4 ranks, tensor parallel 2 x data parallel 2');
   const submitted = await api.createJob(PROJECT, jobRequest());
   const at = { project: PROJECT, id: submitted.id };
@@ -147,7 +162,7 @@ async function train(system: CoxswainSystem, { options, progress, signal }: Trai
 }
 
 function jobRequest(): JobCreate {
-  const manifest = parse(readFileSync(join(ROOT, 'examples/jobs/tiny-gpt.yaml'), 'utf8')) as {
+  const manifest = parse(readFileSync(JOB, 'utf8')) as {
     metadata: { name: string };
     spec: unknown;
   };

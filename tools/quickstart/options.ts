@@ -4,6 +4,8 @@ export interface QuickstartOptions {
   readonly help: boolean;
   readonly keep: boolean;
   readonly killRank: boolean;
+  /** One of each failure instead. */
+  readonly chaos: boolean;
   /** Port of API and dashboard; 0 takes a free one. */
   readonly port: number;
   readonly directory: string | undefined;
@@ -17,6 +19,9 @@ killed on purpose; the gang restarts from its checkpoint and finishes, or the qu
 saying how long it takes: several minutes of downloads and builds the first time, about a minute later on.
 
   --keep             leave everything running after the job is done, until Ctrl-C
+  --chaos            show one of each failure instead, and tell what was noticed, who was blamed, what was done and what it
+                     cost: a rank killed, a rank that stands still, a node switched off, and a second one with none to
+                     spare, so that the job goes on with half of its GPUs until both nodes are back (about six minutes)
   --no-kill          let the job run undisturbed
   --port PORT        port of API and dashboard on 127.0.0.1 (default: a free one)
   --directory DIR    keep data and logs in DIR and use them again in the next run
@@ -34,6 +39,7 @@ export function parseOptions(argv: readonly string[]): QuickstartOptions {
     options: {
       help: { type: 'boolean', short: 'h', default: false },
       keep: { type: 'boolean', default: false },
+      chaos: { type: 'boolean', default: false },
       'no-kill': { type: 'boolean', default: false },
       port: { type: 'string', default: '0' },
       directory: { type: 'string' },
@@ -42,5 +48,7 @@ export function parseOptions(argv: readonly string[]): QuickstartOptions {
   const port = Number(values.port);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error(`--port ${values.port} is not a port; give a number from 1 to 65535`);
-  return { help: values.help, keep: values.keep, killRank: !values['no-kill'], port, directory: values.directory };
+  const { help, keep, chaos, directory } = values;
+  if (chaos && values['no-kill']) throw new Error('--chaos and --no-kill contradict each other; leave one out');
+  return { help, keep, killRank: !values['no-kill'], chaos, port, directory };
 }

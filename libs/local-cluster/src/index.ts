@@ -42,6 +42,7 @@ export {
 } from './programs/engine-python.ts';
 export { installChart, SYSTEM_NAMESPACE } from './system/chart.ts';
 export { findRank, killRank } from './system/kill-rank.ts';
+export { loseNodes } from './system/lose-nodes.ts';
 export { LOCAL_IMAGES } from './system/local-images.ts';
 export { listPodProcesses, SANDBOX_PID_FILE } from './system/pod-processes.ts';
 export { startSystem, type CoxswainSystem } from './system/system.ts';
