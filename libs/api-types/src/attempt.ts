@@ -23,6 +23,16 @@ export const AttemptPrediction = z
   .meta({ id: 'AttemptPrediction' });
 export type AttemptPrediction = z.infer<typeof AttemptPrediction>;
 
+/** What its ranks spent between the first step that was heard of and the newest, so that a time between saves can be chosen by it. */
+export const AttemptPace = z
+  .object({
+    steps: counter.describe('Beyond the first that was heard of.'),
+    inStepsMs: counter.describe('Inside of these, of the slowest rank.'),
+    betweenStepsMs: counter.describe('The rest of the time: saves, above all.'),
+    saves: counter.describe('Checkpoints of these steps.'),
+  })
+  .meta({ id: 'AttemptPace' });
+
 const reason = z.enum(Object.keys(ATTEMPT_REASONS) as [AttemptReason, ...AttemptReason[]]);
 
 const ResumedFrom = z.object({
@@ -138,6 +148,12 @@ export const Attempt = z
       .max(512)
       .optional()
       .describe('Why its ranks sit where they do: racks, islands, and bytes per step between them. Absent: one node.'),
+    saves: z
+      .string()
+      .max(512)
+      .optional()
+      .describe('After how many steps it saves and why, in a sentence. Absent: as checkpoint.everySteps says.'),
+    pace: AttemptPace.optional().describe('Absent: no step was told, or recorded by an earlier release.'),
     prediction: AttemptPrediction.optional().describe('Absent: nothing could be predicted.'),
   })
   .meta({ id: 'Attempt' });

@@ -50,9 +50,12 @@ export function effectiveSpec(spec: TrainingJobSpec, plan: JobPlan | undefined):
 /** The spec as one epoch runs it: its placement has the last word. */
 export function specOfEpoch(
   spec: TrainingJobSpec,
-  placement: Pick<PlacementSpec, 'layout' | 'microBatchSize'>,
+  placement: Pick<PlacementSpec, 'layout' | 'microBatchSize' | 'saveEverySteps'>,
 ): EffectiveSpec {
-  return withLayout(spec, placement);
+  const { saveEverySteps: everySteps } = placement;
+  const chosen = withLayout(spec, placement);
+  if (everySteps === undefined || chosen.checkpoint === undefined) return chosen;
+  return { ...chosen, checkpoint: { ...chosen.checkpoint, everySteps } };
 }
 
 function withLayout(

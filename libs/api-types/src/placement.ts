@@ -22,6 +22,12 @@ export const PlacementSpec = z
     epoch: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
     layout: ParallelLayout,
     microBatchSize: z.int().min(1).max(65_536).optional().describe('Absent: as the job says.'),
+    saveEverySteps: z
+      .int()
+      .min(1)
+      .max(1_000_000_000)
+      .optional()
+      .describe('Absent: as checkpoint.everySteps of the job says.'),
     worldSize: z.int().min(1).max(MAX_WORLD_SIZE),
     ranksPerPod: z
       .int()

@@ -21,6 +21,12 @@ export const CheckpointSpec = z
       'Directory inside the claim; each epoch saves into a directory of its own below it.',
     ),
     everySteps: z.int().min(1).max(1_000_000_000).default(100),
+    interval: z
+      .enum(['Steps', 'Auto'])
+      .optional()
+      .describe(
+        'Steps (default): as everySteps says. Auto: each epoch after the first saves as often as loses least, by what saves of this job took and how often it fails; everySteps holds until a save was measured.',
+      ),
   })
   .meta({ id: 'CheckpointSpec' });
 export type CheckpointSpec = z.infer<typeof CheckpointSpec>;

@@ -8,7 +8,14 @@ import { type JobOfEngine, JOBS_OF_ENGINES } from './testing/jobs-of-engines.ts'
 const TOLD_NOTHING: readonly EngineName[] = ['command'];
 
 /** Fields of which everybody else reads what they say, and no engine. */
-const OF_PODS = new Set(['data.claimName', 'initialWeights.claimName', 'checkpoint.claimName', 'checkpoint.path']);
+const OF_PODS = new Set([
+  'data.claimName',
+  'initialWeights.claimName',
+  'checkpoint.claimName',
+  'checkpoint.path',
+  // Answered by the operator, with another everySteps.
+  'checkpoint.interval',
+]);
 
 type Words = Readonly<Record<string, readonly unknown[]>>;
 

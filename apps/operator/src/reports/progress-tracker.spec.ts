@@ -10,7 +10,7 @@ function shown(tracker: ProgressTracker, totalSteps?: number): ReturnType<Progre
 
 describe('progress', () => {
   const gang = { jobUid: 'job-1', epoch: 3, incarnation: 1 };
-  const report = { loss: 2, tokens: 1000, stepTimeMs: 100 };
+  const report = { at: '2026-01-01T00:00:00.000Z', loss: 2, tokens: 1000, stepTimeMs: 100 };
 
   it('is the newest step with a pace and a forecast', () => {
     const tracker = new ProgressTracker();
@@ -50,7 +50,21 @@ describe('progress', () => {
   it('keeps a loss that only one of the gang’s pods knows', () => {
     const tracker = new ProgressTracker();
     tracker.recordStep(gang, { ...report, step: 10 });
-    tracker.recordStep(gang, { step: 10, loss: null, tokens: null, stepTimeMs: 100 });
+    tracker.recordStep(gang, { ...report, step: 10, loss: null, tokens: null });
     expect(shown(tracker)).toMatchObject({ loss: 2, tokensPerSecond: 10_000 });
+  });
+
+  it('tells what of its time was in steps, of those that were not told as of the one that was', () => {
+    const tracker = new ProgressTracker();
+    const step = (at: number, number: number): void => {
+      tracker.recordStep(gang, { ...report, at: new Date(at).toISOString(), step: number });
+    };
+    step(50_000, 10);
+    expect(shown(tracker)).not.toHaveProperty('pace');
+    step(50_100, 11);
+    step(60_000, 14);
+    // Another pod of the gang.
+    step(60_001, 14);
+    expect(shown(tracker)).toMatchObject({ pace: { fromStep: 10, elapsedMs: 10_000, inStepsMs: 400 } });
   });
 });

@@ -3,7 +3,7 @@ import type { Gang } from './rendezvous.ts';
 import type { NewStepFrame } from './series-ring.ts';
 
 /** As much of a step as progress is made of; `stepTimeMs` is that of the slowest rank. */
-type Step = Pick<NewStepFrame, 'step' | 'loss' | 'tokens' | 'stepTimeMs'>;
+type Step = Pick<NewStepFrame, 'at' | 'step' | 'loss' | 'tokens' | 'stepTimeMs'>;
 
 /** How far the ranks of a job's attempt are, by what they say. */
 export interface StepsSoFar extends Gang {
@@ -14,6 +14,11 @@ export interface StepsSoFar extends Gang {
   readonly tokens: number | undefined;
   /** Moving average: one slow step (a save, a page fault) must not make the forecast jump. */
   readonly stepTimeMs: number | undefined;
+  /** The first step that was heard of, and when, in milliseconds since 1970. */
+  readonly first: { readonly step: number; readonly atMs: number } | undefined;
+  readonly newestAtMs: number;
+  /** Of all steps after the first, as far as they were told. */
+  readonly inStepsMs: number;
 }
 
 /** Those of one incarnation of an epoch. */
@@ -42,6 +47,7 @@ export class ProgressTracker {
     entry.loss = reported.loss ?? (reported.step === entry.step ? entry.loss : undefined);
     entry.tokens = reported.tokens ?? entry.tokens;
     if (reported.step > entry.step) {
+      this.#time(entry, reported);
       const average = entry.stepTimeMs ?? reported.stepTimeMs;
       entry.stepTimeMs = average + SMOOTHING * (reported.stepTimeMs - average);
     }
@@ -71,12 +77,28 @@ export class ProgressTracker {
     this.#changed.delete(jobUid);
   }
 
+  /** A step that was not told took as long as the one that is. */
+  #time(entry: Entry, { at, step, stepTimeMs }: Step): void {
+    const atMs = Date.parse(at);
+    if (entry.first === undefined) entry.first = { step, atMs };
+    else entry.inStepsMs += (step - entry.step) * stepTimeMs;
+    entry.newestAtMs = Math.max(entry.newestAtMs, atMs);
+  }
+
   #entryOf(ranks: Ranks): Entry | undefined {
     const { jobUid, epoch, incarnation } = ranks;
     const known = this.#entries.get(jobUid);
     if (known !== undefined && isLater(known, ranks)) return undefined;
     if (known !== undefined && !isLater(ranks, known)) return known;
-    const nothing = { step: 0, loss: undefined, tokens: undefined, stepTimeMs: undefined };
+    const nothing = {
+      step: 0,
+      loss: undefined,
+      tokens: undefined,
+      stepTimeMs: undefined,
+      first: undefined,
+      newestAtMs: 0,
+      inStepsMs: 0,
+    };
     const entry: Entry = { jobUid, epoch, incarnation, ...nothing };
     this.#entries.set(jobUid, entry);
     return entry;
@@ -85,7 +107,7 @@ export class ProgressTracker {
 
 /** What is shown of it, with a forecast when the number of steps and their pace are known; undefined before the first step. */
 export function toProgress(
-  { epoch, incarnation, step, loss, tokens, stepTimeMs }: StepsSoFar,
+  { epoch, incarnation, step, loss, tokens, stepTimeMs, first, newestAtMs, inStepsMs }: StepsSoFar,
   totalSteps?: number,
 ): ObservedProgress | undefined {
   if (step === 0) return undefined;
@@ -98,6 +120,9 @@ export function toProgress(
     ...(loss === undefined ? {} : { loss }),
     ...(hasPace && tokens !== undefined ? { tokensPerSecond: round(tokens / (stepTimeMs / 1000)) } : {}),
     ...(hasPace && left !== undefined ? { etaSeconds: Math.round((left * stepTimeMs) / 1000) } : {}),
+    ...(first === undefined || step <= first.step
+      ? {}
+      : { pace: { fromStep: first.step, elapsedMs: Math.max(0, newestAtMs - first.atMs), inStepsMs } }),
   };
 }
 

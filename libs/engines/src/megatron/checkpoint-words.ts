@@ -29,7 +29,7 @@ function saveWords({ spec: { checkpoint } }: Asked): readonly Told[] {
   if (checkpoint === undefined) return [];
   return [
     ...flag('checkpoint.claimName', '--save', '$(COXSWAIN_SAVE_DIR)'),
-    ...kept('checkpoint.path'),
+    ...kept('checkpoint.path', 'checkpoint.interval'),
     ...flag('checkpoint.everySteps', '--save-interval', checkpoint.everySteps),
     // It saves and ends when it is told to end.
     ...byDefault('--exit-signal-handler'),

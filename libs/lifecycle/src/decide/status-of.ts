@@ -80,8 +80,8 @@ function placedDraft(record: JobRecord, facts: Facts, next: NextEpoch): Conditio
   }
   const attempt = liveAttempt(record);
   if (attempt !== undefined) {
-    const where = attempt.placedWhere === undefined ? '' : ` ${attempt.placedWhere}`;
-    const message = `Epoch ${attempt.epoch}: ${gangSize(attempt, facts)}.${where}`;
+    const more = [attempt.placedWhere, attempt.saves].flatMap((sentence) => sentence ?? []);
+    const message = [`Epoch ${attempt.epoch}: ${gangSize(attempt, facts)}.`, ...more].join(' ');
     return { holds: true, reason: 'GangPlaced', message };
   }
   if (facts.suspend) {

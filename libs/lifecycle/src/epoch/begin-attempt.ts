@@ -13,10 +13,10 @@ import { placementSha256 } from '../record/recorded-placement.ts';
 /** The record with the attempt that the placement begins. Its hash stands in status before the Placement is created, so no other one counts. */
 export function withNewAttempt(
   record: JobRecord,
-  placement: UnwrittenPlacement & { readonly answers?: ResumeFrom; readonly where?: string },
+  placement: UnwrittenPlacement & { readonly answers?: ResumeFrom; readonly where?: string; readonly saves?: string },
   { leaderTerm, now }: { readonly leaderTerm: number | undefined; readonly now: Date },
 ): JobRecord {
-  const { name, spec, answers, where = '' } = placement;
+  const { name, spec, answers, saves, where = '' } = placement;
   const { epoch, layout, resume } = spec;
   const attempt: Attempt = {
     epoch,
@@ -28,6 +28,7 @@ export function withNewAttempt(
     ...(resume === undefined ? {} : { resumedFrom: resume }),
     startedAt: now.toISOString(),
     ...predictionOf(record, spec),
+    ...(saves === undefined ? {} : { saves }),
     ...(where === '' ? {} : { placedWhere: where }),
   };
   return {

@@ -35,6 +35,7 @@ import { isGangWanted, type Planning } from './planning.ts';
 import { nodeDemandOf } from '@coxswain/runtime';
 import { runtimeStanding } from './runtime-standing.ts';
 import { restartDelayMs } from '../failure/restart-budget.ts';
+import { type SaveInterval, saveInterval } from './save-interval.ts';
 import { pointForLayout, type UsablePoint } from '../failure/resume-point.ts';
 import { areCheckpointsDue } from '../failure/unmade-checkpoints.ts';
 import { whyHere } from './why-here.ts';
@@ -66,6 +67,8 @@ export type NextEpoch =
   | {
       readonly kind: 'placing';
       readonly where: string;
+      /** How often its ranks save and why, in a sentence; absent: as the job says. */
+      readonly saves?: string;
       readonly name: string;
       readonly spec: PlacementSpec;
       readonly answers?: ResumeFrom;
@@ -83,6 +86,8 @@ interface Placing {
   readonly spec: EffectiveSpec;
   readonly epoch: number;
   readonly from: UsablePoint;
+  /** Absent: as the job says. */
+  readonly saves?: SaveInterval | undefined;
 }
 
 export function nextEpoch({ record, facts, planning, acceptance }: Standing): NextEpoch {
@@ -102,7 +107,9 @@ export function nextEpoch({ record, facts, planning, acceptance }: Standing): Ne
   if (delay !== undefined && !isOver(facts, delay)) return { kind: 'delayed' };
   if (planning.kind === 'asking')
     return { kind: 'planning', message: 'The planner predicts what the layout will need.' };
-  const next = place(record, facts, { spec: acceptance.spec, epoch: nextEpochNumber(record, facts), from });
+  const { spec } = acceptance;
+  const epoch = nextEpochNumber(record, facts);
+  const next = place(record, facts, { spec, epoch, from, saves: saveInterval(record, spec, epoch) });
   // Only what would begin now has to wait, so that a job that waits for something else says the same all the time.
   if (next.kind === 'placing' && areCheckpointsDue(record, facts)) {
     return { kind: 'afterPreviousEpoch', message: 'Checkpoints of an earlier epoch are being recorded.' };
@@ -167,6 +174,7 @@ export function place(record: JobRecord, facts: Facts, placing: Placing): NextEp
     kind: 'placing',
     name: placementName({ name, uid }, { epoch, sha256 }),
     spec: placement,
+    ...(placing.saves === undefined ? {} : { saves: placing.saves.says }),
     where: whyHere(traffic, outcome, facts.capacity().fabric),
     ...(answers === undefined ? {} : { answers }),
   };
@@ -180,7 +188,7 @@ function batchOf({ training }: EffectiveSpec): Pick<GangRequest, 'batch'> {
 /** What the Placement of a gang says that is put onto these nodes, pod after pod. */
 export function placementSpec(
   facts: Facts,
-  { spec, epoch, from }: Placing,
+  { spec, epoch, from, saves }: Placing,
   { nodes, ranksPerPod }: { readonly nodes: readonly string[]; readonly ranksPerPod: number },
 ): PlacementSpec {
   const { layout } = spec;
@@ -194,6 +202,7 @@ export function placementSpec(
     epoch,
     layout,
     ...(microBatchSize === undefined ? {} : { microBatchSize }),
+    ...(saves === undefined ? {} : { saveEverySteps: saves.everySteps }),
     worldSize: worldSize(layout),
     // The release before reads this, and no `ranks`.
     ranksPerPod,

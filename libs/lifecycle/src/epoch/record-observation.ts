@@ -7,14 +7,14 @@ import { forgetAvoided, recordHangingPods, withAvoided } from '../failure/avoide
 import { type Failure, failureOf } from '../failure/failure.ts';
 import { missingIndices, missingPodNames, podsOf } from '../look/gang.ts';
 import { isLeftBehind, isOfFence, launcherOf, pausedPods } from '../look/incarnation.ts';
-import type { ObservedPod } from '../look/observed.ts';
+import type { ObservedPod, ObservedProgress } from '../look/observed.ts';
 import { canMove, leavingNodes, whyLeaving } from '../disruption/leaving-nodes.ts';
 import { isToGrow } from './elastic.ts';
 import { MOST_LOST_EPOCHS } from './next-epoch.ts';
 import { withNextIncarnation } from './next-incarnation.ts';
 import { recordPreflight } from './record-preflight.ts';
 import { recordTrained } from './record-trained.ts';
-import { lastStepAt, recordMarks } from './run-marks.ts';
+import { lastStepAt, recordMarks, withPace } from './run-marks.ts';
 import { lostPlacement } from './unwritten-placement.ts';
 import { type JobRecord, liveAttempt, type Terminal, withLastAttempt } from '../record/job-record.ts';
 import { judgeFailure } from '../failure/judge-failure.ts';
@@ -159,18 +159,19 @@ export function progressDueMs(record: JobRecord, now: Date): number {
 function withProgress(record: JobRecord, facts: Facts, now: Date): JobRecord {
   const { progress } = facts.observed;
   if (progress === undefined) return record;
+  return withPace({ ...record, progress: progressOf(progress, facts, now) }, facts);
+}
+
+function progressOf(progress: ObservedProgress, facts: Facts, now: Date): NonNullable<JobRecord['progress']> {
   const { step, loss, tokensPerSecond, etaSeconds } = progress;
   const totalSteps = facts.spec === undefined ? undefined : stepsOf(facts.spec);
   return {
-    ...record,
-    progress: {
-      step,
-      ...(totalSteps === undefined ? {} : { totalSteps }),
-      ...(isFiniteNumber(loss) ? { loss } : {}),
-      ...(isFiniteNumber(tokensPerSecond) ? { tokensPerSecond } : {}),
-      ...(isFiniteNumber(etaSeconds) ? { etaSeconds: Math.max(0, Math.round(etaSeconds)) } : {}),
-      reportedAt: now.toISOString(),
-    },
+    step,
+    ...(totalSteps === undefined ? {} : { totalSteps }),
+    ...(isFiniteNumber(loss) ? { loss } : {}),
+    ...(isFiniteNumber(tokensPerSecond) ? { tokensPerSecond } : {}),
+    ...(isFiniteNumber(etaSeconds) ? { etaSeconds: Math.max(0, Math.round(etaSeconds)) } : {}),
+    reportedAt: now.toISOString(),
   };
 }
 

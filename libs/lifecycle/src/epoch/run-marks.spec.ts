@@ -3,7 +3,7 @@ import type { Facts } from '../look/facts.ts';
 import type { ObservedProgress } from '../look/observed.ts';
 import type { JobRecord } from '../record/job-record.ts';
 import { anAttempt, EARLIER, NOW } from '../testing/jobs.ts';
-import { lastStepAt, recordMarks } from './run-marks.ts';
+import { lastStepAt, recordMarks, withPace } from './run-marks.ts';
 
 type Marks = Pick<Attempt, 'restoredAt' | 'firstStep' | 'lastStepAt'>;
 const at = NOW.toISOString();
@@ -41,6 +41,27 @@ describe('marks of a run', () => {
     ['nothing where nobody tells', {}, undefined, {}],
   ])('hold %s', (_, attempt, progress, expected) => {
     expect(marksAfter(attempt, progress)).toEqual(expected);
+  });
+
+  describe('of the time in steps and between them', () => {
+    const pace = { fromStep: 10, elapsedMs: 70_000.4, inStepsMs: 60_000.2 };
+    const checkpoint = (step: number, incarnation?: number): object => ({ spec: { epoch: 2, step, incarnation } });
+    const measured = { steps: 20, inStepsMs: 50_000, betweenStepsMs: 9_000, saves: 3 };
+
+    it.each<[string, Partial<Attempt>, readonly object[], Attempt['pace']]>([
+      [
+        'what it comes to, with the saves among these steps',
+        {},
+        [checkpoint(5), checkpoint(10), checkpoint(20), checkpoint(20, 3), checkpoint(40)],
+        { steps: 30, inStepsMs: 60_000, betweenStepsMs: 10_000, saves: 2 },
+      ],
+      ['that nothing was saved yet', {}, [], { steps: 30, inStepsMs: 60_000, betweenStepsMs: 10_000, saves: 0 }],
+      ['what was measured with a save before', { pace: measured }, [], measured],
+    ])('they hold %s', (_, attempt, checkpoints, expected) => {
+      const record = recordWith(attempt);
+      const facts = { observed: { progress: { epoch: 2, step: 40, pace } }, checkpoints } as unknown as Facts;
+      expect(withPace(record, facts).attempts.at(-1)?.pace).toEqual(expected);
+    });
   });
 
   it('say when the last step was heard of, of a run that took one', () => {

@@ -25,3 +25,18 @@ export function lastStepAt(record: JobRecord): Pick<Attempt, 'lastStepAt'> {
   if (progress === undefined || record.attempts.at(-1)?.firstStep === undefined) return {};
   return { lastStepAt: progress.reportedAt };
 }
+
+/** With what was spent in steps and between them. What a run measured that saved stays until a later one of its attempt has saved too. */
+export function withPace(record: JobRecord, { observed: { progress }, checkpoints }: Facts): JobRecord {
+  const attempt = liveAttempt(record);
+  if (attempt === undefined || progress?.pace === undefined || !isOfFence(progress, attempt)) return record;
+  const { fromStep, elapsedMs, inStepsMs } = progress.pace;
+  const saves = checkpoints.filter(
+    ({ spec }) => isOfFence(spec, attempt) && spec.step >= fromStep && spec.step < progress.step,
+  ).length;
+  if (saves === 0 && (attempt.pace?.saves ?? 0) > 0) return record;
+  const betweenStepsMs = Math.max(0, Math.round(elapsedMs - inStepsMs));
+  return withLastAttempt(record, {
+    pace: { steps: progress.step - fromStep, inStepsMs: Math.round(inStepsMs), betweenStepsMs, saves },
+  });
+}

@@ -11,6 +11,7 @@ import type { Failure } from '../failure/failure.ts';
 import { type JobRecord, liveAttempt } from '../record/job-record.ts';
 import { podsOf } from '../look/gang.ts';
 import { place, placementSpec } from './next-epoch.ts';
+import { saveInterval } from './save-interval.ts';
 import { placementSha256 } from '../record/recorded-placement.ts';
 import { isRuntimeUnknown } from './runtime-standing.ts';
 import type { UsablePoint } from '../failure/resume-point.ts';
@@ -95,7 +96,8 @@ function workedOutAgain(record: JobRecord, facts: Facts, attempt: Attempt): Plac
   const acceptance = acceptanceOf(record, facts);
   const from = recordedPoint(facts, attempt);
   if (acceptance.kind !== 'accepted' || from === undefined) return undefined;
-  const placing = { spec: acceptance.spec, epoch: attempt.epoch, from };
+  const { spec } = acceptance;
+  const placing = { spec, epoch: attempt.epoch, from, saves: saveInterval(record, spec, attempt.epoch) };
   if (attempt.stage !== 'Creating')
     return readFromPods(facts, { ...placing, spec: { ...placing.spec, layout: attempt.layout } });
   const next = place(record, facts, placing);

@@ -247,4 +247,6 @@ export interface ObservedProgress {
   readonly loss?: number;
   readonly tokensPerSecond?: number;
   readonly etaSeconds?: number;
+  /** From the first step that was heard of to the newest: how many steps, how long, and how much of it inside of steps. */
+  readonly pace?: { readonly fromStep: number; readonly elapsedMs: number; readonly inStepsMs: number };
 }
