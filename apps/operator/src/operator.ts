@@ -16,11 +16,18 @@ import { createOperatorMetrics, type OperatorMetrics } from './process/operator-
 import { Reporting } from './process/reporting.ts';
 import { waitForServer } from './process/wait-for-server.ts';
 import { WakeUps } from './process/wake-ups.ts';
+import { QuarantineDesk } from './quarantine/quarantine-desk.ts';
 import { clusterAdmission } from './training-job/cluster-admission.ts';
 import { FIELD_MANAGER, KubernetesTrainingJobStore } from './training-job/kubernetes-training-job-store.ts';
 import { PodSweep } from './training-job/pod-sweep.ts';
 import { RuntimeReads } from './training-job/runtime-reads.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
+
+const QUARANTINE_WORDS = {
+  quarantined: 'a node is kept from every job; its annotation says why, and how to give it back stands in docs/reference/failures.md',
+  released: 'a node that was kept from every job was booted again, and takes gangs again',
+  heldBack: 'a node looks ill and takes gangs all the same: a tenth of the nodes are kept back already, so look whether something else is to blame',
+} as const;
 
 /** A running operator. */
 export interface Operator {
@@ -82,6 +89,7 @@ class RunningOperator implements Operator {
   readonly #store: KubernetesTrainingJobStore;
   readonly #podSweep: PodSweep;
   readonly #fabric: FabricDesk;
+  readonly #quarantine: QuarantineDesk;
   readonly #reporting: Reporting;
   readonly #jobs: JobLoop;
   readonly #wakeUps: WakeUps;
@@ -143,6 +151,14 @@ class RunningOperator implements Operator {
       clock,
       warn: (job, note) => this.#announcer.warnOfFabric(job, note),
       onError: (error) => log.warn({ err: error }, 'the Fabric resource could not be kept; it is tried again'),
+    });
+    this.#quarantine = new QuarantineDesk({
+      client,
+      cache: this.#cache,
+      clock,
+      mode: config.quarantine,
+      tell: ({ node, did }) => log.warn({ node }, QUARANTINE_WORDS[did]),
+      onError: (error) => log.warn({ err: error }, 'the quarantine of a node could not be written; it is tried again'),
     });
     this.#reporting = new Reporting({
       config,
@@ -270,7 +286,7 @@ class RunningOperator implements Operator {
     this.#metrics.count('lease_transitions_total');
     // What is said of the nodes is known before the first gang is placed by it, unless the API server keeps it for long.
     await Promise.race([this.#fabric.look(), sleep(this.#clock, FIRST_LOOK_MS, signal)]);
-    const beside = [this.#podSweep.run(signal), this.#fabric.run(signal)];
+    const beside = [this.#podSweep.run(signal), this.#fabric.run(signal), this.#quarantine.run(signal)];
     await this.#jobs.run(signal);
     await Promise.all(beside);
     // While the lease is still ours: later nothing may be written.

@@ -29,7 +29,8 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   // Of NVIDIA's DRA driver, where it is installed.
   { apiGroups: ['resource.nvidia.com'], resources: ['computedomains'], verbs: ['get', 'create', 'delete'] },
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'create', 'patch', 'delete'] },
-  { apiGroups: [''], resources: ['nodes'], verbs: [...READ] },
+  // Patch: the taint and annotation of a node in quarantine.
+  { apiGroups: [''], resources: ['nodes'], verbs: [...READ, 'patch'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create'] },
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
 ];

@@ -46,6 +46,8 @@ export const NODE_LABELS = {
 export const NODE_MARKS = {
   /** Taint or annotation of an administrator: gangs save and move, at once or at the time that is its value. */
   maintenance: 'health.coxswain.dev/maintenance',
+  /** Taint of ours on nodes that are kept from every job, and the annotation with what shows it. */
+  quarantine: 'health.coxswain.dev/quarantine',
 } as const;
 
 /** Where things are inside a training container. */

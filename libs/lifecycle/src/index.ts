@@ -29,6 +29,16 @@ export type { Answer, Call, FailureCause } from './perform/calls.ts';
 export type { JobEffects, JobView } from './perform/job-view.ts';
 export { reconcileJob, type ReconcileOutcome } from './perform/reconcile-job.ts';
 export { PROGRESS_INTERVAL_MS } from './epoch/record-observation.ts';
+export {
+  isStillDue,
+  type JudgedNode,
+  judgeQuarantine,
+  QUARANTINE_MODES,
+  QUARANTINE_TAINT,
+  type QuarantineAction,
+  type QuarantineMode,
+  type Witness,
+} from './quarantine/quarantine.ts';
 export { isRecordedPlacement, placementSha256 } from './record/recorded-placement.ts';
 export { DEFAULT_RETENTION, type Retention } from './look/retention.ts';
 export { RefusedCheckpoints } from './look/refused-checkpoints.ts';

@@ -1,5 +1,5 @@
 import { areSameFacts, factsOfNode, type NodeFacts, withBoundedLabels } from '@coxswain/fabric';
-import type { DisruptionNoticeRule } from '@coxswain/api-types';
+import { type DisruptionNoticeRule, NODE_MARKS } from '@coxswain/api-types';
 import type { NodeCondition } from '@coxswain/health';
 import type { KubeObject } from '@coxswain/kube';
 import { dueNotice, type NodeNotice, type NodeState, NOTICE_RULES, noticesOfNode } from '@coxswain/lifecycle';
@@ -14,6 +14,8 @@ export interface CachedNode extends KubeObject {
   readonly conditions: readonly NodeCondition[];
   /** Who says that it is about to go away. */
   readonly notices: readonly NodeNotice[];
+  /** What stands in our annotation about its quarantine. */
+  readonly quarantineNote?: string;
 }
 
 /** The part of a Node that is kept; never throws, whatever is not of the expected shape counts as absent. */
@@ -37,8 +39,18 @@ export function toCachedNode(
     ),
     conditions: conditionsOf((node as { status?: { conditions?: unknown } | null }).status?.conditions),
     notices,
+    ...quarantineNoteOf(node),
     facts: asAnnounced(withBoundedLabels(factsOfNode(node)), notices),
   };
+}
+
+/** As much as is ever written. */
+const MAX_NOTE_CHARACTERS = 10_000;
+
+function quarantineNoteOf(node: KubeObject): Pick<CachedNode, 'quarantineNote'> {
+  const annotations = (node.metadata as { annotations?: Readonly<Record<string, unknown>> | null }).annotations;
+  const note = annotations?.[NODE_MARKS.quarantine];
+  return typeof note === 'string' ? { quarantineNote: note.slice(0, MAX_NOTE_CHARACTERS) } : {};
 }
 
 /** Of this node, at that moment; gone: there is none. */

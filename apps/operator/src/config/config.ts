@@ -2,7 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { DisruptionNoticeRule, MAX_NOTICE_RULES, ObjectName } from '@coxswain/api-types';
 import { EVERY_ADDRESS, listenHostOf, urlHostOf } from '@coxswain/kube';
-import { DEFAULT_RETENTION, DEFAULT_TIMEOUTS, type Retention, type Timeouts } from '@coxswain/lifecycle';
+import {
+  DEFAULT_RETENTION,
+  DEFAULT_TIMEOUTS,
+  QUARANTINE_MODES,
+  type QuarantineMode,
+  type Retention,
+  type Timeouts,
+} from '@coxswain/lifecycle';
 import { LOG_LEVELS } from '@coxswain/telemetry';
 import { z } from 'zod';
 
@@ -144,6 +151,10 @@ const Environment = z.object({
   COXSWAIN_DISRUPTION_NOTICES: noticeRules.describe(
     'Which marks of Nodes announce that they go away, beside the built-in ones, as a JSON list.',
   ),
+  COXSWAIN_QUARANTINE: z
+    .enum(Object.keys(QUARANTINE_MODES) as [QuarantineMode, ...QuarantineMode[]])
+    .default('Conditions')
+    .describe('Whose word keeps a node from every job: nobody’s, that of its own conditions, or of jobs of two namespaces too.'),
   COXSWAIN_CHECKPOINTS_KEPT: kept
     .default(DEFAULT_RETENTION.checkpoints)
     .describe('Checkpoint objects of a job that are kept, newest first; older ones are deleted, their files are not.'),
@@ -169,6 +180,7 @@ export interface Config {
   readonly retention: Retention;
   /** Beside the built-in ones. */
   readonly noticeRules: readonly DisruptionNoticeRule[];
+  readonly quarantine: QuarantineMode;
   readonly podNewsIntervalMs: number;
   readonly resyncIntervalMs: number;
   readonly reports: {
@@ -231,6 +243,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       checkpointsOfFinished: env.COXSWAIN_CHECKPOINTS_KEPT_OF_FINISHED,
     },
     noticeRules: env.COXSWAIN_DISRUPTION_NOTICES,
+    quarantine: env.COXSWAIN_QUARANTINE,
     podNewsIntervalMs: env.COXSWAIN_POD_NEWS_INTERVAL_MS,
     resyncIntervalMs: env.COXSWAIN_RESYNC_INTERVAL_MS,
     reports: {
