@@ -131,7 +131,7 @@ const BLAMES: Readonly<Record<string, string>> = {
 
 function blameWords({ blame = '', reason }: Run): string {
   if (reason === 'GpusFree') return 'nobody: its GPUs are back';
-  return BLAMES[blame] ?? 'nobody: it cannot be told';
+  return BLAMES[blame] ?? 'nobody, for nothing shows whose doing it was';
 }
 
 function firstLine(text: string): string {

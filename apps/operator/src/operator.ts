@@ -24,9 +24,11 @@ import { RuntimeReads } from './training-job/runtime-reads.ts';
 import { TrainingJobReconciler } from './training-job/training-job.reconciler.ts';
 
 const QUARANTINE_WORDS = {
-  quarantined: 'a node is kept from every job; its annotation says why, and how to give it back stands in docs/reference/failures.md',
+  quarantined:
+    'a node is kept from every job; its annotation says why, and how to give it back stands in docs/reference/failures.md',
   released: 'a node that was kept from every job was booted again, and takes gangs again',
-  heldBack: 'a node looks ill and takes gangs all the same: a tenth of the nodes are kept back already, so look whether something else is to blame',
+  heldBack:
+    'a node looks ill and takes gangs all the same: a tenth of the nodes are kept back already, so look whether something else is to blame',
 } as const;
 
 /** A running operator. */

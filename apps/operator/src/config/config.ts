@@ -154,7 +154,9 @@ const Environment = z.object({
   COXSWAIN_QUARANTINE: z
     .enum(Object.keys(QUARANTINE_MODES) as [QuarantineMode, ...QuarantineMode[]])
     .default('Conditions')
-    .describe('Whose word keeps a node from every job: nobody’s, that of its own conditions, or of jobs of two namespaces too.'),
+    .describe(
+      'Whose word keeps a node from every job: nobody’s, that of its own conditions, or of jobs of two namespaces too.',
+    ),
   COXSWAIN_CHECKPOINTS_KEPT: kept
     .default(DEFAULT_RETENTION.checkpoints)
     .describe('Checkpoint objects of a job that are kept, newest first; older ones are deleted, their files are not.'),

@@ -146,7 +146,13 @@ describe('a node whose condition says that it is ill', () => {
 });
 
 describe('what jobs say of a node', () => {
-  const avoided = { node: 'ill', reason: 'Condemned', epoch: 1, since: '2026-11-25T11:00:00Z', bootId: 'boot-1' } as const;
+  const avoided = {
+    node: 'ill',
+    reason: 'Condemned',
+    epoch: 1,
+    since: '2026-11-25T11:00:00Z',
+    bootId: 'boot-1',
+  } as const;
 
   it.each<[QuarantineMode, readonly string[]]>([
     ['Conditions', []],

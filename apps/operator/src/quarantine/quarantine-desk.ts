@@ -91,5 +91,5 @@ function toJudged({ facts, bootId, conditions, quarantineNote }: CachedNode): Ju
 }
 
 function toWitness({ metadata, status }: TrainingJob): Witness {
-  return { namespace: metadata.namespace, job: metadata.name, avoided: status?.avoidedNodes ?? [] };
+  return { namespace: metadata.namespace ?? '', job: metadata.name, avoided: status?.avoidedNodes ?? [] };
 }

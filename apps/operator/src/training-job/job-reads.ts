@@ -1,6 +1,6 @@
 import { LABELS, type Checkpoint, type Placement, type TrainingJob } from '@coxswain/api-types';
 import { isNotFound, type KubeClient, type KubeList, type KubeObject } from '@coxswain/kube';
-import type { LiveRead, NodeState, ObservedPod } from '@coxswain/lifecycle';
+import { dueNotice, type LiveRead, type NodeNotice, type NodeState, type ObservedPod } from '@coxswain/lifecycle';
 import { nodeStateOf, type CachedNode } from '../cluster/cached-node.ts';
 import { toCachedPod, toObservedPod } from '../cluster/cached-pod.ts';
 import { toCachedPlacement } from '../cluster/cached-placements.ts';
@@ -50,6 +50,10 @@ export class JobReads {
 
   nodeStates(names: readonly string[]): ReadonlyMap<string, NodeState> {
     return new Map(names.map((name) => [name, nodeStateOf(this.#cache.nodes.get(name), this.#now())]));
+  }
+
+  noticeOf(name: string): NodeNotice | undefined {
+    return dueNotice(this.#cache.nodes.get(name)?.notices ?? [], this.#now());
   }
 
   async readLive(job: TrainingJob, what: LiveRead): Promise<ReadonlyMap<string, NodeState>> {

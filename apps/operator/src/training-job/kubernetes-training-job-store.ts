@@ -22,15 +22,7 @@ import {
   type KubeObject,
   type Replacement,
 } from '@coxswain/kube';
-import {
-  dueNotice,
-  type LiveRead,
-  type NodeCensus,
-  type NodeNotice,
-  type NodeState,
-  type ObservedPod,
-  type PodReference,
-} from '@coxswain/lifecycle';
+import type { LiveRead, NodeCensus, NodeNotice, NodeState, ObservedPod, PodReference } from '@coxswain/lifecycle';
 import type { CachedPod } from '../cluster/cached-pod.ts';
 import { childLabels, type ClusterCache } from '../cluster/cluster-cache.ts';
 import { checkpointsPath, placementsPath, podsPath, trainingJobsPath } from '../cluster/paths.ts';
@@ -50,7 +42,6 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   readonly #client: KubeClient;
   readonly #cache: ClusterCache;
   readonly #reads: JobReads;
-  readonly #now: () => Date;
   readonly #domains: ComputeDomains;
 
   constructor(options: {
@@ -60,8 +51,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   }) {
     this.#client = options.client;
     this.#cache = options.cache;
-    this.#now = () => options.clock.now();
-    this.#reads = new JobReads({ ...options, now: this.#now });
+    this.#reads = new JobReads({ ...options, now: () => options.clock.now() });
     this.#domains = new ComputeDomains(options.client);
   }
 
@@ -110,7 +100,7 @@ export class KubernetesTrainingJobStore implements TrainingJobStore {
   }
 
   noticeOf(node: string): NodeNotice | undefined {
-    return dueNotice(this.#cache.nodes.get(node)?.notices ?? [], this.#now());
+    return this.#reads.noticeOf(node);
   }
 
   async writeStatus(job: TrainingJob, status: TrainingJobStatus): Promise<TrainingJob> {

@@ -82,8 +82,7 @@ function firstWord(facts: Facts, attempt: Attempt): Step | undefined {
   if ((attempt.incarnation ?? 1) > 1 || hasTrained(facts, attempt)) return undefined;
   // Nodes that do not answer have waits of their own.
   const unheard = podsOf(facts, attempt.epoch).filter(
-    (pod) =>
-      pod.running && !isTerminal(pod) && doesAnswer(nodeStateOf(facts, pod.nodeName)) && !heardMs.has(pod.uid),
+    (pod) => pod.running && !isTerminal(pod) && doesAnswer(nodeStateOf(facts, pod.nodeName)) && !heardMs.has(pod.uid),
   );
   if (unheard.length === 0) return undefined;
   const wait = { key: `e${attempt.epoch}/unheard`, limitMs: facts.timeouts.startingMs };

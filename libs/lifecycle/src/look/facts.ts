@@ -147,7 +147,8 @@ export function fenceWait(facts: Facts, pod: ObservedPod): Wait | undefined {
   const graceSeconds = pod.deletionGracePeriodSeconds ?? facts.gracePeriodSeconds;
   return {
     key: `deleted/${pod.uid}/${graceSeconds}`,
-    limitMs: graceSeconds * 1000 + (doesAnswer(nodeStateOf(facts, pod.nodeName)) ? facts.timeouts.stoppingMs : FENCE_AFTER_MS),
+    limitMs:
+      graceSeconds * 1000 + (doesAnswer(nodeStateOf(facts, pod.nodeName)) ? facts.timeouts.stoppingMs : FENCE_AFTER_MS),
   };
 }
 

@@ -1,6 +1,13 @@
 import type { AvoidedNode, AvoidedNodeReason } from '@coxswain/api-types';
 import fc from 'fast-check';
-import { isStillDue, type JudgedNode, judgeQuarantine, noteOf, type QuarantineNote, type Witness } from './quarantine.ts';
+import {
+  isStillDue,
+  type JudgedNode,
+  judgeQuarantine,
+  noteOf,
+  type QuarantineNote,
+  type Witness,
+} from './quarantine.ts';
 
 const NOW = new Date('2026-11-25T12:00:00Z');
 const FELL_OFF = { type: 'SysLogsGPUFallenOff', status: 'True', message: 'ErrorCode:79 PCI:0000:02:00' };
@@ -62,9 +69,19 @@ describe('a node is kept from every job', () => {
       false,
     ],
     ['not because one tenant says so', aNode('ill'), [aWitness('a')], false],
-    ['not because two jobs of one tenant say so', aNode('ill'), [aWitness('a'), aWitness('a', { job: 'other' })], false],
+    [
+      'not because two jobs of one tenant say so',
+      aNode('ill'),
+      [aWitness('a'), aWitness('a', { job: 'other' })],
+      false,
+    ],
     ['where jobs of two tenants were held up by it', aNode('ill'), [aWitness('a'), aWitness('b')], true],
-    ['not where one of them means another boot', aNode('ill'), [aWitness('a'), aWitness('b', { bootId: 'boot-0' })], false],
+    [
+      'not where one of them means another boot',
+      aNode('ill'),
+      [aWitness('a'), aWitness('b', { bootId: 'boot-0' })],
+      false,
+    ],
     [
       'not where nobody knows which boot they mean',
       aNode('ill'),

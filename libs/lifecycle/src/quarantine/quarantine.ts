@@ -60,7 +60,8 @@ const WITNESSES = 2;
 /** Whose word keeps a node from every job. */
 export const QUARANTINE_MODES = {
   Off: 'Nobody’s: taints of ours stay as they are.',
-  Conditions: 'That of whoever watches nodes: a condition of the Node that says that its hardware or system is at fault.',
+  Conditions:
+    'That of whoever watches nodes: a condition of the Node that says that its hardware or system is at fault.',
   ConditionsAndJobs:
     'That, and of jobs of two namespaces that were held up by the same boot of it. Who owns two namespaces has two voices.',
 } as const satisfies Record<string, string>;
@@ -153,7 +154,9 @@ function saidOf(witnesses: readonly Witness[]): ReadonlyMap<string, readonly Sai
 function testimonyOf({ bootId }: JudgedNode, said: readonly Said[]): readonly string[] {
   const ofThisBoot = said.filter((one) => one.bootId === bootId);
   if (new Set(ofThisBoot.map(({ namespace }) => namespace)).size < WITNESSES) return [];
-  return ofThisBoot.map(({ namespace, job, reason, since }) => `job ${namespace}/${job}: ${reason} at ${since}`).toSorted();
+  return ofThisBoot
+    .map(({ namespace, job, reason, since }) => `job ${namespace}/${job}: ${reason} at ${since}`)
+    .toSorted();
 }
 
 /** The taint that keeps new pods away; what runs goes on. */
