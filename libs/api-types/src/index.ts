@@ -108,7 +108,7 @@ export { ENGINE_NAMES, ENGINE_RELEASES } from './engine-names.ts';
 export type { EngineName } from './engine-names.ts';
 export { formatRanks, parseRanks } from './rank-ranges.ts';
 export { MAX_RANKS_PER_POD } from './pod-size.ts';
-export { RankTimings } from './rank-timings.ts';
+export { RankTiming, RankTimings } from './rank-timings.ts';
 export { ProcessGroup, RankCollectives, RankWatermark, RankWatermarks } from './rank-watermarks.ts';
 export {
   ClusterTrainingRuntimeSpec,

@@ -4,10 +4,8 @@ export { classifyCrash, type CrashFacts, type CrashJudgement } from './crash/cla
 export { firstMatch } from './crash/line-pattern.ts';
 export type { NodeCondition } from './crash/node-conditions.ts';
 export { fingerprintOf } from './crash/traceback.ts';
-export { type Gang, gangOf } from './gang/gang.ts';
-export { type Detector, hangDetector } from './hang/hang-detector.ts';
 export { HEALTH_SETTINGS } from './settings.ts';
 export { readHeader, readRecord, unknownRank } from './trace/read-line.ts';
-export { MAX_TRACE_LINE_CHARACTERS, type TraceHeader } from './trace/records.ts';
+export { MAX_TRACE_LINE_CHARACTERS, type TraceHeader, type TraceRecord } from './trace/records.ts';
 export type { Verdict, Verdict as HealthVerdict } from './verdict/verdict.ts';
 export { watchHealth } from './watch/watch-health.ts';

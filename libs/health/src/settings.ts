@@ -9,6 +9,8 @@ export const HEALTH_SETTINGS = {
     /** And acted on after max(factor x longest step, least): factor of NVRx's fault tolerance (safety_factor 5). */
     actFactor: 5,
     actLeastMs: 60_000,
+    /** All ranks live, are alike and tell of no phase: PyTorch's watchdog waits as long. */
+    unknownLeastMs: 600_000,
     /** Reporting periods without a word before nothing is known of a rank. Ours. */
     silentPeriods: 3,
     /** Steps at the start that teach nothing (NVRx: 5 iterations). */
@@ -18,13 +20,17 @@ export const HEALTH_SETTINGS = {
   },
   slow: {
     windowMs: 60_000,
-    /** Fewer steps in a window and it goes on. */
-    leastSteps: 3,
+    /** Fewer steps in a window and it goes on: a median of five is not moved by two wild ones. */
+    leastSteps: 5,
     /** Robust z and size of the effect: EROICA's 5 MAD and 5 %. */
     z: 5,
     excess: 0.05,
     /** Share of the median below which spread is not believed. */
     epsilon: 0.01,
+    /** A named rank is replaced once its slowness has cost the job so much: 1 to 2 minutes with a warm spare (ByteRobust). */
+    replaceCostMs: 120_000,
+    /** Mean of five windows in a row, each above half the excess: for steps that spread too far for a single window. 1e-5 false alarms a day if it is normal. Ours. */
+    longZ: 7,
     /** Of a group's transfer time over its peers: GREYHOUND's 10 %. */
     linkExcess: 0.1,
     /** 3 of 5 windows: 0.24 false alarms a day at 16,384 ranks and a false rate of 1e-3 a window. */
@@ -47,9 +53,14 @@ export const HEALTH_SETTINGS = {
   loss: {
     /** Times the running median (ByteRobust: 5 x). */
     jump: 5,
+    /** And so many of its median absolute deviations: a figure that always swings is not far off for that. Ours. */
+    spread: 20,
+    /** A norm of gradients must be far off in so many steps one after the other; a loss is told at once. Ours. */
+    normsInARow: 3,
     history: 50,
     leastHistory: 20,
   },
 } as const;
 
-export type HealthSettings = typeof HEALTH_SETTINGS;
+type Numbers<T> = { readonly [Key in keyof T]: T[Key] extends number ? number : Numbers<T[Key]> };
+export type HealthSettings = Numbers<typeof HEALTH_SETTINGS>;

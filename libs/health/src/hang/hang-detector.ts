@@ -75,7 +75,8 @@ export function hangDetector(gang: Gang, settings: HealthSettings): Detector {
       forget('hang');
       return [];
     }
-    return once('hang progress', stoodStill({ newest, stoodMs, nowMs }));
+    const draft = stoodStill({ newest, stoodMs, nowMs });
+    return draft.ranks.length === 0 && stoodMs <= patience.unknownMs() ? [] : once('hang progress', draft);
   };
   const stoodStill = (at: { newest: number; stoodMs: number; nowMs: number }): VerdictDraft => {
     const all = Array.from({ length: gang.ranks }, (_, rank) => rank);
@@ -89,9 +90,9 @@ export function hangDetector(gang: Gang, settings: HealthSettings): Detector {
       ranks: known ? behind : [],
       message: known
         ? `No step for ${Math.round(at.stoodMs / 1000)} s; ${ranksInWords(behind)} ${silent.length > 0 ? 'said nothing since' : `did not reach step ${at.newest}, which others did`}.`
-        : `No step for ${Math.round(at.stoodMs / 1000)} s; all ranks are alike, and none tells how far it is inside a step.`,
+        : `No step for ${Math.round(at.stoodMs / 1000)} s; all ranks are alike, and none tells how far it is inside a step, or whether it evaluates or saves.`,
       evidence: { cause: known ? cause : 'unknown', stoodMs: Math.round(at.stoodMs), newestStep: at.newest },
-      confidence: known ? 0.7 : 0.5,
+      confidence: known ? 0.7 : 0.3,
       action: known ? 'evict' : 'advise',
     };
   };

@@ -24,6 +24,10 @@ export interface Patience {
   /** How long a rank may be in a phase that is not training. */
   readonly phaseMs: (phase: Waiting) => number;
   readonly longestStepMs: () => number;
+  /** Between two steps, as they were told. */
+  readonly learnGap: (gapMs: number) => void;
+  /** How long all ranks may be alike, heard of and without a step, where they tell nothing of their phases: they may evaluate or save. */
+  readonly unknownMs: () => number;
 }
 
 const MAX_OPERATIONS = 4096;
@@ -33,12 +37,17 @@ export function patienceOf({ hang }: HealthSettings): Patience {
   const operations = new Map<string, Recent>();
   const phases = new Map<Waiting, number>();
   let firstStep: number | undefined;
-  const longestStepMs = (): number => Math.max(0, ...kept(steps));
+  /** Of the warm-up: better than nothing until there is more. */
+  let longestOfWarmUp = 0;
+  let longestGapMs = 0;
+  const longestStepMs = (): number => (steps.told === 0 ? longestOfWarmUp : Math.max(0, ...kept(steps)));
   return {
     longestStepMs,
     learnStep: (step, stepTimeMs) => {
       firstStep ??= step;
+      if (step < firstStep) firstStep = step;
       if (step >= firstStep + hang.warmUpSteps) tell(steps, stepTimeMs);
+      else longestOfWarmUp = Math.max(longestOfWarmUp, stepTimeMs);
     },
     learnOperation: (key, durationMs) => {
       let history = operations.get(key);
@@ -51,7 +60,16 @@ export function patienceOf({ hang }: HealthSettings): Patience {
     learnPhase: (phase, durationMs) => phases.set(phase, Math.max(phases.get(phase) ?? 0, durationMs)),
     nameAfterMs: (key) => Math.max(hang.nameFactor * p99(operations.get(key)), hang.nameLeastMs),
     actAfterMs: () =>
-      steps.told === 0 ? hang.patienceMs.starting : Math.max(hang.actFactor * longestStepMs(), hang.actLeastMs),
+      steps.told === 0
+        ? Math.max(hang.patienceMs.starting, hang.actFactor * longestOfWarmUp)
+        : Math.max(hang.actFactor * longestStepMs(), hang.actLeastMs),
+    learnGap: (gapMs) => {
+      longestGapMs = Math.max(longestGapMs, gapMs);
+    },
+    unknownMs: () =>
+      steps.told + longestOfWarmUp === 0
+        ? 2 * hang.patienceMs.starting
+        : Math.max(hang.unknownLeastMs, hang.actFactor * longestStepMs(), 2 * longestGapMs),
     phaseMs: (phase) => {
       if (phase === 'training' || phase === 'ended') return 0;
       const longest = phases.get(phase);

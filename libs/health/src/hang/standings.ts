@@ -15,6 +15,8 @@ export interface Wait {
   readonly key: string;
 }
 
+const BEGAN_ANEW_WORDS = 3;
+
 /** The newest that was heard of each rank. */
 export interface Standings {
   readonly take: (record: TraceRecord) => void;
@@ -36,11 +38,20 @@ export function standingsOf(gang: Gang, patience: Patience): Standings {
   const steps = new Int32Array(gang.ranks).fill(-1);
   const steppedAt = new Float64Array(gang.ranks).fill(-1);
   let told = false;
+  let newestAtMs = -1;
 
+  /** Words in a row by which a rank is further back than it was. */
+  const backwards = new Uint8Array(gang.ranks);
   const hear = (rank: number, step: number | null, atMs: number): void => {
     heardAt[rank] = atMs;
-    if (step === null || step <= (steps[rank] ?? -1)) return;
+    const known = steps[rank] ?? -1;
+    if (step === null || step === known) return;
+    // One word may have been overtaken on its way; several, and the ranks began anew from an earlier step.
+    backwards[rank] = step < known ? (backwards[rank] ?? 0) + 1 : 0;
+    if (step < known && (backwards[rank] ?? 0) < BEGAN_ANEW_WORDS) return;
+    backwards[rank] = 0;
     steps[rank] = step;
+    newestAtMs = Math.max(newestAtMs, atMs);
     steppedAt[rank] = atMs;
   };
   const keyOf = (group: string, operation: string): string =>
@@ -83,6 +94,7 @@ export function standingsOf(gang: Gang, patience: Patience): Standings {
           for (const watermark of record.ranks) mark(watermark, record.atMs);
           return;
         case 'step':
+          if (newestAtMs >= 0) patience.learnGap(record.atMs - newestAtMs);
           for (const { rank, stepTimeMs } of record.ranks) {
             hear(rank, record.step, record.atMs);
             patience.learnStep(record.step, stepTimeMs);

@@ -2,49 +2,93 @@
 import type { HealthSettings } from '../settings.ts';
 import { median } from '../slow/robust.ts';
 import type { TraceRecord } from '../trace/records.ts';
-import { type Verdict, verdictOf } from '../verdict/verdict.ts';
+import { type Verdict, type VerdictDraft, verdictOf } from '../verdict/verdict.ts';
 
 export interface LossDetector {
   readonly observe: (record: Exclude<TraceRecord, { kind: 'group' }>) => readonly Verdict[];
 }
 
+type Field = 'loss' | 'gradNorm';
+type Figure = number | 'NaN' | 'Infinity' | '-Infinity';
+
+/** Of one figure as it comes, step by step. */
+interface Watched {
+  readonly history: number[];
+  /** Steps in a row that were far off. */
+  off: number;
+}
+
 export function lossDetector({ loss }: HealthSettings): LossDetector {
-  const histories = { loss: [] as number[], gradNorm: [] as number[] };
+  const watched = { loss: aFigure(), gradNorm: aFigure() };
   let toldStep = -1;
+  const judge = (field: Field, value: Figure): number | undefined | 'well' => {
+    const of = watched[field];
+    const usual = of.history.length >= loss.leastHistory ? median(of.history) : undefined;
+    if (isWell(value, of.history, usual, loss)) {
+      of.off = 0;
+      of.history.push(value);
+      if (of.history.length > loss.history) of.history.shift();
+      return 'well';
+    }
+    of.off += 1;
+    // A norm that jumps for a step is clipped, and one that is no number is a step that loss scaling skips: ordinary, unless it stays so.
+    return of.off >= (field === 'loss' ? 1 : loss.normsInARow) ? usual : 'well';
+  };
   return {
     observe: (record) => {
       if (record.kind !== 'step') return [];
       for (const field of ['loss', 'gradNorm'] as const) {
         const value = record[field];
         if (value === null) continue;
-        const history = histories[field];
-        const usual = history.length >= loss.leastHistory ? median(history) : undefined;
-        const isNumber = typeof value === 'number';
-        if (isNumber && !(usual !== undefined && value > loss.jump * usual)) {
-          history.push(value);
-          if (history.length > loss.history) history.shift();
-          continue;
-        }
-        if (record.step <= toldStep) continue;
+        const usual = judge(field, value);
+        if (usual === 'well' || record.step <= toldStep) continue;
         toldStep = record.step;
         return [
-          verdictOf(
-            {
-              kind: 'badLoss',
-              atMs: record.atMs,
-              ranks: [],
-              message: isNumber
-                ? `Step ${record.step}: ${field} is ${value}, more than ${loss.jump} times its median ${usual?.toPrecision(4)}. Pause, and try once more from the last checkpoint.`
-                : `Step ${record.step}: ${field} is ${value}. Pause, and try once more from the last checkpoint.`,
-              evidence: { field, value, step: record.step, ...(usual === undefined ? {} : { usual }) },
-              confidence: isNumber ? 0.8 : 1,
-              action: 'stop',
-            },
-            () => undefined,
-          ),
+          verdictOf(sayBad({ field, value, usual, step: record.step, atMs: record.atMs }, loss), () => undefined),
         ];
       }
       return [];
     },
+  };
+}
+
+function aFigure(): Watched {
+  return { history: [], off: 0 };
+}
+
+/** Far off: more than so many times the median, and beyond what it spreads; for a figure that may be negative its size counts. */
+function isWell(
+  value: Figure,
+  history: readonly number[],
+  usual: number | undefined,
+  { jump, spread }: HealthSettings['loss'],
+): value is number {
+  if (typeof value !== 'number') return false;
+  if (usual === undefined) return true;
+  const mad = median(history.map((one) => Math.abs(one - usual)));
+  return value <= usual + Math.max((jump - 1) * Math.abs(usual), spread * mad);
+}
+
+function sayBad(
+  about: {
+    readonly field: Field;
+    readonly value: Figure;
+    readonly usual: number | undefined;
+    readonly step: number;
+    readonly atMs: number;
+  },
+  { jump }: HealthSettings['loss'],
+): VerdictDraft {
+  const { field, value, usual, step, atMs } = about;
+  const isNumber = typeof value === 'number';
+  const what = isNumber ? `more than ${jump} times its median ${usual?.toPrecision(4)}` : 'no number';
+  return {
+    kind: 'badLoss',
+    atMs,
+    ranks: [],
+    message: `Step ${step}: ${field} is ${value}, ${what}. Pause, and try once more from the last checkpoint.`,
+    evidence: { field, value, step, ...(usual === undefined ? {} : { usual }) },
+    confidence: isNumber ? 0.8 : 1,
+    action: 'stop',
   };
 }

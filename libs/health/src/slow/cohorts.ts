@@ -5,6 +5,8 @@ import type { Gang } from '../gang/gang.ts';
 export interface Cohorts {
   readonly cohorts: readonly (readonly number[])[];
   readonly stages: readonly (readonly number[])[];
+  /** Which samples a rank gets. */
+  readonly dataOf: (rank: number) => number;
   /** Index of a rank's experts, where the layout deals them out. */
   readonly expertOf: ((rank: number) => number) | undefined;
 }
@@ -18,6 +20,7 @@ export function cohortsOf({ header: { layout }, ranks }: Gang): Cohorts {
     return `${place?.pipelineIndex ?? 0} ${unlikeParts ? (place?.contextIndex ?? 0) : 0}`;
   });
   const stages = Map.groupBy(all, (rank) => at[rank]?.pipelineIndex ?? 0);
+  const shards = layout.weightShardDegree ?? 1;
   const experts =
     (layout.expert?.expertParallelDegree ?? 1) > 1
       ? rankTable(layout).ranks.map(({ expert }) => expert?.expert ?? 0)
@@ -25,6 +28,7 @@ export function cohortsOf({ header: { layout }, ranks }: Gang): Cohorts {
   return {
     cohorts: [...groups.values()],
     stages: [...stages].sort(([a], [b]) => a - b).map(([, members]) => members),
+    dataOf: (rank) => (at[rank]?.dataIndex ?? 0) * shards + (at[rank]?.weightShardIndex ?? 0),
     expertOf: experts === undefined ? undefined : (rank) => experts[rank] ?? 0,
   };
 }

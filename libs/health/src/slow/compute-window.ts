@@ -1,94 +1,90 @@
 /** What does a window's compute time say: who is slower than peers, and is it the rank or its work? */
 import type { HealthSettings } from '../settings.ts';
 import type { Cohorts } from './cohorts.ts';
-import { median, medianInPlace, regression, robustZ, spreadOf } from './robust.ts';
+import { known, type Levels, levelsOf } from './levels.ts';
+import { outliers, type Slow } from './outliers.ts';
+import { median, regression } from './robust.ts';
 import { KEPT_STEPS, type StepWindow, type WorkKind } from './step-window.ts';
-
-export interface Slow {
-  readonly rank: number;
-  readonly computeMs: number;
-  readonly usualMs: number;
-  readonly z: number;
-}
+import { unlevelness, type Unlevel } from './unlevel.ts';
 
 export interface ComputeFindings {
   /** Slower than their cohort, work that was told being taken into account. */
   readonly slow: readonly Slow[];
   /** Of experts that got more than their share. */
   readonly hotExperts: readonly number[];
-  /** How much the 90th percentile of ranks is above the median in a step, what is usual for each rank being taken away. */
-  readonly unlevel: number;
+  readonly hotRanks: ReadonlySet<number>;
+  /** Whether a rank that is slow may be one whose expert has much to do: nobody told, and no copy shows it. */
+  readonly mayBeExpert: boolean;
+  readonly hasExperts: boolean;
+  readonly unlevel: Unlevel;
   /** Part of the variance of compute that told work explains. */
   readonly explained: Readonly<Partial<Record<WorkKind, number>>>;
   /** Median compute of each pipeline stage, NaN where nothing was told. */
   readonly stagesMs: readonly number[];
-  readonly medianMs: Float64Array;
+  /** Of equal work, as far as that is known. */
+  readonly levels: Levels;
+  /** Usual standard deviation of a rank's steps, as a share of their median. */
+  readonly spread: number;
 }
 
-const LEAST_PEERS = 3;
+const LEAST_SAMPLES = 3;
 const MOST_SAMPLES = 4_096;
 const WORK_KINDS = ['squaredTokens', 'expertTokens'] as const;
 
-export function computeFindings(window: StepWindow, cohorts: Cohorts, { slow }: HealthSettings): ComputeFindings {
-  const rawMs = mediansOf(window.computeMs, window.ranks);
+export type NodeOf = (rank: number) => string | undefined;
+
+export function computeFindings(
+  window: StepWindow,
+  cohorts: Cohorts,
+  { slow }: HealthSettings,
+  nodeOf: NodeOf,
+): ComputeFindings {
+  const raw = levelsOf(window, window.computeMs, cohorts.cohorts);
+  const { explained, values } = forEqualWork(window, cohorts, slow.explained);
+  const levels = values === window.computeMs ? raw : levelsOf(window, values, cohorts.cohorts);
+  const slowIn = (some: Levels): Slow[] =>
+    cohorts.cohorts.flatMap((members, index) => {
+      const error = some.errors[index] ?? NaN;
+      return outliers({ ...some, members, error, nodeOf, z: slow.z }, slow);
+    });
+  const found = slowIn(levels);
+  const tokensExplain = (explained.expertTokens ?? 0) >= slow.explained;
+  const hot = hotExperts(levels === raw ? found : slowIn(raw), found, cohorts, tokensExplain);
+  return {
+    slow: found.filter(({ rank }) => !hot.ranks.has(rank)),
+    hotExperts: hot.experts,
+    hotRanks: hot.ranks,
+    mayBeExpert: !tokensExplain && hasSingleExperts(cohorts),
+    hasExperts: cohorts.expertOf !== undefined,
+    unlevel: unlevelness(window, cohorts, raw, slow.jobExcess),
+    explained,
+    stagesMs: cohorts.stages.map((members) => median(known(members.map((rank) => raw.medianMs[rank] ?? NaN)))),
+    levels,
+    spread: levels.spread,
+  };
+}
+
+function forEqualWork(
+  window: StepWindow,
+  { cohorts }: Cohorts,
+  least: number,
+): { readonly values: Float32Array; readonly explained: ComputeFindings['explained'] } {
   const explained: Partial<Record<WorkKind, number>> = {};
   let values = window.computeMs;
   for (const kind of WORK_KINDS) {
     const work = window.work(kind);
     if (work === undefined) continue;
-    const levelled = levelOut(values, work, cohorts.cohorts);
+    const levelled = levelOut(values, work, cohorts);
     explained[kind] = levelled.explained;
-    if (levelled.explained >= slow.explained) values = levelled.values;
+    if (levelled.explained >= least) values = levelled.values;
   }
-  const levelMs = values === window.computeMs ? rawMs : mediansOf(values, window.ranks);
-  const found = cohorts.cohorts.flatMap((members) => outliers(members, levelMs, slow));
-  const raw =
-    values === window.computeMs ? found : cohorts.cohorts.flatMap((members) => outliers(members, rawMs, slow));
-  const hot = hotExperts(raw, found, cohorts, (explained.expertTokens ?? 0) >= slow.explained);
-  return {
-    slow: found.filter(({ rank }) => !hot.ranks.has(rank)),
-    hotExperts: hot.experts,
-    unlevel: unlevelness(window, cohorts.cohorts, rawMs),
-    explained,
-    stagesMs: cohorts.stages.map((members) => median(known(members.map((rank) => rawMs[rank] ?? NaN)))),
-    medianMs: levelMs,
-  };
+  return { values, explained };
 }
 
-function mediansOf(values: Float32Array, ranks: number): Float64Array {
-  const scratch = new Float32Array(KEPT_STEPS);
-  return Float64Array.from({ length: ranks }, (_, rank) => {
-    let count = 0;
-    for (let at = rank * KEPT_STEPS; at < (rank + 1) * KEPT_STEPS; at += 1) {
-      const value = values[at] ?? NaN;
-      if (!Number.isNaN(value)) scratch[count++] = value;
-    }
-    return medianInPlace(scratch.subarray(0, count));
-  });
-}
-
-function known(values: readonly number[]): number[] {
-  return values.filter((value) => !Number.isNaN(value));
-}
-
-function outliers(
-  members: readonly number[],
-  medianMs: Float64Array,
-  { z: limit, excess, epsilon }: HealthSettings['slow'],
-): Slow[] {
-  const told = members.filter((rank) => !Number.isNaN(medianMs[rank] ?? NaN));
-  if (told.length < LEAST_PEERS) return [];
-  const spread = spreadOf(
-    told.map((rank) => medianMs[rank] ?? 0),
-    epsilon,
-  );
-  return told.flatMap((rank) => {
-    const computeMs = medianMs[rank] ?? 0;
-    const z = robustZ(computeMs, spread);
-    return z > limit && computeMs > (1 + excess) * spread.median
-      ? [{ rank, computeMs, usualMs: spread.median, z }]
-      : [];
-  });
+/** Some cohort has an expert on one rank alone. */
+function hasSingleExperts({ cohorts, expertOf }: Cohorts): boolean {
+  if (expertOf === undefined) return false;
+  return cohorts.some((members) => [...Map.groupBy(members, expertOf).values()].some((copies) => copies.length === 1));
 }
 
 /** Takes away what more work explains, cohort by cohort: who is slow then is slow for equal work. */
@@ -103,7 +99,7 @@ function levelOut(
     const places = members
       .flatMap((rank) => Array.from({ length: KEPT_STEPS }, (_, at) => rank * KEPT_STEPS + at))
       .filter((at) => !Number.isNaN(values[at] ?? NaN) && !Number.isNaN(work[at] ?? NaN));
-    if (places.length < LEAST_PEERS) continue;
+    if (places.length < LEAST_SAMPLES) continue;
     const some = places.filter((_, index) => index % Math.ceil(places.length / MOST_SAMPLES) === 0);
     const x = some.map((at) => work[at] ?? 0);
     const { slope, explained } = regression(
@@ -144,22 +140,4 @@ function hotExperts(
     }
   }
   return { experts: [...experts].sort((a, b) => a - b), ranks };
-}
-
-function unlevelness(window: StepWindow, cohorts: readonly (readonly number[])[], medianMs: Float64Array): number {
-  let most = 0;
-  for (const members of cohorts) {
-    if (members.length < LEAST_PEERS) continue;
-    const perStep: number[] = [];
-    for (let place = 0; place < KEPT_STEPS; place += 1) {
-      const ratios = Float64Array.from(
-        known(members.map((rank) => (window.computeMs[rank * KEPT_STEPS + place] ?? NaN) / (medianMs[rank] ?? NaN))),
-      ).sort();
-      if (ratios.length < LEAST_PEERS) continue;
-      const middle = ratios[ratios.length >> 1] ?? 1;
-      perStep.push((ratios[Math.floor(0.9 * (ratios.length - 1))] ?? middle) / middle - 1);
-    }
-    if (perStep.length > 0) most = Math.max(most, median(perStep));
-  }
-  return most;
 }

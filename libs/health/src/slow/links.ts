@@ -7,6 +7,7 @@ import { robustZ, spreadOf } from './robust.ts';
 /** Who came last waited for nobody: the shortest time inside an operation is that of the transfer (What-if, NSDI'25 late-arrival rule). */
 interface Transfer {
   readonly cohort: string;
+  readonly isPair: boolean;
   leastMs: number;
 }
 
@@ -18,11 +19,15 @@ export interface SlowGroup {
 
 export interface LinkWindow {
   readonly add: (record: RecordOf<'collectives'>) => void;
-  /** Groups that stand out; the next window begins. */
-  readonly close: () => readonly SlowGroup[];
+  /**
+   * Groups that stand out; the next window begins. In a pipeline both ends of a transfer wait for whoever is slow in it, so that transfers from rank to rank
+   * say nothing of links where some member is `heldUp`.
+   */
+  readonly close: (heldUp: (rank: number) => boolean) => readonly SlowGroup[];
 }
 
 const LEAST_PEERS = 3;
+const PAIR_OPERATIONS: ReadonlySet<string> = new Set(['send', 'recv']);
 
 export function linkWindow(gang: Gang, { slow }: HealthSettings): LinkWindow {
   const transfers = new Map<string, Transfer>();
@@ -35,13 +40,17 @@ export function linkWindow(gang: Gang, { slow }: HealthSettings): LinkWindow {
           // A stage has waits of its own in a pipeline, and bytes of its own.
           const cohort = `${known.name} ${operation} ${bytes} ${gang.stageOf[known.ranks[0] ?? 0] ?? 0} ${known.ranks.length}`;
           const there = transfers.get(group);
-          if (there === undefined) transfers.set(group, { cohort, leastMs: medianMs });
+          const isPair = PAIR_OPERATIONS.has(operation);
+          if (there === undefined) transfers.set(group, { cohort, isPair, leastMs: medianMs });
           else there.leastMs = Math.min(there.leastMs, medianMs);
         }
       }
     },
-    close: () => {
-      const cohorts = Map.groupBy(transfers, ([, { cohort }]) => cohort);
+    close: (heldUp) => {
+      const telling = [...transfers].filter(
+        ([group, { isPair }]) => !isPair || gang.groups.get(group)?.ranks.some(heldUp) !== true,
+      );
+      const cohorts = Map.groupBy(telling, ([, { cohort }]) => cohort);
       const found = [...cohorts.values()].flatMap((peers) => {
         if (peers.length < LEAST_PEERS) return [];
         const spread = spreadOf(

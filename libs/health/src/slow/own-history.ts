@@ -1,33 +1,47 @@
-/** Where a rank has no peers: is it slower than it was? */
+/** Where a rank has too few peers: is it slower than it was, while others are not? */
 import type { HealthSettings } from '../settings.ts';
 import type { Cohorts } from './cohorts.ts';
-import type { Slow } from './compute-window.ts';
+import { LEAST_PEERS, outliers, type Slow } from './outliers.ts';
+import type { Levels } from './levels.ts';
+import { known } from './levels.ts';
+import { median, medianInPlace } from './robust.ts';
 
-const PEERS = 3;
 const LEAST_WINDOWS = 5;
+const KEPT_WINDOWS = 32;
 
 export interface OwnHistory {
-  readonly compare: (medianMs: Float64Array) => readonly Slow[];
+  readonly compare: (levels: Levels, nodeOf: (rank: number) => string | undefined) => readonly Slow[];
 }
 
-/** Against the least median of any window so far (NVRx's individual score). Where most ranks of the job are slower than they were, it is no rank. */
+/**
+ * Each against the median of its own windows before, and what came of that against the same of all others without peers: a job that is slower as a whole,
+ * or whose samples became longer, blames nobody. A window in which a rank stood out teaches nothing.
+ */
 export function ownHistory({ cohorts }: Cohorts, { slow }: HealthSettings): OwnHistory {
-  const alone = new Set(cohorts.filter((members) => members.length < PEERS).flat());
-  const least = new Map<number, number>();
-  let windows = 0;
+  const alone = cohorts.flatMap((members, cohort) =>
+    members.length <= LEAST_PEERS ? members.map((rank) => ({ rank, cohort })) : [],
+  );
+  const members = alone.map(({ rank }) => rank);
+  const past = new Map<number, number[]>(members.map((rank) => [rank, []]));
   return {
-    compare: (medianMs) => {
-      const slower: Slow[] = [];
-      for (const rank of alone) {
-        const computeMs = medianMs[rank] ?? NaN;
-        if (Number.isNaN(computeMs)) continue;
-        const usualMs = least.get(rank) ?? computeMs;
-        least.set(rank, Math.min(usualMs, computeMs));
-        const z = (0.6745 * (computeMs - usualMs)) / (slow.epsilon * usualMs);
-        if (computeMs > (1 + slow.excess) * usualMs && z > slow.z) slower.push({ rank, computeMs, usualMs, z });
+    compare: ({ medianMs, errors }, nodeOf) => {
+      if (alone.length === 0) return [];
+      const change = new Float64Array(medianMs.length).fill(NaN);
+      for (const rank of members) {
+        const before = past.get(rank) ?? [];
+        if (before.length >= LEAST_WINDOWS) change[rank] = (medianMs[rank] ?? NaN) / median(before);
       }
-      windows += 1;
-      return windows > LEAST_WINDOWS && slower.length <= alone.size / 2 ? slower : [];
+      const error = medianInPlace(known(alone.map(({ cohort }) => errors[cohort] ?? NaN)));
+      const found = outliers({ members, level: change, medianMs, error, nodeOf, z: slow.z }, slow);
+      const stoodOut = new Set(found.map(({ rank }) => rank));
+      for (const rank of members) {
+        const now = medianMs[rank] ?? NaN;
+        const before = past.get(rank);
+        if (before === undefined || Number.isNaN(now) || stoodOut.has(rank)) continue;
+        before.push(now);
+        if (before.length > KEPT_WINDOWS) before.shift();
+      }
+      return found;
     },
   };
 }

@@ -1,56 +1,97 @@
 /** Do ranks pause one after the other, each at even intervals? So does a garbage collector that nobody told when to run. */
 import type { HealthSettings } from '../settings.ts';
-import { KEPT_STEPS, type StepWindow } from './step-window.ts';
+import type { RecordOf } from '../trace/records.ts';
+import { median } from './robust.ts';
+import { computeOf } from './step-window.ts';
 
 export interface PauseHistory {
-  /** Looks at the window's steps, oldest first. */
-  readonly take: (window: StepWindow, medianMs: Float64Array) => void;
+  /** Steps as they come: pauses are rare, so that none is left out. */
+  readonly note: (record: RecordOf<'step'>) => void;
+  /** What is usual for each rank, in milliseconds, and how far its steps spread as a share of that. */
+  readonly know: (medianMs: Float64Array, spread: number) => void;
   readonly find: () => { readonly ranks: number; readonly everySteps: number; readonly pauseMs: number } | undefined;
 }
 
-/** Two intervals are one and the same, or a multiple of it where a pause was missed, if they are so close. */
+/** Of intervals over what is usual for their rank, so far from even ones, or from twice that where one was missed. Those of chance are off by 0.3 and more. */
 const EVEN = 0.15;
 const LEAST_SHARE = 0.5;
 const RAREST_STEPS = 5;
+const LEAST_PAUSES = 5;
+const KEPT_PAUSES = 8;
+/** Of few intervals some are even by chance. */
+const LEAST_INTERVALS = 24;
+/** Pauses of one collector are of one length: half of them are within this share of their median. Those of noise are not. */
+const ALIKE = 0.25;
+/** A step in which more of all ranks pause is a pause of all: a save, or an evaluation. */
+const TOGETHER = 0.25;
+const STEPS_REMEMBERED = 256;
 
 export function pauseHistory(ranks: number, { slow }: HealthSettings): PauseHistory {
-  const lastAt = new Int32Array(ranks).fill(-1);
-  const interval = new Float64Array(ranks);
-  const uneven = new Uint8Array(ranks);
-  const lengthMs = new Float64Array(ranks);
+  const usualMs = new Float64Array(ranks).fill(NaN);
+  const count = new Uint32Array(ranks);
+  const at = new Int32Array(ranks * KEPT_PAUSES);
+  const lengthMs = new Float32Array(ranks * KEPT_PAUSES);
+  const pausedIn = new Map<number, number>();
+  let limit = Infinity;
+
   const pause = (rank: number, step: number, ms: number): void => {
-    const since = step - (lastAt[rank] ?? -1);
-    const known = interval[rank] ?? 0;
-    if ((lastAt[rank] ?? -1) >= 0) {
-      if (known === 0) interval[rank] = since;
-      else if (Math.abs(since / known - Math.max(1, Math.round(since / known))) > EVEN) uneven[rank] = 1;
-    }
-    lastAt[rank] = step;
-    lengthMs[rank] = ms;
+    pausedIn.set(step, (pausedIn.get(step) ?? 0) + 1);
+    if (pausedIn.size > STEPS_REMEMBERED) pausedIn.delete(pausedIn.keys().next().value ?? step);
+    const place = rank * KEPT_PAUSES + ((count[rank] ?? 0) % KEPT_PAUSES);
+    at[place] = step;
+    lengthMs[place] = ms;
+    count[rank] = (count[rank] ?? 0) + 1;
+  };
+  const pausesOf = (rank: number): { readonly steps: readonly number[]; readonly ms: readonly number[] } => {
+    const kept = Math.min(count[rank] ?? 0, KEPT_PAUSES);
+    const places = Array.from({ length: kept }, (_, index) => rank * KEPT_PAUSES + index)
+      .filter((place) => (pausedIn.get(at[place] ?? 0) ?? 0) <= TOGETHER * ranks)
+      .sort((a, b) => (at[a] ?? 0) - (at[b] ?? 0));
+    return { steps: places.map((place) => at[place] ?? 0), ms: places.map((place) => lengthMs[place] ?? 0) };
   };
   return {
-    take: (window, medianMs) => {
-      const places = [...window.stepAt.keys()].filter((place) => (window.stepAt[place] ?? -1) >= 0);
-      places.sort((a, b) => (window.stepAt[a] ?? 0) - (window.stepAt[b] ?? 0));
-      for (let rank = 0; rank < ranks; rank += 1) {
-        const usual = medianMs[rank] ?? NaN;
-        for (const place of places) {
-          const compute = window.computeMs[rank * KEPT_STEPS + place] ?? NaN;
-          // Against the rank itself: five times the spread that is believed of anybody, and the size of effect that counts.
-          const limit = usual * (1 + Math.max(slow.excess, (slow.z * slow.epsilon) / 0.6745));
-          if (compute > limit) pause(rank, window.stepAt[place] ?? 0, compute - usual);
-        }
+    note: (record) => {
+      for (const timing of record.ranks) {
+        const usual = usualMs[timing.rank] ?? NaN;
+        const compute = computeOf(timing) ?? NaN;
+        if (compute > usual * limit) pause(timing.rank, record.step, compute - usual);
       }
+    },
+    know: (medianMs, spread) => {
+      usualMs.set(medianMs);
+      limit = 1 + Math.max(slow.excess, slow.z * Math.max(slow.epsilon / 0.6745, spread));
     },
     find: () => {
-      const paused: number[] = [];
+      const regular: { readonly every: number; readonly ms: number }[] = [];
+      const offs: number[] = [];
       for (let rank = 0; rank < ranks; rank += 1) {
-        if (uneven[rank] === 0 && (interval[rank] ?? 0) >= RAREST_STEPS) paused.push(rank);
+        const own = pausesOf(rank);
+        if (own.steps.length < LEAST_PAUSES) continue;
+        const every = median(intervalsOf(own.steps));
+        if (every < RAREST_STEPS) continue;
+        for (const interval of intervalsOf(own.steps)) offs.push(offEven(interval / every));
+        if (areAlike(own.ms)) regular.push({ every, ms: median(own.ms) });
       }
-      if (paused.length < LEAST_SHARE * ranks) return undefined;
-      const middle = (values: Float64Array): number =>
-        paused.map((rank) => values[rank] ?? 0).sort((a, b) => a - b)[paused.length >> 1] ?? 0;
-      return { ranks: paused.length, everySteps: middle(interval), pauseMs: middle(lengthMs) };
+      if (regular.length < LEAST_SHARE * ranks || offs.length < LEAST_INTERVALS || median(offs) > EVEN)
+        return undefined;
+      return {
+        ranks: regular.length,
+        everySteps: Math.round(median(regular.map(({ every }) => every))),
+        pauseMs: median(regular.map(({ ms }) => ms)),
+      };
     },
   };
+}
+
+function intervalsOf(steps: readonly number[]): number[] {
+  return steps.slice(1).map((step, index) => step - (steps[index] ?? 0));
+}
+
+function offEven(ratio: number): number {
+  return Math.min(Math.abs(ratio - 1), Math.abs(ratio - 2));
+}
+
+function areAlike(lengths: readonly number[]): boolean {
+  const usual = median(lengths);
+  return median(lengths.map((length) => Math.abs(length - usual))) <= ALIKE * usual;
 }

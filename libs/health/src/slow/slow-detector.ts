@@ -9,8 +9,10 @@ import { cohortsOf } from './cohorts.ts';
 import { computeFindings } from './compute-window.ts';
 import { dataWait } from './data-wait.ts';
 import { linkWindow } from './links.ts';
+import { longWindow } from './long-window.ts';
 import { ownHistory } from './own-history.ts';
 import { pauseHistory } from './pauses.ts';
+import { slowCosts } from './slow-costs.ts';
 import { slowJob } from './slow-job.ts';
 import { stepWindow } from './step-window.ts';
 import { streakOf } from './streak.ts';
@@ -27,58 +29,83 @@ export function slowDetector(gang: Gang, settings: HealthSettings): SlowDetector
   const links = linkWindow(gang, settings);
   const pauses = pauseHistory(gang.ranks, settings);
   const history = ownHistory(cohorts, settings);
+  const long = longWindow(cohorts, settings, gang.nodeOf);
+  const costs = slowCosts(slow);
   const wholeJob = slowJob(settings);
   const slowRanks = streakOf<number>(slow);
   const slowGroups = streakOf<string>(slow);
   const dataRanks = streakOf<number>(slow);
   const layouts = streakOf<VerdictDraft['kind']>(slow);
-  let endsAtMs: number | undefined;
+  let beganAtMs: number | undefined;
   let pausesTold = false;
-  const falseAlarms = (subjects: number): number => windowedFalseAlarmsPerDay(subjects, slow);
 
   const close = (atMs: number): VerdictDraft[] => {
-    const found = computeFindings(window, cohorts, settings);
-    const slowNow = [...found.slow, ...history.compare(found.medianMs)];
-    const byRank = new Map(slowNow.map((one) => [one.rank, one]));
-    const drafts: VerdictDraft[] = told.slowRanks(slowRanks.close(byRank.keys()), byRank, gang, atMs);
-
-    const slowLinks = new Map(links.close().map((one) => [one.group, one]));
-    drafts.push(...told.slowLinks(slowGroups.close(slowLinks.keys()), slowLinks, gang, atMs));
+    const found = computeFindings(window, cohorts, settings, gang.nodeOf);
+    const slowNow = [...found.slow, ...history.compare(found.levels, gang.nodeOf)];
+    const slowFor = new Map([...long.take(found), ...slowNow].map((one) => [one.rank, one]));
+    const byWindows = slowRanks.close(slowNow.map(({ rank }) => rank));
+    const doubts = { waitingIsIn: !window.hasParts(), mayBeExpert: found.mayBeExpert };
+    const named = long.due(byWindows);
+    const costly = costs.close(named, slowFor, atMs - (beganAtMs ?? atMs));
+    const { lostMs } = costs;
+    const drafts = [
+      ...told.slowRanks(named, slowFor, gang, atMs, { ...doubts, lostMs, isDue: false }),
+      ...told.slowRanks(costly, slowFor, gang, atMs, { ...doubts, lostMs, isDue: true }),
+    ];
 
     const data = dataWait(window, settings, gang.nodeOf);
+    const heldUp = new Set([...slowFor.keys(), ...data.waiting].map(cohorts.dataOf));
+    const unlevel = found.unlevel.share >= slow.jobExcess;
+    const slowLinks = new Map(
+      links.close((rank) => unlevel || heldUp.has(cohorts.dataOf(rank))).map((one) => [one.group, one]),
+    );
+    drafts.push(...told.slowLinks(slowGroups.close(slowLinks.keys()), slowLinks, gang, atMs));
     drafts.push(...told.dataStalls(dataRanks.close(data.waiting), data, gang, atMs));
 
-    const whole = told.wholeJob(found, settings, atMs);
+    const stands = (rank: number): boolean => slowFor.has(rank);
+    // A stage of few ranks is not long because one of them is slow.
+    const whole = told
+      .wholeJob(found, settings, atMs)
+      .filter(
+        ({ kind, evidence }) =>
+          kind !== 'stageImbalance' || !isMostly(cohorts.stages[Number(evidence['stage'])], stands),
+      );
     const due = new Set(layouts.close(whole.map(({ kind }) => kind)));
     drafts.push(...whole.filter(({ kind }) => due.has(kind)));
 
-    pauses.take(window, found.medianMs);
     const paused = pauses.find();
     if (paused !== undefined && !pausesTold) {
       pausesTold = true;
       drafts.push(told.collectionPauses(paused, gang, atMs));
     }
+    pauses.know(found.levels.medianMs, found.spread);
     window.clear();
+    const tested = { ...slow, windowMs: Math.max(slow.windowMs, atMs - (beganAtMs ?? atMs)) };
     return drafts.map((draft) => ({
       ...draft,
-      falseAlarmsPerDay: falseAlarms(draft.kind === 'slowLink' ? gang.groups.size : gang.ranks),
+      falseAlarmsPerDay: windowedFalseAlarmsPerDay(draft.kind === 'slowLink' ? gang.groups.size : gang.ranks, tested),
     }));
   };
 
   return {
     observe: (record) => {
       const drafts: VerdictDraft[] = [];
-      endsAtMs ??= record.atMs + slow.windowMs;
-      if (record.atMs >= endsAtMs && window.steps() >= slow.leastSteps) {
+      beganAtMs ??= record.atMs;
+      if (record.atMs >= beganAtMs + slow.windowMs && window.steps() >= slow.leastSteps) {
         drafts.push(...close(record.atMs));
-        endsAtMs = record.atMs + slow.windowMs;
+        beganAtMs = record.atMs;
       }
       if (record.kind === 'step') {
         window.add(record);
+        pauses.note(record);
         drafts.push(...wholeJob(record));
       }
       if (record.kind === 'collectives') links.add(record);
       return drafts.map((draft) => verdictOf(draft, gang.nodeOf));
     },
   };
+}
+
+function isMostly(ranks: readonly number[] = [], holds: (rank: number) => boolean): boolean {
+  return 2 * ranks.filter(holds).length >= Math.max(1, ranks.length);
 }

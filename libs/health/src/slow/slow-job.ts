@@ -2,33 +2,51 @@
 import type { HealthSettings } from '../settings.ts';
 import type { RecordOf } from '../trace/records.ts';
 import type { VerdictDraft } from '../verdict/verdict.ts';
-import { median } from './robust.ts';
+import { median, spreadOf } from './robust.ts';
 
 const BASE_STEPS = 100;
+/** Of the steps that are compared, so many must be longer than is usual: not a few that are very long. */
+const MOST_STEPS = 0.9;
+/** A step so far before the newest one belongs to ranks that began anew. */
+const BEGAN_ANEW_STEPS = 2;
+const SIGMA_OF_MAD = 1.4826;
 
 export function slowJob({ slow }: HealthSettings): (record: RecordOf<'step'>) => readonly VerdictDraft[] {
   let newest = -1;
+  let behind = 0;
   let times: number[] = [];
+  const isNew = (step: number): boolean => {
+    // What was overtaken on its way is one step, and then newer ones come; who began anew goes on from there.
+    behind = step < newest - BEGAN_ANEW_STEPS ? behind + 1 : 0;
+    if (behind > BASE_STEPS) newest = -1;
+    if (step <= newest) return false;
+    newest = step;
+    return true;
+  };
   return ({ step, atMs, ranks }) => {
     const [first] = ranks;
-    if (step <= newest || first === undefined) return [];
-    newest = step;
+    if (first === undefined || !isNew(step)) return [];
     const { saving = 0, evaluation = 0 } = first.timingsMs;
     times.push(first.stepTimeMs - saving - evaluation);
     if (times.length > BASE_STEPS + slow.jobSteps) times.shift();
     if (times.length < 2 * slow.jobSteps) return [];
-    const usualMs = median(times.slice(0, -slow.jobSteps));
+    const before = times.slice(0, -slow.jobSteps);
     const last = times.slice(-slow.jobSteps);
-    if (!last.every((time) => time > (1 + slow.jobExcess) * usualMs)) return [];
-    times = last;
     const nowMs = median(last);
+    const usual = spreadOf(before, slow.epsilon);
+    // Of steps that are unlike each other, a median of 20 is itself uncertain.
+    const error = (SIGMA_OF_MAD * 1.2533 * usual.mad) / Math.sqrt(Math.min(last.length, before.length));
+    const least = usual.median + Math.max(slow.jobExcess * usual.median, slow.z * error);
+    const longer = last.filter((time) => time > usual.median).length;
+    if (nowMs <= least || longer < MOST_STEPS * last.length) return [];
+    times = last;
     return [
       {
         kind: 'slowJob',
         atMs,
         ranks: [],
-        message: `Steps take ${percent(nowMs / usualMs - 1)} longer since ${slow.jobSteps} steps. By itself this blames no rank.`,
-        evidence: { usualStepMs: Math.round(usualMs), stepMs: Math.round(nowMs), steps: slow.jobSteps },
+        message: `Steps take ${percent(nowMs / usual.median - 1)} longer since ${slow.jobSteps} steps. By itself this blames no rank.`,
+        evidence: { usualStepMs: Math.round(usual.median), stepMs: Math.round(nowMs), steps: slow.jobSteps },
         confidence: 0.9,
         action: 'none',
       },

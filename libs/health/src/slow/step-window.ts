@@ -1,23 +1,28 @@
-/** What ranks told of their steps within a window, in bounded memory: of each rank the newest 32 steps. */
+/** What ranks told of their steps within a window, in bounded memory: of each rank 32 of its steps, spread evenly over the window. */
 import type { RecordOf, RankWork } from '../trace/records.ts';
 
 export const KEPT_STEPS = 32;
 
 /** Parts of a step in which a rank does not compute. All others are its own work. */
 const NO_COMPUTE: ReadonlySet<string> = new Set(['communication', 'data', 'saving', 'evaluation']);
+/** Who saves or evaluates for more than this share of a step computes under unusual conditions; the step is left out. */
+const OTHER_WORK_SHARE = 0.1;
 
 export type WorkKind = 'squaredTokens' | 'expertTokens';
+type Timing = RecordOf<'step'>['ranks'][number];
 
 export interface StepWindow {
   readonly ranks: number;
-  /** Steps that any rank told. */
+  /** That whoever is ahead told and has gone on from: by then the others have told them too. */
   readonly steps: () => number;
-  /** Compute of a rank in each step that it told, by the step modulo {@link KEPT_STEPS}; NaN where it told none. */
+  /** Whether any rank told parts of its steps. Where none did, its step time stands for its compute time: waiting is in it. */
+  readonly hasParts: () => boolean;
+  /** Compute of a rank in the steps of it that are kept, {@link KEPT_STEPS} places each; NaN in those that are empty. */
   readonly computeMs: Float32Array;
+  /** Of which step each place is; -1 for none. */
+  readonly stepAt: Int32Array;
   /** Of that step as the same rank told it; NaN where unknown. Undefined: nobody told any. */
   readonly work: (kind: WorkKind) => Float32Array | undefined;
-  /** Which step is in each place; -1 for none. */
-  readonly stepAt: Int32Array;
   /** Sums over the window. */
   readonly dataMs: Float64Array;
   readonly stepMs: Float64Array;
@@ -27,30 +32,55 @@ export interface StepWindow {
 
 export function stepWindow(ranks: number): StepWindow {
   const computeMs = new Float32Array(ranks * KEPT_STEPS).fill(NaN);
+  const stepAt = new Int32Array(ranks * KEPT_STEPS).fill(-1);
   const works = new Map<WorkKind, Float32Array>();
-  const stepAt = new Int32Array(KEPT_STEPS).fill(-1);
+  const told = new Uint32Array(ranks);
+  const last = new Int32Array(ranks).fill(-1);
   const dataMs = new Float64Array(ranks);
   const stepMs = new Float64Array(ranks);
-  let told = 0;
-  const placeOf = (step: number): number | undefined => {
-    const place = step % KEPT_STEPS;
-    const there = stepAt[place] ?? -1;
-    if (there > step) return undefined;
-    if (there < step) {
-      stepAt[place] = step;
-      told += 1;
-      for (const values of [computeMs, ...works.values()]) {
-        for (let rank = 0; rank < ranks; rank += 1) values[rank * KEPT_STEPS + place] = NaN;
-      }
+  let most = 0;
+  let parts = false;
+
+  /** Every second of the steps kept goes, so that those that are left, and those to come, are as far apart. */
+  const thinOut = (rank: number): void => {
+    for (const values of [computeMs, stepAt, ...works.values()]) {
+      const empty = values === stepAt ? -1 : NaN;
+      const own = values.subarray(rank * KEPT_STEPS, (rank + 1) * KEPT_STEPS);
+      for (let at = 0; at < KEPT_STEPS; at += 1) own[at] = at < KEPT_STEPS / 2 ? (own[2 * at] ?? empty) : empty;
     }
+  };
+  /** Where a step of that rank belongs; undefined: it is told already, or not among those that are kept. */
+  const placeOf = (rank: number, step: number): number | undefined => {
+    if (last[rank] === step) return undefined;
+    last[rank] = step;
+    const number = told[rank] ?? 0;
+    told[rank] = number + 1;
+    most = Math.max(most, number + 1);
+    const stride = strideOf(number);
+    if (number % stride !== 0) return undefined;
+    if (stride > 1 && number === (KEPT_STEPS / 2) * stride) thinOut(rank);
+    const place = rank * KEPT_STEPS + number / stride;
+    stepAt[place] = step;
     return place;
   };
-  const addWork = (work: RankWork, kind: WorkKind, place: number): void => {
+  const take = (timing: Timing, step: number): void => {
+    const { rank, stepTimeMs, timingsMs } = timing;
+    const computed = computeOf(timing);
+    if (rank >= ranks || computed === undefined) return;
+    parts ||= hasOwnParts(timingsMs);
+    dataMs[rank] = (dataMs[rank] ?? 0) + (timingsMs['data'] ?? 0);
+    stepMs[rank] = (stepMs[rank] ?? 0) + stepTimeMs;
+    const place = computed > 0 ? placeOf(rank, step) : undefined;
+    if (place !== undefined) computeMs[place] = computed;
+  };
+  const addWork = (work: RankWork, kind: WorkKind, step: number): void => {
     const amount = work[kind];
     if (amount === undefined || work.rank >= ranks) return;
+    const place = newestPlace(stepAt, work.rank, step);
+    if (place === undefined) return;
     const values = works.get(kind) ?? new Float32Array(ranks * KEPT_STEPS).fill(NaN);
     works.set(kind, values);
-    values[work.rank * KEPT_STEPS + place] = amount;
+    values[place] = amount;
   };
   return {
     ranks,
@@ -58,25 +88,19 @@ export function stepWindow(ranks: number): StepWindow {
     stepAt,
     dataMs,
     stepMs,
-    steps: () => told,
+    steps: () => Math.max(0, most - 1),
+    hasParts: () => parts,
     work: (kind) => works.get(kind),
     add: (record) => {
-      const place = placeOf(record.step);
-      if (place === undefined) return;
-      for (const { rank, stepTimeMs, timingsMs } of record.ranks) {
-        if (rank >= ranks || (timingsMs['saving'] ?? 0) > 0 || (timingsMs['evaluation'] ?? 0) > 0) continue;
-        dataMs[rank] = (dataMs[rank] ?? 0) + (timingsMs['data'] ?? 0);
-        stepMs[rank] = (stepMs[rank] ?? 0) + stepTimeMs;
-        const compute = computeOf(timingsMs);
-        if (compute > 0) computeMs[rank * KEPT_STEPS + place] = compute;
-      }
+      for (const timing of record.ranks) take(timing, record.step);
       for (const work of record.work ?? []) {
-        addWork(work, 'squaredTokens', place);
-        addWork(work, 'expertTokens', place);
+        addWork(work, 'squaredTokens', record.step);
+        addWork(work, 'expertTokens', record.step);
       }
     },
     clear: () => {
-      told = 0;
+      most = 0;
+      told.fill(0);
       for (const values of [computeMs, ...works.values()]) values.fill(NaN);
       stepAt.fill(-1);
       dataMs.fill(0);
@@ -85,8 +109,41 @@ export function stepWindow(ranks: number): StepWindow {
   };
 }
 
-function computeOf(timingsMs: Readonly<Record<string, number>>): number {
-  let sum = 0;
-  for (const part in timingsMs) if (!NO_COMPUTE.has(part)) sum += timingsMs[part] ?? 0;
-  return sum;
+/** 1 for the first 32 steps of a rank, 2 for as many more, then 4, and so on. */
+function strideOf(number: number): number {
+  let stride = 1;
+  while (number >= KEPT_STEPS * stride) stride *= 2;
+  return stride;
+}
+
+function newestPlace(stepAt: Int32Array, rank: number, step: number): number | undefined {
+  for (let place = (rank + 1) * KEPT_STEPS - 1; place >= rank * KEPT_STEPS; place -= 1) {
+    if ((stepAt[place] ?? -1) !== -1) return stepAt[place] === step ? place : undefined;
+  }
+  return undefined;
+}
+
+function hasOwnParts(timingsMs: Timing['timingsMs']): boolean {
+  for (const _ in timingsMs) return true;
+  return false;
+}
+
+/**
+ * Its own work in milliseconds: the parts that are no waiting and the like. Where only those that are none are told, what is left of the step; where none
+ * at all, the step. Undefined for a step that is to be left out.
+ */
+export function computeOf({ stepTimeMs, timingsMs }: Timing): number | undefined {
+  let own = 0;
+  let other = 0;
+  let named = false;
+  for (const part in timingsMs) {
+    const ms = timingsMs[part] ?? 0;
+    if (NO_COMPUTE.has(part)) other += ms;
+    else {
+      own += ms;
+      named = true;
+    }
+  }
+  if ((timingsMs['saving'] ?? 0) + (timingsMs['evaluation'] ?? 0) > OTHER_WORK_SHARE * stepTimeMs) return undefined;
+  return named ? own : Math.max(0, stepTimeMs - other);
 }

@@ -2,34 +2,53 @@
 import type { Gang } from '../gang/gang.ts';
 import type { HealthSettings } from '../settings.ts';
 import { ranksInWords, type VerdictDraft } from '../verdict/verdict.ts';
-import type { ComputeFindings, Slow } from './compute-window.ts';
+import type { ComputeFindings } from './compute-window.ts';
 import type { DataWait } from './data-wait.ts';
 import { sharedBy, type SlowGroup } from './links.ts';
+import type { Slow } from './outliers.ts';
 import { median } from './robust.ts';
 import { percent } from './slow-job.ts';
+
+/** What makes it doubtful that a slow rank is slow by itself. */
+export interface Doubts {
+  /** Ranks told no parts of their steps, so that waiting for others is in what they took. */
+  readonly waitingIsIn: boolean;
+  /** It may be its experts that have much to do. */
+  readonly mayBeExpert: boolean;
+}
 
 export function slowRanks(
   due: readonly number[],
   found: ReadonlyMap<number, Slow>,
   gang: Gang,
   atMs: number,
+  { lostMs, isDue, ...doubts }: Doubts & { readonly lostMs: (rank: number) => number; readonly isDue: boolean },
 ): VerdictDraft[] {
   const nodes = Map.groupBy(due, (rank) => gang.nodeOf(rank) ?? `rank ${rank}`);
+  const doubt = doubts.mayBeExpert
+    ? ' Or its experts are sent more tokens than others: tell expertTokens to be sure.'
+    : doubts.waitingIsIn
+      ? ' Its steps were told without their parts, so waiting for others may be in that.'
+      : '';
   return [...nodes.values()].map((ranks): VerdictDraft => {
     const worst = ranks.flatMap((rank) => found.get(rank) ?? []).sort((a, b) => b.z - a.z)[0];
     const excess = worst === undefined ? 0 : worst.computeMs / worst.usualMs - 1;
+    const lost = Math.round(worst === undefined ? 0 : lostMs(worst.rank));
+    const cost = isDue ? ` That has cost ${Math.round(lost / 1000)} s, as much as a restart.` : '';
     return {
       kind: 'slowRank',
       atMs,
       ranks,
-      message: `${capital(ranksInWords(ranks))} computes ${percent(excess)} longer than ranks with the same work.`,
+      message: `${capital(ranksInWords(ranks))} compute${ranks.length === 1 ? 's' : ''} ${percent(excess)} longer than ranks with the same work.${doubt}${cost}`,
       evidence: {
-        computeMs: Math.round(worst?.computeMs ?? 0),
-        usualMs: Math.round(worst?.usualMs ?? 0),
+        computeMs: round(worst?.computeMs ?? 0),
+        usualMs: round(worst?.usualMs ?? 0),
+        slowdown: round(excess),
         z: Math.round(10 * (worst?.z ?? 0)) / 10,
+        timeLostMs: lost,
       },
-      confidence: 0.9,
-      action: 'evict',
+      confidence: doubt === '' ? 0.9 : 0.5,
+      action: isDue && doubt === '' ? 'evict' : 'advise',
     };
   });
 }
@@ -62,11 +81,12 @@ export function slowLinks(
           : `${groups.length === 1 ? 'A group needs' : `${groups.length} groups need`} longer than peers for the same operation; which member is at fault, a test of pairs would tell.`,
       evidence: {
         slowGroups: groups.length,
-        transferMs: Math.round(first.transferMs),
-        usualMs: Math.round(first.usualMs),
+        transferMs: round(first.transferMs),
+        usualMs: round(first.usualMs),
+        slowdown: round(first.transferMs / first.usualMs - 1),
       },
       confidence: one ? 0.8 : pair ? 0.7 : 0.5,
-      action: one ? 'evict' : 'advise',
+      action: 'advise',
     },
   ];
 }
@@ -80,11 +100,11 @@ export function dataStalls(due: readonly number[], data: DataWait, gang: Gang, a
       atMs,
       ranks: shared ? [] : due,
       message: shared
-        ? `${data.waiting.length} of ${gang.ranks} ranks wait for data together: the storage that they share, no host.`
+        ? `${data.waiting.length} of ${data.loading} ranks that load data wait for it together: the storage that they share, no host.`
         : `${capital(ranksInWords(due))} wait for data while others do not: their host.`,
-      evidence: { waitingRanks: data.waiting.length, ofRanks: gang.ranks },
+      evidence: { waitingRanks: data.waiting.length, ofRanks: data.loading },
       confidence: data.where === 'neither' ? 0.5 : 0.85,
-      action: data.where === 'host' ? 'evict' : 'advise',
+      action: 'advise',
     },
   ];
 }
@@ -114,19 +134,42 @@ export function wholeJob(found: ComputeFindings, { slow }: HealthSettings, atMs:
       confidence: (found.explained.expertTokens ?? 0) >= slow.explained ? 0.9 : 0.7,
     });
   }
-  const bySequences = (found.explained.squaredTokens ?? 0) >= slow.explained;
-  if (found.unlevel >= slow.jobExcess && (found.explained.expertTokens ?? 0) < slow.explained) {
-    drafts.push({
+  const uneven = sayUneven(found, slow, atMs);
+  if (uneven !== undefined) drafts.push(uneven);
+  return drafts;
+}
+
+/** Work that changes from step to step. */
+function sayUneven(found: ComputeFindings, slow: HealthSettings['slow'], atMs: number): VerdictDraft | undefined {
+  const { share, common } = found.unlevel;
+  const byTokens = (found.explained.expertTokens ?? 0) >= slow.explained;
+  const byLengths = (found.explained.squaredTokens ?? 0) >= slow.explained;
+  // Ranks that get the same samples have nothing in common: it is noise of each, and no work.
+  const isNoise = common !== undefined && common < slow.explained;
+  if (share < slow.jobExcess || byTokens || (isNoise && !byLengths)) return undefined;
+  const draft = { atMs, ranks: [], action: 'advise' } as const;
+  const evidence = {
+    unlevel: round(share),
+    explainedByLengths: round(found.explained.squaredTokens ?? 0),
+    ...(common === undefined ? {} : { commonToSamples: round(common) }),
+  };
+  if (byLengths) {
+    return {
       ...draft,
       kind: 'sequenceImbalance',
-      message: bySequences
-        ? `Compute time follows the squared lengths of a rank's sequences: deal samples out so that their sums of squares are level. No rank is slow.`
-        : `Compute time of each rank changes from step to step, and no rank is slow for long: most likely sequences of unlike lengths. Tell squaredTokens to be sure.`,
-      evidence: { unlevel: round(found.unlevel), explainedByLengths: round(found.explained.squaredTokens ?? 0) },
-      confidence: bySequences ? 0.9 : 0.4,
-    });
+      message: `Compute time follows the squared lengths of a rank's sequences: deal samples out so that their sums of squares are level. No rank is slow.`,
+      evidence,
+      confidence: 0.9,
+    };
   }
-  return drafts;
+  const also = found.hasExperts ? ', or experts that are sent unlike numbers of tokens' : '';
+  return {
+    ...draft,
+    kind: found.hasExperts ? 'expertImbalance' : 'sequenceImbalance',
+    message: `Compute time of each rank changes from step to step, and no rank is slow for long: most likely sequences of unlike lengths${also}. Tell squaredTokens${found.hasExperts ? ' and expertTokens' : ''} to be sure.`,
+    evidence,
+    confidence: common === undefined ? 0.4 : 0.6,
+  };
 }
 
 export function collectionPauses(

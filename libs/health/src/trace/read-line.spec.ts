@@ -51,6 +51,11 @@ describe('a line of a trace', () => {
     ['a time that is missing', '{"kind":"tick"}', /^Field atMs: /],
     ['a field that is none', '{"kind":"tick","atMs":1,"at":2}', /^The record: .*at/],
     ['a rank below 0', '{"kind":"heartbeat","atMs":1,"ranks":[{"rank":-1,"step":1}]}', /^Field ranks\.0\.rank: /],
+    [
+      'a duration that is text',
+      '{"kind":"step","atMs":1,"step":1,"loss":null,"gradNorm":null,"ranks":[{"rank":0,"stepTimeMs":"9","timingsMs":{}}]}',
+      /^Field ranks\.0\.stepTimeMs: .*number/,
+    ],
     ['ranks of a group that are none', '{"kind":"group","group":"1","name":"x","ranks":"0..7"}', /^Field ranks: /],
     ['a second header', JSON.stringify(HEADER), /^Field kind: /],
     ['a line without end', `"${'x'.repeat(1_048_576)}"`, /^The line has 1048578 characters; at most 1048576 are read/],
@@ -70,6 +75,7 @@ describe('a line of a trace', () => {
     const heartbeat = (rank: number): TraceRecord => ({ kind: 'heartbeat', atMs: 1, ranks: [{ rank, step: 1 }] });
     expect(unknownRank(HEADER, heartbeat(3))).toBeUndefined();
     expect(unknownRank(HEADER, heartbeat(4))).toBe(4);
+    expect(unknownRank(HEADER, { kind: 'group', group: '1', name: 'data', ranks: '0-7/2' })).toBe(4);
   });
 });
 

@@ -1,5 +1,7 @@
+import { RankTiming } from '@coxswain/api-types';
 import { worldSize } from '@coxswain/layout';
-import type { z } from 'zod';
+import { z } from 'zod';
+import { ranksOfSet } from './rank-set.ts';
 import { MAX_TRACE_LINE_CHARACTERS, TraceHeader, TraceRecord } from './records.ts';
 
 export type LineOutcome<T> =
@@ -21,8 +23,9 @@ export function readRecord(line: string): LineOutcome<TraceRecord> {
 
 /** The first rank of a record that the layout does not have. */
 export function unknownRank({ layout }: TraceHeader, record: TraceRecord): number | undefined {
-  if (record.kind === 'tick' || record.kind === 'group') return undefined;
+  if (record.kind === 'tick') return undefined;
   const ranks = worldSize(layout);
+  if (record.kind === 'group') return ranksOfSet(record.ranks).find((rank) => rank >= ranks);
   return record.ranks.find(({ rank }) => rank >= ranks)?.rank;
 }
 
@@ -38,9 +41,17 @@ function readAs<T>(schema: z.ZodType<T>, line: string): LineOutcome<T> {
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return { kind: 'read', value: parsed.data };
-  const [issue] = parsed.error.issues;
+  const [issue] = [...issuesOfTimings(value), ...parsed.error.issues];
   const field = issue === undefined || issue.path.length === 0 ? 'The record' : `Field ${issue.path.join('.')}`;
   return wrong(`${field}: ${issue?.message ?? 'invalid'}.`);
+}
+
+const Timings = z.object({ kind: z.literal('step'), ranks: z.array(RankTiming) });
+
+/** Timings of ranks are checked by hand where they come by the thousand, which tells no more than that something is wrong; the schema says what. */
+function issuesOfTimings(value: unknown): readonly z.core.$ZodIssue[] {
+  const parsed = Timings.safeParse(value);
+  return parsed.success ? [] : parsed.error.issues.filter(({ path }) => path[0] === 'ranks' && path.length > 1);
 }
 
 function wrong(message: string): { readonly kind: 'wrong'; readonly message: string } {

@@ -43,7 +43,7 @@ export const TraceHeader = z.strictObject({
   reportEveryMs: z
     .number()
     .min(100)
-    .max(600_000)
+    .max(7_200_000)
     .describe('How often a rank that lives is heard of at the latest, by watermark, heartbeat or step.'),
 });
 export type TraceHeader = z.infer<typeof TraceHeader>;

@@ -36,6 +36,8 @@ export interface Verdict {
   readonly ranks: readonly number[];
   /** Where all of them are on one. */
   readonly node?: string;
+  /** Where they run, at most as many as ranks are listed. */
+  readonly nodes: readonly string[];
   readonly group?: string;
   readonly message: string;
   /** The numbers it stands on. */
@@ -43,11 +45,11 @@ export interface Verdict {
   /** 0 to 1: the worth of the kind of evidence, not a measured frequency. */
   readonly confidence: number;
   readonly action: VerdictAction;
-  /** Expected of the whole job by {@link windowedFalseAlarmsPerDay}; null for what is no test of windows. */
+  /** Expected of the whole job by {@link windowedFalseAlarmsPerDay}; null for what is no test of windows, and of which no rate was measured. */
   readonly falseAlarmsPerDay: number | null;
 }
 
-export type VerdictDraft = Omit<Verdict, 'ranks' | 'node' | 'evidence' | 'falseAlarmsPerDay'> & {
+export type VerdictDraft = Omit<Verdict, 'ranks' | 'node' | 'nodes' | 'evidence' | 'falseAlarmsPerDay'> & {
   readonly ranks: readonly number[];
   readonly evidence: Readonly<Record<string, number | string>>;
   readonly falseAlarmsPerDay?: number;
@@ -58,10 +60,12 @@ export function verdictOf(draft: VerdictDraft, nodeOf: (rank: number) => string 
   const ranks = [...draft.ranks].sort((a, b) => a - b);
   const nodes = new Set(ranks.map(nodeOf));
   const [node] = nodes;
+  const known = [...nodes].filter((name) => name !== undefined);
   return {
     ...draft,
     ranks: ranks.slice(0, MAX_NAMED_RANKS),
     ...(nodes.size === 1 && node !== undefined ? { node } : {}),
+    nodes: known.slice(0, MAX_NAMED_RANKS),
     evidence: ranks.length > MAX_NAMED_RANKS ? { ...draft.evidence, ranks: ranks.length } : draft.evidence,
     falseAlarmsPerDay: draft.falseAlarmsPerDay ?? null,
   };

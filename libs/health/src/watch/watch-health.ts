@@ -5,6 +5,7 @@ import { HEALTH_SETTINGS, type HealthSettings } from '../settings.ts';
 import { slowDetector } from '../slow/slow-detector.ts';
 import type { TraceHeader, TraceRecord } from '../trace/records.ts';
 import type { Verdict } from '../verdict/verdict.ts';
+import { steadyTime } from './steady-time.ts';
 
 /** All detectors of one run of a job's ranks. */
 export interface HealthWatch {
@@ -18,12 +19,25 @@ export interface HealthWatch {
 
 export function watchHealth(header: TraceHeader, settings: HealthSettings = HEALTH_SETTINGS): HealthWatch {
   const gang = gangOf(header);
-  const detectors = [hangDetector(gang, settings), slowDetector(gang, settings), lossDetector(settings)];
+  const hang = hangDetector(gang, settings);
+  const others = [slowDetector(gang, settings), lossDetector(settings)];
+  const silentAfterMs = settings.hang.silentPeriods * header.reportEveryMs;
+  // Half of what makes a rank silent: after a gap nobody is, until he could have spoken.
+  const heardTime = steadyTime(silentAfterMs / 2);
+  // Steps may be further apart than reports: windows count the time between them in full, unless it runs backwards.
+  const windowTime = steadyTime(Infinity);
   return {
     observe: (record) => {
-      if (record.kind !== 'group') return detectors.flatMap((detector) => detector.observe(record));
-      gang.declare(record);
-      return [];
+      if (record.kind === 'group') {
+        gang.declare(record);
+        return [];
+      }
+      const inWindow = { ...record, atMs: windowTime.of(record.atMs) };
+      const verdicts = [
+        ...hang.observe({ ...record, atMs: heardTime.of(record.atMs) }),
+        ...others.flatMap((detector) => detector.observe(inWindow)),
+      ];
+      return verdicts.map((verdict) => ({ ...verdict, atMs: record.atMs }));
     },
   };
 }
