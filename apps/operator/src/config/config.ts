@@ -105,6 +105,16 @@ const Environment = z.object({
     .transform((list) => list.split(',').map((name) => name.trim()))
     .pipe(z.array(z.string().regex(/^([a-z0-9.-]+:[a-z0-9.-]+)?$/, 'must be namespace:serviceaccount')))
     .describe('Service accounts that may read the series stream, as namespace:name separated by commas.'),
+  COXSWAIN_HEALTH_WINDOW_MS: durationMs
+    .default(60_000)
+    .describe('Ranks are compared over so long; who stands out in three of five windows is named as slow.'),
+  COXSWAIN_HEALTH_TRACE_DIRECTORY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'What ranks tell is written here for `coxswain health replay`: at most 256 MiB of a run, the 8 newest runs. Unset: nowhere.',
+    ),
   COXSWAIN_LAUNCHER_IMAGE: z.string().min(1).describe('Image whose coxswain-launcher is copied into every pod.'),
   COXSWAIN_POD_USER: z.coerce
     .number()
@@ -193,6 +203,8 @@ export interface Config {
     /** User names as the API server spells them (system:serviceaccount:namespace:name). */
     readonly seriesReaders: readonly string[];
     readonly heartbeatTimeoutMs: number;
+    readonly healthWindowMs: number;
+    readonly healthTraceDirectory: string | undefined;
   };
   readonly pods: { readonly launcherImage: string; readonly user: number | undefined };
   readonly health: { readonly listenHost: string; readonly listenPort: number };
@@ -257,6 +269,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         (name) => `system:serviceaccount:${name}`,
       ),
       heartbeatTimeoutMs: env.COXSWAIN_HEARTBEAT_TIMEOUT_MS,
+      healthWindowMs: env.COXSWAIN_HEALTH_WINDOW_MS,
+      healthTraceDirectory: env.COXSWAIN_HEALTH_TRACE_DIRECTORY,
     },
     pods: {
       launcherImage: env.COXSWAIN_LAUNCHER_IMAGE,

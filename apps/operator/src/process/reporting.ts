@@ -59,6 +59,7 @@ const KNOWN_PHASES: readonly EngineName[] = [
   'hugging-face',
 ];
 
+const DAY_MS = 86_400_000;
 const CERTIFICATE_CHECK_MS = 3_600_000;
 
 /** What launchers report to, and what is known of jobs from their reports alone. Reports are taken in a thread of their own. */
@@ -117,6 +118,12 @@ export class Reporting {
         return gang !== undefined && gang !== 'gone' && KNOWN_PHASES.includes(gang.job.spec.engine.name);
       },
       nodesOf: (jobUid) => ports.roster(jobUid)?.nodes.length ?? 0,
+      condemnedToday: (jobUid) => {
+        const gang = ports.newestGang(jobUid);
+        return gang === undefined || gang === 'gone'
+          ? Infinity
+          : condemnedSince(gang.job, clock.now().getTime() - DAY_MS);
+      },
     });
   }
 
@@ -227,7 +234,8 @@ export class Reporting {
 
   #startOfThread(): IngestStart {
     const { reports, kubeconfigPath } = this.#parts.config;
-    const { listenHost, listenPort, ownUrl, heartbeatTimeoutMs, seriesReaders } = reports;
+    const { listenHost, listenPort, ownUrl, heartbeatTimeoutMs, seriesReaders, healthWindowMs } = reports;
+    const { healthTraceDirectory } = reports;
     return {
       listenHost,
       listenPort,
@@ -235,6 +243,8 @@ export class Reporting {
       serving: this.#tls.material.serving,
       silenceMs: heartbeatTimeoutMs,
       seriesReaders,
+      healthWindowMs,
+      ...(healthTraceDirectory === undefined ? {} : { healthTraceDirectory }),
       ...(kubeconfigPath === undefined ? {} : { kubeconfigPath }),
     };
   }
@@ -290,6 +300,12 @@ export class Reporting {
     this.#parts.metrics.countIngestRestart();
     this.#parts.log.error({ err: reason, againInMs }, 'launchers cannot report until their thread is started again');
   }
+}
+
+function condemnedSince({ status }: TrainingJob, sinceMs: number): number {
+  const attempts = status?.attempts ?? [];
+  return attempts.filter(({ reason, endedAt }) => reason === 'Condemned' && Date.parse(endedAt ?? '') >= sinceMs)
+    .length;
 }
 
 const NOTHING = { connections: 0, utilisation: 0 };

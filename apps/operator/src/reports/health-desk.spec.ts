@@ -14,17 +14,19 @@ function aVerdict(changes: Partial<Verdict> = {}): Verdict {
     evidence: { waitedForMs: 61_000, cause: 'rankMissing' },
     confidence: 0.9,
     action: 'evict',
+    nodes: [],
     falseAlarmsPerDay: null,
     ...changes,
   };
 }
 
-function aDesk(nodes = 4, knowsPhases = true) {
+function aDesk(nodes = 4, knowsPhases = true, condemnedToday = 0) {
   const told: string[] = [];
   const desk = new HealthDesk({
     tell: ({ verdict }) => void told.push(verdict.kind),
     nodesOf: () => nodes,
     knowsPhases: () => knowsPhases,
+    condemnedToday: () => condemnedToday,
   });
   const hear = (verdict: Verdict, run: Partial<HealthWord> = {}): readonly string[] =>
     desk.hear([{ jobUid: 'job-1', epoch: 1, incarnation: 1, verdict, ...run }]);
@@ -59,6 +61,38 @@ describe('what follows from a verdict', () => {
     expect(desk.ofJob(JOB)).toMatchObject(culprits);
     expect(desk.ofJob(JOB)).toHaveLength(culprits.length);
     expect(told).toHaveLength(1);
+  });
+
+  const SLOW: Partial<Verdict> = { kind: 'slowRank', ranks: [3], nodes: ['b'], evidence: { slowdown: 0.5 } };
+  const ofNodes = (count: number): readonly string[] => many.slice(0, count).map((node) => `node-${node}`);
+  it.each<[string, Partial<Verdict>, number, number]>([
+    ['that has cost as much as a restart is replaced', {}, 0, 1],
+    ['that was only named is left alone', { action: 'advise' }, 0, 0],
+    ['is left alone in a job that lost three gangs in a day', {}, 3, 0],
+    ['with all others of its node is one node', { ranks: many.slice(0, 8) }, 0, 8],
+    ['among many nodes is no cause', { ranks: many, nodes: ofNodes(5) }, 0, 0],
+  ])('a slow rank %s', (_what, verdict, condemnedToday, culprits) => {
+    const { desk, hear, told } = aDesk(4, true, condemnedToday);
+    hear(aVerdict({ ...SLOW, ...verdict }));
+    expect([desk.ofJob(JOB).length, told]).toEqual([culprits, ['slowRank']]);
+  });
+
+  it.each<[string, Partial<Verdict>]>([
+    ['a loss that is bad', { kind: 'badLoss', action: 'stop', ranks: [] }],
+    ['an uneven pipeline', { kind: 'stageImbalance', action: 'advise', ranks: [] }],
+    ['a job that is slow as a whole', { kind: 'slowJob', action: 'none', ranks: [] }],
+    ['a slow link', { kind: 'slowLink', action: 'advise' }],
+    ['storage that all wait for', { kind: 'sharedDataStall', action: 'advise', ranks: [] }],
+  ])('of %s people are told, and nothing ends', (_what, verdict) => {
+    const { desk, hear, told } = aDesk();
+    hear(aVerdict({ evidence: {}, ...verdict }));
+    expect([desk.ofJob(JOB).length, told.length]).toEqual([0, 1]);
+  });
+
+  it('of ranks that share one node, that many are named and the gang is not', () => {
+    const { desk, hear } = aDesk();
+    hear(aVerdict({ ranks: many.slice(0, 8), nodes: ['b'] }));
+    expect(desk.ofJob(JOB)).toHaveLength(8);
   });
 
   it.each<[string, string, number]>([

@@ -7,6 +7,8 @@ import type { HealthWord } from './health-watch.ts';
 /** Beyond as many nodes at once, and a tenth of the gang, a common cause is likelier than so many bad nodes. */
 const MOST_NODES = 4;
 const MOST_SHARE = 0.1;
+/** Gangs of a job that are ended in a day because somebody of them was slow; a job that is still slow has another cause. */
+const MOST_SLOW_A_DAY = 3;
 
 type Known = Pick<HealthWord, 'epoch' | 'incarnation'> & { culprits: readonly NamedCulprit[] };
 
@@ -19,6 +21,7 @@ export class HealthDesk {
   readonly #tell: (word: HealthWord) => void;
   readonly #nodesOf: (jobUid: string) => number;
   readonly #knowsPhases: (jobUid: string) => boolean;
+  readonly #condemnedToday: (jobUid: string) => number;
 
   constructor(parts: {
     /** For people: each verdict once. */
@@ -27,7 +30,10 @@ export class HealthDesk {
     readonly nodesOf: (jobUid: string) => number;
     /** Whether the hook can tell when the job's engine saves, evaluates or compiles. */
     readonly knowsPhases: (jobUid: string) => boolean;
+    /** How many gangs of the job were ended in the last day because somebody of them was to blame, as its status records. */
+    readonly condemnedToday: (jobUid: string) => number;
   }) {
+    this.#condemnedToday = parts.condemnedToday;
     this.#knowsPhases = parts.knowsPhases;
     this.#tell = parts.tell;
     this.#nodesOf = parts.nodesOf;
@@ -61,16 +67,23 @@ export class HealthDesk {
 
   /** A rank that others wait for is ended with its gang, and its node kept away from, where few are to blame. A hang of the network, or of the program, ends the gang alone. */
   #culpritsOf({ jobUid, epoch, incarnation, verdict }: HealthWord): readonly NamedCulprit[] {
-    const { action, ranks, message } = verdict;
+    const { action, kind, ranks, nodes, message } = verdict;
     const about = { epoch, incarnation, message };
+    const named = ranks.map((rank): NamedCulprit => ({ ...about, about: { kind: 'rank', rank } }));
+    const most = Math.max(MOST_NODES, MOST_SHARE * this.#nodesOf(jobUid));
+    const isMany = (nodes.length === 0 ? ranks.length : nodes.length) > most;
+    // What makes many slow is no node, and the job goes on: it is told, and nothing ends.
+    if (kind === 'slowRank') {
+      return action === 'evict' && !isMany && this.#condemnedToday(jobUid) < MOST_SLOW_A_DAY ? named : [];
+    }
+    // A loss may be bad for a step; whether to go on from it is its user's to say.
+    if (kind === 'badLoss') return [];
     if (action === 'stop') return [{ ...about, about: { kind: 'gang' } }];
     // Of an engine that does not say in what it waits nobody knows whether it trains, saves or evaluates: that its steps do not come ends nothing.
     if (action !== 'evict' || verdict.evidence['waitedForMs'] === undefined) return [];
     // A rank that says that it lives may evaluate in words that no hook knows, while the others wait at a barrier for minutes, and all is well.
     if (verdict.evidence['cause'] === 'rankMissing' && !this.#knowsPhases(jobUid)) return [];
-    const most = Math.max(MOST_NODES, MOST_SHARE * this.#nodesOf(jobUid));
-    if (ranks.length === 0 || ranks.length > most) return [{ ...about, about: { kind: 'gang' } }];
-    return ranks.map((rank) => ({ ...about, about: { kind: 'rank', rank } }));
+    return ranks.length === 0 || isMany ? [{ ...about, about: { kind: 'gang' } }] : named;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { RankWatermark } from '@coxswain/api-types';
 import { aLayout } from '@coxswain/layout/testing';
+import { readHeader, readRecord, watchHealth } from '@coxswain/health';
 import { type GangRoster, HealthWatch, type HealthWord, type RunOfRanks } from './health-watch.ts';
 
 const RUN: RunOfRanks = { jobUid: 'job-1', epoch: 1, incarnation: 1 };
@@ -17,14 +18,19 @@ class Desk {
   nowMs = 0;
   asked = 0;
   roster: GangRoster | undefined = ROSTER;
-  readonly watch = new HealthWatch({
-    monotonicMs: () => this.nowMs,
-    rosterOf: () => {
-      this.asked += 1;
-      return Promise.resolve(this.roster);
-    },
-  });
-  #step = 0;
+  step = 0;
+  readonly watch: HealthWatch;
+
+  constructor(records?: ConstructorParameters<typeof HealthWatch>[0]['records']) {
+    this.watch = new HealthWatch({
+      monotonicMs: () => this.nowMs,
+      rosterOf: () => {
+        this.asked += 1;
+        return Promise.resolve(this.roster);
+      },
+      ...(records === undefined ? {} : { records }),
+    });
+  }
 
   /** Ranks train for that long, a step a second; those in `stuck` are in their own code, and the others wait for them. */
   async train(
@@ -32,18 +38,19 @@ class Desk {
     stuck: readonly number[] = [],
     run = RUN,
     silent: readonly number[] = [],
+    pace: (rank: number) => number = () => 1,
   ): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
       this.nowMs += 1_000;
-      if (stuck.length === 0) this.#step += 1;
+      if (stuck.length === 0) this.step += 1;
       const ageMs = stuck.length === 0 ? 10 : (second + 1) * 1_000;
       const says = (rank: number): RankWatermark => {
         const isStuck = stuck.includes(rank);
-        const enqueued = this.#step + (stuck.length > 0 && !isStuck ? 1 : 0);
-        const group = { group: '1', operation: 'all_reduce', bytes: 8, started: enqueued, completed: this.#step };
+        const enqueued = this.step + (stuck.length > 0 && !isStuck ? 1 : 0);
+        const group = { group: '1', operation: 'all_reduce', bytes: 8, started: enqueued, completed: this.step };
         return {
           rank,
-          step: this.#step,
+          step: this.step,
           phase: 'training',
           phaseAgeMs: ageMs,
           groups: [{ ...group, enqueued, ageMs }],
@@ -54,14 +61,18 @@ class Desk {
         [2, 3],
       ]) {
         const processGroups = [{ group: '1', name: 'data', ranks: '0-3' }];
-        const alive = ranks.map((rank) => ({ rank, alive: true, step: this.#step }));
+        const alive = ranks.map((rank) => ({ rank, alive: true, step: this.step }));
         this.watch.heartbeat(run, {
           ranks: alive,
           watermarks: ranks.filter((rank) => !silent.includes(rank)).map(says),
           processGroups,
         });
-        const timings = ranks.map((rank) => ({ rank, stepTimeMs: 1_000, timingsMs: {} }));
-        const report = { step: this.#step, loss: 2, tokens: null, learningRate: null, gradNorm: null, ranks: timings };
+        const timings = ranks.map((rank) => ({
+          rank,
+          stepTimeMs: 1_000,
+          timingsMs: { forward: 400 * pace(rank), communication: 1_000 - 400 * pace(rank) },
+        }));
+        const report = { step: this.step, loss: 2, tokens: null, learningRate: null, gradNorm: null, ranks: timings };
         if (stuck.length === 0) this.watch.step(run, report);
       }
       this.watch.look();
@@ -118,6 +129,55 @@ describe('the watch over gangs', () => {
     await desk.train(60);
     await desk.train(120, [3]);
     expect(desk.watch.take()).toEqual([]);
+  });
+
+  it('names a rank whose own work takes longer, and blames nobody where all do', async () => {
+    const slow = new Desk();
+    await slow.train(400, [], RUN, [], (rank) => (rank === 2 ? 1.5 : 1));
+    expect(named(slow.watch.take())).toEqual([
+      ['slowRank', [2], 'b', 'advise'],
+      ['slowRank', [2], 'b', 'evict'],
+    ]);
+    const uniform = new Desk();
+    await uniform.train(200);
+    await uniform.train(400, [], RUN, [], () => 1.5);
+    expect(uniform.watch.take().filter(({ verdict }) => verdict.ranks.length > 0)).toEqual([]);
+  });
+
+  it('after a change of leader knows nothing of before, and takes a gang that goes on for one that does', async () => {
+    const before = new Desk();
+    await before.train(300);
+    const after = new Desk();
+    after.nowMs = 5_000_000;
+    after.step = 300;
+    // Launchers come back one after the other, and what they told last is minutes old.
+    await after.train(1, [], RUN, [0, 1, 2]);
+    after.nowMs += 45_000;
+    await after.train(120);
+    expect(after.watch.take().filter(({ verdict }) => verdict.kind !== 'blind')).toEqual([]);
+  });
+
+  it('writes down what it judged, and that gives the same verdicts again', async () => {
+    const lines: string[] = [];
+    const desk = new Desk({
+      begin: (_run, header) => void lines.push(JSON.stringify(header)),
+      add: (_jobUid, record) => void lines.push(JSON.stringify(record)),
+      end: () => undefined,
+    });
+    await desk.train(60);
+    await desk.train(120, [3]);
+    const told = desk.watch.take().map(({ verdict }) => verdict);
+    const [first = '', ...others] = lines;
+    const header = readHeader(first);
+    if (header.kind === 'wrong') throw new Error(header.message);
+    const replay = watchHealth(header.value);
+    const again = others.flatMap((line) => {
+      const record = readRecord(line);
+      if (record.kind === 'wrong') throw new Error(record.message);
+      return replay.observe(record.value);
+    });
+    expect(told.length).toBeGreaterThan(1);
+    expect(again).toEqual(told);
   });
 
   it('forgets a job that is gone', async () => {

@@ -1,14 +1,16 @@
 /** Do the ranks of the gangs that report go on, and who holds the others up? Judged in the thread of the reports, as reports come. */
 import type { LauncherMessage, ProcessGroup, StepReport } from '@coxswain/api-types';
-import { type Detector, gangOf, type Gang, HEALTH_SETTINGS, hangDetector, type Verdict } from '@coxswain/health';
+import { HEALTH_SETTINGS, type TraceHeader, type TraceRecord, type Verdict, watchHealth } from '@coxswain/health';
 import type { ParallelLayout } from '@coxswain/layout';
 
+/** More than the largest job has. */
+const MAX_GROUPS = 131_072;
 /** How often launchers tell of ranks that say nothing new. */
 const REPORT_EVERY_MS = 10_000;
 /** Who is in a gang is asked again after so long where it was not known. */
 const ASK_AGAIN_MS = 5_000;
-/** Verdicts of one run that are told; a run that gets more is looked at by people already. */
-const MAX_VERDICTS = 64;
+/** Verdicts of one kind that are told of a run; a run that gets more is looked at by people already. */
+const MAX_VERDICTS = 16;
 
 /** One start of a gang's ranks. */
 export interface RunOfRanks {
@@ -31,10 +33,19 @@ export interface HealthWord extends RunOfRanks {
 
 interface Watched extends RunOfRanks {
   askedAtMs: number;
-  judge: { readonly gang: Gang; readonly hang: Detector } | undefined;
+  judge: ReturnType<typeof watchHealth> | undefined;
+  /** Process groups that are known already. */
+  readonly groups: Set<string>;
   /** Ranks that have spoken for themselves: that their process is there, as its launcher says, shows nothing of them. */
   readonly speaking: Set<number>;
-  verdicts: number;
+  readonly verdicts: Map<Verdict['kind'], number>;
+}
+
+/** Keeps what was told for later. */
+interface Records {
+  readonly begin: (run: RunOfRanks, header: TraceHeader) => void;
+  readonly add: (jobUid: string, record: TraceRecord) => void;
+  readonly end: (jobUid: string) => void;
 }
 
 type Heartbeat = Extract<LauncherMessage, { kind: 'heartbeat' }>;
@@ -47,6 +58,8 @@ export class HealthWatch {
   readonly #now: () => number;
   readonly #roster: (jobUid: string) => Promise<GangRoster | undefined>;
   readonly #watched = new Map<string, Watched>();
+  readonly #records: Records | undefined;
+  readonly #windowMs: number;
   #words: HealthWord[] = [];
 
   constructor(parts: {
@@ -54,7 +67,12 @@ export class HealthWatch {
     readonly monotonicMs: () => number;
     /** Of the job's newest epoch; undefined where it is not seen. Must not reject. */
     readonly rosterOf: (jobUid: string) => Promise<GangRoster | undefined>;
+    /** Of detectors that compare ranks. Absent: as they are meant. */
+    readonly windowMs?: number;
+    readonly records?: Records;
   }) {
+    this.#records = parts.records;
+    this.#windowMs = parts.windowMs ?? HEALTH_SETTINGS.slow.windowMs;
     this.#now = parts.monotonicMs;
     this.#roster = parts.rosterOf;
   }
@@ -64,30 +82,28 @@ export class HealthWatch {
     run: RunOfRanks,
     { ranks, watermarks = [], processGroups = [] }: Omit<Partial<Heartbeat>, 'ranks'> & Pick<Heartbeat, 'ranks'>,
   ): void {
-    const { judge, speaking } = this.#watchedOf(run) ?? {};
-    if (judge === undefined || speaking === undefined) return;
-    for (const group of processGroups) declare(judge.gang, group);
+    const watched = this.#watchedOf(run);
+    if (watched?.judge === undefined) return;
+    for (const group of processGroups) this.#declare(watched, group);
     const atMs = this.#now();
-    for (const { rank } of watermarks) speaking.add(rank);
-    const others = ranks.filter(({ rank, alive }) => alive && !speaking.has(rank));
-    if (watermarks.length > 0) this.#take(run, judge.hang.observe({ kind: 'watermarks', atMs, ranks: watermarks }));
+    for (const { rank } of watermarks) watched.speaking.add(rank);
+    const others = ranks.filter(({ rank, alive }) => alive && !watched.speaking.has(rank));
+    if (watermarks.length > 0) this.#observe(watched, { kind: 'watermarks', atMs, ranks: watermarks });
     if (others.length > 0) {
       const told = others.map(({ rank, step }) => ({ rank, step }));
-      this.#take(run, judge.hang.observe({ kind: 'heartbeat', atMs, ranks: told }));
+      this.#observe(watched, { kind: 'heartbeat', atMs, ranks: told });
     }
   }
 
   step(run: RunOfRanks, { step, loss, gradNorm, ranks }: StepReport): void {
-    const judge = this.#watchedOf(run)?.judge;
-    if (judge === undefined) return;
-    this.#take(run, judge.hang.observe({ kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks }));
+    const watched = this.#watchedOf(run);
+    if (watched === undefined) return;
+    this.#observe(watched, { kind: 'step', atMs: this.#now(), step, loss, gradNorm, ranks });
   }
 
   /** Time passes, also where nobody says anything. */
   look(): void {
-    for (const run of this.#watched.values()) {
-      if (run.judge !== undefined) this.#take(run, run.judge.hang.observe({ kind: 'tick', atMs: this.#now() }));
-    }
+    for (const run of this.#watched.values()) this.#observe(run, { kind: 'tick', atMs: this.#now() });
   }
 
   /** What was found since the call before. */
@@ -104,6 +120,7 @@ export class HealthWatch {
   /** The job is gone. */
   forget(jobUid: string): void {
     this.#watched.delete(jobUid);
+    this.#records?.end(jobUid);
   }
 
   #watchedOf(run: RunOfRanks): Watched | undefined {
@@ -121,8 +138,9 @@ export class HealthWatch {
       incarnation,
       askedAtMs: Number.NEGATIVE_INFINITY,
       judge: undefined,
+      groups: new Set<string>(),
       speaking: new Set<number>(),
-      verdicts: 0,
+      verdicts: new Map<Verdict['kind'], number>(),
     };
     this.#watched.set(jobUid, watched);
     return watched;
@@ -133,24 +151,36 @@ export class HealthWatch {
     const roster = await this.#roster(watched.jobUid);
     if (roster?.epoch !== watched.epoch || watched.judge !== undefined) return;
     const { layout, nodes } = roster;
-    const gang = gangOf({ kind: 'header', version: 1, layout, nodes: [...nodes], reportEveryMs: REPORT_EVERY_MS });
-    watched.judge = { gang, hang: hangDetector(gang, HEALTH_SETTINGS) };
+    const header: TraceHeader = {
+      kind: 'header',
+      version: 1,
+      layout,
+      nodes: [...nodes],
+      reportEveryMs: REPORT_EVERY_MS,
+    };
+    const slow = { ...HEALTH_SETTINGS.slow, windowMs: this.#windowMs };
+    watched.judge = watchHealth(header, { ...HEALTH_SETTINGS, slow });
+    if (this.#watched.get(watched.jobUid) === watched) this.#records?.begin(watched, header);
   }
 
-  #take({ jobUid, epoch, incarnation }: RunOfRanks, verdicts: readonly Verdict[]): void {
-    const watched = this.#watched.get(jobUid);
-    for (const verdict of verdicts) {
-      if (watched === undefined || watched.verdicts >= MAX_VERDICTS) return;
-      watched.verdicts += 1;
-      this.#words.push({ jobUid, epoch, incarnation, verdict });
+  #declare(watched: Watched, group: ProcessGroup): void {
+    if (watched.groups.has(group.group) || watched.groups.size >= MAX_GROUPS) return;
+    watched.groups.add(group.group);
+    this.#observe(watched, { kind: 'group', ...group });
+  }
+
+  #observe(watched: Watched, record: TraceRecord): void {
+    if (watched.judge === undefined) return;
+    const { jobUid, epoch, incarnation, verdicts } = watched;
+    this.#records?.add(jobUid, record);
+    for (const verdict of watched.judge.observe(record)) {
+      const told = verdicts.get(verdict.kind) ?? 0;
+      verdicts.set(verdict.kind, told + 1);
+      if (told < MAX_VERDICTS) this.#words.push({ jobUid, epoch, incarnation, verdict });
     }
   }
 }
 
 function isLater(one: RunOfRanks, other: RunOfRanks): boolean {
   return one.epoch > other.epoch || (one.epoch === other.epoch && one.incarnation > other.incarnation);
-}
-
-function declare(gang: Gang, { group, name, ranks }: ProcessGroup): void {
-  gang.declare({ kind: 'group', group, name, ranks });
 }

@@ -25,6 +25,10 @@ export interface IngestStart {
   readonly ownUrl: string;
   readonly serving: KeyPair;
   readonly silenceMs: number;
+  /** Of detectors that compare ranks. */
+  readonly healthWindowMs: number;
+  /** Where traces of what ranks tell are written; absent: nowhere. */
+  readonly healthTraceDirectory?: string;
   /** User names as the API server spells them. */
   readonly seriesReaders: readonly string[];
   /** The thread asks the API server itself who a token stands for; absent: the service account of the pod. */

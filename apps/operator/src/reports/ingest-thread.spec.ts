@@ -9,6 +9,7 @@ const start = {
   serving: { certPem: '', keyPem: '' },
   silenceMs: 1,
   seriesReaders: [],
+  healthWindowMs: 60_000,
 };
 /** What the scripted thread does when it is told to refuse somebody. */
 const told = (why: string) => ({ kind: 'refuse', jobUid: 'job-1', epoch: 1, why }) as const;

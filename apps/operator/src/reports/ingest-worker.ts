@@ -15,6 +15,7 @@ import { Rendezvous } from './rendezvous.ts';
 import { startReportServer } from './report-server.ts';
 import type { PreflightWord, SessionCount, TrainedWord } from './session-ports.ts';
 import { SeriesRing } from './series-ring.ts';
+import { TraceRecorder } from './trace-recorder.ts';
 import { WaitingLaunchers } from './waiting-launchers.ts';
 
 const DIGEST_MS = 1_000;
@@ -35,9 +36,16 @@ const authenticator = new TokenReviewAuthenticator({ client, clock });
 const ports = new IngestPorts({ clock, ask: (id, question) => tell({ kind: 'question', id, question }) });
 const series = new SeriesRing({ bootId: randomUUID() });
 const progress = new ProgressTracker();
+const { healthTraceDirectory: directory } = start;
+const records =
+  directory === undefined
+    ? undefined
+    : new TraceRecorder({ directory, say: (sentence) => process.stderr.write(`coxswain: ${sentence}\n`) });
 const health = new HealthWatch({
   monotonicMs: () => clock.monotonicMs(),
   rosterOf: (jobUid) => ports.rosterOf(jobUid),
+  windowMs: start.healthWindowMs,
+  ...(records === undefined ? {} : { records }),
 });
 const heard = new HeardPods();
 const rendezvous = new Rendezvous();
@@ -123,6 +131,7 @@ async function stop(): Promise<void> {
   stopping.abort();
   clearInterval(digests);
   await server.stop();
+  await records?.close();
   await client.close();
   tell({ kind: 'stopped' });
   parentPort?.close();
