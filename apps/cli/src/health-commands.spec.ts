@@ -47,6 +47,13 @@ describe('health replay', () => {
     });
   });
 
+  it('begins anew with each header, as ranks that were started again do', async () => {
+    const [, ...records] = readFileSync(EXAMPLE, 'utf8').trim().split('\n');
+    const { out } = await replay(trace(header, ...records, header, ...records), '--json');
+    const evicted = out.split('\n').filter((line) => line.includes('"evict"'));
+    expect(evicted.map((line) => (JSON.parse(line) as { atMs: number }).atMs)).toEqual([215_000, 215_000]);
+  });
+
   it.each<[string, () => string, RegExp]>([
     ['a file that is not there', () => join(directory, 'none'), /^Cannot read .*none: ENOENT/],
     ['an empty file', () => trace(''), /is empty; a trace begins with its header/],

@@ -35,14 +35,14 @@ Traces are described in docs/reference/health.md.
 Example:
   coxswain health replay examples/health/stopped-rank.jsonl`;
 
-/** Line by line, so that a trace of any length takes the same memory. */
+/** Line by line, so that a trace of any length takes the same memory. Each further header begins a new run, of which nothing is known yet. */
 async function* verdictsOf(file: string): AsyncGenerator<HealthVerdict> {
   let header: TraceHeader | undefined;
   let watch: ReturnType<typeof watchHealth> | undefined;
   for await (const { number, text } of linesOf(file, MAX_TRACE_LINE_CHARACTERS)) {
     if (text.trim() === '') continue;
     const wrong = (message: string): CliError => new CliError(`${file}, line ${number}: ${message}`);
-    if (header === undefined) {
+    if (header === undefined || text.slice(0, 64).includes('"header"')) {
       const first = readHeader(text);
       if (first.kind === 'wrong') throw wrong(first.message);
       header = first.value;
